@@ -1,0 +1,106 @@
+import neostandard from 'neostandard'
+import jsdoc from 'eslint-plugin-jsdoc'
+
+/**
+ * The layers, lowest first: a file imports only from rows above its own, or from its own folder.
+ * docs/architecture.md has the same table with what each row may not know.
+ */
+const LAYERS = [
+  ['errors', 'support', 'telemetry'],
+  ['crypto', 'mime', 'imap/protocol'],
+  ['database'],
+  ['store'],
+  ['accounts', 'cluster', 'delivery', 'maintenance', 'backup', 'import'],
+  ['imap/session', 'admin', 'cli']
+]
+
+/** Layer row 2 is pure: no sockets, no files, no database. */
+const IMPURE = [
+  'node:net',
+  'node:tls',
+  'node:fs',
+  'node:fs/promises',
+  'node:http',
+  'better-sqlite3-multiple-ciphers'
+]
+
+const clockAndRandom = [
+  { object: 'Date', property: 'now', message: 'Take a clock (src/support/clock.js).' },
+  { object: 'Math', property: 'random', message: 'Use node:crypto.' },
+  { object: 'process', property: 'env', message: 'Environment is read in config/ alone.' }
+]
+
+/** @param {string} name @returns {string[]} import patterns that name this module from any depth */
+const patternsFor = (name) => (name === 'errors' ? ['**/errors.js'] : [`**/${name}/**`])
+
+const layerRules = LAYERS.flatMap((row, index) =>
+  row
+    .filter((name) => name !== 'errors')
+    .map((name) => {
+      const forbidden = LAYERS.flatMap((otherRow, otherIndex) =>
+        otherRow.filter(
+          (other) => other !== name && (otherIndex > index || (index === 1 && otherIndex === 1))
+        )
+      )
+      return {
+        files: [`src/${name}/**/*.js`],
+        rules: {
+          'no-restricted-imports': [
+            'error',
+            {
+              paths:
+                index === 1
+                  ? IMPURE.map((path) => ({ name: path, message: 'This layer is pure.' }))
+                  : [],
+              patterns: forbidden.map((other) => ({
+                group: patternsFor(other),
+                message: `${name} may not import ${other}: see LAYERS in eslint.config.js.`
+              }))
+            }
+          ]
+        }
+      }
+    })
+)
+
+export default [
+  { ignores: ['node_modules', 'data', 'coverage', 'test/fixtures'] },
+  ...neostandard({ noStyle: true, noJsx: true }),
+  jsdoc.configs['flat/recommended-typescript-flavor-error'],
+  {
+    languageOptions: { ecmaVersion: 2026, sourceType: 'module' },
+    rules: {
+      'no-console': 'error',
+      'no-restricted-properties': ['error', ...clockAndRandom],
+      'import-x/no-default-export': 'off',
+      'jsdoc/require-jsdoc': [
+        'error',
+        { publicOnly: true, require: { ClassDeclaration: true, MethodDefinition: true } }
+      ],
+      'jsdoc/require-returns': 'off',
+      'jsdoc/require-param-description': 'off',
+      'jsdoc/require-returns-description': 'off',
+      'jsdoc/require-property-description': 'off',
+      'jsdoc/reject-any-type': 'off',
+      'jsdoc/reject-function-type': 'off',
+      'jsdoc/tag-lines': 'off',
+      'jsdoc/require-param': ['error', { checkDestructured: false }],
+      'jsdoc/check-param-names': ['error', { checkDestructured: false }],
+      'jsdoc/require-yields': 'off',
+      'jsdoc/require-throws-type': 'off'
+    }
+  },
+  ...layerRules,
+  {
+    files: [
+      'src/support/clock.js',
+      'src/main.js',
+      'config/**',
+      'test/**',
+      'benchmarks/**',
+      '*.config.js'
+    ],
+    rules: { 'no-restricted-properties': 'off', 'no-console': 'off', 'jsdoc/require-jsdoc': 'off' }
+  },
+  { files: ['src/cli/**'], rules: { 'no-console': 'off' } }
+]

@@ -1,0 +1,82 @@
+/**
+ * The one error type that layers throw to each other, and the table of its codes. What a client or an
+ * operator reads comes from this table; `detail` and `cause` are for the log alone.
+ */
+
+/**
+ * @typedef {object} ErrorEntry
+ * @property {boolean} temporary - whether the same request may succeed later without anybody's help
+ * @property {string} text - the public sentence; never names a mailbox, an address or a key
+ */
+
+/** @satisfies {Record<string, ErrorEntry>} */
+export const ERROR_TABLE = Object.freeze({
+  // Mailboxes and messages
+  MAILBOX_NOT_FOUND: { temporary: false, text: 'No such mailbox' },
+  MAILBOX_EXISTS: { temporary: false, text: 'A mailbox of that name exists already' },
+  MAILBOX_HAS_CHILDREN: { temporary: false, text: 'The mailbox has mailboxes below it' },
+  CANNOT: { temporary: false, text: 'That cannot be done to this mailbox' },
+  MESSAGE_GONE: { temporary: false, text: 'The message was expunged meanwhile' },
+  READ_ONLY: { temporary: false, text: 'The mailbox or the credential is read-only' },
+  OVER_QUOTA: { temporary: false, text: 'The mailbox is full' },
+  TOO_BIG: { temporary: false, text: 'The message is larger than this server accepts' },
+  LIMIT: { temporary: false, text: 'A limit of this server is reached' },
+  BAD_CHARSET: { temporary: false, text: 'The charset is not supported' },
+  UNKNOWN_TRANSFER_ENCODING: {
+    temporary: false,
+    text: 'The content transfer encoding is not known'
+  },
+  // Accounts and keys
+  AUTHENTICATION_FAILED: { temporary: false, text: 'Authentication failed' },
+  THROTTLED: { temporary: true, text: 'Too many attempts, try again later' },
+  ACCOUNT_NOT_FOUND: { temporary: false, text: 'No such account' },
+  ACCOUNT_EXISTS: { temporary: false, text: 'An account of that address exists already' },
+  ACCOUNT_DISABLED: { temporary: false, text: 'The account is disabled' },
+  CREDENTIAL_NOT_FOUND: { temporary: false, text: 'No such credential' },
+  ADDRESS_INVALID: { temporary: false, text: 'That is not a valid mail address' },
+  KEY_REJECTED: { temporary: false, text: 'The key does not open this file' },
+  KEY_UNAVAILABLE: { temporary: true, text: 'The mailbox is locked' },
+  PEPPER_MISSING: { temporary: false, text: 'The pepper that these credentials need is missing' },
+  // Files and machine
+  ACCOUNT_DAMAGED: { temporary: false, text: 'The mailbox file is damaged' },
+  FILE_TOO_NEW: {
+    temporary: false,
+    text: 'The file was written by a newer version of this program'
+  },
+  BUSY: { temporary: true, text: 'The mailbox is busy, try again' },
+  DISK_FULL: { temporary: true, text: 'There is no room on the disk' },
+  NOT_DURABLE: { temporary: true, text: 'The disk refused to store the change' },
+  SHUTTING_DOWN: { temporary: true, text: 'The server is shutting down' },
+  SEAL_FAILED: { temporary: true, text: 'The message could not be sealed' },
+  UNSEAL_FAILED: { temporary: false, text: 'The sealed message does not open' },
+  CONFIG_INVALID: { temporary: false, text: 'The configuration is not valid' }
+})
+
+/** @typedef {keyof typeof ERROR_TABLE} ErrorCode */
+
+/** An error of this program's own, with a code of ERROR_TABLE. */
+export class MailError extends Error {
+  /**
+   * @param {ErrorCode} code
+   * @param {{ detail?: string, cause?: unknown }} [options] - `detail` is for the log, never for the wire
+   */
+  constructor(code, { detail, cause } = {}) {
+    super(ERROR_TABLE[code].text, cause === undefined ? undefined : { cause })
+    this.name = 'MailError'
+    /** @type {ErrorCode} */
+    this.code = code
+    /** @type {boolean} */
+    this.temporary = ERROR_TABLE[code].temporary
+    /** @type {string | undefined} */
+    this.detail = detail
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @param {ErrorCode} code
+ * @returns {error is MailError}
+ */
+export function isMailError(error, code) {
+  return error instanceof MailError && error.code === code
+}

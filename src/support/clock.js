@@ -1,0 +1,9 @@
+/**
+ * The only place that asks the machine for the time, so that a test can hand in another clock.
+ *
+ * @typedef {object} Clock
+ * @property {() => number} nowMs - wall-clock time, milliseconds since 1970-01-01T00:00:00Z
+ */
+
+/** @type {Clock} */
+export const systemClock = Object.freeze({ nowMs: () => Date.now() })
