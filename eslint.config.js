@@ -30,7 +30,10 @@ const clockAndRandom = [
   { object: 'process', property: 'env', message: 'Environment is read in config/ alone.' }
 ]
 
-/** @param {string} name @returns {string[]} import patterns that name this module from any depth */
+/**
+ * @param {string} name
+ * @returns {string[]} import patterns that name this module from any depth
+ */
 const patternsFor = (name) => (name === 'errors' ? ['**/errors.js'] : [`**/${name}/**`])
 
 const layerRules = LAYERS.flatMap((row, index) =>
@@ -71,6 +74,7 @@ export default [
     languageOptions: { ecmaVersion: 2026, sourceType: 'module' },
     rules: {
       'no-console': 'error',
+      curly: ['error', 'multi-line'],
       'no-restricted-properties': ['error', ...clockAndRandom],
       'import-x/no-default-export': 'off',
       'jsdoc/require-jsdoc': [
