@@ -74,7 +74,7 @@ export default [
     languageOptions: { ecmaVersion: 2026, sourceType: 'module' },
     rules: {
       'no-console': 'error',
-      curly: ['error', 'multi-line'],
+      curly: 'off',
       'no-restricted-properties': ['error', ...clockAndRandom],
       'import-x/no-default-export': 'off',
       'jsdoc/require-jsdoc': [
