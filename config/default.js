@@ -1,0 +1,306 @@
+/**
+ * Every setting of Letterlock, once: its default, its type and range, its unit, and why it is what it is.
+ * The JSON schema (schema.js), the environment names and docs/configuration.md are made from this table.
+ * All settings are read at start; a change needs a restart.
+ */
+
+/**
+ * @typedef {object} Setting
+ * @property {string | number | boolean | string[]} value - the default
+ * @property {string} unit - '' where the value has none
+ * @property {string} reason - what it does, and why the default is what it is
+ * @property {number} [minimum]
+ * @property {number} [maximum]
+ * @property {readonly string[]} [choices]
+ * @property {'address' | 'path'} [format] - `address` is HOST:PORT, [IPV6]:PORT or `off`
+ */
+
+const KiB = 1024
+const MiB = 1024 * KiB
+const minuteMs = 60_000
+
+/** @satisfies {Record<string, Setting>} */
+export const SETTINGS = {
+  data: {
+    value: 'data',
+    unit: 'folder',
+    format: 'path',
+    reason:
+      'Holds everything that must survive: mailboxes, spools, directory, pepper and certificate.'
+  },
+  defaultDomain: {
+    value: 'localhost',
+    unit: '',
+    reason: 'A login name without a domain belongs to this one.'
+  },
+
+  'imap.listen': {
+    value: '127.0.0.1:1143',
+    unit: 'address',
+    format: 'address',
+    reason: 'IMAP with STARTTLS. Loopback and above 1023, so that a first start needs no root.'
+  },
+  'imap.allowPlaintextLoopback': {
+    value: false,
+    unit: '',
+    reason:
+      'Permits LOGIN without TLS from 127.0.0.0/8 and ::1 alone; for a proxy or a test on one host.'
+  },
+  'imap.loginTimeoutMs': {
+    value: 2 * minuteMs,
+    minimum: 1000,
+    maximum: 60 * minuteMs,
+    unit: 'ms',
+    reason:
+      'A connection that has not logged in by then is closed: strangers hold no sockets for long.'
+  },
+  'imap.inactivityTimeoutMs': {
+    value: 31 * minuteMs,
+    minimum: 30 * minuteMs,
+    maximum: 24 * 60 * minuteMs,
+    unit: 'ms',
+    reason: 'Autologout; RFC 9051 §5.4 asks for at least 30 minutes. It never ends an IDLE.'
+  },
+  'imap.idleReminderMs': {
+    value: 2 * minuteMs,
+    minimum: 1000,
+    maximum: 29 * minuteMs,
+    unit: 'ms',
+    reason:
+      'An untagged OK in IDLE keeps network address translators and phones from dropping the line.'
+  },
+  'imap.maxConnections': {
+    value: 20_000,
+    minimum: 1,
+    maximum: 1_000_000,
+    unit: 'connections',
+    reason: 'Above this a new connection gets BYE, before the process runs out of descriptors.'
+  },
+  'imap.maxConnectionsPerAccount': {
+    value: 100,
+    minimum: 1,
+    maximum: 100_000,
+    unit: 'connections',
+    reason:
+      'Thunderbird opens 5 for each device and Apple Mail more; 100 leaves room for a family of devices.'
+  },
+  'imap.maxConnectionsPerAddress': {
+    value: 500,
+    minimum: 1,
+    maximum: 1_000_000,
+    unit: 'connections',
+    reason: 'IPv6 counts by /64. Offices and Outlook’s cloud put many people behind one address.'
+  },
+
+  'imaps.listen': {
+    value: '127.0.0.1:1993',
+    unit: 'address',
+    format: 'address',
+    reason: 'IMAP with TLS from the first byte (RFC 8314).'
+  },
+
+  'tls.certificate': {
+    value: '',
+    unit: 'file',
+    format: 'path',
+    reason: 'PEM chain. Empty: a self-signed certificate is made once in <data>/tls.'
+  },
+  'tls.key': {
+    value: '',
+    unit: 'file',
+    format: 'path',
+    reason: 'PEM private key of tls.certificate.'
+  },
+
+  'lmtp.listen': {
+    value: '127.0.0.1:1024',
+    unit: 'address',
+    format: 'address',
+    reason: 'Where the mail transfer agent delivers (RFC 2033).'
+  },
+  'lmtp.maxRecipients': {
+    value: 200,
+    minimum: 100,
+    maximum: 10_000,
+    unit: 'recipients',
+    reason: 'In one transaction; RFC 5321 §4.5.3.1.8 asks for at least 100.'
+  },
+  'lmtp.maxConnections': {
+    value: 200,
+    minimum: 1,
+    maximum: 100_000,
+    unit: 'connections',
+    reason: 'Mail transfer agents queue and come back; this bounds the sockets that they hold.'
+  },
+  'lmtp.timeoutMs': {
+    value: 5 * minuteMs,
+    minimum: 1000,
+    maximum: 60 * minuteMs,
+    unit: 'ms',
+    reason: 'Silence after which a delivery connection ends (RFC 5321 §4.5.3.2 gives 5 minutes).'
+  },
+  'lmtp.overQuota': {
+    value: 'temporary',
+    choices: ['temporary', 'permanent'],
+    unit: '',
+    reason:
+      'temporary answers 452 4.2.2 and the sender’s queue tries again; permanent answers 552 5.2.2.'
+  },
+
+  'admin.listen': {
+    value: '127.0.0.1:1080',
+    unit: 'address',
+    format: 'address',
+    reason: 'Health over HTTP. Loopback: it has no authentication of its own.'
+  },
+
+  'messages.maxBytes': {
+    value: 50 * 1000 * 1000,
+    minimum: 64 * KiB,
+    maximum: 1024 * MiB,
+    unit: 'bytes',
+    reason:
+      'The largest message taken by APPEND, LMTP and import; most providers stop at 25 to 50 MB.'
+  },
+
+  'accounts.quotaBytes': {
+    value: 0,
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    unit: 'bytes',
+    reason: 'For a new account that names none; 0 means no limit.'
+  },
+  'accounts.quotaMessages': {
+    value: 0,
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    unit: 'messages',
+    reason: 'For a new account that names none; 0 means no limit.'
+  },
+  'accounts.lingerMs': {
+    value: minuteMs,
+    minimum: 0,
+    maximum: 24 * 60 * minuteMs,
+    unit: 'ms',
+    reason:
+      'How long a mailbox stays open, its key in memory, after the last session: phones come back at once.'
+  },
+
+  'auth.pepperFile': {
+    value: '',
+    unit: 'file',
+    format: 'path',
+    reason:
+      '32 random bytes that every password key needs besides the password. Empty: <data>/pepper.'
+  },
+  'auth.argon2.memoryKiB': {
+    value: 64 * KiB,
+    minimum: 19 * KiB,
+    maximum: 4 * 1024 * KiB,
+    unit: 'KiB',
+    reason:
+      'argon2id memory; the floor is OWASP’s. Raised settings reach a credential at its next good login.'
+  },
+  'auth.argon2.passes': {
+    value: 2,
+    minimum: 2,
+    maximum: 100,
+    unit: 'passes',
+    reason: 'argon2id time cost.'
+  },
+  'auth.argon2.parallelism': {
+    value: 1,
+    minimum: 1,
+    maximum: 16,
+    unit: 'lanes',
+    reason: 'One lane: logins of different users already fill the cores.'
+  },
+  'auth.concurrency': {
+    value: 0,
+    minimum: 0,
+    maximum: 64,
+    unit: 'derivations',
+    reason:
+      'argon2 at once; 0 means one for each core. They share libuv’s pool with the disk syncs.'
+  },
+  'auth.queueLength': {
+    value: 1000,
+    minimum: 1,
+    maximum: 100_000,
+    unit: 'logins',
+    reason:
+      'Logins that may wait for argon2; one more is told to come back, so a storm stays bounded.'
+  },
+  'auth.repeatLoginCache': {
+    value: true,
+    unit: '',
+    reason:
+      'While a mailbox is open, the same credential again is checked by a keyed hash in memory, not argon2.'
+  },
+
+  'limits.exemptAddresses': {
+    value: ['127.0.0.1', '::1'],
+    unit: 'addresses',
+    reason: 'Not counted per address: webmail and proxies on this host speak for many users.'
+  },
+
+  'storage.cipher': {
+    value: 'chacha20',
+    choices: ['chacha20', 'aegis-256'],
+    unit: '',
+    reason:
+      'For new mailboxes; both authenticate each page. aegis-256 is 2 to 5 times faster with AES-NI.'
+  },
+  'storage.tempStore': {
+    value: 'auto',
+    choices: ['auto', 'disk', 'memory'],
+    unit: '',
+    reason:
+      'SQLite’s temporary files hold mail in the clear: auto keeps them in memory unless their folder is on an encrypted device.'
+  },
+  'storage.secureDelete': {
+    value: 'on',
+    choices: ['on', 'fast'],
+    unit: '',
+    reason:
+      'on overwrites deleted mail in the file; fast (1.8 to 4 times quicker deletes) only where it costs no extra write.'
+  },
+  'storage.cacheBytes': {
+    value: 2 * MiB,
+    minimum: 64 * KiB,
+    maximum: 1024 * MiB,
+    unit: 'bytes',
+    reason: 'SQLite’s page cache for each open mailbox, at most.'
+  },
+  'storage.busyTimeoutMs': {
+    value: 30_000,
+    minimum: 100,
+    maximum: 10 * minuteMs,
+    unit: 'ms',
+    reason: 'How long a write waits for another process’s lock, without blocking anybody else.'
+  },
+  'storage.checkpointBytes': {
+    value: 4 * MiB,
+    minimum: 64 * KiB,
+    maximum: 1024 * MiB,
+    unit: 'bytes',
+    reason:
+      'A write-ahead log larger than this is checkpointed in a thread; on the main thread it would stall 70 ms.'
+  },
+
+  'log.level': {
+    value: 'info',
+    choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    unit: '',
+    reason: 'JSON lines on standard error. info names no address, mailbox, subject or key.'
+  },
+  'shutdown.graceMs': {
+    value: 10_000,
+    minimum: 0,
+    maximum: 10 * minuteMs,
+    unit: 'ms',
+    reason: 'What SIGTERM and Ctrl-C give running commands and deliveries before sockets are cut.'
+  }
+}
+
+/** @typedef {keyof typeof SETTINGS} SettingName */

@@ -1,0 +1,124 @@
+/**
+ * Reads the configuration: defaults, then a JSON file, then the environment, then the command line.
+ * The only file of the program that reads the environment.
+ */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { MailError } from '../src/errors.js'
+import { SETTINGS } from './default.js'
+import { checkSettings, flatten } from './schema.js'
+
+/**
+ * @typedef {object} Config
+ * @property {string} data - absolute path
+ * @property {string} defaultDomain
+ * @property {{ listen: string, allowPlaintextLoopback: boolean, loginTimeoutMs: number, inactivityTimeoutMs: number,
+ *   idleReminderMs: number, maxConnections: number, maxConnectionsPerAccount: number, maxConnectionsPerAddress: number }} imap
+ * @property {{ listen: string }} imaps
+ * @property {{ certificate: string, key: string }} tls - absolute paths, or empty
+ * @property {{ listen: string, maxRecipients: number, maxConnections: number, timeoutMs: number,
+ *   overQuota: 'temporary' | 'permanent' }} lmtp
+ * @property {{ listen: string }} admin
+ * @property {{ maxBytes: number }} messages
+ * @property {{ quotaBytes: number, quotaMessages: number, lingerMs: number }} accounts
+ * @property {{ pepperFile: string, argon2: { memoryKiB: number, passes: number, parallelism: number },
+ *   concurrency: number, queueLength: number, repeatLoginCache: boolean }} auth
+ * @property {{ exemptAddresses: string[] }} limits
+ * @property {{ cipher: 'chacha20' | 'aegis-256', tempStore: 'auto' | 'disk' | 'memory', secureDelete: 'on' | 'fast',
+ *   cacheBytes: number, busyTimeoutMs: number, checkpointBytes: number }} storage
+ * @property {{ level: string }} log
+ * @property {{ graceMs: number }} shutdown
+ */
+
+/**
+ * @param {string} name - a dotted setting name
+ * @returns {string} its environment variable, for instance LETTERLOCK_IMAP_LOGIN_TIMEOUT_MS
+ */
+export function environmentName(name) {
+  const words = name
+    .replaceAll('.', '_')
+    .replace(/([a-z0-9])([A-Z][a-z])/g, '$1_$2')
+    .toUpperCase()
+  return `LETTERLOCK_${words}`
+}
+
+/**
+ * @param {string} text
+ * @param {import('./default.js').Setting} setting
+ * @returns {unknown} the text as the setting's type; a text that is none stays one, for the schema to refuse
+ */
+function fromText(text, { value }) {
+  if (Array.isArray(value)) return text === '' ? [] : text.split(',').map((item) => item.trim())
+  if (typeof value === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  if (typeof value === 'number') return /^\d+$/.test(text) ? Number(text) : text
+  return text
+}
+
+/**
+ * @param {string} file
+ * @returns {Record<string, unknown>}
+ */
+function readFile(file) {
+  try {
+    return Object.fromEntries(flatten(JSON.parse(readFileSync(file, 'utf8'))))
+  } catch (cause) {
+    const why = cause instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
+    throw new MailError('CONFIG_INVALID', { detail: `${file} ${why}`, cause })
+  }
+}
+
+/**
+ * @param {object} options
+ * @param {Record<string, unknown>} [options.settings] - from the command line, by dotted name; wins over all
+ * @param {string | undefined} [options.file] - JSON; otherwise LETTERLOCK_CONFIG names it
+ * @param {NodeJS.ProcessEnv} [options.environment]
+ * @returns {Config}
+ * @throws {MailError} CONFIG_INVALID; `detail` has a line for each complaint
+ */
+export function loadConfig({ settings = {}, file, environment = process.env } = {}) {
+  const path = file ?? environment['LETTERLOCK_CONFIG']
+  const fromFile = path ? readFile(path) : {}
+  if (path) checkSettings(fromFile, path)
+
+  /** @type {Record<string, unknown>} */
+  const fromEnvironment = {}
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    const text = environment[environmentName(name)]
+    if (text !== undefined) fromEnvironment[name] = fromText(text, setting)
+  }
+  checkSettings(fromEnvironment, 'environment')
+  checkSettings(settings, 'command line')
+
+  const defaults = Object.fromEntries(
+    Object.entries(SETTINGS).map(([name, { value }]) => [name, value])
+  )
+  const merged = { ...defaults, ...fromFile, ...fromEnvironment, ...settings }
+
+  /** @type {Record<string, any>} */
+  const config = {}
+  for (const [name, value] of Object.entries(merged)) {
+    const keys = name.split('.')
+    const last = /** @type {string} */ (keys.pop())
+    let group = config
+    for (const key of keys) group = group[key] ??= {}
+    const format = SETTINGS[/** @type {import('./default.js').SettingName} */ (name)]
+    const isPath = 'format' in format && format.format === 'path'
+    group[last] = isPath && value !== '' ? resolve(String(value)) : value
+  }
+  config['auth'].pepperFile ||= resolve(config['data'], 'pepper')
+  return /** @type {Config} */ (config)
+}
+
+/**
+ * Facts about how the process was started that decide whether a person watches it.
+ *
+ * @param {NodeJS.ProcessEnv} [environment]
+ * @returns {boolean} true under PM2, systemd or NODE_ENV=production
+ */
+export function isSupervised(environment = process.env) {
+  return (
+    environment['NODE_ENV'] === 'production' ||
+    environment['pm_id'] !== undefined ||
+    environment['INVOCATION_ID'] !== undefined
+  )
+}

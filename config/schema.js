@@ -1,0 +1,86 @@
+/**
+ * Turns the settings table into a JSON schema, and a configuration of any origin into a checked one.
+ */
+import { Ajv } from 'ajv'
+import { closest, distance } from 'fastest-levenshtein'
+import { MailError } from '../src/errors.js'
+import { SETTINGS } from './default.js'
+
+/** HOST:PORT, [IPV6]:PORT, or `off`. */
+const ADDRESS_PATTERN = String.raw`^(off|(\[[0-9a-fA-F:.]+\]|[^:\s]+):([0-9]{1,5}))$`
+
+/**
+ * @param {import('./default.js').Setting} setting
+ * @returns {Record<string, unknown>} the JSON schema of one value
+ */
+function schemaOf(setting) {
+  if (Array.isArray(setting.value)) return { type: 'array', items: { type: 'string' } }
+  if (typeof setting.value === 'boolean') return { type: 'boolean' }
+  if (typeof setting.value === 'number') {
+    return { type: 'integer', minimum: setting.minimum ?? 0, maximum: setting.maximum }
+  }
+  return {
+    type: 'string',
+    ...(setting.choices && { enum: setting.choices }),
+    ...(setting.format === 'address' && { pattern: ADDRESS_PATTERN })
+  }
+}
+
+const validate = new Ajv({ allErrors: true, verbose: true }).compile({
+  type: 'object',
+  properties: Object.fromEntries(
+    Object.entries(SETTINGS).map(([name, setting]) => [name, schemaOf(setting)])
+  )
+})
+
+/**
+ * @param {string} unknown
+ * @returns {string} the sentence that helps: with the nearest name where one is near
+ */
+function unknownKey(unknown) {
+  const names = Object.keys(SETTINGS)
+  const nearest = closest(unknown, names)
+  return distance(unknown, nearest) <= Math.max(3, unknown.length / 3)
+    ? `unknown key "${unknown}", did you mean "${nearest}"?`
+    : `unknown key "${unknown}"`
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} [prefix]
+ * @returns {[string, unknown][]} dotted names and values; a group may be nested or already dotted
+ */
+export function flatten(value, prefix = '') {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[prefix, value]]
+  return Object.entries(value).flatMap(([key, inner]) =>
+    flatten(inner, prefix === '' ? key : `${prefix}.${key}`)
+  )
+}
+
+/**
+ * @param {Record<string, unknown>} settings - by dotted name
+ * @param {string} origin - named in the complaint: the file, the environment or the command line
+ * @throws {MailError} CONFIG_INVALID with every complaint in `detail`, one a line
+ */
+export function checkSettings(settings, origin) {
+  const complaints = Object.keys(settings)
+    .filter((name) => !Object.hasOwn(SETTINGS, name))
+    .map(unknownKey)
+  if (!validate(settings)) {
+    for (const error of validate.errors ?? []) {
+      const name = error.instancePath.slice(1).split('/')[0] ?? ''
+      const expected =
+        error.keyword === 'enum'
+          ? `must be one of ${error.params.allowedValues.join(', ')}`
+          : error.keyword === 'pattern'
+            ? 'must be HOST:PORT or off'
+            : error.message
+      complaints.push(`${name} ${expected}, not ${JSON.stringify(error.data)}`)
+    }
+  }
+  if (complaints.length > 0) {
+    throw new MailError('CONFIG_INVALID', {
+      detail: complaints.map((complaint) => `${origin}: ${complaint}`).join('\n')
+    })
+  }
+}

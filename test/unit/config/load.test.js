@@ -1,0 +1,133 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { environmentName, isSupervised, loadConfig } from '../../../config/load.js'
+import { SETTINGS } from '../../../config/default.js'
+import { MailError } from '../../../src/errors.js'
+
+/**
+ * @param {() => unknown} action
+ * @param {RegExp} pattern - of the detail
+ */
+function assertInvalid(action, pattern) {
+  assert.throws(action, (error) => {
+    assert.ok(error instanceof MailError)
+    assert.equal(error.code, 'CONFIG_INVALID')
+    assert.match(error.detail ?? '', pattern)
+    return true
+  })
+}
+
+test('the defaults are valid and nested by their dotted names', () => {
+  const config = loadConfig({ environment: {} })
+  assert.equal(config.imap.listen, '127.0.0.1:1143')
+  assert.equal(config.auth.argon2.memoryKiB, 65536)
+  assert.match(config.data, /^\/.*\/data$/)
+  assert.equal(config.auth.pepperFile, `${config.data}/pepper`)
+})
+
+test('the command line wins over the environment, the environment over the file', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'letterlock-config-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'letterlock.json')
+  writeFileSync(
+    file,
+    JSON.stringify({
+      imap: { listen: '127.0.0.1:1' },
+      'imaps.listen': '127.0.0.1:2',
+      lmtp: { maxRecipients: 300 }
+    })
+  )
+  const config = loadConfig({
+    file,
+    environment: { LETTERLOCK_IMAP_LISTEN: '127.0.0.1:3', LETTERLOCK_IMAPS_LISTEN: '[::1]:4' },
+    settings: { 'imap.listen': 'off' }
+  })
+  assert.equal(config.imap.listen, 'off')
+  assert.equal(config.imaps.listen, '[::1]:4')
+  assert.equal(config.lmtp.maxRecipients, 300)
+})
+
+test('environment names are derived from the setting, each of them once', () => {
+  assert.equal(environmentName('auth.argon2.memoryKiB'), 'LETTERLOCK_AUTH_ARGON2_MEMORY_KIB')
+  assert.equal(environmentName('imap.loginTimeoutMs'), 'LETTERLOCK_IMAP_LOGIN_TIMEOUT_MS')
+  const names = Object.keys(SETTINGS).map(environmentName)
+  assert.equal(new Set(names).size, names.length)
+})
+
+test('environment texts become the type of their setting', () => {
+  const config = loadConfig({
+    environment: {
+      LETTERLOCK_IMAP_ALLOW_PLAINTEXT_LOOPBACK: 'true',
+      LETTERLOCK_LIMITS_EXEMPT_ADDRESSES: '10.0.0.1, 10.0.0.2',
+      LETTERLOCK_MESSAGES_MAX_BYTES: '1000000'
+    }
+  })
+  assert.equal(config.imap.allowPlaintextLoopback, true)
+  assert.deepEqual(config.limits.exemptAddresses, ['10.0.0.1', '10.0.0.2'])
+  assert.equal(config.messages.maxBytes, 1_000_000)
+})
+
+for (const [
+  title,
+  settings,
+  pattern
+] of /** @type {[string, Record<string, unknown>, RegExp][]} */ ([
+  [
+    'a misspelt key names the nearest one',
+    { 'imap.listn': 'off' },
+    /unknown key "imap.listn", did you mean "imap.listen"/
+  ],
+  [
+    'a key that resembles nothing is refused plainly',
+    { qqqqqqqqqqqqqqqqqqqqqqqqq: 1 },
+    /unknown key "q+"$/
+  ],
+  [
+    'a number below its range',
+    { 'auth.argon2.memoryKiB': 1024 },
+    /auth.argon2.memoryKiB must be >= 19456, not 1024/
+  ],
+  [
+    'a word that is not among the choices',
+    { 'storage.cipher': 'rot13' },
+    /must be one of chacha20, aegis-256/
+  ],
+  [
+    'an address without a port',
+    { 'lmtp.listen': 'localhost' },
+    /lmtp.listen must be HOST:PORT or off/
+  ],
+  [
+    'a text where a number belongs',
+    { 'shutdown.graceMs': 'soon' },
+    /shutdown.graceMs must be integer/
+  ]
+])) {
+  test(`refused: ${title}`, () => {
+    assertInvalid(() => loadConfig({ environment: {}, settings }), pattern)
+  })
+}
+
+test('all complaints come at once', () => {
+  assertInvalid(
+    () => loadConfig({ environment: {}, settings: { 'imap.listn': 'off', 'lmtp.listen': 'x' } }),
+    /imap\.listn[^]*lmtp\.listen/
+  )
+})
+
+test('a missing or broken file is named', () => {
+  assertInvalid(
+    () => loadConfig({ environment: {}, file: '/nonexistent.json' }),
+    /nonexistent\.json cannot be read/
+  )
+})
+
+test('PM2, systemd and production count as supervised', () => {
+  assert.equal(isSupervised({}), false)
+  assert.equal(isSupervised({ pm_id: '0' }), true)
+  assert.equal(isSupervised({ INVOCATION_ID: 'x' }), true)
+  assert.equal(isSupervised({ NODE_ENV: 'production' }), true)
+})
