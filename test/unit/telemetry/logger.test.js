@@ -1,0 +1,59 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { MailError } from '../../../src/errors.js'
+import { REDACTED_NAMES, createLogger } from '../../../src/telemetry/logger.js'
+
+/** @returns {{ logger: import('../../../src/telemetry/logger.js').Logger, text: () => string }} */
+function capture() {
+  let written = ''
+  const logger = createLogger({
+    level: 'info',
+    stream: {
+      write: (line) => {
+        written += line
+      }
+    }
+  })
+  return { logger, text: () => written }
+}
+
+for (const name of REDACTED_NAMES) {
+  test(`"${name}" is redacted at the top, one level down and two`, () => {
+    const { logger, text } = capture()
+    logger.info(
+      { [name]: 'hush-hush', a: { [name]: 'hush-hush', b: { [name]: 'hush-hush' } } },
+      'x'
+    )
+    assert.ok(!text().includes('hush-hush'), text())
+    assert.equal(text().match(/\[redacted\]/g)?.length, 3)
+  })
+}
+
+test('what is not on the list is logged', () => {
+  const { logger, text } = capture()
+  logger.info({ accountId: '0123', command: 'FETCH', ms: 4 }, 'command')
+  const line = JSON.parse(text())
+  assert.deepEqual(
+    {
+      level: line.level,
+      accountId: line.accountId,
+      command: line.command,
+      ms: line.ms,
+      msg: line.msg
+    },
+    { level: 'info', accountId: '0123', command: 'FETCH', ms: 4, msg: 'command' }
+  )
+  assert.match(line.time, /^\d{4}-\d\d-\d\dT/)
+})
+
+test('an error is logged by code, detail and cause, without what libraries hang on it', () => {
+  const { logger, text } = capture()
+  const cause = Object.assign(new Error('boom'), { sql: 'SELECT hush-hush', code: 'SQLITE_FULL' })
+  logger.error({ err: new MailError('DISK_FULL', { detail: 'mail.db', cause }) }, 'failed')
+  const { err } = JSON.parse(text())
+  assert.equal(err.code, 'DISK_FULL')
+  assert.equal(err.detail, 'mail.db')
+  assert.equal(err.cause.code, 'SQLITE_FULL')
+  assert.match(err.stack, /logger\.test\.js/)
+  assert.ok(!text().includes('hush-hush'))
+})
