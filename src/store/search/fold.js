@@ -1,0 +1,93 @@
+/**
+ * Simple case folding over the whole of Unicode (UAX #44, CaseFolding.txt, statuses C and S): one code point
+ * becomes one code point, so lengths in code points stay and a substring of a text folds to a substring of the
+ * folded text. SQLite's own folding misses whole scripts (Georgian, Cherokee, Adlam), which is why search has this.
+ *
+ * What simple folding does not do, on purpose: `ß` is not `ss` (but capital `ẞ` is `ß`), and the Turkish `İ` and
+ * `ı` are letters of their own, neither is the ASCII `i`.
+ */
+
+/** Mapped by full case mapping to two code points, by simple folding to itself. */
+const DOTTED_CAPITAL_I = '\u0130'
+
+/** Pairs that CaseFolding.txt folds (status S) although their upper case is a sequence of code points. */
+const SEQUENCE_PAIRS = [
+  ['\u1fd3', '\u0390'],
+  ['\u1fe3', '\u03b0'],
+  ['\ufb05', '\ufb06']
+]
+
+/** No cased letter lies above plane 1, as Unicode stands. */
+const CASED_END = 0x20000
+
+const BLOCK = 0x1000
+
+/** @type {{ pattern: RegExp, folded: Map<string, string> } | null} */
+let remainder = null
+
+/**
+ * @param {string} text - decoded text of any length
+ * @returns {string} its simple case folding; two texts match case-insensitively exactly if these are equal
+ */
+export function foldCase(text) {
+  if (!text.includes(DOTTED_CAPITAL_I)) return foldLower(text)
+  return text.split(DOTTED_CAPITAL_I).map(foldLower).join(DOTTED_CAPITAL_I)
+}
+
+/**
+ * Lower-casing by the engine does nearly all of it at native speed. What is left are lower-case letters that share
+ * their upper case with another one: the final sigma, the long s, the micro sign …
+ *
+ * @param {string} text
+ * @returns {string}
+ */
+function foldLower(text) {
+  const lower = text.toLowerCase()
+  remainder ??= deriveRemainder()
+  const { pattern, folded } = remainder
+  return lower.replace(pattern, (letter) => /** @type {string} */ (folded.get(letter)))
+}
+
+/**
+ * Derived from the engine's own tables, so that it follows the Unicode version of everything else.
+ *
+ * @returns {{ pattern: RegExp, folded: Map<string, string> }}
+ */
+function deriveRemainder() {
+  /** @type {Map<string, string>} */
+  const folded = new Map()
+  const lowerCase = /[\p{Changes_When_Uppercased}--\p{Changes_When_Lowercased}]/gv
+  for (let start = 0; start < CASED_END; start += BLOCK) {
+    for (const [letter] of codePoints(start, start + BLOCK).matchAll(lowerCase)) {
+      const upper = letter.toUpperCase()
+      if (!isOneCodePoint(upper)) continue
+      const lower = upper.toLowerCase()
+      if (lower !== letter && isOneCodePoint(lower) && upper !== 'I') folded.set(letter, lower)
+    }
+  }
+  for (const [letter, other] of SEQUENCE_PAIRS) {
+    folded.set(/** @type {string} */ (letter), /** @type {string} */ (other))
+  }
+  return { pattern: new RegExp(`[${[...folded.keys()].join('')}]`, 'gu'), folded }
+}
+
+/**
+ * @param {number} start
+ * @param {number} end - exclusive
+ * @returns {string}
+ */
+function codePoints(start, end) {
+  let text = ''
+  for (let code = start; code < end; code++) {
+    if (code < 0xd800 || code > 0xdfff) text += String.fromCodePoint(code)
+  }
+  return text
+}
+
+/**
+ * @param {string} text - not empty
+ * @returns {boolean}
+ */
+function isOneCodePoint(text) {
+  return text.length === ((text.codePointAt(0) ?? 0) > 0xffff ? 2 : 1)
+}
