@@ -1,0 +1,83 @@
+#!/usr/bin/env node
+/**
+ * Process entry. Sees to the runtime before anything else is loaded, because the SQLite addon crashes on
+ * an older Node, then hands over to the command line. The only file that calls process.exit.
+ *
+ * This file must load on every Node that an operator may have: no syntax and no import newer than Node 18.
+ */
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+/** As `engines` in package.json says: ML-KEM in node:crypto came with 24.7. */
+const MINIMUM_NODE = [24, 7]
+
+/**
+ * fdatasync, argon2 and zlib share libuv's pool, which is read from the environment before the first use:
+ * with the default of four threads, four logins would hold up every acknowledgement.
+ */
+const THREAD_POOL_SIZE = '16'
+
+/** SIGUSR1 would open the inspector, and with it every key in memory, to anybody who may signal the process. */
+const NODE_FLAGS = ['--disable-sigusr1']
+
+const script = fileURLToPath(import.meta.url)
+const runtimeArguments = [...NODE_FLAGS, script, ...process.argv.slice(2)]
+const runtimeEnvironment = { ...process.env, UV_THREADPOOL_SIZE: THREAD_POOL_SIZE }
+
+/** @returns {boolean} */
+function isSupportedNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const [wantedMajor = 0, wantedMinor = 0] = MINIMUM_NODE
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
+}
+
+/** @returns {string | undefined} the Node binary that this project carries as a dependency */
+function findPinnedNode() {
+  try {
+    return createRequire(import.meta.url).resolve(
+      `node-${process.platform}-${process.arch}/bin/node`
+    )
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Runs this program again under the pinned Node, passing signals on, and ends as it ends.
+ *
+ * @param {string} node
+ */
+function runUnder(node) {
+  const child = spawn(node, runtimeArguments, { stdio: 'inherit', env: runtimeEnvironment })
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(signal, () => child.kill(signal))
+  }
+  child.on('error', (error) => {
+    process.stderr.write(`letterlock: ${node} cannot be started: ${error.message}\n`)
+    process.exit(1)
+  })
+  child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))
+}
+
+/** @returns {boolean} whether this process already has what runtimeArguments and runtimeEnvironment give */
+function isPrepared() {
+  const isClusterWorker = process.env['NODE_UNIQUE_ID'] !== undefined || process.send !== undefined
+  return process.env['UV_THREADPOOL_SIZE'] !== undefined || isClusterWorker
+}
+
+if (!isSupportedNode()) {
+  const pinned = findPinnedNode()
+  if (pinned === undefined) {
+    process.stderr.write(
+      `letterlock needs Node.js ${MINIMUM_NODE.join('.')} or newer; this is ${process.versions.node}, and no pinned one is installed (run npm ci)\n`
+    )
+    process.exit(1)
+  }
+  runUnder(pinned)
+} else if (!isPrepared() && typeof process.execve === 'function') {
+  process.execve(process.execPath, [process.execPath, ...runtimeArguments], runtimeEnvironment)
+} else {
+  const { runCommandLine } = await import('./cli/index.js')
+  process.exit(await runCommandLine(process.argv))
+}

@@ -1,0 +1,40 @@
+/**
+ * Files that must be whole or absent after a power cut.
+ */
+import { open, rename, mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * Makes a folder's entries (new files, renames) durable.
+ *
+ * @param {string} folder
+ */
+export async function syncFolder(folder) {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Writes beside the file, syncs, renames over it, and syncs the folder.
+ *
+ * @param {string} path
+ * @param {string | Buffer} content
+ * @param {{ mode?: number }} [options] - 0600 unless told
+ */
+export async function writeFileDurably(path, content, { mode = 0o600 } = {}) {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const temporary = `${path}.${process.pid}.tmp`
+  const handle = await open(temporary, 'w', mode)
+  try {
+    await handle.writeFile(content)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(temporary, path)
+  await syncFolder(dirname(path))
+}

@@ -1,0 +1,67 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { createSecureContext } from 'node:tls'
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isMailError } from '../../../src/errors.js'
+import { loadCertificate } from '../../../src/support/certificate.js'
+import { systemClock } from '../../../src/support/clock.js'
+
+/** @param {import('node:test').TestContext} t */
+function scratch(t) {
+  const folder = mkdtempSync(join(tmpdir(), 'letterlock-tls-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+test('a self-signed certificate is made once, for localhost and loopback, its key readable by its owner alone', async (t) => {
+  const folder = scratch(t)
+  const options = { folder, certificateFile: '', keyFile: '', clock: systemClock }
+  const first = await loadCertificate(options)
+  const second = await loadCertificate(options)
+  assert.equal(first.fingerprint, second.fingerprint)
+  assert.ok(first.isSelfSigned)
+  assert.match(first.fingerprint, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/)
+  const parsed = new X509Certificate(first.certificate)
+  assert.equal(parsed.checkHost('localhost'), 'localhost')
+  assert.equal(parsed.checkIP('127.0.0.1'), '127.0.0.1')
+  assert.ok(parsed.validToDate.getTime() > systemClock.nowMs() + 3000 * 86_400_000)
+  assert.equal(statSync(join(folder, 'key.pem')).mode & 0o777, 0o600)
+  createSecureContext({ cert: first.certificate, key: first.key })
+})
+
+test('the operator’s own certificate is taken from where the configuration says', async (t) => {
+  const folder = scratch(t)
+  const made = await loadCertificate({
+    folder,
+    certificateFile: '',
+    keyFile: '',
+    clock: systemClock
+  })
+  const own = await loadCertificate({
+    folder: join(folder, 'unused'),
+    certificateFile: join(folder, 'certificate.pem'),
+    keyFile: join(folder, 'key.pem'),
+    clock: systemClock
+  })
+  assert.equal(own.fingerprint, made.fingerprint)
+  assert.equal(own.isSelfSigned, false)
+  assert.deepEqual(own.key, readFileSync(join(folder, 'key.pem')))
+})
+
+test('half a pair, or a file that is no certificate, stops the start with the file’s name', async (t) => {
+  const folder = scratch(t)
+  const clock = systemClock
+  await assert.rejects(
+    loadCertificate({ folder, certificateFile: '/x.pem', keyFile: '', clock }),
+    (error) => isMailError(error, 'CONFIG_INVALID')
+  )
+  const broken = join(folder, 'broken.pem')
+  writeFileSync(broken, 'no certificate')
+  await assert.rejects(
+    loadCertificate({ folder, certificateFile: broken, keyFile: broken, clock }),
+    (error) => isMailError(error, 'CONFIG_INVALID') && /broken\.pem/.test(error.detail ?? '')
+  )
+})
