@@ -1,0 +1,197 @@
+/**
+ * From a search key to a plan: a tree in which negation stands at the leaves alone, each leaf says what must be read
+ * to answer it, and cheap branches stand before dear ones. Nothing is read here.
+ *
+ * Semantics: RFC 3501 §6.4.4, RFC 9051 §6.4.4, RFC 5032 §2 (YOUNGER, OLDER), RFC 7162 §3.1.5 (MODSEQ),
+ * RFC 8514 §4.3 (SAVEDBEFORE, SAVEDON, SAVEDSINCE).
+ */
+import { MailError } from '../../errors.js'
+
+/** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
+
+/**
+ * What must be at hand to decide a leaf, cheapest first: the view in memory, the message's row, its header and
+ * sending date, its decoded text.
+ */
+export const STAGE = Object.freeze({ VIEW: 0, ROW: 1, HEADER: 2, TEXT: 3 })
+
+/** Deeper trees than this are no client's; the bound keeps the walks over a plan off the end of the stack. */
+const MAX_DEPTH = 500
+
+/**
+ * @typedef {object} LeafNode
+ * @property {'leaf'} kind
+ * @property {number} stage - one of STAGE
+ * @property {SearchKey} key
+ * @property {boolean} isNegated
+ * @property {number} index - its place among the plan's leaves
+ */
+/** @typedef {{ kind: 'constant', stage: 0, value: boolean }} ConstantNode */
+/** @typedef {{ kind: 'and' | 'or', stage: number, children: PlanNode[] }} BranchNode */
+/** @typedef {LeafNode | ConstantNode | BranchNode} PlanNode */
+
+/**
+ * @typedef {object} Plan
+ * @property {PlanNode} root
+ * @property {LeafNode[]} leaves - every leaf of the tree
+ */
+
+/** @type {Record<string, number>} */
+const STAGE_OF_OPERATION = {
+  flag: STAGE.VIEW,
+  recent: STAGE.VIEW,
+  sequence: STAGE.VIEW,
+  uid: STAGE.VIEW,
+  modseq: STAGE.VIEW,
+  larger: STAGE.ROW,
+  smaller: STAGE.ROW,
+  younger: STAGE.ROW,
+  older: STAGE.ROW,
+  header: STAGE.HEADER,
+  body: STAGE.TEXT,
+  text: STAGE.TEXT
+}
+
+/**
+ * @param {SearchKey} key
+ * @returns {Plan}
+ * @throws {MailError} LIMIT when the tree is nested too deeply, CANNOT for a key that nothing here can answer
+ */
+export function planSearch(key) {
+  /** @type {LeafNode[]} */
+  const leaves = []
+  const root = buildNode(key, { isNegated: false, depth: 0, leaves })
+  return { root, leaves }
+}
+
+/**
+ * @typedef {object} BuildState
+ * @property {boolean} isNegated - whether an odd number of NOTs stands above
+ * @property {number} depth
+ * @property {LeafNode[]} leaves - collects
+ */
+
+/**
+ * @param {SearchKey} key
+ * @param {BuildState} state
+ * @returns {PlanNode}
+ */
+function buildNode(key, state) {
+  const { isNegated } = state
+  const below = { ...state, depth: state.depth + 1 }
+  if (below.depth > MAX_DEPTH)
+    throw new MailError('LIMIT', { detail: 'search key nested too deep' })
+  switch (key.op) {
+    case 'all':
+      return constant(!isNegated)
+    case 'not':
+      return buildNode(key.key, { ...below, isNegated: !isNegated })
+    case 'and':
+      return buildBranch('and', key.keys, below)
+    case 'or':
+      return buildBranch('or', [key.left, key.right], below)
+    case 'new':
+      return buildBranch('and', NEW, below)
+    case 'old':
+      return buildNode({ op: 'recent' }, { ...below, isNegated: !isNegated })
+    case 'body':
+    case 'text':
+      // The empty string is a substring of every text.
+      return key.value === '' ? constant(!isNegated) : leaf(key, state)
+    default:
+      return leaf(key, state)
+  }
+}
+
+/** RFC 3501 §6.4.4: "functionally equivalent to (RECENT UNSEEN)". @type {SearchKey[]} */
+const NEW = [{ op: 'recent' }, { op: 'flag', flag: '\\Seen', isSet: false }]
+
+/**
+ * A negated branch is the other branch over the negated keys.
+ *
+ * @param {'and' | 'or'} kind
+ * @param {SearchKey[]} keys
+ * @param {BuildState} state
+ * @returns {PlanNode}
+ */
+function buildBranch(kind, keys, state) {
+  const effective = state.isNegated === (kind === 'or') ? 'and' : 'or'
+  /** @type {PlanNode[]} */
+  const children = []
+  // In an `and`, true adds nothing and false decides; in an `or` the other way round.
+  const neutral = effective === 'and'
+  for (const key of keys) {
+    const node = buildNode(key, state)
+    if (node.kind === effective) children.push(...node.children)
+    else if (node.kind !== 'constant') children.push(node)
+    else if (node.value !== neutral) return node
+  }
+  const [only] = children
+  if (!only) return constant(neutral)
+  if (children.length === 1) return only
+  children.sort((left, right) => left.stage - right.stage)
+  const stage = /** @type {PlanNode} */ (children.at(-1)).stage
+  return { kind: effective, stage, children }
+}
+
+/**
+ * @param {SearchKey} key
+ * @param {BuildState} state
+ * @returns {LeafNode}
+ */
+function leaf(key, { isNegated, leaves }) {
+  const node = {
+    kind: /** @type {const} */ ('leaf'),
+    stage: stageOf(key),
+    key,
+    isNegated,
+    index: 0
+  }
+  node.index = leaves.push(node) - 1
+  return node
+}
+
+/**
+ * @param {SearchKey} key
+ * @returns {number}
+ */
+function stageOf(key) {
+  if (key.op === 'date') return key.which === 'sent' ? STAGE.HEADER : STAGE.ROW
+  const stage = STAGE_OF_OPERATION[key.op]
+  if (stage === undefined) throw new MailError('CANNOT', { detail: `search key ${key.op}` })
+  return stage
+}
+
+/**
+ * @param {boolean} value
+ * @returns {ConstantNode}
+ */
+function constant(value) {
+  return { kind: 'constant', stage: 0, value }
+}
+
+/** @typedef {true | false | undefined} Verdict - undefined: not to be told with what is at hand */
+
+/**
+ * Evaluates a plan with what is known so far (three-valued logic), asking for each leaf as seldom as possible.
+ *
+ * @param {PlanNode} node
+ * @param {(leaf: LeafNode) => Verdict} decide - the leaf's answer before its negation
+ * @returns {Verdict}
+ */
+export function evaluatePlan(node, decide) {
+  if (node.kind === 'constant') return node.value
+  if (node.kind === 'leaf') {
+    const answer = decide(node)
+    return answer === undefined ? undefined : answer !== node.isNegated
+  }
+  const decisive = node.kind === 'or'
+  /** @type {Verdict} */
+  let verdict = !decisive
+  for (const child of node.children) {
+    const answer = evaluatePlan(child, decide)
+    if (answer === decisive) return decisive
+    if (answer === undefined) verdict = undefined
+  }
+  return verdict
+}

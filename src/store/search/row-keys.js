@@ -1,0 +1,72 @@
+/**
+ * The search keys that a message's row answers: dates of arrival and saving, size, age. RFC 3501 §6.4.4, RFC 5032 §2,
+ * RFC 8514 §4.3. The sending date is here as well, because it is compared in the same way.
+ */
+import { MailError } from '../../errors.js'
+
+/** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
+/** @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate */
+/** @typedef {{ size: number, internalDate: ZonedDate, savedAtMs: number }} SearchRow */
+
+const SECONDS_PER_DAY = 86_400
+
+/**
+ * @param {SearchKey} key - of the row's stage (see plan.js)
+ * @param {number} nowSeconds - the search's one "now", seconds since 1970
+ * @returns {(row: SearchRow) => boolean}
+ * @throws {MailError} CANNOT for a key of another stage
+ */
+export function compileRowKey(key, nowSeconds) {
+  switch (key.op) {
+    case 'larger':
+      return (row) => row.size > key.size
+    case 'smaller':
+      return (row) => row.size < key.size
+    case 'younger':
+      return (row) => row.internalDate.epochSeconds >= nowSeconds - key.seconds
+    case 'older':
+      return (row) => row.internalDate.epochSeconds <= nowSeconds - key.seconds
+    case 'date': {
+      const test = compileDateTest(key)
+      if (key.which === 'saved') return (row) => test(savedDate(row))
+      return (row) => test(row.internalDate)
+    }
+    default:
+      throw new MailError('CANNOT', { detail: `search key ${key.op}` })
+  }
+}
+
+/**
+ * Days are compared as written: the date in the zone that the message carries, "disregarding time and timezone"
+ * (RFC 3501 §6.4.4).
+ *
+ * @param {Extract<SearchKey, { op: 'date' }>} key
+ * @returns {(date: ZonedDate) => boolean}
+ */
+export function compileDateTest({ comparison, date: { year, month, day } }) {
+  const wanted = Date.UTC(year, month - 1, day) / 1000 / SECONDS_PER_DAY
+  switch (comparison) {
+    case 'before':
+      return (date) => dayOf(date) < wanted
+    case 'on':
+      return (date) => dayOf(date) === wanted
+    case 'since':
+      return (date) => dayOf(date) >= wanted
+  }
+}
+
+/**
+ * @param {ZonedDate} date
+ * @returns {number} days since 1970 in the date's own zone
+ */
+function dayOf({ epochSeconds, zoneMinutes }) {
+  return Math.floor((epochSeconds + zoneMinutes * 60) / SECONDS_PER_DAY)
+}
+
+/**
+ * @param {SearchRow} row
+ * @returns {ZonedDate} the saving date carries no zone and is told in UTC
+ */
+function savedDate(row) {
+  return { epochSeconds: Math.floor(row.savedAtMs / 1000), zoneMinutes: 0 }
+}
