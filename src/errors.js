@@ -43,6 +43,10 @@ export const ERROR_TABLE = Object.freeze({
     temporary: false,
     text: 'The file was written by a newer version of this program'
   },
+  SCHEMA_MISMATCH: {
+    temporary: false,
+    text: 'The file is not laid out as this program expects'
+  },
   BUSY: { temporary: true, text: 'The mailbox is busy, try again' },
   DISK_FULL: { temporary: true, text: 'There is no room on the disk' },
   NOT_DURABLE: { temporary: true, text: 'The disk refused to store the change' },

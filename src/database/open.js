@@ -1,0 +1,148 @@
+/**
+ * Opens database files: the directory (plain) and mailboxes (encrypted). A returned handle has its key accepted,
+ * its settings in effect and its file verified; whatever fails on the way closes it again.
+ */
+import { statSync } from 'node:fs'
+import Database from 'better-sqlite3-multiple-ciphers'
+import { MailError } from '../errors.js'
+import {
+  BUSY_TIMEOUT_MS,
+  DEFAULT_CACHE_BYTES,
+  applyKey,
+  pageSizeFor,
+  setupConnection,
+  setupNewFile,
+  verifyFile
+} from './setup-pragma.js'
+import { errorCodeOf, toMailError } from './sqlite-error.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} DatabaseHandle
+ * @typedef {import('./setup-pragma.js').Cipher} Cipher
+ *
+ * @typedef {object} OpenOptions
+ * @property {string} path
+ * @property {Uint8Array} key - 32 bytes; not kept
+ * @property {Cipher | null} cipher - as recorded for this account; null for a file brought from elsewhere, whose
+ *   cipher is found out
+ * @property {boolean} [isNew] - make the file; default false: it must exist
+ * @property {boolean} [isReadOnly] - default false
+ * @property {boolean} [isBlocking] - true for threads and the CLI, which may wait inside a statement and
+ *   checkpoint at commit; default false: a taken lock answers BUSY at once, and somebody else checkpoints
+ * @property {import('./temp-store.js').TempStore} [tempStore] - default memory
+ * @property {'ON' | 'FAST'} [secureDelete] - default ON
+ * @property {number} [cacheBytes] - default 2 MiB
+ */
+
+/**
+ * @param {string} path
+ * @returns {boolean} whether there is a database in it (a new file of SQLite has no bytes yet)
+ */
+function hasContent(path) {
+  // stat opens nothing, so it drops no POSIX lock of this process.
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat !== undefined && stat.size > 0
+}
+
+/**
+ * Opens an unencrypted database in WAL mode with synchronous=FULL: the account directory, which writes little
+ * and needs each commit on the disk. Its secure_delete is ON, because wrapped keys that were revoked must go.
+ *
+ * @param {string} path
+ * @param {{ isReadOnly?: boolean, timeoutMs?: number }} [options] - `timeoutMs`: how long a statement waits for a
+ *   lock, blocking; default 5,000
+ * @returns {DatabaseHandle}
+ * @throws {MailError} ACCOUNT_DAMAGED, DISK_FULL, BUSY, SCHEMA_MISMATCH
+ */
+export function openPlainDatabase(path, { isReadOnly = false, timeoutMs = 5000 } = {}) {
+  const isNew = !hasContent(path)
+  return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
+    if (isNew && !isReadOnly) setupNewFile(db, 4096)
+    setupConnection(db, {
+      isReadOnly,
+      tempStore: 'memory',
+      secureDelete: 'ON',
+      cacheBytes: DEFAULT_CACHE_BYTES,
+      hasOwnCheckpoints: false,
+      synchronous: 'FULL'
+    })
+    verifyFile(db)
+  })
+}
+
+/**
+ * @template T
+ * @param {string} path
+ * @param {{ isReadOnly: boolean, isNew: boolean, timeoutMs: number }} options
+ * @param {(db: DatabaseHandle) => T} setup
+ * @returns {DatabaseHandle}
+ */
+function openWith(path, { isReadOnly, isNew, timeoutMs }, setup) {
+  let db
+  try {
+    db = new Database(path, { timeout: timeoutMs, readonly: isReadOnly, fileMustExist: !isNew })
+    setup(db)
+    return db
+  } catch (error) {
+    db?.close()
+    throw toMailError(error)
+  }
+}
+
+/**
+ * @param {OpenOptions} options
+ * @param {Cipher} cipher
+ * @returns {DatabaseHandle}
+ */
+function openWithCipher(options, cipher) {
+  const { path, key, isNew = false, isReadOnly = false, isBlocking = false } = options
+  const timeoutMs = isBlocking ? BUSY_TIMEOUT_MS : 0
+  return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
+    applyKey(db, cipher, key)
+    if (isNew) setupNewFile(db, pageSizeFor(cipher))
+    else requireReadable(db)
+    setupConnection(db, {
+      isReadOnly,
+      tempStore: options.tempStore ?? 'memory',
+      secureDelete: options.secureDelete ?? 'ON',
+      cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES,
+      hasOwnCheckpoints: !isBlocking,
+      synchronous: 'NORMAL'
+    })
+    verifyFile(db)
+  })
+}
+
+/**
+ * The first read is where a wrong key shows.
+ *
+ * @param {DatabaseHandle} db
+ */
+function requireReadable(db) {
+  try {
+    db.prepare('SELECT count(*) FROM sqlite_schema').get()
+  } catch (error) {
+    if (errorCodeOf(error).startsWith('SQLITE_NOTADB'))
+      throw new MailError('KEY_REJECTED', { detail: 'SQLITE_NOTADB', cause: error })
+    throw error
+  }
+}
+
+/**
+ * Opens a mailbox file. A damaged first page answers like a wrong key, so where the cipher is recorded nothing
+ * is guessed; only an unrecorded one (null) is tried as ChaCha20 and then as AES-256-CBC.
+ *
+ * @param {OpenOptions} options
+ * @returns {{ db: DatabaseHandle, cipher: Cipher }}
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, BUSY, DISK_FULL, SCHEMA_MISMATCH
+ */
+export function openEncryptedDatabase(options) {
+  const cipher = options.cipher ?? 'chacha20'
+  try {
+    return { db: openWithCipher(options, cipher), cipher }
+  } catch (error) {
+    if (options.cipher !== null || options.isNew || errorCodeOf(error) !== 'KEY_REJECTED')
+      throw error
+  }
+  return { db: openWithCipher(options, 'aes256cbc'), cipher: 'aes256cbc' }
+}

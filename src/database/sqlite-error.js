@@ -1,0 +1,60 @@
+/**
+ * What SQLite and the file system report, as this program's own codes. The one place that knows SQLITE_… names.
+ */
+import { MailError } from '../errors.js'
+
+/**
+ * @typedef {import('../errors.js').ErrorCode} ErrorCode
+ */
+
+/** Names by prefix, because SQLite reports extended codes such as SQLITE_BUSY_SNAPSHOT. */
+const CODE_BY_PREFIX = /** @type {ReadonlyArray<readonly [string, ErrorCode]>} */ ([
+  // The page MAC is checked at each read, so a changed byte shows as one of these three.
+  ['SQLITE_CORRUPT', 'ACCOUNT_DAMAGED'],
+  ['SQLITE_NOTADB', 'ACCOUNT_DAMAGED'],
+  ['SQLITE_IOERR_SHORT_READ', 'ACCOUNT_DAMAGED'],
+  ['SQLITE_IOERR_DATA', 'ACCOUNT_DAMAGED'],
+  // After a failed fsync the kernel may have dropped the pages: nobody knows what is on the disk.
+  ['SQLITE_IOERR_FSYNC', 'NOT_DURABLE'],
+  ['SQLITE_IOERR_DIR_FSYNC', 'NOT_DURABLE'],
+  ['SQLITE_FULL', 'DISK_FULL'],
+  ['SQLITE_BUSY', 'BUSY'],
+  ['SQLITE_LOCKED', 'BUSY'],
+  ['SQLITE_READONLY', 'READ_ONLY'],
+  ['ENOSPC', 'DISK_FULL'],
+  ['EDQUOT', 'DISK_FULL']
+])
+
+/**
+ * @param {unknown} error
+ * @returns {string} the `code` of an error of SQLite, Node or this program; empty if there is none
+ */
+export function errorCodeOf(error) {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return ''
+  return typeof error.code === 'string' ? error.code : ''
+}
+
+/**
+ * Whether a statement met a lock that another connection holds, so that trying again later may do.
+ *
+ * @param {unknown} error
+ * @returns {boolean}
+ */
+export function isBusy(error) {
+  const code = errorCodeOf(error)
+  return code === 'BUSY' || code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')
+}
+
+/**
+ * Turns an error of SQLite or of the file system into a MailError. Anything that the table does not know
+ * comes back as it is: it is a fault of the program, and hiding it behind a code would hide the fault.
+ *
+ * @param {unknown} error
+ * @returns {unknown}
+ */
+export function toMailError(error) {
+  if (error instanceof MailError) return error
+  const code = errorCodeOf(error)
+  const entry = CODE_BY_PREFIX.find(([prefix]) => code.startsWith(prefix))
+  return entry ? new MailError(entry[1], { detail: code, cause: error }) : error
+}

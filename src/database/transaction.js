@@ -1,0 +1,82 @@
+/**
+ * Write transactions. Always BEGIN IMMEDIATE: a deferred one that reads first and writes later fails with a
+ * stale snapshot as soon as another process has written in between, and waiting does not help it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isBusy, toMailError } from './sqlite-error.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {{ begin: import('better-sqlite3-multiple-ciphers').Statement, commit: import('better-sqlite3-multiple-ciphers').Statement, rollback: import('better-sqlite3-multiple-ciphers').Statement }} Frame
+ */
+
+/** Pauses between tries at a taken lock, milliseconds: most locks are held for one small transaction. */
+const BACKOFF_MS = [0, 1, 2, 5, 10, 15, 20, 25, 50, 100]
+
+/** @type {WeakMap<Database, Frame>} */
+const frames = new WeakMap()
+
+/**
+ * @param {Database} db
+ * @returns {Frame}
+ */
+function frameOf(db) {
+  let frame = frames.get(db)
+  if (!frame) {
+    frame = {
+      begin: db.prepare('BEGIN IMMEDIATE'),
+      commit: db.prepare('COMMIT'),
+      rollback: db.prepare('ROLLBACK')
+    }
+    frames.set(db, frame)
+  }
+  return frame
+}
+
+/**
+ * Runs `work` inside one write transaction: all of it or nothing. Synchronous by design, because awaiting
+ * inside would let other requests of this process write into the same transaction.
+ *
+ * @template T
+ * @param {Database} db
+ * @param {() => T} work - must not return a promise
+ * @returns {T}
+ * @throws {TypeError} when `work` returns a promise (the transaction is rolled back)
+ */
+export function runTransaction(db, work) {
+  const frame = frameOf(db)
+  frame.begin.run()
+  try {
+    const result = work()
+    if (result !== null && typeof result === 'object' && 'then' in result)
+      throw new TypeError('A transaction cannot wait for a promise')
+    frame.commit.run()
+    return result
+  } finally {
+    // A failed COMMIT, or a full disk, may have rolled back by itself already.
+    if (db.inTransaction) frame.rollback.run()
+  }
+}
+
+/**
+ * Tries `work` at once, and again with growing pauses while the file is locked, without ever blocking the
+ * event loop. The server's connections have a busy timeout of 0, so each try answers immediately.
+ *
+ * @template T
+ * @param {() => T} work - synchronous; nothing of it may have happened when it throws BUSY
+ * @param {{ busyTimeoutMs: number, signal?: AbortSignal }} options
+ * @returns {Promise<T>}
+ * @throws {MailError} BUSY after `busyTimeoutMs`; otherwise what `work` threw, mapped
+ */
+export async function retryWhileBusy(work, { busyTimeoutMs, signal }) {
+  const startedMs = performance.now()
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() - startedMs >= busyTimeoutMs) throw toMailError(error)
+    }
+    const pauseMs = BACKOFF_MS[Math.min(attempt, BACKOFF_MS.length - 1)] ?? 100
+    await sleep(pauseMs, undefined, signal && { signal })
+  }
+}
