@@ -79,5 +79,7 @@ if (!isSupportedNode()) {
   process.execve(process.execPath, [process.execPath, ...runtimeArguments], runtimeEnvironment)
 } else {
   const { runCommandLine } = await import('./cli/index.js')
-  process.exit(await runCommandLine(process.argv))
+  /** @type {import('./cli/index.js').CliContext['startServer']} */
+  const startServer = async (options) => (await import('./compose.js')).startServer(options)
+  process.exit(await runCommandLine(process.argv, { startServer }))
 }

@@ -29,6 +29,8 @@ const COMMANDS = [serve, account, appPassword, importMail, check]
  * @property {NodeJS.WriteStream} stdout
  * @property {NodeJS.WriteStream} stderr
  * @property {string} version
+ * @property {(options: import('../compose.js').StartOptions) => Promise<import('../compose.js').RunningServer>} startServer -
+ *   handed in by the entry, because composing the server is the one thing that is above this layer
  */
 
 /** @returns {string} */
@@ -94,9 +96,10 @@ function report(error, stderr) {
 
 /**
  * @param {string[]} argv - as process.argv
+ * @param {Pick<CliContext, 'startServer'>} parts
  * @returns {Promise<number>} the exit code
  */
-export async function runCommandLine(argv) {
+export async function runCommandLine(argv, { startServer }) {
   const { stdin, stdout, stderr } = process
   /** @type {CliContext} */
   const context = {
@@ -105,6 +108,7 @@ export async function runCommandLine(argv) {
     stdout,
     stderr,
     version: programVersion(),
+    startServer,
     loadConfig: ({ data, config, defaultDomain }, settings = {}) =>
       loadConfig({
         file: config,

@@ -1,0 +1,117 @@
+/**
+ * A real server in a process of its own: the program as an operator starts it, on free ports of loopback.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+
+/** The cheapest argon2 that the configuration permits: the tests log in hundreds of times. */
+const ENVIRONMENT = {
+  ...process.env,
+  LETTERLOCK_AUTH_ARGON2_MEMORY_KIB: String(19 * 1024),
+  UV_THREADPOOL_SIZE: '16'
+}
+
+/**
+ * @param {string[]} args
+ * @param {{ input?: string, environment?: Record<string, string> }} [options]
+ * @returns {Promise<{ code: number | null, stdout: string, stderr: string }>}
+ */
+export async function letterlock(args, { input = '', environment = {} } = {}) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...ENVIRONMENT, ...environment }
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => (stdout += chunk))
+  child.stderr.on('data', (chunk) => (stderr += chunk))
+  child.stdin.end(input)
+  const [code] = await once(child, 'close')
+  return { code, stdout, stderr }
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string} [label]
+ * @returns {string} a folder that goes when the test ends
+ */
+export function scratchFolder(t, label = 'test') {
+  const folder = mkdtempSync(join(tmpdir(), `letterlock-${label}-`))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/**
+ * @typedef {object} ServerProcess
+ * @property {string} data
+ * @property {Record<'imap' | 'imaps' | 'lmtp' | 'admin', number>} ports - on 127.0.0.1
+ * @property {import('node:child_process').ChildProcess} child
+ * @property {() => string} output - standard output and error so far
+ * @property {() => Promise<number | null>} stop - SIGTERM; gives the exit code
+ * @property {() => Promise<void>} kill - SIGKILL
+ */
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {object} options
+ * @param {string} options.data
+ * @param {string[]} [options.args]
+ * @param {Record<string, string>} [options.environment]
+ * @param {string[]} [options.wrapper] - a command that the server runs under, for instance strace
+ * @returns {Promise<ServerProcess>}
+ */
+export async function startServerProcess(t, { data, args = [], environment = {}, wrapper = [] }) {
+  const listen = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
+  const [command = '', ...rest] = [
+    ...wrapper,
+    process.execPath,
+    ...[MAIN, 'serve', '--data', data, ...listen, '--allow-plaintext-loopback', ...args]
+  ]
+  const child = spawn(command, rest, { env: { ...ENVIRONMENT, ...environment } })
+  let text = ''
+  child.stderr.on('data', (chunk) => (text += chunk))
+  const closed = once(child, 'close')
+  await new Promise((resolve, reject) => {
+    child.stdout.on('data', (chunk) => {
+      text += chunk
+      if (/^ready$/m.test(text)) resolve(undefined)
+    })
+    closed.then(() => reject(new Error(`the server did not start:\n${text}`)))
+  })
+  const port = (/** @type {string} */ name) =>
+    Number(new RegExp(`^${name}\\s+127\\.0\\.0\\.1:(\\d+)`, 'm').exec(text)?.[1])
+  const end = async (/** @type {NodeJS.Signals} */ signal) => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+    await closed
+    return child.exitCode
+  }
+  t.after(() => end('SIGKILL'))
+  return {
+    data,
+    ports: { imap: port('imap'), imaps: port('imaps'), lmtp: port('lmtp'), admin: port('admin') },
+    child,
+    output: () => text,
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL'))
+  }
+}
+
+/**
+ * Makes accounts u1@example.org … with the password `pass`.
+ *
+ * @param {string} data
+ * @param {string[]} addresses
+ * @param {string} [password]
+ */
+export async function createAccounts(data, addresses, password = 'pass') {
+  const list = join(data, '..', `${process.pid}-accounts.tsv`)
+  writeFileSync(list, addresses.map((address) => `${address}\t${password}\n`).join(''))
+  const { code, stderr } = await letterlock(['account', 'create', '--data', data, '--batch', list])
+  rmSync(list)
+  if (code !== 0) throw new Error(`the accounts were not made:\n${stderr}`)
+}
