@@ -1,0 +1,304 @@
+/**
+ * Domains, accounts, addresses and the folders that wait to be removed.
+ */
+import { join } from 'node:path'
+import { MailError, isMailError } from '../errors.js'
+import { parseAddress, withoutDetail } from './address.js'
+import { writeKeyRows, deleteKeyRows } from './directory-keys.js'
+import { accountFromRow, storedFolder } from './directory-rows.js'
+
+/**
+ * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
+ * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./directory-port.js').NewAccount} NewAccount
+ * @typedef {import('./directory-port.js').KeyRows} KeyRows
+ */
+
+const SELECT = 'SELECT a.*, d.name AS domain FROM accounts a JOIN domains d ON d.id = a.domain_id'
+
+/** The account part of the directory. */
+export class DirectoryAccounts {
+  /**
+   * @param {object} options
+   * @param {DirectoryConnection} options.connection
+   * @param {string} options.dataFolder - absolute
+   * @param {string | undefined} options.defaultDomain
+   */
+  constructor({ connection, dataFolder, defaultDomain }) {
+    this.connection = connection
+    this.dataFolder = dataFolder
+    this.defaultDomain = defaultDomain
+  }
+
+  /**
+   * @param {string} text - as typed at a login or named by a sender
+   * @returns {Promise<Account | null>}
+   */
+  async findByAddress(text) {
+    const parsed = this.#parse(text)
+    if (!parsed) return null
+    // An account of the full name goes before the account that the detail belongs to.
+    const candidates = [parsed.address, withoutDetail(parsed)]
+    const byAddress = this.connection.prepare(
+      `${SELECT} JOIN addresses n ON n.account_id = a.id WHERE n.address = ?`
+    )
+    const row = await this.connection.read(() => {
+      for (const address of candidates) {
+        const found = address === null ? undefined : byAddress.get(address)
+        if (found) return found
+      }
+      return undefined
+    })
+    return row ? accountFromRow(row, this.dataFolder) : null
+  }
+
+  /**
+   * @param {string} text
+   * @returns {import('./address.js').ParsedAddress | null}
+   */
+  #parse(text) {
+    try {
+      return parseAddress(text, { defaultDomain: this.defaultDomain })
+    } catch (error) {
+      if (isMailError(error, 'ADDRESS_INVALID')) return null
+      throw error
+    }
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<Account | null>}
+   */
+  async findAccount(accountId) {
+    const row = await this.connection.read(() =>
+      this.connection.prepare(`${SELECT} WHERE a.id = ?`).get(accountId)
+    )
+    return row ? accountFromRow(row, this.dataFolder) : null
+  }
+
+  /**
+   * @param {{ domain?: string }} [filter]
+   * @returns {Promise<Account[]>} by address
+   */
+  async listAccounts({ domain } = {}) {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare(`${SELECT} WHERE $domain IS NULL OR d.name = $domain ORDER BY d.name, a.address`)
+        .all({ domain: domain ?? null })
+    )
+    return rows.map((row) => accountFromRow(row, this.dataFolder))
+  }
+
+  /** @returns {Promise<{ name: string, accounts: number }[]>} */
+  listDomains() {
+    return this.connection.read(() =>
+      this.connection
+        .prepare(
+          `SELECT d.name, count(a.id) AS accounts FROM domains d
+           LEFT JOIN accounts a ON a.domain_id = d.id GROUP BY d.id ORDER BY d.name`
+        )
+        .all()
+    )
+  }
+
+  /**
+   * @param {NewAccount} account
+   * @returns {Promise<Account>}
+   * @throws {MailError} ACCOUNT_EXISTS
+   */
+  async createAccount(account) {
+    const { connection } = this
+    const folder = storedFolder(this.dataFolder, account.folder)
+    const nowMs = connection.clock.nowMs()
+    await connection.write(() => {
+      this.#requireFree(account.address)
+      connection
+        .prepare('INSERT INTO domains (name, created_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING')
+        .run(account.domain, nowMs)
+      connection
+        .prepare(
+          `INSERT INTO accounts (id, domain_id, address, folder, created_at_ms, cipher, quota_bytes,
+             quota_messages, key_epoch, seal_recipient, seal_public_key)
+           VALUES ($id, (SELECT id FROM domains WHERE name = $domain), $address, $folder, $nowMs,
+             $cipher, $quotaBytes, $quotaMessages, $keyEpoch, $sealRecipient, $sealPublicKey)`
+        )
+        .run({
+          id: account.id,
+          domain: account.domain,
+          address: account.address,
+          folder,
+          nowMs,
+          cipher: account.cipher,
+          quotaBytes: account.quotaBytes,
+          quotaMessages: account.quotaMessages,
+          keyEpoch: account.keys.keyEpoch,
+          sealRecipient: account.keys.sealRecipient,
+          sealPublicKey: account.keys.sealPublicKey
+        })
+      this.#insertAddress(account.id, account.address)
+      writeKeyRows(connection, account.id, account.keys)
+    })
+    return /** @type {Account} */ (await this.findAccount(account.id))
+  }
+
+  /**
+   * Cryptographic erasure: once this resolves, no wrapped key of the account is left in the directory.
+   *
+   * @param {string} accountId
+   * @throws {MailError} ACCOUNT_NOT_FOUND
+   */
+  async deleteAccount(accountId) {
+    const { connection } = this
+    await connection.erase(() => {
+      deleteKeyRows(connection, accountId)
+      this.#queueRemoval(accountId)
+      connection.prepare('DELETE FROM addresses WHERE account_id = ?').run(accountId)
+      connection.prepare('DELETE FROM accounts WHERE id = ?').run(accountId)
+    })
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {{ isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: string }} change
+   * @throws {MailError} ACCOUNT_NOT_FOUND
+   */
+  async updateAccount(accountId, { isEnabled, quotaBytes, quotaMessages, cipher }) {
+    const { changes } = await this.connection.write(() =>
+      this.connection
+        .prepare(
+          `UPDATE accounts SET is_enabled = coalesce($isEnabled, is_enabled),
+             quota_bytes = coalesce($quotaBytes, quota_bytes),
+             quota_messages = coalesce($quotaMessages, quota_messages),
+             cipher = coalesce($cipher, cipher) WHERE id = $accountId`
+        )
+        .run({
+          accountId,
+          isEnabled: isEnabled === undefined ? null : Number(isEnabled),
+          quotaBytes: quotaBytes ?? null,
+          quotaMessages: quotaMessages ?? null,
+          cipher: cipher ?? null
+        })
+    )
+    if (changes === 0) throw new MailError('ACCOUNT_NOT_FOUND')
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {string} address
+   * @throws {MailError} ADDRESS_INVALID, ACCOUNT_EXISTS, ACCOUNT_NOT_FOUND
+   */
+  async addAlias(accountId, address) {
+    const alias = parseAddress(address, { defaultDomain: this.defaultDomain })
+    await this.connection.write(() => {
+      this.#requireFree(alias.address)
+      this.#folderOf(accountId)
+      this.#insertAddress(accountId, alias.address)
+    })
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {string} address
+   * @returns {Promise<boolean>} false where the account has no such alias; the primary address stays
+   */
+  async removeAlias(accountId, address) {
+    const alias = parseAddress(address, { defaultDomain: this.defaultDomain })
+    const { changes } = await this.connection.write(() =>
+      this.connection
+        .prepare(
+          `DELETE FROM addresses WHERE address = $address AND account_id = $accountId
+             AND address <> (SELECT address FROM accounts WHERE id = $accountId)`
+        )
+        .run({ accountId, address: alias.address })
+    )
+    return changes > 0
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<string[]>}
+   */
+  async listAliases(accountId) {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare(
+          `SELECT n.address FROM addresses n JOIN accounts a ON a.id = n.account_id
+           WHERE a.id = ? AND n.address <> a.address ORDER BY n.address`
+        )
+        .all(accountId)
+    )
+    return rows.map((row) => row.address)
+  }
+
+  /**
+   * A new master key over an empty mailbox: the old keys are destroyed, the old folder is queued.
+   *
+   * @param {string} accountId
+   * @param {KeyRows} keys
+   * @param {string} folder - absolute
+   * @throws {MailError} ACCOUNT_NOT_FOUND
+   */
+  async replaceMailbox(accountId, keys, folder) {
+    const { connection } = this
+    const path = storedFolder(this.dataFolder, folder)
+    await connection.erase(() => {
+      deleteKeyRows(connection, accountId)
+      this.#queueRemoval(accountId)
+      connection
+        .prepare(`UPDATE accounts SET folder = ?, used_bytes = 0, used_messages = 0 WHERE id = ?`)
+        .run(path, accountId)
+      writeKeyRows(connection, accountId, keys)
+    })
+  }
+
+  /** @returns {Promise<string[]>} absolute folders */
+  async listRemovals() {
+    const rows = await this.connection.read(() =>
+      this.connection.prepare('SELECT folder FROM removals ORDER BY requested_at_ms').all()
+    )
+    return rows.map((row) => join(this.dataFolder, row.folder))
+  }
+
+  /** @param {string} folder - absolute */
+  async finishRemoval(folder) {
+    const path = storedFolder(this.dataFolder, folder)
+    await this.connection.write(() =>
+      this.connection.prepare('DELETE FROM removals WHERE folder = ?').run(path)
+    )
+  }
+
+  /** @param {string} accountId */
+  #queueRemoval(accountId) {
+    const { connection } = this
+    connection
+      .prepare('INSERT INTO removals (folder, requested_at_ms) VALUES (?, ?)')
+      .run(this.#folderOf(accountId), connection.clock.nowMs())
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {string} as stored
+   */
+  #folderOf(accountId) {
+    const row = this.connection.prepare('SELECT folder FROM accounts WHERE id = ?').get(accountId)
+    if (!row) throw new MailError('ACCOUNT_NOT_FOUND')
+    return row.folder
+  }
+
+  /** @param {string} address - canonical */
+  #requireFree(address) {
+    if (this.connection.prepare('SELECT 1 FROM addresses WHERE address = ?').get(address)) {
+      throw new MailError('ACCOUNT_EXISTS')
+    }
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {string} address - canonical
+   */
+  #insertAddress(accountId, address) {
+    this.connection
+      .prepare('INSERT INTO addresses (address, account_id) VALUES (?, ?)')
+      .run(address, accountId)
+  }
+}

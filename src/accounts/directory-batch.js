@@ -1,0 +1,180 @@
+/**
+ * What may be written late: last uses, usage and the audit log. It waits in memory for at most a second
+ * and goes out in one transaction, so that no login waits for the disk.
+ */
+
+/**
+ * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
+ * @typedef {import('./directory-port.js').AuditEvent} AuditEvent
+ * @typedef {import('./directory-port.js').AuditRow} AuditRow
+ */
+
+/** The longest that anything waits, ms. */
+const FLUSH_INTERVAL_MS = 1000
+/** Audit events in memory, should the disk refuse for long; beyond it they are counted, not kept. */
+const MAX_WAITING_EVENTS = 10_000
+/** How long the audit log looks back, ms: a year. Strangers' failures would fill the disk otherwise. */
+const AUDIT_RETENTION_MS = 365 * 24 * 3_600_000
+/** Pruning looks once a day, ms. */
+const PRUNE_INTERVAL_MS = 24 * 3_600_000
+
+/** Collects and writes by the second. */
+export class DirectoryBatch {
+  /** @type {Map<string, number>} */
+  #uses = new Map()
+  /** @type {Map<string, { bytes: number, messages: number }>} */
+  #usage = new Map()
+  /** @type {(AuditEvent & { atMs: number })[]} */
+  #events = []
+  #droppedEvents = 0
+  #prunedAtMs = Number.NEGATIVE_INFINITY
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+  /** @type {Promise<void>} */
+  #flushing = Promise.resolve()
+
+  /** @param {DirectoryConnection} connection */
+  constructor(connection) {
+    this.connection = connection
+  }
+
+  /** @param {string} credentialId */
+  recordUse(credentialId) {
+    this.#uses.set(credentialId, this.connection.clock.nowMs())
+    this.#schedule()
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {{ bytes: number, messages: number }} usage
+   */
+  recordUsage(accountId, { bytes, messages }) {
+    this.#usage.set(accountId, { bytes, messages })
+    this.#schedule()
+  }
+
+  /** @param {AuditEvent} event */
+  audit(event) {
+    if (this.#events.length >= MAX_WAITING_EVENTS) this.#droppedEvents++
+    else this.#events.push({ ...event, atMs: this.connection.clock.nowMs() })
+    this.#schedule()
+  }
+
+  /**
+   * @param {{ accountId?: string, limit?: number }} [filter]
+   * @returns {Promise<AuditRow[]>} newest first
+   */
+  async listAudit({ accountId, limit = 100 } = {}) {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare(
+          `SELECT id, at_ms, account_id, action, remote_address, detail FROM audit
+           WHERE $accountId IS NULL OR account_id = $accountId ORDER BY id DESC LIMIT $limit`
+        )
+        .all({ accountId: accountId ?? null, limit })
+    )
+    return rows.map((row) => ({
+      id: row.id,
+      atMs: row.at_ms,
+      accountId: row.account_id,
+      action: row.action,
+      remoteAddress: row.remote_address,
+      ...(row.detail !== null && { detail: JSON.parse(row.detail) })
+    }))
+  }
+
+  /**
+   * Writes what waits; what a failure kept from being written waits again.
+   *
+   * @returns {Promise<void>}
+   */
+  flush() {
+    this.#flushing = this.#flushing.then(
+      () => this.#write(),
+      () => this.#write()
+    )
+    return this.#flushing
+  }
+
+  /** Stops the timer, after a last flush. */
+  async close() {
+    await this.flush()
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+
+  #schedule() {
+    if (this.#timer) return
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      this.flush().catch((error) => {
+        this.connection.logger.error({ err: error }, 'directory: writing failed, tried again')
+        this.#schedule()
+      })
+    }, FLUSH_INTERVAL_MS)
+    // A program that has nothing else to do may end: close() flushes.
+    this.#timer.unref()
+  }
+
+  async #write() {
+    const uses = this.#uses
+    const usage = this.#usage
+    const events = this.#events
+    const droppedEvents = this.#droppedEvents
+    this.#uses = new Map()
+    this.#usage = new Map()
+    this.#events = []
+    this.#droppedEvents = 0
+    try {
+      if (uses.size > 0 || usage.size > 0 || events.length > 0) {
+        await this.connection.write(() => this.#writeRows({ uses, usage, events, droppedEvents }))
+      }
+      await this.connection.settleTruncation()
+    } catch (error) {
+      // Newer figures win over those that come back; events keep their order.
+      this.#uses = new Map([...uses, ...this.#uses])
+      this.#usage = new Map([...usage, ...this.#usage])
+      this.#events = [...events, ...this.#events]
+      this.#droppedEvents += droppedEvents
+      throw error
+    }
+  }
+
+  /**
+   * @param {object} batch
+   * @param {Map<string, number>} batch.uses
+   * @param {Map<string, { bytes: number, messages: number }>} batch.usage
+   * @param {(AuditEvent & { atMs: number })[]} batch.events
+   * @param {number} batch.droppedEvents
+   */
+  #writeRows({ uses, usage, events, droppedEvents }) {
+    const { connection } = this
+    const use = connection.prepare('UPDATE credentials SET last_used_at_ms = ? WHERE id = ?')
+    for (const [credentialId, atMs] of uses) use.run(atMs, credentialId)
+    const used = connection.prepare(
+      'UPDATE accounts SET used_bytes = ?, used_messages = ? WHERE id = ?'
+    )
+    for (const [accountId, { bytes, messages }] of usage) used.run(bytes, messages, accountId)
+    const insert = connection.prepare(
+      'INSERT INTO audit (at_ms, account_id, action, remote_address, detail) VALUES (?, ?, ?, ?, ?)'
+    )
+    const nowMs = connection.clock.nowMs()
+    for (const event of events) {
+      const detail = event.detail ? JSON.stringify(event.detail) : null
+      insert.run(
+        event.atMs,
+        event.accountId ?? null,
+        event.action,
+        event.remoteAddress ?? null,
+        detail
+      )
+    }
+    if (droppedEvents > 0) {
+      insert.run(nowMs, null, 'audit-overflow', null, JSON.stringify({ dropped: droppedEvents }))
+    }
+    if (nowMs - this.#prunedAtMs >= PRUNE_INTERVAL_MS) {
+      connection.prepare('DELETE FROM audit WHERE at_ms < ?').run(nowMs - AUDIT_RETENTION_MS)
+      this.#prunedAtMs = nowMs
+    }
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The one connection to directory.db that the directory's parts share.
+ *
+ * The server's event loop must not wait inside SQLite for another process, so the busy timeout is 0 and a
+ * taken lock is tried again from here.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openPlainDatabase } from '../database/open.js'
+import { migrate } from '../database/migrate.js'
+import { retryWhileBusy, runTransaction } from '../database/transaction.js'
+
+const MIGRATIONS = new URL('../../migrations/directory/', import.meta.url)
+
+/** How long a statement of the directory waits for another process, ms; none holds the lock for long. */
+const BUSY_TIMEOUT_MS = 10_000
+/** How long a truncation waits for readers of other processes before it is left to the next flush, ms. */
+const TRUNCATE_TIMEOUT_MS = 2_000
+const TRUNCATE_PAUSE_MS = 20
+
+/**
+ * @typedef {object} Statement - rows are `any`: their shape is the SQL's, and directory-rows.js names it
+ * @property {(...values: any[]) => { changes: number }} run
+ * @property {(...values: any[]) => any} get
+ * @property {(...values: any[]) => any[]} all
+ */
+
+/** Reads, writes and erases; knows no table. */
+export class DirectoryConnection {
+  /** @type {Map<string, Statement>} */
+  #statements = new Map()
+  #owesTruncation = false
+
+  /**
+   * @param {object} options
+   * @param {string} options.path
+   * @param {import('../support/clock.js').Clock} options.clock
+   * @param {import('../telemetry/logger.js').Logger} options.logger
+   */
+  constructor({ path, clock, logger }) {
+    this.clock = clock
+    this.logger = logger
+    // Opening and migrating may wait for another process that does the same: nobody is served yet.
+    this.db = openPlainDatabase(path, { timeoutMs: BUSY_TIMEOUT_MS })
+    try {
+      migrate(this.db, MIGRATIONS, { clock })
+      this.db.pragma('busy_timeout = 0')
+    } catch (error) {
+      this.db.close()
+      throw error
+    }
+  }
+
+  /**
+   * @param {string} sql
+   * @returns {Statement} prepared once
+   */
+  prepare(sql) {
+    let statement = this.#statements.get(sql)
+    if (!statement) {
+      statement = /** @type {Statement} */ (this.db.prepare(sql))
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  /**
+   * @template T
+   * @param {() => T} work - synchronous
+   * @returns {Promise<T>}
+   */
+  read(work) {
+    return retryWhileBusy(work, { busyTimeoutMs: BUSY_TIMEOUT_MS })
+  }
+
+  /**
+   * @template T
+   * @param {() => T} work - synchronous; all of it happens or nothing
+   * @returns {Promise<T>}
+   */
+  write(work) {
+    return retryWhileBusy(() => runTransaction(this.db, work), { busyTimeoutMs: BUSY_TIMEOUT_MS })
+  }
+
+  /**
+   * A write that removes wrapped keys: secure_delete zeroes them in the file, and truncating the
+   * write-ahead log removes the copies there.
+   *
+   * @template T
+   * @param {() => T} work
+   * @returns {Promise<T>}
+   */
+  async erase(work) {
+    const result = await this.write(work)
+    this.#owesTruncation = true
+    await this.settleTruncation()
+    return result
+  }
+
+  /** Truncates the write-ahead log if that is owed; readers of other processes can postpone it. */
+  async settleTruncation() {
+    const startedMs = performance.now()
+    while (this.#owesTruncation) {
+      const [result] = /** @type {{ busy: number }[]} */ (
+        this.db.pragma('wal_checkpoint(TRUNCATE)')
+      )
+      this.#owesTruncation = result?.busy !== 0
+      if (!this.#owesTruncation) return
+      if (performance.now() - startedMs >= TRUNCATE_TIMEOUT_MS) {
+        this.logger.warn(
+          'directory: another process keeps the log from being truncated; it is tried again'
+        )
+        return
+      }
+      await sleep(TRUNCATE_PAUSE_MS)
+    }
+  }
+
+  /** The last close checkpoints and removes the log. */
+  close() {
+    this.db.close()
+  }
+}

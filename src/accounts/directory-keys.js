@@ -1,0 +1,248 @@
+/**
+ * Credentials, sealing identities and rekeys: every row that holds a wrapped key.
+ */
+import { MailError } from '../errors.js'
+import {
+  credentialFromRow,
+  credentialToRow,
+  keyRowsFromJson,
+  keyRowsToJson,
+  sealIdentityFromRow
+} from './directory-rows.js'
+
+/**
+ * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
+ * @typedef {import('./directory-port.js').Credential} Credential
+ * @typedef {import('./directory-port.js').KeyRows} KeyRows
+ * @typedef {import('./directory-port.js').PendingRekey} PendingRekey
+ * @typedef {import('./directory-port.js').SealIdentityRow} SealIdentityRow
+ */
+
+const INSERT_CREDENTIAL = `INSERT INTO credentials (id, account_id, kind, label, scope, expires_at_ms,
+    version, argon2_memory_kib, argon2_passes, argon2_parallelism, pepper_id, key_epoch, lookup, salt,
+    commitment, wrapped_key, created_at_ms, changed_at_ms, last_used_at_ms)
+  VALUES ($id, $accountId, $kind, $label, $scope, $expiresAtMs, $version, $memoryKiB, $passes,
+    $parallelism, $pepperId, $keyEpoch, $lookup, $salt, $commitment, $wrappedKey, $createdAtMs,
+    $changedAtMs, $lastUsedAtMs)`
+
+/**
+ * Removes every wrapped key of an account; part of the caller's transaction.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {string} accountId
+ */
+export function deleteKeyRows(connection, accountId) {
+  for (const table of ['credentials', 'seal_identities', 'rekeys']) {
+    connection.prepare(`DELETE FROM ${table} WHERE account_id = ?`).run(accountId)
+  }
+}
+
+/**
+ * Writes every wrapped key of an account that has none; part of the caller's transaction.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {string} accountId
+ * @param {KeyRows} keys
+ */
+export function writeKeyRows(connection, accountId, keys) {
+  const insertCredential = connection.prepare(INSERT_CREDENTIAL)
+  for (const credential of keys.credentials) insertCredential.run(credentialToRow(credential))
+  const insertIdentity = connection.prepare(
+    `INSERT INTO seal_identities (account_id, number, recipient, key_epoch, wrapped_secret, created_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?)`
+  )
+  for (const identity of keys.sealIdentities) {
+    insertIdentity.run(
+      accountId,
+      identity.number,
+      identity.recipient,
+      identity.keyEpoch,
+      identity.wrappedSecret,
+      identity.createdAtMs
+    )
+  }
+  connection
+    .prepare(
+      'UPDATE accounts SET key_epoch = ?, seal_recipient = ?, seal_public_key = ? WHERE id = ?'
+    )
+    .run(keys.keyEpoch, keys.sealRecipient, keys.sealPublicKey, accountId)
+}
+
+/** The key part of the directory. */
+export class DirectoryKeys {
+  /** @param {DirectoryConnection} connection */
+  constructor(connection) {
+    this.connection = connection
+  }
+
+  /**
+   * @param {string} where - a condition of this file's own
+   * @param {unknown[]} values
+   * @returns {Promise<Credential | null>}
+   */
+  async #find(where, values) {
+    const row = await this.connection.read(() =>
+      this.connection.prepare(`SELECT * FROM credentials WHERE ${where}`).get(...values)
+    )
+    return row ? credentialFromRow(row) : null
+  }
+
+  /**
+   * @param {string} credentialId
+   * @returns {Promise<Credential | null>}
+   */
+  findCredential(credentialId) {
+    return this.#find('id = ?', [credentialId])
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {'password' | 'recovery'} kind
+   * @returns {Promise<Credential | null>}
+   */
+  findSingleCredential(accountId, kind) {
+    return this.#find('account_id = ? AND kind = ?', [accountId, kind])
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {Buffer} lookup
+   * @returns {Promise<Credential | null>}
+   */
+  findAppPassword(accountId, lookup) {
+    return this.#find('account_id = ? AND lookup = ?', [accountId, lookup])
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<Credential[]>} oldest first
+   */
+  async listCredentials(accountId) {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare('SELECT * FROM credentials WHERE account_id = ? ORDER BY created_at_ms, id')
+        .all(accountId)
+    )
+    return rows.map(credentialFromRow)
+  }
+
+  /** @returns {Promise<string[]>} */
+  async listPepperIds() {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare('SELECT DISTINCT pepper_id FROM credentials WHERE pepper_id IS NOT NULL')
+        .all()
+    )
+    return rows.map((row) => row.pepper_id)
+  }
+
+  /** @param {Credential} credential */
+  async insertCredential(credential) {
+    await this.connection.write(() =>
+      this.connection.prepare(INSERT_CREDENTIAL).run(credentialToRow(credential))
+    )
+  }
+
+  /**
+   * @param {Credential[]} credentials
+   * @param {{ version: number }} [replaced] - what the first row must still be
+   * @returns {Promise<boolean>} false where it no longer is, or is gone
+   */
+  replaceCredentials(credentials, replaced) {
+    const { connection } = this
+    const remove = connection.prepare('DELETE FROM credentials WHERE id = ?')
+    const insert = connection.prepare(INSERT_CREDENTIAL)
+    return connection.erase(() => {
+      if (replaced) {
+        const row = connection
+          .prepare('SELECT version FROM credentials WHERE id = ?')
+          .get(credentials[0]?.id)
+        if (row?.version !== replaced.version) return false
+      }
+      for (const credential of credentials) {
+        remove.run(credential.id)
+        insert.run(credentialToRow(credential))
+      }
+      return true
+    })
+  }
+
+  /**
+   * @param {string} credentialId
+   * @returns {Promise<boolean>} false where there was none
+   */
+  async deleteCredential(credentialId) {
+    const { changes } = await this.connection.erase(() =>
+      this.connection.prepare('DELETE FROM credentials WHERE id = ?').run(credentialId)
+    )
+    return changes > 0
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<SealIdentityRow[]>} the current one first
+   */
+  async listSealIdentities(accountId) {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare('SELECT * FROM seal_identities WHERE account_id = ? ORDER BY number DESC')
+        .all(accountId)
+    )
+    return rows.map(sealIdentityFromRow)
+  }
+
+  /** @param {PendingRekey} rekey */
+  async beginRekey({ accountId, wrappedNextKey, next, startedAtMs }) {
+    await this.connection.write(() =>
+      this.connection
+        .prepare(
+          `INSERT INTO rekeys (account_id, wrapped_next_key, next_rows, started_at_ms)
+           VALUES (?, ?, ?, ?)`
+        )
+        .run(accountId, wrappedNextKey, keyRowsToJson(next), startedAtMs)
+    )
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<PendingRekey | null>}
+   */
+  async findRekey(accountId) {
+    const row = await this.connection.read(() => this.#rekeyRow(accountId))
+    if (!row) return null
+    return {
+      accountId: row.account_id,
+      wrappedNextKey: row.wrapped_next_key,
+      next: keyRowsFromJson(row.next_rows),
+      startedAtMs: row.started_at_ms
+    }
+  }
+
+  /** @param {string} accountId */
+  async cancelRekey(accountId) {
+    await this.connection.erase(() =>
+      this.connection.prepare('DELETE FROM rekeys WHERE account_id = ?').run(accountId)
+    )
+  }
+
+  /**
+   * @param {string} accountId
+   * @throws {MailError} ACCOUNT_NOT_FOUND where no rekey has begun
+   */
+  async finishRekey(accountId) {
+    await this.connection.erase(() => {
+      const row = this.#rekeyRow(accountId)
+      if (!row) throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no rekey has begun' })
+      deleteKeyRows(this.connection, accountId)
+      writeKeyRows(this.connection, accountId, keyRowsFromJson(row.next_rows))
+    })
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {any}
+   */
+  #rekeyRow(accountId) {
+    return this.connection.prepare('SELECT * FROM rekeys WHERE account_id = ?').get(accountId)
+  }
+}

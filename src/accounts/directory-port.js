@@ -1,0 +1,138 @@
+/**
+ * The directory as the rest of the program sees it. Plain data in and out, one atomic change per method,
+ * promises throughout: an implementation over a network can take the place of `directory.js`.
+ */
+
+/**
+ * @typedef {object} Account
+ * @property {string} id
+ * @property {string} address - primary, canonical
+ * @property {string} domain
+ * @property {string} folder - absolute
+ * @property {number} createdAtMs
+ * @property {boolean} isEnabled
+ * @property {string | null} cipher - of mail.db; null where it is not known yet
+ * @property {number} quotaBytes - 0: no limit
+ * @property {number} quotaMessages - 0: no limit
+ * @property {number} usedBytes
+ * @property {number} usedMessages
+ * @property {number} keyEpoch
+ * @property {string} sealRecipient - age1pq1…
+ * @property {Buffer} sealPublicKey
+ */
+
+/** @typedef {'password' | 'app-password' | 'recovery'} CredentialKind */
+/** @typedef {'read-write' | 'read-only'} Scope */
+
+/**
+ * @typedef {object} Credential
+ * @property {string} id
+ * @property {string} accountId
+ * @property {CredentialKind} kind
+ * @property {string} label
+ * @property {Scope} scope
+ * @property {number | null} expiresAtMs
+ * @property {number} version - grows with each new wrap
+ * @property {import('../crypto/kdf.js').Argon2Params | null} argon2 - null for codes
+ * @property {string | null} pepperId - null for codes
+ * @property {number} keyEpoch
+ * @property {Buffer | null} lookup - app passwords alone
+ * @property {Buffer} salt
+ * @property {Buffer} commitment
+ * @property {Buffer} wrappedKey
+ * @property {number} createdAtMs
+ * @property {number} changedAtMs
+ * @property {number | null} lastUsedAtMs
+ */
+
+/**
+ * @typedef {object} SealIdentityRow
+ * @property {string} accountId
+ * @property {number} number - the highest is the current one
+ * @property {string} recipient
+ * @property {number} keyEpoch
+ * @property {Buffer} wrappedSecret
+ * @property {number} createdAtMs
+ */
+
+/**
+ * @typedef {object} NewAccount
+ * @property {string} id
+ * @property {string} address - canonical
+ * @property {string} domain - canonical
+ * @property {string} folder - absolute, within the data folder
+ * @property {string} cipher
+ * @property {number} quotaBytes
+ * @property {number} quotaMessages
+ * @property {KeyRows} keys
+ */
+
+/**
+ * @typedef {object} KeyRows - everything of an account that hangs on its master key
+ * @property {number} keyEpoch
+ * @property {string} sealRecipient - of the current identity
+ * @property {Buffer} sealPublicKey
+ * @property {Credential[]} credentials
+ * @property {SealIdentityRow[]} sealIdentities
+ */
+
+/**
+ * @typedef {object} PendingRekey
+ * @property {string} accountId
+ * @property {Buffer} wrappedNextKey - under the present master key
+ * @property {KeyRows} next
+ * @property {number} startedAtMs
+ */
+
+/**
+ * @typedef {object} AuditEvent
+ * @property {string} action
+ * @property {string | null} [accountId]
+ * @property {string | null} [remoteAddress]
+ * @property {Record<string, string | number | boolean | null>} [detail] - never a secret
+ */
+
+/** @typedef {AuditEvent & { id: number, atMs: number }} AuditRow */
+
+/**
+ * @typedef {object} DirectoryPort
+ * @property {(address: string) => Promise<Account | null>} findByAddress - resolves case, the default domain,
+ *   aliases and +detail; null for what is no address too
+ * @property {(accountId: string) => Promise<Account | null>} findAccount
+ * @property {(filter?: { domain?: string }) => Promise<Account[]>} listAccounts - by address
+ * @property {() => Promise<{ name: string, accounts: number }[]>} listDomains
+ * @property {(account: NewAccount) => Promise<Account>} createAccount - throws ACCOUNT_EXISTS
+ * @property {(accountId: string) => Promise<void>} deleteAccount - keys first of all: no row of them is left,
+ *   nor in the write-ahead log; the folder is then listed by `listRemovals`
+ * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: string }) => Promise<void>} updateAccount
+ * @property {(accountId: string, address: string) => Promise<void>} addAlias - throws ACCOUNT_EXISTS
+ * @property {(accountId: string, address: string) => Promise<boolean>} removeAlias
+ * @property {(accountId: string) => Promise<string[]>} listAliases - without the primary address
+ * @property {(credentialId: string) => Promise<Credential | null>} findCredential
+ * @property {(accountId: string, kind: 'password' | 'recovery') => Promise<Credential | null>} findSingleCredential
+ * @property {(accountId: string, lookup: Buffer) => Promise<Credential | null>} findAppPassword
+ * @property {(accountId: string) => Promise<Credential[]>} listCredentials
+ * @property {() => Promise<string[]>} listPepperIds - that some credential needs
+ * @property {(credential: Credential) => Promise<void>} insertCredential
+ * @property {(credentials: Credential[], replaced?: { version: number }) => Promise<boolean>} replaceCredentials -
+ *   rewrites rows of the same ids in one transaction, and removes the old wraps from the write-ahead log;
+ *   with `replaced`, only while the first row still has that version (false otherwise)
+ * @property {(credentialId: string) => Promise<boolean>} deleteCredential - and from the write-ahead log
+ * @property {(accountId: string) => Promise<SealIdentityRow[]>} listSealIdentities - the current one first
+ * @property {(rekey: PendingRekey) => Promise<void>} beginRekey
+ * @property {(accountId: string) => Promise<PendingRekey | null>} findRekey
+ * @property {(accountId: string) => Promise<void>} cancelRekey
+ * @property {(accountId: string) => Promise<void>} finishRekey - the pending rows take the place of the present ones
+ * @property {(accountId: string, keys: KeyRows, folder: string) => Promise<void>} replaceMailbox - new keys
+ *   and a new folder; the old folder is then listed by `listRemovals`
+ * @property {() => Promise<string[]>} listRemovals - absolute folders whose files still have to go
+ * @property {(folder: string) => Promise<void>} finishRemoval
+ * @property {(credentialId: string) => void} recordUse - last use; written within a second
+ * @property {(accountId: string, usage: { bytes: number, messages: number }) => void} recordUsage - written within a second
+ * @property {(event: AuditEvent) => void} audit - written within a second
+ * @property {(filter?: { accountId?: string, limit?: number }) => Promise<AuditRow[]>} listAudit - newest first
+ * @property {() => Promise<void>} flush - writes now what waits
+ * @property {() => Promise<void>} close - after a last flush
+ */
+
+export {}

@@ -1,0 +1,78 @@
+/**
+ * The directory over directory.db: the first implementation of `DirectoryPort`.
+ *
+ * A commit here is durable (synchronous=FULL). What removes wrapped keys also removes them from the
+ * write-ahead log before it resolves.
+ */
+import { mkdirSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { DirectoryAccounts } from './directory-accounts.js'
+import { DirectoryBatch } from './directory-batch.js'
+import { DirectoryConnection } from './directory-connection.js'
+import { DirectoryKeys } from './directory-keys.js'
+
+/** @typedef {import('./directory-port.js').DirectoryPort} DirectoryPort */
+
+/**
+ * @param {object} options
+ * @param {string} options.path - of directory.db; made where it is missing
+ * @param {string} [options.dataFolder] - that mailbox folders are relative to; the file's folder unless told
+ * @param {string} [options.defaultDomain] - of names without a domain; they are no addresses without it
+ * @param {import('../support/clock.js').Clock} options.clock
+ * @param {import('../telemetry/logger.js').Logger} options.logger
+ * @returns {DirectoryPort}
+ * @throws {import('../errors.js').MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, ACCOUNT_DAMAGED, BUSY
+ */
+export function openDirectory({ path, dataFolder = dirname(path), defaultDomain, clock, logger }) {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const connection = new DirectoryConnection({ path, clock, logger })
+  const accounts = new DirectoryAccounts({
+    connection,
+    dataFolder: resolve(dataFolder),
+    defaultDomain
+  })
+  const keys = new DirectoryKeys(connection)
+  const batch = new DirectoryBatch(connection)
+  return {
+    findByAddress: (address) => accounts.findByAddress(address),
+    findAccount: (accountId) => accounts.findAccount(accountId),
+    listAccounts: (filter) => accounts.listAccounts(filter),
+    listDomains: () => accounts.listDomains(),
+    createAccount: (account) => accounts.createAccount(account),
+    deleteAccount: (accountId) => accounts.deleteAccount(accountId),
+    updateAccount: (accountId, change) => accounts.updateAccount(accountId, change),
+    addAlias: (accountId, address) => accounts.addAlias(accountId, address),
+    removeAlias: (accountId, address) => accounts.removeAlias(accountId, address),
+    listAliases: (accountId) => accounts.listAliases(accountId),
+    replaceMailbox: (accountId, rows, folder) => accounts.replaceMailbox(accountId, rows, folder),
+    listRemovals: () => accounts.listRemovals(),
+    finishRemoval: (folder) => accounts.finishRemoval(folder),
+
+    findCredential: (credentialId) => keys.findCredential(credentialId),
+    findSingleCredential: (accountId, kind) => keys.findSingleCredential(accountId, kind),
+    findAppPassword: (accountId, lookup) => keys.findAppPassword(accountId, lookup),
+    listCredentials: (accountId) => keys.listCredentials(accountId),
+    listPepperIds: () => keys.listPepperIds(),
+    insertCredential: (credential) => keys.insertCredential(credential),
+    replaceCredentials: (credentials, replaced) => keys.replaceCredentials(credentials, replaced),
+    deleteCredential: (credentialId) => keys.deleteCredential(credentialId),
+    listSealIdentities: (accountId) => keys.listSealIdentities(accountId),
+    beginRekey: (rekey) => keys.beginRekey(rekey),
+    findRekey: (accountId) => keys.findRekey(accountId),
+    cancelRekey: (accountId) => keys.cancelRekey(accountId),
+    finishRekey: (accountId) => keys.finishRekey(accountId),
+
+    recordUse: (credentialId) => batch.recordUse(credentialId),
+    recordUsage: (accountId, usage) => batch.recordUsage(accountId, usage),
+    audit: (event) => batch.audit(event),
+    listAudit: (filter) => batch.listAudit(filter),
+    flush: () => batch.flush(),
+    close: async () => {
+      try {
+        await batch.close()
+      } finally {
+        connection.close()
+      }
+    }
+  }
+}
