@@ -1,0 +1,146 @@
+/**
+ * A bare IMAP or LMTP connection for tests that care about bytes and moments: when which byte was sent,
+ * and what came back before the connection died.
+ */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+
+/** One connection; everything received is kept as bytes. */
+export class WireClient {
+  /** @type {Buffer[]} */
+  #chunks = []
+  #tagNumber = 0
+  /** @type {Set<() => void>} */
+  #waiting = new Set()
+
+  /** @param {import('node:net').Socket} socket */
+  constructor(socket) {
+    this.socket = socket
+    this.isClosed = false
+    socket.on('data', (chunk) => {
+      this.#chunks.push(chunk)
+      this.#wake()
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      this.isClosed = true
+      this.#wake()
+    })
+  }
+
+  /**
+   * @param {number} port - on 127.0.0.1
+   * @param {{ isTls?: boolean }} [options]
+   * @returns {Promise<WireClient>} after the greeting
+   */
+  static async connect(port, { isTls = false } = {}) {
+    const socket = isTls
+      ? connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false })
+      : connect({ host: '127.0.0.1', port })
+    const client = new WireClient(socket)
+    await once(socket, isTls ? 'secureConnect' : 'connect')
+    await client.until(/^(\* |220 ).*\r\n/)
+    return client
+  }
+
+  #wake() {
+    for (const wake of this.#waiting) wake()
+  }
+
+  /** @returns {Buffer} what has come and not been taken */
+  get received() {
+    const all = Buffer.concat(this.#chunks)
+    this.#chunks = [all]
+    return all
+  }
+
+  /** @param {string | Buffer} bytes */
+  send(bytes) {
+    this.socket.write(bytes)
+  }
+
+  /**
+   * Takes everything up to the end of the first match (latin1) and gives it.
+   *
+   * @param {RegExp} pattern
+   * @returns {Promise<string>} latin1
+   * @throws {Error} when the connection ends first; `message` has what came
+   */
+  async until(pattern) {
+    for (;;) {
+      const text = this.received.toString('latin1')
+      const match = pattern.exec(text)
+      if (match) {
+        const end = match.index + match[0].length
+        this.#chunks = [this.received.subarray(end)]
+        return text.slice(0, end)
+      }
+      if (this.isClosed)
+        throw new Error(`closed while waiting for ${pattern}:\n${text.slice(-2000)}`)
+      await new Promise((resolve) => {
+        const wake = () => {
+          this.#waiting.delete(wake)
+          resolve(undefined)
+        }
+        this.#waiting.add(wake)
+      })
+    }
+  }
+
+  /**
+   * Sends one command under a fresh tag and waits for its tagged answer.
+   *
+   * @param {string} text
+   * @param {Buffer} [literal] - appended as a non-synchronising literal
+   * @returns {Promise<string>} latin1: untagged data and the tagged line
+   */
+  async command(text, literal) {
+    const tag = `w${++this.#tagNumber}`
+    const size = literal ? ` {${literal.length}+}` : ''
+    this.send(`${tag} ${text}${size}\r\n`)
+    if (literal) {
+      this.send(literal)
+      this.send('\r\n')
+    }
+    return this.until(new RegExp(`(^|\\r\\n)${tag} [^\\r]*\\r\\n`))
+  }
+
+  /**
+   * @param {string} user
+   * @param {string} [password]
+   */
+  async login(user, password = 'pass') {
+    const answer = await this.command(`LOGIN ${user} ${password}`)
+    if (!/^w\d+ OK/m.test(answer)) throw new Error(answer)
+  }
+
+  /** Ends the connection at once. */
+  destroy() {
+    this.socket.destroy()
+  }
+}
+
+/**
+ * Delivers one message by LMTP.
+ *
+ * @param {number} port
+ * @param {{ to: string, message: Buffer | string, from?: string }} delivery
+ * @returns {Promise<string>} the reply to the message, for instance `250 2.0.0 …`
+ */
+export async function deliver(port, { to, message, from = 'sender@example.net' }) {
+  const client = await WireClient.connect(port)
+  try {
+    for (const line of ['LHLO test.example', `MAIL FROM:<${from}>`, `RCPT TO:<${to}>`, 'DATA']) {
+      client.send(`${line}\r\n`)
+      const reply = await client.until(/^\d{3} [^\r]*\r\n/m)
+      if (!/^[23]/m.test(reply)) return reply.trim()
+    }
+    const stuffed = message.toString('latin1').replace(/^\./gm, '..')
+    client.send(Buffer.from(stuffed.endsWith('\r\n') ? stuffed : `${stuffed}\r\n`, 'latin1'))
+    client.send('.\r\n')
+    return (await client.until(/^\d{3} [^\r]*\r\n/m)).trim()
+  } finally {
+    client.destroy()
+  }
+}
