@@ -18,9 +18,15 @@ export const ERROR_TABLE = Object.freeze({
   CANNOT: { temporary: false, text: 'That cannot be done to this mailbox' },
   MESSAGE_GONE: { temporary: false, text: 'The message was expunged meanwhile' },
   READ_ONLY: { temporary: false, text: 'The mailbox or the credential is read-only' },
+  NO_PERMISSION: { temporary: false, text: 'This credential may only read' },
   OVER_QUOTA: { temporary: false, text: 'The mailbox is full' },
   TOO_BIG: { temporary: false, text: 'The message is larger than this server accepts' },
   LIMIT: { temporary: false, text: 'A limit of this server is reached' },
+  MESSAGE_EMPTY: { temporary: false, text: 'The message is empty' },
+  FORMAT_UNKNOWN: {
+    temporary: false,
+    text: 'That is none of the formats that can be imported'
+  },
   BAD_CHARSET: { temporary: false, text: 'The charset is not supported' },
   UNKNOWN_TRANSFER_ENCODING: {
     temporary: false,
@@ -34,6 +40,8 @@ export const ERROR_TABLE = Object.freeze({
   ACCOUNT_DISABLED: { temporary: false, text: 'The account is disabled' },
   CREDENTIAL_NOT_FOUND: { temporary: false, text: 'No such credential' },
   ADDRESS_INVALID: { temporary: false, text: 'That is not a valid mail address' },
+  PASSWORD_REFUSED: { temporary: false, text: 'That cannot be used as a password' },
+  TLS_REQUIRED: { temporary: false, text: 'Log in after STARTTLS, or on the TLS port' },
   KEY_REJECTED: { temporary: false, text: 'The key does not open this file' },
   KEY_UNAVAILABLE: { temporary: true, text: 'The mailbox is locked' },
   PEPPER_MISSING: { temporary: false, text: 'The pepper that these credentials need is missing' },
