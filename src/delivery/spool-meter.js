@@ -1,0 +1,90 @@
+/**
+ * How much lies in each spool, for the quota check of every recipient. A folder is measured once and then
+ * counted along; what other processes do to it shows in its mtime, and at the latest after ten seconds.
+ */
+
+import { stat } from 'node:fs/promises'
+import { listSpool } from './spool.js'
+
+/** How long a count is believed, in ms: the quota may be wrong by what came within it, no more. */
+const MAX_AGE_MS = 10_000
+/** Spools that are remembered; the one that was measured first goes first. About 200 bytes each. */
+const MAX_ENTRIES = 10_000
+
+/**
+ * @typedef {object} SpoolUsage
+ * @property {number} bytes - on disk, padding included
+ * @property {number} messages
+ */
+
+/** @typedef {SpoolUsage & { changedAtNs: bigint, measuredAtMs: number }} Entry */
+
+/** Remembers the usage of spools. */
+export class SpoolMeter {
+  #clock
+  /** @type {Map<string, Entry>} by spool folder */
+  #entries = new Map()
+
+  /** @param {import('../support/clock.js').Clock} clock */
+  constructor(clock) {
+    this.#clock = clock
+  }
+
+  /**
+   * @param {string} spoolFolder
+   * @returns {Promise<SpoolUsage>}
+   */
+  async usage(spoolFolder) {
+    const changedAtNs = await changeTime(spoolFolder)
+    const known = this.#entries.get(spoolFolder)
+    const nowMs = this.#clock.nowMs()
+    const isFresh =
+      known !== undefined &&
+      known.changedAtNs === changedAtNs &&
+      Math.abs(nowMs - known.measuredAtMs) < MAX_AGE_MS
+    if (isFresh) return { bytes: known.bytes, messages: known.messages }
+    const files = await listSpool(spoolFolder)
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+    this.#remember(spoolFolder, { bytes, messages: files.length, changedAtNs, measuredAtMs: nowMs })
+    return { bytes, messages: files.length }
+  }
+
+  /**
+   * A file of ours has arrived.
+   *
+   * @param {string} spoolFolder
+   * @param {number} bytes
+   */
+  async noteArrival(spoolFolder, bytes) {
+    const changedAtNs = await changeTime(spoolFolder)
+    const known = this.#entries.get(spoolFolder)
+    if (known === undefined) return
+    known.bytes += bytes
+    known.messages += 1
+    known.changedAtNs = changedAtNs
+  }
+
+  /**
+   * @param {string} spoolFolder
+   * @param {Entry} entry
+   */
+  #remember(spoolFolder, entry) {
+    this.#entries.delete(spoolFolder)
+    this.#entries.set(spoolFolder, entry)
+    const [oldest] = this.#entries.keys()
+    if (this.#entries.size > MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest)
+  }
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<bigint>} mtime in ns; 0 where there is no folder
+ */
+async function changeTime(folder) {
+  try {
+    return (await stat(folder, { bigint: true })).mtimeNs
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return 0n
+    throw error
+  }
+}
