@@ -1,0 +1,112 @@
+/**
+ * The server's pepper: 32 random bytes in a file of its own. Whoever has directory.db alone cannot even
+ * begin to guess passwords. Without the file no password opens anything, so it is never made anew while
+ * credentials need the old one.
+ */
+import { link, mkdir, open, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { MailError } from '../errors.js'
+import { hkdf } from '../crypto/kdf.js'
+import { SecretBuffer } from '../crypto/secret-buffer.js'
+import { syncFolder } from '../support/write-file.js'
+
+/**
+ * @typedef {object} Pepper
+ * @property {string} id - derived from it, so that a credential can say which one it needs
+ * @property {SecretBuffer} key - 32 bytes
+ */
+
+const PEPPER_BYTES = 32
+/** Enough to tell peppers apart; says nothing about the pepper. */
+const ID_BYTES = 8
+const MODE = 0o600
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {string} 16 hexadecimal digits
+ */
+function pepperId(bytes) {
+  return hkdf({ key: bytes, info: 'letterlock/1 pepper id', size: ID_BYTES }).toString('hex')
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<SecretBuffer | null>} null where there is no file
+ */
+async function readPepper(path) {
+  let handle
+  try {
+    handle = await open(path, 'r')
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null
+    throw error
+  }
+  try {
+    const { mode, size } = await handle.stat()
+    if ((mode & 0o077) !== 0) {
+      throw new MailError('CONFIG_INVALID', { detail: `${path} must be 0600: others can read it` })
+    }
+    if (size !== PEPPER_BYTES) {
+      throw new MailError('PEPPER_MISSING', {
+        detail: `${path} does not hold ${PEPPER_BYTES} bytes`
+      })
+    }
+    const key = SecretBuffer.alloc(PEPPER_BYTES)
+    await handle.read(key.bytes, 0, PEPPER_BYTES, 0)
+    return key
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Makes the file whole or not at all: `link` refuses where another process was faster.
+ *
+ * @param {string} path
+ */
+async function createPepper(path) {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  using key = SecretBuffer.random(PEPPER_BYTES)
+  const handle = await open(temporary, 'wx', MODE)
+  try {
+    await handle.chmod(MODE)
+    await handle.writeFile(key.bytes)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  try {
+    await link(temporary, path)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
+  } finally {
+    await rm(temporary)
+  }
+  await syncFolder(dirname(path))
+}
+
+/**
+ * @param {object} options
+ * @param {string} options.path
+ * @param {string[]} options.neededIds - of `DirectoryPort.listPepperIds`
+ * @returns {Promise<Pepper>}
+ * @throws {MailError} PEPPER_MISSING where credentials need a pepper that the file does not hold,
+ *   CONFIG_INVALID where others can read the file
+ */
+export async function loadPepper({ path, neededIds }) {
+  let key = await readPepper(path)
+  if (!key) {
+    if (neededIds.length > 0) throw new MailError('PEPPER_MISSING', { detail: path })
+    await createPepper(path)
+    key = await readPepper(path)
+    if (!key) throw new MailError('PEPPER_MISSING', { detail: path })
+  }
+  const id = pepperId(key.bytes)
+  if (neededIds.length > 0 && !neededIds.includes(id)) {
+    key.dispose()
+    throw new MailError('PEPPER_MISSING', { detail: `${path} holds another pepper` })
+  }
+  return { id, key }
+}

@@ -1,0 +1,146 @@
+/**
+ * The key pair that mail is sealed to while the mailbox is locked: the public half in the clear in the
+ * directory, the private half under the account's seal key.
+ */
+import { MailError } from '../errors.js'
+import { generateSealIdentity, identityFromSecret } from '../crypto/age.js'
+import { deriveSealKey } from '../crypto/key-derivation.js'
+import { UnwrapError, associatedData, unwrapKey, wrapKey } from '../crypto/key-wrap.js'
+
+/**
+ * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./directory-port.js').DirectoryPort} DirectoryPort
+ * @typedef {import('./directory-port.js').SealIdentityRow} SealIdentityRow
+ * @typedef {import('../crypto/secret-buffer.js').SecretBuffer} SecretBuffer
+ * @typedef {import('../crypto/age.js').SealIdentity} SealIdentity
+ */
+
+/**
+ * @param {Omit<SealIdentityRow, 'wrappedSecret'>} row
+ * @returns {Buffer}
+ */
+function associatedWith({ accountId, number, recipient, keyEpoch }) {
+  return associatedData('seal identity', [accountId, number, recipient, keyEpoch])
+}
+
+/**
+ * @param {Omit<SealIdentityRow, 'wrappedSecret'>} row
+ * @param {Uint8Array} secret
+ * @param {SecretBuffer} masterKey
+ * @returns {SealIdentityRow}
+ */
+function wrapIdentity(row, secret, masterKey) {
+  const kek = deriveSealKey(masterKey.bytes)
+  try {
+    return { ...row, wrappedSecret: wrapKey({ kek, key: secret, associated: associatedWith(row) }) }
+  } finally {
+    kek.fill(0)
+  }
+}
+
+/**
+ * @param {SealIdentityRow} row
+ * @param {SecretBuffer} masterKey
+ * @returns {SecretBuffer} the 32-byte secret
+ * @throws {MailError} ACCOUNT_DAMAGED
+ */
+function unwrapIdentity(row, masterKey) {
+  const kek = deriveSealKey(masterKey.bytes)
+  try {
+    return unwrapKey({ kek, wrapped: row.wrappedSecret, associated: associatedWith(row) })
+  } catch (error) {
+    if (!(error instanceof UnwrapError)) throw error
+    throw new MailError('ACCOUNT_DAMAGED', {
+      detail: 'a sealing identity was changed',
+      cause: error
+    })
+  } finally {
+    kek.fill(0)
+  }
+}
+
+/**
+ * @param {object} input
+ * @param {string} input.accountId
+ * @param {number} input.number - one more than that of the identity before it; 1 for the first
+ * @param {number} input.keyEpoch
+ * @param {SecretBuffer} input.masterKey
+ * @param {number} input.nowMs
+ * @returns {{ row: SealIdentityRow, publicKey: Buffer }} a new one
+ */
+export function makeSealIdentity({ accountId, number, keyEpoch, masterKey, nowMs }) {
+  const { secret, recipient, publicKey } = generateSealIdentity()
+  try {
+    const row = { accountId, number, recipient, keyEpoch, createdAtMs: nowMs }
+    return { row: wrapIdentity(row, secret, masterKey), publicKey }
+  } finally {
+    secret.fill(0)
+  }
+}
+
+/**
+ * @param {object} input
+ * @param {SealIdentityRow} input.row
+ * @param {SecretBuffer} input.masterKey - that the row is wrapped under
+ * @param {SecretBuffer} input.nextMasterKey
+ * @param {number} input.nextKeyEpoch
+ * @returns {SealIdentityRow} the same identity under the next master key
+ * @throws {MailError} ACCOUNT_DAMAGED
+ */
+export function rewrapSealIdentity({ row, masterKey, nextMasterKey, nextKeyEpoch }) {
+  using secret = unwrapIdentity(row, masterKey)
+  return wrapIdentity({ ...row, keyEpoch: nextKeyEpoch }, secret.bytes, nextMasterKey)
+}
+
+/**
+ * @param {object} input
+ * @param {DirectoryPort} input.directory
+ * @param {string} input.accountId
+ * @param {SecretBuffer} input.masterKey
+ * @returns {Promise<SealIdentity[]>} the current one first, then those before it, for mail sealed earlier;
+ *   the caller destroys them
+ * @throws {MailError} ACCOUNT_DAMAGED
+ */
+export async function openSealIdentities({ directory, accountId, masterKey }) {
+  const rows = await directory.listSealIdentities(accountId)
+  /** @type {SealIdentity[]} */
+  const identities = []
+  try {
+    for (const row of rows) {
+      using secret = unwrapIdentity(row, masterKey)
+      identities.push(identityFromSecret(secret.bytes))
+    }
+  } catch (error) {
+    for (const identity of identities) identity.destroy()
+    throw error
+  }
+  return identities
+}
+
+/**
+ * Recomputes the public key that mail is sealed to from the private one. Whoever can write to the
+ * directory could otherwise put a key of their own there, and read all mail to come.
+ *
+ * @param {object} input
+ * @param {DirectoryPort} input.directory
+ * @param {Account} input.account
+ * @param {SecretBuffer} input.masterKey
+ * @throws {MailError} ACCOUNT_DAMAGED where it is another one
+ */
+export async function requireSealKeyIsOurs({ directory, account, masterKey }) {
+  const [row] = await directory.listSealIdentities(account.id)
+  const refuse = () =>
+    new MailError('ACCOUNT_DAMAGED', { detail: 'the public seal key is not the account’s own' })
+  if (!row) throw refuse()
+  using secret = unwrapIdentity(row, masterKey)
+  const identity = identityFromSecret(secret.bytes)
+  try {
+    const isOurs =
+      identity.publicKey.equals(account.sealPublicKey) &&
+      identity.recipient === account.sealRecipient &&
+      identity.recipient === row.recipient
+    if (!isOurs) throw refuse()
+  } finally {
+    identity.destroy()
+  }
+}

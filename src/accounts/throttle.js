@@ -1,0 +1,250 @@
+/**
+ * Slows guessing down without ever keeping the owner out.
+ *
+ * Three counters, none of which knows whether an account exists:
+ * - the name as typed: failures from anywhere make each attempt on it wait, at most a few seconds. It is
+ *   a wait and never a refusal, so a crowd of strangers cannot lock a name;
+ * - the address (IPv6 by /64): after a few failures it is refused for a growing time;
+ * - the name from that address: where it has been right before, neither of the two above applies, only
+ *   its own wait. So neither a neighbour behind the same router nor a stranger elsewhere keeps the owner
+ *   out.
+ *
+ * Attempts that are still being checked count as failures until they are over, so that a burst in
+ * parallel gains nothing. The same wrong password again is not counted: it is a phone that has not been
+ * told the new one, and it learns nothing.
+ */
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { BlockList, isIP } from 'node:net'
+import { MailError } from '../errors.js'
+
+/** Failures on a name that cost nothing: people mistype. */
+const FREE_NAME_FAILURES = 5
+/** Failures from an address that cost nothing; an office shares one. */
+const FREE_ADDRESS_FAILURES = 10
+/** The first wait, ms; each further failure doubles it. */
+const FIRST_WAIT_MS = 250
+/** The longest wait, ms: below the patience of every mail client. */
+const MAX_WAIT_MS = 5_000
+/** The first refusal of an address, ms; each further failure doubles it. */
+const FIRST_HOLD_MS = 1_000
+/** The longest refusal of an address, ms. */
+const MAX_HOLD_MS = 15 * 60_000
+/** Failures are forgotten after this long without another, ms. */
+const FORGET_MS = 60 * 60_000
+/** A name that was right from an address is remembered for this long, ms. */
+const REMEMBER_GOOD_MS = 30 * 24 * 60 * 60_000
+/** Entries of each counter; the oldest go first. About 200 bytes each. */
+const MAX_ENTRIES = 100_000
+/** Wrong passwords remembered for one name from one address. */
+const MAX_FINGERPRINTS = 8
+
+/**
+ * @typedef {object} Tally
+ * @property {number} failures
+ * @property {number} pending - attempts that are being checked
+ * @property {number} lastMs
+ * @property {number} heldUntilMs
+ * @property {number} goodUntilMs
+ * @property {string[]} fingerprints - keyed hashes of wrong passwords, newest last
+ */
+
+/**
+ * @typedef {object} Attempt - `waitMs` is to be waited before checking; then exactly one of the three is called
+ * @property {number} waitMs
+ * @property {() => void} succeed
+ * @property {() => void} fail
+ * @property {() => void} cancel - nothing was checked
+ */
+
+/**
+ * @param {number} failures
+ * @param {number} free
+ * @param {number} firstMs
+ * @param {number} maxMs
+ * @returns {number} ms
+ */
+function growing(failures, free, firstMs, maxMs) {
+  const excess = failures - free
+  return excess <= 0 ? 0 : Math.min(maxMs, firstMs * 2 ** Math.min(excess - 1, 30))
+}
+
+/**
+ * @param {string} address
+ * @returns {string} the address itself, or the first 64 bits of an IPv6 one
+ */
+export function addressKey(address) {
+  const bare = address.split('%')[0] ?? ''
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1]
+  if (mapped) return mapped
+  if (isIP(bare) !== 6) return bare
+  const [head = '', tail] = bare.toLowerCase().split('::')
+  const groups = head === '' ? [] : head.split(':')
+  if (tail !== undefined) {
+    const rest = tail === '' ? 0 : tail.split(':').length + (tail.includes('.') ? 1 : 0)
+    while (groups.length + rest < 8) groups.push('0')
+  }
+  const prefix = groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ''))
+  return `${prefix.join(':')}::/64`
+}
+
+/** Counters that forget the least recently touched entry. */
+class Tallies {
+  /** @type {Map<string, Tally>} */
+  #entries = new Map()
+
+  /**
+   * @param {string} key
+   * @param {number} nowMs
+   * @returns {Tally}
+   */
+  touch(key, nowMs) {
+    const entry = this.#entries.get(key) ?? {
+      failures: 0,
+      pending: 0,
+      lastMs: nowMs,
+      heldUntilMs: 0,
+      goodUntilMs: 0,
+      fingerprints: []
+    }
+    if (nowMs - entry.lastMs > FORGET_MS) {
+      entry.failures = 0
+      entry.fingerprints = []
+    }
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    if (this.#entries.size > MAX_ENTRIES) {
+      const [oldest] = this.#entries.keys()
+      if (oldest !== undefined) this.#entries.delete(oldest)
+    }
+    return entry
+  }
+}
+
+/** Counts failures and says how long the next attempt waits. */
+export class Throttle {
+  #clock
+  #exempt = new BlockList()
+  #names = new Tallies()
+  #addresses = new Tallies()
+  #pairs = new Tallies()
+  /** Fingerprints of wrong passwords mean nothing outside this process. */
+  #fingerprintKey = randomBytes(32)
+
+  /**
+   * @param {object} options
+   * @param {import('../support/clock.js').Clock} options.clock
+   * @param {string[]} [options.exemptAddresses] - not counted at all, single addresses or CIDR blocks
+   */
+  constructor({ clock, exemptAddresses = ['127.0.0.1', '::1'] }) {
+    this.#clock = clock
+    for (const entry of exemptAddresses) {
+      const [address = '', bits] = entry.split('/')
+      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+      if (isIP(address) === 0) {
+        throw new MailError('CONFIG_INVALID', { detail: `limits.exemptAddresses: ${entry}` })
+      }
+      if (bits === undefined) this.#exempt.addAddress(address, family)
+      else this.#exempt.addSubnet(address, Number(bits), family)
+    }
+  }
+
+  /**
+   * @param {string | null} remoteAddress
+   * @returns {boolean}
+   */
+  #isExempt(remoteAddress) {
+    if (remoteAddress === null) return true
+    const bare = remoteAddress.replace(/^::ffff:(?=\d+\.)/i, '')
+    const family = isIP(bare)
+    return family !== 0 && this.#exempt.check(bare, family === 6 ? 'ipv6' : 'ipv4')
+  }
+
+  /**
+   * @param {object} input
+   * @param {string} input.username - as typed
+   * @param {string | null} input.remoteAddress - null for the machine's own operator
+   * @param {Uint8Array} input.password
+   * @returns {Attempt}
+   * @throws {MailError} THROTTLED
+   */
+  admit({ username, remoteAddress, password }) {
+    if (this.#isExempt(remoteAddress)) {
+      return { waitMs: 0, succeed: () => {}, fail: () => {}, cancel: () => {} }
+    }
+    const nowMs = this.#clock.nowMs()
+    // Hashed, so that an entry has one size however long the name is.
+    const nameKey = createHash('sha256').update(username.toLowerCase()).digest('base64')
+    const place = addressKey(remoteAddress ?? '')
+    const name = this.#names.touch(nameKey, nowMs)
+    const address = this.#addresses.touch(place, nowMs)
+    const pair = this.#pairs.touch(`${place} ${nameKey}`, nowMs)
+
+    const wasGood = pair.goodUntilMs > nowMs
+    if (!wasGood) this.#requireNotHeld(address, nowMs)
+    const counted = wasGood ? pair : name
+    const waitMs = growing(
+      counted.failures + counted.pending,
+      FREE_NAME_FAILURES - 1,
+      FIRST_WAIT_MS,
+      MAX_WAIT_MS
+    )
+    return this.#attempt({ name, address, pair, password, waitMs })
+  }
+
+  /**
+   * @param {Tally} address
+   * @param {number} nowMs
+   */
+  #requireNotHeld(address, nowMs) {
+    const isHeld = address.heldUntilMs > nowMs
+    // With as many attempts under way as it takes to be held, the next one waits for their outcome.
+    const isBurst =
+      address.pending > 0 && address.failures + address.pending > FREE_ADDRESS_FAILURES
+    if (isHeld || isBurst) throw new MailError('THROTTLED', { detail: 'failures from the address' })
+  }
+
+  /**
+   * @param {object} input
+   * @param {Tally} input.name
+   * @param {Tally} input.address
+   * @param {Tally} input.pair
+   * @param {Uint8Array} input.password
+   * @param {number} input.waitMs
+   * @returns {Attempt}
+   */
+  #attempt({ name, address, pair, password, waitMs }) {
+    const tallies = [name, address, pair]
+    for (const tally of tallies) tally.pending++
+    let isOver = false
+    const end = () => {
+      if (isOver) throw new Error('The attempt is over already')
+      isOver = true
+      for (const tally of tallies) tally.pending--
+      return this.#clock.nowMs()
+    }
+    const fingerprint = createHmac('sha256', this.#fingerprintKey).update(password).digest('base64')
+    return {
+      waitMs,
+      cancel: () => {
+        end()
+      },
+      succeed: () => {
+        const nowMs = end()
+        pair.goodUntilMs = nowMs + REMEMBER_GOOD_MS
+        pair.failures = 0
+        pair.fingerprints = []
+      },
+      fail: () => {
+        const nowMs = end()
+        if (pair.fingerprints.includes(fingerprint)) return
+        pair.fingerprints = [...pair.fingerprints.slice(1 - MAX_FINGERPRINTS), fingerprint]
+        for (const tally of tallies) {
+          tally.failures++
+          tally.lastMs = nowMs
+        }
+        address.heldUntilMs =
+          nowMs + growing(address.failures, FREE_ADDRESS_FAILURES - 1, FIRST_HOLD_MS, MAX_HOLD_MS)
+      }
+    }
+  }
+}
