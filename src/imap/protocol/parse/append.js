@@ -1,0 +1,87 @@
+/**
+ * APPEND, RFC 9051 §6.3.12: `"APPEND" SP mailbox [SP flag-list] [SP date-time] SP literal`, repeated after the mailbox with
+ * MULTIAPPEND (RFC 3502). The literals have gone by when the command is complete; `UTF8 (~{n}…)` is RFC 6855 §4.
+ */
+import { badSyntax } from '../syntax-failure.js'
+import { parseInternalDate } from '../values/internal-date.js'
+import { Arguments } from './arguments.js'
+
+/** @typedef {import('../values/internal-date.js').InternalDate} InternalDate */
+
+/**
+ * @typedef {object} AppendMessage
+ * @property {string[]} flags
+ * @property {InternalDate | null} internalDate
+ * @property {number} size - bytes
+ */
+
+/**
+ * @typedef {object} AppendStart - what is known of a message before its first byte
+ * @property {string} mailbox
+ * @property {string[]} flags
+ * @property {InternalDate | null} internalDate
+ */
+
+/**
+ * @param {Arguments} args
+ * @returns {{ mailbox: string, messages: AppendMessage[] }}
+ * @throws {import('../syntax-failure.js').SyntaxFailure}
+ */
+export function parseAppend(args) {
+  const mailbox = args.mailbox()
+  const messages = []
+  do {
+    const options = parseOptions(args)
+    const size = parseMessage(args)
+    if (size === null) throw badSyntax('Expected a literal')
+    messages.push({ ...options, size })
+  } while (args.left > 0)
+  return { mailbox, messages }
+}
+
+/**
+ * Reads the beginning of an APPEND at the receiver's `message` event: checks all that stands before the literal.
+ * @param {import('../token.js').RawCommand} raw - the tokens so far
+ * @param {{ isUtf8: boolean }} [options] - `isUtf8`: UTF8=ACCEPT is enabled
+ * @returns {AppendStart} of the message that is about to come, the last one with MULTIAPPEND
+ * @throws {import('../syntax-failure.js').SyntaxFailure}
+ */
+export function parseAppendStart(raw, { isUtf8 } = { isUtf8: false }) {
+  const args = new Arguments(raw.tokens, { isUtf8 })
+  const mailbox = args.mailbox()
+  for (;;) {
+    const options = parseOptions(args)
+    if (args.left === 0) return { mailbox, ...options }
+    if (parseMessage(args) === null) return { mailbox, ...options }
+  }
+}
+
+/**
+ * @param {Arguments} args
+ * @returns {{ flags: string[], internalDate: InternalDate | null }}
+ */
+function parseOptions(args) {
+  const flags = args.peek()?.type === 'list' ? args.flagList() : []
+  const hasDate = args.peek()?.type === 'string'
+  const internalDate = hasDate ? parseInternalDate(args.string().toString('latin1')) : null
+  return { flags, internalDate }
+}
+
+/**
+ * @param {Arguments} args
+ * @returns {number | null} the message's size in bytes; null when `UTF8 (` is all that has come of it
+ */
+function parseMessage(args) {
+  let token = args.next()
+  if (token.type === 'atom' && token.text.toUpperCase() === 'UTF8') {
+    const list = args.list()
+    if (list.left === 0) {
+      args.end()
+      return null
+    }
+    token = list.next()
+    list.end()
+  }
+  if (token.type !== 'streamed') throw badSyntax('Expected a literal')
+  return token.size
+}

@@ -1,0 +1,207 @@
+/** Reads a command's tokens one after the other, each as the kind of argument that the grammar asks for. */
+import { ATOM_CHARACTER, isAll, isWordOf, RAW_ASTRING_CHARACTER } from '../character.js'
+import { badSyntax } from '../syntax-failure.js'
+import { parseFlags } from '../values/flag.js'
+import { decodeMailboxName } from '../values/mailbox-name.js'
+import { parseNumber64 } from '../values/number.js'
+import { SequenceSet } from '../values/sequence-set.js'
+
+/** @typedef {import('../token.js').Token} Token */
+
+const SET = /^[0-9*$][0-9*:,]*$/
+const EMPTY_SET = Object.freeze(new SequenceSet([]))
+
+/** A cursor over the tokens of a command or of a list. */
+export class Arguments {
+  #tokens
+  #at = 0
+  #isNested
+
+  /**
+   * @param {Token[]} tokens
+   * @param {{ isUtf8: boolean, isNested?: boolean }} options - `isUtf8`: UTF8=ACCEPT is enabled; `isNested`: the tokens of
+   *   a list, whose first needs no space before it
+   */
+  constructor(tokens, { isUtf8, isNested = false }) {
+    this.#tokens = tokens
+    this.#isNested = isNested
+    /** @type {boolean} */
+    this.isUtf8 = isUtf8
+  }
+
+  /** @returns {number} how many tokens are left */
+  get left() {
+    return this.#tokens.length - this.#at
+  }
+
+  /** @returns {Token | undefined} the next token, which stays */
+  peek() {
+    return this.#tokens[this.#at]
+  }
+
+  /** @returns {string | null} the next token in upper case, when it is a word; it stays */
+  peekWord() {
+    const token = this.peek()
+    return token?.type === 'atom' ? token.text.toUpperCase() : null
+  }
+
+  /** @throws {import('../syntax-failure.js').SyntaxFailure} when something is left */
+  end() {
+    if (this.left > 0) throw badSyntax('Too many arguments')
+  }
+
+  /**
+   * @returns {Token}
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  next() {
+    const token = this.nextAttached()
+    const isFirstInList = this.#isNested && this.#at === 1
+    if (token.gap === 0 && !isFirstInList) throw badSyntax('Missing space between arguments')
+    return token
+  }
+
+  /**
+   * The next token, with or without a space before it: for FETCH sections alone.
+   * @returns {Token}
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  nextAttached() {
+    const token = this.#tokens[this.#at]
+    if (token === undefined) throw badSyntax('Missing argument')
+    this.#at += 1
+    return token
+  }
+
+  /**
+   * A bare word of any characters that the tokenizer takes for one: flags, sets, sections.
+   * @returns {string} as given
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  word() {
+    const token = this.next()
+    if (token.type !== 'atom') throw badSyntax('Expected an atom')
+    return token.text
+  }
+
+  /**
+   * `atom`, RFC 9051 §9.
+   * @returns {string} in upper case
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  atom() {
+    const text = this.word()
+    if (!isWordOf(ATOM_CHARACTER, text)) throw badSyntax('Invalid atom')
+    return text.toUpperCase()
+  }
+
+  /**
+   * `astring`, RFC 9051 §9, and raw 8-bit words, which some clients send.
+   * @returns {Buffer} a view
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  astring() {
+    const token = this.next()
+    if (token.type === 'string') return token.bytes
+    if (token.type !== 'atom') throw badSyntax('Expected a string')
+    const { bytes } = token
+    if (!isAll(RAW_ASTRING_CHARACTER, bytes)) throw badSyntax('Invalid character in an atom')
+    return bytes
+  }
+
+  /**
+   * `list-mailbox`, RFC 9051 §9: an astring whose atoms may hold wildcards.
+   * @returns {Buffer} a view
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  listMailbox() {
+    const token = this.next()
+    if (token.type === 'string') return token.bytes
+    if (token.type !== 'atom' || token.text.includes('\\')) throw badSyntax('Expected a pattern')
+    return token.bytes
+  }
+
+  /**
+   * A quoted string or a literal.
+   * @returns {Buffer} a view
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  string() {
+    const token = this.next()
+    if (token.type !== 'string') throw badSyntax('Expected a string')
+    return token.bytes
+  }
+
+  /**
+   * @returns {Arguments} the items of a parenthesised list
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  list() {
+    const token = this.next()
+    if (token.type !== 'list') throw badSyntax('Expected a list')
+    return new Arguments(token.items, { isUtf8: this.isUtf8, isNested: true })
+  }
+
+  /**
+   * A list of at least one atom.
+   * @returns {string[]} in upper case
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  atomList() {
+    const list = this.list()
+    const atoms = []
+    do atoms.push(list.atom())
+    while (list.left > 0)
+    return atoms
+  }
+
+  /**
+   * @returns {string} a mailbox name, decoded
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  mailbox() {
+    return decodeMailboxName(this.astring(), { isUtf8: this.isUtf8 })
+  }
+
+  /**
+   * @returns {number} `number64` or a mod-sequence value
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  number64() {
+    return parseNumber64(this.word())
+  }
+
+  /**
+   * The message set of a command. For UID commands an empty one is accepted, as `""` or as nothing between two spaces:
+   * clients that compute their sets send it, and nothing is then to be done.
+   * @param {boolean} isUid
+   * @returns {SequenceSet}
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  set(isUid) {
+    const token = this.peek()
+    if (isUid && token !== undefined) {
+      if (token.type === 'string' && token.bytes.length === 0) {
+        this.next()
+        return EMPTY_SET
+      }
+      if (token.gap > 1 && (this.left === 1 || token.type !== 'atom' || !SET.test(token.text))) {
+        token.gap = 1
+        return EMPTY_SET
+      }
+    }
+    return SequenceSet.parse(this.word())
+  }
+
+  /**
+   * `flag-list`, RFC 9051 §9.
+   * @returns {string[]}
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  flagList() {
+    const list = this.list()
+    const texts = []
+    while (list.left > 0) texts.push(list.word())
+    return parseFlags(texts)
+  }
+}

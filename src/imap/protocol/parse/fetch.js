@@ -1,0 +1,139 @@
+/**
+ * FETCH and UID FETCH, RFC 9051 §6.4.5 and §6.4.9, with the modifiers of RFC 7162 §3.1.4.1 (CHANGEDSINCE) and §3.2.6
+ * (VANISHED).
+ */
+import { isAll, QUOTED_CHARACTER } from '../character.js'
+import { badSyntax } from '../syntax-failure.js'
+import {
+  expandMacro,
+  parsePartial,
+  parsePlainItem,
+  parseSection,
+  sectionLabel
+} from '../values/fetch-item.js'
+
+/** @typedef {import('./arguments.js').Arguments} Arguments */
+/** @typedef {import('../values/fetch-item.js').FetchItem} FetchItem */
+/** @typedef {import('../values/sequence-set.js').SequenceSet} SequenceSet */
+
+/**
+ * @typedef {object} FetchArguments
+ * @property {boolean} isUid
+ * @property {SequenceSet} set
+ * @property {FetchItem[]} items - macros expanded, in the order of the command
+ * @property {number | null} changedSince - a mod-sequence
+ * @property {boolean} isVanished
+ */
+
+const SECTION_START = /^(BODY|BODY\.PEEK)\[([^\]]*)(\])?(.*)$/is
+
+/**
+ * @param {Arguments} args
+ * @param {{ isUid: boolean }} command
+ * @returns {FetchArguments}
+ * @throws {import('../syntax-failure.js').SyntaxFailure}
+ */
+export function parseFetch(args, { isUid }) {
+  const set = args.set(isUid)
+  const items = parseItems(args)
+  const modifiers = args.left > 0 ? parseModifiers(args.list(), isUid) : NO_MODIFIERS
+  args.end()
+  return { isUid, set, items, ...modifiers }
+}
+
+/** @type {{ changedSince: number | null, isVanished: boolean }} */
+const NO_MODIFIERS = Object.freeze({ changedSince: null, isVanished: false })
+
+/**
+ * @param {Arguments} args
+ * @returns {FetchItem[]}
+ */
+function parseItems(args) {
+  if (args.peek()?.type !== 'list') {
+    const macro = expandMacro(args.peekWord() ?? '')
+    if (macro === null) return [parseItem(args)]
+    args.next()
+    return macro
+  }
+  const list = args.list()
+  const items = []
+  do items.push(parseItem(list))
+  while (list.left > 0)
+  return items
+}
+
+/**
+ * @param {Arguments} args
+ * @returns {FetchItem}
+ */
+function parseItem(args) {
+  const word = args.word()
+  const match = SECTION_START.exec(word)
+  if (match === null) return parsePlainItem(word)
+  const [, name = '', spec = '', close, tail = ''] = match
+  const isPeek = name.length > 'BODY'.length
+  if (close !== undefined) return sectionItem(isPeek, parseSection(spec, null), tail)
+  const fields = parseFieldNames(args)
+  const end = args.nextAttached()
+  if (end.type !== 'atom' || end.gap > 0 || !end.text.startsWith(']'))
+    throw badSyntax('Missing closing bracket')
+  return sectionItem(isPeek, parseSection(spec, fields), end.text.slice(1))
+}
+
+/**
+ * `header-list`, RFC 9051 §9; some clients leave out the space before it.
+ * @param {Arguments} args
+ * @returns {string[]}
+ */
+function parseFieldNames(args) {
+  if (args.peek()?.type === 'list')
+    /** @type {import('../token.js').Token} */ (args.peek()).gap ||= 1
+  const list = args.list()
+  const fields = []
+  do {
+    const bytes = list.astring()
+    // The name is repeated in the response, where it must stand in a line.
+    if (
+      bytes.length === 0 ||
+      !isAll(
+        QUOTED_CHARACTER,
+        bytes.filter((byte) => byte !== 92)
+      )
+    )
+      throw badSyntax('Invalid header name')
+    fields.push(bytes.toString('latin1'))
+  } while (list.left > 0)
+  return fields
+}
+
+/**
+ * @param {boolean} isPeek
+ * @param {import('../values/fetch-item.js').Section} section
+ * @param {string} tail
+ * @returns {FetchItem}
+ */
+function sectionItem(isPeek, section, tail) {
+  const partial = parsePartial(tail)
+  return { kind: 'SECTION', isPeek, section, partial, label: sectionLabel(section) }
+}
+
+/**
+ * @param {Arguments} list
+ * @param {boolean} isUid
+ * @returns {{ changedSince: number | null, isVanished: boolean }}
+ */
+function parseModifiers(list, isUid) {
+  /** @type {number | null} */
+  let changedSince = null
+  let isVanished = false
+  do {
+    const name = list.atom()
+    // Apple's clients send CHANGEDSINCE 0, which the grammar forbids: every message has changed since.
+    if (name === 'CHANGEDSINCE' && changedSince === null) changedSince = list.number64()
+    else if (name === 'VANISHED' && !isVanished) isVanished = true
+    else throw badSyntax('Unknown FETCH modifier')
+  } while (list.left > 0)
+  if (isVanished && (!isUid || changedSince === null))
+    throw badSyntax('VANISHED needs UID FETCH and CHANGEDSINCE')
+  return { changedSince, isVanished }
+}

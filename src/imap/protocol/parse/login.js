@@ -1,0 +1,24 @@
+/** LOGIN, RFC 9051 §6.2.3: `login = "LOGIN" SP userid SP password`. */
+
+/** @typedef {import('./arguments.js').Arguments} Arguments */
+
+/**
+ * @typedef {object} LoginArguments
+ * @property {string} username
+ * @property {Buffer} password - memory of its own, for the caller to zero; the received bytes are zeroed here
+ */
+
+/**
+ * @param {Arguments} args
+ * @returns {LoginArguments}
+ * @throws {import('../syntax-failure.js').SyntaxFailure}
+ */
+export function parseLogin(args) {
+  const username = args.astring().toString()
+  const received = args.astring()
+  args.end()
+  const password = Buffer.alloc(received.length)
+  received.copy(password)
+  received.fill(0)
+  return { username, password }
+}

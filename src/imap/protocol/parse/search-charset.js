@@ -1,0 +1,38 @@
+/** The charset of a SEARCH command's strings, RFC 9051 §6.4.4. */
+import { isUtf8 } from 'node:buffer'
+import iconv from 'iconv-lite'
+import { LIMITS } from '../limits.js'
+import { badSyntax, SyntaxFailure } from '../syntax-failure.js'
+
+/** What iconv-lite knows as an encoding, but what is no charset. */
+const NOT_CHARSETS = new Set(['base64', 'hex', 'binary', 'utf7imap'])
+
+const UTF8_NAMES = new Set(['utf8', 'usascii', 'ascii'])
+
+/**
+ * @param {string | null} charset - null: the command names none; its strings are ASCII or, as clients have it, UTF-8
+ * @returns {(bytes: Buffer) => string}
+ * @throws {SyntaxFailure} BAD_CHARSET
+ */
+export function searchTextDecoder(charset) {
+  const name = charset === null ? 'utf8' : charset.toLowerCase().replace(/[^0-9a-z]/g, '')
+  if (UTF8_NAMES.has(name)) return decodeUtf8
+  if (charset === null || !isKnown(charset, name))
+    throw new SyntaxFailure('BAD_CHARSET', 'The charset is not supported')
+  return (bytes) => iconv.decode(bytes, charset)
+}
+
+/** @param {Buffer} bytes */
+function decodeUtf8(bytes) {
+  if (!isUtf8(bytes)) throw badSyntax('A search string is not valid in its charset')
+  return bytes.toString()
+}
+
+/**
+ * @param {string} charset
+ * @param {string} name - without punctuation
+ */
+function isKnown(charset, name) {
+  if (charset.length > LIMITS.charsetNameLength || NOT_CHARSETS.has(name)) return false
+  return iconv.encodingExists(charset)
+}

@@ -1,0 +1,211 @@
+/**
+ * SEARCH and UID SEARCH, RFC 9051 §6.4.4 and §6.4.9: options first (RETURN, RFC 4731 and RFC 5182; CHARSET), then keys that
+ * must all hold.
+ */
+import { LIMITS } from '../limits.js'
+import { badSyntax, SyntaxFailure } from '../syntax-failure.js'
+import { parseKeyword } from '../values/flag.js'
+import { parseDate } from '../values/internal-date.js'
+import { parseNumber64, parseNzNumber } from '../values/number.js'
+import { allOf } from '../values/search-key.js'
+import { SequenceSet } from '../values/sequence-set.js'
+import { searchTextDecoder } from './search-charset.js'
+
+/** @typedef {import('./arguments.js').Arguments} Arguments */
+/** @typedef {import('../values/search-key.js').SearchKey} SearchKey */
+
+/**
+ * @typedef {object} SearchArguments
+ * @property {boolean} isUid
+ * @property {string | null} charset - as given; null when the command names none
+ * @property {SearchKey} key
+ * @property {string[] | null} returns - of MIN, MAX, ALL, COUNT, SAVE; empty for `RETURN ()`; null without RETURN
+ */
+
+const RETURN_OPTIONS = ['MIN', 'MAX', 'ALL', 'COUNT', 'SAVE']
+const STARTS_SET = /^[0-9*$]/
+
+/**
+ * @param {Arguments} args
+ * @param {{ isUid: boolean }} command
+ * @returns {SearchArguments}
+ * @throws {SyntaxFailure}
+ */
+export function parseSearch(args, { isUid }) {
+  const returns = args.peekWord() === 'RETURN' ? parseReturn(args) : null
+  const charset = args.peekWord() === 'CHARSET' ? parseCharset(args) : null
+  const reader = new KeyReader(searchTextDecoder(charset))
+  const key = reader.readAll(args, 0)
+  return { isUid, charset, key, returns }
+}
+
+/** @param {Arguments} args */
+function parseReturn(args) {
+  args.next()
+  const list = args.list()
+  /** @type {Set<string>} */
+  const options = new Set()
+  while (list.left > 0) options.add(list.atom())
+  for (const option of options)
+    if (!RETURN_OPTIONS.includes(option)) throw badSyntax('Unknown SEARCH return option')
+  return [...options]
+}
+
+/** @param {Arguments} args */
+function parseCharset(args) {
+  args.next()
+  return args.astring().toString('latin1')
+}
+
+/** Reads keys; each nested key is one level deeper. */
+class KeyReader {
+  #decodeText
+
+  /** @param {(bytes: Buffer) => string} decodeText */
+  constructor(decodeText) {
+    this.#decodeText = decodeText
+  }
+
+  /**
+   * @param {Arguments} args
+   * @param {number} depth
+   * @returns {SearchKey} all keys that are left, which must hold together
+   */
+  readAll(args, depth) {
+    const keys = []
+    do keys.push(this.read(args, depth))
+    while (args.left > 0)
+    return allOf(keys)
+  }
+
+  /**
+   * @param {Arguments} args
+   * @param {number} depth
+   * @returns {SearchKey}
+   */
+  read(args, depth) {
+    if (depth > LIMITS.searchDepth) throw new SyntaxFailure('TOO_DEEP', 'The search is too deep')
+    if (args.peek()?.type === 'list') return this.readAll(args.list(), depth + 1)
+    const word = args.word()
+    if (STARTS_SET.test(word)) return { op: 'sequence', set: SequenceSet.parse(word) }
+    const parse = KEYS.get(word.toUpperCase())
+    if (parse === undefined) throw badSyntax('Unknown search key')
+    return parse(args, this, depth + 1)
+  }
+
+  /**
+   * @param {Arguments} args
+   * @returns {string}
+   */
+  readText(args) {
+    return this.#decodeText(args.astring())
+  }
+}
+
+/** @typedef {(args: Arguments, reader: KeyReader, depth: number) => SearchKey} KeyParser */
+
+/** @type {(key: SearchKey) => KeyParser} */
+const constant = (key) => () => key
+
+/** @type {(flag: string, isSet: boolean) => KeyParser} */
+const systemFlag = (flag, isSet) => constant({ op: 'flag', flag, isSet })
+
+/** @type {(isSet: boolean) => KeyParser} */
+const keyword = (isSet) => (args) => ({ op: 'flag', flag: parseKeyword(args.word()), isSet })
+
+/** @type {(field: string) => KeyParser} */
+const header = (field) => (args, reader) => ({ op: 'header', field, value: reader.readText(args) })
+
+/** @type {(which: 'internal' | 'sent' | 'saved', comparison: 'before' | 'on' | 'since') => KeyParser} */
+const date = (which, comparison) => (args) => ({
+  op: 'date',
+  which,
+  comparison,
+  date: parseDate(args.astring().toString('latin1'))
+})
+
+/** @type {(op: 'younger' | 'older') => KeyParser} */
+const within = (op) => (args) => ({ op, seconds: parseNzNumber(args.word()) })
+
+/** @type {(op: 'larger' | 'smaller') => KeyParser} */
+const size = (op) => (args) => ({ op, size: parseNumber64(args.word()) })
+
+/** @type {(op: 'body' | 'text') => KeyParser} */
+const text = (op) => (args, reader) => ({ op, value: reader.readText(args) })
+
+/**
+ * RFC 9051 §6.4.4.
+ * @type {Map<string, KeyParser>}
+ */
+const KEYS = new Map([
+  ['ALL', constant({ op: 'all' })],
+  ['ANSWERED', systemFlag('\\Answered', true)],
+  ['DELETED', systemFlag('\\Deleted', true)],
+  ['DRAFT', systemFlag('\\Draft', true)],
+  ['FLAGGED', systemFlag('\\Flagged', true)],
+  ['SEEN', systemFlag('\\Seen', true)],
+  ['UNANSWERED', systemFlag('\\Answered', false)],
+  ['UNDELETED', systemFlag('\\Deleted', false)],
+  ['UNDRAFT', systemFlag('\\Draft', false)],
+  ['UNFLAGGED', systemFlag('\\Flagged', false)],
+  ['UNSEEN', systemFlag('\\Seen', false)],
+  ['RECENT', constant({ op: 'recent' })],
+  ['NEW', constant({ op: 'new' })],
+  ['OLD', constant({ op: 'old' })],
+  ['KEYWORD', keyword(true)],
+  ['UNKEYWORD', keyword(false)],
+  ['FROM', header('FROM')],
+  ['TO', header('TO')],
+  ['CC', header('CC')],
+  ['BCC', header('BCC')],
+  ['SUBJECT', header('SUBJECT')],
+  ['HEADER', parseHeaderKey],
+  ['BODY', text('body')],
+  ['TEXT', text('text')],
+  ['BEFORE', date('internal', 'before')],
+  ['ON', date('internal', 'on')],
+  ['SINCE', date('internal', 'since')],
+  ['SENTBEFORE', date('sent', 'before')],
+  ['SENTON', date('sent', 'on')],
+  ['SENTSINCE', date('sent', 'since')],
+  // RFC 8514 §4.3; every mailbox of ours has save dates.
+  ['SAVEDBEFORE', date('saved', 'before')],
+  ['SAVEDON', date('saved', 'on')],
+  ['SAVEDSINCE', date('saved', 'since')],
+  ['SAVEDATESUPPORTED', constant({ op: 'all' })],
+  ['LARGER', size('larger')],
+  ['SMALLER', size('smaller')],
+  ['UID', (args) => ({ op: 'uid', set: args.set(true) })],
+  ['YOUNGER', within('younger')],
+  ['OLDER', within('older')],
+  ['MODSEQ', parseModSeqKey],
+  ['NOT', (args, reader, depth) => ({ op: 'not', key: reader.read(args, depth) })],
+  [
+    'OR',
+    (args, reader, depth) => ({
+      op: 'or',
+      left: reader.read(args, depth),
+      right: reader.read(args, depth)
+    })
+  ]
+])
+
+/** @type {KeyParser} */
+function parseHeaderKey(args, reader) {
+  const field = args.astring().toString('latin1')
+  return { op: 'header', field, value: reader.readText(args) }
+}
+
+/**
+ * `"MODSEQ" [SP entry-name SP entry-type-req] SP mod-sequence-value`, RFC 7162 §3.1.5.
+ * @type {KeyParser}
+ */
+function parseModSeqKey(args) {
+  if (args.peek()?.type === 'atom') return { op: 'modseq', value: args.number64(), entry: null }
+  const name = args.string().toString()
+  const type = args.word().toLowerCase()
+  if (!name.startsWith('/') || (type !== 'all' && type !== 'priv' && type !== 'shared'))
+    throw badSyntax('Invalid MODSEQ entry')
+  const entryType = type === 'priv' ? 'private' : type
+  return { op: 'modseq', value: args.number64(), entry: { name, type: entryType } }
+}

@@ -1,0 +1,403 @@
+/**
+ * The push tokenizer: socket chunks in, commands out, one at a time, with bounded memory.
+ *
+ * - `push` takes a chunk; `read` returns one event, or null when it needs more bytes. Nothing is read ahead: the
+ *   caller runs a command before it reads the next, so limits may change in between and STARTTLS can drop the rest.
+ * - The same bytes give the same events, however they are cut into chunks (only `messageData` follows the cuts).
+ * - Message literals pass as views of the chunks. Everything else that is held is bounded by the limits.
+ * - After bad syntax the receiver finds the next command: a non-synchronising literal that the bad line announces is
+ *   dropped with it, so that its content is never run as commands.
+ *
+ * RFC 9051 §2.2, §4.3, §9; RFC 7888 (LITERAL+).
+ */
+import { CommandLine, findTag, findTrailingLiteral } from './command-line.js'
+import { InputQueue } from './input-queue.js'
+import { isMessageLiteral } from './message-literal.js'
+import { badSyntax, SyntaxFailure } from './syntax-failure.js'
+
+/** @typedef {import('./token.js').RawCommand} RawCommand */
+/** @typedef {import('./command-line.js').LiteralHeader} LiteralHeader */
+
+/**
+ * @typedef {object} ReceiverLimits
+ * @property {number} maxLineBytes - bytes of a command's lines together, without line ends and literals
+ * @property {number} maxLiteralBytes - bytes of one buffered literal
+ * @property {number} maxCommandBytes - bytes of a command's lines and buffered literals together
+ * @property {number} maxNesting - levels of parentheses
+ * @property {number} maxMessageBytes - bytes of a message literal
+ * @property {number} [maxSkipBytes] - a refused non-synchronising literal up to this size is read and dropped; a larger
+ *   one ends the connection. Default: four times the larger of maxMessageBytes and maxLiteralBytes
+ */
+
+/**
+ * @typedef {{ kind: 'command', command: RawCommand }
+ *   | { kind: 'continue' }
+ *   | { kind: 'message', command: RawCommand, literal: { size: number, isNonSync: boolean, isLiteral8: boolean }, index: number }
+ *   | { kind: 'messageData', chunk: Buffer, isLast: boolean }
+ *   | { kind: 'line', line: Buffer }
+ *   | { kind: 'error', tag: string | null, failure: SyntaxFailure, isFatal: boolean }} ReceiverEvent
+ */
+
+/** Where the receiver stands. */
+const STATE = Object.freeze({
+  /** In a command's line, or before one. */
+  line: 0,
+  /** In a buffered literal. */
+  literal: 1,
+  /** A message literal was announced; the caller has not answered yet. */
+  decision: 2,
+  /** In a message literal that passes through. */
+  message: 3,
+  /** In a refused literal. */
+  skipLiteral: 4,
+  /** In the rest of a refused command. */
+  skipLine: 5,
+  /** After a failure that cannot be recovered from. */
+  dead: 6
+})
+
+/** Turns a connection's bytes into commands. */
+export class Receiver {
+  /** @type {Required<ReceiverLimits>} */
+  #limits
+  #input = new InputQueue()
+  /** @type {number} */
+  #state = STATE.line
+  #isLineExpected = false
+  /** @type {CommandLine} */
+  #command
+  /** Bytes of this command's earlier lines. */
+  #lineBytes = 0
+  /** Bytes of this command's buffered literals. */
+  #literalBytes = 0
+  #messageCount = 0
+  /** @type {LiteralHeader | null} */
+  #header = null
+  /** Bytes still to come of the literal in progress. */
+  #remaining = 0
+  /** @type {Buffer} */
+  #literal = Buffer.alloc(0)
+
+  /** @param {ReceiverLimits} limits */
+  constructor(limits) {
+    this.#limits = withDefaults(limits)
+    this.#command = new CommandLine(limits.maxNesting)
+  }
+
+  /**
+   * Changes limits, from the next command on for the nesting, at once for the others.
+   * @param {Partial<ReceiverLimits>} limits
+   */
+  setLimits(limits) {
+    this.#limits = withDefaults({ ...this.#limits, maxSkipBytes: undefined, ...limits })
+    if (this.#command.tag === null) this.#command = new CommandLine(this.#limits.maxNesting)
+  }
+
+  /** @returns {boolean} whether `read` has nothing to go on with: the socket may be resumed */
+  get wantsMore() {
+    return (
+      this.#input.unreadBytes === 0 &&
+      this.#state !== STATE.decision &&
+      this.#state !== STATE.dead &&
+      !(this.#state === STATE.message && this.#remaining === 0)
+    )
+  }
+
+  /** @returns {number} bytes that are held: not read yet, or part of the command in progress */
+  get bufferedBytes() {
+    return this.#input.unreadBytes + this.#input.partialBytes + this.#lineBytes + this.#literalBytes
+  }
+
+  /** @returns {boolean} whether a command has begun and has not ended */
+  get isInCommand() {
+    return this.#state !== STATE.line || this.#command.tag !== null
+  }
+
+  /** @param {Buffer} chunk - must not be changed by the caller afterwards */
+  push(chunk) {
+    if (this.#state !== STATE.dead) this.#input.push(chunk)
+  }
+
+  /**
+   * @returns {ReceiverEvent | null} null: more bytes are needed, or an answer to `message`
+   */
+  read() {
+    for (;;) {
+      switch (this.#state) {
+        case STATE.line:
+        case STATE.skipLine: {
+          const room = Math.max(0, this.#limits.maxLineBytes - this.#lineBytes)
+          const line = this.#input.takeLine(room)
+          if (line === null) return null
+          const event = line === 'too long' ? this.#onLongLine() : this.#onLine(line)
+          if (event !== null) return event
+          break
+        }
+        case STATE.literal: {
+          if (!this.#fillLiteral()) return null
+          const event = this.#onLiteral()
+          if (event !== null) return event
+          break
+        }
+        case STATE.message:
+          return this.#readMessage()
+        case STATE.skipLiteral:
+          this.#remaining -= this.#input.skip(this.#remaining)
+          if (this.#remaining > 0) return null
+          this.#state = STATE.skipLine
+          break
+        default:
+          return null
+      }
+    }
+  }
+
+  /**
+   * Lets the announced message literal through. The caller writes the continuation of a synchronising one.
+   */
+  acceptMessage() {
+    const { size } = this.#requireHeader()
+    if (this.#state !== STATE.decision) throw new Error('No message literal waits for an answer')
+    this.#remaining = size
+    this.#state = STATE.message
+  }
+
+  /**
+   * Refuses the announced message literal, or the rest of the one that is passing. The command is over without a
+   * further event; what the client has sent of it, or cannot help sending, is dropped.
+   */
+  rejectMessage() {
+    const { size, isNonSync } = this.#requireHeader()
+    if (this.#state === STATE.decision) {
+      if (isNonSync) this.#skip(size)
+      else this.#reset()
+    } else if (this.#state === STATE.message) this.#skip(this.#remaining)
+    else throw new Error('No message literal is in progress')
+  }
+
+  /** The next line is not a command: it comes as a `line` event. For SASL and for the end of IDLE. */
+  expectLine() {
+    if (this.isInCommand) throw new Error('A line cannot be expected inside a command')
+    this.#isLineExpected = true
+  }
+
+  /**
+   * Hands over the bytes that no event has told of, between two commands.
+   * @returns {Buffer}
+   */
+  takeRest() {
+    if (this.isInCommand && this.#state !== STATE.dead)
+      throw new Error('The rest cannot be taken inside a command')
+    return this.#input.takeAll()
+  }
+
+  /**
+   * @param {Buffer} line
+   * @returns {ReceiverEvent | null}
+   */
+  #onLine(line) {
+    if (this.#state === STATE.skipLine) return this.#skipAfter(line)
+    if (this.#isLineExpected) {
+      this.#isLineExpected = false
+      return { kind: 'line', line }
+    }
+    try {
+      const header = this.#command.addLine(line)
+      if (header === null) {
+        const command = this.#raw()
+        this.#reset()
+        return { kind: 'command', command }
+      }
+      this.#lineBytes += line.length
+      return this.#onHeader(header)
+    } catch (error) {
+      if (error instanceof SyntaxFailure) return this.#fail(error, line)
+      throw error
+    }
+  }
+
+  /**
+   * @param {LiteralHeader} header
+   * @returns {ReceiverEvent | null}
+   * @throws {SyntaxFailure}
+   */
+  #onHeader(header) {
+    const { size, isNonSync, isLiteral8 } = header
+    const isMessage = isMessageLiteral(this.#command)
+    if (size > (isMessage ? this.#limits.maxMessageBytes : this.#limits.maxLiteralBytes))
+      throw new SyntaxFailure('TOO_BIG', 'The literal is larger than this server accepts')
+    this.#header = header
+    if (isMessage) {
+      this.#state = STATE.decision
+      const index = this.#messageCount
+      this.#messageCount += 1
+      const literal = { size, isNonSync, isLiteral8 }
+      return { kind: 'message', command: this.#raw(), literal, index }
+    }
+    if (this.#lineBytes + this.#literalBytes + size > this.#limits.maxCommandBytes)
+      throw new SyntaxFailure('TOO_BIG', 'The command is larger than this server accepts')
+    this.#literalBytes += size
+    this.#literal = Buffer.allocUnsafeSlow(size)
+    this.#remaining = size
+    this.#state = STATE.literal
+    return isNonSync ? null : { kind: 'continue' }
+  }
+
+  /** @returns {boolean} whether the buffered literal is whole */
+  #fillLiteral() {
+    const { length } = this.#literal
+    while (this.#remaining > 0) {
+      const chunk = this.#input.take(this.#remaining)
+      if (chunk === null) return false
+      chunk.copy(this.#literal, length - this.#remaining)
+      this.#remaining -= chunk.length
+    }
+    return true
+  }
+
+  /** @returns {ReceiverEvent | null} */
+  #onLiteral() {
+    const { gap, isLiteral8 } = this.#requireHeader()
+    const bytes = this.#literal
+    this.#header = null
+    this.#literal = Buffer.alloc(0)
+    if (bytes.includes(0)) {
+      const event = this.#failure(badSyntax('NUL is not allowed'), false)
+      this.#skip(0)
+      return event
+    }
+    this.#command.addLiteral({
+      type: 'string',
+      bytes,
+      form: isLiteral8 ? 'literal8' : 'literal',
+      gap
+    })
+    this.#state = STATE.line
+    return null
+  }
+
+  /** @returns {ReceiverEvent | null} */
+  #readMessage() {
+    const chunk = this.#remaining === 0 ? Buffer.alloc(0) : this.#input.take(this.#remaining)
+    if (chunk === null) return null
+    this.#remaining -= chunk.length
+    const isLast = this.#remaining === 0
+    if (isLast) {
+      const { size, isLiteral8, gap } = this.#requireHeader()
+      this.#command.addLiteral({ type: 'streamed', size, isLiteral8, gap })
+      this.#header = null
+      this.#state = STATE.line
+    }
+    return { kind: 'messageData', chunk, isLast }
+  }
+
+  /** @returns {ReceiverEvent} */
+  #onLongLine() {
+    const isSkipping = this.#state === STATE.skipLine
+    if (!isSkipping && !this.#isLineExpected && this.#command.tag === null)
+      this.#command.tag = findTag(this.#input.peekPartial(this.#limits.maxLineBytes))
+    const event = this.#failure(new SyntaxFailure('TOO_LONG', 'The line is too long'), true)
+    this.#die()
+    return event
+  }
+
+  /**
+   * Ends a command that a line made impossible, and finds out where the next one begins.
+   * @param {SyntaxFailure} failure
+   * @param {Buffer} line - the whole line
+   * @returns {ReceiverEvent}
+   */
+  #fail(failure, line) {
+    const literal = findTrailingLiteral(line)
+    if (literal === null || !literal.isNonSync) {
+      const event = this.#failure(failure, false)
+      this.#reset()
+      return event
+    }
+    const isFatal = literal.size > this.#limits.maxSkipBytes
+    const event = this.#failure(failure, isFatal)
+    if (isFatal) this.#die()
+    else this.#skip(literal.size)
+    return event
+  }
+
+  /**
+   * A line of a command that was refused already: only its literals matter.
+   * @param {Buffer} line
+   * @returns {ReceiverEvent | null} an event only when the connection cannot go on
+   */
+  #skipAfter(line) {
+    const literal = findTrailingLiteral(line)
+    this.#reset()
+    if (literal === null || !literal.isNonSync) return null
+    if (literal.size <= this.#limits.maxSkipBytes) {
+      this.#skip(literal.size)
+      return null
+    }
+    const event = this.#failure(
+      new SyntaxFailure('TOO_BIG', 'The literal is larger than this server accepts'),
+      true
+    )
+    this.#die()
+    return event
+  }
+
+  /**
+   * @param {SyntaxFailure} failure
+   * @param {boolean} isFatal
+   * @returns {ReceiverEvent}
+   */
+  #failure(failure, isFatal) {
+    return { kind: 'error', tag: this.#command.tag, failure, isFatal }
+  }
+
+  /** @returns {RawCommand} */
+  #raw() {
+    const { tag, name, tokens } = this.#command
+    return { tag: tag ?? '', name, tokens }
+  }
+
+  /** @returns {LiteralHeader} */
+  #requireHeader() {
+    if (this.#header === null) throw new Error('No literal is in progress')
+    return this.#header
+  }
+
+  /** Drops what the command held, and expects a new one. */
+  #reset() {
+    this.#command = new CommandLine(this.#limits.maxNesting)
+    this.#lineBytes = 0
+    this.#literalBytes = 0
+    this.#messageCount = 0
+    this.#header = null
+    this.#literal = Buffer.alloc(0)
+    this.#remaining = 0
+    this.#state = STATE.line
+  }
+
+  /**
+   * Drops the rest of the command, beginning with a literal's bytes.
+   * @param {number} size - bytes of the literal that are still to come
+   */
+  #skip(size) {
+    this.#reset()
+    this.#remaining = size
+    this.#state = STATE.skipLiteral
+  }
+
+  #die() {
+    this.#reset()
+    this.#input.takeAll()
+    this.#state = STATE.dead
+  }
+}
+
+/**
+ * @param {Omit<ReceiverLimits, 'maxSkipBytes'> & { maxSkipBytes?: number | undefined }} limits
+ * @returns {Required<ReceiverLimits>}
+ */
+function withDefaults(limits) {
+  const maxSkipBytes =
+    limits.maxSkipBytes ?? 4 * Math.max(limits.maxMessageBytes, limits.maxLiteralBytes)
+  return { ...limits, maxSkipBytes }
+}

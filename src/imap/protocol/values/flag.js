@@ -1,0 +1,60 @@
+/** Flags: system flags in their canonical case, keywords as given. RFC 9051 §2.3.2, §9. */
+import { ATOM_CHARACTER, isWordOf } from '../character.js'
+import { LIMITS } from '../limits.js'
+import { badSyntax, SyntaxFailure } from '../syntax-failure.js'
+
+/** The system flags that a client may set. */
+export const SYSTEM_FLAGS = Object.freeze([
+  '\\Answered',
+  '\\Flagged',
+  '\\Deleted',
+  '\\Seen',
+  '\\Draft'
+])
+
+const CANONICAL = new Map(SYSTEM_FLAGS.map((flag) => [flag.toLowerCase(), flag]))
+
+/** `\Recent` is the server's own (RFC 3501 §2.3.2); clients that copy messages send it back, and mean no harm. */
+const RECENT = '\\recent'
+
+/**
+ * @param {string} text
+ * @returns {string | null} the flag; null for `\Recent`, which a client cannot set
+ * @throws {SyntaxFailure}
+ */
+export function parseFlag(text) {
+  if (text.startsWith('\\')) {
+    const flag = CANONICAL.get(text.toLowerCase())
+    if (flag !== undefined) return flag
+    if (text.toLowerCase() === RECENT) return null
+    throw badSyntax('Unknown system flag')
+  }
+  return parseKeyword(text)
+}
+
+/**
+ * @param {string} text
+ * @returns {string} the same
+ * @throws {SyntaxFailure}
+ */
+export function parseKeyword(text) {
+  if (!isWordOf(ATOM_CHARACTER, text)) throw badSyntax('Invalid keyword')
+  if (text.length > LIMITS.keywordBytes)
+    throw new SyntaxFailure('TOO_LONG', 'The keyword is too long')
+  return text
+}
+
+/**
+ * @param {Iterable<string>} texts
+ * @returns {string[]} each flag once, in any case
+ * @throws {SyntaxFailure}
+ */
+export function parseFlags(texts) {
+  /** @type {Map<string, string>} */
+  const flags = new Map()
+  for (const text of texts) {
+    const flag = parseFlag(text)
+    if (flag !== null && !flags.has(flag.toLowerCase())) flags.set(flag.toLowerCase(), flag)
+  }
+  return [...flags.values()]
+}

@@ -1,0 +1,157 @@
+/** Sets of message numbers and UIDs: `sequence-set`, RFC 9051 §9; `$`, RFC 5182. */
+import { badSyntax } from '../syntax-failure.js'
+import { MAX_NUMBER } from './number.js'
+
+/**
+ * @typedef {object} NumberRange
+ * @property {number} from - 1 to 2^32 - 1; 0 means `*`
+ * @property {number} to - the same; it may be smaller than `from`, as in `*:3`
+ */
+
+const ASTERISK = 42
+const COLON = 58
+const COMMA = 44
+const ZERO = 48
+
+/** A set as the client wrote it. */
+export class SequenceSet {
+  /**
+   * @param {NumberRange[]} ranges
+   * @param {{ isSearchResult?: boolean }} [options] - `isSearchResult`: the set is `$`
+   */
+  constructor(ranges, { isSearchResult = false } = {}) {
+    /** @type {NumberRange[]} */
+    this.ranges = ranges
+    /** @type {boolean} */
+    this.isSearchResult = isSearchResult
+  }
+
+  /** @returns {boolean} whether it names no message at all, and never will */
+  get isEmpty() {
+    return this.ranges.length === 0 && !this.isSearchResult
+  }
+
+  /** @returns {boolean} whether `*` is in it */
+  get hasStar() {
+    return this.ranges.some(({ from, to }) => from === 0 || to === 0)
+  }
+
+  /**
+   * @param {string} text
+   * @returns {SequenceSet}
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  static parse(text) {
+    if (text === '$') return new SequenceSet([], { isSearchResult: true })
+    /** @type {NumberRange[]} */
+    const ranges = []
+    let at = 0
+    /** @returns {number} */
+    const readNumber = () => {
+      if (text.charCodeAt(at) === ASTERISK) {
+        at += 1
+        return 0
+      }
+      const start = at
+      let value = 0
+      for (; at < text.length; at += 1) {
+        const digit = text.charCodeAt(at) - ZERO
+        if (digit < 0 || digit > 9) break
+        value = value * 10 + digit
+        if (value > MAX_NUMBER) throw badSyntax('Invalid message set')
+      }
+      if (at === start || value === 0) throw badSyntax('Invalid message set')
+      return value
+    }
+    for (;;) {
+      const from = readNumber()
+      let to = from
+      if (text.charCodeAt(at) === COLON) {
+        at += 1
+        to = readNumber()
+      }
+      ranges.push({ from, to })
+      if (at === text.length) return new SequenceSet(ranges)
+      if (text.charCodeAt(at) !== COMMA) throw badSyntax('Invalid message set')
+      at += 1
+    }
+  }
+
+  /**
+   * @param {Iterable<number>} numbers - ascending, each once
+   * @returns {SequenceSet}
+   */
+  static fromNumbers(numbers) {
+    return new SequenceSet(rangesOf(numbers))
+  }
+
+  /**
+   * The numbers as ranges, with `*` known. `n:*` always holds the largest number, even when that is below n (RFC 9051
+   * §6.4.9); `*` of an empty mailbox is nothing.
+   * @param {number} maxValue - the largest number or UID there is; 0 when there is none
+   * @returns {NumberRange[]} ascending, apart from each other; not cut off at maxValue
+   */
+  resolve(maxValue) {
+    /** @type {NumberRange[]} */
+    const ranges = []
+    for (const range of this.ranges) {
+      const from = range.from === 0 ? maxValue : range.from
+      const to = range.to === 0 ? maxValue : range.to
+      if (from !== 0 && to !== 0) ranges.push(from <= to ? { from, to } : { from: to, to: from })
+    }
+    return merge(ranges)
+  }
+
+  /** @returns {string} as on the wire */
+  toString() {
+    if (this.isSearchResult) return '$'
+    return this.ranges
+      .map(({ from, to }) =>
+        from === to ? numberText(from) : `${numberText(from)}:${numberText(to)}`
+      )
+      .join(',')
+  }
+}
+
+/**
+ * @param {Iterable<number>} numbers - ascending, each once
+ * @returns {string} the shortest set that names them: `1:3,5`; the empty string for none
+ */
+export function compileNumberSet(numbers) {
+  return SequenceSet.fromNumbers(numbers).toString()
+}
+
+/** @param {number} number */
+const numberText = (number) => (number === 0 ? '*' : String(number))
+
+/**
+ * @param {Iterable<number>} numbers
+ * @returns {NumberRange[]}
+ */
+function rangesOf(numbers) {
+  /** @type {NumberRange[]} */
+  const ranges = []
+  /** @type {NumberRange | null} */
+  let last = null
+  for (const number of numbers) {
+    if (last !== null && number === last.to + 1) last.to = number
+    else ranges.push((last = { from: number, to: number }))
+  }
+  return ranges
+}
+
+/**
+ * @param {NumberRange[]} ranges - each with from <= to; sorted in place
+ * @returns {NumberRange[]}
+ */
+function merge(ranges) {
+  ranges.sort((a, b) => a.from - b.from)
+  /** @type {NumberRange[]} */
+  const merged = []
+  for (const range of ranges) {
+    const last = merged.at(-1)
+    if (last !== undefined && range.from <= last.to + 1) last.to = Math.max(last.to, range.to)
+    else merged.push(range)
+  }
+  return merged
+}
