@@ -72,7 +72,7 @@ export class TextHits {
 
   /** @returns {boolean} whether the top-level header takes part for any leaf that is still open */
   get wantsHeader() {
-    return this.#open.values().some(({ isWhole, isFound }) => isWhole && !isFound)
+    return [...this.#open.values()].some(({ isWhole, isFound }) => isWhole && !isFound)
   }
 
   /** Begins another message. */

@@ -103,7 +103,11 @@ function buildNode(key, state) {
   }
 }
 
-/** RFC 3501 §6.4.4: "functionally equivalent to (RECENT UNSEEN)". @type {SearchKey[]} */
+/**
+ * RFC 3501 §6.4.4: "functionally equivalent to (RECENT UNSEEN)".
+ *
+ * @type {SearchKey[]}
+ */
 const NEW = [{ op: 'recent' }, { op: 'flag', flag: '\\Seen', isSet: false }]
 
 /**

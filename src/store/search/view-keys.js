@@ -43,7 +43,7 @@ export function compileViewKey(key, { view, selected, findFlag }) {
       if (bit === null) return () => !isSet
       const { word, mask } = bit
       // The arrays are looked up each time: the view replaces them when it grows.
-      return (slot) => (/** @type {number} */ ((view[word][slot]) & mask) !== 0) === isSet
+      return (slot) => /** @type {number} */ ((view[word][slot] & mask) !== 0) === isSet
     }
     case 'recent':
       return (slot) => selected.isRecent(slot)

@@ -1,0 +1,43 @@
+/**
+ * The line that begins a message in an mbox: `From sender date`, RFC 4155 §A. The date is that of C's asctime, without
+ * a zone (UTC by RFC 4155) or with one before or after the year.
+ */
+
+/** @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate */
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+
+const ASCTIME =
+  /\b(?<month>[a-z]{3})\s+(?<day>\d{1,2})\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s+(?<before>[+-]\d{4}|[a-z]{3,4}))?\s+(?<year>\d{4})(?:\s+(?<after>[+-]\d{4}))?\s*$/i
+
+/**
+ * @param {Buffer} line - without its line end
+ * @returns {ZonedDate | null} null when the line has no date that can be read
+ */
+export function parseFromLineDate(line) {
+  const fields = ASCTIME.exec(line.toString('latin1'))?.groups
+  if (!fields) return null
+  const month = MONTHS.indexOf((fields.month ?? '').toLowerCase())
+  const [day, hour, minute, second, year] = [
+    fields.day,
+    fields.hour,
+    fields.minute,
+    fields.second ?? '0',
+    fields.year
+  ].map(Number)
+  if (month === -1) return null
+  const localMs = Date.UTC(year ?? 0, month, day, hour, minute, second)
+  if (!Number.isFinite(localMs)) return null
+  const zoneMinutes = parseZone(fields.after ?? fields.before ?? '')
+  return { epochSeconds: localMs / 1000 - zoneMinutes * 60, zoneMinutes }
+}
+
+/**
+ * @param {string} zone - `+hhmm`; names of zones are ambiguous and count as UTC
+ * @returns {number} minutes east of Greenwich
+ */
+function parseZone(zone) {
+  const [, sign, hours, minutes] = /^([+-])(\d{2})(\d{2})$/.exec(zone) ?? []
+  if (!sign) return 0
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
+}

@@ -1,0 +1,59 @@
+/**
+ * Flags that mail programs keep in the header of messages in an mbox: `Status` and `X-Status` (mutt, Alpine, Dovecot),
+ * `X-Keywords` (Alpine, Dovecot), `X-Mozilla-Status` (Thunderbird).
+ */
+
+/** @type {Record<string, string>} */
+const STATUS_LETTERS = {
+  R: '\\Seen',
+  A: '\\Answered',
+  F: '\\Flagged',
+  D: '\\Deleted',
+  T: '\\Draft'
+}
+
+/**
+ * Bits of X-Mozilla-Status.
+ *
+ * @type {[number, string][]}
+ */
+const MOZILLA_BITS = [
+  [0x0001, '\\Seen'],
+  [0x0002, '\\Answered'],
+  [0x0004, '\\Flagged'],
+  [0x0008, '\\Deleted'],
+  [0x1000, '$Forwarded']
+]
+
+/** An IMAP atom (RFC 9051 §9) of a length that a server may be asked to keep. */
+const KEYWORD = /^[!#$&'+,\-./0-9:;<=>?@A-Z^_`a-z|~]{1,100}$/
+
+/**
+ * @param {Buffer} header - the message's header block, or its beginning
+ * @returns {string[]} each flag once
+ */
+export function flagsFromHeader(header) {
+  /** @type {Set<string>} */
+  const flags = new Set()
+  const fields = header
+    .toString('latin1')
+    .matchAll(/^(status|x-status|x-keywords|x-mozilla-status):[ \t]*(.*?)\r?$/gim)
+  for (const [, name = '', value = ''] of fields) {
+    for (const flag of flagsOf(name.toLowerCase(), value)) flags.add(flag)
+  }
+  return [...flags]
+}
+
+/**
+ * @param {string} name - lower case
+ * @param {string} value
+ * @returns {string[]}
+ */
+function flagsOf(name, value) {
+  if (name === 'x-keywords') return value.split(/\s+/).filter((word) => KEYWORD.test(word))
+  if (name === 'x-mozilla-status') {
+    const bits = /^[0-9a-f]{4}\b/i.test(value) ? parseInt(value, 16) : 0
+    return MOZILLA_BITS.filter(([bit]) => (bits & bit) !== 0).map(([, flag]) => flag)
+  }
+  return [...value].map((letter) => STATUS_LETTERS[letter]).filter((flag) => flag !== undefined)
+}

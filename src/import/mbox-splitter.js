@@ -1,0 +1,135 @@
+/**
+ * Cuts an mbox (RFC 4155) into its messages, in any chunking and with bounded memory.
+ *
+ * A message begins at a line `From …` that stands first in the file or after an empty line. If the first such line has a
+ * date, as it should, then each of them must have one: a paragraph that begins with the word From and was not quoted
+ * does not tear a message apart. The empty line before a From_ line, and the last one of the file, belong to the mbox.
+ *
+ * Quoting: 'mboxrd' takes one `>` off every line `>From `, `>>From ` …; 'mboxo' takes it off `>From ` alone (a program
+ * that quotes so leaves `>>From ` as it is, which cannot be told from a file); 'none' leaves lines as they are.
+ */
+import { MAX_FROM_LINE_BYTES, trimLineEnd } from './line-ends.js'
+import { parseFromLineDate } from './from-line.js'
+
+/** @typedef {'mboxrd' | 'mboxo' | 'none'} MboxQuoting */
+/** @typedef {{ kind: 'from', line: Buffer, offset: number } | { kind: 'bytes', bytes: Buffer }} MboxPiece */
+
+const LF = 0x0a
+const CR = 0x0d
+const GREATER = 0x3e
+const LETTER_F = 0x46
+const QUOTED = { mboxrd: /^>+From /, mboxo: /^>From /, none: null }
+
+/** Enough of a line to see `>>>From `; nobody quotes deeper. */
+const QUOTE_HEAD_BYTES = 64
+
+const EMPTY = Buffer.alloc(0)
+
+/** A push parser: chunks in, From_ lines and message bytes out. */
+export class MboxSplitter {
+  #quoted
+  #carry = EMPTY
+  #offset = 0
+  #isAtLineStart = true
+  #isAfterBlank = true
+  #hasBegun = false
+  #wantsDate = false
+
+  /** @param {{ quoting?: MboxQuoting }} [options] */
+  constructor({ quoting = 'mboxrd' } = {}) {
+    this.#quoted = QUOTED[quoting]
+  }
+
+  /**
+   * @param {Buffer} chunk
+   * @returns {MboxPiece[]} bytes before the first From_ line are pieces as well: the caller judges them
+   */
+  push(chunk) {
+    const bytes = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk])
+    this.#carry = EMPTY
+    return this.#split(bytes, false)
+  }
+
+  /** @returns {MboxPiece[]} the last pieces */
+  end() {
+    const bytes = this.#carry
+    this.#carry = EMPTY
+    return this.#split(bytes, true)
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {boolean} isLast
+   * @returns {MboxPiece[]}
+   */
+  #split(bytes, isLast) {
+    /** @type {MboxPiece[]} */
+    const pieces = []
+    let pieceStart = 0
+    const cut = (/** @type {number} */ end, /** @type {number} */ next) => {
+      if (end > pieceStart) pieces.push({ kind: 'bytes', bytes: bytes.subarray(pieceStart, end) })
+      pieceStart = next
+    }
+    let at = 0
+    // Where the line before `at` begins when it is empty: it may turn out to belong to the mbox.
+    let blankStart = -1
+    while (at < bytes.length) {
+      const newline = bytes.indexOf(LF, at)
+      const end = newline === -1 ? bytes.length : newline + 1
+      const isWhole = newline !== -1 || isLast
+      if (this.#isAtLineStart) {
+        if (!isWhole && end - at < MAX_FROM_LINE_BYTES) break
+        const line = bytes.subarray(at, end)
+        if (this.#isFromLine(line)) {
+          cut(blankStart === -1 ? at : blankStart, end)
+          const fromLine = Buffer.from(trimLineEnd(line))
+          pieces.push({ kind: 'from', line: fromLine, offset: this.#offset + at })
+        } else if (this.#isQuoted(line)) {
+          cut(at, at + 1)
+        }
+        blankStart = isBlank(line) ? at : -1
+        this.#isAfterBlank = blankStart !== -1
+      }
+      this.#isAtLineStart = newline !== -1
+      at = end
+    }
+    const heldFrom = blankStart === -1 ? at : blankStart
+    cut(heldFrom, heldFrom)
+    this.#offset += heldFrom
+    if (!isLast) this.#carry = Buffer.from(bytes.subarray(heldFrom))
+    return pieces
+  }
+
+  /**
+   * @param {Buffer} line
+   * @returns {boolean}
+   */
+  #isFromLine(line) {
+    if (line[0] !== LETTER_F || !this.#isAfterBlank) return false
+    if (line.length > MAX_FROM_LINE_BYTES || line.toString('latin1', 0, 5) !== 'From ') return false
+    const hasDate = parseFromLineDate(trimLineEnd(line)) !== null
+    if (!this.#hasBegun) {
+      this.#hasBegun = true
+      this.#wantsDate = hasDate
+      return true
+    }
+    return hasDate || !this.#wantsDate
+  }
+
+  /**
+   * @param {Buffer} line
+   * @returns {boolean}
+   */
+  #isQuoted(line) {
+    if (line[0] !== GREATER || this.#quoted === null) return false
+    return this.#quoted.test(line.toString('latin1', 0, QUOTE_HEAD_BYTES))
+  }
+}
+
+/**
+ * @param {Buffer} line - with its line end
+ * @returns {boolean}
+ */
+function isBlank(line) {
+  return line[0] === LF || (line[0] === CR && line[1] === LF)
+}

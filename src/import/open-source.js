@@ -1,0 +1,38 @@
+/**
+ * Opens what the user named, by what it contains: the name's ending decides only between a message and an mbox of one.
+ */
+import { stat } from 'node:fs/promises'
+import { MailError } from '../errors.js'
+import { readHead } from './byte-source.js'
+import { isEmlName, openEmlFile, openEmlFolder } from './read-eml.js'
+import { isMaildir, openMaildir } from './read-maildir.js'
+import { openMbox } from './read-mbox.js'
+import { isTarHead, openTar } from './read-tar.js'
+
+/** @typedef {import('./import-item.js').ImportSource} ImportSource */
+/** @typedef {import('./mbox-splitter.js').MboxQuoting} MboxQuoting */
+
+/** One tar block is enough to tell a tar, and the first line of a message or an mbox begins in it. */
+const HEAD_BYTES = 1024
+
+/** `Name: value`, RFC 5322 §2.2. */
+const HEADER_FIELD = /^[!-9;-~]+[ \t]*:/
+
+/**
+ * @param {string} path - a folder of .eml files, a Maildir, an mbox, a tar of .eml files (both gzipped or not), one .eml
+ * @param {{ mboxQuoting?: MboxQuoting }} [options]
+ * @returns {Promise<ImportSource>}
+ * @throws {MailError} FORMAT_UNKNOWN; and what the file system throws
+ */
+export async function openSource(path, { mboxQuoting = 'mboxrd' } = {}) {
+  if ((await stat(path)).isDirectory()) {
+    return (await isMaildir(path)) ? await openMaildir(path) : await openEmlFolder(path)
+  }
+  const head = await readHead(path, HEAD_BYTES)
+  if (isTarHead(head)) return await openTar(path)
+  if (isEmlName(path)) return openEmlFile(path)
+  const text = head.toString('latin1').trimStart()
+  if (text === '' || text.startsWith('From ')) return await openMbox(path, { quoting: mboxQuoting })
+  if (HEADER_FIELD.test(text)) return openEmlFile(path)
+  throw new MailError('FORMAT_UNKNOWN')
+}

@@ -1,0 +1,178 @@
+/**
+ * An mbox, gzipped or not, read in one pass: the messages come in the file's order, one at a time.
+ */
+import { basename } from 'node:path'
+import { MailError } from '../errors.js'
+import { openBytes } from './byte-source.js'
+import { parseFromLineDate } from './from-line.js'
+import { flagsFromHeader } from './mailbox-headers.js'
+import { MboxSplitter } from './mbox-splitter.js'
+
+/** @typedef {import('./byte-source.js').ByteSource} ByteSource */
+/** @typedef {import('./import-item.js').ImportItem} ImportItem */
+/** @typedef {import('./import-item.js').ImportSource} ImportSource */
+/** @typedef {import('./mbox-splitter.js').MboxPiece} MboxPiece */
+/** @typedef {import('./mbox-splitter.js').MboxQuoting} MboxQuoting */
+
+/** Flags stand in the header; one longer than this is looked at only so far. */
+const HEADER_LOOK_BYTES = 64 * 1024
+
+/**
+ * @param {string} path
+ * @param {{ quoting?: MboxQuoting }} [options]
+ * @returns {Promise<ImportSource>}
+ * @throws what the file system throws; its items throw MailError FORMAT_UNKNOWN when the file is no mbox after all
+ */
+export async function openMbox(path, options) {
+  const bytes = await openBytes(path)
+  return {
+    name: basename(path),
+    format: 'mbox',
+    unit: 'bytes',
+    total: bytes.totalBytes,
+    ignoredCount: 0,
+    get position() {
+      return bytes.bytesRead
+    },
+    async *items() {
+      try {
+        yield* readItems(basename(path), new PieceReader(bytes, new MboxSplitter(options)))
+      } finally {
+        bytes.close()
+      }
+    }
+  }
+}
+
+/**
+ * @param {string} fileName
+ * @param {PieceReader} pieces
+ * @returns {AsyncGenerator<ImportItem>}
+ */
+async function* readItems(fileName, pieces) {
+  for (let number = 0; ; number++) {
+    const start = await pieces.nextFromLine((bytes) => {
+      if (number === 0 && bytes.some((byte) => !isSpace(byte))) {
+        throw new MailError('FORMAT_UNKNOWN', { detail: 'bytes before the first From_ line' })
+      }
+    })
+    if (!start) return
+    const head = await pieces.takeHeader(HEADER_LOOK_BYTES)
+    yield {
+      name: `${fileName}: message ${number + 1} at byte ${start.offset}`,
+      importKeyParts: [String(number + 1)],
+      folder: [],
+      flags: flagsFromHeader(headerOf(Buffer.concat(head))),
+      internalDate: parseFromLineDate(start.line),
+      fallbackDate: null,
+      hasFromLine: false,
+      sizeHint: null,
+      open: () => pieces.readMessage(head)
+    }
+  }
+}
+
+/** The pieces of a splitter, pulled one at a time. */
+class PieceReader {
+  #chunks
+  #splitter
+  /** @type {MboxPiece[]} */
+  #queue = []
+  #at = 0
+  #isDone = false
+
+  /**
+   * @param {ByteSource} bytes
+   * @param {MboxSplitter} splitter
+   */
+  constructor(bytes, splitter) {
+    this.#chunks = bytes.chunks[Symbol.asyncIterator]()
+    this.#splitter = splitter
+  }
+
+  /**
+   * Goes to the next message, past what is left of the one before.
+   *
+   * @param {(bytes: Buffer) => void} onBytes - sees what is skipped
+   * @returns {Promise<Extract<MboxPiece, { kind: 'from' }> | null>} null at the end
+   */
+  async nextFromLine(onBytes) {
+    for (;;) {
+      const piece = await this.#peek()
+      if (!piece) return null
+      this.#at++
+      if (piece.kind === 'from') return piece
+      onBytes(piece.bytes)
+    }
+  }
+
+  /**
+   * @param {number} limitBytes
+   * @returns {Promise<Buffer[]>} the message's first bytes, the whole header if it ends within the limit
+   */
+  async takeHeader(limitBytes) {
+    /** @type {Buffer[]} */
+    const taken = []
+    for (let size = 0; size < limitBytes;) {
+      const piece = await this.#peek()
+      if (piece?.kind !== 'bytes') break
+      this.#at++
+      taken.push(piece.bytes)
+      size += piece.bytes.length
+      if (headerLength(Buffer.concat(taken)) !== -1) break
+    }
+    return taken
+  }
+
+  /**
+   * @param {Buffer[]} head - what was taken of it already
+   * @returns {AsyncGenerator<Buffer>}
+   */
+  async *readMessage(head) {
+    yield* head
+    for (;;) {
+      const piece = await this.#peek()
+      if (piece?.kind !== 'bytes') return
+      this.#at++
+      yield piece.bytes
+    }
+  }
+
+  /** @returns {Promise<MboxPiece | null>} */
+  async #peek() {
+    while (this.#at === this.#queue.length) {
+      if (this.#isDone) return null
+      const { done, value } = await this.#chunks.next()
+      this.#isDone = done === true
+      this.#queue = done ? this.#splitter.end() : this.#splitter.push(value)
+      this.#at = 0
+    }
+    return this.#queue[this.#at] ?? null
+  }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {Buffer}
+ */
+function headerOf(bytes) {
+  const length = headerLength(bytes)
+  return length === -1 ? bytes : bytes.subarray(0, length)
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {number} -1 when the header does not end here
+ */
+function headerLength(bytes) {
+  const ends = [bytes.indexOf('\n\n'), bytes.indexOf('\n\r\n')].filter((end) => end !== -1)
+  return ends.length === 0 ? -1 : Math.min(...ends) + 1
+}
+
+/**
+ * @param {number} byte
+ * @returns {boolean}
+ */
+function isSpace(byte) {
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d)
+}

@@ -1,0 +1,132 @@
+/**
+ * A tar archive of `.eml` files, gzipped or not, read in one pass. The archive's time of a member is its date, unless it
+ * is zero, as archives made to be reproducible have it.
+ */
+import { basename } from 'node:path'
+import { extract } from 'tar-stream'
+import { openBytes } from './byte-source.js'
+import { dateFromMs } from './import-item.js'
+import { isEmlName } from './read-eml.js'
+
+/** @typedef {import('./import-item.js').ImportItem} ImportItem */
+/** @typedef {import('./import-item.js').ImportSource} ImportSource */
+
+const BLOCK = 512
+const CHECKSUM_AT = 148
+const CHECKSUM_END = 156
+
+/**
+ * @param {Buffer} head - a file's first bytes
+ * @returns {boolean} whether they are the header of a tar's first member (by its checksum)
+ */
+export function isTarHead(head) {
+  if (head.length < BLOCK) return false
+  const stated = parseInt(head.toString('latin1', CHECKSUM_AT, CHECKSUM_END).trim(), 8)
+  let sum = 0
+  for (let at = 0; at < BLOCK; at++) {
+    sum += at >= CHECKSUM_AT && at < CHECKSUM_END ? 0x20 : /** @type {number} */ (head[at])
+  }
+  return sum === stated
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<ImportSource>}
+ * @throws what the file system throws; its items throw on a damaged archive
+ */
+export async function openTar(path) {
+  const bytes = await openBytes(path)
+  /** @type {ImportSource} */
+  const source = {
+    name: basename(path),
+    format: 'tar',
+    unit: 'bytes',
+    total: bytes.totalBytes,
+    ignoredCount: 0,
+    get position() {
+      return bytes.bytesRead
+    },
+    async *items() {
+      const archive = extract()
+      const feeding = feed(bytes.chunks, archive)
+      try {
+        for await (const entry of archive) {
+          const rest = /** @type {AsyncIterable<Buffer>} */ (entry)[Symbol.asyncIterator]()
+          if (entry.header.type === 'file') {
+            if (isEmlName(entry.header.name)) yield tarItem(source.name, entry.header, rest)
+            else source.ignoredCount++
+          }
+          await drain(rest)
+        }
+      } finally {
+        bytes.close()
+        archive.destroy()
+        await feeding
+      }
+    }
+  }
+  return source
+}
+
+/**
+ * @param {string} archiveName
+ * @param {import('tar-stream').Header} header
+ * @param {AsyncIterator<Buffer>} rest
+ * @returns {ImportItem}
+ */
+function tarItem(archiveName, header, rest) {
+  return {
+    name: `${archiveName}: ${header.name}`,
+    importKeyParts: header.name.split('/').filter((part) => part !== '.' && part !== ''),
+    folder: [],
+    flags: [],
+    internalDate: dateFromMs(header.mtime.getTime()),
+    fallbackDate: null,
+    hasFromLine: true,
+    sizeHint: header.size,
+    open: () => untilDone(rest)
+  }
+}
+
+/**
+ * Writes the file into the archive's reader at its pace; what breaks here breaks the reader, whose consumer is told.
+ *
+ * @param {AsyncIterable<Buffer>} chunks
+ * @param {import('tar-stream').Extract} archive
+ */
+async function feed(chunks, archive) {
+  let goOn = () => {}
+  archive.on('drain', () => goOn())
+  archive.on('close', () => goOn())
+  try {
+    for await (const chunk of chunks) {
+      if (archive.destroyed) return
+      if (archive.write(chunk)) continue
+      await new Promise((resolve) => {
+        goOn = () => resolve(undefined)
+      })
+    }
+    archive.end(null)
+  } catch (error) {
+    archive.destroy(/** @type {Error} */ (error))
+  }
+}
+
+/**
+ * Unlike `for await`, leaving this early does not destroy the member's stream, and with it the archive.
+ *
+ * @param {AsyncIterator<Buffer>} iterator
+ * @returns {AsyncGenerator<Buffer>}
+ */
+async function* untilDone(iterator) {
+  for (;;) {
+    const { done, value } = await iterator.next()
+    if (done) return
+    yield value
+  }
+}
+
+/** @param {AsyncIterator<Buffer>} iterator */
+async function drain(iterator) {
+  while (!(await iterator.next()).done);
+}

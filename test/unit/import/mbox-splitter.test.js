@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { MboxSplitter } from '../../../src/import/mbox-splitter.js'
+
+/** @typedef {import('../../../src/import/mbox-splitter.js').MboxQuoting} MboxQuoting */
+
+/**
+ * @param {Buffer[]} chunks
+ * @param {MboxQuoting} [quoting]
+ * @returns {{ before: string, messages: [string, string][] }} From_ line and bytes of each message
+ */
+function split(chunks, quoting) {
+  const splitter = new MboxSplitter(quoting ? { quoting } : {})
+  const pieces = chunks.flatMap((chunk) => splitter.push(chunk))
+  pieces.push(...splitter.end())
+  let before = ''
+  /** @type {[string, string][]} */
+  const messages = []
+  for (const piece of pieces) {
+    const last = messages.at(-1)
+    if (piece.kind === 'from') messages.push([piece.line.toString('latin1'), ''])
+    else if (last) last[1] += piece.bytes.toString('latin1')
+    else before += piece.bytes.toString('latin1')
+  }
+  return { before, messages }
+}
+
+const FROM = 'From a@example.org Wed Jul  1 05:04:01 2020'
+const OTHER = 'From b@example.org Thu Jul  2 06:00:00 2020'
+
+/** @type {{ name: string, mbox: string, quoting?: MboxQuoting, messages: [string, string][] }[]} */
+const CASES = [
+  { name: 'an empty file has no message', mbox: '', messages: [] },
+  {
+    name: 'two messages; the empty lines between and at the end belong to the mbox',
+    mbox: `${FROM}\nSubject: 1\n\nbody\n\n${OTHER}\nSubject: 2\n\nbody\n\n`,
+    messages: [
+      [FROM, 'Subject: 1\n\nbody\n'],
+      [OTHER, 'Subject: 2\n\nbody\n']
+    ]
+  },
+  {
+    name: 'only one empty line is taken',
+    mbox: `${FROM}\nA: b\n\nbody\n\n\n\n${OTHER}\nA: b\n\nbody`,
+    messages: [
+      [FROM, 'A: b\n\nbody\n\n\n'],
+      [OTHER, 'A: b\n\nbody']
+    ]
+  },
+  {
+    name: 'CRLF line ends',
+    mbox: `${FROM}\r\nA: b\r\n\r\n>From x\r\n\r\n${OTHER}\r\nA: b\r\n\r\n`,
+    messages: [
+      [FROM, 'A: b\r\n\r\nFrom x\r\n'],
+      [OTHER, 'A: b\r\n']
+    ]
+  },
+  {
+    name: 'a From line without an empty line before it is text',
+    mbox: `${FROM}\nA: b\n\nbody\n${OTHER}\nmore\n\n`,
+    messages: [[FROM, `A: b\n\nbody\n${OTHER}\nmore\n`]]
+  },
+  {
+    name: 'an unquoted paragraph that begins with From is text where the From_ lines have dates',
+    mbox: `${FROM}\nA: b\n\nbody\n\nFrom my point of view\n\n`,
+    messages: [[FROM, 'A: b\n\nbody\n\nFrom my point of view\n']]
+  },
+  {
+    name: 'where From_ lines have no dates the empty line decides alone',
+    mbox: 'From a\nA: b\n\nbody\n\nFrom b\nA: b\n\n',
+    messages: [
+      ['From a', 'A: b\n\nbody\n'],
+      ['From b', 'A: b\n']
+    ]
+  },
+  {
+    name: 'mboxrd takes one mark off, however deep',
+    mbox: `${FROM}\nA: b\n\n>From x\n>>From y\n>Fromage\n> From z\n`,
+    messages: [[FROM, 'A: b\n\nFrom x\n>From y\n>Fromage\n> From z\n']]
+  },
+  {
+    name: 'mboxo takes the mark off the plain form alone',
+    quoting: 'mboxo',
+    mbox: `${FROM}\nA: b\n\n>From x\n>>From y\n`,
+    messages: [[FROM, 'A: b\n\nFrom x\n>>From y\n']]
+  },
+  {
+    name: 'quoting "none" leaves all as it is',
+    quoting: 'none',
+    mbox: `${FROM}\nA: b\n\n>From x\n>>From y\n`,
+    messages: [[FROM, 'A: b\n\n>From x\n>>From y\n']]
+  },
+  {
+    name: 'an endless line that begins with From is text',
+    mbox: `${FROM}\nA: b\n\nbody\n\nFrom ${'x'.repeat(5000)}\nend\n`,
+    messages: [[FROM, `A: b\n\nbody\n\nFrom ${'x'.repeat(5000)}\nend\n`]]
+  }
+]
+
+for (const { name, mbox, quoting, messages } of CASES) {
+  test(name, () => {
+    const bytes = Buffer.from(mbox, 'latin1')
+    assert.deepEqual(split([bytes], quoting).messages, messages)
+    assert.deepEqual(
+      split(
+        [...bytes].map((byte) => Buffer.of(byte)),
+        quoting
+      ).messages,
+      messages
+    )
+  })
+}
+
+test('bytes before the first From_ line are told apart from messages', () => {
+  const { before, messages } = split([Buffer.from(`\nnonsense\n\n${FROM}\nA: b\n\n`)])
+  assert.equal(before, '\nnonsense\n')
+  assert.equal(messages.length, 1)
+})
+
+test('any chunking gives the same messages', () => {
+  const line = fc.constantFrom(
+    FROM,
+    OTHER,
+    'From nowhere',
+    '>From x',
+    '>>From x',
+    '',
+    'A: b',
+    'text',
+    'x'.repeat(3000)
+  )
+  const document = fc
+    .array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 40 })
+    .map((lines) => Buffer.from(lines.flat().join('')))
+  fc.assert(
+    fc.property(document, fc.array(fc.nat({ max: 5000 }), { maxLength: 12 }), (bytes, cuts) => {
+      const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length]
+      places.sort((left, right) => left - right)
+      const chunks = places.slice(1).map((end, index) => bytes.subarray(places[index], end))
+      assert.deepEqual(split(chunks), split([bytes]))
+    })
+  )
+})
+
+test('messages that are written as mboxrd come back as they were', () => {
+  const line = fc.constantFrom(FROM, '>From x', '>>From x', '', 'From nowhere', 'text', '>')
+  const message = fc.array(line, { maxLength: 10 }).map((lines) => `A: b\n\n${lines.join('\n')}\n`)
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 6 }), (messages) => {
+      const mbox = messages
+        .map((text) => `${FROM}\n${text.replace(/^(>*From )/gm, '>$1')}\n`)
+        .join('')
+      assert.deepEqual(
+        split([Buffer.from(mbox)]).messages.map(([, text]) => text),
+        messages
+      )
+    })
+  )
+})

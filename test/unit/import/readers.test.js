@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import test from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { openSource } from '../../../src/import/open-source.js'
+import { isMailError } from '../../../src/errors.js'
+import { collectBytes } from '../../helpers/collect.js'
+import { corpusIsMissing, readManifest } from '../../helpers/corpus.js'
+
+/** @typedef {import('../../../src/import/import-item.js').ImportItem} ImportItem */
+/** @typedef {Omit<ImportItem, 'open'> & { text: string }} ReadItem */
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string | Buffer>} files
+ * @returns {Promise<string>} a folder with these files
+ */
+async function folderOf(t, files) {
+  const folder = await mkdtemp(join(tmpdir(), 'letterlock-import-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), content)
+  }
+  return folder
+}
+
+/**
+ * @param {string} path
+ * @param {Parameters<typeof openSource>[1]} [options]
+ * @returns {Promise<ReadItem[]>}
+ */
+async function readAll(path, options) {
+  const source = await openSource(path, options)
+  /** @type {ReadItem[]} */
+  const items = []
+  for await (const { open, ...item } of source.items()) {
+    const text = (await collectBytes(open())).toString('latin1')
+    items.push({ ...item, text })
+  }
+  assert.equal(source.position, source.total, 'the progress ends at the total')
+  return items
+}
+
+/**
+ * @param {{ name: string, content: string | Buffer, mtime?: Date, type?: 'file' | 'directory' | 'symlink' }[]} members
+ * @returns {Promise<Buffer>}
+ */
+async function tarOf(members) {
+  const archive = pack()
+  for (const { name, content, mtime, type = 'file' } of members) {
+    archive.entry({ name, type, ...(mtime && { mtime }) }, content)
+  }
+  archive.finalize()
+  return await collectBytes(/** @type {AsyncIterable<Buffer>} */ (archive))
+}
+
+/**
+ * @param {ImportItem} item
+ * @returns {Promise<Buffer>} and the rest is left unread
+ */
+async function firstChunk(item) {
+  const chunks = item.open()[Symbol.asyncIterator]()
+  const { value } = await chunks.next()
+  await chunks.return?.()
+  return value
+}
+
+const MAIL = 'Subject: one\n\nbody\n'
+const MBOX = `From a@b Wed Jul  1 05:04:01 2020\nStatus: RO\nX-Status: AF\n${MAIL}\nFrom c@d Thu Jul  2 05:04:01 2020\nSubject: two\n\n>From x\n\n`
+
+test('a folder gives its .eml files at any depth, in the order of names and numbers', async (t) => {
+  const folder = await folderOf(t, {
+    '10.eml': 'ten',
+    '9.eml': 'nine',
+    'sub/deeper/1.EML': 'one',
+    'notes.txt': 'no mail',
+    'sub/picture.png': 'no mail'
+  })
+  const source = await openSource(folder)
+  assert.equal(source.format, 'folder')
+  assert.equal(source.ignoredCount, 2)
+  const items = await readAll(folder)
+  assert.deepEqual(
+    items.map(({ name, text }) => [name, text]),
+    [
+      ['9.eml', 'nine'],
+      ['10.eml', 'ten'],
+      ['sub/deeper/1.EML', 'one']
+    ]
+  )
+  assert.deepEqual(items[2]?.importKeyParts, ['sub', 'deeper', '1.EML'])
+})
+
+test('a loop of linked folders is not followed', async (t) => {
+  const folder = await folderOf(t, { 'a/1.eml': 'one' })
+  await symlink(folder, join(folder, 'a', 'loop'))
+  assert.equal((await readAll(folder)).length, 1)
+})
+
+test('a file that cannot be opened fails when it is read, and the others come', async (t) => {
+  const folder = await folderOf(t, { '1.eml': 'one', '3.eml': 'three' })
+  await symlink(join(folder, 'nowhere'), join(folder, '2.eml'))
+  const source = await openSource(folder)
+  /** @type {string[]} */
+  const outcomes = []
+  for await (const item of source.items()) {
+    outcomes.push(await collectBytes(item.open()).then(String, (error) => error.code))
+  }
+  assert.deepEqual(outcomes, ['one', 'ENOENT', 'three'])
+})
+
+test('a Maildir gives flags, keywords and subfolders', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.M1P1.host:2,FS': 'flagged',
+    'cur/1600000002.M1P1.host:2,DPRTab': 'many',
+    'new/1600000003.M1P1.host': 'new',
+    'cur/.hidden': 'no mail',
+    'tmp/1600000004.M1P1.host': 'half delivered',
+    'dovecot-keywords': '0 $Junk\n1 work\n',
+    '.Sent/cur/1600000005.M1P1.host:2,S': 'sent',
+    '.Sent/new/.keep': '',
+    '.Lists.Caf&AOk-/new/1600000006.M1P1.host': 'list',
+    '.Lists.Caf&AOk-/cur/.keep': '',
+    '.other/file': 'no Maildir'
+  })
+  const items = await readAll(folder)
+  assert.deepEqual(
+    items.map(({ text, flags, folder: path }) => [text, flags, path]),
+    [
+      ['flagged', ['\\Flagged', '\\Seen'], []],
+      ['many', ['\\Draft', '$Forwarded', '\\Answered', '\\Deleted', '$Junk', 'work'], []],
+      ['new', [], []],
+      ['list', [], ['Lists', 'Café']],
+      ['sent', ['\\Seen'], ['Sent']]
+    ]
+  )
+  assert.equal((await openSource(folder)).format, 'maildir')
+})
+
+test('the place of a message in a Maildir stays when it is read and flagged', async (t) => {
+  const before = await folderOf(t, { 'new/1600000001.M1P1.host': 'x', 'cur/.keep': '' })
+  const after = await folderOf(t, { 'cur/1600000001.M1P1.host:2,S': 'x', 'new/.keep': '' })
+  const [first] = await readAll(before)
+  const [second] = await readAll(after)
+  assert.deepEqual(first?.importKeyParts, second?.importKeyParts)
+})
+
+test('the date in a Maildir is the earlier one of name and file time', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.copied:2,': 'x',
+    'cur/1600000002.filed-older:2,': 'x',
+    'cur/no-seconds:2,': 'x',
+    'new/.keep': ''
+  })
+  await utimes(join(folder, 'cur/1600000002.filed-older:2,'), 1, 1_200_000_000)
+  await utimes(join(folder, 'cur/no-seconds:2,'), 1, 1_300_000_000)
+  const dates = (await readAll(folder)).map(({ internalDate }) => internalDate?.epochSeconds)
+  assert.deepEqual(dates, [1_600_000_001, 1_200_000_000, 1_300_000_000])
+})
+
+for (const [name, bytes] of /** @type {[string, Buffer][]} */ ([
+  ['mail.mbox', Buffer.from(MBOX)],
+  ['mail.mbox.gz', gzipSync(MBOX)],
+  ['named-like-nothing', Buffer.from(MBOX)]
+])) {
+  test(`an mbox gives dates and flags: ${name}`, async (t) => {
+    const folder = await folderOf(t, { [name]: bytes })
+    const items = await readAll(join(folder, name))
+    assert.deepEqual(
+      items.map(({ text }) => text),
+      [`Status: RO\nX-Status: AF\n${MAIL}`, 'Subject: two\n\nFrom x\n']
+    )
+    assert.deepEqual(items[0]?.flags, ['\\Seen', '\\Answered', '\\Flagged'])
+    assert.deepEqual(items[1]?.flags, [])
+    assert.equal(items[0]?.internalDate?.epochSeconds, Date.parse('2020-07-01T05:04:01Z') / 1000)
+    assert.equal(items[0]?.name, `${name}: message 1 at byte 0`)
+    assert.equal(items[1]?.name, `${name}: message 2 at byte ${MBOX.indexOf('From c@d')}`)
+  })
+}
+
+test('flags of Thunderbird, Alpine and Dovecot are read from an mbox', async (t) => {
+  const line = 'From a@b Wed Jul  1 05:04:01 2020\n'
+  const folder = await folderOf(t, {
+    mbox: [
+      `${line}X-Mozilla-Status: 1007\nA: b\n\n\n`,
+      `${line}X-Keywords: NonJunk $Label1 b{d \nstatus: D\n\nStatus: RA\n\n`,
+      `${line}X-Mozilla-Status: 0008\nX-Mozilla-Status2: 00000007\n\n\n`
+    ].join('')
+  })
+  const flags = (await readAll(join(folder, 'mbox'))).map((item) => item.flags)
+  assert.deepEqual(flags, [
+    ['\\Seen', '\\Answered', '\\Flagged', '$Forwarded'],
+    ['NonJunk', '$Label1', '\\Deleted'],
+    ['\\Deleted']
+  ])
+})
+
+test('a message of an mbox that is not read to its end does not disturb the next', async (t) => {
+  const large = `Subject: x\n\n${'line\n'.repeat(200_000)}`
+  const line = 'From a@b Wed Jul  1 05:04:01 2020\n'
+  const folder = await folderOf(t, { mbox: `${line}${large}\n${line}${MAIL}\n` })
+  const source = await openSource(join(folder, 'mbox'))
+  /** @type {string[]} */
+  const firsts = []
+  for await (const item of source.items()) {
+    firsts.push((await firstChunk(item)).toString('latin1', 0, 12))
+  }
+  assert.deepEqual(firsts, ['Subject: x\n\n', 'Subject: one'])
+})
+
+for (const isGzipped of [false, true]) {
+  test(`a tar ${isGzipped ? 'with' : 'without'} gzip gives its .eml files with their times`, async (t) => {
+    const tar = await tarOf([
+      { name: 'pack/', content: '', type: 'directory' },
+      { name: 'pack/1.eml', content: MAIL, mtime: new Date('2020-07-01T05:04:01Z') },
+      { name: 'pack/README', content: 'no mail' },
+      { name: `./pack/${'long/'.repeat(40)}2.eml`, content: 'two', mtime: new Date(0) },
+      { name: 'pack/empty.eml', content: '' },
+      { name: 'pack/3.eml', content: Buffer.alloc(300_000, 'x\n') }
+    ])
+    const folder = await folderOf(t, { archive: isGzipped ? gzipSync(tar) : tar })
+    const items = await readAll(join(folder, 'archive'))
+    assert.deepEqual(
+      items.map(({ text }) => text.length),
+      [MAIL.length, 3, 0, 300_000]
+    )
+    assert.equal(items[0]?.internalDate?.epochSeconds, Date.parse('2020-07-01T05:04:01Z') / 1000)
+    assert.equal(items[1]?.internalDate, null)
+    assert.equal(items[0]?.name, 'archive: pack/1.eml')
+    assert.equal(items[1]?.importKeyParts[0], 'pack')
+  })
+}
+
+test('a member of a tar that is not read to its end does not disturb the next', async (t) => {
+  const content = Buffer.alloc(2_000_000, 'x\n')
+  const members = ['1.eml', '2.eml', '3.eml'].map((name) => ({ name, content }))
+  const folder = await folderOf(t, { 'a.tar.gz': gzipSync(await tarOf(members)) })
+  const source = await openSource(join(folder, 'a.tar.gz'))
+  let count = 0
+  for await (const item of source.items()) {
+    count++
+    if (count === 2) continue
+    assert.ok((await firstChunk(item)).length > 0)
+  }
+  assert.equal(count, 3)
+})
+
+/** @type {[string, (whole: Buffer) => Buffer][]} */
+const DAMAGES = [
+  ['cut off', (whole) => whole.subarray(0, whole.length - 3000)],
+  [
+    'with a broken middle',
+    (whole) => Buffer.concat([whole.subarray(0, 6000), Buffer.alloc(500), whole.subarray(6500)])
+  ]
+]
+
+for (const [what, damage] of DAMAGES) {
+  test(`a gzip that is ${what} gives what stands before the damage, and an error`, async (t) => {
+    const noise = createHash('shake256', { outputLength: 20_000 }).update('x').digest('base64')
+    const members = ['1.eml', '2.eml'].map((name) => ({ name, content: noise }))
+    const line = 'From a@b Wed Jul  1 05:04:01 2020\n'
+    const mbox = Buffer.from(`${line}A: b\n\n${noise}\n\n`.repeat(2))
+    const folder = await folderOf(t, {
+      tar: damage(gzipSync(await tarOf(members))),
+      mbox: damage(gzipSync(mbox))
+    })
+    for (const name of ['tar', 'mbox']) {
+      await assert.rejects(readAll(join(folder, name)), (error) => error instanceof Error)
+    }
+  })
+}
+
+test('leaving a source early closes it', async (t) => {
+  const folder = await folderOf(t, {
+    'a.tar': await tarOf([{ name: '1.eml', content: MAIL }]),
+    mbox: MBOX
+  })
+  for (const name of ['a.tar', 'mbox']) {
+    const source = await openSource(join(folder, name))
+    const items = source.items()
+    assert.equal((await items.next()).done, false)
+    await items.return(undefined)
+  }
+})
+
+test('an .eml file that begins with an mbox line is one message; without that name it is an mbox', async (t) => {
+  const folder = await folderOf(t, { '1.eml': MBOX, 1: MBOX, mail: MAIL })
+  assert.equal((await openSource(join(folder, '1.eml'))).format, 'eml')
+  assert.equal((await openSource(join(folder, '1'))).format, 'mbox')
+  assert.equal((await openSource(join(folder, 'mail'))).format, 'eml')
+})
+
+test('an empty file is an mbox without messages', async (t) => {
+  const folder = await folderOf(t, { empty: '' })
+  assert.deepEqual(await readAll(join(folder, 'empty')), [])
+})
+
+test('a file that is no mail is refused with FORMAT_UNKNOWN', async (t) => {
+  const folder = await folderOf(t, {
+    'picture.png': Buffer.from('\x89PNG\r\n\x1a\n\0\0', 'latin1')
+  })
+  await assert.rejects(openSource(join(folder, 'picture.png')), (error) =>
+    isMailError(error, 'FORMAT_UNKNOWN')
+  )
+})
+
+test('a source that is not there is an error of the file system', async (t) => {
+  const folder = await folderOf(t, {})
+  await assert.rejects(openSource(join(folder, 'nowhere')), { code: 'ENOENT' })
+})
+
+test(
+  'the archives of the corpus give every message, byte for byte',
+  { skip: corpusIsMissing },
+  async () => {
+    const everyday = new URL('../../../../shared/corpus/everyday/', import.meta.url)
+    const hashes = new Map(
+      readManifest('everyday/manifest.tsv').map((row) => [row.file, row.sha256])
+    )
+    const source = await openSource(new URL('cake.tar.gz', everyday).pathname)
+    let count = 0
+    for await (const item of source.items()) {
+      const hash = createHash('sha256')
+      for await (const chunk of item.open()) hash.update(chunk)
+      assert.equal(hash.digest('hex'), hashes.get(item.name.split(': ')[1]))
+      count++
+    }
+    assert.equal(count, 252)
+  }
+)
+
+test('the mbox files of the corpus give every message', { skip: corpusIsMissing }, async () => {
+  const folder = new URL('../../../../shared/corpus/everyday/mbox/', import.meta.url)
+  for (const { file = '', messages } of readManifest('everyday/mbox/manifest.tsv')) {
+    const items = await readAll(new URL(file, folder).pathname)
+    assert.equal(items.length, Number(messages), file)
+    assert.ok(items.every(({ internalDate, text }) => internalDate && /^Return-Path:/.test(text)))
+  }
+})
