@@ -163,16 +163,30 @@ export class Receiver {
   }
 
   /**
-   * Refuses the announced message literal, or the rest of the one that is passing. The command is over without a
-   * further event; what the client has sent of it, or cannot help sending, is dropped.
+   * Refuses the announced message literal, or the rest of the one that is passing, or of the command after it. The
+   * command is over without a further event; what the client has sent of it, or cannot help sending, is dropped.
+   * Refusing what is refused already changes nothing.
    */
   rejectMessage() {
-    const { size, isNonSync } = this.#requireHeader()
-    if (this.#state === STATE.decision) {
-      if (isNonSync) this.#skip(size)
-      else this.#reset()
-    } else if (this.#state === STATE.message) this.#skip(this.#remaining)
-    else throw new Error('No message literal is in progress')
+    if (!this.isInCommand) throw new Error('No command is in progress')
+    switch (this.#state) {
+      case STATE.decision: {
+        const { size, isNonSync } = this.#requireHeader()
+        if (isNonSync) this.#skip(size)
+        else this.#reset()
+        break
+      }
+      case STATE.message:
+      case STATE.literal:
+        this.#skip(this.#remaining)
+        break
+      case STATE.line:
+        this.#reset()
+        this.#state = STATE.skipLine
+        break
+      default:
+        break
+    }
   }
 
   /** The next line is not a command: it comes as a `line` event. For SASL and for the end of IDLE. */

@@ -1,0 +1,72 @@
+/**
+ * What the server says it can do, and when: one row for each capability, RFC 9051 §6.1.1 and §7.2.2. A row belongs here
+ * once the commands behind it work.
+ */
+
+/** @typedef {'not authenticated' | 'authenticated'} CapabilityState */
+
+/**
+ * @typedef {object} CapabilityFacts - about a connection
+ * @property {boolean} isAuthenticated - authenticated or selected
+ * @property {boolean} isTls - TLS is on
+ * @property {boolean} isTlsAvailable - STARTTLS would be accepted, if TLS is off
+ * @property {boolean} isLoginAllowed - a password may cross this connection as it is
+ */
+
+/**
+ * @typedef {object} CapabilityRow
+ * @property {string} name
+ * @property {readonly CapabilityState[]} states - in which it is advertised
+ * @property {(facts: CapabilityFacts) => boolean} [condition] - what else must hold
+ * @property {string} reference - where it is defined
+ */
+
+const BOTH = /** @type {const} */ (['not authenticated', 'authenticated'])
+const BEFORE = /** @type {const} */ (['not authenticated'])
+const AFTER = /** @type {const} */ (['authenticated'])
+
+/** @param {CapabilityFacts} facts */
+const allowsPassword = ({ isLoginAllowed }) => isLoginAllowed
+
+/** @type {readonly CapabilityRow[]} */
+export const CAPABILITIES = Object.freeze([
+  { name: 'IMAP4rev1', states: BOTH, reference: 'RFC 3501' },
+  {
+    name: 'STARTTLS',
+    states: BEFORE,
+    condition: ({ isTls, isTlsAvailable }) => !isTls && isTlsAvailable,
+    reference: 'RFC 9051 §6.2.1'
+  },
+  {
+    name: 'LOGINDISABLED',
+    states: BEFORE,
+    condition: (facts) => !allowsPassword(facts),
+    reference: 'RFC 9051 §6.2.3'
+  },
+  { name: 'AUTH=PLAIN', states: BEFORE, condition: allowsPassword, reference: 'RFC 4616' },
+  { name: 'AUTH=LOGIN', states: BEFORE, condition: allowsPassword, reference: 'RFC 9051 §6.2.2' },
+  { name: 'SASL-IR', states: BEFORE, reference: 'RFC 4959' },
+  { name: 'LITERAL+', states: BOTH, reference: 'RFC 7888' },
+  { name: 'ENABLE', states: BOTH, reference: 'RFC 5161' },
+  { name: 'ID', states: BOTH, reference: 'RFC 2971' },
+  { name: 'IDLE', states: AFTER, reference: 'RFC 2177' },
+  { name: 'NAMESPACE', states: AFTER, reference: 'RFC 2342' },
+  { name: 'UNSELECT', states: AFTER, reference: 'RFC 3691' },
+  { name: 'UIDPLUS', states: AFTER, reference: 'RFC 4315' },
+  { name: 'MOVE', states: AFTER, reference: 'RFC 6851' },
+  { name: 'CONDSTORE', states: AFTER, reference: 'RFC 7162' },
+  { name: 'CHILDREN', states: AFTER, reference: 'RFC 3348' },
+  { name: 'SPECIAL-USE', states: AFTER, reference: 'RFC 6154' },
+  { name: 'UTF8=ACCEPT', states: AFTER, reference: 'RFC 6855' }
+])
+
+/**
+ * @param {CapabilityFacts} facts
+ * @returns {string[]} what to advertise, in the table's order
+ */
+export function advertisedCapabilities(facts) {
+  const state = facts.isAuthenticated ? 'authenticated' : 'not authenticated'
+  return CAPABILITIES.filter(
+    ({ states, condition }) => states.includes(state) && (condition?.(facts) ?? true)
+  ).map(({ name }) => name)
+}

@@ -1,0 +1,149 @@
+/**
+ * FETCH responses, RFC 9051 §7.5.2, item by item. The hot path is `1:* (FLAGS)`: no item makes a Buffer of its own.
+ */
+import { compileInternalDate } from '../values/internal-date.js'
+import { ResponseWriter } from './response-writer.js'
+
+/** @typedef {import('../values/fetch-item.js').SectionItem} SectionItem */
+/** @typedef {import('../values/internal-date.js').InternalDate} InternalDate */
+
+/** Writes FETCH responses into one growing buffer: `begin`, items, `end`, and so on; then `take`. */
+export class FetchWriter {
+  #writer
+  #isFirst = true
+
+  /** @param {ResponseWriter} [writer] - to write into; one of its own by default */
+  constructor(writer = new ResponseWriter()) {
+    this.#writer = writer
+  }
+
+  /** @returns {number} bytes written since the last `take` */
+  get length() {
+    return this.#writer.length
+  }
+
+  /**
+   * @param {number} sequenceNumber
+   * @returns {this}
+   */
+  begin(sequenceNumber) {
+    this.#writer.ascii('* ').number(sequenceNumber).ascii(' FETCH (')
+    this.#isFirst = true
+    return this
+  }
+
+  /** @returns {this} */
+  end() {
+    this.#writer.ascii(')\r\n')
+    return this
+  }
+
+  /**
+   * @param {number} uid
+   * @returns {this}
+   */
+  uid(uid) {
+    this.#name('UID ').number(uid)
+    return this
+  }
+
+  /**
+   * @param {string} wire - the flags with spaces between: `\Seen $Junk`
+   * @returns {this}
+   */
+  flags(wire) {
+    this.#name('FLAGS (').ascii(wire).ascii(')')
+    return this
+  }
+
+  /**
+   * @param {InternalDate} date
+   * @returns {this}
+   */
+  internalDate(date) {
+    this.#name('INTERNALDATE ').ascii(compileInternalDate(date))
+    return this
+  }
+
+  /**
+   * @param {number} bytes
+   * @returns {this}
+   */
+  size(bytes) {
+    this.#name('RFC822.SIZE ').number(bytes)
+    return this
+  }
+
+  /**
+   * @param {number} modSeq
+   * @returns {this} RFC 7162 §3.1.4.2
+   */
+  modSeq(modSeq) {
+    this.#name('MODSEQ (').number(modSeq).ascii(')')
+    return this
+  }
+
+  /**
+   * @param {'ENVELOPE' | 'BODY' | 'BODYSTRUCTURE'} kind
+   * @param {Buffer} wire - the item's value as it goes out
+   * @returns {this}
+   */
+  structure(kind, wire) {
+    this.#name(kind).ascii(' ').bytes(wire)
+    return this
+  }
+
+  /**
+   * @param {SectionItem} item
+   * @param {Buffer | null} content - the whole of what is sent; null when there is no such part
+   * @returns {this}
+   */
+  section(item, content) {
+    if (content === null) this.#name(label(item)).ascii(' NIL')
+    else this.sectionHead(item, content.length).bytes(content)
+    return this
+  }
+
+  /**
+   * The beginning of a section whose bytes follow by other ways: by `bytes`, or past this writer after a `take`.
+   * @param {SectionItem} item
+   * @param {number} sizeBytes - how many bytes must follow, exactly
+   * @returns {this}
+   */
+  sectionHead(item, sizeBytes) {
+    this.#name(label(item)).ascii(' {').number(sizeBytes).ascii('}\r\n')
+    return this
+  }
+
+  /**
+   * @param {Buffer} content - a piece of the section whose head was written last
+   * @returns {this}
+   */
+  bytes(content) {
+    this.#writer.bytes(content)
+    return this
+  }
+
+  /** @returns {Buffer} what was written */
+  take() {
+    return this.#writer.take()
+  }
+
+  /**
+   * @param {string} name
+   * @returns {ResponseWriter}
+   */
+  #name(name) {
+    if (this.#isFirst) this.#isFirst = false
+    else this.#writer.ascii(' ')
+    return this.#writer.ascii(name)
+  }
+}
+
+/**
+ * @param {SectionItem} item
+ * @returns {string} with the origin of a partial range: `BODY[]<0>`
+ */
+function label({ label, partial }) {
+  return partial === null ? label : `${label}<${partial.offset}>`
+}

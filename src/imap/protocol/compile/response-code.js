@@ -1,0 +1,130 @@
+/**
+ * Response codes, RFC 9051 §7.1, RFC 5530 §3 and the extensions' own. Each is made by name, and those that carry values
+ * cannot be made without them. The result goes to `tagged` and `untagged`.
+ */
+import { compileFlagList } from './flags.js'
+import { compileNumberSet } from '../values/sequence-set.js'
+
+/**
+ * @typedef {string & { readonly __brand: 'ResponseCode' }} ResponseCode - what stands between the brackets
+ */
+
+/**
+ * @param {string} text
+ * @returns {ResponseCode}
+ */
+const code = (text) => /** @type {ResponseCode} */ (text)
+
+/** Codes without values. */
+export const CODE = Object.freeze({
+  alert: code('ALERT'),
+  alreadyExists: code('ALREADYEXISTS'),
+  authenticationFailed: code('AUTHENTICATIONFAILED'),
+  authorizationFailed: code('AUTHORIZATIONFAILED'),
+  cannot: code('CANNOT'),
+  clientBug: code('CLIENTBUG'),
+  closed: code('CLOSED'),
+  contactAdmin: code('CONTACTADMIN'),
+  corruption: code('CORRUPTION'),
+  expired: code('EXPIRED'),
+  expungeIssued: code('EXPUNGEISSUED'),
+  hasChildren: code('HASCHILDREN'),
+  inUse: code('INUSE'),
+  limit: code('LIMIT'),
+  nonExistent: code('NONEXISTENT'),
+  noModSeq: code('NOMODSEQ'),
+  noPerm: code('NOPERM'),
+  overQuota: code('OVERQUOTA'),
+  parse: code('PARSE'),
+  privacyRequired: code('PRIVACYREQUIRED'),
+  readOnly: code('READ-ONLY'),
+  readWrite: code('READ-WRITE'),
+  serverBug: code('SERVERBUG'),
+  tooBig: code('TOOBIG'),
+  tryCreate: code('TRYCREATE'),
+  uidNotSticky: code('UIDNOTSTICKY'),
+  unavailable: code('UNAVAILABLE'),
+  unknownCte: code('UNKNOWN-CTE'),
+  useAttr: code('USEATTR')
+})
+
+/**
+ * @param {{ uidValidity: number, uids: number[] }} appended - UIDs ascending, at least one
+ * @returns {ResponseCode} RFC 9051 §7.1
+ */
+export function appendUid({ uidValidity, uids }) {
+  return code(`APPENDUID ${uidValidity} ${compileNumberSet(uids)}`)
+}
+
+/**
+ * @param {{ uidValidity: number, sourceUids: number[], uids: number[] }} copied - pairs in the order of the source UIDs,
+ *   which ascend; at least one
+ * @returns {ResponseCode} RFC 9051 §7.1
+ */
+export function copyUid({ uidValidity, sourceUids, uids }) {
+  return code(`COPYUID ${uidValidity} ${compileNumberSet(sourceUids)} ${compileNumberSet(uids)}`)
+}
+
+/**
+ * @param {readonly string[]} charsets - that are supported
+ * @returns {ResponseCode} RFC 9051 §7.1
+ */
+export function badCharset(charsets) {
+  return code(charsets.length === 0 ? 'BADCHARSET' : `BADCHARSET (${charsets.join(' ')})`)
+}
+
+/**
+ * @param {readonly string[]} capabilities
+ * @returns {ResponseCode} RFC 9051 §7.1
+ */
+export function capability(capabilities) {
+  return code(`CAPABILITY ${capabilities.join(' ')}`)
+}
+
+/**
+ * @param {readonly string[]} flags - `\*` among them when new keywords can be made
+ * @returns {ResponseCode} RFC 9051 §7.1
+ */
+export function permanentFlags(flags) {
+  return code(`PERMANENTFLAGS ${compileFlagList(flags)}`)
+}
+
+/**
+ * @param {number} uid
+ * @returns {ResponseCode} RFC 9051 §7.1
+ */
+export function uidNext(uid) {
+  return code(`UIDNEXT ${uid}`)
+}
+
+/**
+ * @param {number} value
+ * @returns {ResponseCode} RFC 9051 §7.1
+ */
+export function uidValidity(value) {
+  return code(`UIDVALIDITY ${value}`)
+}
+
+/**
+ * @param {number} sequenceNumber - of the first message without \Seen
+ * @returns {ResponseCode} RFC 3501 §7.1
+ */
+export function unseen(sequenceNumber) {
+  return code(`UNSEEN ${sequenceNumber}`)
+}
+
+/**
+ * @param {number} modSeq
+ * @returns {ResponseCode} RFC 7162 §3.1.2.1
+ */
+export function highestModSeq(modSeq) {
+  return code(`HIGHESTMODSEQ ${modSeq}`)
+}
+
+/**
+ * @param {number[]} numbers - UIDs or sequence numbers, as the command had them; ascending, at least one
+ * @returns {ResponseCode} RFC 7162 §3.1.3
+ */
+export function modified(numbers) {
+  return code(`MODIFIED ${compileNumberSet(numbers)}`)
+}

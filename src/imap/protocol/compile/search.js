@@ -1,0 +1,45 @@
+/** SEARCH, RFC 3501 §7.2.5, and ESEARCH, RFC 9051 §7.3.4, responses; MODSEQ in both, RFC 7162 §3.1.5 and §3.1.10. */
+import { compileNumberSet } from '../values/sequence-set.js'
+import { compileString } from './quoted.js'
+import { ResponseWriter } from './response-writer.js'
+
+/**
+ * @param {Iterable<number>} numbers - sequence numbers or UIDs; may be none
+ * @param {{ modSeq?: number | null }} [options] - `modSeq`: the highest of the messages found, when MODSEQ was asked for
+ *   and something was found
+ * @returns {Buffer}
+ */
+export function compileSearch(numbers, { modSeq = null } = {}) {
+  const writer = new ResponseWriter()
+  writer.ascii('* SEARCH')
+  for (const number of numbers) writer.ascii(' ').number(number)
+  if (modSeq !== null) writer.ascii(` (MODSEQ ${modSeq})`)
+  return writer.endLine().take()
+}
+
+/**
+ * @typedef {object} EsearchResult - only what was asked for, and min, max and all only when something was found
+ * @property {string} tag - of the command
+ * @property {boolean} isUid
+ * @property {number | null} [min]
+ * @property {number | null} [max]
+ * @property {ReadonlyArray<number> | null} [all] - ascending
+ * @property {number | null} [count]
+ * @property {number | null} [modSeq]
+ */
+
+/**
+ * @param {EsearchResult} result
+ * @returns {Buffer}
+ */
+export function compileEsearch({ tag, isUid, min, max, all, count, modSeq }) {
+  const writer = new ResponseWriter()
+  writer.ascii('* ESEARCH (TAG ').bytes(compileString(tag)).ascii(')')
+  if (isUid) writer.ascii(' UID')
+  if (min != null) writer.ascii(` MIN ${min}`)
+  if (max != null) writer.ascii(` MAX ${max}`)
+  if (all != null && all.length > 0) writer.ascii(` ALL ${compileNumberSet(all)}`)
+  if (count != null) writer.ascii(` COUNT ${count}`)
+  if (modSeq != null) writer.ascii(` MODSEQ ${modSeq}`)
+  return writer.endLine().take()
+}

@@ -1,0 +1,77 @@
+/** Untagged responses of one line: RFC 9051 §7.2 to §7.5 and the extensions'. */
+import { compileNumberSet } from '../values/sequence-set.js'
+import { compileNstring, compileString } from './quoted.js'
+
+/** @param {string} text */
+const line = (text) => Buffer.from(`* ${text}\r\n`, 'latin1')
+
+/**
+ * @param {number} count - messages in the mailbox
+ * @returns {Buffer} RFC 9051 §7.4.1
+ */
+export function compileExists(count) {
+  return line(`${count} EXISTS`)
+}
+
+/**
+ * @param {number} count - messages with \Recent
+ * @returns {Buffer} RFC 3501 §7.3.2
+ */
+export function compileRecent(count) {
+  return line(`${count} RECENT`)
+}
+
+/**
+ * @param {number} sequenceNumber
+ * @returns {Buffer} RFC 9051 §7.5.1
+ */
+export function compileExpunge(sequenceNumber) {
+  return line(`${sequenceNumber} EXPUNGE`)
+}
+
+/**
+ * @param {Iterable<number>} uids - ascending, at least one
+ * @param {{ isEarlier: boolean }} options - `isEarlier`: expunged before this session could know
+ * @returns {Buffer} RFC 7162 §3.2.10
+ */
+export function compileVanished(uids, { isEarlier }) {
+  return line(`VANISHED ${isEarlier ? '(EARLIER) ' : ''}${compileNumberSet(uids)}`)
+}
+
+/**
+ * @param {readonly string[]} capabilities
+ * @returns {Buffer} RFC 9051 §7.2.2
+ */
+export function compileCapability(capabilities) {
+  return line(`CAPABILITY ${capabilities.join(' ')}`)
+}
+
+/**
+ * @param {readonly string[]} capabilities - that were enabled by this command; may be empty
+ * @returns {Buffer} RFC 9051 §7.2.1
+ */
+export function compileEnabled(capabilities) {
+  return line(['ENABLED', ...capabilities].join(' '))
+}
+
+/**
+ * @param {{ prefix: string, delimiter: string } | null} personal - the user's own namespace; there are no others
+ * @returns {Buffer} RFC 9051 §7.3.2 (NAMESPACE)
+ */
+export function compileNamespace(personal) {
+  if (personal === null) return line('NAMESPACE NIL NIL NIL')
+  const prefix = compileString(personal.prefix).toString('latin1')
+  return line(
+    `NAMESPACE ((${prefix} ${compileString(personal.delimiter).toString('latin1')})) NIL NIL`
+  )
+}
+
+/**
+ * @param {Iterable<[string, string | null]>} params
+ * @returns {Buffer} RFC 2971 §3.2; a well-formed list, because Outlook gives up at anything else
+ */
+export function compileId(params) {
+  const words = [...params].flatMap(([name, value]) => [compileString(name), compileNstring(value)])
+  if (words.length === 0) return line('ID NIL')
+  return line(`ID (${words.map((word) => word.toString('latin1')).join(' ')})`)
+}
