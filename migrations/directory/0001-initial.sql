@@ -41,7 +41,7 @@ CREATE TABLE credentials (
   label              TEXT NOT NULL DEFAULT '', -- what the user calls it
   scope              TEXT NOT NULL CHECK (scope IN ('read-write', 'read-only')),
   expires_at_ms      INTEGER,              -- NULL: never
-  version            INTEGER NOT NULL DEFAULT 1, -- grows with each new wrap: live sessions notice
+  version            INTEGER NOT NULL DEFAULT 1, -- grows with each new password: live sessions notice
   argon2_memory_kib  INTEGER,              -- the three are NULL for codes
   argon2_passes      INTEGER,
   argon2_parallelism INTEGER,

@@ -31,6 +31,13 @@ import { UnwrapError, credentialAssociatedData, unwrapKey, wrapKey } from '../cr
  * @property {number} [createdAtMs] - now unless told
  */
 
+/**
+ * @typedef {object} CredentialServices
+ * @property {Argon2Queue} argon2
+ * @property {Pepper} pepper
+ * @property {import('../support/clock.js').Clock} clock
+ */
+
 /** An account's rows found by an app password: 8 bytes, which leave 2^76 codes open for each value. */
 const LOOKUP_BYTES = 8
 
@@ -105,20 +112,16 @@ function wrapCredential({ frame, derivation, key, masterKey, nowMs }) {
 }
 
 /**
- * One argon2 at the current parameters.
- *
  * @param {object} input
  * @param {CredentialFrame} input.frame
- * @param {Uint8Array} input.password
+ * @param {SecretBuffer} input.stretched - the password through argon2 at the current parameters, with `salt`
+ * @param {Buffer} input.salt
  * @param {SecretBuffer} input.masterKey
- * @param {{ argon2: Argon2Queue, pepper: Pepper, clock: import('../support/clock.js').Clock }} input.services
- * @returns {Promise<Credential>}
- * @throws {MailError} THROTTLED where the argon2 queue is full
+ * @param {CredentialServices} input.services
+ * @returns {Credential}
  */
-export async function makePasswordCredential({ frame, password, masterKey, services }) {
+export function wrapPasswordCredential({ frame, stretched, salt, masterKey, services }) {
   const { argon2, pepper, clock } = services
-  const salt = randomBytes(SALT_BYTES)
-  using stretched = await argon2.stretch({ password, salt })
   return wrapCredential({
     frame,
     derivation: {
@@ -132,6 +135,23 @@ export async function makePasswordCredential({ frame, password, masterKey, servi
     masterKey,
     nowMs: clock.nowMs()
   })
+}
+
+/**
+ * One argon2 at the current parameters.
+ *
+ * @param {object} input
+ * @param {CredentialFrame} input.frame
+ * @param {Uint8Array} input.password
+ * @param {SecretBuffer} input.masterKey
+ * @param {CredentialServices} input.services
+ * @returns {Promise<Credential>}
+ * @throws {MailError} THROTTLED where the argon2 queue is full
+ */
+export async function makePasswordCredential({ frame, password, masterKey, services }) {
+  const salt = randomBytes(SALT_BYTES)
+  using stretched = await services.argon2.stretch({ password, salt })
+  return wrapPasswordCredential({ frame, stretched, salt, masterKey, services })
 }
 
 /**

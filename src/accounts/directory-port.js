@@ -32,7 +32,7 @@
  * @property {string} label
  * @property {Scope} scope
  * @property {number | null} expiresAtMs
- * @property {number} version - grows with each new wrap
+ * @property {number} version - grows with each new password; stays when the same one is wrapped anew
  * @property {import('../crypto/kdf.js').Argon2Params | null} argon2 - null for codes
  * @property {string | null} pepperId - null for codes
  * @property {number} keyEpoch

@@ -1,0 +1,68 @@
+/**
+ * What the modules of this folder work with, opened once for a process: the server's composition and each
+ * command of the command line share it.
+ */
+import { join } from 'node:path'
+import { Argon2Queue } from './argon2-queue.js'
+import { openDirectory } from './directory.js'
+import { loadPepper } from './pepper.js'
+import { RepeatLoginCache } from './repeat-login-cache.js'
+import { Throttle } from './throttle.js'
+import { Unlocker } from './unlock.js'
+
+/**
+ * @typedef {object} AccountServices
+ * @property {import('../../config/load.js').Config} config
+ * @property {import('../support/clock.js').Clock} clock
+ * @property {import('../telemetry/logger.js').Logger} logger
+ * @property {import('./directory-port.js').DirectoryPort} directory
+ * @property {import('./pepper.js').Pepper} pepper
+ * @property {Argon2Queue} argon2
+ * @property {Throttle} throttle
+ * @property {Unlocker} unlocker
+ * @property {() => Promise<void>} close - forgets every key and flushes the directory
+ */
+
+/**
+ * @param {object} options
+ * @param {import('../../config/load.js').Config} options.config
+ * @param {import('../support/clock.js').Clock} options.clock
+ * @param {import('../telemetry/logger.js').Logger} options.logger
+ * @returns {Promise<AccountServices>}
+ * @throws {import('../errors.js').MailError} PEPPER_MISSING, CONFIG_INVALID, FILE_TOO_NEW, ACCOUNT_DAMAGED
+ */
+export async function openAccountServices({ config, clock, logger }) {
+  const directory = openDirectory({
+    path: join(config.data, 'directory.db'),
+    defaultDomain: config.defaultDomain,
+    clock,
+    logger
+  })
+  try {
+    const pepper = await loadPepper({
+      path: config.auth.pepperFile,
+      neededIds: await directory.listPepperIds()
+    })
+    const { concurrency, queueLength } = config.auth
+    const argon2 = new Argon2Queue({ params: config.auth.argon2, concurrency, queueLength })
+    const throttle = new Throttle({ clock, exemptAddresses: config.limits.exemptAddresses })
+    const repeatLogins = config.auth.repeatLoginCache
+      ? new RepeatLoginCache({ directory, clock })
+      : null
+    const parts = { directory, pepper, argon2, throttle, clock, logger }
+    const unlocker = new Unlocker({ ...parts, repeatLogins })
+    return {
+      ...parts,
+      config,
+      unlocker,
+      close: async () => {
+        await unlocker.close()
+        pepper.key.dispose()
+        await directory.close()
+      }
+    }
+  } catch (error) {
+    await directory.close()
+    throw error
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Changing a password rewrites one small row and keeps all mail: the master key stays, its wrap is made
+ * anew. Losing the mail is the only other way, for who has neither the password nor the recovery code.
+ */
+import { MailError } from '../errors.js'
+import { KEY_BYTES } from '../crypto/kdf.js'
+import { SecretBuffer } from '../crypto/secret-buffer.js'
+import { requireOwner } from './check-credential.js'
+import { makeCodeCredential, makePasswordCredential, requireUsablePassword } from './credential.js'
+import { createMailboxFolder } from './mailbox-file.js'
+import { makeFirstKeys, mailboxFolder } from './provision.js'
+import { removePendingFolders } from './remove-account.js'
+import { settleRekey } from './rekey.js'
+
+/**
+ * @typedef {import('./account-services.js').AccountServices} AccountServices
+ * @typedef {import('./directory-port.js').Account} Account
+ */
+
+/**
+ * @param {object} input
+ * @param {AccountServices} input.services
+ * @param {Account} input.account
+ * @param {Uint8Array} input.oldSecret - the old password or the recovery code; the caller zeroes it
+ * @param {Uint8Array} input.newPassword - the caller zeroes it
+ * @returns {Promise<{ recoveryCode: string | null }>} a new one where the old one was used, to be shown once
+ * @throws {MailError} AUTHENTICATION_FAILED, PASSWORD_REFUSED, THROTTLED, BUSY where the password was
+ *   changed by somebody else meanwhile
+ */
+export async function changePassword({ services, account, oldSecret, newPassword }) {
+  const { directory } = services
+  requireUsablePassword(newPassword)
+  const checked = await requireOwner({ services, account, secret: oldSecret })
+  using masterKey = checked.masterKey
+  if (await settleRekey({ services, account, masterKey })) {
+    throw new MailError('BUSY', { detail: 'an interrupted rekey was finished first' })
+  }
+  const current = await directory.findSingleCredential(account.id, 'password')
+  if (!current) throw new MailError('CREDENTIAL_NOT_FOUND')
+  const version = current.version + 1
+  const { keyEpoch } = checked.credential
+  const credentials = [
+    await makePasswordCredential({
+      frame: { ...frameOf(current), version, keyEpoch },
+      password: newPassword,
+      masterKey,
+      services
+    })
+  ]
+  let recoveryCode = null
+  if (checked.credential.kind === 'recovery') {
+    const recovery = makeCodeCredential({
+      kind: 'recovery',
+      frame: { ...frameOf(checked.credential), version: checked.credential.version + 1, keyEpoch },
+      masterKey,
+      services
+    })
+    credentials.push(recovery.credential)
+    recoveryCode = recovery.text
+  }
+  const isReplaced = await directory.replaceCredentials(credentials, { version: current.version })
+  if (!isReplaced) throw new MailError('BUSY', { detail: 'the password was changed meanwhile' })
+  directory.audit({
+    action: 'password-change',
+    accountId: account.id,
+    detail: { by: checked.credential.kind }
+  })
+  return { recoveryCode }
+}
+
+/**
+ * @param {import('./directory-port.js').Credential} credential
+ * @returns {Omit<import('./credential.js').CredentialFrame, 'keyEpoch'>} what stays when it is wrapped anew
+ */
+function frameOf({ accountId, id, label, scope, expiresAtMs, createdAtMs }) {
+  return { accountId, id, label, scope, expiresAtMs, createdAtMs }
+}
+
+/**
+ * A new master key over an empty mailbox. The old keys are destroyed first of all: all mail of the account,
+ * stored and still sealed, is lost for good, and so are its app passwords and its recovery code.
+ *
+ * @param {object} input
+ * @param {AccountServices} input.services
+ * @param {Account} input.account
+ * @param {Uint8Array} input.newPassword - the caller zeroes it
+ * @returns {Promise<{ account: Account, recoveryCode: string, isRemoved: boolean }>} `isRemoved` is false
+ *   while somebody still has the old mailbox open; its files then go when it is closed
+ * @throws {MailError} PASSWORD_REFUSED, THROTTLED, DISK_FULL, ACCOUNT_NOT_FOUND
+ */
+export async function resetAccount({ services, account, newPassword }) {
+  const { config, directory } = services
+  requireUsablePassword(newPassword)
+  const keyEpoch = account.keyEpoch + 1
+  const { id: accountId, domain } = account
+  const folder = mailboxFolder({ data: config.data, domain, accountId, keyEpoch })
+  using masterKey = SecretBuffer.random(KEY_BYTES)
+  const made = await makeFirstKeys({
+    services,
+    accountId,
+    password: newPassword,
+    masterKey,
+    keyEpoch
+  })
+  await createMailboxFolder({ services, folder, masterKey })
+  await directory.replaceMailbox(accountId, made.keys, folder)
+  await directory.updateAccount(accountId, { cipher: config.storage.cipher })
+  directory.audit({ action: 'account-reset', accountId })
+  const { left } = await removePendingFolders({ services })
+  const now = await directory.findAccount(accountId)
+  if (!now) throw new MailError('ACCOUNT_NOT_FOUND')
+  return {
+    account: now,
+    recoveryCode: made.recoveryCode,
+    isRemoved: !left.includes(account.folder)
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * A new master key: the mailbox file is encrypted anew, and no credential that was ever copied opens it.
+ *
+ * The file's key and the directory's rows cannot change in one transaction, so they change in this order:
+ *
+ *   1. directory: the next rows, and the next master key wrapped under the present one (`rekeys`)
+ *   2. file: a copy under the next key takes its place
+ *   3. directory: the next rows take the place of the present ones
+ *
+ * After a crash the present credentials still unwrap the present master key, that one unwraps the next, and
+ * the file says by which of the two it opens: before 2 the change is forgotten, after it 3 is done.
+ */
+import { MailError } from '../errors.js'
+import { KEY_BYTES } from '../crypto/kdf.js'
+import { deriveRekeyKey } from '../crypto/key-derivation.js'
+import { UnwrapError, associatedData, unwrapKey, wrapKey } from '../crypto/key-wrap.js'
+import { SecretBuffer } from '../crypto/secret-buffer.js'
+import { withExclusiveLock } from '../database/lock.js'
+import { requireOwner } from './check-credential.js'
+import { makeCodeCredential, makePasswordCredential } from './credential.js'
+import { opensWith, rekeyMailboxFile } from './mailbox-file.js'
+import { makeSealIdentity, rewrapSealIdentity } from './seal-identity.js'
+
+/**
+ * @typedef {import('./account-services.js').AccountServices} AccountServices
+ * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./directory-port.js').Credential} Credential
+ * @typedef {import('./directory-port.js').KeyRows} KeyRows
+ * @typedef {import('../database/setup-pragma.js').Cipher} Cipher
+ */
+
+/** How long a rekey waits for the last session to close the mailbox, ms. */
+const LOCK_TIMEOUT_MS = 30_000
+/** How long a login waits for a rekey that may be under way, ms; then it is told to come back. */
+const SETTLE_TIMEOUT_MS = 2_000
+
+/**
+ * @param {string} accountId
+ * @param {number} nextKeyEpoch
+ * @returns {Buffer}
+ */
+const rekeyAssociated = (accountId, nextKeyEpoch) =>
+  associatedData('rekey', [accountId, nextKeyEpoch])
+
+/**
+ * @param {object} input
+ * @param {AccountServices} input.services
+ * @param {Account} input.account
+ * @param {Uint8Array} input.password - the account's password; the caller zeroes it
+ * @returns {Promise<{ recoveryCode: string, revoked: Credential[] }>} a new recovery code, to be shown once,
+ *   and the app passwords that had to go: their codes are known to their devices alone
+ * @throws {MailError} AUTHENTICATION_FAILED, BUSY while the mailbox is open elsewhere, DISK_FULL, THROTTLED
+ */
+export async function rekeyAccount({ services, account, password }) {
+  const { directory, clock } = services
+  const checked = await requireOwner({ services, account, secret: password })
+  using masterKey = checked.masterKey
+  if (checked.credential.kind !== 'password') throw new MailError('AUTHENTICATION_FAILED')
+  if (await settleRekey({ services, account, masterKey })) {
+    throw new MailError('BUSY', { detail: 'an interrupted rekey was finished first' })
+  }
+  using nextMasterKey = SecretBuffer.random(KEY_BYTES)
+  const credentials = await directory.listCredentials(account.id)
+  const next = await makeNextRows({
+    services,
+    account,
+    password,
+    credentials,
+    masterKey,
+    nextMasterKey
+  })
+  await withExclusiveLock(account.folder, { timeoutMs: LOCK_TIMEOUT_MS }, async () => {
+    const kek = deriveRekeyKey(masterKey.bytes)
+    const associated = rekeyAssociated(account.id, next.rows.keyEpoch)
+    const wrappedNextKey = wrapKey({ kek, key: nextMasterKey.bytes, associated })
+    kek.fill(0)
+    await directory.beginRekey({
+      accountId: account.id,
+      wrappedNextKey,
+      next: next.rows,
+      startedAtMs: clock.nowMs()
+    })
+    const cipher = /** @type {Cipher | null} */ (account.cipher)
+    try {
+      await rekeyMailboxFile({ folder: account.folder, cipher, masterKey, nextMasterKey })
+    } catch (error) {
+      // The rename may have happened although what came after it failed: the file says.
+      const isRekeyed = opensWith({ folder: account.folder, cipher, masterKey: nextMasterKey })
+      if (!isRekeyed) await directory.cancelRekey(account.id)
+      throw error
+    }
+    await directory.finishRekey(account.id)
+  })
+  services.unlocker.forget(account.id)
+  directory.audit({
+    action: 'account-rekey',
+    accountId: account.id,
+    detail: { keyEpoch: next.rows.keyEpoch }
+  })
+  return {
+    recoveryCode: next.recoveryCode,
+    revoked: credentials.filter(({ kind }) => kind === 'app-password')
+  }
+}
+
+/**
+ * @param {object} input
+ * @param {AccountServices} input.services
+ * @param {Account} input.account
+ * @param {Uint8Array} input.password
+ * @param {Credential[]} input.credentials - the present ones
+ * @param {SecretBuffer} input.masterKey
+ * @param {SecretBuffer} input.nextMasterKey
+ * @returns {Promise<{ rows: KeyRows, recoveryCode: string }>}
+ */
+async function makeNextRows({
+  services,
+  account,
+  password,
+  credentials,
+  masterKey,
+  nextMasterKey
+}) {
+  const { directory, clock } = services
+  const keyEpoch = account.keyEpoch + 1
+  const accountId = account.id
+  const present = credentials.find(({ kind }) => kind === 'password')
+  const credential = await makePasswordCredential({
+    frame: {
+      accountId,
+      keyEpoch,
+      version: (present?.version ?? 0) + 1,
+      ...(present && { id: present.id, label: present.label, createdAtMs: present.createdAtMs })
+    },
+    password,
+    masterKey: nextMasterKey,
+    services
+  })
+  const recovery = makeCodeCredential({
+    kind: 'recovery',
+    frame: { accountId, keyEpoch },
+    masterKey: nextMasterKey,
+    services
+  })
+  const oldIdentities = await directory.listSealIdentities(accountId)
+  const identity = makeSealIdentity({
+    accountId,
+    number: 1 + Math.max(0, ...oldIdentities.map(({ number }) => number)),
+    keyEpoch,
+    masterKey: nextMasterKey,
+    nowMs: clock.nowMs()
+  })
+  // Mail that was sealed to the old public key, or is being sealed to it right now, still opens.
+  const kept = oldIdentities.map((row) =>
+    rewrapSealIdentity({ row, masterKey, nextMasterKey, nextKeyEpoch: keyEpoch })
+  )
+  return {
+    recoveryCode: recovery.text,
+    rows: {
+      keyEpoch,
+      sealRecipient: identity.row.recipient,
+      sealPublicKey: identity.publicKey,
+      credentials: [credential, recovery.credential],
+      sealIdentities: [identity.row, ...kept]
+    }
+  }
+}
+
+/**
+ * Brings a rekey to its end that a crash interrupted.
+ *
+ * @param {object} input
+ * @param {Pick<AccountServices, 'directory'>} input.services
+ * @param {Account} input.account
+ * @param {SecretBuffer} input.masterKey - that a present credential unwraps
+ * @returns {Promise<boolean>} true where the rows have changed: `masterKey` is of the past then
+ * @throws {MailError} BUSY where the rekey is not interrupted but under way, ACCOUNT_DAMAGED
+ */
+export async function settleRekey({ services, account, masterKey }) {
+  const { directory } = services
+  if (!(await directory.findRekey(account.id))) return false
+  return withExclusiveLock(account.folder, { timeoutMs: SETTLE_TIMEOUT_MS }, async () => {
+    // Asked again under the lock: whoever held it may have finished.
+    const pending = await directory.findRekey(account.id)
+    if (!pending) return true
+    const kek = deriveRekeyKey(masterKey.bytes)
+    try {
+      const associated = rekeyAssociated(account.id, pending.next.keyEpoch)
+      using next = unwrapKey({ kek, wrapped: pending.wrappedNextKey, associated })
+      const cipher = /** @type {Cipher | null} */ (account.cipher)
+      const isRekeyed = opensWith({ folder: account.folder, cipher, masterKey: next })
+      if (isRekeyed) await directory.finishRekey(account.id)
+      else await directory.cancelRekey(account.id)
+      directory.audit({
+        action: isRekeyed ? 'rekey-finished' : 'rekey-forgotten',
+        accountId: account.id
+      })
+      return isRekeyed
+    } catch (error) {
+      if (!(error instanceof UnwrapError)) throw error
+      throw new MailError('ACCOUNT_DAMAGED', {
+        detail: 'a pending rekey was changed',
+        cause: error
+      })
+    } finally {
+      kek.fill(0)
+    }
+  })
+}

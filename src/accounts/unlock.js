@@ -1,0 +1,240 @@
+/**
+ * LOGIN: from a name and a password to an account and its master key, the only way in.
+ *
+ * A wrong password, an unknown name, and a credential that has expired or was revoked are one and the
+ * same answer after the same work. What is found out besides goes to the log and the audit, never to the
+ * client.
+ */
+import { setTimeout as sleepFor } from 'node:timers/promises'
+import { MailError, isMailError } from '../errors.js'
+import { checkCredential } from './check-credential.js'
+import { settleRekey } from './rekey.js'
+import { requireSealKeyIsOurs } from './seal-identity.js'
+
+/**
+ * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./directory-port.js').Credential} Credential
+ * @typedef {import('../crypto/secret-buffer.js').SecretBuffer} SecretBuffer
+ */
+
+/**
+ * @typedef {object} Unlocked
+ * @property {Account} account
+ * @property {string} credentialId
+ * @property {number} credentialVersion - a session lives as long as the directory's row has this one
+ * @property {import('./directory-port.js').Scope} scope
+ * @property {SecretBuffer} masterKey - the caller disposes of it
+ */
+
+/**
+ * @typedef {object} LoginAttempt
+ * @property {string} username - as typed
+ * @property {Uint8Array} password - the caller zeroes it
+ * @property {string | null} remoteAddress - null for the machine's own operator
+ */
+
+/** Checks credentials against the directory. */
+export class Unlocker {
+  #services
+  #throttle
+  #repeatLogins
+  #logger
+  #sleep
+  /** @type {Set<Promise<void>>} */
+  #background = new Set()
+
+  /**
+   * @param {object} options
+   * @param {import('./directory-port.js').DirectoryPort} options.directory
+   * @param {import('./argon2-queue.js').Argon2Queue} options.argon2
+   * @param {import('./pepper.js').Pepper} options.pepper
+   * @param {import('./throttle.js').Throttle} options.throttle
+   * @param {import('./repeat-login-cache.js').RepeatLoginCache | null} options.repeatLogins
+   * @param {import('../support/clock.js').Clock} options.clock
+   * @param {import('../telemetry/logger.js').Logger} options.logger
+   * @param {(ms: number) => Promise<unknown>} [options.sleep] - for tests
+   */
+  constructor({
+    directory,
+    argon2,
+    pepper,
+    throttle,
+    repeatLogins,
+    clock,
+    logger,
+    sleep = sleepFor
+  }) {
+    this.#services = { directory, argon2, pepper, clock }
+    this.#throttle = throttle
+    this.#repeatLogins = repeatLogins
+    this.#logger = logger
+    this.#sleep = sleep
+  }
+
+  /**
+   * @param {LoginAttempt} attempt
+   * @returns {Promise<Unlocked>}
+   * @throws {MailError} AUTHENTICATION_FAILED; THROTTLED; ACCOUNT_DISABLED and ACCOUNT_DAMAGED only after
+   *   the right credential; PEPPER_MISSING; BUSY while a rekey is under way
+   */
+  async unlock({ username, password, remoteAddress }) {
+    const { directory } = this.#services
+    const account = await directory.findByAddress(username)
+    // Before the throttle: it costs nothing, and whoever is in already is not kept out by strangers.
+    const repeated = account && (await this.#repeatLogins?.recognize({ account, password }))
+    if (repeated) {
+      directory.recordUse(repeated.credential.id)
+      return unlockedFrom({ account, ...repeated })
+    }
+    const attempt = this.#throttle.admit({ username, remoteAddress, password })
+    /** @type {'succeed' | 'fail' | 'cancel'} */
+    let outcome = 'cancel'
+    try {
+      if (attempt.waitMs > 0) await this.#sleep(attempt.waitMs)
+      const unlocked = await this.#check({ account, password, remoteAddress })
+      outcome = 'succeed'
+      directory.recordUse(unlocked.credentialId)
+      this.#audit('login', account, remoteAddress, { credential: unlocked.credentialId })
+      return unlocked
+    } catch (error) {
+      if (isMailError(error, 'AUTHENTICATION_FAILED')) {
+        outcome = 'fail'
+        this.#audit('login-failed', account, remoteAddress)
+      }
+      throw error
+    } finally {
+      attempt[outcome]()
+    }
+  }
+
+  /**
+   * @param {string} accountId - whose mailbox is locked now: its key must leave the memory
+   */
+  forget(accountId) {
+    this.#repeatLogins?.forget(accountId)
+  }
+
+  /** Waits for what goes on behind logins, and forgets every key. */
+  async close() {
+    this.#repeatLogins?.forgetAll()
+    await Promise.all(this.#background)
+  }
+
+  /**
+   * @param {{ account: Account | null, password: Uint8Array, remoteAddress: string | null }} input
+   * @returns {Promise<Unlocked>}
+   */
+  async #check({ account, password, remoteAddress }) {
+    const services = this.#services
+    const checked = await this.#alarmed({ account, remoteAddress }, () =>
+      checkCredential({ services, account, password })
+    )
+    if (!checked || !account) throw new MailError('AUTHENTICATION_FAILED')
+    const { credential, masterKey, rewrapped } = checked
+    try {
+      const isRekeyed = await settleRekey({ services, account, masterKey })
+      if (isRekeyed) {
+        // The rows have changed under this attempt: it starts again with those that stand now.
+        masterKey.dispose()
+        const now = await services.directory.findAccount(account.id)
+        return await this.#check({ account: now, password, remoteAddress })
+      }
+      await this.#requireStillGood(account, credential)
+      await this.#alarmed({ account, remoteAddress }, () =>
+        requireSealKeyIsOurs({ directory: services.directory, account, masterKey })
+      )
+      if (rewrapped) this.#raise(rewrapped)
+      this.#repeatLogins?.remember({ account, credential, password, masterKey })
+      return unlockedFrom({ account, credential, masterKey })
+    } catch (error) {
+      masterKey.dispose()
+      throw error
+    }
+  }
+
+  /**
+   * The checks that come after the derivation, so that what fails here costs what a wrong password costs.
+   *
+   * @param {Account} account
+   * @param {Credential} credential
+   */
+  async #requireStillGood(account, credential) {
+    const { directory, clock } = this.#services
+    const now = await directory.findCredential(credential.id)
+    const isGood =
+      now !== null &&
+      now.version === credential.version &&
+      (now.expiresAtMs === null || now.expiresAtMs > clock.nowMs())
+    if (!isGood) throw new MailError('AUTHENTICATION_FAILED')
+    if (!account.isEnabled) throw new MailError('ACCOUNT_DISABLED')
+  }
+
+  /**
+   * @template T
+   * @param {{ account: Account | null, remoteAddress: string | null }} where
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  async #alarmed({ account, remoteAddress }, work) {
+    try {
+      return await work()
+    } catch (error) {
+      if (isMailError(error, 'ACCOUNT_DAMAGED') || isMailError(error, 'PEPPER_MISSING')) {
+        const { code, detail = '' } = error
+        this.#logger.error({ accountId: account?.id, code, detail }, 'login refused: keys alarm')
+        this.#audit('key-alarm', account, remoteAddress, { code, reason: detail })
+      }
+      throw error
+    }
+  }
+
+  /**
+   * Writes the credential at the current parameters, behind the login, which does not wait for the disk.
+   *
+   * @param {Credential} rewrapped
+   */
+  #raise(rewrapped) {
+    const { version, accountId } = rewrapped
+    const work = this.#services.directory.replaceCredentials([rewrapped], { version }).then(
+      (isReplaced) => {
+        if (isReplaced) this.#services.directory.audit({ action: 'credential-raised', accountId })
+      },
+      (error) => {
+        // The old wrap still opens; the next good login tries again.
+        this.#logger.warn({ accountId, err: error }, 'raising argon2 parameters failed')
+      }
+    )
+    this.#background.add(work)
+    work.finally(() => this.#background.delete(work))
+  }
+
+  /**
+   * @param {string} action
+   * @param {Account | null} account
+   * @param {string | null} remoteAddress
+   * @param {Record<string, string>} [detail]
+   */
+  #audit(action, account, remoteAddress, detail) {
+    // The name as typed is not kept: people type passwords there.
+    this.#services.directory.audit({
+      action,
+      accountId: account?.id ?? null,
+      remoteAddress,
+      ...(detail && { detail })
+    })
+  }
+}
+
+/**
+ * @param {{ account: Account, credential: Credential, masterKey: SecretBuffer }} input
+ * @returns {Unlocked}
+ */
+function unlockedFrom({ account, credential, masterKey }) {
+  return {
+    account,
+    credentialId: credential.id,
+    credentialVersion: credential.version,
+    scope: credential.scope,
+    masterKey
+  }
+}
