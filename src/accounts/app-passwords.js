@@ -7,7 +7,7 @@ import { makeCodeCredential } from './credential.js'
 import { settleRekey } from './rekey.js'
 
 /**
- * @typedef {import('./account-services.js').AccountServices} AccountServices
+ * @typedef {import('./services.js').AccountServices} AccountServices
  * @typedef {import('./directory-port.js').Account} Account
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('./directory-port.js').Scope} Scope

@@ -13,7 +13,7 @@ import { removePendingFolders } from './remove-account.js'
 import { settleRekey } from './rekey.js'
 
 /**
- * @typedef {import('./account-services.js').AccountServices} AccountServices
+ * @typedef {import('./services.js').AccountServices} AccountServices
  * @typedef {import('./directory-port.js').Account} Account
  */
 

@@ -17,7 +17,7 @@ import { syncFolder } from '../support/write-file.js'
 /**
  * @typedef {import('../crypto/secret-buffer.js').SecretBuffer} SecretBuffer
  * @typedef {import('../database/setup-pragma.js').Cipher} Cipher
- * @typedef {import('./account-services.js').AccountServices} AccountServices
+ * @typedef {import('./services.js').AccountServices} AccountServices
  */
 
 const MAILBOX_FILE = 'mail.db'

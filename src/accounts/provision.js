@@ -18,7 +18,7 @@ import { createMailboxFolder } from './mailbox-file.js'
 import { makeSealIdentity } from './seal-identity.js'
 
 /**
- * @typedef {import('./account-services.js').AccountServices} AccountServices
+ * @typedef {import('./services.js').AccountServices} AccountServices
  * @typedef {import('./directory-port.js').Account} Account
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
  */

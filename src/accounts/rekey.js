@@ -22,7 +22,7 @@ import { opensWith, rekeyMailboxFile } from './mailbox-file.js'
 import { makeSealIdentity, rewrapSealIdentity } from './seal-identity.js'
 
 /**
- * @typedef {import('./account-services.js').AccountServices} AccountServices
+ * @typedef {import('./services.js').AccountServices} AccountServices
  * @typedef {import('./directory-port.js').Account} Account
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('./directory-port.js').KeyRows} KeyRows

@@ -6,7 +6,7 @@ import { isMailError } from '../errors.js'
 import { removeMailboxFolder } from './mailbox-file.js'
 
 /**
- * @typedef {import('./account-services.js').AccountServices} AccountServices
+ * @typedef {import('./services.js').AccountServices} AccountServices
  * @typedef {import('./directory-port.js').Account} Account
  */
 
