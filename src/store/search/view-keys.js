@@ -42,8 +42,11 @@ export function compileViewKey(key, { view, selected, findFlag }) {
       const isSet = key.isSet
       if (bit === null) return () => !isSet
       const { word, mask } = bit
-      // The arrays are looked up each time: the view replaces them when it grows.
-      return (slot) => /** @type {number} */ ((view[word][slot] & mask) !== 0) === isSet
+      return (slot) => {
+        // The arrays are looked up each time: the view replaces them when it grows.
+        const bits = /** @type {number} */ (view[word][slot])
+        return ((bits & mask) !== 0) === isSet
+      }
     }
     case 'recent':
       return (slot) => selected.isRecent(slot)

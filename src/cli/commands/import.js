@@ -1,0 +1,160 @@
+/**
+ * `letterlock import`: mail from files into a mailbox, as often as one likes, each message once.
+ */
+import { Option } from 'commander'
+import { MailError } from '../../errors.js'
+import { Importer } from '../../import/importer.js'
+import { openSource } from '../../import/open-source.js'
+import { CliError } from '../cli-error.js'
+import { ImportProgress, reasonOf } from '../import-progress.js'
+import { NOTHING_DONE, openMailbox } from '../open-mailbox.js'
+
+/** @typedef {import('../../import/import-item.js').ImportSource} ImportSource */
+/** @typedef {import('../../import/mbox-splitter.js').MboxQuoting} MboxQuoting */
+/** @typedef {import('../index.js').CliContext} CliContext */
+
+/**
+ * @typedef {object} ImportOptions
+ * @property {string} [account]
+ * @property {string} mailbox
+ * @property {boolean} [passwordStdin]
+ * @property {boolean} [keepLineEnds]
+ * @property {boolean} [asIs]
+ * @property {MboxQuoting} mboxQuoting
+ */
+
+const SOME_FAILED = 1
+
+/** As shells say it: ended by signal 2. */
+const INTERRUPTED = 130
+
+const HELP = `
+SOURCE is a folder of .eml files (at any depth), a Maildir, an mbox or a tar of .eml files (both also
+gzipped), or one .eml file; which of them is seen from what it contains.
+
+A message is stored once: a second run skips what is there, and one that was interrupted goes on.
+Line ends become CRLF, as IMAP wants them, and an mbox line before a message is dropped.
+The internal date is the format's (mbox line, Maildir, tar), else the Date header's, else the file's.
+Flags come from Maildir names and from Status, X-Status, X-Keywords and X-Mozilla-Status in an mbox.
+
+Exit code: 0 all messages are there, 1 some failed, 2 nothing could be done.
+
+Examples:
+  letterlock import --account ann@example.org --mailbox Archive/2019 ~/Maildir
+  letterlock import --password-stdin old-mail.mbox.gz backup.tar.gz < password.txt`
+
+/**
+ * @param {import('commander').Command} program
+ * @param {CliContext} context
+ */
+export function register(program, context) {
+  program
+    .command('import')
+    .description('import mail from files into a mailbox')
+    .argument('<source...>', 'files or folders')
+    .option('--account <address>', 'whose mailbox; may be left out where there is one account')
+    .option('--mailbox <name>', 'where to; made when it is missing', 'INBOX')
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--keep-line-ends', 'store line ends as they are instead of CRLF')
+    .option('--as-is', 'store the exact bytes: line ends and a leading mbox line stay')
+    .addOption(
+      new Option('--mbox-quoting <kind>', 'how From lines are quoted in an mbox')
+        .choices(['mboxrd', 'mboxo', 'none'])
+        .default('mboxrd')
+    )
+    .addHelpText('after', HELP)
+    .action(async (/** @type {string[]} */ paths, /** @type {ImportOptions} */ options) => {
+      process.exitCode = await runImport({ context, options, paths })
+    })
+}
+
+/**
+ * @param {object} request
+ * @param {CliContext} request.context
+ * @param {ImportOptions} request.options
+ * @param {string[]} request.paths
+ * @returns {Promise<number>} the exit code
+ */
+async function runImport({ context, options, paths }) {
+  const mailbox = await openMailbox({
+    context,
+    options,
+    account: options.account,
+    isReadOnly: false
+  })
+  const interrupt = new AbortController()
+  const onInterrupt = () => interrupt.abort()
+  process.once('SIGINT', onInterrupt)
+  try {
+    return await importAll({ context, options, paths, store: mailbox.store, interrupt })
+  } finally {
+    process.removeListener('SIGINT', onInterrupt)
+    await mailbox.close()
+  }
+}
+
+/**
+ * @param {object} request
+ * @param {CliContext} request.context
+ * @param {ImportOptions} request.options
+ * @param {string[]} request.paths
+ * @param {import('../../store/account-store.js').AccountStore} request.store
+ * @param {AbortController} request.interrupt
+ * @returns {Promise<number>} the exit code
+ */
+async function importAll({ context, options, paths, store, interrupt }) {
+  const { stdout, stderr, clock } = context
+  const progress = new ImportProgress({ stdout, stderr, clock })
+  const importer = new Importer({
+    store,
+    mailbox: options.mailbox.toUpperCase() === 'INBOX' ? 'INBOX' : options.mailbox,
+    clock,
+    keepLineEnds: options.keepLineEnds === true,
+    isAsIs: options.asIs === true,
+    onFailure: (failure) => progress.fail(failure),
+    onProgress: (source) => progress.update(source, importer.summary),
+    signal: interrupt.signal
+  })
+  const { summary } = importer
+  /** @type {ImportSource[]} */
+  const sources = []
+  try {
+    for (const path of paths) {
+      const source = await openNamed(path, options, (error) => {
+        summary.failed++
+        progress.fail({ name: path, error })
+      })
+      if (!source || interrupt.signal.aborted) continue
+      sources.push(source)
+      progress.start(source, summary)
+      await importer.run(source)
+    }
+  } catch (error) {
+    if (!(error instanceof MailError)) throw error
+    const exitCode = summary.imported + summary.skipped > 0 ? SOME_FAILED : NOTHING_DONE
+    throw new CliError(`The import ended early: ${reasonOf(error)}`, { exitCode, cause: error })
+  } finally {
+    progress.end(sources, summary)
+  }
+  if (interrupt.signal.aborted) {
+    stderr.write('letterlock: stopped; the same command goes on where it was\n')
+    return INTERRUPTED
+  }
+  if (summary.failed === 0) return 0
+  return summary.imported + summary.skipped > 0 ? SOME_FAILED : NOTHING_DONE
+}
+
+/**
+ * @param {string} path
+ * @param {ImportOptions} options
+ * @param {(error: unknown) => void} onFailure
+ * @returns {Promise<ImportSource | null>} null when it is no source
+ */
+async function openNamed(path, { mboxQuoting }, onFailure) {
+  try {
+    return await openSource(path, { mboxQuoting })
+  } catch (error) {
+    onFailure(error)
+    return null
+  }
+}

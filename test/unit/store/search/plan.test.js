@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { evaluatePlan, planSearch, STAGE } from '../../../../src/store/search/plan.js'
+import { searchTree } from '../../../helpers/search-tree.js'
+import { isMailError } from '../../../../src/errors.js'
+
+/** @typedef {import('../../../../src/imap/protocol/values/search-key.js').SearchKey} SearchKey */
+/** @typedef {import('../../../../src/store/search/plan.js').PlanNode} PlanNode */
+
+/**
+ * @param {PlanNode} node
+ * @returns {string}
+ */
+function drawn(node) {
+  if (node.kind === 'constant') return String(node.value)
+  if (node.kind === 'leaf') return `${node.isNegated ? '!' : ''}${node.key.op}`
+  return `${node.kind}(${node.children.map(drawn).join(' ')})`
+}
+
+/** @type {SearchKey} */
+const all = { op: 'all' }
+/** @type {SearchKey} */
+const recent = { op: 'recent' }
+/** @type {SearchKey} */
+const seen = { op: 'flag', flag: '\\Seen', isSet: true }
+/** @type {SearchKey} */
+const larger = { op: 'larger', size: 1 }
+/** @type {SearchKey} */
+const header = { op: 'header', field: 'subject', value: '' }
+/** @type {SearchKey} */
+const body = { op: 'body', value: 'x' }
+/** @type {SearchKey} */
+const empty = { op: 'text', value: '' }
+const date = { year: 2020, month: 1, day: 1 }
+/** @type {SearchKey} */
+const sent = { op: 'date', which: 'sent', comparison: 'on', date }
+/** @type {SearchKey} */
+const saved = { op: 'date', which: 'saved', comparison: 'on', date }
+
+/**
+ * @param {SearchKey} key
+ * @returns {SearchKey}
+ */
+const not = (key) => ({ op: 'not', key })
+
+/**
+ * @param {SearchKey[]} keys
+ * @returns {SearchKey}
+ */
+const and = (...keys) => ({ op: 'and', keys })
+
+/**
+ * @param {SearchKey} left
+ * @param {SearchKey} right
+ * @returns {SearchKey}
+ */
+const or = (left, right) => ({ op: 'or', left, right })
+
+/** @type {[string, SearchKey, string][]} */
+const PLANS = [
+  ['ALL is true', all, 'true'],
+  ['NOT ALL is false', not(all), 'false'],
+  ['cheap keys come first', and(body, header, larger, seen), 'and(flag larger header body)'],
+  ['cheap branches come first', or(and(body, seen), larger), 'or(larger and(flag body))'],
+  [
+    'branches of one kind become one',
+    and(seen, and(recent, and(larger))),
+    'and(flag recent larger)'
+  ],
+  [
+    'NOT goes down to the leaves',
+    not(and(seen, or(body, not(larger)))),
+    'or(!flag and(larger !body))'
+  ],
+  ['NOT NOT is nothing', not(not(seen)), 'flag'],
+  ['OR with ALL is true', or(body, all), 'true'],
+  ['AND with NOT ALL is false', and(body, not(all)), 'false'],
+  ['AND with ALL is the rest', and(all, body), 'body'],
+  ['the empty text is everywhere', and(empty, seen), 'flag'],
+  ['NEW is RECENT and not SEEN', { op: 'new' }, 'and(recent flag)'],
+  ['NOT NEW is OLD or SEEN', not({ op: 'new' }), 'or(!recent !flag)'],
+  ['OLD is NOT RECENT', { op: 'old' }, '!recent'],
+  ['NOT OLD is RECENT', not({ op: 'old' }), 'recent'],
+  ['the sending date needs the header, others the row', and(sent, saved), 'and(date date)']
+]
+
+for (const [name, key, plan] of PLANS) {
+  test(name, () => assert.equal(drawn(planSearch(key).root), plan))
+}
+
+test('dates of arrival and saving are answered by the row, the sending date by the header', () => {
+  const stages = planSearch(and(sent, saved)).leaves.map(({ stage }) => stage)
+  assert.deepEqual(stages, [STAGE.HEADER, STAGE.ROW])
+})
+
+test('a chain that is nested too deep is refused with LIMIT', () => {
+  /** @type {SearchKey} */
+  let key = recent
+  for (let depth = 0; depth < 100_000; depth++) key = not(key)
+  assert.throws(
+    () => planSearch(key),
+    (error) => isMailError(error, 'LIMIT')
+  )
+})
+
+test('any tree gives what its keys give, and never asks for more than it needs', () => {
+  /** @type {SearchKey[]} */
+  const leafKeys = [recent, seen, larger, header, body, sent]
+  const tree = searchTree(fc.constantFrom(...leafKeys, ...leafKeys, all, empty), 5)
+  const truths = fc.array(fc.boolean(), { minLength: leafKeys.length, maxLength: leafKeys.length })
+  fc.assert(
+    fc.property(tree, truths, (key, values) => {
+      /** @type {Map<SearchKey, boolean>} */
+      const truth = new Map(leafKeys.map((leaf, index) => [leaf, values[index] === true]))
+      const { root } = planSearch(key)
+      const expected = naive(key, truth)
+      assert.equal(
+        evaluatePlan(root, (leaf) => truth.get(leaf.key)),
+        expected
+      )
+      // With the stages below any bound alone, the answer is the right one or none.
+      for (const bound of Object.values(STAGE)) {
+        const verdict = evaluatePlan(root, (leaf) =>
+          leaf.stage <= bound ? truth.get(leaf.key) : undefined
+        )
+        assert.ok(verdict === undefined || verdict === expected)
+      }
+    }),
+    { numRuns: 1000 }
+  )
+})
+
+/**
+ * @param {SearchKey} key
+ * @param {Map<SearchKey, boolean>} truth
+ * @returns {boolean}
+ */
+function naive(key, truth) {
+  if (key.op === 'not') return !naive(key.key, truth)
+  if (key.op === 'and') return key.keys.every((part) => naive(part, truth))
+  if (key.op === 'or') return naive(key.left, truth) || naive(key.right, truth)
+  return truth.get(key) ?? true
+}
