@@ -1,0 +1,392 @@
+/**
+ * Address lists: RFC 5322 §3.4 with the obsolete forms of §4.4, groups, source routes, comments as names, and what
+ * real mail gets wrong (names with bare commas aside). One pass from left to right, no recursion: a million open
+ * parentheses cost a million steps.
+ *
+ * @typedef {import('./byte-writer.js').ByteString} ByteString
+ */
+import { MAX_ADDRESSES, MAX_ENVELOPE_FIELD_BYTES } from './limits.js'
+import { isSpace, trimSpace } from './header.js'
+
+/**
+ * One entry of an ENVELOPE address list, RFC 9051 §7.5.2. A group opens with its name as `mailbox` and null `host`,
+ * and closes with both null. An address without a domain has the empty string as host, so that it is not taken for
+ * a group.
+ *
+ * @typedef {object} Address
+ * @property {ByteString | null} name - display name, quotes and escapes removed, encoded words left as they are
+ * @property {ByteString | null} route - source route `@a,@b` (RFC 5322 §4.4)
+ * @property {ByteString | null} mailbox - local part, quoting removed; a group's name; null at a group's end
+ * @property {ByteString | null} host
+ */
+
+/**
+ * Reads the value of an address field and never fails: what is no address comes out as the nearest thing to one.
+ * @param {Uint8Array} value - the raw value; only the first MAX_ENVELOPE_FIELD_BYTES count
+ * @returns {Address[]} at most MAX_ADDRESSES
+ */
+export function parseAddressList(value) {
+  const buffer = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  return parseAddressText(buffer.toString('latin1', 0, MAX_ENVELOPE_FIELD_BYTES))
+}
+
+/**
+ * @param {ByteString} text - as `parseAddressList`, for a byte string
+ * @returns {Address[]}
+ */
+export function parseAddressText(text) {
+  const parser = new AddressParser(text)
+  return parser.list()
+}
+
+/**
+ * An address list as a person would write it, for search: names, addresses without comments, group names.
+ * @param {Address[]} addresses
+ * @returns {ByteString}
+ */
+export function formatAddresses(addresses) {
+  return addresses
+    .map(({ name, mailbox, host }) => {
+      if (host === null) return mailbox === null ? ';' : `${mailbox}:`
+      const address = host === '' ? mailbox : `${mailbox}@${host}`
+      return name === null ? address : `${name} <${address}>`
+    })
+    .join(', ')
+}
+
+/** Pieces of a phrase: what was read, and whether white space or a comment stood before it. */
+class Words {
+  constructor() {
+    /** @type {{ text: ByteString, isAfterSpace: boolean, isQuoted: boolean }[]} */
+    this.list = []
+    this.isAfterSpace = false
+  }
+
+  /**
+   * @param {ByteString} text
+   * @param {boolean} isQuoted
+   */
+  add(text, isQuoted) {
+    this.list.push({ text, isAfterSpace: this.isAfterSpace, isQuoted })
+    this.isAfterSpace = false
+  }
+
+  /**
+   * @param {number} [from]
+   * @param {number} [to]
+   * @returns {ByteString} with one space wherever there was white space
+   */
+  join(from = 0, to = this.list.length) {
+    let joined = ''
+    for (let index = from; index < to; index++) {
+      const word = this.list[index]
+      if (word) joined += word.isAfterSpace && joined !== '' ? ` ${word.text}` : word.text
+    }
+    return joined
+  }
+
+  /**
+   * Where the local part begins that ends here: RFC 5322 §4.4 allows white space around its dots, so words belong
+   * together unless they are parted by space with no dot on either side.
+   * @returns {number} index of its first word
+   */
+  localPartStart() {
+    let index = this.list.length - 1
+    while (index > 0) {
+      const word = this.list[index]
+      const before = this.list[index - 1]
+      if (word?.isAfterSpace && !word.text.startsWith('.') && !before?.text.endsWith('.')) break
+      index--
+    }
+    return Math.max(index, 0)
+  }
+
+  /**
+   * @param {number} from
+   * @returns {ByteString} without the white space between
+   */
+  concat(from) {
+    let text = ''
+    for (let index = from; index < this.list.length; index++) text += this.list[index]?.text ?? ''
+    return text
+  }
+}
+
+/** Characters that end an atom here. Dots stay in: names like "J. Doe" are written without quotes. */
+const SPECIALS = new Set(Array.from('()<>@,;:"\\ \t\r\n', (char) => char.charCodeAt(0)))
+
+const BACKSLASH = 92
+const QUOTE = 34
+const OPEN = 40
+const CLOSE = 41
+
+class AddressParser {
+  /** @param {ByteString} text */
+  constructor(text) {
+    this.text = text
+    this.at = 0
+    /** @type {Address[]} */
+    this.found = []
+    this.isInGroup = false
+    /** @type {ByteString | null} */
+    this.lastComment = null
+    // Set when one was seen that never closes: from there on the character stands for itself, and is not searched again.
+    this.hasOpenQuote = false
+    this.hasOpenComment = false
+  }
+
+  /** @returns {Address[]} */
+  list() {
+    while (this.at < this.text.length && this.found.length < MAX_ADDRESSES) this.entry()
+    if (this.isInGroup) this.push(null, null, null, null)
+    return this.found
+  }
+
+  /**
+   * @param {ByteString | null} name
+   * @param {ByteString | null} route
+   * @param {ByteString | null} mailbox
+   * @param {ByteString | null} host
+   */
+  push(name, route, mailbox, host) {
+    this.found.push({ name, route, mailbox, host })
+  }
+
+  /** Reads up to and with the next separator. */
+  entry() {
+    const words = new Words()
+    this.lastComment = null
+    let isDone = false
+    while (!isDone && this.at < this.text.length) {
+      const char = this.text[this.at]
+      switch (char) {
+        case ' ':
+        case '\t':
+        case '\r':
+        case '\n':
+          words.isAfterSpace = true
+          this.at++
+          break
+        case '(':
+          words.isAfterSpace = true
+          this.comment()
+          break
+        case '"':
+          words.add(this.quotedString(), true)
+          break
+        case '<':
+          this.angleAddress(words)
+          return
+        case '@':
+          this.bareAddress(words)
+          return
+        case ':':
+          this.at++
+          if (!this.isInGroup && words.list.length > 0) {
+            this.isInGroup = true
+            this.push(null, null, words.join(), null)
+            return
+          }
+          break
+        case ',':
+        case ';':
+          isDone = true
+          break
+        default:
+          words.add(this.atom(), false)
+      }
+    }
+    this.nameOnly(words)
+    this.separator()
+  }
+
+  /**
+   * A phrase with no address: one word is a mailbox of this host (`root`), more are a name.
+   * @param {Words} words
+   */
+  nameOnly(words) {
+    if (words.list.length === 0) return
+    const text = words.join()
+    if (text === '') return
+    if (words.list.some((word) => word.isQuoted || word.isAfterSpace) && words.list.length > 1)
+      this.push(text, null, '', '')
+    else this.push(this.lastComment, null, text, '')
+  }
+
+  /** After an address: skips to the next comma, or closes the group at a semicolon. */
+  separator() {
+    while (this.at < this.text.length) {
+      const char = this.text[this.at]
+      if (char === ',') {
+        this.at++
+        return
+      }
+      if (char === ';') {
+        this.at++
+        if (this.isInGroup) this.push(null, null, null, null)
+        this.isInGroup = false
+        return
+      }
+      if (char === '(') this.comment()
+      else if (char === '"') this.quotedString()
+      // Two addresses with the comma forgotten: `<a@b> <c@d>`.
+      else if (char === '<') return
+      else this.at++
+    }
+  }
+
+  /**
+   * `Name <@route:local@host>`, RFC 5322 §3.4.
+   * @param {Words} words
+   */
+  angleAddress(words) {
+    const name = words.join() || this.lastComment
+    this.at++
+    let content = ''
+    let lastAt = -1
+    let routeEnd = -1
+    let isClosed = false
+    while (!isClosed && this.at < this.text.length) {
+      const char = this.text[this.at] ?? ''
+      if (char === '>') {
+        this.at++
+        isClosed = true
+      } else if (char === '"') content += this.quotedString()
+      else if (char === '(') this.comment()
+      else if (isSpace(char.charCodeAt(0)) || char === '<') this.at++
+      // The bracket was never closed: the next address begins here.
+      else if (char === ',' && lastAt !== -1 && !content.startsWith('@')) break
+      else {
+        if (char === '@') lastAt = content.length
+        if (char === ':' && content.startsWith('@') && routeEnd === -1) routeEnd = content.length
+        content += char
+        this.at++
+      }
+    }
+    const route = routeEnd === -1 ? null : content.slice(0, routeEnd)
+    const start = routeEnd === -1 ? 0 : routeEnd + 1
+    const isSplit = lastAt >= start
+    this.push(
+      name,
+      route,
+      isSplit ? content.slice(start, lastAt) : content.slice(start),
+      isSplit ? content.slice(lastAt + 1) : ''
+    )
+    this.separator()
+  }
+
+  /**
+   * `local@host (Name)`, RFC 5322 §3.4.1; words before the local part are a name whose brackets were forgotten.
+   * @param {Words} words
+   */
+  bareAddress(words) {
+    const start = words.localPartStart()
+    let local = words.concat(start)
+    this.lastComment = null
+    let host = this.domain()
+    while (this.text[this.at] === '@') {
+      local += `@${host}`
+      host = this.domain()
+    }
+    const phrase = start > 0 ? words.join(0, start) : null
+    while (this.at < this.text.length) {
+      const char = this.text[this.at] ?? ''
+      if (char === '(') this.comment()
+      else if (isSpace(char.charCodeAt(0))) this.at++
+      else break
+    }
+    if (this.text[this.at] === '<' && host !== '') {
+      // `a@b.org <a@b.org>`: the first one is a name that should have been quoted.
+      const nameWords = new Words()
+      nameWords.add(`${phrase === null ? '' : `${phrase} `}${local}@${host}`, true)
+      this.angleAddress(nameWords)
+      return
+    }
+    this.push(phrase ?? this.lastComment, null, local, host)
+    this.separator()
+  }
+
+  /** @returns {ByteString} the domain after `@`, comments and white space around its dots removed */
+  domain() {
+    this.at++
+    let host = ''
+    let isAfterSpace = false
+    while (this.at < this.text.length) {
+      const code = this.text.charCodeAt(this.at)
+      if (isSpace(code)) {
+        isAfterSpace = true
+        this.at++
+        continue
+      }
+      const char = this.text[this.at]
+      if (char === '(') {
+        this.comment()
+        isAfterSpace = true
+        continue
+      }
+      if (char === '\\' || char === '"') {
+        this.at++
+        continue
+      }
+      if (char === '[') {
+        const literal = /^\[[^\],]{0,250}\]/.exec(this.text.slice(this.at, this.at + 252))?.[0]
+        if (literal !== undefined) {
+          host += literal.replace(/\s/g, '')
+          this.at += literal.length
+          continue
+        }
+      }
+      if (SPECIALS.has(code)) break
+      if (isAfterSpace && host !== '' && char !== '.' && !host.endsWith('.')) break
+      host += this.atom()
+      isAfterSpace = false
+    }
+    return host
+  }
+
+  /** @returns {ByteString} */
+  atom() {
+    const start = this.at++
+    while (this.at < this.text.length && !SPECIALS.has(this.text.charCodeAt(this.at))) this.at++
+    return this.text.slice(start, this.at)
+  }
+
+  /** @returns {ByteString} the inside of a quoted string, unescaped and unfolded; nothing if it never closes */
+  quotedString() {
+    let value = ''
+    let start = ++this.at
+    if (this.hasOpenQuote) return ''
+    for (let at = start; at < this.text.length; at++) {
+      const code = this.text.charCodeAt(at)
+      if (code === BACKSLASH) {
+        value += this.text.slice(start, at++)
+        start = at
+      } else if (code === QUOTE) {
+        this.at = at + 1
+        return (value + this.text.slice(start, at)).replace(/[\r\n]+/g, '')
+      }
+    }
+    this.hasOpenQuote = true
+    return ''
+  }
+
+  /** Reads a comment, nested ones included, and remembers its text: old mail has the name there. */
+  comment() {
+    const start = ++this.at
+    if (this.hasOpenComment) return
+    let depth = 1
+    for (let at = start; at < this.text.length; at++) {
+      const code = this.text.charCodeAt(at)
+      if (code === BACKSLASH) at++
+      else if (code === OPEN) depth++
+      else if (code === CLOSE && --depth === 0) {
+        this.at = at + 1
+        const inside = this.text.slice(start, at).replace(/[\r\n]+/g, '')
+        const text = trimSpace(inside.replace(/\\(.)/gs, '$1'))
+        if (text !== '') this.lastComment = text
+        return
+      }
+    }
+    this.hasOpenComment = true
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * The base subject that SORT and THREAD compare: RFC 5256 §2.1. Case is kept; compare with the collation.
+ */
+import { MAX_BASE_SUBJECT_CHARACTERS } from './limits.js'
+
+/** §5 `subj-trailer`. */
+const TRAILER = /(?:\s|\(fwd\))+$/i
+
+/** §5 `subj-blob`. */
+const BLOB = /^\[[^[\]]*\]\s*/
+
+/** §5 `subj-refwd`. */
+const REPLY_OR_FORWARD = /^(?:re|fwd?)\s*(?:\[[^[\]]*\]\s*)?:\s*/i
+
+/**
+ * @param {string} subject - decoded
+ * @returns {string} without reply and forward marks, list names in brackets, and surplus space
+ */
+export function baseSubject(subject) {
+  let base = subject.slice(0, MAX_BASE_SUBJECT_CHARACTERS).replace(/\s+/g, ' ').trimStart()
+  for (;;) {
+    base = withoutLeaders(base.replace(TRAILER, ''))
+    const forwarded = /^\[fwd:(.*)\]$/i.exec(base)
+    if (!forwarded) return base
+    base = (forwarded[1] ?? '').trimStart()
+  }
+}
+
+/**
+ * Steps 3 to 5 of §2.1.
+ * @param {string} text
+ * @returns {string}
+ */
+function withoutLeaders(text) {
+  let base = text
+  for (;;) {
+    const stripped = withoutReplyMark(base)
+    if (stripped !== base) {
+      base = stripped
+      continue
+    }
+    const rest = base.replace(BLOB, '')
+    // A subject that is nothing but a list's name keeps it.
+    if (rest === base || rest === '') return base
+    base = rest
+  }
+}
+
+/**
+ * §5 `subj-leader`: blobs before a reply mark go with it, and stay without one.
+ * @param {string} text
+ * @returns {string}
+ */
+function withoutReplyMark(text) {
+  let rest = text.trimStart()
+  for (let blob = BLOB.exec(rest); blob; blob = BLOB.exec(rest)) rest = rest.slice(blob[0].length)
+  const mark = REPLY_OR_FORWARD.exec(rest)
+  return mark ? rest.slice(mark[0].length) : text.trimStart()
+}

@@ -1,0 +1,129 @@
+/**
+ * BODY and BODYSTRUCTURE as wire bytes: RFC 9051 §7.5.2, RFC 3501 §7.4.2. The nesting of parts is bounded
+ * (MAX_NESTING), so that recursion is.
+ *
+ * @typedef {import('./byte-writer.js').ByteString} ByteString
+ * @typedef {import('./byte-writer.js').ByteWriter} ByteWriter
+ * @typedef {import('./part.js').Part} Part
+ */
+import { writeEnvelope } from './envelope.js'
+
+/**
+ * @param {ByteWriter} writer
+ * @param {Part} part
+ * @param {boolean} isExtended - true for BODYSTRUCTURE, false for BODY
+ */
+export function writeBodyStructure(writer, part, isExtended) {
+  if (part.type === 'multipart') writeMultipart(writer, part, isExtended)
+  else writeSinglePart(writer, part, isExtended)
+}
+
+/**
+ * `(part part … "subtype" [(params) dsp lang loc])`
+ * @param {ByteWriter} writer
+ * @param {Part} part
+ * @param {boolean} isExtended
+ */
+function writeMultipart(writer, part, isExtended) {
+  writer.raw('(')
+  for (const child of part.children) writeBodyStructure(writer, child, isExtended)
+  writer.raw(' ')
+  writer.string(part.subtypeAsWritten)
+  if (isExtended) {
+    writer.raw(' ')
+    writeParams(writer, part.params)
+    writeExtension(writer, part)
+  }
+  writer.raw(')')
+}
+
+/**
+ * `("type" "subtype" (params) id description "encoding" octets [envelope body] [lines] [md5 dsp lang loc])`
+ * @param {ByteWriter} writer
+ * @param {Part} part
+ * @param {boolean} isExtended
+ */
+function writeSinglePart(writer, part, isExtended) {
+  writer.raw('(')
+  writer.string(part.typeAsWritten)
+  writer.raw(' ')
+  writer.string(part.subtypeAsWritten)
+  writer.raw(' ')
+  writeParams(writer, part.type === 'text' ? withCharset(part.params) : part.params)
+  writer.raw(' ')
+  writer.nstring(part.id)
+  writer.raw(' ')
+  writer.nstring(part.description)
+  writer.raw(' ')
+  writer.string(part.encodingAsWritten)
+  writer.raw(` ${part.bodyEnd - part.headerEnd}`)
+  const message = part.isMessage ? part.children[0] : undefined
+  if (message) {
+    writer.raw(' ')
+    writeEnvelope(writer, message.header)
+    writer.raw(' ')
+    writeBodyStructure(writer, message, isExtended)
+  }
+  if (message || part.type === 'text') writer.raw(` ${part.lines}`)
+  if (isExtended) {
+    writer.raw(' ')
+    writer.nstring(part.md5)
+    writeExtension(writer, part)
+  }
+  writer.raw(')')
+}
+
+/**
+ * ` dsp lang loc`, which single parts and multiparts have alike.
+ * @param {ByteWriter} writer
+ * @param {Part} part
+ */
+function writeExtension(writer, { disposition, language, location }) {
+  if (disposition) {
+    writer.raw(' (')
+    writer.string(disposition.type)
+    writer.raw(' ')
+    writeParams(writer, disposition.params)
+    writer.raw(')')
+  } else writer.raw(' NIL')
+  writer.raw(' ')
+  if (language.length > 1) {
+    writer.raw('(')
+    for (const [index, tag] of language.entries()) {
+      if (index > 0) writer.raw(' ')
+      writer.string(tag)
+    }
+    writer.raw(')')
+  } else writer.nstring(language[0])
+  writer.raw(' ')
+  writer.nstring(location)
+}
+
+/**
+ * @param {ByteWriter} writer
+ * @param {[ByteString, ByteString][]} params
+ */
+function writeParams(writer, params) {
+  if (params.length === 0) {
+    writer.raw('NIL')
+    return
+  }
+  writer.raw('(')
+  for (const [index, [name, value]] of params.entries()) {
+    if (index > 0) writer.raw(' ')
+    writer.string(name)
+    writer.raw(' ')
+    writer.string(value)
+  }
+  writer.raw(')')
+}
+
+/**
+ * RFC 2045 §5.2: text without a charset is us-ascii; other servers say so, and clients count on it.
+ * @param {[ByteString, ByteString][]} params
+ * @returns {[ByteString, ByteString][]}
+ */
+function withCharset(params) {
+  const hasCharset = params.some(([name]) => /^charset\*?$/i.test(name))
+  return hasCharset ? params : [...params, ['charset', 'us-ascii']]
+}

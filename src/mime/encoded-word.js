@@ -1,0 +1,79 @@
+/**
+ * Header text for reading: RFC 2047 encoded words, with the raw UTF-8 of RFC 6532 and the raw eight-bit of older
+ * mail beside them. Adjacent words of one charset are joined as bytes before they are decoded, because senders cut
+ * in the middle of characters.
+ *
+ * @typedef {import('./byte-writer.js').ByteString} ByteString
+ */
+import { decodeCharset } from './charset.js'
+import { unfoldText } from './header.js'
+
+/** charset, optional *language, B or Q, text. Spaces inside Q text are wrong and common. */
+const ENCODED_WORD = /=\?([^?\s*]{1,64})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?\r\n]*)\?=/g
+
+/**
+ * @param {Uint8Array} bytes - a raw header value, folded or not
+ * @returns {string} unfolded, trimmed, decoded
+ */
+export function decodeHeaderText(bytes) {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return decodeByteString(unfoldText(buffer.toString('latin1')))
+}
+
+/**
+ * @param {ByteString} text - already unfolded
+ * @returns {string}
+ */
+export function decodeByteString(text) {
+  if (!text.includes('=?')) return decodePlain(text)
+  let out = ''
+  let end = 0
+  let charset = ''
+  /** @type {Buffer[]} */
+  let joined = []
+  const flush = () => {
+    if (joined.length > 0) out += decodeCharset(Buffer.concat(joined), charset)
+    joined = []
+  }
+  for (const match of text.matchAll(ENCODED_WORD)) {
+    const [word, label = '', encoding = '', body = ''] = match
+    const between = text.slice(end, match.index)
+    const isAdjacent = joined.length > 0 && /^[ \t]*$/.test(between)
+    if (!isAdjacent || label.toLowerCase() !== charset.toLowerCase()) flush()
+    if (!isAdjacent) out += decodePlain(between)
+    charset = label
+    joined.push(encoding === 'b' || encoding === 'B' ? decodeB(body) : decodeQ(body))
+    end = match.index + word.length
+  }
+  flush()
+  return out + decodePlain(text.slice(end))
+}
+
+/**
+ * @param {ByteString} text
+ * @returns {string}
+ */
+function decodePlain(text) {
+  return text === '' ? '' : decodeCharset(Buffer.from(text, 'latin1'), null)
+}
+
+/**
+ * RFC 2047 §4.1.
+ * @param {ByteString} body
+ * @returns {Buffer}
+ */
+function decodeB(body) {
+  return Buffer.from(body, 'base64')
+}
+
+/**
+ * RFC 2047 §4.2.
+ * @param {ByteString} body
+ * @returns {Buffer}
+ */
+function decodeQ(body) {
+  const text = body
+    .replaceAll('_', ' ')
+    .replace(/=([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
+  return Buffer.from(text, 'latin1')
+}

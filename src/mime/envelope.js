@@ -1,0 +1,78 @@
+/**
+ * ENVELOPE as wire bytes: RFC 9051 §7.5.2, RFC 3501 §7.4.2.
+ *
+ * @typedef {import('./address.js').Address} Address
+ * @typedef {import('./byte-writer.js').ByteWriter} ByteWriter
+ * @typedef {import('./part-header.js').PartHeader} PartHeader
+ */
+import { parseAddressText } from './address.js'
+import { fieldText } from './part-header.js'
+
+/**
+ * Writes `(date subject from sender reply-to to cc bcc in-reply-to message-id)`. Text goes out as it came, encoded
+ * words and all; a field that is there but empty is "", a missing one NIL; sender and reply-to are those of from
+ * where they are missing or empty.
+ *
+ * @param {ByteWriter} writer
+ * @param {PartHeader} header - of the message
+ */
+export function writeEnvelope(writer, header) {
+  writer.raw('(')
+  writer.nstring(fieldText(header, 'date'))
+  writer.raw(' ')
+  writer.nstring(fieldText(header, 'subject'))
+  writer.raw(' ')
+  const from = addressesOf(header, 'from')
+  const fromStart = writer.length
+  writeAddresses(writer, from)
+  const fromWire = Buffer.from(writer.bytes.subarray(fromStart, writer.length))
+  for (const name of ['sender', 'reply-to']) {
+    writer.raw(' ')
+    const addresses = addressesOf(header, name)
+    if (addresses.length === 0) writer.append(fromWire)
+    else writeAddresses(writer, addresses)
+  }
+  for (const name of ['to', 'cc', 'bcc']) {
+    writer.raw(' ')
+    writeAddresses(writer, addressesOf(header, name))
+  }
+  writer.raw(' ')
+  writer.nstring(fieldText(header, 'in-reply-to'))
+  writer.raw(' ')
+  writer.nstring(fieldText(header, 'message-id'))
+  writer.raw(')')
+}
+
+/**
+ * @param {PartHeader} header
+ * @param {string} lowerName
+ * @returns {Address[]} those of all fields of that name, one after the other
+ */
+export function addressesOf(header, lowerName) {
+  const values = header.fields.get(lowerName)
+  return values === undefined ? [] : values.flatMap((value) => parseAddressText(value))
+}
+
+/**
+ * @param {ByteWriter} writer
+ * @param {Address[]} addresses
+ */
+function writeAddresses(writer, addresses) {
+  if (addresses.length === 0) {
+    writer.raw('NIL')
+    return
+  }
+  writer.raw('(')
+  for (const { name, route, mailbox, host } of addresses) {
+    writer.raw('(')
+    writer.nstring(name)
+    writer.raw(' ')
+    writer.nstring(route)
+    writer.raw(' ')
+    writer.nstring(mailbox)
+    writer.raw(' ')
+    writer.nstring(host)
+    writer.raw(')')
+  }
+  writer.raw(')')
+}

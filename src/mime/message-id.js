@@ -1,0 +1,47 @@
+/**
+ * Message identifiers of Message-ID, In-Reply-To and References, in the normal form in which they are compared:
+ * RFC 5322 §3.6.4, RFC 5256 §2.2.
+ *
+ * @typedef {import('./byte-writer.js').ByteString} ByteString
+ */
+import { MAX_MESSAGE_ID_BYTES, MAX_REFERENCES } from './limits.js'
+
+/**
+ * @param {ByteString} text - the unfolded or raw value of a field
+ * @returns {ByteString[]} identifiers with their angle brackets, white space removed, a quoted local part unquoted;
+ *   duplicates are left out; of more than MAX_REFERENCES the first (the thread's root) and the last ones count
+ */
+export function parseMessageIds(text) {
+  /** @type {Set<ByteString>} */
+  const found = new Set()
+  for (const [written] of text.matchAll(/<[^<>]+>/g)) {
+    const id = normalForm(written)
+    if (id.length > 2 && id.length <= MAX_MESSAGE_ID_BYTES) found.add(id)
+  }
+  const ids = [...found]
+  return ids.length <= MAX_REFERENCES
+    ? ids
+    : [...ids.slice(0, 1), ...ids.slice(ids.length - MAX_REFERENCES + 1)]
+}
+
+/**
+ * @param {ByteString} text - the value of a field that should hold one identifier
+ * @returns {ByteString | null} the first; where there are no brackets the first word with an `@` gets them
+ */
+export function parseMessageId(text) {
+  const first = parseMessageIds(text)[0]
+  if (first !== undefined) return first
+  const bare = /[^\s<>,;"]+@[^\s<>,;"]+/.exec(text.slice(0, MAX_MESSAGE_ID_BYTES))?.[0]
+  return bare === undefined ? null : `<${bare}>`
+}
+
+/**
+ * @param {ByteString} written
+ * @returns {ByteString}
+ */
+function normalForm(written) {
+  const id = written.replace(/[ \t\r\n]+/g, '')
+  return /^<"(?:[^"\\]|\\.)*"@/.test(id)
+    ? id.replace(/^<"((?:[^"\\]|\\.)*)"@/, (_, local) => `<${local.replace(/\\(.)/g, '$1')}@`)
+    : id
+}
