@@ -41,6 +41,7 @@ export const ERROR_TABLE = Object.freeze({
   CREDENTIAL_NOT_FOUND: { temporary: false, text: 'No such credential' },
   ADDRESS_INVALID: { temporary: false, text: 'That is not a valid mail address' },
   PASSWORD_REFUSED: { temporary: false, text: 'That cannot be used as a password' },
+  MECHANISM_UNKNOWN: { temporary: false, text: 'The authentication mechanism is not supported' },
   TLS_REQUIRED: { temporary: false, text: 'Log in after STARTTLS, or on the TLS port' },
   KEY_REJECTED: { temporary: false, text: 'The key does not open this file' },
   KEY_UNAVAILABLE: { temporary: true, text: 'The mailbox is locked' },

@@ -1,0 +1,129 @@
+/**
+ * From a name and a password to a session that is logged in; and the two SASL mechanisms that carry them.
+ *
+ * The password's buffer is zeroed here, whatever happens. Refusals say the same for an unknown name, a wrong
+ * password and a revoked one.
+ */
+import { MailError } from '../../errors.js'
+import { capability } from '../protocol/compile/response-code.js'
+import { continuation } from '../protocol/compile/status-response.js'
+import { decodeBase64 } from '../protocol/parse/index.js'
+import { badSyntax } from '../protocol/syntax-failure.js'
+
+/** @import { Session } from './session.js' */
+/** @import { CommandResult } from './dispatcher.js' */
+
+/**
+ * @typedef {object} PlainCredentials
+ * @property {string} username
+ * @property {Buffer} password - of its own memory
+ */
+
+/**
+ * @param {Session} session
+ * @throws {MailError} TLS_REQUIRED where a password would cross the network in the clear
+ */
+export function requirePrivacy(session) {
+  if (!session.mayLogIn) throw new MailError('TLS_REQUIRED')
+}
+
+/**
+ * @param {Session} session
+ * @param {PlainCredentials} credentials - the password is zeroed
+ * @param {string} commandName
+ * @returns {Promise<CommandResult>}
+ * @throws {MailError}
+ */
+export async function logIn(session, { username, password }, commandName) {
+  const { context, connection } = session
+  const { remoteAddress, isTls } = connection
+  let login
+  try {
+    login = await context.authenticate({ username, password, remoteAddress, isTls })
+  } catch (error) {
+    if (error instanceof MailError) session.countRefusedLogin()
+    throw error
+  } finally {
+    password.fill(0)
+  }
+  if (connection.isClosed || !context.hasRoomFor(login.account.id)) {
+    await login.release()
+    throw new MailError('LIMIT', { detail: 'sessions of the account' })
+  }
+  session.logIn(login)
+  session.logger.info({ account: login.account.id, scope: login.scope, isTls }, 'logged in')
+  return { code: capability(session.capabilities), text: `${commandName} completed` }
+}
+
+/**
+ * Reads the client's next SASL line.
+ *
+ * @param {Session} session
+ * @param {string} challenge - text that is sent as base64
+ * @returns {Promise<Buffer>} decoded
+ * @throws {import('../protocol/syntax-failure.js').SyntaxFailure} when the client cancels or sends no base64
+ */
+async function ask(session, challenge) {
+  const { connection } = session
+  connection.receiver.expectLine()
+  session.write(continuation(Buffer.from(challenge).toString('base64')))
+  const event = await connection.nextEvent({ deadlineMs: session.deadlineMs })
+  if (event.kind === 'error') throw session.failureOf(event)
+  if (event.kind !== 'line') throw badSyntax('Authentication was interrupted')
+  try {
+    return decodeBase64(event.line)
+  } finally {
+    event.line.fill(0)
+  }
+}
+
+/**
+ * The mechanisms: each turns a dialogue into credentials.
+ *
+ * @type {ReadonlyMap<string, (session: Session, initial: Buffer | null) => Promise<PlainCredentials>>}
+ */
+export const MECHANISMS = new Map([
+  ['PLAIN', authenticatePlain],
+  ['LOGIN', authenticateLogin]
+])
+
+/**
+ * PLAIN: authorization identity, NUL, name, NUL, password (RFC 4616 §2).
+ *
+ * @param {Session} session
+ * @param {Buffer | null} initial - the initial response (RFC 4959 §3)
+ * @returns {Promise<PlainCredentials>}
+ */
+async function authenticatePlain(session, initial) {
+  const message = initial ?? (await ask(session, ''))
+  const first = message.indexOf(0)
+  const second = first < 0 ? -1 : message.indexOf(0, first + 1)
+  if (second < 0 || message.includes(0, second + 1)) {
+    message.fill(0)
+    throw badSyntax('That is no PLAIN message')
+  }
+  const authorization = message.toString('utf8', 0, first)
+  const username = message.toString('utf8', first + 1, second)
+  const password = Buffer.alloc(message.length - second - 1)
+  message.copy(password, 0, second + 1)
+  message.fill(0)
+  // Nobody acts for somebody else here.
+  if (authorization !== '' && authorization !== username) {
+    password.fill(0)
+    throw new MailError('AUTHENTICATION_FAILED', { detail: 'authorization identity differs' })
+  }
+  return { username, password }
+}
+
+/**
+ * LOGIN: name and password one after the other (draft-murchison-sasl-login §2); Outlook uses it.
+ *
+ * @param {Session} session
+ * @param {Buffer | null} initial - the name, where the client sends it along
+ * @returns {Promise<PlainCredentials>}
+ */
+async function authenticateLogin(session, initial) {
+  const name = initial ?? (await ask(session, 'Username:'))
+  const password = await ask(session, 'Password:')
+  return { username: name.toString('utf8'), password }
+}

@@ -1,0 +1,194 @@
+/**
+ * APPEND puts messages at the end of a mailbox. Each is checked before its bytes are asked for, streams into the store
+ * as it comes, and all of one command are added in one transaction (MULTIAPPEND: all or none).
+ *
+ * State: authenticated, selected; read-write.
+ * Command: RFC 3501 §6.3.11, RFC 9051 §6.3.12; RFC 3502 §6.3.11 (MULTIAPPEND), RFC 6855 §4 (UTF8), RFC 7888 §4
+ * (LITERAL+). Responses: RFC 4315 §3 (APPENDUID), RFC 3501 §7.1 (TRYCREATE).
+ */
+import { appendUid } from '../../protocol/compile/response-code.js'
+import { continuation } from '../../protocol/compile/status-response.js'
+import { parseAppendStart, parseCommand } from '../../protocol/parse/index.js'
+import { badSyntax } from '../../protocol/syntax-failure.js'
+import { ConnectionClosed } from '../connection.js'
+import { AUTHENTICATED } from '../states.js'
+
+/** @import { CommandArguments } from '../../protocol/parse/index.js' */
+/** @import { ContentWriter, StagedContent } from '../../../store/account-store.js' */
+/** @import { ReceiverEvent } from '../../protocol/receiver.js' */
+/** @import { RawCommand } from '../../protocol/token.js' */
+/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
+
+/** @typedef {Extract<ReceiverEvent, { kind: 'message' }>} MessageEvent */
+
+/** @type {Command} */
+export const append = {
+  name: 'APPEND',
+  states: AUTHENTICATED,
+  allowsExpunge: true,
+  isStreaming: true,
+  async run(session, _args, { message }) {
+    if (message === null) throw badSyntax('APPEND needs a message literal')
+    const dialogue = new AppendDialogue(session)
+    try {
+      return await dialogue.run(message)
+    } catch (error) {
+      await dialogue.skipRest()
+      throw error
+    } finally {
+      await dialogue.drop()
+    }
+  }
+}
+
+/** One APPEND from its first literal to its end. */
+class AppendDialogue {
+  /** @type {StagedContent[]} */
+  #contents = []
+  /** @type {ContentWriter | null} */
+  #writer = null
+  #sizeBytes = 0
+  /** Whether the command's end has been read, or will not come. */
+  #isOver = false
+  /** Whether a message's bytes are still due. */
+  #isInMessage = true
+  #session
+
+  /** @param {Session} session */
+  constructor(session) {
+    this.#session = session
+  }
+
+  /**
+   * @param {MessageEvent} first
+   * @returns {Promise<CommandResult>}
+   */
+  async run(first) {
+    /** @type {MessageEvent | RawCommand} */
+    let next = first
+    while ('kind' in next) {
+      if (next.literal.size === 0) return await this.#refuseEmpty()
+      await this.#prepare(next)
+      next = await this.#takeMessage(next)
+    }
+    return await this.#commit(next)
+  }
+
+  /**
+   * RFC 3502 §6.3.11: an empty literal is how a client calls the whole command off.
+   *
+   * @returns {Promise<CommandResult>}
+   */
+  async #refuseEmpty() {
+    await this.skipRest()
+    return { status: 'NO', text: 'A message cannot be empty; nothing was appended' }
+  }
+
+  /**
+   * Refuses what can be refused before a byte has come.
+   *
+   * @param {MessageEvent} event
+   */
+  async #prepare({ command, literal }) {
+    const session = this.#session
+    this.#isInMessage = true
+    session.requireWriteScope()
+    const { mailbox } = parseAppendStart(command, { isUtf8: session.isUtf8 })
+    this.#sizeBytes += literal.size
+    await session.store.checkAppend({
+      mailboxName: mailbox,
+      sizeBytes: literal.size,
+      totalBytes: this.#sizeBytes
+    })
+    this.#writer = await session.store.stageContent({ sizeHint: literal.size })
+  }
+
+  /**
+   * @param {MessageEvent} event
+   * @returns {Promise<MessageEvent | RawCommand>} the next message's literal, or the complete command
+   */
+  async #takeMessage({ literal }) {
+    const session = this.#session
+    const writer = /** @type {ContentWriter} */ (this.#writer)
+    session.connection.receiver.acceptMessage()
+    if (!literal.isNonSync) session.write(continuation('Ready for the message'))
+    for (;;) {
+      const event = await this.#nextEvent()
+      if (event.kind === 'messageData') {
+        this.#isInMessage = !event.isLast
+        if (event.chunk.length > 0) await writer.write(event.chunk)
+        if (event.isLast) {
+          this.#writer = null
+          this.#contents.push(await writer.finish())
+        }
+      } else if (event.kind === 'message') return event
+      else if (event.kind === 'command') {
+        this.#isOver = true
+        return event.command
+      } else if (event.kind === 'error') {
+        this.#isOver = true
+        throw session.failureOf(event)
+      } else if (event.kind === 'continue') session.write(continuation('OK'))
+    }
+  }
+
+  /**
+   * @param {RawCommand} raw
+   * @returns {Promise<CommandResult>}
+   */
+  async #commit(raw) {
+    const session = this.#session
+    const { args } = parseCommand(raw, { isUtf8: session.isUtf8 })
+    const { mailbox, messages } = /** @type {CommandArguments['APPEND']} */ (args)
+    const contents = this.#contents
+    const { uidValidity, uids } = await session.store.appendMessages(
+      mailbox,
+      contents.map((content, index) => ({
+        content,
+        flags: messages[index]?.flags ?? [],
+        internalDate: messages[index]?.internalDate ?? null
+      })),
+      { origin: session.origin }
+    )
+    this.#contents = []
+    return {
+      code: appendUid({ uidValidity, uids }),
+      text: 'APPEND completed'
+    }
+  }
+
+  /** @returns {Promise<import('../connection.js').ConnectionEvent>} */
+  async #nextEvent() {
+    const session = this.#session
+    const event = await session.connection.nextEvent({ deadlineMs: session.deadlineMs })
+    if (event.kind === 'closed' || event.kind === 'timeout') {
+      this.#isOver = true
+      if (event.kind === 'closed') throw new ConnectionClosed()
+      session.end('Autologout, the message did not come')
+      throw badSyntax('The message did not come')
+    }
+    return event
+  }
+
+  /** Reads past what is left of the command, so that no byte of a message is taken for a command. */
+  async skipRest() {
+    const { receiver } = this.#session.connection
+    while (!this.#isOver) {
+      if (this.#isInMessage) {
+        receiver.rejectMessage()
+        this.#isOver = true
+        return
+      }
+      const event = await this.#nextEvent()
+      if (event.kind === 'message') this.#isInMessage = true
+      else if (event.kind === 'command' || event.kind === 'error') this.#isOver = true
+    }
+  }
+
+  /** Gives up what was staged and not appended. */
+  async drop() {
+    await this.#writer?.abort()
+    for (const content of this.#contents) await this.#session.store.discardContent(content)
+  }
+}

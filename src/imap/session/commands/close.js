@@ -1,0 +1,24 @@
+/**
+ * CLOSE expunges what is marked \Deleted, without telling, and leaves the mailbox. After EXAMINE, and for a credential
+ * that may only read, nothing is expunged.
+ *
+ * State: selected.
+ * Command: RFC 3501 §6.4.2, RFC 9051 §6.4.1.
+ */
+import { SELECTED } from '../states.js'
+
+/** @import { Command } from '../dispatcher.js' */
+
+/** @type {Command} */
+export const close = {
+  name: 'CLOSE',
+  states: SELECTED,
+  allowsExpunge: false,
+  async run(session) {
+    const selected = session.requireSelected()
+    const { store, origin } = session
+    if (!selected.isReadOnly) await store.expunge({ view: selected.view, uids: null, origin })
+    session.unselect()
+    return { text: 'CLOSE completed' }
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * COPY and UID COPY put copies of messages, with flags and dates, at the end of another mailbox: all or none.
+ *
+ * State: selected (also after EXAMINE); needs a read-write credential.
+ * Command: RFC 3501 §6.4.7, RFC 9051 §6.4.7. Responses: RFC 4315 §3 (COPYUID), RFC 3501 §7.1 (TRYCREATE),
+ * RFC 5530 §3 (EXPUNGEISSUED).
+ */
+import { MailError } from '../../../errors.js'
+import { copyUid } from '../../protocol/compile/response-code.js'
+import { uidsOf } from '../message-set.js'
+import { SELECTED } from '../states.js'
+
+/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
+
+/** @typedef {import('../../protocol/parse/index.js').CommandArguments['COPY']} CopyArgs */
+
+/** @type {Command} */
+export const copy = {
+  name: 'COPY',
+  states: SELECTED,
+  allowsExpunge: true,
+  run: (session, /** @type {CopyArgs} */ args) => copyMessages(session, args, 'COPY')
+}
+
+/** @type {Command} */
+export const uidCopy = {
+  name: 'UID COPY',
+  states: SELECTED,
+  allowsExpunge: true,
+  run: (session, /** @type {CopyArgs} */ args) => copyMessages(session, args, 'UID COPY')
+}
+
+/**
+ * @param {Session} session
+ * @param {CopyArgs} args
+ * @param {string} name
+ * @returns {Promise<CommandResult>}
+ */
+async function copyMessages(session, { isUid, set, mailbox }, name) {
+  session.requireWriteScope()
+  const selected = session.requireSelected()
+  const { uids, isSomeExpunged } = uidsOf(selected, set, isUid)
+  // A message that has a number but is gone cannot be copied, and a part of the set must not be (RFC 3501 §6.4.7).
+  if (isSomeExpunged && !isUid) throw new MailError('MESSAGE_GONE')
+  if (uids.length === 0) return { text: `${name} completed, nothing to copy` }
+  const copied = await session.store.copyMessages({
+    from: selected.view,
+    uids,
+    toMailbox: mailbox,
+    origin: session.origin
+  })
+  if (copied.uids.length === 0) return { text: `${name} completed, nothing to copy` }
+  return { code: copyUid(copied), text: `${name} completed` }
+}

@@ -1,0 +1,26 @@
+/**
+ * CREATE makes a mailbox, and those above it that are missing. A trailing separator only says that others will follow
+ * below (RFC 3501 §6.3.3); here every mailbox can hold both.
+ *
+ * State: authenticated, selected; read-write.
+ * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE).
+ */
+import { AUTHENTICATED } from '../states.js'
+
+/** @import { Command } from '../dispatcher.js' */
+
+/** @type {Command} */
+export const create = {
+  name: 'CREATE',
+  states: AUTHENTICATED,
+  allowsExpunge: true,
+  async run(
+    session,
+    /** @type {{ mailbox: string, specialUse: string[] }} */ { mailbox, specialUse }
+  ) {
+    session.requireWriteScope()
+    const name = mailbox.endsWith('/') ? mailbox.slice(0, -1) : mailbox
+    await session.store.createMailbox(name, { specialUse: specialUse[0] ?? null })
+    return { text: 'CREATE completed' }
+  }
+}

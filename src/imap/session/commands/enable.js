@@ -1,0 +1,38 @@
+/**
+ * ENABLE turns on extensions that change what the server says unasked. Unknown names are ignored; NeoMutt enables
+ * UTF8=ACCEPT without looking at the capabilities, and is answered OK.
+ *
+ * State: authenticated and selected (RFC 5161 asks for the first only; imapflow enables late).
+ * Command: RFC 5161 §3.1. Response: RFC 5161 §3.2. UTF8=ACCEPT: RFC 6855 §3. CONDSTORE: RFC 7162 §3.1.
+ */
+import { compileEnabled } from '../../protocol/compile/untagged.js'
+import { AUTHENTICATED } from '../states.js'
+
+/** @import { Command } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
+
+/** @type {Readonly<Record<string, (session: Session) => boolean>>} each says whether it is new */
+const EXTENSIONS = {
+  CONDSTORE(session) {
+    const isNew = !session.isCondstore
+    session.enableCondstore()
+    return isNew
+  },
+  'UTF8=ACCEPT'(session) {
+    const isNew = !session.isUtf8
+    session.isUtf8 = true
+    return isNew
+  }
+}
+
+/** @type {Command} */
+export const enable = {
+  name: 'ENABLE',
+  states: AUTHENTICATED,
+  allowsExpunge: true,
+  async run(session, /** @type {{ capabilities: string[] }} */ { capabilities }) {
+    const enabled = capabilities.filter((name) => EXTENSIONS[name]?.(session) === true)
+    session.write(compileEnabled(enabled))
+    return { text: 'ENABLE completed' }
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * FETCH and UID FETCH read messages. Flags, UIDs and MODSEQs come from the shared view, everything else from the store
+ * in pages; no cursor is open while the client is waited for. Reading a body without PEEK sets \Seen, which is told in
+ * the same response.
+ *
+ * State: selected.
+ * Command: RFC 3501 §6.4.5, RFC 9051 §6.4.5; RFC 7162 §3.1.4 (CHANGEDSINCE, MODSEQ). Response: RFC 3501 §7.4.2;
+ * RFC 5530 §3 (EXPUNGEISSUED).
+ */
+import { setImmediate } from 'node:timers/promises'
+import { SEEN } from '../../../store/flags.js'
+import { CODE } from '../../protocol/compile/response-code.js'
+import { planFetch } from '../fetch-plan.js'
+import { FetchResponse } from '../fetch-response.js'
+import { tellKeywords } from '../mailbox-news.js'
+import { slotsOf } from '../message-set.js'
+import { SELECTED } from '../states.js'
+
+/** @import { MessageRecord } from '../../../store/account-store.js' */
+/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { FetchPlan } from '../fetch-plan.js' */
+/** @import { SelectedMailbox } from '../selected-mailbox.js' */
+/** @import { Session } from '../session.js' */
+
+/** Rows a page where only the view or narrow rows are read: what the store takes at most. */
+const ROW_PAGE = 500
+/** The first page where headers or structures are read, which may be up to 256 KiB each. */
+const FIRST_WIDE_PAGE = 25
+/** Bytes of a page above which the next one is smaller, and far below which it is larger. */
+const PAGE_BYTES = 1024 * 1024
+
+/** @typedef {import('../../protocol/parse/index.js').CommandArguments['FETCH']} FetchArgs */
+
+/** @type {Command} */
+export const fetch = {
+  name: 'FETCH',
+  states: SELECTED,
+  allowsExpunge: false,
+  run: fetchMessages
+}
+
+/** @type {Command} */
+export const uidFetch = {
+  name: 'UID FETCH',
+  states: SELECTED,
+  allowsExpunge: true,
+  run: fetchMessages
+}
+
+/**
+ * @param {Session} session
+ * @param {FetchArgs} args
+ * @returns {Promise<CommandResult>}
+ */
+async function fetchMessages(session, { isUid, set, items, changedSince }) {
+  const selected = session.requireSelected()
+  const plan = planFetch({ items, isUid, isChangedSince: changedSince !== null })
+  if (plan.usesModSeq) session.enableCondstore()
+  const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)
+  const { view } = selected
+  const wanted =
+    changedSince === null
+      ? slots
+      : slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > changedSince)
+  if (plan.items.some(({ kind }) => kind === 'FLAGS')) tellKeywords(session)
+  const gone = await writeMessages(session, plan, wanted)
+  const name = isUid ? 'UID FETCH' : 'FETCH'
+  if (!isSomeExpunged && !gone) return { text: `${name} completed` }
+  return { code: CODE.expungeIssued, text: 'Some messages were expunged meanwhile' }
+}
+
+/**
+ * @param {Session} session
+ * @param {FetchPlan} plan
+ * @param {readonly number[]} slots
+ * @returns {Promise<boolean>} whether some were expunged before they were read
+ */
+async function writeMessages(session, plan, slots) {
+  const selected = session.requireSelected()
+  const response = new FetchResponse(session, plan)
+  if (plan.isViewOnly) {
+    await response.writeFromView(slots)
+    return false
+  }
+  const setsSeen = plan.setsSeen && !selected.isReadOnly
+  let isSomeGone = false
+  let pageSize = plan.isWide ? FIRST_WIDE_PAGE : ROW_PAGE
+  for (let start = 0; start < slots.length;) {
+    const page = slots.slice(start, start + pageSize)
+    start += page.length
+    const { view } = selected
+    const uids = page.map((slot) => /** @type {number} */ (view.uids[slot]))
+    const records = await session.store.readMessages(view.mailboxId, uids, plan.needs)
+    const seen = setsSeen ? await markSeen(session, selected, page) : new Set()
+    if (records.length < page.length) isSomeGone = true
+    let pageBytes = 0
+    for (const record of records) {
+      const slot = view.slotOf(record.uid)
+      if (!(await response.writeRecord(record, slot, seen.has(slot)))) isSomeGone = true
+      pageBytes += sizeOf(record)
+    }
+    if (plan.isWide) pageSize = nextPageSize(pageSize, pageBytes)
+    await setImmediate()
+  }
+  response.finish()
+  return isSomeGone
+}
+
+/**
+ * @param {MessageRecord} record
+ * @returns {number} bytes that it holds in memory
+ */
+function sizeOf({ envelope, body, bodyStructure, header, partTree }) {
+  return [envelope, body, bodyStructure, header, partTree].reduce(
+    (sum, bytes) => sum + (bytes?.length ?? 0),
+    0
+  )
+}
+
+/**
+ * @param {number} pageSize
+ * @param {number} bytes - what the page held in memory
+ * @returns {number}
+ */
+function nextPageSize(pageSize, bytes) {
+  if (bytes > PAGE_BYTES) return Math.max(1, pageSize >>> 1)
+  return bytes * 4 < PAGE_BYTES ? Math.min(ROW_PAGE, pageSize * 2) : pageSize
+}
+
+/**
+ * Sets \Seen for the page, without waiting for the disk: after a crash the message is merely unread again.
+ *
+ * @param {Session} session
+ * @param {SelectedMailbox} selected
+ * @param {readonly number[]} page
+ * @returns {Promise<Set<number>>} the slots that have changed
+ */
+async function markSeen(session, selected, page) {
+  const { view } = selected
+  const unseen = page.filter(
+    (slot) => ((view.flags[slot] ?? 0) & SEEN) === 0 && !view.isExpunged(slot)
+  )
+  if (unseen.length === 0) return new Set()
+  await session.store.changeFlags({
+    view,
+    uids: unseen.map((slot) => /** @type {number} */ (view.uids[slot])),
+    action: 'add',
+    flags: ['\\Seen'],
+    unchangedSince: null,
+    origin: session.origin,
+    isLazy: true
+  })
+  return new Set(unseen)
+}

@@ -1,0 +1,53 @@
+/**
+ * IDLE waits and tells what happens as it happens, until the client says DONE. Nothing ends it but the client, its
+ * network or the server's shutdown; a reminder every other minute keeps routers from forgetting the connection.
+ * It is taken before SELECT too (Outlook does that) and then just waits.
+ *
+ * State: authenticated, selected.
+ * Command: RFC 2177 §3, RFC 9051 §6.3.13.
+ */
+import { continuation } from '../../protocol/compile/status-response.js'
+import { badSyntax } from '../../protocol/syntax-failure.js'
+import { AUTHENTICATED } from '../states.js'
+
+/** @import { Command } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
+
+/** @type {Command} */
+export const idle = {
+  name: 'IDLE',
+  states: AUTHENTICATED,
+  allowsExpunge: true,
+  async run(session) {
+    session.connection.receiver.expectLine()
+    session.write(continuation('idling'))
+    session.isIdling = true
+    // The dispatcher holds the slots for the time of a command; this one must not, for it may take days.
+    session.selected?.unhold()
+    try {
+      const line = await waitForLine(session)
+      if (line !== null && line.toUpperCase() !== 'DONE') throw badSyntax('Expected DONE')
+      return { text: 'IDLE completed', isAnswered: line === null }
+    } finally {
+      session.selected?.hold()
+      session.isIdling = false
+    }
+  }
+}
+
+/**
+ * @param {Session} session
+ * @returns {Promise<string | null>} the line that ends it; null where the server or the network ends it
+ */
+async function waitForLine(session) {
+  const { connection } = session
+  for (;;) {
+    await session.tellNews({ allowsExpunge: true, isUid: false })
+    if (connection.isCongested) await connection.drain()
+    if (session.isEnding) return null
+    const event = await connection.nextEvent({ deadlineMs: Infinity, isWakeable: true })
+    if (event.kind === 'line') return event.line.toString('latin1').trim()
+    if (event.kind === 'error') throw session.failureOf(event)
+    if (event.kind === 'closed') return null
+  }
+}

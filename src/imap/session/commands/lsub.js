@@ -1,0 +1,48 @@
+/**
+ * LSUB names the subscribed mailboxes that match. With `%`, a level above a subscribed mailbox that is not subscribed
+ * itself is told as \Noselect, although it may well be a mailbox (RFC 3501 §6.3.9).
+ *
+ * State: authenticated, selected.
+ * Command: RFC 3501 §6.3.9. Response: RFC 3501 §7.2.3.
+ */
+import { compileList } from '../../protocol/compile/list.js'
+import { compileListPattern } from '../list-pattern.js'
+import { buildMailboxTree } from '../mailbox-tree.js'
+import { AUTHENTICATED } from '../states.js'
+
+/** @import { Command } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
+
+/** @type {Command} */
+export const lsub = {
+  name: 'LSUB',
+  states: AUTHENTICATED,
+  allowsExpunge: true,
+  async run(session, /** @type {{ reference: string, pattern: string }} */ { reference, pattern }) {
+    if (pattern === '') {
+      writeEntry(session, '', ['\\Noselect'])
+      return { text: 'LSUB completed' }
+    }
+    const subscriptions = await session.store.listSubscriptions()
+    const nodes = buildMailboxTree({ rows: [], subscriptions })
+    const isMatch = compileListPattern(reference + pattern)
+    const tellsLevels = pattern.endsWith('%')
+    for (const node of nodes) {
+      if (!isMatch(node.name)) continue
+      if (node.isSubscribed) writeEntry(session, node.name, [])
+      else if (tellsLevels && node.hasSubscribedChildren) {
+        writeEntry(session, node.name, ['\\Noselect'])
+      }
+    }
+    return { text: 'LSUB completed' }
+  }
+}
+
+/**
+ * @param {Session} session
+ * @param {string} name
+ * @param {readonly string[]} attributes
+ */
+function writeEntry(session, name, attributes) {
+  session.write(compileList({ name, attributes }, { isUtf8: session.isUtf8, response: 'LSUB' }))
+}

@@ -1,0 +1,52 @@
+/**
+ * MOVE and UID MOVE put messages into another mailbox and take them out of this one, in one step. COPYUID goes out
+ * before the EXPUNGEs; an empty set is answered OK (iOS shows ghosts otherwise).
+ *
+ * State: selected, read-write.
+ * Command: RFC 6851 §3.1, §3.2, §4.3, RFC 9051 §6.4.8. Responses: RFC 4315 §3 (COPYUID), RFC 3501 §7.4.1.
+ */
+import { MailError } from '../../../errors.js'
+import { copyUid } from '../../protocol/compile/response-code.js'
+import { uidsOf } from '../message-set.js'
+import { SELECTED } from '../states.js'
+
+/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { CopyArgs } from './copy.js' */
+/** @import { Session } from '../session.js' */
+
+/** @type {Command} */
+export const move = {
+  name: 'MOVE',
+  states: SELECTED,
+  allowsExpunge: true,
+  run: (session, /** @type {CopyArgs} */ args) => moveMessages(session, args, 'MOVE')
+}
+
+/** @type {Command} */
+export const uidMove = {
+  name: 'UID MOVE',
+  states: SELECTED,
+  allowsExpunge: true,
+  run: (session, /** @type {CopyArgs} */ args) => moveMessages(session, args, 'UID MOVE')
+}
+
+/**
+ * @param {Session} session
+ * @param {CopyArgs} args
+ * @param {string} name
+ * @returns {Promise<CommandResult>}
+ */
+async function moveMessages(session, { isUid, set, mailbox }, name) {
+  const selected = session.requireWritable()
+  const { uids, isSomeExpunged } = uidsOf(selected, set, isUid)
+  if (isSomeExpunged && !isUid) throw new MailError('MESSAGE_GONE')
+  if (uids.length === 0) return { text: `${name} completed, nothing to move` }
+  const moved = await session.store.moveMessages({
+    from: selected.view,
+    uids,
+    toMailbox: mailbox,
+    origin: session.origin
+  })
+  if (moved.uids.length > 0) session.untagged('OK', copyUid(moved), 'Moved')
+  return { text: `${name} completed` }
+}

@@ -1,0 +1,98 @@
+/**
+ * SELECT opens a mailbox; EXAMINE opens it to be read only. A mailbox that was open before is left first, without
+ * expunging, also when the new one cannot be opened.
+ *
+ * State: authenticated, selected.
+ * Command: RFC 3501 §6.3.1, §6.3.2, RFC 9051 §6.3.2, §6.3.3; RFC 7162 §3.1.8 (CONDSTORE parameter).
+ * Responses: RFC 3501 §7.1 (PERMANENTFLAGS, UIDNEXT, UIDVALIDITY, UNSEEN), §7.2.6, §7.3.1, §7.3.2; RFC 7162 §3.1.2.1
+ * (HIGHESTMODSEQ).
+ */
+import { MailError } from '../../../errors.js'
+import {
+  CODE,
+  highestModSeq,
+  uidNext,
+  uidValidity,
+  unseen
+} from '../../protocol/compile/response-code.js'
+import { compileExists, compileRecent } from '../../protocol/compile/untagged.js'
+import { claimRecent, tellKeywords } from '../mailbox-news.js'
+import { SelectedMailbox } from '../selected-mailbox.js'
+import { SEEN } from '../../../store/flags.js'
+import { AUTHENTICATED } from '../states.js'
+
+/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
+
+/** @typedef {import('../../protocol/parse/index.js').CommandArguments['SELECT']} SelectArgs */
+
+/** @type {Command} */
+export const select = {
+  name: 'SELECT',
+  states: AUTHENTICATED,
+  allowsExpunge: false,
+  run: (session, /** @type {SelectArgs} */ args) =>
+    open(session, args, session.isReadOnly, 'SELECT')
+}
+
+/** @type {Command} */
+export const examine = {
+  name: 'EXAMINE',
+  states: AUTHENTICATED,
+  allowsExpunge: false,
+  run: (session, /** @type {SelectArgs} */ args) => open(session, args, true, 'EXAMINE')
+}
+
+/**
+ * @param {Session} session
+ * @param {SelectArgs} args
+ * @param {boolean} isReadOnly
+ * @param {string} name
+ * @returns {Promise<CommandResult>}
+ */
+async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) {
+  session.unselect()
+  if (condstore) session.enableCondstore()
+  // RFC 7162 §3.2.5: BAD before ENABLE QRESYNC; it is not offered.
+  if (qresync !== null) throw new MailError('CANNOT', { detail: 'QRESYNC' })
+  const { mailbox: row, view } = await session.store.openView(mailbox)
+  const selected = new SelectedMailbox({
+    view,
+    isReadOnly,
+    origin: session.origin,
+    onChange: () => {
+      if (session.isIdling) session.connection.wake()
+    }
+  })
+  session.select(selected)
+  selected.hold()
+  try {
+    if (isReadOnly) selected.addRecent(row.recentFromUid, view.uidNext)
+    else await claimRecent(session)
+    session.toldKeywords = -1
+    tellKeywords(session)
+    session.write(compileExists(selected.messageCount))
+    session.write(compileRecent(selected.recentCount))
+    const firstUnseen = findFirstUnseen(selected)
+    if (firstUnseen > 0) session.untagged('OK', unseen(firstUnseen), 'First unseen message')
+    session.untagged('OK', uidValidity(view.uidValidity), 'UIDs are valid')
+    session.untagged('OK', uidNext(view.uidNext), 'Predicted next UID')
+    session.untagged('OK', highestModSeq(view.highestModSeq), 'Highest modification sequence')
+  } finally {
+    selected.unhold()
+  }
+  return { code: isReadOnly ? CODE.readOnly : CODE.readWrite, text: `${name} completed` }
+}
+
+/**
+ * @param {SelectedMailbox} selected
+ * @returns {number} the sequence number of the first message without \Seen, 0 if there is none
+ */
+function findFirstUnseen(selected) {
+  const { view } = selected
+  for (let slot = 0; slot < view.length; slot++) {
+    const isUnseen = ((view.flags[slot] ?? 0) & SEEN) === 0
+    if (isUnseen && !view.isExpunged(slot)) return selected.sequenceOfSlot(slot)
+  }
+  return 0
+}

@@ -1,0 +1,51 @@
+/**
+ * STATUS tells about a mailbox without opening it.
+ *
+ * State: authenticated, selected.
+ * Command: RFC 3501 §6.3.10, RFC 9051 §6.3.11; RFC 7162 §3.1.7 (HIGHESTMODSEQ). Response: RFC 3501 §7.2.4.
+ */
+import { compileStatus } from '../../protocol/compile/status.js'
+import { AUTHENTICATED } from '../states.js'
+
+/** @import { Command } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
+/** @import { MailboxStatus } from '../../../store/account-store.js' */
+
+/** @type {Readonly<Record<string, (status: MailboxStatus) => number>>} */
+const ITEMS = {
+  MESSAGES: ({ messageCount }) => messageCount,
+  RECENT: ({ recentCount }) => recentCount,
+  UIDNEXT: ({ uidNext }) => uidNext,
+  UIDVALIDITY: ({ uidValidity }) => uidValidity,
+  DELETED: ({ deletedCount }) => deletedCount,
+  UNSEEN: ({ unseenCount }) => unseenCount,
+  SIZE: ({ totalBytes }) => totalBytes,
+  HIGHESTMODSEQ: ({ highestModSeq }) => highestModSeq
+}
+
+/** @type {Command} */
+export const status = {
+  name: 'STATUS',
+  states: AUTHENTICATED,
+  allowsExpunge: true,
+  async run(session, /** @type {{ mailbox: string, items: string[] }} */ { mailbox, items }) {
+    await writeStatus(session, mailbox, items)
+    return { text: 'STATUS completed' }
+  }
+}
+
+/**
+ * Writes one STATUS response.
+ *
+ * @param {Session} session
+ * @param {string} mailbox
+ * @param {readonly string[]} items - upper case
+ */
+export async function writeStatus(session, mailbox, items) {
+  if (items.includes('HIGHESTMODSEQ')) session.enableCondstore()
+  const status = await session.store.mailboxStatus(mailbox)
+  const values = items.map(
+    (item) => /** @type {[string, number]} */ ([item, ITEMS[item]?.(status)])
+  )
+  session.write(compileStatus(mailbox, values, { isUtf8: session.isUtf8 }))
+}

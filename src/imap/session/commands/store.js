@@ -1,0 +1,93 @@
+/**
+ * STORE and UID STORE change flags. Each message that is named is answered with its flags, unless .SILENT; where
+ * CONDSTORE is on, with its MODSEQ in any case. With UNCHANGEDSINCE, messages that have changed since are left alone
+ * and named in MODIFIED. Messages that another session has expunged are left out.
+ *
+ * State: selected, read-write.
+ * Command: RFC 3501 §6.4.6, RFC 9051 §6.4.6, §6.4.9; RFC 7162 §3.1.3 (UNCHANGEDSINCE), §3.1.3 (MODIFIED).
+ * Response: RFC 3501 §7.4.2; RFC 5530 §3 (EXPUNGEISSUED).
+ */
+import { CODE, modified } from '../../protocol/compile/response-code.js'
+import { writeFlagLines } from '../mailbox-news.js'
+import { uidsOf } from '../message-set.js'
+import { SELECTED } from '../states.js'
+
+/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { SelectedMailbox } from '../selected-mailbox.js' */
+/** @import { Session } from '../session.js' */
+
+/** @typedef {import('../../protocol/parse/index.js').CommandArguments['STORE']} StoreArgs */
+
+/** @type {Command} */
+export const store = {
+  name: 'STORE',
+  states: SELECTED,
+  allowsExpunge: false,
+  run: storeFlags
+}
+
+/** @type {Command} */
+export const uidStore = {
+  name: 'UID STORE',
+  states: SELECTED,
+  allowsExpunge: true,
+  run: storeFlags
+}
+
+/**
+ * @param {Session} session
+ * @param {StoreArgs} args
+ * @returns {Promise<CommandResult>}
+ */
+async function storeFlags(session, { isUid, set, action, isSilent, flags, unchangedSince }) {
+  const name = isUid ? 'UID STORE' : 'STORE'
+  const selected = session.requireWritable()
+  if (unchangedSince !== null) session.enableCondstore()
+  const { slots, uids, isSomeExpunged } = uidsOf(selected, set, isUid)
+  if (slots.length === 0) return completed(name, isSomeExpunged)
+  const { view } = selected
+  const { failedUids } = await session.store.changeFlags({
+    view,
+    uids,
+    action,
+    flags,
+    unchangedSince,
+    origin: session.origin
+  })
+  const failed = new Set(failedUids)
+  const done = slots.filter((slot, index) => {
+    return !failed.has(/** @type {number} */ (uids[index])) && !view.isExpunged(slot)
+  })
+  if (!isSilent || session.isCondstore) {
+    await writeFlagLines(session, done, {
+      isUid,
+      withFlags: !isSilent,
+      withModSeq: session.isCondstore
+    })
+  }
+  if (failed.size === 0) return completed(name, isSomeExpunged)
+  const numbers = isUid ? failedUids : sequencesOf(selected, failedUids)
+  return {
+    code: modified(numbers),
+    text: 'Some messages have changed since and were left alone'
+  }
+}
+
+/**
+ * @param {SelectedMailbox} selected
+ * @param {readonly number[]} uids - ascending
+ * @returns {number[]}
+ */
+function sequencesOf(selected, uids) {
+  return uids.map((uid) => selected.sequenceOfSlot(selected.view.slotOf(uid)))
+}
+
+/**
+ * @param {string} name
+ * @param {boolean} isSomeExpunged
+ * @returns {CommandResult}
+ */
+function completed(name, isSomeExpunged) {
+  if (!isSomeExpunged) return { text: `${name} completed` }
+  return { code: CODE.expungeIssued, text: 'Some messages were expunged meanwhile' }
+}

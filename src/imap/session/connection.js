@@ -1,0 +1,319 @@
+/**
+ * One client's socket, plain or TLS: bytes in through the receiver, replies out in batches.
+ *
+ * Back-pressure works both ways. Bytes are taken from the socket only when the session asks for its next
+ * event, so while a command runs the client is held back by TCP; and whoever writes much awaits `drain`.
+ * Replies are gathered until the loop turns once, so pipelined commands share packets.
+ *
+ * The object keeps no timer of its own (an idle connection must stay small): the listener calls `tick`.
+ */
+import { TLSSocket } from 'node:tls'
+import { randomBytes } from 'node:crypto'
+
+/** @import { Socket } from 'node:net' */
+/** @import { SecureContext } from 'node:tls' */
+/** @import { Receiver } from '../protocol/receiver.js' */
+
+/** Queued replies above this are handed to the socket at once: two TCP windows of a slow start. */
+const BATCH_BYTES = 64 * 1024
+/** Unsent bytes above this make the next command wait: what a client that does not read can pin. */
+const MAX_UNSENT_BYTES = 256 * 1024
+/** A client that takes no byte of its answer for so long is gone, whatever TCP believes. */
+const WRITE_STALL_MS = 5 * 60_000
+/** After our FIN, so long may the client take to close; unread input is discarded meanwhile. */
+const LINGER_MS = 5000
+/** TCP keep-alive probes start after this: below the 5 minutes after which many routers forget a flow. */
+const KEEP_ALIVE_MS = 120_000
+
+/**
+ * @typedef {import('../protocol/receiver.js').ReceiverEvent
+ *   | { kind: 'closed' } | { kind: 'timeout' } | { kind: 'wake' }} ConnectionEvent
+ */
+
+const CLOSED = Object.freeze({ kind: /** @type {const} */ ('closed') })
+const TIMEOUT = Object.freeze({ kind: /** @type {const} */ ('timeout') })
+const WAKE = Object.freeze({ kind: /** @type {const} */ ('wake') })
+
+/** Thrown by `drain` when the client has gone; it ends the command and the session, and is no failure. */
+export class ConnectionClosed extends Error {
+  /** Always for the same reason. */
+  constructor() {
+    super('The client closed the connection')
+    this.name = 'ConnectionClosed'
+  }
+}
+
+/** A client's connection. */
+export class Connection {
+  /** @type {Socket} */
+  #socket
+  /** @type {Receiver} */
+  #receiver
+  /** @type {Buffer[]} */
+  #queue = []
+  #queuedBytes = 0
+  #isFlushScheduled = false
+  /** @type {(() => void) | null} */
+  #notifyReader = null
+  /** @type {(() => void) | null} */
+  #notifyWriter = null
+  #isWoken = false
+  #hasEnded = false
+  #isClosed = false
+  #isEnding = false
+  #isHandshaking = false
+  #readDeadlineMs = Infinity
+  #writeDeadlineMs = Infinity
+  #nowMs = 0
+  /** @type {AbortController | null} */
+  #closing = null
+  /** @type {Promise<void>} */
+  closed
+  /** @type {() => void} */
+  #resolveClosed = () => {}
+
+  /**
+   * @param {object} options
+   * @param {Socket} options.socket - connected, nothing read from it yet
+   * @param {Receiver} options.receiver
+   * @param {number} options.nowMs
+   */
+  constructor({ socket, receiver, nowMs }) {
+    this.id = randomBytes(6).toString('base64url')
+    this.#socket = socket
+    this.#receiver = receiver
+    this.#nowMs = nowMs
+    this.remoteAddress = socket.remoteAddress ?? ''
+    this.isTls = false
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve
+    })
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    this.#listen()
+  }
+
+  /** @returns {Receiver} */
+  get receiver() {
+    return this.#receiver
+  }
+
+  /** @returns {boolean} whether nothing more can be written */
+  get isClosed() {
+    return this.#isClosed || this.#isEnding
+  }
+
+  /** @returns {AbortSignal} that aborts when the client has gone, for work that can be cut short */
+  get closeSignal() {
+    this.#closing ??= new AbortController()
+    if (this.#isClosed) this.#closing.abort(new ConnectionClosed())
+    return this.#closing.signal
+  }
+
+  /** @returns {boolean} whether replies wait for the client to read */
+  get isCongested() {
+    return this.#queuedBytes + this.#socket.writableLength > MAX_UNSENT_BYTES
+  }
+
+  #listen() {
+    const socket = this.#socket
+    socket.on('readable', () => this.#notifyReader?.())
+    socket.on('drain', () => this.#notifyWriter?.())
+    socket.on('end', () => {
+      if (socket !== this.#socket) return
+      this.#hasEnded = true
+      this.#notifyReader?.()
+    })
+    // 'close' always follows an error; why a client's network failed is of no use to anybody here.
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      if (socket !== this.#socket) return
+      this.#isClosed = true
+      this.#queue = []
+      this.#notifyReader?.()
+      this.#notifyWriter?.()
+      this.#closing?.abort(new ConnectionClosed())
+      this.#resolveClosed()
+    })
+  }
+
+  /**
+   * The next thing the client says. Commands that arrived before a half-close are still given.
+   *
+   * @param {object} options
+   * @param {number} options.deadlineMs - wall-clock time after which the answer is a timeout
+   * @param {boolean} [options.isWakeable] - whether `wake` may interrupt the wait
+   * @returns {Promise<ConnectionEvent>}
+   */
+  async nextEvent({ deadlineMs, isWakeable = false }) {
+    for (;;) {
+      if (this.isClosed) return CLOSED
+      if (isWakeable && this.#isWoken) {
+        this.#isWoken = false
+        return WAKE
+      }
+      const event = this.#receiver.read()
+      if (event !== null) return event
+      const chunk = /** @type {Buffer | null} */ (this.#socket.read())
+      if (chunk !== null) {
+        this.#receiver.push(chunk)
+        continue
+      }
+      if (this.#hasEnded) return CLOSED
+      if (this.#nowMs > deadlineMs) return TIMEOUT
+      this.#readDeadlineMs = deadlineMs
+      await new Promise((resolve) => {
+        this.#notifyReader = () => resolve(undefined)
+      })
+      this.#notifyReader = null
+      this.#readDeadlineMs = Infinity
+    }
+  }
+
+  /** Makes a wakeable wait return; without one, the next such wait returns at once. Ends a TLS handshake. */
+  wake() {
+    this.#isWoken = true
+    if (this.#isHandshaking) this.destroy()
+    this.#notifyReader?.()
+  }
+
+  /**
+   * Queues bytes for the client. Does nothing once the client has gone.
+   *
+   * @param {Buffer | string} piece - a string is sent as UTF-8
+   */
+  write(piece) {
+    if (this.isClosed) return
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+    this.#queue.push(bytes)
+    this.#queuedBytes += bytes.length
+    if (this.#queuedBytes >= BATCH_BYTES) this.flush()
+    else if (!this.#isFlushScheduled) {
+      this.#isFlushScheduled = true
+      setImmediate(() => {
+        this.#isFlushScheduled = false
+        this.flush()
+      })
+    }
+  }
+
+  /** Hands everything queued to the socket. */
+  flush() {
+    if (this.#queue.length === 0 || this.isClosed) return
+    const pieces = this.#queue
+    this.#queue = []
+    const isSmall = this.#queuedBytes <= BATCH_BYTES
+    this.#queuedBytes = 0
+    if (pieces.length === 1) this.#socket.write(/** @type {Buffer} */ (pieces[0]))
+    else if (isSmall) this.#socket.write(Buffer.concat(pieces))
+    else {
+      this.#socket.cork()
+      for (const piece of pieces) this.#socket.write(piece)
+      this.#socket.uncork()
+    }
+  }
+
+  /**
+   * Waits until the socket wants more bytes.
+   *
+   * @throws {ConnectionClosed} when the client has gone
+   */
+  async drain() {
+    this.flush()
+    while (!this.isClosed && this.#socket.writableNeedDrain) {
+      this.#writeDeadlineMs = this.#nowMs + WRITE_STALL_MS
+      await new Promise((resolve) => {
+        this.#notifyWriter = () => resolve(undefined)
+      })
+      this.#notifyWriter = null
+      this.#writeDeadlineMs = Infinity
+    }
+    if (this.isClosed) throw new ConnectionClosed()
+  }
+
+  /**
+   * Passes the time on to the deadlines; called every second or so.
+   *
+   * @param {number} nowMs
+   */
+  tick(nowMs) {
+    this.#nowMs = nowMs
+    if (nowMs > this.#writeDeadlineMs) this.destroy()
+    else if (nowMs > this.#readDeadlineMs) {
+      if (this.#isHandshaking) this.destroy()
+      this.#notifyReader?.()
+    }
+  }
+
+  /**
+   * Completes the TLS handshake on a socket whose client speaks first.
+   *
+   * @param {object} options
+   * @param {SecureContext} options.secureContext
+   * @param {number} options.deadlineMs - wall-clock time
+   * @returns {Promise<boolean>} whether it succeeded; on failure the socket is closed
+   */
+  async secure({ secureContext, deadlineMs }) {
+    const plain = this.#socket
+    plain.removeAllListeners('readable')
+    // The types do not know that a TLS socket may be half-open too; Node's do (tls.TLSSocket hands it to net.Socket).
+    const options = { isServer: true, secureContext, allowHalfOpen: true }
+    const socket = new TLSSocket(plain, options)
+    this.#socket = socket
+    this.#listen()
+    this.#isHandshaking = true
+    this.#readDeadlineMs = deadlineMs
+    await new Promise((resolve) => {
+      socket.once('secure', resolve)
+      socket.once('close', resolve)
+    })
+    this.#isHandshaking = false
+    this.#readDeadlineMs = Infinity
+    this.isTls = !this.#isClosed
+    return this.isTls
+  }
+
+  /**
+   * Answers STARTTLS and upgrades (RFC 3501 §6.2.1). What the client sent in the clear behind its STARTTLS is
+   * thrown away before the answer: it may be somebody else's, injected to be obeyed inside the TLS session.
+   *
+   * @param {object} options
+   * @param {Buffer} options.reply - the tagged OK
+   * @param {SecureContext} options.secureContext
+   * @param {number} options.deadlineMs - wall-clock time until which the handshake must be through
+   * @returns {Promise<boolean>} whether the handshake succeeded
+   */
+  async startTls({ reply, secureContext, deadlineMs }) {
+    const socket = this.#socket
+    this.#receiver.takeRest()
+    while (socket.read() !== null);
+    socket.removeAllListeners('readable')
+    this.flush()
+    await new Promise((resolve) => {
+      socket.once('close', resolve)
+      socket.write(reply, resolve)
+    })
+    if (this.isClosed) return false
+    return await this.secure({ secureContext, deadlineMs })
+  }
+
+  /** Sends what is queued, then closes; the client has a moment to read it. */
+  end() {
+    if (this.isClosed) return
+    this.flush()
+    this.#isEnding = true
+    const socket = this.#socket
+    socket.removeAllListeners('readable')
+    // Input left unread would turn our FIN into a reset, and the client might never see the BYE.
+    socket.resume()
+    socket.end()
+    this.#writeDeadlineMs = this.#nowMs + LINGER_MS
+    this.#notifyReader?.()
+    this.#notifyWriter?.()
+  }
+
+  /** Closes at once. */
+  destroy() {
+    this.#socket.destroy()
+  }
+}

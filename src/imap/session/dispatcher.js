@@ -1,0 +1,151 @@
+/**
+ * From a command's tokens to its tagged reply: state check, parsing, running, news, reply, log line.
+ */
+import { parseCommand } from '../protocol/parse/index.js'
+import { ConnectionClosed } from './connection.js'
+import { replyToFailure, WrongState } from './error-response.js'
+import { COMMANDS } from './commands/index.js'
+
+/** @import { ResponseCode } from '../protocol/compile/response-code.js' */
+/** @import { RawCommand } from '../protocol/token.js' */
+/** @import { ReceiverEvent } from '../protocol/receiver.js' */
+/** @import { Reply } from './error-response.js' */
+/** @import { Session, SessionState } from './session.js' */
+
+/**
+ * @typedef {object} CommandCall
+ * @property {string} tag
+ * @property {RawCommand} raw
+ * @property {boolean} isUid - whether it is the UID form of a command
+ * @property {Extract<ReceiverEvent, { kind: 'message' }> | null} message - for a command that streams: the literal that waits
+ */
+
+/**
+ * @typedef {object} CommandResult - what `OK` says
+ * @property {string} text
+ * @property {ResponseCode | null} [code]
+ * @property {Reply['status']} [status] - OK unless told otherwise
+ * @property {boolean} [isAnswered] - the command has written its own tagged reply
+ */
+
+/**
+ * One command, or its UID form. `args` is what the parser of that name returns.
+ *
+ * @typedef {object} Command
+ * @property {string} name
+ * @property {readonly SessionState[]} states
+ * @property {boolean} allowsExpunge - whether untagged EXPUNGE may precede the tagged reply (RFC 3501 §7.4.1)
+ * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
+ * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult>} run
+ */
+
+/**
+ * Runs one command and answers it.
+ *
+ * @param {Session} session
+ * @param {Extract<ReceiverEvent, { kind: 'command' | 'message' }>} event
+ * @returns {Promise<Reply['status']>} how it was answered
+ * @throws {ConnectionClosed} when the client has gone
+ */
+export async function dispatch(session, event) {
+  const raw = event.command
+  const startedMs = session.context.clock.nowMs()
+  const command = COMMANDS.get(raw.name)
+  const call = {
+    tag: raw.tag,
+    raw,
+    isUid: raw.name.startsWith('UID '),
+    message: event.kind === 'message' ? event : null
+  }
+  const { selected } = session
+  selected?.hold()
+  /** @type {Reply} */
+  let reply
+  let isAnswered = false
+  try {
+    const result = await run(session, command, call)
+    const { status = 'OK', code = null, text } = result
+    reply = { status, code, text }
+    isAnswered = result.isAnswered === true
+  } catch (error) {
+    if (error instanceof ConnectionClosed) throw error
+    reply = onFailure(session, error, raw.name)
+    rejectUnanswered(session, call)
+  } finally {
+    selected?.unhold()
+  }
+  if (!isAnswered) {
+    const allowsExpunge = command?.allowsExpunge === true
+    if (session.state !== 'logout') await session.tellNews({ allowsExpunge, isUid: call.isUid })
+    session.tagged(raw.tag, reply)
+  }
+  session.logger.debug(
+    {
+      command: command === undefined ? 'unknown' : command.name,
+      result: reply.status,
+      code: reply.code?.split(' ', 1)[0],
+      ms: session.context.clock.nowMs() - startedMs
+    },
+    'command'
+  )
+  return reply.status
+}
+
+/**
+ * @param {Session} session
+ * @param {Command | undefined} command
+ * @param {CommandCall} call
+ * @returns {Promise<CommandResult>}
+ */
+async function run(session, command, call) {
+  if (command !== undefined && !command.states.includes(session.state)) {
+    throw new WrongState(wrongStateText(session.state))
+  }
+  if (session.state !== 'notAuthenticated') await session.store.pollOtherProcesses()
+  if (command?.isStreaming === true && call.message !== null) {
+    return await command.run(session, null, call)
+  }
+  // Parsing also tells an unknown command; a streaming one without its literal is refused by its parser.
+  const { args } = parseCommand(call.raw, { isUtf8: session.isUtf8 })
+  if (command === undefined) throw new WrongState('This server does not do that')
+  return await command.run(session, args, call)
+}
+
+/**
+ * @param {Session['state']} state
+ * @returns {string}
+ */
+function wrongStateText(state) {
+  if (state === 'notAuthenticated') return 'Log in first'
+  return state === 'authenticated' ? 'Select a mailbox first' : 'Already logged in'
+}
+
+/**
+ * @param {Session} session
+ * @param {unknown} error
+ * @param {string} commandName
+ * @returns {Reply}
+ */
+function onFailure(session, error, commandName) {
+  const { reply, isDamage, reference } = replyToFailure(error, {
+    commandName,
+    logger: session.logger
+  })
+  if (isDamage && session.accountId !== null) {
+    session.context.endSessions(session.accountId, 'The mailbox file is damaged')
+  }
+  if (reference !== null) session.context.onUnexpectedError(error)
+  return reply
+}
+
+/**
+ * A message literal that still waits is refused, so that its bytes are not taken for commands.
+ *
+ * @param {Session} session
+ * @param {CommandCall} call
+ */
+function rejectUnanswered(session, call) {
+  if (call.message !== null && session.connection.receiver.isInCommand) {
+    session.connection.receiver.rejectMessage()
+  }
+}

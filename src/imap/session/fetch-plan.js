@@ -1,0 +1,76 @@
+/**
+ * What a FETCH needs to read: the shared view alone, narrow rows, stored structures, or the message's bytes.
+ */
+
+/** @import { FetchItem } from '../protocol/values/fetch-item.js' */
+
+/**
+ * @typedef {object} ReadNeeds - as `AccountStore.readMessages` takes it
+ * @property {boolean} row
+ * @property {boolean} envelope
+ * @property {boolean} body
+ * @property {boolean} bodyStructure
+ * @property {boolean} header
+ * @property {boolean} partTree
+ */
+
+/** @typedef {Extract<FetchItem, { kind: 'SECTION' }>} SectionItem */
+
+/**
+ * @typedef {object} FetchPlan
+ * @property {readonly FetchItem[]} items - in the order of the response
+ * @property {ReadNeeds} needs
+ * @property {boolean} isViewOnly - flags, UID and MODSEQ: no row is read
+ * @property {boolean} isWide - headers or structures are read, which may be large
+ * @property {boolean} setsSeen - a section without PEEK (RFC 3501 §6.4.5)
+ * @property {boolean} usesModSeq - enables CONDSTORE (RFC 7162 §3.1)
+ */
+
+/**
+ * @param {object} options
+ * @param {readonly FetchItem[]} options.items
+ * @param {boolean} options.isUid - the UID is in every response (RFC 3501 §6.4.8)
+ * @param {boolean} options.isChangedSince - the MODSEQ too (RFC 7162 §3.1.4.1)
+ * @returns {FetchPlan}
+ */
+export function planFetch({ items, isUid, isChangedSince }) {
+  const all = [...items]
+  const has = (/** @type {FetchItem['kind']} */ kind) => all.some((item) => item.kind === kind)
+  if (isUid && !has('UID')) all.unshift({ kind: 'UID' })
+  if (isChangedSince && !has('MODSEQ')) all.push({ kind: 'MODSEQ' })
+  const sections = /** @type {SectionItem[]} */ (all.filter(({ kind }) => kind === 'SECTION'))
+  const readsHeader = sections.some(isTopHeader)
+  const readsParts = sections.some((item) => !isWhole(item) && !isTopHeader(item))
+  const needs = {
+    row: has('INTERNALDATE') || has('RFC822.SIZE') || sections.length > 0,
+    envelope: has('ENVELOPE'),
+    body: has('BODY'),
+    bodyStructure: has('BODYSTRUCTURE'),
+    header: readsHeader,
+    partTree: readsParts || readsHeader
+  }
+  return {
+    items: all,
+    needs,
+    isViewOnly: !Object.values(needs).includes(true),
+    isWide: needs.envelope || needs.body || needs.bodyStructure || needs.header || needs.partTree,
+    setsSeen: sections.some(({ isPeek }) => !isPeek),
+    usesModSeq: has('MODSEQ') || isChangedSince
+  }
+}
+
+/**
+ * @param {SectionItem} item
+ * @returns {boolean} whether it is the whole message
+ */
+export function isWhole({ section }) {
+  return section.path.length === 0 && section.text === null
+}
+
+/**
+ * @param {SectionItem} item
+ * @returns {boolean} whether the message's own header answers it, which the store keeps ready
+ */
+export function isTopHeader({ section }) {
+  return section.path.length === 0 && section.text !== null && section.text.startsWith('HEADER')
+}

@@ -1,0 +1,290 @@
+/**
+ * Writes the FETCH responses of one command: from the view, from rows, and with the bytes of sections, which pass in
+ * pieces from the store to the socket as fast as the client takes them.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { isMailError } from '../../errors.js'
+import { decodePartTree } from '../../mime/part-tree.js'
+import { filterHeader, resolveSection } from '../../mime/section.js'
+import { FetchWriter } from '../protocol/compile/fetch.js'
+import { isTopHeader, isWhole } from './fetch-plan.js'
+import { flagsText } from './mailbox-news.js'
+
+/** @import { MessageRecord } from '../../store/account-store.js' */
+/** @import { SectionItem } from '../protocol/values/fetch-item.js' */
+/** @import { FetchPlan } from './fetch-plan.js' */
+/** @import { Session } from './session.js' */
+
+/** Gathered responses above this are handed to the connection. */
+const BATCH_BYTES = 64 * 1024
+/** Larger pieces of a body go out by themselves, without being copied. */
+const COPY_BYTES = 8 * 1024
+/** Headers above this are filtered no more: no mail program writes them. */
+const MAX_FILTERED_BYTES = 1024 * 1024
+
+/**
+ * @typedef {object} SectionSource - a section's bytes, the first piece at hand
+ * @property {SectionItem} item
+ * @property {number} sizeBytes
+ * @property {Buffer | null} first
+ * @property {AsyncIterator<Buffer> | null} rest
+ */
+
+/** The responses of one FETCH. */
+export class FetchResponse {
+  #session
+  #plan
+  #writer = new FetchWriter()
+
+  /**
+   * @param {Session} session
+   * @param {FetchPlan} plan
+   */
+  constructor(session, plan) {
+    this.#session = session
+    this.#plan = plan
+  }
+
+  /**
+   * Messages of which only the view is asked.
+   *
+   * @param {readonly number[]} slots
+   */
+  async writeFromView(slots) {
+    for (const slot of slots) {
+      this.#begin(slot)
+      for (const { kind } of this.#plan.items) this.#writeViewItem(kind, slot)
+      this.#writer.end()
+      if (this.#writer.length >= BATCH_BYTES) await this.#flush()
+    }
+    this.finish()
+  }
+
+  /**
+   * @param {MessageRecord} record
+   * @param {number} slot
+   * @param {boolean} isNowSeen - \Seen has been set by this command: the flags are told whether asked for or not
+   * @returns {Promise<boolean>} false: the message was expunged meanwhile, nothing was written
+   */
+  async writeRecord(record, slot, isNowSeen) {
+    const sources = await this.#openSections(record)
+    if (sources === null) return false
+    this.#begin(slot)
+    let next = 0
+    for (const item of this.#plan.items) {
+      if (item.kind === 'SECTION') {
+        await this.#writeSection(
+          item,
+          /** @type {SectionSource | null} */ (sources[next++] ?? null)
+        )
+      } else if (!this.#writeViewItem(item.kind, slot)) this.#writeRecordItem(item.kind, record)
+    }
+    if (isNowSeen) this.#writeSeen(slot)
+    this.#writer.end()
+    if (this.#writer.length >= BATCH_BYTES) await this.#flush()
+    return true
+  }
+
+  /** Hands over what is gathered. */
+  finish() {
+    if (this.#writer.length > 0) this.#session.write(this.#writer.take())
+  }
+
+  async #flush() {
+    this.finish()
+    if (this.#session.connection.isCongested) await this.#session.connection.drain()
+    else await setImmediate()
+  }
+
+  /** @param {number} slot */
+  #begin(slot) {
+    this.#writer.begin(this.#session.requireSelected().sequenceOfSlot(slot))
+  }
+
+  /**
+   * @param {string} kind
+   * @param {number} slot
+   * @returns {boolean} whether the view has it
+   */
+  #writeViewItem(kind, slot) {
+    const selected = this.#session.requireSelected()
+    const { view } = selected
+    if (kind === 'FLAGS') this.#writer.flags(flagsText(this.#session, selected, slot))
+    else if (kind === 'UID') this.#writer.uid(/** @type {number} */ (view.uids[slot]))
+    else if (kind === 'MODSEQ') this.#writer.modSeq(/** @type {number} */ (view.modSeqs[slot]))
+    else return false
+    return true
+  }
+
+  /** @param {number} slot */
+  #writeSeen(slot) {
+    const has = (/** @type {string} */ kind) => this.#plan.items.some((item) => item.kind === kind)
+    if (!has('FLAGS')) this.#writeViewItem('FLAGS', slot)
+    if (!has('MODSEQ') && this.#session.isCondstore) this.#writeViewItem('MODSEQ', slot)
+  }
+
+  /**
+   * @param {string} kind
+   * @param {MessageRecord} record
+   */
+  #writeRecordItem(kind, record) {
+    switch (kind) {
+      case 'INTERNALDATE':
+        this.#writer.internalDate(record.internalDate)
+        break
+      case 'RFC822.SIZE':
+        this.#writer.size(record.size)
+        break
+      case 'ENVELOPE':
+        this.#writer.structure(kind, required(record.envelope))
+        break
+      case 'BODY':
+        this.#writer.structure(kind, required(record.body))
+        break
+      case 'BODYSTRUCTURE':
+        this.#writer.structure(kind, required(record.bodyStructure))
+        break
+      default:
+        throw new Error(`no such FETCH item: ${kind}`)
+    }
+  }
+
+  /**
+   * Finds every section and reads the first piece of each, so that what can fail fails before the response has begun.
+   *
+   * @param {MessageRecord} record
+   * @returns {Promise<(SectionSource | null)[] | null>} one for each SECTION item, null for a part that is not there;
+   *   null as a whole when the message has gone
+   */
+  async #openSections(record) {
+    /** @type {(SectionSource | null)[]} */
+    const sources = []
+    /** @type {import('../../mime/part-tree.js').PartTree | null} */
+    let tree = null
+    try {
+      for (const item of this.#plan.items) {
+        if (item.kind !== 'SECTION') continue
+        if (isWhole(item)) sources.push(await this.#openRange(record, item, 0, record.size))
+        else if (isTopHeader(item) && record.header != null) {
+          sources.push(fromBytes(item, headerBytes(item, record.header)))
+        } else {
+          tree ??= decodePartTree(required(record.partTree))
+          sources.push(await this.#openPart(record, item, tree))
+        }
+      }
+    } catch (error) {
+      if (isMailError(error, 'MESSAGE_GONE')) return null
+      throw error
+    }
+    return sources
+  }
+
+  /**
+   * @param {MessageRecord} record
+   * @param {SectionItem} item
+   * @param {import('../../mime/part-tree.js').PartTree} tree
+   * @returns {Promise<SectionSource | null>}
+   */
+  async #openPart(record, item, tree) {
+    const found = resolveSection(tree, item.section)
+    if (found === null) return null
+    if (found.kind === 'range') return await this.#openRange(record, item, found.start, found.end)
+    const end = Math.min(found.end, found.start + MAX_FILTERED_BYTES)
+    const pieces = []
+    for await (const piece of this.#session.store.readContent(record.contentId, found.start, end)) {
+      pieces.push(piece)
+    }
+    return fromBytes(item, filterHeader(Buffer.concat(pieces), found.fields, found.not))
+  }
+
+  /**
+   * @param {MessageRecord} record
+   * @param {SectionItem} item
+   * @param {number} start - of the section in the message
+   * @param {number} end
+   * @returns {Promise<SectionSource>}
+   */
+  async #openRange(record, item, start, end) {
+    const from = item.partial === null ? start : Math.min(end, start + item.partial.offset)
+    const to = item.partial === null ? end : Math.min(end, from + item.partial.length)
+    if (from >= to) return { item, sizeBytes: 0, first: null, rest: null }
+    const pieces = this.#session.store.readContent(record.contentId, from, to)
+    const rest = pieces[Symbol.asyncIterator]()
+    const { value, done } = await rest.next()
+    return { item, sizeBytes: to - from, first: done === true ? null : value, rest }
+  }
+
+  /**
+   * @param {SectionItem} item
+   * @param {SectionSource | null} source
+   */
+  async #writeSection(item, source) {
+    if (source === null) {
+      this.#writer.section(item, null)
+      return
+    }
+    const { sizeBytes, first, rest } = source
+    this.#writer.sectionHead(item, sizeBytes)
+    let left = sizeBytes
+    try {
+      if (first !== null) left -= await this.#writePiece(first)
+      for (;;) {
+        const piece = left > 0 ? await rest?.next() : undefined
+        if (piece === undefined || piece.done === true) break
+        left -= await this.#writePiece(piece.value)
+      }
+      if (left !== 0) throw new Error('the content is not as long as its row says')
+    } catch (error) {
+      // The length is on its way already: nothing that may follow would be understood.
+      this.#session.connection.destroy()
+      throw error
+    } finally {
+      await rest?.return?.()
+    }
+  }
+
+  /**
+   * @param {Buffer} piece
+   * @returns {Promise<number>} its length
+   */
+  async #writePiece(piece) {
+    if (piece.length <= COPY_BYTES) this.#writer.bytes(piece)
+    else {
+      this.finish()
+      this.#session.write(piece)
+    }
+    if (this.#session.connection.isCongested) await this.#session.connection.drain()
+    return piece.length
+  }
+}
+
+/**
+ * @param {SectionItem} item
+ * @param {Buffer} header - the whole header block
+ * @returns {Buffer}
+ */
+function headerBytes({ section }, header) {
+  if (section.text === 'HEADER') return header
+  return filterHeader(header, section.fields, section.text === 'HEADER.FIELDS.NOT')
+}
+
+/**
+ * @param {SectionItem} item
+ * @param {Buffer} bytes - the whole section
+ * @returns {SectionSource} of the part that is asked for
+ */
+function fromBytes(item, bytes) {
+  const { partial } = item
+  const first =
+    partial === null ? bytes : bytes.subarray(partial.offset, partial.offset + partial.length)
+  return { item, sizeBytes: first.length, first, rest: null }
+}
+
+/**
+ * @param {Buffer | undefined | null} bytes
+ * @returns {Buffer}
+ */
+function required(bytes) {
+  if (bytes == null) throw new Error('the store did not read what was asked for')
+  return bytes
+}

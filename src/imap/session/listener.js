@@ -1,0 +1,301 @@
+/**
+ * The IMAP server: its listening sockets, the sessions on them, and the one timer that serves them all.
+ *
+ * Two kinds of sockets: plain with STARTTLS (RFC 3501 §6.2.1), and TLS from the first byte (RFC 8314 §3).
+ */
+import { createServer } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import { CODE } from '../protocol/compile/response-code.js'
+import { limitsBeforeLogin } from '../protocol/limits.js'
+import { Receiver } from '../protocol/receiver.js'
+import { addressKey, isLoopback } from './address-key.js'
+import { Connection } from './connection.js'
+import { Session } from './session.js'
+
+/** @import { Server, Socket } from 'node:net' */
+/** @import { SecureContext, SecureContextOptions } from 'node:tls' */
+/** @import { Clock } from '../../support/clock.js' */
+/** @import { AccountStore } from '../../store/account-store.js' */
+
+/** Deadlines, IDLE reminders and other processes' changes are looked at this often. */
+const TICK_MS = 1000
+/** Ticks between two looks for changes that another process has made, for sessions in IDLE. */
+const TICKS_PER_POLL = 2
+/** Connections that the kernel holds for us while the process is busy. */
+const BACKLOG = 1024
+
+/**
+ * @typedef {object} ImapConfig - the part of the configuration that sessions read
+ * @property {{ allowPlaintextLoopback: boolean, loginTimeoutMs: number, inactivityTimeoutMs: number,
+ *   idleReminderMs: number, maxConnections: number, maxConnectionsPerAccount: number,
+ *   maxConnectionsPerAddress: number }} imap
+ * @property {{ maxBytes: number }} messages
+ * @property {{ exemptAddresses: string[] }} limits
+ */
+
+/**
+ * @typedef {object} Login - what a good login gives; `release` is called once, when the session has gone
+ * @property {{ id: string, address: string }} account
+ * @property {'read-write' | 'read-only'} scope
+ * @property {AccountStore} store - open, shared by all sessions of the account in this process
+ * @property {() => Promise<void>} release
+ */
+
+/**
+ * @callback Authenticate
+ * @param {{ username: string, password: Buffer, remoteAddress: string, isTls: boolean }} attempt - the password is
+ *   zeroed by the caller afterwards
+ * @returns {Promise<Login>}
+ * @throws {import('../../errors.js').MailError} AUTHENTICATION_FAILED, THROTTLED, or what opening the mailbox throws
+ */
+
+/**
+ * @typedef {object} SessionLogger - pino's, as far as sessions use it
+ * @property {(fields: object, text: string) => void} debug
+ * @property {(fields: object, text: string) => void} info
+ * @property {(fields: object, text: string) => void} warn
+ * @property {(fields: object, text: string) => void} error
+ * @property {(fields: object) => SessionLogger} child
+ */
+
+/**
+ * @typedef {object} ImapServerContext - what a session may use of its server
+ * @property {ImapConfig} config
+ * @property {Authenticate} authenticate
+ * @property {SecureContext | null} secureContext - null: no TLS, no STARTTLS
+ * @property {Clock} clock
+ * @property {SessionLogger} logger
+ * @property {(error: unknown) => void} onUnexpectedError
+ * @property {(remoteAddress: string) => boolean} isPlaintextAllowed
+ * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
+ * @property {(accountId: string, text: string) => void} endSessions
+ */
+
+/**
+ * @typedef {object} ImapServerOptions
+ * @property {ImapConfig} config
+ * @property {Authenticate} authenticate
+ * @property {SecureContextOptions | null} tls - certificate and key; null only where TLS ends elsewhere
+ * @property {Clock} clock
+ * @property {SessionLogger} logger
+ * @property {(error: unknown) => void} [onUnexpectedError] - told of what became NO [SERVERBUG]; tests fail on it
+ */
+
+/**
+ * @typedef {object} ImapServer
+ * @property {(options: { host: string, port: number, isImplicitTls: boolean }) => Promise<{ host: string, port: number }>} listen -
+ *   resolves with what was bound; port 0 takes a free one
+ * @property {(accountId: string, text: string) => void} endSessions - BYE to every session of the account, after its
+ *   running command
+ * @property {(tls: SecureContextOptions) => void} replaceCertificate - for new handshakes
+ * @property {() => { connections: number, loggedIn: number }} counts
+ * @property {(options: { graceMs: number }) => Promise<void>} close - no new connections, BYE to all after their running
+ *   commands; what is left after graceMs is cut
+ */
+
+/**
+ * @param {ImapServerOptions} options
+ * @returns {ImapServer}
+ */
+export function createImapServer(options) {
+  return new Listener(options)
+}
+
+/** @implements {ImapServer} */
+class Listener {
+  /** @type {Set<Server>} */
+  #servers = new Set()
+  /** @type {Set<Session>} */
+  #sessions = new Set()
+  /** @type {Map<string, number>} */
+  #perAddress = new Map()
+  /** @type {Set<Promise<void>>} */
+  #running = new Set()
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+  #ticks = 0
+  #isClosing = false
+  /** @type {ImapServerContext} */
+  #context
+
+  /** @param {ImapServerOptions} options */
+  constructor({ config, authenticate, tls, clock, logger, onUnexpectedError = () => {} }) {
+    this.#context = {
+      config,
+      authenticate,
+      secureContext: tls === null ? null : secureContextOf(tls),
+      clock,
+      logger,
+      onUnexpectedError,
+      isPlaintextAllowed: (address) => config.imap.allowPlaintextLoopback && isLoopback(address),
+      hasRoomFor: (accountId) =>
+        this.#sessionsOf(accountId).length < config.imap.maxConnectionsPerAccount,
+      endSessions: (accountId, text) => this.endSessions(accountId, text)
+    }
+  }
+
+  /**
+   * @param {{ host: string, port: number, isImplicitTls: boolean }} options
+   * @returns {Promise<{ host: string, port: number }>}
+   */
+  async listen({ host, port, isImplicitTls }) {
+    // Half-open: a client may say its last words and close its side before it has our answers.
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      this.#accept(socket, isImplicitTls)
+    })
+    await new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port, backlog: BACKLOG }, () => {
+        server.off('error', reject)
+        resolve(undefined)
+      })
+    })
+    server.on('error', (error) => this.#context.logger.error({ err: error }, 'listener failed'))
+    this.#servers.add(server)
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref()
+    const bound = /** @type {import('node:net').AddressInfo} */ (server.address())
+    return { host: bound.address, port: bound.port }
+  }
+
+  /** @param {SecureContextOptions} tls */
+  replaceCertificate(tls) {
+    this.#context.secureContext = secureContextOf(tls)
+  }
+
+  /** @returns {{ connections: number, loggedIn: number }} */
+  counts() {
+    const sessions = [...this.#sessions]
+    return {
+      connections: this.#running.size,
+      loggedIn: sessions.filter(({ accountId }) => accountId !== null).length
+    }
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {string} text
+   */
+  endSessions(accountId, text) {
+    for (const session of this.#sessionsOf(accountId)) session.end(text)
+  }
+
+  /** @param {{ graceMs: number }} options */
+  async close({ graceMs }) {
+    this.#isClosing = true
+    for (const server of this.#servers) server.close()
+    for (const session of this.#sessions) session.end('The server is shutting down')
+    const cut = setTimeout(() => {
+      for (const { connection } of this.#sessions) connection.destroy()
+    }, graceMs)
+    while (this.#running.size > 0) await Promise.all(this.#running)
+    clearTimeout(cut)
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Session[]}
+   */
+  #sessionsOf(accountId) {
+    return [...this.#sessions].filter((session) => session.accountId === accountId)
+  }
+
+  /**
+   * @param {Socket} socket
+   * @param {boolean} isImplicitTls
+   */
+  #accept(socket, isImplicitTls) {
+    const running = this.#serve(socket, isImplicitTls).catch((error) => {
+      this.#context.logger.error({ err: error }, 'connection failed')
+      this.#context.onUnexpectedError(error)
+      socket.destroy()
+    })
+    this.#running.add(running)
+    running.finally(() => this.#running.delete(running))
+  }
+
+  /**
+   * @param {Socket} socket
+   * @param {boolean} isImplicitTls
+   */
+  async #serve(socket, isImplicitTls) {
+    const context = this.#context
+    const connection = new Connection({
+      socket,
+      receiver: new Receiver(limitsBeforeLogin()),
+      nowMs: context.clock.nowMs()
+    })
+    const key = addressKey(connection.remoteAddress)
+    const session = new Session({ connection, context })
+    // Counted before the handshake: those who never finish one are the ones to be counted.
+    const refusal = this.#refusal(key)
+    this.#sessions.add(session)
+    this.#perAddress.set(key, (this.#perAddress.get(key) ?? 0) + 1)
+    try {
+      if (isImplicitTls && !(await this.#secure(connection))) return
+      if (refusal !== null) {
+        session.untagged('BYE', CODE.unavailable, refusal)
+        connection.end()
+      } else await session.run()
+      await connection.closed
+    } finally {
+      this.#sessions.delete(session)
+      const left = (this.#perAddress.get(key) ?? 1) - 1
+      if (left === 0) this.#perAddress.delete(key)
+      else this.#perAddress.set(key, left)
+    }
+  }
+
+  /**
+   * @param {Connection} connection
+   * @returns {Promise<boolean>}
+   */
+  async #secure(connection) {
+    const { secureContext, config, clock } = this.#context
+    if (secureContext === null) throw new Error('TLS was asked for without a certificate')
+    const deadlineMs = clock.nowMs() + config.imap.loginTimeoutMs
+    return await connection.secure({ secureContext, deadlineMs })
+  }
+
+  /**
+   * @param {string} key - of the client's address
+   * @returns {string | null} why this connection is refused
+   */
+  #refusal(key) {
+    const { config } = this.#context
+    const { maxConnections, maxConnectionsPerAddress } = config.imap
+    if (this.#isClosing) return 'The server is shutting down'
+    if (this.#sessions.size >= maxConnections) return 'Too many connections'
+    if (config.limits.exemptAddresses.some((address) => addressKey(address) === key)) return null
+    const isTooMany = (this.#perAddress.get(key) ?? 0) >= maxConnectionsPerAddress
+    return isTooMany ? 'Too many connections from this address' : null
+  }
+
+  #tick() {
+    const nowMs = this.#context.clock.nowMs()
+    for (const session of this.#sessions) session.tick(nowMs)
+    if (++this.#ticks % TICKS_PER_POLL === 0) this.#pollForIdlers()
+  }
+
+  /** One look for each account: its sessions share the store, and its views wake those that have news. */
+  #pollForIdlers() {
+    /** @type {Set<AccountStore>} */
+    const stores = new Set()
+    for (const session of this.#sessions) if (session.isIdling) stores.add(session.store)
+    for (const store of stores) {
+      Promise.resolve(store.pollOtherProcesses()).catch((error) => {
+        this.#context.logger.error({ err: error }, 'poll for other processes failed')
+      })
+    }
+  }
+}
+
+/**
+ * @param {SecureContextOptions} options
+ * @returns {SecureContext}
+ */
+function secureContextOf(options) {
+  // Without a session id context OpenSSL refuses to resume sessions.
+  return createSecureContext({ minVersion: 'TLSv1.2', sessionIdContext: 'letterlock', ...options })
+}

@@ -1,0 +1,125 @@
+/**
+ * What a session is told about its selected mailbox without asking: EXPUNGE, EXISTS, RECENT, and FETCH for flags
+ * that others have changed (RFC 3501 §5.2, §7.3, §7.4).
+ */
+import { MailError } from '../../errors.js'
+import { FetchWriter } from '../protocol/compile/fetch.js'
+import { compileFlags } from '../protocol/compile/flags.js'
+import { permanentFlags } from '../protocol/compile/response-code.js'
+import { compileExists, compileRecent } from '../protocol/compile/untagged.js'
+
+/** @import { SelectedMailbox } from './selected-mailbox.js' */
+/** @import { Session } from './session.js' */
+
+/** FETCH lines between two looks at the client: some 200 KiB. */
+const LINES_A_STEP = 4000
+
+const SYSTEM_FLAGS = ['\\Answered', '\\Flagged', '\\Deleted', '\\Seen', '\\Draft']
+
+/**
+ * Sends what waits to be told. Does nothing without a selected mailbox.
+ *
+ * @param {Session} session
+ * @param {{ allowsExpunge: boolean, isUid: boolean }} options - `isUid` adds the UID to each FETCH
+ */
+export async function tellNews(session, { allowsExpunge, isUid }) {
+  const { selected } = session
+  if (selected === null || !selected.hasNews) return
+  selected.hold()
+  try {
+    const { expunged, exists, flags } = selected.takeNews({ allowsExpunge })
+    if (expunged.length > 0) {
+      session.write(expunged.map((sequence) => `* ${sequence} EXPUNGE\r\n`).join(''))
+    }
+    if (exists !== null) {
+      await claimRecent(session)
+      session.write(compileExists(exists))
+      session.write(compileRecent(selected.recentCount))
+    }
+    await writeFlagLines(session, flags, {
+      isUid: isUid || session.isCondstore,
+      withFlags: true,
+      withModSeq: session.isCondstore
+    })
+  } finally {
+    selected.unhold()
+  }
+}
+
+/**
+ * Takes \Recent of the messages that nobody has had it for yet (RFC 3501 §2.3.2). A session that may not write only
+ * looks, and takes it from nobody.
+ *
+ * @param {Session} session
+ */
+export async function claimRecent(session) {
+  const { selected } = session
+  if (selected === null || selected.isReadOnly) return
+  try {
+    const { fromUid, toUid } = await session.store.claimRecent(selected.view)
+    selected.addRecent(fromUid, toUid)
+  } catch (error) {
+    // \Recent is a courtesy: a busy or full disk must not cost the client its EXISTS. Others get it then.
+    if (!(error instanceof MailError) || !error.temporary) throw error
+    session.logger.warn({ err: error }, 'recent could not be claimed')
+  }
+}
+
+/**
+ * Announces the flags of the mailbox where a keyword has been added since (RFC 3501 §7.2.6).
+ *
+ * @param {Session} session
+ */
+export function tellKeywords(session) {
+  const { selected } = session
+  if (selected === null) return
+  const { names, isFull } = session.store.keywords
+  if (names.length === session.toldKeywords) return
+  session.toldKeywords = names.length
+  const flags = [...SYSTEM_FLAGS, ...names]
+  session.write(compileFlags(flags))
+  const permanent = selected.isReadOnly ? [] : isFull ? flags : [...flags, '\\*']
+  session.untagged('OK', permanentFlags(permanent), 'Flags that are kept')
+}
+
+/**
+ * @param {Session} session
+ * @param {SelectedMailbox} selected
+ * @param {number} slot
+ * @returns {string} the message's flags as they stand between the parentheses
+ */
+export function flagsText(session, selected, slot) {
+  const { flags, keywords } = selected.view
+  const wire = session.store.keywords.flagsWire(
+    /** @type {number} */ (flags[slot]),
+    /** @type {number} */ (keywords[slot])
+  )
+  if (!selected.isRecent(slot)) return wire
+  return wire === '' ? '\\Recent' : `${wire} \\Recent`
+}
+
+/**
+ * Writes one FETCH line for each slot.
+ *
+ * @param {Session} session
+ * @param {readonly number[]} slots - ones that the client sees
+ * @param {{ isUid: boolean, withFlags: boolean, withModSeq: boolean }} options
+ */
+export async function writeFlagLines(session, slots, { isUid, withFlags, withModSeq }) {
+  if (slots.length === 0) return
+  const selected = session.requireSelected()
+  const { view } = selected
+  if (withFlags) tellKeywords(session)
+  const writer = new FetchWriter()
+  for (let start = 0; start < slots.length; start += LINES_A_STEP) {
+    for (const slot of slots.slice(start, start + LINES_A_STEP)) {
+      writer.begin(selected.sequenceOfSlot(slot))
+      if (isUid) writer.uid(/** @type {number} */ (view.uids[slot]))
+      if (withFlags) writer.flags(flagsText(session, selected, slot))
+      if (withModSeq) writer.modSeq(/** @type {number} */ (view.modSeqs[slot]))
+      writer.end()
+    }
+    session.write(writer.take())
+    if (session.connection.isCongested) await session.connection.drain()
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The names that LIST tells, from the rows of the store: also the levels above a mailbox that are no mailboxes, and
+ * names that are subscribed but not there.
+ */
+
+/** @import { MailboxRow } from '../../store/account-store.js' */
+
+/**
+ * @typedef {object} MailboxNode
+ * @property {string} name
+ * @property {MailboxRow | null} row - null where there is no such mailbox
+ * @property {boolean} hasChildren - mailboxes below it
+ * @property {boolean} isSubscribed
+ * @property {boolean} hasSubscribedChildren
+ */
+
+/**
+ * @param {object} options
+ * @param {readonly MailboxRow[]} options.rows
+ * @param {readonly string[]} options.subscriptions
+ * @returns {MailboxNode[]} sorted by name, INBOX first; levels without a mailbox included
+ */
+export function buildMailboxTree({ rows, subscriptions }) {
+  /** @type {Map<string, MailboxNode>} */
+  const nodes = new Map()
+  /** @param {string} name */
+  const nodeOf = (name) => {
+    const known = nodes.get(name)
+    if (known !== undefined) return known
+    const node = {
+      name,
+      row: null,
+      hasChildren: false,
+      isSubscribed: false,
+      hasSubscribedChildren: false
+    }
+    nodes.set(name, node)
+    return node
+  }
+  for (const row of rows) {
+    nodeOf(row.name).row = row
+    for (const parent of parentsOf(row.name)) nodeOf(parent).hasChildren = true
+  }
+  for (const name of subscriptions) {
+    nodeOf(name).isSubscribed = true
+    for (const parent of parentsOf(name)) nodeOf(parent).hasSubscribedChildren = true
+  }
+  return [...nodes.values()].sort((left, right) => compareNames(left.name, right.name))
+}
+
+/**
+ * @param {string} name
+ * @returns {string[]} the names of the levels above
+ */
+export function parentsOf(name) {
+  const parents = []
+  for (let at = name.indexOf('/'); at >= 0; at = name.indexOf('/', at + 1)) {
+    if (at > 0) parents.push(name.slice(0, at))
+  }
+  return parents
+}
+
+/**
+ * @param {string} left
+ * @param {string} right
+ * @returns {number}
+ */
+function compareNames(left, right) {
+  if (left === right) return 0
+  if (left === 'INBOX') return -1
+  if (right === 'INBOX') return 1
+  return left < right ? -1 : 1
+}

@@ -1,0 +1,301 @@
+/**
+ * What one client has been told about the mailbox that it selected, over the view that all sessions share.
+ *
+ * A view holds one slot for each message in the order of UIDs; a slot is never reused while anybody needs it,
+ * and an expunged message stays behind as a tombstone. So a sequence number is a slot's rank among the slots
+ * that this client still sees:
+ *
+ *     slot      0   1   2   3   4   5   6
+ *     view      a   ✝   c   ✝   e   f   g        ✝ expunged
+ *     hidden        1                            this client has been told of the expunge
+ *     pending               3                    not told yet: still has its number (RFC 3501 §7.4.1)
+ *     told      ----------------------|          toldLength 6: no EXISTS for g yet
+ *     sequence  1       2   3   4   5
+ *
+ * Nothing of the mailbox is copied; the session keeps the two lists of slots, until the view drops the
+ * tombstones (`onCompact`), which it does only when every session has acknowledged them.
+ */
+
+/** @import { MailboxView, ViewAttachment } from '../../store/mailbox-view.js' */
+/** @import { SequenceSet } from '../protocol/values/sequence-set.js' */
+
+/**
+ * @param {readonly number[]} sorted
+ * @param {number} value
+ * @returns {number} how many elements are below the value
+ */
+export function countBelow(sorted, value) {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (/** @type {number} */ (sorted[middle]) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/**
+ * @param {readonly number[]} left - sorted, unique
+ * @param {readonly number[]} right - sorted, unique
+ * @returns {number[]} sorted, unique
+ */
+export function mergeSorted(left, right) {
+  if (left.length === 0) return [...right]
+  if (right.length === 0) return [...left]
+  const merged = []
+  let i = 0
+  let j = 0
+  while (i < left.length || j < right.length) {
+    const a = left[i] ?? Infinity
+    const b = right[j] ?? Infinity
+    merged.push(Math.min(a, b))
+    if (a <= b) i++
+    if (b <= a) j++
+  }
+  return merged
+}
+
+/**
+ * @typedef {object} Told
+ * @property {number[]} expunged - sequence numbers in the order in which they must be sent
+ * @property {number | null} exists - the new size, where it has changed
+ * @property {number[]} flags - slots whose flags or MODSEQ have changed, ascending
+ */
+
+/** The selected mailbox of one session. */
+export class SelectedMailbox {
+  /** @type {ViewAttachment} */
+  #attachment
+  /** @type {number[]} */
+  #hidden = []
+  /** @type {number[]} */
+  #pending = []
+  /** @type {Set<number>} */
+  #changed = new Set()
+  #toldLength
+  #toldExists
+  #holds = 0
+  #isDetached = false
+  /** @type {{ from: number, to: number }[]} */
+  #recent = []
+  #origin
+
+  /**
+   * @param {object} options
+   * @param {MailboxView} options.view
+   * @param {boolean} options.isReadOnly - by EXAMINE, or because the credential may only read
+   * @param {unknown} options.origin - what this session's own changes are marked with
+   * @param {() => void} options.onChange - called when something waits to be told
+   */
+  constructor({ view, isReadOnly, origin, onChange }) {
+    this.view = view
+    this.isReadOnly = isReadOnly
+    this.#origin = origin
+    this.#attachment = view.attach(onChange)
+    this.#attachment.onCompact = () => this.#compact()
+    this.#toldLength = view.length
+    for (let slot = 0; slot < view.length; slot++) {
+      if (view.isExpunged(slot)) this.#hidden.push(slot)
+    }
+    if (this.#hidden.length > 0) this.#attachment.acknowledgeExpunged(this.#hidden)
+    this.#toldExists = this.messageCount
+  }
+
+  /** @returns {number} how many messages the client believes there are */
+  get messageCount() {
+    return this.#toldLength - this.#hidden.length
+  }
+
+  /** @returns {number} the UID of the last message that the client knows, 0 in an empty mailbox */
+  get maxUid() {
+    const slot = this.slotOfSequence(this.messageCount)
+    return slot < 0 ? 0 : /** @type {number} */ (this.view.uids[slot])
+  }
+
+  /** @returns {boolean} whether there may be something to tell */
+  get hasNews() {
+    return this.#attachment.hasPending || this.#pending.length > 0 || this.#changed.size > 0
+  }
+
+  #compact() {
+    this.#hidden = []
+    this.#pending = []
+    this.#changed.clear()
+    this.#toldLength = this.view.length
+  }
+
+  /** Until as many `unhold`s, slot numbers stay what they are. */
+  hold() {
+    if (this.#holds++ === 0 && !this.#isDetached) this.#attachment.setBusy(true)
+  }
+
+  /** Ends one `hold`. */
+  unhold() {
+    if (--this.#holds === 0 && !this.#isDetached) this.#attachment.setBusy(false)
+  }
+
+  /** Lets the view go; the object is of no use afterwards. */
+  detach() {
+    this.#isDetached = true
+    this.#attachment.detach()
+  }
+
+  /**
+   * @param {number} slot
+   * @returns {number} its sequence number, 0 where the client knows the message as gone, or not yet
+   */
+  sequenceOfSlot(slot) {
+    const hiddenBelow = countBelow(this.#hidden, slot)
+    if (slot >= this.#toldLength || this.#hidden[hiddenBelow] === slot) return 0
+    return slot + 1 - hiddenBelow
+  }
+
+  /**
+   * @param {number} sequence
+   * @returns {number} the slot, or -1 where the client knows no such number
+   */
+  slotOfSequence(sequence) {
+    if (sequence < 1 || sequence > this.messageCount) return -1
+    // hidden[k] - k visible slots lie before the k-th hidden one.
+    let low = 0
+    let high = this.#hidden.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (/** @type {number} */ (this.#hidden[middle]) - middle < sequence) low = middle + 1
+      else high = middle
+    }
+    return sequence - 1 + low
+  }
+
+  /**
+   * The messages that a set names, in the order of slots, each once.
+   *
+   * @param {SequenceSet} set
+   * @param {boolean} isUid
+   * @returns {{ slots: number[], isSomeExpunged: boolean, isOutOfRange: boolean }} the living messages; whether others
+   *   that the client still sees were left out; whether a sequence number does not exist (RFC 3501 §9, seq-number:
+   *   a tagged BAD)
+   */
+  resolve(set, isUid) {
+    const view = this.view
+    /** @type {number[]} */
+    const slots = []
+    let isSomeExpunged = false
+    // RFC 3501 §9, seq-number: `*` is no number either where there is no message.
+    let isOutOfRange = !isUid && set.hasStar && this.messageCount === 0
+    const visibleEnd = this.#toldLength
+    const top = isUid ? this.maxUid : this.messageCount
+    for (const { from, to } of set.resolve(top)) {
+      let first
+      let end
+      if (isUid) {
+        first = view.lowerBound(from)
+        end = view.lowerBound(to + 1)
+      } else {
+        if (from < 1 || to > this.messageCount) {
+          isOutOfRange = true
+          continue
+        }
+        first = this.slotOfSequence(from)
+        end = this.slotOfSequence(to) + 1
+      }
+      if (end > visibleEnd) end = visibleEnd
+      let hiddenIndex = countBelow(this.#hidden, first)
+      for (let slot = first; slot < end; slot++) {
+        if (this.#hidden[hiddenIndex] === slot) hiddenIndex++
+        else if (view.isExpunged(slot)) isSomeExpunged = true
+        else slots.push(slot)
+      }
+    }
+    return { slots, isSomeExpunged, isOutOfRange }
+  }
+
+  /**
+   * Takes in what has happened and says what to tell the client now. The caller holds (`hold`) until it has.
+   *
+   * @param {{ allowsExpunge: boolean }} options
+   * @returns {Told}
+   */
+  takeNews({ allowsExpunge }) {
+    if (this.#attachment.hasPending) this.#absorb()
+    const expunged = allowsExpunge && this.#pending.length > 0 ? this.#tellExpunged() : []
+    const exists = this.messageCount
+    const hasGrown = exists !== this.#toldExists - expunged.length
+    this.#toldExists = exists
+    /** @type {number[]} */
+    const flags = []
+    for (const slot of this.#changed) {
+      if (this.sequenceOfSlot(slot) > 0 && !this.view.isExpunged(slot)) flags.push(slot)
+    }
+    this.#changed.clear()
+    flags.sort((a, b) => a - b)
+    return { expunged, exists: hasGrown ? exists : null, flags }
+  }
+
+  #absorb() {
+    /** @type {number[]} */
+    let expunged = []
+    const knownLength = this.#toldLength
+    for (const record of this.#attachment.take()) {
+      if (record.kind === 'append') {
+        this.#toldLength = Math.max(this.#toldLength, record.toSlot)
+      } else if (record.kind === 'expunge') {
+        expunged = mergeSorted(expunged, record.slots)
+      } else if (record.origin !== this.#origin) {
+        for (const slot of record.slots) if (slot < knownLength) this.#changed.add(slot)
+      }
+    }
+    if (expunged.length === 0) return
+    // What came and went between two looks is never mentioned.
+    const unseen = expunged.filter((slot) => slot >= knownLength)
+    if (unseen.length > 0) {
+      this.#hidden = mergeSorted(this.#hidden, unseen)
+      this.#attachment.acknowledgeExpunged(unseen)
+    }
+    const seen = expunged.filter((slot) => slot < knownLength && this.sequenceOfSlot(slot) > 0)
+    this.#pending = mergeSorted(this.#pending, seen)
+  }
+
+  #tellExpunged() {
+    const slots = this.#pending
+    this.#pending = []
+    // Highest first: no number changes before it has been sent.
+    const sequences = slots.map((slot) => this.sequenceOfSlot(slot)).reverse()
+    this.#hidden = mergeSorted(this.#hidden, slots)
+    this.#attachment.acknowledgeExpunged(slots)
+    return sequences
+  }
+
+  /**
+   * @param {number} fromUid
+   * @param {number} toUid - exclusive
+   */
+  addRecent(fromUid, toUid) {
+    if (fromUid >= toUid) return
+    const last = this.#recent.at(-1)
+    if (last !== undefined && last.to === fromUid) last.to = toUid
+    else this.#recent.push({ from: fromUid, to: toUid })
+  }
+
+  /**
+   * @param {number} slot
+   * @returns {boolean} whether the message is \Recent in this session
+   */
+  isRecent(slot) {
+    if (this.#recent.length === 0) return false
+    const uid = /** @type {number} */ (this.view.uids[slot])
+    return this.#recent.some(({ from, to }) => uid >= from && uid < to)
+  }
+
+  /** @returns {number} how many of the messages that the client sees are \Recent */
+  get recentCount() {
+    let count = 0
+    for (const { from, to } of this.#recent) {
+      const end = Math.min(this.view.lowerBound(to), this.#toldLength)
+      const first = Math.min(this.view.lowerBound(from), end)
+      count += end - first - (countBelow(this.#hidden, end) - countBelow(this.#hidden, first))
+    }
+    return count
+  }
+}

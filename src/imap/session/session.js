@@ -1,0 +1,338 @@
+/**
+ * One client's session: the states of RFC 3501 §3, one command after the other, and what it is told unasked.
+ *
+ * Invariants:
+ * - commands run one at a time and are answered in the order in which they came;
+ * - untagged EXPUNGE goes out only before the tagged reply of a command that allows it (RFC 3501 §7.4.1), or in IDLE;
+ * - a change is told only after the store has made it durable: the view publishes it no earlier;
+ * - while a command runs, the slots of the selected view stay in place (`SelectedMailbox.hold`).
+ */
+import { advertisedCapabilities } from '../protocol/capability.js'
+import { capability, highestModSeq } from '../protocol/compile/response-code.js'
+import { continuation, tagged, untagged } from '../protocol/compile/status-response.js'
+import { limitsAfterLogin } from '../protocol/limits.js'
+import { MailError } from '../../errors.js'
+import { ConnectionClosed } from './connection.js'
+import { dispatch } from './dispatcher.js'
+import { replyToSyntaxFailure } from './error-response.js'
+import { claimRecent, tellNews } from './mailbox-news.js'
+
+/** @import { Connection } from './connection.js' */
+/** @import { ImapServerContext, Login } from './listener.js' */
+/** @import { SelectedMailbox } from './selected-mailbox.js' */
+/** @import { AccountStore } from '../../store/account-store.js' */
+/** @import { ResponseCode } from '../protocol/compile/response-code.js' */
+/** @import { ReceiverEvent } from '../protocol/receiver.js' */
+/** @import { SyntaxFailure } from '../protocol/syntax-failure.js' */
+/** @import { Reply } from './error-response.js' */
+
+/** @typedef {'notAuthenticated' | 'authenticated' | 'selected' | 'logout'} SessionState */
+
+/** BADs before login until the connection ends: a stranger that does not speak IMAP. */
+const MAX_BAD_BEFORE_LOGIN = 3
+/** Consecutive BADs after login: a client gone mad, or text taken for commands. */
+const MAX_BAD_AFTER_LOGIN = 20
+/** Refused logins on one connection; the throttle slows them down, this makes guessing cost connections. */
+const MAX_REFUSED_LOGINS = 10
+
+/** A session. */
+export class Session {
+  /** @type {SessionState} */
+  state = 'notAuthenticated'
+  /** Whether ENABLE UTF8=ACCEPT was given (RFC 6855 §3). */
+  isUtf8 = false
+  /** Whether a CONDSTORE-enabling command was given (RFC 7162 §3.1). */
+  isCondstore = false
+  /** Whether an IDLE runs, so that the listener polls and reminds. */
+  isIdling = false
+  /** @type {SelectedMailbox | null} */
+  selected = null
+  /** Keywords of the last FLAGS response: its list is sent again before a new one is used. */
+  toldKeywords = 0
+  /** @type {Login | null} */
+  #login = null
+  /** @type {string | null} */
+  #byeText = null
+  #badCount = 0
+  #refusedLogins = 0
+  #lastOutputMs = 0
+  #openedAtMs
+
+  /**
+   * @param {object} options
+   * @param {Connection} options.connection
+   * @param {ImapServerContext} options.context
+   */
+  constructor({ connection, context }) {
+    this.connection = connection
+    this.context = context
+    /** What this session's own changes are marked with. */
+    this.origin = connection.id
+    this.logger = context.logger.child({ connection: connection.id })
+    this.#openedAtMs = context.clock.nowMs()
+  }
+
+  /** @returns {AccountStore} the account's mail; there is one in every state but the first */
+  get store() {
+    if (this.#login === null) throw new Error('no store before login')
+    return this.#login.store
+  }
+
+  /** @returns {string | null} */
+  get accountId() {
+    return this.#login?.account.id ?? null
+  }
+
+  /** @returns {boolean} whether the credential may only read */
+  get isReadOnly() {
+    return this.#login?.scope === 'read-only'
+  }
+
+  /** @returns {number} when a client that says nothing is sent away, wall-clock ms */
+  get deadlineMs() {
+    const { loginTimeoutMs, inactivityTimeoutMs } = this.context.config.imap
+    if (this.state === 'notAuthenticated') return this.#openedAtMs + loginTimeoutMs
+    return this.context.clock.nowMs() + inactivityTimeoutMs
+  }
+
+  /** @returns {string[]} the capabilities that hold now */
+  get capabilities() {
+    return advertisedCapabilities({
+      isAuthenticated: this.state !== 'notAuthenticated',
+      isTls: this.connection.isTls,
+      isLoginAllowed: this.mayLogIn,
+      isTlsAvailable: this.context.secureContext !== null
+    })
+  }
+
+  /** @returns {boolean} whether a password may cross this connection */
+  get mayLogIn() {
+    return this.connection.isTls || this.context.isPlaintextAllowed(this.connection.remoteAddress)
+  }
+
+  /**
+   * @returns {SelectedMailbox}
+   * @throws when no mailbox is selected; the dispatcher has checked the state before
+   */
+  requireSelected() {
+    if (this.selected === null) throw new Error('no mailbox is selected')
+    return this.selected
+  }
+
+  /** @throws {MailError} NO_PERMISSION when the credential may only read */
+  requireWriteScope() {
+    if (this.isReadOnly) throw new MailError('NO_PERMISSION')
+  }
+
+  /**
+   * @returns {SelectedMailbox}
+   * @throws {MailError} NO_PERMISSION or READ_ONLY
+   */
+  requireWritable() {
+    this.requireWriteScope()
+    const selected = this.requireSelected()
+    if (selected.isReadOnly) throw new MailError('READ_ONLY')
+    return selected
+  }
+
+  /**
+   * Queues an untagged OK or BYE.
+   *
+   * @param {'OK' | 'BYE'} status
+   * @param {ResponseCode | null} code
+   * @param {string} text
+   */
+  untagged(status, code, text) {
+    this.write(untagged(status, code, text))
+  }
+
+  /** @param {Buffer | string} piece */
+  write(piece) {
+    this.#lastOutputMs = this.context.clock.nowMs()
+    this.connection.write(piece)
+  }
+
+  /**
+   * @param {string} tag
+   * @param {Reply} reply
+   */
+  tagged(tag, { status, code, text }) {
+    this.write(tagged(tag, status, code, text))
+  }
+
+  /** Serves the client until it leaves. Never throws. */
+  async run() {
+    this.untagged('OK', capability(this.capabilities), 'Letterlock is ready')
+    try {
+      while (await this.#step());
+    } catch (error) {
+      if (!(error instanceof ConnectionClosed)) {
+        this.logger.error({ err: error }, 'session failed')
+        this.context.onUnexpectedError(error)
+      }
+    }
+    this.state = 'logout'
+    this.connection.end()
+    await this.#leave()
+  }
+
+  /** @returns {Promise<boolean>} whether to go on */
+  async #step() {
+    if (this.#byeText !== null) {
+      this.untagged('BYE', null, this.#byeText)
+      return false
+    }
+    if (this.connection.isCongested) await this.connection.drain()
+    const event = await this.connection.nextEvent({ deadlineMs: this.deadlineMs, isWakeable: true })
+    switch (event.kind) {
+      case 'wake':
+        return true
+      case 'closed':
+        return false
+      case 'timeout':
+        this.untagged('BYE', null, 'Autologout, nothing was said for too long')
+        return false
+      case 'continue':
+        this.write(continuation('OK'))
+        return true
+      case 'error':
+        this.#replyToBadLine(event)
+        return this.#isPatientAfter(event.failure.reply.status)
+      case 'command':
+      case 'message': {
+        const status = await dispatch(this, event)
+        return this.state !== 'logout' && this.#isPatientAfter(status)
+      }
+      default:
+        throw new Error(`unexpected ${event.kind} between commands`)
+    }
+  }
+
+  /** @param {Extract<ReceiverEvent, { kind: 'error' }>} event */
+  #replyToBadLine(event) {
+    this.tagged(event.tag ?? '*', replyToSyntaxFailure(this.failureOf(event)))
+  }
+
+  /**
+   * @param {Extract<ReceiverEvent, { kind: 'error' }>} event
+   * @returns {SyntaxFailure} to be answered; where the rest of the input cannot be told from data, the session ends
+   */
+  failureOf({ failure, isFatal }) {
+    if (isFatal) this.end('The rest of that command cannot be skipped')
+    return failure
+  }
+
+  /**
+   * Counts strikes.
+   *
+   * @param {Reply['status']} status - of the command that has just ended
+   * @returns {boolean} whether to go on
+   */
+  #isPatientAfter(status) {
+    const isBefore = this.state === 'notAuthenticated'
+    if (status === 'BAD') this.#badCount++
+    else if (!isBefore) this.#badCount = 0
+    if (this.#badCount < (isBefore ? MAX_BAD_BEFORE_LOGIN : MAX_BAD_AFTER_LOGIN)) return true
+    this.untagged('BYE', null, 'Too many bad commands')
+    return false
+  }
+
+  /** Counts a refused login; at the limit the session ends after the reply. */
+  countRefusedLogin() {
+    if (++this.#refusedLogins >= MAX_REFUSED_LOGINS) this.end('Too many failed logins')
+  }
+
+  /**
+   * Enters the authenticated state.
+   *
+   * @param {Login} login
+   */
+  logIn(login) {
+    this.#login = login
+    this.#badCount = 0
+    this.state = 'authenticated'
+    this.connection.receiver.setLimits(limitsAfterLogin(this.context.config.messages.maxBytes))
+  }
+
+  /**
+   * Turns CONDSTORE on for the rest of the session (RFC 7162 §3.1).
+   */
+  enableCondstore() {
+    if (this.isCondstore) return
+    this.isCondstore = true
+    if (this.selected !== null) {
+      this.untagged('OK', highestModSeq(this.selected.view.highestModSeq), 'CONDSTORE is on')
+    }
+  }
+
+  /**
+   * Enters the selected state.
+   *
+   * @param {SelectedMailbox} selected
+   */
+  select(selected) {
+    this.selected = selected
+    this.state = 'selected'
+  }
+
+  /** Back to the authenticated state. */
+  unselect() {
+    const selected = this.selected
+    if (selected === null) return
+    this.selected = null
+    if (this.state === 'selected') this.state = 'authenticated'
+    selected.detach()
+    this.store.closeView(selected.view)
+  }
+
+  /**
+   * Sends what waits to be told about the selected mailbox.
+   *
+   * @param {{ allowsExpunge: boolean, isUid: boolean }} options - `isUid` adds the UID to each FETCH
+   */
+  async tellNews(options) {
+    await tellNews(this, options)
+  }
+
+  /** Takes \Recent of the messages that have come since, for a session that may. */
+  async claimRecent() {
+    await claimRecent(this)
+  }
+
+  /**
+   * Ends the session as soon as the running command is through.
+   *
+   * @param {string} text - for the client
+   */
+  end(text) {
+    this.#byeText ??= text
+    this.connection.wake()
+  }
+
+  /** @returns {boolean} whether `end` was called */
+  get isEnding() {
+    return this.#byeText !== null
+  }
+
+  /**
+   * Passes the time on: deadlines, and the reminder in IDLE (RFC 2177 leaves it to the server).
+   *
+   * @param {number} nowMs
+   */
+  tick(nowMs) {
+    this.connection.tick(nowMs)
+    if (!this.isIdling || nowMs - this.#lastOutputMs < this.context.config.imap.idleReminderMs)
+      return
+    if (!this.connection.isCongested) this.untagged('OK', null, 'Still here')
+  }
+
+  async #leave() {
+    try {
+      this.unselect()
+    } finally {
+      const login = this.#login
+      this.#login = null
+      if (login !== null) await login.release()
+    }
+  }
+}
