@@ -1,18 +1,16 @@
 /**
- * Where commands get passwords from: a prompt on a terminal, or lines of standard input with
- * `--password-stdin`. Never from the command line, which every user of the machine can read.
+ * Where commands get passwords and confirmations from: prompts on a terminal, or lines of standard input
+ * with `--password-stdin`. Never from the command line, which every user of the machine can read.
  */
-import { password as promptPassword } from '@inquirer/prompts'
+import { input as promptText, password as promptPassword } from '@inquirer/prompts'
+import { byteLines } from './byte-lines.js'
 import { CliError } from './cli-error.js'
 
 /** The longest line that is taken for a password, bytes: as long as a login's literal may be. */
 const MAX_PASSWORD_BYTES = 4096
 
-/** What a person who types a new password at a prompt is held to, in characters (NIST SP 800-63B §3.1.1.2). */
+/** What a person who types a new password at a prompt is held to, in characters (NIST SP 800-63B §5.1.1.1). */
 export const MIN_TYPED_CHARACTERS = 8
-
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
 
 /**
  * @typedef {object} PasswordInputOptions
@@ -21,23 +19,15 @@ const CARRIAGE_RETURN = 0x0d
  * @property {boolean} isStdin - `--password-stdin` was given
  */
 
-/** Reads one or more passwords for one command. */
+/** Asks for what one command needs, in the order in which it needs it. */
 export class PasswordInput {
   #options
-  /** @type {Buffer} */
-  #rest = Buffer.alloc(0)
-  /** @type {AsyncIterator<string | Buffer> | null} */
-  #chunks = null
-  #isEnded = false
+  /** @type {AsyncGenerator<Buffer, void, void> | null} */
+  #lines = null
 
   /** @param {PasswordInputOptions} options */
   constructor(options) {
     this.#options = options
-  }
-
-  /** @returns {boolean} whether somebody sits at the terminal and can be asked */
-  get isInteractive() {
-    return !this.#options.isStdin && this.#options.stdin.isTTY === true
   }
 
   /**
@@ -45,12 +35,10 @@ export class PasswordInput {
    *
    * @param {string} question
    * @returns {Promise<Buffer>} the caller zeroes it
-   * @throws {CliError}
+   * @throws {CliError} where there is nobody to ask
    */
-  async read(question) {
-    if (this.#options.isStdin) return this.#readLine(question)
-    this.#requireTerminal()
-    return this.#prompt(question)
+  read(question) {
+    return this.#options.isStdin ? this.#readLine(question) : this.#prompt(question)
   }
 
   /**
@@ -58,11 +46,10 @@ export class PasswordInput {
    *
    * @param {string} question
    * @returns {Promise<Buffer>} the caller zeroes it
-   * @throws {CliError}
+   * @throws {CliError} where there is nobody to ask, or the two differ, or it is short
    */
   async readNew(question) {
     if (this.#options.isStdin) return this.#readLine(question)
-    this.#requireTerminal()
     const password = await this.#prompt(`${question} (at least ${MIN_TYPED_CHARACTERS} characters)`)
     if ([...password.toString('utf8')].length < MIN_TYPED_CHARACTERS) {
       password.fill(0)
@@ -76,67 +63,65 @@ export class PasswordInput {
     throw new CliError('The two passwords differ')
   }
 
-  #requireTerminal() {
-    if (this.isInteractive) return
-    throw new CliError('There is no terminal to ask on: use --password-stdin', { exitCode: 2 })
+  /**
+   * A confirmation: the person types what stands in the question.
+   *
+   * @param {string} question
+   * @param {string} expected
+   * @throws {CliError} where the answer is another
+   */
+  async confirm(question, expected) {
+    const answer = this.#options.isStdin
+      ? (await this.#readLine(question)).toString('utf8')
+      : await this.#ask(() => promptText({ message: question }, this.#terminal()))
+    if (answer.trim() !== expected) throw new CliError('Nothing was changed')
+  }
+
+  /** Lets go of standard input, so that the program can end. */
+  async close() {
+    await this.#lines?.return()
+  }
+
+  #terminal() {
+    const { stdin, stderr } = this.#options
+    if (stdin.isTTY !== true) {
+      throw new CliError('There is no terminal to ask on: use --password-stdin', { exitCode: 2 })
+    }
+    return { input: stdin, output: stderr }
   }
 
   /**
-   * @param {string} question
+   * @param {string} message
    * @returns {Promise<Buffer>}
    */
-  async #prompt(question) {
-    const { stdin, stderr } = this.#options
+  async #prompt(message) {
+    const typed = await this.#ask(() => promptPassword({ message, mask: false }, this.#terminal()))
+    return Buffer.from(new TextEncoder().encode(typed).buffer)
+  }
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} prompt
+   * @returns {Promise<T>}
+   */
+  async #ask(prompt) {
     try {
-      const typed = await promptPassword(
-        { message: question, mask: false },
-        { input: stdin, output: stderr }
-      )
-      return Buffer.from(new TextEncoder().encode(typed).buffer)
+      return await prompt()
     } catch (cause) {
+      if (cause instanceof CliError) throw cause
+      // Ctrl-C, or a terminal that went away.
       throw new CliError('Nothing was changed', { exitCode: 130, cause })
     }
   }
 
   /**
    * @param {string} question
-   * @returns {Promise<Buffer>} one line without its end
+   * @returns {Promise<Buffer>}
    */
   async #readLine(question) {
-    for (;;) {
-      const end = this.#rest.indexOf(LINE_FEED)
-      if (end !== -1 || this.#isEnded) {
-        const whole = end === -1 ? this.#rest : this.#rest.subarray(0, end)
-        const length = whole.at(-1) === CARRIAGE_RETURN ? whole.length - 1 : whole.length
-        const line = Buffer.alloc(length)
-        whole.copy(line)
-        whole.fill(0)
-        this.#rest = end === -1 ? Buffer.alloc(0) : this.#rest.subarray(end + 1)
-        if (line.length > 0) return line
-        throw new CliError(`Standard input has no line for: ${question}`, { exitCode: 2 })
-      }
-      await this.#readMore()
-    }
-  }
-
-  async #readMore() {
-    this.#chunks ??= /** @type {AsyncIterator<string | Buffer>} */ (
-      this.#options.stdin[Symbol.asyncIterator]()
-    )
-    const { value, done } = await this.#chunks.next()
-    if (done) {
-      this.#isEnded = true
-      return
-    }
-    const chunk = typeof value === 'string' ? Buffer.from(value, 'utf8') : value
-    const joined = Buffer.alloc(this.#rest.length + chunk.length)
-    this.#rest.copy(joined)
-    chunk.copy(joined, this.#rest.length)
-    this.#rest.fill(0)
-    chunk.fill(0)
-    this.#rest = joined
-    if (this.#rest.length > 4 * MAX_PASSWORD_BYTES && this.#rest.indexOf(LINE_FEED) === -1) {
-      throw new CliError('The line on standard input is too long for a password', { exitCode: 2 })
-    }
+    this.#lines ??= byteLines(this.#options.stdin, { maxBytes: MAX_PASSWORD_BYTES })
+    const { value } = await this.#lines.next()
+    if (value && value.length > 0) return value
+    throw new CliError(`Standard input has no line for: ${question}`, { exitCode: 2 })
   }
 }

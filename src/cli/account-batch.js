@@ -1,0 +1,87 @@
+/**
+ * `account create --batch FILE`: an account for each line `address<TAB>password`.
+ */
+import { createReadStream } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import PQueue from 'p-queue'
+import { MailError } from '../errors.js'
+import { provisionAccount } from '../accounts/provision.js'
+import { byteLines } from './byte-lines.js'
+
+const TAB = 0x09
+/** An address and a password at their longest, bytes. */
+const MAX_LINE_BYTES = 8192
+
+/**
+ * Accounts under way at once: while some derive keys on their cores, others write their files.
+ */
+const CONCURRENCY = 2 * availableParallelism()
+
+/**
+ * @typedef {object} BatchOptions
+ * @property {import('../accounts/services.js').AccountServices} services
+ * @property {string} file - `-` for standard input
+ * @property {NodeJS.ReadableStream} stdin
+ * @property {{ quotaBytes?: number }} quota
+ * @property {(account: { address: string, recoveryCode: string }) => void} onCreated
+ * @property {(failure: { line: number, reason: string }) => void} onFailed - the batch goes on
+ */
+
+/**
+ * @param {BatchOptions} options
+ * @returns {Promise<{ created: number, failed: number }>}
+ */
+export async function createBatch({ services, file, stdin, quota, onCreated, onFailed }) {
+  const queue = new PQueue({ concurrency: CONCURRENCY })
+  const counts = { created: 0, failed: 0 }
+  /** @type {unknown} */
+  let fault = null
+  const createLine = async (/** @type {Buffer} */ line, /** @type {number} */ number) => {
+    try {
+      const { address, recoveryCode } = await createOne({ services, line, quota })
+      counts.created++
+      onCreated({ address, recoveryCode })
+    } catch (error) {
+      if (!(error instanceof MailError)) {
+        fault ??= error
+        return
+      }
+      counts.failed++
+      const detail = error.detail ? `: ${error.detail}` : ''
+      onFailed({ line: number, reason: `${error.message}${detail}` })
+    } finally {
+      line.fill(0)
+    }
+  }
+
+  const source = file === '-' ? stdin : createReadStream(file)
+  let number = 0
+  for await (const line of byteLines(source, { maxBytes: MAX_LINE_BYTES })) {
+    number++
+    if (line.length === 0) continue
+    const lineNumber = number
+    queue.add(() => createLine(line, lineNumber))
+    await queue.onSizeLessThan(CONCURRENCY)
+    if (fault) break
+  }
+  await queue.onIdle()
+  if (fault) throw fault
+  return counts
+}
+
+/**
+ * @param {{ services: BatchOptions['services'], line: Buffer, quota: BatchOptions['quota'] }} input
+ * @returns {Promise<{ address: string, recoveryCode: string }>}
+ */
+async function createOne({ services, line, quota }) {
+  const tab = line.indexOf(TAB)
+  if (tab === -1) throw new MailError('ADDRESS_INVALID', { detail: 'the line has no tab' })
+  const { account, recoveryCode, masterKey } = await provisionAccount({
+    services,
+    address: line.subarray(0, tab).toString('utf8').trim(),
+    password: line.subarray(tab + 1),
+    ...quota
+  })
+  masterKey.dispose()
+  return { address: account.address, recoveryCode }
+}

@@ -1,0 +1,305 @@
+/**
+ * `letterlock account`: create, list, show, delete, passwd, rekey.
+ */
+import { changePassword, resetAccount } from '../../accounts/change-password.js'
+import { provisionAccount } from '../../accounts/provision.js'
+import { rekeyAccount } from '../../accounts/rekey.js'
+import { deleteAccount } from '../../accounts/remove-account.js'
+import { createBatch } from '../account-batch.js'
+import { CliError } from '../cli-error.js'
+import {
+  formatBytes,
+  formatTime,
+  parseBytes,
+  requireAccount,
+  withAccounts,
+  withSecret
+} from '../with-accounts.js'
+
+/**
+ * @typedef {import('commander').Command} Command
+ * @typedef {import('../with-accounts.js').CommandContext} CommandContext
+ * @typedef {import('../index.js').CommonOptions} CommonOptions
+ * @typedef {CommonOptions & { passwordStdin?: boolean }} PasswordOptions
+ */
+
+const PASSWORD_STDIN = '--password-stdin'
+
+/** @param {string} code */
+const recoveryNote = (code) =>
+  [
+    `recovery code: ${code}`,
+    'Keep it off this machine: it is shown this once, and it is the only way to the mail if the password is lost.'
+  ].join('\n')
+
+/**
+ * @param {Command} program
+ * @param {CommandContext} context
+ */
+export function register(program, context) {
+  const account = program.command('account').description('Create and look after accounts')
+  registerCreate(account, context)
+  registerList(account, context)
+  registerShow(account, context)
+  registerDelete(account, context)
+  registerPasswd(account, context)
+  registerRekey(account, context)
+}
+
+/**
+ * @param {Command} account
+ * @param {CommandContext} context
+ */
+function registerCreate(account, context) {
+  account
+    .command('create')
+    .argument('[address]', 'for instance anna@example.org')
+    .description('Create an account, or many with --batch')
+    .option(PASSWORD_STDIN, 'read the password from the first line of standard input')
+    .option('--batch <file>', 'lines of address<TAB>password; - reads standard input')
+    .option('--quota <size>', 'for instance 2GB; 0 means no limit')
+    .addHelpText('after', '\nExample:\n  letterlock account create anna@example.org')
+    .action(
+      (
+        /** @type {string | undefined} */ address,
+        /** @type {PasswordOptions & { batch?: string, quota?: string }} */ options
+      ) => runCreate(context, address, options)
+    )
+}
+
+/**
+ * @param {CommandContext} context
+ * @param {string | undefined} address
+ * @param {PasswordOptions & { batch?: string, quota?: string }} options
+ */
+async function runCreate(context, address, options) {
+  if ((address === undefined) === (options.batch === undefined)) {
+    throw new CliError('Give either an address or --batch FILE', { exitCode: 2 })
+  }
+  const quota = options.quota === undefined ? {} : { quotaBytes: parseBytes(options.quota) }
+  await withAccounts(context, options, async ({ services, input, print, tell }) => {
+    if (options.batch !== undefined) {
+      const { created, failed } = await createBatch({
+        services,
+        file: options.batch,
+        stdin: context.stdin,
+        quota,
+        onCreated: ({ address: made, recoveryCode }) => print(`${made}\t${recoveryCode}`),
+        onFailed: ({ line, reason }) => tell(`line ${line}: ${reason}`)
+      })
+      tell(`${created} created, ${failed} failed; the codes above are shown this once`)
+      if (failed > 0) throw new CliError(`${failed} of the lines made no account`)
+      return
+    }
+    const password = await input.readNew(`Password of ${address}`)
+    const made = await withSecret(password, () =>
+      provisionAccount({ services, address: /** @type {string} */ (address), password, ...quota })
+    )
+    made.masterKey.dispose()
+    print(`created ${made.account.address}`)
+    print(recoveryNote(made.recoveryCode))
+  })
+}
+
+/**
+ * @param {Command} account
+ * @param {CommandContext} context
+ */
+function registerList(account, context) {
+  account
+    .command('list')
+    .description('List the accounts')
+    .option('--domain <domain>', 'of this domain only')
+    .option('--json', 'one JSON object a line')
+    .addHelpText('after', '\nExample:\n  letterlock account list --domain example.org')
+    .action((/** @type {CommonOptions & { domain?: string, json?: boolean }} */ options) =>
+      withAccounts(context, options, async ({ services, print }) => {
+        const filter = options.domain === undefined ? {} : { domain: options.domain.toLowerCase() }
+        for (const row of await services.directory.listAccounts(filter)) {
+          if (options.json) print(JSON.stringify(publicAccount(row)))
+          else {
+            const use = `${row.usedMessages} messages, ${formatBytes(row.usedBytes)}`
+            print(`${row.address}\t${use}${row.isEnabled ? '' : '\tdisabled'}`)
+          }
+        }
+      })
+    )
+}
+
+/**
+ * @param {import('../../accounts/directory-port.js').Account} account
+ * @returns {Record<string, unknown>} what --json shows: no key, wrapped or public
+ */
+function publicAccount({ sealPublicKey, ...account }) {
+  return account
+}
+
+/**
+ * @param {Command} account
+ * @param {CommandContext} context
+ */
+function registerShow(account, context) {
+  account
+    .command('show')
+    .argument('<address>')
+    .description('Show an account: folder, quota, aliases, credentials')
+    .option('--json', 'one JSON object')
+    .addHelpText('after', '\nExample:\n  letterlock account show anna@example.org')
+    .action(
+      (/** @type {string} */ address, /** @type {CommonOptions & { json?: boolean }} */ options) =>
+        withAccounts(context, options, async ({ services, print }) => {
+          const { directory } = services
+          const row = await requireAccount(services, address)
+          const aliases = await directory.listAliases(row.id)
+          const credentials = (await directory.listCredentials(row.id)).map(
+            ({ id, kind, label, scope, expiresAtMs, createdAtMs, changedAtMs, lastUsedAtMs }) => ({
+              id,
+              kind,
+              label,
+              scope,
+              expiresAtMs,
+              createdAtMs,
+              changedAtMs,
+              lastUsedAtMs
+            })
+          )
+          if (options.json) {
+            print(JSON.stringify({ ...publicAccount(row), aliases, credentials }))
+            return
+          }
+          const limit = row.quotaBytes === 0 ? 'no limit' : formatBytes(row.quotaBytes)
+          print(`address    ${row.address}${row.isEnabled ? '' : ' (disabled)'}`)
+          print(`id         ${row.id}`)
+          print(`folder     ${row.folder}`)
+          print(`created    ${formatTime(row.createdAtMs)}`)
+          print(`used       ${row.usedMessages} messages, ${formatBytes(row.usedBytes)} (${limit})`)
+          print(`key epoch  ${row.keyEpoch}`)
+          if (aliases.length > 0) print(`aliases    ${aliases.join(', ')}`)
+          for (const { id, kind, label, scope, expiresAtMs, lastUsedAtMs } of credentials) {
+            const expiry = expiresAtMs === null ? '' : `, expires ${formatTime(expiresAtMs)}`
+            const name = label === '' ? kind : `${kind} “${label}”`
+            print(`${id}  ${name}, ${scope}, last used ${formatTime(lastUsedAtMs)}${expiry}`)
+          }
+        })
+    )
+}
+
+/**
+ * @param {Command} account
+ * @param {CommandContext} context
+ */
+function registerDelete(account, context) {
+  account
+    .command('delete')
+    .argument('<address>')
+    .description(
+      'Destroy the keys of an account, then its files: no backup of the files opens again'
+    )
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  letterlock account delete anna@example.org')
+    .action(
+      (/** @type {string} */ address, /** @type {CommonOptions & { yes?: boolean }} */ options) =>
+        withAccounts(context, options, async ({ services, input, print, tell }) => {
+          const row = await requireAccount(services, address)
+          if (!options.yes) {
+            tell(`All mail of ${row.address} will be lost for good.`)
+            await input.confirm('Type the address to go on', row.address)
+          }
+          const { isRemoved } = await deleteAccount({ services, account: row })
+          print(`deleted ${row.address}`)
+          if (!isRemoved) tell('The mailbox is still open; its files go when it is closed.')
+        })
+    )
+}
+
+/**
+ * @param {Command} account
+ * @param {CommandContext} context
+ */
+function registerPasswd(account, context) {
+  account
+    .command('passwd')
+    .argument('<address>')
+    .description('Change the password; all mail stays')
+    .option(
+      PASSWORD_STDIN,
+      'read lines of standard input: the old password or the recovery code, then the new password'
+    )
+    .option('--lose-mail', 'without the old password: all mail of the account is destroyed')
+    .option('--yes', 'with --lose-mail: do not ask')
+    .addHelpText('after', '\nExample:\n  letterlock account passwd anna@example.org')
+    .action(
+      (
+        /** @type {string} */ address,
+        /** @type {PasswordOptions & { loseMail?: boolean, yes?: boolean }} */ options
+      ) => runPasswd(context, address, options)
+    )
+}
+
+/**
+ * @param {CommandContext} context
+ * @param {string} address
+ * @param {PasswordOptions & { loseMail?: boolean, yes?: boolean }} options
+ */
+async function runPasswd(context, address, options) {
+  await withAccounts(context, options, async ({ services, input, print, tell }) => {
+    const row = await requireAccount(services, address)
+    if (options.loseMail) {
+      tell(
+        `This destroys, for good: all mail of ${row.address} (${row.usedMessages} messages), stored and ` +
+          'not yet collected; its app passwords; its recovery code. No backup of its files opens again.'
+      )
+      if (!options.yes) {
+        await input.confirm('Type the address to go on', row.address)
+        await input.confirm('Type “lose all mail” to destroy it', 'lose all mail')
+      }
+      const newPassword = await input.readNew('New password')
+      const reset = await withSecret(newPassword, () =>
+        resetAccount({ services, account: row, newPassword })
+      )
+      print(`${row.address} has a new, empty mailbox`)
+      print(recoveryNote(reset.recoveryCode))
+      if (!reset.isRemoved) tell('The old mailbox is still open; its files go when it is closed.')
+      return
+    }
+    const oldSecret = await input.read('Old password or recovery code')
+    await withSecret(oldSecret, async () => {
+      const newPassword = await input.readNew('New password')
+      const { recoveryCode } = await withSecret(newPassword, () =>
+        changePassword({ services, account: row, oldSecret, newPassword })
+      )
+      print(`changed the password of ${row.address}`)
+      if (recoveryCode !== null) print(recoveryNote(recoveryCode))
+    })
+  })
+}
+
+/**
+ * @param {Command} account
+ * @param {CommandContext} context
+ */
+function registerRekey(account, context) {
+  account
+    .command('rekey')
+    .argument('<address>')
+    .description(
+      'Make a new master key: old copies of credentials and directory open nothing any more'
+    )
+    .option(PASSWORD_STDIN, 'read the password from the first line of standard input')
+    .addHelpText('after', '\nExample:\n  letterlock account rekey anna@example.org')
+    .action((/** @type {string} */ address, /** @type {PasswordOptions} */ options) =>
+      withAccounts(context, options, async ({ services, input, print }) => {
+        const row = await requireAccount(services, address)
+        const password = await input.read(`Password of ${row.address}`)
+        const { recoveryCode, revoked } = await withSecret(password, () =>
+          rekeyAccount({ services, account: row, password })
+        )
+        print(`${row.address} has a new master key`)
+        print(recoveryNote(recoveryCode))
+        for (const { id, label } of revoked) print(`revoked app password ${id} ${label}`.trimEnd())
+        if (revoked.length > 0) {
+          print('Their codes are known to their devices alone: create new ones.')
+        }
+      })
+    )
+}

@@ -1,0 +1,108 @@
+/**
+ * What the commands about accounts share: the services opened and closed around the work, an account by
+ * its address, and words for sizes and times.
+ */
+import { openAccountServices } from '../accounts/services.js'
+import { createLogger } from '../telemetry/logger.js'
+import { CliError } from './cli-error.js'
+import { PasswordInput } from './password-input.js'
+
+/**
+ * @typedef {import('./index.js').CliContext} CliContext
+ * @typedef {import('./index.js').CommonOptions} CommonOptions
+ * @typedef {import('../accounts/services.js').AccountServices} AccountServices
+ * @typedef {import('../accounts/directory-port.js').Account} Account
+ * @typedef {Pick<CliContext, 'loadConfig' | 'clock' | 'stdin' | 'stdout' | 'stderr'>} CommandContext
+ */
+
+/**
+ * @template T
+ * @param {CommandContext} context
+ * @param {CommonOptions & { passwordStdin?: boolean }} options
+ * @param {(parts: { services: AccountServices, input: PasswordInput, print: (line: string) => void, tell: (line: string) => void }) => Promise<T>} work -
+ *   `print` writes results to standard output, `tell` words for people to standard error
+ * @returns {Promise<T>}
+ */
+export async function withAccounts(context, options, work) {
+  const { stdin, stdout, stderr, clock } = context
+  const config = context.loadConfig(options)
+  // A command answers in plain words; the log has only what goes wrong besides.
+  const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })
+  const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })
+  const services = await openAccountServices({ config, clock, logger })
+  try {
+    return await work({
+      services,
+      input,
+      print: (line) => stdout.write(`${line}\n`),
+      tell: (line) => stderr.write(`${line}\n`)
+    })
+  } finally {
+    await input.close()
+    await services.close()
+  }
+}
+
+/**
+ * @param {AccountServices} services
+ * @param {string} address
+ * @returns {Promise<Account>}
+ * @throws {CliError} exit code 1
+ */
+export async function requireAccount(services, address) {
+  const account = await services.directory.findByAddress(address)
+  if (!account) throw new CliError(`There is no account ${address}`)
+  return account
+}
+
+/**
+ * Runs `work` with a secret that is zeroed afterwards, whatever happens.
+ *
+ * @template T
+ * @param {Buffer} secret
+ * @param {(secret: Buffer) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function withSecret(secret, work) {
+  try {
+    return await work(secret)
+  } finally {
+    secret.fill(0)
+  }
+}
+
+/**
+ * @param {number} bytes
+ * @returns {string} for instance `1.5 MB`
+ */
+export function formatBytes(bytes) {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let size = bytes
+  let unit = 0
+  while (size >= 1000 && unit < units.length - 1) {
+    size /= 1000
+    unit++
+  }
+  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`
+}
+
+/**
+ * @param {string} text - for instance `500MB`, `2GB` or `0`
+ * @returns {number} bytes
+ * @throws {CliError}
+ */
+export function parseBytes(text) {
+  const match = /^(\d+(?:\.\d+)?)\s*(k|m|g|t)?b?$/i.exec(text)
+  const exponent = { k: 1, m: 2, g: 3, t: 4 }[match?.[2]?.toLowerCase() ?? ''] ?? 0
+  const bytes = Math.round(Number(match?.[1]) * 1000 ** exponent)
+  if (Number.isSafeInteger(bytes)) return bytes
+  throw new CliError(`${text} is no size: write for instance 500MB or 2GB`, { exitCode: 2 })
+}
+
+/**
+ * @param {number | null} timeMs
+ * @returns {string} ISO 8601 to the second, UTC
+ */
+export function formatTime(timeMs) {
+  return timeMs === null ? 'never' : new Date(timeMs).toISOString().replace(/\.\d+Z$/, 'Z')
+}
