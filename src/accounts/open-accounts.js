@@ -1,0 +1,368 @@
+/**
+ * The mailboxes that are open in this process: each once, shared by all its sessions, with what it takes to
+ * open mail from its spool. Closed, and its keys zeroed, when the last session has gone and the linger time
+ * is over.
+ *
+ *     acquire ─► open store ─► drain spool ─► sessions … ─► last release ─► linger ─► drain once more ─► close
+ *
+ * A mailbox that is just being closed is waited for: the next login opens it afresh.
+ */
+import { join } from 'node:path'
+import { MailError, isMailError } from '../errors.js'
+import { drainSpool } from '../delivery/drain.js'
+import { openStore } from './open-store.js'
+import { openSealIdentities } from './seal-identity.js'
+
+/**
+ * @typedef {import('../store/account-store.js').AccountStore} AccountStore
+ * @typedef {import('../crypto/age.js').SealIdentity} SealIdentity
+ * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./unlock.js').Unlocked} Unlocked
+ */
+
+/** Files that a login waits for, at most; the rest follows while the user is already in. */
+const DRAIN_AT_LOGIN_FILES = 200
+
+/** How often the credentials of live sessions are compared with the directory, ms. */
+const CREDENTIAL_CHECK_MS = 2_000
+
+/** A drain that a full disk or a lock stopped is tried again after this, ms. */
+const DRAIN_RETRY_MS = 5_000
+
+/**
+ * @typedef {object} OpenAccount
+ * @property {Account} account
+ * @property {AccountStore} store
+ * @property {SealIdentity[]} identities
+ * @property {Map<string, { version: number, sessions: number }>} credentials - of live sessions, by id
+ * @property {number} sessions
+ * @property {NodeJS.Timeout | null} lingerTimer
+ * @property {NodeJS.Timeout | null} retryTimer
+ * @property {Promise<void> | null} draining
+ * @property {boolean} isRungAgain - mail came while a drain was running
+ */
+
+/**
+ * @typedef {object} AcquiredAccount
+ * @property {Account} account
+ * @property {import('./directory-port.js').Scope} scope
+ * @property {AccountStore} store
+ * @property {() => Promise<void>} release
+ */
+
+/**
+ * @typedef {object} OpenAccountsOptions
+ * @property {import('./services.js').AccountServices} services
+ * @property {(accountId: string) => void} onLocked - the mailbox is closed: other copies of its key must go
+ * @property {(accountId: string, text: string) => void} endSessions
+ */
+
+/** Opens, shares and closes mailboxes. */
+export class OpenAccounts {
+  #options
+  /** @type {Map<string, Promise<OpenAccount>>} */
+  #open = new Map()
+  /** @type {Map<string, Promise<void>>} */
+  #closing = new Map()
+  #credentialTimer
+  #isShuttingDown = false
+
+  /** @param {OpenAccountsOptions} options */
+  constructor(options) {
+    this.#options = options
+    this.#credentialTimer = setInterval(() => this.#checkCredentials(), CREDENTIAL_CHECK_MS)
+    this.#credentialTimer.unref()
+  }
+
+  /** @returns {number} mailboxes that are open or being opened */
+  get size() {
+    return this.#open.size
+  }
+
+  /**
+   * @param {Unlocked} unlocked - its master key is disposed of here, whatever happens
+   * @returns {Promise<AcquiredAccount>}
+   * @throws {MailError} SHUTTING_DOWN; what opening throws: ACCOUNT_DAMAGED, KEY_REJECTED, BUSY, DISK_FULL …
+   */
+  async acquire(unlocked) {
+    const { account, scope, credentialId, credentialVersion } = unlocked
+    using masterKey = unlocked.masterKey
+    const entry = await this.#enter(account, masterKey)
+    const credential = entry.credentials.get(credentialId) ?? {
+      version: credentialVersion,
+      sessions: 0
+    }
+    credential.version = credentialVersion
+    credential.sessions += 1
+    entry.credentials.set(credentialId, credential)
+
+    let isReleased = false
+    const release = async () => {
+      if (isReleased) return
+      isReleased = true
+      credential.sessions -= 1
+      if (credential.sessions === 0) entry.credentials.delete(credentialId)
+      this.#leave(entry)
+    }
+    return { account, scope, store: entry.store, release }
+  }
+
+  /**
+   * Counts one more session in, opening the mailbox for the first.
+   *
+   * @param {Account} account
+   * @param {import('../crypto/secret-buffer.js').SecretBuffer} masterKey
+   * @returns {Promise<OpenAccount>}
+   */
+  async #enter(account, masterKey) {
+    for (;;) {
+      if (this.#isShuttingDown) throw new MailError('SHUTTING_DOWN')
+      await this.#closing.get(account.id)
+      const present = this.#open.get(account.id)
+      if (present !== undefined) {
+        const entry = await present
+        // It may have been closed for damage while we waited.
+        if (this.#open.get(account.id) !== present) continue
+        this.#count(entry)
+        return entry
+      }
+      const opening = this.#openAccount(account, masterKey)
+      this.#open.set(account.id, opening)
+      try {
+        const entry = await opening
+        this.#count(entry)
+        await this.#drainNow(entry, DRAIN_AT_LOGIN_FILES)
+        return entry
+      } catch (error) {
+        await this.#discard(account.id, opening)
+        throw error
+      }
+    }
+  }
+
+  /** @param {OpenAccount} entry */
+  #count(entry) {
+    entry.sessions += 1
+    if (entry.lingerTimer) clearTimeout(entry.lingerTimer)
+    entry.lingerTimer = null
+  }
+
+  /** @param {OpenAccount} entry */
+  #leave(entry) {
+    entry.sessions -= 1
+    if (entry.sessions > 0 || this.#isShuttingDown) return
+    const { lingerMs } = this.#options.services.config.accounts
+    entry.lingerTimer = setTimeout(() => {
+      this.#close(entry.account.id).catch((err) => {
+        this.#options.services.logger.error(
+          { accountId: entry.account.id, err },
+          'closing a mailbox failed'
+        )
+      })
+    }, lingerMs)
+    entry.lingerTimer.unref()
+  }
+
+  /**
+   * @param {Account} account
+   * @param {import('../crypto/secret-buffer.js').SecretBuffer} masterKey
+   * @returns {Promise<OpenAccount>}
+   */
+  async #openAccount(account, masterKey) {
+    const { directory } = this.#options.services
+    const identities = await openSealIdentities({ directory, accountId: account.id, masterKey })
+    try {
+      const store = await openStore({
+        services: this.#options.services,
+        account,
+        masterKey,
+        onAlert: (error) => this.#alarm(account.id, error)
+      })
+      return {
+        account,
+        store,
+        identities,
+        credentials: new Map(),
+        sessions: 0,
+        lingerTimer: null,
+        retryTimer: null,
+        draining: null,
+        isRungAgain: false
+      }
+    } catch (error) {
+      for (const identity of identities) identity.destroy()
+      throw error
+    }
+  }
+
+  /**
+   * @param {string} accountId - whose store has closed itself
+   * @param {unknown} err
+   */
+  #alarm(accountId, err) {
+    const { services, endSessions } = this.#options
+    services.logger.error({ accountId, err }, 'a mailbox was closed')
+    endSessions(accountId, 'The mailbox is not available')
+    this.#close(accountId).catch((cause) => {
+      services.logger.error({ accountId, err: cause }, 'closing a mailbox failed')
+    })
+  }
+
+  /**
+   * Mail lies in an account's spool. Moves it into INBOX if the mailbox is open here.
+   *
+   * @param {string} accountId
+   */
+  ring(accountId) {
+    const present = this.#open.get(accountId)
+    if (present === undefined) return
+    present.then(
+      (entry) => this.#drain(entry),
+      () => {
+        // Opening failed; the mail waits for the next login.
+      }
+    )
+  }
+
+  /** @param {OpenAccount} entry */
+  #drain(entry) {
+    entry.isRungAgain = true
+    entry.draining ??= this.#drainWhileRung(entry)
+      .catch((err) => {
+        this.#options.services.logger.error(
+          { accountId: entry.account.id, err },
+          'draining a spool failed'
+        )
+      })
+      .finally(() => {
+        entry.draining = null
+      })
+  }
+
+  /** @param {OpenAccount} entry */
+  async #drainWhileRung(entry) {
+    while (entry.isRungAgain) {
+      entry.isRungAgain = false
+      await this.#drainNow(entry, Infinity)
+    }
+  }
+
+  /**
+   * @param {OpenAccount} entry
+   * @param {number} limit - files
+   */
+  async #drainNow(entry, limit) {
+    const { logger, directory } = this.#options.services
+    const { account, store, identities } = entry
+    const { delivered, setAside, remaining, stoppedBy } = await drainSpool({
+      spoolFolder: join(account.folder, 'spool'),
+      identities,
+      store,
+      logger,
+      limit,
+      onSetAside: ({ name, code }) =>
+        directory.audit({
+          action: 'spool-set-aside',
+          accountId: account.id,
+          detail: { name, code }
+        })
+    })
+    if (delivered > 0 || setAside > 0) {
+      logger.info({ accountId: account.id, delivered, setAside, remaining }, 'spool drained')
+    }
+    if (remaining === 0) return
+    if (stoppedBy === null) return this.#drain(entry)
+    entry.retryTimer ??= setTimeout(() => {
+      entry.retryTimer = null
+      this.#drain(entry)
+    }, DRAIN_RETRY_MS).unref()
+  }
+
+  /**
+   * A revoked, expired or changed credential ends the sessions that came in with it (RFC 9051 §7.1.5: BYE).
+   */
+  async #checkCredentials() {
+    const { services, endSessions } = this.#options
+    const { directory, clock, logger } = services
+    try {
+      for (const [accountId, opening] of this.#open) {
+        const entry = await opening.catch(() => null)
+        if (entry === null || entry.credentials.size === 0) continue
+        const account = await directory.findAccount(accountId)
+        if (!account?.isEnabled) {
+          endSessions(accountId, 'The account was closed')
+          continue
+        }
+        for (const [credentialId, { version }] of entry.credentials) {
+          const now = await directory.findCredential(credentialId)
+          const isGood =
+            now !== null &&
+            now.version === version &&
+            (now.expiresAtMs === null || now.expiresAtMs > clock.nowMs())
+          if (!isGood) endSessions(accountId, 'The credential was changed or revoked, log in again')
+        }
+      }
+    } catch (err) {
+      logger.error({ err }, 'credentials could not be checked')
+    }
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {Promise<OpenAccount>} opening - that failed, or whose first drain did
+   */
+  async #discard(accountId, opening) {
+    if (this.#open.get(accountId) !== opening) return
+    this.#open.delete(accountId)
+    const entry = await opening.catch(() => null)
+    if (entry !== null) await this.#shut(entry)
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<void>}
+   */
+  #close(accountId) {
+    const opening = this.#open.get(accountId)
+    if (opening === undefined) return this.#closing.get(accountId) ?? Promise.resolve()
+    this.#open.delete(accountId)
+    const closing = opening
+      .then((entry) => this.#shut(entry))
+      .finally(() => {
+        this.#closing.delete(accountId)
+      })
+    this.#closing.set(accountId, closing)
+    return closing
+  }
+
+  /** @param {OpenAccount} entry */
+  async #shut(entry) {
+    const { services, onLocked } = this.#options
+    const { logger } = services
+    if (entry.lingerTimer) clearTimeout(entry.lingerTimer)
+    if (entry.retryTimer) clearTimeout(entry.retryTimer)
+    entry.isRungAgain = false
+    await entry.draining
+    try {
+      await entry.store.close()
+    } finally {
+      for (const identity of entry.identities) identity.destroy()
+      onLocked(entry.account.id)
+      logger.debug({ accountId: entry.account.id }, 'mailbox locked')
+    }
+  }
+
+  /** Closes every mailbox; sessions must have ended. */
+  async close() {
+    this.#isShuttingDown = true
+    clearInterval(this.#credentialTimer)
+    const ids = [...this.#open.keys()]
+    const results = await Promise.allSettled([
+      ...ids.map((accountId) => this.#close(accountId)),
+      ...this.#closing.values()
+    ])
+    for (const result of results) {
+      if (result.status === 'rejected' && !isMailError(result.reason, 'BUSY')) throw result.reason
+    }
+  }
+}

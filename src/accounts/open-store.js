@@ -1,0 +1,51 @@
+/**
+ * From an account and its master key to its open store: the one place that knows which settings a store
+ * gets, and how usage comes back to the directory.
+ */
+import { join } from 'node:path'
+import { deriveDatabaseKey } from '../crypto/key-derivation.js'
+import { openAccountStore } from '../store/account-store.js'
+
+/**
+ * @typedef {import('../store/account-store.js').AccountStore} AccountStore
+ * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./services.js').AccountServices} AccountServices
+ */
+
+/**
+ * @param {object} input
+ * @param {Pick<AccountServices, 'config' | 'clock' | 'logger' | 'directory'>} input.services
+ * @param {Account} input.account
+ * @param {import('../crypto/secret-buffer.js').SecretBuffer} input.masterKey - stays the caller's
+ * @param {boolean} [input.isReadOnly] - default false
+ * @param {(error: unknown) => void} input.onAlert - the store has closed itself: damage, or a disk that lost a sync
+ * @returns {Promise<AccountStore>}
+ * @throws {import('../errors.js').MailError} KEY_REJECTED, ACCOUNT_DAMAGED, FILE_TOO_NEW, BUSY, DISK_FULL
+ */
+export async function openStore({ services, account, masterKey, isReadOnly = false, onAlert }) {
+  const { config, clock, logger, directory } = services
+  const { secureDelete, ...storage } = config.storage
+  const key = deriveDatabaseKey(masterKey.bytes)
+  try {
+    return await openAccountStore({
+      folder: account.folder,
+      key,
+      isReadOnly,
+      cipher: account.cipher,
+      config: {
+        ...storage,
+        secureDelete: secureDelete === 'fast' ? 'FAST' : 'ON',
+        tempFolder: join(config.data, 'tmp'),
+        maxMessageBytes: config.messages.maxBytes,
+        quotaBytes: account.quotaBytes,
+        quotaMessages: account.quotaMessages
+      },
+      clock,
+      logger,
+      onUsage: (usage) => directory.recordUsage(account.id, usage),
+      onAlert
+    })
+  } finally {
+    key.fill(0)
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Builds the server from its parts and hands each what it needs. Everything may be seen here, and nothing is
+ * done here: no protocol, no SQL, no keys.
+ */
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { OpenAccounts } from './accounts/open-accounts.js'
+import { openAccountServices } from './accounts/services.js'
+import { makeFirstAccount } from './accounts/first-account.js'
+import { createAdminServer } from './admin/server.js'
+import { createLmtpServer } from './delivery/lmtp.js'
+import { createImapServer } from './imap/session/listener.js'
+import { MailError } from './errors.js'
+import { loadCertificate } from './support/certificate.js'
+import { systemClock } from './support/clock.js'
+import { createLogger } from './telemetry/logger.js'
+
+/**
+ * @typedef {import('../config/load.js').Config} Config
+ *
+ * @typedef {object} StartOptions
+ * @property {Config} config
+ * @property {boolean} makeFirstAccount - a person watches: on the very first start, make a mailbox to try
+ *
+ * @typedef {object} ListenerInfo
+ * @property {'imap' | 'imaps' | 'lmtp' | 'admin'} name
+ * @property {string} host
+ * @property {number} port
+ * @property {string} note - what speaks there
+ *
+ * @typedef {object} RunningServer
+ * @property {ListenerInfo[]} listeners - as bound, in the order of the names above
+ * @property {import('./support/certificate.js').Certificate} certificate
+ * @property {import('./accounts/first-account.js').FirstAccount | null} firstAccount - made by this start
+ * @property {boolean} hasAccounts
+ * @property {() => Promise<void>} close - commands and deliveries end, mailboxes are closed, keys zeroed
+ */
+
+/**
+ * @param {string} address - HOST:PORT, [IPV6]:PORT or `off`, as the schema has checked
+ * @returns {{ host: string, port: number } | null} null for `off`
+ */
+function parseAddress(address) {
+  if (address === 'off') return null
+  const colon = address.lastIndexOf(':')
+  return {
+    host: address.slice(0, colon).replace(/^\[|\]$/g, ''),
+    port: Number(address.slice(colon + 1))
+  }
+}
+
+/**
+ * @param {string} name - of the setting
+ * @param {{ host: string, port: number }} where
+ * @param {(where: { host: string, port: number }) => Promise<{ host: string, port: number }>} listen
+ */
+async function bind(name, where, listen) {
+  try {
+    return await listen(where)
+  } catch (cause) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (cause)
+    throw new MailError('CONFIG_INVALID', {
+      detail: `${name} cannot listen on ${where.host}:${where.port}: ${code ?? 'unknown'}`,
+      cause
+    })
+  }
+}
+
+/**
+ * @param {StartOptions} options
+ * @returns {Promise<RunningServer>} when every listener is up
+ * @throws {MailError} CONFIG_INVALID, PEPPER_MISSING, FILE_TOO_NEW …; whatever had started is closed again
+ */
+export async function startServer({ config, makeFirstAccount: mayMakeAccount }) {
+  const clock = systemClock
+  const logger = createLogger({ level: config.log.level })
+  /** @type {(() => Promise<unknown>)[]} */
+  const closers = [] // run in reverse order
+  const close = async () => {
+    isReady = false
+    for (const closeOne of closers.splice(0).reverse()) await closeOne()
+  }
+  let isReady = false
+
+  try {
+    for (const folder of ['', 'tmp', 'run', 'mail']) {
+      await mkdir(join(config.data, folder), { recursive: true, mode: 0o700 })
+    }
+    const isFirstStart = !existsSync(join(config.data, 'directory.db'))
+    const certificate = await loadCertificate({
+      folder: join(config.data, 'tls'),
+      certificateFile: config.tls.certificate,
+      keyFile: config.tls.key,
+      clock
+    })
+    const services = await openAccountServices({ config, clock, logger })
+    closers.push(() => services.close())
+    const { directory, unlocker } = services
+
+    const openAccounts = new OpenAccounts({
+      services,
+      onLocked: (accountId) => unlocker.forget(accountId),
+      endSessions: (accountId, text) => imap.endSessions(accountId, text)
+    })
+    closers.push(() => openAccounts.close())
+
+    const firstAccount =
+      mayMakeAccount && isFirstStart ? await makeFirstAccount({ services }) : null
+
+    const imap = createImapServer({
+      config,
+      authenticate: async (attempt) => openAccounts.acquire(await unlocker.unlock(attempt)),
+      tls: { cert: certificate.certificate, key: certificate.key },
+      clock,
+      logger
+    })
+    closers.push(() => imap.close({ graceMs: config.shutdown.graceMs }))
+
+    const lmtp = createLmtpServer({
+      config,
+      directory,
+      clock,
+      logger,
+      tls: certificate,
+      notify: (accountId) => openAccounts.ring(accountId)
+    })
+    const admin = createAdminServer({
+      health: () => ({
+        isReady,
+        counts: { sessions: imap.counts().loggedIn, openMailboxes: openAccounts.size }
+      })
+    })
+
+    /** @type {ListenerInfo[]} */
+    const listeners = []
+    const start = async (
+      /** @type {ListenerInfo['name']} */ name,
+      /** @type {string} */ note,
+      /** @type {(where: { host: string, port: number }) => Promise<{ host: string, port: number }>} */ listen
+    ) => {
+      const where = parseAddress(config[name].listen)
+      if (where === null) return
+      listeners.push({ name, note, ...(await bind(`${name}.listen`, where, listen)) })
+    }
+    await start('imap', 'STARTTLS', (where) => imap.listen({ ...where, isImplicitTls: false }))
+    await start('imaps', 'TLS', (where) => imap.listen({ ...where, isImplicitTls: true }))
+    closers.push(() => lmtp.close())
+    await start('lmtp', 'delivery', (where) => lmtp.listen(where))
+    closers.push(() => admin.close())
+    await start('admin', 'health over HTTP', (where) => admin.listen(where))
+
+    isReady = true
+    logger.info({ listeners: listeners.length }, 'started')
+    const hasAccounts = (await directory.listAccounts()).length > 0
+    return { listeners, certificate, firstAccount, hasAccounts, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
