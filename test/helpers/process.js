@@ -97,7 +97,9 @@ export async function startServerProcess(t, { data, args = [], environment = {},
     child,
     output: () => text,
     stop: () => end('SIGTERM'),
-    kill: async () => void (await end('SIGKILL'))
+    kill: async () => {
+      await end('SIGKILL')
+    }
   }
 }
 
