@@ -1,0 +1,144 @@
+/**
+ * An IMAP server in this process, of the real parts: directory, unlocker, encrypted stores, sockets on loopback.
+ * What became `NO [SERVERBUG]` fails the test at its end.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadConfig } from '../../config/load.js'
+import { createAppPassword } from '../../src/accounts/app-passwords.js'
+import { OpenAccounts } from '../../src/accounts/open-accounts.js'
+import { provisionAccount } from '../../src/accounts/provision.js'
+import { openAccountServices } from '../../src/accounts/services.js'
+import { createImapServer } from '../../src/imap/session/listener.js'
+import { loadCertificate } from '../../src/support/certificate.js'
+import { systemClock } from '../../src/support/clock.js'
+
+/** The cheapest key derivation that the configuration permits, and LOGIN without TLS from here. */
+const TEST_SETTINGS = {
+  'auth.argon2.memoryKiB': 19 * 1024,
+  'imap.allowPlaintextLoopback': true,
+  'accounts.lingerMs': 0,
+  defaultDomain: 'example.org'
+}
+
+export const PASSWORD = 'correct horse'
+
+/**
+ * @typedef {object} TestServer
+ * @property {number} port - plain and STARTTLS
+ * @property {number} tlsPort
+ * @property {string} data
+ * @property {object[]} logged - every log record: fields, text, level
+ * @property {unknown[]} unexpected - what became SERVERBUG; a test that expects one empties it
+ * @property {import('../../src/imap/session/listener.js').ImapServer} imap
+ * @property {import('../../src/accounts/services.js').AccountServices} services
+ * @property {OpenAccounts} openAccounts
+ * @property {(name: string) => Promise<string>} accountId
+ * @property {(name: string, scope: 'read-write' | 'read-only') => Promise<string>} appPassword
+ */
+
+/**
+ * @param {object[]} logged
+ * @param {object} [bound]
+ * @returns {any} a pino logger as far as the parts use it
+ */
+function collectingLogger(logged, bound = {}) {
+  const at =
+    (/** @type {string} */ level) => (/** @type {object} */ fields, /** @type {string} */ text) => {
+      logged.push({ level, ...bound, ...fields, text })
+    }
+  const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
+  return {
+    ...Object.fromEntries(levels.map((level) => [level, at(level)])),
+    child: (/** @type {object} */ fields) => collectingLogger(logged, { ...bound, ...fields })
+  }
+}
+
+/**
+ * @param {import('node:test').TestContext} t - the server is closed and its folder removed after it
+ * @param {object} [options]
+ * @param {string[]} [options.users] - accounts to make, all with PASSWORD
+ * @param {Record<string, unknown>} [options.settings] - dotted names as in config/default.js
+ * @param {boolean} [options.hasTls]
+ * @param {import('../../src/support/clock.js').Clock} [options.clock]
+ * @returns {Promise<TestServer>}
+ */
+export async function startImapServer(
+  t,
+  { users = ['alice'], settings = {}, hasTls = true, clock = systemClock } = {}
+) {
+  const data = mkdtempSync(join(tmpdir(), 'letterlock-imap-'))
+  for (const folder of ['tmp', 'mail']) mkdirSync(join(data, folder))
+  const config = loadConfig({ settings: { ...TEST_SETTINGS, data, ...settings }, environment: {} })
+  /** @type {object[]} */
+  const logged = []
+  /** @type {unknown[]} */
+  const unexpected = []
+  const logger = collectingLogger(logged)
+  const services = await openAccountServices({ config, clock, logger })
+  for (const name of users) {
+    const { masterKey } = await provisionAccount({
+      services,
+      address: name,
+      password: Buffer.from(PASSWORD)
+    })
+    masterKey.dispose()
+  }
+  const { unlocker } = services
+  const openAccounts = new OpenAccounts({
+    directory: services.directory,
+    config,
+    clock,
+    logger,
+    onLocked: (accountId) => unlocker.forget(accountId),
+    endSessions: (accountId, text) => imap.endSessions(accountId, text)
+  })
+  const certificate = await loadCertificate({
+    folder: join(data, 'tls'),
+    certificateFile: '',
+    keyFile: '',
+    clock
+  })
+  const imap = createImapServer({
+    config,
+    authenticate: async (attempt) => openAccounts.acquire(await unlocker.unlock(attempt)),
+    tls: hasTls ? { cert: certificate.certificate, key: certificate.key } : null,
+    clock,
+    logger,
+    onUnexpectedError: (error) => unexpected.push(error)
+  })
+  const { port } = await imap.listen({ host: '127.0.0.1', port: 0, isImplicitTls: false })
+  const tlsPort = hasTls
+    ? (await imap.listen({ host: '127.0.0.1', port: 0, isImplicitTls: true })).port
+    : 0
+  t.after(async () => {
+    await imap.close({ graceMs: 5000 })
+    await openAccounts.close()
+    await services.close()
+    rmSync(data, { recursive: true, force: true })
+    if (unexpected.length > 0) throw unexpected[0]
+  })
+  const accountOf = async (/** @type {string} */ name) => {
+    const account = await services.directory.findByAddress(`${name}@example.org`)
+    if (account === null) throw new Error(`no account ${name}`)
+    return account
+  }
+  return {
+    port,
+    tlsPort,
+    data,
+    logged,
+    unexpected,
+    imap,
+    services,
+    openAccounts,
+    accountId: async (name) => (await accountOf(name)).id,
+    appPassword: async (name, scope) => {
+      const account = await accountOf(name)
+      const secret = Buffer.from(PASSWORD)
+      const made = await createAppPassword({ services, account, secret, label: 'test', scope })
+      return made.text
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { compileListPattern } from '../../../../src/imap/session/list-pattern.js'
+
+/** @type {[pattern: string, name: string, isMatch: boolean][]} */
+const CASES = [
+  ['*', 'a/b/c', true],
+  ['%', 'a', true],
+  ['%', 'a/b', false],
+  ['%/%', 'a/b', true],
+  ['%/%', 'a/b/c', false],
+  ['a/*', 'a', false],
+  ['a*', 'a', true],
+  ['a/%', 'a/b', true],
+  ['*b', 'a/b', true],
+  ['%b', 'a/b', false],
+  ['*%', 'a/b', true],
+  ['inbox', 'INBOX', true],
+  ['InB%', 'INBOX', true],
+  ['inbox/*', 'INBOX/x', false],
+  ['ab', 'AB', false],
+  ['', '', true],
+  ['', 'a', false],
+  ['a.c', 'abc', false],
+  ['ä%', 'äöü', true],
+  ['%📬', '📪📬', true]
+]
+
+test('LIST patterns: * is anything, % stops at the separator, INBOX in any case', () => {
+  for (const [pattern, name, isMatch] of CASES) {
+    assert.equal(compileListPattern(pattern)(name), isMatch, `${pattern} ${name}`)
+  }
+})
+
+test('LIST patterns match as the regular expression of the same meaning', () => {
+  const pattern = fc.array(fc.constantFrom('a', 'b', '/', '*', '%'), { maxLength: 8 })
+  const name = fc.array(fc.constantFrom('a', 'b', '/'), { maxLength: 10 })
+  fc.assert(
+    fc.property(pattern, name, (signs, letters) => {
+      const source = signs.map((sign) => ({ '*': '.*', '%': '[^/]*' })[sign] ?? sign).join('')
+      const isMatch = new RegExp(`^${source}$`).test(letters.join(''))
+      assert.equal(compileListPattern(signs.join(''))(letters.join('')), isMatch)
+    })
+  )
+})
+
+test('a pattern of nothing but wildcards costs no more than its length', () => {
+  const match = compileListPattern(`${'%a*'.repeat(300)}b`)
+  assert.equal(match('a'.repeat(900)), false)
+})
