@@ -1,23 +1,17 @@
 /**
- * Opens one account's mailbox for a command, with its password, beside a server that may be running: from the
- * configuration to the directory, the pepper, the key and the store, and all of it closed again.
+ * Opens one account's mailbox for a command, with its password, beside a server that may be running.
  */
-import { join } from 'node:path'
-import { Argon2Queue } from '../accounts/argon2-queue.js'
-import { openDirectory } from '../accounts/directory.js'
-import { loadPepper } from '../accounts/pepper.js'
-import { Throttle } from '../accounts/throttle.js'
-import { Unlocker } from '../accounts/unlock.js'
-import { deriveDatabaseKey } from '../crypto/key-derivation.js'
+import { openStore } from '../accounts/open-store.js'
+import { openAccountServices } from '../accounts/services.js'
 import { MailError } from '../errors.js'
-import { openAccountStore } from '../store/account-store.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
 import { PasswordInput } from './password-input.js'
+import { withSecret } from './with-accounts.js'
 
 /** @typedef {import('./index.js').CliContext} CliContext */
 /** @typedef {import('./index.js').CommonOptions} CommonOptions */
-/** @typedef {import('../accounts/directory-port.js').DirectoryPort} DirectoryPort */
+/** @typedef {import('../accounts/services.js').AccountServices} AccountServices */
 /** @typedef {import('../accounts/unlock.js').Unlocked} Unlocked */
 /** @typedef {import('../store/account-store.js').AccountStore} AccountStore */
 
@@ -41,27 +35,28 @@ export const NOTHING_DONE = 2
  * @throws {CliError} with exit code 2 when the mailbox does not open
  */
 export async function openMailbox({ context, options, account, isReadOnly }) {
-  const config = context.loadConfig(options)
-  const logger = createLogger({ level: config.log.level })
-  const { clock } = context
   /** @type {(() => unknown)[]} */
   const closers = []
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await closer()
   }
   try {
-    const directory = openDirectory({
-      path: join(config.data, 'directory.db'),
-      defaultDomain: config.defaultDomain,
-      clock,
-      logger
-    })
-    closers.push(() => directory.close())
-    const address = account ?? (await onlyAddress(directory))
-    const unlocked = await unlock({ context, config, directory, logger, closers, options, address })
+    const config = context.loadConfig(options)
+    // A command answers in plain words; the log has only what goes wrong besides.
+    const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })
+    const services = await openAccountServices({ config, clock: context.clock, logger })
+    closers.push(() => services.close())
+    const unlocked = await unlock({ context, services, options, account })
     closers.push(() => unlocked.masterKey.dispose())
     if (!isReadOnly && unlocked.scope === 'read-only') throw new MailError('NO_PERMISSION')
-    const store = await openStore({ config, context, logger, directory, unlocked, isReadOnly })
+    const store = await openStore({
+      services,
+      account: unlocked.account,
+      masterKey: unlocked.masterKey,
+      isReadOnly,
+      // What was being done fails with the same error; here it is for the log.
+      onAlert: (err) => logger.error({ err }, 'the mailbox has closed itself')
+    })
     closers.push(() => store.close())
     return { store, address: unlocked.account.address, close }
   } catch (error) {
@@ -71,86 +66,36 @@ export async function openMailbox({ context, options, account, isReadOnly }) {
 }
 
 /**
- * @param {DirectoryPort} directory
+ * @param {object} parts
+ * @param {CliContext} parts.context
+ * @param {AccountServices} parts.services
+ * @param {{ passwordStdin?: boolean }} parts.options
+ * @param {string | undefined} parts.account
+ * @returns {Promise<Unlocked>}
+ */
+async function unlock({ context, services, options, account }) {
+  const { stdin, stderr } = context
+  const username = account ?? (await onlyAddress(services))
+  const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })
+  try {
+    return await withSecret(await input.read(`Password of ${username}`), (password) =>
+      services.unlocker.unlock({ username, password, remoteAddress: null })
+    )
+  } finally {
+    await input.close()
+  }
+}
+
+/**
+ * @param {AccountServices} services
  * @returns {Promise<string>}
  */
-async function onlyAddress(directory) {
+async function onlyAddress({ directory }) {
   const accounts = await directory.listAccounts()
   const [account] = accounts
   if (accounts.length === 1 && account) return account.address
   const why = accounts.length === 0 ? 'There is no account yet' : 'There are several accounts'
   throw new CliError(`${why}: name one with --account`, { exitCode: NOTHING_DONE })
-}
-
-/**
- * @param {object} parts
- * @param {CliContext} parts.context
- * @param {import('../../config/load.js').Config} parts.config
- * @param {DirectoryPort} parts.directory
- * @param {import('../telemetry/logger.js').Logger} parts.logger
- * @param {(() => unknown)[]} parts.closers
- * @param {{ passwordStdin?: boolean }} parts.options
- * @param {string} parts.address
- * @returns {Promise<Unlocked>}
- */
-async function unlock({ context, config, directory, logger, closers, options, address }) {
-  const { clock, stdin, stderr } = context
-  const neededIds = await directory.listPepperIds()
-  const pepper = await loadPepper({ path: config.auth.pepperFile, neededIds })
-  closers.push(() => pepper.key.dispose())
-  const unlocker = new Unlocker({
-    directory,
-    argon2: new Argon2Queue({ params: config.auth.argon2 }),
-    pepper,
-    throttle: new Throttle({ clock }),
-    repeatLogins: null,
-    clock,
-    logger
-  })
-  closers.push(() => unlocker.close())
-  const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })
-  const password = await input.read(`Password of ${address}`)
-  try {
-    return await unlocker.unlock({ username: address, password, remoteAddress: null })
-  } finally {
-    password.fill(0)
-  }
-}
-
-/**
- * @param {object} parts
- * @param {import('../../config/load.js').Config} parts.config
- * @param {CliContext} parts.context
- * @param {import('../telemetry/logger.js').Logger} parts.logger
- * @param {DirectoryPort} parts.directory
- * @param {Unlocked} parts.unlocked
- * @param {boolean} parts.isReadOnly
- * @returns {Promise<AccountStore>}
- */
-async function openStore({ config, context, logger, directory, unlocked, isReadOnly }) {
-  const { account, masterKey } = unlocked
-  const key = deriveDatabaseKey(masterKey.bytes)
-  try {
-    return await openAccountStore({
-      folder: account.folder,
-      key,
-      isReadOnly,
-      cipher: account.cipher,
-      config: {
-        ...config.storage,
-        tempFolder: join(config.data, 'tmp'),
-        maxMessageBytes: config.messages.maxBytes,
-        quotaBytes: account.quotaBytes,
-        quotaMessages: account.quotaMessages
-      },
-      clock: context.clock,
-      logger,
-      onUsage: (usage) => directory.recordUsage(account.id, usage),
-      onAlert: (alert) => logger.error(alert, 'mailbox alert')
-    })
-  } finally {
-    key.fill(0)
-  }
 }
 
 /**

@@ -12,7 +12,7 @@ import { withCrlf, withoutFromLine } from './line-ends.js'
 import { chooseInternalDate } from './message-date.js'
 
 /** @typedef {import('../store/account-store.js').AccountStore} AccountStore */
-/** @typedef {import('../store/account-store.js').NewMessage} NewMessage */
+/** @typedef {import('../store/append.js').AppendedMessage} AppendedMessage */
 /** @typedef {import('../support/clock.js').Clock} Clock */
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
@@ -52,7 +52,7 @@ const HELD_BYTES = 1024 * 1024
  * @property {AbortSignal} [signal] - ends the run after the message in hand; what was read by then is stored
  */
 
-/** @typedef {NewMessage & { importKey: Buffer }} ImportMessage */
+/** @typedef {AppendedMessage & { importKey: Buffer }} ImportMessage */
 /** @typedef {{ name: string, message: ImportMessage }} PendingMessage */
 
 /** A message whose source cannot be read: that message's trouble, not the account's. */
@@ -166,7 +166,7 @@ export class Importer {
     // A large message is read to its end before its key is known, so it must be staged meanwhile.
     const earlyKey = isWhole ? digestKey() : null
     if (earlyKey && (await this.#isKnown(earlyKey))) return
-    const writer = await store.stageContent({ sizeHint: isWhole ? head.length : item.sizeHint })
+    const writer = await store.stageContent(isWhole ? { sizeHint: head.length } : {})
     try {
       await writer.write(head)
       let size = head.length
@@ -255,8 +255,11 @@ export class Importer {
   /** @param {PendingMessage[]} batch */
   async #append(batch) {
     const messages = batch.map(({ message }) => message)
-    await this.#options.store.appendMessages(this.#pendingMailbox, messages)
-    this.summary.imported += batch.length
+    const { uids } = await this.#options.store.appendMessages(this.#pendingMailbox, messages)
+    // No UID: another run beside this one was faster.
+    const known = uids.filter((uid) => uid === 0).length
+    this.summary.imported += batch.length - known
+    this.summary.skipped += known
   }
 
   /** @param {PendingMessage} pending */
