@@ -80,8 +80,10 @@ export function addressKey(address) {
   const [head = '', tail] = bare.toLowerCase().split('::')
   const groups = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
-    const rest = tail === '' ? 0 : tail.split(':').length + (tail.includes('.') ? 1 : 0)
-    while (groups.length + rest < 8) groups.push('0')
+    // A final dotted quad stands for two groups; it is never among the first four.
+    const rest = tail === '' ? [] : tail.replace(/[\d.]+\.\d+$/, '0:0').split(':')
+    while (groups.length + rest.length < 8) groups.push('0')
+    groups.push(...rest)
   }
   const prefix = groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ''))
   return `${prefix.join(':')}::/64`

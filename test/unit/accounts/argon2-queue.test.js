@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Argon2Queue } from '../../../src/accounts/argon2-queue.js'
+import { ARGON2_FLOOR } from '../../../src/crypto/kdf.js'
+import { isMailError } from '../../../src/errors.js'
+
+const input = { password: Buffer.from('x'), salt: Buffer.alloc(16) }
+
+test('no more derivations run at once than were allowed, and all are counted', async () => {
+  const queue = new Argon2Queue({ params: ARGON2_FLOOR, concurrency: 2 })
+  const all = Array.from({ length: 6 }, () => queue.stretch(input))
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(queue.stats.running, 2)
+  assert.equal(queue.stats.waiting, 4)
+  await Promise.all(all)
+  assert.deepEqual(queue.stats, { running: 0, waiting: 0, derivations: 6 })
+})
+
+test('what does not fit into the queue is told to come back, and costs nothing', async () => {
+  const queue = new Argon2Queue({ params: ARGON2_FLOOR, concurrency: 1, queueLength: 2 })
+  const all = Array.from({ length: 3 }, () => queue.stretch(input))
+  await assert.rejects(queue.stretch(input), (error) => isMailError(error, 'THROTTLED'))
+  await Promise.all(all)
+  assert.equal(queue.stats.derivations, 3)
+  using stretched = await queue.stretch(input)
+  assert.equal(stretched.length, 32)
+})
+
+test('parameters below the floor stop the start', () => {
+  assert.throws(() => new Argon2Queue({ params: { ...ARGON2_FLOOR, memoryKiB: 1024 } }), RangeError)
+})

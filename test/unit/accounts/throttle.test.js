@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Throttle, addressKey } from '../../../src/accounts/throttle.js'
+import { isMailError } from '../../../src/errors.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
+
+const isThrottled = (/** @type {unknown} */ error) => isMailError(error, 'THROTTLED')
+let counter = 0
+const anotherPassword = () => Buffer.from(`wrong ${counter++}`)
+
+/**
+ * @param {string[]} [exemptAddresses]
+ */
+function setUp(exemptAddresses) {
+  const clock = new ManualClock()
+  const throttle = new Throttle({ clock, ...(exemptAddresses && { exemptAddresses }) })
+  const fail = (
+    /** @type {string} */ username,
+    /** @type {string | null} */ remoteAddress,
+    password = anotherPassword()
+  ) => {
+    const attempt = throttle.admit({ username, remoteAddress, password })
+    attempt.fail()
+    return attempt.waitMs
+  }
+  const succeed = (/** @type {string} */ username, /** @type {string} */ remoteAddress) => {
+    const attempt = throttle.admit({ username, remoteAddress, password: Buffer.from('right') })
+    attempt.succeed()
+    return attempt.waitMs
+  }
+  return { clock, throttle, fail, succeed }
+}
+
+test('the wait for a name grows with its failures from anywhere, up to a few seconds', () => {
+  const { fail } = setUp()
+  const waits = Array.from({ length: 14 }, (_, index) => fail('anna', `192.0.2.${index}`))
+  assert.deepEqual(waits, [0, 0, 0, 0, 0, 250, 500, 1000, 2000, 4000, 5000, 5000, 5000, 5000])
+})
+
+test('strangers cannot lock a name: the owner waits at a new place, and not at a known one', () => {
+  const { fail, succeed } = setUp()
+  assert.equal(succeed('anna', '198.51.100.7'), 0)
+  for (let index = 0; index < 250; index++) fail('anna', `192.0.2.${index}`)
+  assert.equal(succeed('anna', '203.0.113.9'), 5000)
+  assert.equal(succeed('anna', '198.51.100.7'), 0)
+})
+
+test('an address is refused for a growing time after its failures', () => {
+  const { clock, fail } = setUp()
+  for (let index = 0; index < 10; index++) fail(`name${index}`, '192.0.2.1')
+  assert.throws(() => fail('other', '192.0.2.1'), isThrottled)
+  clock.advance(999)
+  assert.throws(() => fail('other', '192.0.2.1'), isThrottled)
+  clock.advance(1)
+  fail('other', '192.0.2.1')
+  clock.advance(1999)
+  assert.throws(() => fail('other', '192.0.2.1'), isThrottled)
+  clock.advance(1)
+  for (let index = 0; index < 20; index++) {
+    fail('other', '192.0.2.1')
+    clock.advance(15 * 60_000)
+  }
+  fail('elsewhere', '192.0.2.2')
+})
+
+test('a neighbour behind the same router does not keep the owner out', () => {
+  const { fail, succeed } = setUp()
+  succeed('anna', '192.0.2.1')
+  for (let index = 0; index < 10; index++) fail(`name${index}`, '192.0.2.1')
+  assert.throws(() => fail('someone', '192.0.2.1'), isThrottled)
+  assert.equal(succeed('anna', '192.0.2.1'), 0)
+})
+
+test('attempts side by side count as failures while they are checked', () => {
+  const { throttle } = setUp()
+  const input = { username: 'anna', remoteAddress: '192.0.2.1', password: Buffer.from('x') }
+  const attempts = Array.from({ length: 11 }, () => throttle.admit(input))
+  assert.ok(/** @type {number} */ (attempts.at(-1)?.waitMs) > 0)
+  assert.throws(() => throttle.admit(input), isThrottled)
+  for (const attempt of attempts) attempt.cancel()
+  assert.equal(throttle.admit(input).waitMs, 0)
+})
+
+test('an attempt ends once', () => {
+  const { throttle } = setUp()
+  const attempt = throttle.admit({
+    username: 'anna',
+    remoteAddress: '192.0.2.1',
+    password: Buffer.from('x')
+  })
+  attempt.fail()
+  assert.throws(() => attempt.succeed(), /over already/)
+})
+
+test('the same wrong password again is not counted: a phone that was not told the new one', () => {
+  const { fail, succeed } = setUp()
+  const old = Buffer.from('the old password')
+  for (let index = 0; index < 500; index++) assert.equal(fail('anna', '192.0.2.1', old), 0)
+  assert.equal(succeed('anna', '192.0.2.1'), 0)
+})
+
+test('failures are forgotten after an hour of quiet', () => {
+  const { clock, fail } = setUp()
+  for (let index = 0; index < 10; index++) fail('anna', '192.0.2.1')
+  clock.advance(60 * 60_000 + 1)
+  assert.equal(fail('anna', '192.0.2.1'), 0)
+})
+
+test('exempt addresses are not counted, loopback by default, blocks too', () => {
+  const byDefault = setUp()
+  for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1', null]) {
+    for (let index = 0; index < 50; index++) assert.equal(byDefault.fail('anna', address), 0)
+  }
+  const configured = setUp(['10.0.0.0/8', '2001:db8::/32'])
+  for (let index = 0; index < 50; index++) {
+    assert.equal(configured.fail('anna', '10.200.3.4'), 0)
+    assert.equal(configured.fail('anna', '2001:db8:ffff::1'), 0)
+  }
+  for (let index = 0; index < 10; index++) configured.fail('anna', '127.0.0.1')
+  assert.throws(() => configured.fail('anna', '127.0.0.1'), isThrottled)
+})
+
+test('an exempt address that is none stops the start', () => {
+  assert.throws(
+    () => new Throttle({ clock: new ManualClock(), exemptAddresses: ['localhost'] }),
+    (error) => isMailError(error, 'CONFIG_INVALID')
+  )
+})
+
+test('IPv6 counts by /64, IPv4 by address', () => {
+  const table = [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::1', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['1::2:3:4:5:6:7', '1:0:2:3::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64']
+  ]
+  for (const [address, key] of table) assert.equal(addressKey(String(address)), key)
+})
+
+test('case does not make another name of it', () => {
+  const { fail } = setUp()
+  for (let index = 0; index < 5; index++) fail('anna', `192.0.2.${index}`)
+  assert.equal(fail('ANNA', '192.0.2.99'), 250)
+})
