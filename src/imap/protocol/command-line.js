@@ -21,6 +21,7 @@ import { LIMITS } from './limits.js'
 import { badSyntax, SyntaxFailure } from './syntax-failure.js'
 import { AtomToken } from './token.js'
 
+/** @typedef {import('./token.js').RawCommand} RawCommand */
 /** @typedef {import('./token.js').Token} Token */
 
 /**
@@ -111,6 +112,11 @@ export class CommandLine {
   /** @returns {Token[]} the items of the innermost open list, or the arguments */
   get current() {
     return this.#current
+  }
+
+  /** @returns {RawCommand} what has been read so far; later lines do not change it, but for the items of open lists */
+  get raw() {
+    return { tag: this.tag ?? '', name: this.name, tokens: [...this.tokens] }
   }
 
   /**

@@ -218,7 +218,7 @@ export class Receiver {
     try {
       const header = this.#command.addLine(line)
       if (header === null) {
-        const command = this.#raw()
+        const command = this.#command.raw
         this.#reset()
         return { kind: 'command', command }
       }
@@ -246,7 +246,7 @@ export class Receiver {
       const index = this.#messageCount
       this.#messageCount += 1
       const literal = { size, isNonSync, isLiteral8 }
-      return { kind: 'message', command: this.#raw(), literal, index }
+      return { kind: 'message', command: this.#command.raw, literal, index }
     }
     if (this.#lineBytes + this.#literalBytes + size > this.#limits.maxCommandBytes)
       throw new SyntaxFailure('TOO_BIG', 'The command is larger than this server accepts')
@@ -308,8 +308,12 @@ export class Receiver {
   /** @returns {ReceiverEvent} */
   #onLongLine() {
     const isSkipping = this.#state === STATE.skipLine
-    if (!isSkipping && !this.#isLineExpected && this.#command.tag === null)
-      this.#command.tag = findTag(this.#input.peekPartial(this.#limits.maxLineBytes))
+    if (!isSkipping && !this.#isLineExpected && this.#command.tag === null) {
+      const start = this.#input.peekPartial(this.#limits.maxLineBytes)
+      const tag = findTag(start)
+      // A tag that fills the line may be the beginning of a longer one.
+      this.#command.tag = tag?.length === start.length ? null : tag
+    }
     const event = this.#failure(new SyntaxFailure('TOO_LONG', 'The line is too long'), true)
     this.#die()
     return event
@@ -363,12 +367,6 @@ export class Receiver {
    */
   #failure(failure, isFatal) {
     return { kind: 'error', tag: this.#command.tag, failure, isFatal }
-  }
-
-  /** @returns {RawCommand} */
-  #raw() {
-    const { tag, name, tokens } = this.#command
-    return { tag: tag ?? '', name, tokens }
   }
 
   /** @returns {LiteralHeader} */

@@ -32,9 +32,7 @@ export function parseAppend(args) {
   const messages = []
   do {
     const options = parseOptions(args)
-    const size = parseMessage(args)
-    if (size === null) throw badSyntax('Expected a literal')
-    messages.push({ ...options, size })
+    messages.push({ ...options, size: parseMessage(args) })
   } while (args.left > 0)
   return { mailbox, messages }
 }
@@ -47,13 +45,25 @@ export function parseAppend(args) {
  * @throws {import('../syntax-failure.js').SyntaxFailure}
  */
 export function parseAppendStart(raw, { isUtf8 } = { isUtf8: false }) {
-  const args = new Arguments(raw.tokens, { isUtf8 })
-  const mailbox = args.mailbox()
-  for (;;) {
-    const options = parseOptions(args)
-    if (args.left === 0) return { mailbox, ...options }
-    if (parseMessage(args) === null) return { mailbox, ...options }
-  }
+  const first = new Arguments(raw.tokens.slice(0, 1), { isUtf8 })
+  const mailbox = first.mailbox()
+  // With MULTIAPPEND only what stands after the last message is new: the rest was checked at that message.
+  const afterLast = raw.tokens.findLastIndex(isMessage) + 1
+  const args = new Arguments(raw.tokens.slice(Math.max(afterLast, 1)), { isUtf8 })
+  const options = parseOptions(args)
+  if (args.left > 0 && args.atom() !== 'UTF8') throw badSyntax('Expected a literal')
+  if (args.left > 0) args.list()
+  args.end()
+  return { mailbox, ...options }
+}
+
+/**
+ * @param {import('../token.js').Token} token
+ * @returns {boolean} whether it is a message whose bytes have gone by, in `UTF8 (…)` or not
+ */
+function isMessage(token) {
+  if (token.type === 'list') return token.items.some(({ type }) => type === 'streamed')
+  return token.type === 'streamed'
 }
 
 /**
@@ -69,16 +79,12 @@ function parseOptions(args) {
 
 /**
  * @param {Arguments} args
- * @returns {number | null} the message's size in bytes; null when `UTF8 (` is all that has come of it
+ * @returns {number} the message's size in bytes
  */
 function parseMessage(args) {
   let token = args.next()
   if (token.type === 'atom' && token.text.toUpperCase() === 'UTF8') {
     const list = args.list()
-    if (list.left === 0) {
-      args.end()
-      return null
-    }
     token = list.next()
     list.end()
   }

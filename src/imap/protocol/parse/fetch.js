@@ -20,7 +20,8 @@ import {
  * @typedef {object} FetchArguments
  * @property {boolean} isUid
  * @property {SequenceSet} set
- * @property {FetchItem[]} items - macros expanded, in the order of the command
+ * @property {FetchItem[]} items - macros expanded, in the order of the command, each once: a line of 64 KiB can ask for the
+ *   same body 9,000 times
  * @property {number | null} changedSince - a mod-sequence
  * @property {boolean} isVanished
  */
@@ -56,10 +57,13 @@ function parseItems(args) {
     return macro
   }
   const list = args.list()
-  const items = []
-  do items.push(parseItem(list))
-  while (list.left > 0)
-  return items
+  /** @type {Map<string, FetchItem>} */
+  const items = new Map()
+  do {
+    const item = parseItem(list)
+    items.set(JSON.stringify(item), item)
+  } while (list.left > 0)
+  return [...items.values()]
 }
 
 /**
