@@ -1,0 +1,43 @@
+/**
+ * The thread of checkpoint.js: opens the file, moves what the `-wal` holds into it, closes it again.
+ */
+import { parentPort } from 'node:worker_threads'
+import { openEncryptedDatabase } from './open.js'
+import { toMailError } from './sqlite-error.js'
+import { toThreadFailure } from './thread.js'
+
+/**
+ * @typedef {import('./checkpoint.js').CheckpointJob} CheckpointJob
+ * @typedef {import('./checkpoint.js').CheckpointResult} CheckpointResult
+ */
+
+/**
+ * How long RESTART and TRUNCATE wait for readers, milliseconds. They hold the write lock meanwhile, so this bounds
+ * what a reader in another process can cost our writers.
+ */
+const LOCK_WAIT_MS = 200
+
+/**
+ * @param {CheckpointJob} job
+ * @returns {CheckpointResult}
+ */
+function runJob({ path, key, cipher, mode, withOptimize }) {
+  const { db } = openEncryptedDatabase({ path, key: new Uint8Array(key), cipher })
+  try {
+    db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`)
+    // 0x10002: all tables, those that were never analysed too; analysis_limit bounds what it reads.
+    if (withOptimize) db.pragma('optimize = 0x10002')
+    const [result] = /** @type {CheckpointResult[]} */ (db.pragma(`wal_checkpoint(${mode})`))
+    return /** @type {CheckpointResult} */ (result)
+  } finally {
+    db.close()
+  }
+}
+
+parentPort?.on('message', (/** @type {CheckpointJob & { id: number }} */ job) => {
+  try {
+    parentPort?.postMessage({ id: job.id, result: runJob(job) })
+  } catch (error) {
+    parentPort?.postMessage({ id: job.id, failure: toThreadFailure(toMailError(error)) })
+  }
+})

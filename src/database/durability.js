@@ -1,0 +1,182 @@
+/**
+ * Makes commits durable. With synchronous=NORMAL a commit in WAL mode is only in the page cache of the kernel; it
+ * is acknowledged after an fdatasync of the `-wal` file, which runs in libuv's pool and is shared by all commits
+ * that arrived while the one before was running (group commit).
+ *
+ *     COMMIT a ── sync 1 ─────────────► publish a, resolve a
+ *        COMMIT b ──┐
+ *        COMMIT c ──┴ waiting ───────── sync 2 ─────────────► publish b, resolve b, publish c, resolve c
+ *
+ * Only the `-wal` is opened here: it carries no POSIX locks, whereas closing a descriptor of the database itself
+ * or of its `-shm` would drop every lock that SQLite holds on it in this process.
+ */
+import { close, fdatasync, fstatSync, fsync, open } from 'node:fs'
+import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+import { MailError } from '../errors.js'
+import { errorCodeOf } from './sqlite-error.js'
+
+const openFile = promisify(open)
+const closeFile = promisify(close)
+const syncWhole = promisify(fsync)
+const syncContents = promisify(fdatasync)
+
+/**
+ * @typedef {object} SyncCalls - the calls that reach the disk, replaceable to observe or to fail them
+ * @property {(descriptor: number) => Promise<void>} syncFile - fdatasync
+ * @property {(descriptor: number) => Promise<void>} syncFolder - fsync of the folder's descriptor
+ */
+
+/** @type {Readonly<SyncCalls>} */
+const SYSTEM_CALLS = Object.freeze({ syncFile: syncContents, syncFolder: syncWhole })
+
+/**
+ * @typedef {object} Waiter
+ * @property {() => void} onDurable
+ * @property {() => void} resolve
+ * @property {(error: unknown) => void} reject
+ */
+
+/**
+ * Makes a folder's entries durable: which files it has, and under which names.
+ *
+ * @param {string} folder
+ * @param {SyncCalls['syncFolder']} [sync]
+ */
+export async function syncFolder(folder, sync = syncWhole) {
+  const descriptor = await openFile(folder, 'r')
+  try {
+    await sync(descriptor)
+  } finally {
+    await closeFile(descriptor)
+  }
+}
+
+/** The `-wal` file of one database, as far as durability goes. */
+export class WalSync {
+  #walPath
+  #calls
+  #onFailure
+  /** @type {number | null} */
+  #descriptor = null
+  /** @type {Waiter[]} */
+  #waiting = []
+  /** @type {Promise<void> | null} */
+  #running = null
+  /** @type {MailError | null} */
+  #failure = null
+  #isClosed = false
+  /** Size of the `-wal` at the last sync, bytes: an upper bound of what a checkpoint may have to move. */
+  walBytes = 0
+
+  /**
+   * @param {object} options
+   * @param {string} options.databasePath
+   * @param {(error: MailError) => void} options.onFailure - called once, when a sync has failed; what is on the
+   *   disk is then unknown, and the database must be closed and opened through recovery
+   * @param {Partial<SyncCalls>} [options.calls]
+   */
+  constructor({ databasePath, onFailure, calls = {} }) {
+    this.#walPath = `${databasePath}-wal`
+    this.#onFailure = onFailure
+    this.#calls = { ...SYSTEM_CALLS, ...calls }
+  }
+
+  /** @returns {boolean} whether commits are waiting to become durable */
+  get isPending() {
+    return this.#running !== null
+  }
+
+  /**
+   * Waits until everything that was committed before this call is on the disk.
+   *
+   * @param {() => void} [onDurable] - called at that moment, in the order of the calls and before the promise
+   *   resolves: the place to tell others about the change
+   * @returns {Promise<void>}
+   * @throws {MailError} NOT_DURABLE
+   */
+  sync(onDurable = () => {}) {
+    if (this.#failure) return Promise.reject(this.#failure)
+    const waited = /** @type {Promise<void>} */ (
+      new Promise((resolve, reject) => this.#waiting.push({ onDurable, resolve, reject }))
+    )
+    this.#running ??= this.#run()
+    return waited
+  }
+
+  /** Waits for what is under way and lets the file go. */
+  async close() {
+    this.#isClosed = true
+    await this.#running
+    if (this.#descriptor !== null) await closeFile(this.#descriptor)
+    this.#descriptor = null
+  }
+
+  async #run() {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      try {
+        await this.#syncOnce()
+      } catch (error) {
+        this.#fail(error, batch)
+        break
+      }
+      for (const waiter of batch) {
+        try {
+          waiter.onDurable()
+          waiter.resolve()
+        } catch (error) {
+          waiter.reject(error)
+        }
+      }
+    }
+    this.#running = null
+  }
+
+  /**
+   * Never tried again: after a failed fdatasync the kernel marks the pages clean, so that a second one would
+   * succeed without having written anything.
+   *
+   * @param {unknown} cause
+   * @param {Waiter[]} batch
+   */
+  #fail(cause, batch) {
+    const failure = new MailError('NOT_DURABLE', { detail: errorCodeOf(cause), cause })
+    this.#failure = failure
+    this.#onFailure(failure)
+    for (const waiter of [...batch, ...this.#waiting]) waiter.reject(failure)
+    this.#waiting = []
+  }
+
+  async #syncOnce() {
+    const descriptor = await this.#follow()
+    if (descriptor === null) return
+    await this.#calls.syncFile(descriptor)
+  }
+
+  /**
+   * @returns {Promise<number | null>} the current `-wal`, opened; null when there is none, which means that the
+   *   checkpoint that removed it has synced the database itself
+   */
+  async #follow() {
+    if (this.#descriptor !== null) {
+      const { nlink, size } = fstatSync(this.#descriptor)
+      this.walBytes = size
+      if (nlink > 0) return this.#descriptor
+      await closeFile(this.#descriptor)
+      this.#descriptor = null
+    }
+    if (this.#isClosed) throw new MailError('SHUTTING_DOWN')
+    try {
+      this.#descriptor = await openFile(this.#walPath, 'r')
+    } catch (error) {
+      if (errorCodeOf(error) === 'ENOENT') return null
+      throw error
+    }
+    this.walBytes = fstatSync(this.#descriptor).size
+    // SQLite would sync the folder at its own first sync of a new -wal, which NORMAL may never make.
+    await syncFolder(dirname(this.#walPath), this.#calls.syncFolder)
+    return this.#descriptor
+  }
+}

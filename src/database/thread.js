@@ -1,0 +1,75 @@
+/**
+ * Work that cannot be sliced runs in a thread with a connection of its own. A key goes there in shared memory: no copy
+ * of it is left behind in a message.
+ */
+import { Worker } from 'node:worker_threads'
+import { MailError } from '../errors.js'
+
+/**
+ * @typedef {object} ThreadFailure - an error, as far as it crosses threads
+ * @property {string} code - of MailError; empty for a fault of the program
+ * @property {string} detail
+ */
+
+/**
+ * @typedef {{ kind: 'progress', value: unknown } | { kind: 'done', value: unknown } | { kind: 'failed', failure: ThreadFailure }} ThreadMessage
+ */
+
+/**
+ * @param {ThreadFailure} failure
+ * @returns {Error}
+ */
+export function fromThreadFailure({ code, detail }) {
+  if (code === '') return new Error(`A thread failed: ${detail}`)
+  return new MailError(/** @type {import('../errors.js').ErrorCode} */ (code), { detail })
+}
+
+/**
+ * @param {unknown} error - mapped
+ * @returns {ThreadFailure}
+ */
+export function toThreadFailure(error) {
+  if (error instanceof MailError) return { code: error.code, detail: error.detail ?? '' }
+  return { code: '', detail: error instanceof Error ? (error.stack ?? error.message) : 'unknown' }
+}
+
+/**
+ * Runs a module once as a thread; it posts ThreadMessages.
+ *
+ * @param {URL} module
+ * @param {object} options
+ * @param {unknown} options.data - its `workerData`
+ * @param {AbortSignal} [options.signal] - ends the thread; SQLite rolls back what it had begun
+ * @param {(value: unknown) => void} [options.onProgress]
+ * @returns {Promise<unknown>} the value of its `done` message
+ * @throws {MailError} what it failed with; SHUTTING_DOWN when it was ended
+ */
+export function runThread(module, { data, signal, onProgress }) {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(module, { workerData: data })
+    const stop = () => {
+      worker.terminate().then(() => reject(new MailError('SHUTTING_DOWN')), reject)
+    }
+    if (signal?.aborted) stop()
+    signal?.addEventListener('abort', stop, { once: true })
+    const finish = (/** @type {() => void} */ settle) => {
+      signal?.removeEventListener('abort', stop)
+      settle()
+    }
+    /** @type {ThreadMessage | null} */
+    let last = null
+    worker.on('message', (/** @type {ThreadMessage} */ message) => {
+      if (message.kind === 'progress') onProgress?.(message.value)
+      else last = message
+    })
+    worker.on('error', (error) => finish(() => reject(error)))
+    // Settled at the exit, not at the last message: only then is the thread's connection closed for certain.
+    worker.on('exit', (code) =>
+      finish(() => {
+        if (last?.kind === 'done') resolve(last.value)
+        else if (last?.kind === 'failed') reject(fromThreadFailure(last.failure))
+        else reject(new Error(`A thread ended with code ${code}`))
+      })
+    )
+  })
+}

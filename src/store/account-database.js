@@ -1,0 +1,244 @@
+/**
+ * One account's open file, as the parts of the store use it: reads, write transactions, durability.
+ *
+ * Invariants: nothing is awaited inside a transaction; a write's result is told to anybody (`onDurable`, the
+ * promise) only after its frames are on the disk; a read waits for the sync of what it may have seen.
+ */
+import { join } from 'node:path'
+import { MailError } from '../errors.js'
+import { WalSync } from '../database/durability.js'
+import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
+import { prepared } from '../database/statement.js'
+import { retryWhileBusy, runTransaction } from '../database/transaction.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('../support/clock.js').Clock} Clock
+ *
+ * @typedef {object} WriteOptions
+ * @property {boolean} [isLazy] - resolve after COMMIT; whoever else is told is still told after the sync only
+ *
+ * @typedef {object} Alert
+ * @property {import('../errors.js').ErrorCode} code
+ * @property {string} detail - for the operator: no names, no content
+ */
+
+/** The handle and what guards it. */
+export class AccountDatabase {
+  #durability
+  #busyTimeoutMs
+  #onAlert
+  #onCommit
+  #abort = new AbortController()
+  /** Reads and writes that are under way, so that closing can wait for them. */
+  #active = 0
+  /** @type {(() => void) | null} */
+  #whenIdle = null
+  /** @type {MailError | null} */
+  #failure = null
+  #dataVersion = 0
+  /** Whether another connection has committed since our last sync: its frames may not be on the disk yet. */
+  #isForeignUnsynced = true
+  #hasForeignNews = false
+
+  /**
+   * @param {object} options
+   * @param {Database} options.db
+   * @param {string} options.folder - the account's folder
+   * @param {boolean} options.isReadOnly
+   * @param {Clock} options.clock
+   * @param {number} options.busyTimeoutMs - how long a taken lock is waited for
+   * @param {(alert: Alert) => void} options.onAlert - something that an operator must look at
+   * @param {() => void} options.onCommit - after each sync of own commits
+   * @param {Partial<import('../database/durability.js').SyncCalls>} [options.syncCalls]
+   */
+  constructor({ db, folder, isReadOnly, clock, busyTimeoutMs, onAlert, onCommit, syncCalls }) {
+    this.db = db
+    this.path = join(folder, 'mail.db')
+    this.isReadOnly = isReadOnly
+    this.clock = clock
+    this.#busyTimeoutMs = busyTimeoutMs
+    this.#onAlert = onAlert
+    this.#onCommit = onCommit
+    this.#durability = new WalSync({
+      databasePath: this.path,
+      onFailure: (error) => this.#fail(error),
+      ...(syncCalls && { calls: syncCalls })
+    })
+    this.#dataVersion = this.#readDataVersion()
+  }
+
+  /** @returns {boolean} whether a failure has closed the file */
+  get hasFailed() {
+    return this.#failure !== null
+  }
+
+  /** @returns {number} size of the `-wal`, bytes, as of the last sync */
+  get walBytes() {
+    return this.#durability.walBytes
+  }
+
+  /**
+   * Reads, and waits until what was read is durable.
+   *
+   * @template T
+   * @param {(db: Database) => T} work - synchronous
+   * @returns {Promise<T>}
+   */
+  read(work) {
+    return this.#guarded(async () => {
+      const result = await this.#retry(() => work(this.db))
+      this.#noticeForeignCommits()
+      if (this.#durability.isPending || this.#isForeignUnsynced) await this.#sync()
+      return result
+    })
+  }
+
+  /**
+   * Reads what can only be older than what the caller knows to be durable already: rows of a message that is in
+   * a view, chunks of its content.
+   *
+   * @template T
+   * @param {(db: Database) => T} work - synchronous
+   * @returns {Promise<T>}
+   */
+  readSettled(work) {
+    return this.#guarded(() => this.#retry(() => work(this.db)))
+  }
+
+  /**
+   * Runs one write transaction.
+   *
+   * @template T
+   * @param {(db: Database) => T} work - synchronous; may run again from the start when the file was locked
+   * @param {(result: T) => Promise<void> | void} [onDurable] - publishes the change; in the order of the commits
+   * @param {WriteOptions} [options]
+   * @returns {Promise<T>} when the change is durable and published
+   * @throws {MailError} READ_ONLY, BUSY, DISK_FULL, NOT_DURABLE, ACCOUNT_DAMAGED
+   */
+  write(work, onDurable, { isLazy = false } = {}) {
+    return this.#guarded(async () => {
+      if (this.isReadOnly) throw new MailError('READ_ONLY')
+      const result = await this.#retry(() => runTransaction(this.db, () => work(this.db)))
+      /** @type {Promise<void> | void} */
+      let published
+      const settled = this.#durability
+        .sync(() => {
+          published = onDurable?.(result)
+          this.#onCommit()
+        })
+        .then(() => published)
+      // A lazy write's failure reaches the operator and every later call through the failed file itself.
+      if (isLazy) settled.catch((error) => this.#fail(error))
+      else await settled
+      return result
+    })
+  }
+
+  /** Waits until everything that is visible now is durable. */
+  settle() {
+    return this.#guarded(() => this.#sync())
+  }
+
+  /**
+   * @returns {boolean} whether another connection has committed since this was last asked
+   */
+  takeForeignNews() {
+    this.#noticeForeignCommits()
+    const hasNews = this.#hasForeignNews
+    this.#hasForeignNews = false
+    return hasNews
+  }
+
+  /**
+   * Keeps the file open until `work` is over: a job in a thread, a checkpoint.
+   *
+   * @template T
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  whileOpen(work) {
+    return this.#guarded(work)
+  }
+
+  /** @returns {AbortSignal} aborted when the file is being closed */
+  get closing() {
+    return this.#abort.signal
+  }
+
+  /** Waits for what is under way and closes the file. */
+  async close() {
+    this.#abort.abort(new MailError('SHUTTING_DOWN'))
+    if (this.#active > 0)
+      await new Promise((resolve) => (this.#whenIdle = () => resolve(undefined)))
+    await this.#durability.close()
+    if (this.db.open) this.db.close()
+  }
+
+  #noticeForeignCommits() {
+    const version = this.#readDataVersion()
+    if (version === this.#dataVersion) return
+    this.#dataVersion = version
+    this.#isForeignUnsynced = true
+    this.#hasForeignNews = true
+  }
+
+  /** @returns {number} */
+  #readDataVersion() {
+    return /** @type {number} */ (prepared(this.db, 'PRAGMA data_version', 'value').get())
+  }
+
+  async #sync() {
+    this.#isForeignUnsynced = false
+    await this.#durability.sync()
+  }
+
+  /**
+   * @template T
+   * @param {() => T} work
+   * @returns {Promise<T>}
+   */
+  #retry(work) {
+    return retryWhileBusy(work, {
+      busyTimeoutMs: this.#busyTimeoutMs,
+      signal: this.#abort.signal
+    })
+  }
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  async #guarded(work) {
+    if (this.#failure) throw this.#failure
+    if (this.#abort.signal.aborted) throw new MailError('SHUTTING_DOWN')
+    this.#active++
+    try {
+      return await work()
+    } catch (error) {
+      const mapped = toMailError(error)
+      const code = errorCodeOf(mapped)
+      if (code === 'NOT_DURABLE' || code === 'ACCOUNT_DAMAGED')
+        this.#fail(/** @type {MailError} */ (mapped))
+      if (code === 'DISK_FULL') this.#onAlert({ code, detail: 'no room for a mailbox' })
+      if (code === 'ABORT_ERR') throw new MailError('SHUTTING_DOWN', { cause: error })
+      throw mapped
+    } finally {
+      this.#active--
+      if (this.#active === 0) this.#whenIdle?.()
+    }
+  }
+
+  /**
+   * From here on every call answers with the failure; the owner closes the store and opens it anew, through
+   * SQLite's recovery.
+   *
+   * @param {MailError} error
+   */
+  #fail(error) {
+    if (this.#failure) return
+    this.#failure = error
+    this.#onAlert({ code: error.code, detail: error.detail ?? '' })
+  }
+}

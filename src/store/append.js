@@ -1,0 +1,187 @@
+/**
+ * APPEND: messages become rows of a mailbox, all in one transaction (RFC 3502: all or none).
+ */
+import { prepared } from '../database/statement.js'
+import {
+  completeContent,
+  findContent,
+  insertChunks,
+  insertContent,
+  leaveContent
+} from './content-rows.js'
+import { DELETED, SEEN } from './flags.js'
+import { withKeywords } from './keyword-rows.js'
+import { moveCounters, nextModSeq, requireMailboxRow } from './mailbox-rows.js'
+import { messageRowId } from './message-id.js'
+import { writeMeta } from './meta-rows.js'
+import { requireQuota } from './quota.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./content-writer.js').StagedContent} StagedContent
+ * @typedef {import('./flags.js').KeywordTable} KeywordTable
+ * @typedef {import('./mailbox-view.js').ViewRow} ViewRow
+ * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
+ *
+ * @typedef {object} AppendedMessage
+ * @property {StagedContent} content
+ * @property {readonly string[]} flags
+ * @property {ZonedDate | null} internalDate - null: now
+ * @property {string} [spoolName] - of the sealed spool file that it came from
+ * @property {Buffer} [importKey] - names it among what was imported
+ *
+ * @typedef {object} AppendResult
+ * @property {number} mailboxId
+ * @property {number} uidValidity
+ * @property {number[]} uids - in order; 0 for a message whose spoolName or importKey is in already
+ * @property {number} modSeq
+ * @property {ViewRow[]} rows
+ * @property {KeywordTable} keywords - with the new ones
+ */
+
+/**
+ * @param {Database} db
+ * @param {object} request
+ * @param {string} request.mailboxName
+ * @param {readonly AppendedMessage[]} request.messages
+ * @param {KeywordTable} request.keywords - of the account
+ * @param {import('./quota.js').Quota | null} request.quota - null: exempt
+ * @param {number} request.nowMs
+ * @returns {AppendResult}
+ * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, CANNOT
+ */
+export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }) {
+  const mailbox = requireMailboxRow(db, mailboxName)
+  if (quota) {
+    const bytes = messages.reduce((sum, { content }) => sum + content.size, 0)
+    requireQuota(db, quota, { bytes, messages: messages.length })
+  }
+  const table = withKeywords(
+    db,
+    messages.flatMap(({ flags }) => flags),
+    keywords
+  )
+  const modSeq = nextModSeq(mailbox)
+  const change = { messages: 0, unseen: 0, deleted: 0, bytes: 0, uids: 0 }
+  const uids = []
+  const rows = []
+  for (const message of messages) {
+    if (isKnown(db, message)) {
+      uids.push(0)
+      continue
+    }
+    const uid = mailbox.uidNext + change.uids
+    const rowId = messageRowId(mailbox.id, uid)
+    const words = table.wordsOf(message.flags)
+    insertMessage(db, rowId, modSeq, words, message, nowMs)
+    remember(db, rowId, message, nowMs)
+    uids.push(uid)
+    rows.push({ uid, modSeq, ...words })
+    change.uids++
+    change.messages++
+    change.bytes += message.content.size
+    if (!(words.flags & SEEN)) change.unseen++
+    if (words.flags & DELETED) change.deleted++
+  }
+  if (rows.length > 0) moveCounters(db, mailbox, change)
+  return {
+    mailboxId: mailbox.id,
+    uidValidity: mailbox.uidValidity,
+    uids,
+    modSeq,
+    rows,
+    keywords: table
+  }
+}
+
+/**
+ * @param {Database} db
+ * @param {AppendedMessage} message
+ * @returns {boolean} whether another run has brought it in already
+ */
+function isKnown(db, { spoolName, importKey }) {
+  return (
+    (spoolName !== undefined && isDrained(db, spoolName)) ||
+    (importKey !== undefined && hasImportKey(db, importKey))
+  )
+}
+
+/**
+ * @param {Database} db
+ * @param {string} spoolName
+ * @returns {boolean}
+ */
+export const isDrained = (db, spoolName) =>
+  prepared(db, 'SELECT 1 FROM drained WHERE spool_name = ?', 'value').get(spoolName) !== undefined
+
+/**
+ * @param {Database} db
+ * @param {Buffer} importKey
+ * @returns {boolean}
+ */
+export const hasImportKey = (db, importKey) =>
+  prepared(db, 'SELECT 1 FROM import_log WHERE key = ?', 'value').get(importKey) !== undefined
+
+/**
+ * @param {Database} db
+ * @param {number} rowId - messages.id
+ * @param {AppendedMessage} message
+ * @param {number} nowMs
+ */
+function remember(db, rowId, { spoolName, importKey }, nowMs) {
+  if (spoolName !== undefined)
+    prepared(db, 'INSERT INTO drained (spool_name, drained_at) VALUES (?, ?)').run(spoolName, nowMs)
+  if (importKey !== undefined)
+    prepared(db, 'INSERT INTO import_log (key, message_id, imported_at) VALUES (?, ?, ?)').run(
+      importKey,
+      rowId,
+      nowMs
+    )
+}
+
+/**
+ * @param {Database} db
+ * @param {number} rowId - messages.id
+ * @param {number} modSeq
+ * @param {import('./flags.js').FlagWords} words
+ * @param {AppendedMessage} message
+ * @param {number} nowMs
+ */
+function insertMessage(db, rowId, modSeq, words, { content, internalDate }, nowMs) {
+  prepared(
+    db,
+    `INSERT INTO messages (id, modseq, flags, keywords, internal_date, internal_zone, saved_at, size, content_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  ).run(
+    rowId,
+    modSeq,
+    words.flags,
+    words.keywords,
+    internalDate?.epochSeconds ?? Math.floor(nowMs / 1000),
+    internalDate?.zoneMinutes ?? 0,
+    nowMs,
+    content.size,
+    adoptContent(db, content)
+  )
+}
+
+/**
+ * Gives a staged content its place among the complete ones, or the place of an equal one that is there.
+ *
+ * @param {Database} db
+ * @param {StagedContent} content
+ * @returns {number} content id
+ */
+function adoptContent(db, { hash, size, contentId, chunks, chunkCount, meta }) {
+  const equal = findContent(db, hash, size)
+  if (equal !== null) {
+    if (contentId !== null && contentId !== equal) leaveContent(db, contentId)
+    return equal
+  }
+  let id = contentId
+  if (id === null) id = insertContent(db, { hash, size, stagedAtMs: null })
+  else completeContent(db, { contentId: id, hash, size })
+  insertChunks(db, id, chunkCount, chunks)
+  writeMeta(db, id, meta)
+  return id
+}

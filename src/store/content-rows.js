@@ -1,0 +1,149 @@
+/**
+ * Rows of `contents` and `content_chunks`: the exact bytes of messages, each content once. Everything here runs
+ * inside a transaction or read of the caller.
+ */
+import { MailError } from '../errors.js'
+import { prepared } from '../database/statement.js'
+import { CHUNK_BYTES, decodeChunk } from './chunk-codec.js'
+import { chunkRowId, sequenceOfChunk } from './message-id.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./chunk-codec.js').EncodedChunk} EncodedChunk
+ */
+
+/**
+ * @param {Database} db
+ * @param {Buffer} hash - SHA-256
+ * @param {number} size - bytes
+ * @returns {number | null} id of a complete content with these bytes
+ */
+export function findContent(db, hash, size) {
+  const id = prepared(
+    db,
+    `SELECT id FROM contents WHERE substr(hash, 1, 8) = ? AND hash = ? AND size = ? AND staged_at IS NULL`,
+    'value'
+  ).get(hash.subarray(0, 8), hash, size)
+  return id === undefined ? null : /** @type {number} */ (id)
+}
+
+/**
+ * @param {Database} db
+ * @param {{ hash: Buffer | null, size: number, stagedAtMs: number | null }} content
+ * @returns {number} its id
+ */
+export function insertContent(db, { hash, size, stagedAtMs }) {
+  const { lastInsertRowid } = prepared(
+    db,
+    'INSERT INTO contents (hash, size, chunk_size, staged_at) VALUES (?, ?, ?, ?)'
+  ).run(hash, size, CHUNK_BYTES, stagedAtMs)
+  return Number(lastInsertRowid)
+}
+
+/**
+ * @param {Database} db
+ * @param {number} contentId
+ * @param {number} firstSequence - number of the first of these chunks
+ * @param {readonly EncodedChunk[]} chunks
+ */
+export function insertChunks(db, contentId, firstSequence, chunks) {
+  const insert = prepared(db, 'INSERT INTO content_chunks (id, codec, data) VALUES (?, ?, ?)')
+  chunks.forEach(({ codec, data }, index) =>
+    insert.run(chunkRowId(contentId, firstSequence + index), codec, data)
+  )
+}
+
+/**
+ * Makes a staged content a complete one.
+ *
+ * @param {Database} db
+ * @param {{ contentId: number, hash: Buffer, size: number }} content
+ */
+export function completeContent(db, { contentId, hash, size }) {
+  const { changes } = prepared(
+    db,
+    'UPDATE contents SET hash = ?, size = ?, staged_at = NULL WHERE id = ? AND staged_at IS NOT NULL'
+  ).run(hash, size, contentId)
+  // Staged for longer than an hour and swept: the client took too long between its last byte and the commit.
+  if (changes === 0) throw new MailError('BUSY', { detail: 'staged content was collected' })
+}
+
+/**
+ * Leaves a content to the sweep, which deletes it if no message refers to it.
+ *
+ * @param {Database} db
+ * @param {number} contentId
+ */
+export function leaveContent(db, contentId) {
+  prepared(
+    db,
+    'UPDATE contents SET staged_at = NULL, hash = NULL WHERE id = ? AND staged_at IS NOT NULL'
+  ).run(contentId)
+  prepared(db, 'INSERT OR IGNORE INTO garbage_contents (content_id) VALUES (?)').run(contentId)
+}
+
+/**
+ * @param {Database} db
+ * @param {number} contentId
+ * @returns {{ size: number, chunkSize: number }}
+ * @throws {MailError} MESSAGE_GONE
+ */
+export function requireContent(db, contentId) {
+  const row = prepared(db, 'SELECT size, chunk_size AS chunkSize FROM contents WHERE id = ?').get(
+    contentId
+  )
+  if (row === undefined) throw new MailError('MESSAGE_GONE', { detail: `content ${contentId}` })
+  return /** @type {{ size: number, chunkSize: number }} */ (row)
+}
+
+/**
+ * @param {Database} db
+ * @param {number} contentId
+ * @param {number} sequence - number of the chunk
+ * @param {number} chunkSize - raw bytes of every chunk but the last
+ * @returns {Buffer} its raw bytes
+ * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+ */
+export function readChunk(db, contentId, sequence, chunkSize) {
+  const row = prepared(db, 'SELECT codec, data FROM content_chunks WHERE id = ?').get(
+    chunkRowId(contentId, sequence)
+  )
+  if (row === undefined) {
+    requireContent(db, contentId)
+    throw new MailError('ACCOUNT_DAMAGED', { detail: `content ${contentId} lacks a chunk` })
+  }
+  const { codec, data } = /** @type {{ codec: number, data: Buffer }} */ (row)
+  return decodeChunk(codec, data, chunkSize)
+}
+
+/**
+ * Deletes some chunks of a content, last first, so that the rest of it stays well-formed.
+ *
+ * @param {Database} db
+ * @param {number} contentId
+ * @param {number} maxChunks
+ * @returns {boolean} whether chunks are left
+ */
+export function deleteChunks(db, contentId, maxChunks) {
+  const ids = /** @type {number[]} */ (
+    prepared(
+      db,
+      'SELECT id FROM content_chunks WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?',
+      'value'
+    ).all(chunkRowId(contentId, 0), chunkRowId(contentId + 1, 0), maxChunks)
+  )
+  const remove = prepared(db, 'DELETE FROM content_chunks WHERE id = ?')
+  for (const id of ids) remove.run(id)
+  const last = ids[ids.length - 1]
+  return last !== undefined && sequenceOfChunk(last) > 0
+}
+
+/**
+ * Deletes a content without chunks, and what was computed from it.
+ *
+ * @param {Database} db
+ * @param {number} contentId
+ */
+export function deleteContent(db, contentId) {
+  prepared(db, 'DELETE FROM contents WHERE id = ?').run(contentId)
+}

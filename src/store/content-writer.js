@@ -1,0 +1,204 @@
+/**
+ * Takes in the bytes of one message as they arrive: hash, MIME structure and compressed chunks in one pass. A message
+ * up to KEPT_BYTES stays in memory until its own transaction; the chunks of a larger one go into the encrypted file as
+ * staged content, so that no message lies in memory as a whole and none in a file in the clear.
+ */
+import { createHash } from 'node:crypto'
+import { MailError } from '../errors.js'
+import { buildMessageMeta } from '../mime/message-meta.js'
+import { MessageParser } from '../mime/parse-message.js'
+import { prepared } from '../database/statement.js'
+import { CHUNK_BYTES, encodeChunk } from './chunk-codec.js'
+import { insertChunks, insertContent, leaveContent } from './content-rows.js'
+import { MAX_CHUNK } from './message-id.js'
+
+/**
+ * @typedef {import('./account-database.js').AccountDatabase} AccountDatabase
+ * @typedef {import('./chunk-codec.js').EncodedChunk} EncodedChunk
+ * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
+ *
+ * @typedef {object} StagedContent - a complete content that no message refers to yet
+ * @property {number} size - bytes
+ * @property {Buffer} hash - SHA-256
+ * @property {MessageMeta} meta
+ * @property {number | null} contentId - of the staged rows; null when all chunks are here
+ * @property {readonly EncodedChunk[]} chunks - those that are not in the file yet
+ * @property {number} chunkCount - chunks that are in the file
+ */
+
+/** Raw bytes that are kept until the message's own transaction. */
+const KEPT_BYTES = 256 * 1024
+
+/** Chunks that are written in one transaction while a large message streams in: about 2 ms of work. */
+const CHUNKS_PER_WRITE = 4
+
+/** Receives one message. */
+export class ContentWriter {
+  #database
+  #maxBytes
+  #hash = createHash('sha256')
+  #parser = new MessageParser()
+  #size = 0
+  /** The chunk that is being filled. */
+  #buffer
+  #filled = 0
+  /** @type {EncodedChunk[]} */
+  #chunks = []
+  #writtenChunks = 0
+  /** @type {number | null} */
+  #contentId = null
+  #isOver = false
+
+  /**
+   * @param {object} options
+   * @param {AccountDatabase} options.database
+   * @param {number} options.maxBytes - a larger message is refused
+   * @param {number} [options.sizeHint] - bytes that are expected, to take no more memory than needed
+   */
+  constructor({ database, maxBytes, sizeHint = CHUNK_BYTES }) {
+    this.#database = database
+    this.#maxBytes = maxBytes
+    this.#buffer = Buffer.allocUnsafeSlow(Math.max(1, Math.min(sizeHint, CHUNK_BYTES)))
+  }
+
+  /**
+   * @param {Buffer} chunk - any number of bytes; not kept
+   * @returns {Promise<void>} when the next may come
+   * @throws {MailError} TOO_BIG, and what a write may throw; the writer is then aborted
+   */
+  async write(chunk) {
+    if (this.#isOver) throw new MailError('CANNOT', { detail: 'content is complete' })
+    try {
+      this.#size += chunk.length
+      if (this.#size > this.#maxBytes) throw new MailError('TOO_BIG')
+      this.#hash.update(chunk)
+      this.#parser.push(chunk)
+      for (let offset = 0; offset < chunk.length;) {
+        offset += this.#fill(chunk, offset)
+        if (this.#filled === CHUNK_BYTES) await this.#finishChunk()
+      }
+    } catch (error) {
+      await this.#giveUp()
+      throw error
+    }
+  }
+
+  /**
+   * @returns {Promise<StagedContent>} for one message of `appendMessages`
+   */
+  async finish() {
+    if (this.#isOver) throw new MailError('CANNOT', { detail: 'content is complete' })
+    try {
+      if (this.#filled > 0) await this.#finishChunk()
+      const meta = buildMessageMeta(this.#parser.end())
+      this.#isOver = true
+      return {
+        size: this.#size,
+        hash: this.#hash.digest(),
+        meta,
+        contentId: this.#contentId,
+        chunks: this.#chunks,
+        chunkCount: this.#writtenChunks
+      }
+    } catch (error) {
+      await this.#giveUp()
+      throw error
+    }
+  }
+
+  /**
+   * Gives up what was received. After the content has become part of a message it does no harm: the sweep deletes
+   * only what no message refers to.
+   */
+  async abort() {
+    this.#isOver = true
+    this.#chunks = []
+    const contentId = this.#contentId
+    this.#contentId = null
+    if (contentId === null || this.#database.hasFailed || this.#database.closing.aborted) return
+    await this.#database.write((db) => leaveUnlessUsed(db, contentId), undefined, { isLazy: true })
+  }
+
+  /** After a failure, which is what the caller must hear of: what cannot be left now, the sweep finds in an hour. */
+  async #giveUp() {
+    await this.abort().catch(() => {})
+  }
+
+  /**
+   * @param {Buffer} chunk
+   * @param {number} offset
+   * @returns {number} bytes taken
+   */
+  #fill(chunk, offset) {
+    const wanted = Math.min(chunk.length - offset, CHUNK_BYTES - this.#filled)
+    if (this.#filled + wanted > this.#buffer.length) {
+      // The hint was too low.
+      const larger = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+      this.#buffer.copy(larger, 0, 0, this.#filled)
+      this.#buffer = larger
+    }
+    chunk.copy(this.#buffer, this.#filled, offset, offset + wanted)
+    this.#filled += wanted
+    return wanted
+  }
+
+  async #finishChunk() {
+    const raw = this.#buffer.subarray(0, this.#filled)
+    const encoded = encodeChunk(raw)
+    if (encoded.data === raw) this.#buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+    this.#filled = 0
+    this.#chunks.push(encoded)
+    if (this.#writtenChunks + this.#chunks.length > MAX_CHUNK) throw new MailError('TOO_BIG')
+    const isLarge = this.#size > KEPT_BYTES
+    if (isLarge && this.#chunks.length >= CHUNKS_PER_WRITE) await this.#writeChunks()
+  }
+
+  async #writeChunks() {
+    const chunks = this.#chunks
+    const firstSequence = this.#writtenChunks
+    const known = this.#contentId
+    const size = this.#size
+    const nowMs = this.#database.clock.nowMs()
+    // Nobody is promised anything yet, so this waits for no disk.
+    this.#contentId = await this.#database.write(
+      (db) => {
+        const id = known ?? insertContent(db, { hash: null, size, stagedAtMs: nowMs })
+        // The time of the last sign of life: a slow sender's content is not taken for an abandoned one.
+        if (known !== null) touchStaged(db, id, size, nowMs)
+        insertChunks(db, id, firstSequence, chunks)
+        return id
+      },
+      undefined,
+      { isLazy: true }
+    )
+    this.#writtenChunks += chunks.length
+    this.#chunks = []
+  }
+}
+
+/**
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db
+ * @param {number} contentId
+ * @param {number} size - bytes so far
+ * @param {number} nowMs
+ */
+function touchStaged(db, contentId, size, nowMs) {
+  const { changes } = prepared(
+    db,
+    'UPDATE contents SET size = ?, staged_at = ? WHERE id = ? AND staged_at IS NOT NULL'
+  ).run(size, nowMs, contentId)
+  if (changes === 0) throw new MailError('BUSY', { detail: 'staged content was collected' })
+}
+
+/**
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db
+ * @param {number} contentId
+ */
+function leaveUnlessUsed(db, contentId) {
+  const isStaged = prepared(
+    db,
+    'SELECT 1 FROM contents WHERE id = ? AND staged_at IS NOT NULL',
+    'value'
+  ).get(contentId)
+  if (isStaged !== undefined) leaveContent(db, contentId)
+}

@@ -1,0 +1,125 @@
+/**
+ * The sweep: deletes in slices what no message refers to any more, and what an APPEND left behind that never came
+ * to its end. What is to be looked at stands in tables of its own, so that a crash loses no track of it.
+ */
+import { prepared } from '../database/statement.js'
+import { CHUNK_BYTES } from './chunk-codec.js'
+import { deleteChunks, deleteContent, leaveContent } from './content-rows.js'
+import { messageRowId } from './message-id.js'
+
+/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
+
+/** Staged content without a sign of life for this long is abandoned, milliseconds. */
+const ABANDONED_MS = 60 * 60 * 1000
+
+/** Raw bytes that are deleted in one slice: their pages are overwritten (secure_delete), about 10 ms in all. */
+const BYTES_PER_SLICE = 2 * 1024 * 1024
+
+/** What the rows of a content cost beside its bytes. */
+const ROW_BYTES = 16 * 1024
+
+/** Messages of deleted mailboxes that are deleted in one slice. */
+const MESSAGES_PER_SLICE = 1000
+
+/** Contents that are looked at in one slice. */
+const CONTENTS_PER_SLICE = 200
+
+/**
+ * Puts abandoned staged content on the list.
+ *
+ * @param {Database} db
+ * @param {number} nowMs
+ */
+export function leaveAbandoned(db, nowMs) {
+  const ids = /** @type {number[]} */ (
+    prepared(db, 'SELECT id FROM contents WHERE staged_at < ?', 'value').all(nowMs - ABANDONED_MS)
+  )
+  for (const id of ids) leaveContent(db, id)
+}
+
+/**
+ * @param {Database} db
+ * @param {number} nowMs
+ * @returns {boolean} whether there is anything for `leaveAbandoned` or `sweepSlice`; needs no transaction
+ */
+export function hasGarbage(db, nowMs) {
+  return (
+    prepared(
+      db,
+      `SELECT EXISTS (SELECT 1 FROM garbage_contents) OR EXISTS (SELECT 1 FROM garbage_mailboxes)
+         OR EXISTS (SELECT 1 FROM contents WHERE staged_at < ?)`,
+      'value'
+    ).get(nowMs - ABANDONED_MS) === 1
+  )
+}
+
+/**
+ * One slice of the sweep.
+ *
+ * @param {Database} db
+ * @returns {boolean} whether there is more to do
+ */
+export function sweepSlice(db) {
+  return sweepMailbox(db) || sweepContents(db)
+}
+
+/**
+ * @param {Database} db
+ * @returns {boolean} whether it had something to do
+ */
+function sweepMailbox(db) {
+  const mailboxId = /** @type {number | undefined} */ (
+    prepared(db, 'SELECT mailbox_id FROM garbage_mailboxes LIMIT 1', 'value').get()
+  )
+  if (mailboxId === undefined) return false
+  const rows = /** @type {[number, number][]} */ (
+    prepared(
+      db,
+      'SELECT id, content_id FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ?',
+      'array'
+    ).all(messageRowId(mailboxId, 0), messageRowId(mailboxId + 1, 0), MESSAGES_PER_SLICE)
+  )
+  const remove = prepared(db, 'DELETE FROM messages WHERE id = ?')
+  const leave = prepared(db, 'INSERT OR IGNORE INTO garbage_contents (content_id) VALUES (?)')
+  for (const [id, contentId] of rows) {
+    remove.run(id)
+    leave.run(contentId)
+  }
+  if (rows.length < MESSAGES_PER_SLICE)
+    prepared(db, 'DELETE FROM garbage_mailboxes WHERE mailbox_id = ?').run(mailboxId)
+  return true
+}
+
+/**
+ * @param {Database} db
+ * @returns {boolean} whether there is more to do
+ */
+function sweepContents(db) {
+  const ids = /** @type {number[]} */ (
+    prepared(db, 'SELECT content_id FROM garbage_contents LIMIT ?', 'value').all(CONTENTS_PER_SLICE)
+  )
+  const isUsed = prepared(db, 'SELECT 1 FROM messages WHERE content_id = ? LIMIT 1', 'value')
+  const strike = prepared(db, 'DELETE FROM garbage_contents WHERE content_id = ?')
+  let budget = BYTES_PER_SLICE
+  for (const id of ids) {
+    if (isUsed.get(id) === undefined) {
+      if (budget <= 0) return true
+      const bytes = ROW_BYTES + contentBytes(db, id)
+      if (deleteChunks(db, id, Math.ceil(budget / CHUNK_BYTES))) return true
+      deleteContent(db, id)
+      budget -= bytes
+    }
+    strike.run(id)
+  }
+  return ids.length === CONTENTS_PER_SLICE
+}
+
+/**
+ * @param {Database} db
+ * @param {number} contentId
+ * @returns {number}
+ */
+function contentBytes(db, contentId) {
+  const size = prepared(db, 'SELECT size FROM contents WHERE id = ?', 'value').get(contentId)
+  return size === undefined ? 0 : /** @type {number} */ (size)
+}

@@ -1,0 +1,200 @@
+/**
+ * What an open mailbox does beside its requests: checkpoints in the thread, the sweep in slices, usage figures for
+ * whoever keeps the quota.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { MailError } from '../errors.js'
+import { prepared } from '../database/statement.js'
+import { hasGarbage, leaveAbandoned, sweepSlice } from './garbage.js'
+import { readUsage } from './mailbox-rows.js'
+
+/**
+ * @typedef {import('./account-database.js').AccountDatabase} AccountDatabase
+ * @typedef {import('../database/checkpoint.js').Checkpointer} Checkpointer
+ * @typedef {{ bytes: number, messages: number }} Usage
+ */
+
+/** Frames that wait in the `-wal` before the thread moves them, bytes: each round syncs both files. */
+const CHECKPOINT_BYTES = 4 * 1024 * 1024
+
+/** A `-wal` that has grown this far never had a quiet moment: the next round makes one, bytes. */
+const RESTART_BYTES = 64 * 1024 * 1024
+
+/** Time between two looks at the `-wal` while commits come in, milliseconds. */
+const LOOK_INTERVAL_MS = 50
+
+/** Without a commit for this long a mailbox is idle, milliseconds. */
+const IDLE_MS = 5000
+
+/** Usage is told within a second. */
+const USAGE_DELAY_MS = 500
+
+/** The timers of one open mailbox. */
+export class Housekeeping {
+  #database
+  #checkpointer
+  #key
+  #cipher
+  #onUsage
+  /** @type {NodeJS.Timeout | null} */
+  #idleTimer = null
+  /** @type {NodeJS.Timeout | null} */
+  #usageTimer = null
+  /** @type {Usage | null} */
+  #toldUsage = null
+  #lastCommitMs = 0
+  #lastLookMs = 0
+  /** @type {Promise<void> | null} */
+  #checkpoint = null
+  /** @type {Promise<void> | null} */
+  #sweep = null
+  #isOptimized = false
+
+  /**
+   * @param {object} options
+   * @param {AccountDatabase} options.database
+   * @param {Checkpointer} options.checkpointer
+   * @param {SharedArrayBuffer} options.key
+   * @param {import('../database/setup-pragma.js').Cipher} options.cipher
+   * @param {(usage: Usage) => void} options.onUsage
+   */
+  constructor({ database, checkpointer, key, cipher, onUsage }) {
+    this.#database = database
+    this.#checkpointer = checkpointer
+    this.#key = key
+    this.#cipher = cipher
+    this.#onUsage = onUsage
+  }
+
+  /** To be called after each commit; costs nothing but a look at the clock. */
+  noteCommit() {
+    this.#lastCommitMs = performance.now()
+    this.#idleTimer ??= setTimeout(() => this.#lookIdle(), IDLE_MS).unref()
+    this.#usageTimer ??= setTimeout(() => {
+      this.#usageTimer = null
+      this.#supervise(this.#tellUsage())
+    }, USAGE_DELAY_MS).unref()
+    if (this.#lastCommitMs - this.#lastLookMs < LOOK_INTERVAL_MS) return
+    this.#lastLookMs = this.#lastCommitMs
+    if (this.#database.walBytes < CHECKPOINT_BYTES || this.#checkpoint) return
+    if (this.#waitingBytes() < CHECKPOINT_BYTES) return
+    this.#startCheckpoint(this.#database.walBytes > RESTART_BYTES ? 'RESTART' : 'PASSIVE')
+  }
+
+  /** To be called when something may have become garbage; the sweep runs between requests. */
+  noteGarbage() {
+    if (this.#database.isReadOnly || this.#sweep) return
+    this.#sweep = this.#runSweep().finally(() => {
+      this.#sweep = null
+    })
+    this.#supervise(this.#sweep)
+  }
+
+  /**
+   * Runs the sweep to its end.
+   *
+   * @returns {Promise<void>}
+   */
+  async sweep() {
+    await this.#sweep
+    await this.#runSweep()
+  }
+
+  /**
+   * Moves the whole `-wal` into the file, as far as nobody stands in the way.
+   *
+   * @returns {Promise<void>}
+   */
+  async checkpoint() {
+    await this.#checkpoint
+    await this.#startCheckpoint('TRUNCATE')
+  }
+
+  /** Ends the timers; tells the usage a last time. The file is still open. */
+  async close() {
+    if (this.#idleTimer) clearTimeout(this.#idleTimer)
+    if (this.#usageTimer) clearTimeout(this.#usageTimer)
+    this.#idleTimer = this.#usageTimer = null
+    await this.#checkpoint
+    if (this.#database.hasFailed) return
+    await this.#tellUsage()
+  }
+
+  #lookIdle() {
+    this.#idleTimer = null
+    const quietMs = performance.now() - this.#lastCommitMs
+    if (quietMs < IDLE_MS) {
+      this.#idleTimer = setTimeout(() => this.#lookIdle(), IDLE_MS - quietMs).unref()
+      return
+    }
+    if (this.#database.hasFailed || this.#database.closing.aborted) return
+    this.noteGarbage()
+    if (!this.#checkpoint && this.#waitingBytes() > 0) this.#startCheckpoint('TRUNCATE')
+  }
+
+  /** @returns {number} bytes of the `-wal` that are not in the database yet */
+  #waitingBytes() {
+    const { db } = this.#database
+    const { log, checkpointed } = /** @type {{ log: number, checkpointed: number }} */ (
+      prepared(db, 'PRAGMA wal_checkpoint(NOOP)').get()
+    )
+    const pageBytes = /** @type {number} */ (prepared(db, 'PRAGMA page_size', 'value').get())
+    return (log - checkpointed) * pageBytes
+  }
+
+  /**
+   * @param {'PASSIVE' | 'RESTART' | 'TRUNCATE'} mode
+   * @returns {Promise<void>}
+   */
+  #startCheckpoint(mode) {
+    const isIdle = mode === 'TRUNCATE'
+    const withOptimize = isIdle && !this.#isOptimized && !this.#database.isReadOnly
+    this.#isOptimized ||= isIdle
+    const { path } = this.#database
+    const job = { path, key: this.#key, cipher: this.#cipher, mode, withOptimize }
+    const running = this.#database
+      .whileOpen(async () => {
+        await this.#checkpointer.run(job)
+      })
+      .finally(() => {
+        this.#checkpoint = null
+      })
+    this.#checkpoint = running.catch(() => {})
+    this.#supervise(running)
+    return this.#checkpoint
+  }
+
+  async #runSweep() {
+    const { clock } = this.#database
+    if (!(await this.#database.readSettled((db) => hasGarbage(db, clock.nowMs())))) return
+    await this.#database.write((db) => leaveAbandoned(db, clock.nowMs()), undefined, {
+      isLazy: true
+    })
+    let isMore = true
+    while (isMore) {
+      isMore = await this.#database.write((db) => sweepSlice(db), undefined, { isLazy: true })
+      await setImmediate()
+    }
+  }
+
+  async #tellUsage() {
+    const usage = await this.#database.readSettled((db) => readUsage(db))
+    const told = this.#toldUsage
+    if (told && told.bytes === usage.bytes && told.messages === usage.messages) return
+    this.#toldUsage = usage
+    this.#onUsage(usage)
+  }
+
+  /**
+   * Background work has no caller. What matters of its failures has reached `onAlert` through the database already;
+   * a lock that was taken, or the end of the store, is no failure: it is done at the next occasion.
+   *
+   * @param {Promise<void>} work
+   */
+  #supervise(work) {
+    work.catch((error) => {
+      if (error instanceof MailError) return
+      throw error
+    })
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Which names a mailbox may have. Levels are divided by '/'; INBOX is one name in any case (RFC 9051 §5.1).
+ */
+import { MailError } from '../errors.js'
+
+/** Hierarchy delimiter. */
+export const DELIMITER = '/'
+
+/** Bytes of a name in UTF-8: some clients' own stores put names into file names of 255 bytes a level. */
+const MAX_NAME_BYTES = 1024
+
+/** Levels of a name: more is a client that loops. */
+const MAX_LEVELS = 40
+
+/** C0, C1 and DEL: never in a name (RFC 9051 §5.1, Net-Unicode). */
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
+
+/**
+ * @param {string} name
+ * @returns {string} the one spelling under which it is stored: INBOX in capitals, also as the first level
+ */
+export function normalizeMailboxName(name) {
+  const end = name.indexOf(DELIMITER)
+  const first = end < 0 ? name : name.slice(0, end)
+  return first.toUpperCase() === 'INBOX' ? `INBOX${name.slice(first.length)}` : name
+}
+
+/**
+ * For a name that is to be made. RFC 9051 §6.3.4: a trailing delimiter only says that children will follow.
+ *
+ * @param {string} name
+ * @returns {string} normalised, without a trailing delimiter
+ * @throws {MailError} CANNOT for a name that no mailbox may have; LIMIT for one that is too long
+ */
+export function requireMailboxName(name) {
+  const normal = normalizeMailboxName(name.endsWith(DELIMITER) ? name.slice(0, -1) : name)
+  const levels = normal.split(DELIMITER)
+  if (levels.includes('') || CONTROL.test(normal) || !normal.isWellFormed())
+    throw new MailError('CANNOT', { detail: 'mailbox name' })
+  if (Buffer.byteLength(normal) > MAX_NAME_BYTES || levels.length > MAX_LEVELS)
+    throw new MailError('LIMIT', { detail: 'mailbox name too long' })
+  return normal
+}

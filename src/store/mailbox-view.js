@@ -1,0 +1,323 @@
+/**
+ * One mailbox as all sessions of the account share it: UIDs, flags and MODSEQs in typed arrays, one slot for each
+ * message in the order of UIDs. What changes is applied once, after it is durable, and told to each attachment
+ * through one log of changes.
+ *
+ * A slot keeps its number: new messages come behind, an expunged one stays as a tombstone. Only when no attachment
+ * is busy with slot numbers, none has changes waiting and all have acknowledged every tombstone, the tombstones
+ * are dropped and each attachment is told so (`onCompact`).
+ */
+
+/**
+ * @typedef {{ kind: 'append', fromSlot: number, toSlot: number }} AppendRecord - `toSlot` exclusive
+ * @typedef {{ kind: 'flags', slots: number[], origin: unknown }} FlagsRecord - slots ascending
+ * @typedef {{ kind: 'expunge', slots: number[], origin: unknown }} ExpungeRecord - slots ascending
+ * @typedef {AppendRecord | FlagsRecord | ExpungeRecord} ChangeRecord
+ *
+ * @typedef {object} ViewRow
+ * @property {number} uid
+ * @property {number} modSeq
+ * @property {number} flags
+ * @property {number} keywords
+ */
+
+/** Slots of a new view: most mailboxes that are opened hold some hundreds of messages. */
+const INITIAL_CAPACITY = 256
+
+/** Tombstones that are worth a copy of all arrays, even when they are few against the whole. */
+const MANY_TOMBSTONES = 1024
+
+/** One session's (or one watcher's) place in the changes of a view. */
+export class ViewAttachment {
+  #view
+  #onChange
+  /** @type {Set<number>} */
+  #unacknowledged = new Set()
+  /** Called after tombstones were dropped: every slot number known before is void. */
+  onCompact = () => {}
+  /** Number of the next record to take; the view's own business. */
+  next = 0
+  /** Whether slot numbers are in use; the view's own business. */
+  isBusy = false
+
+  /**
+   * @param {MailboxView} view
+   * @param {() => void} onChange
+   */
+  constructor(view, onChange) {
+    this.#view = view
+    this.#onChange = onChange
+  }
+
+  /** @returns {boolean} whether `take` has something to give */
+  get hasPending() {
+    return this.#view.hasRecordsAfter(this.next)
+  }
+
+  /** @returns {boolean} whether this attachment stands against dropping tombstones */
+  get needsSlots() {
+    return this.isBusy || this.hasPending || this.#unacknowledged.size > 0
+  }
+
+  /** @returns {ChangeRecord[]} everything since the last take */
+  take() {
+    const records = this.#view.takeRecords(this)
+    for (const record of records) {
+      if (record.kind === 'expunge') for (const slot of record.slots) this.#unacknowledged.add(slot)
+    }
+    this.#view.compactIfPossible()
+    return records
+  }
+
+  /**
+   * While busy, slot numbers stay what they are.
+   *
+   * @param {boolean} isBusy
+   */
+  setBusy(isBusy) {
+    this.isBusy = isBusy
+    this.#view.compactIfPossible()
+  }
+
+  /**
+   * @param {readonly number[]} slots - tombstones that the client has been told of; others are ignored
+   */
+  acknowledgeExpunged(slots) {
+    for (const slot of slots) this.#unacknowledged.delete(slot)
+    this.#view.compactIfPossible()
+  }
+
+  /** Ends the attachment; it takes no more changes and stands against nothing. */
+  detach() {
+    this.#view.removeAttachment(this)
+  }
+
+  /** Tells the owner that there is something to take; the view's own business. */
+  notify() {
+    this.#onChange()
+  }
+}
+
+/**
+ * The shared view. Arrays may be longer than `length` (they grow ahead) and are replaced when they grow, so look
+ * them up each time.
+ */
+export class MailboxView {
+  /** Slots in use, tombstones included. */
+  length = 0
+  /** Messages that are there. */
+  aliveCount = 0
+  /** Whether the mailbox itself was deleted: nothing changes here any more. */
+  isDeleted = false
+  uids = new Uint32Array(INITIAL_CAPACITY)
+  flags = new Uint32Array(INITIAL_CAPACITY)
+  keywords = new Uint32Array(INITIAL_CAPACITY)
+  modSeqs = new Float64Array(INITIAL_CAPACITY)
+  #dead = new Uint8Array(INITIAL_CAPACITY)
+  /** Highest UID that ever had a slot: the slot itself may have been dropped. */
+  #lastUid = 0
+  /** @type {ChangeRecord[]} */
+  #records = []
+  /** Number of #records[0], counted since the view was loaded. */
+  #firstRecord = 0
+  /** @type {Set<ViewAttachment>} */
+  #attachments = new Set()
+
+  /**
+   * @param {object} mailbox
+   * @param {number} mailbox.id
+   * @param {string} mailbox.name
+   * @param {number} mailbox.uidValidity
+   * @param {number} mailbox.uidNext
+   * @param {number} mailbox.highestModSeq
+   */
+  constructor({ id, name, uidValidity, uidNext, highestModSeq }) {
+    this.mailboxId = id
+    this.name = name
+    this.uidValidity = uidValidity
+    this.uidNext = uidNext
+    this.highestModSeq = highestModSeq
+  }
+
+  /**
+   * @param {number} slot
+   * @returns {boolean} whether the message in this slot is gone
+   */
+  isExpunged(slot) {
+    return this.#dead[slot] === 1
+  }
+
+  /**
+   * @param {number} uid
+   * @returns {number} first slot whose UID is at least `uid`; `length` if there is none
+   */
+  lowerBound(uid) {
+    let low = 0
+    let high = this.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (/** @type {number} */ (this.uids[middle]) < uid) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /**
+   * @param {number} uid
+   * @returns {number} its slot, which may be a tombstone; -1 if there is none
+   */
+  slotOf(uid) {
+    const slot = this.lowerBound(uid)
+    return slot < this.length && this.uids[slot] === uid ? slot : -1
+  }
+
+  /**
+   * @param {() => void} onChange - called after each change, whoever made it
+   * @returns {ViewAttachment} that knows the view as it is now
+   */
+  attach(onChange) {
+    const attachment = new ViewAttachment(this, onChange)
+    attachment.next = this.#firstRecord + this.#records.length
+    this.#attachments.add(attachment)
+    return attachment
+  }
+
+  // What follows is for the attachments.
+
+  /**
+   * @param {number} next
+   * @returns {boolean}
+   */
+  hasRecordsAfter(next) {
+    return next < this.#firstRecord + this.#records.length
+  }
+
+  /**
+   * @param {ViewAttachment} attachment
+   * @returns {ChangeRecord[]}
+   */
+  takeRecords(attachment) {
+    const records = this.#records.slice(attachment.next - this.#firstRecord)
+    attachment.next = this.#firstRecord + this.#records.length
+    this.#trimRecords()
+    return records
+  }
+
+  /** @param {ViewAttachment} attachment */
+  removeAttachment(attachment) {
+    this.#attachments.delete(attachment)
+    this.#trimRecords()
+    this.compactIfPossible()
+  }
+
+  #trimRecords() {
+    let oldest = this.#firstRecord + this.#records.length
+    for (const { next } of this.#attachments) oldest = Math.min(oldest, next)
+    this.#records.splice(0, oldest - this.#firstRecord)
+    this.#firstRecord = oldest
+  }
+
+  /** Drops the tombstones when they are worth it and nobody needs them. */
+  compactIfPossible() {
+    const tombstones = this.length - this.aliveCount
+    if (tombstones === 0 || (tombstones < MANY_TOMBSTONES && tombstones * 4 < this.length)) return
+    for (const attachment of this.#attachments) if (attachment.needsSlots) return
+    let to = 0
+    for (let from = 0; from < this.length; from++) {
+      if (this.#dead[from]) continue
+      if (from !== to) {
+        for (const array of [this.uids, this.flags, this.keywords, this.modSeqs])
+          array[to] = /** @type {number} */ (array[from])
+      }
+      to++
+    }
+    this.#dead.fill(0)
+    this.length = to
+    for (const attachment of this.#attachments) attachment.onCompact()
+  }
+
+  // What follows is for views.js, which applies what is durable.
+
+  /**
+   * @param {number} uid
+   * @param {number} modSeq
+   * @param {number} flags
+   * @param {number} keywords
+   * @returns {boolean} false if a message of that UID or a later one is there already
+   */
+  append(uid, modSeq, flags, keywords) {
+    if (uid <= this.#lastUid) return false
+    this.#lastUid = uid
+    if (this.length === this.uids.length) this.#grow()
+    const slot = this.length++
+    this.uids[slot] = uid
+    this.modSeqs[slot] = modSeq
+    this.flags[slot] = flags
+    this.keywords[slot] = keywords
+    this.#dead[slot] = 0
+    this.aliveCount++
+    if (uid >= this.uidNext) this.uidNext = uid + 1
+    return true
+  }
+
+  /**
+   * @param {number} slot
+   * @param {ViewRow} row
+   * @returns {boolean} false if the slot is as new already, or gone
+   */
+  update(slot, { modSeq, flags, keywords }) {
+    if (this.#dead[slot] || /** @type {number} */ (this.modSeqs[slot]) >= modSeq) return false
+    this.modSeqs[slot] = modSeq
+    this.flags[slot] = flags
+    this.keywords[slot] = keywords
+    return true
+  }
+
+  /**
+   * @param {number} slot
+   * @returns {boolean} false if it is a tombstone already
+   */
+  bury(slot) {
+    if (this.#dead[slot]) return false
+    this.#dead[slot] = 1
+    this.aliveCount--
+    return true
+  }
+
+  /**
+   * Puts a change into the log and tells every attachment.
+   *
+   * @param {readonly ChangeRecord[]} records
+   */
+  publish(records) {
+    if (this.#attachments.size > 0) this.#records.push(...records)
+    else this.#firstRecord += records.length
+    this.announce()
+    this.compactIfPossible()
+  }
+
+  /** Tells every attachment to look. */
+  announce() {
+    for (const attachment of [...this.#attachments]) attachment.notify()
+  }
+
+  #grow() {
+    const capacity = this.uids.length * 2
+    this.uids = grown(this.uids, new Uint32Array(capacity))
+    this.flags = grown(this.flags, new Uint32Array(capacity))
+    this.keywords = grown(this.keywords, new Uint32Array(capacity))
+    this.modSeqs = grown(this.modSeqs, new Float64Array(capacity))
+    this.#dead = grown(this.#dead, new Uint8Array(capacity))
+  }
+}
+
+/**
+ * @template {Uint8Array | Uint32Array | Float64Array} T
+ * @param {T} from
+ * @param {T} to
+ * @returns {T}
+ */
+function grown(from, to) {
+  to.set(from)
+  return to
+}

@@ -1,0 +1,190 @@
+/**
+ * CREATE, DELETE, RENAME, SUBSCRIBE. Everything here runs inside a transaction or read of the caller.
+ */
+import { MailError } from '../errors.js'
+import { prepared } from '../database/statement.js'
+import { copyRows } from './copy-move.js'
+import { DELIMITER, normalizeMailboxName, requireMailboxName } from './mailbox-name.js'
+import { findMailboxRow, insertMailboxRow, requireMailboxRow } from './mailbox-rows.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./mailbox-rows.js').MailboxRow} MailboxRow
+ * @typedef {{ id: number, name: string }} NamedMailbox
+ */
+
+/** The folders of a new account, with their uses (RFC 6154 §2); all are subscribed. */
+export const USUAL_MAILBOXES = /** @type {ReadonlyArray<readonly [string, string | null]>} */ ([
+  ['INBOX', null],
+  ['Drafts', '\\Drafts'],
+  ['Sent', '\\Sent'],
+  ['Junk', '\\Junk'],
+  ['Trash', '\\Trash'],
+  ['Archive', '\\Archive']
+])
+
+/** Mailboxes of one account: LIST is read and sent as a whole. */
+const MAX_MAILBOXES = 20_000
+
+/** Subscriptions of one account: they outlive mailboxes, so they need a bound of their own. */
+const MAX_SUBSCRIPTIONS = 40_000
+
+/**
+ * @param {Database} db
+ * @param {string} name
+ * @returns {NamedMailbox[]} mailboxes below it
+ */
+function childrenOf(db, name) {
+  // A range instead of LIKE, whose wildcards may stand in names: '0' follows the delimiter '/'.
+  return /** @type {NamedMailbox[]} */ (
+    prepared(db, 'SELECT id, name FROM mailboxes WHERE name > ? AND name < ? ORDER BY name').all(
+      `${name}/`,
+      `${name}0`
+    )
+  )
+}
+
+/**
+ * @param {Database} db
+ * @param {string} name
+ * @param {{ specialUse: string | null, nowMs: number }} options
+ * @returns {MailboxRow}
+ * @throws {MailError} MAILBOX_EXISTS, CANNOT, LIMIT
+ */
+export function createMailboxRow(db, name, { specialUse, nowMs }) {
+  const wanted = requireMailboxName(name)
+  if (findMailboxRow(db, wanted)) throw new MailError('MAILBOX_EXISTS')
+  requireRoom(db, 'mailboxes', MAX_MAILBOXES)
+  return insertMailboxRow(db, { name: wanted, specialUse, nowMs })
+}
+
+/**
+ * @param {Database} db
+ * @param {'mailboxes' | 'subscriptions'} table
+ * @param {number} limit
+ */
+function requireRoom(db, table, limit) {
+  const count = /** @type {number} */ (prepared(db, `SELECT count(*) FROM ${table}`, 'value').get())
+  if (count >= limit) throw new MailError('LIMIT', { detail: `too many ${table}` })
+}
+
+/**
+ * Deletes the mailbox; mailboxes below it stay (RFC 9051 §6.3.5). Its messages are left to the sweep: nobody can
+ * reach them any more, and their number would hold up the event loop.
+ *
+ * @param {Database} db
+ * @param {string} name
+ * @returns {number} id
+ * @throws {MailError} MAILBOX_NOT_FOUND; CANNOT for INBOX; MAILBOX_HAS_CHILDREN where only a level of names is left
+ */
+export function deleteMailboxRow(db, name) {
+  const normal = normalizeMailboxName(name)
+  if (normal === 'INBOX') throw new MailError('CANNOT', { detail: 'INBOX stays' })
+  const mailbox = findMailboxRow(db, normal)
+  if (!mailbox) {
+    const code = childrenOf(db, normal).length > 0 ? 'MAILBOX_HAS_CHILDREN' : 'MAILBOX_NOT_FOUND'
+    throw new MailError(code)
+  }
+  prepared(db, 'DELETE FROM mailboxes WHERE id = ?').run(mailbox.id)
+  if (mailbox.messageCount > 0)
+    prepared(db, 'INSERT INTO garbage_mailboxes (mailbox_id) VALUES (?)').run(mailbox.id)
+  return mailbox.id
+}
+
+/**
+ * Renames a mailbox and all below it (RFC 9051 §6.3.6). UIDVALIDITY stays: it is unique in the account, so the new
+ * name has never had it.
+ *
+ * @param {Database} db
+ * @param {string} from - not INBOX
+ * @param {string} to
+ * @returns {NamedMailbox[]} the renamed, with their new names
+ * @throws {MailError} MAILBOX_NOT_FOUND, MAILBOX_EXISTS, CANNOT, LIMIT
+ */
+export function renameMailboxRows(db, from, to) {
+  const source = normalizeMailboxName(from)
+  const target = requireMailboxName(to)
+  const mailbox = findMailboxRow(db, source)
+  const moved = [...(mailbox ? [mailbox] : []), ...childrenOf(db, source)]
+  if (moved.length === 0) throw new MailError('MAILBOX_NOT_FOUND')
+  if (findMailboxRow(db, target)) throw new MailError('MAILBOX_EXISTS')
+  if (target.startsWith(source + DELIMITER))
+    throw new MailError('CANNOT', { detail: 'a mailbox cannot move below itself' })
+  const renamed = moved.map(({ id, name }) => ({
+    id,
+    name: requireMailboxName(target + name.slice(source.length))
+  }))
+  const update = prepared(db, 'UPDATE mailboxes SET name = ? WHERE id = ?')
+  for (const { id, name } of renamed) {
+    if (findMailboxRow(db, name)) throw new MailError('MAILBOX_EXISTS')
+    update.run(name, id)
+  }
+  return renamed
+}
+
+/**
+ * RENAME of INBOX: a new mailbox takes all its messages, INBOX stays, empty; mailboxes below it stay
+ * (RFC 9051 §6.3.6).
+ *
+ * @param {Database} db
+ * @param {{ to: string, nowMs: number }} request
+ * @returns {{ inboxId: number, result: import('./copy-move.js').CopyResult }}
+ * @throws {MailError} MAILBOX_EXISTS, CANNOT, LIMIT
+ */
+export function renameInbox(db, { to, nowMs }) {
+  const inbox = requireMailboxRow(db, 'INBOX')
+  const { name } = createMailboxRow(db, to, { specialUse: null, nowMs })
+  const result = copyRows(db, {
+    fromMailboxId: inbox.id,
+    toMailbox: name,
+    uids: null,
+    isMove: true,
+    quota: null,
+    nowMs
+  })
+  return { inboxId: inbox.id, result }
+}
+
+/**
+ * A subscription is a name; its mailbox need not exist (RFC 3501 §6.3.6).
+ *
+ * @param {Database} db
+ * @param {string} name
+ * @param {boolean} isSubscribed
+ * @throws {MailError} CANNOT, LIMIT
+ */
+export function setSubscription(db, name, isSubscribed) {
+  if (!isSubscribed) {
+    prepared(db, 'DELETE FROM subscriptions WHERE name = ?').run(normalizeMailboxName(name))
+    return
+  }
+  const wanted = requireMailboxName(name)
+  requireRoom(db, 'subscriptions', MAX_SUBSCRIPTIONS)
+  prepared(db, 'INSERT OR IGNORE INTO subscriptions (name) VALUES (?)').run(wanted)
+}
+
+/**
+ * @param {Database} db
+ * @returns {string[]} by name
+ */
+export function listSubscriptionRows(db) {
+  return /** @type {string[]} */ (
+    prepared(db, 'SELECT name FROM subscriptions ORDER BY name', 'value').all()
+  )
+}
+
+/**
+ * Makes the first rows of a new account.
+ *
+ * @param {Database} db
+ * @param {number} nowMs
+ */
+export function insertUsualMailboxes(db, nowMs) {
+  prepared(db, 'INSERT INTO account (id, last_uid_validity, created_at) VALUES (1, 0, ?)').run(
+    nowMs
+  )
+  for (const [name, specialUse] of USUAL_MAILBOXES) {
+    insertMailboxRow(db, { name, specialUse, nowMs })
+    setSubscription(db, name, true)
+  }
+}

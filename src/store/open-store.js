@@ -1,0 +1,152 @@
+/**
+ * Makes and opens an account's mailbox file: lock, key, schema.
+ */
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { MailError } from '../errors.js'
+import { syncFolder } from '../database/durability.js'
+import { lockShared, withExclusiveLock } from '../database/lock.js'
+import { migrate, pendingMigrations, readMigrations } from '../database/migrate.js'
+import { openEncryptedDatabase } from '../database/open.js'
+import { BUSY_TIMEOUT_MS } from '../database/setup-pragma.js'
+import { toMailError } from '../database/sqlite-error.js'
+import { decideTempStore } from '../database/temp-store.js'
+import { retryWhileBusy, runTransaction } from '../database/transaction.js'
+import { insertUsualMailboxes } from './mailboxes.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('../database/setup-pragma.js').Cipher} Cipher
+ * @typedef {import('../database/lock.js').MailLock} MailLock
+ * @typedef {import('../support/clock.js').Clock} Clock
+ *
+ * @typedef {object} FileOptions
+ * @property {string} folder - the account's folder
+ * @property {Uint8Array} key - 32 bytes
+ * @property {Cipher | null} cipher - as recorded; null: find out
+ * @property {boolean} isReadOnly
+ * @property {import('../database/temp-store.js').TempStoreChoice} tempStore
+ * @property {string} tempFolder - what `disk` and `auto` are about
+ * @property {'ON' | 'FAST'} secureDelete
+ * @property {number} cacheBytes
+ * @property {Clock} clock
+ * @property {number} busyTimeoutMs
+ *
+ * @typedef {object} OpenFile
+ * @property {Database} db
+ * @property {Cipher} cipher
+ * @property {MailLock} lock - shared
+ * @property {import('../database/temp-store.js').TempStore} tempStore
+ */
+
+/** The schema of a mailbox file. */
+const MIGRATIONS = new URL('../../migrations/account/', import.meta.url)
+
+/**
+ * @param {string} folder - of an account
+ * @returns {string}
+ */
+export const mailFile = (folder) => join(folder, 'mail.db')
+
+/**
+ * @param {FileOptions} options
+ * @param {{ isNew?: boolean, isReadOnly?: boolean, isBlocking?: boolean }} how
+ * @returns {{ db: Database, cipher: Cipher }}
+ */
+function openFile(options, how) {
+  const { folder, key, cipher, secureDelete, cacheBytes } = options
+  const tempStore = decideTempStore(options.tempStore, options.tempFolder)
+  return openEncryptedDatabase({
+    path: mailFile(folder),
+    key,
+    cipher,
+    secureDelete,
+    cacheBytes,
+    tempStore,
+    ...how
+  })
+}
+
+/**
+ * Opens the file and brings its schema up to date, which needs the mailbox alone for a moment.
+ *
+ * @param {FileOptions} options
+ * @returns {Promise<OpenFile>}
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_NOT_FOUND, ACCOUNT_DAMAGED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY
+ */
+export async function openMailFile(options) {
+  if (!statSync(mailFile(options.folder), { throwIfNoEntry: false }))
+    throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no mail.db in the folder' })
+  const migrations = readMigrations(MIGRATIONS)
+  for (;;) {
+    const lock = await lockShared(options.folder, { timeoutMs: BUSY_TIMEOUT_MS })
+    /** @type {Database | null} */
+    let db = null
+    try {
+      const opened = await retryWhileBusy(
+        () => openFile(options, { isReadOnly: options.isReadOnly }),
+        options
+      )
+      db = opened.db
+      const handle = db
+      const pending = await retryWhileBusy(() => pendingMigrations(handle, migrations), options)
+      if (pending.length === 0) {
+        const tempStore = decideTempStore(options.tempStore, options.tempFolder)
+        return { ...opened, lock, tempStore }
+      }
+      db.close()
+      lock.release()
+    } catch (error) {
+      db?.close()
+      lock.release()
+      throw toMailError(error)
+    }
+    await migrateAlone(options)
+  }
+}
+
+/**
+ * @param {FileOptions} options
+ * @returns {Promise<void>}
+ */
+function migrateAlone(options) {
+  return withExclusiveLock(options.folder, { timeoutMs: BUSY_TIMEOUT_MS }, async () => {
+    const { db } = openFile(options, { isBlocking: true })
+    try {
+      db.pragma('synchronous = FULL')
+      migrate(db, MIGRATIONS, { clock: options.clock })
+    } finally {
+      db.close()
+    }
+    await syncFolder(options.folder)
+  })
+}
+
+/**
+ * Makes a mailbox file with the usual folders; durable, entry in the folder included, when it resolves.
+ *
+ * @param {FileOptions} options - whose `cipher` must be named; the folder is made if it is missing (0700)
+ * @returns {Promise<void>}
+ * @throws {MailError} ACCOUNT_EXISTS, DISK_FULL
+ */
+export async function createMailFile(options) {
+  const { folder, clock } = options
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  await withExclusiveLock(folder, { timeoutMs: BUSY_TIMEOUT_MS }, async () => {
+    if (statSync(mailFile(folder), { throwIfNoEntry: false }))
+      throw new MailError('ACCOUNT_EXISTS', { detail: 'mail.db is there already' })
+    const { db } = openFile(options, { isNew: true, isBlocking: true })
+    try {
+      db.pragma('synchronous = FULL')
+      migrate(db, MIGRATIONS, { clock })
+      runTransaction(db, () => insertUsualMailboxes(db, clock.nowMs()))
+      db.pragma('wal_checkpoint(TRUNCATE)')
+    } catch (error) {
+      throw toMailError(error)
+    } finally {
+      db.close()
+    }
+    await syncFolder(folder)
+    await syncFolder(dirname(folder))
+  })
+}

@@ -1,0 +1,62 @@
+/**
+ * The thread for one long job on one mailbox: a copy of many messages, or a check of everything. It has a connection
+ * of its own; the store that started it holds the lock on the account for it.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { openEncryptedDatabase } from '../database/open.js'
+import { toMailError } from '../database/sqlite-error.js'
+import { toThreadFailure } from '../database/thread.js'
+import { runTransaction } from '../database/transaction.js'
+import { copyRows } from './copy-move.js'
+import { renameInbox } from './mailboxes.js'
+import { quickCheck, verifyAll } from './verify.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ *
+ * @typedef {{ kind: 'copy', request: import('./copy-move.js').CopyRequest }
+ *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
+ *   | { kind: 'quickCheck' }
+ *   | { kind: 'verify' }} ThreadJob
+ *
+ * @typedef {object} ThreadData
+ * @property {string} path
+ * @property {SharedArrayBuffer} key
+ * @property {import('../database/setup-pragma.js').Cipher} cipher
+ * @property {import('../database/temp-store.js').TempStore} tempStore
+ * @property {'ON' | 'FAST'} secureDelete
+ * @property {boolean} isReadOnly
+ * @property {ThreadJob} job
+ */
+
+/**
+ * @param {Database} db
+ * @param {ThreadJob} job
+ * @returns {unknown}
+ */
+function runJob(db, job) {
+  switch (job.kind) {
+    case 'copy':
+      return runTransaction(db, () => copyRows(db, job.request))
+    case 'renameInbox':
+      return runTransaction(db, () => renameInbox(db, job.request))
+    case 'quickCheck':
+      return quickCheck(db)
+    case 'verify':
+      return verifyAll(db, (value) => parentPort?.postMessage({ kind: 'progress', value }))
+  }
+}
+
+const { key, job, ...options } = /** @type {ThreadData} */ (workerData)
+try {
+  const { db } = openEncryptedDatabase({ ...options, key: new Uint8Array(key), isBlocking: true })
+  try {
+    // Checkpoints are the checkpoint thread's: a large transaction must not be followed by one here.
+    db.pragma('wal_autocheckpoint = 0')
+    parentPort?.postMessage({ kind: 'done', value: runJob(db, job) })
+  } finally {
+    db.close()
+  }
+} catch (error) {
+  parentPort?.postMessage({ kind: 'failed', failure: toThreadFailure(toMailError(error)) })
+}

@@ -1,0 +1,176 @@
+/**
+ * Checks a mailbox: SQLite's own structure, the figures that are kept beside the rows, and every content against its
+ * hash. Long and synchronous: it runs in a thread.
+ */
+import { createHash } from 'node:crypto'
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { prepared } from '../database/statement.js'
+import { readChunk } from './content-rows.js'
+import { listMailboxRows } from './mailbox-rows.js'
+import { messageRowId } from './message-id.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ *
+ * @typedef {object} VerifyProgress
+ * @property {number} done - bytes of contents
+ * @property {number} total
+ *
+ * @typedef {object} VerifyReport
+ * @property {string[]} problems - empty: all is well; no names, no content
+ * @property {number} contents - how many were read
+ * @property {number} bytes - of these
+ * @property {number} messages - rows
+ */
+
+/** Time between two progress messages, milliseconds. */
+const PROGRESS_INTERVAL_MS = 100
+
+/** Problems that are listed; a damaged file may have thousands. */
+const MAX_PROBLEMS = 100
+
+/**
+ * @param {Database} db
+ * @param {'quick_check' | 'integrity_check'} pragma
+ * @returns {string[]}
+ */
+function sqliteProblems(db, pragma) {
+  const lines = /** @type {string[]} */ (
+    prepared(db, `PRAGMA ${pragma}(${MAX_PROBLEMS})`, 'value').all()
+  )
+  return lines.filter((line) => line !== 'ok')
+}
+
+/**
+ * @param {Database} db
+ * @returns {string[]} problems; empty: the structure is sound (indexes and contents are not looked at)
+ */
+export const quickCheck = (db) => sqliteProblems(db, 'quick_check')
+
+/** Each finds rows that contradict each other, and names them by id. */
+const CONSISTENCY = /** @type {ReadonlyArray<readonly [string, string]>} */ ([
+  [
+    'UID or modseq beyond those of mailbox',
+    `SELECT DISTINCT b.id FROM messages m JOIN mailboxes b ON b.id = m.id >> 32
+     WHERE (m.id & 4294967295) >= b.uid_next OR m.modseq > b.highest_modseq`
+  ],
+  [
+    'messages of no mailbox, number',
+    `SELECT DISTINCT m.id >> 32 FROM messages m WHERE m.id >> 32 NOT IN (SELECT id FROM mailboxes)
+       AND m.id >> 32 NOT IN (SELECT mailbox_id FROM garbage_mailboxes)`
+  ],
+  [
+    'size of message',
+    `SELECT m.id FROM messages m JOIN contents c ON c.id = m.content_id
+     WHERE m.size <> c.size OR c.hash IS NULL OR c.staged_at IS NOT NULL`
+  ],
+  [
+    'content without a message and not left to the sweep, number',
+    `SELECT c.id FROM contents c WHERE c.staged_at IS NULL
+       AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.content_id = c.id)
+       AND NOT EXISTS (SELECT 1 FROM garbage_contents g WHERE g.content_id = c.id)`
+  ]
+])
+
+/**
+ * One range of rows a mailbox, so that nothing has to be sorted.
+ *
+ * @param {Database} db
+ * @returns {string[]}
+ */
+function wrongCounters(db) {
+  const actual = prepared(
+    db,
+    `SELECT count(*), coalesce(sum(size), 0), coalesce(sum(flags & 1 = 0), 0), coalesce(sum(flags & 8 = 8), 0)
+     FROM messages WHERE id > ? AND id < ?`,
+    'array'
+  )
+  return listMailboxRows(db)
+    .filter(({ id, messageCount, totalBytes, unseenCount, deletedCount }) => {
+      const counted = actual.get(messageRowId(id, 0), messageRowId(id + 1, 0))
+      const kept = [messageCount, totalBytes, unseenCount, deletedCount]
+      return String(counted) !== String(kept)
+    })
+    .map(({ id }) => `counters of mailbox ${id}`)
+}
+
+/**
+ * @param {Database} db
+ * @returns {string[]}
+ */
+function contradictions(db) {
+  const problems = CONSISTENCY.flatMap(([what, sql]) =>
+    prepared(db, `${sql} LIMIT ${MAX_PROBLEMS}`, 'value')
+      .all()
+      .map((id) => `${what} ${id}`)
+  )
+  const dangling = prepared(db, 'PRAGMA foreign_key_check').all()
+  if (dangling.length > 0) problems.push(`${dangling.length} references to nothing`)
+  return [...wrongCounters(db), ...problems]
+}
+
+/**
+ * @param {Database} db
+ * @param {{ id: number, hash: Buffer, size: number, chunkSize: number }} content
+ * @returns {string | null} what is wrong with it
+ */
+function contentProblem(db, { id, hash, size, chunkSize }) {
+  const actual = createHash('sha256')
+  let bytes = 0
+  try {
+    for (let sequence = 0; sequence * chunkSize < size; sequence++) {
+      const chunk = readChunk(db, id, sequence, chunkSize)
+      actual.update(chunk)
+      bytes += chunk.length
+    }
+  } catch (error) {
+    return `content ${id}: ${errorCodeOf(error)}`
+  }
+  return bytes === size && actual.digest().equals(hash) ? null : `content ${id}: other bytes`
+}
+
+/**
+ * @param {Database} db
+ * @param {(progress: VerifyProgress) => void} onProgress
+ * @returns {VerifyReport}
+ */
+export function verifyAll(db, onProgress) {
+  const problems = [...sqliteProblems(db, 'integrity_check'), ...contradictions(db)]
+  const total = /** @type {number} */ (
+    prepared(
+      db,
+      'SELECT coalesce(sum(size), 0) FROM contents WHERE hash IS NOT NULL',
+      'value'
+    ).get()
+  )
+  const next = prepared(
+    db,
+    `SELECT id, hash, size, chunk_size AS chunkSize FROM contents WHERE id > ? AND hash IS NOT NULL
+     ORDER BY id LIMIT 1`
+  )
+  const report = { problems, contents: 0, bytes: 0, messages: 0 }
+  let toldMs = performance.now()
+  // One content at a time, each a read of its own: no snapshot is held against the checkpoints.
+  for (let id = 0; ;) {
+    const content =
+      /** @type {{ id: number, hash: Buffer, size: number, chunkSize: number } | undefined} */ (
+        next.get(id)
+      )
+    if (!content) break
+    id = content.id
+    const problem = contentProblem(db, content)
+    if (problem && !problem.endsWith('MESSAGE_GONE') && problems.length < MAX_PROBLEMS)
+      problems.push(problem)
+    report.contents++
+    report.bytes += content.size
+    if (performance.now() - toldMs >= PROGRESS_INTERVAL_MS) {
+      toldMs = performance.now()
+      onProgress({ done: report.bytes, total })
+    }
+  }
+  report.messages = /** @type {number} */ (
+    prepared(db, 'SELECT count(*) FROM messages', 'value').get()
+  )
+  onProgress({ done: report.bytes, total: Math.max(total, report.bytes) })
+  return report
+}

@@ -1,0 +1,344 @@
+/**
+ * Keeps the views of an account's mailboxes: loads them in pages, applies to them what is durable, and catches them
+ * up by MODSEQ with what other processes have written.
+ *
+ * A change of our own carries the mailbox's new modseq. If the view is exactly one behind, the change is applied as
+ * it is; if it is further behind, somebody else has written in between, and the view reads everything above its own
+ * modseq. Applying is idempotent slot by slot, so what arrives both ways does no harm. While a view loads or catches
+ * up, changes of our own wait.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { prepared } from '../database/statement.js'
+import { MailboxView } from './mailbox-view.js'
+import { findMailboxRowById, requireMailboxRow, requireMailboxRowById } from './mailbox-rows.js'
+import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./account-database.js').AccountDatabase} AccountDatabase
+ * @typedef {import('./mailbox-rows.js').MailboxRow} MailboxRow
+ * @typedef {import('./mailbox-view.js').ViewRow} ViewRow
+ * @typedef {import('./mailbox-view.js').ChangeRecord} ChangeRecord
+ *
+ * @typedef {object} ViewChange - one transaction's change of one mailbox
+ * @property {number} mailboxId
+ * @property {number} modSeq - the mailbox's after it
+ * @property {ViewRow[]} [appended] - by UID
+ * @property {ViewRow[]} [updated] - by UID
+ * @property {number[]} [expunged] - UIDs, ascending
+ * @property {unknown} [origin] - who did it
+ *
+ * @typedef {object} Entry
+ * @property {MailboxView} view
+ * @property {number} references
+ * @property {Promise<void>} ready - settles when the view is loaded
+ * @property {boolean} isReading - whether rows are being read
+ * @property {Promise<void>} settled - settles when the last reading is over and what waited for it is applied
+ * @property {ViewChange[]} queue - own changes that wait for that
+ */
+
+/** Rows a slice: about 2 ms. */
+const PAGE_ROWS = 5000
+
+/** The views that are in use. */
+export class ViewKeeper {
+  #database
+  /** @type {Map<number, Entry>} */
+  #entries = new Map()
+
+  /** @param {AccountDatabase} database */
+  constructor(database) {
+    this.#database = database
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Promise<{ mailbox: MailboxRow, view: MailboxView }>}
+   * @throws {MailError} MAILBOX_NOT_FOUND
+   */
+  async open(name) {
+    const mailbox = await this.#database.read((db) => requireMailboxRow(db, name))
+    let entry = this.#entries.get(mailbox.id)
+    if (!entry) {
+      entry = {
+        view: new MailboxView(mailbox),
+        references: 0,
+        ready: Promise.resolve(),
+        isReading: true,
+        settled: Promise.resolve(),
+        queue: []
+      }
+      this.#entries.set(mailbox.id, entry)
+      entry.ready = entry.settled = this.#load(entry)
+    }
+    entry.references++
+    try {
+      await entry.ready
+    } catch (error) {
+      this.#release(entry)
+      throw error
+    }
+    return { mailbox, view: entry.view }
+  }
+
+  /**
+   * @param {MailboxView} view - of `open`; gone from memory when the last user has closed it
+   */
+  close(view) {
+    const entry = this.#entries.get(view.mailboxId)
+    if (entry?.view === view) this.#release(entry)
+  }
+
+  /** @returns {MailboxView[]} */
+  get views() {
+    return [...this.#entries.values()].map(({ view }) => view)
+  }
+
+  /**
+   * Applies a durable change of our own and tells the attachments.
+   *
+   * @param {ViewChange} change
+   * @returns {Promise<void> | void} a promise when the view must read first
+   */
+  publish(change) {
+    const entry = this.#entries.get(change.mailboxId)
+    if (!entry) return
+    if (entry.isReading) {
+      entry.queue.push(change)
+      return entry.settled
+    }
+    const { view } = entry
+    if (change.modSeq <= view.highestModSeq) return
+    if (change.modSeq === view.highestModSeq + 1) {
+      applyChange(view, change)
+      return
+    }
+    entry.queue.push(change)
+    return this.#catchUp(entry)
+  }
+
+  /**
+   * Brings a view up to what the file says now.
+   *
+   * @param {number} mailboxId
+   * @returns {Promise<void>}
+   */
+  async catchUp(mailboxId) {
+    const entry = this.#entries.get(mailboxId)
+    if (!entry) return
+    await entry.ready
+    await (entry.isReading ? entry.settled : this.#catchUp(entry))
+  }
+
+  /** Brings all views up to what the file says now. */
+  async catchUpAll() {
+    for (const mailboxId of [...this.#entries.keys()]) await this.catchUp(mailboxId)
+  }
+
+  /**
+   * @param {number} mailboxId
+   * @param {string} name
+   */
+  rename(mailboxId, name) {
+    const entry = this.#entries.get(mailboxId)
+    if (entry) entry.view.name = name
+  }
+
+  /** @param {number} mailboxId */
+  markDeleted(mailboxId) {
+    const entry = this.#entries.get(mailboxId)
+    if (!entry || entry.view.isDeleted) return
+    entry.view.isDeleted = true
+    entry.view.announce()
+  }
+
+  /** @param {Entry} entry */
+  #release(entry) {
+    if (--entry.references === 0) this.#entries.delete(entry.view.mailboxId)
+  }
+
+  /** @param {Entry} entry */
+  async #load(entry) {
+    const { view } = entry
+    try {
+      // Read again now that changes of our own wait in the queue: none falls between the two.
+      const mailbox = await this.#database.read((db) => requireMailboxRowById(db, view.mailboxId))
+      view.uidNext = mailbox.uidNext
+      view.highestModSeq = mailbox.highestModSeq
+      await this.#readPages(mailbox, 0, (rows) => {
+        for (const [id, modSeq, flags, keywords] of rows)
+          view.append(uidOfRow(id), modSeq, flags, keywords)
+      })
+      await this.#database.settle()
+    } finally {
+      entry.isReading = false
+    }
+    await this.#drainQueue(entry)
+  }
+
+  /** @param {Entry} entry */
+  #catchUp(entry) {
+    entry.isReading = true
+    entry.settled = this.#readChanges(entry)
+      .finally(() => {
+        entry.isReading = false
+      })
+      .then(() => this.#drainQueue(entry))
+    return entry.settled
+  }
+
+  /** @param {Entry} entry */
+  async #drainQueue(entry) {
+    const queue = entry.queue
+    entry.queue = []
+    for (const change of queue) await this.publish(change)
+  }
+
+  /** @param {Entry} entry */
+  async #readChanges(entry) {
+    const { view } = entry
+    const since = view.highestModSeq
+    const mailbox = await this.#database.read((db) => findMailboxRowById(db, view.mailboxId))
+    if (!mailbox) {
+      this.markDeleted(view.mailboxId)
+      return
+    }
+    view.name = mailbox.name
+    if (mailbox.highestModSeq <= since) return
+    /** @type {ViewRow[]} */
+    const changed = []
+    await this.#readPages(mailbox, since, (rows) => {
+      for (const [id, modSeq, flags, keywords] of rows)
+        changed.push({ uid: uidOfRow(id), modSeq, flags, keywords })
+    })
+    const expunged = await this.#readExpunged(view, mailbox, since)
+    await this.#database.settle()
+    // Flag changes of our own that waited go first, so that they keep the mark of who made them.
+    for (const { updated = [], origin } of entry.queue) {
+      const slots = updateSlots(view, updated)
+      if (slots.length > 0) view.publish([{ kind: 'flags', slots, origin }])
+    }
+    const lastKnown = view.length > 0 ? /** @type {number} */ (view.uids[view.length - 1]) : 0
+    applyChange(view, {
+      mailboxId: view.mailboxId,
+      modSeq: mailbox.highestModSeq,
+      appended: changed.filter(({ uid }) => uid > lastKnown),
+      updated: changed.filter(({ uid }) => uid <= lastKnown),
+      expunged,
+      origin: null
+    })
+    view.uidNext = Math.max(view.uidNext, mailbox.uidNext)
+  }
+
+  /**
+   * What has been expunged above a modseq. If that is no longer known one by one, every message of the view is
+   * looked for.
+   *
+   * @param {MailboxView} view
+   * @param {MailboxRow} mailbox
+   * @param {number} since
+   * @returns {Promise<number[]>} UIDs, ascending
+   */
+  async #readExpunged(view, mailbox, since) {
+    if (mailbox.expungedFloor > since) {
+      const present = new Set()
+      await this.#readPages(mailbox, 0, (rows) => {
+        for (const [id] of rows) present.add(uidOfRow(id))
+      })
+      return [...view.uids.subarray(0, view.length)].filter((uid) => !present.has(uid))
+    }
+    const ranges = await this.#database.read(
+      (db) =>
+        /** @type {[number, number][]} */ (
+          prepared(
+            db,
+            `SELECT first_uid, last_uid FROM expunged WHERE mailbox_id = ? AND modseq > ?
+             ORDER BY first_uid`,
+            'array'
+          ).all(mailbox.id, since)
+        )
+    )
+    const expunged = []
+    for (const [first, last] of ranges) {
+      for (let slot = view.lowerBound(first); slot < view.length; slot++) {
+        const uid = /** @type {number} */ (view.uids[slot])
+        if (uid > last) break
+        expunged.push(uid)
+      }
+    }
+    return expunged
+  }
+
+  /**
+   * @param {MailboxRow} mailbox - rows from its uidNext on came later and are left out
+   * @param {number} since - only rows above this modseq
+   * @param {(rows: [number, number, number, number][]) => void} onPage - id, modseq, flags, keywords
+   */
+  async #readPages(mailbox, since, onPage) {
+    const end = messageRowId(mailbox.id, Math.min(mailbox.uidNext - 1, MAX_UID))
+    let after = messageRowId(mailbox.id, 0)
+    while (after < end) {
+      const page = await this.#database.readSettled((db) => readPage(db, after, end, since))
+      onPage(page.rows)
+      after = page.last
+      if (after < end) await setImmediate()
+    }
+  }
+}
+
+/**
+ * @param {Database} db
+ * @param {number} after - messages.id
+ * @param {number} end - messages.id, inclusive
+ * @param {number} since - modseq
+ * @returns {{ rows: [number, number, number, number][], last: number }} `last`: where the next page begins
+ */
+function readPage(db, after, end, since) {
+  const page = /** @type {[number, number, number, number][]} */ (
+    prepared(
+      db,
+      `SELECT id, modseq, flags, keywords FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+      'array'
+    ).all(after, end, PAGE_ROWS)
+  )
+  const last = page.length < PAGE_ROWS ? end : (page[page.length - 1]?.[0] ?? end)
+  return { rows: since > 0 ? page.filter(([, modSeq]) => modSeq > since) : page, last }
+}
+
+/**
+ * @param {MailboxView} view
+ * @param {readonly ViewRow[]} rows
+ * @returns {number[]} slots that have changed, ascending
+ */
+function updateSlots(view, rows) {
+  const slots = []
+  for (const row of rows) {
+    const slot = view.slotOf(row.uid)
+    if (slot >= 0 && view.update(slot, row)) slots.push(slot)
+  }
+  return slots
+}
+
+/**
+ * Published as one: between two records the view might drop tombstones and renumber the slots of the second.
+ *
+ * @param {MailboxView} view
+ * @param {ViewChange} change
+ */
+function applyChange(view, { modSeq, appended = [], updated = [], expunged = [], origin = null }) {
+  /** @type {ChangeRecord[]} */
+  const records = []
+  const fromSlot = view.length
+  for (const row of appended) view.append(row.uid, row.modSeq, row.flags, row.keywords)
+  if (view.length > fromSlot) records.push({ kind: 'append', fromSlot, toSlot: view.length })
+  const changed = updateSlots(view, updated)
+  if (changed.length > 0) records.push({ kind: 'flags', slots: changed, origin })
+  const buried = []
+  for (const uid of expunged) {
+    const slot = view.slotOf(uid)
+    if (slot >= 0 && view.bury(slot)) buried.push(slot)
+  }
+  if (buried.length > 0) records.push({ kind: 'expunge', slots: buried, origin })
+  view.highestModSeq = Math.max(view.highestModSeq, modSeq)
+  if (records.length > 0) view.publish(records)
+}
