@@ -205,11 +205,10 @@ class AddressParser {
    * @param {Words} words
    */
   nameOnly(words) {
-    if (words.list.length === 0) return
-    const text = words.join()
+    const text = trimSpace(words.join())
     if (text === '') return
-    if (words.list.some((word) => word.isQuoted || word.isAfterSpace) && words.list.length > 1)
-      this.push(text, null, '', '')
+    const isPhrase = words.list.length > 1 || words.list[0]?.isQuoted
+    if (isPhrase) this.push(text, null, '', '')
     else this.push(this.lastComment, null, text, '')
   }
 
@@ -240,7 +239,7 @@ class AddressParser {
    * @param {Words} words
    */
   angleAddress(words) {
-    const name = words.join() || this.lastComment
+    const name = trimSpace(words.join()) || this.lastComment
     this.at++
     let content = ''
     let lastAt = -1

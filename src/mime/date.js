@@ -54,7 +54,7 @@ export function parseMailDate(bytes) {
   const iso = /^\s*(\d{4})-(\d\d)-(\d\d)[t ]\s*(\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(\S*)/.exec(text)
   if (iso) return combine(iso[1], Number(iso[2]) - 1, iso[3], iso[4], iso[5])
   const rfc =
-    /(\d{1,2})[\s-]*([a-z]{3})[a-z.]*[\s-]*(\d{2,4})[\s,t]+(\d{1,2}\s*[:.]\s*\d{1,2}(?:\s*[:.]\s*\d{1,2})?)\s*(?:[ap]m\b)?\s*([+-]?\s*[a-z0-9:]+)?/.exec(
+    /(\d{1,2})[\s-]*([a-z]{3})[a-z.]*[\s-]*(\d{2,4})[\s,t]+(\d{1,2}\s*[:.]\s*\d{1,2}(?:\s*[:.]\s*\d{1,2})?)\s*(?:[ap]m\b)?\s*((?:gmt|utc)?[+-]?\s*[a-z0-9:]+)?/.exec(
       text
     )
   if (rfc) return combine(rfc[3], monthOf(rfc[2]), rfc[1], rfc[4], rfc[5])

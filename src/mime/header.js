@@ -1,8 +1,8 @@
 /**
  * Header blocks as bytes: fields with their places, unfolding, no decoding. RFC 5322 §2.2, §4.5.
  *
- * Read with patience: a line without a colon is no field and is passed over; white space before the colon is
- * allowed; the block ends at its first blank line, or where the bytes end.
+ * Read with patience: a line without a colon is no field and is passed over; white space (and NUL, which some
+ * programs leave there) before the colon is allowed; the block ends at its first blank line, or where the bytes end.
  *
  * @typedef {import('./byte-writer.js').ByteString} ByteString
  */
@@ -48,8 +48,7 @@ export function scanHeader(block, visit) {
     if (colon <= start || first === SPACE || first === TAB) visit(start, -1, start, lineEnd)
     else {
       let nameEnd = colon
-      while (nameEnd > start && (block[nameEnd - 1] === SPACE || block[nameEnd - 1] === TAB))
-        nameEnd--
+      while (nameEnd > start && isNamePadding(block[nameEnd - 1])) nameEnd--
       visit(start, nameEnd, colon + 1, lineEnd)
     }
   }
@@ -118,6 +117,14 @@ export function newlineOf(block) {
  */
 export function isSpace(code) {
   return code === SPACE || code === TAB || code === LF || code === CR
+}
+
+/**
+ * @param {number | undefined} byte
+ * @returns {boolean} what may stand between a field's name and its colon
+ */
+function isNamePadding(byte) {
+  return byte === SPACE || byte === TAB || byte === 0
 }
 
 /**

@@ -1,0 +1,37 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { baseSubject } from '../../../src/mime/base-subject.js'
+
+/** @type {[string, string][]} */
+const SUBJECTS = [
+  ['hello', 'hello'],
+  ['  hello \t world  ', 'hello world'],
+  ['Re: hello', 'hello'],
+  ['RE :hello', 'hello'],
+  ['re[2]: hello', 'hello'],
+  ['Re: Fw: FWD: hello', 'hello'],
+  ['hello (fwd) (FWD) ', 'hello'],
+  ['[list] hello', 'hello'],
+  ['[list] Re: [list] hello', 'hello'],
+  ['Re: [a] [b] hello', 'hello'],
+  ['[list]', '[list]'],
+  ['Re: [list]', '[list]'],
+  ['[Fwd: hello]', 'hello'],
+  ['[Fwd: Re: [x] hello (fwd)] (fwd)', 'hello'],
+  ['[Fwd: [Fwd: hello]]', 'hello'],
+  ['Reply: hello', 'Reply: hello'],
+  ['Forward: x', 'Forward: x'],
+  ['fwhello', 'fwhello'],
+  ['Re:', ''],
+  ['(fwd)', ''],
+  ['', '']
+]
+
+for (const [subject, expected] of SUBJECTS)
+  test(`base subject of ${JSON.stringify(subject)}`, () =>
+    assert.equal(baseSubject(subject), expected))
+
+test('a hostile subject ends', () => {
+  for (const piece of ['[a]', 'Re: ', '[fwd:', '[', '(fwd)', ' ', '[a] Re: '])
+    baseSubject(piece.repeat(100_000))
+})

@@ -1,0 +1,69 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { decodeCharset, isCharsetSupported } from '../../../src/mime/charset.js'
+
+/** @type {[string | null, string, string][]} label, bytes in hexadecimal, text */
+const TEXTS = [
+  ['utf-8', 'e282ac', '€'],
+  ['UTF8', 'efbbbfe282ac', '€'],
+  ['"utf-8"', 'e282ac', '€'],
+  ["utf-8''", 'e282ac', '€'],
+  ['charset=utf-8', 'e282ac', '€'],
+  ['utf-8', '61ff62', 'a\uFFFDb'],
+  ['us-ascii', '616263', 'abc'],
+  ['us-ascii', 'e282ac', '€'],
+  ['us-ascii', '80', '€'],
+  [null, 'f6', 'ö'],
+  ['x-unknown', 'c3b6', 'ö'],
+  ['no-such-charset', 'f6', 'ö'],
+  ['iso-8859-1', '80f6', '€ö'],
+  ['iso-8859-15', 'a4', '€'],
+  ['windows-1251', 'cff0e8e2e5f2', 'Привет'],
+  ['koi8-r', 'f0d2c9d7c5d4', 'Привет'],
+  ['x-mac-cyrillic', '8ff0e8e2e5f2', 'Привет'],
+  ['gb2312', 'c4e3bac3', '你好'],
+  ['x-gbk', 'c4e3bac3', '你好'],
+  ['big5', 'a741a66e', '你好'],
+  ['hz-gb-2312', '7e7b44633a437e7d7e7e', '你好~'],
+  ['shift_jis', '93fa967b', '日本'],
+  ['cp932', '93fa967b', '日本'],
+  ['euc-jp', 'c6fccbdc', '日本'],
+  ['iso-2022-jp', '1b2442467c4b5c1b2842', '日本'],
+  [null, '1b2442467c4b5c1b2842', '日本'],
+  ['euc-kr', 'c7d1b1b9', '한국'],
+  ['ks_c_5601-1987', 'c7d1b1b9', '한국'],
+  ['iso-2022-kr', '1b2429430e475131390f2e', '한국.'],
+  ['utf-7', '2b494b772d', '€'],
+  ['utf-16', 'feff20ac', '€'],
+  ['utf-16le', 'ac20', '€'],
+  ['iso-8859-8-i', 'f9ece5ed', 'שלום']
+]
+
+for (const [label, hex, expected] of TEXTS)
+  test(`${label} ${hex} is ${expected}`, () =>
+    assert.equal(decodeCharset(Buffer.from(hex, 'hex'), label), expected))
+
+test('the charsets that SEARCH may name are told from those that are not known', () => {
+  for (const label of ['us-ascii', 'UTF-8', 'iso-8859-1', 'iso-2022-jp', 'koi8-r', 'gb2312', 'hz'])
+    assert.ok(isCharsetSupported(label), label)
+  for (const label of [
+    '',
+    'no-such',
+    'base64',
+    'hex',
+    '-',
+    'x-unknown',
+    '__proto__',
+    'constructor'
+  ])
+    assert.ok(!isCharsetSupported(label), label)
+})
+
+test('any label with any bytes gives text', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.uint8Array(), (label, bytes) => {
+      assert.equal(typeof decodeCharset(bytes, label), 'string')
+    })
+  )
+})

@@ -1,0 +1,74 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { parseMailDate } from '../../../src/mime/date.js'
+
+/** @type {[string, string | null, number?][]} */
+const DATES = [
+  ['Thu, 15 Feb 2007 01:02:03 +0200', '2007-02-14T23:02:03Z', 120],
+  ['15 Feb 2007 01:02:03 -0330', '2007-02-15T04:32:03Z', -210],
+  ['Thu, 15 Feb 2007 01:02 +0000', '2007-02-15T01:02:00Z', 0],
+  ['Thu,15  feb\r\n 2007 1:02:03 GMT', '2007-02-15T01:02:03Z', 0],
+  ['Wed, 10 Jul 2002 11:18:57 -0400 (EDT)', '2002-07-10T15:18:57Z', -240],
+  ['Wed, 11 Feb 98 11:51 CST', '1998-02-11T17:51:00Z', -360],
+  ['1 Jan 03 00:00:00 UT', '2003-01-01T00:00:00Z', 0],
+  ['1 Jan 103 00:00:00 Z', '2003-01-01T00:00:00Z', 0],
+  ['1 Jan 2003 00:00:00 EST', '2003-01-01T05:00:00Z', -300],
+  ['1 Jan 2003 00:00:00 A', '2003-01-01T00:00:00Z', 0],
+  ['1 Jan 2003 00:00:00', '2003-01-01T00:00:00Z', 0],
+  ['1 January 2003 00:00:00 +01:00', '2002-12-31T23:00:00Z', 60],
+  ['1-Jan-2003 00:00:00 GMT+0100', '2002-12-31T23:00:00Z', 60],
+  ['31 Dec 2016 23:59:60 +0000', '2016-12-31T23:59:59Z', 0],
+  ['Fri Feb 22 17:06:23 2008', '2008-02-22T17:06:23Z', 0],
+  ['Fri Feb 22 17:06:23 EST 2008', '2008-02-22T22:06:23Z', -300],
+  ['Fri Feb 22 17:06:23 2008 +0100', '2008-02-22T16:06:23Z', 60],
+  ['2008-02-22T17:06:23+01:00', '2008-02-22T16:06:23Z', 60],
+  ['2008-02-22 17:06:23Z', '2008-02-22T17:06:23Z', 0],
+  ['Sat, 1 Jan 2000 00:00:00 +9999', '2000-01-01T00:00:00Z', 0],
+  ['32 Jan 2000 00:00:00', null],
+  ['1 Foo 2000 00:00:00', null],
+  ['1 Jan 2000 24:00:00', null],
+  ['', null],
+  ['no date', null],
+  ['x'.repeat(100_000), null]
+]
+
+for (const [text, expected, zoneMinutes] of DATES)
+  test(`date ${JSON.stringify(text.slice(0, 50))}`, () => {
+    const date = parseMailDate(Buffer.from(text))
+    const iso = date && new Date(date.epochSeconds * 1000).toISOString().replace('.000', '')
+    assert.equal(iso, expected)
+    if (date) assert.equal(date.zoneMinutes, zoneMinutes)
+  })
+
+test('every date in the standard form is read exactly', () => {
+  const months = [
+    'Jan',
+    'Feb',
+    'Mar',
+    'Apr',
+    'May',
+    'Jun',
+    'Jul',
+    'Aug',
+    'Sep',
+    'Oct',
+    'Nov',
+    'Dec'
+  ]
+  const seconds = fc.integer({ min: -2_000_000_000, max: 9_000_000_000 })
+  const zone = fc.integer({ min: -14 * 60, max: 14 * 60 })
+  fc.assert(
+    fc.property(seconds, zone, (epochSeconds, zoneMinutes) => {
+      const local = new Date((epochSeconds + zoneMinutes * 60) * 1000)
+      const [, time = ''] = local.toISOString().split(/[T.]/)
+      const offset = Math.abs(zoneMinutes)
+      const text =
+        `${local.getUTCDate()} ${months[local.getUTCMonth()]} ${local.getUTCFullYear()} ${time} ` +
+        (zoneMinutes < 0 ? '-' : '+') +
+        String(Math.floor(offset / 60)).padStart(2, '0') +
+        String(offset % 60).padStart(2, '0')
+      assert.deepEqual(parseMailDate(Buffer.from(text)), { epochSeconds, zoneMinutes })
+    })
+  )
+})
