@@ -159,7 +159,7 @@ export class DirectoryAccounts {
 
   /**
    * @param {string} accountId
-   * @param {{ isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: string }} change
+   * @param {{ isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher }} change
    * @throws {MailError} ACCOUNT_NOT_FOUND
    */
   async updateAccount(accountId, { isEnabled, quotaBytes, quotaMessages, cipher }) {

@@ -11,7 +11,7 @@
  * @property {string} folder - absolute
  * @property {number} createdAtMs
  * @property {boolean} isEnabled
- * @property {string | null} cipher - of mail.db; null where it is not known yet
+ * @property {import('../database/setup-pragma.js').Cipher | null} cipher - of mail.db; null where it is not known yet
  * @property {number} quotaBytes - 0: no limit
  * @property {number} quotaMessages - 0: no limit
  * @property {number} usedBytes
@@ -61,7 +61,7 @@
  * @property {string} address - canonical
  * @property {string} domain - canonical
  * @property {string} folder - absolute, within the data folder
- * @property {string} cipher
+ * @property {import('../database/setup-pragma.js').Cipher} cipher
  * @property {number} quotaBytes
  * @property {number} quotaMessages
  * @property {KeyRows} keys
@@ -104,7 +104,7 @@
  * @property {(account: NewAccount) => Promise<Account>} createAccount - throws ACCOUNT_EXISTS
  * @property {(accountId: string) => Promise<void>} deleteAccount - keys first of all: no row of them is left,
  *   nor in the write-ahead log; the folder is then listed by `listRemovals`
- * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: string }) => Promise<void>} updateAccount
+ * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher }) => Promise<void>} updateAccount
  * @property {(accountId: string, address: string) => Promise<void>} addAlias - throws ACCOUNT_EXISTS
  * @property {(accountId: string, address: string) => Promise<boolean>} removeAlias
  * @property {(accountId: string) => Promise<string[]>} listAliases - without the primary address

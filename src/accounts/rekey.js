@@ -26,7 +26,6 @@ import { makeSealIdentity, rewrapSealIdentity } from './seal-identity.js'
  * @typedef {import('./directory-port.js').Account} Account
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
- * @typedef {import('../database/setup-pragma.js').Cipher} Cipher
  */
 
 /** How long a rekey waits for the last session to close the mailbox, ms. */
@@ -80,7 +79,7 @@ export async function rekeyAccount({ services, account, password }) {
       next: next.rows,
       startedAtMs: clock.nowMs()
     })
-    const cipher = /** @type {Cipher | null} */ (account.cipher)
+    const { cipher } = account
     try {
       await rekeyMailboxFile({ folder: account.folder, cipher, masterKey, nextMasterKey })
     } catch (error) {
@@ -187,7 +186,7 @@ export async function settleRekey({ services, account, masterKey }) {
     try {
       const associated = rekeyAssociated(account.id, pending.next.keyEpoch)
       using next = unwrapKey({ kek, wrapped: pending.wrappedNextKey, associated })
-      const cipher = /** @type {Cipher | null} */ (account.cipher)
+      const { cipher } = account
       const isRekeyed = opensWith({ folder: account.folder, cipher, masterKey: next })
       if (isRekeyed) await directory.finishRekey(account.id)
       else await directory.cancelRekey(account.id)

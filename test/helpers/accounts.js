@@ -1,0 +1,120 @@
+/**
+ * The real directory, keys and mailboxes in a folder of their own, with the cheapest derivation that the
+ * configuration permits.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3-multiple-ciphers'
+import { loadConfig } from '../../config/load.js'
+import { openAccountServices } from '../../src/accounts/services.js'
+import { provisionAccount } from '../../src/accounts/provision.js'
+import { deriveDatabaseKey } from '../../src/crypto/key-derivation.js'
+import { openAccountStore } from '../../src/store/account-store.js'
+import { recordingLogger } from './log-lines.js'
+import { ManualClock } from './manual-clock.js'
+
+/**
+ * @typedef {import('../../src/accounts/services.js').AccountServices} AccountServices
+ * @typedef {import('../../src/accounts/directory-port.js').Account} Account
+ */
+
+/**
+ * @param {import('node:test').TestContext} t - all is closed and removed after it
+ * @param {Record<string, unknown>} [settings] - dotted names as in config/default.js
+ */
+export async function openTestAccounts(t, settings = {}) {
+  const data = await mkdtemp(join(tmpdir(), 'letterlock-accounts-'))
+  const clock = new ManualClock()
+  const { logger, lines } = recordingLogger()
+  /** @type {AccountServices[]} */
+  const opened = []
+  const open = async (/** @type {Record<string, unknown>} */ change = {}) => {
+    const config = loadConfig({
+      settings: {
+        data,
+        defaultDomain: 'example.org',
+        'auth.argon2.memoryKiB': 19 * 1024,
+        ...settings,
+        ...change
+      },
+      environment: {}
+    })
+    const services = await openAccountServices({ config, clock, logger })
+    opened.push(services)
+    return services
+  }
+  t.after(async () => {
+    for (const services of opened) await services.close().catch(() => {})
+    await rm(data, { recursive: true, force: true })
+  })
+  return { services: await open(), open, data, clock, lines }
+}
+
+/**
+ * @param {AccountServices} services
+ * @param {string} [address]
+ * @param {string} [password]
+ */
+export async function makeAccount(services, address = 'anna@example.org', password = 'old secret') {
+  const { account, recoveryCode, masterKey } = await provisionAccount({
+    services,
+    address,
+    password: Buffer.from(password)
+  })
+  masterKey.dispose()
+  return { account, recoveryCode, password }
+}
+
+/**
+ * @param {AccountServices} services
+ * @param {string} password
+ * @param {{ username?: string, remoteAddress?: string | null }} [options]
+ */
+export function logIn(services, password, { username = 'anna', remoteAddress = null } = {}) {
+  return services.unlocker.unlock({ username, password: Buffer.from(password), remoteAddress })
+}
+
+/**
+ * Opens the mailbox, runs `work`, and closes it.
+ *
+ * @template T
+ * @param {AccountServices} services
+ * @param {Account} account
+ * @param {import('../../src/crypto/secret-buffer.js').SecretBuffer} masterKey
+ * @param {(store: import('../../src/store/account-store.js').AccountStore) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function withStore(services, account, masterKey, work) {
+  const key = deriveDatabaseKey(masterKey.bytes)
+  const store = await openAccountStore({
+    folder: account.folder,
+    key,
+    cipher: account.cipher,
+    config: {},
+    clock: services.clock,
+    logger: services.logger
+  })
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/**
+ * Changes the directory as somebody would who can write to the file.
+ *
+ * @param {string} data
+ * @param {string} sql
+ * @param {unknown[]} [values]
+ */
+export function tamper(data, sql, values = []) {
+  const db = new Database(join(data, 'directory.db'), { timeout: 5000 })
+  try {
+    db.pragma('ignore_check_constraints = ON')
+    db.prepare(sql).run(...values)
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,367 @@
+import assert from 'node:assert/strict'
+import { chmod, cp, rm, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createAppPassword, revokeAppPassword } from '../../../src/accounts/app-passwords.js'
+import { generateSealIdentity } from '../../../src/crypto/age.js'
+import { generateCode } from '../../../src/crypto/generated-code.js'
+import { isMailError } from '../../../src/errors.js'
+import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
+
+/** @typedef {import('../../../src/accounts/services.js').AccountServices} AccountServices */
+
+const STRANGER = '192.0.2.66'
+
+/**
+ * @param {Promise<unknown>} attempt
+ * @param {import('../../../src/errors.js').ErrorCode} [code]
+ */
+async function assertRefused(attempt, code = 'AUTHENTICATION_FAILED') {
+  await assert.rejects(attempt, (error) => {
+    assert.ok(isMailError(error, code), `${error}`)
+    return true
+  })
+}
+
+/**
+ * @param {AccountServices} services
+ * @param {() => Promise<unknown>} work
+ * @returns {Promise<number>} how many argon2 it cost
+ */
+async function derivationsOf(services, work) {
+  const before = services.argon2.stats.derivations
+  await work().catch(() => {})
+  return services.argon2.stats.derivations - before
+}
+
+/**
+ * @param {AccountServices} services
+ * @param {import('../../../src/accounts/directory-port.js').Account} account
+ * @param {Partial<Parameters<typeof createAppPassword>[0]>} [options]
+ */
+function makeAppPassword(services, account, options) {
+  const secret = Buffer.from('old secret')
+  return createAppPassword({ services, account, secret, label: 'phone', ...options })
+}
+
+test('the right password unlocks the account and its mailbox, by every name of it', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await services.directory.addAlias(account.id, 'info@example.org')
+  for (const username of ['anna@example.org', 'ANNA', 'info', 'anna+x@example.org']) {
+    const unlocked = await logIn(services, 'old secret', { username })
+    assert.equal(unlocked.account.id, account.id)
+    assert.equal(unlocked.scope, 'read-write')
+    using masterKey = unlocked.masterKey
+    const names = await withStore(services, account, masterKey, async (store) =>
+      (await store.listMailboxes()).map(({ name }) => name)
+    )
+    assert.ok(names.includes('INBOX'))
+  }
+})
+
+test('an app password unlocks with its scope and without argon2, however it is typed', async (t) => {
+  const { services } = await openTestAccounts(t, { 'auth.repeatLoginCache': false })
+  const { account } = await makeAccount(services)
+  const { text, appPassword } = await makeAppPassword(services, account, { scope: 'read-only' })
+  for (const typed of [text, text.toUpperCase(), text.replaceAll('-', ' ')]) {
+    const before = services.argon2.stats.derivations
+    const unlocked = await logIn(services, typed)
+    unlocked.masterKey.dispose()
+    assert.equal(unlocked.scope, 'read-only')
+    assert.equal(unlocked.credentialId, appPassword.id)
+    assert.equal(services.argon2.stats.derivations, before)
+  }
+})
+
+test('what is wrong is one and the same refusal, whatever the reason', async (t) => {
+  const { services, clock } = await openTestAccounts(t)
+  const { account, recoveryCode } = await makeAccount(services)
+  const expiring = await makeAppPassword(services, account, { expiresAtMs: clock.nowMs() + 1000 })
+  const revoked = await makeAppPassword(services, account)
+  await revokeAppPassword({ services, account, credentialId: revoked.appPassword.id })
+  ;(await logIn(services, expiring.text)).masterKey.dispose()
+  clock.advance(1000)
+  const other = await makeAccount(services, 'bert@example.org', 'bert secret')
+  const foreign = await makeAppPassword(services, other.account, {
+    secret: Buffer.from('bert secret')
+  })
+  const reasons = [
+    logIn(services, 'wrong'),
+    logIn(services, ''),
+    logIn(services, 'old secret', { username: 'nobody' }),
+    logIn(services, 'old secret', { username: 'not an address @@' }),
+    logIn(services, 'old secret', { username: '' }),
+    logIn(services, expiring.text),
+    logIn(services, revoked.text),
+    logIn(services, foreign.text),
+    logIn(services, generateCode('app-password').text),
+    logIn(services, generateCode('app-password').text, { username: 'nobody' }),
+    logIn(services, recoveryCode)
+  ]
+  const results = await Promise.allSettled(reasons)
+  for (const result of results) {
+    assert.equal(result.status, 'rejected')
+    const { reason } = /** @type {PromiseRejectedResult} */ (result)
+    assert.ok(isMailError(reason, 'AUTHENTICATION_FAILED'))
+    assert.equal(reason.message, 'Authentication failed')
+    assert.equal(reason.detail, undefined)
+  }
+})
+
+test('every attempt costs one argon2, account known or not; the shape of an app password none', async (t) => {
+  const { services } = await openTestAccounts(t, { 'auth.repeatLoginCache': false })
+  const { account, recoveryCode } = await makeAccount(services)
+  const app = await makeAppPassword(services, account)
+  const recovery = generateCode('recovery').text
+  const almost = app.text.slice(0, -1)
+  const unknown = { username: 'nobody' }
+  /** @type {[number, () => Promise<unknown>][]} */
+  const table = [
+    [1, () => logIn(services, 'old secret')],
+    [1, () => logIn(services, 'wrong')],
+    [1, () => logIn(services, '')],
+    [1, () => logIn(services, almost)],
+    [1, () => logIn(services, recoveryCode)],
+    [1, () => logIn(services, recovery)],
+    [1, () => logIn(services, 'wrong', unknown)],
+    [1, () => logIn(services, recovery, unknown)],
+    [1, () => logIn(services, 'wrong', { username: 'not an address @@' })],
+    [0, () => logIn(services, app.text)],
+    [0, () => logIn(services, generateCode('app-password').text)],
+    [0, () => logIn(services, app.text, unknown)]
+  ]
+  for (const [count, attempt] of table) assert.equal(await derivationsOf(services, attempt), count)
+})
+
+test('older parameters still open, are raised behind the good login, and cost one argon2 of today', async (t) => {
+  const { services: old, open } = await openTestAccounts(t)
+  const { account } = await makeAccount(old)
+  await old.close()
+  const services = await open({ 'auth.argon2.passes': 3, 'auth.repeatLoginCache': false })
+  // Of today and of then, side by side: who is not raised yet is not told apart by a shorter time.
+  assert.equal(await derivationsOf(services, () => logIn(services, 'wrong')), 2)
+  const before = await services.directory.findSingleCredential(account.id, 'password')
+  assert.equal(before?.argon2?.passes, 2)
+
+  ;(await logIn(services, 'old secret')).masterKey.dispose()
+  await services.unlocker.close()
+  const raised = await services.directory.findSingleCredential(account.id, 'password')
+  assert.equal(raised?.argon2?.passes, 3)
+  assert.equal(raised?.version, before?.version, 'live sessions go on')
+  assert.equal(await derivationsOf(services, () => logIn(services, 'wrong')), 1)
+  assert.equal(await derivationsOf(services, () => logIn(services, 'old secret')), 1)
+  await assertRefused(logIn(services, 'wrong'))
+})
+
+test('a repeat login costs no argon2 until the mailbox is locked', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const first = await logIn(services, 'old secret')
+  const repeat = async () => {
+    const unlocked = await logIn(services, 'old secret')
+    assert.deepEqual(unlocked.masterKey.bytes, first.masterKey.bytes)
+    assert.equal(unlocked.credentialId, first.credentialId)
+    unlocked.masterKey.dispose()
+  }
+  assert.equal(await derivationsOf(services, repeat), 0)
+  assert.equal(await derivationsOf(services, repeat), 0)
+  assert.equal(await derivationsOf(services, () => logIn(services, 'wrong')), 1)
+  services.unlocker.forget(account.id)
+  assert.equal(await derivationsOf(services, repeat), 1)
+})
+
+/** @type {[string, string][]} */
+const ROW_CHANGES = [
+  ['version', 'UPDATE credentials SET version = version + 1'],
+  ['scope', "UPDATE credentials SET scope = 'read-only'"],
+  ['expiry', 'UPDATE credentials SET expires_at_ms = 9e15'],
+  ['absence', 'DELETE FROM credentials'],
+  ['key epoch', 'UPDATE accounts SET key_epoch = 9'],
+  ['public key', "UPDATE accounts SET seal_public_key = x'00'"]
+]
+for (const [name, sql] of ROW_CHANGES) {
+  test(`a repeat login is not recognised once the directory says another ${name}`, async (t) => {
+    const { services, data } = await openTestAccounts(t)
+    await makeAccount(services)
+    ;(await logIn(services, 'old secret')).masterKey.dispose()
+    tamper(data, sql)
+    assert.equal(await derivationsOf(services, () => logIn(services, 'old secret')), 1)
+  })
+}
+
+test('an expired credential is not recognised as a repeat, nor is a disabled account', async (t) => {
+  const { services, clock } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const app = await makeAppPassword(services, account, { expiresAtMs: clock.nowMs() + 1000 })
+  ;(await logIn(services, app.text)).masterKey.dispose()
+  clock.advance(1000)
+  await assertRefused(logIn(services, app.text))
+  ;(await logIn(services, 'old secret')).masterKey.dispose()
+  await services.directory.updateAccount(account.id, { isEnabled: false })
+  await assertRefused(logIn(services, 'old secret'), 'ACCOUNT_DISABLED')
+  await assertRefused(logIn(services, 'wrong'))
+})
+
+/** @type {[string, string][]} */
+const TAMPERINGS = [
+  ['scope', "UPDATE credentials SET scope = 'read-only' WHERE kind = $kind"],
+  ['expiry', 'UPDATE credentials SET expires_at_ms = 9007199254740000 WHERE kind = $kind'],
+  ['version', 'UPDATE credentials SET version = 7 WHERE kind = $kind'],
+  ['key epoch', 'UPDATE credentials SET key_epoch = 7 WHERE kind = $kind'],
+  ['id', "UPDATE credentials SET id = '0000000000000000' WHERE kind = $kind"],
+  ['wrapped key', 'UPDATE credentials SET wrapped_key = zeroblob(61) WHERE kind = $kind']
+]
+for (const kind of ['password', 'app-password']) {
+  for (const [name, sql] of TAMPERINGS) {
+    test(`a row of kind ${kind} with another ${name} is refused, with an alarm`, async (t) => {
+      const { services, data, lines } = await openTestAccounts(t)
+      const { account, password } = await makeAccount(services)
+      const app = await makeAppPassword(services, account)
+      tamper(data, sql.replace('$kind', `'${kind}'`))
+      const typed = kind === 'password' ? password : app.text
+      await assertRefused(logIn(services, typed), 'ACCOUNT_DAMAGED')
+      assert.ok(lines.some(({ level, msg }) => level === 'error' && /alarm/.test(String(msg))))
+      await services.directory.flush()
+      const [alarm] = await services.directory.listAudit({ accountId: account.id, limit: 1 })
+      assert.equal(alarm?.action, 'key-alarm')
+    })
+  }
+}
+
+test('a row with other or weaker argon2 parameters is refused', async (t) => {
+  for (const [sql, code] of /** @type {const} */ ([
+    ['UPDATE credentials SET argon2_memory_kib = 20000', 'AUTHENTICATION_FAILED'],
+    ['UPDATE credentials SET argon2_passes = 3', 'AUTHENTICATION_FAILED'],
+    ['UPDATE credentials SET argon2_memory_kib = 8', 'ACCOUNT_DAMAGED'],
+    ['UPDATE credentials SET argon2_memory_kib = NULL', 'ACCOUNT_DAMAGED'],
+    ["UPDATE credentials SET pepper_id = '0000000000000000'", 'PEPPER_MISSING']
+  ])) {
+    const { services, data } = await openTestAccounts(t)
+    await makeAccount(services)
+    tamper(data, `${sql} WHERE kind = 'password'`)
+    await assertRefused(logIn(services, 'old secret'), code)
+  }
+})
+
+test('a changed commitment refuses, and is no oracle for the wrap', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  await makeAccount(services)
+  tamper(data, 'UPDATE credentials SET commitment = zeroblob(32)')
+  await assertRefused(logIn(services, 'old secret'))
+})
+
+test('credentials copied from an account of one’s own open nothing of another', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const anna = await makeAccount(services)
+  const mallory = await makeAccount(services, 'mallory@example.org', 'mallory secret')
+  tamper(data, "DELETE FROM credentials WHERE account_id = ? AND kind = 'password'", [
+    anna.account.id
+  ])
+  tamper(data, "UPDATE credentials SET account_id = ? WHERE account_id = ? AND kind = 'password'", [
+    anna.account.id,
+    mallory.account.id
+  ])
+  await assertRefused(logIn(services, 'mallory secret'), 'ACCOUNT_DAMAGED')
+})
+
+test('a mailbox beside the directory of another account does not open', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const anna = await makeAccount(services)
+  const mallory = await makeAccount(services, 'mallory@example.org', 'mallory secret')
+  const { masterKey } = await logIn(services, 'mallory secret', { username: 'mallory' })
+  await rm(mallory.account.folder, { recursive: true })
+  await cp(anna.account.folder, mallory.account.folder, { recursive: true })
+  await assertRefused(
+    withStore(services, mallory.account, masterKey, async () => {}),
+    'KEY_REJECTED'
+  )
+  masterKey.dispose()
+})
+
+test('a stolen copy without its pepper opens nothing, with the right password neither', async (t) => {
+  const { services, data, open } = await openTestAccounts(t)
+  await makeAccount(services)
+  await services.close()
+  const stolen = `${data}-stolen`
+  t.after(() => rm(stolen, { recursive: true, force: true }))
+  await cp(data, stolen, { recursive: true })
+  await rm(join(stolen, 'pepper'))
+  await assertRefused(open({ data: stolen }), 'PEPPER_MISSING')
+  await writeFile(join(stolen, 'pepper'), randomBytes(32), { mode: 0o600 })
+  await chmod(join(stolen, 'pepper'), 0o600)
+  await assertRefused(open({ data: stolen }), 'PEPPER_MISSING')
+})
+
+test('somebody else’s public seal key in the directory is an alarm, and nobody is let in', async (t) => {
+  const { services, data, lines } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  ;(await logIn(services, 'old secret')).masterKey.dispose()
+  const theirs = generateSealIdentity()
+  for (const sql of [
+    'UPDATE accounts SET seal_public_key = $publicKey, seal_recipient = $recipient',
+    'UPDATE seal_identities SET recipient = $recipient'
+  ]) {
+    const values = { publicKey: theirs.publicKey, recipient: theirs.recipient }
+    tamper(data, sql, [values])
+    // A repeat login as well as a first one.
+    await assertRefused(logIn(services, 'old secret'), 'ACCOUNT_DAMAGED')
+  }
+  await services.directory.flush()
+  const alarms = (await services.directory.listAudit({ accountId: account.id })).filter(
+    ({ action }) => action === 'key-alarm'
+  )
+  assert.equal(alarms.length, 2)
+  assert.ok(lines.some(({ level, code }) => level === 'error' && code === 'ACCOUNT_DAMAGED'))
+})
+
+test('guessing is slowed down, and a repeat login is not', async (t) => {
+  const { services } = await openTestAccounts(t)
+  await makeAccount(services)
+  ;(await logIn(services, 'old secret', { remoteAddress: STRANGER })).masterKey.dispose()
+  for (let index = 0; index < 10; index++) {
+    const username = `guess${index}`
+    await assertRefused(logIn(services, `guess ${index}`, { username, remoteAddress: STRANGER }))
+  }
+  const held = () => logIn(services, 'guess', { username: 'bert', remoteAddress: STRANGER })
+  assert.equal(await derivationsOf(services, held), 0)
+  await assertRefused(held(), 'THROTTLED')
+  ;(await logIn(services, 'old secret', { remoteAddress: STRANGER })).masterKey.dispose()
+})
+
+test('logins are in the audit log, without names as typed', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  ;(await logIn(services, 'old secret', { remoteAddress: STRANGER })).masterKey.dispose()
+  await assertRefused(logIn(services, 'wrong', { remoteAddress: STRANGER }))
+  await assertRefused(logIn(services, 'x', { username: 'my password', remoteAddress: STRANGER }))
+  await services.directory.flush()
+  const rows = (await services.directory.listAudit()).map(
+    ({ action, accountId, remoteAddress }) => ({ action, accountId, remoteAddress })
+  )
+  assert.deepEqual(rows.slice(0, 3), [
+    { action: 'login-failed', accountId: null, remoteAddress: STRANGER },
+    { action: 'login-failed', accountId: account.id, remoteAddress: STRANGER },
+    { action: 'login', accountId: account.id, remoteAddress: STRANGER }
+  ])
+  assert.doesNotMatch(JSON.stringify(await services.directory.listAudit()), /my password/)
+})
+
+test('nothing that is logged holds a password, a key or an address', async (t) => {
+  const { services, data, lines } = await openTestAccounts(t)
+  const { account, recoveryCode } = await makeAccount(services)
+  const app = await makeAppPassword(services, account)
+  const { masterKey } = await logIn(services, 'old secret')
+  await assertRefused(logIn(services, 'very wrong'))
+  tamper(data, "UPDATE credentials SET scope = 'read-only'")
+  await assertRefused(logIn(services, 'old secret'), 'ACCOUNT_DAMAGED')
+  const log = JSON.stringify(lines)
+  for (const secret of ['old secret', 'very wrong', recoveryCode, app.text, 'anna@']) {
+    assert.ok(!log.includes(secret))
+  }
+  for (const encoding of /** @type {const} */ (['hex', 'base64'])) {
+    assert.ok(!log.includes(masterKey.bytes.toString(encoding)))
+  }
+  masterKey.dispose()
+})
