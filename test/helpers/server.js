@@ -19,6 +19,9 @@ const TEST_SETTINGS = {
   'auth.argon2.memoryKiB': 19 * 1024,
   'imap.allowPlaintextLoopback': true,
   'accounts.lingerMs': 0,
+  // So large that no test meets it by accident; those about quotas set their own.
+  'accounts.quotaBytes': Number.MAX_SAFE_INTEGER,
+  'accounts.quotaMessages': Number.MAX_SAFE_INTEGER,
   defaultDomain: 'example.org'
 }
 
@@ -87,7 +90,7 @@ export async function startImapServer(
   }
   const { unlocker } = services
   const openAccounts = new OpenAccounts({
-    directory: services.directory,
+    services,
     config,
     clock,
     logger,
@@ -106,7 +109,10 @@ export async function startImapServer(
     tls: hasTls ? { cert: certificate.certificate, key: certificate.key } : null,
     clock,
     logger,
-    onUnexpectedError: (error) => unexpected.push(error)
+    onUnexpectedError: (error) => {
+      unexpected.push(error)
+      t.diagnostic(String(error instanceof Error ? error.stack : error))
+    }
   })
   const { port } = await imap.listen({ host: '127.0.0.1', port: 0, isImplicitTls: false })
   const tlsPort = hasTls

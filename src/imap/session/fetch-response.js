@@ -10,7 +10,7 @@ import { FetchWriter } from '../protocol/compile/fetch.js'
 import { isTopHeader, isWhole } from './fetch-plan.js'
 import { flagsText } from './mailbox-news.js'
 
-/** @import { MessageRecord } from '../../store/account-store.js' */
+/** @import { MessageRecord } from '../../store/read-messages.js' */
 /** @import { SectionItem } from '../protocol/values/fetch-item.js' */
 /** @import { FetchPlan } from './fetch-plan.js' */
 /** @import { Session } from './session.js' */

@@ -56,8 +56,8 @@ export async function claimRecent(session) {
   const { selected } = session
   if (selected === null || selected.isReadOnly) return
   try {
-    const { fromUid, toUid } = await session.store.claimRecent(selected.view)
-    selected.addRecent(fromUid, toUid)
+    const { fromUid } = await session.store.claimRecent(selected.view)
+    selected.addRecent(fromUid, selected.view.uidNext)
   } catch (error) {
     // \Recent is a courtesy: a busy or full disk must not cost the client its EXISTS. Others get it then.
     if (!(error instanceof MailError) || !error.temporary) throw error

@@ -3,7 +3,7 @@
  * names that are subscribed but not there.
  */
 
-/** @import { MailboxRow } from '../../store/account-store.js' */
+/** @import { MailboxRow } from '../../store/mailbox-rows.js' */
 
 /**
  * @typedef {object} MailboxNode

@@ -14,7 +14,7 @@ import { ConnectionClosed } from '../connection.js'
 import { AUTHENTICATED } from '../states.js'
 
 /** @import { CommandArguments } from '../../protocol/parse/index.js' */
-/** @import { ContentWriter, StagedContent } from '../../../store/account-store.js' */
+/** @import { ContentWriter, StagedContent } from '../../../store/content-writer.js' */
 /** @import { ReceiverEvent } from '../../protocol/receiver.js' */
 /** @import { RawCommand } from '../../protocol/token.js' */
 /** @import { Command, CommandResult } from '../dispatcher.js' */
@@ -46,9 +46,8 @@ export const append = {
 class AppendDialogue {
   /** @type {StagedContent[]} */
   #contents = []
-  /** @type {ContentWriter | null} */
-  #writer = null
-  #sizeBytes = 0
+  /** @type {ContentWriter[]} */
+  #writers = []
   /** Whether the command's end has been read, or will not come. */
   #isOver = false
   /** Whether a message's bytes are still due. */
@@ -95,13 +94,8 @@ class AppendDialogue {
     this.#isInMessage = true
     session.requireWriteScope()
     const { mailbox } = parseAppendStart(command, { isUtf8: session.isUtf8 })
-    this.#sizeBytes += literal.size
-    await session.store.checkAppend({
-      mailboxName: mailbox,
-      sizeBytes: literal.size,
-      totalBytes: this.#sizeBytes
-    })
-    this.#writer = await session.store.stageContent({ sizeHint: literal.size })
+    await session.store.checkAppend({ mailboxName: mailbox, sizeBytes: literal.size })
+    this.#writers.push(await session.store.stageContent({ sizeHint: literal.size }))
   }
 
   /**
@@ -110,7 +104,7 @@ class AppendDialogue {
    */
   async #takeMessage({ literal }) {
     const session = this.#session
-    const writer = /** @type {ContentWriter} */ (this.#writer)
+    const writer = /** @type {ContentWriter} */ (this.#writers.at(-1))
     session.connection.receiver.acceptMessage()
     if (!literal.isNonSync) session.write(continuation('Ready for the message'))
     for (;;) {
@@ -118,10 +112,7 @@ class AppendDialogue {
       if (event.kind === 'messageData') {
         this.#isInMessage = !event.isLast
         if (event.chunk.length > 0) await writer.write(event.chunk)
-        if (event.isLast) {
-          this.#writer = null
-          this.#contents.push(await writer.finish())
-        }
+        if (event.isLast) this.#contents.push(await writer.finish())
       } else if (event.kind === 'message') return event
       else if (event.kind === 'command') {
         this.#isOver = true
@@ -151,7 +142,7 @@ class AppendDialogue {
       })),
       { origin: session.origin }
     )
-    this.#contents = []
+    this.#writers = []
     return {
       code: appendUid({ uidValidity, uids }),
       text: 'APPEND completed'
@@ -188,7 +179,6 @@ class AppendDialogue {
 
   /** Gives up what was staged and not appended. */
   async drop() {
-    await this.#writer?.abort()
-    for (const content of this.#contents) await this.#session.store.discardContent(content)
+    for (const writer of this.#writers) await writer.abort()
   }
 }

@@ -5,9 +5,12 @@
  * State: authenticated, selected; read-write.
  * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE).
  */
+import { isMailError, MailError } from '../../../errors.js'
+import { parentsOf } from '../mailbox-tree.js'
 import { AUTHENTICATED } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
 
 /** @type {Command} */
 export const create = {
@@ -19,8 +22,22 @@ export const create = {
     /** @type {{ mailbox: string, specialUse: string[] }} */ { mailbox, specialUse }
   ) {
     session.requireWriteScope()
+    if (specialUse.length > 1) throw new MailError('CANNOT', { detail: 'one use for a mailbox' })
     const name = mailbox.endsWith('/') ? mailbox.slice(0, -1) : mailbox
     await session.store.createMailbox(name, { specialUse: specialUse[0] ?? null })
+    for (const parent of parentsOf(name)) await createIfMissing(session, parent)
     return { text: 'CREATE completed' }
+  }
+}
+
+/**
+ * @param {Session} session
+ * @param {string} name
+ */
+async function createIfMissing(session, name) {
+  try {
+    await session.store.createMailbox(name, { specialUse: null })
+  } catch (error) {
+    if (!isMailError(error, 'MAILBOX_EXISTS')) throw error
   }
 }

@@ -16,7 +16,7 @@ import { tellKeywords } from '../mailbox-news.js'
 import { slotsOf } from '../message-set.js'
 import { SELECTED } from '../states.js'
 
-/** @import { MessageRecord } from '../../../store/account-store.js' */
+/** @import { MessageRecord } from '../../../store/read-messages.js' */
 /** @import { Command, CommandResult } from '../dispatcher.js' */
 /** @import { FetchPlan } from '../fetch-plan.js' */
 /** @import { SelectedMailbox } from '../selected-mailbox.js' */

@@ -9,7 +9,9 @@ import { AUTHENTICATED } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
-/** @import { MailboxStatus } from '../../../store/account-store.js' */
+/** @import { MailboxRow } from '../../../store/mailbox-rows.js' */
+
+/** @typedef {MailboxRow & { recentCount: number }} MailboxStatus */
 
 /** @type {Readonly<Record<string, (status: MailboxStatus) => number>>} */
 const ITEMS = {

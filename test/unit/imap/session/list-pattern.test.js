@@ -33,12 +33,17 @@ test('LIST patterns: * is anything, % stops at the separator, INBOX in any case'
   }
 })
 
+const WILDCARDS = new Map([
+  ['*', '.*'],
+  ['%', '[^/]*']
+])
+
 test('LIST patterns match as the regular expression of the same meaning', () => {
   const pattern = fc.array(fc.constantFrom('a', 'b', '/', '*', '%'), { maxLength: 8 })
   const name = fc.array(fc.constantFrom('a', 'b', '/'), { maxLength: 10 })
   fc.assert(
     fc.property(pattern, name, (signs, letters) => {
-      const source = signs.map((sign) => ({ '*': '.*', '%': '[^/]*' })[sign] ?? sign).join('')
+      const source = signs.map((sign) => WILDCARDS.get(sign) ?? sign).join('')
       const isMatch = new RegExp(`^${source}$`).test(letters.join(''))
       assert.equal(compileListPattern(signs.join(''))(letters.join('')), isMatch)
     })

@@ -1,0 +1,226 @@
+import { test } from 'node:test'
+import { startImapServer } from '../../helpers/server.js'
+import { transcript } from '../../helpers/transcript.js'
+
+test('a new account has the usual mailboxes, subscribed, with their uses (RFC 6154 §2)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a LIST "" "*"
+    S: * LIST (\\HasNoChildren) "/" INBOX
+    S~: * LIST (\\HasNoChildren \\Drafts) "/" Drafts
+    S~: * LIST (\\HasNoChildren \\Sent) "/" Sent
+    S~: * LIST (\\HasNoChildren \\Junk) "/" Junk
+    S~: * LIST (\\HasNoChildren \\Trash) "/" Trash
+    S~: * LIST (\\HasNoChildren \\Archive) "/" Archive
+    S: a OK ...
+    C: b LSUB "" "*"
+    S: * LSUB () "/" INBOX
+    S~: * LSUB () "/" Drafts
+    S~: * LSUB () "/" Sent
+    S~: * LSUB () "/" Junk
+    S~: * LSUB () "/" Trash
+    S~: * LSUB () "/" Archive
+    S: b OK ...
+    C: c LIST "" "*" RETURN (SPECIAL-USE)
+    S: * LIST (\\HasNoChildren) "/" INBOX
+    S~: * LIST (\\HasNoChildren \\Drafts) "/" Drafts
+    S~: * LIST (\\HasNoChildren \\Sent) "/" Sent
+    S~: * LIST (\\HasNoChildren \\Junk) "/" Junk
+    S~: * LIST (\\HasNoChildren \\Trash) "/" Trash
+    S~: * LIST (\\HasNoChildren \\Archive) "/" Archive
+    S: c OK ...
+    C: d LIST (SPECIAL-USE) "" "T*"
+    S: * LIST (\\HasNoChildren \\Trash) "/" Trash
+    S: d OK ...
+    `
+  )
+})
+
+test('LIST with an empty name tells the separator (RFC 3501 §6.3.8)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a LIST "" ""
+    S: * LIST (\\Noselect) "/" ""
+    S: a OK ...
+    C: b LIST "" inbox
+    S: * LIST (\\HasNoChildren) "/" INBOX
+    S: b OK ...
+    C: c LIST "" nowhere
+    S: c OK ...
+    `
+  )
+})
+
+test('CREATE makes the levels above; DELETE of one that has mailboxes below leaves a \\Noselect name', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a CREATE work/2024/june/
+    S: a OK ...
+    C: b LIST "" "work*"
+    S: * LIST (\\HasChildren) "/" work
+    S: * LIST (\\HasChildren) "/" work/2024
+    S: * LIST (\\HasNoChildren) "/" work/2024/june
+    S: b OK ...
+    C: c LIST "" "%"
+    S: * LIST (\\HasNoChildren) "/" INBOX
+    S: * LIST ...
+    S: * LIST ...
+    S: * LIST ...
+    S: * LIST ...
+    S: * LIST ...
+    S: * LIST (\\HasChildren) "/" work
+    S: c OK ...
+    C: d LIST work/ "%"
+    S: * LIST (\\HasChildren) "/" work/2024
+    S: d OK ...
+    C: e CREATE work
+    S: e NO [ALREADYEXISTS] ...
+    C: f DELETE work/2024
+    S: f OK ...
+    C: g LIST "" "work/%"
+    S: * LIST (\\Noselect \\HasChildren) "/" work/2024
+    S: g OK ...
+    C: h SELECT work/2024
+    S: h NO [NONEXISTENT] ...
+    C: i DELETE work/2024
+    S: i NO [HASCHILDREN] ...
+    C: j CREATE work/2024
+    S: j OK ...
+    C: k DELETE work/2024/june
+    S: k OK ...
+    C: l DELETE work/2024/june
+    S: l NO [NONEXISTENT] ...
+    C: m DELETE INBOX
+    S: m NO [CANNOT] ...
+    C: n CREATE inbox
+    S: n NO [ALREADYEXISTS] ...
+    `
+  )
+})
+
+test('RENAME takes the mailboxes below along; RENAME INBOX moves its messages and leaves it', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a CREATE old/child
+    S: a OK ...
+    C: b RENAME old new/name
+    S: b OK ...
+    C: c LIST "" "*e*/*"
+    S: * LIST (\\HasChildren) "/" new/name
+    S: * LIST (\\HasNoChildren) "/" new/name/child
+    S: c OK ...
+    C: d RENAME nothing x
+    S: d NO [NONEXISTENT] ...
+    C: e RENAME new/name Trash
+    S: e NO [ALREADYEXISTS] ...
+    C: f APPEND INBOX {4+}
+    C: a: b
+    S: f OK ...
+    C: g RENAME INBOX keep
+    S: g OK ...
+    C: h STATUS keep (MESSAGES)
+    S: * STATUS keep (MESSAGES 1)
+    S: h OK ...
+    C: i STATUS INBOX (MESSAGES)
+    S: * STATUS INBOX (MESSAGES 0)
+    S: i OK ...
+    `
+  )
+})
+
+test('LSUB with % tells the level above a subscribed name as \\Noselect; subscriptions outlive mailboxes (RFC 3501 §6.3.9)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a CREATE foo/bar
+    S: a OK ...
+    C: b SUBSCRIBE foo/bar
+    S: b OK ...
+    C: c LSUB "" "f%"
+    S: * LSUB (\\Noselect) "/" foo
+    S: c OK ...
+    C: d LSUB "" "f*"
+    S: * LSUB () "/" foo/bar
+    S: d OK ...
+    C: e DELETE foo/bar
+    S: e OK ...
+    C: f LSUB "" "f*"
+    S: * LSUB () "/" foo/bar
+    S: f OK ...
+    C: g UNSUBSCRIBE foo/bar
+    S: g OK ...
+    C: h LSUB "" "f*"
+    S: h OK ...
+    `
+  )
+})
+
+test('names are modified UTF-7 on the wire, and quoted where they must be (RFC 3501 §5.1.3)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a CREATE "Entw&APw-rfe"
+    S: a OK ...
+    C: b CREATE "two words"
+    S: b OK ...
+    C: c LIST "" "Entw*"
+    S: * LIST (\\HasNoChildren) "/" Entw&APw-rfe
+    S: c OK ...
+    C: d LIST "" "two*"
+    S: * LIST (\\HasNoChildren) "/" "two words"
+    S: d OK ...
+    C: e STATUS "Entw&APw-rfe" (MESSAGES)
+    S: * STATUS Entw&APw-rfe (MESSAGES 0)
+    S: e OK ...
+    C: f CREATE "bad&name"
+    S: f NO [CANNOT] ...
+    `
+  )
+})
+
+test('a deleted mailbox that is selected elsewhere has no messages any more, and the session lives', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    1C: a CREATE gone
+    1S: a OK ...
+    1C: b APPEND gone {4+}
+    1C: a: b
+    1S: b OK ...
+    2C: a SELECT gone
+    2S: * FLAGS (...
+    2S: * OK [PERMANENTFLAGS ...
+    2S: * 1 EXISTS
+    2S: * 1 RECENT
+    2S: * OK [UNSEEN 1] ...
+    2S: * OK [UIDVALIDITY ...
+    2S: * OK [UIDNEXT ...
+    2S: * OK [HIGHESTMODSEQ ...
+    2S: a OK ...
+    1C: c DELETE gone
+    1S: c OK ...
+    2C: b STORE 1 +FLAGS (\\Seen)
+    2S: b NO [NONEXISTENT] ...
+    2C: c SELECT INBOX
+    2S: * FLAGS (...
+    2S: * OK [PERMANENTFLAGS ...
+    2S: * 0 EXISTS
+    2S: * 0 RECENT
+    2S: * OK [UIDVALIDITY ...
+    2S: * OK [UIDNEXT ...
+    2S: * OK [HIGHESTMODSEQ ...
+    2S: c OK ...
+    `
+  )
+})
