@@ -21,6 +21,9 @@ const THREAD_POOL_SIZE = '16'
 /** SIGUSR1 would open the inspector, and with it every key in memory, to anybody who may signal the process. */
 const NODE_FLAGS = ['--disable-sigusr1']
 
+/** Whatever is made under the data folder is for the server's user alone. */
+process.umask(0o077)
+
 const script = fileURLToPath(import.meta.url)
 const runtimeArguments = [...NODE_FLAGS, script, ...process.argv.slice(2)]
 const runtimeEnvironment = { ...process.env, UV_THREADPOOL_SIZE: THREAD_POOL_SIZE }

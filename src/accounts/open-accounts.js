@@ -10,6 +10,7 @@
 import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { drainSpool } from '../delivery/drain.js'
+import { Checkpointer } from '../database/checkpoint.js'
 import { openStore } from './open-store.js'
 import { openSealIdentities } from './seal-identity.js'
 
@@ -64,6 +65,7 @@ export class OpenAccounts {
   #open = new Map()
   /** @type {Map<string, Promise<void>>} */
   #closing = new Map()
+  #checkpointer = new Checkpointer()
   #credentialTimer
   #isShuttingDown = false
 
@@ -176,7 +178,8 @@ export class OpenAccounts {
         services: this.#options.services,
         account,
         masterKey,
-        onAlert: (error) => this.#alarm(account.id, error)
+        checkpointer: this.#checkpointer,
+        onAlert: (alert) => this.#alarm(account.id, alert)
       })
       return {
         account,
@@ -196,15 +199,21 @@ export class OpenAccounts {
   }
 
   /**
-   * @param {string} accountId - whose store has closed itself
-   * @param {unknown} err
+   * A full disk passes; after damage or a lost sync nothing of the open file can be trusted, so it is closed,
+   * and the next login opens it through SQLite's recovery.
+   *
+   * @param {string} accountId
+   * @param {import('../store/account-database.js').Alert} alert
    */
-  #alarm(accountId, err) {
+  #alarm(accountId, { code, detail }) {
     const { services, endSessions } = this.#options
-    services.logger.error({ accountId, err }, 'a mailbox was closed')
+    const { logger, directory } = services
+    logger.error({ accountId, code, detail }, 'mailbox alert')
+    directory.audit({ action: 'mailbox-alert', accountId, detail: { code } })
+    if (code === 'DISK_FULL') return
     endSessions(accountId, 'The mailbox is not available')
-    this.#close(accountId).catch((cause) => {
-      services.logger.error({ accountId, err: cause }, 'closing a mailbox failed')
+    this.#close(accountId).catch((err) => {
+      logger.error({ accountId, err }, 'closing a mailbox failed')
     })
   }
 
@@ -364,5 +373,6 @@ export class OpenAccounts {
     for (const result of results) {
       if (result.status === 'rejected' && !isMailError(result.reason, 'BUSY')) throw result.reason
     }
+    await this.#checkpointer.close()
   }
 }

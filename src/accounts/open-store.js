@@ -18,11 +18,19 @@ import { openAccountStore } from '../store/account-store.js'
  * @param {Account} input.account
  * @param {import('../crypto/secret-buffer.js').SecretBuffer} input.masterKey - stays the caller's
  * @param {boolean} [input.isReadOnly] - default false
- * @param {(error: unknown) => void} input.onAlert - the store has closed itself: damage, or a disk that lost a sync
+ * @param {(alert: import('../store/account-database.js').Alert) => void} input.onAlert - what an operator must look at
+ * @param {import('../database/checkpoint.js').Checkpointer} [input.checkpointer] - the process's; one of its own if none
  * @returns {Promise<AccountStore>}
  * @throws {import('../errors.js').MailError} KEY_REJECTED, ACCOUNT_DAMAGED, FILE_TOO_NEW, BUSY, DISK_FULL
  */
-export async function openStore({ services, account, masterKey, isReadOnly = false, onAlert }) {
+export async function openStore({
+  services,
+  account,
+  masterKey,
+  isReadOnly = false,
+  onAlert,
+  checkpointer
+}) {
   const { config, clock, logger, directory } = services
   const { secureDelete, ...storage } = config.storage
   const key = deriveDatabaseKey(masterKey.bytes)
@@ -31,19 +39,20 @@ export async function openStore({ services, account, masterKey, isReadOnly = fal
       folder: account.folder,
       key,
       isReadOnly,
-      cipher: account.cipher,
+      cipher: /** @type {import('../database/setup-pragma.js').Cipher | null} */ (account.cipher),
       config: {
         ...storage,
         secureDelete: secureDelete === 'fast' ? 'FAST' : 'ON',
         tempFolder: join(config.data, 'tmp'),
         maxMessageBytes: config.messages.maxBytes,
-        quotaBytes: account.quotaBytes,
-        quotaMessages: account.quotaMessages
+        quotaBytes: account.quotaBytes || null,
+        quotaMessages: account.quotaMessages || null
       },
       clock,
       logger,
       onUsage: (usage) => directory.recordUsage(account.id, usage),
-      onAlert
+      onAlert,
+      ...(checkpointer && { checkpointer })
     })
   } finally {
     key.fill(0)

@@ -30,7 +30,7 @@ const MARKERS = [
   'thylacinegarnet',
   'okapibergamot'
 ]
-const [SUBJECT, BODY, FOLDER, APPENDED, IMPORTED] = MARKERS
+const [SUBJECT = '', BODY = '', FOLDER = '', APPENDED = '', IMPORTED = ''] = MARKERS
 
 const hasStrace = spawnSync('strace', ['-V']).status === 0
 
