@@ -52,7 +52,7 @@ export function parseAppendStart(raw, { isUtf8 } = { isUtf8: false }) {
   const args = new Arguments(raw.tokens.slice(Math.max(afterLast, 1)), { isUtf8 })
   const options = parseOptions(args)
   if (args.left > 0 && args.atom() !== 'UTF8') throw badSyntax('Expected a literal')
-  if (args.left > 0) args.list()
+  if (args.left > 0) args.list().end()
   args.end()
   return { mailbox, ...options }
 }

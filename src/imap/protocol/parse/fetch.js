@@ -2,7 +2,6 @@
  * FETCH and UID FETCH, RFC 9051 §6.4.5 and §6.4.9, with the modifiers of RFC 7162 §3.1.4.1 (CHANGEDSINCE) and §3.2.6
  * (VANISHED).
  */
-import { isAll, QUOTED_CHARACTER } from '../character.js'
 import { badSyntax } from '../syntax-failure.js'
 import {
   expandMacro,
@@ -25,6 +24,9 @@ import {
  * @property {number | null} changedSince - a mod-sequence
  * @property {boolean} isVanished
  */
+
+/** A header name is repeated in the response, where it must stand in a line. */
+const PRINTABLE = /^[\x20-\x7e]+$/
 
 const SECTION_START = /^(BODY|BODY\.PEEK)\[([^\]]*)(\])?(.*)$/is
 
@@ -95,17 +97,9 @@ function parseFieldNames(args) {
   const list = args.list()
   const fields = []
   do {
-    const bytes = list.astring()
-    // The name is repeated in the response, where it must stand in a line.
-    if (
-      bytes.length === 0 ||
-      !isAll(
-        QUOTED_CHARACTER,
-        bytes.filter((byte) => byte !== 92)
-      )
-    )
-      throw badSyntax('Invalid header name')
-    fields.push(bytes.toString('latin1'))
+    const field = list.astring().toString('latin1')
+    if (!PRINTABLE.test(field)) throw badSyntax('Invalid header name')
+    fields.push(field)
   } while (list.left > 0)
   return fields
 }

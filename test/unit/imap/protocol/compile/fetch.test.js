@@ -1,0 +1,71 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { FetchWriter } from '../../../../../src/imap/protocol/compile/fetch.js'
+import { ResponseWriter } from '../../../../../src/imap/protocol/compile/response-writer.js'
+import { parseWire } from '../../../../helpers/imap-wire.js'
+
+test('items are written in their order, responses one after the other', () => {
+  const writer = new FetchWriter()
+  writer.begin(1).uid(10).flags('\\Seen $Junk').modSeq(5).end()
+  writer.begin(2).size(4096).internalDate({ epochSeconds: 0, zoneMinutes: 60 }).end()
+  writer
+    .begin(3)
+    .structure('ENVELOPE', Buffer.from('(NIL)'))
+    .structure('BODY', Buffer.from('("x")'))
+  const { length } = writer.end()
+  const wire = [
+    '* 1 FETCH (UID 10 FLAGS (\\Seen $Junk) MODSEQ (5))',
+    '* 2 FETCH (RFC822.SIZE 4096 INTERNALDATE " 1-Jan-1970 01:00:00 +0100")',
+    '* 3 FETCH (ENVELOPE (NIL) BODY ("x"))',
+    ''
+  ].join('\r\n')
+  assert.equal(length, wire.length)
+  assert.equal(writer.take().toString(), wire)
+  assert.equal(writer.length, 0)
+})
+
+test('sections repeat their label, with the origin of a range', () => {
+  const sections = (/** @type {string} */ items, /** @type {Buffer | null} */ content) => {
+    const writer = new FetchWriter().begin(1)
+    for (const item of parseWire(`FETCH 1 ${items}`).items) writer.section(item, content)
+    return writer.end().take().toString()
+  }
+  assert.equal(
+    sections('(BODY.PEEK[]<7.9> RFC822.PEEK)', Buffer.from('ab')),
+    '* 1 FETCH (BODY[]<7> {2}\r\nab RFC822 {2}\r\nab)\r\n'
+  )
+  assert.equal(
+    sections('BODY[1.HEADER.FIELDS (a)]', null),
+    '* 1 FETCH (BODY[1.HEADER.FIELDS (A)] NIL)\r\n'
+  )
+  assert.equal(sections('BODY[]', Buffer.alloc(0)), '* 1 FETCH (BODY[] {0}\r\n)\r\n')
+})
+
+test("a section's bytes may follow in pieces, past the writer or through it", () => {
+  const [item] = parseWire('FETCH 1 BODY[]').items
+  const writer = new FetchWriter(new ResponseWriter(1))
+  const head = writer.begin(1).uid(2).sectionHead(item, 4).take()
+  const tail = writer.bytes(Buffer.from('cd')).flags('').end().take()
+  assert.equal(`${head}ab${tail}`, '* 1 FETCH (UID 2 BODY[] {4}\r\nabcd FLAGS ())\r\n')
+})
+
+test('a writer grows as needed, and never touches what it has handed over', () => {
+  const writer = new ResponseWriter(8)
+  let expected = ''
+  for (let round = 0; round < 2000; round += 1) {
+    writer.number(round).ascii(' some text that is long ').bytes(Buffer.from('x')).endLine()
+    expected += `${round} some text that is long x\r\n`
+  }
+  assert.equal(writer.length, expected.length)
+  const taken = writer.take()
+  writer.ascii('#'.repeat(10_000))
+  assert.equal(taken.toString(), expected)
+  assert.equal(writer.take().length, 10_000)
+  assert.equal(new ResponseWriter().take().length, 0)
+})
+
+test('text is written one byte a character, short or long', () => {
+  const text = '\xe9'.repeat(15)
+  assert.deepEqual(new ResponseWriter().ascii(text).take(), Buffer.from(text, 'latin1'))
+  assert.deepEqual(new ResponseWriter().ascii(`${text}\xe9`).take(), Buffer.alloc(16, 0xe9))
+})

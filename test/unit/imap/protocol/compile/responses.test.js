@@ -1,0 +1,140 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { compileFlagList, compileFlags } from '../../../../../src/imap/protocol/compile/flags.js'
+import { compileList } from '../../../../../src/imap/protocol/compile/list.js'
+import * as code from '../../../../../src/imap/protocol/compile/response-code.js'
+import { compileEsearch, compileSearch } from '../../../../../src/imap/protocol/compile/search.js'
+import { compileStatus } from '../../../../../src/imap/protocol/compile/status.js'
+import {
+  continuation,
+  tagged,
+  untagged
+} from '../../../../../src/imap/protocol/compile/status-response.js'
+import * as compile from '../../../../../src/imap/protocol/compile/untagged.js'
+
+/**
+ * @param {Buffer} bytes
+ * @param {string} line
+ */
+const isLine = (bytes, line) => assert.equal(bytes.toString(), `${line}\r\n`)
+
+test('status responses are one line, with a code or without', () => {
+  isLine(tagged('a1', 'OK', null, 'Done'), 'a1 OK Done')
+  isLine(
+    tagged('a1', 'NO', code.CODE.tryCreate, 'No such mailbox'),
+    'a1 NO [TRYCREATE] No such mailbox'
+  )
+  isLine(untagged('BYE', null, 'Bye'), '* BYE Bye')
+  isLine(untagged('OK', code.uidNext(5), 'Next'), '* OK [UIDNEXT 5] Next')
+  isLine(continuation(), '+ ')
+  isLine(continuation('VXNlcm5hbWU6'), '+ VXNlcm5hbWU6')
+})
+
+test('no text can break the line', () => {
+  isLine(tagged('a1', 'BAD', null, 'x\r\na2 OK y\0é'), 'a1 BAD x a2 OK y ')
+  isLine(continuation('x\r\ny'), '+ x y')
+})
+
+test('response codes carry their values', () => {
+  for (const [made, wire] of /** @type {[string, string][]} */ ([
+    [code.appendUid({ uidValidity: 9, uids: [3, 4, 6] }), 'APPENDUID 9 3:4,6'],
+    [code.copyUid({ uidValidity: 9, sourceUids: [1, 2], uids: [7, 8] }), 'COPYUID 9 1:2 7:8'],
+    [code.badCharset(['UTF-8', 'US-ASCII']), 'BADCHARSET (UTF-8 US-ASCII)'],
+    [code.badCharset([]), 'BADCHARSET'],
+    [code.capability(['IMAP4rev1', 'IDLE']), 'CAPABILITY IMAP4rev1 IDLE'],
+    [code.permanentFlags(['\\Seen', '\\*']), 'PERMANENTFLAGS (\\Seen \\*)'],
+    [code.uidValidity(4294967295), 'UIDVALIDITY 4294967295'],
+    [code.unseen(3), 'UNSEEN 3'],
+    [code.highestModSeq(Number.MAX_SAFE_INTEGER), 'HIGHESTMODSEQ 9007199254740991'],
+    [code.modified([7, 9]), 'MODIFIED 7,9'],
+    [code.CODE.readOnly, 'READ-ONLY']
+  ]))
+    assert.equal(made, wire)
+  for (const word of Object.values(code.CODE)) assert.match(word, /^[A-Z-]+$/)
+})
+
+test('untagged responses of one line', () => {
+  isLine(compile.compileExists(3), '* 3 EXISTS')
+  isLine(compile.compileRecent(0), '* 0 RECENT')
+  isLine(compile.compileExpunge(7), '* 7 EXPUNGE')
+  isLine(compile.compileVanished([1, 2, 5], { isEarlier: false }), '* VANISHED 1:2,5')
+  isLine(compile.compileVanished([1], { isEarlier: true }), '* VANISHED (EARLIER) 1')
+  isLine(compile.compileCapability(['A', 'B=C']), '* CAPABILITY A B=C')
+  isLine(compile.compileEnabled(['UTF8=ACCEPT']), '* ENABLED UTF8=ACCEPT')
+  isLine(compile.compileEnabled([]), '* ENABLED')
+  isLine(compile.compileNamespace({ prefix: '', delimiter: '/' }), '* NAMESPACE (("" "/")) NIL NIL')
+  isLine(compile.compileNamespace(null), '* NAMESPACE NIL NIL NIL')
+  isLine(compile.compileId([]), '* ID NIL')
+  isLine(
+    compile.compileId([
+      ['name', 'x "y"'],
+      ['version', null]
+    ]),
+    '* ID ("name" "x \\"y\\"" "version" NIL)'
+  )
+  isLine(compileFlags(['\\Seen', '$Junk']), '* FLAGS (\\Seen $Junk)')
+  assert.equal(compileFlagList([]), '()')
+})
+
+test('LIST and LSUB name a mailbox with its attributes', () => {
+  const entry = { name: 'Sent Items', attributes: ['\\HasNoChildren', '\\Sent'] }
+  isLine(compileList(entry, { isUtf8: false }), '* LIST (\\HasNoChildren \\Sent) "/" "Sent Items"')
+  isLine(
+    compileList({ name: '', attributes: ['\\Noselect'] }, { isUtf8: false }),
+    '* LIST (\\Noselect) "/" ""'
+  )
+  isLine(
+    compileList({ name: 'ü', attributes: [] }, { isUtf8: false, response: 'LSUB' }),
+    '* LSUB () "/" &APw-'
+  )
+  isLine(compileList({ name: 'ü', attributes: [] }, { isUtf8: true }), '* LIST () "/" "ü"')
+  isLine(
+    compileList({ name: 'a', attributes: [], childInfo: [] }, { isUtf8: true }),
+    '* LIST () "/" a'
+  )
+  isLine(
+    compileList(
+      { name: 'a', attributes: [], childInfo: ['SUBSCRIBED'], oldName: 'b c' },
+      { isUtf8: true }
+    ),
+    '* LIST () "/" a (CHILDINFO ("SUBSCRIBED") OLDNAME ("b c"))'
+  )
+})
+
+test('STATUS names its items in the order asked for', () => {
+  isLine(
+    compileStatus(
+      'INBOX',
+      [
+        ['UIDNEXT', 4],
+        ['MESSAGES', 3]
+      ],
+      { isUtf8: false }
+    ),
+    '* STATUS INBOX (UIDNEXT 4 MESSAGES 3)'
+  )
+  isLine(compileStatus('ü', [], { isUtf8: false }), '* STATUS &APw- ()')
+})
+
+test('SEARCH and ESEARCH hold what was found', () => {
+  isLine(compileSearch([]), '* SEARCH')
+  isLine(compileSearch([2, 84, 882]), '* SEARCH 2 84 882')
+  isLine(compileSearch([2], { modSeq: 917162500 }), '* SEARCH 2 (MODSEQ 917162500)')
+  isLine(compileEsearch({ tag: 'A1', isUid: false }), '* ESEARCH (TAG "A1")')
+  isLine(
+    compileEsearch({
+      tag: 'A1',
+      isUid: true,
+      min: 2,
+      max: 47,
+      all: [2, 3, 47],
+      count: 3,
+      modSeq: 9
+    }),
+    '* ESEARCH (TAG "A1") UID MIN 2 MAX 47 ALL 2:3,47 COUNT 3 MODSEQ 9'
+  )
+  isLine(
+    compileEsearch({ tag: 'A1', isUid: false, all: [], count: 0, min: null }),
+    '* ESEARCH (TAG "A1") COUNT 0'
+  )
+})

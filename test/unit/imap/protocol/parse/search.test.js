@@ -1,0 +1,229 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { failure, parseWire } from '../../../../helpers/imap-wire.js'
+
+/**
+ * @param {string | Buffer} wire
+ * @param {string} [code]
+ */
+const refuses = (wire, code = 'BAD_SYNTAX') =>
+  assert.throws(() => parseWire(wire), failure(code), String(wire))
+
+const flag = (/** @type {string} */ name, isSet = true) => ({ op: 'flag', flag: name, isSet })
+
+test('every key of RFC 3501 and RFC 9051 is read', () => {
+  const day = { year: 1994, month: 2, day: 1 }
+  /** @type {[string, object][]} */
+  const table = [
+    ['all', { op: 'all' }],
+    ['ANSWERED', flag('\\Answered')],
+    ['DELETED', flag('\\Deleted')],
+    ['DRAFT', flag('\\Draft')],
+    ['FLAGGED', flag('\\Flagged')],
+    ['SEEN', flag('\\Seen')],
+    ['UNANSWERED', flag('\\Answered', false)],
+    ['UNDELETED', flag('\\Deleted', false)],
+    ['UNDRAFT', flag('\\Draft', false)],
+    ['UNFLAGGED', flag('\\Flagged', false)],
+    ['UNSEEN', flag('\\Seen', false)],
+    ['RECENT', { op: 'recent' }],
+    ['NEW', { op: 'new' }],
+    ['OLD', { op: 'old' }],
+    ['KEYWORD $Junk', flag('$Junk')],
+    ['UNKEYWORD $Junk', flag('$Junk', false)],
+    ['FROM x', { op: 'header', field: 'FROM', value: 'x' }],
+    ['TO "x y"', { op: 'header', field: 'TO', value: 'x y' }],
+    ['CC {1+}\r\nx', { op: 'header', field: 'CC', value: 'x' }],
+    ['BCC ""', { op: 'header', field: 'BCC', value: '' }],
+    ['SUBJECT x]', { op: 'header', field: 'SUBJECT', value: 'x]' }],
+    ['HEADER Message-ID <a@b>', { op: 'header', field: 'Message-ID', value: '<a@b>' }],
+    ['BODY é', { op: 'body', value: 'é' }],
+    ['TEXT NIL', { op: 'text', value: 'NIL' }],
+    ['BEFORE 1-Feb-1994', { op: 'date', which: 'internal', comparison: 'before', date: day }],
+    ['ON "1-Feb-1994"', { op: 'date', which: 'internal', comparison: 'on', date: day }],
+    ['SINCE 01-Feb-1994', { op: 'date', which: 'internal', comparison: 'since', date: day }],
+    ['SENTBEFORE 1-Feb-1994', { op: 'date', which: 'sent', comparison: 'before', date: day }],
+    ['SENTON 1-Feb-1994', { op: 'date', which: 'sent', comparison: 'on', date: day }],
+    ['SENTSINCE 1-Feb-1994', { op: 'date', which: 'sent', comparison: 'since', date: day }],
+    ['SAVEDBEFORE 1-Feb-1994', { op: 'date', which: 'saved', comparison: 'before', date: day }],
+    ['SAVEDON 1-Feb-1994', { op: 'date', which: 'saved', comparison: 'on', date: day }],
+    ['SAVEDSINCE 1-Feb-1994', { op: 'date', which: 'saved', comparison: 'since', date: day }],
+    ['SAVEDATESUPPORTED', { op: 'all' }],
+    ['LARGER 0', { op: 'larger', size: 0 }],
+    ['SMALLER 4294967296', { op: 'smaller', size: 4294967296 }],
+    ['YOUNGER 60', { op: 'younger', seconds: 60 }],
+    ['OLDER 4294967295', { op: 'older', seconds: 4294967295 }],
+    ['MODSEQ 0', { op: 'modseq', value: 0, entry: null }],
+    ['MODSEQ 9223372036854775807', { op: 'modseq', value: Number.MAX_SAFE_INTEGER, entry: null }],
+    [
+      'MODSEQ "/flags/\\\\draft" all 620162338',
+      { op: 'modseq', value: 620162338, entry: { name: '/flags/\\draft', type: 'all' } }
+    ],
+    [
+      'MODSEQ "/flags/x" PRIV 1',
+      { op: 'modseq', value: 1, entry: { name: '/flags/x', type: 'private' } }
+    ],
+    [
+      'MODSEQ "/flags/x" shared 1',
+      { op: 'modseq', value: 1, entry: { name: '/flags/x', type: 'shared' } }
+    ],
+    ['NOT SEEN', { op: 'not', key: flag('\\Seen') }],
+    [
+      'OR SEEN NOT DRAFT',
+      { op: 'or', left: flag('\\Seen'), right: { op: 'not', key: flag('\\Draft') } }
+    ],
+    ['(SEEN)', flag('\\Seen')],
+    ['((SEEN DRAFT))', { op: 'and', keys: [flag('\\Seen'), flag('\\Draft')] }],
+    [
+      'SEEN (DRAFT OLD) ALL',
+      {
+        op: 'and',
+        keys: [flag('\\Seen'), { op: 'and', keys: [flag('\\Draft'), { op: 'old' }] }, { op: 'all' }]
+      }
+    ],
+    [
+      'OR (SEEN DRAFT) ALL',
+      {
+        op: 'or',
+        left: { op: 'and', keys: [flag('\\Seen'), flag('\\Draft')] },
+        right: { op: 'all' }
+      }
+    ]
+  ]
+  for (const [wire, key] of table) {
+    assert.deepEqual(
+      parseWire(`SEARCH ${wire}`),
+      { isUid: false, charset: null, key, returns: null },
+      wire
+    )
+    assert.deepEqual(parseWire(`UID SEARCH ${wire}`).key, key, wire)
+  }
+})
+
+test('sets of numbers and UIDs are keys', () => {
+  for (const [wire, op, text] of /** @type {const} */ ([
+    ['1:*,5', 'sequence', '1:*,5'],
+    ['*', 'sequence', '*'],
+    ['*:3', 'sequence', '*:3'],
+    ['$', 'sequence', '$'],
+    ['UID 2:4', 'uid', '2:4'],
+    ['UID $', 'uid', '$']
+  ])) {
+    const { key } = parseWire(`SEARCH ${wire}`)
+    assert.deepEqual([key.op, key.set.toString()], [op, text])
+  }
+})
+
+test('RETURN and CHARSET come first', () => {
+  const options = (/** @type {string} */ wire) => {
+    const { returns, charset } = parseWire(wire)
+    return [returns, charset]
+  }
+  assert.deepEqual(options('SEARCH RETURN () ALL'), [[], null])
+  assert.deepEqual(options('SEARCH return (min MAX count ALL save MIN) ALL'), [
+    ['MIN', 'MAX', 'COUNT', 'ALL', 'SAVE'],
+    null
+  ])
+  assert.deepEqual(options('UID SEARCH RETURN (ALL) CHARSET utf-8 SEEN'), [['ALL'], 'utf-8'])
+  assert.deepEqual(options('SEARCH CHARSET "US-ASCII" SEEN'), [null, 'US-ASCII'])
+})
+
+test('strings are decoded from their charset', () => {
+  const search = (/** @type {string} */ charset, /** @type {Buffer} */ bytes) =>
+    parseWire(
+      Buffer.concat([
+        Buffer.from(`SEARCH CHARSET ${charset} SUBJECT {${bytes.length}+}\r\n`),
+        bytes
+      ])
+    ).key.value
+  assert.equal(search('UTF-8', Buffer.from('grüße')), 'grüße')
+  assert.equal(search('ISO-8859-1', Buffer.from('gr\xfc\xdfe', 'latin1')), 'grüße')
+  assert.equal(search('windows-1251', Buffer.from([0xcf, 0xf0])), 'Пр')
+  assert.equal(search('Shift_JIS', Buffer.from([0x93, 0xfa])), '日')
+  assert.equal(search('koi8-r', Buffer.from([0xf0])), 'П')
+})
+
+test('an unknown charset is told as such', () => {
+  for (const charset of [
+    'FOO',
+    'base64',
+    'HEX',
+    'binary',
+    'utf7-imap',
+    '""',
+    '__proto__',
+    'constructor',
+    'x'.repeat(65),
+    '"UTF 99"'
+  ])
+    refuses(`SEARCH CHARSET ${charset} SUBJECT x`, 'BAD_CHARSET')
+})
+
+test('bytes that are not of their charset are bad syntax', () => {
+  const wire = (/** @type {string} */ charset) =>
+    Buffer.concat([Buffer.from(`SEARCH ${charset}SUBJECT "`), Buffer.of(0xff), Buffer.from('"')])
+  refuses(wire(''))
+  refuses(wire('CHARSET UTF-8 '))
+  assert.equal(parseWire(wire('CHARSET ISO-8859-1 ')).key.value, 'ÿ')
+})
+
+test('what is no search is refused', () => {
+  for (const keys of [
+    '',
+    'FOO',
+    '"ALL"',
+    '()',
+    '(SEEN',
+    'NOT',
+    'OR',
+    'OR SEEN',
+    'NOT ()',
+    'FROM',
+    'FROM (x)',
+    'FROM x*',
+    'HEADER x',
+    'KEYWORD',
+    'KEYWORD \\Seen',
+    'KEYWORD "x"',
+    'BEFORE',
+    'BEFORE 30-Feb-2024',
+    'BEFORE 2024-01-01',
+    'LARGER',
+    'LARGER x',
+    'LARGER -1',
+    'YOUNGER 0',
+    'OLDER 4294967296',
+    'UID',
+    'UID x',
+    'UID 0',
+    '0',
+    '4294967296',
+    '1,',
+    'MODSEQ',
+    'MODSEQ x',
+    'MODSEQ 9223372036854775808',
+    'MODSEQ "/flags/x" 1',
+    'MODSEQ "/flags/x" foo 1',
+    'MODSEQ "flags" all 1',
+    'RETURN',
+    'RETURN MIN ALL',
+    'RETURN (FOO) ALL',
+    'RETURN (MIN)',
+    'CHARSET',
+    'CHARSET utf-8',
+    'CHARSET utf-8 RETURN () ALL',
+    '(CHARSET utf-8 ALL)',
+    'SEEN(DRAFT)',
+    'ALL 1x',
+    '~{1+}\r\nx'
+  ])
+    refuses(`SEARCH ${keys}`)
+})
+
+test('OR and NOT may be chained 1,000 levels deep and not one more', () => {
+  const limits = (/** @type {number} */ levels) => `SEARCH ${'NOT '.repeat(levels)}ALL`
+  assert.equal(parseWire(limits(1000)).key.op, 'not')
+  refuses(limits(1001), 'TOO_DEEP')
+  assert.equal(parseWire(`SEARCH ${'OR ALL '.repeat(1000)}ALL`).key.op, 'or')
+  refuses(`SEARCH ${'OR ALL '.repeat(1001)}ALL`, 'TOO_DEEP')
+})
