@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { generateSealIdentity, identityFromSecret, sealedBytes } from '../../../src/crypto/age.js'
+import { paddedBytes } from '../../../src/delivery/spool-format.js'
+import { SpoolMeter } from '../../../src/delivery/spool-meter.js'
+import {
+  SpoolWriter,
+  cleanSpoolLeftovers,
+  listAside,
+  listSpool,
+  removeSpoolFiles,
+  setAsideSpoolFile,
+  writeSpoolFile
+} from '../../../src/delivery/spool.js'
+import { systemClock } from '../../../src/support/clock.js'
+import { filesBelow, openSpool } from '../../helpers/delivery.js'
+import { scratchFolder } from '../../helpers/process.js'
+
+const { secret, publicKey } = generateSealIdentity()
+const identity = identityFromSecret(secret)
+const envelope = { recipient: 'ann@example.org', sender: 'bob@example.net', receivedAtMs: 7 }
+
+/**
+ * @param {string} spoolFolder
+ * @param {string | Buffer} message
+ */
+const put = (spoolFolder, message) =>
+  writeSpoolFile({ spoolFolder, publicKey, envelope, message: [Buffer.from(message)] })
+
+test('a spool file gives back envelope and message, and shows neither', async (t) => {
+  const folder = scratchFolder(t, 'spool')
+  const spoolFolder = join(folder, 'spool')
+  const message = 'Subject: marmalade\r\n\r\nmarmalade\r\n'
+  const { name, bytes } = await put(spoolFolder, message)
+  assert.match(name, /^[0-9a-f]{32}\.sealed$/)
+  assert.deepEqual(await openSpool(spoolFolder, identity), [
+    { envelope, message: Buffer.from(message) }
+  ])
+  const [path = ''] = filesBelow(folder)
+  assert.equal(path, join(spoolFolder, name))
+  assert.equal(statSync(path).size, bytes)
+  assert.equal(bytes, sealedBytes(paddedBytes(1)))
+})
+
+test('files and folders of a spool are for their owner alone', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const { name } = await put(spoolFolder, 'x')
+  assert.equal(statSync(spoolFolder).mode & 0o777, 0o700)
+  assert.equal(statSync(join(spoolFolder, 'tmp')).mode & 0o777, 0o700)
+  assert.equal(statSync(join(spoolFolder, name)).mode & 0o777, 0o600)
+})
+
+test('mail for an account whose folder is gone does not bring the folder back', async (t) => {
+  const folder = join(scratchFolder(t, 'spool'), 'gone')
+  await assert.rejects(put(join(folder, 'spool'), 'x'), { code: 'NOT_DURABLE', temporary: true })
+  assert.throws(() => statSync(folder), { code: 'ENOENT' })
+})
+
+test('a message that breaks off leaves nothing', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  async function* broken() {
+    yield Buffer.alloc(200_000)
+    throw new Error('broken off')
+  }
+  await assert.rejects(
+    writeSpoolFile({ spoolFolder, publicKey, envelope, message: broken() }),
+    /broken off/
+  )
+  assert.deepEqual(filesBelow(spoolFolder), [])
+})
+
+test('until finish, a file is in tmp/ alone; abort after any step removes it', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const writer = await SpoolWriter.open({ spoolFolder, publicKey, envelope })
+  await writer.write(Buffer.alloc(100_000))
+  assert.deepEqual(await listSpool(spoolFolder), [])
+  assert.equal(readdirSync(join(spoolFolder, 'tmp')).length, 1)
+  await writer.abort()
+  await writer.abort()
+  assert.deepEqual(filesBelow(spoolFolder), [])
+})
+
+test('a key that is none: SEAL_FAILED, and no file', async (t) => {
+  const folder = scratchFolder(t, 'spool')
+  const message = [Buffer.from('x')]
+  await assert.rejects(
+    writeSpoolFile({
+      spoolFolder: join(folder, 'spool'),
+      publicKey: Buffer.alloc(5),
+      envelope,
+      message
+    }),
+    { code: 'SEAL_FAILED', temporary: true }
+  )
+  assert.deepEqual(filesBelow(folder), [])
+})
+
+test('the oldest file comes first, and what is no spool file is not listed', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const names = []
+  for (let i = 0; i < 5; i++) names.push((await put(spoolFolder, `${i}`)).name)
+  names.forEach((name, i) => utimesSync(join(spoolFolder, name), 100, 200 - i))
+  writeFileSync(join(spoolFolder, 'README'), 'x')
+  assert.deepEqual(
+    (await listSpool(spoolFolder)).map((file) => file.name),
+    names.reverse()
+  )
+})
+
+test('an account without a spool folder has an empty spool', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  assert.deepEqual(await listSpool(spoolFolder), [])
+  assert.deepEqual(await listAside(spoolFolder), [])
+  assert.equal(await cleanSpoolLeftovers({ spoolFolder, clock: systemClock }), 0)
+  assert.deepEqual(await new SpoolMeter(systemClock).usage(spoolFolder), { bytes: 0, messages: 0 })
+})
+
+test('a file that is set aside is out of the spool and kept', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const { name } = await put(spoolFolder, 'x')
+  await setAsideSpoolFile(spoolFolder, name)
+  assert.deepEqual(await listSpool(spoolFolder), [])
+  assert.deepEqual(await listAside(spoolFolder), [name])
+})
+
+test('removing files that are gone already is no error', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const { name } = await put(spoolFolder, 'x')
+  await removeSpoolFiles(spoolFolder, [name, name])
+  assert.deepEqual(filesBelow(spoolFolder), [])
+})
+
+test('leftovers go after an hour, not before, and strangers stay', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const folder = join(spoolFolder, 'tmp')
+  mkdirSync(folder, { recursive: true })
+  const name = (/** @type {string} */ digit) => join(folder, `${digit.repeat(32)}.sealed`)
+  for (const path of [name('a'), name('b'), join(folder, 'note')]) writeFileSync(path, 'x')
+  const nowMs = 1_700_000_000_000
+  const seconds = (/** @type {number} */ ageMinutes) => nowMs / 1000 - ageMinutes * 60
+  utimesSync(name('a'), seconds(61), seconds(61))
+  utimesSync(name('b'), seconds(59), seconds(59))
+  utimesSync(join(folder, 'note'), 1, 1)
+  assert.equal(await cleanSpoolLeftovers({ spoolFolder, clock: { nowMs: () => nowMs } }), 1)
+  assert.deepEqual(filesBelow(folder).sort(), [name('b'), join(folder, 'note')].sort())
+})
+
+test('the meter counts arrivals of its own, and sees those of others', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const meter = new SpoolMeter(systemClock)
+  const { bytes, name } = await put(spoolFolder, 'x')
+  assert.deepEqual(await meter.usage(spoolFolder), { bytes, messages: 1 })
+  await put(spoolFolder, 'y')
+  await meter.noteArrival(spoolFolder, bytes)
+  assert.deepEqual(await meter.usage(spoolFolder), { bytes: 2 * bytes, messages: 2 })
+  await put(spoolFolder, 'z')
+  assert.deepEqual(await meter.usage(spoolFolder), { bytes: 3 * bytes, messages: 3 })
+  await removeSpoolFiles(spoolFolder, [name])
+  assert.deepEqual(await meter.usage(spoolFolder), { bytes: 2 * bytes, messages: 2 })
+})
