@@ -5,7 +5,7 @@
  * promise) only after its frames are on the disk; a read waits for the sync of what it may have seen.
  */
 import { join } from 'node:path'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { WalSync } from '../database/durability.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { prepared } from '../database/statement.js'
@@ -28,6 +28,7 @@ export class AccountDatabase {
   #durability
   #busyTimeoutMs
   #onAlert
+  #onFailure
   #onCommit
   #abort = new AbortController()
   /** Reads and writes that are under way, so that closing can wait for them. */
@@ -49,16 +50,28 @@ export class AccountDatabase {
    * @param {Clock} options.clock
    * @param {number} options.busyTimeoutMs - how long a taken lock is waited for
    * @param {(alert: Alert) => void} options.onAlert - something that an operator must look at
+   * @param {() => void} options.onFailure - called once, after the alert, when the file must be closed
    * @param {() => void} options.onCommit - after each sync of own commits
    * @param {Partial<import('../database/durability.js').SyncCalls>} [options.syncCalls]
    */
-  constructor({ db, folder, isReadOnly, clock, busyTimeoutMs, onAlert, onCommit, syncCalls }) {
+  constructor({
+    db,
+    folder,
+    isReadOnly,
+    clock,
+    busyTimeoutMs,
+    onAlert,
+    onFailure,
+    onCommit,
+    syncCalls
+  }) {
     this.db = db
     this.path = join(folder, 'mail.db')
     this.isReadOnly = isReadOnly
     this.clock = clock
     this.#busyTimeoutMs = busyTimeoutMs
     this.#onAlert = onAlert
+    this.#onFailure = onFailure
     this.#onCommit = onCommit
     this.#durability = new WalSync({
       databasePath: this.path,
@@ -118,8 +131,13 @@ export class AccountDatabase {
    */
   write(work, onDurable, { isLazy = false } = {}) {
     return this.#guarded(async () => {
-      if (this.isReadOnly) throw new MailError('READ_ONLY')
-      const result = await this.#retry(() => runTransaction(this.db, () => work(this.db)))
+      this.requireWritable()
+      const result = await this.#retry(() => runTransaction(this.db, () => work(this.db))).catch(
+        (error) => {
+          if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#fail(error)
+          throw error
+        }
+      )
       /** @type {Promise<void> | void} */
       let published
       const settled = this.#durability
@@ -129,10 +147,15 @@ export class AccountDatabase {
         })
         .then(() => published)
       // A lazy write's failure reaches the operator and every later call through the failed file itself.
-      if (isLazy) settled.catch((error) => this.#fail(error))
+      if (isLazy) settled.catch((error) => this.#report(error))
       else await settled
       return result
     })
+  }
+
+  /** @throws {MailError} READ_ONLY */
+  requireWritable() {
+    if (this.isReadOnly) throw new MailError('READ_ONLY')
   }
 
   /** Waits until everything that is visible now is durable. */
@@ -217,17 +240,29 @@ export class AccountDatabase {
     try {
       return await work()
     } catch (error) {
-      const mapped = toMailError(error)
-      const code = errorCodeOf(mapped)
-      if (code === 'NOT_DURABLE' || code === 'ACCOUNT_DAMAGED')
-        this.#fail(/** @type {MailError} */ (mapped))
-      if (code === 'DISK_FULL') this.#onAlert({ code, detail: 'no room for a mailbox' })
-      if (code === 'ABORT_ERR') throw new MailError('SHUTTING_DOWN', { cause: error })
-      throw mapped
+      throw this.#report(toMailError(error))
     } finally {
       this.#active--
       if (this.#active === 0) this.#whenIdle?.()
     }
+  }
+
+  /**
+   * Damage that a read meets may be one page of one message, and the rest of the mail stays readable; a write that
+   * meets it would build on it.
+   *
+   * @param {unknown} error - mapped
+   * @returns {unknown} what the caller gets
+   */
+  #report(error) {
+    const code = errorCodeOf(error)
+    if (code === 'ABORT_ERR') return new MailError('SHUTTING_DOWN', { cause: error })
+    if (!(error instanceof MailError)) return error
+    const { detail = '' } = error
+    if (code === 'NOT_DURABLE') this.#fail(error)
+    else if (!this.#failure && (code === 'ACCOUNT_DAMAGED' || code === 'DISK_FULL'))
+      this.#onAlert({ code, detail })
+    return error
   }
 
   /**
@@ -240,5 +275,6 @@ export class AccountDatabase {
     if (this.#failure) return
     this.#failure = error
     this.#onAlert({ code: error.code, detail: error.detail ?? '' })
+    this.#onFailure()
   }
 }

@@ -5,25 +5,23 @@
  * Invariants: every method is atomic unless it says otherwise; a mutating method resolves when its change is on the
  * disk and all views have been told; no transaction, statement or key leaves the store.
  */
-import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../errors.js'
 import { Checkpointer } from '../database/checkpoint.js'
 import { BUSY_TIMEOUT_MS, DEFAULT_CACHE_BYTES } from '../database/setup-pragma.js'
-import { prepared } from '../database/statement.js'
-import { runThread } from '../database/thread.js'
 import { AccountDatabase } from './account-database.js'
-import { appendRows, hasImportKey, isDrained } from './append.js'
-import { FLAG_PAGE, changeFlagRows } from './change-flags.js'
-import { readChunk, requireContent } from './content-rows.js'
+import { AccountKeywords } from './account-keywords.js'
+import { appendRows, forgetDrainedRow, hasImportKey, isDrained, listDrainedRows } from './append.js'
+import { changeFlags } from './change-flags.js'
+import { readContentRange } from './content-reader.js'
 import { ContentWriter } from './content-writer.js'
-import { COPY_INLINE, copyRows } from './copy-move.js'
-import { EXPUNGE_PAGE, expungeRows } from './expunge.js'
-import { DELETED, KeywordTable } from './flags.js'
+import { expungeMessages } from './expunge.js'
 import { Housekeeping } from './housekeeping.js'
-import { readKeywords } from './keyword-rows.js'
 import { normalizeMailboxName } from './mailbox-name.js'
 import {
+  claimRecentRows,
+  countRecent,
   listMailboxRows,
+  readExpungedRanges,
   readUsage,
   requireMailboxRow,
   requireMailboxRowById
@@ -32,20 +30,22 @@ import {
   createMailboxRow,
   deleteMailboxRow,
   listSubscriptionRows,
-  renameInbox,
   renameMailboxRows,
   setSubscription
 } from './mailboxes.js'
-import { messageRowId } from './message-id.js'
 import { createMailFile, openMailFile } from './open-store.js'
 import { requireQuota } from './quota.js'
 import { readMessageRecords } from './read-messages.js'
+import { StoreThreads } from './store-threads.js'
+import { Transfers } from './transfers.js'
 import { ViewKeeper } from './views.js'
 
 /**
  * @typedef {import('./append.js').AppendedMessage} AppendedMessage
- * @typedef {import('./content-writer.js').StagedContent} StagedContent
+ * @typedef {import('./change-flags.js').FlagOutcome} FlagOutcome
+ * @typedef {import('./change-flags.js').FlagRequest} FlagRequest
  * @typedef {import('./flags.js').FlagBit} FlagBit
+ * @typedef {import('./flags.js').KeywordTable} KeywordTable
  * @typedef {import('./mailbox-rows.js').MailboxRow} MailboxRow
  * @typedef {import('./mailbox-view.js').MailboxView} MailboxView
  * @typedef {import('./read-messages.js').MessageNeeds} MessageNeeds
@@ -54,6 +54,8 @@ import { ViewKeeper } from './views.js'
  * @typedef {import('./verify.js').VerifyReport} VerifyReport
  * @typedef {import('./housekeeping.js').Usage} Usage
  * @typedef {import('./quota.js').Quota} Quota
+ * @typedef {import('./transfers.js').TransferOutcome} TransferOutcome
+ * @typedef {import('./transfers.js').TransferRequest} TransferRequest
  *
  * @typedef {object} StoreConfig
  * @property {import('../database/temp-store.js').TempStoreChoice} [tempStore] - default memory
@@ -78,16 +80,12 @@ import { ViewKeeper } from './views.js'
  * @property {(alert: import('./account-database.js').Alert) => void} [onAlert] - what an operator must look at
  * @property {Checkpointer} [checkpointer] - the process's; default: one of the store's own
  * @property {Partial<import('../database/durability.js').SyncCalls>} [syncCalls] - to observe what reaches the disk
- *
- * @typedef {object} CopyOutcome
- * @property {number} uidValidity - of the target
- * @property {number[]} sourceUids - ascending; those that were gone already are left out
- * @property {number[]} uids - in the target, in the same order
  */
 
 const DEFAULT_MAX_MESSAGE_BYTES = 50 * 1024 * 1024
 
-const THREAD = new URL('thread-jobs.js', import.meta.url)
+/** For changes that nobody waits for; see WriteOptions. */
+const LAZY = Object.freeze({ isLazy: true })
 
 /**
  * @param {StoreOptions} options
@@ -147,17 +145,17 @@ export async function createAccountStore(options) {
 export class AccountStore {
   #database
   #views
+  #keywords
   #housekeeping
+  #threads
+  #transfers
   #lock
   #key
-  #files
-  #tempStore
   #checkpointer
   #ownsCheckpointer
   #maxMessageBytes
   /** @type {Quota} */
   #quota
-  #keywords = new KeywordTable()
   /** @type {Promise<void> | null} */
   #closing = null
 
@@ -169,40 +167,50 @@ export class AccountStore {
    */
   constructor(options, files, { db, cipher, lock, tempStore }, key) {
     const { config = {}, clock, onUsage = () => {}, onAlert = () => {} } = options
-    this.folder = files.folder
+    const { folder, isReadOnly, busyTimeoutMs, secureDelete } = files
+    this.folder = folder
+    this.isReadOnly = isReadOnly
     /** The file's cipher. */
     this.cipher = cipher
-    this.isReadOnly = files.isReadOnly
-    this.#files = files
-    this.#tempStore = tempStore
     this.#lock = lock
     this.#key = key
     this.#maxMessageBytes = config.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
     this.#quota = { bytes: config.quotaBytes ?? null, messages: config.quotaMessages ?? null }
     this.#ownsCheckpointer = options.checkpointer === undefined
     this.#checkpointer = options.checkpointer ?? new Checkpointer()
-    this.#database = new AccountDatabase({
+    const database = new AccountDatabase({
       db,
-      folder: files.folder,
-      isReadOnly: files.isReadOnly,
+      folder,
+      isReadOnly,
       clock,
-      busyTimeoutMs: files.busyTimeoutMs,
+      busyTimeoutMs,
       onAlert: (alert) => {
-        options.logger?.warn({ code: alert.code, detail: alert.detail }, 'mailbox trouble')
+        options.logger?.warn(alert, 'mailbox trouble')
         onAlert(alert)
       },
+      // Opening it anew goes through SQLite's recovery; until then every call answers with the failure.
+      onFailure: () => void this.close(),
       onCommit: () => this.#housekeeping.noteCommit(),
       ...(options.syncCalls && { syncCalls: options.syncCalls })
     })
+    this.#database = database
     this.#housekeeping = new Housekeeping({
-      database: this.#database,
+      database,
       checkpointer: this.#checkpointer,
       key,
       cipher,
       onUsage
     })
-    this.#views = new ViewKeeper(this.#database)
-    this.#keywords.load(readKeywords(db))
+    this.#views = new ViewKeeper(database)
+    this.#keywords = new AccountKeywords(database)
+    this.#threads = new StoreThreads(database, { key, cipher, tempStore, secureDelete })
+    this.#transfers = new Transfers({
+      database,
+      views: this.#views,
+      threads: this.#threads,
+      quota: this.#quota,
+      noteCommit: () => this.#housekeeping.noteCommit()
+    })
     this.#housekeeping.noteGarbage()
   }
 
@@ -210,7 +218,7 @@ export class AccountStore {
 
   /** @returns {KeywordTable} the account's keywords; look it up each time, it is replaced when it grows */
   get keywords() {
-    return this.#keywords
+    return this.#keywords.table
   }
 
   /**
@@ -218,25 +226,7 @@ export class AccountStore {
    * @returns {FlagBit | null} null for a keyword that no message can have
    */
   findFlag(name) {
-    return this.#keywords.find(name)
-  }
-
-  /**
-   * @param {number} flags
-   * @param {number} keywords
-   * @returns {string[]}
-   */
-  flagNames(flags, keywords) {
-    return this.#keywords.flagNames(flags, keywords)
-  }
-
-  /**
-   * @param {number} flags
-   * @param {number} keywords
-   * @returns {string} the names with spaces between, as they stand in a response
-   */
-  flagsWire(flags, keywords) {
-    return this.#keywords.flagsWire(flags, keywords)
+    return this.#keywords.table.find(name)
   }
 
   // Mailboxes
@@ -258,7 +248,7 @@ export class AccountStore {
    * @throws {MailError} MAILBOX_EXISTS, CANNOT (no such name may be), LIMIT, READ_ONLY
    */
   createMailbox(name, { specialUse = null } = {}) {
-    const nowMs = this.#nowMs()
+    const nowMs = this.#database.clock.nowMs()
     return this.#database.write((db) => createMailboxRow(db, name, { specialUse, nowMs }))
   }
 
@@ -287,12 +277,10 @@ export class AccountStore {
    * @throws {MailError} MAILBOX_NOT_FOUND, MAILBOX_EXISTS, CANNOT, LIMIT, READ_ONLY
    */
   async renameMailbox(from, to) {
-    if (normalizeMailboxName(from) === 'INBOX') return await this.#renameInbox(to)
+    if (normalizeMailboxName(from) === 'INBOX') return await this.#transfers.renameInbox(to)
     await this.#database.write(
       (db) => renameMailboxRows(db, from, to),
-      (renamed) => {
-        for (const { id, name } of renamed) this.#views.rename(id, name)
-      }
+      (renamed) => renamed.forEach(({ id, name }) => this.#views.rename(id, name))
     )
   }
 
@@ -315,15 +303,7 @@ export class AccountStore {
   mailboxStatus(name) {
     return this.#database.read((db) => {
       const mailbox = requireMailboxRow(db, name)
-      const { id, recentFromUid, uidNext, messageCount } = mailbox
-      if (recentFromUid >= uidNext) return { ...mailbox, recentCount: 0 }
-      if (recentFromUid === 1) return { ...mailbox, recentCount: messageCount }
-      const count = prepared(
-        db,
-        'SELECT count(*) FROM messages WHERE id >= ? AND id < ?',
-        'value'
-      ).get(messageRowId(id, recentFromUid), messageRowId(id + 1, 0))
-      return { ...mailbox, recentCount: /** @type {number} */ (count) }
+      return { ...mailbox, recentCount: countRecent(db, mailbox) }
     })
   }
 
@@ -350,25 +330,13 @@ export class AccountStore {
    * @returns {Promise<{ fromUid: number }>}
    * @throws {MailError} MAILBOX_NOT_FOUND
    */
-  async claimRecent(view) {
-    const find = (/** @type {import('better-sqlite3-multiple-ciphers').Database} */ db) =>
-      requireMailboxRowById(db, view.mailboxId)
-    const mailbox = await this.#database.read(find)
-    if (this.isReadOnly || mailbox.recentFromUid === mailbox.uidNext)
-      return { fromUid: mailbox.recentFromUid }
-    // Lazy: lost in a crash, a message is \Recent twice, which harms nobody.
-    return await this.#database.write(
-      (db) => {
-        const { recentFromUid, uidNext } = find(db)
-        prepared(db, 'UPDATE mailboxes SET recent_from_uid = ? WHERE id = ?').run(
-          uidNext,
-          view.mailboxId
-        )
-        return { fromUid: recentFromUid }
-      },
-      undefined,
-      { isLazy: true }
+  async claimRecent({ mailboxId }) {
+    const { recentFromUid, uidNext } = await this.#database.read((db) =>
+      requireMailboxRowById(db, mailboxId)
     )
+    if (this.isReadOnly || recentFromUid === uidNext) return { fromUid: recentFromUid }
+    // Lazy: lost in a crash, a message is \Recent twice, which harms nobody.
+    return await this.#database.write((db) => claimRecentRows(db, mailboxId), undefined, LAZY)
   }
 
   // Messages in
@@ -381,7 +349,7 @@ export class AccountStore {
    * @throws {MailError} MAILBOX_NOT_FOUND, TOO_BIG, OVER_QUOTA, READ_ONLY
    */
   async checkAppend({ mailboxName, sizeBytes, isQuotaExempt = false }) {
-    if (this.isReadOnly) throw new MailError('READ_ONLY')
+    this.#database.requireWritable()
     await this.#database.readSettled((db) => {
       requireMailboxRow(db, mailboxName)
       if (sizeBytes > this.#maxMessageBytes) throw new MailError('TOO_BIG')
@@ -394,12 +362,12 @@ export class AccountStore {
    * @returns {Promise<ContentWriter>} takes the message's bytes; `abort` it when it comes to nothing
    * @throws {MailError} READ_ONLY
    */
-  async stageContent({ sizeHint } = {}) {
-    if (this.isReadOnly) throw new MailError('READ_ONLY')
+  async stageContent(options = {}) {
+    this.#database.requireWritable()
     return new ContentWriter({
+      ...options,
       database: this.#database,
-      maxBytes: this.#maxMessageBytes,
-      ...(sizeHint !== undefined && { sizeHint })
+      maxBytes: this.#maxMessageBytes
     })
   }
 
@@ -414,15 +382,13 @@ export class AccountStore {
    * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, CANNOT, READ_ONLY, DISK_FULL, NOT_DURABLE
    */
   async appendMessages(mailboxName, messages, { origin = null, isQuotaExempt = false } = {}) {
-    const nowMs = this.#nowMs()
+    const nowMs = this.#database.clock.nowMs()
     const quota = isQuotaExempt ? null : this.#quota
     const { mailboxId, uidValidity, uids } = await this.#database.write(
-      (db) => appendRows(db, { mailboxName, messages, keywords: this.#keywords, quota, nowMs }),
-      (result) => {
-        this.#adoptKeywords(result.keywords)
-        const { mailboxId, modSeq, rows } = result
-        if (rows.length > 0)
-          return this.#views.publish({ mailboxId, modSeq, appended: rows, origin })
+      (db) => appendRows(db, { mailboxName, messages, keywords: this.keywords, quota, nowMs }),
+      ({ mailboxId, modSeq, rows: appended, keywords }) => {
+        this.#keywords.adopt(keywords)
+        if (appended.length > 0) return this.#views.publish({ mailboxId, modSeq, appended, origin })
       }
     )
     return { mailboxId, uidValidity, uids }
@@ -438,7 +404,7 @@ export class AccountStore {
 
   /**
    * @param {string} spoolName
-   * @returns {Promise<boolean>} whether the message of that spool file is in
+   * @returns {Promise<boolean>} whether the message of that spool file is in, and on the disk
    */
   isDrained(spoolName) {
     return this.#database.read((db) => isDrained(db, spoolName))
@@ -452,21 +418,12 @@ export class AccountStore {
    */
   async forgetDrained(spoolName) {
     // Lazy: remembered for longer than needed, it does no harm.
-    await this.#database.write(
-      (db) => prepared(db, 'DELETE FROM drained WHERE spool_name = ?').run(spoolName),
-      undefined,
-      { isLazy: true }
-    )
+    await this.#database.write((db) => forgetDrainedRow(db, spoolName), undefined, LAZY)
   }
 
-  /** @returns {Promise<string[]>} spool files that are in and may be left over from a crash */
+  /** @returns {Promise<string[]>} spool files that are in and not forgotten: a crash may have left them behind */
   listDrained() {
-    return this.#database.read(
-      (db) =>
-        /** @type {string[]} */ (
-          prepared(db, 'SELECT spool_name FROM drained ORDER BY spool_name', 'value').all()
-        )
-    )
+    return this.#database.read(listDrainedRows)
   }
 
   // Messages out
@@ -486,24 +443,12 @@ export class AccountStore {
    *
    * @param {number} contentId
    * @param {number} [start] - first byte
-   * @param {number} [end] - exclusive; what lies beyond the end is left out
+   * @param {number} [end] - exclusive; what lies beyond the content's end is left out
    * @returns {AsyncGenerator<Buffer, void, undefined>} pieces of up to 128 KiB
    * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
    */
-  async *readContent(contentId, start = 0, end = Infinity) {
-    const { size, chunkSize } = await this.#database.readSettled((db) =>
-      requireContent(db, contentId)
-    )
-    const last = Math.min(end, size)
-    for (let offset = start; offset < last;) {
-      const sequence = Math.floor(offset / chunkSize)
-      const chunk = await this.#database.readSettled((db) =>
-        readChunk(db, contentId, sequence, chunkSize)
-      )
-      const base = sequence * chunkSize
-      yield chunk.subarray(offset - base, Math.min(last - base, chunk.length))
-      offset = base + chunkSize
-    }
+  readContent(contentId, start = 0, end = Infinity) {
+    return readContentRange(this.#database, contentId, start, end)
   }
 
   // Changes
@@ -511,93 +456,35 @@ export class AccountStore {
   /**
    * Atomic for each page of 2,000 messages.
    *
-   * @param {object} request
-   * @param {MailboxView} request.view
-   * @param {readonly number[]} request.uids - ascending; those that are gone are left out
-   * @param {'set' | 'add' | 'remove'} request.action
-   * @param {readonly string[]} request.flags
-   * @param {number | null} [request.unchangedSince] - RFC 7162 §3.1.3
-   * @param {unknown} [request.origin] - comes back in the change record
-   * @param {boolean} [request.isLazy] - for an implicit \Seen: resolves after COMMIT. The views are told, as always,
-   *   when it is on the disk
-   * @returns {Promise<{ changedUids: number[], failedUids: number[], modSeq: number }>} `modSeq`: the mailbox's
+   * @param {FlagRequest} request
+   * @returns {Promise<FlagOutcome>}
    * @throws {MailError} MAILBOX_NOT_FOUND, LIMIT (no keyword left), CANNOT, READ_ONLY
    */
-  async changeFlags({
-    view,
-    uids,
-    action,
-    flags,
-    unchangedSince = null,
-    origin = null,
-    isLazy = false
-  }) {
-    const { mailboxId } = view
-    const outcome = {
-      changedUids: /** @type {number[]} */ ([]),
-      failedUids: /** @type {number[]} */ ([]),
-      modSeq: view.highestModSeq
-    }
-    for (let start = 0; start < uids.length; start += FLAG_PAGE) {
-      if (start > 0) await setImmediate()
-      const page = uids.slice(start, start + FLAG_PAGE)
-      const { changedUids, failedUids, modSeq } = await this.#database.write(
-        (db) =>
-          changeFlagRows(db, {
-            mailboxId,
-            uids: page,
-            action,
-            flags,
-            unchangedSince,
-            keywords: this.#keywords
-          }),
-        (result) => {
-          this.#adoptKeywords(result.keywords)
-          if (result.rows.length > 0)
-            return this.#views.publish({
-              mailboxId,
-              modSeq: result.modSeq,
-              updated: result.rows,
-              origin
-            })
-        },
-        { isLazy }
-      )
-      for (const uid of changedUids) outcome.changedUids.push(uid)
-      for (const uid of failedUids) outcome.failedUids.push(uid)
-      outcome.modSeq = modSeq
-    }
-    return outcome
+  changeFlags(request) {
+    const store = { database: this.#database, views: this.#views, keywords: this.#keywords }
+    return changeFlags(store, request)
   }
 
   /**
    * Copies messages, all or none.
    *
-   * @param {object} request
-   * @param {MailboxView} request.from
-   * @param {readonly number[]} request.uids - ascending
-   * @param {string} request.toMailbox
-   * @param {unknown} [request.origin]
-   * @returns {Promise<CopyOutcome>}
+   * @param {TransferRequest} request
+   * @returns {Promise<TransferOutcome>}
    * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, READ_ONLY
    */
   copyMessages(request) {
-    return this.#transfer(request, false)
+    return this.#transfers.transfer(request, { isMove: false })
   }
 
   /**
    * Moves messages, all or none (RFC 6851 §3.3).
    *
-   * @param {object} request
-   * @param {MailboxView} request.from
-   * @param {readonly number[]} request.uids - ascending
-   * @param {string} request.toMailbox
-   * @param {unknown} [request.origin]
-   * @returns {Promise<CopyOutcome>}
+   * @param {TransferRequest} request
+   * @returns {Promise<TransferOutcome>}
    * @throws {MailError} MAILBOX_NOT_FOUND, LIMIT, READ_ONLY
    */
   moveMessages(request) {
-    return this.#transfer(request, true)
+    return this.#transfers.transfer(request, { isMove: true })
   }
 
   /**
@@ -606,28 +493,12 @@ export class AccountStore {
    * @param {object} request
    * @param {MailboxView} request.view
    * @param {ReadonlyArray<number> | null} request.uids - only among these (ascending); null: all
-   * @param {unknown} [request.origin]
+   * @param {unknown} [request.origin] - comes back in the change record
    * @returns {Promise<number[]>} UIDs that are gone by it, ascending
    * @throws {MailError} MAILBOX_NOT_FOUND, READ_ONLY
    */
-  async expunge({ view, uids, origin = null }) {
-    if (this.isReadOnly) throw new MailError('READ_ONLY')
-    const { mailboxId } = view
-    const candidates = uids ?? deletedUids(view)
-    const nowMs = this.#nowMs()
-    const gone = []
-    for (let start = 0; start < candidates.length; start += EXPUNGE_PAGE) {
-      if (start > 0) await setImmediate()
-      const page = candidates.slice(start, start + EXPUNGE_PAGE)
-      const result = await this.#database.write(
-        (db) => expungeRows(db, { mailboxId, uids: page, onlyDeleted: true, nowMs }),
-        ({ uids: expunged, modSeq }) => {
-          if (expunged.length > 0)
-            return this.#views.publish({ mailboxId, modSeq, expunged, origin })
-        }
-      )
-      for (const uid of result.uids) gone.push(uid)
-    }
+  async expunge(request) {
+    const gone = await expungeMessages({ database: this.#database, views: this.#views }, request)
     if (gone.length > 0) this.#housekeeping.noteGarbage()
     return gone
   }
@@ -639,19 +510,10 @@ export class AccountStore {
    * @param {number} sinceModSeq
    * @returns {Promise<{ isComplete: boolean, ranges: { first: number, last: number }[] }>} `isComplete` is false when
    *   the log does not reach back so far: then every UID that is not there must be told
+   * @throws {MailError} MAILBOX_NOT_FOUND
    */
   readExpunged(mailboxId, sinceModSeq) {
-    return this.#database.read((db) => {
-      const { expungedFloor } = requireMailboxRowById(db, mailboxId)
-      const ranges = /** @type {{ first: number, last: number }[]} */ (
-        prepared(
-          db,
-          `SELECT first_uid AS first, last_uid AS last FROM expunged WHERE mailbox_id = ? AND modseq > ?
-           ORDER BY first_uid`
-        ).all(mailboxId, sinceModSeq)
-      )
-      return { isComplete: sinceModSeq >= expungedFloor, ranges }
-    })
+    return this.#database.read((db) => readExpungedRanges(db, mailboxId, sinceModSeq))
   }
 
   // The whole account
@@ -674,7 +536,7 @@ export class AccountStore {
   async pollOtherProcesses() {
     const hasNews = await this.#database.readSettled(() => this.#database.takeForeignNews())
     if (!hasNews) return
-    await this.#reloadKeywords()
+    await this.#keywords.reload()
     await this.#views.catchUpAll()
   }
 
@@ -698,7 +560,7 @@ export class AccountStore {
 
   /** @returns {Promise<string[]>} what is wrong with the file's structure; empty if nothing is */
   async quickCheck() {
-    return /** @type {string[]} */ (await this.#inThread({ kind: 'quickCheck' }))
+    return /** @type {string[]} */ (await this.#threads.run({ kind: 'quickCheck' }))
   }
 
   /**
@@ -708,7 +570,7 @@ export class AccountStore {
    * @returns {Promise<VerifyReport>}
    */
   async verify(onProgress) {
-    const report = await this.#inThread({ kind: 'verify' }, (value) =>
+    const report = await this.#threads.run({ kind: 'verify' }, (value) =>
       onProgress?.(/** @type {VerifyProgress} */ (value))
     )
     return /** @type {VerifyReport} */ (report)
@@ -726,9 +588,8 @@ export class AccountStore {
 
   async #close() {
     try {
-      // In the thread, so that closing the last connection finds nothing left to move.
-      if (!this.#database.hasFailed && !this.isReadOnly) await this.checkpoint()
-      await this.#housekeeping.close()
+      if (this.#database.hasFailed) this.#housekeeping.stop()
+      else await this.#housekeeping.close()
     } finally {
       await this.#database.close()
       if (this.#ownsCheckpointer) await this.#checkpointer.close()
@@ -736,131 +597,4 @@ export class AccountStore {
       this.#lock.release()
     }
   }
-
-  #nowMs() {
-    return this.#database.clock.nowMs()
-  }
-
-  /** @param {KeywordTable} table - as of a transaction of ours */
-  #adoptKeywords(table) {
-    // Keywords only become more; the larger table is the newer.
-    if (table.names.length > this.#keywords.names.length) this.#keywords = table
-  }
-
-  async #reloadKeywords() {
-    const rows = await this.#database.read(readKeywords)
-    if (rows.length === this.#keywords.names.length) return
-    const table = new KeywordTable()
-    table.load(rows)
-    this.#adoptKeywords(table)
-  }
-
-  /**
-   * @param {{ from: MailboxView, uids: ReadonlyArray<number>, toMailbox: string, origin?: unknown }} request
-   * @param {boolean} isMove
-   * @returns {Promise<CopyOutcome>}
-   */
-  async #transfer({ from, uids, toMailbox, origin = null }, isMove) {
-    if (this.isReadOnly) throw new MailError('READ_ONLY')
-    const request = {
-      fromMailboxId: from.mailboxId,
-      toMailbox,
-      uids,
-      isMove,
-      quota: this.#quota,
-      nowMs: this.#nowMs()
-    }
-    const publish = (/** @type {import('./copy-move.js').CopyResult} */ result) =>
-      this.#publishTransfer(from.mailboxId, result, isMove, origin)
-    const isLong = uids.length > COPY_INLINE
-    const result = isLong
-      ? await this.#writeInThread({ kind: 'copy', request }, publish)
-      : await this.#database.write((db) => copyRows(db, request), publish)
-    const { uidValidity, sourceUids } = result
-    return { uidValidity, sourceUids, uids: result.uids }
-  }
-
-  /** @param {string} to */
-  async #renameInbox(to) {
-    if (this.isReadOnly) throw new MailError('READ_ONLY')
-    const request = { to, nowMs: this.#nowMs() }
-    const { messageCount } = await this.mailboxStatus('INBOX')
-    const publish = (/** @type {ReturnType<typeof renameInbox>} */ { inboxId, result }) =>
-      this.#publishTransfer(inboxId, result, true, null)
-    if (messageCount > COPY_INLINE)
-      await this.#writeInThread({ kind: 'renameInbox', request }, publish)
-    else await this.#database.write((db) => renameInbox(db, request), publish)
-  }
-
-  /**
-   * @param {number} fromMailboxId
-   * @param {import('./copy-move.js').CopyResult} result
-   * @param {boolean} isMove
-   * @param {unknown} origin
-   */
-  async #publishTransfer(fromMailboxId, result, isMove, origin) {
-    const { toMailboxId, rows, targetModSeq, sourceModSeq, sourceUids } = result
-    if (rows.length === 0) return
-    const appended = { mailboxId: toMailboxId, modSeq: targetModSeq, appended: rows, origin }
-    const expunged = {
-      mailboxId: fromMailboxId,
-      modSeq: sourceModSeq,
-      expunged: sourceUids,
-      origin
-    }
-    // Both in the same turn, before anything else can be published.
-    const told = [this.#views.publish(appended), isMove && this.#views.publish(expunged)]
-    await Promise.all(told)
-  }
-
-  /**
-   * @template T
-   * @param {import('./thread-jobs.js').ThreadJob} job - that commits
-   * @param {(result: T) => Promise<void>} publish
-   * @returns {Promise<T>}
-   */
-  async #writeInThread(job, publish) {
-    const result = /** @type {T} */ (await this.#inThread(job))
-    await this.#database.settle()
-    this.#housekeeping.noteCommit()
-    await publish(result)
-    return result
-  }
-
-  /**
-   * @param {import('./thread-jobs.js').ThreadJob} job
-   * @param {(value: unknown) => void} [onProgress]
-   * @returns {Promise<unknown>}
-   */
-  #inThread(job, onProgress) {
-    const { secureDelete, isReadOnly } = this.#files
-    return this.#database.whileOpen(() =>
-      runThread(THREAD, {
-        data: {
-          path: this.#database.path,
-          key: this.#key,
-          cipher: this.cipher,
-          tempStore: this.#tempStore,
-          secureDelete,
-          isReadOnly,
-          job
-        },
-        signal: this.#database.closing,
-        ...(onProgress && { onProgress })
-      })
-    )
-  }
-}
-
-/**
- * @param {MailboxView} view
- * @returns {number[]} UIDs that have \Deleted, ascending
- */
-function deletedUids(view) {
-  const uids = []
-  for (let slot = 0; slot < view.length; slot++) {
-    const isDeleted = ((view.flags[slot] ?? 0) & DELETED) !== 0
-    if (isDeleted && !view.isExpunged(slot)) uids.push(/** @type {number} */ (view.uids[slot]))
-  }
-  return uids
 }

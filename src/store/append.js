@@ -124,6 +124,23 @@ export const hasImportKey = (db, importKey) =>
 
 /**
  * @param {Database} db
+ * @returns {string[]} spool files that are in and not forgotten
+ */
+export const listDrainedRows = (db) =>
+  /** @type {string[]} */ (
+    prepared(db, 'SELECT spool_name FROM drained ORDER BY spool_name', 'value').all()
+  )
+
+/**
+ * @param {Database} db
+ * @param {string} spoolName
+ */
+export function forgetDrainedRow(db, spoolName) {
+  prepared(db, 'DELETE FROM drained WHERE spool_name = ?').run(spoolName)
+}
+
+/**
+ * @param {Database} db
  * @param {number} rowId - messages.id
  * @param {AppendedMessage} message
  * @param {number} nowMs

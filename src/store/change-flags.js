@@ -1,6 +1,7 @@
 /**
- * STORE: flags of a page of messages, in one transaction.
+ * STORE: flags of messages, a transaction for each page.
  */
+import { setImmediate } from 'node:timers/promises'
 import { prepared } from '../database/statement.js'
 import { DELETED, SEEN } from './flags.js'
 import { withKeywords } from './keyword-rows.js'
@@ -20,10 +21,70 @@ import { messageRowId } from './message-id.js'
  * @property {number} modSeq - the mailbox's after it
  * @property {ViewRow[]} rows - of changedUids
  * @property {KeywordTable} keywords - with the new ones
+ *
+ * @typedef {object} FlagRequest
+ * @property {import('./mailbox-view.js').MailboxView} view
+ * @property {readonly number[]} uids - ascending; those that are gone are left out
+ * @property {FlagAction} action
+ * @property {readonly string[]} flags
+ * @property {number | null} [unchangedSince] - RFC 7162 §3.1.3
+ * @property {unknown} [origin] - comes back in the change record
+ * @property {boolean} [isLazy] - for an implicit \Seen: resolves after COMMIT. The views are told, as always, when it
+ *   is on the disk
+ *
+ * @typedef {object} FlagOutcome
+ * @property {number[]} changedUids
+ * @property {number[]} failedUids
+ * @property {number} modSeq - the mailbox's
  */
 
 /** Messages in one transaction: about 10 ms. */
-export const FLAG_PAGE = 2000
+const FLAG_PAGE = 2000
+
+/**
+ * @param {object} store
+ * @param {import('./account-database.js').AccountDatabase} store.database
+ * @param {import('./views.js').ViewKeeper} store.views
+ * @param {import('./account-keywords.js').AccountKeywords} store.keywords
+ * @param {FlagRequest} request
+ * @returns {Promise<FlagOutcome>}
+ */
+export async function changeFlags({ database, views, keywords }, request) {
+  const {
+    view,
+    uids,
+    action,
+    flags,
+    unchangedSince = null,
+    origin = null,
+    isLazy = false
+  } = request
+  const { mailboxId } = view
+  database.requireWritable()
+  /** @type {FlagOutcome} */
+  const outcome = { changedUids: [], failedUids: [], modSeq: view.highestModSeq }
+  for (let start = 0; start < uids.length; start += FLAG_PAGE) {
+    if (start > 0) await setImmediate()
+    const page = uids.slice(start, start + FLAG_PAGE)
+    const { changedUids, failedUids, modSeq } = await database.write(
+      (db) => {
+        const known = keywords.table
+        const what = { mailboxId, uids: page, action, flags, unchangedSince, keywords: known }
+        return changeFlagRows(db, what)
+      },
+      (result) => {
+        keywords.adopt(result.keywords)
+        const { rows: updated, modSeq } = result
+        if (updated.length > 0) return views.publish({ mailboxId, modSeq, updated, origin })
+      },
+      { isLazy }
+    )
+    for (const uid of changedUids) outcome.changedUids.push(uid)
+    for (const uid of failedUids) outcome.failedUids.push(uid)
+    outcome.modSeq = modSeq
+  }
+  return outcome
+}
 
 /**
  * @param {FlagWords} old
@@ -60,7 +121,7 @@ function combine(old, words, action) {
  * @returns {FlagPage}
  * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, LIMIT, CANNOT
  */
-export function changeFlagRows(db, request) {
+function changeFlagRows(db, request) {
   const { mailboxId, uids, action, flags, unchangedSince } = request
   const mailbox = requireMailboxRowById(db, mailboxId)
   // A keyword that nobody has ever set cannot be removed either, and needs no number for that.

@@ -1,6 +1,7 @@
 /**
  * Taking messages out of a mailbox: EXPUNGE, and the second half of MOVE. Their contents are left to the sweep.
  */
+import { setImmediate } from 'node:timers/promises'
 import { prepared } from '../database/statement.js'
 import { DELETED, SEEN } from './flags.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
@@ -8,6 +9,7 @@ import { messageRowId } from './message-id.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./mailbox-view.js').MailboxView} MailboxView
  *
  * @typedef {object} ExpungePage
  * @property {number[]} uids - gone, ascending
@@ -15,7 +17,52 @@ import { messageRowId } from './message-id.js'
  */
 
 /** Messages in one transaction: about 10 ms. */
-export const EXPUNGE_PAGE = 1000
+const EXPUNGE_PAGE = 1000
+
+/**
+ * @param {MailboxView} view
+ * @returns {number[]} UIDs that have \Deleted, ascending
+ */
+function deletedUids(view) {
+  const uids = []
+  for (let slot = 0; slot < view.length; slot++) {
+    const isDeleted = ((view.flags[slot] ?? 0) & DELETED) !== 0
+    if (isDeleted && !view.isExpunged(slot)) uids.push(/** @type {number} */ (view.uids[slot]))
+  }
+  return uids
+}
+
+/**
+ * Deletes messages that have \Deleted (RFC 9051 §6.4.3, §6.4.9), a transaction for each page.
+ *
+ * @param {object} store
+ * @param {import('./account-database.js').AccountDatabase} store.database
+ * @param {import('./views.js').ViewKeeper} store.views
+ * @param {object} request
+ * @param {MailboxView} request.view
+ * @param {ReadonlyArray<number> | null} request.uids - only among these, ascending; null: all
+ * @param {unknown} [request.origin] - comes back in the change record
+ * @returns {Promise<number[]>} UIDs that are gone by it, ascending
+ */
+export async function expungeMessages({ database, views }, { view, uids, origin = null }) {
+  database.requireWritable()
+  const { mailboxId } = view
+  const candidates = uids ?? deletedUids(view)
+  const nowMs = database.clock.nowMs()
+  const gone = []
+  for (let start = 0; start < candidates.length; start += EXPUNGE_PAGE) {
+    if (start > 0) await setImmediate()
+    const page = candidates.slice(start, start + EXPUNGE_PAGE)
+    const result = await database.write(
+      (db) => expungeRows(db, { mailboxId, uids: page, onlyDeleted: true, nowMs }),
+      ({ uids: expunged, modSeq }) => {
+        if (expunged.length > 0) return views.publish({ mailboxId, modSeq, expunged, origin })
+      }
+    )
+    for (const uid of result.uids) gone.push(uid)
+  }
+  return gone
+}
 
 /**
  * @param {readonly number[]} uids - ascending

@@ -20,6 +20,9 @@ const CHECKPOINT_BYTES = 4 * 1024 * 1024
 /** A `-wal` that has grown this far never had a quiet moment: the next round makes one, bytes. */
 const RESTART_BYTES = 64 * 1024 * 1024
 
+/** More than this is not moved by the close itself, which would hold up the event loop, bytes. */
+const CLOSE_BYTES = 256 * 1024
+
 /** Time between two looks at the `-wal` while commits come in, milliseconds. */
 const LOOK_INTERVAL_MS = 50
 
@@ -49,6 +52,7 @@ export class Housekeeping {
   /** @type {Promise<void> | null} */
   #sweep = null
   #isOptimized = false
+  #isClosing = false
 
   /**
    * @param {object} options
@@ -68,6 +72,7 @@ export class Housekeeping {
 
   /** To be called after each commit; costs nothing but a look at the clock. */
   noteCommit() {
+    if (this.#isClosing) return
     this.#lastCommitMs = performance.now()
     this.#idleTimer ??= setTimeout(() => this.#lookIdle(), IDLE_MS).unref()
     this.#usageTimer ??= setTimeout(() => {
@@ -83,7 +88,7 @@ export class Housekeeping {
 
   /** To be called when something may have become garbage; the sweep runs between requests. */
   noteGarbage() {
-    if (this.#database.isReadOnly || this.#sweep) return
+    if (this.#database.isReadOnly || this.#sweep || this.#isClosing) return
     this.#sweep = this.#runSweep().finally(() => {
       this.#sweep = null
     })
@@ -110,14 +115,25 @@ export class Housekeeping {
     await this.#startCheckpoint('TRUNCATE')
   }
 
-  /** Ends the timers; tells the usage a last time. The file is still open. */
-  async close() {
+  /** Ends the timers; the sweep ends at its next slice. */
+  stop() {
+    this.#isClosing = true
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
     if (this.#usageTimer) clearTimeout(this.#usageTimer)
     this.#idleTimer = this.#usageTimer = null
+  }
+
+  /**
+   * Ends the timers and the sweep, tells the usage a last time, and moves the `-wal` in the thread, so that closing the
+   * last connection finds nothing left to do. The file is still open.
+   */
+  async close() {
+    this.stop()
+    await this.#sweep?.catch(() => {})
     await this.#checkpoint
-    if (this.#database.hasFailed) return
     await this.#tellUsage()
+    if (!this.#database.isReadOnly && this.#waitingBytes() > CLOSE_BYTES)
+      await this.#startCheckpoint('TRUNCATE')
   }
 
   #lookIdle() {
@@ -127,7 +143,7 @@ export class Housekeeping {
       this.#idleTimer = setTimeout(() => this.#lookIdle(), IDLE_MS - quietMs).unref()
       return
     }
-    if (this.#database.hasFailed || this.#database.closing.aborted) return
+    if (this.#database.hasFailed || this.#isClosing) return
     this.noteGarbage()
     if (!this.#checkpoint && this.#waitingBytes() > 0) this.#startCheckpoint('TRUNCATE')
   }
@@ -171,7 +187,7 @@ export class Housekeeping {
       isLazy: true
     })
     let isMore = true
-    while (isMore) {
+    while (isMore && !this.#isClosing) {
       isMore = await this.#database.write((db) => sweepSlice(db), undefined, { isLazy: true })
       await setImmediate()
     }

@@ -4,7 +4,7 @@
 import { MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
 import { normalizeMailboxName } from './mailbox-name.js'
-import { MAX_UID } from './message-id.js'
+import { MAX_UID, messageRowId } from './message-id.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -176,4 +176,52 @@ export function readUsage(db) {
        FROM mailboxes`
     ).get()
   )
+}
+
+/**
+ * @param {Database} db
+ * @param {MailboxRow} mailbox - read in the same transaction or read
+ * @returns {number} messages that are \Recent for the next session that selects the mailbox
+ */
+export function countRecent(db, { id, recentFromUid, uidNext, messageCount }) {
+  if (recentFromUid >= uidNext) return 0
+  if (recentFromUid === 1) return messageCount
+  return /** @type {number} */ (
+    prepared(db, 'SELECT count(*) FROM messages WHERE id >= ? AND id < ?', 'value').get(
+      messageRowId(id, recentFromUid),
+      messageRowId(id + 1, 0)
+    )
+  )
+}
+
+/**
+ * @param {Database} db
+ * @param {number} mailboxId
+ * @returns {{ fromUid: number }} the first UID that is \Recent for the caller and for nobody after it
+ * @throws {MailError} MAILBOX_NOT_FOUND
+ */
+export function claimRecentRows(db, mailboxId) {
+  const { recentFromUid, uidNext } = requireMailboxRowById(db, mailboxId)
+  prepared(db, 'UPDATE mailboxes SET recent_from_uid = ? WHERE id = ?').run(uidNext, mailboxId)
+  return { fromUid: recentFromUid }
+}
+
+/**
+ * @param {Database} db
+ * @param {number} mailboxId
+ * @param {number} sinceModSeq
+ * @returns {{ isComplete: boolean, ranges: { first: number, last: number }[] }} UIDs expunged since; `isComplete` is
+ *   false when the log does not reach back so far
+ * @throws {MailError} MAILBOX_NOT_FOUND
+ */
+export function readExpungedRanges(db, mailboxId, sinceModSeq) {
+  const { expungedFloor } = requireMailboxRowById(db, mailboxId)
+  const ranges = /** @type {{ first: number, last: number }[]} */ (
+    prepared(
+      db,
+      `SELECT first_uid AS first, last_uid AS last FROM expunged WHERE mailbox_id = ? AND modseq > ?
+       ORDER BY first_uid`
+    ).all(mailboxId, sinceModSeq)
+  )
+  return { isComplete: sinceModSeq >= expungedFloor, ranges }
 }

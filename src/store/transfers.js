@@ -1,0 +1,126 @@
+/**
+ * COPY, MOVE and RENAME INBOX as the store offers them: one transaction, in a thread when there are many messages, and
+ * both mailboxes told when it is durable.
+ */
+import { COPY_INLINE, copyRows } from './copy-move.js'
+import { requireMailboxRow } from './mailbox-rows.js'
+import { renameInbox } from './mailboxes.js'
+
+/**
+ * @typedef {import('./copy-move.js').CopyResult} CopyResult
+ *
+ * @typedef {object} TransferRequest
+ * @property {import('./mailbox-view.js').MailboxView} from
+ * @property {readonly number[]} uids - ascending; those that are gone are left out
+ * @property {string} toMailbox
+ * @property {unknown} [origin] - comes back in the change records
+ *
+ * @typedef {object} TransferOutcome
+ * @property {number} uidValidity - of the target
+ * @property {number[]} sourceUids - ascending; those that were gone already are left out
+ * @property {number[]} uids - in the target, in the same order
+ */
+
+/** Moves and copies messages between the mailboxes of one account. */
+export class Transfers {
+  #database
+  #views
+  #threads
+  #quota
+  #noteCommit
+
+  /**
+   * @param {object} options
+   * @param {import('./account-database.js').AccountDatabase} options.database
+   * @param {import('./views.js').ViewKeeper} options.views
+   * @param {import('./store-threads.js').StoreThreads} options.threads
+   * @param {import('./quota.js').Quota} options.quota
+   * @param {() => void} options.noteCommit - called after a thread's commit
+   */
+  constructor({ database, views, threads, quota, noteCommit }) {
+    this.#database = database
+    this.#views = views
+    this.#threads = threads
+    this.#quota = quota
+    this.#noteCommit = noteCommit
+  }
+
+  /**
+   * @param {TransferRequest} request
+   * @param {{ isMove: boolean }} how
+   * @returns {Promise<TransferOutcome>}
+   * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, READ_ONLY
+   */
+  async transfer({ from, uids, toMailbox, origin = null }, { isMove }) {
+    const request = {
+      fromMailboxId: from.mailboxId,
+      toMailbox,
+      uids,
+      isMove,
+      quota: this.#quota,
+      nowMs: this.#database.clock.nowMs()
+    }
+    const publish = (/** @type {CopyResult} */ result) =>
+      this.#publish(from.mailboxId, result, isMove, origin)
+    const result =
+      uids.length > COPY_INLINE
+        ? await this.#writeInThread({ kind: 'copy', request }, publish)
+        : await this.#database.write((db) => copyRows(db, request), publish)
+    const { uidValidity, sourceUids } = result
+    return { uidValidity, sourceUids, uids: result.uids }
+  }
+
+  /**
+   * @param {string} to
+   * @throws {import('../errors.js').MailError} MAILBOX_EXISTS, CANNOT, LIMIT, READ_ONLY
+   */
+  async renameInbox(to) {
+    const request = { to, nowMs: this.#database.clock.nowMs() }
+    const { messageCount } = await this.#database.readSettled((db) =>
+      requireMailboxRow(db, 'INBOX')
+    )
+    const publish = (/** @type {ReturnType<typeof renameInbox>} */ { inboxId, result }) =>
+      this.#publish(inboxId, result, true, null)
+    if (messageCount > COPY_INLINE)
+      await this.#writeInThread({ kind: 'renameInbox', request }, publish)
+    else await this.#database.write((db) => renameInbox(db, request), publish)
+  }
+
+  /**
+   * @param {number} fromMailboxId
+   * @param {CopyResult} result
+   * @param {boolean} isMove
+   * @param {unknown} origin
+   */
+  async #publish(fromMailboxId, result, isMove, origin) {
+    const { toMailboxId, rows, targetModSeq, sourceModSeq, sourceUids } = result
+    if (rows.length === 0) return
+    const appended = { mailboxId: toMailboxId, modSeq: targetModSeq, appended: rows, origin }
+    const expunged = {
+      mailboxId: fromMailboxId,
+      modSeq: sourceModSeq,
+      expunged: sourceUids,
+      origin
+    }
+    // Both in the same turn, before anything else can be published.
+    await Promise.all([
+      this.#views.publish(appended),
+      isMove ? this.#views.publish(expunged) : undefined
+    ])
+  }
+
+  /**
+   * @template T
+   * @param {import('./thread-jobs.js').ThreadJob} job - that commits
+   * @param {(result: T) => Promise<void>} publish
+   * @returns {Promise<T>}
+   */
+  async #writeInThread(job, publish) {
+    this.#database.requireWritable()
+    const result = /** @type {T} */ (await this.#threads.run(job))
+    await this.#database.settle()
+    this.#noteCommit()
+    await publish(result)
+    return result
+  }
+}
