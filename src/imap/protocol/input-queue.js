@@ -3,11 +3,15 @@ import { CR, LF } from './character.js'
 
 const EMPTY = Buffer.alloc(0)
 const FIRST_PARTIAL_BYTES = 256
+/** Used-up places are cleared away in rounds of this many. */
+const MAX_USED_CHUNKS = 1024
 
 /** A queue of chunks, read by line or by count. Whole lines and counted bytes come as views where one chunk has them. */
 export class InputQueue {
   /** @type {Buffer[]} */
   #chunks = []
+  /** The index of the first chunk that is not used up: `shift` would move all the others. */
+  #head = 0
   /** Where the first chunk's unread bytes begin. */
   #at = 0
   #unreadBytes = 0
@@ -40,7 +44,7 @@ export class InputQueue {
    */
   takeLine(maxBytes) {
     for (;;) {
-      const chunk = this.#chunks[0]
+      const chunk = this.#chunks[this.#head]
       if (chunk === undefined) return null
       const end = chunk.indexOf(LF, this.#at)
       const piece = chunk.subarray(this.#at, end < 0 ? chunk.length : end)
@@ -77,7 +81,7 @@ export class InputQueue {
    * @returns {Buffer | null} a view of at least one byte; null when there is none
    */
   take(maxBytes) {
-    const chunk = this.#chunks[0]
+    const chunk = this.#chunks[this.#head]
     if (chunk === undefined) return null
     const piece = chunk.subarray(this.#at, Math.min(chunk.length, this.#at + maxBytes))
     this.#advance(piece.length)
@@ -100,13 +104,14 @@ export class InputQueue {
 
   /** @returns {Buffer} everything, which the queue then no longer holds */
   takeAll() {
-    const first = this.#chunks[0]?.subarray(this.#at) ?? EMPTY
+    const first = this.#chunks[this.#head]?.subarray(this.#at) ?? EMPTY
     const all = Buffer.concat([
       this.#partial.subarray(0, this.#partialBytes),
       first,
-      ...this.#chunks.slice(1)
+      ...this.#chunks.slice(this.#head + 1)
     ])
     this.#chunks = []
+    this.#head = 0
     this.#at = 0
     this.#unreadBytes = 0
     this.#partial = EMPTY
@@ -118,10 +123,15 @@ export class InputQueue {
   #advance(bytes) {
     this.#at += bytes
     this.#unreadBytes -= bytes
-    const chunk = this.#chunks[0]
+    const chunk = this.#chunks[this.#head]
     if (chunk !== undefined && this.#at >= chunk.length) {
-      this.#chunks.shift()
+      this.#chunks[this.#head] = EMPTY
+      this.#head += 1
       this.#at = 0
+      if (this.#head >= MAX_USED_CHUNKS || this.#head === this.#chunks.length) {
+        this.#chunks = this.#chunks.slice(this.#head)
+        this.#head = 0
+      }
     }
   }
 

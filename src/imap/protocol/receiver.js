@@ -86,10 +86,10 @@ export class Receiver {
 
   /**
    * Changes limits, from the next command on for the nesting, at once for the others.
-   * @param {Partial<ReceiverLimits>} limits
+   * @param {Partial<ReceiverLimits>} limits - those that change
    */
   setLimits(limits) {
-    this.#limits = withDefaults({ ...this.#limits, maxSkipBytes: undefined, ...limits })
+    this.#limits = { ...this.#limits, ...limits }
     if (this.#command.tag === null) this.#command = new CommandLine(this.#limits.maxNesting)
   }
 
@@ -405,7 +405,7 @@ export class Receiver {
 }
 
 /**
- * @param {Omit<ReceiverLimits, 'maxSkipBytes'> & { maxSkipBytes?: number | undefined }} limits
+ * @param {ReceiverLimits} limits
  * @returns {Required<ReceiverLimits>}
  */
 function withDefaults(limits) {

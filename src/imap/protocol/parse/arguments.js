@@ -137,9 +137,15 @@ export class Arguments {
    * @throws {import('../syntax-failure.js').SyntaxFailure}
    */
   list() {
-    const token = this.next()
-    if (token.type !== 'list') throw badSyntax('Expected a list')
-    return new Arguments(token.items, { isUtf8: this.isUtf8, isNested: true })
+    return this.#listOf(this.next())
+  }
+
+  /**
+   * @returns {Arguments} the items of a parenthesised list, which may stand without a space before it
+   * @throws {import('../syntax-failure.js').SyntaxFailure}
+   */
+  attachedList() {
+    return this.#listOf(this.nextAttached())
   }
 
   /**
@@ -175,20 +181,19 @@ export class Arguments {
    * The message set of a command. For UID commands an empty one is accepted, as `""` or as nothing between two spaces:
    * clients that compute their sets send it, and nothing is then to be done.
    * @param {boolean} isUid
+   * @param {number} [following] - how many arguments must follow the set
    * @returns {SequenceSet}
    * @throws {import('../syntax-failure.js').SyntaxFailure}
    */
-  set(isUid) {
+  set(isUid, following = 0) {
     const token = this.peek()
     if (isUid && token !== undefined) {
       if (token.type === 'string' && token.bytes.length === 0) {
         this.next()
         return EMPTY_SET
       }
-      if (token.gap > 1 && (this.left === 1 || token.type !== 'atom' || !SET.test(token.text))) {
-        token.gap = 1
-        return EMPTY_SET
-      }
+      const isSet = token.type === 'atom' && SET.test(token.text) && this.left > following
+      if (token.gap > 1 && !isSet) return EMPTY_SET
     }
     return SequenceSet.parse(this.word())
   }
@@ -203,5 +208,14 @@ export class Arguments {
     const texts = []
     while (list.left > 0) texts.push(list.word())
     return parseFlags(texts)
+  }
+
+  /**
+   * @param {Token} token
+   * @returns {Arguments}
+   */
+  #listOf(token) {
+    if (token.type !== 'list') throw badSyntax('Expected a list')
+    return new Arguments(token.items, { isUtf8: this.isUtf8, isNested: true })
   }
 }

@@ -10,7 +10,7 @@
  * @throws {import('../syntax-failure.js').SyntaxFailure}
  */
 export function parseCopy(args, { isUid }) {
-  const set = args.set(isUid)
+  const set = args.set(isUid, 1)
   const mailbox = args.mailbox()
   args.end()
   return { isUid, set, mailbox }

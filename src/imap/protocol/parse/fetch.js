@@ -37,7 +37,7 @@ const SECTION_START = /^(BODY|BODY\.PEEK)\[([^\]]*)(\])?(.*)$/is
  * @throws {import('../syntax-failure.js').SyntaxFailure}
  */
 export function parseFetch(args, { isUid }) {
-  const set = args.set(isUid)
+  const set = args.set(isUid, 1)
   const items = parseItems(args)
   const modifiers = args.left > 0 ? parseModifiers(args.list(), isUid) : NO_MODIFIERS
   args.end()
@@ -92,9 +92,7 @@ function parseItem(args) {
  * @returns {string[]}
  */
 function parseFieldNames(args) {
-  if (args.peek()?.type === 'list')
-    /** @type {import('../token.js').Token} */ (args.peek()).gap ||= 1
-  const list = args.list()
+  const list = args.attachedList()
   const fields = []
   do {
     const field = list.astring().toString('latin1')

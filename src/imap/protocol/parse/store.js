@@ -32,7 +32,7 @@ const ACTIONS = new Map([
  * @throws {import('../syntax-failure.js').SyntaxFailure}
  */
 export function parseStore(args, { isUid }) {
-  const set = args.set(isUid)
+  const set = args.set(isUid, 2)
   const unchangedSince = args.peek()?.type === 'list' ? parseModifier(args.list()) : null
   const entry = ACTIONS.get(args.word().toUpperCase())
   if (entry === undefined) throw badSyntax('Unknown STORE item')

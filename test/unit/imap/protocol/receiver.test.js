@@ -220,6 +220,16 @@ test('pipelined commands come one at a time, and new limits hold for the next', 
   assert.equal(receiver.bufferedBytes, 0)
 })
 
+test('new limits leave the others as they were', () => {
+  const receiver = new Receiver({ ...TEST_LIMITS, maxLiteralBytes: 5, maxSkipBytes: 9 })
+  receiver.setLimits({ maxLiteralBytes: 6 })
+  receiver.push(Buffer.from('a X {7+}\r\n1234567\r\nb X {10+}\r\n'))
+  assert.deepEqual(sketchEvents(readEvents(receiver)), [
+    ['error', 'a', 'TOO_BIG', false],
+    ['error', 'b', 'TOO_BIG', true]
+  ])
+})
+
 test('limits that shrink below a line in progress end it', () => {
   const receiver = new Receiver(TEST_LIMITS)
   receiver.push(Buffer.from('a X 0123456789'))

@@ -57,6 +57,8 @@ test('UID commands take an empty set, as "" or as nothing between two spaces', (
     assert.equal((parseWire(wire).set ?? parseWire(wire).key.set).isEmpty, true, wire)
   assert.equal(parseWire('UID COPY  1:3 foo').set.toString(), '1:3')
   assert.equal(parseWire('UID COPY  * foo').set.toString(), '*')
+  assert.equal(parseWire('UID EXPUNGE  1').set.toString(), '1')
+  assert.equal(parseWire('UID SEARCH UID  5').key.set.toString(), '5')
   refuses('UID EXPUNGE ')
   refuses('UID EXPUNGE "1"')
   refuses('UID EXPUNGE 1 2')
