@@ -35,45 +35,53 @@ export async function changePassword({ services, account, oldSecret, newPassword
   if (await settleRekey({ services, account, masterKey })) {
     throw new MailError('BUSY', { detail: 'an interrupted rekey was finished first' })
   }
-  const current = await directory.findSingleCredential(account.id, 'password')
+  // The row that was just proved comes first: the change holds only if it is still what it was.
+  const proved = checked.credential
+  const isByPassword = proved.kind === 'password'
+  const current = isByPassword
+    ? proved
+    : await directory.findSingleCredential(account.id, 'password')
   if (!current) throw new MailError('CREDENTIAL_NOT_FOUND')
-  const version = current.version + 1
-  const { keyEpoch } = checked.credential
   const credentials = [
     await makePasswordCredential({
-      frame: { ...frameOf(current), version, keyEpoch },
+      frame: nextFrame(current),
       password: newPassword,
       masterKey,
       services
     })
   ]
   let recoveryCode = null
-  if (checked.credential.kind === 'recovery') {
-    const recovery = makeCodeCredential({
-      kind: 'recovery',
-      frame: { ...frameOf(checked.credential), version: checked.credential.version + 1, keyEpoch },
-      masterKey,
-      services
-    })
-    credentials.push(recovery.credential)
+  if (!isByPassword) {
+    const frame = nextFrame(proved)
+    const recovery = makeCodeCredential({ kind: 'recovery', frame, masterKey, services })
+    credentials.unshift(recovery.credential)
     recoveryCode = recovery.text
   }
-  const isReplaced = await directory.replaceCredentials(credentials, { version: current.version })
-  if (!isReplaced) throw new MailError('BUSY', { detail: 'the password was changed meanwhile' })
+  const isReplaced = await directory.replaceCredentials(credentials, { version: proved.version })
+  if (!isReplaced) throw new MailError('BUSY', { detail: 'the credential was changed meanwhile' })
   directory.audit({
     action: 'password-change',
     accountId: account.id,
-    detail: { by: checked.credential.kind }
+    detail: { by: proved.kind }
   })
   return { recoveryCode }
 }
 
 /**
  * @param {import('./directory-port.js').Credential} credential
- * @returns {Omit<import('./credential.js').CredentialFrame, 'keyEpoch'>} what stays when it is wrapped anew
+ * @returns {import('./credential.js').CredentialFrame} the same one, with its next secret
  */
-function frameOf({ accountId, id, label, scope, expiresAtMs, createdAtMs }) {
-  return { accountId, id, label, scope, expiresAtMs, createdAtMs }
+function nextFrame({ accountId, id, label, scope, expiresAtMs, createdAtMs, keyEpoch, version }) {
+  return {
+    accountId,
+    id,
+    label,
+    scope,
+    expiresAtMs,
+    createdAtMs,
+    keyEpoch,
+    version: version + 1
+  }
 }
 
 /**

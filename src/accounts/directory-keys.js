@@ -136,17 +136,37 @@ export class DirectoryKeys {
     return rows.map((row) => row.pepper_id)
   }
 
-  /** @param {Credential} credential */
+  /**
+   * @param {Credential} credential
+   * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one
+   */
   async insertCredential(credential) {
-    await this.connection.write(() =>
+    await this.connection.write(() => {
+      this.#requireEpoch(credential)
       this.connection.prepare(INSERT_CREDENTIAL).run(credentialToRow(credential))
-    )
+    })
+  }
+
+  /**
+   * A wrap of yesterday's master key must not stand among today's, nor get lost between two.
+   *
+   * @param {Credential} credential
+   */
+  #requireEpoch({ accountId, keyEpoch }) {
+    const row = this.connection
+      .prepare('SELECT key_epoch FROM accounts WHERE id = ?')
+      .get(accountId)
+    if (!row) throw new MailError('ACCOUNT_NOT_FOUND')
+    if (row.key_epoch !== keyEpoch || this.#rekeyRow(accountId)) {
+      throw new MailError('BUSY', { detail: 'the account is being rekeyed' })
+    }
   }
 
   /**
    * @param {Credential[]} credentials
    * @param {{ version: number }} [replaced] - what the first row must still be
    * @returns {Promise<boolean>} false where it no longer is, or is gone
+   * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one
    */
   replaceCredentials(credentials, replaced) {
     const { connection } = this
@@ -160,6 +180,7 @@ export class DirectoryKeys {
         if (row?.version !== replaced.version) return false
       }
       for (const credential of credentials) {
+        this.#requireEpoch(credential)
         remove.run(credential.id)
         insert.run(credentialToRow(credential))
       }
@@ -191,16 +212,27 @@ export class DirectoryKeys {
     return rows.map(sealIdentityFromRow)
   }
 
-  /** @param {PendingRekey} rekey */
+  /**
+   * @param {PendingRekey} rekey
+   * @throws {MailError} BUSY where a credential was changed since the next rows were made of it
+   */
   async beginRekey({ accountId, wrappedNextKey, next, startedAtMs }) {
-    await this.connection.write(() =>
-      this.connection
+    const { connection } = this
+    await connection.write(() => {
+      const present = connection.prepare('SELECT version FROM credentials WHERE id = ?')
+      for (const { id, version } of next.credentials) {
+        const row = present.get(id)
+        if (row && row.version !== version - 1) {
+          throw new MailError('BUSY', { detail: 'a credential was changed meanwhile' })
+        }
+      }
+      connection
         .prepare(
           `INSERT INTO rekeys (account_id, wrapped_next_key, next_rows, started_at_ms)
            VALUES (?, ?, ?, ?)`
         )
         .run(accountId, wrappedNextKey, keyRowsToJson(next), startedAtMs)
-    )
+    })
   }
 
   /**

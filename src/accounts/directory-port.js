@@ -113,13 +113,16 @@
  * @property {(accountId: string, lookup: Buffer) => Promise<Credential | null>} findAppPassword
  * @property {(accountId: string) => Promise<Credential[]>} listCredentials
  * @property {() => Promise<string[]>} listPepperIds - that some credential needs
- * @property {(credential: Credential) => Promise<void>} insertCredential
+ * @property {(credential: Credential) => Promise<void>} insertCredential - throws BUSY while the
+ *   account is being rekeyed, or where it has been
  * @property {(credentials: Credential[], replaced?: { version: number }) => Promise<boolean>} replaceCredentials -
  *   rewrites rows of the same ids in one transaction, and removes the old wraps from the write-ahead log;
- *   with `replaced`, only while the first row still has that version (false otherwise)
+ *   with `replaced`, only while the first row still has that version (false otherwise); throws BUSY as
+ *   `insertCredential` does
  * @property {(credentialId: string) => Promise<boolean>} deleteCredential - and from the write-ahead log
  * @property {(accountId: string) => Promise<SealIdentityRow[]>} listSealIdentities - the current one first
- * @property {(rekey: PendingRekey) => Promise<void>} beginRekey
+ * @property {(rekey: PendingRekey) => Promise<void>} beginRekey - throws BUSY where a credential was changed
+ *   since its next row was made
  * @property {(accountId: string) => Promise<PendingRekey | null>} findRekey
  * @property {(accountId: string) => Promise<void>} cancelRekey
  * @property {(accountId: string) => Promise<void>} finishRekey - the pending rows take the place of the present ones

@@ -59,15 +59,16 @@ export async function rekeyAccount({ services, account, password }) {
     throw new MailError('BUSY', { detail: 'an interrupted rekey was finished first' })
   }
   using nextMasterKey = SecretBuffer.random(KEY_BYTES)
-  const credentials = await directory.listCredentials(account.id)
   const next = await makeNextRows({
     services,
     account,
     password,
-    credentials,
+    proved: checked.credential,
     masterKey,
     nextMasterKey
   })
+  /** @type {Credential[]} */
+  let revoked = []
   await withExclusiveLock(account.folder, { timeoutMs: LOCK_TIMEOUT_MS }, async () => {
     const kek = deriveRekeyKey(masterKey.bytes)
     const associated = rekeyAssociated(account.id, next.rows.keyEpoch)
@@ -88,6 +89,9 @@ export async function rekeyAccount({ services, account, password }) {
       if (!isRekeyed) await directory.cancelRekey(account.id)
       throw error
     }
+    revoked = (await directory.listCredentials(account.id)).filter(
+      ({ kind }) => kind === 'app-password'
+    )
     await directory.finishRekey(account.id)
   })
   services.unlocker.forget(account.id)
@@ -96,10 +100,7 @@ export async function rekeyAccount({ services, account, password }) {
     accountId: account.id,
     detail: { keyEpoch: next.rows.keyEpoch }
   })
-  return {
-    recoveryCode: next.recoveryCode,
-    revoked: credentials.filter(({ kind }) => kind === 'app-password')
-  }
+  return { recoveryCode: next.recoveryCode, revoked }
 }
 
 /**
@@ -107,29 +108,23 @@ export async function rekeyAccount({ services, account, password }) {
  * @param {AccountServices} input.services
  * @param {Account} input.account
  * @param {Uint8Array} input.password
- * @param {Credential[]} input.credentials - the present ones
+ * @param {Credential} input.proved - the present password
  * @param {SecretBuffer} input.masterKey
  * @param {SecretBuffer} input.nextMasterKey
  * @returns {Promise<{ rows: KeyRows, recoveryCode: string }>}
  */
-async function makeNextRows({
-  services,
-  account,
-  password,
-  credentials,
-  masterKey,
-  nextMasterKey
-}) {
+async function makeNextRows({ services, account, password, proved, masterKey, nextMasterKey }) {
   const { directory, clock } = services
-  const keyEpoch = account.keyEpoch + 1
+  const keyEpoch = proved.keyEpoch + 1
   const accountId = account.id
-  const present = credentials.find(({ kind }) => kind === 'password')
   const credential = await makePasswordCredential({
     frame: {
       accountId,
       keyEpoch,
-      version: (present?.version ?? 0) + 1,
-      ...(present && { id: present.id, label: present.label, createdAtMs: present.createdAtMs })
+      id: proved.id,
+      label: proved.label,
+      version: proved.version + 1,
+      createdAtMs: proved.createdAtMs
     },
     password,
     masterKey: nextMasterKey,

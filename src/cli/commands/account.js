@@ -5,6 +5,7 @@ import { changePassword, resetAccount } from '../../accounts/change-password.js'
 import { provisionAccount } from '../../accounts/provision.js'
 import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
+import { isMailError } from '../../errors.js'
 import { createBatch } from '../account-batch.js'
 import { CliError } from '../cli-error.js'
 import {
@@ -275,6 +276,18 @@ async function runPasswd(context, address, options) {
 }
 
 /**
+ * @param {unknown} error
+ * @returns {never}
+ */
+function explainBusy(error) {
+  if (!isMailError(error, 'BUSY')) throw error
+  throw new CliError(
+    'The mailbox is open: end its sessions, or stop the server, and try again in a minute',
+    { cause: error }
+  )
+}
+
+/**
  * @param {Command} account
  * @param {CommandContext} context
  */
@@ -293,7 +306,7 @@ function registerRekey(account, context) {
         const password = await input.read(`Password of ${row.address}`)
         const { recoveryCode, revoked } = await withSecret(password, () =>
           rekeyAccount({ services, account: row, password })
-        )
+        ).catch(explainBusy)
         print(`${row.address} has a new master key`)
         print(recoveryNote(recoveryCode))
         for (const { id, label } of revoked) print(`revoked app password ${id} ${label}`.trimEnd())
