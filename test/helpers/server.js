@@ -91,9 +91,6 @@ export async function startImapServer(
   const { unlocker } = services
   const openAccounts = new OpenAccounts({
     services,
-    config,
-    clock,
-    logger,
     onLocked: (accountId) => unlocker.forget(accountId),
     endSessions: (accountId, text) => imap.endSessions(accountId, text)
   })

@@ -89,11 +89,8 @@ export function tellKeywords(session) {
  * @returns {string} the message's flags as they stand between the parentheses
  */
 export function flagsText(session, selected, slot) {
-  const { flags, keywords } = selected.view
-  const wire = session.store.keywords.flagsWire(
-    /** @type {number} */ (flags[slot]),
-    /** @type {number} */ (keywords[slot])
-  )
+  const keywords = /** @type {number} */ (selected.view.keywords[slot])
+  const wire = session.store.keywords.flagsWire(selected.flagsOf(slot), keywords)
   if (!selected.isRecent(slot)) return wire
   return wire === '' ? '\\Recent' : `${wire} \\Recent`
 }

@@ -16,6 +16,8 @@
  * tombstones (`onCompact`), which it does only when every session has acknowledged them.
  */
 
+import { SEEN } from '../../store/flags.js'
+
 /** @import { MailboxView, ViewAttachment } from '../../store/mailbox-view.js' */
 /** @import { SequenceSet } from '../protocol/values/sequence-set.js' */
 
@@ -79,6 +81,12 @@ export class SelectedMailbox {
   #isDetached = false
   /** @type {{ from: number, to: number }[]} */
   #recent = []
+  /**
+   * UIDs that this session has made \Seen and whose change is not durable, so not in the view, yet.
+   *
+   * @type {Set<number>}
+   */
+  #seenSoon = new Set()
   #origin
 
   /**
@@ -244,6 +252,8 @@ export class SelectedMailbox {
         expunged = mergeSorted(expunged, record.slots)
       } else if (record.origin !== this.#origin) {
         for (const slot of record.slots) if (slot < knownLength) this.#changed.add(slot)
+      } else if (this.#seenSoon.size > 0) {
+        for (const slot of record.slots) this.#seenSoon.delete(this.view.uids[slot] ?? 0)
       }
     }
     if (expunged.length === 0) return
@@ -286,6 +296,25 @@ export class SelectedMailbox {
     if (this.#recent.length === 0) return false
     const uid = /** @type {number} */ (this.view.uids[slot])
     return this.#recent.some(({ from, to }) => uid >= from && uid < to)
+  }
+
+  /**
+   * The client was told that these are \Seen now; the view will know when the change is durable.
+   *
+   * @param {readonly number[]} uids
+   */
+  noteSeen(uids) {
+    for (const uid of uids) this.#seenSoon.add(uid)
+  }
+
+  /**
+   * @param {number} slot
+   * @returns {number} the message's flags as this client knows them
+   */
+  flagsOf(slot) {
+    const flags = /** @type {number} */ (this.view.flags[slot])
+    const uid = /** @type {number} */ (this.view.uids[slot])
+    return this.#seenSoon.has(uid) ? (flags | SEEN) >>> 0 : flags
   }
 
   /** @returns {number} how many of the messages that the client sees are \Recent */

@@ -113,8 +113,10 @@ class AppendDialogue {
         this.#isInMessage = !event.isLast
         if (event.chunk.length > 0) await writer.write(event.chunk)
         if (event.isLast) this.#contents.push(await writer.finish())
-      } else if (event.kind === 'message') return event
-      else if (event.kind === 'command') {
+      } else if (event.kind === 'message') {
+        this.#isInMessage = true
+        return event
+      } else if (event.kind === 'command') {
         this.#isOver = true
         return event.command
       } else if (event.kind === 'error') {

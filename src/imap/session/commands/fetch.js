@@ -128,7 +128,8 @@ function nextPageSize(pageSize, bytes) {
 }
 
 /**
- * Sets \Seen for the page, without waiting for the disk: after a crash the message is merely unread again.
+ * Sets \Seen for the page, without waiting for the disk: after a crash the message is merely unread again. Where the
+ * MODSEQ of the change is told too, the disk is waited for, because no MODSEQ may ever mean something else.
  *
  * @param {Session} session
  * @param {SelectedMailbox} selected
@@ -138,17 +139,20 @@ function nextPageSize(pageSize, bytes) {
 async function markSeen(session, selected, page) {
   const { view } = selected
   const unseen = page.filter(
-    (slot) => ((view.flags[slot] ?? 0) & SEEN) === 0 && !view.isExpunged(slot)
+    (slot) => (selected.flagsOf(slot) & SEEN) === 0 && !view.isExpunged(slot)
   )
   if (unseen.length === 0) return new Set()
+  const uids = unseen.map((slot) => /** @type {number} */ (view.uids[slot]))
+  const isLazy = !session.isCondstore
+  if (isLazy) selected.noteSeen(uids)
   await session.store.changeFlags({
     view,
-    uids: unseen.map((slot) => /** @type {number} */ (view.uids[slot])),
+    uids,
     action: 'add',
     flags: ['\\Seen'],
     unchangedSince: null,
     origin: session.origin,
-    isLazy: true
+    isLazy
   })
   return new Set(unseen)
 }

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { append, select } from '../../helpers/dialogue.js'
+import { startImapServer } from '../../helpers/server.js'
+import { LineClient, transcript } from '../../helpers/transcript.js'
+
+test('APPEND keeps flags, keywords, date and zone, and every byte', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a APPEND INBOX (\\Seen $Junk) " 1-Feb-2024 03:04:05 +0130" {6}
+    S: + ...
+    C: a: b
+    C: 
+    S: a OK [APPENDUID {{validity}} 1] ...
+    C: b EXAMINE INBOX
+    S: * FLAGS (\\Answered \\Flagged \\Deleted \\Seen \\Draft $Junk)
+    S: * OK [PERMANENTFLAGS ()] ...
+    S: * 1 EXISTS
+    S: * 1 RECENT
+    S: * OK [UIDVALIDITY {{validity}}] ...
+    S: * OK [UIDNEXT 2] ...
+    S: * OK [HIGHESTMODSEQ ...
+    S: b OK ...
+    C: c FETCH 1 (FLAGS INTERNALDATE RFC822.SIZE BODY.PEEK[])
+    S: * 1 FETCH (FLAGS (\\Seen $Junk \\Recent) INTERNALDATE " 1-Feb-2024 03:04:05 +0130" RFC822.SIZE 6 BODY[] {6}
+    S: a: b
+    S: )
+    S: c OK ...
+    `
+  )
+})
+
+test('APPEND to a missing mailbox answers NO [TRYCREATE] and reads no literal', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a APPEND nowhere {100}
+    S: a NO [TRYCREATE] ...
+    C: b NOOP
+    S: b OK ...
+    `
+  )
+})
+
+test('APPEND to a missing mailbox with a non-synchronising literal discards exactly its bytes (RFC 7888)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a APPEND nowhere {16+}
+    C: x LOGOUT
+    C: y NOOP
+    C: b NOOP
+    S: a NO [TRYCREATE] ...
+    S: b OK ...
+    `
+  )
+})
+
+test('a message that is too large or over the quota is refused before a byte is asked for', async (t) => {
+  const server = await startImapServer(t, {
+    settings: { 'messages.maxBytes': 65536, 'accounts.quotaBytes': 1000 }
+  })
+  await transcript(
+    server,
+    `
+    C: a APPEND INBOX {65537}
+    S: a NO [TOOBIG] ...
+    C: b APPEND INBOX {1001}
+    S: b NO [OVERQUOTA] ...
+    C: c NOOP
+    S: c OK ...
+    `
+  )
+})
+
+test('an empty literal, bad flags and a bad date append nothing', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a APPEND INBOX {0}
+    S: a NO ...
+    C: b APPEND INBOX (\\Nonsense) {3}
+    S: b BAD ...
+    C: c APPEND INBOX "yesterday" {3}
+    S: c BAD ...
+    C: d STATUS INBOX (MESSAGES UIDNEXT)
+    S: * STATUS INBOX (MESSAGES 0 UIDNEXT 1)
+    S: d OK ...
+    `
+  )
+})
+
+test('APPEND to the selected mailbox tells EXISTS before its tagged OK (RFC 3501 §6.3.11)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${select('INBOX', { exists: 0 })}
+    C: a APPEND INBOX {4+}
+    C: a: b
+    S: * 1 EXISTS
+    S: * 1 RECENT
+    S: a OK [APPENDUID ...
+    `
+  )
+})
+
+test('a client that disappears in the middle of a message leaves nothing behind', async (t) => {
+  const server = await startImapServer(t)
+  const client = await LineClient.connect(server)
+  await client.login()
+  client.send(`a APPEND INBOX {100000+}\r\n${'x'.repeat(50_000)}`)
+  client.socket.end()
+  assert.equal(await client.line(), null)
+  await transcript(
+    server,
+    'C: a STATUS INBOX (MESSAGES UIDNEXT)\nS: * STATUS INBOX (MESSAGES 0 UIDNEXT 1)\nS: a OK ...'
+  )
+})
+
+test('a message comes back byte for byte, whatever packets it came in', async (t) => {
+  const server = await startImapServer(t)
+  const message = Buffer.alloc(300_007)
+  for (let index = 0; index < message.length; index++) message[index] = (index * 7919) >>> 5
+  const client = await LineClient.connect(server)
+  await client.login()
+  client.send(`a APPEND INBOX {${message.length}}\r\n`)
+  assert.match((await client.line()) ?? '', /^\+ /)
+  for (let at = 0; at < message.length; at += 4999) client.send(message.subarray(at, at + 4999))
+  client.send('\r\n')
+  assert.match((await client.line()) ?? '', /^a OK \[APPENDUID/)
+  await client.command('EXAMINE INBOX')
+  const whole = await client.command('FETCH 1 BODY.PEEK[]')
+  const text = whole.slice(0, -1).join('\r\n')
+  const start = text.indexOf('}\r\n') + 3
+  assert.ok(Buffer.from(text.slice(start, start + message.length), 'latin1').equals(message))
+  const part = (await client.command('FETCH 1 BODY.PEEK[]<200000.65536>')).slice(0, -1).join('\r\n')
+  assert.ok(part.startsWith('* 1 FETCH (BODY[]<200000> {65536}\r\n'))
+  const from = part.indexOf('}\r\n') + 3
+  assert.ok(
+    Buffer.from(part.slice(from, from + 65536), 'latin1').equals(message.subarray(200000, 265536))
+  )
+  client.close()
+})
+
+test('MULTIAPPEND: all messages of one command, or none (RFC 3502)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a APPEND INBOX (\\Seen) {3}
+    S: + ...
+    C-: a:1
+    C:  (\\Draft) {3}
+    S: + ...
+    C-: a:2
+    C:  {3+}
+    C: a:3
+    S: a OK [APPENDUID {{validity}} 1:3] ...
+    C: b APPEND INBOX {3+}
+    C-: a:4
+    C:  {0}
+    S: b NO ...
+    C: c APPEND INBOX {3+}
+    C-: a:5
+    C:  (\\Bad) {3+}
+    C: a:6
+    S: c BAD ...
+    C: d STATUS INBOX (MESSAGES UNSEEN)
+    S: * STATUS INBOX (MESSAGES 3 UNSEEN 2)
+    S: d OK ...
+    `
+  )
+})
+
+test('the bodies of appended messages are read through the same dialogue helper', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `${append('INBOX')}\n${append('INBOX', { flags: '\\Seen' })}\n${select('INBOX', { exists: 2 })}`
+  )
+})
