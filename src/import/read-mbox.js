@@ -80,6 +80,8 @@ class PieceReader {
   #queue = []
   #at = 0
   #isDone = false
+  /** @type {unknown} */
+  #failure = null
 
   /**
    * @param {ByteSource} bytes
@@ -138,16 +140,30 @@ class PieceReader {
     }
   }
 
-  /** @returns {Promise<MboxPiece | null>} */
+  /**
+   * @returns {Promise<MboxPiece | null>}
+   * @throws what reading the file has thrown, again and again: after the message, the whole file must fail
+   */
   async #peek() {
     while (this.#at === this.#queue.length) {
+      if (this.#failure) throw this.#failure
       if (this.#isDone) return null
-      const { done, value } = await this.#chunks.next()
+      const { done, value } = await this.#next()
       this.#isDone = done === true
       this.#queue = done ? this.#splitter.end() : this.#splitter.push(value)
       this.#at = 0
     }
     return this.#queue[this.#at] ?? null
+  }
+
+  /** @returns {Promise<IteratorResult<Buffer>>} */
+  async #next() {
+    try {
+      return await this.#chunks.next()
+    } catch (error) {
+      this.#failure = error
+      throw error
+    }
   }
 }
 

@@ -52,7 +52,7 @@ function cutHeader(text) {
   const fields = head
     .replace(/\r?\n(?=[ \t])/g, '')
     .split(/\r?\n/)
-    .map((line) => /^([!-9;-~]+)[ \t]*:(.*)$/s.exec(line))
+    .map((line) => /^([^:]+?)[ \t]*:(.*)$/s.exec(line))
     .filter((match) => match !== null)
     .map(([, name = '', value = '']) => ({ name, value: decodeValue(value.trim()) }))
   return { fields, rest }
@@ -87,9 +87,11 @@ function fieldOf(fields, name) {
 function readBody(fields, body, readHtml, isDigest = false) {
   const written = fieldOf(fields, 'content-type')
   const { value, params } = libmime.parseHeaderValue(written)
-  const type = value.trim().toLowerCase() || (isDigest ? 'message/rfc822' : 'text/plain')
-  if (type.startsWith('multipart/') && params.boundary) {
-    return cutParts(body, params.boundary).flatMap((part) => {
+  const isType = /^[^/\s]+\/[^/\s]+$/.test(value.trim())
+  const type = isType ? value.trim().toLowerCase() : isDigest ? 'message/rfc822' : 'text/plain'
+  const parts = type.startsWith('multipart/') ? cutParts(body, params.boundary) : []
+  if (parts.length > 0) {
+    return parts.flatMap((part) => {
       const { fields: partFields, rest } = cutHeader(part)
       return readBody(partFields, rest, readHtml, type === 'multipart/digest')
     })
@@ -99,7 +101,7 @@ function readBody(fields, body, readHtml, isDigest = false) {
     const header = inner.fields.map(({ name, value: text }) => `${name}: ${text}`).join('\n')
     return [header, ...readBody(inner.fields, inner.rest, readHtml)]
   }
-  if (!type.startsWith('text/')) return []
+  if (!type.startsWith('text/') && !type.startsWith('multipart/')) return []
   const bytes = decodeBytes(body, fieldOf(fields, 'content-transfer-encoding').toLowerCase())
   const text = decodeText(bytes, params.charset)
   return [type === 'text/html' ? readHtml(text) : text]
@@ -107,10 +109,11 @@ function readBody(fields, body, readHtml, isDigest = false) {
 
 /**
  * @param {string} body
- * @param {string} boundary
- * @returns {string[]}
+ * @param {string | undefined} boundary
+ * @returns {string[]} none when the boundary is nowhere: the body is then taken for text
  */
 function cutParts(body, boundary) {
+  if (!boundary) return []
   /** @type {string[]} */
   const parts = []
   /** @type {string[] | null} */
@@ -151,7 +154,9 @@ function decodeBytes(body, encoding) {
  */
 function decodeText(bytes, charset) {
   const label = charset?.toLowerCase() ?? ''
-  if (label !== '' && !/ascii|unknown/.test(label) && iconv.encodingExists(label)) {
+  if (label === 'iso-2022-jp') return new TextDecoder(label).decode(bytes)
+  if (iconv.encodingExists(label) && !/ascii/.test(label)) {
+    // What says Latin 1 is the superset in practice, as browsers have it.
     return iconv.decode(bytes, label === 'iso-8859-1' ? 'windows-1252' : label)
   }
   const text = bytes.toString('utf8')

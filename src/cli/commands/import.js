@@ -128,6 +128,7 @@ async function importAll({ context, options, paths, store, interrupt }) {
       sources.push(source)
       progress.start(source, summary)
       await importer.run(source)
+      progress.update(source, summary)
     }
   } catch (error) {
     if (!(error instanceof MailError)) throw error

@@ -297,20 +297,27 @@ test('bad messages are reported with their places, and the others go in', async 
   assert.equal(again.skipped, 3)
 })
 
-test('a damaged archive gives what stands before the damage, and a report', async (t) => {
+test('a damaged archive gives what stands before the damage, and reports', async (t) => {
   const folder = await temporaryFolder(t)
   const archive = pack()
+  const mbox = []
   for (let n = 0; n < 30; n++) {
     const noise = createHash('shake256', { outputLength: 30_000 }).update(`${n}`).digest('base64')
-    archive.entry({ name: `${n}.eml` }, `Subject: ${n}\n\n${noise}\n`)
+    const text = `Subject: ${n}\n\n${noise}\n`
+    archive.entry({ name: `${n}.eml` }, text)
+    mbox.push(`From a@b Wed Jul  1 05:04:01 2020\n${text}\n`)
   }
   archive.finalize()
-  const bytes = gzipSync(await collectBytes(/** @type {AsyncIterable<Buffer>} */ (archive)))
-  await writeFile(join(folder, 'a.tar.gz'), bytes.subarray(0, bytes.length / 2))
-  const store = await temporaryStore(t)
-  const { imported, failed } = await importFrom(store, join(folder, 'a.tar.gz'))
-  assert.ok(imported >= 10 && imported < 30, `${imported} imported`)
-  assert.equal(failed, 1)
+  const tar = await collectBytes(/** @type {AsyncIterable<Buffer>} */ (archive))
+  for (const [name, bytes] of Object.entries({ tar, mbox: Buffer.from(mbox.join('')) })) {
+    const packed = gzipSync(bytes)
+    await writeFile(join(folder, name), packed.subarray(0, packed.length / 2))
+    const store = await temporaryStore(t)
+    const { imported, failures } = await importFrom(store, join(folder, name))
+    assert.ok(imported >= 10 && imported < 30, `${imported} imported`)
+    assert.equal(failures.length, 2, 'the message that is cut off, and the archive')
+    assert.equal(failures[1]?.name, name)
+  }
 })
 
 test('a run that is called off stores what it has read, and the next one goes on', async (t) => {

@@ -4,6 +4,9 @@ import fc from 'fast-check'
 import { SequenceSet } from '../../../../src/imap/protocol/values/sequence-set.js'
 import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
 import { htmlToVisibleText } from '../../../../src/mime/html-text.js'
+import { MessageParser } from '../../../../src/mime/parse-message.js'
+import { toPartTree } from '../../../../src/mime/part-tree.js'
+import { searchableHeader, textPieces } from '../../../../src/mime/text-extract.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../../helpers/corpus.js'
 import { matchesNaively, readNaively } from '../../../helpers/naive-search.js'
@@ -147,3 +150,80 @@ test('every needle over everyday mail, one by one', { skip: corpusIsMissing }, a
     for (const field of FIELDS) await check({ op: 'header', field, value })
   }
 })
+
+test(
+  'every torture message is searched without an error, and each finds its own words',
+  { skip: corpusIsMissing },
+  async (t) => {
+    const store = await temporaryStore(t, { clock })
+    const mails = [...tortureMessages()]
+    await appendAll(store, 'INBOX', mails)
+    const { view } = await store.openView('INBOX')
+    const selected = new SelectedMailbox({
+      view,
+      isReadOnly: true,
+      origin: null,
+      onChange: () => undefined
+    })
+    selected.hold()
+    const find = (/** @type {SearchKey} */ key) =>
+      searchMessages({ store, view, selected, key, clock })
+    /** @type {SearchKey} */
+    const nowhere = { op: 'text', value: 'such words are in no message of all these' }
+    assert.deepEqual(await find(nowhere), [])
+    assert.equal((await find({ op: 'not', key: nowhere })).length, mails.length)
+    /** @type {Map<string, Set<number>>} */
+    const words = new Map()
+    for (const [slot, { bytes }] of mails.entries()) {
+      const word = longestWord(wholeText(bytes))
+      if (word) words.set(word, new Set([...(words.get(word) ?? []), slot]))
+    }
+    assert.ok(words.size > 300, `${words.size} words`)
+    const sample = [...words].filter((_, index) => index % 60 === 0)
+    for (const [value, slots] of sample) {
+      const found = new Set(await find({ op: 'text', value: swapCase(value) }))
+      assert.deepEqual(
+        [...slots].filter((slot) => !found.has(slot)),
+        [],
+        value
+      )
+    }
+  }
+)
+
+/**
+ * @param {Buffer} bytes
+ * @returns {string} all that search may find, read from the whole message at once
+ */
+function wholeText(bytes) {
+  const parser = new MessageParser()
+  parser.push(bytes)
+  const tree = toPartTree(parser.end().root)
+  const read = (/** @type {number} */ start, /** @type {number} */ end) =>
+    bytes.subarray(start, end)
+  const pieces = [...textPieces(tree, read)].map(({ text }) => text)
+  return [searchableHeader(bytes), ...pieces].join('\n')
+}
+
+/**
+ * @param {string} text
+ * @returns {string | undefined} letters outside ASCII preferred, for they are the harder ones
+ */
+function longestWord(text) {
+  const words = text.match(/[\p{L}\p{M}]{3,40}/gu) ?? []
+  const foreign = words.filter((word) => /[^\0-\x7f]/.test(word) && !word.includes('\ufffd'))
+  return (foreign.length > 0 ? foreign : words).sort((a, b) => b.length - a.length)[0]
+}
+
+/**
+ * @param {string} word
+ * @returns {string} with upper case for lower and the other way round, as far as that is one letter for one
+ */
+function swapCase(word) {
+  const swapped = [...word].map((letter) => {
+    const upper = letter.toUpperCase()
+    const other = upper === letter ? letter.toLowerCase() : upper
+    return new RegExp(`^${letter}$`, 'iu').test(other) ? other : letter
+  })
+  return swapped.join('')
+}

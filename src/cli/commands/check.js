@@ -1,0 +1,95 @@
+/**
+ * `letterlock check`: opens a mailbox with its password and proves that all of it can be read back.
+ */
+import cliProgress from 'cli-progress'
+import { MailError } from '../../errors.js'
+import { CliError } from '../cli-error.js'
+import { NOTHING_DONE, openMailbox } from '../open-mailbox.js'
+import { formatBytes } from '../with-accounts.js'
+
+/** @typedef {import('../index.js').CliContext} CliContext */
+/** @typedef {import('../../store/account-store.js').AccountStore} AccountStore */
+/** @typedef {import('../../store/account-store.js').VerifyReport} VerifyReport */
+
+const DAMAGED = 1
+
+const HELP = `
+Reads the whole mailbox: SQLite's integrity_check (every page is authenticated by the cipher as it is read),
+the counters beside the rows, and the SHA-256 of every message. Nothing is changed; the server may run.
+
+Exit code: 0 all is well, 1 something is damaged, 2 the mailbox could not be opened.
+
+Example:
+  letterlock check ann@example.org --password-stdin < password.txt`
+
+/**
+ * @param {import('commander').Command} program
+ * @param {CliContext} context
+ */
+export function register(program, context) {
+  program
+    .command('check')
+    .description('check a mailbox: structure, counters, every message against its hash')
+    .argument('<address>', 'whose mailbox')
+    .option('--password-stdin', 'read the password from standard input')
+    .addHelpText('after', HELP)
+    .action(
+      async (/** @type {string} */ address, /** @type {{ passwordStdin?: boolean }} */ options) => {
+        process.exitCode = await runCheck({ context, options, address })
+      }
+    )
+}
+
+/**
+ * @param {object} request
+ * @param {CliContext} request.context
+ * @param {{ passwordStdin?: boolean }} request.options
+ * @param {string} request.address
+ * @returns {Promise<number>} the exit code
+ */
+async function runCheck({ context, options, address }) {
+  const mailbox = await openMailbox({ context, options, account: address, isReadOnly: true })
+  try {
+    const report = await verify(mailbox.store, context)
+    return tell(report, context)
+  } catch (error) {
+    if (!(error instanceof MailError)) throw error
+    const exitCode = error.temporary ? NOTHING_DONE : DAMAGED
+    throw new CliError(`The check ended early: ${error.message}`, { exitCode, cause: error })
+  } finally {
+    await mailbox.close()
+  }
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {CliContext} context
+ * @returns {Promise<VerifyReport>}
+ */
+async function verify(store, { stdout }) {
+  const format = 'checking {bar} {percentage} % | {eta_formatted} left'
+  const bar = stdout.isTTY
+    ? new cliProgress.SingleBar({ format, stream: stdout }, cliProgress.Presets.shades_classic)
+    : null
+  bar?.start(1, 0)
+  try {
+    return await store.verify(({ done, total }) => {
+      bar?.setTotal(Math.max(total, 1))
+      bar?.update(done)
+    })
+  } finally {
+    bar?.stop()
+  }
+}
+
+/**
+ * @param {VerifyReport} report
+ * @param {CliContext} context
+ * @returns {number} the exit code
+ */
+function tell({ problems, contents, bytes, messages }, { stdout, stderr }) {
+  stdout.write(`${messages} messages, ${contents} contents, ${formatBytes(bytes)} read\n`)
+  for (const problem of problems) stderr.write(`letterlock: ${problem}\n`)
+  stdout.write(problems.length === 0 ? 'ok\n' : `damaged: ${problems.length} problems\n`)
+  return problems.length === 0 ? 0 : DAMAGED
+}
