@@ -6,16 +6,41 @@
  * @typedef {import('./byte-writer.js').ByteWriter} ByteWriter
  * @typedef {import('./part.js').Part} Part
  */
+import { MAX_SHOWN_NESTING } from './limits.js'
 import { writeEnvelope } from './envelope.js'
 
 /**
  * @param {ByteWriter} writer
- * @param {Part} part
+ * @param {Part} part - the root of a message
  * @param {boolean} isExtended - true for BODYSTRUCTURE, false for BODY
  */
 export function writeBodyStructure(writer, part, isExtended) {
-  if (part.type === 'multipart') writeMultipart(writer, part, isExtended)
-  else writeSinglePart(writer, part, isExtended)
+  writePart(writer, part, isExtended, 1)
+}
+
+/**
+ * @param {ByteWriter} writer
+ * @param {Part} part
+ * @param {boolean} isExtended
+ * @param {number} level - 1 for the root
+ */
+function writePart(writer, part, isExtended, level) {
+  const isContainer = part.type === 'multipart' || messageInside(part) !== undefined
+  if (isContainer && level >= MAX_SHOWN_NESTING) writeOpaque(writer, part, isExtended)
+  else if (part.type === 'multipart') writeMultipart(writer, part, isExtended, level)
+  else writeSinglePart(writer, part, isExtended, level)
+}
+
+/**
+ * A part that is shown as one piece, whatever is in it.
+ * @param {ByteWriter} writer
+ * @param {Part} part
+ * @param {boolean} isExtended
+ */
+function writeOpaque(writer, part, isExtended) {
+  const size = part.bodyEnd - part.headerEnd
+  const extension = isExtended ? ' NIL NIL NIL NIL' : ''
+  writer.raw(`("application" "octet-stream" NIL NIL NIL "7bit" ${size}${extension})`)
 }
 
 /**
@@ -23,10 +48,11 @@ export function writeBodyStructure(writer, part, isExtended) {
  * @param {ByteWriter} writer
  * @param {Part} part
  * @param {boolean} isExtended
+ * @param {number} level
  */
-function writeMultipart(writer, part, isExtended) {
+function writeMultipart(writer, part, isExtended, level) {
   writer.raw('(')
-  for (const child of part.children) writeBodyStructure(writer, child, isExtended)
+  for (const child of part.children) writePart(writer, child, isExtended, level + 1)
   writer.raw(' ')
   writer.string(part.subtypeAsWritten)
   if (isExtended) {
@@ -42,8 +68,9 @@ function writeMultipart(writer, part, isExtended) {
  * @param {ByteWriter} writer
  * @param {Part} part
  * @param {boolean} isExtended
+ * @param {number} level
  */
-function writeSinglePart(writer, part, isExtended) {
+function writeSinglePart(writer, part, isExtended, level) {
   writer.raw('(')
   writer.string(part.typeAsWritten)
   writer.raw(' ')
@@ -57,12 +84,12 @@ function writeSinglePart(writer, part, isExtended) {
   writer.raw(' ')
   writer.string(part.encodingAsWritten)
   writer.raw(` ${part.bodyEnd - part.headerEnd}`)
-  const message = part.isMessage ? part.children[0] : undefined
+  const message = messageInside(part)
   if (message) {
     writer.raw(' ')
     writeEnvelope(writer, message.header)
     writer.raw(' ')
-    writeBodyStructure(writer, message, isExtended)
+    writePart(writer, message, isExtended, level + 1)
   }
   if (message || part.type === 'text') writer.raw(` ${part.lines}`)
   if (isExtended) {
@@ -71,6 +98,16 @@ function writeSinglePart(writer, part, isExtended) {
     writeExtension(writer, part)
   }
   writer.raw(')')
+}
+
+/**
+ * RFC 9051 has envelope and structure of message/global as well, RFC 3501 of message/rfc822 alone. A client of the older
+ * grammar cannot read the longer form; Dovecot sends the shorter one to all, so all clients can read that.
+ * @param {Part} part
+ * @returns {Part | undefined} the message whose structure is shown inside this part
+ */
+function messageInside(part) {
+  return part.isMessage && part.subtype === 'rfc822' ? part.children[0] : undefined
 }
 
 /**

@@ -6,6 +6,12 @@
 /** Levels of nested parts; the deepest real mail has about ten. Parts below are opaque. */
 export const MAX_NESTING = 50
 
+/**
+ * Levels of nested parts that BODY and BODYSTRUCTURE show; sections and search reach all of MAX_NESTING. A client that
+ * refuses deep lists loses the whole FETCH: imapflow allows 25 parentheses, some of them around and inside the parts.
+ */
+export const MAX_SHOWN_NESTING = 20
+
 /** Parts in one message; the largest digests hold a few hundred. The last part takes all the rest. */
 export const MAX_PARTS = 1_000
 

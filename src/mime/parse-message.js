@@ -357,8 +357,9 @@ export class MessageParser {
       const opened = this.#open.pop()
       if (!opened) return
       const { part, linesBefore } = opened
-      part.bodyEnd = Math.max(bodyEnd, part.headerEnd)
-      part.lines = Math.max(lines - linesBefore, 0)
+      // An empty part begins after the very line end that the delimiter claims; what holds it reaches as far.
+      part.bodyEnd = Math.max(bodyEnd, part.headerEnd, part.children.at(-1)?.bodyEnd ?? 0)
+      part.lines = lines - linesBefore + (part.bodyEnd > bodyEnd ? 1 : 0)
       if (part.type === 'multipart' && part.children.length === 0)
         part.children.push(wholeBody(part))
     }

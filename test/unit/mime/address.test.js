@@ -13,7 +13,10 @@ const parse = (text) =>
     host
   ])
 
-/** Written form, then name, route, mailbox, host of each. @type {[string, (string | null)[][]][]} */
+/**
+ * Written form, then name, route, mailbox, host of each.
+ * @type {[string, (string | null)[][]][]}
+ */
 const LISTS = [
   ['user@domain', [[null, null, 'user', 'domain']]],
   ['<user@domain>', [[null, null, 'user', 'domain']]],

@@ -202,10 +202,16 @@ test('the line end of a message is found within the same bytes under any chunkin
 const cutsOf = (bytes, size) =>
   Array.from({ length: Math.floor(bytes.length / size) }, (_, index) => (index + 1) * size)
 
-/** @param {Part} part @returns {number} */
+/**
+ * @param {Part} part
+ * @returns {number}
+ */
 const countParts = (part) => part.children.reduce((sum, child) => sum + countParts(child), 1)
 
-/** @param {Part} part @returns {number} */
+/**
+ * @param {Part} part
+ * @returns {number}
+ */
 const depthOf = (part) => 1 + Math.max(0, ...part.children.map(depthOf))
 
 /** @type {[string, () => Buffer][]} */

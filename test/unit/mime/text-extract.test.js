@@ -1,0 +1,118 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { MAX_TEXT_PART_BYTES } from '../../../src/mime/limits.js'
+import { htmlToVisibleText } from '../../../src/mime/html-text.js'
+import { parseMessage } from '../../../src/mime/parse-message.js'
+import { toPartTree } from '../../../src/mime/part-tree.js'
+import { decodedField, searchableHeader, textPieces } from '../../../src/mime/text-extract.js'
+
+/** @param {string} text */
+const piecesOf = (text) => {
+  const bytes = Buffer.from(text, 'latin1')
+  const tree = toPartTree(parseMessage(bytes).root)
+  return [...textPieces(tree, (start, end) => bytes.subarray(start, end))].map(
+    ({ partPath, text: found }) => [partPath.join('.'), found]
+  )
+}
+
+test('the text of every text part is decoded from its encoding and its charset', () => {
+  assert.deepEqual(
+    piecesOf(
+      'Content-Type: multipart/mixed; boundary=b\r\n\r\npreamble\r\n' +
+        '--b\r\nContent-Type: text/plain; charset=koi8-r\r\nContent-Transfer-Encoding: base64\r\n\r\n8NLJ18XU\r\n' +
+        '--b\r\nContent-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n' +
+        '<p>J=C3=B6rg</p>\r\n' +
+        '--b\r\nContent-Type: image/png\r\n\r\nnot text\r\n' +
+        '--b\r\nContent-Type: text/plain\r\nContent-Transfer-Encoding: x-own\r\n\r\nas it is\r\n' +
+        '--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: =?utf-8?q?J=C3=B6rg?=\r\n\r\ninner\r\n--b--'
+    ),
+    [
+      ['1', 'Привет'],
+      ['2', 'Jörg'],
+      ['4', 'as it is'],
+      ['5', 'Subject: Jörg'],
+      ['5.1', 'inner']
+    ]
+  )
+})
+
+test('a message of one part has the path 1', () => {
+  assert.deepEqual(piecesOf('A: 1\r\n\r\nhi'), [['1', 'hi']])
+  assert.deepEqual(piecesOf('A: 1\r\n\r\n'), [])
+})
+
+test('HTML without a charset in its header is read in the one that it names itself', () => {
+  const head = 'Content-Type: text/html\r\n\r\n'
+  const page = '<meta http-equiv=x content="text/html; charset=windows-1251"><p>\xcf\xf0'
+  assert.deepEqual(piecesOf(head + page), [['1', 'Пр']])
+})
+
+test('of a part larger than the limit only the first bytes are read', () => {
+  const tree = toPartTree(parseMessage(Buffer.from('A: 1\r\n\r\nhi')).root)
+  tree.bodyEnd = tree.headerEnd + MAX_TEXT_PART_BYTES + 1
+  const asked = []
+  for (const { text } of textPieces(tree, (start, end) => Buffer.from(`${end - start}`)))
+    asked.push(text)
+  assert.deepEqual(asked, [`${MAX_TEXT_PART_BYTES}`])
+})
+
+/** @type {[string, string][]} */
+const PAGES = [
+  ['hello <b>wor</b>ld', 'hello world'],
+  ['<p>one</p><p>two</p>', 'one\ntwo'],
+  ['one<br>two', 'one\ntwo'],
+  ['<td>a</td><td>b</td>', 'a\nb'],
+  ['hello\r\n   world', 'hello world'],
+  ['<STYLE>p { x }</STYLE >seen<script>if (a < b) "</p>"</script> too', 'seen\ntoo'],
+  ['a<!-- <b>hidden</b> -->b', 'ab'],
+  ['<!DOCTYPE html>x<?php y ?>', 'x'],
+  ['<a href="https://x.org/?a=1&amp;b=2">link</a>', 'https://x.org/?a=1&b=2 link'],
+  ["<img src=x alt='a picture'>", 'a picture'],
+  ['&lt;b&gt; &amp;amp; &eacute;&#233;&#xE9; &nbsp;&unknown; &', '<b> &amp; ééé &unknown; &'],
+  ['1 < 2 and 3 > 2', '1 < 2 and 3 > 2'],
+  ['text <b', 'text'],
+  ['text <!-- open', 'text'],
+  ['text <script> open', 'text'],
+  ['', '']
+]
+
+for (const [html, expected] of PAGES)
+  test(`visible text of ${JSON.stringify(html)}`, () =>
+    assert.equal(htmlToVisibleText(html).replaceAll('\u00a0', ' ').replace(/ +/g, ' '), expected))
+
+test('a megabyte of open tags, comments or references takes linear time', () => {
+  for (const piece of [
+    '<div>',
+    '<',
+    '<b',
+    '<!--',
+    '<a href="',
+    '<script>',
+    '&amp',
+    '&#',
+    '<p =',
+    '</',
+    '<x a=b ',
+    '\n ',
+    '&x;'
+  ])
+    // prettier-ignore
+    htmlToVisibleText(piece.repeat(1_000_000 / piece.length))
+})
+
+const BLOCK = Buffer.from(
+  'From: =?utf-8?q?J=C3=B6rg?= <j (x)@ (y) d>\r\nSubject: one\r\n two\r\nrubbish\r\nX: J\xf6rg\r\nFROM: c@d\r\n\r\n',
+  'latin1'
+)
+
+test('fields are decoded, and addresses are also there in plain form', () => {
+  assert.deepEqual(decodedField(BLOCK, 'From'), ['Jörg <j (x)@ (y) d>\nJörg <j@d>', 'c@d'])
+  assert.deepEqual(decodedField(BLOCK, 'SUBJECT'), ['one two'])
+  assert.deepEqual(decodedField(BLOCK, 'missing'), [])
+})
+
+test('the searchable header has every field once, decoded', () =>
+  assert.equal(
+    searchableHeader(BLOCK),
+    'From: Jörg <j (x)@ (y) d>\nJörg <j@d>\nSubject: one two\nX: Jörg\nFROM: c@d'
+  ))
