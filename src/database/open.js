@@ -30,6 +30,7 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {boolean} [isBlocking] - true for threads and the CLI, which may wait inside a statement and
  *   checkpoint at commit; default false: a taken lock answers BUSY at once, and somebody else checkpoints
  * @property {import('./temp-store.js').TempStore} [tempStore] - default memory
+ * @property {string} [tempFolder] - where `disk` is
  * @property {'ON' | 'FAST'} [secureDelete] - default ON
  * @property {number} [cacheBytes] - default 2 MiB
  */
@@ -104,6 +105,7 @@ function openWithCipher(options, cipher) {
     setupConnection(db, {
       isReadOnly,
       tempStore: options.tempStore ?? 'memory',
+      ...(options.tempFolder !== undefined && { tempFolder: options.tempFolder }),
       secureDelete: options.secureDelete ?? 'ON',
       cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES,
       hasOwnCheckpoints: !isBlocking,

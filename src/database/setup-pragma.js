@@ -133,6 +133,7 @@ export function setupNewFile(db, pageSizeBytes) {
  * @typedef {object} PragmaOptions
  * @property {boolean} isReadOnly - nothing is written, not even statistics
  * @property {import('./temp-store.js').TempStore} tempStore
+ * @property {string} [tempFolder] - where `disk` is
  * @property {'ON' | 'FAST'} secureDelete - ON overwrites what is deleted; FAST only where no extra I/O is needed
  *   (deletes cost 1.8 to 4 times less)
  * @property {number} cacheBytes - page cache, bytes
@@ -158,11 +159,24 @@ export function setupConnection(db, options) {
   db.pragma(`cache_size = ${-Math.ceil(options.cacheBytes / 1024)}`)
   // Memory unless the temporary folder is known to be on an encrypted device: see temp-store.js.
   db.pragma(`temp_store = ${options.tempStore === 'disk' ? 1 : 2}`)
+  if (options.tempStore === 'disk' && options.tempFolder) setTempFolder(db, options.tempFolder)
   // Mapped pages would be ciphertext, so the cipher needs its own copy anyway.
   db.pragma('mmap_size = 0')
   // Protects against a schema that was edited to call functions behind our back.
   db.pragma('trusted_schema = OFF')
   db.pragma(`analysis_limit = ${ANALYSIS_LIMIT_ROWS}`)
+}
+
+/**
+ * The folder is one for the whole process, and must not change while a statement uses it: set at the first open, it
+ * is left alone afterwards.
+ *
+ * @param {Database} db
+ * @param {string} folder
+ */
+function setTempFolder(db, folder) {
+  if (valueOf(db, 'temp_store_directory') === folder) return
+  db.pragma(`temp_store_directory = '${folder.replaceAll("'", "''")}'`)
 }
 
 /**

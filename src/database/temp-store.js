@@ -3,7 +3,7 @@
  * and statement journals write mail in plain text into the temporary folder, although the database itself is
  * encrypted. So the disk is used only where the folder itself lies on an encrypted block device.
  */
-import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -77,7 +77,7 @@ function isDeviceEncrypted(deviceFolder, depth) {
 }
 
 /**
- * @param {string} folder - an existing folder
+ * @param {string} folder
  * @param {{ mountinfoFile?: string, blockFolder?: string }} [system] - other places than /proc and /sys, for tests
  * @returns {boolean} true only when it is certain that the folder lies on an encrypted block device
  */
@@ -85,6 +85,7 @@ export function isOnEncryptedDevice(
   folder,
   { mountinfoFile = '/proc/self/mountinfo', blockFolder = '/sys/dev/block' } = {}
 ) {
+  if (!existsSync(folder)) return false
   const device = findMountDevice(readIfThere(mountinfoFile), realpathSync(folder))
   return device !== null && isDeviceEncrypted(join(blockFolder, device), 0)
 }

@@ -147,7 +147,11 @@ export class AccountDatabase {
         })
         .then(() => published)
       // A lazy write's failure reaches the operator and every later call through the failed file itself.
-      if (isLazy) settled.catch((error) => this.#report(error))
+      if (isLazy)
+        settled.catch((error) => {
+          const reported = this.#report(toMailError(error))
+          if (!(reported instanceof MailError)) throw reported
+        })
       else await settled
       return result
     })

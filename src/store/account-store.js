@@ -8,6 +8,7 @@
 import { MailError } from '../errors.js'
 import { Checkpointer } from '../database/checkpoint.js'
 import { BUSY_TIMEOUT_MS, DEFAULT_CACHE_BYTES } from '../database/setup-pragma.js'
+import { errorCodeOf } from '../database/sqlite-error.js'
 import { AccountDatabase } from './account-database.js'
 import { AccountKeywords } from './account-keywords.js'
 import { appendRows, forgetDrainedRow, hasImportKey, isDrained, listDrainedRows } from './append.js'
@@ -15,7 +16,7 @@ import { changeFlags } from './change-flags.js'
 import { readContentRange } from './content-reader.js'
 import { ContentWriter } from './content-writer.js'
 import { expungeMessages } from './expunge.js'
-import { Housekeeping } from './housekeeping.js'
+import { CHECKPOINT_BYTES, Housekeeping } from './housekeeping.js'
 import { normalizeMailboxName } from './mailbox-name.js'
 import {
   claimRecentRows,
@@ -65,6 +66,7 @@ import { ViewKeeper } from './views.js'
  * @property {number} [maxMessageBytes] - default 50 MiB
  * @property {number | null} [quotaBytes] - default null: no limit
  * @property {number | null} [quotaMessages] - default null: no limit
+ * @property {number} [checkpointBytes] - what may wait in the `-wal` before a thread moves it; default 4 MiB
  * @property {number} [busyTimeoutMs] - how long a taken lock is waited for; default 30,000
  *
  * @typedef {object} StoreOptions
@@ -79,6 +81,8 @@ import { ViewKeeper } from './views.js'
  * @property {(usage: Usage) => void} [onUsage] - within a second of a change, and at close
  * @property {(alert: import('./account-database.js').Alert) => void} [onAlert] - what an operator must look at
  * @property {Checkpointer} [checkpointer] - the process's; default: one of the store's own
+ * @property {import('../database/pool.js').CachePool} [cachePool] - the process's; default: `config.cacheBytes` for this
+ *   file alone
  * @property {Partial<import('../database/durability.js').SyncCalls>} [syncCalls] - to observe what reaches the disk
  */
 
@@ -154,6 +158,7 @@ export class AccountStore {
   #checkpointer
   #ownsCheckpointer
   #maxMessageBytes
+  #leavePool
   /** @type {Quota} */
   #quota
   /** @type {Promise<void> | null} */
@@ -189,7 +194,11 @@ export class AccountStore {
         onAlert(alert)
       },
       // Opening it anew goes through SQLite's recovery; until then every call answers with the failure.
-      onFailure: () => void this.close(),
+      onFailure: () => {
+        this.close().catch((error) => {
+          onAlert({ code: 'ACCOUNT_DAMAGED', detail: `close: ${errorCodeOf(error)}` })
+        })
+      },
       onCommit: () => this.#housekeeping.noteCommit(),
       ...(options.syncCalls && { syncCalls: options.syncCalls })
     })
@@ -199,6 +208,7 @@ export class AccountStore {
       checkpointer: this.#checkpointer,
       key,
       cipher,
+      checkpointBytes: config.checkpointBytes ?? CHECKPOINT_BYTES,
       onUsage
     })
     this.#views = new ViewKeeper(database)
@@ -211,6 +221,7 @@ export class AccountStore {
       quota: this.#quota,
       noteCommit: () => this.#housekeeping.noteCommit()
     })
+    this.#leavePool = options.cachePool?.join(db)
     this.#housekeeping.noteGarbage()
   }
 
@@ -591,6 +602,7 @@ export class AccountStore {
       if (this.#database.hasFailed) this.#housekeeping.stop()
       else await this.#housekeeping.close()
     } finally {
+      this.#leavePool?.()
       await this.#database.close()
       if (this.#ownsCheckpointer) await this.#checkpointer.close()
       new Uint8Array(this.#key).fill(0)

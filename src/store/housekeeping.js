@@ -15,7 +15,7 @@ import { readUsage } from './mailbox-rows.js'
  */
 
 /** Frames that wait in the `-wal` before the thread moves them, bytes: each round syncs both files. */
-const CHECKPOINT_BYTES = 4 * 1024 * 1024
+export const CHECKPOINT_BYTES = 4 * 1024 * 1024
 
 /** A `-wal` that has grown this far never had a quiet moment: the next round makes one, bytes. */
 const RESTART_BYTES = 64 * 1024 * 1024
@@ -38,6 +38,7 @@ export class Housekeeping {
   #checkpointer
   #key
   #cipher
+  #checkpointBytes
   #onUsage
   /** @type {NodeJS.Timeout | null} */
   #idleTimer = null
@@ -60,9 +61,11 @@ export class Housekeeping {
    * @param {Checkpointer} options.checkpointer
    * @param {SharedArrayBuffer} options.key
    * @param {import('../database/setup-pragma.js').Cipher} options.cipher
+   * @param {number} options.checkpointBytes - what may wait in the `-wal`
    * @param {(usage: Usage) => void} options.onUsage
    */
-  constructor({ database, checkpointer, key, cipher, onUsage }) {
+  constructor({ database, checkpointer, key, cipher, checkpointBytes, onUsage }) {
+    this.#checkpointBytes = checkpointBytes
     this.#database = database
     this.#checkpointer = checkpointer
     this.#key = key
@@ -81,8 +84,8 @@ export class Housekeeping {
     }, USAGE_DELAY_MS).unref()
     if (this.#lastCommitMs - this.#lastLookMs < LOOK_INTERVAL_MS) return
     this.#lastLookMs = this.#lastCommitMs
-    if (this.#database.walBytes < CHECKPOINT_BYTES || this.#checkpoint) return
-    if (this.#waitingBytes() < CHECKPOINT_BYTES) return
+    if (this.#database.walBytes < this.#checkpointBytes || this.#checkpoint) return
+    if (this.#waitingBytes() < this.#checkpointBytes) return
     this.#startCheckpoint(this.#database.walBytes > RESTART_BYTES ? 'RESTART' : 'PASSIVE')
   }
 

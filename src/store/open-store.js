@@ -8,6 +8,7 @@ import { syncFolder } from '../database/durability.js'
 import { lockShared, withExclusiveLock } from '../database/lock.js'
 import { migrate, pendingMigrations, readMigrations } from '../database/migrate.js'
 import { openEncryptedDatabase } from '../database/open.js'
+import { rewriteDatabase } from '../database/rewrite.js'
 import { BUSY_TIMEOUT_MS } from '../database/setup-pragma.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { decideTempStore } from '../database/temp-store.js'
@@ -54,8 +55,8 @@ export const mailFile = (folder) => join(folder, 'mail.db')
  * @returns {{ db: Database, cipher: Cipher }}
  */
 function openFile(options, how) {
-  const { folder, key, cipher, secureDelete, cacheBytes } = options
-  const tempStore = decideTempStore(options.tempStore, options.tempFolder)
+  const { folder, key, cipher, secureDelete, cacheBytes, tempFolder } = options
+  const tempStore = decideTempStore(options.tempStore, tempFolder)
   return openEncryptedDatabase({
     path: mailFile(folder),
     key,
@@ -63,6 +64,7 @@ function openFile(options, how) {
     secureDelete,
     cacheBytes,
     tempStore,
+    tempFolder,
     ...how
   })
 }
@@ -103,6 +105,25 @@ export async function openMailFile(options) {
     }
     await migrateAlone(options)
   }
+}
+
+/**
+ * Gives an account's file another cipher, for instance one that was brought from elsewhere in AES-256-CBC, which does
+ * not authenticate its pages. Record the new cipher when it resolves.
+ *
+ * @param {object} options
+ * @param {string} options.folder - the account's folder, whose file nobody has open
+ * @param {Uint8Array} options.key - 32 bytes, stays the key
+ * @param {Cipher | null} options.cipher - as recorded; null: find out
+ * @param {Cipher} options.nextCipher
+ * @param {number} options.timeoutMs - how long to wait for the last opener to go
+ * @returns {Promise<void>}
+ * @throws {MailError} BUSY, KEY_REJECTED, ACCOUNT_DAMAGED, DISK_FULL
+ */
+export function convertCipher({ folder, key, cipher, nextCipher, timeoutMs }) {
+  return withExclusiveLock(folder, { timeoutMs }, () =>
+    rewriteDatabase(mailFile(folder), { from: { cipher, key }, to: { cipher: nextCipher, key } })
+  )
 }
 
 /**
