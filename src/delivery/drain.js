@@ -5,23 +5,20 @@
  *       ─► durable ─► unlink ─► fsync the folder ─► forget the names
  *
  * A crash anywhere loses nothing and delivers nothing twice: until the unlink the file is there; from the
- * transaction until after the unlink is durable the store knows its name. A file that does not open goes to
- * aside/ and is reported. A temporary error ends the run, and the rest stays for the next.
+ * transaction until after the unlink is durable the store knows its name. A file that does not open, or that
+ * the disk does not give back, goes to aside/ and is reported. A temporary error ends the run, and the rest
+ * stays for the next.
  */
 
-import { open } from 'node:fs/promises'
-import { join } from 'node:path'
 import { MailError } from '../errors.js'
 import { Opener } from '../crypto/age.js'
 import { SpoolPlaintextReader } from './spool-format.js'
-import { listSpool, removeSpoolFiles, setAsideSpoolFile } from './spool.js'
+import { listSpool, readSpoolFile, removeSpoolFiles, setAsideSpoolFile } from './spool.js'
 
 /** @typedef {import('../errors.js').ErrorCode} ErrorCode */
 /** @typedef {import('../crypto/age.js').SealIdentity} SealIdentity */
 /** @typedef {import('./spool.js').SpoolFile} SpoolFile */
 
-/** Read at a time, in bytes: one sealed chunk. */
-const READ_BYTES = 64 * 1024
 /**
  * Messages and bytes that go into one transaction: enough to share its sync, few enough that the first
  * message is seen soon and that little has to be done again after a crash.
@@ -36,16 +33,24 @@ const MESSAGE_CODES = new Set(/** @type {ErrorCode[]} */ (['UNSEAL_FAILED', 'TOO
  * What draining needs of an account's store; `AccountStore` has it.
  *
  * @typedef {object} DrainStore
- * @property {(options: { sizeHint: number }) => Promise<any>} stageContent
- * @property {(mailbox: string, messages: any[], options: { isQuotaExempt: true }) => Promise<unknown>} appendMessages
- * @property {(spoolName: string) => Promise<boolean>} isDrained
+ * @property {(options: { sizeHint: number }) => Promise<DrainContentWriter>} stageContent
+ * @property {(mailbox: string, messages: any[], options: { isQuotaExempt: true }) => Promise<{ uids: number[] }>} appendMessages -
+ *   durable, the spool names with it; a UID of 0 where the name is known already
+ * @property {() => Promise<string[]>} listDrained - spool names that are in, durably, and not forgotten
  * @property {(spoolName: string) => Promise<void>} forgetDrained
+ */
+
+/**
+ * @typedef {object} DrainContentWriter
+ * @property {(chunk: Buffer) => Promise<void>} write - keeps nothing of the chunk
+ * @property {() => Promise<object>} finish
+ * @property {() => Promise<void>} abort - no harm after the content has become part of a message
  */
 
 /**
  * @typedef {object} DrainResult
  * @property {number} delivered - messages that are in INBOX now, durably
- * @property {number} setAside - files that did not open
+ * @property {number} setAside - files that did not open, or were too big for the store
  * @property {number} remaining - files that are still in the spool
  * @property {ErrorCode | null} stoppedBy - the temporary error that ended the run, null where none did
  */
@@ -87,7 +92,7 @@ class DrainRun {
   #options
   #delivered = 0
   #setAside = 0
-  /** @type {{ name: string, message: object, bytes: number }[]} staged, not yet in INBOX */
+  /** @type {{ name: string, bytes: number, writer: DrainContentWriter, message: object }[]} not yet in INBOX */
   #batch = []
 
   /** @param {DrainOptions} options */
@@ -98,33 +103,32 @@ class DrainRun {
   /** @returns {Promise<DrainResult>} */
   async run() {
     const { spoolFolder, limit = Infinity, logger } = this.#options
-    const files = await listSpool(spoolFolder)
     /** @type {ErrorCode | null} */
     let stoppedBy = null
     try {
+      await this.#finishEarlierRun()
+      const files = await listSpool(spoolFolder)
       for (const file of files.slice(0, limit)) await this.#take(file)
       await this.#commit()
     } catch (error) {
       if (!(error instanceof MailError) || !error.temporary) throw error
       stoppedBy = error.code
-      logger.warn(
-        { event: 'drain-stopped', code: error.code },
-        'the spool was not drained to its end'
-      )
+      logger.warn({ event: 'drain-stopped', err: error }, 'the spool was not drained to its end')
+    } finally {
+      for (const { writer } of this.#batch) await writer.abort()
     }
     const remaining = (await listSpool(spoolFolder)).length
     return { delivered: this.#delivered, setAside: this.#setAside, remaining, stoppedBy }
   }
 
+  /** What a crash left between the transaction and the forgetting. */
+  async #finishEarlierRun() {
+    const { store } = this.#options
+    await this.#release(await store.listDrained())
+  }
+
   /** @param {SpoolFile} file */
   async #take(file) {
-    const { spoolFolder, store } = this.#options
-    if (await store.isDrained(file.name)) {
-      // A crash came between the transaction and the unlink.
-      await removeSpoolFiles(spoolFolder, [file.name])
-      await store.forgetDrained(file.name)
-      return
-    }
     try {
       await this.#stage(file)
     } catch (error) {
@@ -137,18 +141,15 @@ class DrainRun {
   }
 
   /** @param {SpoolFile} file */
-  async #stage(file) {
-    const { spoolFolder, store } = this.#options
-    const writer = await store.stageContent({ sizeHint: file.bytes })
+  async #stage({ name, bytes }) {
+    const writer = await this.#options.store.stageContent({ sizeHint: bytes })
     try {
-      const { envelope, bytes } = await this.#open(join(spoolFolder, file.name), writer)
+      const { receivedAtMs } = await this.#open(name, writer)
       const content = await writer.finish()
-      const internalDate = {
-        epochSeconds: Math.floor(envelope.receivedAtMs / 1000),
-        zoneMinutes: 0
-      }
-      const message = { content, flags: [], internalDate, spoolName: file.name }
-      this.#batch.push({ name: file.name, message, bytes })
+      // RFC 9051 §2.3.3: for delivered mail, the time of final delivery, which was the 250.
+      const internalDate = { epochSeconds: Math.floor(receivedAtMs / 1000), zoneMinutes: 0 }
+      const message = { content, flags: [], internalDate, spoolName: name }
+      this.#batch.push({ name, bytes, writer, message })
     } catch (error) {
       await writer.abort()
       throw error
@@ -158,48 +159,47 @@ class DrainRun {
   /**
    * Streams the message into the writer. Nothing of it is in INBOX before the whole file has proved itself.
    *
-   * @param {string} path
-   * @param {{ write: (chunk: Buffer) => Promise<void> }} writer
+   * @param {string} name
+   * @param {DrainContentWriter} writer
+   * @returns {Promise<import('./spool-format.js').SpoolEnvelope>}
    */
-  async #open(path, writer) {
-    const opener = new Opener(this.#options.identities)
+  async #open(name, writer) {
+    const { spoolFolder, identities } = this.#options
+    const opener = new Opener(identities)
     const reader = new SpoolPlaintextReader()
-    const handle = await open(path, 'r')
-    let bytes = 0
     /** @param {Buffer[]} pieces - authenticated */
     const take = async (pieces) => {
       for (const plaintext of pieces) {
-        for (const piece of reader.push(plaintext)) {
-          bytes += piece.length
-          await writer.write(piece)
-        }
+        for (const piece of reader.push(plaintext)) await writer.write(piece)
       }
     }
     try {
-      for (;;) {
-        // A new buffer each time: what it held may still be in the writer's hands.
-        const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
-        const { bytesRead } = await handle.read(buffer, 0, READ_BYTES)
-        if (bytesRead === 0) break
-        await take(opener.push(buffer.subarray(0, bytesRead)))
-      }
+      for await (const sealed of readSpoolFile(spoolFolder, name)) await take(opener.push(sealed))
       await take(opener.end())
-      return { envelope: reader.end(), bytes }
+      return reader.end()
     } finally {
       opener.destroy()
-      await handle.close()
     }
   }
 
   async #commit() {
-    const { spoolFolder, store } = this.#options
-    const batch = this.#batch
+    const { store } = this.#options
+    if (this.#batch.length === 0) return
+    const messages = this.#batch.map((staged) => staged.message)
+    const { uids } = await store.appendMessages('INBOX', messages, { isQuotaExempt: true })
+    this.#delivered += uids.filter((uid) => uid !== 0).length
+    const names = this.#batch.map((staged) => staged.name)
     this.#batch = []
-    if (batch.length === 0) return
-    const messages = batch.map((staged) => staged.message)
-    await store.appendMessages('INBOX', messages, { isQuotaExempt: true })
-    this.#delivered += batch.length
-    const names = batch.map((staged) => staged.name)
+    await this.#release(names)
+  }
+
+  /**
+   * Only when no power cut can bring a file back may its name be forgotten.
+   *
+   * @param {string[]} names
+   */
+  async #release(names) {
+    const { spoolFolder, store } = this.#options
     await removeSpoolFiles(spoolFolder, names)
     for (const name of names) await store.forgetDrained(name)
   }
@@ -208,14 +208,14 @@ class DrainRun {
    * @param {SpoolFile} file
    * @param {MailError} error
    */
-  async #putAside(file, error) {
+  async #putAside({ name }, error) {
     const { spoolFolder, logger, onSetAside } = this.#options
-    await setAsideSpoolFile(spoolFolder, file.name)
+    await setAsideSpoolFile(spoolFolder, name)
     this.#setAside += 1
     logger.error(
-      { event: 'spool-set-aside', file: file.name, err: error },
+      { event: 'spool-set-aside', file: name, err: error },
       'a sealed message was set aside'
     )
-    onSetAside?.({ name: file.name, code: error.code })
+    onSetAside?.({ name, code: error.code })
   }
 }

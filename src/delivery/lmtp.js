@@ -29,6 +29,13 @@ import { traceHeaders, wireAddress } from './trace-headers.js'
  */
 const MAX_OPEN_FILES = 512
 
+/**
+ * What our own header fields may add, in bytes. A message has to leave that much room below
+ * `messages.maxBytes`, which is the store's limit for what it is given: else it would be accepted and then
+ * not fit. SIZE says so beforehand.
+ */
+const TRACE_RESERVE_BYTES = 4096
+
 /** Commands that smtp-server knows and a mail store has no use for. */
 const DISABLED_COMMANDS = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP']
 
@@ -88,7 +95,7 @@ export function createLmtpServer(options) {
     banner: 'Letterlock',
     // Its own log lines have addresses; ours are written here.
     logger: false,
-    size: config.messages.maxBytes,
+    size: service.maxMessageBytes,
     maxClients: config.lmtp.maxConnections,
     maxRecipients: service.maxRecipients,
     socketTimeout: config.lmtp.timeoutMs,
@@ -169,6 +176,7 @@ class LmtpService {
     this.#options = options
     this.#meter = new SpoolMeter(options.clock)
     this.serverName = options.serverName ?? hostname()
+    this.maxMessageBytes = options.config.messages.maxBytes - TRACE_RESERVE_BYTES
     this.maxRecipients = Math.min(options.config.lmtp.maxRecipients, MAX_OPEN_FILES)
   }
 
@@ -216,7 +224,7 @@ class LmtpService {
    * @throws {LmtpRefusal} where the message did not come to its end
    */
   async deliver(message, session) {
-    const { config, logger } = this.#options
+    const { logger } = this.#options
     const recipients = this.#recipientsOf(session)
     this.#recipients.delete(session)
     const transactionId = `${session.id}.${session.transaction}`
@@ -227,7 +235,7 @@ class LmtpService {
       const outcomes = await fanOut({
         destinations: [...destinations.values()],
         message,
-        maxBytes: config.messages.maxBytes,
+        maxBytes: this.maxMessageBytes,
         beforeFinish: ({ account }, bytes) => this.#requireRoom(account, bytes),
         onAbortFailed: (error) => logger.warn({ event: 'spool-leftover', err: error })
       })

@@ -23,6 +23,10 @@ const TEMPORARY_FOLDER = 'tmp'
 const ASIDE_FOLDER = 'aside'
 const NAME = /^[0-9a-f]{32}\.sealed$/
 const FULL_DISK_CODES = new Set(['ENOSPC', 'EDQUOT'])
+/** What speaks of one file; anything else (no descriptors left, a file that went away) passes. */
+const UNREADABLE_CODES = new Set(['EIO', 'EACCES', 'EPERM', 'EISDIR', 'ELOOP'])
+/** Read at a time, in bytes: about one sealed chunk. */
+const READ_BYTES = 64 * 1024
 
 /**
  * Age after which a file in tmp/ belongs to nobody: a delivery moves its file at every write, and no
@@ -37,6 +41,21 @@ const LEFTOVER_AGE_MS = 60 * 60 * 1000
  * @property {bigint} changedAtNs - mtime, which orders arrivals
  */
 
+/** Microseconds since 1970 of the arrival before; see `nextArrivalSeconds`. */
+let lastArrivalUs = 0
+
+/**
+ * The kernel's own mtime moves in steps of some ms, and what one sender delivers within such a step must
+ * still come into INBOX in its order. So the file gets its time from here, never the same twice in a process.
+ *
+ * @param {number} receivedAtMs
+ * @returns {number}
+ */
+function nextArrivalSeconds(receivedAtMs) {
+  lastArrivalUs = Math.max(lastArrivalUs + 1, receivedAtMs * 1000)
+  return lastArrivalUs / 1_000_000
+}
+
 /** Seals one message into one spool file as it streams by; holds about 128 KiB. */
 export class SpoolWriter {
   #spoolFolder
@@ -47,6 +66,7 @@ export class SpoolWriter {
   #bytes = 0
   /** @type {Buffer[]} sealed bytes that the next write takes along: the header, while it is alone */
   #pending
+  #arrivalSeconds
 
   /**
    * @param {object} options
@@ -67,7 +87,16 @@ export class SpoolWriter {
       await makeSpoolFolders(spoolFolder)
       return open(path, 'wx', 0o600)
     })
-    return new SpoolWriter({ spoolFolder, name, handle, sealer, plaintext, pending })
+    const arrivalSeconds = nextArrivalSeconds(envelope.receivedAtMs)
+    return new SpoolWriter({
+      spoolFolder,
+      name,
+      handle,
+      sealer,
+      plaintext,
+      pending,
+      arrivalSeconds
+    })
   }
 
   /**
@@ -80,14 +109,16 @@ export class SpoolWriter {
    * @param {Sealer} parts.sealer
    * @param {SpoolPlaintextWriter} parts.plaintext
    * @param {Buffer[]} parts.pending
+   * @param {number} parts.arrivalSeconds - for the file's mtime
    */
-  constructor({ spoolFolder, name, handle, sealer, plaintext, pending }) {
+  constructor({ spoolFolder, name, handle, sealer, plaintext, pending, arrivalSeconds }) {
     this.#spoolFolder = spoolFolder
     this.#name = name
     this.#handle = handle
     this.#sealer = sealer
     this.#plaintext = plaintext
     this.#pending = pending
+    this.#arrivalSeconds = arrivalSeconds
   }
 
   /**
@@ -115,6 +146,7 @@ export class SpoolWriter {
     this.#pending.push(...this.#sealer.end())
     await this.#flush()
     await asMailError(async () => {
+      await this.#handle.utimes(this.#arrivalSeconds, this.#arrivalSeconds)
       await this.#handle.sync()
       await this.#handle.close()
       await rename(this.#temporaryPath, join(this.#spoolFolder, this.#name))
@@ -173,9 +205,10 @@ export async function writeSpoolFile({ spoolFolder, publicKey, envelope, message
 /**
  * @param {string} spoolFolder
  * @returns {Promise<SpoolFile[]>} what has arrived, the oldest first; empty where there is no spool yet
+ * @throws {MailError} NOT_DURABLE where the folder cannot be read
  */
 export async function listSpool(spoolFolder) {
-  const names = (await readFolder(spoolFolder)).filter((name) => NAME.test(name))
+  const names = (await asMailError(() => readFolder(spoolFolder))).filter((name) => NAME.test(name))
   const files = []
   for (const name of names) {
     const status = await statIfThere(join(spoolFolder, name))
@@ -183,6 +216,27 @@ export async function listSpool(spoolFolder) {
     files.push({ name, bytes: Number(status.size), changedAtNs: status.mtimeNs })
   }
   return files.sort((a, b) => Number(a.changedAtNs - b.changedAtNs) || (a.name < b.name ? -1 : 1))
+}
+
+/**
+ * @param {string} spoolFolder
+ * @param {string} name
+ * @yields {Buffer} its sealed bytes, 64 KiB at a time, each in a buffer of its own
+ * @throws {MailError} UNSEAL_FAILED where the disk does not give the file back, BUSY where this process
+ *   lacks the means for now
+ */
+export async function* readSpoolFile(spoolFolder, name) {
+  const handle = await asReadError(() => open(join(spoolFolder, name), 'r'))
+  try {
+    for (;;) {
+      const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
+      const { bytesRead } = await asReadError(() => handle.read(buffer, 0, READ_BYTES))
+      if (bytesRead === 0) return
+      yield buffer.subarray(0, bytesRead)
+    }
+  } finally {
+    await handle.close()
+  }
 }
 
 /**
@@ -325,6 +379,20 @@ async function asMailError(work) {
   } catch (cause) {
     if (cause instanceof MailError) throw cause
     const code = FULL_DISK_CODES.has(codeOf(cause)) ? 'DISK_FULL' : 'NOT_DURABLE'
+    throw new MailError(code, { detail: `spool: ${codeOf(cause)}`, cause })
+  }
+}
+
+/**
+ * @template T
+ * @param {() => Promise<T>} work - that reads one file
+ * @returns {Promise<T>}
+ */
+async function asReadError(work) {
+  try {
+    return await work()
+  } catch (cause) {
+    const code = UNREADABLE_CODES.has(codeOf(cause)) ? 'UNSEAL_FAILED' : 'BUSY'
     throw new MailError(code, { detail: `spool: ${codeOf(cause)}`, cause })
   }
 }

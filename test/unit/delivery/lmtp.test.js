@@ -104,7 +104,7 @@ test('LHLO offers PIPELINING, SIZE, 8BITMIME, SMTPUTF8 and ENHANCEDSTATUSCODES, 
     '8BITMIME',
     'ENHANCEDSTATUSCODES',
     'PIPELINING',
-    'SIZE 1048576',
+    'SIZE 1044480',
     'SMTPUTF8'
   ])
   wire.destroy()
@@ -302,7 +302,7 @@ test('addresses in UTF-8 are taken with SMTPUTF8 and stand so in the header', as
 })
 
 test('a message that is announced too big is refused at MAIL with 552 5.3.4', async (t) => {
-  const { port } = await startLmtp(t, { maxBytes: 5000 })
+  const { port } = await startLmtp(t, { maxBytes: 5000 + 4096 })
   const client = await LmtpClient.connect(port)
   assert.match(await client.say('MAIL FROM:<> SIZE=5001'), /^552 5\.3\.4 /)
   assert.match(await client.say('MAIL FROM:<> SIZE=5000'), /^250 /)
@@ -310,7 +310,7 @@ test('a message that is announced too big is refused at MAIL with 552 5.3.4', as
 })
 
 test('a message that proves too big is refused for each recipient with 552 5.3.4, and nothing stays', async (t) => {
-  const { port, folder, add, spoolFolder, identity } = await startLmtp(t, { maxBytes: 5000 })
+  const { port, folder, add, spoolFolder, identity } = await startLmtp(t, { maxBytes: 5000 + 4096 })
   await add('bob@example.org')
   const client = await LmtpClient.connect(port)
   const to = [ANN, 'bob@example.org']

@@ -125,6 +125,16 @@ test('a file that is set aside is out of the spool and kept', async (t) => {
   assert.deepEqual(await listAside(spoolFolder), [name])
 })
 
+test('files that arrive within one tick of the kernel’s clock keep their order', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const names = []
+  for (let i = 0; i < 30; i++) names.push((await put(spoolFolder, `${i}`)).name)
+  assert.deepEqual(
+    (await listSpool(spoolFolder)).map((file) => file.name),
+    names
+  )
+})
+
 test('removing files that are gone already is no error', async (t) => {
   const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
   const { name } = await put(spoolFolder, 'x')
