@@ -5,6 +5,7 @@
  * taken lock is tried again from here.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MailError } from '../errors.js'
 import { openPlainDatabase } from '../database/open.js'
 import { migrate } from '../database/migrate.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
@@ -23,6 +24,22 @@ const TRUNCATE_PAUSE_MS = 20
  * @property {(...values: any[]) => any} get
  * @property {(...values: any[]) => any[]} all
  */
+
+/** Carries a MailError out of a transaction: a BUSY that `work` decided on is not a lock to wait for. */
+class Decision extends Error {}
+
+/**
+ * @template T
+ * @param {() => T} work
+ * @returns {T}
+ */
+function decided(work) {
+  try {
+    return work()
+  } catch (cause) {
+    throw cause instanceof MailError ? new Decision('decided', { cause }) : cause
+  }
+}
 
 /** Reads, writes and erases; knows no table. */
 export class DirectoryConnection {
@@ -76,9 +93,16 @@ export class DirectoryConnection {
    * @template T
    * @param {() => T} work - synchronous; all of it happens or nothing
    * @returns {Promise<T>}
+   * @throws {MailError} BUSY after the timeout, and what `work` throws
    */
-  write(work) {
-    return retryWhileBusy(() => runTransaction(this.db, work), { busyTimeoutMs: BUSY_TIMEOUT_MS })
+  async write(work) {
+    try {
+      return await retryWhileBusy(() => runTransaction(this.db, () => decided(work)), {
+        busyTimeoutMs: BUSY_TIMEOUT_MS
+      })
+    } catch (error) {
+      throw error instanceof Decision ? error.cause : error
+    }
   }
 
   /**
