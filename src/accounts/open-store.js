@@ -2,6 +2,7 @@
  * From an account and its master key to its open store: the one place that knows which settings a store
  * gets, and how usage comes back to the directory.
  */
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { openAccountStore } from '../store/account-store.js'
@@ -33,6 +34,8 @@ export async function openStore({
 }) {
   const { config, clock, logger, directory } = services
   const { secureDelete, ...storage } = config.storage
+  const tempFolder = join(config.data, 'tmp')
+  await mkdir(tempFolder, { recursive: true, mode: 0o700 })
   const key = deriveDatabaseKey(masterKey.bytes)
   try {
     return await openAccountStore({
@@ -43,7 +46,7 @@ export async function openStore({
       config: {
         ...storage,
         secureDelete: secureDelete === 'fast' ? 'FAST' : 'ON',
-        tempFolder: join(config.data, 'tmp'),
+        tempFolder,
         maxMessageBytes: config.messages.maxBytes,
         quotaBytes: account.quotaBytes || null,
         quotaMessages: account.quotaMessages || null

@@ -1,8 +1,6 @@
 /**
  * Opens one account's mailbox for a command, with its password, beside a server that may be running.
  */
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { openStore } from '../accounts/open-store.js'
 import { openAccountServices } from '../accounts/services.js'
 import { MailError } from '../errors.js'
@@ -44,8 +42,6 @@ export async function openMailbox({ context, options, account, isReadOnly }) {
   }
   try {
     const config = context.loadConfig(options)
-    // Where SQLite may put temporary files; the server makes it too, but need not have run yet.
-    await mkdir(join(config.data, 'tmp'), { recursive: true, mode: 0o700 })
     // A command answers in plain words; the log has only what goes wrong besides.
     const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })
     const services = await openAccountServices({ config, clock: context.clock, logger })

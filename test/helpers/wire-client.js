@@ -11,6 +11,8 @@ export class WireClient {
   /** @type {Buffer[]} */
   #chunks = []
   #tagNumber = 0
+  /** @type {Promise<unknown>} */
+  #turn = Promise.resolve()
   /** @type {Set<() => void>} */
   #waiting = new Set()
 
@@ -18,6 +20,8 @@ export class WireClient {
   constructor(socket) {
     this.socket = socket
     this.isClosed = false
+    // A small write must not wait for the other side's delayed acknowledgement of the one before.
+    socket.setNoDelay(true)
     socket.on('data', (chunk) => {
       this.#chunks.push(chunk)
       this.#wake()
@@ -50,14 +54,48 @@ export class WireClient {
 
   /** @returns {Buffer} what has come and not been taken */
   get received() {
-    const all = Buffer.concat(this.#chunks)
-    this.#chunks = [all]
-    return all
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)]
+    return /** @type {Buffer} */ (this.#chunks[0])
   }
 
   /** @param {string | Buffer} bytes */
   send(bytes) {
     this.socket.write(bytes)
+  }
+
+  /** Waits until more has come. */
+  async #more() {
+    if (this.isClosed) {
+      const tail = this.received.toString('latin1').slice(-2000)
+      throw new Error(`closed while waiting, after:\n${tail}`)
+    }
+    await new Promise((resolve) => {
+      const wake = () => {
+        this.#waiting.delete(wake)
+        resolve(undefined)
+      }
+      this.#waiting.add(wake)
+    })
+  }
+
+  /**
+   * @param {number} size - bytes
+   * @returns {Promise<Buffer>} exactly as many
+   */
+  async take(size) {
+    while (this.#chunks.reduce((sum, { length }) => sum + length, 0) < size) await this.#more()
+    const all = this.received
+    this.#chunks = [all.subarray(size)]
+    return all.subarray(0, size)
+  }
+
+  /** @returns {Promise<string>} the next line with its CRLF, latin1 */
+  async line() {
+    for (;;) {
+      const end = this.received.indexOf('\r\n')
+      if (end >= 0) return (await this.take(end + 2)).toString('latin1')
+      await this.#more()
+    }
   }
 
   /**
@@ -71,31 +109,20 @@ export class WireClient {
     for (;;) {
       const text = this.received.toString('latin1')
       const match = pattern.exec(text)
-      if (match) {
-        const end = match.index + match[0].length
-        this.#chunks = [this.received.subarray(end)]
-        return text.slice(0, end)
-      }
-      if (this.isClosed)
-        throw new Error(`closed while waiting for ${pattern}:\n${text.slice(-2000)}`)
-      await new Promise((resolve) => {
-        const wake = () => {
-          this.#waiting.delete(wake)
-          resolve(undefined)
-        }
-        this.#waiting.add(wake)
-      })
+      if (match) return (await this.take(match.index + match[0].length)).toString('latin1')
+      await this.#more()
     }
   }
 
   /**
-   * Sends one command under a fresh tag and waits for its tagged answer.
+   * Sends one command under a fresh tag and waits for its tagged answer. Several may be on their way: the
+   * answers come in the order of the commands.
    *
    * @param {string} text
    * @param {Buffer} [literal] - appended as a non-synchronising literal
    * @returns {Promise<string>} latin1: untagged data and the tagged line
    */
-  async command(text, literal) {
+  command(text, literal) {
     const tag = `w${++this.#tagNumber}`
     const size = literal ? ` {${literal.length}+}` : ''
     this.send(`${tag} ${text}${size}\r\n`)
@@ -103,7 +130,10 @@ export class WireClient {
       this.send(literal)
       this.send('\r\n')
     }
-    return this.until(new RegExp(`(^|\\r\\n)${tag} [^\\r]*\\r\\n`))
+    const tagged = new RegExp(`(^|\\r\\n)${tag} [^\\r]*\\r\\n`)
+    const answer = this.#turn.then(() => this.until(tagged))
+    this.#turn = answer.catch(() => undefined)
+    return answer
   }
 
   /**
