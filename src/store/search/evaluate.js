@@ -68,6 +68,8 @@ class Search {
   #tests
   #hits
   #stages
+  /** What header and text stage read of each message. */
+  #needs
 
   /** @param {SearchRequest} request */
   constructor(request) {
@@ -76,6 +78,12 @@ class Search {
     this.#plan = planSearch(request.key)
     this.#stages = new Set(this.#plan.leaves.map(({ stage }) => stage))
     this.#hits = new TextHits(this.#plan.leaves)
+    const operations = new Set(this.#plan.leaves.map(({ key }) => key.op))
+    this.#needs = {
+      row: true,
+      header: operations.has('header') || operations.has('text'),
+      search: operations.has('date')
+    }
     const nowSeconds = Math.floor(request.clock.nowMs() / 1000)
     this.#tests = this.#plan.leaves.map((leaf) => this.#compileLeaf(leaf, nowSeconds))
   }
@@ -175,12 +183,12 @@ class Search {
   async #resolveHeaders(page, matches) {
     let open = page
     if (this.#stages.has(STAGE.HEADER)) {
-      open = await this.#read(open, { row: true, header: true, search: true })
+      open = await this.#read(open, this.#needs)
       for (const candidate of open) await this.#loadHeader(candidate)
       open = this.#sift(open, STAGE.HEADER, matches)
     }
     if (open.length === 0 || !this.#stages.has(STAGE.TEXT)) return
-    open = await this.#read(open, { row: true, header: true, partTree: true, search: true })
+    open = await this.#read(open, { ...this.#needs, partTree: true })
     for (const candidate of open) {
       if (await this.#resolveText(candidate)) matches.push(candidate.slot)
       candidate.header = null
@@ -246,7 +254,7 @@ class Search {
 
   /** @param {Candidate} candidate - its record has the header block, or says that it is too large to keep */
   async #loadHeader(candidate) {
-    if (candidate.header || !candidate.record) return
+    if (!this.#needs.header || candidate.header || !candidate.record) return
     await this.#slicer.breathe()
     const block = await readHeaderBlock(this.#request.store, candidate.record)
     candidate.header = new HeaderText(block)

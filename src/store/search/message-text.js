@@ -14,6 +14,9 @@ import { decodeText, searchableHeader } from '../../mime/text-extract.js'
 /** @typedef {import('../account-store.js').AccountStore} AccountStore */
 /** @typedef {import('../account-store.js').MessageRecord} MessageRecord */
 
+/** Up to here a message with several texts is read once: its few chunks would be unpacked again for each of them. */
+const WHOLE_MESSAGE_BYTES = 256 * 1024
+
 /** @typedef {{ start: number, end: number, decode: (bytes: Buffer) => string }} TextRange */
 
 /**
@@ -35,8 +38,11 @@ export async function readHeaderBlock(store, record) {
  */
 export async function* readTextPieces(store, record) {
   if (!record.partTree) return
-  for (const { start, end, decode } of textRanges(decodePartTree(record.partTree))) {
-    yield decode(await readRange(store, record, start, end))
+  const ranges = [...textRanges(decodePartTree(record.partTree))]
+  const isSmall = record.size <= WHOLE_MESSAGE_BYTES && ranges.length > 1
+  const whole = isSmall ? await readRange(store, record, 0, record.size) : null
+  for (const { start, end, decode } of ranges) {
+    yield decode(whole ? whole.subarray(start, end) : await readRange(store, record, start, end))
   }
 }
 

@@ -138,12 +138,12 @@ test(
   { skip: corpusIsMissing },
   async (t) => {
     const { check } = await compared(t, [...everydayMessages({ every: 19 })])
-    await fc.assert(fc.asyncProperty(searchTree(leafKey, 3), check), { numRuns: 150 })
+    await fc.assert(fc.asyncProperty(searchTree(leafKey, 3), check), { numRuns: 100 })
   }
 )
 
 test('every needle over everyday mail, one by one', { skip: corpusIsMissing }, async (t) => {
-  const { check } = await compared(t, [...everydayMessages({ every: 43 })])
+  const { check } = await compared(t, [...everydayMessages({ every: 97 })])
   for (const value of NEEDLES) {
     await check({ op: 'body', value })
     await check({ op: 'text', value })
