@@ -3,13 +3,13 @@
  */
 import { MAX_BASE_SUBJECT_CHARACTERS } from './limits.js'
 
-/** §5 `subj-trailer`. */
+/** RFC 5256 §5 `subj-trailer`. */
 const TRAILER = /(?:\s|\(fwd\))+$/i
 
-/** §5 `subj-blob`. */
+/** RFC 5256 §5 `subj-blob`. */
 const BLOB = /^\[[^[\]]*\]\s*/
 
-/** §5 `subj-refwd`. */
+/** RFC 5256 §5 `subj-refwd`. */
 const REPLY_OR_FORWARD = /^(?:re|fwd?)\s*(?:\[[^[\]]*\]\s*)?:\s*/i
 
 /**
@@ -27,7 +27,7 @@ export function baseSubject(subject) {
 }
 
 /**
- * Steps 3 to 5 of §2.1.
+ * Steps 3 to 5 of RFC 5256 §2.1.
  * @param {string} text
  * @returns {string}
  */
@@ -47,7 +47,7 @@ function withoutLeaders(text) {
 }
 
 /**
- * §5 `subj-leader`: blobs before a reply mark go with it, and stay without one.
+ * RFC 5256 §5 `subj-leader`: blobs before a reply mark go with it, and stay without one.
  * @param {string} text
  * @returns {string}
  */

@@ -70,6 +70,34 @@ test('each torture message is the same in pieces of 1, 7 and 64 bytes', { skip }
   }
 })
 
+test(
+  'torture messages cut off and spoilt anywhere still have a sound tree, the same in pieces',
+  { skip },
+  () => {
+    // A fixed sequence, so that a failure comes again.
+    let state = 12_345
+    const below = (/** @type {number} */ limit) => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+      return (state >>> 8) % limit
+    }
+    const marks = Buffer.from('\r\n\r\n--:;<>()"\\=?@ \0')
+    for (const { name, bytes } of tortureMessages()) {
+      if (bytes.length > 30_000) continue
+      const spoilt = Buffer.from(bytes.subarray(0, 1 + below(bytes.length)))
+      for (let count = below(12); count > 0; count--)
+        spoilt[below(spoilt.length)] = marks[below(marks.length)] ?? 0
+      const whole = parseMessage(spoilt)
+      checkTree(whole.root, spoilt)
+      assert.deepEqual(inPieces(spoilt, 1 + below(100)), whole, name)
+      const { partTree } = buildMessageMeta(whole)
+      const read = (/** @type {number} */ from, /** @type {number} */ to) =>
+        spoilt.subarray(from, to)
+      for (const { text } of textPieces(decodePartTree(partTree), read))
+        assert.equal(typeof text, 'string')
+    }
+  }
+)
+
 test('the text of all messages can be drawn out', { skip }, () => {
   for (const { bytes } of allMessages()) {
     const { partTree, header } = buildMessageMeta(parseMessage(bytes))
