@@ -2,6 +2,7 @@
  * From a command's tokens to its tagged reply: state check, parsing, running, news, reply, log line.
  */
 import { parseCommand } from '../protocol/parse/index.js'
+import { SyntaxFailure } from '../protocol/syntax-failure.js'
 import { ConnectionClosed } from './connection.js'
 import { replyToFailure, WrongState } from './error-response.js'
 import { COMMANDS } from './commands/index.js'
@@ -36,6 +37,7 @@ import { COMMANDS } from './commands/index.js'
  * @property {readonly SessionState[]} states
  * @property {boolean} allowsExpunge - whether untagged EXPUNGE may precede the tagged reply (RFC 3501 §7.4.1)
  * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
+ * @property {boolean} [asksForNames] - a name that cannot be decoded is a question with an empty answer, no failure
  * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult>} run
  */
 
@@ -106,9 +108,27 @@ async function run(session, command, call) {
     return await command.run(session, null, call)
   }
   // Parsing also tells an unknown command; a streaming one without its literal is refused by its parser.
-  const { args } = parseCommand(call.raw, { isUtf8: session.isUtf8 })
+  const parsed = parse(session, command, call.raw)
+  if (parsed === null) return { text: `${call.raw.name} completed` }
   if (command === undefined) throw new WrongState('This server does not do that')
-  return await command.run(session, args, call)
+  return await command.run(session, parsed.args, call)
+}
+
+/**
+ * @param {Session} session
+ * @param {Command | undefined} command
+ * @param {RawCommand} raw
+ * @returns {{ args: object } | null} null: it asks for a name that no mailbox can have, and may
+ * @throws {SyntaxFailure}
+ */
+function parse(session, command, raw) {
+  try {
+    return parseCommand(raw, { isUtf8: session.isUtf8 })
+  } catch (error) {
+    const isBadName = error instanceof SyntaxFailure && error.code === 'BAD_MAILBOX_NAME'
+    if (isBadName && command?.asksForNames === true) return null
+    throw error
+  }
 }
 
 /**

@@ -55,9 +55,11 @@ export async function tellNews(session, { allowsExpunge, isUid }) {
 export async function claimRecent(session) {
   const { selected } = session
   if (selected === null || selected.isReadOnly) return
+  // What the view did not know before is not taken: others may have claimed it by the time we hear of it.
+  const { uidNext } = selected.view
   try {
     const { fromUid } = await session.store.claimRecent(selected.view)
-    selected.addRecent(fromUid, selected.view.uidNext)
+    selected.addRecent(fromUid, uidNext)
   } catch (error) {
     // \Recent is a courtesy: a busy or full disk must not cost the client its EXISTS. Others get it then.
     if (!(error instanceof MailError) || !error.temporary) throw error

@@ -24,6 +24,7 @@ export const list = {
   name: 'LIST',
   states: AUTHENTICATED,
   allowsExpunge: true,
+  asksForNames: true,
   async run(session, /** @type {ListArgs} */ args) {
     const { reference, patterns, isExtended } = args
     if (!isExtended && patterns.length === 1 && patterns[0] === '') {

@@ -18,6 +18,7 @@ export const lsub = {
   name: 'LSUB',
   states: AUTHENTICATED,
   allowsExpunge: true,
+  asksForNames: true,
   async run(session, /** @type {{ reference: string, pattern: string }} */ { reference, pattern }) {
     if (pattern === '') {
       writeEntry(session, '', ['\\Noselect'])
