@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { append, select } from '../../helpers/dialogue.js'
+import { startImapServer } from '../../helpers/server.js'
+import { LineClient, transcript } from '../../helpers/transcript.js'
+
+test('IDLE tells arrivals, flags and expunges as they happen (RFC 2177 §3)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX')}
+    ${select('INBOX', { exists: 1 })}
+    ${select('INBOX', { exists: 1, connection: 2 })}
+    2C: a IDLE
+    2S: + ...
+    1C: b STORE 1 +FLAGS.SILENT (\\Deleted)
+    1S: b OK ...
+    2S: * 1 FETCH (FLAGS (\\Deleted))
+    1C: c EXPUNGE
+    1S: * 1 EXPUNGE
+    1S: c OK ...
+    2S: * 1 EXPUNGE
+    ${append('INBOX', { connection: 3 })}
+    2S: * 1 EXISTS
+    2S: * 1 RECENT
+    2C: DONE
+    2S: a OK ...
+    1C: d NOOP
+    1S: * 1 EXISTS
+    1S: * 0 RECENT
+    1S: d OK ...
+    `
+  )
+})
+
+test('IDLE is taken before SELECT, which Outlook does, and ends with done in any case', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(server, 'C: a IDLE\nS: + ...\nC: done\nS: a OK ...\nC: b NOOP\nS: b OK ...')
+})
+
+test('anything but DONE is BAD, and the session goes on', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(server, 'C: a IDLE\nS: + ...\nC: b NOOP\nS: a BAD ...\nC: c NOOP\nS: c OK ...')
+})
+
+test('DONE and what follows it may come in one packet', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    'C-: a IDLE\nC: \nS: + ...\nC: DONE\nC: b NOOP\nS: a OK ...\nS: b OK ...'
+  )
+})
+
+test('IDLE never times out; a reminder goes out every other minute', async (t) => {
+  let now = Date.now()
+  const server = await startImapServer(t, { clock: { nowMs: () => now } })
+  const client = await LineClient.connect(server)
+  await client.login()
+  client.send('a IDLE\r\n')
+  assert.match((await client.line()) ?? '', /^\+ /)
+  for (let count = 0; count < 3; count++) {
+    now += 60 * 60_000
+    assert.equal(await client.line(), '* OK Still here')
+  }
+  client.send('DONE\r\n')
+  assert.match((await client.line()) ?? '', /^a OK/)
+  client.close()
+})
+
+test('a client that vanishes in IDLE leaves no session behind', async (t) => {
+  const server = await startImapServer(t)
+  const client = await LineClient.connect(server)
+  await client.login()
+  client.send('a IDLE\r\n')
+  await client.line()
+  assert.deepEqual(server.imap.counts(), { connections: 1, loggedIn: 1 })
+  client.close()
+  while (server.imap.counts().connections > 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(server.imap.counts(), { connections: 0, loggedIn: 0 })
+})

@@ -1,0 +1,46 @@
+import { test } from 'node:test'
+import { startImapServer } from '../../helpers/server.js'
+import { transcript } from '../../helpers/transcript.js'
+
+const latin1 = (/** @type {string} */ text) => Buffer.from(text).toString('latin1')
+
+test('after ENABLE UTF8=ACCEPT names are UTF-8 both ways; other sessions keep modified UTF-7', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    1C: a ENABLE UTF8=ACCEPT
+    1S: * ENABLED UTF8=ACCEPT
+    1S: a OK ...
+    1C: b CREATE "Entwürfe"
+    1S: b OK ...
+    1C: c LIST "" "Entw*"
+    1S: * LIST (\\HasNoChildren) "/" "${latin1('Entwürfe')}"
+    1S: c OK ...
+    2C: a LIST "" "Entw*"
+    2S: * LIST (\\HasNoChildren) "/" Entw&APw-rfe
+    2S: a OK ...
+    `
+  )
+})
+
+test('APPEND with UTF8 (~{n}) keeps the bytes (RFC 6855 §4)', async (t) => {
+  const server = await startImapServer(t)
+  const text = 'Subject: ü'
+  const size = Buffer.byteLength(text)
+  await transcript(
+    server,
+    `
+    C: a ENABLE UTF8=ACCEPT
+    S: * ENABLED UTF8=ACCEPT
+    S: a OK ...
+    C: b APPEND INBOX UTF8 (~{${size}+}
+    C-: ${text}
+    C: )
+    S: b OK [APPENDUID ...
+    C: c STATUS INBOX (MESSAGES SIZE)
+    S: * STATUS INBOX (MESSAGES 1 SIZE ${size})
+    S: c OK ...
+    `
+  )
+})

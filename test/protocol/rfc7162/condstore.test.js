@@ -1,0 +1,119 @@
+import { test } from 'node:test'
+import { append, select } from '../../helpers/dialogue.js'
+import { startImapServer } from '../../helpers/server.js'
+import { transcript } from '../../helpers/transcript.js'
+
+const three = Array(3).fill(append('INBOX')).join('\n')
+
+test('FETCH MODSEQ, CHANGEDSINCE and STATUS HIGHESTMODSEQ (RFC 7162 §3.1.4, §3.1.7)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${three}
+    ${select('INBOX', { exists: 3, parameters: ' (CONDSTORE)' })}
+    C: a FETCH 3 (UID MODSEQ)
+    S: * 3 FETCH (UID 3 MODSEQ ({{before}}))
+    S: a OK ...
+    C: b STORE 1 +FLAGS.SILENT (\\Seen)
+    S: * 1 FETCH (MODSEQ ({{after}}))
+    S: b OK ...
+    C: c FETCH 1:* (FLAGS) (CHANGEDSINCE {{before}})
+    S: * 1 FETCH (FLAGS (\\Seen \\Recent) MODSEQ ({{after}}))
+    S: c OK ...
+    C: d UID FETCH 1:* (FLAGS) (CHANGEDSINCE {{after}})
+    S: d OK ...
+    C: e STATUS INBOX (HIGHESTMODSEQ)
+    S: * STATUS INBOX (HIGHESTMODSEQ {{after}})
+    S: e OK ...
+    C: f SEARCH MODSEQ {{after}}
+    S: * SEARCH 1 (MODSEQ {{after}})
+    S: f OK ...
+    C: g SEARCH MODSEQ 99999999
+    S: * SEARCH
+    S: g OK ...
+    `
+  )
+})
+
+test('STORE UNCHANGEDSINCE leaves alone what has changed, and names it in MODIFIED (RFC 7162 §3.1.3)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${three}
+    ${select('INBOX', { exists: 3 })}
+    ${select('INBOX', { exists: 3, connection: 2 })}
+    1C: a FETCH 3 MODSEQ
+    1S: * OK [HIGHESTMODSEQ {{known}}] ...
+    1S: * 3 FETCH (MODSEQ ({{known}}))
+    1S: a OK ...
+    2C: a STORE 2 +FLAGS.SILENT (\\Flagged)
+    2S: a OK ...
+    1C: b STORE 1:2 (UNCHANGEDSINCE {{known}}) +FLAGS (\\Seen)
+    1S: * 1 FETCH (FLAGS (\\Seen \\Recent) MODSEQ ({{new}}))
+    1S: * 2 FETCH (UID 2 FLAGS (\\Flagged \\Recent) MODSEQ (...))
+    1S: b OK [MODIFIED 2] ...
+    1C: c UID STORE 2:3 (UNCHANGEDSINCE {{known}}) +FLAGS.SILENT (\\Answered)
+    1S: * 3 FETCH (UID 3 MODSEQ (...))
+    1S: c OK [MODIFIED 2] ...
+    1C: d STORE 1 (UNCHANGEDSINCE 0) +FLAGS (\\Deleted)
+    1S: d OK [MODIFIED 1] ...
+    2C: b NOOP
+    2S: * 1 FETCH (FLAGS (\\Seen))
+    2S: * 3 FETCH (FLAGS (\\Answered))
+    2S: b OK ...
+    `
+  )
+})
+
+test('each way of enabling CONDSTORE makes unsolicited FETCH carry the MODSEQ (RFC 7162 §3.1)', async (t) => {
+  for (const [command, answer] of [
+    ['ENABLE CONDSTORE', '* ENABLED CONDSTORE'],
+    ['STATUS Trash (HIGHESTMODSEQ)', '* STATUS Trash (HIGHESTMODSEQ ...)'],
+    ['FETCH 1 (MODSEQ)', '* 1 FETCH (MODSEQ (...))'],
+    ['FETCH 1 (FLAGS) (CHANGEDSINCE 999999)', null],
+    ['SEARCH MODSEQ 999999', '* SEARCH']
+  ]) {
+    const server = await startImapServer(t)
+    await transcript(
+      server,
+      `
+      ${append('INBOX')}
+      ${select('INBOX', { exists: 1 })}
+      ${select('INBOX', { exists: 1, connection: 2 })}
+      2C: a ${command}
+      2S: * OK [HIGHESTMODSEQ ...
+      ${answer === null ? '' : `2S: ${answer}`}
+      2S: a OK ...
+      1C: b STORE 1 +FLAGS.SILENT (\\Seen)
+      1S: b OK ...
+      2C: b NOOP
+      2S: * 1 FETCH (UID 1 FLAGS (\\Seen) MODSEQ (...))
+      2S: b OK ...
+      `
+    )
+  }
+})
+
+test('an implicit \\Seen tells its MODSEQ where CONDSTORE is on', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX')}
+    ${select('INBOX', { exists: 1, parameters: ' (CONDSTORE)' })}
+    C: a FETCH 1 (MODSEQ BODY.PEEK[TEXT]<0.1>)
+    S: * 1 FETCH (MODSEQ ({{old}}) BODY[TEXT]<0> {1}
+    S: b)
+    S: a OK ...
+    C: b FETCH 1 BODY[TEXT]<0.1>
+    S: * 1 FETCH (BODY[TEXT]<0> {1}
+    S: b FLAGS (\\Seen \\Recent) MODSEQ ({{new}}))
+    S: b OK ...
+    C: c FETCH 1 MODSEQ
+    S: * 1 FETCH (MODSEQ ({{new}}))
+    S: c OK ...
+    `
+  )
+})
