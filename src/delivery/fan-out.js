@@ -5,7 +5,7 @@
  */
 
 import { LmtpRefusal, REFUSALS } from './lmtp-reply.js'
-import { SpoolWriter } from './spool.js'
+import { SpoolWriter } from './spool-writer.js'
 
 /** @typedef {import('./spool-format.js').SpoolEnvelope} SpoolEnvelope */
 

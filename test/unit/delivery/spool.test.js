@@ -6,7 +6,6 @@ import { generateSealIdentity, identityFromSecret, sealedBytes } from '../../../
 import { paddedBytes } from '../../../src/delivery/spool-format.js'
 import { SpoolMeter } from '../../../src/delivery/spool-meter.js'
 import {
-  SpoolWriter,
   cleanSpoolLeftovers,
   listAside,
   listSpool,
@@ -14,6 +13,7 @@ import {
   setAsideSpoolFile,
   writeSpoolFile
 } from '../../../src/delivery/spool.js'
+import { SpoolWriter } from '../../../src/delivery/spool-writer.js'
 import { systemClock } from '../../../src/support/clock.js'
 import { filesBelow, openSpool } from '../../helpers/delivery.js'
 import { scratchFolder } from '../../helpers/process.js'

@@ -1,0 +1,193 @@
+/**
+ * Writes a spool file: seals the message as it streams by, and makes the file durable before anybody is told.
+ *
+ *     spool/tmp/<name>.sealed ─ write … fsync ─► rename ─► spool/<name>.sealed ─► fsync spool/
+ *
+ * Nothing is ever written in the clear, and no message lies in memory as a whole.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { open, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Sealer } from '../crypto/age.js'
+import { syncFolder } from '../support/write-file.js'
+import { TEMPORARY_FOLDER, asMailError, codeOf, makeFolder, removeIfThere } from './spool-files.js'
+import { SpoolPlaintextWriter } from './spool-format.js'
+
+/** @typedef {import('./spool-format.js').SpoolEnvelope} SpoolEnvelope */
+
+/** Microseconds since 1970 of the arrival before; see `nextArrivalSeconds`. */
+let lastArrivalUs = 0
+
+/**
+ * The kernel's own mtime moves in steps of some ms, and what one sender delivers within such a step must
+ * still come into INBOX in its order. So the file gets its time from here, never the same twice in a process.
+ *
+ * @param {number} receivedAtMs
+ * @returns {number}
+ */
+function nextArrivalSeconds(receivedAtMs) {
+  lastArrivalUs = Math.max(lastArrivalUs + 1, receivedAtMs * 1000)
+  return lastArrivalUs / 1_000_000
+}
+
+/** Seals one message into one spool file as it streams by; holds about 128 KiB. */
+export class SpoolWriter {
+  #spoolFolder
+  #name
+  #handle
+  #sealer
+  #plaintext
+  #bytes = 0
+  /** @type {Buffer[]} sealed bytes that the next write takes along: the header, while it is alone */
+  #pending
+  #arrivalSeconds
+
+  /**
+   * @param {object} options
+   * @param {string} options.spoolFolder - absolute; made where it is missing, but the account's folder is not
+   * @param {Buffer} options.publicKey - the account's sealing key, 1,216 bytes
+   * @param {SpoolEnvelope} options.envelope
+   * @returns {Promise<SpoolWriter>}
+   * @throws {MailError} SEAL_FAILED, DISK_FULL or NOT_DURABLE
+   */
+  static async open({ spoolFolder, publicKey, envelope }) {
+    const plaintext = new SpoolPlaintextWriter()
+    const start = plaintext.start(envelope)
+    const sealer = new Sealer(publicKey)
+    const pending = [sealer.start(), ...sealer.push(start)]
+    const name = `${randomBytes(16).toString('hex')}.sealed`
+    const path = join(spoolFolder, TEMPORARY_FOLDER, name)
+    const handle = await asMailError(() => openTemporary(spoolFolder, path))
+    const arrivalSeconds = nextArrivalSeconds(envelope.receivedAtMs)
+    return new SpoolWriter({
+      spoolFolder,
+      name,
+      handle,
+      sealer,
+      plaintext,
+      pending,
+      arrivalSeconds
+    })
+  }
+
+  /**
+   * Use `SpoolWriter.open`.
+   *
+   * @param {object} parts
+   * @param {string} parts.spoolFolder
+   * @param {string} parts.name
+   * @param {import('node:fs/promises').FileHandle} parts.handle
+   * @param {Sealer} parts.sealer
+   * @param {SpoolPlaintextWriter} parts.plaintext
+   * @param {Buffer[]} parts.pending
+   * @param {number} parts.arrivalSeconds - for the file's mtime
+   */
+  constructor({ spoolFolder, name, handle, sealer, plaintext, pending, arrivalSeconds }) {
+    this.#spoolFolder = spoolFolder
+    this.#name = name
+    this.#handle = handle
+    this.#sealer = sealer
+    this.#plaintext = plaintext
+    this.#pending = pending
+    this.#arrivalSeconds = arrivalSeconds
+  }
+
+  /**
+   * @param {Buffer} bytes - the next bytes of the message
+   * @returns {Promise<void>} when the disk's cache has taken what is ready: wait for it before the next
+   * @throws {MailError} DISK_FULL or NOT_DURABLE; `abort` is then due
+   */
+  async write(bytes) {
+    for (const piece of this.#plaintext.block(bytes)) this.#seal(piece)
+    // The header alone is worth no system call: a short message goes out in one.
+    if (this.#pending.length > 1) await this.#flush()
+  }
+
+  /**
+   * Ends the file and makes it durable.
+   *
+   * @returns {Promise<{ name: string, bytes: number }>} its name in the spool folder, and its size on disk
+   * @throws {MailError} DISK_FULL or NOT_DURABLE; the file may then be there or not, `abort` removes it
+   */
+  async finish() {
+    for (const piece of this.#plaintext.end()) {
+      this.#seal(piece)
+      if (this.#pending.length > 1) await this.#flush()
+    }
+    this.#pending.push(...this.#sealer.end())
+    await this.#flush()
+    await asMailError(async () => {
+      await this.#handle.utimes(this.#arrivalSeconds, this.#arrivalSeconds)
+      await this.#handle.sync()
+      await this.#handle.close()
+      await rename(this.#temporaryPath, join(this.#spoolFolder, this.#name))
+      await syncFolder(this.#spoolFolder)
+    })
+    return { name: this.#name, bytes: this.#bytes }
+  }
+
+  /** Removes what was written. Harmless at any time before `finish` has resolved. */
+  async abort() {
+    this.#sealer.destroy()
+    this.#pending = []
+    await asMailError(async () => {
+      await this.#handle.close()
+      await removeIfThere(this.#temporaryPath)
+      await removeIfThere(join(this.#spoolFolder, this.#name))
+    })
+  }
+
+  get #temporaryPath() {
+    return join(this.#spoolFolder, TEMPORARY_FOLDER, this.#name)
+  }
+
+  /** @param {Buffer} plaintext */
+  #seal(plaintext) {
+    this.#pending.push(...this.#sealer.push(plaintext))
+  }
+
+  async #flush() {
+    const pieces = this.#pending
+    this.#pending = []
+    this.#bytes += await asMailError(() => writeAll(this.#handle, pieces))
+  }
+}
+
+/**
+ * @param {string} spoolFolder
+ * @param {string} path - in its tmp/
+ */
+async function openTemporary(spoolFolder, path) {
+  try {
+    return await open(path, 'wx', 0o600)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+  // The account is made with its spool. Its own folder is not made here: an account that was deleted a moment
+  // ago must not come back as a folder.
+  await makeFolder(spoolFolder)
+  await makeFolder(dirname(path))
+  return open(path, 'wx', 0o600)
+}
+
+/**
+ * @param {import('node:fs/promises').FileHandle} handle
+ * @param {Buffer[]} pieces
+ * @returns {Promise<number>} bytes
+ */
+async function writeAll(handle, pieces) {
+  let written = 0
+  let rest = pieces
+  while (rest.length > 0) {
+    let { bytesWritten } = await handle.writev(rest)
+    written += bytesWritten
+    // A disk that is nearly full takes a part; the next call then says why.
+    while (rest[0] !== undefined && bytesWritten >= rest[0].length) {
+      bytesWritten -= rest[0].length
+      rest = rest.slice(1)
+    }
+    if (rest[0] !== undefined) rest = [rest[0].subarray(bytesWritten), ...rest.slice(1)]
+  }
+  return written
+}
