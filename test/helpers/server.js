@@ -37,6 +37,7 @@ export const PASSWORD = 'correct horse'
  * @property {import('../../src/imap/session/listener.js').ImapServer} imap
  * @property {import('../../src/accounts/services.js').AccountServices} services
  * @property {OpenAccounts} openAccounts
+ * @property {() => Promise<{ port: number, tlsPort: number }>} startSibling - a second server over the same files
  * @property {(name: string) => Promise<string>} accountId
  * @property {(name: string, scope: 'read-write' | 'read-only') => Promise<string>} appPassword
  */
@@ -115,13 +116,38 @@ export async function startImapServer(
   const tlsPort = hasTls
     ? (await imap.listen({ host: '127.0.0.1', port: 0, isImplicitTls: true })).port
     : 0
+  /** @type {(() => Promise<void>)[]} */
+  const closers = []
   t.after(async () => {
+    for (const close of closers) await close()
     await imap.close({ graceMs: 5000 })
     await openAccounts.close()
     await services.close()
     rmSync(data, { recursive: true, force: true })
     if (unexpected.length > 0) throw unexpected[0]
   })
+  const startSibling = async () => {
+    // Handles, views and sessions of its own over the same files: all that a second process would share.
+    const others = new OpenAccounts({
+      services,
+      onLocked: () => {},
+      endSessions: (accountId, text) => sibling.endSessions(accountId, text)
+    })
+    const sibling = createImapServer({
+      config,
+      authenticate: async (attempt) => others.acquire(await unlocker.unlock(attempt)),
+      tls: null,
+      clock,
+      logger,
+      onUnexpectedError: (error) => unexpected.push(error)
+    })
+    const bound = await sibling.listen({ host: '127.0.0.1', port: 0, isImplicitTls: false })
+    closers.push(async () => {
+      await sibling.close({ graceMs: 5000 })
+      await others.close()
+    })
+    return { port: bound.port, tlsPort: 0 }
+  }
   const accountOf = async (/** @type {string} */ name) => {
     const account = await services.directory.findByAddress(`${name}@example.org`)
     if (account === null) throw new Error(`no account ${name}`)
@@ -136,6 +162,7 @@ export async function startImapServer(
     imap,
     services,
     openAccounts,
+    startSibling,
     accountId: async (name) => (await accountOf(name)).id,
     appPassword: async (name, scope) => {
       const account = await accountOf(name)

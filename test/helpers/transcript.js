@@ -31,6 +31,10 @@ export class LineClient {
   /** @type {(() => void) | null} */
   #wake = null
   isClosed = false
+  /** Whether every byte goes out by itself, as far as the kernel lets it. */
+  isSplit = false
+  /** @type {Promise<void>} */
+  #sending = Promise.resolve()
 
   /** @param {import('node:net').Socket} socket */
   constructor(socket) {
@@ -80,7 +84,16 @@ export class LineClient {
 
   /** @param {string | Buffer} bytes */
   send(bytes) {
-    this.socket.write(bytes)
+    if (!this.isSplit) {
+      this.socket.write(bytes)
+      return
+    }
+    this.#sending = this.#sending.then(async () => {
+      for (const byte of Buffer.from(bytes)) {
+        this.socket.write(Buffer.of(byte))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })
   }
 
   /** @returns {Promise<string | null>} the next line; null when the connection has ended */
@@ -174,9 +187,14 @@ const escape = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
  * @param {object} [options]
  * @param {string | null} [options.login] - who logs in first on each connection; null: the dialogue begins at the greeting
  * @param {boolean} [options.isTls]
+ * @param {boolean} [options.isSplit] - the clients send every byte by itself
  * @returns {Promise<Map<string, string>>} what the dialogue has remembered
  */
-export async function transcript(server, text, { login = 'alice', isTls = false } = {}) {
+export async function transcript(
+  server,
+  text,
+  { login = 'alice', isTls = false, isSplit = false } = {}
+) {
   /** @type {Map<number, LineClient>} */
   const clients = new Map()
   /** @type {Map<string, string>} */
@@ -185,6 +203,8 @@ export async function transcript(server, text, { login = 'alice', isTls = false 
     const known = clients.get(number)
     if (known !== undefined) return known
     const client = await LineClient.connect(server, { isTls })
+    client.isSplit = isSplit
+    client.socket.setNoDelay(true)
     clients.set(number, client)
     if (login !== null) await client.login(login)
     return client

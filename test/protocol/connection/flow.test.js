@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { append, select } from '../../helpers/dialogue.js'
+import { PASSWORD, startImapServer } from '../../helpers/server.js'
+import { LineClient, transcript } from '../../helpers/transcript.js'
+
+const DIALOGUE = `
+  S: * OK ...
+  C: a LOGIN {5}
+  S: + ...
+  C: alice "${PASSWORD}"
+  S: a OK ...
+  C: b APPEND INBOX (\\Seen) {20}
+  S: + ...
+  C: Subject: x
+  C: 
+  C: body
+  C: 
+  S: b OK [APPENDUID ...
+  ${select('INBOX', { exists: 1, unseen: false })}
+  C: c UID FETCH 1:* (FLAGS BODY.PEEK[HEADER.FIELDS (Subject)])
+  S: * 1 FETCH (UID 1 FLAGS (\\Seen \\Recent) BODY[HEADER.FIELDS (SUBJECT)] {14}
+  S: Subject: x
+  S: 
+  S: )
+  S: c OK ...
+  C: d IDLE
+  S: + ...
+  C: DONE
+  S: d OK ...
+`
+
+test('a dialogue is the same when every byte comes by itself', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(server, DIALOGUE, { login: null, isSplit: true })
+})
+
+test('and through TLS', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(server, DIALOGUE, { login: null, isTls: true, isSplit: true })
+})
+
+test('a client that does not read its answers holds up nobody, and gets all of them when it does', async (t) => {
+  const server = await startImapServer(t)
+  const size = 400_000
+  const message = `Subject: large\r\n\r\n${'y'.repeat(size)}`
+  const slow = await LineClient.connect(server)
+  await slow.login()
+  slow.send(`a APPEND INBOX {${message.length}+}\r\n${message}\r\n`)
+  assert.match((await slow.line()) ?? '', /^a OK/)
+  await slow.command('SELECT INBOX')
+  slow.socket.pause()
+  const rounds = 60
+  slow.send('f FETCH 1 BODY.PEEK[]\r\n'.repeat(rounds))
+  const quick = await LineClient.connect(server)
+  await quick.login()
+  assert.match((await quick.command('SELECT INBOX')).at(-1) ?? '', /^t OK/)
+  assert.match((await quick.command('FETCH 1 FLAGS')).at(-1) ?? '', /^t OK/)
+  slow.socket.resume()
+  for (let round = 0; round < rounds; round++) {
+    assert.match((await slow.line()) ?? '', /^\* 1 FETCH \(BODY\[\] \{400018\}$/)
+    for (const wanted of ['Subject: large', '', `${'y'.repeat(size)})`]) {
+      assert.equal(await slow.line(), wanted)
+    }
+    assert.match((await slow.line()) ?? '', /^f OK/)
+  }
+  slow.close()
+  quick.close()
+})
+
+test('hundreds of pipelined commands, writes among them, are answered each and in order', async (t) => {
+  const server = await startImapServer(t)
+  const client = await LineClient.connect(server)
+  await client.login()
+  await client.command('SELECT INBOX')
+  const commands = Array.from({ length: 300 }, (_, index) =>
+    index % 3 === 0
+      ? `c${index} APPEND INBOX {4+}\r\na: b\r\n`
+      : `c${index} UID STORE ${Math.ceil(index / 3)} +FLAGS.SILENT (\\Seen)\r\n`
+  )
+  client.send(commands.join(''))
+  const tags = []
+  while (tags.length < commands.length) {
+    const line = (await client.line()) ?? 'closed'
+    if (!line.startsWith('* ')) tags.push(line.split(' ').slice(0, 2).join(' '))
+  }
+  assert.deepEqual(
+    tags,
+    commands.map((_, index) => `c${index} OK`)
+  )
+  client.close()
+})
+
+test('more connections from one address than it may have are sent away; exempt ones are not', async (t) => {
+  const settings = { 'imap.maxConnectionsPerAddress': 2, 'limits.exemptAddresses': [] }
+  const server = await startImapServer(t, { settings })
+  const clients = []
+  for (let count = 0; count < 3; count++) clients.push(await LineClient.connect(server))
+  assert.match((await clients[0]?.line()) ?? '', /^\* OK/)
+  assert.match((await clients[1]?.line()) ?? '', /^\* OK/)
+  assert.match(
+    (await clients[2]?.line()) ?? '',
+    /^\* BYE \[UNAVAILABLE\] Too many connections from/
+  )
+  assert.equal(await clients[2]?.line(), null)
+  clients[0]?.close()
+  while (server.imap.counts().connections > 1) await new Promise((resolve) => setImmediate(resolve))
+  const next = await LineClient.connect(server)
+  assert.match((await next.line()) ?? '', /^\* OK/)
+  for (const client of [...clients, next]) client.close()
+})
+
+test('a handshake that does not come is not waited for at the end', async (t) => {
+  const server = await startImapServer(t)
+  const { port } = server
+  const silent = await LineClient.connect({ port: server.tlsPort, tlsPort: port })
+  await server.imap.close({ graceMs: 60_000 })
+  assert.equal(await silent.line(), null)
+})
+
+test('a message is there for whoever selects after its APPEND was acknowledged', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(server, `${append('INBOX')}\n${select('INBOX', { exists: 1, connection: 2 })}`)
+})
