@@ -113,7 +113,7 @@ class DrainRun {
     } catch (error) {
       if (!(error instanceof MailError) || !error.temporary) throw error
       stoppedBy = error.code
-      logger.warn({ event: 'drain-stopped', err: error }, 'the spool was not drained to its end')
+      logger.warn({ err: error }, 'the spool was not drained to its end')
     } finally {
       for (const { writer } of this.#batch) await writer.abort()
     }
@@ -212,10 +212,7 @@ class DrainRun {
     const { spoolFolder, logger, onSetAside } = this.#options
     await setAsideSpoolFile(spoolFolder, name)
     this.#setAside += 1
-    logger.error(
-      { event: 'spool-set-aside', file: name, err: error },
-      'a sealed message was set aside'
-    )
+    logger.error({ file: name, err: error }, 'a sealed message was set aside')
     onSetAside?.({ name, code: error.code })
   }
 }

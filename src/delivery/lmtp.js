@@ -124,7 +124,7 @@ export function createLmtpServer(options) {
     },
     onClose: (session) => service.forget(session)
   })
-  listener.on('error', (error) => logger.warn({ event: 'lmtp-connection', err: error }))
+  listener.on('error', (error) => logger.warn({ err: error }, 'a delivery connection failed'))
   return {
     listen: ({ host, port }) => listen(listener, host, port),
     close: () =>
@@ -212,7 +212,9 @@ class LmtpService {
         address: wireAddress(address.address, session.envelope.smtpUtf8 === true)
       })
     } catch (error) {
-      if (!(error instanceof LmtpRefusal)) logger.error({ event: 'lmtp-recipient', err: error })
+      if (!(error instanceof LmtpRefusal)) {
+        logger.error({ err: error }, 'a recipient could not be looked up')
+      }
       throw refusalOf(error)
     }
   }
@@ -237,7 +239,7 @@ class LmtpService {
         message,
         maxBytes: this.maxMessageBytes,
         beforeFinish: ({ account }, bytes) => this.#requireRoom(account, bytes),
-        onAbortFailed: (error) => logger.warn({ event: 'spool-leftover', err: error })
+        onAbortFailed: (error) => logger.warn({ err: error }, 'a refused message stays in tmp/')
       })
       const replies = new Map()
       for (const { destination, error, bytes } of outcomes) {
@@ -245,7 +247,7 @@ class LmtpService {
       }
       return recipients.map(({ address }) => replies.get(address))
     } catch (error) {
-      logger.warn({ event: 'lmtp-broken-off', err: error }, 'a message did not come to its end')
+      logger.warn({ err: error }, 'a message did not come to its end')
       throw refusalOf(error)
     } finally {
       release()
@@ -315,14 +317,19 @@ class LmtpService {
     const { logger, notify } = this.#options
     if (error !== null) {
       const refusal = refusalOf(error)
-      const facts = { event: 'lmtp-refused', accountId: account.id, code: refusal.responseCode }
-      if (error instanceof LmtpRefusal) logger.info(facts)
-      else logger.error({ ...facts, err: error })
+      const facts = { accountId: account.id, reply: refusal.responseCode }
+      if (error instanceof LmtpRefusal) logger.info(facts, 'mail refused')
+      else logger.error({ ...facts, err: error }, 'mail could not be stored')
       return refusal
     }
-    await this.#meter.noteArrival(spoolFolder, bytes)
-    logger.info({ event: 'lmtp-stored', accountId: account.id, bytes })
-    notify(account.id)
+    logger.info({ accountId: account.id, bytes }, 'mail sealed')
+    try {
+      await this.#meter.noteArrival(spoolFolder, bytes)
+      notify(account.id)
+    } catch (err) {
+      // The message is safe: nothing that fails from here on may refuse it.
+      logger.error({ accountId: account.id, err }, 'sealed mail was not announced')
+    }
     return '2.0.0 Sealed and stored'
   }
 

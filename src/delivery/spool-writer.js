@@ -54,12 +54,13 @@ export class SpoolWriter {
   static async open({ spoolFolder, publicKey, envelope }) {
     const plaintext = new SpoolPlaintextWriter()
     const start = plaintext.start(envelope)
+    // Before anything is awaited, so that the recipients of one message keep their order.
+    const arrivalSeconds = nextArrivalSeconds(envelope.receivedAtMs)
     const sealer = new Sealer(publicKey)
     const pending = [sealer.start(), ...sealer.push(start)]
     const name = `${randomBytes(16).toString('hex')}.sealed`
     const path = join(spoolFolder, TEMPORARY_FOLDER, name)
     const handle = await asMailError(() => openTemporary(spoolFolder, path))
-    const arrivalSeconds = nextArrivalSeconds(envelope.receivedAtMs)
     return new SpoolWriter({
       spoolFolder,
       name,

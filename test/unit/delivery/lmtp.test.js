@@ -37,6 +37,7 @@ const ANN = 'ann@example.org'
  * @param {{ quotaBytes?: number, quotaMessages?: number }} [options.quota]
  * @param {import('../../../src/telemetry/logger.js').Logger} [options.logger]
  * @param {boolean} [options.hasTls]
+ * @param {(accountId: string) => void} [options.notify]
  * @param {(account: any) => any} [options.alter] - what the directory says of an account
  */
 async function startLmtp(t, options = {}) {
@@ -58,7 +59,7 @@ async function startLmtp(t, options = {}) {
     clock: systemClock,
     logger: options.logger ?? silentLogger,
     tls: options.hasTls ? await makeCertificate(t) : null,
-    notify: (accountId) => notified.push(accountId),
+    notify: options.notify ?? ((accountId) => notified.push(accountId)),
     serverName: 'mail.example.org'
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
@@ -491,6 +492,18 @@ test('STARTTLS is offered with a certificate; Received then says LMTPS; what was
   await client.quit()
 })
 
+test('a message that is stored gets its 250, even when nobody can be told of it', async (t) => {
+  const { port, spoolFolder, identity } = await startLmtp(t, {
+    notify: () => {
+      throw new Error('out of order')
+    }
+  })
+  const client = await LmtpClient.connect(port)
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+  await client.quit()
+})
+
 test('close lets a running transfer end with its 250, and sends idle clients away', async (t) => {
   const { port, close, spoolFolder, identity } = await startLmtp(t)
   const idle = await LmtpClient.connect(port)
@@ -539,7 +552,7 @@ test('no word of a message, no address and no name of a client is on disk or in 
   await client.quit()
   await close()
   const log = Buffer.concat(lines).toString()
-  assert.match(log, /lmtp-stored/)
+  assert.match(log, /mail sealed/)
   for (const word of ['marker', 'example.org', 'example.net', 'mta.example']) {
     assert.ok(!log.includes(word), word)
   }
@@ -556,7 +569,10 @@ test('mail for a hundred recipients is read once and sealed a hundred times', as
   assert.equal(replies.length, 100)
   assert.ok(replies.every((reply) => reply.startsWith('250 ')))
   const mails = await openSpool(spoolFolder, identity)
-  assert.deepEqual(mails.map((mail) => mail.envelope.recipient).sort(), to.sort())
+  assert.deepEqual(
+    mails.map((mail) => mail.envelope.recipient),
+    to
+  )
   await client.quit()
 })
 
