@@ -10,6 +10,8 @@ import { continuation } from '../protocol/compile/status-response.js'
 import { decodeBase64 } from '../protocol/parse/index.js'
 import { badSyntax } from '../protocol/syntax-failure.js'
 
+import { ConnectionClosed } from './connection.js'
+
 /** @import { Session } from './session.js' */
 /** @import { CommandResult } from './dispatcher.js' */
 
@@ -69,7 +71,12 @@ async function ask(session, challenge) {
   session.write(continuation(Buffer.from(challenge).toString('base64')))
   const event = await connection.nextEvent({ deadlineMs: session.deadlineMs })
   if (event.kind === 'error') throw session.failureOf(event)
-  if (event.kind !== 'line') throw badSyntax('Authentication was interrupted')
+  if (event.kind === 'closed') throw new ConnectionClosed()
+  if (event.kind !== 'line') {
+    // The receiver still takes the next line for SASL, so there is no way back to commands.
+    session.end('Autologout, the authentication was not finished')
+    throw badSyntax('Authentication was interrupted')
+  }
   try {
     return decodeBase64(event.line)
   } finally {

@@ -19,6 +19,7 @@ import { COMMANDS } from './commands/index.js'
  * @property {RawCommand} raw
  * @property {boolean} isUid - whether it is the UID form of a command
  * @property {Extract<ReceiverEvent, { kind: 'message' }> | null} message - for a command that streams: the literal that waits
+ * @property {boolean} isTaken - whether the command has taken charge of that literal, and of all that follows it
  */
 
 /**
@@ -57,7 +58,8 @@ export async function dispatch(session, event) {
     tag: raw.tag,
     raw,
     isUid: raw.name.startsWith('UID '),
-    message: event.kind === 'message' ? event : null
+    message: event.kind === 'message' ? event : null,
+    isTaken: false
   }
   const { selected } = session
   selected?.hold()
@@ -72,13 +74,16 @@ export async function dispatch(session, event) {
   } catch (error) {
     if (error instanceof ConnectionClosed) throw error
     reply = onFailure(session, error, raw.name)
-    rejectUnanswered(session, call)
+    // Its bytes must not be taken for commands.
+    if (call.message !== null && !call.isTaken) session.connection.receiver.rejectMessage()
   } finally {
     selected?.unhold()
   }
   if (!isAnswered) {
     const allowsExpunge = command?.allowsExpunge === true
-    if (session.state !== 'logout') await session.tellNews({ allowsExpunge, isUid: call.isUid })
+    if (session.state !== 'logout') {
+      await tellNews(session, { allowsExpunge, isUid: call.isUid }, raw.name)
+    }
     session.tagged(raw.tag, reply)
   }
   session.logger.debug(
@@ -105,6 +110,7 @@ async function run(session, command, call) {
   }
   if (session.state !== 'notAuthenticated') await session.store.pollOtherProcesses()
   if (command?.isStreaming === true && call.message !== null) {
+    call.isTaken = true
     return await command.run(session, null, call)
   }
   // Parsing also tells an unknown command; a streaming one without its literal is refused by its parser.
@@ -159,13 +165,18 @@ function onFailure(session, error, commandName) {
 }
 
 /**
- * A message literal that still waits is refused, so that its bytes are not taken for commands.
+ * News that cannot be told now must not turn a command that is done into one that has failed.
  *
  * @param {Session} session
- * @param {CommandCall} call
+ * @param {{ allowsExpunge: boolean, isUid: boolean }} options
+ * @param {string} commandName
+ * @throws {ConnectionClosed}
  */
-function rejectUnanswered(session, call) {
-  if (call.message !== null && session.connection.receiver.isInCommand) {
-    session.connection.receiver.rejectMessage()
+async function tellNews(session, options, commandName) {
+  try {
+    await session.tellNews(options)
+  } catch (error) {
+    if (error instanceof ConnectionClosed) throw error
+    onFailure(session, error, commandName)
   }
 }

@@ -74,6 +74,7 @@ const REPLIES = {
   PEPPER_MISSING: CODE.unavailable,
   ACCOUNT_DAMAGED: CODE.corruption,
   FILE_TOO_NEW: CODE.unavailable,
+  SCHEMA_MISMATCH: CODE.unavailable,
   BUSY: CODE.inUse,
   DISK_FULL: CODE.unavailable,
   NOT_DURABLE: CODE.unavailable,

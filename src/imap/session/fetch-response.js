@@ -8,7 +8,7 @@ import { decodePartTree } from '../../mime/part-tree.js'
 import { filterHeader, resolveSection } from '../../mime/section.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { isTopHeader, isWhole } from './fetch-plan.js'
-import { flagsText } from './mailbox-news.js'
+import { flagsText, tellKeywords } from './mailbox-news.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
 /** @import { SectionItem } from '../protocol/values/fetch-item.js' */
@@ -92,6 +92,7 @@ export class FetchResponse {
 
   async #flush() {
     this.finish()
+    tellKeywords(this.#session)
     if (this.#session.connection.isCongested) await this.#session.connection.drain()
     else await setImmediate()
   }

@@ -2,7 +2,7 @@
  * What a session is told about its selected mailbox without asking: EXPUNGE, EXISTS, RECENT, and FETCH for flags
  * that others have changed (RFC 3501 §5.2, §7.3, §7.4).
  */
-import { MailError } from '../../errors.js'
+import { isMailError, MailError } from '../../errors.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { compileFlags } from '../protocol/compile/flags.js'
 import { permanentFlags } from '../protocol/compile/response-code.js'
@@ -61,7 +61,9 @@ export async function claimRecent(session) {
     const { fromUid } = await session.store.claimRecent(selected.view)
     selected.addRecent(fromUid, uidNext)
   } catch (error) {
-    // \Recent is a courtesy: a busy or full disk must not cost the client its EXISTS. Others get it then.
+    // \Recent is a courtesy: a busy or full disk must not cost the client its EXISTS. Others get it then. In a mailbox
+    // that was deleted meanwhile nobody needs it.
+    if (isMailError(error, 'MAILBOX_NOT_FOUND')) return
     if (!(error instanceof MailError) || !error.temporary) throw error
     session.logger.warn({ err: error }, 'recent could not be claimed')
   }

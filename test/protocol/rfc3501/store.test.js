@@ -85,9 +85,9 @@ test('other sessions hear of a change with their next command, the one that made
     1C: c STORE 2 +FLAGS.SILENT ($New)
     1S: c OK ...
     2C: b UID FETCH 1 UID
-    2S: * 1 FETCH (UID 1)
     2S: * FLAGS (\\Answered \\Flagged \\Deleted \\Seen \\Draft $New)
     2S: * OK [PERMANENTFLAGS ...
+    2S: * 1 FETCH (UID 1)
     2S: * 2 FETCH (UID 2 FLAGS ($New))
     2S: b OK ...
     `

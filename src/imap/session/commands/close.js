@@ -17,8 +17,11 @@ export const close = {
   async run(session) {
     const selected = session.requireSelected()
     const { store, origin } = session
-    if (!selected.isReadOnly) await store.expunge({ view: selected.view, uids: null, origin })
-    session.unselect()
+    try {
+      if (!selected.isReadOnly) await store.expunge({ view: selected.view, uids: null, origin })
+    } finally {
+      session.unselect()
+    }
     return { text: 'CLOSE completed' }
   }
 }

@@ -8,6 +8,7 @@
  * RFC 5530 §3 (EXPUNGEISSUED).
  */
 import { setImmediate } from 'node:timers/promises'
+import { MailError } from '../../../errors.js'
 import { SEEN } from '../../../store/flags.js'
 import { CODE } from '../../protocol/compile/response-code.js'
 import { planFetch } from '../fetch-plan.js'
@@ -62,7 +63,7 @@ async function fetchMessages(session, { isUid, set, items, changedSince }) {
     changedSince === null
       ? slots
       : slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > changedSince)
-  if (plan.items.some(({ kind }) => kind === 'FLAGS')) tellKeywords(session)
+  tellKeywords(session)
   const gone = await writeMessages(session, plan, wanted)
   const name = isUid ? 'UID FETCH' : 'FETCH'
   if (!isSomeExpunged && !gone) return { text: `${name} completed` }
@@ -91,6 +92,8 @@ async function writeMessages(session, plan, slots) {
     const { view } = selected
     const uids = page.map((slot) => /** @type {number} */ (view.uids[slot]))
     const records = await session.store.readMessages(view.mailboxId, uids, plan.needs)
+    // Another session may have made a keyword since the page before.
+    tellKeywords(session)
     const seen = setsSeen ? await markSeen(session, selected, page) : new Set()
     if (records.length < page.length) isSomeGone = true
     let pageBytes = 0
@@ -144,15 +147,22 @@ async function markSeen(session, selected, page) {
   if (unseen.length === 0) return new Set()
   const uids = unseen.map((slot) => /** @type {number} */ (view.uids[slot]))
   const isLazy = !session.isCondstore
+  try {
+    await session.store.changeFlags({
+      view,
+      uids,
+      action: 'add',
+      flags: ['\\Seen'],
+      unchangedSince: null,
+      origin: session.origin,
+      isLazy
+    })
+  } catch (error) {
+    // Mail can be read from a full or busy disk; it stays unread.
+    if (!(error instanceof MailError) || !error.temporary) throw error
+    session.logger.warn({ err: error }, 'seen could not be set')
+    return new Set()
+  }
   if (isLazy) selected.noteSeen(uids)
-  await session.store.changeFlags({
-    view,
-    uids,
-    action: 'add',
-    flags: ['\\Seen'],
-    unchangedSince: null,
-    origin: session.origin,
-    isLazy
-  })
   return new Set(unseen)
 }
