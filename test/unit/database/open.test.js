@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { writeFileSync, readFileSync } from 'node:fs'
+import { openEncryptedDatabase, openPlainDatabase } from '../../../src/database/open.js'
+import { rewriteDatabase } from '../../../src/database/rewrite.js'
+import { rawKey } from '../../../src/database/setup-pragma.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
+
+/** @typedef {import('../../../src/database/setup-pragma.js').Cipher} Cipher */
+
+const CIPHERS = /** @type {Cipher[]} */ (['chacha20', 'aegis-256', 'aes256cbc'])
+
+/**
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db
+ * @param {string[]} names
+ * @returns {Record<string, unknown>}
+ */
+const pragmas = (db, names) =>
+  Object.fromEntries(names.map((name) => [name, db.pragma(name, { simple: true })]))
+
+const FILE_PRAGMAS = ['page_size', 'auto_vacuum', 'journal_mode', 'encoding']
+
+test('the settings of a server connection are in effect on a new file and after reopening it', async (t) => {
+  const path = join(await scratchFolder(t), 'a.db')
+  const key = randomBytes(32)
+  const expected = {
+    page_size: 4096,
+    auto_vacuum: 2,
+    journal_mode: 'wal',
+    encoding: 'UTF-8',
+    cipher: 'chacha20',
+    secure_delete: 1,
+    synchronous: 1,
+    foreign_keys: 1,
+    busy_timeout: 0,
+    wal_autocheckpoint: 0,
+    journal_size_limit: 16 * 1024 * 1024,
+    cache_size: -2048,
+    temp_store: 2,
+    trusted_schema: 0,
+    analysis_limit: 400
+  }
+  for (const isNew of [true, false]) {
+    const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20', isNew })
+    if (isNew) db.exec('CREATE TABLE t (a)')
+    assert.deepEqual(pragmas(db, Object.keys(expected)), expected)
+    db.close()
+  }
+})
+
+test('auto_vacuum is in the file, not only in the connection: pages are given back', async (t) => {
+  const path = join(await scratchFolder(t), 'a.db')
+  const key = randomBytes(32)
+  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20', isNew: true })
+  db.exec('CREATE TABLE t (a BLOB)')
+  db.prepare('INSERT INTO t VALUES (?)').run(Buffer.alloc(400_000, 1))
+  db.exec('DELETE FROM t')
+  const before = Number(db.pragma('page_count', { simple: true }))
+  db.pragma('incremental_vacuum')
+  assert.ok(Number(db.pragma('page_count', { simple: true })) < before - 90)
+  db.close()
+})
+
+test('a blocking connection waits for locks and checkpoints by itself', async (t) => {
+  const path = join(await scratchFolder(t), 'a.db')
+  const key = randomBytes(32)
+  const { db } = openEncryptedDatabase({
+    path,
+    key,
+    cipher: 'chacha20',
+    isNew: true,
+    isBlocking: true
+  })
+  assert.deepEqual(pragmas(db, ['busy_timeout', 'wal_autocheckpoint']), {
+    busy_timeout: 30_000,
+    wal_autocheckpoint: 1000
+  })
+  db.close()
+})
+
+for (const cipher of CIPHERS) {
+  test(`${cipher}: nothing of the file is readable, and only its key opens it`, async (t) => {
+    const path = join(await scratchFolder(t), 'a.db')
+    const key = randomBytes(32)
+    const { db } = openEncryptedDatabase({ path, key, cipher, isNew: true })
+    db.exec("CREATE TABLE marker_table (a); INSERT INTO marker_table VALUES ('marker-text')")
+    db.close()
+    const bytes = readFileSync(path)
+    for (const word of ['SQLite format 3', 'marker_table', 'marker-text'])
+      assert.equal(bytes.includes(word), false, word)
+    assert.throws(() => openEncryptedDatabase({ path, key: randomBytes(32), cipher }), {
+      code: 'KEY_REJECTED'
+    })
+  })
+}
+
+test('an unrecorded cipher is found out, a recorded one is not guessed', async (t) => {
+  const path = join(await scratchFolder(t), 'a.db')
+  const key = randomBytes(32)
+  openEncryptedDatabase({ path, key, cipher: 'aes256cbc', isNew: true }).db.close()
+  const found = openEncryptedDatabase({ path, key, cipher: null })
+  found.db.close()
+  assert.equal(found.cipher, 'aes256cbc')
+  assert.throws(() => openEncryptedDatabase({ path, key, cipher: 'chacha20' }), {
+    code: 'KEY_REJECTED'
+  })
+})
+
+test('a changed byte in a page answers ACCOUNT_DAMAGED when that page is read', async (t) => {
+  const path = join(await scratchFolder(t), 'a.db')
+  const key = randomBytes(32)
+  const first = openEncryptedDatabase({ path, key, cipher: 'chacha20', isNew: true })
+  first.db.exec('CREATE TABLE t (a BLOB)')
+  first.db.prepare('INSERT INTO t VALUES (?)').run(Buffer.alloc(100_000, 1))
+  first.db.close()
+  const bytes = readFileSync(path)
+  bytes.writeUInt8(bytes.readUInt8(50_000) ^ 1, 50_000)
+  writeFileSync(path, bytes)
+  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
+  assert.throws(() => db.prepare('SELECT length(hex(a)) FROM t').get())
+  db.close()
+})
+
+test('a file without auto_vacuum is refused, because nothing would ever shrink it', async (t) => {
+  const path = join(await scratchFolder(t), 'a.db')
+  const plain = openPlainDatabase(path)
+  plain.pragma('journal_mode = DELETE')
+  plain.pragma('auto_vacuum = NONE')
+  plain.exec('VACUUM')
+  plain.pragma('journal_mode = WAL')
+  plain.close()
+  assert.throws(() => openPlainDatabase(path), { code: 'SCHEMA_MISMATCH' })
+})
+
+test('the directory is opened plain, with each commit on the disk', async (t) => {
+  const path = join(await scratchFolder(t), 'directory.db')
+  for (let round = 0; round < 2; round++) {
+    const db = openPlainDatabase(path)
+    db.exec('CREATE TABLE IF NOT EXISTS t (a)')
+    assert.deepEqual(pragmas(db, [...FILE_PRAGMAS, 'synchronous', 'secure_delete', 'temp_store']), {
+      page_size: 4096,
+      auto_vacuum: 2,
+      journal_mode: 'wal',
+      encoding: 'UTF-8',
+      synchronous: 2,
+      secure_delete: 1,
+      temp_store: 2
+    })
+    db.close()
+  }
+})
+
+test('a key that is not 32 bytes long is refused before anything is opened', () => {
+  for (const length of [0, 31, 33]) assert.throws(() => rawKey(Buffer.alloc(length)), RangeError)
+  assert.equal(rawKey(Buffer.alloc(32, 65)).toString(), `raw:${'A'.repeat(32)}`)
+})
+
+test('rewriting gives a file another cipher and another key, and keeps what is in it', async (t) => {
+  const path = join(await scratchFolder(t), 'a.db')
+  /** @type {[Cipher, Cipher][]} */
+  const pairs = [
+    ['aes256cbc', 'chacha20'],
+    ['chacha20', 'aegis-256'],
+    ['aegis-256', 'chacha20']
+  ]
+  let key = randomBytes(32)
+  const first = openEncryptedDatabase({ path, key, cipher: 'aes256cbc', isNew: true })
+  first.db.exec("CREATE TABLE t (a); INSERT INTO t VALUES ('kept')")
+  first.db.close()
+  for (const [from, to] of pairs) {
+    const nextKey = randomBytes(32)
+    await rewriteDatabase(path, { from: { cipher: from, key }, to: { cipher: to, key: nextKey } })
+    assert.throws(() => openEncryptedDatabase({ path, key, cipher: from }), {
+      code: 'KEY_REJECTED'
+    })
+    key = nextKey
+    const { db } = openEncryptedDatabase({ path, key, cipher: to })
+    assert.deepEqual(db.prepare('SELECT a FROM t').get(), { a: 'kept' })
+    assert.deepEqual(db.pragma('integrity_check', { simple: true }), 'ok')
+    db.close()
+  }
+})
+
+test('a rewrite with the wrong key leaves the file as it was', async (t) => {
+  const path = join(await scratchFolder(t), 'a.db')
+  const key = randomBytes(32)
+  openEncryptedDatabase({ path, key, cipher: 'chacha20', isNew: true }).db.close()
+  const before = readFileSync(path)
+  const from = { cipher: /** @type {Cipher} */ ('chacha20'), key: randomBytes(32) }
+  await assert.rejects(rewriteDatabase(path, { from, to: from }), { code: 'KEY_REJECTED' })
+  assert.deepEqual(readFileSync(path), before)
+})
