@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { cp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createAppPassword, listAppPasswords } from '../../../src/accounts/app-passwords.js'
@@ -13,7 +13,7 @@ import { lockShared } from '../../../src/database/lock.js'
 import { drainSpool } from '../../../src/delivery/drain.js'
 import { writeSpoolFile } from '../../../src/delivery/spool.js'
 import { isMailError } from '../../../src/errors.js'
-import { logIn, makeAccount, openTestAccounts, withStore } from '../../helpers/accounts.js'
+import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
 import { isOnDisk } from '../../helpers/disk-search.js'
 import { appendAll } from '../../helpers/temporary-store.js'
 
@@ -479,4 +479,44 @@ test('while a rekey is pending no credential is added or changed beside it', asy
     }
   }
   await assertRefused(directory.beginRekey(pending), 'BUSY')
+})
+
+test('a rekey whose file cannot be written is forgotten: all is as it was', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await appendMail(services, OLD)
+  // A folder of that name stands in the way of the copy.
+  await mkdir(join(account.folder, 'mail.db.next'))
+  await assert.rejects(rekey(services, account))
+  assert.equal(await services.directory.findRekey(account.id), null)
+  await rmdir(join(account.folder, 'mail.db.next'))
+  assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+  assert.equal((await logIn(services, OLD)).account.keyEpoch, 1)
+  await rekey(services, account)
+  assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+})
+
+test('a rekey that was begun with another key, or edited, is refused', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await assert.rejects(rekey(crashing(services, 'beginRekey', 'after'), account), /power/)
+  tamper(data, 'UPDATE rekeys SET wrapped_next_key = zeroblob(61)')
+  await assertRefused(logIn(services, OLD), 'ACCOUNT_DAMAGED')
+})
+
+test('keys are not changed while an interrupted rekey is only just finished', async (t) => {
+  for (const work of [
+    (/** @type {AccountServices} */ services, /** @type {Account} */ account) =>
+      change(services, account, OLD),
+    rekey,
+    (/** @type {AccountServices} */ services, /** @type {Account} */ account) =>
+      createAppPassword({ services, account, secret: Buffer.from(OLD), label: '' })
+  ]) {
+    const { services } = await openTestAccounts(t)
+    const { account } = await makeAccount(services)
+    await assert.rejects(rekey(crashing(services, 'finishRekey', 'before'), account), /power/)
+    await assertRefused(work(services, account), 'BUSY')
+    const now = /** @type {Account} */ (await services.directory.findAccount(account.id))
+    await work(services, now)
+  }
 })
