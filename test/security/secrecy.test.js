@@ -92,6 +92,7 @@ test('no word of a message, a folder name or a search reaches a file, from LMTP 
   const wrapper = hasStrace
     ? [
         'strace',
+        '-D', // the server stays our child, and gets our signals
         '-f',
         '-y',
         '-s',
