@@ -27,7 +27,7 @@ import {
   requireHeaderMac,
   writeHeader
 } from './age-header.js'
-import { CHUNK_BYTES, CHUNK_TAG_BYTES, StreamOpener, StreamSealer } from './age-stream.js'
+import { StreamOpener, StreamSealer } from './age-stream.js'
 import { decodeBech32, encodeBech32 } from './bech32.js'
 import { HpkeSuite, TAG_BYTES } from './hpke.js'
 import {
@@ -46,26 +46,6 @@ const STANZA_TYPE = 'mlkem768x25519'
 const RECIPIENT_PREFIX = 'age1pq'
 const IDENTITY_PREFIX = 'age-secret-key-pq-'
 const hpke = new HpkeSuite('age-encryption.org/mlkem768x25519')
-
-/** Bytes of a sealed file before its payload: one stanza and the payload's nonce. */
-export const SEALED_HEADER_BYTES =
-  'age-encryption.org/v1\n'.length +
-  `-> ${STANZA_TYPE} \n`.length +
-  base64Length(CIPHERTEXT_BYTES) +
-  base64Length(FILE_KEY_BYTES + TAG_BYTES) +
-  '\n'.length +
-  '--- \n'.length +
-  base64Length(32) +
-  PAYLOAD_NONCE_BYTES
-
-/**
- * @param {number} plaintextBytes
- * @returns {number} bytes of the file that sealing makes of it
- */
-export function sealedBytes(plaintextBytes) {
-  const chunks = Math.max(1, Math.ceil(plaintextBytes / CHUNK_BYTES))
-  return SEALED_HEADER_BYTES + plaintextBytes + chunks * CHUNK_TAG_BYTES
-}
 
 /**
  * @returns {{ secret: Buffer, recipient: string, publicKey: Buffer }} a new key pair: `secret` is the
@@ -143,7 +123,8 @@ export class SealIdentity {
    * @throws {MailError} UNSEAL_FAILED where a stanza of our type is malformed, KEY_UNAVAILABLE after `destroy`
    */
   unwrapFileKey(stanzas) {
-    if (this.#key === null) throw new MailError('KEY_UNAVAILABLE')
+    const key = this.#key
+    if (key === null) throw new MailError('KEY_UNAVAILABLE')
     for (const { args, body } of stanzas) {
       if (args[0] !== STANZA_TYPE) continue
       const [, encoded, ...extra] = args
@@ -152,7 +133,7 @@ export class SealIdentity {
       if (ciphertext.length !== CIPHERTEXT_BYTES || body.length !== FILE_KEY_BYTES + TAG_BYTES) {
         throw refusal('a stanza of a wrong length')
       }
-      const fileKey = hpke.open(this.#decapsulate(ciphertext), body)
+      const fileKey = hpke.open(decapsulateFor(key, ciphertext), body)
       if (fileKey !== null) return fileKey
     }
     return null
@@ -162,16 +143,6 @@ export class SealIdentity {
   destroy() {
     this.#seed.fill(0)
     this.#key = null
-  }
-
-  /** @param {Buffer} ciphertext */
-  #decapsulate(ciphertext) {
-    if (this.#key === null) throw new MailError('KEY_UNAVAILABLE')
-    try {
-      return decapsulate(this.#key, ciphertext)
-    } catch (cause) {
-      throw new MailError('UNSEAL_FAILED', { detail: 'a key share of low order', cause })
-    }
   }
 }
 
@@ -194,7 +165,7 @@ export class Sealer {
   }
 
   /**
-   * @returns {Buffer} header and nonce, SEALED_HEADER_BYTES long
+   * @returns {Buffer} header and nonce
    * @throws {MailError} SEAL_FAILED where the system's cryptography refuses
    */
   start() {
@@ -328,9 +299,16 @@ export class Opener {
   }
 }
 
-/** @param {number} bytes */
-function base64Length(bytes) {
-  return Math.ceil((bytes * 4) / 3)
+/**
+ * @param {import('./hybrid-kem.js').HybridPrivateKey} key
+ * @param {Buffer} ciphertext
+ */
+function decapsulateFor(key, ciphertext) {
+  try {
+    return decapsulate(key, ciphertext)
+  } catch (cause) {
+    throw new MailError('UNSEAL_FAILED', { detail: 'a key share of low order', cause })
+  }
 }
 
 /** @param {string} detail */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { once } from 'node:events'
 import { createLmtpServer } from '../../../src/delivery/lmtp.js'
@@ -461,7 +462,7 @@ test('a recipient above the limit gets 452 4.5.3, also a repeated one', async (t
 test('a connection above the limit is told so with 421', async (t) => {
   const { port } = await startLmtp(t, { lmtp: { maxConnections: 1 } })
   const client = await LmtpClient.connect(port)
-  const socket = (await import('node:net')).connect({ host: '127.0.0.1', port })
+  const socket = connect({ host: '127.0.0.1', port })
   const [greeting] = await once(socket, 'data')
   assert.match(String(greeting), /^421 /)
   socket.destroy()
@@ -501,6 +502,18 @@ test('a message that is stored gets its 250, even when nobody can be told of it'
   const client = await LmtpClient.connect(port)
   assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
   assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+  await client.quit()
+})
+
+test('what a killed process left in tmp/ an hour ago goes with the next mail', async (t) => {
+  const { port, spoolFolder } = await startLmtp(t)
+  const leftover = join(spoolFolder, 'tmp', `${'0'.repeat(32)}.sealed`)
+  mkdirSync(join(spoolFolder, 'tmp'), { recursive: true })
+  writeFileSync(leftover, 'x')
+  utimesSync(leftover, 1, 1)
+  const client = await LmtpClient.connect(port)
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  assert.ok(!existsSync(leftover))
   await client.quit()
 })
 
@@ -579,7 +592,6 @@ test('mail for a hundred recipients is read once and sealed a hundred times', as
 test('a folder that stands where the spool should be is disk trouble, not a crash', async (t) => {
   const { port, account, spoolFolder } = await startLmtp(t)
   mkdirSync(account.folder, { recursive: true })
-  const { writeFileSync } = await import('node:fs')
   writeFileSync(spoolFolder, 'x')
   const client = await LmtpClient.connect(port)
   assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^451 4\.3\.0 /)

@@ -1,0 +1,302 @@
+/**
+ * What LMTP does with its commands: who may receive, how much, and where the message goes.
+ */
+
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { fanOut } from './fan-out.js'
+import { LmtpRefusal, REFUSALS, refusalOf } from './lmtp-reply.js'
+import { Permits } from './permits.js'
+import { SpoolMeter } from './spool-meter.js'
+import { cleanSpoolLeftovers } from './spool.js'
+import { traceHeaders, wireAddress } from './trace-headers.js'
+
+/** @typedef {import('smtp-server').SMTPServerSession} Session */
+/** @typedef {import('smtp-server').SMTPServerAddress} Address */
+
+/**
+ * Spool files being written at a time, over all connections: each takes a descriptor and about 128 KiB.
+ * Further messages wait unread, and so do their senders.
+ */
+const MAX_OPEN_FILES = 512
+
+/**
+ * What our own header fields may add, in bytes. A message has to leave that much room below
+ * `messages.maxBytes`, which is the store's limit for what it is given: else it would be accepted and then
+ * not fit. SIZE says so beforehand.
+ */
+const TRACE_RESERVE_BYTES = 4096
+
+/** Spools whose tmp/ this process has looked at; more, and it looks again. */
+const MAX_TIDY_FOLDERS = 10_000
+
+/**
+ * What LMTP needs of an account; the directory's `Account` has it.
+ *
+ * @typedef {object} DeliveryAccount
+ * @property {string} id
+ * @property {string} folder - absolute
+ * @property {Buffer} sealPublicKey
+ * @property {boolean} isEnabled
+ * @property {number} quotaBytes - 0: no limit
+ * @property {number} quotaMessages - 0: no limit
+ * @property {number} usedBytes
+ * @property {number} usedMessages
+ */
+
+/**
+ * @typedef {object} LmtpConfig
+ * @property {{ maxRecipients: number, maxConnections: number, timeoutMs: number,
+ *   overQuota: 'temporary' | 'permanent' }} lmtp
+ * @property {{ maxBytes: number }} messages
+ * @property {{ graceMs: number }} shutdown
+ */
+
+/**
+ * @typedef {object} LmtpOptions
+ * @property {LmtpConfig} config
+ * @property {{ findByAddress: (address: string) => Promise<DeliveryAccount | null> }} directory
+ * @property {import('../support/clock.js').Clock} clock
+ * @property {import('../telemetry/logger.js').Logger} logger
+ * @property {{ certificate: Buffer | string, key: Buffer | string } | null} [tls] - PEM; with it STARTTLS is offered
+ * @property {(accountId: string) => void} notify - mail lies in the account's spool
+ * @property {string} [serverName] - in greeting and Received; the host's name by default
+ */
+
+/** @typedef {{ account: DeliveryAccount, address: string }} Recipient */
+/** @typedef {import('./fan-out.js').Destination & { account: DeliveryAccount }} AccountDestination */
+
+/** The transactions of one listener. */
+export class LmtpService {
+  #options
+  #meter
+  #permits = new Permits(MAX_OPEN_FILES)
+  /**
+   * Accepted recipients of the running transactions. smtp-server's own list keeps a repeated address once,
+   * but RFC 2033 §4.2 wants a reply for every accepted RCPT, even of the same address.
+   *
+   * @type {WeakMap<Session, Recipient[]>}
+   */
+  #recipients = new WeakMap()
+  /** @type {Set<string>} spool folders whose leftovers of earlier processes are gone */
+  #tidy = new Set()
+  /** @type {Set<string>} ids of the sessions that are transferring a message */
+  #busy = new Set()
+  isClosing = false
+
+  /** @param {LmtpOptions} options */
+  constructor(options) {
+    this.#options = options
+    this.#meter = new SpoolMeter(options.clock)
+    this.serverName = options.serverName ?? hostname()
+    this.maxMessageBytes = options.config.messages.maxBytes - TRACE_RESERVE_BYTES
+    this.maxRecipients = Math.min(options.config.lmtp.maxRecipients, MAX_OPEN_FILES)
+  }
+
+  /** @type {(sessionId: string) => boolean} */
+  isBusy = (sessionId) => this.#busy.has(sessionId)
+
+  /** @param {Session} session */
+  begin(session) {
+    this.#recipients.set(session, [])
+  }
+
+  /** @param {Session} session */
+  forget(session) {
+    this.#recipients.delete(session)
+  }
+
+  /**
+   * @param {Address} address
+   * @param {Session} session
+   * @throws {LmtpRefusal}
+   */
+  async addRecipient(address, session) {
+    const { directory, logger } = this.#options
+    try {
+      const recipients = this.#recipientsOf(session)
+      if (recipients.length >= this.maxRecipients) throw new LmtpRefusal(REFUSALS.tooManyRecipients)
+      const account = await directory.findByAddress(address.address)
+      if (account === null) throw new LmtpRefusal(REFUSALS.unknownRecipient)
+      if (!account.isEnabled) throw new LmtpRefusal(REFUSALS.disabledAccount)
+      await this.#requireRoom(account, declaredSize(session))
+      recipients.push({
+        account,
+        address: wireAddress(address.address, session.envelope.smtpUtf8 === true)
+      })
+    } catch (error) {
+      if (!(error instanceof LmtpRefusal)) {
+        logger.error({ err: error }, 'a recipient could not be looked up')
+      }
+      throw refusalOf(error)
+    }
+  }
+
+  /**
+   * @param {AsyncIterable<Buffer>} message
+   * @param {Session} session
+   * @returns {Promise<(string | LmtpRefusal)[]>} one for each accepted RCPT, in order
+   * @throws {LmtpRefusal} where the message did not come to its end
+   */
+  async deliver(message, session) {
+    const { logger } = this.#options
+    const recipients = this.#recipientsOf(session)
+    this.#recipients.delete(session)
+    const transactionId = `${session.id}.${session.transaction}`
+    const destinations = this.#destinations(recipients, session, transactionId)
+    this.#busy.add(session.id)
+    const release = await this.#permits.take(destinations.size)
+    try {
+      for (const { spoolFolder } of destinations.values()) await this.#cleanOnce(spoolFolder)
+      const outcomes = await fanOut({
+        destinations: [...destinations.values()],
+        message,
+        maxBytes: this.maxMessageBytes,
+        beforeFinish: ({ account }, bytes) => this.#requireRoom(account, bytes),
+        onAbortFailed: (error) => logger.warn({ err: error }, 'a refused message stays in tmp/')
+      })
+      const replies = new Map()
+      for (const { destination, error, bytes } of outcomes) {
+        replies.set(destination.envelope.recipient, await this.#conclude(destination, error, bytes))
+      }
+      return recipients.map(({ address }) => replies.get(address))
+    } catch (error) {
+      logger.warn({ err: error }, 'a message did not come to its end')
+      throw refusalOf(error)
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * The replies to a message have been written.
+   *
+   * @param {Session} session
+   */
+  end(session) {
+    this.#busy.delete(session.id)
+  }
+
+  /**
+   * @param {Session} session
+   * @returns {Recipient[]}
+   */
+  #recipientsOf(session) {
+    return this.#recipients.get(session) ?? []
+  }
+
+  /**
+   * One destination for each address; an address that was given twice gets the message once.
+   *
+   * @param {Recipient[]} recipients
+   * @param {Session} session
+   * @param {string} transactionId
+   */
+  #destinations(recipients, session, transactionId) {
+    const receivedAtMs = this.#options.clock.nowMs()
+    const { mailFrom, smtpUtf8 } = session.envelope
+    const sender = mailFrom ? mailFrom.address : ''
+    /** @type {Map<string, AccountDestination>} */
+    const destinations = new Map()
+    for (const { account, address } of recipients) {
+      const headers = traceHeaders({
+        sender,
+        recipient: address,
+        clientName: session.hostNameAppearsAs,
+        clientAddress: session.remoteAddress,
+        serverName: this.serverName,
+        transactionId,
+        receivedAtMs,
+        isSecure: session.secure,
+        isUtf8: smtpUtf8 === true
+      })
+      destinations.set(address, {
+        account,
+        spoolFolder: spoolFolderOf(account),
+        publicKey: account.sealPublicKey,
+        envelope: { recipient: address, sender, receivedAtMs },
+        headers
+      })
+    }
+    return destinations
+  }
+
+  /**
+   * @param {AccountDestination} destination
+   * @param {unknown} error
+   * @param {number} bytes
+   * @returns {Promise<string | LmtpRefusal>} the reply
+   */
+  async #conclude({ account, spoolFolder }, error, bytes) {
+    const { logger, notify } = this.#options
+    if (error !== null) {
+      const refusal = refusalOf(error)
+      const facts = { accountId: account.id, reply: refusal.responseCode }
+      if (error instanceof LmtpRefusal) logger.info(facts, 'mail refused')
+      else logger.error({ ...facts, err: error }, 'mail could not be stored')
+      return refusal
+    }
+    logger.info({ accountId: account.id, bytes }, 'mail sealed')
+    try {
+      await this.#meter.noteArrival(spoolFolder, bytes)
+      notify(account.id)
+    } catch (err) {
+      // The message is safe: nothing that fails from here on may refuse it.
+      logger.error({ accountId: account.id, err }, 'sealed mail was not announced')
+    }
+    return '2.0.0 Sealed and stored'
+  }
+
+  /**
+   * What a killed process left in tmp/ goes with the first mail after it.
+   *
+   * @param {string} spoolFolder
+   */
+  async #cleanOnce(spoolFolder) {
+    const { clock, logger } = this.#options
+    if (this.#tidy.has(spoolFolder)) return
+    if (this.#tidy.size >= MAX_TIDY_FOLDERS) this.#tidy.clear()
+    this.#tidy.add(spoolFolder)
+    try {
+      await cleanSpoolLeftovers({ spoolFolder, clock })
+    } catch (err) {
+      // Sealed bytes that lie about longer are no reason to refuse mail.
+      logger.warn({ err }, 'leftovers of a spool could not be removed')
+    }
+  }
+
+  /**
+   * Usage is the directory's figure (what the mailbox held when it was last open) and what waits in the
+   * spool.
+   *
+   * @param {DeliveryAccount} account
+   * @param {number} bytes - of the new message
+   * @throws {LmtpRefusal} where the quota would be exceeded
+   */
+  async #requireRoom(account, bytes) {
+    const { quotaBytes, quotaMessages, usedBytes, usedMessages } = account
+    if (quotaBytes === 0 && quotaMessages === 0) return
+    const spool = await this.#meter.usage(spoolFolderOf(account))
+    const isOver =
+      (quotaBytes > 0 && usedBytes + spool.bytes + bytes > quotaBytes) ||
+      (quotaMessages > 0 && usedMessages + spool.messages + 1 > quotaMessages)
+    if (!isOver) return
+    const isForGood = this.#options.config.lmtp.overQuota === 'permanent'
+    throw new LmtpRefusal(isForGood ? REFUSALS.mailboxFullForGood : REFUSALS.mailboxFull)
+  }
+}
+
+/** @param {DeliveryAccount} account */
+function spoolFolderOf(account) {
+  return join(account.folder, 'spool')
+}
+
+/**
+ * @param {Session} session
+ * @returns {number} bytes that the client announced with SIZE= (RFC 1870 §6), 0 where it did not
+ */
+function declaredSize(session) {
+  const { mailFrom } = session.envelope
+  const args = mailFrom ? mailFrom.args : null
+  return Number(/** @type {{ SIZE?: string } | null} */ (args || null)?.SIZE ?? 0)
+}
