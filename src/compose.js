@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OpenAccounts } from './accounts/open-accounts.js'
+import { removePendingFolders } from './accounts/remove-account.js'
 import { openAccountServices } from './accounts/services.js'
 import { makeFirstAccount } from './accounts/first-account.js'
 import { createAdminServer } from './admin/server.js'
@@ -97,6 +98,7 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount }) 
     const services = await openAccountServices({ config, clock, logger })
     closers.push(() => services.close())
     const { directory, unlocker } = services
+    await removePendingFolders({ services, timeoutMs: 0 })
 
     const openAccounts = new OpenAccounts({
       services,

@@ -69,6 +69,19 @@ function isPrepared() {
   return process.env['UV_THREADPOOL_SIZE'] !== undefined || isClusterWorker
 }
 
+/**
+ * A pipe takes its time; what process.exit finds unwritten is lost.
+ *
+ * @param {NodeJS.WriteStream} stream
+ * @returns {Promise<void>} also when nobody reads any longer
+ */
+function flushed(stream) {
+  return new Promise((resolve) => {
+    stream.once('error', () => resolve())
+    stream.write('', () => resolve())
+  })
+}
+
 if (!isSupportedNode()) {
   const pinned = findPinnedNode()
   if (pinned === undefined) {
@@ -84,5 +97,7 @@ if (!isSupportedNode()) {
   const { runCommandLine } = await import('./cli/index.js')
   /** @type {import('./cli/index.js').CliContext['startServer']} */
   const startServer = async (options) => (await import('./compose.js')).startServer(options)
-  process.exit(await runCommandLine(process.argv, { startServer }))
+  const exitCode = await runCommandLine(process.argv, { startServer })
+  await Promise.all([process.stdout, process.stderr].map(flushed))
+  process.exit(exitCode)
 }

@@ -89,7 +89,11 @@ export class OpenAccounts {
   async acquire(unlocked) {
     const { account, scope, credentialId, credentialVersion } = unlocked
     using masterKey = unlocked.masterKey
-    const entry = await this.#enter(account, masterKey)
+    const entry = await this.#enter(account, masterKey).catch((error) => {
+      // The login left a copy of the key with those who recognise repeated ones.
+      if (!this.#open.has(account.id)) this.#options.onLocked(account.id)
+      throw error
+    })
     const credential = entry.credentials.get(credentialId) ?? {
       version: credentialVersion,
       sessions: 0

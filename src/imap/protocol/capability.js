@@ -53,6 +53,7 @@ export const CAPABILITIES = Object.freeze([
   { name: 'NAMESPACE', states: AFTER, reference: 'RFC 2342' },
   { name: 'UNSELECT', states: AFTER, reference: 'RFC 3691' },
   { name: 'UIDPLUS', states: AFTER, reference: 'RFC 4315' },
+  { name: 'MULTIAPPEND', states: AFTER, reference: 'RFC 3502' },
   { name: 'MOVE', states: AFTER, reference: 'RFC 6851' },
   { name: 'CONDSTORE', states: AFTER, reference: 'RFC 7162' },
   { name: 'CHILDREN', states: AFTER, reference: 'RFC 3348' },

@@ -8,8 +8,11 @@ const KIB = 1024
 /** @typedef {import('./receiver.js').ReceiverLimits} ReceiverLimits */
 
 export const LIMITS = Object.freeze({
-  /** Bytes of a command's lines before login: LOGIN, AUTHENTICATE with a token, ID; RFC 7162 §4 names 8,192. */
-  lineBytesBeforeLogin: 8 * KIB,
+  /**
+   * Bytes of a command's lines before login: LOGIN and AUTHENTICATE need far less, but ID may bring 30 fields of 30
+   * and 1,024 bytes (RFC 2971 §3.3), 32 KB with its quotes.
+   */
+  lineBytesBeforeLogin: 36 * KIB,
   /** Bytes of a command's lines after login: mbsync and mutt send UID sets of tens of kilobytes. */
   lineBytesAfterLogin: 64 * KIB,
   /** Bytes of one buffered literal before login: a user name or a password, nothing else. */
@@ -17,7 +20,7 @@ export const LIMITS = Object.freeze({
   /** Bytes of one buffered literal after login: mailbox names, header names, search strings. */
   literalBytesAfterLogin: 64 * KIB,
   /** Bytes that one command may hold, lines and buffered literals together, before login. */
-  commandBytesBeforeLogin: 16 * KIB,
+  commandBytesBeforeLogin: 40 * KIB,
   /** The same after login: one full line and one full literal. */
   commandBytesAfterLogin: 128 * KIB,
   /** Bytes of a refused non-synchronising literal that are read and dropped before login. */

@@ -9,9 +9,9 @@ import { receive, sketchEvents } from '../../../helpers/imap-wire.js'
 
 test('before login everything is small, and no message is taken', () => {
   assert.deepEqual(limitsBeforeLogin(), {
-    maxLineBytes: 8192,
+    maxLineBytes: 36864,
     maxLiteralBytes: 4096,
-    maxCommandBytes: 16384,
+    maxCommandBytes: 40960,
     maxNesting: 50,
     maxMessageBytes: 0,
     maxSkipBytes: 65536
