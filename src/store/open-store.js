@@ -152,10 +152,14 @@ function migrateAlone(options) {
  */
 export async function createMailFile(options) {
   const { folder, clock } = options
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  await withExclusiveLock(folder, { timeoutMs: BUSY_TIMEOUT_MS }, async () => {
+  const requireNone = () => {
     if (statSync(mailFile(folder), { throwIfNoEntry: false }))
       throw new MailError('ACCOUNT_EXISTS', { detail: 'mail.db is there already' })
+  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  requireNone()
+  await withExclusiveLock(folder, { timeoutMs: BUSY_TIMEOUT_MS }, async () => {
+    requireNone()
     const { db } = openFile(options, { isNew: true, isBlocking: true })
     try {
       db.pragma('synchronous = FULL')

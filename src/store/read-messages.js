@@ -164,10 +164,10 @@ function toRecord(row, needs) {
     savedAtMs: row.savedAt,
     contentId: row.contentId
   }
-  if (row.envelope) record.envelope = row.envelope
-  if (row.body) record.body = row.body
-  if (row.bodyStructure) record.bodyStructure = row.bodyStructure
-  if (row.partTree) record.partTree = row.partTree
+  if (needs.envelope && row.envelope) record.envelope = row.envelope
+  if (needs.body && row.body) record.body = row.body
+  if (needs.bodyStructure && row.bodyStructure) record.bodyStructure = row.bodyStructure
+  if (needs.partTree && row.partTree) record.partTree = row.partTree
   if (needs.header)
     record.header = decodeHeader({
       headerCodec: row.headerCodec ?? null,

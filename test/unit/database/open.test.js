@@ -6,6 +6,7 @@ import { writeFileSync, readFileSync } from 'node:fs'
 import { openEncryptedDatabase, openPlainDatabase } from '../../../src/database/open.js'
 import { rewriteDatabase } from '../../../src/database/rewrite.js'
 import { rawKey } from '../../../src/database/setup-pragma.js'
+import { toMailError } from '../../../src/database/sqlite-error.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 
 /** @typedef {import('../../../src/database/setup-pragma.js').Cipher} Cipher */
@@ -119,7 +120,14 @@ test('a changed byte in a page answers ACCOUNT_DAMAGED when that page is read', 
   bytes.writeUInt8(bytes.readUInt8(50_000) ^ 1, 50_000)
   writeFileSync(path, bytes)
   const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
-  assert.throws(() => db.prepare('SELECT length(hex(a)) FROM t').get())
+  const read = () => {
+    try {
+      db.prepare('SELECT length(hex(a)) FROM t').get()
+    } catch (error) {
+      throw toMailError(error)
+    }
+  }
+  assert.throws(read, { code: 'ACCOUNT_DAMAGED' })
   db.close()
 })
 

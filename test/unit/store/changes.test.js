@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { toRanges } from '../../../src/store/expunge.js'
+import {
+  accountFolder,
+  aliveUids,
+  appendMany,
+  appendOne,
+  makeMessage
+} from '../../helpers/account-folder.js'
+
+/** @param {import('node:test').TestContext} t */
+async function setup(t) {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const { view } = await store.openView('INBOX')
+  const namesOf = (/** @type {number} */ uid) => {
+    const slot = view.slotOf(uid)
+    return store.keywords.flagNames(view.flags[slot] ?? 0, view.keywords[slot] ?? 0)
+  }
+  return { ...account, store, view, namesOf }
+}
+
+/** @param {number} count */
+const firstUids = (count) => Array.from({ length: count }, (_, index) => index + 1)
+
+test('flags are set, added and removed, and only what changes gets a new modseq', async (t) => {
+  const { store, view, namesOf } = await setup(t)
+  await appendMany(store, 'INBOX', 3, ['\\Seen'])
+  const origin = { session: 1 }
+  const attachment = view.attach(() => {})
+  const added = await store.changeFlags({
+    view,
+    uids: [1, 2],
+    action: 'add',
+    flags: ['\\Flagged', '$Work'],
+    origin
+  })
+  assert.deepEqual(added, { changedUids: [1, 2], failedUids: [], modSeq: 3 })
+  assert.deepEqual(namesOf(1), ['\\Flagged', '\\Seen', '$Work'])
+  const again = await store.changeFlags({ view, uids: [1, 2, 3], action: 'add', flags: ['$WORK'] })
+  assert.deepEqual(again, { changedUids: [3], failedUids: [], modSeq: 4 })
+  await store.changeFlags({ view, uids: [1], action: 'remove', flags: ['\\Seen', 'unknown'] })
+  assert.deepEqual(namesOf(1), ['\\Flagged', '$Work'])
+  await store.changeFlags({ view, uids: [1], action: 'set', flags: ['\\Draft'] })
+  assert.deepEqual(namesOf(1), ['\\Draft'])
+  const nothing = await store.changeFlags({
+    view,
+    uids: [1, 99],
+    action: 'set',
+    flags: ['\\draft']
+  })
+  assert.deepEqual(nothing, { changedUids: [], failedUids: [], modSeq: 6 })
+  assert.deepEqual(attachment.take(), [
+    { kind: 'flags', slots: [0, 1], origin },
+    { kind: 'flags', slots: [2], origin: null },
+    { kind: 'flags', slots: [0], origin: null },
+    { kind: 'flags', slots: [0], origin: null }
+  ])
+  assert.equal(store.findFlag('unknown'), null)
+})
+
+test('what changed after UNCHANGEDSINCE is left alone and named', async (t) => {
+  const { store, view, namesOf } = await setup(t)
+  await appendMany(store, 'INBOX', 3)
+  await store.changeFlags({ view, uids: [2], action: 'add', flags: ['\\Seen'] })
+  const result = await store.changeFlags({
+    view,
+    uids: [1, 2, 3],
+    action: 'add',
+    flags: ['\\Flagged'],
+    unchangedSince: 2
+  })
+  assert.deepEqual(result, { changedUids: [1, 3], failedUids: [2], modSeq: 4 })
+  assert.deepEqual(namesOf(2), ['\\Seen'])
+})
+
+test('an account has 59 keywords; one more answers LIMIT and changes nothing', async (t) => {
+  const { store, view, namesOf } = await setup(t)
+  await appendMany(store, 'INBOX', 1)
+  const all = Array.from({ length: 59 }, (_, index) => `kw${index}`)
+  for (const flags of [all.slice(0, 30), all.slice(30)])
+    await store.changeFlags({ view, uids: [1], action: 'add', flags })
+  assert.deepEqual(namesOf(1), all)
+  assert.equal(store.keywords.isFull, true)
+  await assert.rejects(store.changeFlags({ view, uids: [1], action: 'add', flags: ['more'] }), {
+    code: 'LIMIT'
+  })
+  await store.changeFlags({ view, uids: [1], action: 'remove', flags: ['more', 'kw58'] })
+  assert.deepEqual(namesOf(1), all.slice(0, 58))
+  await appendOne(store, 'INBOX', makeMessage(), ['KW58'])
+  assert.deepEqual(namesOf(2), ['kw58'])
+})
+
+test('the counters follow the rows', async (t) => {
+  const { store, view } = await setup(t)
+  const counters = async () => {
+    const { messageCount, unseenCount, deletedCount, totalBytes } =
+      await store.mailboxStatus('INBOX')
+    return [messageCount, unseenCount, deletedCount, totalBytes]
+  }
+  const size = makeMessage('the same').length
+  await appendMany(store, 'INBOX', 4)
+  await appendMany(store, 'INBOX', 2, ['\\Seen', '\\Deleted'])
+  assert.deepEqual(await counters(), [6, 4, 2, 6 * size])
+  await store.changeFlags({ view, uids: [1, 5], action: 'set', flags: ['\\Seen'] })
+  assert.deepEqual(await counters(), [6, 3, 1, 6 * size])
+  await store.changeFlags({ view, uids: [2, 3], action: 'add', flags: ['\\Deleted'] })
+  assert.deepEqual(await counters(), [6, 3, 3, 6 * size])
+  assert.deepEqual(await store.expunge({ view, uids: [3, 4, 6] }), [3, 6])
+  assert.deepEqual(await counters(), [4, 2, 1, 4 * size])
+  await store.moveMessages({ from: view, uids: [2], toMailbox: 'Sent' })
+  assert.deepEqual(await counters(), [3, 1, 0, 3 * size])
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('flags of more messages than a page are all changed, each page with its own modseq', async (t) => {
+  const { store, view } = await setup(t)
+  const uids = await appendMany(store, 'INBOX', 4500)
+  const result = await store.changeFlags({ view, uids, action: 'add', flags: ['\\Seen'] })
+  assert.equal(result.changedUids.length, 4500)
+  assert.equal(result.modSeq, view.highestModSeq)
+  assert.deepEqual(new Set(view.modSeqs.subarray(0, 4500)), new Set([3, 4, 5]))
+  assert.equal((await store.mailboxStatus('INBOX')).unseenCount, 0)
+})
+
+test('a lazy change is told when it is on the disk', async (t) => {
+  const { store, view, namesOf } = await setup(t)
+  await appendMany(store, 'INBOX', 1)
+  const { modSeq } = await store.changeFlags({
+    view,
+    uids: [1],
+    action: 'add',
+    flags: ['\\Seen'],
+    isLazy: true
+  })
+  assert.equal(modSeq, 3)
+  await store.sync()
+  assert.deepEqual(namesOf(1), ['\\Seen'])
+})
+
+for (const count of [5, 2300]) {
+  test(`copying ${count} messages shares their contents and keeps flags and dates`, async (t) => {
+    const { store, view } = await setup(t)
+    await appendMany(store, 'INBOX', count, ['\\Flagged', '$Work'])
+    await appendOne(store, 'Sent', makeMessage('there before'))
+    const target = (await store.openView('Sent')).view
+    const attachment = target.attach(() => {})
+    const result = await store.copyMessages({
+      from: view,
+      uids: [...firstUids(count), 999_999],
+      toMailbox: 'Sent'
+    })
+    assert.deepEqual(result.sourceUids, firstUids(count))
+    assert.deepEqual(
+      result.uids,
+      firstUids(count).map((uid) => uid + 1)
+    )
+    assert.equal(result.uidValidity, target.uidValidity)
+    assert.deepEqual(attachment.take(), [{ kind: 'append', fromSlot: 1, toSlot: count + 1 }])
+    const [source] = await store.readMessages(view.mailboxId, [1], {})
+    const [copy] = await store.readMessages(target.mailboxId, [2], {})
+    assert.ok(source && copy)
+    assert.deepEqual({ ...copy, uid: 1, modSeq: 2, savedAtMs: 0 }, { ...source, savedAtMs: 0 })
+    assert.equal(view.aliveCount, count)
+    assert.deepEqual((await store.verify()).contents, 2)
+  })
+
+  test(`moving ${count} messages tells both mailboxes`, async (t) => {
+    const { store, view } = await setup(t)
+    await appendMany(store, 'INBOX', count + 1)
+    const target = (await store.openView('Sent')).view
+    const attachments = [view.attach(() => {}), target.attach(() => {})]
+    const origin = 'me'
+    await store.moveMessages({ from: view, uids: firstUids(count), toMailbox: 'Sent', origin })
+    assert.deepEqual(aliveUids(view), [count + 1])
+    assert.deepEqual(aliveUids(target), firstUids(count))
+    assert.deepEqual(attachments[0]?.take(), [
+      { kind: 'expunge', slots: firstUids(count).map((uid) => uid - 1), origin }
+    ])
+    assert.deepEqual(attachments[1]?.take(), [{ kind: 'append', fromSlot: 0, toSlot: count }])
+    assert.deepEqual((await store.verify()).problems, [])
+  })
+}
+
+test('moving within one mailbox gives new UIDs', async (t) => {
+  const { store, view } = await setup(t)
+  await appendMany(store, 'INBOX', 3)
+  const { uids } = await store.moveMessages({ from: view, uids: [1, 3], toMailbox: 'INBOX' })
+  assert.deepEqual(uids, [4, 5])
+  assert.deepEqual(aliveUids(view), [2, 4, 5])
+  assert.equal(view.highestModSeq, (await store.mailboxStatus('INBOX')).highestModSeq)
+})
+
+test('copying to a mailbox that is not there answers MAILBOX_NOT_FOUND', async (t) => {
+  const { store, view } = await setup(t)
+  await appendMany(store, 'INBOX', 1)
+  await assert.rejects(store.copyMessages({ from: view, uids: [1], toMailbox: 'Nowhere' }), {
+    code: 'MAILBOX_NOT_FOUND'
+  })
+})
+
+test('a copy in a thread that fails changes nothing and says why', async (t) => {
+  const { store, view } = await setup(t)
+  const uids = await appendMany(store, 'INBOX', 2100)
+  await assert.rejects(store.copyMessages({ from: view, uids, toMailbox: 'Nowhere' }), {
+    code: 'MAILBOX_NOT_FOUND'
+  })
+  assert.deepEqual(await store.usage(), {
+    bytes: 2100 * makeMessage('the same').length,
+    messages: 2100
+  })
+})
+
+test('writes go on while a large copy runs in its thread, and every view ends up right', async (t) => {
+  const { store, view } = await setup(t)
+  const uids = await appendMany(store, 'INBOX', 2500)
+  const target = (await store.openView('Sent')).view
+  const copying = store.copyMessages({ from: view, uids, toMailbox: 'Sent' })
+  for (let i = 0; i < 30; i++) {
+    await appendOne(store, 'Sent', makeMessage(`between ${i}`))
+    await store.changeFlags({ view, uids: [i + 1], action: 'add', flags: ['\\Flagged'] })
+  }
+  await copying
+  assert.equal(target.aliveCount, 2530)
+  const status = await store.mailboxStatus('Sent')
+  assert.deepEqual([target.highestModSeq, target.uidNext], [status.highestModSeq, status.uidNext])
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('what is expunged is logged in ranges, and its content goes when nothing else refers to it', async (t) => {
+  const { store, view } = await setup(t)
+  for (let i = 0; i < 6; i++) await appendOne(store, 'INBOX', makeMessage(`m${i}`, 300_000))
+  await store.copyMessages({ from: view, uids: [2], toMailbox: 'Archive' })
+  await store.changeFlags({ view, uids: [1, 2, 3, 5], action: 'add', flags: ['\\Deleted'] })
+  assert.deepEqual(await store.expunge({ view, uids: null }), [1, 2, 3, 5])
+  assert.deepEqual(await store.readExpunged(view.mailboxId, 0), {
+    isComplete: true,
+    ranges: [
+      { first: 1, last: 3 },
+      { first: 5, last: 5 }
+    ]
+  })
+  const since = (await store.mailboxStatus('INBOX')).highestModSeq
+  assert.deepEqual((await store.readExpunged(view.mailboxId, since)).ranges, [])
+  await store.sweep()
+  const report = await store.verify()
+  assert.deepEqual([report.problems, report.contents], [[], 3])
+})
+
+test('runs of UIDs become ranges', () => {
+  assert.deepEqual(toRanges([]), [])
+  assert.deepEqual(toRanges([4]), [{ first: 4, last: 4 }])
+  assert.deepEqual(toRanges([1, 2, 3, 7, 9, 10]), [
+    { first: 1, last: 3 },
+    { first: 7, last: 7 },
+    { first: 9, last: 10 }
+  ])
+})
+
+test('MODSEQ only rises, whatever is done', async (t) => {
+  const { store, view } = await setup(t)
+  let last = view.highestModSeq
+  const steps = [
+    () => appendMany(store, 'INBOX', 3),
+    () => store.changeFlags({ view, uids: [1], action: 'add', flags: ['\\Deleted'] }),
+    () => store.copyMessages({ from: view, uids: [1], toMailbox: 'INBOX' }),
+    () => store.expunge({ view, uids: null }),
+    () => store.moveMessages({ from: view, uids: [2], toMailbox: 'Sent' })
+  ]
+  for (const step of steps) {
+    await step()
+    const { highestModSeq } = await store.mailboxStatus('INBOX')
+    assert.ok(highestModSeq > last)
+    assert.equal(view.highestModSeq, highestModSeq)
+    last = highestModSeq
+  }
+})
