@@ -7,7 +7,16 @@ import { readEvents, receive, sketchEvents, TEST_LIMITS } from '../../../helpers
  * @param {string} wire
  * @param {Partial<import('../../../helpers/imap-wire.js').ReceiverLimits>} [limits]
  */
-const events = (wire, limits) => sketchEvents(receive(wire, limits))
+function events(wire, limits) {
+  const whole = sketchEvents(receive(wire, limits))
+  const receiver = new Receiver({ ...TEST_LIMITS, ...limits })
+  const pieces = Array.from(Buffer.from(wire), (byte) => {
+    receiver.push(Buffer.of(byte))
+    return readEvents(receiver)
+  })
+  assert.deepEqual(sketchEvents(pieces.flat()), whole, 'byte by byte')
+  return whole
+}
 
 const NOOP = ['command', 'z', 'NOOP']
 
@@ -93,6 +102,11 @@ test('a line may be as long as the limit and not one byte longer, with CRLF or L
   assert.deepEqual(events(`${longest}y`, limits), [['error', 'a', 'TOO_LONG', true]])
   assert.deepEqual(events(`${longest}\r\r\n`, limits), [['error', 'a', 'TOO_LONG', true]])
   assert.deepEqual(events(longest, limits), [])
+})
+
+test('a long line that comes byte by byte is whole', () => {
+  const words = Array.from({ length: 1500 }, (_, index) => `w${index}`)
+  assert.deepEqual(events(`a X ${words.join(' ')}\r\n`), [['command', 'a', 'X', ...words]])
 })
 
 test('the line limit counts all lines of a command, without its literals', () => {
@@ -186,6 +200,27 @@ test('a refused literal is skipped with the literals after it, and none of it is
 test('a literal too large to be skipped inside a refused command ends the connection', () => {
   const wire = 'a X ) {1+}\r\nx {9999999+}\r\nc NOOP\r\n'
   assert.deepEqual(events(wire), [
+    ['error', 'a', 'BAD_SYNTAX', false],
+    ['error', null, 'TOO_BIG', true]
+  ])
+})
+
+test('what is skipped ends exactly where the literal and its line end', () => {
+  const error = ['error', 'a', 'BAD_SYNTAX', false]
+  assert.deepEqual(events('a X ) {2+}\r\nx\n\r\nz NOOP\r\n'), [error, NOOP])
+  assert.deepEqual(events('a X {1+}\r\n\0\nz NOOP\r\n'), [error, NOOP])
+})
+
+test('a line that has used up the limit may be followed by an empty one after a literal', () => {
+  const limits = { maxLineBytes: 'a X {1+}'.length }
+  assert.deepEqual(events('a X {1+}\r\nx\r\n', limits), [['command', 'a', 'X', 's:x']])
+  assert.deepEqual(events('a X {1+}\r\nx \r\n', limits), [['error', 'a', 'TOO_LONG', true]])
+})
+
+test('a literal of exactly the largest size is skipped inside a refused command', () => {
+  const wire = 'a X ) {1+}\r\nx {5+}\r\n12345\r\nz NOOP\r\n'
+  assert.deepEqual(events(wire, { maxSkipBytes: 5 }), [['error', 'a', 'BAD_SYNTAX', false], NOOP])
+  assert.deepEqual(events(wire, { maxSkipBytes: 4 }), [
     ['error', 'a', 'BAD_SYNTAX', false],
     ['error', null, 'TOO_BIG', true]
   ])

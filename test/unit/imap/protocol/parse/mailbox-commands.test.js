@@ -55,6 +55,7 @@ test('CREATE leaves out the delimiter at the end, and takes special uses', () =>
   for (const [wire, mailbox, specialUse] of /** @type {[string, string, string[]][]} */ ([
     ['CREATE foo', 'foo', []],
     ['CREATE foo/', 'foo', []],
+    ['CREATE a/', 'a', []],
     ['CREATE foo/bar/', 'foo/bar', []],
     ['CREATE /', '/', []],
     ['CREATE foo (USE (\\drafts \\SENT \\Sent))', 'foo', ['\\Drafts', '\\Sent']],
@@ -69,6 +70,7 @@ test('CREATE leaves out the delimiter at the end, and takes special uses', () =>
     'CREATE foo (USE \\Drafts)',
     'CREATE foo (USE (Drafts))',
     'CREATE foo (USE (\\))',
+    'CREATE foo (USE (\\%a))',
     'CREATE foo (FOO (\\Sent))',
     'CREATE foo (USE (\\Sent) x)',
     'CREATE foo USE',
@@ -108,6 +110,7 @@ test('SELECT refuses other parameters', () => {
     'SELECT x y',
     'SELECT x ()',
     'SELECT x (FOO)',
+    'SELECT x (CONDSTORE FOO)',
     'SELECT x CONDSTORE',
     'SELECT x (CONDSTORE) y',
     'SELECT x (QRESYNC)',

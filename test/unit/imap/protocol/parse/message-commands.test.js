@@ -57,7 +57,21 @@ test('UID commands take an empty set, as "" or as nothing between two spaces', (
     assert.equal((parseWire(wire).set ?? parseWire(wire).key.set).isEmpty, true, wire)
   assert.equal(parseWire('UID COPY  1:3 foo').set.toString(), '1:3')
   assert.equal(parseWire('UID COPY  * foo').set.toString(), '*')
-  assert.equal(parseWire('UID EXPUNGE  1').set.toString(), '1')
+  for (const wire of [
+    'UID EXPUNGE  10',
+    'UID COPY  10 foo',
+    'UID STORE  10 FLAGS x',
+    'UID FETCH  10 FLAGS'
+  ])
+    assert.equal(parseWire(wire).set.toString(), '10', wire)
+  for (const wire of [
+    'UID COPY foo',
+    'UID COPY a b',
+    'UID FETCH (FLAGS)',
+    'UID STORE +FLAGS (\\Seen)',
+    'UID COPY  0 a'
+  ])
+    refuses(wire)
   assert.equal(parseWire('UID SEARCH UID  5').key.set.toString(), '5')
   refuses('UID EXPUNGE ')
   refuses('UID EXPUNGE "1"')
@@ -387,6 +401,13 @@ test('the start of each message is known before its bytes', () => {
   assert.equal(second.internalDate.zoneMinutes, -420)
   assert.deepEqual(third, { mailbox: 'x y', flags: [], internalDate: null })
   assert.deepEqual(starts('APPEND x UTF8 ({1}\r\na) (\\Seen) {1}\r\nb')[1].flags, ['\\Seen'])
+})
+
+test('the mailbox of a start is decoded as the session has it', () => {
+  const [event] = receive('a APPEND &APw- {1}\r\n')
+  assert.ok(event?.kind === 'message')
+  assert.equal(parseAppendStart(event.command).mailbox, 'ü')
+  assert.equal(parseAppendStart(event.command, { isUtf8: true }).mailbox, '&APw-')
 })
 
 test('a start that is bad syntax is refused before the message', () => {

@@ -104,6 +104,8 @@ test('sets of numbers and UIDs are keys', () => {
   for (const [wire, op, text] of /** @type {const} */ ([
     ['1:*,5', 'sequence', '1:*,5'],
     ['*', 'sequence', '*'],
+    ['5', 'sequence', '5'],
+    ['9', 'sequence', '9'],
     ['*:3', 'sequence', '*:3'],
     ['$', 'sequence', '$'],
     ['UID 2:4', 'uid', '2:4'],

@@ -116,6 +116,15 @@ test('AUTHENTICATE takes a mechanism and perhaps an initial response', () => {
     assert.throws(() => parseWire(wire), failure('BAD_SYNTAX'), wire)
 })
 
+test('the initial response of AUTHENTICATE no longer lies where it was received', () => {
+  const [event] = receive('a AUTHENTICATE PLAIN AGEAYg==\r\n')
+  assert.ok(event?.kind === 'command')
+  parseCommand(event.command, { isUtf8: false })
+  const token = event.command.tokens[1]
+  assert.ok(token?.type === 'atom')
+  assert.deepEqual(token.bytes, Buffer.alloc(8))
+})
+
 test('ENABLE takes any number of capabilities, unknown ones too', () => {
   assert.deepEqual(parseWire('ENABLE utf8=accept CONDSTORE X-Foo'), {
     capabilities: ['UTF8=ACCEPT', 'CONDSTORE', 'X-FOO']

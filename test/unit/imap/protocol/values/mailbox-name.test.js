@@ -92,6 +92,7 @@ test('INBOX is INBOX in any case, as the first component alone', () => {
     ['inbox', 'INBOX'],
     ['InBox/Sub', 'INBOX/Sub'],
     ['inboxes', 'inboxes'],
+    ['inboxs', 'inboxs'],
     ['a/inbox', 'a/inbox'],
     ['inbo', 'inbo']
   ])) {
@@ -115,6 +116,7 @@ test('a pattern may be empty, and keeps its case and its wildcards', () => {
 test('a name is written as an atom where it can be, else quoted or as a literal', () => {
   for (const [name, isUtf8, wire] of /** @type {const} */ ([
     ['INBOX', false, 'INBOX'],
+    ['a', false, 'a'],
     ['Sent Items', false, '"Sent Items"'],
     ['a"b\\c', false, '"a\\"b\\\\c"'],
     ['ü', false, '&APw-'],
