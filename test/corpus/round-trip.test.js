@@ -120,7 +120,7 @@ test(
     }
     const total = await readAll(server.ports.imap, 'u@example.org', (bytes) => {
       const head =
-        /^Return-Path: <sender@example\.net>\r\nDelivered-To: u@example\.org\r\nReceived: [^;]*; [^\r]*\r\n/
+        /^Return-Path: <sender@example\.net>\r\nDelivered-To: u@example\.org\r\nReceived: [^;]*;\r\n\t[^\r]*\r\n/
       const trace = head.exec(bytes.subarray(0, 2000).toString('latin1'))?.[0]
       assert.ok(trace, bytes.subarray(0, 300).toString('latin1'))
       const hash = sha256(bytes.subarray(trace.length))

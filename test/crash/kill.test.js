@@ -9,7 +9,7 @@ import {
   scratchFolder,
   startServerProcess
 } from '../helpers/process.js'
-import { WireClient, deliver } from '../helpers/wire-client.js'
+import { WireClient, connectLmtp, deliverOver } from '../helpers/wire-client.js'
 
 const ROUNDS = process.env['LETTERLOCK_TEST_TORTURE'] ? 200 : 10
 const USER = 'user@example.org'
@@ -57,9 +57,10 @@ async function appendUntilDeath(port, prefix, acknowledged) {
  */
 async function deliverUntilDeath(port, prefix, acknowledged) {
   try {
+    const client = await connectLmtp(port)
     for (let i = 0; ; i++) {
       const id = `${prefix}-${i}`
-      const reply = await deliver(port, { to: USER, message: message(id, 3000) })
+      const reply = await deliverOver(client, { to: USER, message: message(id, 3000) })
       assert.match(reply, /^250 /)
       acknowledged.add(id)
     }

@@ -152,24 +152,46 @@ export class WireClient {
 }
 
 /**
- * Delivers one message by LMTP.
+ * Delivers one message over an LMTP connection.
+ *
+ * @param {WireClient} client - after the greeting and LHLO
+ * @param {{ to: string, message: Buffer | string, from?: string }} delivery
+ * @returns {Promise<string>} the reply to the message, for instance `250 2.0.0 …`; or that which refused it before
+ */
+export async function deliverOver(client, { to, message, from = 'sender@example.net' }) {
+  for (const line of [`MAIL FROM:<${from}>`, `RCPT TO:<${to}>`, 'DATA']) {
+    client.send(`${line}\r\n`)
+    const reply = await client.until(/^\d{3} [^\r]*\r\n/m)
+    if (!/^[23]/m.test(reply)) return reply.trim()
+  }
+  const text = message.toString('latin1').replace(/(^|\n)\./g, '$1..')
+  client.send(Buffer.from(text.endsWith('\r\n') ? text : `${text}\r\n`, 'latin1'))
+  client.send('.\r\n')
+  return (await client.until(/^\d{3} [^\r]*\r\n/m)).trim()
+}
+
+/**
+ * @param {number} port
+ * @returns {Promise<WireClient>} after LHLO
+ */
+export async function connectLmtp(port) {
+  const client = await WireClient.connect(port)
+  client.send('LHLO test.example\r\n')
+  await client.until(/^250 [^\r]*\r\n/m)
+  return client
+}
+
+/**
+ * Delivers one message over a connection of its own.
  *
  * @param {number} port
  * @param {{ to: string, message: Buffer | string, from?: string }} delivery
- * @returns {Promise<string>} the reply to the message, for instance `250 2.0.0 …`
+ * @returns {Promise<string>} as `deliverOver`
  */
-export async function deliver(port, { to, message, from = 'sender@example.net' }) {
-  const client = await WireClient.connect(port)
+export async function deliver(port, delivery) {
+  const client = await connectLmtp(port)
   try {
-    for (const line of ['LHLO test.example', `MAIL FROM:<${from}>`, `RCPT TO:<${to}>`, 'DATA']) {
-      client.send(`${line}\r\n`)
-      const reply = await client.until(/^\d{3} [^\r]*\r\n/m)
-      if (!/^[23]/m.test(reply)) return reply.trim()
-    }
-    const stuffed = message.toString('latin1').replace(/^\./gm, '..')
-    client.send(Buffer.from(stuffed.endsWith('\r\n') ? stuffed : `${stuffed}\r\n`, 'latin1'))
-    client.send('.\r\n')
-    return (await client.until(/^\d{3} [^\r]*\r\n/m)).trim()
+    return await deliverOver(client, delivery)
   } finally {
     client.destroy()
   }

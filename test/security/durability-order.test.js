@@ -1,0 +1,172 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
+import { WireClient, deliver } from '../helpers/wire-client.js'
+
+const skip = spawnSync('strace', ['-V']).status === 0 ? false : 'strace is not installed'
+
+const USER = 'u@example.org'
+const MESSAGE = Buffer.from(`Subject: order\r\n\r\n${'a line of text\r\n'.repeat(100)}`)
+
+/**
+ * @typedef {{ kind: 'sync', file: string } | { kind: 'sent', text: string }} Moment - a sync that has returned, or
+ *   bytes that were handed to a socket
+ */
+
+/**
+ * Reads what strace -f -y wrote, in the order in which the kernel was done with it.
+ *
+ * @param {string} trace
+ * @returns {Moment[]}
+ */
+function readTrace(trace) {
+  /** @type {Moment[]} */
+  const moments = []
+  /** @type {Map<string, string>} by thread: the file whose sync has begun */
+  const begun = new Map()
+  for (const line of readFileSync(trace, 'latin1').split('\n')) {
+    const thread = /^(\d+)/.exec(line)?.[1] ?? ''
+    const sync = /\b(?:fsync|fdatasync)\(\d+<([^>]*)>/.exec(line)
+    if (sync?.[1] !== undefined) {
+      if (/unfinished/.test(line)) begun.set(thread, sync[1])
+      else if (/= 0$/.test(line)) moments.push({ kind: 'sync', file: sync[1] })
+      continue
+    }
+    if (/<\.\.\. (?:fsync|fdatasync) resumed>.*= 0$/.test(line)) {
+      moments.push({ kind: 'sync', file: begun.get(thread) ?? '' })
+      continue
+    }
+    const sent = /\b(?:write|writev|sendto|sendmsg)\(\d+<(?:socket|TCP)[^>]*>, (.*)/.exec(line)
+    if (sent?.[1] !== undefined) moments.push({ kind: 'sent', text: sent[1] })
+  }
+  return moments
+}
+
+/**
+ * @param {Moment[]} moments
+ * @param {RegExp} pattern
+ * @param {number} [from]
+ * @returns {number} the index
+ */
+function indexOfSent(moments, pattern, from = 0) {
+  const index = moments.findIndex(
+    (moment, at) => at >= from && moment.kind === 'sent' && pattern.test(moment.text)
+  )
+  assert.ok(index >= 0, `nothing was sent that matches ${pattern}`)
+  return index
+}
+
+/**
+ * @param {Moment[]} moments
+ * @param {number} from
+ * @param {number} to
+ * @param {RegExp} file
+ * @returns {boolean} whether such a file was synced between the two
+ */
+const isSyncedBetween = (moments, from, to, file) =>
+  moments.slice(from, to).some((moment) => moment.kind === 'sync' && file.test(moment.file))
+
+test(
+  'what makes a change durable comes before the tagged OK or the 250, and before anybody else is told',
+  { skip },
+  async (t) => {
+    const folder = scratchFolder(t, 'order')
+    const data = join(folder, 'data')
+    const trace = join(folder, 'trace')
+    mkdirSync(data)
+    await createAccounts(data, [USER])
+    const calls = 'fsync,fdatasync,write,writev,sendto,sendmsg'
+    const server = await startServerProcess(t, {
+      data,
+      wrapper: ['strace', '-D', '-f', '-y', '-s', '4096', '-e', `trace=${calls}`, '-o', trace]
+    })
+    const watcher = await WireClient.connect(server.ports.imap)
+    const actor = await WireClient.connect(server.ports.imap)
+    await watcher.login(USER)
+    await actor.login(USER)
+    await watcher.command('SELECT INBOX')
+    await actor.command('SELECT INBOX')
+    watcher.send('idle IDLE\r\n')
+    await watcher.until(/\+ [^\r]*\r\n/)
+
+    /** Each step ends when the actor has its answer and the watcher has been told. */
+    const steps = [
+      {
+        mark: 'step-append',
+        command: 'APPEND INBOX',
+        literal: MESSAGE,
+        told: /\* 1 EXISTS/,
+        answer: /OK \[APPENDUID/
+      },
+      {
+        mark: 'step-store',
+        command: 'STORE 1 +FLAGS.SILENT (\\Flagged)',
+        told: /\* 1 FETCH/,
+        answer: /OK/
+      },
+      {
+        mark: 'step-delete',
+        command: 'STORE 1 +FLAGS.SILENT (\\Deleted)',
+        told: /\* 1 FETCH/,
+        answer: /OK/
+      },
+      { mark: 'step-expunge', command: 'EXPUNGE', told: /\* 1 EXPUNGE/, answer: /OK/ }
+    ]
+    for (const { mark, command, literal, told, answer } of steps) {
+      // The answer to this one marks the beginning of the step in the trace.
+      await actor.command(`SELECT ${mark}`)
+      await actor.command('SELECT INBOX')
+      assert.match(await actor.command(command, literal), answer)
+      await watcher.until(new RegExp(`${told.source}[^\\r]*\\r\\n`))
+    }
+    assert.match(await deliver(server.ports.lmtp, { to: USER, message: MESSAGE }), /^250 /)
+    await watcher.until(/\* 1 EXISTS\r\n/)
+    watcher.destroy()
+    actor.destroy()
+    assert.equal(await server.stop(), 0)
+
+    const moments = readTrace(trace)
+    let from = 0
+    for (const { mark, command, told } of steps) {
+      await t.test(`${command}: the write-ahead log first`, () => {
+        // SELECT of a mailbox that is not there is answered right before the step.
+        from = indexOfSent(moments, /READ-WRITE/, indexOfSent(moments, /NONEXISTENT/, from)) + 1
+        const isTold = indexOfSent(moments, told, from)
+        const isAnswered = indexOfSent(moments, /w\d+ OK/, from)
+        assert.ok(
+          isSyncedBetween(moments, from, isTold, /mail\.db-wal/),
+          `${mark}: told before the sync`
+        )
+        assert.ok(
+          isSyncedBetween(moments, from, isAnswered, /mail\.db-wal/),
+          `${mark}: answered before the sync`
+        )
+      })
+    }
+    await t.test(
+      'LMTP: file, then folder, then 250; the drain: the write-ahead log, then EXISTS',
+      () => {
+        const start = indexOfSent(moments, /354/, from)
+        const accepted = indexOfSent(moments, /250 2\.[^"]*/, start)
+        const file = moments.findIndex(
+          (moment, at) => at > start && moment.kind === 'sync' && /spool\/.+/.test(moment.file)
+        )
+        const directory = moments.findIndex(
+          (moment, at) => at > file && moment.kind === 'sync' && /\/spool$/.test(moment.file)
+        )
+        assert.ok(
+          start < file && file < directory && directory < accepted,
+          `${start} ${file} ${directory} ${accepted}`
+        )
+        const told = indexOfSent(moments, /\* 1 EXISTS/, start)
+        assert.ok(
+          isSyncedBetween(moments, directory, told, /mail\.db-wal/),
+          'told of a message before it was durable'
+        )
+      }
+    )
+  }
+)
