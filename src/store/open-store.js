@@ -3,7 +3,7 @@
  */
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { syncFolder } from '../database/durability.js'
 import { lockShared, withExclusiveLock } from '../database/lock.js'
 import { migrate, pendingMigrations, readMigrations } from '../database/migrate.js'
@@ -43,6 +43,9 @@ import { insertUsualMailboxes } from './mailboxes.js'
 /** The schema of a mailbox file. */
 const MIGRATIONS = new URL('../../migrations/account/', import.meta.url)
 
+/** How long a migration waits for others to close before it looks again whether one of them has done it. */
+const MIGRATE_TRY_MS = 100
+
 /**
  * @param {string} folder - of an account
  * @returns {string}
@@ -80,6 +83,7 @@ export async function openMailFile(options) {
   if (!statSync(mailFile(options.folder), { throwIfNoEntry: false }))
     throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no mail.db in the folder' })
   const migrations = readMigrations(MIGRATIONS)
+  const startedMs = performance.now()
   for (;;) {
     const lock = await lockShared(options.folder, { timeoutMs: BUSY_TIMEOUT_MS })
     /** @type {Database | null} */
@@ -103,7 +107,13 @@ export async function openMailFile(options) {
       lock.release()
       throw toMailError(error)
     }
-    await migrateAlone(options)
+    try {
+      await migrateAlone(options)
+    } catch (error) {
+      // Somebody else has migrated it and has it open now: then there is nothing left to do.
+      if (!isMailError(error, 'BUSY') || performance.now() - startedMs > BUSY_TIMEOUT_MS)
+        throw error
+    }
   }
 }
 
@@ -131,7 +141,7 @@ export function convertCipher({ folder, key, cipher, nextCipher, timeoutMs }) {
  * @returns {Promise<void>}
  */
 function migrateAlone(options) {
-  return withExclusiveLock(options.folder, { timeoutMs: BUSY_TIMEOUT_MS }, async () => {
+  return withExclusiveLock(options.folder, { timeoutMs: MIGRATE_TRY_MS }, async () => {
     const { db } = openFile(options, { isBlocking: true })
     try {
       db.pragma('synchronous = FULL')

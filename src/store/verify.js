@@ -3,7 +3,8 @@
  * hash. Long and synchronous: it runs in a thread.
  */
 import { createHash } from 'node:crypto'
-import { errorCodeOf } from '../database/sqlite-error.js'
+import { isMailError } from '../errors.js'
+import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { prepared } from '../database/statement.js'
 import { readChunk } from './content-rows.js'
 import { listMailboxRows } from './mailbox-rows.js'
@@ -30,15 +31,31 @@ const PROGRESS_INTERVAL_MS = 100
 const MAX_PROBLEMS = 100
 
 /**
+ * Damage that stops one check is a finding like others, and the next check is made all the same.
+ *
+ * @param {string} what - the check
+ * @param {() => string[]} check
+ * @returns {string[]}
+ */
+function findings(what, check) {
+  try {
+    return check()
+  } catch (error) {
+    if (!isMailError(toMailError(error), 'ACCOUNT_DAMAGED')) throw error
+    return [`${what}: ${errorCodeOf(error)}`]
+  }
+}
+
+/**
  * @param {Database} db
  * @param {'quick_check' | 'integrity_check'} pragma
  * @returns {string[]}
  */
 function sqliteProblems(db, pragma) {
-  const lines = /** @type {string[]} */ (
-    prepared(db, `PRAGMA ${pragma}(${MAX_PROBLEMS})`, 'value').all()
+  const statement = prepared(db, `PRAGMA ${pragma}(${MAX_PROBLEMS})`, 'value')
+  return findings(pragma, () =>
+    /** @type {string[]} */ (statement.all()).filter((line) => line !== 'ok')
   )
-  return lines.filter((line) => line !== 'ok')
 }
 
 /**
@@ -135,7 +152,10 @@ function contentProblem(db, { id, hash, size, chunkSize }) {
  * @returns {VerifyReport}
  */
 export function verifyAll(db, onProgress) {
-  const problems = [...sqliteProblems(db, 'integrity_check'), ...contradictions(db)]
+  const problems = [
+    ...sqliteProblems(db, 'integrity_check'),
+    ...findings('consistency', () => contradictions(db))
+  ]
   const total = /** @type {number} */ (
     prepared(
       db,

@@ -1,0 +1,177 @@
+/**
+ * The order in which a change becomes durable, visible and acknowledged.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { fdatasync, fsync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { test } from 'node:test'
+import {
+  accountFolder,
+  appendMany,
+  appendOne,
+  makeMessage,
+  stage
+} from '../../helpers/account-folder.js'
+
+const realSync = promisify(fdatasync)
+
+/** @param {import('node:test').TestContext} t */
+async function setup(t) {
+  const account = await accountFolder(t)
+  /** @type {string[]} */
+  const events = []
+  const state = { fails: false, delayMs: 0 }
+  /** @type {import('../../../src/store/account-database.js').Alert[]} */
+  const alerts = []
+  const store = await account.create({
+    onAlert: (alert) => alerts.push(alert),
+    syncCalls: {
+      syncFile: async (descriptor) => {
+        if (state.fails) throw Object.assign(new Error('no'), { code: 'EIO' })
+        await realSync(descriptor)
+        if (state.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, state.delayMs))
+        events.push('synced')
+      },
+      syncFolder: promisify(fsync)
+    }
+  })
+  const { view } = await store.openView('INBOX')
+  await appendMany(store, 'INBOX', 4, ['\\Deleted'])
+  view.attach(() => events.push('told'))
+  events.length = 0
+  return { ...account, store, view, events, state, alerts }
+}
+
+/**
+ * @typedef {Awaited<ReturnType<typeof setup>>} Setup
+ * @typedef {(setup: Setup) => Promise<unknown>} Change
+ */
+
+// Where a view is concerned it must be told after the sync; what concerns no view is synced only.
+const changes = /** @type {[string, string[], Change][]} */ ([
+  ['an append', ['synced', 'told'], ({ store }) => appendOne(store, 'INBOX', makeMessage('new'))],
+  [
+    'a flag change',
+    ['synced', 'told'],
+    ({ store, view }) => store.changeFlags({ view, uids: [1], action: 'add', flags: ['\\Seen'] })
+  ],
+  [
+    'a copy',
+    ['synced', 'told'],
+    ({ store, view }) => store.copyMessages({ from: view, uids: [1], toMailbox: 'INBOX' })
+  ],
+  [
+    'a move',
+    ['synced', 'told'],
+    ({ store, view }) => store.moveMessages({ from: view, uids: [1], toMailbox: 'Sent' })
+  ],
+  ['an expunge', ['synced', 'told'], ({ store, view }) => store.expunge({ view, uids: [1] })],
+  ['making a mailbox', ['synced'], ({ store }) => store.createMailbox('New')],
+  ['renaming a mailbox', ['synced'], ({ store }) => store.renameMailbox('Sent', 'New')],
+  ['deleting a mailbox', ['synced'], ({ store }) => store.deleteMailbox('Sent')],
+  ['subscribing', ['synced'], ({ store }) => store.setSubscribed('New', true)]
+])
+
+for (const [what, expected, change] of changes) {
+  test(`${what} is synced before anybody is told and before it is acknowledged`, async (t) => {
+    const all = await setup(t)
+    await change(all)
+    assert.deepEqual(all.events.slice(0, expected.length), expected)
+  })
+}
+
+test('a lazy flag change is acknowledged first, and told after the sync all the same', async (t) => {
+  const { store, view, events, state } = await setup(t)
+  state.delayMs = 20
+  await store.changeFlags({ view, uids: [1], action: 'add', flags: ['\\Seen'], isLazy: true })
+  assert.deepEqual(events, [])
+  await store.sync()
+  assert.deepEqual(events.slice(0, 2), ['synced', 'told'])
+})
+
+test('what another request has committed is not shown before it is durable', async (t) => {
+  const { store, events, state } = await setup(t)
+  state.delayMs = 20
+  const appending = appendOne(store, 'INBOX', makeMessage('slow'))
+  while ((await store.usage()).messages === 4) await new Promise((resolve) => setImmediate(resolve))
+  assert.ok(events.includes('synced'))
+  const { uidNext } = await store.mailboxStatus('INBOX')
+  assert.equal(uidNext, (await appending) + 1)
+})
+
+test('commits that arrive together share their syncs', async (t) => {
+  const { store, events } = await setup(t)
+  const messages = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => stage(store, makeMessage(`${i}`)))
+  )
+  await Promise.all(
+    messages.map((content) =>
+      store.appendMessages('Sent', [{ content, flags: [], internalDate: null }])
+    )
+  )
+  const syncs = events.filter((event) => event === 'synced').length
+  assert.ok(syncs < 25, `${syncs} syncs for 50 commits`)
+})
+
+test('a failed sync acknowledges nothing, tells nobody, alerts and closes; reopening recovers', async (t) => {
+  const { store, view, events, state, alerts, open } = await setup(t)
+  state.fails = true
+  await assert.rejects(appendOne(store, 'INBOX', makeMessage('lost?')), { code: 'NOT_DURABLE' })
+  state.fails = false
+  assert.deepEqual(events, [])
+  assert.equal(view.length, 4)
+  await assert.rejects(store.listMailboxes(), { code: 'NOT_DURABLE' })
+  await store.close()
+  assert.deepEqual(alerts, [{ code: 'NOT_DURABLE', detail: 'EIO' }])
+  const again = await open()
+  const { messageCount } = await again.mailboxStatus('INBOX')
+  assert.ok(messageCount === 4 || messageCount === 5)
+  assert.ok((await appendOne(again, 'INBOX', makeMessage('next'))) > messageCount)
+})
+
+test('after closing, every call answers SHUTTING_DOWN and the key is gone', async (t) => {
+  const { store } = await setup(t)
+  await Promise.all([store.close(), store.close()])
+  await assert.rejects(store.listMailboxes(), { code: 'SHUTTING_DOWN' })
+  await assert.rejects(store.createMailbox('x'), { code: 'SHUTTING_DOWN' })
+})
+
+const hasStrace = spawnSync('strace', ['-V']).status === 0
+
+test(
+  'the system calls: after the last write to the -wal comes an fdatasync of it, then the answer',
+  {
+    skip: !hasStrace && 'strace is not on this machine'
+  },
+  (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'letterlock-test-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const trace = join(folder, 'trace')
+    const child = fileURLToPath(new URL('../../helpers/append-loop.js', import.meta.url))
+    execFileSync('strace', [
+      ...['-f', '-y', '-e', 'trace=pwrite64,write,fdatasync,fsync', '-o', trace],
+      ...[process.execPath, child, join(folder, 'account'), '5']
+    ])
+    /** @type {string[]} */
+    const events = []
+    for (const line of readFileSync(trace, 'latin1').split('\n')) {
+      const isWal = line.includes('/mail.db-wal>')
+      if (isWal && line.includes('pwrite64(')) events.push('write')
+      // With -f a call may be cut in two by another thread: it counts when it is over.
+      else if (/fdatasync resumed/.test(line) || (isWal && /fdatasync\(.*= 0/.test(line)))
+        events.push('sync')
+      else if (/write\(1<.*"ack /.test(line)) events.push('ack')
+    }
+    const acks = events.flatMap((event, index) => (event === 'ack' ? [index] : []))
+    assert.equal(acks.length, 5)
+    for (const index of acks) {
+      const before = events.slice(0, index)
+      assert.ok(before.lastIndexOf('sync') > before.lastIndexOf('write'), events.join(' '))
+    }
+  }
+)

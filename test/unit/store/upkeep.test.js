@@ -1,0 +1,202 @@
+/**
+ * What a store does beside its requests: schema, checks, sweep, checkpoints, usage, damage.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Checkpointer } from '../../../src/database/checkpoint.js'
+import { lockExclusive } from '../../../src/database/lock.js'
+import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { CachePool } from '../../../src/database/pool.js'
+import { convertCipher } from '../../../src/store/open-store.js'
+import {
+  accountFolder,
+  appendMany,
+  appendOne,
+  makeMessage,
+  readBytes
+} from '../../helpers/account-folder.js'
+
+/** @param {{ folder: string, key: Buffer }} account */
+const rawHandle = ({ folder, key }) =>
+  openEncryptedDatabase({ path: join(folder, 'mail.db'), key, cipher: 'chacha20' }).db
+
+test('every table is STRICT, and every column says what it means', async (t) => {
+  const account = await accountFolder(t)
+  await account.create()
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  const sql = /** @type {{ name: string, sql: string }[]} */ (
+    db
+      .prepare(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+      )
+      .all()
+  )
+  assert.ok(sql.length > 10)
+  for (const table of sql) assert.match(table.sql, /\)\s*STRICT/, table.name)
+})
+
+test('a store waits for nobody: locks answer at once and are retried', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ config: { busyTimeoutMs: 40 } })
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  db.exec('BEGIN IMMEDIATE')
+  await assert.rejects(store.createMailbox('x'), { code: 'BUSY' })
+  const writing = store.createMailbox('y')
+  db.exec('ROLLBACK')
+  await writing
+})
+
+test('a file of a newer program is refused and left as it is', async (t) => {
+  const account = await accountFolder(t)
+  await (await account.create()).close()
+  const db = rawHandle(account)
+  db.exec("INSERT INTO schema_migrations VALUES (999, '0999-later.sql', '', 0)")
+  db.close()
+  await assert.rejects(account.open(), { code: 'FILE_TOO_NEW' })
+})
+
+test('an older file is brought up to date when it is opened, alone', async (t) => {
+  const account = await accountFolder(t)
+  await (await account.create()).close()
+  const db = rawHandle(account)
+  // As before the first migration: a file with nothing in it.
+  const drop = /** @type {{ name: string }[]} */ (
+    db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+      .all()
+  )
+  db.pragma('foreign_keys = OFF')
+  for (const { name } of drop) db.exec(`DROP TABLE ${name}`)
+  db.close()
+  const opened = await Promise.all([account.open(), account.open()])
+  for (const store of opened) assert.deepEqual(await store.listMailboxes(), [])
+})
+
+test('the wrong key answers KEY_REJECTED, and the lock is not kept', async (t) => {
+  const account = await accountFolder(t)
+  await (await account.create()).close()
+  await assert.rejects(account.open({ key: Buffer.alloc(32) }), { code: 'KEY_REJECTED' })
+  ;(await lockExclusive(account.folder, { timeoutMs: 0 })).release()
+})
+
+test('a file from elsewhere in AES is found out, works, and is converted', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ cipher: 'aes256cbc' })
+  const uid = await appendOne(store, 'INBOX', makeMessage('kept'))
+  await store.close()
+  const found = await account.open({ cipher: null })
+  assert.equal(found.cipher, 'aes256cbc')
+  const { folder, key } = account
+  const change = /** @type {const} */ ({ folder, key, cipher: 'aes256cbc', nextCipher: 'chacha20' })
+  await assert.rejects(convertCipher({ ...change, timeoutMs: 0 }), { code: 'BUSY' })
+  await found.close()
+  await convertCipher({ ...change, timeoutMs: 0 })
+  const after = await account.open()
+  const { view } = await after.openView('INBOX')
+  assert.deepEqual(await readBytes(after, view, uid), makeMessage('kept'))
+})
+
+test('usage is told after a change and at close', async (t) => {
+  const account = await accountFolder(t)
+  /** @type {{ bytes: number, messages: number }[]} */
+  const told = []
+  const store = await account.create({ onUsage: (usage) => told.push(usage) })
+  await appendMany(store, 'INBOX', 3)
+  const expected = await store.usage()
+  while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.deepEqual(told, [expected])
+  await appendMany(store, 'INBOX', 1)
+  await store.close()
+  assert.equal(told.at(-1)?.messages, 4)
+})
+
+test('the thread keeps the -wal small while messages come in', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ config: { checkpointBytes: 512 * 1024 } })
+  for (let i = 0; i < 60; i++) await appendOne(store, 'INBOX', makeMessage(`${i}`, 200_000))
+  await store.checkpoint()
+  assert.equal(statSync(join(account.folder, 'mail.db-wal')).size, 0)
+  assert.ok(statSync(join(account.folder, 'mail.db')).size > 1_000_000)
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('one checkpointer serves several stores, and outlives them', async (t) => {
+  const checkpointer = new Checkpointer()
+  t.after(() => checkpointer.close())
+  const pool = new CachePool({ totalBytes: 1024 * 1024, maxShareBytes: 1024 * 1024 })
+  for (const account of [await accountFolder(t), await accountFolder(t)]) {
+    const store = await account.create({ checkpointer, cachePool: pool })
+    await appendMany(store, 'INBOX', 10)
+    await store.checkpoint()
+    assert.equal(statSync(join(account.folder, 'mail.db-wal')).size, 0)
+    await store.close()
+  }
+})
+
+test('a shared lock is held while a store is open', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  await assert.rejects(lockExclusive(account.folder, { timeoutMs: 0 }), { code: 'BUSY' })
+  await store.close()
+  ;(await lockExclusive(account.folder, { timeoutMs: 0 })).release()
+})
+
+test('verify names a content whose bytes are not those of its hash', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  for (const text of ['one', 'two']) await appendOne(store, 'INBOX', makeMessage(text))
+  /** @type {import('../../../src/store/verify.js').VerifyProgress[]} */
+  const progress = []
+  const sound = await store.verify((value) => progress.push(value))
+  assert.deepEqual([sound.problems, sound.contents, sound.messages], [[], 2, 2])
+  assert.deepEqual(progress.at(-1), { done: sound.bytes, total: sound.bytes })
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  db.exec("UPDATE content_chunks SET codec = 0, data = x'00' WHERE id / 65536 = 2")
+  assert.deepEqual((await store.verify()).problems, ['content 2: other bytes'])
+  db.exec('UPDATE mailboxes SET unseen_count = unseen_count + 1 WHERE id = 1')
+  assert.ok((await store.verify()).problems.includes('counters of mailbox 1'))
+})
+
+test('a damaged page costs the message it holds, not the account, and an operator is told', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const uid = await appendOne(store, 'INBOX', makeMessage('will break', 3_000_000))
+  const other = await appendOne(store, 'INBOX', makeMessage('stays'))
+  await store.close()
+  const path = join(account.folder, 'mail.db')
+  const bytes = readFileSync(path)
+  bytes.writeUInt8(bytes.readUInt8(200_000) ^ 1, 200_000)
+  writeFileSync(path, bytes)
+  /** @type {string[]} */
+  const alerts = []
+  const damaged = await account.open({ onAlert: ({ code }) => alerts.push(code) })
+  const { view } = await damaged.openView('INBOX')
+  await assert.rejects(readBytes(damaged, view, uid), { code: 'ACCOUNT_DAMAGED' })
+  assert.deepEqual(alerts, ['ACCOUNT_DAMAGED'])
+  assert.deepEqual(await readBytes(damaged, view, other), makeMessage('stays'))
+  assert.notDeepEqual((await damaged.verify()).problems, [])
+})
+
+test('the sweep deletes large contents in slices, and what a copy still needs stays', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const { view } = await store.openView('INBOX')
+  for (let i = 0; i < 4; i++)
+    await appendOne(store, 'INBOX', makeMessage(`${i}`, 3_000_000), ['\\Deleted'])
+  await store.copyMessages({ from: view, uids: [3], toMailbox: 'Archive' })
+  await store.expunge({ view, uids: null })
+  await store.sweep()
+  const report = await store.verify()
+  assert.deepEqual([report.problems, report.contents], [[], 1])
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  const count = (/** @type {string} */ table) =>
+    db.prepare(`SELECT count(*) AS n FROM ${table}`).get()
+  assert.deepEqual(count('garbage_contents'), { n: 0 })
+  assert.deepEqual(count('message_meta'), { n: 1 })
+})
