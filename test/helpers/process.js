@@ -63,14 +63,26 @@ export function scratchFolder(t, label = 'test') {
  * @param {string[]} [options.args]
  * @param {Record<string, string>} [options.environment]
  * @param {string[]} [options.wrapper] - a command that the server runs under, for instance strace
+ * @param {boolean} [options.isPlaintextAllowed] - LOGIN without TLS; default true
  * @returns {Promise<ServerProcess>}
  */
-export async function startServerProcess(t, { data, args = [], environment = {}, wrapper = [] }) {
+export async function startServerProcess(
+  t,
+  { data, args = [], environment = {}, wrapper = [], isPlaintextAllowed = true }
+) {
   const listen = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
   const [command = '', ...rest] = [
     ...wrapper,
     process.execPath,
-    ...[MAIN, 'serve', '--data', data, ...listen, '--allow-plaintext-loopback', ...args]
+    ...[
+      MAIN,
+      'serve',
+      '--data',
+      data,
+      ...listen,
+      ...(isPlaintextAllowed ? ['--allow-plaintext-loopback'] : []),
+      ...args
+    ]
   ]
   const child = spawn(command, rest, { env: { ...ENVIRONMENT, ...environment } })
   let text = ''
