@@ -6,6 +6,7 @@
  *     S~: * 1 EXISTS                lines in any order, as long as they follow each other
  *     S: * 1 FETCH (UID {{uid}})    remembers what stands there; later lines must have the same
  *     C-: a2 APP                    sends without a line end
+ *     C+: a2 NOOP                   a line that goes out in one packet with the next
  *     2C: / 2S: / 3C: / 3S:         the second and third connection
  *     S! closed                     the server has closed the connection
  *     TLS                           the client starts TLS
@@ -35,6 +36,8 @@ export class LineClient {
   isSplit = false
   /** @type {Promise<void>} */
   #sending = Promise.resolve()
+  /** @type {Buffer[]} */
+  #held = []
 
   /** @param {import('node:net').Socket} socket */
   constructor(socket) {
@@ -94,6 +97,21 @@ export class LineClient {
         await new Promise((resolve) => setImmediate(resolve))
       }
     })
+  }
+
+  /**
+   * Keeps bytes until the next `release`, so that they go out in one write.
+   *
+   * @param {Buffer} bytes
+   */
+  hold(bytes) {
+    this.#held.push(bytes)
+  }
+
+  /** Sends what is held. */
+  release() {
+    this.send(Buffer.concat(this.#held))
+    this.#held = []
   }
 
   /** @returns {Promise<string | null>} the next line; null when the connection has ended */
@@ -188,12 +206,13 @@ const escape = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
  * @param {string | null} [options.login] - who logs in first on each connection; null: the dialogue begins at the greeting
  * @param {boolean} [options.isTls]
  * @param {boolean} [options.isSplit] - the clients send every byte by itself
+ * @param {boolean} [options.isPipelined] - the clients wait for no answer that they need not wait for
  * @returns {Promise<Map<string, string>>} what the dialogue has remembered
  */
 export async function transcript(
   server,
   text,
-  { login = 'alice', isTls = false, isSplit = false } = {}
+  { login = 'alice', isTls = false, isSplit = false, isPipelined = false } = {}
 ) {
   /** @type {Map<number, LineClient>} */
   const clients = new Map()
@@ -210,7 +229,7 @@ export async function transcript(
     return client
   }
   try {
-    const steps = parse(text)
+    const steps = isPipelined ? pipeline(parse(text)) : parse(text)
     for (const step of steps) await runStep(step, await clientOf(step.connection), variables)
     for (const [number, client] of clients) await expectNoMore(number, client)
   } finally {
@@ -225,6 +244,7 @@ export async function transcript(
  * @property {number} connection
  * @property {'send' | 'sendPart' | 'expect' | 'closed' | 'tls'} kind
  * @property {string[]} texts
+ * @property {boolean} isHeld - what is sent goes out with the next
  */
 
 /**
@@ -238,13 +258,16 @@ function parse(text) {
   for (const [index, raw] of text.split('\n').entries()) {
     const source = raw.trimStart()
     if (source === '' || source.startsWith('#')) continue
-    const match = /^([123])?(C:|C-:|S:|S~:|S! closed|TLS)(?: (.*)|)$/.exec(source)
+    const match = /^([123])?(C:|C-:|C\+:|S:|S~:|S! closed|TLS)(?: (.*)|)$/.exec(source)
     if (match === null) throw new Error(`transcript line ${index + 1}: ${source}`)
     const [, digit = '1', mark = '', content = ''] = match
     const connection = Number(digit)
     const last = steps.at(-1)
     if (mark === 'S~:' && isInSet && last?.connection === connection) last.texts.push(content)
-    else steps.push({ line: index + 1, connection, kind: kindOf(mark), texts: [content] })
+    else {
+      const isHeld = mark === 'C+:'
+      steps.push({ line: index + 1, connection, kind: kindOf(mark), texts: [content], isHeld })
+    }
     isInSet = mark === 'S~:'
   }
   return steps
@@ -255,24 +278,61 @@ function parse(text) {
  * @returns {Step['kind']}
  */
 function kindOf(mark) {
-  if (mark === 'C:') return 'send'
+  if (mark === 'C:' || mark === 'C+:') return 'send'
   if (mark === 'C-:') return 'sendPart'
   if (mark === 'TLS') return 'tls'
   return mark === 'S! closed' ? 'closed' : 'expect'
 }
 
 /**
+ * Brings forward what a client may say before it has its answers: everything up to a continuation request, a TLS
+ * handshake, another connection's turn, or a value that an answer has yet to tell.
+ *
+ * @param {readonly Step[]} steps
+ * @returns {Step[]}
+ */
+function pipeline(steps) {
+  /** @type {Step[]} */
+  const ordered = []
+  /** @type {Step[]} */
+  let run = []
+  const flush = () => {
+    const sent = run.filter(isSending)
+    ordered.push(...sent.map((step) => ({ ...step, isHeld: step !== sent.at(-1) })))
+    ordered.push(...run.filter((step) => !isSending(step)))
+    run = []
+  }
+  for (const step of steps) {
+    const mustWait =
+      step.connection !== run.at(-1)?.connection ||
+      step.kind === 'tls' ||
+      run.at(-1)?.kind === 'tls' ||
+      (isSending(step) &&
+        run.some(({ kind, texts }) => kind === 'expect' && texts[0]?.[0] === '+')) ||
+      (isSending(step) && step.texts.some((text) => text.includes('{{')))
+    if (mustWait) flush()
+    run.push(step)
+  }
+  flush()
+  return ordered
+}
+
+/** @param {Step} step */
+const isSending = ({ kind }) => kind === 'send' || kind === 'sendPart'
+
+/**
  * @param {Step} step
  * @param {LineClient} client
  * @param {Map<string, string>} variables
  */
-async function runStep({ kind, texts, line: at, connection }, client, variables) {
+async function runStep({ kind, texts, line: at, connection, isHeld }, client, variables) {
   const [text = ''] = texts
   const filled = () =>
     text.replace(/\{\{(\w+)\}\}/g, (_, name) => variables.get(name) ?? `{{${name}}}`)
-  if (kind === 'send') client.send(Buffer.from(`${filled()}\r\n`))
-  else if (kind === 'sendPart') client.send(Buffer.from(filled()))
-  else if (kind === 'tls') await client.startTls()
+  if (kind === 'send' || kind === 'sendPart') {
+    client.hold(Buffer.from(kind === 'send' ? `${filled()}\r\n` : filled()))
+    if (!isHeld) client.release()
+  } else if (kind === 'tls') await client.startTls()
   else if (kind === 'closed') {
     const line = await client.line()
     assert.equal(line, null, `line ${at}: connection ${connection} should be closed`)
