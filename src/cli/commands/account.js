@@ -1,5 +1,5 @@
 /**
- * `letterlock account`: create, list, show, delete, passwd, rekey.
+ * `letterlock account`: create, list, show, delete, passwd, rekey; set and alias are in account-settings.js.
  */
 import { changePassword, resetAccount } from '../../accounts/change-password.js'
 import { provisionAccount } from '../../accounts/provision.js'
@@ -7,6 +7,7 @@ import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
 import { isMailError } from '../../errors.js'
 import { createBatch } from '../account-batch.js'
+import { registerSettings } from '../account-settings.js'
 import { CliError } from '../cli-error.js'
 import {
   formatBytes,
@@ -45,6 +46,7 @@ export function register(program, context) {
   registerDelete(account, context)
   registerPasswd(account, context)
   registerRekey(account, context)
+  registerSettings(account, context)
 }
 
 /**
