@@ -56,6 +56,10 @@ export const CAPABILITIES = Object.freeze([
   { name: 'MULTIAPPEND', states: AFTER, reference: 'RFC 3502' },
   { name: 'MOVE', states: AFTER, reference: 'RFC 6851' },
   { name: 'CONDSTORE', states: AFTER, reference: 'RFC 7162' },
+  { name: 'ESEARCH', states: AFTER, reference: 'RFC 4731' },
+  { name: 'SEARCHRES', states: AFTER, reference: 'RFC 5182' },
+  { name: 'PARTIAL', states: AFTER, reference: 'RFC 9394' },
+  { name: 'WITHIN', states: AFTER, reference: 'RFC 5032' },
   { name: 'CHILDREN', states: AFTER, reference: 'RFC 3348' },
   { name: 'SPECIAL-USE', states: AFTER, reference: 'RFC 6154' },
   { name: 'UTF8=ACCEPT', states: AFTER, reference: 'RFC 6855' }

@@ -39,6 +39,7 @@ import { COMMANDS } from './commands/index.js'
  * @property {boolean} allowsExpunge - whether untagged EXPUNGE may precede the tagged reply (RFC 3501 §7.4.1)
  * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
  * @property {boolean} [asksForNames] - a name that cannot be decoded is a question with an empty answer, no failure
+ * @property {(session: Session, raw: RawCommand, failure: SyntaxFailure) => void} [onSyntaxFailure] - before the reply
  * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult>} run
  */
 
@@ -133,6 +134,7 @@ function parse(session, command, raw) {
   } catch (error) {
     const isBadName = error instanceof SyntaxFailure && error.code === 'BAD_MAILBOX_NAME'
     if (isBadName && command?.asksForNames === true) return null
+    if (error instanceof SyntaxFailure) command?.onSyntaxFailure?.(session, raw, error)
     throw error
   }
 }

@@ -17,6 +17,7 @@
  */
 
 import { SEEN } from '../../store/flags.js'
+import { NOTHING_SAVED } from './saved-result.js'
 
 /** @import { MailboxView, ViewAttachment } from '../../store/mailbox-view.js' */
 /** @import { SequenceSet } from '../protocol/values/sequence-set.js' */
@@ -88,6 +89,8 @@ export class SelectedMailbox {
    */
   #seenSoon = new Set()
   #origin
+  /** What `$` stands for (RFC 5182 §2.1); a mailbox that is selected anew has none. */
+  savedResult = NOTHING_SAVED
 
   /**
    * @param {object} options
@@ -193,11 +196,13 @@ export class SelectedMailbox {
     // RFC 3501 §9, seq-number: `*` is no number either where there is no message.
     let isOutOfRange = !isUid && set.hasStar && this.messageCount === 0
     const visibleEnd = this.#toldLength
-    const top = isUid ? this.maxUid : this.messageCount
-    for (const { from, to } of set.resolve(top)) {
+    const isByUid = isUid || set.isSearchResult
+    const top = isByUid ? this.maxUid : this.messageCount
+    const ranges = set.isSearchResult ? this.savedResult.ranges : set.resolve(top)
+    for (const { from, to } of ranges) {
       let first
       let end
-      if (isUid) {
+      if (isByUid) {
         first = view.lowerBound(from)
         end = view.lowerBound(to + 1)
       } else {

@@ -1,4 +1,5 @@
 /** SEARCH, RFC 3501 §7.2.5, and ESEARCH, RFC 9051 §7.3.4, responses; MODSEQ in both, RFC 7162 §3.1.5 and §3.1.10. */
+import { compilePartialRange } from '../values/partial-range.js'
 import { compileNumberSet } from '../values/sequence-set.js'
 import { compileString } from './quoted.js'
 import { ResponseWriter } from './response-writer.js'
@@ -25,6 +26,8 @@ export function compileSearch(numbers, { modSeq = null } = {}) {
  * @property {number | null} [max]
  * @property {ReadonlyArray<number> | null} [all] - ascending
  * @property {number | null} [count]
+ * @property {{ range: import('../values/partial-range.js').PartialRange, numbers: number[] } | null} [partial] - a
+ *   page, RFC 9394 §3.1; its numbers ascend
  * @property {number | null} [modSeq]
  */
 
@@ -32,7 +35,7 @@ export function compileSearch(numbers, { modSeq = null } = {}) {
  * @param {EsearchResult} result
  * @returns {Buffer}
  */
-export function compileEsearch({ tag, isUid, min, max, all, count, modSeq }) {
+export function compileEsearch({ tag, isUid, min, max, all, count, partial, modSeq }) {
   const writer = new ResponseWriter()
   writer.ascii('* ESEARCH (TAG ').bytes(compileString(tag)).ascii(')')
   if (isUid) writer.ascii(' UID')
@@ -40,6 +43,10 @@ export function compileEsearch({ tag, isUid, min, max, all, count, modSeq }) {
   if (max != null) writer.ascii(` MAX ${max}`)
   if (all != null && all.length > 0) writer.ascii(` ALL ${compileNumberSet(all)}`)
   if (count != null) writer.ascii(` COUNT ${count}`)
+  if (partial != null) {
+    const page = compileNumberSet(partial.numbers) || 'NIL'
+    writer.ascii(` PARTIAL (${compilePartialRange(partial.range)} ${page})`)
+  }
   if (modSeq != null) writer.ascii(` MODSEQ ${modSeq}`)
   return writer.endLine().take()
 }

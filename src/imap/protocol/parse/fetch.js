@@ -1,6 +1,6 @@
 /**
  * FETCH and UID FETCH, RFC 9051 §6.4.5 and §6.4.9, with the modifiers of RFC 7162 §3.1.4.1 (CHANGEDSINCE) and §3.2.6
- * (VANISHED).
+ * (VANISHED), and RFC 9394 §3.3 (PARTIAL).
  */
 import { badSyntax } from '../syntax-failure.js'
 import {
@@ -10,9 +10,11 @@ import {
   parseSection,
   sectionLabel
 } from '../values/fetch-item.js'
+import { parsePartialRange } from '../values/partial-range.js'
 
 /** @typedef {import('./arguments.js').Arguments} Arguments */
 /** @typedef {import('../values/fetch-item.js').FetchItem} FetchItem */
+/** @typedef {import('../values/partial-range.js').PartialRange} PartialRange */
 /** @typedef {import('../values/sequence-set.js').SequenceSet} SequenceSet */
 
 /**
@@ -23,6 +25,7 @@ import {
  *   same body 9,000 times
  * @property {number | null} changedSince - a mod-sequence
  * @property {boolean} isVanished
+ * @property {PartialRange | null} page - only these of the messages, RFC 9394 §3.3
  */
 
 /** A header name is repeated in the response, where it must stand in a line. */
@@ -44,8 +47,10 @@ export function parseFetch(args, { isUid }) {
   return { isUid, set, items, ...modifiers }
 }
 
-/** @type {{ changedSince: number | null, isVanished: boolean }} */
-const NO_MODIFIERS = Object.freeze({ changedSince: null, isVanished: false })
+/** @typedef {Pick<FetchArguments, 'changedSince' | 'isVanished' | 'page'>} FetchModifiers */
+
+/** @type {FetchModifiers} */
+const NO_MODIFIERS = Object.freeze({ changedSince: null, isVanished: false, page: null })
 
 /**
  * @param {Arguments} args
@@ -116,20 +121,23 @@ function sectionItem(isPeek, section, tail) {
 /**
  * @param {Arguments} list
  * @param {boolean} isUid
- * @returns {{ changedSince: number | null, isVanished: boolean }}
+ * @returns {FetchModifiers}
  */
 function parseModifiers(list, isUid) {
   /** @type {number | null} */
   let changedSince = null
   let isVanished = false
+  /** @type {PartialRange | null} */
+  let page = null
   do {
     const name = list.atom()
     // Apple's clients send CHANGEDSINCE 0, which the grammar forbids: every message has changed since.
     if (name === 'CHANGEDSINCE' && changedSince === null) changedSince = list.number64()
     else if (name === 'VANISHED' && !isVanished) isVanished = true
+    else if (name === 'PARTIAL' && isUid && page === null) page = parsePartialRange(list.word())
     else throw badSyntax('Unknown FETCH modifier')
   } while (list.left > 0)
   if (isVanished && (!isUid || changedSince === null))
     throw badSyntax('VANISHED needs UID FETCH and CHANGEDSINCE')
-  return { changedSince, isVanished }
+  return { changedSince, isVanished, page }
 }

@@ -7,19 +7,27 @@ import { badSyntax, SyntaxFailure } from '../syntax-failure.js'
 import { parseKeyword } from '../values/flag.js'
 import { parseDate } from '../values/internal-date.js'
 import { parseNumber64, parseNzNumber } from '../values/number.js'
+import { parsePartialRange } from '../values/partial-range.js'
 import { allOf } from '../values/search-key.js'
 import { SequenceSet } from '../values/sequence-set.js'
+import { Arguments } from './arguments.js'
 import { searchTextDecoder } from './search-charset.js'
 
-/** @typedef {import('./arguments.js').Arguments} Arguments */
 /** @typedef {import('../values/search-key.js').SearchKey} SearchKey */
+/** @typedef {import('../values/partial-range.js').PartialRange} PartialRange */
+
+/**
+ * @typedef {object} SearchReturn - what RETURN asks for
+ * @property {string[]} options - of MIN, MAX, ALL, COUNT, SAVE; empty for `RETURN ()`
+ * @property {PartialRange | null} partial - the page of PARTIAL, RFC 9394 §3.1; never together with ALL
+ */
 
 /**
  * @typedef {object} SearchArguments
  * @property {boolean} isUid
  * @property {string | null} charset - as given; null when the command names none
  * @property {SearchKey} key
- * @property {string[] | null} returns - of MIN, MAX, ALL, COUNT, SAVE; empty for `RETURN ()`; null without RETURN
+ * @property {SearchReturn | null} returns - null without RETURN
  */
 
 const RETURN_OPTIONS = ['MIN', 'MAX', 'ALL', 'COUNT', 'SAVE']
@@ -32,23 +40,43 @@ const STARTS_SET = /^[0-9*$]/
  * @throws {SyntaxFailure}
  */
 export function parseSearch(args, { isUid }) {
-  const returns = args.peekWord() === 'RETURN' ? parseReturn(args) : null
+  const returns = parseReturn(args)
   const charset = args.peekWord() === 'CHARSET' ? parseCharset(args) : null
   const reader = new KeyReader(searchTextDecoder(charset))
   const key = reader.readAll(args, 0)
   return { isUid, charset, key, returns }
 }
 
-/** @param {Arguments} args */
-function parseReturn(args) {
+/**
+ * `search-return-opts`, RFC 4731 §4, RFC 9394 §4, if they stand next.
+ * @param {Arguments} args
+ * @returns {SearchReturn | null} null without RETURN
+ * @throws {SyntaxFailure}
+ */
+export function parseReturn(args) {
+  if (args.peekWord() !== 'RETURN') return null
   args.next()
   const list = args.list()
   /** @type {Set<string>} */
   const options = new Set()
-  while (list.left > 0) options.add(list.atom())
-  for (const option of options)
-    if (!RETURN_OPTIONS.includes(option)) throw badSyntax('Unknown SEARCH return option')
-  return [...options]
+  /** @type {PartialRange | null} */
+  let partial = null
+  while (list.left > 0) {
+    const option = list.atom()
+    if (option === 'PARTIAL' && partial === null) partial = parsePartialRange(list.word())
+    else if (RETURN_OPTIONS.includes(option)) options.add(option)
+    else throw badSyntax('Unknown SEARCH return option')
+  }
+  if (partial !== null && options.has('ALL')) throw badSyntax('PARTIAL and ALL exclude each other')
+  return { options: [...options], partial }
+}
+
+/**
+ * @param {import('../token.js').RawCommand} raw - a SEARCH whose RETURN was understood
+ * @returns {boolean} whether its result is to be saved, RFC 5182 §2.1
+ */
+export function savesResult({ tokens }) {
+  return parseReturn(new Arguments(tokens, { isUtf8: false }))?.options.includes('SAVE') === true
 }
 
 /** @param {Arguments} args */

@@ -4,13 +4,15 @@
  * the same response.
  *
  * State: selected.
- * Command: RFC 3501 §6.4.5, RFC 9051 §6.4.5; RFC 7162 §3.1.4 (CHANGEDSINCE, MODSEQ). Response: RFC 3501 §7.4.2;
+ * Command: RFC 3501 §6.4.5, RFC 9051 §6.4.5; RFC 7162 §3.1.4 (CHANGEDSINCE, MODSEQ), RFC 9394 §3.3
+ * (PARTIAL). Response: RFC 3501 §7.4.2;
  * RFC 5530 §3 (EXPUNGEISSUED).
  */
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../../errors.js'
 import { SEEN } from '../../../store/flags.js'
 import { CODE } from '../../protocol/compile/response-code.js'
+import { takePage } from '../../protocol/values/partial-range.js'
 import { planFetch } from '../fetch-plan.js'
 import { FetchResponse } from '../fetch-response.js'
 import { tellKeywords } from '../mailbox-news.js'
@@ -53,16 +55,17 @@ export const uidFetch = {
  * @param {FetchArgs} args
  * @returns {Promise<CommandResult>}
  */
-async function fetchMessages(session, { isUid, set, items, changedSince }) {
+async function fetchMessages(session, { isUid, set, items, changedSince, page }) {
   const selected = session.requireSelected()
   const plan = planFetch({ items, isUid, isChangedSince: changedSince !== null })
   if (plan.usesModSeq) session.enableCondstore()
   const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)
   const { view } = selected
-  const wanted =
+  const changed =
     changedSince === null
       ? slots
       : slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > changedSince)
+  const wanted = page === null ? changed : takePage(changed, page)
   tellKeywords(session)
   const gone = await writeMessages(session, plan, wanted)
   const name = isUid ? 'UID FETCH' : 'FETCH'

@@ -2,16 +2,20 @@
  * SEARCH and UID SEARCH find messages. A client that goes away ends its search.
  *
  * State: selected.
- * Command: RFC 3501 §6.4.4, RFC 9051 §6.4.4; RFC 7162 §3.1.5 (MODSEQ). Response: RFC 3501 §7.2.5. The charset is the
- * parser's business: NO [BADCHARSET].
+ * Command: RFC 3501 §6.4.4, RFC 9051 §6.4.4; RFC 7162 §3.1.5 (MODSEQ); RFC 4731 §3.1 (RETURN), RFC 5182 §2.1 (SAVE),
+ * RFC 9394 §3.1 (PARTIAL). Response: RFC 3501 §7.2.5, RFC 4731 §3.1. The charset is the parser's business:
+ * NO [BADCHARSET].
  */
 import { compileSearch } from '../../protocol/compile/search.js'
-import { badSyntax } from '../../protocol/syntax-failure.js'
-import { searchMessages } from '../../../store/search/evaluate.js'
+import { savesResult } from '../../protocol/parse/search.js'
+import { answerSearch, highestModSeqOf } from '../search-answer.js'
+import { findMessages, hasModSeq } from '../search-query.js'
+import { NOTHING_SAVED } from '../saved-result.js'
 import { SELECTED } from '../states.js'
 
-/** @import { SearchKey } from '../../protocol/values/search-key.js' */
-/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { SyntaxFailure } from '../../protocol/syntax-failure.js' */
+/** @import { RawCommand } from '../../protocol/token.js' */
+/** @import { Command, CommandCall, CommandResult } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['SEARCH']} SearchArgs */
@@ -21,6 +25,7 @@ export const search = {
   name: 'SEARCH',
   states: SELECTED,
   allowsExpunge: false,
+  onSyntaxFailure: forgetSaved,
   run: searchMailbox
 }
 
@@ -29,51 +34,48 @@ export const uidSearch = {
   name: 'UID SEARCH',
   states: SELECTED,
   allowsExpunge: true,
+  onSyntaxFailure: forgetSaved,
   run: searchMailbox
 }
 
 /**
  * @param {Session} session
  * @param {SearchArgs} args
+ * @param {CommandCall} call
  * @returns {Promise<CommandResult>}
  */
-async function searchMailbox(session, { isUid, key, returns }) {
-  if (returns !== null) throw badSyntax('RETURN is not supported')
+async function searchMailbox(session, { isUid, key, returns }, { tag }) {
   const selected = session.requireSelected()
-  const { view } = selected
-  const asksModSeq = hasModSeq(key)
-  if (asksModSeq) session.enableCondstore()
-  const { store, context, connection } = session
-  const found = await searchMessages({
-    store,
-    view,
-    key,
-    selected,
-    clock: context.clock,
-    signal: connection.closeSignal
+  const tellsModSeq = hasModSeq(key)
+  if (tellsModSeq) session.enableCondstore()
+  const isSaved = returns !== null && returns.options.includes('SAVE')
+  const slots = await findMessages(session, key).catch((error) => {
+    // RFC 5182 §2.1: what is answered NO leaves nothing saved.
+    if (isSaved) selected.savedResult = NOTHING_SAVED
+    throw error
   })
-  const slots = found.filter((slot) => !view.isExpunged(slot))
-  const numbers = slots.map((slot) =>
-    isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
-  )
-  const highest = slots.reduce((top, slot) => Math.max(top, view.modSeqs[slot] ?? 0), 0)
-  session.write(compileSearch(numbers, { modSeq: asksModSeq && slots.length > 0 ? highest : null }))
+  if (returns !== null) answerSearch(session, { tag, isUid, slots, returns, tellsModSeq })
+  else {
+    const { uids, modSeqs } = selected.view
+    const numbers = slots.map((slot) =>
+      isUid ? /** @type {number} */ (uids[slot]) : selected.sequenceOfSlot(slot)
+    )
+    const hasFound = tellsModSeq && slots.length > 0
+    session.write(
+      compileSearch(numbers, { modSeq: hasFound ? highestModSeqOf(slots, modSeqs) : null })
+    )
+  }
   return { text: `${isUid ? 'UID SEARCH' : 'SEARCH'} completed` }
 }
 
 /**
- * @param {SearchKey} key
- * @returns {boolean} whether MODSEQ is among the keys
+ * A charset that is not known is answered NO too, although nothing runs.
+ *
+ * @param {Session} session
+ * @param {RawCommand} raw
+ * @param {SyntaxFailure} failure
  */
-function hasModSeq(key) {
-  switch (key.op) {
-    case 'and':
-      return key.keys.some(hasModSeq)
-    case 'or':
-      return hasModSeq(key.left) || hasModSeq(key.right)
-    case 'not':
-      return hasModSeq(key.key)
-    default:
-      return key.op === 'modseq'
-  }
+function forgetSaved(session, raw, failure) {
+  if (failure.code !== 'BAD_CHARSET' || !savesResult(raw)) return
+  session.requireSelected().savedResult = NOTHING_SAVED
 }

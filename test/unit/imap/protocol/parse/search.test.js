@@ -119,7 +119,7 @@ test('sets of numbers and UIDs are keys', () => {
 test('RETURN and CHARSET come first', () => {
   const options = (/** @type {string} */ wire) => {
     const { returns, charset } = parseWire(wire)
-    return [returns, charset]
+    return [returns && returns.options, charset]
   }
   assert.deepEqual(options('SEARCH RETURN () ALL'), [[], null])
   assert.deepEqual(options('SEARCH return (min MAX count ALL save MIN) ALL'), [
@@ -128,6 +128,19 @@ test('RETURN and CHARSET come first', () => {
   ])
   assert.deepEqual(options('UID SEARCH RETURN (ALL) CHARSET utf-8 SEEN'), [['ALL'], 'utf-8'])
   assert.deepEqual(options('SEARCH CHARSET "US-ASCII" SEEN'), [null, 'US-ASCII'])
+})
+
+test('PARTIAL brings its page, in the order of the count', () => {
+  const page = (/** @type {string} */ range) =>
+    parseWire(`SEARCH RETURN (partial ${range} COUNT) ALL`).returns
+  const options = ['COUNT']
+  assert.deepEqual(page('1:500'), { options, partial: { from: 1, to: 500, isFromEnd: false } })
+  assert.deepEqual(page('9:2'), { options, partial: { from: 2, to: 9, isFromEnd: false } })
+  assert.deepEqual(page('-100:-1'), { options, partial: { from: 1, to: 100, isFromEnd: true } })
+  for (const range of ['1', '1:*', '0:1', '-1:1', '1:-1', '1:4294967296', '1:2,3', '--1:--2'])
+    refuses(`SEARCH RETURN (PARTIAL ${range}) ALL`)
+  refuses('SEARCH RETURN (PARTIAL 1:2 ALL) ALL')
+  refuses('SEARCH RETURN (PARTIAL 1:2 PARTIAL 3:4) ALL')
 })
 
 test('strings are decoded from their charset', () => {

@@ -1,0 +1,36 @@
+/**
+ * What `$` stands for, RFC 5182 §2: the messages that the last SEARCH with RETURN (SAVE) found in the mailbox that is
+ * selected. They are kept as UIDs, which no expunge shifts and no later message takes: an expunged message needs no
+ * removing, because it is found no more.
+ */
+
+/** @typedef {import('../protocol/values/sequence-set.js').NumberRange} NumberRange */
+
+/** A set of UIDs. Two numbers for each run of neighbours: never more than four bytes for each message. */
+export class SavedResult {
+  #bounds
+
+  /** @param {readonly number[]} uids - ascending, each once */
+  constructor(uids) {
+    /** @type {number[]} */
+    const bounds = []
+    for (const uid of uids) {
+      if (uid === /** @type {number} */ (bounds.at(-1)) + 1) bounds[bounds.length - 1] = uid
+      else bounds.push(uid, uid)
+    }
+    this.#bounds = Uint32Array.from(bounds)
+  }
+
+  /** @returns {NumberRange[]} UIDs, ascending, apart from each other */
+  get ranges() {
+    const ranges = []
+    for (let at = 0; at < this.#bounds.length; at += 2) {
+      const [from = 0, to = 0] = this.#bounds.subarray(at, at + 2)
+      ranges.push({ from, to })
+    }
+    return ranges
+  }
+}
+
+/** What `$` is after SELECT, and until something is saved. */
+export const NOTHING_SAVED = new SavedResult([])

@@ -1,0 +1,82 @@
+/**
+ * What a search with RETURN answers and saves. RFC 4731 §3.1 (MIN, MAX, ALL, COUNT), §3.2 (MODSEQ); RFC 5182 §2.1 and
+ * §2.4 (SAVE); RFC 9394 §3.1 and §3.2 (PARTIAL).
+ */
+import { compileEsearch } from '../protocol/compile/search.js'
+import { takePage } from '../protocol/values/partial-range.js'
+import { SavedResult } from './saved-result.js'
+
+/** @import { SearchReturn } from '../protocol/parse/search.js' */
+/** @import { Session } from './session.js' */
+
+/**
+ * @param {Session} session
+ * @param {object} answer
+ * @param {string} answer.tag - of the command
+ * @param {boolean} answer.isUid
+ * @param {readonly number[]} answer.slots - of the messages found, ascending
+ * @param {SearchReturn} answer.returns
+ * @param {boolean} answer.tellsModSeq - MODSEQ was among the keys
+ */
+export function answerSearch(session, { tag, isUid, slots, returns, tellsModSeq }) {
+  const selected = session.requireSelected()
+  const { view } = selected
+  const { options, partial } = returns
+  const told = toldSlots(slots, returns)
+  if (options.includes('SAVE')) {
+    selected.savedResult = new SavedResult(
+      told.map((slot) => /** @type {number} */ (view.uids[slot]))
+    )
+    // RFC 5182 §2.1: alone, SAVE also suppresses the answer.
+    if (options.length === 1 && partial === null) return
+  }
+  const numberOf = (/** @type {number | undefined} */ slot) => {
+    if (slot === undefined) return null
+    return isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
+  }
+  const numbersOf = (/** @type {readonly number[]} */ some) =>
+    some.map((slot) => /** @type {number} */ (numberOf(slot)))
+  const isAll = options.includes('ALL') || (options.length === 0 && partial === null)
+  session.write(
+    compileEsearch({
+      tag,
+      isUid,
+      min: options.includes('MIN') ? numberOf(slots[0]) : null,
+      max: options.includes('MAX') ? numberOf(slots.at(-1)) : null,
+      all: isAll ? numbersOf(slots) : null,
+      count: options.includes('COUNT') ? slots.length : null,
+      partial:
+        partial === null ? null : { range: partial, numbers: numbersOf(takePage(slots, partial)) },
+      modSeq: tellsModSeq && told.length > 0 ? highestModSeqOf(told, view.modSeqs) : null
+    })
+  )
+}
+
+/**
+ * The messages that `$` will stand for, and whose highest mod-sequence is told: all that were found, unless only some
+ * of them are asked for.
+ *
+ * @param {readonly number[]} slots - found, ascending
+ * @param {SearchReturn} returns
+ * @returns {readonly number[]} ascending
+ */
+function toldSlots(slots, { options, partial }) {
+  const isPage = partial !== null
+  const isEnds = options.includes('MIN') || options.includes('MAX')
+  if (options.includes('ALL') || options.includes('COUNT') || (!isPage && !isEnds)) return slots
+  const told = new Set(isPage ? takePage(slots, partial) : [])
+  const [first] = slots
+  const last = slots.at(-1)
+  if (options.includes('MIN') && first !== undefined) told.add(first)
+  if (options.includes('MAX') && last !== undefined) told.add(last)
+  return [...told].sort((left, right) => left - right)
+}
+
+/**
+ * @param {readonly number[]} slots
+ * @param {Float64Array} modSeqs
+ * @returns {number}
+ */
+export function highestModSeqOf(slots, modSeqs) {
+  return slots.reduce((top, slot) => Math.max(top, modSeqs[slot] ?? 0), 0)
+}

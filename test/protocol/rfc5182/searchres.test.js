@@ -1,0 +1,186 @@
+import { test } from 'node:test'
+import { append, select } from '../../helpers/dialogue.js'
+import { startImapServer } from '../../helpers/server.js'
+import { transcript } from '../../helpers/transcript.js'
+
+const four = Array(4).fill(append('INBOX')).join('\n')
+
+test('$ stands for what was saved, in every command that takes a set (RFC 5182 §2)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX', { flags: '\\Deleted' })}
+    ${four}
+    ${select('INBOX', { exists: 5 })}
+    C: x EXPUNGE
+    S: * 1 EXPUNGE
+    S: x OK ...
+    C: a1 SEARCH RETURN (SAVE) 1,3:4
+    S: a1 OK SEARCH completed
+    C: a2 FETCH $ UID
+    S: * 1 FETCH (UID 2)
+    S: * 3 FETCH (UID 4)
+    S: * 4 FETCH (UID 5)
+    S: a2 OK ...
+    C: a3 UID FETCH $ FLAGS
+    S: * 1 FETCH (UID 2 FLAGS (\\Recent))
+    S: * 3 FETCH (UID 4 FLAGS (\\Recent))
+    S: * 4 FETCH (UID 5 FLAGS (\\Recent))
+    S: a3 OK ...
+    C: a4 STORE $ +FLAGS (\\Seen)
+    S: * 1 FETCH (FLAGS (\\Seen \\Recent))
+    S: * 3 FETCH (FLAGS (\\Seen \\Recent))
+    S: * 4 FETCH (FLAGS (\\Seen \\Recent))
+    S: a4 OK ...
+    C: a5 UID COPY $ Archive
+    S: a5 OK [COPYUID ... 2,4:5 1:3] ...
+    C: a6 SEARCH NOT $
+    S: * SEARCH 2
+    S: a6 OK ...
+    C: a7 UID SEARCH RETURN (COUNT) OR UID $ 2
+    S: * ESEARCH (TAG "a7") UID COUNT 4
+    S: a7 OK ...
+    C: a8 UID SEARCH RETURN (SAVE) UID $ 3
+    S: a8 OK ...
+    C: a9 MOVE $ Archive
+    S: * OK [COPYUID ... 4 4] ...
+    S: * 3 EXPUNGE
+    S: a9 OK ...
+    `
+  )
+})
+
+test('only what the answer names is saved: MIN and MAX alone save one message each (RFC 5182 §2.4)', async (t) => {
+  const server = await startImapServer(t)
+  for (const [options, answer, saved] of [
+    ['SAVE MIN', 'MIN 1', '1'],
+    ['MAX SAVE', 'MAX 4', '4'],
+    ['SAVE MIN MAX', 'MIN 1 MAX 4', '1 4'],
+    ['SAVE ALL', 'ALL 1:4', '1 2 3 4'],
+    ['SAVE COUNT', 'COUNT 4', '1 2 3 4'],
+    ['SAVE MIN COUNT', 'MIN 1 COUNT 4', '1 2 3 4'],
+    ['SAVE PARTIAL 2:3', 'PARTIAL (2:3 2:3)', '2 3'],
+    ['SAVE PARTIAL 2:3 MAX', 'MAX 4 PARTIAL (2:3 2:3)', '2 3 4'],
+    ['SAVE PARTIAL 1:1 MIN MAX', 'MIN 1 MAX 4 PARTIAL (1:1 1)', '1 4'],
+    ['SAVE PARTIAL 2:2 COUNT', 'COUNT 4 PARTIAL (2:2 2)', '1 2 3 4']
+  ]) {
+    await transcript(
+      server,
+      `
+      ${options === 'SAVE MIN' ? four : ''}
+      ${select('INBOX', { exists: 4 })}
+      C: a1 SEARCH RETURN (${options}) ALL
+      S: * ESEARCH (TAG "a1") ${answer}
+      S: a1 OK ...
+      C: a2 SEARCH $
+      S: * SEARCH ${saved}
+      S: a2 OK ...
+      `
+    )
+  }
+})
+
+test('an empty $ matches nothing and is no error; expunged messages leave it (RFC 5182 §2.1)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${four}
+    ${select('INBOX', { exists: 4 })}
+    ${select('INBOX', { exists: 4, connection: 2 })}
+    1C: a1 FETCH $ UID
+    1S: a1 OK ...
+    1C: a2 COPY $ Archive
+    1S: a2 OK ...
+    1C: a3 UID STORE $ +FLAGS (\\Seen)
+    1S: a3 OK ...
+    1C: a4 SEARCH RETURN (SAVE) 2:3
+    1S: a4 OK ...
+    2C: b1 STORE 2 +FLAGS.SILENT (\\Deleted)
+    2S: b1 OK ...
+    2C: b2 EXPUNGE
+    2S: * 2 EXPUNGE
+    2S: b2 OK ...
+    1C: a5 NOOP
+    1S: * 2 EXPUNGE
+    1S: a5 OK ...
+    1C: a6 FETCH $ UID
+    1S: * 2 FETCH (UID 3)
+    1S: a6 OK ...
+    1C: a7 SEARCH RETURN (SAVE) FLAGGED
+    1S: a7 OK ...
+    1C: a8 UID SEARCH $
+    1S: * SEARCH
+    1S: a8 OK ...
+    `
+  )
+})
+
+test('NO forgets what was saved, BAD and a search without SAVE do not (RFC 5182 §2.1)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${four}
+    ${select('INBOX', { exists: 4 })}
+    C: a1 SEARCH RETURN (SAVE) 2
+    S: a1 OK ...
+    C: a2 SEARCH RETURN (SAVE) NONSENSE
+    S: a2 BAD ...
+    C: a3 SEARCH RETURN (COUNT) 1
+    S: * ESEARCH (TAG "a3") COUNT 1
+    S: a3 OK ...
+    C: a4 SEARCH RETURN (COUNT) CHARSET X-NONE SUBJECT x
+    S: a4 NO [BADCHARSET] ...
+    C: a5 SEARCH $
+    S: * SEARCH 2
+    S: a5 OK ...
+    C: a6 SEARCH RETURN (SAVE) CHARSET X-NONE SUBJECT x
+    S: a6 NO [BADCHARSET] ...
+    C: a7 SEARCH $
+    S: * SEARCH
+    S: a7 OK ...
+    `
+  )
+})
+
+test('a mailbox that is selected anew has nothing saved (RFC 5182 §2.1)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${four}
+    ${select('INBOX', { exists: 4 })}
+    C: a1 SEARCH RETURN (SAVE COUNT) ALL
+    S: * ESEARCH (TAG "a1") COUNT 4
+    S: a1 OK ...
+    ${select('INBOX', { exists: 4 })}
+    C: a2 SEARCH $
+    S: * SEARCH
+    S: a2 OK ...
+    `
+  )
+})
+
+test('pipelined commands use the $ of the search before them (RFC 5182 §2.2)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${four}
+    ${select('INBOX', { exists: 4 })}
+    C: a1 SEARCH RETURN (SAVE) 4
+    C: a2 FETCH $ UID
+    C: a3 SEARCH RETURN (SAVE MIN) ALL
+    C: a4 FETCH $ UID
+    S: a1 OK ...
+    S: * 4 FETCH (UID 4)
+    S: a2 OK ...
+    S: * ESEARCH (TAG "a3") MIN 1
+    S: a3 OK ...
+    S: * 1 FETCH (UID 1)
+    S: a4 OK ...
+    `
+  )
+})
