@@ -60,6 +60,9 @@ export const CAPABILITIES = Object.freeze([
   { name: 'SEARCHRES', states: AFTER, reference: 'RFC 5182' },
   { name: 'PARTIAL', states: AFTER, reference: 'RFC 9394' },
   { name: 'WITHIN', states: AFTER, reference: 'RFC 5032' },
+  { name: 'LIST-EXTENDED', states: AFTER, reference: 'RFC 5258' },
+  { name: 'LIST-STATUS', states: AFTER, reference: 'RFC 5819' },
+  { name: 'STATUS=SIZE', states: AFTER, reference: 'RFC 8438' },
   { name: 'CHILDREN', states: AFTER, reference: 'RFC 3348' },
   { name: 'SPECIAL-USE', states: AFTER, reference: 'RFC 6154' },
   { name: 'UTF8=ACCEPT', states: AFTER, reference: 'RFC 6855' }

@@ -1,19 +1,21 @@
 /**
- * LIST names the mailboxes that match, with their attributes. Clients that know SPECIAL-USE ask with RETURN options;
- * those are answered whether or not the extended form is advertised.
+ * LIST names the mailboxes that match, with their attributes and, where that is asked for, the STATUS of each.
  *
  * State: authenticated, selected.
  * Command: RFC 3501 §6.3.8, RFC 9051 §6.3.9; RFC 5258 §3 (options), RFC 6154 §2 (SPECIAL-USE), RFC 5819 §2 (STATUS),
  * RFC 3348 §3 (CHILDREN). Response: RFC 3501 §7.2.2.
  */
+import { isMailError } from '../../../errors.js'
 import { compileList } from '../../protocol/compile/list.js'
 import { compileListPattern } from '../list-pattern.js'
+import { selectNodes } from '../list-selection.js'
 import { buildMailboxTree } from '../mailbox-tree.js'
 import { AUTHENTICATED } from '../states.js'
 import { writeStatus } from './status.js'
 
 /** @import { ListEntry } from '../../protocol/compile/list.js' */
 /** @import { Command } from '../dispatcher.js' */
+/** @import { ListedNode } from '../list-selection.js' */
 /** @import { MailboxNode } from '../mailbox-tree.js' */
 /** @import { Session } from '../session.js' */
 
@@ -36,8 +38,9 @@ export const list = {
     const subscriptions = await session.store.listSubscriptions()
     const nodes = buildMailboxTree({ rows, subscriptions })
     const tests = patterns.map((pattern) => compileListPattern(reference + pattern))
-    for (const node of nodes) {
-      if (tests.some((test) => test(node.name))) await writeNode(session, node, args)
+    const isMatch = (/** @type {string} */ name) => tests.some((test) => test(name))
+    for (const listed of selectNodes(nodes, { selection: args.selection, isMatch })) {
+      await writeNode(session, listed, args)
     }
     return { text: 'LIST completed' }
   }
@@ -45,22 +48,21 @@ export const list = {
 
 /**
  * @param {Session} session
- * @param {MailboxNode} node
+ * @param {ListedNode} listed
  * @param {ListArgs} args
  */
-async function writeNode(session, node, args) {
-  const { selection, statusItems } = args
-  const isRecursive = selection.includes('RECURSIVEMATCH')
-  const isBySubscription = selection.includes('SUBSCRIBED')
-  const isMatch = isBySubscription ? node.isSubscribed : node.row !== null || node.hasChildren
-  const hasMatchBelow = isBySubscription && isRecursive && node.hasSubscribedChildren
-  if (!isMatch && !hasMatchBelow) return
-  if (selection.includes('SPECIAL-USE') && node.row?.specialUse == null) return
-  const childInfo = hasMatchBelow ? ['SUBSCRIBED'] : []
+async function writeNode(session, { node, isSelected, childInfo }, args) {
+  const { statusItems } = args
   writeEntry(session, { name: node.name, attributes: attributesOf(node, args), childInfo })
-  if (statusItems !== null && node.row !== null) {
-    await writeStatus(session, node.name, statusItems)
+  if (statusItems !== null && isSelected && node.row !== null) {
+    try {
+      await writeStatus(session, node.row, statusItems)
+    } catch (error) {
+      // Deleted meanwhile: RFC 5819 §2 lets the STATUS of such a mailbox be missing.
+      if (!isMailError(error, 'MAILBOX_NOT_FOUND')) throw error
+    }
   }
+  if (session.connection.isCongested) await session.connection.drain()
 }
 
 /**
@@ -70,8 +72,8 @@ async function writeNode(session, node, args) {
  */
 function attributesOf(node, { selection, returns, isExtended }) {
   const attributes = []
+  // \NonExistent implies \Noselect (RFC 5258 §3.5), for those who know it.
   if (node.row === null) attributes.push(isExtended ? '\\NonExistent' : '\\Noselect')
-  if (isExtended && node.row === null) attributes.push('\\Noselect')
   attributes.push(node.hasChildren ? '\\HasChildren' : '\\HasNoChildren')
   if (node.row?.specialUse != null) attributes.push(node.row.specialUse)
   const tellsSubscribed = selection.includes('SUBSCRIBED') || returns.includes('SUBSCRIBED')

@@ -2,7 +2,7 @@
  * STATUS tells about a mailbox without opening it.
  *
  * State: authenticated, selected.
- * Command: RFC 3501 §6.3.10, RFC 9051 §6.3.11; RFC 7162 §3.1.7 (HIGHESTMODSEQ). Response: RFC 3501 §7.2.4.
+ * Command: RFC 3501 §6.3.10, RFC 9051 §6.3.11; RFC 7162 §3.1.7 (HIGHESTMODSEQ), RFC 8438 §3 (SIZE). Response: RFC 3501 §7.2.4.
  */
 import { compileStatus } from '../../protocol/compile/status.js'
 import { AUTHENTICATED } from '../states.js'
@@ -11,9 +11,9 @@ import { AUTHENTICATED } from '../states.js'
 /** @import { Session } from '../session.js' */
 /** @import { MailboxRow } from '../../../store/mailbox-rows.js' */
 
-/** @typedef {MailboxRow & { recentCount: number }} MailboxStatus */
+/** @typedef {MailboxRow & { recentCount?: number }} MailboxStatus */
 
-/** @type {Readonly<Record<string, (status: MailboxStatus) => number>>} */
+/** @type {Readonly<Record<string, (status: MailboxStatus) => number | undefined>>} */
 const ITEMS = {
   MESSAGES: ({ messageCount }) => messageCount,
   RECENT: ({ recentCount }) => recentCount,
@@ -31,7 +31,7 @@ export const status = {
   states: AUTHENTICATED,
   allowsExpunge: true,
   async run(session, /** @type {{ mailbox: string, items: string[] }} */ { mailbox, items }) {
-    await writeStatus(session, mailbox, items)
+    await writeStatus(session, await session.store.mailboxStatus(mailbox), items)
     return { text: 'STATUS completed' }
   }
 }
@@ -40,14 +40,18 @@ export const status = {
  * Writes one STATUS response.
  *
  * @param {Session} session
- * @param {string} mailbox
+ * @param {MailboxRow} mailbox - as it was read a moment ago
  * @param {readonly string[]} items - upper case
+ * @throws {import('../../../errors.js').MailError} MAILBOX_NOT_FOUND when it has been deleted since
  */
 export async function writeStatus(session, mailbox, items) {
   if (items.includes('HIGHESTMODSEQ')) session.enableCondstore()
-  const status = await session.store.mailboxStatus(mailbox)
+  /** @type {MailboxStatus} */
+  const status = items.includes('RECENT')
+    ? await session.store.mailboxStatus(mailbox.name)
+    : mailbox
   const values = items.map(
     (item) => /** @type {[string, number]} */ ([item, ITEMS[item]?.(status)])
   )
-  session.write(compileStatus(mailbox, values, { isUtf8: session.isUtf8 }))
+  session.write(compileStatus(mailbox.name, values, { isUtf8: session.isUtf8 }))
 }
