@@ -14,9 +14,13 @@ const CODE_BY_PREFIX = /** @type {ReadonlyArray<readonly [string, ErrorCode]>} *
   ['SQLITE_NOTADB', 'ACCOUNT_DAMAGED'],
   ['SQLITE_IOERR_SHORT_READ', 'ACCOUNT_DAMAGED'],
   ['SQLITE_IOERR_DATA', 'ACCOUNT_DAMAGED'],
-  // After a failed fsync the kernel may have dropped the pages: nobody knows what is on the disk.
-  ['SQLITE_IOERR_FSYNC', 'NOT_DURABLE'],
-  ['SQLITE_IOERR_DIR_FSYNC', 'NOT_DURABLE'],
+  ['SQLITE_IOERR_READ', 'ACCOUNT_DAMAGED'],
+  // The -shm file cannot grow.
+  ['SQLITE_IOERR_SHMSIZE', 'DISK_FULL'],
+  // After a failed fsync the kernel may have dropped the pages: nobody knows what is on the disk. The same after a
+  // write that failed for any other reason than a full disk.
+  ['SQLITE_IOERR', 'NOT_DURABLE'],
+  ['EIO', 'NOT_DURABLE'],
   ['SQLITE_FULL', 'DISK_FULL'],
   ['SQLITE_BUSY', 'BUSY'],
   ['SQLITE_LOCKED', 'BUSY'],

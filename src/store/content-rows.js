@@ -4,7 +4,7 @@
  */
 import { MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
-import { CHUNK_BYTES, decodeChunk } from './chunk-codec.js'
+import { CHUNK_BYTES, decodeChunk, releaseBuffer } from './chunk-codec.js'
 import { chunkRowId, sequenceOfChunk } from './message-id.js'
 
 /**
@@ -100,11 +100,11 @@ export function requireContent(db, contentId) {
  * @param {Database} db
  * @param {number} contentId
  * @param {number} sequence - number of the chunk
- * @param {number} chunkSize - raw bytes of every chunk but the last
+ * @param {{ size: number, chunkSize: number }} content - of requireContent
  * @returns {Buffer} its raw bytes
  * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
-export function readChunk(db, contentId, sequence, chunkSize) {
+export function readChunk(db, contentId, sequence, { size, chunkSize }) {
   const row = prepared(db, 'SELECT codec, data FROM content_chunks WHERE id = ?').get(
     chunkRowId(contentId, sequence)
   )
@@ -113,7 +113,12 @@ export function readChunk(db, contentId, sequence, chunkSize) {
     throw new MailError('ACCOUNT_DAMAGED', { detail: `content ${contentId} lacks a chunk` })
   }
   const { codec, data } = /** @type {{ codec: number, data: Buffer }} */ (row)
-  return decodeChunk(codec, data, chunkSize)
+  const expectedBytes = Math.min(chunkSize, size - sequence * chunkSize)
+  const raw = decodeChunk(codec, data, { maxBytes: chunkSize, expectedBytes })
+  if (raw !== data) releaseBuffer(data)
+  if (raw.length !== expectedBytes)
+    throw new MailError('ACCOUNT_DAMAGED', { detail: `content ${contentId} has a short chunk` })
+  return raw
 }
 
 /**

@@ -1,14 +1,14 @@
 /**
  * Takes in the bytes of one message as they arrive: hash, MIME structure and compressed chunks in one pass. A message
- * up to KEPT_BYTES stays in memory until its own transaction; the chunks of a larger one go into the encrypted file as
- * staged content, so that no message lies in memory as a whole and none in a file in the clear.
+ * up to KEPT_BYTES stays in memory until its own transaction; the chunks of a larger one go into the encrypted file one
+ * by one as staged content, so that no message lies in memory as a whole and none in a file in the clear.
  */
 import { createHash } from 'node:crypto'
 import { MailError } from '../errors.js'
 import { buildMessageMeta } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
-import { CHUNK_BYTES, encodeChunk } from './chunk-codec.js'
+import { CHUNK_BYTES, encodeChunk, releaseBuffer } from './chunk-codec.js'
 import { insertChunks, insertContent, leaveContent } from './content-rows.js'
 import { MAX_CHUNK } from './message-id.js'
 
@@ -28,9 +28,6 @@ import { MAX_CHUNK } from './message-id.js'
 
 /** Raw bytes that are kept until the message's own transaction. */
 const KEPT_BYTES = 256 * 1024
-
-/** Chunks that are written in one transaction while a large message streams in: about 2 ms of work. */
-const CHUNKS_PER_WRITE = 4
 
 /** Receives one message. */
 export class ContentWriter {
@@ -145,12 +142,12 @@ export class ContentWriter {
   async #finishChunk() {
     const raw = this.#buffer.subarray(0, this.#filled)
     const encoded = encodeChunk(raw)
-    if (encoded.data === raw) this.#buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)
     this.#filled = 0
     this.#chunks.push(encoded)
     if (this.#writtenChunks + this.#chunks.length > MAX_CHUNK) throw new MailError('TOO_BIG')
-    const isLarge = this.#size > KEPT_BYTES
-    if (isLarge && this.#chunks.length >= CHUNKS_PER_WRITE) await this.#writeChunks()
+    if (this.#size > KEPT_BYTES) await this.#writeChunks()
+    // Kept as it is: the next chunk needs a buffer of its own.
+    else if (encoded.data === raw) this.#buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   }
 
   async #writeChunks() {
@@ -173,6 +170,7 @@ export class ContentWriter {
     )
     this.#writtenChunks += chunks.length
     this.#chunks = []
+    for (const { data } of chunks) if (data.buffer !== this.#buffer.buffer) releaseBuffer(data)
   }
 }
 

@@ -17,7 +17,7 @@ import { messageRowId } from './message-id.js'
  */
 
 /** Messages in one transaction: about 10 ms. */
-const EXPUNGE_PAGE = 1000
+const EXPUNGE_PAGE = 400
 
 /**
  * @param {MailboxView} view

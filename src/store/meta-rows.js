@@ -53,7 +53,7 @@ export function writeMeta(db, contentId, meta) {
 export function decodeHeader({ headerCodec, header }) {
   return header === null || headerCodec === null
     ? null
-    : decodeChunk(headerCodec, header, MAX_HEADER_BYTES)
+    : decodeChunk(headerCodec, header, { maxBytes: MAX_HEADER_BYTES })
 }
 
 /**
@@ -76,8 +76,9 @@ export async function rebuildMeta(read, contentId) {
   let isMore = true
   while (isMore) {
     await read((db) => {
-      const { size, chunkSize } = requireContent(db, contentId)
-      if (sequence * chunkSize < size) parser.push(readChunk(db, contentId, sequence, chunkSize))
+      const content = requireContent(db, contentId)
+      const { size, chunkSize } = content
+      if (sequence * chunkSize < size) parser.push(readChunk(db, contentId, sequence, content))
       sequence++
       isMore = sequence * chunkSize < size
     })

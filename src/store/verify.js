@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { isMailError } from '../errors.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { prepared } from '../database/statement.js'
+import { releaseBuffer } from './chunk-codec.js'
 import { readChunk } from './content-rows.js'
 import { listMailboxRows } from './mailbox-rows.js'
 import { messageRowId } from './message-id.js'
@@ -136,9 +137,10 @@ function contentProblem(db, { id, hash, size, chunkSize }) {
   let bytes = 0
   try {
     for (let sequence = 0; sequence * chunkSize < size; sequence++) {
-      const chunk = readChunk(db, id, sequence, chunkSize)
+      const chunk = readChunk(db, id, sequence, { size, chunkSize })
       actual.update(chunk)
       bytes += chunk.length
+      releaseBuffer(chunk)
     }
   } catch (error) {
     return `content ${id}: ${errorCodeOf(error)}`

@@ -23,8 +23,9 @@ for (let i = 0; i < Number(count); i++) {
   const uid = await appendOne(store, 'INBOX', makeMessage(text, i % 3 === 2 ? 700_000 : 0))
   writeSync(1, `ack ${uid} ${text}\n`)
   if (i % 5 === 4) {
-    await store.changeFlags({ view, uids: [uid - 1], action: 'add', flags: ['\\Deleted'] })
+    // Said before it is done: from here on the message may be gone.
     writeSync(1, `flag ${uid - 1}\n`)
+    await store.changeFlags({ view, uids: [uid - 1], action: 'add', flags: ['\\Deleted'] })
   }
   if (i % 10 === 9) {
     const gone = await store.expunge({ view, uids: null })

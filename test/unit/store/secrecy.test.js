@@ -40,7 +40,8 @@ test('no marker is in any file of the account, while it is open and afterwards',
     process.execPath,
     [WORKER, join(folder, 'account'), 'look'],
     {
-      encoding: 'latin1'
+      encoding: 'latin1',
+      maxBuffer: 2 ** 30
     }
   )
   assert.equal(status, 0, stderr)
