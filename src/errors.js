@@ -16,6 +16,7 @@ export const ERROR_TABLE = Object.freeze({
   MAILBOX_EXISTS: { temporary: false, text: 'A mailbox of that name exists already' },
   MAILBOX_HAS_CHILDREN: { temporary: false, text: 'The mailbox has mailboxes below it' },
   CANNOT: { temporary: false, text: 'That cannot be done to this mailbox' },
+  USE_REFUSED: { temporary: false, text: 'No mailbox can be made for that use' },
   MESSAGE_GONE: { temporary: false, text: 'The message was expunged meanwhile' },
   READ_ONLY: { temporary: false, text: 'The mailbox or the credential is read-only' },
   NO_PERMISSION: { temporary: false, text: 'This credential may only read' },

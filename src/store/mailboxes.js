@@ -49,13 +49,25 @@ function childrenOf(db, name) {
  * @param {string} name
  * @param {{ specialUse: string | null, nowMs: number }} options
  * @returns {MailboxRow}
- * @throws {MailError} MAILBOX_EXISTS, CANNOT, LIMIT
+ * @throws {MailError} MAILBOX_EXISTS, CANNOT, LIMIT; USE_REFUSED where another mailbox has that use
  */
 export function createMailboxRow(db, name, { specialUse, nowMs }) {
   const wanted = requireMailboxName(name)
   if (findMailboxRow(db, wanted)) throw new MailError('MAILBOX_EXISTS')
   requireRoom(db, 'mailboxes', MAX_MAILBOXES)
+  if (specialUse !== null) requireFreeUse(db, specialUse)
   return insertMailboxRow(db, { name: wanted, specialUse, nowMs })
+}
+
+/**
+ * Two mailboxes of one use would leave each client to guess where the user's mail is (RFC 6154 §3 leaves it to us).
+ *
+ * @param {Database} db
+ * @param {string} use
+ */
+function requireFreeUse(db, use) {
+  const taken = prepared(db, 'SELECT 1 FROM mailboxes WHERE special_use = ?', 'value').get(use)
+  if (taken !== undefined) throw new MailError('USE_REFUSED')
 }
 
 /**

@@ -11,6 +11,7 @@
  * @property {boolean} isTls - TLS is on
  * @property {boolean} isTlsAvailable - STARTTLS would be accepted, if TLS is off
  * @property {boolean} isLoginAllowed - a password may cross this connection as it is
+ * @property {number} maxMessageBytes - what APPEND takes
  */
 
 /**
@@ -18,6 +19,7 @@
  * @property {string} name
  * @property {readonly CapabilityState[]} states - in which it is advertised
  * @property {(facts: CapabilityFacts) => boolean} [condition] - what else must hold
+ * @property {(facts: CapabilityFacts) => string | number} [value] - what follows the name and `=`
  * @property {string} reference - where it is defined
  */
 
@@ -65,7 +67,15 @@ export const CAPABILITIES = Object.freeze([
   { name: 'STATUS=SIZE', states: AFTER, reference: 'RFC 8438' },
   { name: 'CHILDREN', states: AFTER, reference: 'RFC 3348' },
   { name: 'SPECIAL-USE', states: AFTER, reference: 'RFC 6154' },
-  { name: 'UTF8=ACCEPT', states: AFTER, reference: 'RFC 6855' }
+  { name: 'CREATE-SPECIAL-USE', states: AFTER, reference: 'RFC 6154 §3' },
+  {
+    name: 'APPENDLIMIT',
+    states: AFTER,
+    value: ({ maxMessageBytes }) => maxMessageBytes,
+    reference: 'RFC 7889'
+  },
+  { name: 'UTF8=ACCEPT', states: AFTER, reference: 'RFC 6855' },
+  { name: 'COMPRESS=DEFLATE', states: AFTER, reference: 'RFC 4978' }
 ])
 
 /**
@@ -76,5 +86,5 @@ export function advertisedCapabilities(facts) {
   const state = facts.isAuthenticated ? 'authenticated' : 'not authenticated'
   return CAPABILITIES.filter(
     ({ states, condition }) => states.includes(state) && (condition?.(facts) ?? true)
-  ).map(({ name }) => name)
+  ).map(({ name, value }) => (value === undefined ? name : `${name}=${value(facts)}`))
 }

@@ -19,8 +19,13 @@ const CRITERIA = {
   'SPECIAL-USE': ({ row }) => row !== null && row.specialUse !== null
 }
 
-/** Without any of those: a mailbox, or a level above one (RFC 3501 §6.3.8). */
-const isThere = (/** @type {MailboxNode} */ { row, hasChildren }) => row !== null || hasChildren
+/**
+ * Without any of those: a mailbox, or a level above one (RFC 3501 §6.3.8).
+ *
+ * @param {MailboxNode} node
+ * @returns {boolean}
+ */
+const isThere = ({ row, hasChildren }) => row !== null || hasChildren
 
 /**
  * @param {readonly MailboxNode[]} nodes - as `buildMailboxTree` gives them

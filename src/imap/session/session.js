@@ -101,7 +101,8 @@ export class Session {
       isAuthenticated: this.state !== 'notAuthenticated',
       isTls: this.connection.isTls,
       isLoginAllowed: this.mayLogIn,
-      isTlsAvailable: this.context.secureContext !== null
+      isTlsAvailable: this.context.secureContext !== null,
+      maxMessageBytes: this.context.config.messages.maxBytes
     })
   }
 

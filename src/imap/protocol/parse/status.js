@@ -12,7 +12,8 @@ export const STATUS_ITEMS = Object.freeze([
   'UNSEEN',
   'DELETED',
   'SIZE',
-  'HIGHESTMODSEQ'
+  'HIGHESTMODSEQ',
+  'APPENDLIMIT'
 ])
 
 /**

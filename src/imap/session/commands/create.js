@@ -3,7 +3,7 @@
  * below (RFC 3501 §6.3.3); here every mailbox can hold both.
  *
  * State: authenticated, selected; read-write.
- * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE).
+ * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE, USEATTR).
  */
 import { isMailError, MailError } from '../../../errors.js'
 import { parentsOf } from '../mailbox-tree.js'
@@ -11,6 +11,9 @@ import { AUTHENTICATED } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
+
+/** What a mailbox can be made for (RFC 6154 §2): one of these. */
+const USES = ['\\Archive', '\\Drafts', '\\Junk', '\\Sent', '\\Trash']
 
 /** @type {Command} */
 export const create = {
@@ -22,12 +25,21 @@ export const create = {
     /** @type {{ mailbox: string, specialUse: string[] }} */ { mailbox, specialUse }
   ) {
     session.requireWriteScope()
-    if (specialUse.length > 1) throw new MailError('CANNOT', { detail: 'one use for a mailbox' })
+    requireUses(specialUse)
     const name = mailbox.endsWith('/') ? mailbox.slice(0, -1) : mailbox
     await session.store.createMailbox(name, { specialUse: specialUse[0] ?? null })
     for (const parent of parentsOf(name)) await createIfMissing(session, parent)
     return { text: 'CREATE completed' }
   }
+}
+
+/**
+ * @param {readonly string[]} uses - that the client asks for
+ * @throws {MailError} USE_REFUSED
+ */
+function requireUses(uses) {
+  // \All and \Flagged would be views of other mailboxes, \Important somebody's judgement.
+  if (uses.length > 1 || uses.some((use) => !USES.includes(use))) throw new MailError('USE_REFUSED')
 }
 
 /**

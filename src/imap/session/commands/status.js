@@ -2,7 +2,8 @@
  * STATUS tells about a mailbox without opening it.
  *
  * State: authenticated, selected.
- * Command: RFC 3501 §6.3.10, RFC 9051 §6.3.11; RFC 7162 §3.1.7 (HIGHESTMODSEQ), RFC 8438 §3 (SIZE). Response: RFC 3501 §7.2.4.
+ * Command: RFC 3501 §6.3.10, RFC 9051 §6.3.11; RFC 7162 §3.1.7 (HIGHESTMODSEQ), RFC 8438 §3 (SIZE), RFC 7889 §3.2
+ * (APPENDLIMIT). Response: RFC 3501 §7.2.4.
  */
 import { compileStatus } from '../../protocol/compile/status.js'
 import { AUTHENTICATED } from '../states.js'
@@ -11,7 +12,10 @@ import { AUTHENTICATED } from '../states.js'
 /** @import { Session } from '../session.js' */
 /** @import { MailboxRow } from '../../../store/mailbox-rows.js' */
 
-/** @typedef {MailboxRow & { recentCount?: number }} MailboxStatus */
+/**
+ * @typedef {MailboxRow & { recentCount?: number, appendLimit: number }} MailboxStatus - `recentCount` is there when it
+ *   is asked for
+ */
 
 /** @type {Readonly<Record<string, (status: MailboxStatus) => number | undefined>>} */
 const ITEMS = {
@@ -22,7 +26,8 @@ const ITEMS = {
   DELETED: ({ deletedCount }) => deletedCount,
   UNSEEN: ({ unseenCount }) => unseenCount,
   SIZE: ({ totalBytes }) => totalBytes,
-  HIGHESTMODSEQ: ({ highestModSeq }) => highestModSeq
+  HIGHESTMODSEQ: ({ highestModSeq }) => highestModSeq,
+  APPENDLIMIT: ({ appendLimit }) => appendLimit
 }
 
 /** @type {Command} */
@@ -46,10 +51,9 @@ export const status = {
  */
 export async function writeStatus(session, mailbox, items) {
   if (items.includes('HIGHESTMODSEQ')) session.enableCondstore()
-  /** @type {MailboxStatus} */
-  const status = items.includes('RECENT')
-    ? await session.store.mailboxStatus(mailbox.name)
-    : mailbox
+  const { store, context } = session
+  const row = items.includes('RECENT') ? await store.mailboxStatus(mailbox.name) : mailbox
+  const status = { ...row, appendLimit: context.config.messages.maxBytes }
   const values = items.map(
     (item) => /** @type {[string, number]} */ ([item, ITEMS[item]?.(status)])
   )

@@ -2,7 +2,13 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { advertisedCapabilities, CAPABILITIES } from '../../../../src/imap/protocol/capability.js'
 
-const facts = { isAuthenticated: false, isTls: false, isTlsAvailable: true, isLoginAllowed: false }
+const facts = {
+  isAuthenticated: false,
+  isTls: false,
+  isTlsAvailable: true,
+  isLoginAllowed: false,
+  maxMessageBytes: 1000
+}
 
 test('before login without TLS: STARTTLS and no way to send a password', () => {
   const names = advertisedCapabilities(facts)
@@ -29,6 +35,12 @@ test('after login: what the mailbox can do, and nothing of the login', () => {
     assert.ok(names.includes(name), name)
   for (const name of ['STARTTLS', 'LOGINDISABLED', 'AUTH=PLAIN', 'SASL-IR'])
     assert.ok(!names.includes(name), name)
+})
+
+test('APPENDLIMIT says how much (RFC 7889 §2)', () => {
+  assert.ok(
+    advertisedCapabilities({ ...facts, isAuthenticated: true }).includes('APPENDLIMIT=1000')
+  )
 })
 
 test('each capability stands once, and says where it is defined', () => {
