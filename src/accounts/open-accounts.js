@@ -203,22 +203,26 @@ export class OpenAccounts {
   }
 
   /**
-   * A full disk passes; after damage or a lost sync nothing of the open file can be trusted, so it is closed,
-   * and the next login opens it through SQLite's recovery.
+   * A full disk passes, and a damaged page may be one message of thousands: the sessions go on and are told
+   * what fails. Where the store has given its file up (damage met while writing, a lost sync), the sessions end,
+   * and the next login opens the file through SQLite's recovery.
    *
    * @param {string} accountId
    * @param {import('../store/account-database.js').Alert} alert
    */
-  #alarm(accountId, { code, detail }) {
+  async #alarm(accountId, { code, detail }) {
     const { services, endSessions } = this.#options
     const { logger, directory } = services
     logger.error({ accountId, code, detail }, 'mailbox alert')
     directory.audit({ action: 'mailbox-alert', accountId, detail: { code } })
-    if (code === 'DISK_FULL') return
-    endSessions(accountId, 'The mailbox is not available')
-    this.#close(accountId).catch((err) => {
+    try {
+      const entry = await this.#open.get(accountId)
+      if (!entry?.store.hasFailed) return
+      endSessions(accountId, 'The mailbox is not available')
+      await this.#close(accountId)
+    } catch (err) {
       logger.error({ accountId, err }, 'closing a mailbox failed')
-    })
+    }
   }
 
   /**

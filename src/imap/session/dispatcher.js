@@ -155,13 +155,10 @@ function wrongStateText(state) {
  * @returns {Reply}
  */
 function onFailure(session, error, commandName) {
-  const { reply, isDamage, reference } = replyToFailure(error, {
+  const { reply, reference } = replyToFailure(error, {
     commandName,
     logger: session.logger
   })
-  if (isDamage && session.accountId !== null) {
-    session.context.endSessions(session.accountId, 'The mailbox file is damaged')
-  }
   if (reference !== null) session.context.onUnexpectedError(error)
   return reply
 }

@@ -6,7 +6,8 @@
  * | --- | --- | --- |
  * | SyntaxFailure | BAD or NO, as its own table says | a strike, if BAD |
  * | WrongState | BAD | a strike |
- * | MailError | NO with the code of REPLIES | go on; damage ends the account's sessions |
+ * | MailError | NO with the code of REPLIES | go on: a damaged page may be one message of thousands, and the store
+ *   itself gives a file up that it cannot go on with |
  * | ConnectionClosed | none | the session ends |
  * | anything else | NO [SERVERBUG] with a reference that the log has too | go on |
  */
@@ -38,7 +39,6 @@ export class WrongState extends Error {
 /**
  * @typedef {object} FailureReply
  * @property {Reply} reply
- * @property {boolean} isDamage - the account's file is damaged: its sessions must end
  * @property {string | null} reference - what the log line of an unexpected error is found by
  */
 
@@ -115,10 +115,7 @@ export function replyToFailure(error, { commandName, logger }) {
     const { text } = ERROR_TABLE[error.code]
     const code = REPLIES[error.code] ?? null
     const isTarget = error.code === 'MAILBOX_NOT_FOUND' && CREATES_TARGET.has(commandName)
-    return {
-      ...plain({ status: 'NO', code: isTarget ? CODE.tryCreate : code, text }),
-      isDamage: error.code === 'ACCOUNT_DAMAGED'
-    }
+    return plain({ status: 'NO', code: isTarget ? CODE.tryCreate : code, text })
   }
   const reference = randomBytes(6).toString('hex')
   logger.error({ command: commandName, reference, err: error }, 'unexpected failure')
@@ -139,5 +136,5 @@ export function replyToSyntaxFailure({ reply: { status, responseCode }, text }) 
  * @returns {FailureReply}
  */
 function plain(reply) {
-  return { reply, isDamage: false, reference: null }
+  return { reply, reference: null }
 }

@@ -68,7 +68,6 @@ const BACKLOG = 1024
  * @property {(error: unknown) => void} onUnexpectedError
  * @property {(remoteAddress: string) => boolean} isPlaintextAllowed
  * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
- * @property {(accountId: string, text: string) => void} endSessions
  */
 
 /**
@@ -129,8 +128,7 @@ class Listener {
       onUnexpectedError,
       isPlaintextAllowed: (address) => config.imap.allowPlaintextLoopback && isLoopback(address),
       hasRoomFor: (accountId) =>
-        this.#sessionsOf(accountId).length < config.imap.maxConnectionsPerAccount,
-      endSessions: (accountId, text) => this.endSessions(accountId, text)
+        this.#sessionsOf(accountId).length < config.imap.maxConnectionsPerAccount
     }
   }
 

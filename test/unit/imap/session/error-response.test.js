@@ -44,11 +44,6 @@ test('each domain error has its response code, and the text of the table', () =>
   }
 })
 
-test('damage ends the sessions of the account, nothing else does', () => {
-  assert.equal(replyTo(new MailError('ACCOUNT_DAMAGED')).isDamage, true)
-  assert.equal(replyTo(new MailError('DISK_FULL')).isDamage, false)
-})
-
 test('the wrong state and bad syntax are BAD with the reason, as a strike', () => {
   assert.equal(replyTo(new WrongState('Log in first')).reply.status, 'BAD')
   const { reply } = replyTo(new SyntaxFailure('BAD_SYNTAX', 'Expected a mailbox'))
