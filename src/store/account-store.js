@@ -35,6 +35,7 @@ import {
   setSubscription
 } from './mailboxes.js'
 import { createMailFile, openMailFile } from './open-store.js'
+import { findUidsOfContent, sumDeletedPage } from './message-queries.js'
 import { requireQuota } from './quota.js'
 import { readMessageRecords } from './read-messages.js'
 import { StoreThreads } from './store-threads.js'
@@ -546,8 +547,37 @@ export class AccountStore {
    */
   async pollOtherProcesses() {
     const hasNews = await this.#database.readSettled(() => this.#database.takeForeignNews())
+  /**
+   * @param {number} mailboxId
+   * @returns {Promise<number>} bytes of the messages with \Deleted, read in pages: not of one moment
+   */
+  async deletedBytes(mailboxId) {
+    let sum = 0
+    for (let fromUid = /** @type {number | null} */ (0); fromUid !== null;) {
+      const from = fromUid
+      const page = await this.#database.read((db) => sumDeletedPage(db, mailboxId, from))
+      sum += page.bytes
+      fromUid = page.nextUid
+    }
+    return sum
+  }
+
+  /**
+   * @param {number} mailboxId
+   * @param {number} contentId
+   * @returns {Promise<number[]>} UIDs of the messages with that content, ascending
+   */
+  findByContent(mailboxId, contentId) {
+    return this.#database.read((db) => findUidsOfContent(db, mailboxId, contentId))
+  }
+
     if (!hasNews) return
     await this.#keywords.reload()
+  /** @returns {Quota} what the account may hold */
+  get quota() {
+    return this.#quota
+  }
+
     await this.#views.catchUpAll()
   }
 

@@ -13,6 +13,7 @@ import { parseLogin } from './login.js'
 import { parseMailbox, parseRename } from './mailbox.js'
 import { parseNoArguments } from './no-arguments.js'
 import { parseSearch } from './search.js'
+import { parseGetQuota } from './quota.js'
 import { parseSelect } from './select.js'
 import { parseStatus } from './status.js'
 import { parseStore } from './store.js'
@@ -41,6 +42,8 @@ export const COMMANDS = Object.freeze({
   FETCH: { parse: parseFetch },
   ID: { parse: parseId },
   IDLE: noArguments,
+  GETQUOTA: { parse: parseGetQuota },
+  GETQUOTAROOT: mailbox,
   LIST: { parse: parseList },
   LOGIN: { parse: parseLogin },
   LOGOUT: noArguments,

@@ -13,7 +13,8 @@ export const STATUS_ITEMS = Object.freeze([
   'DELETED',
   'SIZE',
   'HIGHESTMODSEQ',
-  'APPENDLIMIT'
+  'APPENDLIMIT',
+  'DELETED-STORAGE'
 ])
 
 /**

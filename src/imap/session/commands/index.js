@@ -22,6 +22,7 @@ import { move, uidMove } from './move.js'
 import { namespace } from './namespace.js'
 import { noop } from './noop.js'
 import { rename } from './rename.js'
+import { getQuota, getQuotaRoot } from './quota.js'
 import { search, uidSearch } from './search.js'
 import { examine, select } from './select.js'
 import { starttls } from './starttls.js'
@@ -49,6 +50,8 @@ export const COMMANDS = new Map(
     fetch,
     id,
     idle,
+    getQuota,
+    getQuotaRoot,
     list,
     login,
     logout,

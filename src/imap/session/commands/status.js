@@ -3,7 +3,7 @@
  *
  * State: authenticated, selected.
  * Command: RFC 3501 §6.3.10, RFC 9051 §6.3.11; RFC 7162 §3.1.7 (HIGHESTMODSEQ), RFC 8438 §3 (SIZE), RFC 7889 §3.2
- * (APPENDLIMIT). Response: RFC 3501 §7.2.4.
+ * (APPENDLIMIT), RFC 9208 §4.1.4 (DELETED-STORAGE). Response: RFC 3501 §7.2.4.
  */
 import { compileStatus } from '../../protocol/compile/status.js'
 import { AUTHENTICATED } from '../states.js'
@@ -13,8 +13,8 @@ import { AUTHENTICATED } from '../states.js'
 /** @import { MailboxRow } from '../../../store/mailbox-rows.js' */
 
 /**
- * @typedef {MailboxRow & { recentCount?: number, appendLimit: number }} MailboxStatus - `recentCount` is there when it
- *   is asked for
+ * @typedef {MailboxRow & { recentCount?: number, deletedBytes: number, appendLimit: number }} MailboxStatus -
+ *   `recentCount` and `deletedBytes` are read when they are asked for
  */
 
 /** @type {Readonly<Record<string, (status: MailboxStatus) => number | undefined>>} */
@@ -27,7 +27,8 @@ const ITEMS = {
   UNSEEN: ({ unseenCount }) => unseenCount,
   SIZE: ({ totalBytes }) => totalBytes,
   HIGHESTMODSEQ: ({ highestModSeq }) => highestModSeq,
-  APPENDLIMIT: ({ appendLimit }) => appendLimit
+  APPENDLIMIT: ({ appendLimit }) => appendLimit,
+  'DELETED-STORAGE': ({ deletedBytes }) => deletedBytes
 }
 
 /** @type {Command} */
@@ -53,7 +54,9 @@ export async function writeStatus(session, mailbox, items) {
   if (items.includes('HIGHESTMODSEQ')) session.enableCondstore()
   const { store, context } = session
   const row = items.includes('RECENT') ? await store.mailboxStatus(mailbox.name) : mailbox
-  const status = { ...row, appendLimit: context.config.messages.maxBytes }
+  const readsDeleted = items.includes('DELETED-STORAGE') && row.deletedCount > 0
+  const deletedBytes = readsDeleted ? await store.deletedBytes(row.id) : 0
+  const status = { ...row, deletedBytes, appendLimit: context.config.messages.maxBytes }
   const values = items.map(
     (item) => /** @type {[string, number]} */ ([item, ITEMS[item]?.(status)])
   )

@@ -1,0 +1,49 @@
+/**
+ * Questions about the messages of one mailbox that neither its view nor its counters answer. Everything here runs
+ * inside a read of the caller.
+ */
+import { prepared } from '../database/statement.js'
+import { DELETED } from './flags.js'
+import { messageRowId, uidOfRow } from './message-id.js'
+
+/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
+
+/** Rows in one look: some milliseconds. */
+const PAGE_ROWS = 10_000
+
+/**
+ * One page of the sum of the sizes of messages with \Deleted.
+ *
+ * @param {Database} db
+ * @param {number} mailboxId
+ * @param {number} fromUid - where the page begins
+ * @returns {{ bytes: number, nextUid: number | null }} `nextUid`: where the next page begins; null after the last
+ */
+export function sumDeletedPage(db, mailboxId, fromUid) {
+  const { bytes, count, last } = /** @type {{ bytes: number, count: number, last: number }} */ (
+    prepared(
+      db,
+      `SELECT coalesce(sum(CASE WHEN flags & ${DELETED} THEN size ELSE 0 END), 0) AS bytes,
+         count(*) AS count, coalesce(max(id), 0) AS last
+       FROM (SELECT id, flags, size FROM messages WHERE id >= ? AND id < ? ORDER BY id LIMIT ${PAGE_ROWS})`
+    ).get(messageRowId(mailboxId, fromUid), messageRowId(mailboxId + 1, 0))
+  )
+  return { bytes, nextUid: count < PAGE_ROWS ? null : uidOfRow(last) + 1 }
+}
+
+/**
+ * @param {Database} db
+ * @param {number} mailboxId
+ * @param {number} contentId
+ * @returns {number[]} UIDs of the messages with that content, ascending
+ */
+export function findUidsOfContent(db, mailboxId, contentId) {
+  const ids = /** @type {number[]} */ (
+    prepared(
+      db,
+      'SELECT id FROM messages WHERE content_id = ? AND id >= ? AND id < ? ORDER BY id',
+      'value'
+    ).all(contentId, messageRowId(mailboxId, 0), messageRowId(mailboxId + 1, 0))
+  )
+  return ids.map(uidOfRow)
+}
