@@ -84,14 +84,15 @@ export function leaveContent(db, contentId) {
 
 /**
  * @param {Database} db
- * @param {number} contentId
+ * @param {number} contentId - of a complete content; one that is being swept counts as gone
  * @returns {{ size: number, chunkSize: number }}
  * @throws {MailError} MESSAGE_GONE
  */
 export function requireContent(db, contentId) {
-  const row = prepared(db, 'SELECT size, chunk_size AS chunkSize FROM contents WHERE id = ?').get(
-    contentId
-  )
+  const row = prepared(
+    db,
+    'SELECT size, chunk_size AS chunkSize FROM contents WHERE id = ? AND hash IS NOT NULL'
+  ).get(contentId)
   if (row === undefined) throw new MailError('MESSAGE_GONE', { detail: `content ${contentId}` })
   return /** @type {{ size: number, chunkSize: number }} */ (row)
 }
@@ -119,6 +120,17 @@ export function readChunk(db, contentId, sequence, { size, chunkSize }) {
   if (raw.length !== expectedBytes)
     throw new MailError('ACCOUNT_DAMAGED', { detail: `content ${contentId} has a short chunk` })
   return raw
+}
+
+/**
+ * Takes a content out of sight before its chunks go: no new message finds it by its hash any more, and who still reads
+ * it is told that it is gone.
+ *
+ * @param {Database} db
+ * @param {number} contentId
+ */
+export function hideContent(db, contentId) {
+  prepared(db, 'UPDATE contents SET hash = NULL WHERE id = ?').run(contentId)
 }
 
 /**

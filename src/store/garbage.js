@@ -4,7 +4,7 @@
  */
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
-import { deleteChunks, deleteContent, leaveContent } from './content-rows.js'
+import { deleteChunks, deleteContent, hideContent, leaveContent } from './content-rows.js'
 import { messageRowId } from './message-id.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
@@ -104,6 +104,7 @@ function sweepContents(db) {
   for (const id of ids) {
     if (isUsed.get(id) === undefined) {
       if (budget <= 0) return true
+      hideContent(db, id)
       const bytes = ROW_BYTES + contentBytes(db, id)
       if (deleteChunks(db, id, Math.ceil(budget / CHUNK_BYTES))) return true
       deleteContent(db, id)

@@ -16,9 +16,11 @@ import {
   accountFolder,
   appendMany,
   appendOne,
+  collect,
   makeMessage,
   readBytes,
-  scratchFolder
+  scratchFolder,
+  stage
 } from '../../helpers/account-folder.js'
 
 /**
@@ -183,6 +185,29 @@ test('a damaged page costs the message it holds, not the account, and an operato
   assert.deepEqual(alerts, ['ACCOUNT_DAMAGED'])
   assert.deepEqual(await readBytes(damaged, view, other), makeMessage('stays'))
   assert.notDeepEqual((await damaged.verify()).problems, [])
+})
+
+test('a message that comes again while its content is being swept is stored again, whole', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const { view } = await store.openView('INBOX')
+  const bytes = noise(9_000_000)
+  let uid = await appendOne(store, 'INBOX', bytes, ['\\Deleted'])
+  for (let turns = 0; turns < 12; turns++) {
+    const content = await stage(store, bytes)
+    const [old] = await store.readMessages(view.mailboxId, [uid], {})
+    await store.expunge({ view, uids: null })
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+    const message = { content, flags: ['\\Deleted'], internalDate: null }
+    const { uids } = await store.appendMessages('INBOX', [message])
+    uid = uids[0] ?? 0
+    // Who still reads the old one gets it whole, or is told that it is gone.
+    const rest = await collect(store.readContent(old?.contentId ?? 0)).catch((error) => error.code)
+    assert.ok(rest === 'MESSAGE_GONE' || bytes.equals(rest))
+    await store.sweep()
+    assert.ok(bytes.equals(await readBytes(store, view, uid)), `after ${turns} turns`)
+  }
+  assert.deepEqual((await store.verify()).problems, [])
 })
 
 test('a full disk answers DISK_FULL, loses nothing that was acknowledged, and goes on when there is room', async (t) => {
