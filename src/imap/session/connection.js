@@ -9,6 +9,7 @@
  */
 import { TLSSocket } from 'node:tls'
 import { randomBytes } from 'node:crypto'
+import { DeflateOutput, InflateInput } from './compression.js'
 
 /** @import { Socket } from 'node:net' */
 /** @import { SecureContext } from 'node:tls' */
@@ -24,6 +25,8 @@ const WRITE_STALL_MS = 5 * 60_000
 const LINGER_MS = 5000
 /** TCP keep-alive probes start after this: below the 5 minutes after which many routers forget a flow. */
 const KEEP_ALIVE_MS = 120_000
+/** A client that has said nothing for so long gives its inflater back; making another takes some 50 µs. */
+const REST_MS = 2000
 
 /**
  * @typedef {import('../protocol/receiver.js').ReceiverEvent
@@ -67,6 +70,11 @@ export class Connection {
   #nowMs = 0
   /** @type {AbortController | null} */
   #closing = null
+  /** @type {DeflateOutput | null} */
+  #deflate = null
+  /** @type {InflateInput | null} */
+  #inflate = null
+  #lastInputMs = 0
   /** @type {Promise<void>} */
   closed
   /** @type {() => void} */
@@ -112,7 +120,13 @@ export class Connection {
 
   /** @returns {boolean} whether replies wait for the client to read */
   get isCongested() {
-    return this.#queuedBytes + this.#socket.writableLength > MAX_UNSENT_BYTES
+    const deflating = this.#deflate?.pendingBytes ?? 0
+    return this.#queuedBytes + deflating + this.#socket.writableLength > MAX_UNSENT_BYTES
+  }
+
+  /** @returns {boolean} whether COMPRESS has been given */
+  get isCompressed() {
+    return this.#deflate !== null
   }
 
   #listen() {
@@ -130,6 +144,7 @@ export class Connection {
       if (socket !== this.#socket) return
       this.#isClosed = true
       this.#queue = []
+      this.#inflate?.destroy()
       this.#notifyReader?.()
       this.#notifyWriter?.()
       this.#closing?.abort(new ConnectionClosed())
@@ -154,12 +169,12 @@ export class Connection {
       }
       const event = this.#receiver.read()
       if (event !== null) return event
-      const chunk = /** @type {Buffer | null} */ (this.#socket.read())
+      const chunk = this.#read()
       if (chunk !== null) {
         this.#receiver.push(chunk)
         continue
       }
-      if (this.#hasEnded) return CLOSED
+      if (this.#inflate === null ? this.#hasEnded : this.#inflate.hasEnded) return CLOSED
       if (this.#nowMs > deadlineMs) return TIMEOUT
       this.#readDeadlineMs = deadlineMs
       await new Promise((resolve) => {
@@ -168,6 +183,21 @@ export class Connection {
       this.#notifyReader = null
       this.#readDeadlineMs = Infinity
     }
+  }
+
+  /** @returns {Buffer | null} what the client has sent, inflated where that is due */
+  #read() {
+    const inflate = this.#inflate
+    const socket = this.#socket
+    if (inflate === null) return /** @type {Buffer | null} */ (socket.read())
+    const inflated = inflate.read()
+    if (inflated !== null || !inflate.wantsMore) return inflated
+    const chunk = /** @type {Buffer | null} */ (socket.read())
+    if (chunk !== null) {
+      this.#lastInputMs = this.#nowMs
+      inflate.push(chunk)
+    } else if (this.#hasEnded) inflate.end()
+    return null
   }
 
   /** Makes a wakeable wait return; without one, the next such wait returns at once. Ends a TLS handshake. */
@@ -204,7 +234,10 @@ export class Connection {
     this.#queue = []
     const isSmall = this.#queuedBytes <= BATCH_BYTES
     this.#queuedBytes = 0
-    if (pieces.length === 1) this.#socket.write(/** @type {Buffer} */ (pieces[0]))
+    if (this.#deflate !== null) {
+      if (isSmall) this.#deflate.write(Buffer.concat(pieces))
+      else for (const piece of pieces) this.#deflate.write(piece)
+    } else if (pieces.length === 1) this.#socket.write(/** @type {Buffer} */ (pieces[0]))
     else if (isSmall) this.#socket.write(Buffer.concat(pieces))
     else {
       this.#socket.cork()
@@ -220,7 +253,7 @@ export class Connection {
    */
   async drain() {
     this.flush()
-    while (!this.isClosed && this.#socket.writableNeedDrain) {
+    while (!this.isClosed && this.#mustWait) {
       this.#writeDeadlineMs = this.#nowMs + WRITE_STALL_MS
       await new Promise((resolve) => {
         this.#notifyWriter = () => resolve(undefined)
@@ -231,6 +264,11 @@ export class Connection {
     if (this.isClosed) throw new ConnectionClosed()
   }
 
+  /** @returns {boolean} */
+  get #mustWait() {
+    return this.#socket.writableNeedDrain || (this.#deflate?.pendingBytes ?? 0) > BATCH_BYTES
+  }
+
   /**
    * Passes the time on to the deadlines; called every second or so.
    *
@@ -238,6 +276,8 @@ export class Connection {
    */
   tick(nowMs) {
     this.#nowMs = nowMs
+    const isSilent = nowMs - this.#lastInputMs > REST_MS && this.#receiver.bufferedBytes === 0
+    if (isSilent && !this.#receiver.isInCommand) this.#inflate?.rest()
     if (nowMs > this.#writeDeadlineMs) this.destroy()
     else if (nowMs > this.#readDeadlineMs) {
       if (this.#isHandshaking) this.destroy()
@@ -297,6 +337,30 @@ export class Connection {
     return await this.secure({ secureContext, deadlineMs })
   }
 
+  /**
+   * Answers COMPRESS (RFC 4978 §3): everything after the answer is deflated, in both directions, and so is what the
+   * client has sent already.
+   *
+   * @param {Buffer} reply - the tagged OK
+   */
+  compress(reply) {
+    this.flush()
+    this.#socket.write(reply)
+    this.#deflate = new DeflateOutput({
+      send: (bytes) => {
+        if (!this.#isClosed) this.#socket.write(bytes)
+      },
+      onProgress: (error) => {
+        if (error !== null) this.destroy()
+        this.#notifyWriter?.()
+        if (this.#isEnding) this.#finishEnd()
+      }
+    })
+    this.#inflate = new InflateInput(() => this.#notifyReader?.())
+    const rest = this.#receiver.takeRest()
+    if (rest.length > 0) this.#inflate.push(rest)
+  }
+
   /** Sends what is queued, then closes; the client has a moment to read it. */
   end() {
     if (this.isClosed) return
@@ -306,10 +370,16 @@ export class Connection {
     socket.removeAllListeners('readable')
     // Input left unread would turn our FIN into a reset, and the client might never see the BYE.
     socket.resume()
-    socket.end()
+    this.#inflate?.destroy()
+    this.#finishEnd()
     this.#writeDeadlineMs = this.#nowMs + LINGER_MS
     this.#notifyReader?.()
     this.#notifyWriter?.()
+  }
+
+  /** Our FIN goes behind the last byte. */
+  #finishEnd() {
+    if ((this.#deflate?.pendingBytes ?? 0) === 0) this.#socket.end()
   }
 
   /** Closes at once. */

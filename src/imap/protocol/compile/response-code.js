@@ -24,6 +24,7 @@ export const CODE = Object.freeze({
   cannot: code('CANNOT'),
   clientBug: code('CLIENTBUG'),
   closed: code('CLOSED'),
+  compressionActive: code('COMPRESSIONACTIVE'),
   contactAdmin: code('CONTACTADMIN'),
   corruption: code('CORRUPTION'),
   expired: code('EXPIRED'),

@@ -3,6 +3,7 @@ import { SyntaxFailure } from '../syntax-failure.js'
 import { parseAppend } from './append.js'
 import { Arguments } from './arguments.js'
 import { parseAuthenticate } from './authenticate.js'
+import { parseCompress } from './compress.js'
 import { parseCopy, parseUidExpunge } from './copy.js'
 import { parseCreate } from './create.js'
 import { parseEnable } from './enable.js'
@@ -33,6 +34,7 @@ export const COMMANDS = Object.freeze({
   CAPABILITY: noArguments,
   CHECK: noArguments,
   CLOSE: noArguments,
+  COMPRESS: { parse: parseCompress },
   COPY: { parse: parseCopy },
   CREATE: { parse: parseCreate },
   DELETE: mailbox,

@@ -6,6 +6,7 @@ import { authenticate } from './authenticate.js'
 import { capability } from './capability.js'
 import { check } from './check.js'
 import { close } from './close.js'
+import { compress } from './compress.js'
 import { copy, uidCopy } from './copy.js'
 import { create } from './create.js'
 import { deleteCommand } from './delete.js'
@@ -41,6 +42,7 @@ export const COMMANDS = new Map(
     capability,
     check,
     close,
+    compress,
     copy,
     create,
     deleteCommand,
