@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { writeFileSync, readFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { openEncryptedDatabase, openPlainDatabase } from '../../../src/database/open.js'
 import { rewriteDatabase } from '../../../src/database/rewrite.js'
 import { rawKey } from '../../../src/database/setup-pragma.js'
@@ -199,4 +207,32 @@ test('a rewrite with the wrong key leaves the file as it was', async (t) => {
   const from = { cipher: /** @type {Cipher} */ ('chacha20'), key: randomBytes(32) }
   await assert.rejects(rewriteDatabase(path, { from, to: from }), { code: 'KEY_REJECTED' })
   assert.deepEqual(readFileSync(path), before)
+})
+
+test('with temporary data on the disk, it lies in the folder that was chosen', async (t) => {
+  const folder = await scratchFolder(t)
+  const tempFolder = join(folder, "the operator's")
+  mkdirSync(tempFolder)
+  const { db } = openEncryptedDatabase({
+    path: join(folder, 'a.db'),
+    key: randomBytes(32),
+    cipher: 'chacha20',
+    isNew: true,
+    tempStore: 'disk',
+    tempFolder,
+    cacheBytes: 64 * 1024
+  })
+  db.exec('CREATE TABLE t (a)')
+  db.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+    INSERT INTO t SELECT hex(randomblob(200)) FROM n`)
+  const sorted = db.prepare('SELECT a FROM t ORDER BY a').iterate()
+  sorted.next()
+  const open = readdirSync('/proc/self/fd').map((name) => {
+    // One of them is the listing's own and gone by now.
+    const link = join('/proc/self/fd', name)
+    return existsSync(link) || lstatSync(link, { throwIfNoEntry: false }) ? readlinkSync(link) : ''
+  })
+  assert.ok(open.some((path) => path.startsWith(`${tempFolder}/etilqs_`)))
+  sorted.return?.()
+  db.close()
 })
