@@ -528,25 +528,6 @@ export class AccountStore {
     return this.#database.read((db) => readExpungedRanges(db, mailboxId, sinceModSeq))
   }
 
-  // The whole account
-
-  /** @returns {Promise<Usage>} each copy of a message counts */
-  usage() {
-    return this.#database.read(readUsage)
-  }
-
-  /** @returns {Promise<void>} when everything that is visible now is on the disk */
-  sync() {
-    return this.#database.settle()
-  }
-
-  /**
-   * Takes in what other processes have written since the last call; cheap when nothing was.
-   *
-   * @returns {Promise<void>}
-   */
-  async pollOtherProcesses() {
-    const hasNews = await this.#database.readSettled(() => this.#database.takeForeignNews())
   /**
    * @param {number} mailboxId
    * @returns {Promise<number>} bytes of the messages with \Deleted, read in pages: not of one moment
@@ -571,13 +552,32 @@ export class AccountStore {
     return this.#database.read((db) => findUidsOfContent(db, mailboxId, contentId))
   }
 
-    if (!hasNews) return
-    await this.#keywords.reload()
+  // The whole account
+
   /** @returns {Quota} what the account may hold */
   get quota() {
     return this.#quota
   }
 
+  /** @returns {Promise<Usage>} each copy of a message counts */
+  usage() {
+    return this.#database.read(readUsage)
+  }
+
+  /** @returns {Promise<void>} when everything that is visible now is on the disk */
+  sync() {
+    return this.#database.settle()
+  }
+
+  /**
+   * Takes in what other processes have written since the last call; cheap when nothing was.
+   *
+   * @returns {Promise<void>}
+   */
+  async pollOtherProcesses() {
+    const hasNews = await this.#database.readSettled(() => this.#database.takeForeignNews())
+    if (!hasNews) return
+    await this.#keywords.reload()
     await this.#views.catchUpAll()
   }
 

@@ -13,8 +13,8 @@ import { parseList, parseLsub } from './list.js'
 import { parseLogin } from './login.js'
 import { parseMailbox, parseRename } from './mailbox.js'
 import { parseNoArguments } from './no-arguments.js'
-import { parseSearch } from './search.js'
 import { parseGetQuota } from './quota.js'
+import { parseSearch } from './search.js'
 import { parseSelect } from './select.js'
 import { parseStatus } from './status.js'
 import { parseStore } from './store.js'
@@ -42,10 +42,10 @@ export const COMMANDS = Object.freeze({
   EXAMINE: { parse: parseSelect },
   EXPUNGE: noArguments,
   FETCH: { parse: parseFetch },
-  ID: { parse: parseId },
-  IDLE: noArguments,
   GETQUOTA: { parse: parseGetQuota },
   GETQUOTAROOT: mailbox,
+  ID: { parse: parseId },
+  IDLE: noArguments,
   LIST: { parse: parseList },
   LOGIN: { parse: parseLogin },
   LOGOUT: noArguments,

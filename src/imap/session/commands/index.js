@@ -22,8 +22,8 @@ import { lsub } from './lsub.js'
 import { move, uidMove } from './move.js'
 import { namespace } from './namespace.js'
 import { noop } from './noop.js'
-import { rename } from './rename.js'
 import { getQuota, getQuotaRoot } from './quota.js'
+import { rename } from './rename.js'
 import { search, uidSearch } from './search.js'
 import { examine, select } from './select.js'
 import { starttls } from './starttls.js'
@@ -50,10 +50,10 @@ export const COMMANDS = new Map(
     examine,
     expunge,
     fetch,
-    id,
-    idle,
     getQuota,
     getQuotaRoot,
+    id,
+    idle,
     list,
     login,
     logout,
