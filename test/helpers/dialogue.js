@@ -48,6 +48,7 @@ export function select(
     `${c}S: * OK [UIDVALIDITY ...`,
     `${c}S: * OK [UIDNEXT ...`,
     `${c}S: * OK [HIGHESTMODSEQ ...`,
+    `${c}S: * OK [MAILBOXID ...`,
     `${c}S: se OK ...`
   ].join('\n')
 }

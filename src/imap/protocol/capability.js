@@ -68,6 +68,8 @@ export const CAPABILITIES = Object.freeze([
   { name: 'QUOTA', states: AFTER, reference: 'RFC 9208' },
   { name: 'QUOTA=RES-STORAGE', states: AFTER, reference: 'RFC 9208 §5.1' },
   { name: 'QUOTA=RES-MESSAGE', states: AFTER, reference: 'RFC 9208 §5.2' },
+  { name: 'SAVEDATE', states: AFTER, reference: 'RFC 8514' },
+  { name: 'OBJECTID', states: AFTER, reference: 'RFC 8474' },
   { name: 'CHILDREN', states: AFTER, reference: 'RFC 3348' },
   { name: 'SPECIAL-USE', states: AFTER, reference: 'RFC 6154' },
   { name: 'CREATE-SPECIAL-USE', states: AFTER, reference: 'RFC 6154 §3' },
@@ -78,7 +80,12 @@ export const CAPABILITIES = Object.freeze([
     reference: 'RFC 7889'
   },
   { name: 'UTF8=ACCEPT', states: AFTER, reference: 'RFC 6855' },
-  { name: 'COMPRESS=DEFLATE', states: AFTER, reference: 'RFC 4978' }
+  { name: 'COMPRESS=DEFLATE', states: AFTER, reference: 'RFC 4978' },
+  { name: 'SORT', states: AFTER, reference: 'RFC 5256' },
+  { name: 'SORT=DISPLAY', states: AFTER, reference: 'RFC 5957' },
+  { name: 'ESORT', states: AFTER, reference: 'RFC 5267' },
+  { name: 'THREAD=REFERENCES', states: AFTER, reference: 'RFC 5256' },
+  { name: 'THREAD=ORDEREDSUBJECT', states: AFTER, reference: 'RFC 5256' }
 ])
 
 /**

@@ -27,6 +27,13 @@
  */
 
 /**
+ * What the message's row answers.
+ *
+ * @type {FetchItem['kind'][]}
+ */
+const ROW_KINDS = ['INTERNALDATE', 'RFC822.SIZE', 'SAVEDATE', 'EMAILID']
+
+/**
  * @param {object} options
  * @param {readonly FetchItem[]} options.items
  * @param {boolean} options.isUid - the UID is in every response (RFC 3501 §6.4.8)
@@ -42,7 +49,7 @@ export function planFetch({ items, isUid, isChangedSince }) {
   const readsHeader = sections.some(isTopHeader)
   const readsParts = sections.some((item) => !isWhole(item) && !isTopHeader(item))
   const needs = {
-    row: has('INTERNALDATE') || has('RFC822.SIZE') || sections.length > 0,
+    row: ROW_KINDS.some(has) || sections.length > 0,
     envelope: has('ENVELOPE'),
     body: has('BODY'),
     bodyStructure: has('BODYSTRUCTURE'),

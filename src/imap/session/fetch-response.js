@@ -8,6 +8,7 @@ import { decodePartTree } from '../../mime/part-tree.js'
 import { filterHeader, resolveSection } from '../../mime/section.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { isTopHeader, isWhole } from './fetch-plan.js'
+import { emailIdOf } from './object-id.js'
 import { flagsText, tellKeywords } from './mailbox-news.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
@@ -113,6 +114,7 @@ export class FetchResponse {
     if (kind === 'FLAGS') this.#writer.flags(flagsText(this.#session, selected, slot))
     else if (kind === 'UID') this.#writer.uid(/** @type {number} */ (view.uids[slot]))
     else if (kind === 'MODSEQ') this.#writer.modSeq(/** @type {number} */ (view.modSeqs[slot]))
+    else if (kind === 'THREADID') this.#writer.threadId(null)
     else return false
     return true
   }
@@ -132,6 +134,12 @@ export class FetchResponse {
     switch (kind) {
       case 'INTERNALDATE':
         this.#writer.internalDate(record.internalDate)
+        break
+      case 'SAVEDATE':
+        this.#writer.saveDate({ epochSeconds: Math.floor(record.savedAtMs / 1000), zoneMinutes: 0 })
+        break
+      case 'EMAILID':
+        this.#writer.emailId(emailIdOf(record.contentId))
         break
       case 'RFC822.SIZE':
         this.#writer.size(record.size)

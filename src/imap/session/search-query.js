@@ -1,13 +1,21 @@
 /**
  * From a client's search key to messages of the selected mailbox, for every command that takes one. What only the
- * session or the account knows is put into the key first: `$` (RFC 5182 §2.1) becomes the UIDs that were saved.
+ * session or the account knows is put into the key first: `$` (RFC 5182 §2.1) becomes the UIDs that were saved, EMAILID
+ * (RFC 8474 §5) those of the messages that have it.
  */
 import { searchMessages } from '../../store/search/evaluate.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
+import { contentIdOf } from './object-id.js'
 
 /** @import { SearchKey } from '../protocol/values/search-key.js' */
-/** @import { SelectedMailbox } from './selected-mailbox.js' */
 /** @import { Session } from './session.js' */
+
+/**
+ * Matches no message.
+ *
+ * @type {SearchKey}
+ */
+const NOTHING = { op: 'not', key: { op: 'all' } }
 
 /**
  * @param {Session} session - with a selected mailbox, which the caller holds
@@ -20,7 +28,7 @@ export async function findMessages(session, key) {
   const found = await searchMessages({
     store: session.store,
     view,
-    key: await resolveKey(key, selected),
+    key: await resolveKey(key, session),
     selected,
     clock: session.context.clock,
     signal: session.connection.closeSignal
@@ -47,28 +55,37 @@ export function hasModSeq(key) {
 
 /**
  * @param {SearchKey} key
- * @param {SelectedMailbox} selected
+ * @param {Session} session
  * @returns {Promise<SearchKey>} the same search in words that the store knows
  */
-async function resolveKey(key, selected) {
+async function resolveKey(key, session) {
+  const selected = session.requireSelected()
   switch (key.op) {
     case 'and': {
       const keys = []
-      for (const each of key.keys) keys.push(await resolveKey(each, selected))
+      for (const each of key.keys) keys.push(await resolveKey(each, session))
       return { op: 'and', keys }
     }
     case 'or':
       return {
         op: 'or',
-        left: await resolveKey(key.left, selected),
-        right: await resolveKey(key.right, selected)
+        left: await resolveKey(key.left, session),
+        right: await resolveKey(key.right, session)
       }
     case 'not':
-      return { op: 'not', key: await resolveKey(key.key, selected) }
+      return { op: 'not', key: await resolveKey(key.key, session) }
     case 'sequence':
     case 'uid':
       if (!key.set.isSearchResult) return key
       return { op: 'uid', set: new SequenceSet(selected.savedResult.ranges) }
+    case 'emailId': {
+      const contentId = contentIdOf(key.id)
+      if (contentId === null) return NOTHING
+      const uids = await session.store.findByContent(selected.view.mailboxId, contentId)
+      return { op: 'uid', set: SequenceSet.fromNumbers(uids) }
+    }
+    case 'threadId':
+      return NOTHING
     default:
       return key
   }

@@ -66,6 +66,33 @@ export class FetchWriter {
   }
 
   /**
+   * @param {InternalDate} date
+   * @returns {this} RFC 8514 §4.2
+   */
+  saveDate(date) {
+    this.#name('SAVEDATE ').ascii(compileInternalDate(date))
+    return this
+  }
+
+  /**
+   * @param {string} id
+   * @returns {this} RFC 8474 §5.1
+   */
+  emailId(id) {
+    this.#name('EMAILID (').ascii(id).ascii(')')
+    return this
+  }
+
+  /**
+   * @param {string | null} id - null: threads have none here
+   * @returns {this} RFC 8474 §5.2
+   */
+  threadId(id) {
+    this.#name(id === null ? 'THREADID NIL' : `THREADID (${id})`)
+    return this
+  }
+
+  /**
    * @param {number} bytes
    * @returns {this}
    */

@@ -99,6 +99,14 @@ export function uidNext(uid) {
 }
 
 /**
+ * @param {string} id
+ * @returns {ResponseCode} RFC 8474 §4.1
+ */
+export function mailboxId(id) {
+  return code(`MAILBOXID (${id})`)
+}
+
+/**
  * @param {number} value
  * @returns {ResponseCode} RFC 9051 §7.1
  */

@@ -31,6 +31,10 @@ import { searchTextDecoder } from './search-charset.js'
  */
 
 const RETURN_OPTIONS = ['MIN', 'MAX', 'ALL', 'COUNT', 'SAVE']
+
+/** `objectid`, RFC 8474 §7. */
+const OBJECT_ID = /^[A-Za-z0-9_-]{1,255}$/
+
 const STARTS_SET = /^[0-9*$]/
 
 /**
@@ -45,6 +49,18 @@ export function parseSearch(args, { isUid }) {
   const reader = new KeyReader(searchTextDecoder(charset))
   const key = reader.readAll(args, 0)
   return { isUid, charset, key, returns }
+}
+
+/**
+ * What follows the sort keys of SORT and the algorithm of THREAD: a charset, which must be there, and keys. RFC 5256 §5.
+ * @param {Arguments} args
+ * @returns {{ charset: string, key: SearchKey }} `charset` as given
+ * @throws {SyntaxFailure}
+ */
+export function parseSearchProgram(args) {
+  const charset = args.astring().toString('latin1')
+  const reader = new KeyReader(searchTextDecoder(charset))
+  return { charset, key: reader.readAll(args, 0) }
 }
 
 /**
@@ -155,6 +171,13 @@ const date = (which, comparison) => (args) => ({
 /** @type {(op: 'younger' | 'older') => KeyParser} */
 const within = (op) => (args) => ({ op, seconds: parseNzNumber(args.word()) })
 
+/** @type {(op: 'emailId' | 'threadId') => KeyParser} */
+const objectId = (op) => (args) => {
+  const id = args.astring().toString('latin1')
+  if (!OBJECT_ID.test(id)) throw badSyntax('Invalid object identifier')
+  return { op, id }
+}
+
 /** @type {(op: 'larger' | 'smaller') => KeyParser} */
 const size = (op) => (args) => ({ op, size: parseNumber64(args.word()) })
 
@@ -162,7 +185,7 @@ const size = (op) => (args) => ({ op, size: parseNumber64(args.word()) })
 const text = (op) => (args, reader) => ({ op, value: reader.readText(args) })
 
 /**
- * RFC 9051 §6.4.4.
+ * RFC 9051 §6.4.4, with the extensions' own.
  * @type {Map<string, KeyParser>}
  */
 const KEYS = new Map([
@@ -206,6 +229,8 @@ const KEYS = new Map([
   ['UID', (args) => ({ op: 'uid', set: args.set(true) })],
   ['YOUNGER', within('younger')],
   ['OLDER', within('older')],
+  ['EMAILID', objectId('emailId')],
+  ['THREADID', objectId('threadId')],
   ['MODSEQ', parseModSeqKey],
   ['NOT', (args, reader, depth) => ({ op: 'not', key: reader.read(args, depth) })],
   [

@@ -14,7 +14,8 @@ export const STATUS_ITEMS = Object.freeze([
   'SIZE',
   'HIGHESTMODSEQ',
   'APPENDLIMIT',
-  'DELETED-STORAGE'
+  'DELETED-STORAGE',
+  'MAILBOXID'
 ])
 
 /**

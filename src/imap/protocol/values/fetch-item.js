@@ -1,5 +1,6 @@
 /**
- * What FETCH is asked for, RFC 9051 §6.4.5, and the sections of §6.4.5.1.
+ * What FETCH is asked for, RFC 9051 §6.4.5, and the sections of §6.4.5.1; SAVEDATE, RFC 8514 §4.2, EMAILID and THREADID,
+ * RFC 8474 §5.
  *
  * @typedef {object} Section
  * @property {number[]} path - the part's numbers; empty for the whole message
@@ -15,7 +16,8 @@
  * @property {Partial | null} partial
  * @property {string} label - as the response repeats it, without the origin
  *
- * @typedef {{ kind: 'FLAGS' | 'UID' | 'INTERNALDATE' | 'RFC822.SIZE' | 'ENVELOPE' | 'BODY' | 'BODYSTRUCTURE' | 'MODSEQ' }
+ * @typedef {{ kind: 'FLAGS' | 'UID' | 'INTERNALDATE' | 'RFC822.SIZE' | 'ENVELOPE' | 'BODY' | 'BODYSTRUCTURE' | 'MODSEQ'
+ *   | 'SAVEDATE' | 'EMAILID' | 'THREADID' }
  *   | SectionItem} FetchItem
  */
 import { ASTRING_CHARACTER, isWordOf } from '../character.js'
@@ -32,7 +34,10 @@ const PLAIN_KINDS = Object.freeze(
     'ENVELOPE',
     'BODY',
     'BODYSTRUCTURE',
-    'MODSEQ'
+    'MODSEQ',
+    'SAVEDATE',
+    'EMAILID',
+    'THREADID'
   ])
 )
 

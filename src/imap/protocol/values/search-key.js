@@ -19,7 +19,8 @@
  *   | { op: 'larger' | 'smaller', size: number }
  *   | { op: 'sequence' | 'uid', set: SequenceSet }
  *   | { op: 'modseq', value: number, entry: ModSeqEntry | null }
- *   | { op: 'younger' | 'older', seconds: number }} SearchKey
+ *   | { op: 'younger' | 'older', seconds: number }
+ *   | { op: 'emailId' | 'threadId', id: string }} SearchKey
  */
 
 /**

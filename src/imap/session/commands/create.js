@@ -3,10 +3,13 @@
  * below (RFC 3501 §6.3.3); here every mailbox can hold both.
  *
  * State: authenticated, selected; read-write.
- * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE, USEATTR).
+ * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE, USEATTR); RFC 8474 §4.2
+ * (MAILBOXID).
  */
 import { isMailError, MailError } from '../../../errors.js'
+import { mailboxId } from '../../protocol/compile/response-code.js'
 import { parentsOf } from '../mailbox-tree.js'
+import { mailboxIdOf } from '../object-id.js'
 import { AUTHENTICATED } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
@@ -27,9 +30,9 @@ export const create = {
     session.requireWriteScope()
     requireUses(specialUse)
     const name = mailbox.endsWith('/') ? mailbox.slice(0, -1) : mailbox
-    await session.store.createMailbox(name, { specialUse: specialUse[0] ?? null })
+    const { id } = await session.store.createMailbox(name, { specialUse: specialUse[0] ?? null })
     for (const parent of parentsOf(name)) await createIfMissing(session, parent)
-    return { text: 'CREATE completed' }
+    return { code: mailboxId(mailboxIdOf(id)), text: 'CREATE completed' }
   }
 }
 

@@ -5,18 +5,20 @@
  * State: authenticated, selected.
  * Command: RFC 3501 §6.3.1, §6.3.2, RFC 9051 §6.3.2, §6.3.3; RFC 7162 §3.1.8 (CONDSTORE parameter).
  * Responses: RFC 3501 §7.1 (PERMANENTFLAGS, UIDNEXT, UIDVALIDITY, UNSEEN), §7.2.6, §7.3.1, §7.3.2; RFC 7162 §3.1.2.1
- * (HIGHESTMODSEQ).
+ * (HIGHESTMODSEQ), RFC 8474 §4.1 (MAILBOXID).
  */
 import { MailError } from '../../../errors.js'
 import {
   CODE,
   highestModSeq,
+  mailboxId,
   uidNext,
   uidValidity,
   unseen
 } from '../../protocol/compile/response-code.js'
 import { compileExists, compileRecent } from '../../protocol/compile/untagged.js'
 import { claimRecent, tellKeywords } from '../mailbox-news.js'
+import { mailboxIdOf } from '../object-id.js'
 import { SelectedMailbox } from '../selected-mailbox.js'
 import { SEEN } from '../../../store/flags.js'
 import { AUTHENTICATED } from '../states.js'
@@ -78,6 +80,7 @@ async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) 
     session.untagged('OK', uidValidity(view.uidValidity), 'UIDs are valid')
     session.untagged('OK', uidNext(view.uidNext), 'Predicted next UID')
     session.untagged('OK', highestModSeq(view.highestModSeq), 'Highest modification sequence')
+    session.untagged('OK', mailboxId(mailboxIdOf(view.mailboxId)), 'The mailbox, whatever its name')
   } finally {
     selected.unhold()
   }

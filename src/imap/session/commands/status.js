@@ -3,9 +3,10 @@
  *
  * State: authenticated, selected.
  * Command: RFC 3501 §6.3.10, RFC 9051 §6.3.11; RFC 7162 §3.1.7 (HIGHESTMODSEQ), RFC 8438 §3 (SIZE), RFC 7889 §3.2
- * (APPENDLIMIT), RFC 9208 §4.1.4 (DELETED-STORAGE). Response: RFC 3501 §7.2.4.
+ * (APPENDLIMIT), RFC 9208 §4.1.4 (DELETED-STORAGE), RFC 8474 §4.3 (MAILBOXID). Response: RFC 3501 §7.2.4.
  */
 import { compileStatus } from '../../protocol/compile/status.js'
+import { mailboxIdOf } from '../object-id.js'
 import { AUTHENTICATED } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
@@ -17,7 +18,7 @@ import { AUTHENTICATED } from '../states.js'
  *   `recentCount` and `deletedBytes` are read when they are asked for
  */
 
-/** @type {Readonly<Record<string, (status: MailboxStatus) => number | undefined>>} */
+/** @type {Readonly<Record<string, (status: MailboxStatus) => number | string | undefined>>} */
 const ITEMS = {
   MESSAGES: ({ messageCount }) => messageCount,
   RECENT: ({ recentCount }) => recentCount,
@@ -28,7 +29,8 @@ const ITEMS = {
   SIZE: ({ totalBytes }) => totalBytes,
   HIGHESTMODSEQ: ({ highestModSeq }) => highestModSeq,
   APPENDLIMIT: ({ appendLimit }) => appendLimit,
-  'DELETED-STORAGE': ({ deletedBytes }) => deletedBytes
+  'DELETED-STORAGE': ({ deletedBytes }) => deletedBytes,
+  MAILBOXID: ({ id }) => `(${mailboxIdOf(id)})`
 }
 
 /** @type {Command} */
@@ -58,7 +60,7 @@ export async function writeStatus(session, mailbox, items) {
   const deletedBytes = readsDeleted ? await store.deletedBytes(row.id) : 0
   const status = { ...row, deletedBytes, appendLimit: context.config.messages.maxBytes }
   const values = items.map(
-    (item) => /** @type {[string, number]} */ ([item, ITEMS[item]?.(status)])
+    (item) => /** @type {[string, number | string]} */ ([item, ITEMS[item]?.(status)])
   )
   session.write(compileStatus(mailbox.name, values, { isUtf8: session.isUtf8 }))
 }

@@ -67,6 +67,8 @@ test('every key of RFC 3501 and RFC 9051 is read', () => {
       'MODSEQ "/flags/x" shared 1',
       { op: 'modseq', value: 1, entry: { name: '/flags/x', type: 'shared' } }
     ],
+    ['EMAILID M5', { op: 'emailId', id: 'M5' }],
+    ['threadid "T-_9"', { op: 'threadId', id: 'T-_9' }],
     ['NOT SEEN', { op: 'not', key: flag('\\Seen') }],
     [
       'OR SEEN NOT DRAFT',
