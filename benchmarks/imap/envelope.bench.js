@@ -1,0 +1,11 @@
+/**
+ * How long does it take to list every message by its ENVELOPE?
+ */
+import { listQuestion } from './list-question.js'
+
+export const question = listQuestion({
+  id: 'envelope',
+  title: 'FETCH 1:* (ENVELOPE)',
+  command: 'FETCH 1:* (ENVELOPE)',
+  hasSubject: true
+})

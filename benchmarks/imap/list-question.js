@@ -1,0 +1,47 @@
+/**
+ * The questions that fetch something small of every message differ only in what they fetch.
+ */
+import { countOf } from '../lib/imap-client.js'
+import { plantedCount } from '../lib/mail.js'
+import { require } from '../lib/question.js'
+import { imapContenders, openSession, repeat, requireFetches } from './session.js'
+
+/**
+ * @param {object} facts
+ * @param {string} facts.id
+ * @param {string} facts.title
+ * @param {string} facts.command
+ * @param {boolean} facts.hasSubject - the answer has subjects in it, so that the planted ones can be counted
+ * @returns {import('../lib/question.js').Question}
+ */
+export function listQuestion({ id, title, command, hasSubject }) {
+  return {
+    id,
+    title,
+    notes: `\`${command}\`. Checked: one answer for each message${hasSubject ? ', and as many planted subjects as there are' : ''}.`,
+    warmUp:
+      '"first" is the first ever since the mailbox was filled (of these fields: other questions may have gone before); the others follow',
+    lines: [
+      { id: 'first', label: 'first ever', unit: 'ms', better: 'lower' },
+      { id: 'warm', label: 'again', unit: 'ms', better: 'lower' }
+    ],
+    contenders: imapContenders,
+    async measure(run) {
+      const { messages, isQuick } = run.options
+      const client = await openSession(run)
+      const fetchAll = async () => {
+        const { bytes, ms } = await client.run(command)
+        requireFetches(bytes, messages)
+        if (hasSubject) {
+          const found = countOf(bytes, 'raresubject')
+          require(found >= plantedCount('subject', messages), 'the planted subjects')
+        }
+        return ms
+      }
+      const first = await fetchAll()
+      const warm = await repeat(isQuick ? 2 : 5, fetchAll)
+      client.close()
+      return { samples: run.round === 0 ? { first: [first], warm } : { warm: [first, ...warm] } }
+    }
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * Starts the servers that the IMAP questions are put to, and fills them with the same messages.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { dovecotVersion, prepareDovecot, whyNoDovecot } from '../lib/dovecot-server.js'
+import { ImapClient, appendArguments } from '../lib/imap-client.js'
+import { createAppPassword, createUsers, startLetterlock } from '../lib/letterlock-server.js'
+import { MailGenerator } from '../lib/mail.js'
+import { requireEqual } from '../lib/question.js'
+
+/**
+ * @typedef {import('../lib/letterlock-server.js').RunningServer} RunningServer
+ * @typedef {import('../lib/question.js').PartSetup} PartSetup
+ * @typedef {import('../lib/question.js').RunOptions} RunOptions
+ *
+ * @typedef {object} ServerFacts - plain data: goes to the contenders' processes
+ * @property {string} id
+ * @property {string} label
+ * @property {boolean} isPeer
+ * @property {Record<string, unknown>} settings
+ * @property {number} pid
+ * @property {RunningServer['ports']} ports
+ * @property {string} appPassword - of u1; its password where the server has none
+ *
+ * @typedef {object} ImapContext
+ * @property {ServerFacts[]} servers
+ * @property {number} users - u1 to this, all with the password `pass`
+ */
+
+/** Messages in one MULTIAPPEND of the fill. */
+const FILL_BATCH = 100
+
+/** The large mailbox, of the user u1. */
+export const BIG = 'big'
+
+/** @param {RunOptions} options */
+const userCount = ({ isQuick }) => (isQuick ? 12 : 500)
+
+/**
+ * @param {RunningServer} server
+ * @param {RunOptions} options
+ * @param {(text: string) => void} tell
+ */
+async function fill({ ports }, { seed, messages }, tell) {
+  const generator = new MailGenerator(seed)
+  const client = await ImapClient.connect({ host: '127.0.0.1', port: ports.imap })
+  await client.login('u1', 'pass')
+  await client.run(`CREATE ${BIG}`)
+  let start = performance.now()
+  for (let from = 0; from < messages; from += FILL_BATCH) {
+    const size = Math.min(FILL_BATCH, messages - from)
+    const mails = Array.from({ length: size }, (_, index) => generator.mailOf(from + index))
+    await client.run([`APPEND ${BIG}`, ...mails.flatMap(appendArguments)])
+    if (performance.now() - start > 10_000) {
+      start = performance.now()
+      tell(`  ${from + size} of ${messages} messages`)
+    }
+  }
+  const { bytes } = await client.run(`STATUS ${BIG} (MESSAGES)`)
+  requireEqual(/MESSAGES (\d+)/.exec(bytes.toString())?.[1], `${messages}`, 'messages filled in')
+  client.close()
+}
+
+/**
+ * @typedef {object} Prepared
+ * @property {Omit<ServerFacts, 'pid' | 'ports' | 'appPassword'>} facts
+ * @property {string} appPassword
+ * @property {() => Promise<RunningServer>} start
+ * @property {() => void} remove
+ */
+
+/**
+ * @param {string} scratch
+ * @param {number} users
+ * @returns {Promise<Prepared>}
+ */
+async function prepareLetterlock(scratch, users) {
+  const folder = join(scratch, 'letterlock')
+  const data = join(folder, 'data')
+  mkdirSync(folder)
+  await createUsers(data, users)
+  return {
+    facts: {
+      id: 'letterlock',
+      label: 'Letterlock',
+      isPeer: false,
+      settings: {
+        storage: 'default: chacha20, secure_delete on',
+        durable: 'every acknowledgement',
+        argon2: 'default: 64 MiB, 2 passes'
+      }
+    },
+    appPassword: await createAppPassword(data, 'u1'),
+    start: () => startLetterlock(data, join(folder, 'server.log')),
+    remove: () => {}
+  }
+}
+
+/**
+ * @param {import('../lib/dovecot-server.js').Profile} profile
+ * @param {string} scratch
+ * @param {number} users
+ * @returns {Promise<Prepared>}
+ */
+async function preparePeer(profile, scratch, users) {
+  const { start, remove, base } = await prepareDovecot({ profile, scratch, users })
+  return {
+    facts: {
+      id: `dovecot-${profile}`,
+      label: profile === 'plain' ? 'Dovecot, mdbox' : 'Dovecot, mdbox + mail_crypt + zstd',
+      isPeer: profile === 'plain',
+      settings: {
+        version: dovecotVersion(),
+        mail_fsync: 'optimized (default)',
+        passwords: 'plain text',
+        folder: base
+      }
+    },
+    appPassword: 'pass',
+    start,
+    remove
+  }
+}
+
+/**
+ * @param {RunOptions} options
+ * @param {string} scratch
+ * @param {(text: string) => void} tell
+ * @returns {Promise<PartSetup>}
+ */
+export async function setUpServers(options, scratch, tell) {
+  const users = userCount(options)
+  const whyNot = options.withDovecot ? whyNoDovecot() : '--no-dovecot'
+  tell(`making ${users} accounts`)
+  const prepared = [await prepareLetterlock(scratch, users)]
+  if (whyNot === null) {
+    prepared.push(await preparePeer('plain', scratch, users))
+    if (options.withDovecotCrypt) prepared.push(await preparePeer('crypt', scratch, users))
+  } else tell(`Dovecot is not measured: ${whyNot}`)
+  /** @type {RunningServer[]} */
+  const running = []
+  const tearDown = async () => {
+    for (const server of running) await server.stop()
+    for (const { remove } of prepared) remove()
+  }
+  try {
+    for (const { facts, start } of prepared) {
+      const server = await start()
+      running.push(server)
+      tell(`filling ${facts.label} with ${options.messages} messages`)
+      await fill(server, options, tell)
+    }
+    // Started anew, so that the first question meets servers that have read nothing yet.
+    const servers = []
+    for (const [index, { facts, appPassword, start }] of prepared.entries()) {
+      await running[index]?.stop()
+      const server = await start()
+      running[index] = server
+      servers.push({ ...facts, appPassword, pid: server.pid, ports: server.ports })
+    }
+    /** @type {ImapContext} */
+    const context = { servers, users }
+    const environment = {
+      dovecot: whyNot === null ? dovecotVersion() : `not measured: ${whyNot}`,
+      accounts: `${users}`
+    }
+    return { context: { ...context }, environment, tearDown }
+  } catch (error) {
+    await tearDown()
+    throw error
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Writes what was measured: `<part>.json` with every figure, `<part>.md` for people, one SVG for each question.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { format } from 'prettier'
+import { drawChart } from './chart.js'
+import { formatNumber, formatSettings, formatValue } from './format.js'
+
+/**
+ * @typedef {import('./run-question.js').QuestionResult} QuestionResult
+ *
+ * @typedef {object} PartResult
+ * @property {string} part
+ * @property {string} title
+ * @property {string} command - what was typed
+ * @property {import('./question.js').RunOptions} options
+ * @property {import('./environment.js').Environment} environment
+ * @property {QuestionResult[]} questions
+ */
+
+/** Fewer samples than this have no 99th percentile; the largest is shown and marked. */
+const P99_SAMPLES = 100
+
+/** @param {string} text */
+const cell = (text) => text.replaceAll('|', '\\|')
+
+const HEAD = ['contender', 'median', 'p99', 'rate', 'times as good']
+
+/**
+ * @param {QuestionResult} question
+ * @param {QuestionResult['lines'][number]} line
+ * @returns {string[]} a table of its own, nothing if nobody has answered
+ */
+function tableOf(question, line) {
+  const rows = question.results
+    .filter((result) => result.line === line.id)
+    .map(({ contender, summary, rate, ratio }) => {
+      const { label, isPeer } = /** @type {QuestionResult['contenders'][number]} */ (
+        question.contenders.find(({ id }) => id === contender)
+      )
+      const p99 = formatValue(summary.p99, line.unit)
+      return [
+        label,
+        formatValue(summary.median, line.unit),
+        summary.count >= P99_SAMPLES ? p99 : `${p99} (largest of ${summary.count})`,
+        rate === undefined ? '' : `${formatNumber(rate)}/s`,
+        isPeer ? 'peer' : ratio === null ? '' : `${formatNumber(ratio)} ×`
+      ]
+    })
+  if (rows.length === 0) return []
+  const table = [HEAD, HEAD.map(() => '---'), ...rows]
+  return [
+    `### ${line.label}`,
+    '',
+    ...(line.reference === undefined ? [] : [`Published elsewhere: ${line.reference}.`, '']),
+    ...table.map((row) => `| ${row.map(cell).join(' | ')} |`),
+    ''
+  ]
+}
+
+/**
+ * @param {QuestionResult} question
+ * @param {string} picture - file name
+ * @returns {string}
+ */
+function sectionOf(question, picture) {
+  const contenders = question.contenders.map(({ label, settings, facts }) => {
+    const told = formatSettings(facts)
+    return `- ${label}: \`${formatSettings(settings)}\`${told ? `; ${told}` : ''}`
+  })
+  return [
+    `## ${question.title}`,
+    '',
+    `${question.notes} Rounds: ${question.rounds}, interleaved. Warm-up: ${question.warmUp}`,
+    '',
+    `![${question.title}](${picture})`,
+    '',
+    ...question.lines.flatMap((line) => tableOf(question, line)),
+    'Settings:',
+    '',
+    ...contenders,
+    ''
+  ].join('\n')
+}
+
+/**
+ * @param {PartResult} result
+ * @returns {string} Markdown
+ */
+function markdownOf(result) {
+  const { title, command, options, environment, questions, part } = result
+  return [
+    `# ${title}`,
+    '',
+    ...(options.isQuick
+      ? ['**A quick run: it shows that everything works; its figures mean nothing.**', '']
+      : []),
+    `\`${command}\` · options: \`${formatSettings(options)}\``,
+    '',
+    ...Object.entries(environment).map(([name, value]) => `- ${name}: ${value}`),
+    '',
+    '"Times as good" compares with the peer of the same round (median of the rounds); above 1 is better than the peer.',
+    '',
+    ...questions.map((question) => sectionOf(question, `${part}-${question.id}.svg`))
+  ].join('\n')
+}
+
+/**
+ * @param {PartResult} result
+ * @param {string} folder
+ * @returns {Promise<string>} path of the Markdown file
+ */
+export async function writeReport(result, folder) {
+  mkdirSync(folder, { recursive: true })
+  const json = await format(JSON.stringify(result), { parser: 'json', printWidth: 100 })
+  writeFileSync(join(folder, `${result.part}.json`), json)
+  for (const question of result.questions) {
+    writeFileSync(join(folder, `${result.part}-${question.id}.svg`), drawChart(question))
+  }
+  const path = join(folder, `${result.part}.md`)
+  writeFileSync(path, markdownOf(result))
+  return path
+}

@@ -1,0 +1,65 @@
+/**
+ * The parts of the suite, in the order in which a whole run goes through them.
+ */
+import { setUpServers } from './imap/set-up.js'
+
+/** @typedef {import('./lib/question.js').Part} Part */
+
+/**
+ * @param {string} folder
+ * @param {string[]} names
+ * @returns {URL[]}
+ */
+const files = (folder, names) =>
+  names.map((name) => new URL(`${folder}/${name}.bench.js`, import.meta.url))
+
+/** @type {readonly Part[]} */
+export const PARTS = [
+  {
+    id: 'sqlite',
+    title: 'Pragmas and ciphers on the schema of a production mail service',
+    questions: files('sqlite', ['published', 'corrected', 'open']),
+    canChangeNode: true
+  },
+  {
+    id: 'log',
+    title: 'A log of small, similar records',
+    questions: files('log', ['append', 'read', 'size'])
+  },
+  {
+    id: 'mailpit',
+    title: 'A test mail server’s move to SQLite: insert, list and search',
+    questions: files('mailpit', ['insert', 'list', 'search', 'memory', 'delete-all'])
+  },
+  {
+    id: 'mailstore-2003',
+    title: 'A desktop mail store of 2003',
+    questions: files('mailstore-2003', ['open', 'add', 'size'])
+  },
+  {
+    id: 'imap',
+    title: 'IMAP over the wire, beside Dovecot',
+    questions: files('imap', [
+      'flag-scan',
+      'select',
+      'envelope',
+      'header-list',
+      'body-structure',
+      'body',
+      'partial',
+      'search',
+      'append',
+      'append-clients',
+      'lmtp',
+      'store',
+      'copy-move',
+      'expunge',
+      'login',
+      'mixed-clients',
+      'idle-push',
+      'idle-memory',
+      'mailbox-memory'
+    ]),
+    setUp: setUpServers
+  }
+]

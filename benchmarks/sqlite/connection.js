@@ -1,0 +1,134 @@
+/**
+ * Opens a contender's database: the published way (cipher, passphrase, pragmas), or Letterlock's (its own code).
+ */
+import { statSync } from 'node:fs'
+import PlainDatabase from 'better-sqlite3'
+import CipherDatabase from 'better-sqlite3-multiple-ciphers'
+import { Checkpointer } from '../../src/database/checkpoint.js'
+import { WalSync } from '../../src/database/durability.js'
+import { openEncryptedDatabase } from '../../src/database/open.js'
+import { require } from '../lib/question.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./configurations.js').Settings} Settings
+ */
+
+const PASSPHRASE = 'benchmark-passphrase'
+const RAW_KEY = Buffer.alloc(32, 0x5a)
+
+/** As the server has it by default (storage.checkpointBytes). */
+const CHECKPOINT_BYTES = 4 * 1024 * 1024
+
+/** The store looks at its log no more often than this, milliseconds. */
+const LOOK_INTERVAL_MS = 50
+
+/** One open database, and how it makes a commit durable. */
+export class Connection {
+  /** @type {Checkpointer | null} */
+  #checkpointer = null
+  /** @type {Promise<unknown> | null} */
+  #checkpoint = null
+  /** @type {WalSync | null} */
+  #walSync = null
+  #lookedAt = 0
+  #path
+  #settings
+
+  /**
+   * @param {string} path
+   * @param {Settings} settings
+   * @param {{ isNew: boolean }} how
+   */
+  constructor(path, settings, { isNew }) {
+    this.#path = path
+    this.#settings = settings
+    this.db = settings.engine === 'letterlock' ? this.#openOwn(isNew) : openClassic(path, settings)
+  }
+
+  /**
+   * @param {boolean} isNew
+   * @returns {Database}
+   */
+  #openOwn(isNew) {
+    const { cipher, checkpoints, secureDelete = 'ON' } = this.#settings
+    require(cipher !== 'none', 'Letterlock opens no mailbox without a key')
+    const isBlocking = checkpoints === 'at commit'
+    const path = this.#path
+    const { db } = openEncryptedDatabase({
+      ...{ path, key: RAW_KEY, cipher, isNew, isBlocking, secureDelete }
+    })
+    if (!isBlocking) this.#checkpointer = new Checkpointer()
+    return db
+  }
+
+  /**
+   * To be called after commits, as the store does: starts a checkpoint in the thread when the log has grown.
+   */
+  noteCommits() {
+    const { cipher } = this.#settings
+    if (!this.#checkpointer || this.#checkpoint || cipher === 'none') return
+    if (performance.now() - this.#lookedAt < LOOK_INTERVAL_MS) return
+    this.#lookedAt = performance.now()
+    const size = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+    if (size < CHECKPOINT_BYTES) return
+    const key = new SharedArrayBuffer(32)
+    new Uint8Array(key).set(RAW_KEY)
+    this.#checkpoint = this.#checkpointer
+      .run({ path: this.#path, key, cipher, mode: 'PASSIVE' })
+      .finally(() => (this.#checkpoint = null))
+  }
+
+  /** Waits for a checkpoint that is under way. */
+  async settle() {
+    await this.#checkpoint
+  }
+
+  /**
+   * From now on `durable` really means the disk.
+   */
+  makeDurable() {
+    if (this.#settings.engine !== 'letterlock') this.db.pragma('synchronous = FULL')
+    else {
+      this.#walSync = new WalSync({
+        databasePath: this.#path,
+        onFailure: (error) => {
+          throw error
+        }
+      })
+    }
+  }
+
+  /** What was committed is on the disk when this resolves: at once where COMMIT itself syncs. */
+  async durable() {
+    await this.#walSync?.sync()
+  }
+
+  /** Closes the file; a checkpoint under way is waited for. */
+  async close() {
+    await this.#checkpoint
+    await this.#walSync?.close()
+    await this.#checkpointer?.close()
+    this.db.close()
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {Settings} settings
+ * @returns {Database}
+ */
+function openClassic(path, { engine, cipher, key, pragmas = [] }) {
+  const db =
+    engine === 'better-sqlite3'
+      ? /** @type {Database} */ (/** @type {unknown} */ (new PlainDatabase(path)))
+      : new CipherDatabase(path)
+  if (cipher === 'aegis-256') {
+    db.pragma("cipher = 'aegis'")
+    db.pragma("algorithm = 'aegis-256'")
+  } else if (cipher !== 'none') db.pragma(`cipher = '${cipher}'`)
+  if (key === 'passphrase') db.key(Buffer.from(PASSPHRASE))
+  if (key === 'raw') db.key(Buffer.concat([Buffer.from('raw:'), RAW_KEY]))
+  for (const [name, value] of pragmas) db.pragma(`${name} = ${value}`)
+  return db
+}
