@@ -272,6 +272,14 @@ export const SETTINGS = {
     unit: 'bytes',
     reason: 'SQLite’s page cache for each open mailbox, at most.'
   },
+  'storage.totalCacheBytes': {
+    value: 256 * MiB,
+    minimum: 1 * MiB,
+    maximum: 1024 * 1024 * MiB,
+    unit: 'bytes',
+    reason:
+      'For the page caches of all open mailboxes together: with many open, each gets less, 256 KiB at least.'
+  },
   'storage.busyTimeoutMs': {
     value: 30_000,
     minimum: 100,

@@ -25,7 +25,7 @@ import { checkSettings, flatten } from './schema.js'
  *   concurrency: number, queueLength: number, repeatLoginCache: boolean }} auth
  * @property {{ exemptAddresses: string[] }} limits
  * @property {{ cipher: 'chacha20' | 'aegis-256', tempStore: 'auto' | 'disk' | 'memory', secureDelete: 'on' | 'fast',
- *   cacheBytes: number, busyTimeoutMs: number, checkpointBytes: number }} storage
+ *   cacheBytes: number, totalCacheBytes: number, busyTimeoutMs: number, checkpointBytes: number }} storage
  * @property {{ level: string }} log
  * @property {{ graceMs: number }} shutdown
  */

@@ -1,16 +1,13 @@
 /**
  * An account's folder as a whole: made, given another key, removed. What is in it is the store's.
  */
-import { constants } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import Database from 'better-sqlite3-multiple-ciphers'
-import { MailError, isMailError } from '../errors.js'
+import { isMailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { lockExclusive } from '../database/lock.js'
 import { openEncryptedDatabase } from '../database/open.js'
-import { applyCipher, applyKey, rawKey } from '../database/setup-pragma.js'
-import { toMailError } from '../database/sqlite-error.js'
+import { rewriteDatabase } from '../database/rewrite.js'
 import { createAccountStore } from '../store/account-store.js'
 import { syncFolder } from '../support/write-file.js'
 
@@ -21,8 +18,6 @@ import { syncFolder } from '../support/write-file.js'
  */
 
 const MAILBOX_FILE = 'mail.db'
-/** The copy that gets the next key; worthless until it is renamed. */
-const NEXT_FILE = 'mail.db.next'
 
 /**
  * Makes a folder with an empty mailbox in it, durable when this resolves. Whatever fails leaves nothing.
@@ -82,68 +77,27 @@ export function opensWith({ folder, cipher, masterKey }) {
 }
 
 /**
- * Gives the mailbox file another key. The pages are encrypted anew in a copy, which then takes the file's
- * place by a rename: after a crash the file has the one key or the other, never both. Takes the room of a
- * second file, and about 1 s for each 80 MB.
+ * Gives the mailbox file another key, in a copy that takes its place: after a crash the file has the one key or
+ * the other, never both. Takes the room of a second file, and about 1 s for each 80 MB.
  *
  * @param {object} input
  * @param {string} input.folder - nobody else has its mailbox open: the caller holds mail.lock exclusively
  * @param {Cipher | null} input.cipher
  * @param {SecretBuffer} input.masterKey
  * @param {SecretBuffer} input.nextMasterKey
- * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, DISK_FULL
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, BUSY, DISK_FULL
  */
 export async function rekeyMailboxFile({ folder, cipher, masterKey, nextMasterKey }) {
-  const path = join(folder, MAILBOX_FILE)
-  const nextPath = join(folder, NEXT_FILE)
   const key = deriveDatabaseKey(masterKey.bytes)
   const nextKey = deriveDatabaseKey(nextMasterKey.bytes)
   try {
-    await removeNextFile(folder)
-    // The last close empties the write-ahead log into the file and removes it.
-    const opened = openEncryptedDatabase({ path, key, cipher, isBlocking: true })
-    opened.db.close()
-    if (await stat(`${path}-wal`).catch(ignoreMissing)) {
-      throw new MailError('BUSY', { detail: 'the write-ahead log of the mailbox is still there' })
-    }
-    await copyFile(path, nextPath, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL)
-    rekeyCopy({ path: nextPath, cipher: opened.cipher, key, nextKey })
-    const handle = await open(nextPath, 'r+')
-    await handle.sync().finally(() => handle.close())
-    await rename(nextPath, path)
-    await syncFolder(folder)
-  } catch (error) {
-    await removeNextFile(folder)
-    throw toMailError(error)
+    await rewriteDatabase(join(folder, MAILBOX_FILE), {
+      from: { cipher, key },
+      to: { key: nextKey }
+    })
   } finally {
     key.fill(0)
     nextKey.fill(0)
-  }
-}
-
-/**
- * @param {{ path: string, cipher: Cipher, key: Buffer, nextKey: Buffer }} input
- */
-function rekeyCopy({ path, cipher, key, nextKey }) {
-  const db = new Database(path, { fileMustExist: true })
-  const raw = rawKey(nextKey)
-  try {
-    applyKey(db, cipher, key)
-    // SQLite3MC rekeys no file in WAL mode. Its journal is encrypted, as the file is.
-    db.pragma('journal_mode = DELETE')
-    applyCipher(db, cipher)
-    db.rekey(raw)
-    db.pragma('journal_mode = WAL')
-  } finally {
-    raw.fill(0)
-    db.close()
-  }
-}
-
-/** @param {string} folder */
-async function removeNextFile(folder) {
-  for (const suffix of ['', '-journal', '-wal', '-shm']) {
-    await rm(join(folder, NEXT_FILE + suffix), { force: true })
   }
 }
 

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { drainSpool } from '../delivery/drain.js'
 import { Checkpointer } from '../database/checkpoint.js'
+import { CachePool } from '../database/pool.js'
 import { openStore } from './open-store.js'
 import { openSealIdentities } from './seal-identity.js'
 
@@ -66,12 +67,15 @@ export class OpenAccounts {
   /** @type {Map<string, Promise<void>>} */
   #closing = new Map()
   #checkpointer = new Checkpointer()
+  #cachePool
   #credentialTimer
   #isShuttingDown = false
 
   /** @param {OpenAccountsOptions} options */
   constructor(options) {
     this.#options = options
+    const { cacheBytes, totalCacheBytes } = options.services.config.storage
+    this.#cachePool = new CachePool({ totalBytes: totalCacheBytes, maxShareBytes: cacheBytes })
     this.#credentialTimer = setInterval(() => this.#checkCredentials(), CREDENTIAL_CHECK_MS)
     this.#credentialTimer.unref()
   }
@@ -182,7 +186,7 @@ export class OpenAccounts {
         services: this.#options.services,
         account,
         masterKey,
-        checkpointer: this.#checkpointer,
+        shared: { checkpointer: this.#checkpointer, cachePool: this.#cachePool },
         onAlert: (alert) => this.#alarm(account.id, alert)
       })
       return {

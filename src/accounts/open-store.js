@@ -20,7 +20,8 @@ import { openAccountStore } from '../store/account-store.js'
  * @param {import('../crypto/secret-buffer.js').SecretBuffer} input.masterKey - stays the caller's
  * @param {boolean} [input.isReadOnly] - default false
  * @param {(alert: import('../store/account-database.js').Alert) => void} input.onAlert - what an operator must look at
- * @param {import('../database/checkpoint.js').Checkpointer} [input.checkpointer] - the process's; one of its own if none
+ * @param {Pick<import('../store/account-store.js').StoreOptions, 'checkpointer' | 'cachePool'>} [input.shared] - what
+ *   the mailboxes of a process share
  * @returns {Promise<AccountStore>}
  * @throws {import('../errors.js').MailError} KEY_REJECTED, ACCOUNT_DAMAGED, FILE_TOO_NEW, BUSY, DISK_FULL
  */
@@ -30,7 +31,7 @@ export async function openStore({
   masterKey,
   isReadOnly = false,
   onAlert,
-  checkpointer
+  shared = {}
 }) {
   const { config, clock, logger, directory } = services
   const { secureDelete, ...storage } = config.storage
@@ -55,7 +56,7 @@ export async function openStore({
       logger,
       onUsage: (usage) => directory.recordUsage(account.id, usage),
       onAlert,
-      ...(checkpointer && { checkpointer })
+      ...shared
     })
   } finally {
     key.fill(0)

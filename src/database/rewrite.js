@@ -25,7 +25,8 @@ const COPY_SUFFIX = '.next'
  * size as well: SQLite then makes the file anew in its temporary storage, which must not be on the disk.
  *
  * @param {string} path - of the database, which nobody has open: the caller holds mail.lock exclusively
- * @param {{ from: { cipher: Cipher | null, key: Uint8Array }, to: Encryption }} change
+ * @param {{ from: { cipher: Cipher | null, key: Uint8Array }, to: { cipher?: Cipher, key: Uint8Array } }} change - the
+ *   cipher stays where none is named
  * @returns {Promise<void>} when the new file is durable
  * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, BUSY (another opener in spite of the lock), DISK_FULL
  */
@@ -38,7 +39,7 @@ export async function rewriteDatabase(path, { from, to }) {
     db.close()
     await requireNoWal(path)
     await copyFile(path, copy, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL)
-    encryptAnew(copy, { cipher, key: from.key }, to)
+    encryptAnew(copy, { cipher, key: from.key }, { cipher, ...to })
     const handle = await open(copy, 'r')
     await handle.sync().finally(() => handle.close())
     await rename(copy, path)
