@@ -27,6 +27,22 @@ export function baseSubject(subject) {
 }
 
 /**
+ * @param {string} subject - decoded
+ * @returns {boolean} whether RFC 5256 §3 counts it as that of a reply or forward: its base leaves out a mark of one
+ */
+export function isReplyOrForward(subject) {
+  let base = subject.slice(0, MAX_BASE_SUBJECT_CHARACTERS).replace(/\s+/g, ' ').trim()
+  for (;;) {
+    if (/\(fwd\)$/i.test(base) || /^\[fwd:.*\]$/i.test(base)) return true
+    const rest = base.trimStart()
+    if (withoutReplyMark(rest) !== rest) return true
+    const bare = base.replace(BLOB, '')
+    if (bare === base || bare === '') return false
+    base = bare
+  }
+}
+
+/**
  * Steps 3 to 5 of RFC 5256 §2.1.
  * @param {string} text
  * @returns {string}

@@ -80,7 +80,12 @@ export const CAPABILITIES = Object.freeze([
     reference: 'RFC 7889'
   },
   { name: 'UTF8=ACCEPT', states: AFTER, reference: 'RFC 6855' },
-  { name: 'COMPRESS=DEFLATE', states: AFTER, reference: 'RFC 4978' }
+  { name: 'COMPRESS=DEFLATE', states: AFTER, reference: 'RFC 4978' },
+  { name: 'SORT', states: AFTER, reference: 'RFC 5256' },
+  { name: 'SORT=DISPLAY', states: AFTER, reference: 'RFC 5957' },
+  { name: 'ESORT', states: AFTER, reference: 'RFC 5267' },
+  { name: 'THREAD=REFERENCES', states: AFTER, reference: 'RFC 5256' },
+  { name: 'THREAD=ORDEREDSUBJECT', states: AFTER, reference: 'RFC 5256' }
 ])
 
 /**

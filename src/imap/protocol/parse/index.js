@@ -16,8 +16,10 @@ import { parseNoArguments } from './no-arguments.js'
 import { parseGetQuota } from './quota.js'
 import { parseSearch } from './search.js'
 import { parseSelect } from './select.js'
+import { parseSort } from './sort.js'
 import { parseStatus } from './status.js'
 import { parseStore } from './store.js'
+import { parseThread } from './thread.js'
 
 export { parseAppendStart } from './append.js'
 export { decodeBase64 } from './base64.js'
@@ -56,16 +58,20 @@ export const COMMANDS = Object.freeze({
   RENAME: { parse: parseRename },
   SEARCH: { parse: parseSearch },
   SELECT: { parse: parseSelect },
+  SORT: { parse: parseSort },
   STARTTLS: noArguments,
   STATUS: { parse: parseStatus },
   STORE: { parse: parseStore },
   SUBSCRIBE: mailbox,
+  THREAD: { parse: parseThread },
   'UID COPY': { parse: parseCopy },
   'UID EXPUNGE': { parse: parseUidExpunge },
   'UID FETCH': { parse: parseFetch },
   'UID MOVE': { parse: parseCopy },
   'UID SEARCH': { parse: parseSearch },
+  'UID SORT': { parse: parseSort },
   'UID STORE': { parse: parseStore },
+  'UID THREAD': { parse: parseThread },
   UNSELECT: noArguments,
   UNSUBSCRIBE: mailbox
 })

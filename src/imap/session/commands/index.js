@@ -26,10 +26,12 @@ import { getQuota, getQuotaRoot } from './quota.js'
 import { rename } from './rename.js'
 import { search, uidSearch } from './search.js'
 import { examine, select } from './select.js'
+import { sort, uidSort } from './sort.js'
 import { starttls } from './starttls.js'
 import { status } from './status.js'
 import { store, uidStore } from './store.js'
 import { subscribe, unsubscribe } from './subscribe.js'
+import { thread, uidThread } from './thread.js'
 import { unselect } from './unselect.js'
 
 /** @import { Command } from '../dispatcher.js' */
@@ -64,16 +66,20 @@ export const COMMANDS = new Map(
     rename,
     search,
     select,
+    sort,
     starttls,
     status,
     store,
     subscribe,
+    thread,
     uidCopy,
     uidExpunge,
     uidFetch,
     uidMove,
     uidSearch,
+    uidSort,
     uidStore,
+    uidThread,
     unselect,
     unsubscribe
   ].map((command) => [command.name, command])
