@@ -48,7 +48,7 @@ export function runThread(module, { data, signal, onProgress }) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(module, { workerData: data })
     const stop = () => {
-      worker.terminate().then(() => reject(new MailError('SHUTTING_DOWN')), reject)
+      worker.terminate().catch(reject)
     }
     if (signal?.aborted) stop()
     signal?.addEventListener('abort', stop, { once: true })
@@ -68,6 +68,7 @@ export function runThread(module, { data, signal, onProgress }) {
       finish(() => {
         if (last?.kind === 'done') resolve(last.value)
         else if (last?.kind === 'failed') reject(fromThreadFailure(last.failure))
+        else if (signal?.aborted) reject(new MailError('SHUTTING_DOWN'))
         else reject(new Error(`A thread ended with code ${code}`))
       })
     )

@@ -38,6 +38,8 @@ import { createMailFile, openMailFile } from './open-store.js'
 import { findUidsOfContent, sumDeletedPage } from './message-queries.js'
 import { requireQuota } from './quota.js'
 import { readMessageRecords } from './read-messages.js'
+import { SearchIndexer } from './search/indexer.js'
+import { Scanner } from './search/scanner.js'
 import { StoreThreads } from './store-threads.js'
 import { Transfers } from './transfers.js'
 import { ViewKeeper } from './views.js'
@@ -154,6 +156,8 @@ export class AccountStore {
   #housekeeping
   #threads
   #transfers
+  #indexer
+  #scanner
   #lock
   #key
   #checkpointer
@@ -200,7 +204,10 @@ export class AccountStore {
           onAlert({ code: 'ACCOUNT_DAMAGED', detail: `close: ${errorCodeOf(error)}` })
         })
       },
-      onCommit: () => this.#housekeeping.noteCommit(),
+      onCommit: () => {
+        this.#housekeeping.noteCommit()
+        this.#indexer.noteWrite()
+      },
       ...(options.syncCalls && { syncCalls: options.syncCalls })
     })
     this.#database = database
@@ -215,6 +222,7 @@ export class AccountStore {
     this.#views = new ViewKeeper(database)
     this.#keywords = new AccountKeywords(database)
     this.#threads = new StoreThreads(database, { key, cipher, tempStore, secureDelete })
+    this.#scanner = new Scanner(database, { key, cipher, tempStore })
     this.#transfers = new Transfers({
       database,
       views: this.#views,
@@ -222,8 +230,22 @@ export class AccountStore {
       quota: this.#quota,
       noteCommit: () => this.#housekeeping.noteCommit()
     })
+    this.#indexer = new SearchIndexer({
+      database,
+      threads: this.#threads,
+      noteCommit: () => this.#housekeeping.noteCommit()
+    })
+    /** For src/store/search alone: the index, and the thread for long searches. */
+    this.searchAccess = Object.freeze({ database, scanner: this.#scanner })
     this.#leavePool = options.cachePool?.join(db)
     this.#housekeeping.noteGarbage()
+    // What the last opener did not come to.
+    this.#indexer.noteWrite()
+  }
+
+  /** @returns {boolean} whether the store has given its file up: every call fails until it is opened anew */
+  get hasFailed() {
+    return this.#database.hasFailed
   }
 
   // Flags
@@ -500,7 +522,7 @@ export class AccountStore {
   }
 
   /**
-   * Deletes messages that have \Deleted. Atomic for each page of 1,000 messages.
+   * Deletes messages that have \Deleted. Atomic for each page of 400 messages.
    *
    * @param {object} request
    * @param {MailboxView} request.view
@@ -591,6 +613,16 @@ export class AccountStore {
   }
 
   /**
+   * Brings the search index up to date now, instead of a while after the last change.
+   *
+   * @returns {Promise<void>}
+   * @throws {MailError} SHUTTING_DOWN, BUSY, DISK_FULL, NOT_DURABLE
+   */
+  indexSearch() {
+    return this.#indexer.run()
+  }
+
+  /**
    * Moves the `-wal` into the file, in a thread, as far as nobody stands in the way.
    *
    * @returns {Promise<void>}
@@ -611,8 +643,9 @@ export class AccountStore {
    * @returns {Promise<VerifyReport>}
    */
   async verify(onProgress) {
-    const report = await this.#threads.run({ kind: 'verify' }, (value) =>
-      onProgress?.(/** @type {VerifyProgress} */ (value))
+    const report = await this.#threads.run(
+      { kind: 'verify' },
+      { onProgress: (value) => onProgress?.(/** @type {VerifyProgress} */ (value)) }
     )
     return /** @type {VerifyReport} */ (report)
   }
@@ -629,11 +662,13 @@ export class AccountStore {
 
   async #close() {
     try {
+      await this.#indexer.close()
       if (this.#database.hasFailed) this.#housekeeping.stop()
       else await this.#housekeeping.close()
     } finally {
       this.#leavePool?.()
       await this.#database.close()
+      await this.#scanner.close()
       if (this.#ownsCheckpointer) await this.#checkpointer.close()
       new Uint8Array(this.#key).fill(0)
       this.#lock.release()

@@ -9,7 +9,7 @@ import { decodeHeader, isStale, rebuildMeta, writeMeta } from './meta-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
- * @typedef {import('./account-database.js').AccountDatabase} AccountDatabase
+ * @typedef {Pick<import('./account-database.js').AccountDatabase, 'readSettled' | 'write' | 'isReadOnly'>} Source
  * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
  *
  * @typedef {object} MessageNeeds
@@ -184,7 +184,7 @@ function toRecord(row, needs) {
 }
 
 /**
- * @param {AccountDatabase} database
+ * @param {Source} database
  * @param {number} mailboxId
  * @param {readonly number[]} uids - ascending
  * @param {MessageNeeds} needs
@@ -207,7 +207,7 @@ export async function readMessageRecords(database, mailboxId, uids, needs) {
 /**
  * Makes the columns of message_meta anew, in the row and in the file.
  *
- * @param {AccountDatabase} database
+ * @param {Source} database
  * @param {Row} row - changed in place
  * @returns {Promise<boolean>} false when the message has gone meanwhile
  */

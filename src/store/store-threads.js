@@ -23,15 +23,16 @@ export class StoreThreads {
 
   /**
    * @param {import('./thread-jobs.js').ThreadJob} job
-   * @param {(value: unknown) => void} [onProgress]
+   * @param {{ onProgress?: (value: unknown) => void, signal?: AbortSignal }} [options] - `signal` ends the thread
    * @returns {Promise<unknown>} the job's result; what it has committed is not durable yet
+   * @throws {import('../errors.js').MailError} what it failed with; SHUTTING_DOWN when it was ended
    */
-  run(job, onProgress) {
+  run(job, { onProgress, signal } = {}) {
     const { path, isReadOnly, closing } = this.#database
     return this.#database.whileOpen(() =>
       runThread(MODULE, {
         data: { ...this.#settings, path, isReadOnly, job },
-        signal: closing,
+        signal: signal ? AbortSignal.any([closing, signal]) : closing,
         ...(onProgress && { onProgress })
       })
     )

@@ -1,6 +1,5 @@
 /**
- * The thread for one long job on one mailbox: a copy of many messages, or a check of everything. It has a connection
- * of its own; the store that started it holds the lock on the account for it.
+ * The thread for one long job on one mailbox: a copy of many messages, a check of everything, the search index. It has a connection of its own; the store that started it holds the lock on the account for it.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openEncryptedDatabase } from '../database/open.js'
@@ -17,6 +16,7 @@ import { quickCheck, verifyAll } from './verify.js'
  * @typedef {{ kind: 'copy', request: import('./copy-move.js').CopyRequest }
  *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
  *   | { kind: 'quickCheck' }
+ *   | { kind: 'index', activity: SharedArrayBuffer }
  *   | { kind: 'verify' }} ThreadJob
  *
  * @typedef {object} ThreadData
@@ -32,9 +32,11 @@ import { quickCheck, verifyAll } from './verify.js'
 /**
  * @param {Database} db
  * @param {ThreadJob} job
- * @returns {unknown}
+ * @returns {Promise<unknown>}
  */
-function runJob(db, job) {
+async function runJob(db, job) {
+  const onProgress = (/** @type {unknown} */ value) =>
+    parentPort?.postMessage({ kind: 'progress', value })
   switch (job.kind) {
     case 'copy':
       return runTransaction(db, () => copyRows(db, job.request))
@@ -43,7 +45,12 @@ function runJob(db, job) {
     case 'quickCheck':
       return quickCheck(db)
     case 'verify':
-      return verifyAll(db, (value) => parentPort?.postMessage({ kind: 'progress', value }))
+      return verifyAll(db, onProgress)
+    // Loaded when they are needed: what reads text is most of the program, and a copy must not wait for it.
+    case 'index': {
+      const { indexPending } = await import('./search/index-job.js')
+      return await indexPending(db, { activity: job.activity, onBatch: onProgress })
+    }
   }
 }
 
@@ -53,7 +60,7 @@ try {
   try {
     // Checkpoints are the checkpoint thread's: a large transaction must not be followed by one here.
     db.pragma('wal_autocheckpoint = 0')
-    parentPort?.postMessage({ kind: 'done', value: runJob(db, job) })
+    parentPort?.postMessage({ kind: 'done', value: await runJob(db, job) })
   } finally {
     db.close()
   }

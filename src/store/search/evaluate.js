@@ -1,34 +1,33 @@
 /**
- * Runs a search over one mailbox view.
+ * Runs a search over one mailbox view: on the event loop while it is short, in a thread when it is long.
  *
- * Invariants: what is held is one page of candidates at most (500 slots and rows, 32 headers, the text of one part);
- * no stretch of work is longer than a slice (slicer.js), single large parts excepted; the abort signal is looked at
- * between any two reads. A message that another session expunged meanwhile matches only by what the view alone tells.
+ * It is short when the index has few rows for each key and few messages must be looked at. Then it is done in slices
+ * within milliseconds. Otherwise the thread gets what the view has said, and does the rest with a connection of its own.
  */
-import { evaluatePlan, planSearch, STAGE } from './plan.js'
-import { compileViewKey } from './view-keys.js'
-import { compileDateTest, compileRowKey } from './row-keys.js'
-import { compileHeaderKey, HeaderText, TextHits } from './match-text.js'
-import { readHeaderBlock, readTextPieces } from './message-text.js'
+import { askIndex } from './index-answers.js'
+import { planSearch, STAGE } from './plan.js'
+import { Resolver } from './resolve.js'
+import { packCandidates } from './scan-request.js'
 import { Slicer } from './slicer.js'
+import { compileViewKey } from './view-keys.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
 /** @typedef {import('../../support/clock.js').Clock} Clock */
 /** @typedef {import('../account-store.js').AccountStore} AccountStore */
-/** @typedef {import('../account-store.js').MessageRecord} MessageRecord */
 /** @typedef {import('../mailbox-view.js').MailboxView} MailboxView */
-/** @typedef {import('./plan.js').LeafNode} LeafNode */
-/** @typedef {import('./plan.js').Verdict} Verdict */
+/** @typedef {import('./plan.js').Plan} Plan */
+/** @typedef {import('./resolve.js').Candidates} Candidates */
+/** @typedef {import('./resolve.js').Sorted} Sorted */
 /** @typedef {import('./view-keys.js').SelectedMessages} SelectedMessages */
 
-/** Rows a page: readMessages takes no more. */
-const ROW_PAGE = 500
+/** Rows of the index for one key that are read on the event loop: about 8 ms. */
+const INLINE_ROWS = 16_384
 
-/** Headers a page: at 256 KiB each at most, 8 MiB at the very worst and 100 KiB as a rule. */
-const HEADER_PAGE = 32
+/** Messages whose text is looked at on the event loop, 0.1 to 0.3 ms each; so few need no index either. */
+const INLINE_TEXTS = 128
 
-/** Slots between two looks at the clock: some 20 µs of work. */
-const SLOTS_A_STEP = 256
+/** Messages whose header is looked at on the event loop, some 20 µs each. */
+const INLINE_HEADERS = 1024
 
 /**
  * @typedef {object} SearchRequest
@@ -41,7 +40,8 @@ const SLOTS_A_STEP = 256
  */
 
 /**
- * Finds the messages that match, among those that the session's client knows (RFC 3501 §6.4.4, RFC 9051 §6.4.4).
+ * Finds the messages that match, among those that the session's client knows (RFC 3501 §6.4.4, RFC 9051 §6.4.4). A
+ * message that another session expunged meanwhile matches only by what the view alone tells.
  *
  * @param {SearchRequest} request
  * @returns {Promise<number[]>} slots of the view, ascending
@@ -49,214 +49,124 @@ const SLOTS_A_STEP = 256
  * @throws the signal's reason when it was aborted
  */
 export async function searchMessages(request) {
-  return await new Search(request).run()
+  const plan = planSearch(request.key)
+  request.signal?.throwIfAborted()
+  if (request.selected.messageCount === 0) return []
+  const matches = await new Search(request, plan).run()
+  return matches.sort((left, right) => left - right)
 }
-
-/**
- * @typedef {object} Candidate
- * @property {number} slot
- * @property {MessageRecord | null} record - null until the row is read
- * @property {HeaderText | null} header
- */
 
 /** One run of one search. */
 class Search {
   #request
-  #slicer
   #plan
-  /** @type {((candidate: Candidate) => Verdict)[]} by leaf.index */
-  #tests
-  #hits
-  #stages
-  /** What header and text stage read of each message. */
-  #needs
+  #slicer
+  #nowSeconds
+  #candidates
+  /** Messages that are looked at here, not in the thread. */
+  #maxLooks
 
-  /** @param {SearchRequest} request */
-  constructor(request) {
+  /**
+   * @param {SearchRequest} request
+   * @param {Plan} plan
+   */
+  constructor(request, plan) {
     this.#request = request
+    this.#plan = plan
     this.#slicer = new Slicer(request.signal)
-    this.#plan = planSearch(request.key)
-    this.#stages = new Set(this.#plan.leaves.map(({ stage }) => stage))
-    this.#hits = new TextHits(this.#plan.leaves)
-    const operations = new Set(this.#plan.leaves.map(({ key }) => key.op))
-    this.#needs = {
-      row: true,
-      header: operations.has('header') || operations.has('text'),
-      search: operations.has('date')
-    }
-    const nowSeconds = Math.floor(request.clock.nowMs() / 1000)
-    this.#tests = this.#plan.leaves.map((leaf) => this.#compileLeaf(leaf, nowSeconds))
+    this.#nowSeconds = Math.floor(request.clock.nowMs() / 1000)
+    this.#candidates = slotsOf(request, plan)
+    const { stage } = plan.root
+    this.#maxLooks = stage === STAGE.TEXT ? INLINE_TEXTS : INLINE_HEADERS
+    // Rows are narrow, and read in pages as fast as a thread would read them.
+    if (stage <= STAGE.ROW) this.#maxLooks = Infinity
+  }
+
+  /** @returns {Promise<number[]>} slots, in no order */
+  async run() {
+    return (await this.#runNarrowly()) ?? (await this.#runIndexed()) ?? (await this.#runInThread())
+  }
+
+  /**
+   * Without the index, which may have thousands of rows for a search among three messages.
+   *
+   * @returns {Promise<number[] | null>} null when too many messages must be looked at
+   */
+  async #runNarrowly() {
+    const hasViewKey = this.#plan.leaves.some(({ stage }) => stage === STAGE.VIEW)
+    if (!hasViewKey && this.#request.selected.messageCount > this.#maxLooks) return null
+    return await this.#finish(this.#resolver(null), this.#maxLooks)
+  }
+
+  /** @returns {Promise<number[] | null>} null when the index has too much to say, or leaves too much open */
+  async #runIndexed() {
+    const { database } = this.#request.store.searchAccess
+    const breathe = () => this.#slicer.breathe()
+    const asked = await askIndex(database, { plan: this.#plan, maxRows: INLINE_ROWS, breathe })
+    if (!asked || asked.isCut) return null
+    return await this.#finish(this.#resolver(asked.answers), this.#maxLooks)
   }
 
   /** @returns {Promise<number[]>} */
-  async run() {
-    const { selected } = this.#request
-    const { root } = this.#plan
-    /** @type {number[]} */
-    const matches = []
-    if (selected.messageCount === 0 || (root.kind === 'constant' && !root.value)) return matches
-    const lastSlot = selected.slotOfSequence(selected.messageCount)
-    /** @type {Candidate[]} */
-    let undecided = []
-    for (let slot = 0; slot <= lastSlot; slot++) {
-      if (slot % SLOTS_A_STEP === 0) await this.#slicer.breathe()
-      if (selected.sequenceOfSlot(slot) === 0) continue
-      const candidate = { slot, record: null, header: null }
-      const verdict = this.#judge(candidate, STAGE.VIEW)
-      if (verdict) matches.push(slot)
-      else if (verdict === undefined) undecided.push(candidate)
-      if (undecided.length === ROW_PAGE) {
-        await this.#resolve(undecided, matches)
-        undecided = []
-      }
-    }
-    await this.#resolve(undecided, matches)
-    return matches.sort((left, right) => left - right)
+  async #runInThread() {
+    const { store, view, key, signal } = this.#request
+    const { matches, open } = /** @type {Sorted} */ (await this.#resolver(null).sort(Infinity))
+    const breathe = () => this.#slicer.breathe()
+    const packed = await packCandidates(this.#plan, this.#candidates, open, breathe)
+    const { mailboxId } = view
+    const request = { mailboxId, key, nowSeconds: this.#nowSeconds, ...packed }
+    for (const uid of await store.searchAccess.scanner.scan(request, signal))
+      matches.push(view.slotOf(uid))
+    return matches
   }
 
   /**
-   * @param {LeafNode} leaf
-   * @param {number} nowSeconds
-   * @returns {(candidate: Candidate) => Verdict}
+   * @param {import('./index-answers.js').IndexAnswers | null} answers
+   * @returns {Resolver}
    */
-  #compileLeaf(leaf, nowSeconds) {
-    const { key, stage } = leaf
-    const { view, selected, store } = this.#request
-    if (stage === STAGE.VIEW) {
-      const findFlag = (/** @type {string} */ name) => store.findFlag(name)
-      const test = compileViewKey(key, { view, selected, findFlag })
-      return ({ slot }) => test(slot)
-    }
-    if (stage === STAGE.ROW) {
-      const test = compileRowKey(key, nowSeconds)
-      return ({ record }) => (record ? test(record) : undefined)
-    }
-    if (key.op === 'date') {
-      const test = compileDateTest(key)
-      return ({ record }) => Boolean(record?.sentDate && test(record.sentDate))
-    }
-    if (key.op === 'header') {
-      const test = compileHeaderKey(key)
-      return ({ header }) => (header ? test(header) : undefined)
-    }
-    return () => this.#hits.verdict(leaf)
-  }
-
-  /**
-   * @param {Candidate} candidate
-   * @param {number} stage - what was read for it
-   * @returns {Verdict}
-   */
-  #judge(candidate, stage) {
-    return evaluatePlan(this.#plan.root, (leaf) =>
-      leaf.stage <= stage ? this.#tests[leaf.index]?.(candidate) : undefined
-    )
-  }
-
-  /**
-   * Takes candidates that the view could not decide through the further stages.
-   *
-   * @param {Candidate[]} page - up to ROW_PAGE
-   * @param {number[]} matches - collects slots
-   */
-  async #resolve(page, matches) {
-    const undecided = this.#stages.has(STAGE.ROW) ? await this.#resolveRows(page, matches) : page
-    for (let start = 0; start < undecided.length; start += HEADER_PAGE) {
-      await this.#resolveHeaders(undecided.slice(start, start + HEADER_PAGE), matches)
-    }
-  }
-
-  /**
-   * @param {Candidate[]} page
-   * @param {number[]} matches - collects slots
-   * @returns {Promise<Candidate[]>} those still open
-   */
-  async #resolveRows(page, matches) {
-    const present = await this.#read(page, { row: true })
-    return this.#sift(present, STAGE.ROW, matches)
-  }
-
-  /**
-   * @param {Candidate[]} page - up to HEADER_PAGE
-   * @param {number[]} matches - collects slots
-   */
-  async #resolveHeaders(page, matches) {
-    let open = page
-    if (this.#stages.has(STAGE.HEADER)) {
-      open = await this.#read(open, this.#needs)
-      for (const candidate of open) await this.#loadHeader(candidate)
-      open = this.#sift(open, STAGE.HEADER, matches)
-    }
-    if (open.length === 0 || !this.#stages.has(STAGE.TEXT)) return
-    open = await this.#read(open, { ...this.#needs, partTree: true })
-    for (const candidate of open) {
-      if (await this.#resolveText(candidate)) matches.push(candidate.slot)
-      candidate.header = null
-    }
-  }
-
-  /**
-   * Reads text only until the plan is decided.
-   *
-   * @param {Candidate} candidate - its record has the part tree
-   * @returns {Promise<boolean>}
-   */
-  async #resolveText(candidate) {
-    const { record } = candidate
-    if (!record) return false
-    this.#hits.reset()
-    await this.#loadHeader(candidate)
-    if (candidate.header && this.#hits.wantsHeader && this.#hits.addHeader(candidate.header)) {
-      const verdict = this.#judge(candidate, STAGE.TEXT)
-      if (verdict !== undefined) return verdict
-    }
-    for await (const text of readTextPieces(this.#request.store, record)) {
-      await this.#slicer.breathe()
-      if (!this.#hits.addText(text)) continue
-      const verdict = this.#judge(candidate, STAGE.TEXT)
-      if (verdict !== undefined) return verdict
-    }
-    this.#hits.complete()
-    return this.#judge(candidate, STAGE.TEXT) === true
-  }
-
-  /**
-   * @param {Candidate[]} candidates
-   * @param {number} stage
-   * @param {number[]} matches - collects slots
-   * @returns {Candidate[]} those still open
-   */
-  #sift(candidates, stage, matches) {
-    return candidates.filter((candidate) => {
-      const verdict = this.#judge(candidate, stage)
-      if (verdict) matches.push(candidate.slot)
-      return verdict === undefined
-    })
-  }
-
-  /**
-   * @param {Candidate[]} page
-   * @param {import('../account-store.js').MessageNeeds} needs
-   * @returns {Promise<Candidate[]>} those whose message is still there, with their records
-   */
-  async #read(page, needs) {
-    if (page.length === 0) return page
-    await this.#slicer.breathe()
+  #resolver(answers) {
     const { store, view } = this.#request
-    const uidOf = (/** @type {Candidate} */ { slot }) => /** @type {number} */ (view.uids[slot])
-    const records = await store.readMessages(view.mailboxId, page.map(uidOf), needs)
-    const byUid = new Map(records.map((record) => [record.uid, record]))
-    return page.filter((candidate) => {
-      candidate.record = byUid.get(uidOf(candidate)) ?? null
-      return candidate.record !== null
+    return new Resolver({
+      database: store.searchAccess.database,
+      mailboxId: view.mailboxId,
+      plan: this.#plan,
+      candidates: this.#candidates,
+      answers,
+      nowSeconds: this.#nowSeconds,
+      slicer: this.#slicer
     })
   }
 
-  /** @param {Candidate} candidate - its record has the header block, or says that it is too large to keep */
-  async #loadHeader(candidate) {
-    if (!this.#needs.header || candidate.header || !candidate.record) return
-    await this.#slicer.breathe()
-    const block = await readHeaderBlock(this.#request.store, candidate.record)
-    candidate.header = new HeaderText(block)
+  /**
+   * @param {Resolver} resolver
+   * @param {number} maxLooks
+   * @returns {Promise<number[] | null>} slots; null when more must be looked at
+   */
+  async #finish(resolver, maxLooks) {
+    const sorted = await resolver.sort(maxLooks)
+    return sorted && sorted.matches.concat(await resolver.resolve(sorted.open))
+  }
+}
+
+/**
+ * @param {SearchRequest} request
+ * @param {Plan} plan
+ * @returns {Candidates} the messages that the client knows, by slot
+ */
+function slotsOf({ store, view, selected }, plan) {
+  const findFlag = (/** @type {string} */ name) => store.findFlag(name)
+  const tests = plan.leaves.map(({ key, stage }) =>
+    stage === STAGE.VIEW ? compileViewKey(key, { view, selected, findFlag }) : () => false
+  )
+  const isKnown = (/** @type {number} */ slot) => selected.sequenceOfSlot(slot) !== 0
+  const length = selected.slotOfSequence(selected.messageCount) + 1
+  return {
+    length,
+    uidAt: (slot) => (isKnown(slot) ? /** @type {number} */ (view.uids[slot]) : 0),
+    indexOf: (uid) => {
+      const slot = view.slotOf(uid)
+      return slot >= 0 && slot < length && isKnown(slot) ? slot : -1
+    },
+    viewVerdict: ({ index }, slot) => tests[index]?.(slot) ?? false
   }
 }

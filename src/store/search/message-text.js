@@ -11,8 +11,8 @@ import { decodePartTree } from '../../mime/part-tree.js'
 import { decodeText, searchableHeader } from '../../mime/text-extract.js'
 
 /** @typedef {import('../../mime/part-tree.js').PartNode} PartNode */
-/** @typedef {import('../account-store.js').AccountStore} AccountStore */
-/** @typedef {import('../account-store.js').MessageRecord} MessageRecord */
+/** @typedef {Pick<import('../account-store.js').AccountStore, 'readContent'>} ContentReader */
+/** @typedef {Pick<import('../account-store.js').MessageRecord, 'contentId' | 'size' | 'header' | 'partTree'>} TextRecord */
 
 /** Up to here a message with several texts is read once: its few chunks would be unpacked again for each of them. */
 const WHOLE_MESSAGE_BYTES = 256 * 1024
@@ -20,8 +20,8 @@ const WHOLE_MESSAGE_BYTES = 256 * 1024
 /** @typedef {{ start: number, end: number, decode: (bytes: Buffer) => string }} TextRange */
 
 /**
- * @param {AccountStore} store
- * @param {MessageRecord} record - read with `header`
+ * @param {ContentReader} store
+ * @param {TextRecord} record - read with `header`
  * @returns {Promise<Buffer>} the header block; of a huge one the first MAX_HEADER_BLOCK_BYTES
  */
 export async function readHeaderBlock(store, record) {
@@ -32,8 +32,8 @@ export async function readHeaderBlock(store, record) {
 /**
  * The same pieces as `textPieces` gives: each text part, and the header of each message inside.
  *
- * @param {AccountStore} store
- * @param {MessageRecord} record - read with `partTree`
+ * @param {ContentReader} store
+ * @param {TextRecord} record - read with `partTree`
  * @returns {AsyncGenerator<string>} decoded text
  */
 export async function* readTextPieces(store, record) {
@@ -66,8 +66,8 @@ function* textRanges(node) {
 }
 
 /**
- * @param {AccountStore} store
- * @param {MessageRecord} record
+ * @param {ContentReader} store
+ * @param {TextRecord} record
  * @param {number} start
  * @param {number} end - exclusive
  * @returns {Promise<Buffer>}

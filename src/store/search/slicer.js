@@ -11,7 +11,7 @@ export class Slicer {
   #signal
   #startedMs = performance.now()
 
-  /** @param {AbortSignal | undefined} signal */
+  /** @param {{ throwIfAborted: () => void } | undefined} signal */
   constructor(signal) {
     this.#signal = signal
   }

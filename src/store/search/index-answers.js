@@ -1,0 +1,254 @@
+/**
+ * What the search index says to the keys of one search.
+ *
+ * Exactness: the list of what is not indexed yet is read first, and for a content on it the index says nothing. Whatever
+ * is indexed, deleted or appended afterwards changes no answer about any other content. An index that other code has
+ * made is not asked at all.
+ */
+import { prepared } from '../../database/statement.js'
+import { foldCase } from './fold.js'
+import { includes, intersect, NO_IDS, unite } from './id-list.js'
+import { readIndexState } from './index-rows.js'
+import { INDEX_VERSION } from './index-text.js'
+import { isIndexable, phraseQuery, trigramQuery, wordQuery } from './terms.js'
+
+/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
+/** @typedef {import('./id-list.js').IdList} IdList */
+/** @typedef {import('./index-text.js').Source} Source */
+/** @typedef {import('./plan.js').LeafNode} LeafNode */
+/** @typedef {import('./plan.js').Plan} Plan */
+/** @typedef {import('./plan.js').PlanNode} PlanNode */
+/** @typedef {import('./plan.js').Verdict} Verdict */
+
+/**
+ * @typedef {object} LeafAnswer
+ * @property {IdList} possible - contents outside do not match
+ * @property {IdList} certain - of these, those that match without a look at them
+ */
+
+/** The columns of `search_header` by field. */
+const COLUMNS = new Map([
+  ['subject', 'subject'],
+  ['from', 'sender'],
+  ['to', 'recipient'],
+  ['cc', 'copy']
+])
+
+/** So few are looked at sooner than another term is asked for, or words are. */
+const FEW_CONTENTS = 32
+
+/** The answers of the index to one search. */
+export class IndexAnswers {
+  #plan
+  #pending
+  /** @type {(LeafAnswer | undefined)[]} by leaf.index */
+  #answers = []
+  /** @type {IdList | null} */
+  #possible = null
+
+  /**
+   * @param {Plan} plan
+   * @param {IdList} pending - contents about which the index says nothing
+   */
+  constructor(plan, pending) {
+    this.#plan = plan
+    this.#pending = pending
+  }
+
+  /**
+   * @returns {IdList | null} contents outside match for certain not; null when they might
+   */
+  get possible() {
+    return this.#possible && unite(this.#possible, this.#pending)
+  }
+
+  /** @returns {boolean} whether the index has said anything */
+  get isEmpty() {
+    return this.#answers.length === 0
+  }
+
+  /**
+   * @param {LeafNode} leaf
+   * @param {LeafAnswer} answer
+   */
+  add(leaf, answer) {
+    this.#answers[leaf.index] = answer
+    this.#possible = possibleOf(this.#plan.root, this.#answers)
+  }
+
+  /** @returns {boolean} whether so little is left that the index need not be asked further */
+  get isEnough() {
+    return this.#possible !== null && this.#possible.length <= FEW_CONTENTS
+  }
+
+  /**
+   * @param {LeafNode} leaf
+   * @param {number} contentId - 0 when it is not known
+   * @returns {Verdict} before the leaf's negation
+   */
+  verdict(leaf, contentId) {
+    const answer = this.#answers[leaf.index]
+    if (!answer || contentId === 0) return undefined
+    // First, because it is the commonest answer.
+    if (!includes(answer.possible, contentId))
+      return includes(this.#pending, contentId) ? undefined : false
+    if (answer.possible === answer.certain || includes(answer.certain, contentId))
+      return includes(this.#pending, contentId) ? undefined : true
+    return undefined
+  }
+}
+
+/**
+ * @param {Plan} plan
+ * @returns {LeafNode[]} those that the index can answer, the ones likely to leave least first
+ */
+export function indexedLeaves({ leaves }) {
+  const term = (/** @type {LeafNode} */ { key }) =>
+    key.op === 'body' || key.op === 'text' || key.op === 'header' ? foldCase(key.value) : ''
+  return leaves
+    .filter((leaf) => isIndexable(term(leaf)))
+    .sort((left, right) => term(right).length - term(left).length)
+}
+
+/**
+ * Asks the index, leaf by leaf, until little enough is left.
+ *
+ * @param {Source} database
+ * @param {object} request
+ * @param {Plan} request.plan
+ * @param {number} request.maxRows - of the index, for one leaf: whoever has more is not answered
+ * @param {() => Promise<void>} request.breathe - called between two reads
+ * @returns {Promise<{ answers: IndexAnswers, isCut: boolean } | null>} null when there is nothing to ask; `isCut`: a
+ *   leaf had too many rows
+ */
+export async function askIndex(database, { plan, maxRows, breathe }) {
+  const leaves = indexedLeaves(plan)
+  if (leaves.length === 0) return null
+  const version = await database.readSettled((db) => readIndexState(db).textVersion)
+  if (version !== INDEX_VERSION) return null
+  const answers = new IndexAnswers(plan, await database.readSettled(readPendingIds))
+  let isCut = false
+  for (const leaf of leaves) {
+    if (answers.isEnough) break
+    await breathe()
+    const answer = await askLeaf(database, leaf, maxRows, breathe)
+    if (answer) answers.add(leaf, answer)
+    else isCut = true
+  }
+  // Another program's version has begun to make the index anew meanwhile.
+  const isSame =
+    (await database.readSettled((db) => readIndexState(db).textVersion)) === INDEX_VERSION
+  return isSame ? { answers, isCut } : null
+}
+
+/**
+ * @param {Database} db
+ * @returns {IdList}
+ */
+const readPendingIds = (db) =>
+  Float64Array.from(
+    /** @type {number[]} */ (
+      prepared(db, 'SELECT content_id FROM search_pending ORDER BY content_id', 'value').all()
+    )
+  )
+
+/**
+ * @param {Source} database
+ * @param {LeafNode} leaf - indexable
+ * @param {number} maxRows
+ * @param {() => Promise<void>} breathe
+ * @returns {Promise<LeafAnswer | null>} null when there are too many rows
+ */
+async function askLeaf(database, { key }, maxRows, breathe) {
+  if (key.op !== 'header' && key.op !== 'body' && key.op !== 'text') return null
+  const term = foldCase(key.value)
+  const column = key.op === 'header' ? COLUMNS.get(key.field.toLowerCase()) : undefined
+  if (column !== undefined) {
+    const { query, isExact } = phraseQuery(term, column)
+    const rows = await readRows(database, 'search_header', query, maxRows)
+    const possible = rows && Float64Array.from(rows)
+    return possible && { possible, certain: isExact ? possible : NO_IDS }
+  }
+  const side = SIDES[key.op]
+  const { query, isExact } = trigramQuery(term)
+  const rows = await readRows(database, 'search', query, maxRows)
+  if (rows === null) return null
+  const possible = contentsOf(rows, side)
+  // Of a field other than the four, the whole header says only that it may be there.
+  if (key.op === 'header') return { possible, certain: NO_IDS }
+  if (isExact) return { possible, certain: possible }
+  const words = wordQuery(term)
+  if (words === null || possible.length <= FEW_CONTENTS) return { possible, certain: NO_IDS }
+  await breathe()
+  // As many as come are certain: here too many rows do no harm.
+  const hits = await database.readSettled((db) => selectRows(db, 'search_word', words, maxRows))
+  return { possible, certain: intersect(possible, contentsOf(hits, side)) }
+}
+
+/** Which rows of a content count: the even one is its text, the odd one its header. */
+const SIDES = Object.freeze({ body: [true, false], text: [true, true], header: [false, true] })
+
+/**
+ * @param {number[]} rows - ascending
+ * @param {boolean[]} side - whether even and whether odd rows count
+ * @returns {IdList}
+ */
+function contentsOf(rows, [isEven = false, isOdd = false]) {
+  const ids = new Float64Array(rows.length)
+  let count = 0
+  let last = -1
+  for (const row of rows) {
+    const id = Math.floor(row / 2)
+    if (id === last || !(row % 2 === 0 ? isEven : isOdd)) continue
+    ids[count++] = last = id
+  }
+  return ids.subarray(0, count)
+}
+
+/**
+ * @param {Source} database
+ * @param {string} table
+ * @param {string} query
+ * @param {number} maxRows
+ * @returns {Promise<number[] | null>} null when there are more
+ */
+async function readRows(database, table, query, maxRows) {
+  const rows = await database.readSettled((db) => selectRows(db, table, query, maxRows))
+  return rows.length < maxRows ? rows : null
+}
+
+/**
+ * @param {Database} db
+ * @param {string} table
+ * @param {string} query - of FTS5
+ * @param {number} maxRows
+ * @returns {number[]} rowids, ascending
+ */
+const selectRows = (db, table, query, maxRows) =>
+  /** @type {number[]} */ (
+    prepared(
+      db,
+      `SELECT rowid FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid LIMIT ?`,
+      'value'
+    ).all(query, maxRows)
+  )
+
+/**
+ * @param {PlanNode} node
+ * @param {(LeafAnswer | undefined)[]} answers
+ * @returns {IdList | null} contents outside make the node false; null when they need not
+ */
+function possibleOf(node, answers) {
+  if (node.kind === 'constant') return node.value ? null : NO_IDS
+  if (node.kind === 'leaf') return node.isNegated ? null : (answers[node.index]?.possible ?? null)
+  /** @type {IdList | null} */
+  let possible = node.kind === 'or' ? NO_IDS : null
+  for (const child of node.children) {
+    const ids = possibleOf(child, answers)
+    if (node.kind === 'or') {
+      if (ids === null || possible === null) return null
+      possible = unite(possible, ids)
+    } else if (ids !== null) possible = possible === null ? ids : intersect(possible, ids)
+  }
+  return possible
+}

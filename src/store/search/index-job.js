@@ -1,0 +1,150 @@
+/**
+ * Indexes in a thread what is on the list, in batches: texts are read and folded outside the transaction, so that it
+ * holds the lock for the insertion alone.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isMailError } from '../../errors.js'
+import { runTransaction } from '../../database/transaction.js'
+import {
+  forgetDeleted,
+  INDEX_TABLES,
+  mergeStep,
+  readIndexState,
+  readPending,
+  resetIndex,
+  writeIndexRows
+} from './index-rows.js'
+import { INDEX_VERSION, readIndexText } from './index-text.js'
+import { ThreadDatabase } from './thread-database.js'
+
+/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
+/** @typedef {import('./index-text.js').IndexText} IndexText */
+
+/** Contents in one transaction: one by one is four times dearer (measured). */
+const BATCH_CONTENTS = 100
+
+/** Text in one transaction, UTF-16 units: some 50 ms of holding the lock. */
+const BATCH_CHARACTERS = 512 * 1024
+
+/** Pages that one step of a merge writes: some 20 ms. */
+const MERGE_PAGES = 64
+
+/** Below this a merge gains nothing that anybody would notice, contents. */
+const MERGE_MIN_DELETED = 1000
+
+/** A merge pays when this part of what is indexed has gone. */
+const MERGE_DIVISOR = 5
+
+/** While somebody else writes, a batch waits for a pause this long, milliseconds … */
+const QUIET_MS = 15
+
+/** … but not longer than this. */
+const MAX_WAIT_MS = 300
+
+/**
+ * @param {Database} db - the thread's own, which may wait for locks
+ * @param {object} options
+ * @param {SharedArrayBuffer} options.activity - the store's count of writes
+ * @param {(count: number) => void} options.onBatch - called after each commit
+ * @returns {Promise<void>}
+ */
+export async function indexPending(db, { activity, onBatch }) {
+  const writes = new Int32Array(activity)
+  if (readIndexState(db).textVersion < INDEX_VERSION) {
+    runTransaction(db, () => resetIndex(db))
+    onBatch(0)
+  }
+  const source = new ThreadDatabase(db)
+  let after = 0
+  for (;;) {
+    const batch = await readBatch(db, source, after)
+    const last = batch[batch.length - 1]
+    if (!last) break
+    after = last.id
+    await waitForPause(writes)
+    runTransaction(db, () => {
+      for (const { id, text } of batch) writeIndexRows(db, id, text)
+    })
+    onBatch(batch.length)
+  }
+  await mergeDeleted(db, writes, onBatch)
+}
+
+/**
+ * @param {import('./index-text.js').Source} source
+ * @param {number} contentId
+ * @returns {Promise<IndexText | null | undefined>} null: it cannot be indexed; undefined: it has gone
+ */
+export async function readTextOf(source, contentId) {
+  try {
+    return await readIndexText(source, contentId)
+  } catch (error) {
+    if (isMailError(error, 'MESSAGE_GONE')) return undefined
+    // One damaged message must not keep the others out; a search that meets it says what is wrong.
+    if (isMailError(error, 'ACCOUNT_DAMAGED')) return null
+    throw error
+  }
+}
+
+/**
+ * @param {Database} db
+ * @param {ThreadDatabase} source
+ * @param {number} after - content id
+ * @returns {Promise<{ id: number, text: IndexText | null }[]>} empty when nothing is left
+ */
+async function readBatch(db, source, after) {
+  const batch = []
+  let characters = 0
+  for (const { id } of readPending(db, after, BATCH_CONTENTS)) {
+    const text = await readTextOf(source, id)
+    if (text === undefined) continue
+    batch.push({ id, text })
+    characters += text ? text.body.length + text.header.length : 0
+    if (characters > BATCH_CHARACTERS) break
+  }
+  return batch
+}
+
+/**
+ * Lets the store's own writes go first: the clients wait for them.
+ *
+ * @param {Int32Array} writes
+ */
+async function waitForPause(writes) {
+  for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += QUIET_MS) {
+    const before = Atomics.load(writes, 0)
+    // A first look costs nothing when nobody writes: the count has not moved since the batch before.
+    await sleep(waitedMs === 0 ? 1 : QUIET_MS)
+    if (Atomics.load(writes, 0) === before) return
+  }
+}
+
+/**
+ * @param {import('./index-rows.js').IndexState} state
+ * @returns {boolean} whether so much has gone that a merge pays
+ */
+export function isWorthMerging({ indexedCount, deletedCount }) {
+  return deletedCount >= Math.max(MERGE_MIN_DELETED, indexedCount / MERGE_DIVISOR)
+}
+
+/**
+ * Postings of deleted contents stay in the index until their segments are merged.
+ *
+ * @param {Database} db
+ * @param {Int32Array} writes
+ * @param {(count: number) => void} onBatch
+ */
+async function mergeDeleted(db, writes, onBatch) {
+  if (!isWorthMerging(readIndexState(db))) return
+  for (const table of INDEX_TABLES) {
+    let isFirst = true
+    let isMore = true
+    while (isMore) {
+      await waitForPause(writes)
+      isMore = runTransaction(db, () => mergeStep(db, table, MERGE_PAGES, isFirst))
+      isFirst = false
+      onBatch(0)
+    }
+  }
+  runTransaction(db, () => forgetDeleted(db))
+}

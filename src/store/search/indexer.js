@@ -1,0 +1,148 @@
+/**
+ * Keeps the search index behind the mail: a while after the last commit it takes in what has come, little in slices on
+ * the event loop, much in a thread. An APPEND never waits for it, and SEARCH looks at what is not indexed yet.
+ *
+ * Invariants: what is on the list (search_pending) is in the transaction that brought the mail, what is indexed is taken
+ * off in the transaction that indexes it; so it may stop anywhere, and goes on at the next open.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { MailError } from '../../errors.js'
+import { isWorthMerging, readTextOf } from './index-job.js'
+import { readIndexState, readPending, resetIndex, writeIndexRows } from './index-rows.js'
+import { INDEX_VERSION } from './index-text.js'
+
+/** Mail comes in bursts: indexed together it costs a quarter. Milliseconds after the last commit … */
+const QUIET_MS = 1000
+
+/** … but not later than this after the first. */
+const MAX_DELAY_MS = 10_000
+
+/** More than this is a thread's work, contents. */
+const INLINE_CONTENTS = 20
+
+/** And so is one that is larger, bytes: decoding its text might hold up the event loop. */
+const INLINE_BYTES = 48 * 1024
+
+/**
+ * @typedef {object} IndexerOptions
+ * @property {import('../account-database.js').AccountDatabase} database
+ * @property {import('../store-threads.js').StoreThreads} threads
+ * @property {() => void} noteCommit - to be called when a thread has committed and that is on the disk
+ */
+
+/** The indexer of one open mailbox. */
+export class SearchIndexer {
+  #database
+  #threads
+  #noteCommit
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+  /** When the first commit came that is waited on, milliseconds; 0 for none. */
+  #firstMs = 0
+  /** @type {Promise<void> | null} */
+  #running = null
+  #isClosed
+  #stop = new AbortController()
+  #lastMs = 0
+  /** The store's writes so far, for the thread to see. */
+  #activity = new SharedArrayBuffer(4)
+  #writes = new Int32Array(this.#activity)
+
+  /** @param {IndexerOptions} options */
+  constructor({ database, threads, noteCommit }) {
+    this.#database = database
+    this.#threads = threads
+    this.#noteCommit = noteCommit
+    this.#isClosed = database.isReadOnly
+  }
+
+  /** To be called after each commit. */
+  noteWrite() {
+    if (this.#isClosed) return
+    Atomics.add(this.#writes, 0, 1)
+    const nowMs = performance.now()
+    if (this.#firstMs === 0) this.#firstMs = nowMs
+    // One timer for a burst: it looks at the clock when it fires.
+    this.#lastMs = nowMs
+    this.#timer ??= setTimeout(() => this.#look(), QUIET_MS).unref()
+  }
+
+  /**
+   * Takes in all that is on the list now.
+   *
+   * @returns {Promise<void>}
+   * @throws {MailError} SHUTTING_DOWN, BUSY, DISK_FULL, NOT_DURABLE
+   */
+  async run() {
+    await this.#running?.catch(() => {})
+    if (this.#isClosed) return
+    this.#running = this.#index().finally(() => {
+      this.#running = null
+    })
+    await this.#running
+  }
+
+  /** Ends what is under way at its next step; the thread is ended by the closing of the file. */
+  async close() {
+    this.#isClosed = true
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#stop.abort(new MailError('SHUTTING_DOWN'))
+    await this.#running?.catch(() => {})
+  }
+
+  #look() {
+    this.#timer = null
+    if (this.#isClosed || this.#database.hasFailed) return
+    const nowMs = performance.now()
+    const quietMs = nowMs - this.#lastMs
+    if (quietMs < QUIET_MS && nowMs - this.#firstMs < MAX_DELAY_MS) {
+      this.#timer = setTimeout(() => this.#look(), QUIET_MS - quietMs).unref()
+      return
+    }
+    this.#firstMs = 0
+    if (this.#running) return
+    this.run().catch((error) => {
+      // What matters of it has reached `onAlert`; what is on the list stays there for the next time.
+      if (!(error instanceof MailError)) throw error
+    })
+  }
+
+  async #index() {
+    const { state, pending } = await this.#database.readSettled((db) => ({
+      state: readIndexState(db),
+      pending: readPending(db, 0, INLINE_CONTENTS + 1)
+    }))
+    // A newer program's index is neither ours to extend nor to throw away.
+    if (state.textVersion > INDEX_VERSION) return
+    const isNew = state.textVersion < INDEX_VERSION
+    const isOld = isNew && state.indexedCount > 0
+    const isLittle =
+      pending.length <= INLINE_CONTENTS && pending.every(({ size }) => size <= INLINE_BYTES)
+    if (isOld || !isLittle || isWorthMerging(state)) return await this.#indexInThread()
+    if (isNew) await this.#write((db) => resetIndex(db))
+    for (const { id } of pending) {
+      const text = await readTextOf(this.#database, id)
+      if (this.#isClosed) return
+      if (text !== undefined) await this.#write((db) => writeIndexRows(db, id, text))
+      await setImmediate()
+    }
+  }
+
+  /** @param {(db: import('better-sqlite3-multiple-ciphers').Database) => void} work */
+  #write(work) {
+    return this.#database.write(work, undefined, { isLazy: true })
+  }
+
+  async #indexInThread() {
+    /** @type {Promise<void>} */
+    let settling = Promise.resolve()
+    const onProgress = () => {
+      // The sync tells how large the -wal is, and the checkpoints follow from that.
+      settling = this.#database.settle().then(this.#noteCommit, () => {})
+    }
+    const job = { kind: /** @type {const} */ ('index'), activity: this.#activity }
+    await this.#threads.run(job, { onProgress, signal: this.#stop.signal })
+    await settling
+  }
+}

@@ -1,0 +1,329 @@
+/**
+ * Decides a plan for messages that the view alone could not decide: by the index, then by their rows, headers and text,
+ * each read only for those that are still open. The same on the event loop, in slices, and in a thread.
+ *
+ * Invariants: what is held is the answers of the index, and one page of messages (500 rows, 32 headers, the text of one
+ * part); the slicer is asked between any two reads.
+ */
+import { readContentRange } from '../content-reader.js'
+import { readMessageRecords } from '../read-messages.js'
+import { placesOf, readPlaces } from './content-ids.js'
+import { evaluatePlan, STAGE } from './plan.js'
+import { compileDateTest, compileRowKey } from './row-keys.js'
+import { compileHeaderKey, HeaderText, TextHits } from './match-text.js'
+import { readHeaderBlock, readTextPieces } from './message-text.js'
+
+/** @typedef {import('../read-messages.js').MessageRecord} MessageRecord */
+/** @typedef {import('../read-messages.js').Source} Source */
+/** @typedef {import('./index-answers.js').IndexAnswers} IndexAnswers */
+/** @typedef {import('./plan.js').LeafNode} LeafNode */
+/** @typedef {import('./plan.js').Plan} Plan */
+/** @typedef {import('./plan.js').Verdict} Verdict */
+/** @typedef {import('./slicer.js').Slicer} Slicer */
+
+/** Rows a page: readMessages takes no more. */
+const ROW_PAGE = 500
+
+/** Headers a page: at 256 KiB each at most, 8 MiB at the very worst and 100 KiB as a rule. */
+const HEADER_PAGE = 32
+
+/** Candidates between two looks at the clock: some 50 µs of work. */
+const STEP = 256
+
+/** From so many contents on it is cheaper to read the content of every message than the messages of each content. */
+const PLACES_DIVISOR = 8
+
+/**
+ * @typedef {object} Candidates - messages that may match, in the order of their UIDs
+ * @property {number} length - of their numbers, some of which may stand for none
+ * @property {(index: number) => number} uidAt - 0 for none
+ * @property {(uid: number) => number} indexOf - -1 for none
+ * @property {(leaf: LeafNode, index: number) => boolean} viewVerdict - of a leaf of the view's stage
+ *
+ * @typedef {object} Sorted - indexes of candidates, in no order
+ * @property {number[]} matches
+ * @property {number[]} open - to be looked at
+ *
+ * @typedef {object} Candidate
+ * @property {number} index
+ * @property {number} contentId - 0 when it is not known
+ * @property {MessageRecord | null} record - null until the row is read
+ * @property {HeaderText | null} header
+ *
+ * @typedef {object} ResolverOptions
+ * @property {Source} database
+ * @property {number} mailboxId
+ * @property {Plan} plan
+ * @property {Candidates} candidates
+ * @property {IndexAnswers | null} answers - of the index
+ * @property {number} nowSeconds - YOUNGER and OLDER count from it
+ * @property {Slicer} slicer
+ */
+
+/** One plan over one set of candidates. */
+export class Resolver {
+  #database
+  #mailboxId
+  #plan
+  #candidates
+  #answers
+  #slicer
+  /** @type {((candidate: Candidate) => Verdict)[]} by leaf.index */
+  #tests
+  #hits
+  #stages
+  /** What header and text stage read of each message. */
+  #needs
+  #reader
+
+  /** @param {ResolverOptions} options */
+  constructor({ database, mailboxId, plan, candidates, answers, nowSeconds, slicer }) {
+    this.#database = database
+    this.#mailboxId = mailboxId
+    this.#plan = plan
+    this.#candidates = candidates
+    this.#answers = answers
+    this.#slicer = slicer
+    this.#stages = new Set(plan.leaves.map(({ stage }) => stage))
+    this.#hits = new TextHits(plan.leaves)
+    const operations = new Set(plan.leaves.map(({ key }) => key.op))
+    this.#needs = {
+      row: true,
+      header: operations.has('header') || operations.has('text'),
+      search: operations.has('date')
+    }
+    this.#reader = {
+      readContent: (
+        /** @type {number} */ id,
+        /** @type {number} */ start,
+        /** @type {number} */ end
+      ) => readContentRange(database, id, start, end)
+    }
+    this.#tests = plan.leaves.map((leaf) => this.#compileLeaf(leaf, nowSeconds))
+  }
+
+  /**
+   * Decides what the view and the index can decide.
+   *
+   * @param {number} maxOpen - stops when more than this are open
+   * @returns {Promise<Sorted | null>} null when too many are open
+   */
+  async sort(maxOpen) {
+    const { root } = this.#plan
+    /** @type {Sorted} */
+    const result = { matches: [], open: [] }
+    if (root.kind === 'constant' && !root.value) return result
+    const take = (/** @type {number} */ index, contentId = 0) => {
+      const verdict = this.#judge({ index, contentId, record: null, header: null }, STAGE.VIEW)
+      if (verdict) result.matches.push(index)
+      else if (verdict === undefined) result.open.push(index)
+    }
+    const possible = this.#answers?.possible ?? null
+    if (possible !== null && possible.length * PLACES_DIVISOR < this.#candidates.length) {
+      const places = await placesOf(this.#database, this.#mailboxId, possible, this.#breathe)
+      for (const { uid, contentId } of places) {
+        const index = this.#candidates.indexOf(uid)
+        if (index >= 0) take(index, contentId)
+      }
+    } else if (this.#answers) await this.#walkWithContents(take)
+    else {
+      for (let index = 0; index < this.#candidates.length; index++) {
+        if (index % STEP === 0) await this.#breathe()
+        if (result.open.length > maxOpen) return null
+        if (this.#candidates.uidAt(index) !== 0) take(index)
+      }
+    }
+    return result.open.length > maxOpen ? null : result
+  }
+
+  /**
+   * Decides the rest by what stands in the messages. A message that has gone meanwhile does not match.
+   *
+   * @param {number[]} open - of `sort`; put in order
+   * @returns {Promise<number[]>} indexes of those that match, in no order
+   */
+  async resolve(open) {
+    /** @type {number[]} */
+    const matches = []
+    open.sort((left, right) => left - right)
+    for (let start = 0; start < open.length; start += ROW_PAGE) {
+      const page = open.slice(start, start + ROW_PAGE)
+      await this.#resolvePage(
+        page.map((index) => ({ index, contentId: 0, record: null, header: null })),
+        matches
+      )
+    }
+    return matches
+  }
+
+  #breathe = () => this.#slicer.breathe()
+
+  /** @param {(index: number, contentId: number) => void} take */
+  async #walkWithContents(take) {
+    let index = 0
+    for await (const page of readPlaces(this.#database, this.#mailboxId, this.#breathe)) {
+      let steps = 0
+      for (const [uid, contentId] of page) {
+        if (++steps % STEP === 0) await this.#breathe()
+        index = this.#skipTo(index, uid, take)
+        if (index < this.#candidates.length && this.#candidates.uidAt(index) === uid)
+          take(index++, contentId)
+      }
+    }
+    this.#skipTo(index, Infinity, take)
+  }
+
+  /**
+   * Candidates between the rows: they have gone, and are judged without their content.
+   *
+   * @param {number} index
+   * @param {number} uid - the next row's
+   * @param {(index: number, contentId: number) => void} take
+   * @returns {number} index of the first candidate from that UID on
+   */
+  #skipTo(index, uid, take) {
+    for (; index < this.#candidates.length; index++) {
+      const here = this.#candidates.uidAt(index)
+      if (here >= uid) break
+      if (here !== 0) take(index, 0)
+    }
+    return index
+  }
+
+  /**
+   * @param {LeafNode} leaf
+   * @param {number} nowSeconds
+   * @returns {(candidate: Candidate) => Verdict}
+   */
+  #compileLeaf(leaf, nowSeconds) {
+    const { key, stage } = leaf
+    const { viewVerdict } = this.#candidates
+    if (stage === STAGE.VIEW) return ({ index }) => viewVerdict(leaf, index)
+    if (stage === STAGE.ROW) {
+      const test = compileRowKey(key, nowSeconds)
+      return ({ record }) => (record ? test(record) : undefined)
+    }
+    if (key.op === 'date') {
+      const test = compileDateTest(key)
+      return ({ record }) => Boolean(record?.sentDate && test(record.sentDate))
+    }
+    if (key.op === 'header') {
+      const test = compileHeaderKey(key)
+      return ({ header }) => (header ? test(header) : undefined)
+    }
+    return () => this.#hits.verdict(leaf)
+  }
+
+  /**
+   * @param {Candidate} candidate
+   * @param {number} stage - what was read for it
+   * @returns {Verdict}
+   */
+  #judge(candidate, stage) {
+    const answers = this.#answers
+    return evaluatePlan(this.#plan.root, (leaf) => {
+      const indexed = answers?.verdict(leaf, candidate.contentId)
+      if (indexed !== undefined) return indexed
+      return leaf.stage <= stage ? this.#tests[leaf.index]?.(candidate) : undefined
+    })
+  }
+
+  /**
+   * @param {Candidate[]} page - up to ROW_PAGE
+   * @param {number[]} matches - collects indexes
+   */
+  async #resolvePage(page, matches) {
+    let open = page
+    if (this.#stages.has(STAGE.ROW)) {
+      open = await this.#read(page, { row: true })
+      open = this.#sift(open, STAGE.ROW, matches)
+    }
+    for (let start = 0; start < open.length; start += HEADER_PAGE)
+      await this.#resolveHeaders(open.slice(start, start + HEADER_PAGE), matches)
+  }
+
+  /**
+   * @param {Candidate[]} page - up to HEADER_PAGE
+   * @param {number[]} matches - collects indexes
+   */
+  async #resolveHeaders(page, matches) {
+    let open = page
+    if (this.#stages.has(STAGE.HEADER)) {
+      open = await this.#read(open, this.#needs)
+      for (const candidate of open) await this.#loadHeader(candidate)
+      open = this.#sift(open, STAGE.HEADER, matches)
+    }
+    if (open.length === 0 || !this.#stages.has(STAGE.TEXT)) return
+    open = await this.#read(open, { ...this.#needs, partTree: true })
+    for (const candidate of open) {
+      if (await this.#resolveText(candidate)) matches.push(candidate.index)
+      candidate.header = null
+      candidate.record = null
+    }
+  }
+
+  /**
+   * Reads text only until the plan is decided.
+   *
+   * @param {Candidate} candidate - its record has the part tree
+   * @returns {Promise<boolean>}
+   */
+  async #resolveText(candidate) {
+    const { record } = candidate
+    if (!record) return false
+    this.#hits.reset()
+    await this.#loadHeader(candidate)
+    if (candidate.header && this.#hits.wantsHeader && this.#hits.addHeader(candidate.header)) {
+      const verdict = this.#judge(candidate, STAGE.TEXT)
+      if (verdict !== undefined) return verdict
+    }
+    for await (const text of readTextPieces(this.#reader, record)) {
+      await this.#breathe()
+      if (!this.#hits.addText(text)) continue
+      const verdict = this.#judge(candidate, STAGE.TEXT)
+      if (verdict !== undefined) return verdict
+    }
+    this.#hits.complete()
+    return this.#judge(candidate, STAGE.TEXT) === true
+  }
+
+  /**
+   * @param {Candidate[]} candidates
+   * @param {number} stage
+   * @param {number[]} matches - collects indexes
+   * @returns {Candidate[]} those still open
+   */
+  #sift(candidates, stage, matches) {
+    return candidates.filter((candidate) => {
+      const verdict = this.#judge(candidate, stage)
+      if (verdict) matches.push(candidate.index)
+      return verdict === undefined
+    })
+  }
+
+  /**
+   * @param {Candidate[]} page
+   * @param {import('../read-messages.js').MessageNeeds} needs
+   * @returns {Promise<Candidate[]>} those whose message is still there, with their records
+   */
+  async #read(page, needs) {
+    if (page.length === 0) return page
+    await this.#breathe()
+    const uids = page.map(({ index }) => this.#candidates.uidAt(index))
+    const records = await readMessageRecords(this.#database, this.#mailboxId, uids, needs)
+    const byUid = new Map(records.map((record) => [record.uid, record]))
+    return page.filter((candidate) => {
+      candidate.record = byUid.get(this.#candidates.uidAt(candidate.index)) ?? null
+      candidate.contentId = candidate.record?.contentId ?? 0
+      return candidate.record !== null
+    })
+  }
+
+  /** @param {Candidate} candidate - its record has the header block, or says that it is too large to keep */
+  async #loadHeader(candidate) {
+    if (!this.#needs.header || candidate.header || !candidate.record) return
+    await this.#breathe()
+    const block = await readHeaderBlock(this.#reader, candidate.record)
+    candidate.header = new HeaderText(block)
+  }
+}

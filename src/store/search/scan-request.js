@@ -1,0 +1,94 @@
+/**
+ * What a search gives to the thread: its key, and for each message that is still open what the view has said.
+ */
+import { STAGE } from './plan.js'
+
+/** @typedef {import('./plan.js').LeafNode} LeafNode */
+/** @typedef {import('./plan.js').Plan} Plan */
+/** @typedef {import('./resolve.js').Candidates} Candidates */
+
+/**
+ * @typedef {object} PackedCandidates
+ * @property {Uint32Array} uids - ascending
+ * @property {Uint8Array} verdicts - of the leaves of the view's stage, a bit each, in whole bytes a message
+ *
+ * @typedef {object} ScanKey
+ * @property {number} mailboxId
+ * @property {import('../../imap/protocol/values/search-key.js').SearchKey} key
+ * @property {number} nowSeconds - YOUNGER and OLDER count from it
+ *
+ * @typedef {ScanKey & PackedCandidates} ScanRequest
+ */
+
+/** Messages between two looks at the clock: some 100 µs of work. */
+const STEP = 1024
+
+/**
+ * @param {Plan} plan
+ * @returns {LeafNode[]} whose verdicts only the view can tell
+ */
+const viewLeaves = ({ leaves }) => leaves.filter(({ stage }) => stage === STAGE.VIEW)
+
+/**
+ * @param {Plan} plan
+ * @param {Candidates} candidates
+ * @param {number[]} open - indexes of those that are to be packed, in any order; put in order
+ * @param {() => Promise<void>} breathe - called every now and then
+ * @returns {Promise<PackedCandidates>}
+ */
+export async function packCandidates(plan, candidates, open, breathe) {
+  const leaves = viewLeaves(plan)
+  const stride = Math.ceil(leaves.length / 8)
+  const uids = new Uint32Array(open.length)
+  const verdicts = new Uint8Array(open.length * stride)
+  open.sort((left, right) => left - right)
+  for (const [place, index] of open.entries()) {
+    if (place % STEP === 0) await breathe()
+    uids[place] = candidates.uidAt(index)
+    for (const [bit, leaf] of leaves.entries()) {
+      if (!candidates.viewVerdict(leaf, index)) continue
+      const at = place * stride + (bit >> 3)
+      verdicts[at] = /** @type {number} */ (verdicts[at]) | (1 << (bit & 7))
+    }
+  }
+  return { uids, verdicts }
+}
+
+/**
+ * @param {Plan} plan - of the same key
+ * @param {PackedCandidates} packed
+ * @returns {Candidates}
+ */
+export function unpackCandidates(plan, { uids, verdicts }) {
+  const leaves = viewLeaves(plan)
+  const stride = Math.ceil(leaves.length / 8)
+  const bits = new Map(leaves.map((leaf, bit) => [leaf.index, bit]))
+  return {
+    length: uids.length,
+    uidAt: (index) => uids[index] ?? 0,
+    indexOf: (uid) => {
+      const index = lowerBound(uids, uid)
+      return uids[index] === uid ? index : -1
+    },
+    viewVerdict: (leaf, index) => {
+      const bit = bits.get(leaf.index) ?? 0
+      return (((verdicts[index * stride + (bit >> 3)] ?? 0) >> (bit & 7)) & 1) === 1
+    }
+  }
+}
+
+/**
+ * @param {Uint32Array} uids - ascending
+ * @param {number} uid
+ * @returns {number} index of the first that is not below
+ */
+function lowerBound(uids, uid) {
+  let low = 0
+  let high = uids.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (/** @type {number} */ (uids[middle]) < uid) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,87 @@
+/**
+ * The thread of scanner.js: long searches of one mailbox file, with a connection of its own.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { openEncryptedDatabase } from '../../database/open.js'
+import { toMailError } from '../../database/sqlite-error.js'
+import { toThreadFailure } from '../../database/thread.js'
+import { MailError } from '../../errors.js'
+import { askIndex } from './index-answers.js'
+import { planSearch } from './plan.js'
+import { Resolver } from './resolve.js'
+import { unpackCandidates } from './scan-request.js'
+import { Slicer } from './slicer.js'
+import { ThreadDatabase } from './thread-database.js'
+
+/**
+ * @typedef {import('./scan-request.js').ScanRequest} ScanRequest
+ *
+ * @typedef {object} ScanThreadData
+ * @property {string} path
+ * @property {SharedArrayBuffer} key
+ * @property {import('../../database/setup-pragma.js').Cipher} cipher
+ * @property {import('../../database/temp-store.js').TempStore} tempStore
+ *
+ * @typedef {{ id: number, request: ScanRequest, abort: SharedArrayBuffer }} ScanJob
+ * @typedef {{ id: number, uids?: number[], failure?: import('../../database/thread.js').ThreadFailure }} ScanReply
+ */
+
+/** Page cache, bytes: a frequent term reads some megabytes of the index. */
+const CACHE_BYTES = 8 * 1024 * 1024
+
+/** Rows of the index that are read instead of looking at one message: 0.2 ms of either. */
+const ROWS_A_MESSAGE = 200
+
+/** Whatever the number of messages, so many rows are cheap. */
+const MIN_ROWS = 16_384
+
+const { key, ...options } = /** @type {ScanThreadData} */ (workerData)
+const { db } = openEncryptedDatabase({
+  ...options,
+  key: new Uint8Array(key),
+  cacheBytes: CACHE_BYTES,
+  isReadOnly: true,
+  isBlocking: true
+})
+const database = new ThreadDatabase(db)
+
+/**
+ * @param {ScanJob} job
+ * @returns {Promise<number[]>} UIDs that match, in no order
+ */
+async function scan({ request, abort }) {
+  const { mailboxId, key: searchKey, nowSeconds } = request
+  const flag = new Int32Array(abort)
+  const slicer = new Slicer({
+    throwIfAborted: () => {
+      if (Atomics.load(flag, 0) !== 0) throw new MailError('SHUTTING_DOWN')
+    }
+  })
+  const plan = planSearch(searchKey)
+  const candidates = unpackCandidates(plan, request)
+  const maxRows = Math.max(MIN_ROWS, candidates.length * ROWS_A_MESSAGE)
+  const breathe = () => slicer.breathe()
+  const answers = (await askIndex(database, { plan, maxRows, breathe }))?.answers ?? null
+  const resolver = new Resolver({
+    database,
+    mailboxId,
+    plan,
+    candidates,
+    answers,
+    nowSeconds,
+    slicer
+  })
+  const sorted = await resolver.sort(Infinity)
+  if (!sorted) return []
+  const indexes = sorted.matches.concat(await resolver.resolve(sorted.open))
+  return indexes.map(candidates.uidAt)
+}
+
+parentPort?.on('message', (/** @type {ScanJob} */ job) => {
+  const reply = (/** @type {Omit<ScanReply, 'id'>} */ outcome) =>
+    parentPort?.postMessage({ id: job.id, ...outcome })
+  scan(job).then(
+    (uids) => reply({ uids }),
+    (error) => reply({ failure: toThreadFailure(toMailError(error)) })
+  )
+})
