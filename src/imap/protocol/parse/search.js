@@ -64,18 +64,6 @@ export function parseSearchProgram(args) {
 }
 
 /**
- * What follows the sort keys of SORT and the algorithm of THREAD: a charset, which must be there, and keys. RFC 5256 §5.
- * @param {Arguments} args
- * @returns {{ charset: string, key: SearchKey }} `charset` as given
- * @throws {SyntaxFailure}
- */
-export function parseSearchProgram(args) {
-  const charset = args.astring().toString('latin1')
-  const reader = new KeyReader(searchTextDecoder(charset))
-  return { charset, key: reader.readAll(args, 0) }
-}
-
-/**
  * `search-return-opts`, RFC 4731 §4, RFC 9394 §4, if they stand next.
  * @param {Arguments} args
  * @returns {SearchReturn | null} null without RETURN
