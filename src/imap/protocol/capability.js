@@ -70,6 +70,7 @@ export const CAPABILITIES = Object.freeze([
   { name: 'QUOTA=RES-MESSAGE', states: AFTER, reference: 'RFC 9208 §5.2' },
   { name: 'SAVEDATE', states: AFTER, reference: 'RFC 8514' },
   { name: 'OBJECTID', states: AFTER, reference: 'RFC 8474' },
+  { name: 'INPROGRESS', states: AFTER, reference: 'RFC 9585' },
   { name: 'CHILDREN', states: AFTER, reference: 'RFC 3348' },
   { name: 'SPECIAL-USE', states: AFTER, reference: 'RFC 6154' },
   { name: 'CREATE-SPECIAL-USE', states: AFTER, reference: 'RFC 6154 §3' },

@@ -63,6 +63,7 @@ export async function dispatch(session, event) {
     isTaken: false
   }
   const { selected } = session
+  session.runningTag = raw.tag
   selected?.hold()
   /** @type {Reply} */
   let reply

@@ -25,14 +25,17 @@ const NOTHING = { op: 'not', key: { op: 'all' } }
 export async function findMessages(session, key) {
   const selected = session.requireSelected()
   const { view } = selected
-  const found = await searchMessages({
-    store: session.store,
-    view,
-    key: await resolveKey(key, session),
-    selected,
-    clock: session.context.clock,
-    signal: session.connection.closeSignal
-  })
+  const resolved = await resolveKey(key, session)
+  const found = await session.whileWorking(() =>
+    searchMessages({
+      store: session.store,
+      view,
+      key: resolved,
+      selected,
+      clock: session.context.clock,
+      signal: session.connection.closeSignal
+    })
+  )
   return found.filter((slot) => !view.isExpunged(slot))
 }
 

@@ -8,7 +8,7 @@
  * - while a command runs, the slots of the selected view stay in place (`SelectedMailbox.hold`).
  */
 import { advertisedCapabilities } from '../protocol/capability.js'
-import { capability, highestModSeq } from '../protocol/compile/response-code.js'
+import { capability, highestModSeq, inProgress } from '../protocol/compile/response-code.js'
 import { continuation, tagged, untagged } from '../protocol/compile/status-response.js'
 import { limitsAfterLogin } from '../protocol/limits.js'
 import { MailError } from '../../errors.js'
@@ -35,6 +35,9 @@ const MAX_BAD_AFTER_LOGIN = 20
 /** Refused logins on one connection; the throttle slows them down, this makes guessing cost connections. */
 const MAX_REFUSED_LOGINS = 10
 
+/** A command at work says so after this much silence, RFC 9585 §4.1: 10 to 15 seconds. */
+const PROGRESS_MS = 10_000
+
 /** A session. */
 export class Session {
   /** @type {SessionState} */
@@ -56,6 +59,10 @@ export class Session {
   #badCount = 0
   #refusedLogins = 0
   #lastOutputMs = 0
+  /** Whether a command is at work that says nothing until it is done. */
+  #isWorking = false
+  /** Of the command that runs. */
+  runningTag = ''
   #openedAtMs
 
   /**
@@ -322,9 +329,30 @@ export class Session {
    */
   tick(nowMs) {
     this.connection.tick(nowMs)
-    if (!this.isIdling || nowMs - this.#lastOutputMs < this.context.config.imap.idleReminderMs)
-      return
-    if (!this.connection.isCongested) this.untagged('OK', null, 'Still here')
+    if (this.connection.isCongested) return
+    const silentMs = nowMs - this.#lastOutputMs
+    if (this.isIdling && silentMs >= this.context.config.imap.idleReminderMs) {
+      this.untagged('OK', null, 'Still here')
+    } else if (this.#isWorking && silentMs >= PROGRESS_MS) {
+      this.untagged('OK', inProgress(this.runningTag), 'Still at work')
+    }
+  }
+
+  /**
+   * Tells the client from time to time that its command is still at work (RFC 9585 §4.1).
+   *
+   * @template Result
+   * @param {() => Promise<Result>} work - writes nothing to the client
+   * @returns {Promise<Result>}
+   */
+  async whileWorking(work) {
+    this.#lastOutputMs = this.context.clock.nowMs()
+    this.#isWorking = true
+    try {
+      return await work()
+    } finally {
+      this.#isWorking = false
+    }
   }
 
   async #leave() {

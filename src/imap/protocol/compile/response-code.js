@@ -3,6 +3,7 @@
  * cannot be made without them. The result goes to `tagged` and `untagged`.
  */
 import { compileFlagList } from './flags.js'
+import { compileString } from './quoted.js'
 import { compileNumberSet } from '../values/sequence-set.js'
 
 /**
@@ -96,6 +97,14 @@ export function permanentFlags(flags) {
  */
 export function uidNext(uid) {
   return code(`UIDNEXT ${uid}`)
+}
+
+/**
+ * @param {string} tag - of a command that is still at work, how far is not known
+ * @returns {ResponseCode} RFC 9585 §4.2
+ */
+export function inProgress(tag) {
+  return code(`INPROGRESS (${compileString(tag).toString('latin1')} NIL NIL)`)
 }
 
 /**

@@ -44,12 +44,14 @@ async function copyMessages(session, { isUid, set, mailbox }, name) {
   // A message that has a number but is gone cannot be copied, and a part of the set must not be (RFC 3501 §6.4.7).
   if (isSomeExpunged && !isUid) throw new MailError('MESSAGE_GONE')
   if (uids.length === 0) return { text: `${name} completed, nothing to copy` }
-  const copied = await session.store.copyMessages({
-    from: selected.view,
-    uids,
-    toMailbox: mailbox,
-    origin: session.origin
-  })
+  const copied = await session.whileWorking(() =>
+    session.store.copyMessages({
+      from: selected.view,
+      uids,
+      toMailbox: mailbox,
+      origin: session.origin
+    })
+  )
   if (copied.uids.length === 0) return { text: `${name} completed, nothing to copy` }
   return { code: copyUid(copied), text: `${name} completed` }
 }

@@ -41,12 +41,14 @@ async function moveMessages(session, { isUid, set, mailbox }, name) {
   const { uids, isSomeExpunged } = uidsOf(selected, set, isUid)
   if (isSomeExpunged && !isUid) throw new MailError('MESSAGE_GONE')
   if (uids.length === 0) return { text: `${name} completed, nothing to move` }
-  const moved = await session.store.moveMessages({
-    from: selected.view,
-    uids,
-    toMailbox: mailbox,
-    origin: session.origin
-  })
+  const moved = await session.whileWorking(() =>
+    session.store.moveMessages({
+      from: selected.view,
+      uids,
+      toMailbox: mailbox,
+      origin: session.origin
+    })
+  )
   if (moved.uids.length > 0) session.untagged('OK', copyUid(moved), 'Moved')
   return { text: `${name} completed` }
 }
