@@ -87,6 +87,24 @@ const CONSISTENCY = /** @type {ReadonlyArray<readonly [string, string]>} */ ([
     `SELECT c.id FROM contents c WHERE c.staged_at IS NULL
        AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.content_id = c.id)
        AND NOT EXISTS (SELECT 1 FROM garbage_contents g WHERE g.content_id = c.id)`
+  ],
+  [
+    'content neither in the search index nor waiting for it, number',
+    `SELECT c.id FROM contents c WHERE c.hash IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM search_pending p WHERE p.content_id = c.id)
+       AND NOT (EXISTS (SELECT 1 FROM search_docsize s WHERE s.id = c.id * 2)
+         AND EXISTS (SELECT 1 FROM search_docsize s WHERE s.id = c.id * 2 + 1)
+         AND EXISTS (SELECT 1 FROM search_word_docsize s WHERE s.id = c.id * 2)
+         AND EXISTS (SELECT 1 FROM search_word_docsize s WHERE s.id = c.id * 2 + 1)
+         AND EXISTS (SELECT 1 FROM search_header_docsize s WHERE s.id = c.id))`
+  ],
+  [
+    'search index of no content, or of one that waits for it, number',
+    `SELECT i.id FROM (SELECT id / 2 AS id FROM search_docsize
+         UNION ALL SELECT id / 2 FROM search_word_docsize
+         UNION ALL SELECT id FROM search_header_docsize) i
+     WHERE NOT EXISTS (SELECT 1 FROM contents c WHERE c.id = i.id AND c.hash IS NOT NULL)
+       OR EXISTS (SELECT 1 FROM search_pending p WHERE p.content_id = i.id)`
   ]
 ])
 
