@@ -31,15 +31,23 @@ export function append(
 /**
  * @param {string} mailbox
  * @param {{ connection?: number, exists?: number | string, unseen?: boolean, how?: 'SELECT' | 'EXAMINE',
- *   parameters?: string }} [options]
+ *   parameters?: string, isAnother?: boolean }} [options] - `isAnother`: a mailbox is selected already
  * @returns {string} a SELECT of which only the number of messages matters
  */
 export function select(
   mailbox,
-  { connection: c = 1, exists = '...', unseen = exists !== 0, how = 'SELECT', parameters = '' } = {}
+  {
+    connection: c = 1,
+    exists = '...',
+    unseen = exists !== 0,
+    how = 'SELECT',
+    parameters = '',
+    isAnother = false
+  } = {}
 ) {
   return [
     `${c}C: se ${how} ${mailbox}${parameters}`,
+    ...(isAnother ? [`${c}S: * OK [CLOSED] ...`] : []),
     `${c}S: * FLAGS (...`,
     `${c}S: * OK [PERMANENTFLAGS ...`,
     `${c}S: * ${exists} EXISTS`,

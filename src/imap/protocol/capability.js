@@ -58,6 +58,7 @@ export const CAPABILITIES = Object.freeze([
   { name: 'MULTIAPPEND', states: AFTER, reference: 'RFC 3502' },
   { name: 'MOVE', states: AFTER, reference: 'RFC 6851' },
   { name: 'CONDSTORE', states: AFTER, reference: 'RFC 7162' },
+  { name: 'QRESYNC', states: AFTER, reference: 'RFC 7162' },
   { name: 'ESEARCH', states: AFTER, reference: 'RFC 4731' },
   { name: 'SEARCHRES', states: AFTER, reference: 'RFC 5182' },
   { name: 'PARTIAL', states: AFTER, reference: 'RFC 9394' },

@@ -122,6 +122,8 @@ export class FetchResponse {
   /** @param {number} slot */
   #writeSeen(slot) {
     const has = (/** @type {string} */ kind) => this.#plan.items.some((item) => item.kind === kind)
+    // RFC 7162 §3.2.4
+    if (!has('UID') && this.#session.isCondstore) this.#writeViewItem('UID', slot)
     if (!has('FLAGS')) this.#writeViewItem('FLAGS', slot)
     if (!has('MODSEQ') && this.#session.isCondstore) this.#writeViewItem('MODSEQ', slot)
   }

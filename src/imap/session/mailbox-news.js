@@ -1,12 +1,15 @@
 /**
  * What a session is told about its selected mailbox without asking: EXPUNGE, EXISTS, RECENT, and FETCH for flags
- * that others have changed (RFC 3501 §5.2, §7.3, §7.4).
+ * that others have changed (RFC 3501 §5.2, §7.3, §7.4); VANISHED in place of EXPUNGE where QRESYNC is on (RFC 7162
+ * §3.2.10).
  */
 import { isMailError, MailError } from '../../errors.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { compileFlags } from '../protocol/compile/flags.js'
 import { permanentFlags } from '../protocol/compile/response-code.js'
 import { compileExists, compileRecent } from '../protocol/compile/untagged.js'
+import { compileVanished } from '../protocol/compile/vanished.js'
+import { SequenceSet } from '../protocol/values/sequence-set.js'
 
 /** @import { SelectedMailbox } from './selected-mailbox.js' */
 /** @import { Session } from './session.js' */
@@ -27,8 +30,11 @@ export async function tellNews(session, { allowsExpunge, isUid }) {
   if (selected === null || !selected.hasNews) return
   selected.hold()
   try {
-    const { expunged, exists, flags } = selected.takeNews({ allowsExpunge })
-    if (expunged.length > 0) {
+    const { expunged, expungedUids, exists, flags } = selected.takeNews({ allowsExpunge })
+    if (session.isQresync) {
+      const { ranges } = SequenceSet.fromNumbers(expungedUids)
+      session.write(compileVanished(ranges, { isEarlier: false }))
+    } else if (expunged.length > 0) {
       session.write(expunged.map((sequence) => `* ${sequence} EXPUNGE\r\n`).join(''))
     }
     if (exists !== null) {

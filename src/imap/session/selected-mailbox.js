@@ -62,6 +62,7 @@ export function mergeSorted(left, right) {
 /**
  * @typedef {object} Told
  * @property {number[]} expunged - sequence numbers in the order in which they must be sent
+ * @property {number[]} expungedUids - the same messages by UID, ascending
  * @property {number | null} exists - the new size, where it has changed
  * @property {number[]} flags - slots whose flags or MODSEQ have changed, ascending
  */
@@ -232,7 +233,9 @@ export class SelectedMailbox {
    */
   takeNews({ allowsExpunge }) {
     if (this.#attachment.hasPending) this.#absorb()
-    const expunged = allowsExpunge && this.#pending.length > 0 ? this.#tellExpunged() : []
+    const isTold = allowsExpunge && this.#pending.length > 0
+    const expungedUids = isTold ? this.#pending.map((slot) => this.view.uids[slot] ?? 0) : []
+    const expunged = isTold ? this.#tellExpunged() : []
     const exists = this.messageCount
     const hasGrown = exists !== this.#toldExists - expunged.length
     this.#toldExists = exists
@@ -243,7 +246,7 @@ export class SelectedMailbox {
     }
     this.#changed.clear()
     flags.sort((a, b) => a - b)
-    return { expunged, exists: hasGrown ? exists : null, flags }
+    return { expunged, expungedUids, exists: hasGrown ? exists : null, flags }
   }
 
   #absorb() {

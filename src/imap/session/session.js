@@ -46,6 +46,8 @@ export class Session {
   isUtf8 = false
   /** Whether a CONDSTORE-enabling command was given (RFC 7162 §3.1). */
   isCondstore = false
+  /** Whether ENABLE QRESYNC was given: VANISHED instead of EXPUNGE (RFC 7162 §3.2.3). */
+  isQresync = false
   /** Whether an IDLE runs, so that the listener polls and reminds. */
   isIdling = false
   /** @type {SelectedMailbox | null} */

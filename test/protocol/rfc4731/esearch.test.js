@@ -79,13 +79,13 @@ test('MODSEQ tells the highest of the messages that the answer names (RFC 4731 Â
     ${four}
     ${select('INBOX', { exists: 4, parameters: ' (CONDSTORE)' })}
     C: s1 STORE 1 +FLAGS.SILENT (\\Seen)
-    S: * 1 FETCH (MODSEQ ({{one}}))
+    S: * 1 FETCH (UID 1 MODSEQ ({{one}}))
     S: s1 OK ...
     C: s3 STORE 3 +FLAGS.SILENT (\\Seen)
-    S: * 3 FETCH (MODSEQ ({{three}}))
+    S: * 3 FETCH (UID 3 MODSEQ ({{three}}))
     S: s3 OK ...
     C: s2 STORE 2 +FLAGS.SILENT (\\Seen)
-    S: * 2 FETCH (MODSEQ ({{two}}))
+    S: * 2 FETCH (UID 2 MODSEQ ({{two}}))
     S: s2 OK ...
     C: a1 SEARCH RETURN (MIN) MODSEQ {{one}}
     S: * ESEARCH (TAG "a1") MIN 1 MODSEQ {{one}}

@@ -155,7 +155,7 @@ test('a mailbox that is selected anew has nothing saved (RFC 5182 §2.1)', async
     C: a1 SEARCH RETURN (SAVE COUNT) ALL
     S: * ESEARCH (TAG "a1") COUNT 4
     S: a1 OK ...
-    ${select('INBOX', { exists: 4 })}
+    ${select('INBOX', { exists: 4, isAnother: true })}
     C: a2 SEARCH $
     S: * SEARCH
     S: a2 OK ...
@@ -163,7 +163,7 @@ test('a mailbox that is selected anew has nothing saved (RFC 5182 §2.1)', async
   )
 })
 
-test('pipelined commands use the $ of the search before them (RFC 5182 §2.2)', async (t) => {
+test('pipelined commands use the $ of the search before them (RFC 5182 §2.3)', async (t) => {
   const server = await startImapServer(t)
   await transcript(
     server,

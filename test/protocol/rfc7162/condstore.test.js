@@ -16,7 +16,7 @@ test('FETCH MODSEQ, CHANGEDSINCE and STATUS HIGHESTMODSEQ (RFC 7162 §3.1.4, §3
     S: * 3 FETCH (UID 3 MODSEQ ({{before}}))
     S: a OK ...
     C: b STORE 1 +FLAGS.SILENT (\\Seen)
-    S: * 1 FETCH (MODSEQ ({{after}}))
+    S: * 1 FETCH (UID 1 MODSEQ ({{after}}))
     S: b OK ...
     C: c FETCH 1:* (FLAGS) (CHANGEDSINCE {{before}})
     S: * 1 FETCH (FLAGS (\\Seen \\Recent) MODSEQ ({{after}}))
@@ -51,7 +51,7 @@ test('STORE UNCHANGEDSINCE leaves alone what has changed, and names it in MODIFI
     2C: a STORE 2 +FLAGS.SILENT (\\Flagged)
     2S: a OK ...
     1C: b STORE 1:2 (UNCHANGEDSINCE {{known}}) +FLAGS (\\Seen)
-    1S: * 1 FETCH (FLAGS (\\Seen \\Recent) MODSEQ ({{new}}))
+    1S: * 1 FETCH (UID 1 FLAGS (\\Seen \\Recent) MODSEQ ({{new}}))
     1S: * 2 FETCH (UID 2 FLAGS (\\Flagged \\Recent) MODSEQ (...))
     1S: b OK [MODIFIED 2] ...
     1C: c UID STORE 2:3 (UNCHANGEDSINCE {{known}}) +FLAGS.SILENT (\\Answered)
@@ -109,7 +109,7 @@ test('an implicit \\Seen tells its MODSEQ where CONDSTORE is on', async (t) => {
     S: a OK ...
     C: b FETCH 1 BODY[TEXT]<0.1>
     S: * 1 FETCH (BODY[TEXT]<0> {1}
-    S: b FLAGS (\\Seen \\Recent) MODSEQ ({{new}}))
+    S: b UID 1 FLAGS (\\Seen \\Recent) MODSEQ ({{new}}))
     S: b OK ...
     C: c FETCH 1 MODSEQ
     S: * 1 FETCH (MODSEQ ({{new}}))

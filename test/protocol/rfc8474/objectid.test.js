@@ -68,7 +68,7 @@ test('EMAILID is the same for equal bytes, wherever they lie, and no other; THRE
     C: d UID SEARCH EMAILID {{first}}
     S: * SEARCH 3
     S: d OK ...
-    ${select('Archive', { exists: 2 })}
+    ${select('Archive', { exists: 2, isAnother: true })}
     C: e FETCH 2 EMAILID
     S: * 2 FETCH (EMAILID ({{second}}))
     S: e OK ...

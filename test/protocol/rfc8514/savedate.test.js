@@ -36,7 +36,7 @@ test('SAVEDATE is when the message came into its mailbox, by APPEND, COPY or MOV
     C: c FETCH 1 SAVEDATE
     S: * 1 FETCH (SAVEDATE " 1-Mar-2024 10:00:00 +0000")
     S: c OK ...
-    ${select('Archive', { exists: 2 })}
+    ${select('Archive', { exists: 2, isAnother: true })}
     C: d FETCH 1:2 SAVEDATE
     S: * 1 FETCH (SAVEDATE " 4-Mar-2024 10:00:00 +0000")
     S: * 2 FETCH (SAVEDATE " 4-Mar-2024 10:00:00 +0000")

@@ -3,7 +3,8 @@
  * UTF8=ACCEPT without looking at the capabilities, and is answered OK.
  *
  * State: authenticated and selected (RFC 5161 asks for the first only; imapflow enables late).
- * Command: RFC 5161 §3.1. Response: RFC 5161 §3.2. UTF8=ACCEPT: RFC 6855 §3. CONDSTORE: RFC 7162 §3.1.
+ * Command: RFC 5161 §3.1. Response: RFC 5161 §3.2. UTF8=ACCEPT: RFC 6855 §3. CONDSTORE: RFC 7162 §3.1. QRESYNC: RFC 7162
+ * §3.2.3.
  */
 import { compileEnabled } from '../../protocol/compile/untagged.js'
 import { AUTHENTICATED } from '../states.js'
@@ -15,6 +16,12 @@ import { AUTHENTICATED } from '../states.js'
 const EXTENSIONS = {
   CONDSTORE(session) {
     const isNew = !session.isCondstore
+    session.enableCondstore()
+    return isNew
+  },
+  QRESYNC(session) {
+    const isNew = !session.isQresync
+    session.isQresync = true
     session.enableCondstore()
     return isNew
   },

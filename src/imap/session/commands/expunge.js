@@ -3,12 +3,16 @@
  * EXPUNGE responses are the session's ordinary news, sent before the tagged reply.
  *
  * State: selected, read-write.
- * Command: RFC 3501 §6.4.3, RFC 9051 §6.4.3; RFC 4315 §2.1 (UID EXPUNGE). Response: RFC 3501 §7.4.1.
+ * Command: RFC 3501 §6.4.3, RFC 9051 §6.4.3; RFC 4315 §2.1 (UID EXPUNGE); RFC 7162 §3.2.7, §3.2.9
+ * (QRESYNC). Responses: RFC 3501 §7.4.1, RFC 7162 §3.2.10.
  */
+import { highestModSeq } from '../../protocol/compile/response-code.js'
 import { SELECTED } from '../states.js'
 import { uidsOf } from '../message-set.js'
 
+/** @import { ResponseCode } from '../../protocol/compile/response-code.js' */
 /** @import { Command } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
 /** @import { SequenceSet } from '../../protocol/values/sequence-set.js' */
 
 /** @type {Command} */
@@ -18,8 +22,8 @@ export const expunge = {
   allowsExpunge: true,
   async run(session) {
     const { view } = session.requireWritable()
-    await session.store.expunge({ view, uids: null, origin: session.origin })
-    return { text: 'EXPUNGE completed' }
+    const gone = await session.store.expunge({ view, uids: null, origin: session.origin })
+    return { ...modSeqAfter(session, gone), text: 'EXPUNGE completed' }
   }
 }
 
@@ -31,9 +35,19 @@ export const uidExpunge = {
   async run(session, /** @type {{ set: SequenceSet }} */ { set }) {
     const selected = session.requireWritable()
     const { uids } = uidsOf(selected, set, true)
-    if (uids.length > 0) {
-      await session.store.expunge({ view: selected.view, uids, origin: session.origin })
-    }
-    return { text: 'UID EXPUNGE completed' }
+    const { view } = selected
+    const gone =
+      uids.length === 0 ? [] : await session.store.expunge({ view, uids, origin: session.origin })
+    return { ...modSeqAfter(session, gone), text: 'UID EXPUNGE completed' }
   }
+}
+
+/**
+ * @param {Session} session
+ * @param {readonly number[]} gone - UIDs that this command has expunged
+ * @returns {{ code?: ResponseCode }} RFC 7162 §3.2.7 and §3.2.9: the mod-sequence that the client may rely on next time
+ */
+function modSeqAfter(session, gone) {
+  if (!session.isQresync || gone.length === 0) return {}
+  return { code: highestModSeq(session.requireSelected().view.highestModSeq) }
 }

@@ -13,10 +13,12 @@ import { MailError } from '../../../errors.js'
 import { SEEN } from '../../../store/flags.js'
 import { CODE } from '../../protocol/compile/response-code.js'
 import { takePage } from '../../protocol/values/partial-range.js'
+import { badSyntax } from '../../protocol/syntax-failure.js'
 import { planFetch } from '../fetch-plan.js'
 import { FetchResponse } from '../fetch-response.js'
 import { tellKeywords } from '../mailbox-news.js'
 import { slotsOf } from '../message-set.js'
+import { tellVanished } from '../resynchronize.js'
 import { SELECTED } from '../states.js'
 
 /** @import { MessageRecord } from '../../../store/read-messages.js' */
@@ -55,7 +57,10 @@ export const uidFetch = {
  * @param {FetchArgs} args
  * @returns {Promise<CommandResult>}
  */
-async function fetchMessages(session, { isUid, set, items, changedSince, page }) {
+async function fetchMessages(session, args) {
+  const { isUid, set, items, changedSince, isVanished, page } = args
+  // RFC 7162 §3.2.6
+  if (isVanished && !session.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
   const selected = session.requireSelected()
   const plan = planFetch({ items, isUid, isChangedSince: changedSince !== null })
   if (plan.usesModSeq) session.enableCondstore()
@@ -66,6 +71,8 @@ async function fetchMessages(session, { isUid, set, items, changedSince, page })
       ? slots
       : slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > changedSince)
   const wanted = page === null ? changed : takePage(changed, page)
+  if (isVanished && changedSince !== null)
+    await tellVanished(session, { set, sinceModSeq: changedSince })
   tellKeywords(session)
   const gone = await writeMessages(session, plan, wanted)
   const name = isUid ? 'UID FETCH' : 'FETCH'

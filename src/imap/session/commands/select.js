@@ -3,11 +3,12 @@
  * expunging, also when the new one cannot be opened.
  *
  * State: authenticated, selected.
- * Command: RFC 3501 §6.3.1, §6.3.2, RFC 9051 §6.3.2, §6.3.3; RFC 7162 §3.1.8 (CONDSTORE parameter).
+ * Command: RFC 3501 §6.3.1, §6.3.2, RFC 9051 §6.3.2, §6.3.3; RFC 7162 §3.1.8 (CONDSTORE parameter),
+ * §3.2.5 (QRESYNC parameter).
  * Responses: RFC 3501 §7.1 (PERMANENTFLAGS, UIDNEXT, UIDVALIDITY, UNSEEN), §7.2.6, §7.3.1, §7.3.2; RFC 7162 §3.1.2.1
- * (HIGHESTMODSEQ), RFC 8474 §4.1 (MAILBOXID).
+ * (HIGHESTMODSEQ), RFC 8474 §4.2 (MAILBOXID), RFC 7162 §3.2.11
+ * (CLOSED).
  */
-import { MailError } from '../../../errors.js'
 import {
   CODE,
   highestModSeq,
@@ -17,7 +18,9 @@ import {
   unseen
 } from '../../protocol/compile/response-code.js'
 import { compileExists, compileRecent } from '../../protocol/compile/untagged.js'
+import { badSyntax } from '../../protocol/syntax-failure.js'
 import { claimRecent, tellKeywords } from '../mailbox-news.js'
+import { tellMissed } from '../resynchronize.js'
 import { mailboxIdOf } from '../object-id.js'
 import { SelectedMailbox } from '../selected-mailbox.js'
 import { SEEN } from '../../../store/flags.js'
@@ -53,10 +56,14 @@ export const examine = {
  * @returns {Promise<CommandResult>}
  */
 async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) {
-  session.unselect()
+  // RFC 7162 §3.2.5
+  if (qresync !== null && !session.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
+  if (session.selected !== null) {
+    session.unselect()
+    // RFC 7162 §3.2.11: what follows is about another mailbox.
+    session.untagged('OK', CODE.closed, 'The previous mailbox is closed')
+  }
   if (condstore) session.enableCondstore()
-  // RFC 7162 §3.2.5: BAD before ENABLE QRESYNC; it is not offered.
-  if (qresync !== null) throw new MailError('CANNOT', { detail: 'QRESYNC' })
   const { mailbox: row, view } = await session.store.openView(mailbox)
   const selected = new SelectedMailbox({
     view,
@@ -81,6 +88,7 @@ async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) 
     session.untagged('OK', uidNext(view.uidNext), 'Predicted next UID')
     session.untagged('OK', highestModSeq(view.highestModSeq), 'Highest modification sequence')
     session.untagged('OK', mailboxId(mailboxIdOf(view.mailboxId)), 'The mailbox, whatever its name')
+    if (qresync !== null) await tellMissed(session, qresync)
   } finally {
     selected.unhold()
   }

@@ -60,7 +60,8 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
   })
   if (!isSilent || session.isCondstore) {
     await writeFlagLines(session, done, {
-      isUid,
+      // RFC 7162 §3.2.4
+      isUid: isUid || session.isCondstore,
       withFlags: !isSilent,
       withModSeq: session.isCondstore
     })

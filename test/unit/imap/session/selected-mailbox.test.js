@@ -181,7 +181,7 @@ test('flag changes of the session itself are no news, those of others are, in or
   view.publish([{ kind: 'flags', slots: [2, 4], origin: 'somebody' }])
   view.publish([{ kind: 'flags', slots: [0, 2], origin: 'somebody' }])
   const news = client.selected.takeNews({ allowsExpunge: false })
-  assert.deepEqual(news, { expunged: [], exists: null, flags: [0, 2, 4] })
+  assert.deepEqual(news, { expunged: [], expungedUids: [], exists: null, flags: [0, 2, 4] })
 })
 
 test('a message that came and went between two looks is never mentioned', () => {
@@ -191,7 +191,7 @@ test('a message that came and went between two looks is never mentioned', () => 
   mailbox.append(1)
   mailbox.expunge(mailbox.living.slice(-1))
   const news = client.selected.takeNews({ allowsExpunge: true })
-  assert.deepEqual(news, { expunged: [], exists: null, flags: [] })
+  assert.deepEqual(news, { expunged: [], expungedUids: [], exists: null, flags: [] })
 })
 
 test('recent messages are counted as the client sees them', () => {
