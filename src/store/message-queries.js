@@ -17,18 +17,19 @@ const PAGE_ROWS = 10_000
  * @param {Database} db
  * @param {number} mailboxId
  * @param {number} fromUid - where the page begins
+ * @param {number} [maxRows] - that are looked at
  * @returns {{ bytes: number, nextUid: number | null }} `nextUid`: where the next page begins; null after the last
  */
-export function sumDeletedPage(db, mailboxId, fromUid) {
+export function sumDeletedPage(db, mailboxId, fromUid, maxRows = PAGE_ROWS) {
   const { bytes, count, last } = /** @type {{ bytes: number, count: number, last: number }} */ (
     prepared(
       db,
       `SELECT coalesce(sum(CASE WHEN flags & ${DELETED} THEN size ELSE 0 END), 0) AS bytes,
          count(*) AS count, coalesce(max(id), 0) AS last
-       FROM (SELECT id, flags, size FROM messages WHERE id >= ? AND id < ? ORDER BY id LIMIT ${PAGE_ROWS})`
-    ).get(messageRowId(mailboxId, fromUid), messageRowId(mailboxId + 1, 0))
+       FROM (SELECT id, flags, size FROM messages WHERE id >= ? AND id < ? ORDER BY id LIMIT ?)`
+    ).get(messageRowId(mailboxId, fromUid), messageRowId(mailboxId + 1, 0), maxRows)
   )
-  return { bytes, nextUid: count < PAGE_ROWS ? null : uidOfRow(last) + 1 }
+  return { bytes, nextUid: count < maxRows ? null : uidOfRow(last) + 1 }
 }
 
 /**

@@ -35,7 +35,7 @@ const MAX_BAD_AFTER_LOGIN = 20
 /** Refused logins on one connection; the throttle slows them down, this makes guessing cost connections. */
 const MAX_REFUSED_LOGINS = 10
 
-/** A command at work says so after this much silence, RFC 9585 §4.1: 10 to 15 seconds. */
+/** A command at work says so after this much silence, RFC 9585 §4: 10 to 15 seconds. */
 const PROGRESS_MS = 10_000
 
 /** A session. */
@@ -341,7 +341,7 @@ export class Session {
   }
 
   /**
-   * Tells the client from time to time that its command is still at work (RFC 9585 §4.1).
+   * Tells the client from time to time that its command is still at work (RFC 9585 §4).
    *
    * @template Result
    * @param {() => Promise<Result>} work - writes nothing to the client

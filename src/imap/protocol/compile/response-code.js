@@ -101,15 +101,16 @@ export function uidNext(uid) {
 
 /**
  * @param {string} tag - of a command that is still at work, how far is not known
- * @returns {ResponseCode} RFC 9585 §4.2
+ * @returns {ResponseCode} RFC 9585 §4: a tag with `]` would end the code, and is left out
  */
 export function inProgress(tag) {
-  return code(`INPROGRESS (${compileString(tag).toString('latin1')} NIL NIL)`)
+  const name = tag.includes(']') ? 'NIL' : compileString(tag).toString('latin1')
+  return code(`INPROGRESS (${name} NIL NIL)`)
 }
 
 /**
  * @param {string} id
- * @returns {ResponseCode} RFC 8474 §4.1
+ * @returns {ResponseCode} RFC 8474 §4.1, §4.2
  */
 export function mailboxId(id) {
   return code(`MAILBOXID (${id})`)

@@ -3,7 +3,7 @@
  * below (RFC 3501 §6.3.3); here every mailbox can hold both.
  *
  * State: authenticated, selected; read-write.
- * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE, USEATTR); RFC 8474 §4.2
+ * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE, USEATTR); RFC 8474 §4.1
  * (MAILBOXID).
  */
 import { isMailError, MailError } from '../../../errors.js'

@@ -72,7 +72,7 @@ async function writeNode(session, { node, isSelected, childInfo }, args) {
  */
 function attributesOf(node, { selection, returns, isExtended }) {
   const attributes = []
-  // \NonExistent implies \Noselect (RFC 5258 §3.5), for those who know it.
+  // \NonExistent implies \Noselect (RFC 5258 §3), for those who know it.
   if (node.row === null) attributes.push(isExtended ? '\\NonExistent' : '\\Noselect')
   attributes.push(node.hasChildren ? '\\HasChildren' : '\\HasNoChildren')
   if (node.row?.specialUse != null) attributes.push(node.row.specialUse)

@@ -2,7 +2,7 @@
  * STATUS tells about a mailbox without opening it.
  *
  * State: authenticated, selected.
- * Command: RFC 3501 §6.3.10, RFC 9051 §6.3.11; RFC 7162 §3.1.7 (HIGHESTMODSEQ), RFC 8438 §3 (SIZE), RFC 7889 §3.2
+ * Command: RFC 3501 §6.3.10, RFC 9051 §6.3.11; RFC 7162 §3.1.7 (HIGHESTMODSEQ), RFC 8438 §3 (SIZE), RFC 7889 §3.1
  * (APPENDLIMIT), RFC 9208 §4.1.4 (DELETED-STORAGE), RFC 8474 §4.3 (MAILBOXID). Response: RFC 3501 §7.2.4.
  */
 import { compileStatus } from '../../protocol/compile/status.js'
