@@ -2,6 +2,7 @@
  * The parts of the suite, in the order in which a whole run goes through them.
  */
 import { setUpServers } from './imap/set-up.js'
+import { setUpMailpit } from './mailpit/set-up.js'
 
 /** @typedef {import('./lib/question.js').Part} Part */
 
@@ -29,7 +30,8 @@ export const PARTS = [
   {
     id: 'mailpit',
     title: 'A test mail server’s move to SQLite: insert, list and search',
-    questions: files('mailpit', ['insert', 'list', 'search', 'memory', 'delete-all'])
+    questions: files('mailpit', ['insert', 'list', 'search', 'memory', 'delete-all']),
+    setUp: setUpMailpit
   },
   {
     id: 'mailstore-2003',

@@ -20,6 +20,7 @@ import { PARTS } from './parts.js'
  * @typedef {object} CommandOptions
  * @property {boolean} [quick]
  * @property {number} [messages]
+ * @property {number} [users]
  * @property {number} [rounds]
  * @property {number} seed
  * @property {string[]} [only]
@@ -44,10 +45,11 @@ const program = new Command('benchmark')
   .argument('[parts...]', `${PARTS.map(({ id }) => id).join(', ')}; none: all of them`)
   .option('--quick', 'small figures and one round, to see that everything works')
   .option('--messages <n>', 'in the large mailbox (default 100000, quick 600)', positiveInteger)
+  .option('--users <n>', 'accounts for the imap part (default 500, quick 12)', positiveInteger)
   .option('--rounds <n>', 'default 5, quick 1', positiveInteger)
   .option('--seed <n>', 'of the generated mail', positiveInteger, 42)
   .option('--only <question...>', 'only these questions of the part')
-  .option('--contenders <id...>', 'only these contenders (sqlite, log)')
+  .option('--contenders <id...>', 'only these contenders, by their ids in the JSON')
   .addOption(
     new Option(
       '--node <version>',
@@ -75,6 +77,7 @@ async function runPart(part, options, progress) {
   const run = {
     isQuick,
     messages: options.messages ?? (isQuick ? 600 : 100_000),
+    users: options.users ?? (isQuick ? 12 : 500),
     rounds: options.rounds ?? (isQuick ? 1 : 5),
     seed,
     withDovecot: dovecot,

@@ -22,6 +22,7 @@ import { requireEqual } from '../lib/question.js'
  * @property {number} pid
  * @property {RunningServer['ports']} ports
  * @property {string} appPassword - of u1; its password where the server has none
+ * @property {string} folder - where it keeps everything
  *
  * @typedef {object} ImapContext
  * @property {ServerFacts[]} servers
@@ -33,9 +34,6 @@ const FILL_BATCH = 100
 
 /** The large mailbox, of the user u1. */
 export const BIG = 'big'
-
-/** @param {RunOptions} options */
-const userCount = ({ isQuick }) => (isQuick ? 12 : 500)
 
 /**
  * @param {RunningServer} server
@@ -89,7 +87,8 @@ async function prepareLetterlock(scratch, users) {
         storage: 'default: chacha20, secure_delete on',
         durable: 'every acknowledgement',
         argon2: 'default: 64 MiB, 2 passes'
-      }
+      },
+      folder: data
     },
     appPassword: await createAppPassword(data, 'u1'),
     start: () => startLetterlock(data, join(folder, 'server.log')),
@@ -113,9 +112,9 @@ async function preparePeer(profile, scratch, users) {
       settings: {
         version: dovecotVersion(),
         mail_fsync: 'optimized (default)',
-        passwords: 'plain text',
-        folder: base
-      }
+        passwords: 'plain text'
+      },
+      folder: base
     },
     appPassword: 'pass',
     start,
@@ -127,17 +126,17 @@ async function preparePeer(profile, scratch, users) {
  * @param {RunOptions} options
  * @param {string} scratch
  * @param {(text: string) => void} tell
+ * @param {number} [users] - accounts; default: as the options say
  * @returns {Promise<PartSetup>}
  */
-export async function setUpServers(options, scratch, tell) {
-  const users = userCount(options)
+export async function setUpServers(options, scratch, tell, users = options.users) {
   const whyNot = options.withDovecot ? whyNoDovecot() : '--no-dovecot'
   tell(`making ${users} accounts`)
   const prepared = [await prepareLetterlock(scratch, users)]
   if (whyNot === null) {
     prepared.push(await preparePeer('plain', scratch, users))
     if (options.withDovecotCrypt) prepared.push(await preparePeer('crypt', scratch, users))
-  } else tell(`Dovecot is not measured: ${whyNot}`)
+  } else if (options.withDovecot) tell(`Dovecot is not measured: ${whyNot}`)
   /** @type {RunningServer[]} */
   const running = []
   const tearDown = async () => {

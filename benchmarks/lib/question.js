@@ -7,6 +7,7 @@
  * @typedef {object} RunOptions
  * @property {boolean} isQuick - small figures, to see that everything works; its results mean nothing
  * @property {number} messages - in the large mailbox
+ * @property {number} users - accounts of the IMAP servers
  * @property {number} seed
  * @property {number} rounds
  * @property {boolean} withDovecot - where it is installed

@@ -88,6 +88,7 @@ export async function runQuestion(asking) {
   const contenders = question
     .contenders(options, context)
     .filter(({ id }) => !asking.only || asking.only.includes(id))
+  if (contenders.length === 0) throw new Error(`${question.id} has none of these contenders`)
   const rounds = question.rounds?.(options) ?? options.rounds
   const { prepare } = question
   progress.begin(question.id, contenders.length * (rounds + (prepare ? 1 : 0)))
@@ -154,7 +155,8 @@ function resultsOf(line, seats) {
     const rates = rounds.flatMap(({ rate }) => (rate === undefined ? [] : [rate]))
     const ratios = rounds.flatMap((round, index) => {
       const other = peerRounds[index]
-      return other ? [ratioOf(line, round, other)] : []
+      const ratio = other ? ratioOf(line, round, other) : Number.NaN
+      return Number.isFinite(ratio) ? [ratio] : []
     })
     const result = {
       contender: contender.id,

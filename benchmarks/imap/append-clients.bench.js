@@ -1,0 +1,75 @@
+/**
+ * How many messages a second do many users put into their mailboxes at once?
+ */
+import { appendArguments } from '../lib/imap-client.js'
+import { MailGenerator } from '../lib/mail.js'
+import { now, requireEqual } from '../lib/question.js'
+import { imapContenders, imapContext, messageCount, openSession, remake } from './session.js'
+
+const MAILBOX = 'appended'
+const FIRST = 2_000_000
+
+/** @type {import('../lib/question.js').Question} */
+export const question = {
+  id: 'append-clients',
+  title: 'APPEND by many users at once',
+  notes:
+    'Each client has a user and a connection of its own and appends one message after the other; durable when the OK comes. The rate is of all clients together, a sample is one APPEND. Checked: the number of messages in each mailbox.',
+  warmUp: 'one message of each client before the clock starts',
+  lines: [
+    { id: 'eight', label: '8 users', unit: 'ms', better: 'lower' },
+    { id: 'fifty', label: '50 users', unit: 'ms', better: 'lower' }
+  ],
+  contenders: imapContenders,
+  async measure(run) {
+    const { isQuick } = run.options
+    const eight = await appendFrom(run, 8, isQuick ? 4 : 60)
+    const fifty = await appendFrom(run, 50, isQuick ? 2 : 20)
+    return {
+      samples: { eight: eight.samples, fifty: fifty.samples },
+      rates: { eight: eight.rate, fifty: fifty.rate }
+    }
+  }
+}
+
+/**
+ * @param {import('../lib/question.js').Run} run
+ * @param {number} wanted - clients; no more than there are users
+ * @param {number} each - messages of each client
+ */
+async function appendFrom(run, wanted, each) {
+  const clients = Math.min(wanted, imapContext(run.context).users - 1)
+  const generator = new MailGenerator(run.options.seed)
+  const mails = Array.from({ length: clients * (each + 1) }, (_, index) =>
+    generator.mailOf(FIRST + index)
+  )
+  const sessions = await Promise.all(
+    Array.from({ length: clients }, (_, index) =>
+      openSession(run, { user: `u${index + 2}`, mailbox: null })
+    )
+  )
+  /** @type {number[]} */
+  const samples = []
+  const appendNext = async (/** @type {(typeof sessions)[number]} */ client) => {
+    const mail = /** @type {import('../lib/mail.js').Mail} */ (mails.pop())
+    return (await client.run([`APPEND ${MAILBOX}`, ...appendArguments(mail)])).ms
+  }
+  await Promise.all(
+    sessions.map(async (client) => {
+      await remake(client, MAILBOX)
+      await appendNext(client)
+    })
+  )
+  const start = now()
+  await Promise.all(
+    sessions.map(async (client) => {
+      for (let count = 0; count < each; count++) samples.push(await appendNext(client))
+    })
+  )
+  const rate = (1000 * samples.length) / (now() - start)
+  for (const client of sessions) {
+    requireEqual(await messageCount(client, MAILBOX), each + 1, 'messages of a user')
+    client.close()
+  }
+  return { samples, rate }
+}

@@ -1,0 +1,75 @@
+/**
+ * How fast are whole messages read: at random one at a time, at random in a pipeline, and one after the other?
+ */
+import { literalsOf } from '../lib/imap-client.js'
+import { MailGenerator } from '../lib/mail.js'
+import { now, require, requireEqual } from '../lib/question.js'
+import { Random } from '../lib/random.js'
+import { imapContenders, openSession } from './session.js'
+
+/** Commands that are under way at once in the pipeline. */
+const DEPTH = 20
+
+/** @type {import('../lib/question.js').Question} */
+export const question = {
+  id: 'body',
+  title: 'BODY.PEEK[] of whole messages',
+  notes: `One message a command. Pipelined: ${DEPTH} commands are sent at once, the next ${DEPTH} when they are answered; a sample is their time divided by ${DEPTH}. Checked: every message, byte for byte.`,
+  warmUp: 'a tenth of the random reads before the clock starts',
+  lines: [
+    { id: 'random', label: 'random, one at a time', unit: 'ms', better: 'lower' },
+    { id: 'pipelined', label: `random, pipelined by ${DEPTH}`, unit: 'ms', better: 'lower' },
+    { id: 'sequential', label: 'one after the other', unit: 'ms', better: 'lower' }
+  ],
+  contenders: imapContenders,
+  async measure(run) {
+    const { messages, isQuick, seed } = run.options
+    const count = isQuick ? 40 : 2000
+    const random = new Random(seed + run.round)
+    const generator = new MailGenerator(seed)
+    const client = await openSession(run)
+    const someNumbers = () => Array.from({ length: count }, () => 1 + random.below(messages))
+
+    /**
+     * @param {number[]} numbers
+     * @param {number} depth
+     */
+    const read = async (numbers, depth) => {
+      const samples = []
+      const answers = []
+      const start = now()
+      for (let at = 0; at < numbers.length; at += depth) {
+        const wanted = numbers.slice(at, at + depth)
+        const answer = await client.pipeline(wanted.map((number) => `FETCH ${number} BODY.PEEK[]`))
+        samples.push(answer.ms / wanted.length)
+        answers.push(answer.bytes)
+      }
+      const rate = (1000 * numbers.length) / (now() - start)
+      const bodies = answers.flatMap(literalsOf)
+      requireEqual(bodies.length, numbers.length, 'messages')
+      numbers.forEach((number, index) => {
+        const { bytes } = generator.mailOf(number - 1)
+        require(bodies[index]?.equals(bytes), `message ${number}, byte for byte`)
+      })
+      return { samples, rate }
+    }
+
+    await read(someNumbers().slice(0, count / 10), 1)
+    const single = await read(someNumbers(), 1)
+    const pipelined = await read(someNumbers(), DEPTH)
+    const first = 1 + random.below(messages - count)
+    const sequential = await read(
+      Array.from({ length: count }, (_, index) => first + index),
+      1
+    )
+    client.close()
+    return {
+      samples: {
+        random: single.samples,
+        pipelined: pipelined.samples,
+        sequential: sequential.samples
+      },
+      rates: { random: single.rate, pipelined: pipelined.rate, sequential: sequential.rate }
+    }
+  }
+}

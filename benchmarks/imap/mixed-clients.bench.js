@@ -1,0 +1,110 @@
+/**
+ * How many operations a second do many clients get who do what mail clients do all day?
+ */
+import { appendArguments, literalsOf } from '../lib/imap-client.js'
+import { MailGenerator } from '../lib/mail.js'
+import { now, require } from '../lib/question.js'
+import { Random, seedFor } from '../lib/random.js'
+import { imapContenders, imapContext, openSession } from './session.js'
+
+const MAILBOX = 'mixed'
+const FILLED = 200
+const FIRST = 4_000_000
+
+/** @type {import('../lib/question.js').Question} */
+export const question = {
+  id: 'mixed-clients',
+  title: 'Many clients, mixed work',
+  notes: `Every client has a connection and, as far as there are users, a user of its own, and asks without a pause: 40 % a message, 20 % the flags of all ${FILLED}, 15 % STORE one flag, 10 % NOOP, 10 % STATUS, 5 % APPEND. A sample is one command; the rate is of all clients together. Checked: every answer is OK, every tenth message byte for byte.`,
+  warmUp: 'a tenth of the time before the clock starts',
+  lines: [
+    { id: 'fifty', label: '50 clients', unit: 'ms', better: 'lower' },
+    { id: 'twoHundred', label: '200 clients', unit: 'ms', better: 'lower' }
+  ],
+  contenders: imapContenders,
+  rounds: ({ rounds }) => Math.min(rounds, 3),
+  async prepare(run) {
+    const generator = new MailGenerator(run.options.seed)
+    const mails = Array.from({ length: FILLED }, (_, index) => generator.mailOf(FIRST + index))
+    const users = Math.min(200, imapContext(run.context).users)
+    for (let user = 1; user <= users; user++) {
+      const client = await openSession(run, { user: `u${user}`, mailbox: null })
+      await client.pipeline([`DELETE ${MAILBOX}`])
+      await client.run(`CREATE ${MAILBOX}`)
+      await client.run([`APPEND ${MAILBOX}`, ...mails.flatMap(appendArguments)])
+      client.close()
+      run.progress(user, users)
+    }
+    return {}
+  },
+  async measure(run) {
+    const ms = run.options.isQuick ? 500 : 15_000
+    const fifty = await clientsAtWork(run, 50, ms)
+    const twoHundred = await clientsAtWork(run, 200, ms)
+    return {
+      samples: { fifty: fifty.samples, twoHundred: twoHundred.samples },
+      rates: { fifty: fifty.rate, twoHundred: twoHundred.rate }
+    }
+  }
+}
+
+/**
+ * @param {import('../lib/question.js').Run} run
+ * @param {number} wanted
+ * @param {number} ms
+ */
+async function clientsAtWork(run, wanted, ms) {
+  const { users } = imapContext(run.context)
+  const { seed, isQuick } = run.options
+  const count = isQuick ? Math.min(wanted, 20) : wanted
+  const sessions = []
+  for (let index = 0; index < count; index++) {
+    sessions.push(await openSession(run, { user: `u${1 + (index % users)}`, mailbox: MAILBOX }))
+  }
+  const generator = new MailGenerator(seed)
+  const start = now() + ms / 10
+  const end = start + ms
+  /** @type {number[]} */
+  const samples = []
+  await Promise.all(
+    sessions.map(async (client, number) => {
+      const random = new Random(seedFor(seed + run.round, number))
+      while (now() < end) {
+        const startedAt = now()
+        const took = await operate(client, random, generator)
+        if (startedAt >= start) samples.push(took)
+      }
+    })
+  )
+  const rate = (1000 * samples.length) / (now() - start)
+  for (const client of sessions) client.close()
+  return { samples, rate }
+}
+
+/**
+ * @param {import('../lib/imap-client.js').ImapClient} client
+ * @param {Random} random
+ * @param {MailGenerator} generator
+ * @returns {Promise<number>} milliseconds
+ */
+async function operate(client, random, generator) {
+  const kind = random.below(100)
+  const number = 1 + random.below(FILLED)
+  if (kind < 40) {
+    const { bytes, ms } = await client.run(`FETCH ${number} BODY.PEEK[]`)
+    if (random.below(10) === 0) {
+      const expected = generator.mailOf(FIRST + number - 1).bytes
+      require(literalsOf(bytes)[0]?.equals(expected), `message ${number}, byte for byte`)
+    }
+    return ms
+  }
+  if (kind < 60) return (await client.run(`FETCH 1:${FILLED} (UID FLAGS)`)).ms
+  if (kind < 75) {
+    const sign = random.below(2) === 0 ? '+' : '-'
+    return (await client.run(`STORE ${number} ${sign}FLAGS (\\Flagged)`)).ms
+  }
+  if (kind < 85) return (await client.run('NOOP')).ms
+  if (kind < 95) return (await client.run('STATUS INBOX (MESSAGES UNSEEN UIDNEXT)')).ms
+  const mail = generator.mailOf(FIRST + FILLED + random.below(500))
+  return (await client.run(['APPEND INBOX', ...appendArguments(mail)])).ms
+}

@@ -1,0 +1,69 @@
+/**
+ * How long does a client that asks for 64 KiB at a time wait for a mail of 25 MB?
+ */
+import { createHash } from 'node:crypto'
+import { literalsOf } from '../lib/imap-client.js'
+import { requireEqual } from '../lib/question.js'
+import { Random } from '../lib/random.js'
+import { imapContenders, openSession, remake } from './session.js'
+
+const MAILBOX = 'large'
+const PIECE_BYTES = 64 * 1024
+const HEADER =
+  'From: Large Mail <large@example.org>\r\nSubject: large\r\nMIME-Version: 1.0\r\nContent-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n'
+
+/** @param {import('../lib/question.js').RunOptions} options */
+function largeMail({ isQuick, seed }) {
+  const bytes = new Random(seed).bytes((isQuick ? 1 : 18) * 1_000_000)
+  return Buffer.from(HEADER + bytes.toString('base64').replace(/(.{76})/g, '$1\r\n'))
+}
+
+/** @param {Buffer | Buffer[]} bytes */
+function hashOf(bytes) {
+  const hash = createHash('sha256')
+  for (const piece of [bytes].flat()) hash.update(piece)
+  return hash.digest('hex')
+}
+
+/** @type {import('../lib/question.js').Question} */
+export const question = {
+  id: 'partial',
+  title: '64 KiB partials of a 25 MB message',
+  notes:
+    'As Thunderbird reads large mail: `FETCH 1 (UID BODY.PEEK[]<offset.65536>)`, one after the other, to the end (quick: 1 MB). Checked: the SHA-256 of all pieces together.',
+  warmUp: 'the first reading of the message in each round is not counted',
+  lines: [
+    { id: 'partial', label: 'one partial', unit: 'ms', better: 'lower' },
+    { id: 'whole', label: 'the whole message', unit: 'ms', better: 'lower' }
+  ],
+  contenders: imapContenders,
+  async prepare(run) {
+    const client = await openSession(run, { mailbox: null })
+    const mail = largeMail(run.options)
+    await remake(client, MAILBOX)
+    await client.run([`APPEND ${MAILBOX} {${mail.length}+}\r\n`, mail])
+    client.close()
+    return { size: mail.length, hash: hashOf(mail) }
+  },
+  async measure(run) {
+    const { size, hash } = /** @type {{ size: number, hash: string }} */ (run.prepared)
+    const client = await openSession(run, { mailbox: MAILBOX })
+    const read = async () => {
+      const samples = []
+      const pieces = []
+      for (let offset = 0; offset < size; offset += PIECE_BYTES) {
+        const { bytes, ms } = await client.run(
+          `FETCH 1 (UID BODY.PEEK[]<${offset}.${PIECE_BYTES}>)`
+        )
+        samples.push(ms)
+        pieces.push(...literalsOf(bytes))
+      }
+      requireEqual(hashOf(pieces), hash, 'SHA-256 of the pieces')
+      return samples
+    }
+    await read()
+    const partial = await read()
+    client.close()
+    return { samples: { partial, whole: [partial.reduce((sum, ms) => sum + ms, 0)] } }
+  }
+}

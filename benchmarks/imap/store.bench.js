@@ -1,0 +1,97 @@
+/**
+ * How fast are flags changed: of one message, and of all?
+ */
+import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { now, requireEqual, timed } from '../lib/question.js'
+import { Random } from '../lib/random.js'
+import { median } from '../lib/statistics.js'
+import { imapContenders, openSession, repeat, requireFetches } from './session.js'
+
+/** @type {import('../lib/question.js').Question} */
+export const question = {
+  id: 'store',
+  title: 'STORE',
+  notes:
+    'Letterlock’s flag changes are on the disk when the OK comes, Dovecot’s are not (mail_fsync=optimized); the disk’s own fdatasync rate in the same round is told with the contenders. Checked: how many messages have the flag afterwards.',
+  warmUp: 'ten changes of one message before the clock starts',
+  lines: [
+    {
+      id: 'one',
+      label: 'UID STORE n ±FLAGS.SILENT (\\Answered), random n',
+      unit: 'ms',
+      better: 'lower'
+    },
+    { id: 'silent', label: 'STORE 1:* +FLAGS.SILENT (\\Answered)', unit: 'ms', better: 'lower' },
+    {
+      id: 'answers',
+      label: 'STORE 1:* -FLAGS (\\Answered), with answers',
+      unit: 'ms',
+      better: 'lower'
+    }
+  ],
+  contenders: imapContenders,
+  async measure(run) {
+    const { messages, isQuick, seed } = run.options
+    const random = new Random(seed + run.round)
+    const syncs = syncRate(run.folder, isQuick ? 20 : 200)
+    const client = await openSession(run)
+    const count = async () => {
+      const { bytes } = await client.run('UID SEARCH ANSWERED')
+      return (/\* SEARCH([^\r]*)/.exec(bytes.toString('latin1'))?.[1] ?? '').split(' ').length - 1
+    }
+    await client.run('STORE 1:* -FLAGS.SILENT (\\Answered)')
+    const answered = new Set()
+    const changeOne = async () => {
+      const number = 1 + random.below(messages)
+      const isSet = answered.delete(number)
+      if (!isSet) answered.add(number)
+      return (await client.run(`STORE ${number} ${isSet ? '-' : '+'}FLAGS.SILENT (\\Answered)`)).ms
+    }
+    for (let index = 0; index < 10; index++) await changeOne()
+    const one = []
+    const start = now()
+    for (let index = 0; index < (isQuick ? 30 : 1000); index++) one.push(await changeOne())
+    const rate = (1000 * one.length) / (now() - start)
+    requireEqual(await count(), answered.size, 'messages with \\Answered')
+
+    /** @type {number[]} */
+    const silent = []
+    const answers = await repeat(isQuick ? 2 : 5, async () => {
+      silent.push((await client.run('STORE 1:* +FLAGS.SILENT (\\Answered)')).ms)
+      requireEqual(await count(), messages, 'messages with \\Answered')
+      const { bytes, ms } = await client.run('STORE 1:* -FLAGS (\\Answered)')
+      requireFetches(bytes, messages)
+      requireEqual(await count(), 0, 'messages with \\Answered')
+      return ms
+    })
+    client.close()
+    return {
+      samples: { one, silent, answers },
+      rates: { one: rate },
+      facts: { 'fdatasync of this disk': `${Math.round(syncs)}/s` }
+    }
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {number} count
+ * @returns {number} how many small appends a second the disk makes durable, one by one
+ */
+function syncRate(folder, count) {
+  mkdirSync(folder, { recursive: true })
+  const descriptor = openSync(join(folder, 'sync'), 'w')
+  const page = Buffer.alloc(4096, 1)
+  try {
+    const samples = Array.from({ length: count }, () =>
+      timed(() => {
+        writeSync(descriptor, page)
+        fdatasyncSync(descriptor)
+      })
+    )
+    return 1000 / median(samples)
+  } finally {
+    closeSync(descriptor)
+  }
+}
