@@ -1,5 +1,4 @@
 /** Untagged responses of one line: RFC 9051 §7.2 to §7.5 and the extensions'. */
-import { compileNumberSet } from '../values/sequence-set.js'
 import { compileNstring, compileString } from './quoted.js'
 
 /** @param {string} text */
@@ -27,15 +26,6 @@ export function compileRecent(count) {
  */
 export function compileExpunge(sequenceNumber) {
   return line(`${sequenceNumber} EXPUNGE`)
-}
-
-/**
- * @param {Iterable<number>} uids - ascending, at least one
- * @param {{ isEarlier: boolean }} options - `isEarlier`: expunged before this session could know
- * @returns {Buffer} RFC 7162 §3.2.10
- */
-export function compileVanished(uids, { isEarlier }) {
-  return line(`VANISHED ${isEarlier ? '(EARLIER) ' : ''}${compileNumberSet(uids)}`)
 }
 
 /**

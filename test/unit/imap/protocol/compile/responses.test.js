@@ -57,8 +57,6 @@ test('untagged responses of one line', () => {
   isLine(compile.compileExists(3), '* 3 EXISTS')
   isLine(compile.compileRecent(0), '* 0 RECENT')
   isLine(compile.compileExpunge(7), '* 7 EXPUNGE')
-  isLine(compile.compileVanished([1, 2, 5], { isEarlier: false }), '* VANISHED 1:2,5')
-  isLine(compile.compileVanished([1], { isEarlier: true }), '* VANISHED (EARLIER) 1')
   isLine(compile.compileCapability(['A', 'B=C']), '* CAPABILITY A B=C')
   isLine(compile.compileEnabled(['UTF8=ACCEPT']), '* ENABLED UTF8=ACCEPT')
   isLine(compile.compileEnabled([]), '* ENABLED')
