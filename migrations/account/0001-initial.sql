@@ -67,22 +67,47 @@ CREATE TABLE messages (
 -- The way back from a content: garbage collection and the search index need it.
 CREATE INDEX messages_by_content ON messages (content_id);
 
--- What is computed once from a content. Keyed by content: COPY and MOVE touch narrow rows only.
+-- What is computed once from a content, keyed by content: COPY and MOVE touch narrow rows only. Each table holds what is
+-- read together, because every page that is read must be decrypted. A row whose builder_version is older than the MIME
+-- code is made again when it is read.
+
+-- What SORT and THREAD need, and BODY, which hardly anybody asks for.
 CREATE TABLE message_meta (
   content_id INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
-  builder_version INTEGER NOT NULL, -- of the MIME code that made this row; an older row is made again when it is read
+  builder_version INTEGER NOT NULL, -- of the MIME code that made this row
   sent_at INTEGER, -- Date header, seconds; NULL if missing or broken
   sent_zone INTEGER, -- offset of its zone from UTC, minutes
   base_subject TEXT NOT NULL, -- RFC 5256 §2.1
   message_id TEXT, -- Message-ID, as MIME code normalises it
   in_reply_to TEXT, -- first In-Reply-To
   reference_list TEXT NOT NULL, -- References as a JSON array of message ids, oldest first
-  envelope BLOB NOT NULL, -- ENVELOPE, wire bytes
-  body BLOB NOT NULL, -- BODY, wire bytes
-  body_structure BLOB NOT NULL, -- BODYSTRUCTURE, wire bytes
+  body BLOB NOT NULL -- BODY, wire bytes
+) STRICT;
+
+CREATE TABLE message_envelopes (
+  content_id INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
+  builder_version INTEGER NOT NULL, -- of the MIME code that made this row
+  envelope BLOB NOT NULL -- ENVELOPE, wire bytes
+) STRICT;
+
+CREATE TABLE message_structures (
+  content_id INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
+  builder_version INTEGER NOT NULL, -- of the MIME code that made this row
   part_tree BLOB NOT NULL, -- offsets of all parts, encoded by src/mime/part-tree.js
-  header_codec INTEGER, -- of `header`: 0 raw, 1 zstd; NULL if `header` is NULL
-  header BLOB -- top header block with its empty line; NULL if it is too large to be kept twice
+  body_structure BLOB NOT NULL -- BODYSTRUCTURE, wire bytes
+) STRICT;
+
+-- The header fields that clients ask for in lists; any other is read from the content.
+CREATE TABLE message_fields (
+  content_id INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
+  builder_version INTEGER NOT NULL, -- of the MIME code that made this row
+  fields BLOB -- index of the listed fields and their lines but those of Received, see src/mime/header-fields.js; NULL: not listed
+) STRICT;
+
+-- Longer than all the others together, and asked for by few clients.
+CREATE TABLE message_received (
+  content_id INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
+  lines BLOB NOT NULL -- of Received, in their order; no row if there are none
 ) STRICT;
 
 -- What has been expunged, in ranges, for QRESYNC and for sessions in other processes.

@@ -38,6 +38,7 @@ import { createMailFile, openMailFile } from './open-store.js'
 import { findUidsOfContent, sumDeletedPage } from './message-queries.js'
 import { requireQuota } from './quota.js'
 import { readMessageRecords } from './read-messages.js'
+import { readPage } from './read-page.js'
 import { SearchIndexer } from './search/indexer.js'
 import { Scanner } from './search/scanner.js'
 import { StoreThreads } from './store-threads.js'
@@ -54,6 +55,8 @@ import { ViewKeeper } from './views.js'
  * @typedef {import('./mailbox-view.js').MailboxView} MailboxView
  * @typedef {import('./read-messages.js').MessageNeeds} MessageNeeds
  * @typedef {import('./read-messages.js').MessageRecord} MessageRecord
+ * @typedef {import('./read-page.js').MessagePage} MessagePage
+ * @typedef {import('./read-page.js').PageNeed} PageNeed
  * @typedef {import('./verify.js').VerifyProgress} VerifyProgress
  * @typedef {import('./verify.js').VerifyReport} VerifyReport
  * @typedef {import('./housekeeping.js').Usage} Usage
@@ -470,6 +473,18 @@ export class AccountStore {
    */
   readMessages(mailboxId, uids, needs) {
     return readMessageRecords(this.#database, mailboxId, uids, needs)
+  }
+
+  /**
+   * What FETCH asks for most, of all messages of a range of UIDs, in few large pieces.
+   *
+   * @param {number} mailboxId
+   * @param {{ firstUid: number, lastUid: number }} range - of up to 500 messages
+   * @param {PageNeed} need
+   * @returns {Promise<MessagePage | null>} null when they must be read by `readMessages`
+   */
+  readPage(mailboxId, range, need) {
+    return this.#database.readSettled((db) => readPage(db, mailboxId, range, need))
   }
 
   /**

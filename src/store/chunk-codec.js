@@ -2,8 +2,8 @@
  * How the bytes of one chunk are stored. Each chunk is compressed by itself, so that reading a range touches no
  * other; what does not shrink is stored as it is.
  */
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { MailError } from '../errors.js'
+import { compressFrame, decompressFrame } from './zstd.js'
 
 /**
  * Raw bytes in a chunk, bytes. Large enough for zstd to find what repeats (base64 and HTML), small enough that a
@@ -16,14 +16,8 @@ export const CODEC_RAW = 0
 /** One zstd frame. */
 export const CODEC_ZSTD = 1
 
-/** Fast, and within some percent of what slower levels reach on mail. */
-const ZSTD_LEVEL = 3
-
 /** A saving below one part in 16 is not worth decompressing at each read. */
 const WORTHWHILE_DIVISOR = 16
-
-/** Smallest output buffer that zlib takes, bytes. */
-const MIN_OUTPUT_BYTES = 64
 
 /** @typedef {{ codec: number, data: Buffer }} EncodedChunk */
 
@@ -32,11 +26,8 @@ const MIN_OUTPUT_BYTES = 64
  * @returns {EncodedChunk} whose data may be `raw` itself
  */
 export function encodeChunk(raw) {
-  const packed = zstdCompressSync(raw, {
-    params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
-    // One output buffer instead of many that are put together: a frame is never much larger than its input.
-    chunkSize: raw.length + Math.ceil(raw.length / 128) + 256
-  })
+  if (raw.length === 0) return { codec: CODEC_RAW, data: raw }
+  const packed = compressFrame(raw)
   if (packed.length > raw.length - raw.length / WORTHWHILE_DIVISOR) {
     releaseBuffer(packed)
     return { codec: CODEC_RAW, data: raw }
@@ -64,18 +55,12 @@ export function releaseBuffer(buffer) {
  * @returns {Buffer} the raw bytes
  * @throws {MailError} ACCOUNT_DAMAGED
  */
-export function decodeChunk(codec, data, { maxBytes, expectedBytes }) {
+export function decodeChunk(codec, data, size) {
   if (codec === CODEC_RAW) return data
   if (codec !== CODEC_ZSTD)
     throw new MailError('ACCOUNT_DAMAGED', { detail: `unknown chunk codec ${codec}` })
   try {
-    return zstdDecompressSync(data, {
-      maxOutputLength: maxBytes,
-      // One more than needed: a buffer that is just full makes zlib allocate another.
-      ...(expectedBytes !== undefined && {
-        chunkSize: Math.max(expectedBytes + 1, MIN_OUTPUT_BYTES)
-      })
-    })
+    return decompressFrame(data, size)
   } catch (error) {
     throw new MailError('ACCOUNT_DAMAGED', { detail: 'chunk does not decompress', cause: error })
   }

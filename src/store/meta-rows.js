@@ -1,11 +1,12 @@
 /**
- * Rows of `message_meta`: what the MIME code makes of a content once, at arrival. A row that an older version of that
- * code made, or one that is missing, is made again when it is read.
+ * Rows of what the MIME code makes of a content once, at arrival: `message_meta`, `message_envelopes`,
+ * `message_structures`, `message_fields` and `message_received`. A row that an older version of that code made, or one
+ * that is missing, is made again when it is read.
  */
 import { BUILDER_VERSION, buildMessageMeta } from '../mime/message-meta.js'
+import { listFields } from '../mime/header-fields.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
-import { decodeChunk, encodeChunk } from './chunk-codec.js'
 import { readChunk, requireContent } from './content-rows.js'
 
 /**
@@ -13,55 +14,55 @@ import { readChunk, requireContent } from './content-rows.js'
  * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
  */
 
-/** Decompressed, no header block is larger: the MIME code keeps none beyond. */
-const MAX_HEADER_BYTES = 1024 * 1024
-
 /**
  * @param {Database} db
  * @param {number} contentId
  * @param {MessageMeta} meta
  */
 export function writeMeta(db, contentId, meta) {
-  const header = meta.header && encodeChunk(meta.header)
+  const { builderVersion } = meta
   prepared(
     db,
     `INSERT OR REPLACE INTO message_meta (content_id, builder_version, sent_at, sent_zone, base_subject,
-       message_id, in_reply_to, reference_list, envelope, body, body_structure, part_tree, header_codec, header)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+       message_id, in_reply_to, reference_list, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
   ).run(
     contentId,
-    meta.builderVersion,
+    builderVersion,
     meta.sentDate?.epochSeconds ?? null,
     meta.sentDate?.zoneMinutes ?? null,
     meta.baseSubject,
     meta.messageId,
     meta.inReplyTo,
     JSON.stringify(meta.references),
-    meta.envelope,
-    meta.body,
-    meta.bodyStructure,
-    meta.partTree,
-    header?.codec ?? null,
-    header?.data ?? null
+    meta.body
   )
+  prepared(
+    db,
+    'INSERT OR REPLACE INTO message_envelopes (content_id, builder_version, envelope) VALUES (?, ?, ?)'
+  ).run(contentId, builderVersion, meta.envelope)
+  prepared(
+    db,
+    `INSERT OR REPLACE INTO message_structures (content_id, builder_version, part_tree, body_structure)
+     VALUES (?, ?, ?, ?)`
+  ).run(contentId, builderVersion, meta.partTree, meta.bodyStructure)
+  const listed = meta.header && listFields(meta.header)
+  prepared(
+    db,
+    'INSERT OR REPLACE INTO message_fields (content_id, builder_version, fields) VALUES (?, ?, ?)'
+  ).run(contentId, builderVersion, listed?.fields ?? null)
+  if (listed?.received)
+    prepared(db, 'INSERT OR REPLACE INTO message_received (content_id, lines) VALUES (?, ?)').run(
+      contentId,
+      listed.received
+    )
 }
 
 /**
- * @param {{ headerCodec: number | null, header: Buffer | null }} row
- * @returns {Buffer | null} the top header block with its empty line; null when it is too large to be kept twice
- */
-export function decodeHeader({ headerCodec, header }) {
-  return header === null || headerCodec === null
-    ? null
-    : decodeChunk(headerCodec, header, { maxBytes: MAX_HEADER_BYTES })
-}
-
-/**
- * @param {number | null} builderVersion - of a row; null if there is none
+ * @param {number | null | undefined} builderVersion - of a row; null if there is none
  * @returns {boolean} whether the row must be made again
  */
 export const isStale = (builderVersion) =>
-  builderVersion === null || builderVersion < BUILDER_VERSION
+  typeof builderVersion !== 'number' || builderVersion < BUILDER_VERSION
 
 /**
  * Parses a stored content anew, chunk by chunk.

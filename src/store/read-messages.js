@@ -1,11 +1,13 @@
 /**
- * What FETCH and SEARCH read of messages: the narrow row, and from `message_meta` only the columns that are asked for.
+ * What FETCH and SEARCH read of messages: the narrow row, and of what was computed from the content only what is asked
+ * for.
  */
 import { isMailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
-import { CODEC_RAW } from './chunk-codec.js'
+import { decodePartTree } from '../mime/part-tree.js'
+import { readSmallContent } from './content-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
-import { decodeHeader, isStale, rebuildMeta, writeMeta } from './meta-rows.js'
+import { isStale, rebuildMeta, writeMeta } from './meta-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -18,6 +20,7 @@ import { decodeHeader, isStale, rebuildMeta, writeMeta } from './meta-rows.js'
  * @property {boolean} [body]
  * @property {boolean} [bodyStructure]
  * @property {boolean} [header]
+ * @property {boolean} [content]
  * @property {boolean} [partTree]
  * @property {boolean} [search] - messageId, inReplyTo, references, baseSubject, sentDate
  *
@@ -33,8 +36,9 @@ import { decodeHeader, isStale, rebuildMeta, writeMeta } from './meta-rows.js'
  * @property {Buffer} [envelope] - wire bytes
  * @property {Buffer} [body] - BODY, wire bytes
  * @property {Buffer} [bodyStructure] - wire bytes
- * @property {Buffer | null} [header] - top header block with its empty line; null when it is too large to be kept
- *   beside the content: read it from there by the part tree's offsets
+ * @property {Buffer | null} [header] - top header block with its empty line; null when it is longer than one chunk of
+ *   the content: read it from there by the part tree's offsets
+ * @property {Buffer | null} [content] - the whole message; null when it is longer than one chunk
  * @property {Buffer} [partTree] - of part-tree.js
  * @property {string | null} [messageId]
  * @property {string | null} [inReplyTo]
@@ -52,13 +56,14 @@ import { decodeHeader, isStale, rebuildMeta, writeMeta } from './meta-rows.js'
  * @property {number} savedAt
  * @property {number} size
  * @property {number} contentId
- * @property {number | null} [builderVersion]
+ * @property {number | null} [metaVersion]
+ * @property {number | null} [envelopeVersion]
+ * @property {number | null} [structureVersion]
  * @property {Buffer} [envelope]
  * @property {Buffer} [body]
  * @property {Buffer} [bodyStructure]
  * @property {Buffer} [partTree]
- * @property {number | null} [headerCodec]
- * @property {Buffer | null} [header]
+ * @property {Buffer | null} [content]
  * @property {string | null} [messageId]
  * @property {string | null} [inReplyTo]
  * @property {string} [referenceList]
@@ -73,44 +78,77 @@ export const MAX_MESSAGES_PER_READ = 500
 const ROW_COLUMNS = `m.id, m.modseq AS modSeq, m.flags, m.keywords, m.internal_date AS internalDate,
   m.internal_zone AS internalZone, m.saved_at AS savedAt, m.size, m.content_id AS contentId`
 
-/** @type {ReadonlyArray<readonly [keyof MessageNeeds, string]>} */
-const META_COLUMNS = [
-  ['envelope', 'd.envelope'],
-  ['body', 'd.body'],
-  ['bodyStructure', 'd.body_structure AS bodyStructure'],
-  ['partTree', 'd.part_tree AS partTree'],
-  ['header', 'd.header_codec AS headerCodec, d.header'],
-  [
-    'search',
-    `d.message_id AS messageId, d.in_reply_to AS inReplyTo, d.reference_list AS referenceList,
-     d.base_subject AS baseSubject, d.sent_at AS sentAt, d.sent_zone AS sentZone`
-  ]
+const SEARCH_COLUMNS = `d.message_id AS messageId, d.in_reply_to AS inReplyTo, d.reference_list AS referenceList,
+  d.base_subject AS baseSubject, d.sent_at AS sentAt, d.sent_zone AS sentZone`
+
+/**
+ * The tables of what was computed: columns by need, the table with its alias, and its version.
+ *
+ * @type {ReadonlyArray<{ columns: ReadonlyArray<readonly [keyof MessageNeeds, string]>, table: string,
+ *   version: string }>}
+ */
+const TABLES = [
+  {
+    columns: [
+      ['body', 'd.body'],
+      ['search', SEARCH_COLUMNS]
+    ],
+    table: 'message_meta d',
+    version: 'd.builder_version AS metaVersion'
+  },
+  {
+    columns: [['envelope', 'e.envelope']],
+    table: 'message_envelopes e',
+    version: 'e.builder_version AS envelopeVersion'
+  },
+  {
+    columns: [
+      ['bodyStructure', 's.body_structure AS bodyStructure'],
+      ['partTree', 's.part_tree AS partTree']
+    ],
+    table: 'message_structures s',
+    version: 's.builder_version AS structureVersion'
+  }
 ]
 
-/** One text for each set of needs: at most 64 statements. */
+/** One text for each set of needs: at most 32 statements. */
 const selects = new Map()
 
 /**
  * @param {MessageNeeds} needs
- * @returns {{ sql: string, needsMeta: boolean }} without the WHERE clause
+ * @returns {string} SQL without the WHERE clause
  */
 function selectFor(needs) {
-  const wanted = META_COLUMNS.filter(([need]) => needs[need])
-  const key = wanted.map(([need]) => need).join()
+  // The header is cut from the content at the tree's offset.
+  const wants = (/** @type {keyof MessageNeeds} */ need) =>
+    needs[need] === true || (need === 'partTree' && needs.header === true)
+  const key = ['body', 'search', 'envelope', 'bodyStructure', 'partTree']
+    .filter((need) => wants(/** @type {keyof MessageNeeds} */ (need)))
+    .join()
   let select = selects.get(key)
-  if (!select) {
-    const columns = wanted.map(([, column]) => column)
-    const needsMeta = columns.length > 0
-    const join = needsMeta ? ' LEFT JOIN message_meta d ON d.content_id = m.content_id' : ''
-    if (needsMeta) columns.push('d.builder_version AS builderVersion')
-    select = {
-      sql: `SELECT ${[ROW_COLUMNS, ...columns].join(', ')} FROM messages m${join}`,
-      needsMeta
+  if (select === undefined) {
+    const columns = [ROW_COLUMNS]
+    let from = 'messages m'
+    for (const { columns: known, table, version } of TABLES) {
+      const wanted = known.filter(([need]) => wants(need)).map(([, column]) => column)
+      if (wanted.length === 0) continue
+      columns.push(...wanted, version)
+      from += ` LEFT JOIN ${table} ON ${table.slice(-1)}.content_id = m.content_id`
     }
+    select = `SELECT ${columns.join(', ')} FROM ${from}`
     selects.set(key, select)
   }
   return select
 }
+
+/**
+ * @param {Row} row
+ * @returns {boolean} whether something that is asked for must be made again
+ */
+const needsRenewal = ({ metaVersion, envelopeVersion, structureVersion }) =>
+  (metaVersion !== undefined && isStale(metaVersion)) ||
+  (envelopeVersion !== undefined && isStale(envelopeVersion)) ||
+  (structureVersion !== undefined && isStale(structureVersion))
 
 /**
  * @param {Database} db
@@ -168,11 +206,8 @@ function toRecord(row, needs) {
   if (needs.body && row.body) record.body = row.body
   if (needs.bodyStructure && row.bodyStructure) record.bodyStructure = row.bodyStructure
   if (needs.partTree && row.partTree) record.partTree = row.partTree
-  if (needs.header)
-    record.header = decodeHeader({
-      headerCodec: row.headerCodec ?? null,
-      header: row.header ?? null
-    })
+  if (needs.header) record.header = headerOf(row)
+  if (needs.content) record.content = row.content ?? null
   if (needs.search) {
     record.messageId = row.messageId ?? null
     record.inReplyTo = row.inReplyTo ?? null
@@ -193,19 +228,33 @@ function toRecord(row, needs) {
 export async function readMessageRecords(database, mailboxId, uids, needs) {
   if (uids.length > MAX_MESSAGES_PER_READ)
     throw new RangeError(`readMessages takes up to ${MAX_MESSAGES_PER_READ} messages`)
-  const { sql, needsMeta } = selectFor(needs)
-  const rows = await database.readSettled((db) => readRows(db, mailboxId, uids, sql))
+  const sql = selectFor(needs)
+  const rows = await database.readSettled((db) => {
+    const found = readRows(db, mailboxId, uids, sql)
+    if (needs.content || needs.header)
+      for (const row of found) row.content = readSmallContent(db, row.contentId, row.size)
+    return found
+  })
   const records = []
   for (const row of rows) {
-    const isFresh =
-      !needsMeta || !isStale(row.builderVersion ?? null) || (await renew(database, row))
+    const isFresh = !needsRenewal(row) || (await renew(database, row))
     if (isFresh) records.push(toRecord(row, needs))
   }
   return records
 }
 
 /**
- * Makes the columns of message_meta anew, in the row and in the file.
+ * @param {Row} row
+ * @returns {Buffer | null} the top header block, in memory of its own; null when it is longer than a chunk
+ */
+function headerOf({ content, partTree }) {
+  if (!content || !partTree) return null
+  const { headerEnd } = decodePartTree(partTree)
+  return headerEnd <= content.length ? Buffer.from(content.subarray(0, headerEnd)) : null
+}
+
+/**
+ * Makes what was computed from the content anew, in the row and in the file.
  *
  * @param {Source} database
  * @param {Row} row - changed in place
@@ -219,15 +268,12 @@ async function renew(database, row) {
     if (isMailError(error, 'MESSAGE_GONE')) return false
     throw error
   }
-  const { envelope, body, bodyStructure, partTree, header, messageId, inReplyTo, baseSubject } =
-    meta
+  const { envelope, body, bodyStructure, partTree, messageId, inReplyTo, baseSubject } = meta
   Object.assign(row, {
     envelope,
     body,
     bodyStructure,
     partTree,
-    headerCodec: header && CODEC_RAW,
-    header,
     messageId,
     inReplyTo,
     baseSubject,

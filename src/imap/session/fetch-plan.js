@@ -10,7 +10,7 @@
  * @property {boolean} envelope
  * @property {boolean} body
  * @property {boolean} bodyStructure
- * @property {boolean} header
+ * @property {boolean} content - of messages that are short
  * @property {boolean} partTree
  */
 
@@ -46,21 +46,19 @@ export function planFetch({ items, isUid, isChangedSince }) {
   if (isUid && !has('UID')) all.unshift({ kind: 'UID' })
   if (isChangedSince && !has('MODSEQ')) all.push({ kind: 'MODSEQ' })
   const sections = /** @type {SectionItem[]} */ (all.filter(({ kind }) => kind === 'SECTION'))
-  const readsHeader = sections.some(isTopHeader)
-  const readsParts = sections.some((item) => !isWhole(item) && !isTopHeader(item))
   const needs = {
     row: ROW_KINDS.some(has) || sections.length > 0,
     envelope: has('ENVELOPE'),
     body: has('BODY'),
     bodyStructure: has('BODYSTRUCTURE'),
-    header: readsHeader,
-    partTree: readsParts || readsHeader
+    content: sections.length > 0,
+    partTree: !sections.every(isWhole)
   }
   return {
     items: all,
     needs,
     isViewOnly: !Object.values(needs).includes(true),
-    isWide: needs.envelope || needs.body || needs.bodyStructure || needs.header || needs.partTree,
+    isWide: needs.envelope || needs.body || needs.bodyStructure || needs.content,
     setsSeen: sections.some(({ isPeek }) => !isPeek),
     usesModSeq: has('MODSEQ') || isChangedSince
   }
@@ -76,7 +74,7 @@ export function isWhole({ section }) {
 
 /**
  * @param {SectionItem} item
- * @returns {boolean} whether the message's own header answers it, which the store keeps ready
+ * @returns {boolean} whether the message's own header answers it
  */
 export function isTopHeader({ section }) {
   return section.path.length === 0 && section.text !== null && section.text.startsWith('HEADER')

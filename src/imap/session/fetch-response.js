@@ -7,7 +7,8 @@ import { isMailError } from '../../errors.js'
 import { decodePartTree } from '../../mime/part-tree.js'
 import { filterHeader, resolveSection } from '../../mime/section.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
-import { isTopHeader, isWhole } from './fetch-plan.js'
+import { writePage } from './fetch-page.js'
+import { isWhole } from './fetch-plan.js'
 import { emailIdOf } from './object-id.js'
 import { flagsText, tellKeywords } from './mailbox-news.js'
 
@@ -18,6 +19,8 @@ import { flagsText, tellKeywords } from './mailbox-news.js'
 
 /** Gathered responses above this are handed to the connection. */
 const BATCH_BYTES = 64 * 1024
+/** Fewer messages are read one by one. */
+const MIN_PAGE = 3
 /** Larger pieces of a body go out by themselves, without being copied. */
 const COPY_BYTES = 8 * 1024
 /** Headers above this are filtered no more: no mail program writes them. */
@@ -36,6 +39,8 @@ export class FetchResponse {
   #session
   #plan
   #writer = new FetchWriter()
+  /** Whether a message was expunged before it was read. */
+  isSomeGone = false
 
   /**
    * @param {Session} session
@@ -59,6 +64,35 @@ export class FetchResponse {
       if (this.#writer.length >= BATCH_BYTES) await this.#flush()
     }
     this.finish()
+  }
+
+  /**
+   * Writes the messages of a page at once, where they lie close together and nothing has to be made anew.
+   *
+   * @param {import('./fetch-page.js').PagePlan} pagePlan
+   * @param {readonly number[]} slots - ascending
+   * @returns {Promise<number>} bytes that the page held in memory; -1: nothing was written, they must be read one by one
+   */
+  async writePage(pagePlan, slots) {
+    const { mailboxId, uids } = this.#session.requireSelected().view
+    const firstUid = uids[slots[0] ?? 0] ?? 0
+    const lastUid = uids[slots.at(-1) ?? 0] ?? 0
+    if (slots.length < MIN_PAGE || lastUid - firstUid >= slots.length * 2) return -1
+    const { store } = this.#session
+    const page = await store.readPage(mailboxId, { firstUid, lastUid }, pagePlan.need)
+    if (page === null) return -1
+    const written = writePage({
+      session: this.#session,
+      writer: this.#writer,
+      plan: this.#plan,
+      pagePlan,
+      slots,
+      page
+    })
+    if (written < slots.length) this.isSomeGone = true
+    if (this.#writer.length >= BATCH_BYTES) this.finish()
+    if (this.#session.connection.isCongested) await this.#session.connection.drain()
+    return page.bytes.length + page.received.length
   }
 
   /**
@@ -176,9 +210,7 @@ export class FetchResponse {
       for (const item of this.#plan.items) {
         if (item.kind !== 'SECTION') continue
         if (isWhole(item)) sources.push(await this.#openRange(record, item, 0, record.size))
-        else if (isTopHeader(item) && record.header != null) {
-          sources.push(fromBytes(item, headerBytes(item, record.header)))
-        } else {
+        else {
           tree ??= decodePartTree(required(record.partTree))
           sources.push(await this.#openPart(record, item, tree))
         }
@@ -201,6 +233,10 @@ export class FetchResponse {
     if (found === null) return null
     if (found.kind === 'range') return await this.#openRange(record, item, found.start, found.end)
     const end = Math.min(found.end, found.start + MAX_FILTERED_BYTES)
+    if (record.content) {
+      const block = record.content.subarray(found.start, end)
+      return fromBytes(item, filterHeader(block, found.fields, found.not))
+    }
     const pieces = []
     for await (const piece of this.#session.store.readContent(record.contentId, found.start, end)) {
       pieces.push(piece)
@@ -219,6 +255,9 @@ export class FetchResponse {
     const from = item.partial === null ? start : Math.min(end, start + item.partial.offset)
     const to = item.partial === null ? end : Math.min(end, from + item.partial.length)
     if (from >= to) return { item, sizeBytes: 0, first: null, rest: null }
+    if (record.content) {
+      return { item, sizeBytes: to - from, first: record.content.subarray(from, to), rest: null }
+    }
     const pieces = this.#session.store.readContent(record.contentId, from, to)
     const rest = pieces[Symbol.asyncIterator]()
     const { value, done } = await rest.next()
@@ -267,16 +306,6 @@ export class FetchResponse {
     if (this.#session.connection.isCongested) await this.#session.connection.drain()
     return piece.length
   }
-}
-
-/**
- * @param {SectionItem} item
- * @param {Buffer} header - the whole header block
- * @returns {Buffer}
- */
-function headerBytes({ section }, header) {
-  if (section.text === 'HEADER') return header
-  return filterHeader(header, section.fields, section.text === 'HEADER.FIELDS.NOT')
 }
 
 /**

@@ -5,7 +5,7 @@
 import { BUILDER_VERSION } from '../../mime/message-meta.js'
 import { prepared } from '../../database/statement.js'
 import { readContentRange } from '../content-reader.js'
-import { decodeHeader, isStale, rebuildMeta } from '../meta-rows.js'
+import { isStale, rebuildMeta } from '../meta-rows.js'
 import { foldCase } from './fold.js'
 import { HeaderText } from './match-text.js'
 import { readHeaderBlock, readTextPieces } from './message-text.js'
@@ -25,8 +25,6 @@ import { wordsOf } from './terms.js'
  * @property {number} size
  * @property {number | null} builderVersion
  * @property {Buffer | null} partTree
- * @property {number | null} headerCodec
- * @property {Buffer | null} header
  */
 
 /** Of the code here, of folding, and of what src/mime/text-extract.js takes for text: raise it with each change. */
@@ -98,16 +96,15 @@ async function readRecord(database, contentId) {
       /** @type {ContentRow | undefined} */ (
         prepared(
           db,
-          `SELECT c.size, d.builder_version AS builderVersion, d.part_tree AS partTree,
-             d.header_codec AS headerCodec, d.header
-           FROM contents c LEFT JOIN message_meta d ON d.content_id = c.id WHERE c.id = ?`
+          `SELECT c.size, s.builder_version AS builderVersion, s.part_tree AS partTree
+           FROM contents c LEFT JOIN message_structures s ON s.content_id = c.id WHERE c.id = ?`
         ).get(contentId)
       )
   )
   if (row?.partTree && !isStale(row.builderVersion)) {
-    const { size, partTree, headerCodec, header } = row
-    return { contentId, size, partTree, header: decodeHeader({ headerCodec, header }) }
+    const { size, partTree } = row
+    return { contentId, size, partTree }
   }
-  const { partTree, header } = await rebuildMeta((work) => database.readSettled(work), contentId)
-  return { contentId, size: row?.size ?? 0, partTree, header }
+  const { partTree } = await rebuildMeta((work) => database.readSettled(work), contentId)
+  return { contentId, size: row?.size ?? 0, partTree }
 }

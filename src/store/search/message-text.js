@@ -21,12 +21,15 @@ const WHOLE_MESSAGE_BYTES = 256 * 1024
 
 /**
  * @param {ContentReader} store
- * @param {TextRecord} record - read with `header`
+ * @param {TextRecord} record - read with `header`, or with `partTree`
  * @returns {Promise<Buffer>} the header block; of a huge one the first MAX_HEADER_BLOCK_BYTES
  */
 export async function readHeaderBlock(store, record) {
   if (record.header) return record.header
-  return await readRange(store, record, 0, Math.min(record.size, MAX_HEADER_BLOCK_BYTES))
+  const { headerEnd } = record.partTree
+    ? decodePartTree(record.partTree)
+    : { headerEnd: record.size }
+  return await readRange(store, record, 0, Math.min(headerEnd, MAX_HEADER_BLOCK_BYTES))
 }
 
 /**

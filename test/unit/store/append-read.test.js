@@ -240,8 +240,12 @@ test('rows that an older MIME builder made, or that are missing, are made again 
   const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
   t.after(() => db.close())
   const spoil = () =>
-    db.exec(`UPDATE message_meta SET builder_version = 0, envelope = x'00', header = NULL WHERE content_id = 1;
-      DELETE FROM message_meta WHERE content_id = 2`)
+    db.exec(`UPDATE message_meta SET builder_version = 0, base_subject = '' WHERE content_id = 1;
+      UPDATE message_envelopes SET builder_version = 0, envelope = x'00' WHERE content_id = 1;
+      UPDATE message_structures SET builder_version = 0, part_tree = x'00' WHERE content_id = 1;
+      UPDATE message_fields SET builder_version = 0, fields = x'00' WHERE content_id = 1;
+      DELETE FROM message_meta WHERE content_id = 2; DELETE FROM message_envelopes WHERE content_id = 2;
+      DELETE FROM message_structures WHERE content_id = 2; DELETE FROM message_fields WHERE content_id = 2`)
   spoil()
   const reader = await open({ isReadOnly: true })
   assert.deepEqual(await reader.readMessages(view.mailboxId, [1, 2], needs), before)

@@ -151,6 +151,35 @@ export class FetchWriter {
     return this
   }
 
+  /**
+   * A structure that stands within a larger buffer.
+   *
+   * @param {'ENVELOPE' | 'BODYSTRUCTURE'} kind
+   * @param {Buffer} source
+   * @param {number} start
+   * @param {number} end
+   * @returns {this}
+   */
+  structureWithin(kind, source, start, end) {
+    this.#name(kind)
+      .ascii(' ')
+      .direct(end - start, (target, at) => source.copy(target, at, start, end))
+    return this
+  }
+
+  /**
+   * A whole section that the caller writes into its place.
+   *
+   * @param {SectionItem} item
+   * @param {number} sizeBytes
+   * @param {(target: Buffer, at: number) => void} write - exactly as many bytes, from `at`
+   * @returns {this}
+   */
+  sectionDirect(item, sizeBytes, write) {
+    this.#name(label(item)).ascii(' {').number(sizeBytes).ascii('}\r\n').direct(sizeBytes, write)
+    return this
+  }
+
   /** @returns {Buffer} what was written */
   take() {
     return this.#writer.take()

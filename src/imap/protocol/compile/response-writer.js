@@ -4,12 +4,16 @@
  */
 
 const FIRST_BYTES = 4096
+/** Room that a writer takes ahead once it has been filled: two batches of a long answer. */
+const LARGE_BYTES = 128 * 1024
+const ZERO = 48
 const CRLF = '\r\n'
 
 /** Appends bytes and text; `take` hands them over. */
 export class ResponseWriter {
   #buffer
   #length = 0
+  #blockBytes = FIRST_BYTES
 
   /** @param {number} [sizeBytes] - how much is likely to be written */
   constructor(sizeBytes = FIRST_BYTES) {
@@ -26,12 +30,14 @@ export class ResponseWriter {
    * @returns {this}
    */
   ascii(text) {
-    this.#reserve(text.length)
-    if (text.length < 16) {
-      for (let index = 0; index < text.length; index += 1)
-        this.#buffer[this.#length + index] = text.charCodeAt(index)
-    } else this.#buffer.write(text, this.#length, 'latin1')
-    this.#length += text.length
+    const { length } = text
+    this.#reserve(length)
+    const at = this.#length
+    const buffer = this.#buffer
+    if (length < 24) {
+      for (let index = 0; index < length; index += 1) buffer[at + index] = text.charCodeAt(index)
+    } else buffer.write(text, at, 'latin1')
+    this.#length = at + length
     return this
   }
 
@@ -51,7 +57,19 @@ export class ResponseWriter {
    * @returns {this}
    */
   number(number) {
-    return this.ascii(String(number))
+    if (number >= 1e9) return this.ascii(String(number))
+    this.#reserve(9)
+    let digits = 1
+    for (let power = 10; number >= power; power *= 10) digits += 1
+    const buffer = this.#buffer
+    let rest = number
+    for (let at = this.#length + digits - 1; at >= this.#length; at -= 1) {
+      const next = (rest / 10) | 0
+      buffer[at] = ZERO + rest - next * 10
+      rest = next
+    }
+    this.#length += digits
+    return this
   }
 
   /** @returns {this} */
@@ -59,9 +77,24 @@ export class ResponseWriter {
     return this.ascii(CRLF)
   }
 
+  /**
+   * Room for bytes that the caller writes by himself.
+   *
+   * @param {number} bytes
+   * @param {(target: Buffer, at: number) => void} write - exactly as many, from `at`
+   * @returns {this}
+   */
+  direct(bytes, write) {
+    this.#reserve(bytes)
+    write(this.#buffer, this.#length)
+    this.#length += bytes
+    return this
+  }
+
   /** @returns {Buffer} what was written; the writer is empty afterwards and never touches these bytes again */
   take() {
     const bytes = this.#buffer.subarray(0, this.#length)
+    if (this.#length > LARGE_BYTES / 4) this.#blockBytes = LARGE_BYTES
     this.#buffer = this.#buffer.subarray(this.#length)
     this.#length = 0
     return bytes
@@ -71,7 +104,7 @@ export class ResponseWriter {
   #reserve(bytes) {
     const needed = this.#length + bytes
     if (needed <= this.#buffer.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#length * 2, FIRST_BYTES))
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#length * 2, this.#blockBytes))
     this.#buffer.copy(larger, 0, 0, this.#length)
     this.#buffer = larger
   }

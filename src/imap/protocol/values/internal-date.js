@@ -50,15 +50,39 @@ export function parseInternalDate(text) {
  * @returns {string} with the quotes: `" 1-Jan-2024 10:00:00 +0000"`
  */
 export function compileInternalDate({ epochSeconds, zoneMinutes }) {
-  const local = new Date((epochSeconds + zoneMinutes * 60) * 1000)
-  const day = String(local.getUTCDate()).padStart(2, ' ')
-  const year = String(local.getUTCFullYear()).padStart(4, '0')
-  const time = [local.getUTCHours(), local.getUTCMinutes(), local.getUTCSeconds()]
-    .map(two)
-    .join(':')
+  const local = epochSeconds + zoneMinutes * 60
+  const day = Math.floor(local / 86400)
+  const second = local - day * 86400
+  const hour = Math.floor(second / 3600)
+  const minute = Math.floor(second / 60) % 60
+  return `"${dayText(day)} ${two(hour)}:${two(minute)}:${two(second % 60)} ${zoneText(zoneMinutes)}"`
+}
+
+/** The last day that was compiled: messages of a list lie close together. */
+let lastDay = NaN
+let lastDayText = ''
+
+/**
+ * @param {number} day - since 1970-01-01
+ * @returns {string} ` 1-Jan-2024`
+ */
+function dayText(day) {
+  if (day === lastDay) return lastDayText
+  const date = new Date(day * 86_400_000)
+  const dayOfMonth = String(date.getUTCDate()).padStart(2, ' ')
+  const year = String(date.getUTCFullYear()).padStart(4, '0')
+  lastDay = day
+  lastDayText = `${dayOfMonth}-${MONTHS[date.getUTCMonth()]}-${year}`
+  return lastDayText
+}
+
+/**
+ * @param {number} zoneMinutes
+ * @returns {string} `+0200`
+ */
+function zoneText(zoneMinutes) {
   const distance = Math.abs(zoneMinutes)
-  const zone = `${zoneMinutes < 0 ? '-' : '+'}${two(Math.floor(distance / 60))}${two(distance % 60)}`
-  return `"${day}-${MONTHS[local.getUTCMonth()]}-${year} ${time} ${zone}"`
+  return `${zoneMinutes < 0 ? '-' : '+'}${two(Math.floor(distance / 60))}${two(distance % 60)}`
 }
 
 /**
@@ -100,5 +124,7 @@ function daysInMonth(year, month) {
   return date.getUTCDate()
 }
 
-/** @param {number} number */
-const two = (number) => String(number).padStart(2, '0')
+const TWO_DIGITS = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))
+
+/** @param {number} number - an integer from 0 to 99 */
+const two = (number) => TWO_DIGITS[number] ?? String(number)

@@ -14,6 +14,7 @@ import { SEEN } from '../../../store/flags.js'
 import { CODE } from '../../protocol/compile/response-code.js'
 import { takePage } from '../../protocol/values/partial-range.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
+import { planPages } from '../fetch-page.js'
 import { planFetch } from '../fetch-plan.js'
 import { FetchResponse } from '../fetch-response.js'
 import { tellKeywords } from '../mailbox-news.js'
@@ -31,6 +32,10 @@ import { SELECTED } from '../states.js'
 const ROW_PAGE = 500
 /** The first page where headers or structures are read, which may be up to 256 KiB each. */
 const FIRST_WIDE_PAGE = 25
+/** So long may one command keep the event loop before others get their turn, milliseconds. */
+const TURN_MS = 5
+/** @type {ReadonlySet<number>} */
+const NOTHING_SEEN = new Set()
 /** Bytes of a page above which the next one is smaller, and far below which it is larger. */
 const PAGE_BYTES = 1024 * 1024
 
@@ -93,38 +98,46 @@ async function writeMessages(session, plan, slots) {
     await response.writeFromView(slots)
     return false
   }
+  const pagePlan = planPages(plan)
   const setsSeen = plan.setsSeen && !selected.isReadOnly
   let isSomeGone = false
   let pageSize = plan.isWide ? FIRST_WIDE_PAGE : ROW_PAGE
+  let turnStartedMs = performance.now()
   for (let start = 0; start < slots.length;) {
     const page = slots.slice(start, start + pageSize)
     start += page.length
     const { view } = selected
-    const uids = page.map((slot) => /** @type {number} */ (view.uids[slot]))
-    const records = await session.store.readMessages(view.mailboxId, uids, plan.needs)
     // Another session may have made a keyword since the page before.
     tellKeywords(session)
-    const seen = setsSeen ? await markSeen(session, selected, page) : new Set()
-    if (records.length < page.length) isSomeGone = true
-    let pageBytes = 0
-    for (const record of records) {
-      const slot = view.slotOf(record.uid)
-      if (!(await response.writeRecord(record, slot, seen.has(slot)))) isSomeGone = true
-      pageBytes += sizeOf(record)
+    let pageBytes = pagePlan === null ? -1 : await response.writePage(pagePlan, page)
+    if (pageBytes < 0) {
+      const uids = page.map((slot) => /** @type {number} */ (view.uids[slot]))
+      const records = await session.store.readMessages(view.mailboxId, uids, plan.needs)
+      const seen = setsSeen ? await markSeen(session, selected, page) : NOTHING_SEEN
+      if (records.length < page.length) isSomeGone = true
+      pageBytes = 0
+      for (const record of records) {
+        const slot = view.slotOf(record.uid)
+        if (!(await response.writeRecord(record, slot, seen.has(slot)))) isSomeGone = true
+        pageBytes += sizeOf(record)
+      }
     }
     if (plan.isWide) pageSize = nextPageSize(pageSize, pageBytes)
-    await setImmediate()
+    if (start < slots.length && performance.now() - turnStartedMs > TURN_MS) {
+      await setImmediate()
+      turnStartedMs = performance.now()
+    }
   }
   response.finish()
-  return isSomeGone
+  return isSomeGone || response.isSomeGone
 }
 
 /**
  * @param {MessageRecord} record
  * @returns {number} bytes that it holds in memory
  */
-function sizeOf({ envelope, body, bodyStructure, header, partTree }) {
-  return [envelope, body, bodyStructure, header, partTree].reduce(
+function sizeOf({ envelope, body, bodyStructure, header, partTree, content }) {
+  return [envelope, body, bodyStructure, header, partTree, content].reduce(
     (sum, bytes) => sum + (bytes?.length ?? 0),
     0
   )

@@ -1,0 +1,102 @@
+/**
+ * zstd frames with one context for all of them. `zlib.zstdCompressSync` and its counterpart make a context, a stream
+ * object and their buffers for each call, which for a mail of usual size costs more than the work itself (measured for
+ * 10 KB: 34 against 15 us to decompress, 70 against 44 us to compress).
+ *
+ * Node has no public call for this, so the stream's own handle is used where it is as expected (the runtime is pinned);
+ * otherwise, and whenever anything about a result is odd, the public functions do the work and throw what is to be thrown.
+ */
+import {
+  constants,
+  createZstdCompress,
+  createZstdDecompress,
+  zstdCompressSync,
+  zstdDecompressSync
+} from 'node:zlib'
+
+/**
+ * @typedef {object} Handle - of Node's zlib streams
+ * @property {(flush: number, input: Buffer, inputAt: number, inputBytes: number, output: Buffer, outputAt: number,
+ *   outputBytes: number) => void} writeSync - leaves in the state how much of output and input is left
+ *
+ * @typedef {object} Context
+ * @property {Handle} handle
+ * @property {Uint32Array} left - output, input, bytes
+ * @property {() => boolean} hasFailed
+ */
+
+/** Fast, and within some percent of what slower levels reach on mail. */
+const LEVEL = 3
+const PARAMS = Object.freeze({ [constants.ZSTD_c_compressionLevel]: LEVEL })
+
+/** Smallest output buffer that zlib takes, bytes. */
+const MIN_OUTPUT_BYTES = 64
+
+/** @type {Context | null | undefined} undefined: not made yet; null: cannot be made */
+let compressor
+/** @type {Context | null | undefined} */
+let decompressor
+
+/**
+ * @param {import('node:stream').Transform} stream
+ * @returns {Context | null}
+ */
+function contextOf(stream) {
+  const { _handle: handle, _writeState: left } =
+    /** @type {{ _handle?: Handle, _writeState?: Uint32Array }} */ (/** @type {unknown} */ (stream))
+  // The failure is found by what comes out; without a listener it would end the process.
+  stream.on('error', () => {})
+  if (typeof handle?.writeSync !== 'function' || left?.length !== 2) return null
+  return { handle, left, hasFailed: () => stream.destroyed }
+}
+
+/**
+ * @param {Context} context
+ * @param {number} flush
+ * @param {Buffer} input
+ * @param {Buffer} output
+ * @returns {number} bytes of output, or -1 when it did not fit or the input was not one whole frame
+ */
+function run({ handle, left, hasFailed }, flush, input, output) {
+  handle.writeSync(flush, input, 0, input.length, output, 0, output.length)
+  const [outputLeft = 0, inputLeft] = left
+  return hasFailed() || inputLeft !== 0 || outputLeft === 0 ? -1 : output.length - outputLeft
+}
+
+/**
+ * @param {Buffer} raw - not empty
+ * @returns {Buffer} one frame, which holds the size of its content; its memory is its own
+ */
+export function compressFrame(raw) {
+  // A frame is never much larger than its input.
+  const room = raw.length + Math.ceil(raw.length / 128) + 256
+  if (compressor === undefined) compressor = contextOf(createZstdCompress({ params: PARAMS }))
+  if (compressor) {
+    const output = Buffer.allocUnsafeSlow(room)
+    const bytes = run(compressor, constants.ZSTD_e_end, raw, output)
+    if (bytes > 0) return output.subarray(0, bytes)
+    compressor = undefined
+  }
+  return zstdCompressSync(raw, { params: PARAMS, chunkSize: room })
+}
+
+/**
+ * @param {Buffer} frame
+ * @param {{ maxBytes: number, expectedBytes?: number }} size - more than `maxBytes` is an error; what is expected is made
+ *   room for at once
+ * @returns {Buffer} its content; its memory is its own
+ * @throws {Error} of zlib, when it is no whole frame or too large
+ */
+export function decompressFrame(frame, { maxBytes, expectedBytes = maxBytes }) {
+  // One more than needed: an output that is just full might not be all of it.
+  const room = Math.max(Math.min(expectedBytes, maxBytes) + 1, MIN_OUTPUT_BYTES)
+  if (decompressor === undefined) decompressor = contextOf(createZstdDecompress())
+  if (decompressor) {
+    const output = Buffer.allocUnsafeSlow(room)
+    const bytes = run(decompressor, constants.ZSTD_e_continue, frame, output)
+    if (bytes >= 0 && bytes === expectedBytes) return output.subarray(0, bytes)
+    // What is left inside it of this frame must not come out with the next one.
+    decompressor = undefined
+  }
+  return zstdDecompressSync(frame, { maxOutputLength: maxBytes, chunkSize: room })
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PASSWORD, startImapServer } from '../../helpers/server.js'
+import { WireClient } from '../../helpers/wire-client.js'
+
+/** Whatever headers may look like; the last is too long to be kept ready, so its page is read one by one. */
+const MESSAGES = [
+  'From: A <a@example.org>\r\nTo: b@example.org\r\nSubject: one\r\n\r\nbody\r\n',
+  'Received: from x\r\n\tby y; Mon, 1 Jan 2024 10:00:00 +0000\r\nsubject : folded\r\n and long\r\nReceived: z\r\nFrom: a@b\r\n\r\n',
+  'X-Other: 1\r\n\r\nno listed field\r\n',
+  'Subject: only a header\r\n',
+  'Subject: bare\nFrom: c@d\n\nbody\n',
+  'From: d@e\r\nContent-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\n\r\npart\r\n--q--\r\n',
+  'Subject: \u00e4\u00f6\u00fc\r\nReferences: <1@x>\r\n <2@x>\r\nDate: nonsense\r\n\r\n'
+]
+
+const LISTS = [
+  '(UID FLAGS)',
+  '(FLAGS RFC822.SIZE INTERNALDATE)',
+  '(UID FLAGS INTERNALDATE RFC822.SIZE ENVELOPE)',
+  '(UID BODYSTRUCTURE)',
+  '(UID RFC822.SIZE FLAGS BODY.PEEK[HEADER.FIELDS (From To Subject Date References Received)])',
+  '(BODY.PEEK[HEADER.FIELDS (From SUBJECT Reply-To)] UID MODSEQ)',
+  '(UID BODY.PEEK[HEADER.FIELDS (Subject X-Other)])',
+  '(UID BODY.PEEK[HEADER.FIELDS.NOT (Subject)] ENVELOPE)',
+  '(UID BODY.PEEK[])'
+]
+
+/**
+ * @param {WireClient} client
+ * @param {string} command
+ * @returns {Promise<string>} the untagged part of the answer
+ */
+async function untagged(client, command) {
+  const answer = await client.command(command)
+  const end = answer.search(/w\d+ OK [^\r]*\r\n$/)
+  assert.ok(end >= 0, answer)
+  return answer.slice(0, end)
+}
+
+test('a list over many messages says what each message says when it is asked alone', async (t) => {
+  const server = await startImapServer(t)
+  const client = await WireClient.connect(server.port)
+  t.after(() => client.destroy())
+  await client.login('alice', `"${PASSWORD}"`)
+  for (const [index, message] of [...MESSAGES, ...MESSAGES].entries()) {
+    const flags = index % 3 === 0 ? ' (\\Seen kept)' : ''
+    await client.command(
+      `APPEND INBOX${flags} "01-Feb-2024 10:00:0${index % 10} -0130"`,
+      Buffer.from(message)
+    )
+  }
+  const check = async (/** @type {number[]} */ uids) => {
+    for (const items of LISTS) {
+      const alone = []
+      for (const uid of uids) alone.push(await untagged(client, `UID FETCH ${uid} ${items}`))
+      const set = `${uids[0]}:${uids.at(-1)}`
+      assert.equal(await untagged(client, `UID FETCH ${set} ${items}`), alone.join(''), items)
+      assert.equal(
+        await untagged(client, `UID FETCH ${uids.join()} ${items}`),
+        alone.join(''),
+        `${items} of a list of numbers`
+      )
+    }
+  }
+  await client.command('SELECT INBOX (CONDSTORE)')
+  const all = Array.from({ length: MESSAGES.length * 2 }, (_, index) => index + 1)
+  await check(all)
+  // Holes, and a message whose header is not kept ready.
+  await client.command('STORE 4,9 +FLAGS.SILENT (\\Deleted)')
+  await client.command('EXPUNGE')
+  const long = `Subject: ${'long '.repeat(8000)}\r\nFrom: a@b\r\n\r\nbody\r\n`
+  await client.command('APPEND INBOX', Buffer.from(long))
+  await client.command('NOOP')
+  await check([...all.filter((uid) => uid !== 4 && uid !== 9), MESSAGES.length * 2 + 1])
+})
