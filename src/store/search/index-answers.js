@@ -34,7 +34,7 @@ const COLUMNS = new Map([
   ['cc', 'copy']
 ])
 
-/** So few are looked at sooner than another term is asked for, or words are. */
+/** So few are looked at sooner than another term is asked for. */
 const FEW_CONTENTS = 32
 
 /** The answers of the index to one search. */
@@ -178,9 +178,9 @@ async function askLeaf(database, { key }, maxRows, breathe) {
   if (key.op === 'header') return { possible, certain: NO_IDS }
   if (isExact) return { possible, certain: possible }
   const words = wordQuery(term)
-  if (words === null || possible.length <= FEW_CONTENTS) return { possible, certain: NO_IDS }
+  if (words === null || possible.length === 0) return { possible, certain: NO_IDS }
   await breathe()
-  // As many as come are certain: here too many rows do no harm.
+  // Only texts that contain the term have such words, so that these are fewer rows than before.
   const hits = await database.readSettled((db) => selectRows(db, 'search_word', words, maxRows))
   return { possible, certain: intersect(possible, contentsOf(hits, side)) }
 }

@@ -438,3 +438,27 @@ test('keys of the view and of rows go with the index, in the thread as well', as
     uids().filter((uid) => uid >= 2 && uid <= 800 && !isSeen(uid) && hasBanana(uid))
   )
 })
+
+test('after a large expunge the index gives its room back', async (t) => {
+  const store = await temporaryStore(t)
+  const mails = Array.from({ length: 1300 }, (_, index) => ({
+    bytes: Buffer.from(`Subject: ${index}\r\n\r\n${(index * 2_654_435_761).toString(36)} same\r\n`)
+  }))
+  await appendAll(store, 'INBOX', mails)
+  await store.indexSearch()
+  const postingBytes = () =>
+    store.searchAccess.database.read((db) =>
+      Number(db.prepare('SELECT sum(length(block)) FROM search_data').pluck().get())
+    )
+  const before = await postingBytes()
+  const { view } = await store.openView('INBOX')
+  const uids = [...view.uids.subarray(0, view.length)].filter((uid) => uid > 60)
+  await expungeAll(store, view, uids)
+  await store.sweep()
+  await store.indexSearch()
+  const after = await postingBytes()
+  assert.ok(after < before / 5, `${before} bytes before, ${after} after`)
+  const { find } = await searcher(store, 'INBOX')
+  assert.equal((await find({ op: 'body', value: 'same' })).length, 60)
+  assert.deepEqual((await store.verify()).problems, [])
+})
