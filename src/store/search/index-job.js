@@ -3,7 +3,7 @@
  * holds the lock for the insertion alone.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isMailError } from '../../errors.js'
+import { MailError, isMailError } from '../../errors.js'
 import { runTransaction } from '../../database/transaction.js'
 import {
   forgetDeleted,
@@ -71,18 +71,21 @@ export async function indexPending(db, { activity, onBatch }) {
 }
 
 /**
+ * One message that cannot be read, or that brings our own code down, must not keep the others out, nor stop the server
+ * at each start: it is left out, and a search that meets it says what is wrong.
+ *
  * @param {import('./index-text.js').Source} source
  * @param {number} contentId
  * @returns {Promise<IndexText | null | undefined>} null: it cannot be indexed; undefined: it has gone
+ * @throws {MailError} what does not come from the message: BUSY, SHUTTING_DOWN
  */
 export async function readTextOf(source, contentId) {
   try {
     return await readIndexText(source, contentId)
   } catch (error) {
     if (isMailError(error, 'MESSAGE_GONE')) return undefined
-    // One damaged message must not keep the others out; a search that meets it says what is wrong.
-    if (isMailError(error, 'ACCOUNT_DAMAGED')) return null
-    throw error
+    if (error instanceof MailError && error.code !== 'ACCOUNT_DAMAGED') throw error
+    return null
   }
 }
 

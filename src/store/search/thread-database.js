@@ -3,6 +3,7 @@
  * and what it reads for a search was durable before it was asked.
  */
 import { MailError } from '../../errors.js'
+import { toMailError } from '../../database/sqlite-error.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
@@ -20,9 +21,14 @@ export class ThreadDatabase {
    * @template T
    * @param {(db: Database) => T} work - synchronous
    * @returns {Promise<T>}
+   * @throws {MailError} as the store's own connection does
    */
-  readSettled(work) {
-    return new Promise((resolve) => resolve(work(this.#db)))
+  async readSettled(work) {
+    try {
+      return work(this.#db)
+    } catch (error) {
+      throw toMailError(error)
+    }
   }
 
   /** @returns {Promise<never>} */

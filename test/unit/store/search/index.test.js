@@ -462,3 +462,28 @@ test('after a large expunge the index gives its room back', async (t) => {
   assert.equal((await find({ op: 'body', value: 'same' })).length, 60)
   assert.deepEqual((await store.verify()).problems, [])
 })
+
+test('a damaged index is told to the operator, and the mail is searched without it', async (t) => {
+  /** @type {string[]} */
+  const alerts = []
+  const store = await temporaryStore(t, { onAlert: ({ code }) => alerts.push(code) })
+  const mails = fc.sample(smallMail, { numRuns: 300, seed: 19 })
+  await appendAll(
+    store,
+    'INBOX',
+    mails.map((bytes) => ({ bytes }))
+  )
+  await store.indexSearch()
+  await store.searchAccess.database.write((db) => {
+    // Else SQLite keeps the tables of FTS5 from being written to.
+    db.unsafeMode(true)
+    for (const table of ['search', 'search_header', 'search_word'])
+      db.prepare(`UPDATE ${table}_data SET block = x'00112233445566778899'`).run()
+  })
+  const known = new Map(mails.map((bytes, index) => [index + 1, knownOf(bytes)]))
+  const searching = await searcher(store, 'INBOX')
+  for (const op of /** @type {const} */ (['body', 'text']))
+    await check(searching, known, { op, value: 'meeting' })
+  await check(searching, known, { op: 'header', field: 'from', value: 'bob' })
+  assert.ok(alerts.includes('ACCOUNT_DAMAGED'))
+})
