@@ -24,9 +24,11 @@ const knownReferences = new Map()
 
 /**
  * @param {string} html
- * @returns {string} text with white space collapsed, a line a block; the `alt`, `title` and `href` of tags included
+ * @param {{ withAttributes?: boolean }} [options] - `withAttributes`: the `alt`, `title` and `href` of tags too, as by
+ *   default
+ * @returns {string} text with white space collapsed, a line a block
  */
-export function htmlToVisibleText(html) {
+export function htmlToVisibleText(html, { withAttributes = true } = {}) {
   /** @type {string[]} */
   const out = []
   let at = 0
@@ -34,7 +36,7 @@ export function htmlToVisibleText(html) {
     const open = html.indexOf('<', at)
     if (open === -1) break
     if (open > at) out.push(collapse(html.slice(at, open)))
-    at = markup(html, open, out)
+    at = markup(html, open, out, withAttributes)
   }
   if (at < html.length) out.push(collapse(html.slice(at)))
   return decodeReferences(out.join(''))
@@ -47,9 +49,10 @@ export function htmlToVisibleText(html) {
  * @param {string} html
  * @param {number} open - place of a `<`
  * @param {string[]} out - gets what is seen of it
+ * @param {boolean} withAttributes
  * @returns {number} the place after it
  */
-function markup(html, open, out) {
+function markup(html, open, out, withAttributes) {
   if (html.startsWith('<!--', open)) {
     const end = html.indexOf('-->', open + 4)
     return end === -1 ? html.length : end + 3
@@ -69,6 +72,7 @@ function markup(html, open, out) {
     end.lastIndex = close
     return end.exec(html)?.index ?? html.length
   }
+  if (!withAttributes) return close + 1
   const source = html.slice(open, Math.min(close, open + MAX_TAG_CHARACTERS))
   if (source.includes('='))
     for (const [, double, single, bare] of source.matchAll(ATTRIBUTE))

@@ -36,6 +36,7 @@ import {
 } from './mailboxes.js'
 import { createMailFile, openMailFile } from './open-store.js'
 import { findUidsOfContent, sumDeletedPage } from './message-queries.js'
+import { readPreview } from './preview.js'
 import { requireQuota } from './quota.js'
 import { readMessageRecords } from './read-messages.js'
 import { readPage } from './read-page.js'
@@ -498,6 +499,18 @@ export class AccountStore {
    */
   readContent(contentId, start = 0, end = Infinity) {
     return readContentRange(this.#database, contentId, start, end)
+  }
+
+  /**
+   * The first words of a message (RFC 8970); made and kept when they are first asked for.
+   *
+   * @param {MessageRecord} record - read with `partTree`
+   * @param {{ isLazy: boolean }} options - `isLazy`: only what is there already
+   * @returns {Promise<string | null>} '' when there is nothing to show; null when it is not there
+   * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+   */
+  readPreview(record, options) {
+    return readPreview(this.#database, record, options)
   }
 
   // Changes

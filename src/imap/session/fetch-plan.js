@@ -2,7 +2,7 @@
  * What a FETCH needs to read: the shared view alone, narrow rows, stored structures, or the message's bytes.
  */
 
-/** @import { FetchItem } from '../protocol/values/fetch-item.js' */
+/** @import { BinaryItem, FetchItem } from '../protocol/values/fetch-item.js' */
 
 /**
  * @typedef {object} ReadNeeds - as `AccountStore.readMessages` takes it
@@ -46,22 +46,31 @@ export function planFetch({ items, isUid, isChangedSince }) {
   if (isUid && !has('UID')) all.unshift({ kind: 'UID' })
   if (isChangedSince && !has('MODSEQ')) all.push({ kind: 'MODSEQ' })
   const sections = /** @type {SectionItem[]} */ (all.filter(({ kind }) => kind === 'SECTION'))
+  const binary = all.filter(isBinary)
   const needs = {
-    row: ROW_KINDS.some(has) || sections.length > 0,
+    row: ROW_KINDS.some(has) || sections.length + binary.length > 0,
     envelope: has('ENVELOPE'),
     body: has('BODY'),
     bodyStructure: has('BODYSTRUCTURE'),
     content: sections.length > 0,
-    partTree: !sections.every(isWhole)
+    partTree: binary.length > 0 || has('PREVIEW') || !sections.every(isWhole)
   }
   return {
     items: all,
     needs,
     isViewOnly: !Object.values(needs).includes(true),
-    isWide: needs.envelope || needs.body || needs.bodyStructure || needs.content,
-    setsSeen: sections.some(({ isPeek }) => !isPeek),
+    isWide: needs.envelope || needs.body || needs.bodyStructure || needs.content || needs.partTree,
+    setsSeen: [...sections, ...binary].some(({ isPeek }) => !isPeek),
     usesModSeq: has('MODSEQ') || isChangedSince
   }
+}
+
+/**
+ * @param {FetchItem} item
+ * @returns {item is BinaryItem} whether it is a decoded section, or the size of one
+ */
+export function isBinary(item) {
+  return item.kind === 'BINARY' || item.kind === 'BINARY.SIZE'
 }
 
 /**

@@ -7,13 +7,14 @@ import { isMailError } from '../../errors.js'
 import { decodePartTree } from '../../mime/part-tree.js'
 import { filterHeader, resolveSection } from '../../mime/section.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
+import { openBinary } from './binary-section.js'
 import { writePage } from './fetch-page.js'
-import { isWhole } from './fetch-plan.js'
+import { isBinary, isWhole } from './fetch-plan.js'
 import { emailIdOf } from './object-id.js'
 import { flagsText, tellKeywords } from './mailbox-news.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
-/** @import { SectionItem } from '../protocol/values/fetch-item.js' */
+/** @import { BinaryItem, SectionItem } from '../protocol/values/fetch-item.js' */
 /** @import { FetchPlan } from './fetch-plan.js' */
 /** @import { Session } from './session.js' */
 
@@ -28,8 +29,9 @@ const MAX_FILTERED_BYTES = 1024 * 1024
 
 /**
  * @typedef {object} SectionSource - a section's bytes, the first piece at hand
- * @property {SectionItem} item
+ * @property {SectionItem | BinaryItem} item
  * @property {number} sizeBytes
+ * @property {boolean} [hasNul] - of BINARY: it must be a literal8
  * @property {Buffer | null} first
  * @property {AsyncIterator<Buffer> | null} rest
  */
@@ -39,6 +41,12 @@ export class FetchResponse {
   #session
   #plan
   #writer = new FetchWriter()
+  /**
+   * Of the message that is being written.
+   *
+   * @type {string | null}
+   */
+  #preview = null
   /** Whether a message was expunged before it was read. */
   isSomeGone = false
 
@@ -103,11 +111,11 @@ export class FetchResponse {
    */
   async writeRecord(record, slot, isNowSeen) {
     const sources = await this.#openSections(record)
-    if (sources === null) return false
+    if (sources === null || !(await this.#readPreviews(record))) return false
     this.#begin(slot)
     let next = 0
     for (const item of this.#plan.items) {
-      if (item.kind === 'SECTION') {
+      if (item.kind === 'SECTION' || isBinary(item)) {
         await this.#writeSection(
           item,
           /** @type {SectionSource | null} */ (sources[next++] ?? null)
@@ -180,6 +188,9 @@ export class FetchResponse {
       case 'RFC822.SIZE':
         this.#writer.size(record.size)
         break
+      case 'PREVIEW':
+        this.#writer.preview(this.#preview)
+        break
       case 'ENVELOPE':
         this.#writer.structure(kind, required(record.envelope))
         break
@@ -191,6 +202,23 @@ export class FetchResponse {
         break
       default:
         throw new Error(`no such FETCH item: ${kind}`)
+    }
+  }
+
+  /**
+   * @param {MessageRecord} record
+   * @returns {Promise<boolean>} false when the message has gone
+   */
+  async #readPreviews(record) {
+    const items = this.#plan.items.filter((item) => item.kind === 'PREVIEW')
+    if (items.length === 0) return true
+    const isLazy = items.every((item) => item.isLazy)
+    try {
+      this.#preview = await this.#session.store.readPreview(record, { isLazy })
+      return true
+    } catch (error) {
+      if (isMailError(error, 'MESSAGE_GONE')) return false
+      throw error
     }
   }
 
@@ -208,6 +236,11 @@ export class FetchResponse {
     let tree = null
     try {
       for (const item of this.#plan.items) {
+        if (isBinary(item)) {
+          tree ??= decodePartTree(required(record.partTree))
+          sources.push(await this.#openBinary(record, item, tree))
+          continue
+        }
         if (item.kind !== 'SECTION') continue
         if (isWhole(item)) sources.push(await this.#openRange(record, item, 0, record.size))
         else {
@@ -246,6 +279,18 @@ export class FetchResponse {
 
   /**
    * @param {MessageRecord} record
+   * @param {BinaryItem} item
+   * @param {import('../../mime/part-tree.js').PartTree} tree
+   * @returns {Promise<SectionSource | null>}
+   */
+  async #openBinary(record, item, tree) {
+    const source = await openBinary(this.#session.store, record, tree, item)
+    if (source === null) return null
+    return { item, first: null, ...source }
+  }
+
+  /**
+   * @param {MessageRecord} record
    * @param {SectionItem} item
    * @param {number} start - of the section in the message
    * @param {number} end
@@ -265,16 +310,20 @@ export class FetchResponse {
   }
 
   /**
-   * @param {SectionItem} item
+   * @param {SectionItem | BinaryItem} item
    * @param {SectionSource | null} source
    */
   async #writeSection(item, source) {
+    if (item.kind === 'BINARY.SIZE') {
+      this.#writer.binarySize(item, source?.sizeBytes ?? 0)
+      return
+    }
     if (source === null) {
       this.#writer.section(item, null)
       return
     }
-    const { sizeBytes, first, rest } = source
-    this.#writer.sectionHead(item, sizeBytes)
+    const { sizeBytes, first, rest, hasNul = false } = source
+    this.#writer.sectionHead(item, sizeBytes, { isLiteral8: hasNul })
     let left = sizeBytes
     try {
       if (first !== null) left -= await this.#writePiece(first)

@@ -2,8 +2,10 @@
  * FETCH responses, RFC 9051 §7.5.2, item by item. The hot path is `1:* (FLAGS)`: no item makes a Buffer of its own.
  */
 import { compileInternalDate } from '../values/internal-date.js'
+import { compileNstring } from './quoted.js'
 import { ResponseWriter } from './response-writer.js'
 
+/** @typedef {import('../values/fetch-item.js').BinaryItem} BinaryItem */
 /** @typedef {import('../values/fetch-item.js').SectionItem} SectionItem */
 /** @typedef {import('../values/internal-date.js').InternalDate} InternalDate */
 
@@ -121,7 +123,7 @@ export class FetchWriter {
   }
 
   /**
-   * @param {SectionItem} item
+   * @param {SectionItem | BinaryItem} item
    * @param {Buffer | null} content - the whole of what is sent; null when there is no such part
    * @returns {this}
    */
@@ -133,12 +135,33 @@ export class FetchWriter {
 
   /**
    * The beginning of a section whose bytes follow by other ways: by `bytes`, or past this writer after a `take`.
-   * @param {SectionItem} item
+   * @param {SectionItem | BinaryItem} item
    * @param {number} sizeBytes - how many bytes must follow, exactly
+   * @param {{ isLiteral8?: boolean }} [options] - `isLiteral8`: there is a NUL among them, RFC 3516 §4.3
    * @returns {this}
    */
-  sectionHead(item, sizeBytes) {
-    this.#name(label(item)).ascii(' {').number(sizeBytes).ascii('}\r\n')
+  sectionHead(item, sizeBytes, { isLiteral8 = false } = {}) {
+    const open = isLiteral8 ? ' ~{' : ' {'
+    this.#name(label(item)).ascii(open).number(sizeBytes).ascii('}\r\n')
+    return this
+  }
+
+  /**
+   * @param {string | null} text - null: not made yet, and only what is there was asked for
+   * @returns {this} RFC 8970 §3.2
+   */
+  preview(text) {
+    this.#name('PREVIEW ').bytes(compileNstring(text))
+    return this
+  }
+
+  /**
+   * @param {BinaryItem} item
+   * @param {number} sizeBytes - of the decoded section
+   * @returns {this} RFC 3516 §4.3
+   */
+  binarySize(item, sizeBytes) {
+    this.#name(item.label).ascii(' ').number(sizeBytes)
     return this
   }
 
@@ -197,7 +220,7 @@ export class FetchWriter {
 }
 
 /**
- * @param {SectionItem} item
+ * @param {SectionItem | BinaryItem} item
  * @returns {string} with the origin of a partial range: `BODY[]<0>`
  */
 function label({ label, partial }) {

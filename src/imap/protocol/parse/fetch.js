@@ -3,6 +3,7 @@
  * (VANISHED), and RFC 9394 §3.3 (PARTIAL).
  */
 import { badSyntax } from '../syntax-failure.js'
+import { parseBinaryItem } from './fetch-binary.js'
 import {
   expandMacro,
   parsePartial,
@@ -79,8 +80,9 @@ function parseItems(args) {
  */
 function parseItem(args) {
   const word = args.word()
+  if (word.toUpperCase() === 'PREVIEW') return parsePreview(args)
   const match = SECTION_START.exec(word)
-  if (match === null) return parsePlainItem(word)
+  if (match === null) return parseBinaryItem(word) ?? parsePlainItem(word)
   const [, name = '', spec = '', close, tail = ''] = match
   const isPeek = name.length > 'BODY'.length
   if (close !== undefined) return sectionItem(isPeek, parseSection(spec, null), tail)
@@ -89,6 +91,19 @@ function parseItem(args) {
   if (end.type !== 'atom' || end.gap > 0 || !end.text.startsWith(']'))
     throw badSyntax('Missing closing bracket')
   return sectionItem(isPeek, parseSection(spec, fields), end.text.slice(1))
+}
+
+/**
+ * `"PREVIEW" [SP "(" "LAZY" ")"]`, RFC 8970 §6. Another list behind it is that of the command's modifiers.
+ * @param {Arguments} args - behind the word
+ * @returns {FetchItem}
+ */
+function parsePreview(args) {
+  const next = args.peek()
+  const first = next?.type === 'list' ? next.items[0] : undefined
+  const isLazy = first?.type === 'atom' && first.text.toUpperCase() === 'LAZY'
+  if (isLazy && args.atomList().length > 1) throw badSyntax('Unknown PREVIEW modifier')
+  return { kind: 'PREVIEW', isLazy }
 }
 
 /**

@@ -16,9 +16,16 @@
  * @property {Partial | null} partial
  * @property {string} label - as the response repeats it, without the origin
  *
+ * @typedef {object} BinaryItem - RFC 3516 §4.2; the section is a part, or the whole message
+ * @property {'BINARY' | 'BINARY.SIZE'} kind
+ * @property {boolean} isPeek - does not set \Seen
+ * @property {Section} section
+ * @property {Partial | null} partial - of the decoded bytes
+ * @property {string} label
+ *
  * @typedef {{ kind: 'FLAGS' | 'UID' | 'INTERNALDATE' | 'RFC822.SIZE' | 'ENVELOPE' | 'BODY' | 'BODYSTRUCTURE' | 'MODSEQ'
  *   | 'SAVEDATE' | 'EMAILID' | 'THREADID' }
- *   | SectionItem} FetchItem
+ *   | SectionItem | BinaryItem | { kind: 'PREVIEW', isLazy: boolean }} FetchItem - PREVIEW: RFC 8970 §3
  */
 import { ASTRING_CHARACTER, isWordOf } from '../character.js'
 import { badSyntax } from '../syntax-failure.js'

@@ -1,0 +1,97 @@
+/**
+ * BINARY sections: a part's content without its transfer encoding, RFC 3516 §4.2 and §4.3. A literal says its length
+ * first, and must be a literal8 if there is a NUL in it, so the content is decoded once to find out; what is small is
+ * kept from that, what is large is decoded again as it goes out.
+ *
+ * Only parts that hold no other parts have an encoding to take off (RFC 2045 §6.4); multiparts, messages and the whole
+ * message go out as they are.
+ */
+import { MailError } from '../../errors.js'
+import { resolvePart, resolveSection } from '../../mime/section.js'
+import { createTransferDecoder } from '../../mime/transfer-encoding.js'
+
+/** @import { PartTree } from '../../mime/part-tree.js' */
+/** @import { AccountStore, MessageRecord } from '../../store/account-store.js' */
+/** @import { BinaryItem } from '../protocol/values/fetch-item.js' */
+
+/** Decoded bytes that are kept from the first decoding. */
+const KEPT_BYTES = 256 * 1024
+
+/**
+ * @typedef {object} BinarySource
+ * @property {number} sizeBytes - of the range that is asked for, decoded
+ * @property {boolean} hasNul - whether there is a NUL in it
+ * @property {AsyncIterator<Buffer>} rest
+ */
+
+/**
+ * @param {AccountStore} store
+ * @param {MessageRecord} record
+ * @param {PartTree} tree
+ * @param {BinaryItem} item
+ * @returns {Promise<BinarySource | null>} null when there is no such part
+ * @throws {MailError} UNKNOWN_TRANSFER_ENCODING; MESSAGE_GONE
+ */
+export async function openBinary(store, record, tree, { kind, section, partial }) {
+  const { path } = section
+  const found = resolveSection(tree, section)
+  if (found === null) return null
+  const node = resolvePart(tree, path)
+  const isLeaf = path.length > 0 && node !== null && node.children.length === 0
+  const encoding = isLeaf ? node.encoding : ''
+  if (createTransferDecoder(encoding) === null) throw new MailError('UNKNOWN_TRANSFER_ENCODING')
+  const decode = () =>
+    rangeOf(decodedPieces(store, record.contentId, found.start, found.end, encoding), partial)
+  let sizeBytes = 0
+  let hasNul = false
+  /** @type {Buffer[] | null} */
+  let kept = []
+  for await (const piece of decode()) {
+    sizeBytes += piece.length
+    hasNul ||= piece.includes(0)
+    if (kept !== null) kept.push(piece)
+    if (kind === 'BINARY.SIZE' || sizeBytes > KEPT_BYTES) kept = null
+  }
+  return { sizeBytes, hasNul, rest: kept === null ? decode() : inOrder(kept) }
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {number} contentId
+ * @param {number} start
+ * @param {number} end - exclusive
+ * @param {string} encoding - one that is known
+ * @returns {AsyncGenerator<Buffer, void>}
+ */
+async function* decodedPieces(store, contentId, start, end, encoding) {
+  const decoder = createTransferDecoder(encoding)
+  if (decoder === null || start >= end) return
+  for await (const piece of store.readContent(contentId, start, end)) yield decoder.push(piece)
+  yield decoder.end()
+}
+
+/**
+ * @param {AsyncGenerator<Buffer, void>} pieces
+ * @param {{ offset: number, length: number } | null} partial - null: everything
+ * @returns {AsyncGenerator<Buffer, void>} no piece is empty
+ */
+async function* rangeOf(pieces, partial) {
+  let at = 0
+  const from = partial?.offset ?? 0
+  const to = from + (partial?.length ?? Infinity)
+  for await (const piece of pieces) {
+    const start = Math.max(0, from - at)
+    const wanted = piece.subarray(start, Math.max(start, to - at))
+    if (wanted.length > 0) yield wanted
+    at += piece.length
+    if (at >= to) return
+  }
+}
+
+/**
+ * @param {readonly Buffer[]} pieces
+ * @returns {AsyncGenerator<Buffer, void>}
+ */
+async function* inOrder(pieces) {
+  yield* pieces
+}

@@ -1,0 +1,80 @@
+/**
+ * The first words of a message as text, RFC 8970 §3: from its first plain text, or from its first HTML where there is
+ * none. What the sender quotes is left out, unless there is nothing else.
+ *
+ * @typedef {import('./part-tree.js').PartNode} PartNode
+ * @typedef {import('./part-tree.js').PartTree} PartTree
+ */
+import { decodeCharset } from './charset.js'
+import { htmlToVisibleText } from './html-text.js'
+import { decodeTransfer } from './transfer-encoding.js'
+
+/** RFC 8970 §3.3: no more than 200 characters, as code points. */
+const PREVIEW_CHARACTERS = 200
+
+/** Bytes of a part that are looked at: newsletters have up to 100 KiB of styles before their first word. */
+export const MAX_PREVIEW_BYTES = 256 * 1024
+
+/** A line that begins a quotation, or is one. */
+const QUOTED_LINE = /^\s*>/
+
+/** White space, control characters, and what newsletters fill their own previews with. */
+const UNSEEN = /(?:[\s\p{Cc}\u200b\u200c\u2060\ufeff]|\u034f|\u200d)+/gu
+
+/**
+ * @param {PartTree} tree
+ * @returns {PartNode | null} the part that a preview is made of; null when there is none, as in encrypted mail
+ */
+export function previewPart(tree) {
+  return findText(tree, 'plain') ?? findText(tree, 'html')
+}
+
+/**
+ * @param {PartNode} node
+ * @param {string} subtype
+ * @returns {PartNode | null}
+ */
+function findText(node, subtype) {
+  if (node.isAttachment || node.isMessage) return null
+  if (node.type === 'text')
+    return node.subtype === subtype && node.bodyEnd > node.headerEnd ? node : null
+  if (node.subtype === 'encrypted') return null
+  for (const child of node.children) {
+    const found = findText(child, subtype)
+    if (found !== null) return found
+  }
+  return null
+}
+
+/**
+ * @param {PartNode} node - of `previewPart`
+ * @param {Buffer} bytes - the beginning of its body, up to MAX_PREVIEW_BYTES
+ * @returns {string} in one line; empty when there is nothing to show
+ */
+export function previewText({ encoding, charset, subtype }, bytes) {
+  const decoded = decodeCharset(decodeTransfer(bytes, encoding) ?? Buffer.alloc(0), charset)
+  const text = subtype === 'html' ? htmlToVisibleText(decoded, { withAttributes: false }) : decoded
+  const own = text
+    .split(/\r\n|\r|\n/)
+    .filter((line) => !QUOTED_LINE.test(line))
+    .join(' ')
+  return firstCharacters(inOneLine(own) || inOneLine(text))
+}
+
+/**
+ * @param {string} text
+ * @returns {string}
+ */
+function inOneLine(text) {
+  return text.replace(UNSEEN, ' ').trim()
+}
+
+/**
+ * @param {string} text
+ * @returns {string}
+ */
+function firstCharacters(text) {
+  // Twice as many code units hold as many code points.
+  const characters = [...text.slice(0, 2 * PREVIEW_CHARACTERS)].slice(0, PREVIEW_CHARACTERS)
+  return characters.join('').toWellFormed().trimEnd()
+}

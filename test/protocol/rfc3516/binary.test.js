@@ -1,0 +1,111 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { append, select } from '../../helpers/dialogue.js'
+import { PASSWORD, startImapServer } from '../../helpers/server.js'
+import { transcript } from '../../helpers/transcript.js'
+import { WireClient } from '../../helpers/wire-client.js'
+
+const PARTS = [
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Transfer-Encoding: base64',
+  '',
+  'aGVsbG8gd29ybGQ=',
+  '--b',
+  'Content-Transfer-Encoding: quoted-printable',
+  '',
+  'a=3Db =',
+  'c',
+  '--b',
+  'Content-Type: message/rfc822',
+  '',
+  'Subject: inner',
+  'Content-Transfer-Encoding: base64',
+  '',
+  'aW5uZXI=',
+  '--b',
+  'Content-Transfer-Encoding: x-own',
+  '',
+  'secret',
+  '--b--',
+  ''
+].join('\r\n')
+
+test('BINARY, BINARY.PEEK and BINARY.SIZE: decoded parts, ranges of the decoded bytes (RFC 3516 §4.2)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX', { message: PARTS })}
+    ${select('INBOX', { exists: 1 })}
+    C: a FETCH 1 (BINARY.SIZE[1] BINARY.SIZE[2] BINARY.SIZE[3.1] BINARY.SIZE[3] BINARY.SIZE[9])
+    S: * 1 FETCH (BINARY.SIZE[1] 11 BINARY.SIZE[2] 5 BINARY.SIZE[3.1] 5 BINARY.SIZE[3] 61 BINARY.SIZE[9] 0)
+    S: a OK ...
+    C: b FETCH 1 (BINARY.PEEK[1] BINARY.PEEK[2] BINARY.PEEK[9] UID)
+    S: * 1 FETCH (BINARY[1] {11}
+    S: hello world BINARY[2] {5}
+    S: a=b c BINARY[9] NIL UID 1)
+    S: b OK ...
+    C: c FETCH 1 BINARY.PEEK[1]<6.100>
+    S: * 1 FETCH (BINARY[1]<6> {5}
+    S: world)
+    S: c OK ...
+    C: d FETCH 1 BINARY.PEEK[1]<50.1>
+    S: * 1 FETCH (BINARY[1]<50> {0}
+    S: )
+    S: d OK ...
+    C: e FETCH 1 BINARY.PEEK[3]
+    S: * 1 FETCH (BINARY[3] {61}
+    S: Subject: inner
+    S: Content-Transfer-Encoding: base64
+    S:
+    S: aW5uZXI=)
+    S: e OK ...
+    C: f FETCH 1 BINARY[3.1]
+    S: * 1 FETCH (BINARY[3.1] {5}
+    S: inner FLAGS (\\Seen \\Recent))
+    S: f OK ...
+    `.replaceAll('S:\n', 'S: \n')
+  )
+})
+
+test('an encoding that is not known is NO [UNKNOWN-CTE]; what is no part is BAD (RFC 3516 §4.3)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX', { message: PARTS })}
+    ${select('INBOX', { exists: 1 })}
+    C: a FETCH 1 BINARY.PEEK[4]
+    S: a NO [UNKNOWN-CTE] ...
+    C: b FETCH 1 BINARY.SIZE[4]
+    S: b NO [UNKNOWN-CTE] ...
+    C: c FETCH 1 BINARY.PEEK[1.HEADER]
+    S: c BAD ...
+    C: d FETCH 1 BINARY.SIZE[1]<0.5>
+    S: d BAD ...
+    C: e FETCH 1 BINARY.PEEK[1]<0.0>
+    S: e BAD ...
+    `
+  )
+})
+
+test('a large part is decoded as it goes out, byte for byte; NUL makes a literal8 (RFC 3516 §4.3)', async (t) => {
+  const server = await startImapServer(t)
+  const bytes = Buffer.concat([randomBytes(700_000), Buffer.alloc(1)])
+  const base64 = bytes.toString('base64').replace(/.{76}/g, '$&\r\n')
+  const wire = await WireClient.connect(server.port)
+  t.after(() => wire.destroy())
+  await wire.login('alice', `"${PASSWORD}"`)
+  await wire.command(
+    'APPEND INBOX',
+    Buffer.from(`Content-Transfer-Encoding: base64\r\n\r\n${base64}`)
+  )
+  await wire.command('SELECT INBOX')
+  const answer = Buffer.from(await wire.command('FETCH 1 BINARY.PEEK[1]'), 'latin1')
+  const head = `* 1 FETCH (BINARY[1] ~{${bytes.length}}\r\n`
+  assert.equal(answer.toString('latin1', 0, head.length), head)
+  assert.ok(answer.subarray(head.length, head.length + bytes.length).equals(bytes))
+})

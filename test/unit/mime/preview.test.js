@@ -1,0 +1,61 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { previewPart, previewText } from '../../../src/mime/preview.js'
+import { MessageParser } from '../../../src/mime/parse-message.js'
+import { toPartTree } from '../../../src/mime/part-tree.js'
+import { everydayMessages, tortureMessages } from '../../helpers/corpus.js'
+
+/**
+ * @param {Buffer} bytes
+ * @returns {string}
+ */
+function previewOf(bytes) {
+  const parser = new MessageParser()
+  parser.push(bytes)
+  const part = previewPart(toPartTree(parser.end().root))
+  return part === null ? '' : previewText(part, bytes.subarray(part.headerEnd, part.bodyEnd))
+}
+
+/** @param {string} text */
+const preview = (text) => previewOf(Buffer.from(text))
+
+test('a preview is one line of up to 200 characters, counted as code points', () => {
+  assert.equal(preview('\r\n  a\r\n\tb  \u200b c\r\n'), 'a b c')
+  assert.equal(
+    [...preview(`Content-Type: text/plain; charset=utf-8\r\n\r\n${'😀'.repeat(300)}`)].length,
+    200
+  )
+  assert.equal(preview('Subject: nothing\r\n\r\n'), '')
+})
+
+test('quotations are left out, unless there is nothing else', () => {
+  assert.equal(preview('\r\n> old\r\nnew\r\n>older'), 'new')
+  assert.equal(preview('\r\n> old\r\n>older'), '> old >older')
+})
+
+test('attachments and messages inside are no text of the message', () => {
+  const parts = (/** @type {string[]} */ ...bodies) =>
+    `Content-Type: multipart/mixed; boundary=b\r\n\r\n${bodies.map((body) => `--b\r\n${body}\r\n`).join('')}--b--\r\n`
+  assert.equal(
+    preview(
+      parts(
+        'Content-Disposition: attachment\r\n\r\nfile',
+        'Content-Type: text/html\r\n\r\n<i>x</i>y'
+      )
+    ),
+    'xy'
+  )
+  assert.equal(preview(parts('Content-Type: message/rfc822\r\n\r\nSubject: in\r\n\r\ninner')), '')
+})
+
+test('every message of the corpus has a preview that fits', (t) => {
+  let count = 0
+  for (const messages of [everydayMessages(), tortureMessages()]) {
+    for (const { name, bytes } of messages) {
+      const text = previewOf(bytes)
+      assert.ok([...text].length <= 200 && text.isWellFormed() && !/[\r\n\0]/.test(text), name)
+      if (++count > 1500) return
+    }
+  }
+  t.diagnostic(`${count} messages`)
+})
