@@ -107,7 +107,8 @@ export class SelectedMailbox {
     this.#attachment = view.attach(onChange)
     this.#attachment.onCompact = () => this.#compact()
     this.#toldLength = view.length
-    for (let slot = 0; slot < view.length; slot++) {
+    const hasExpunged = view.aliveCount < view.length
+    for (let slot = 0; hasExpunged && slot < view.length; slot++) {
       if (view.isExpunged(slot)) this.#hidden.push(slot)
     }
     if (this.#hidden.length > 0) this.#attachment.acknowledgeExpunged(this.#hidden)

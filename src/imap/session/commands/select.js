@@ -101,8 +101,9 @@ async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) 
  */
 function findFirstUnseen(selected) {
   const { view } = selected
-  for (let slot = 0; slot < view.length; slot++) {
-    const isUnseen = ((view.flags[slot] ?? 0) & SEEN) === 0
+  const { flags, length } = view
+  for (let slot = 0; slot < length; slot++) {
+    const isUnseen = (/** @type {number} */ (flags[slot]) & SEEN) === 0
     if (isUnseen && !view.isExpunged(slot)) return selected.sequenceOfSlot(slot)
   }
   return 0
