@@ -76,6 +76,7 @@ test('imapflow manages mailboxes, appends, fetches byte for byte, searches and m
   assert.deepEqual(await flow.search({ subject: 'number last' }, { uid: true }), [uids.at(-1)])
   assert.deepEqual(await flow.search({ body: 'Grüße last' }, { uid: true }), [uids.at(-1)])
   const part = await flow.download(String(uids.at(-1)), '1', { uid: true })
+  assert.ok(part.content)
   assert.match(String(await buffer(part.content)), /^Grüße last/)
 
   await flow.messageFlagsAdd(uids.slice(0, 3), ['\\Flagged', 'Work'], { uid: true })

@@ -9,6 +9,7 @@
  */
 import { TLSSocket } from 'node:tls'
 import { randomBytes } from 'node:crypto'
+import { releaseBuffer } from '../../store/chunk-codec.js'
 import { DeflateOutput, InflateInput } from './compression.js'
 
 /** @import { Socket } from 'node:net' */
@@ -17,12 +18,19 @@ import { DeflateOutput, InflateInput } from './compression.js'
 
 /** Queued replies above this are handed to the socket at once: two TCP windows of a slow start. */
 const BATCH_BYTES = 64 * 1024
+/** Pieces above this are written by themselves, and their memory is given back when they are sent. */
+const OWNED_BYTES = 32 * 1024
 /** Unsent bytes above this make the next command wait: what a client that does not read can pin. */
 const MAX_UNSENT_BYTES = 256 * 1024
 /** A client that takes no byte of its answer for so long is gone, whatever TCP believes. */
 const WRITE_STALL_MS = 5 * 60_000
 /** After our FIN, so long may the client take to close; unread input is discarded meanwhile. */
 const LINGER_MS = 5000
+/**
+ * What Node keeps of a client's bytes before it stops reading: what one TLS record carries (RFC 8446 §5.1), and less
+ * than one read of a plain socket. With more, pieces would be put together in yet another buffer.
+ */
+export const INPUT_BYTES = 16 * 1024
 /** TCP keep-alive probes start after this: below the 5 minutes after which many routers forget a flow. */
 const KEEP_ALIVE_MS = 120_000
 /** A client that has said nothing for so long gives its inflater back; making another takes some 50 µs. */
@@ -188,16 +196,22 @@ export class Connection {
   /** @returns {Buffer | null} what the client has sent, inflated where that is due */
   #read() {
     const inflate = this.#inflate
-    const socket = this.#socket
-    if (inflate === null) return /** @type {Buffer | null} */ (socket.read())
+    if (inflate === null) return this.#readSocket()
     const inflated = inflate.read()
     if (inflated !== null || !inflate.wantsMore) return inflated
-    const chunk = /** @type {Buffer | null} */ (socket.read())
+    const chunk = this.#readSocket()
     if (chunk !== null) {
       this.#lastInputMs = this.#nowMs
       inflate.push(chunk)
     } else if (this.#hasEnded) inflate.end()
     return null
+  }
+
+  /** @returns {Buffer | null} what one TLS record brought, or one read of a plain socket */
+  #readSocket() {
+    const { readableLength } = this.#socket
+    const isPart = this.isTls && readableLength > INPUT_BYTES
+    return /** @type {Buffer | null} */ (this.#socket.read(isPart ? INPUT_BYTES : undefined))
   }
 
   /** Makes a wakeable wait return; without one, the next such wait returns at once. Ends a TLS handshake. */
@@ -225,6 +239,36 @@ export class Connection {
         this.flush()
       })
     }
+  }
+
+  /**
+   * Queues bytes that nobody else uses, and gives their memory back as soon as they are sent.
+   *
+   * @param {Buffer} piece - with the memory that it lies in
+   */
+  writeOwned(piece) {
+    if (this.#deflate !== null || piece.length < OWNED_BYTES) {
+      this.write(piece)
+      return
+    }
+    this.flush()
+    if (this.isClosed) return
+    this.#socket.write(piece, (error) => {
+      if (error == null) releaseBuffer(piece)
+    })
+  }
+
+  /**
+   * Gives the memory of received bytes back at once; left to the garbage collector, a large APPEND would be in memory
+   * as a whole before it acts. Does nothing where something else may lie in the same memory.
+   *
+   * @param {Buffer} chunk - of a message, used up
+   */
+  releaseInput(chunk) {
+    // The inflater's history refers to what it gave out.
+    if (this.#inflate !== null) return
+    const { buffer: memory } = chunk
+    if (memory instanceof ArrayBuffer && chunk.length === memory.byteLength) memory.transfer(0)
   }
 
   /** Hands everything queued to the socket. */
@@ -297,7 +341,12 @@ export class Connection {
     const plain = this.#socket
     plain.removeAllListeners('readable')
     // The types do not know that a TLS socket may be half-open too; Node's do (tls.TLSSocket hands it to net.Socket).
-    const options = { isServer: true, secureContext, allowHalfOpen: true }
+    const options = {
+      isServer: true,
+      secureContext,
+      allowHalfOpen: true,
+      highWaterMark: INPUT_BYTES
+    }
     const socket = new TLSSocket(plain, options)
     this.#socket = socket
     this.#listen()

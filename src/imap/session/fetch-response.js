@@ -24,6 +24,11 @@ const BATCH_BYTES = 64 * 1024
 const MIN_PAGE = 3
 /** Larger pieces of a body go out by themselves, without being copied. */
 const COPY_BYTES = 8 * 1024
+/**
+ * Bytes of bodies after which others have a turn, some 1 ms of work. Without it a client that reads as fast as we write
+ * would hold the loop for a whole message, and what was sent could not be forgotten.
+ */
+const SLICE_BYTES = 256 * 1024
 /** Headers above this are filtered no more: no mail program writes them. */
 const MAX_FILTERED_BYTES = 1024 * 1024
 
@@ -34,6 +39,7 @@ const MAX_FILTERED_BYTES = 1024 * 1024
  * @property {boolean} [hasNul] - of BINARY: it must be a literal8
  * @property {Buffer | null} first
  * @property {AsyncIterator<Buffer> | null} rest
+ * @property {boolean} [isOwned] - whether nobody else uses the pieces, nor the memory that they lie in
  */
 
 /** The responses of one FETCH. */
@@ -41,6 +47,8 @@ export class FetchResponse {
   #session
   #plan
   #writer = new FetchWriter()
+  /** Bytes of bodies written since other sessions last had a turn. */
+  #sliceBytes = 0
   /**
    * Of the message that is being written.
    *
@@ -306,7 +314,8 @@ export class FetchResponse {
     const pieces = this.#session.store.readContent(record.contentId, from, to)
     const rest = pieces[Symbol.asyncIterator]()
     const { value, done } = await rest.next()
-    return { item, sizeBytes: to - from, first: done === true ? null : value, rest }
+    const first = done === true ? null : value
+    return { item, sizeBytes: to - from, first, rest, isOwned: true }
   }
 
   /**
@@ -322,15 +331,15 @@ export class FetchResponse {
       this.#writer.section(item, null)
       return
     }
-    const { sizeBytes, first, rest, hasNul = false } = source
+    const { sizeBytes, first, rest, hasNul = false, isOwned = false } = source
     this.#writer.sectionHead(item, sizeBytes, { isLiteral8: hasNul })
     let left = sizeBytes
     try {
-      if (first !== null) left -= await this.#writePiece(first)
+      if (first !== null) left -= await this.#writePiece(first, isOwned)
       for (;;) {
         const piece = left > 0 ? await rest?.next() : undefined
         if (piece === undefined || piece.done === true) break
-        left -= await this.#writePiece(piece.value)
+        left -= await this.#writePiece(piece.value, isOwned)
       }
       if (left !== 0) throw new Error('the content is not as long as its row says')
     } catch (error) {
@@ -344,16 +353,26 @@ export class FetchResponse {
 
   /**
    * @param {Buffer} piece
+   * @param {boolean} isOwned
    * @returns {Promise<number>} its length
    */
-  async #writePiece(piece) {
-    if (piece.length <= COPY_BYTES) this.#writer.bytes(piece)
+  async #writePiece(piece, isOwned) {
+    const { connection } = this.#session
+    // Once sent, the piece is empty.
+    const { length } = piece
+    if (length <= COPY_BYTES) this.#writer.bytes(piece)
     else {
       this.finish()
-      this.#session.write(piece)
+      if (isOwned) connection.writeOwned(piece)
+      else connection.write(piece)
     }
-    if (this.#session.connection.isCongested) await this.#session.connection.drain()
-    return piece.length
+    this.#sliceBytes += length
+    if (this.#sliceBytes >= SLICE_BYTES) {
+      this.#sliceBytes = 0
+      await setImmediate()
+    }
+    if (connection.isCongested) await connection.drain()
+    return length
   }
 }
 

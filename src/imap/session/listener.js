@@ -9,7 +9,7 @@ import { CODE } from '../protocol/compile/response-code.js'
 import { limitsBeforeLogin } from '../protocol/limits.js'
 import { Receiver } from '../protocol/receiver.js'
 import { addressKey, isLoopback } from './address-key.js'
-import { Connection } from './connection.js'
+import { Connection, INPUT_BYTES } from './connection.js'
 import { Session } from './session.js'
 
 /** @import { Server, Socket } from 'node:net' */
@@ -138,7 +138,7 @@ class Listener {
    */
   async listen({ host, port, isImplicitTls }) {
     // Half-open: a client may say its last words and close its side before it has our answers.
-    const server = createServer({ allowHalfOpen: true }, (socket) => {
+    const server = createServer({ allowHalfOpen: true, highWaterMark: INPUT_BYTES }, (socket) => {
       this.#accept(socket, isImplicitTls)
     })
     await new Promise((resolve, reject) => {

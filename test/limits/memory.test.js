@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
+import {
+  forgetPeak,
+  memoryIsUnreadable,
+  peakBytes,
+  residentBytes
+} from '../helpers/process-memory.js'
+import { WireClient } from '../helpers/wire-client.js'
+
+const MB = 1_000_000
+/** Just below the default messages.maxBytes. */
+const LARGE = 49.9 * MB
+const ALLOWED_GROWTH = 40 * MB
+
+/**
+ * @param {import('node:test').TestContext} t
+ */
+async function start(t) {
+  const data = join(scratchFolder(t, 'memory'), 'data')
+  mkdirSync(data)
+  await createAccounts(data, ['u1@example.org'])
+  const server = await startServerProcess(t, { data })
+  return { server, pid: Number(server.child.pid) }
+}
+
+/**
+ * @param {number} size - bytes
+ * @param {'attachment' | 'text'} kind - base64 of noise, which hardly shrinks, or one line, which shrinks to nothing
+ * @returns {Generator<Buffer>} the message in pieces
+ */
+function* largeMessage(size, kind) {
+  const head = 'Subject: large\r\nContent-Transfer-Encoding: base64\r\n\r\n'
+  yield Buffer.from(head)
+  const noise = randomBytes(57_000).toString('base64').replace(/.{76}/g, '$&\r\n')
+  const block = Buffer.from(kind === 'text' ? 'x'.repeat(65_536) : noise)
+  for (let left = size - head.length; left > 0; left -= block.length) {
+    yield block.subarray(0, Math.min(left, block.length))
+  }
+}
+
+/**
+ * @param {WireClient} client
+ * @param {number} size
+ * @param {'attachment' | 'text'} kind
+ */
+async function append(client, size, kind) {
+  client.send(`large APPEND INBOX {${size}+}\r\n`)
+  for (const piece of largeMessage(size, kind)) {
+    if (!client.socket.write(piece)) {
+      await new Promise((resolve) => client.socket.once('drain', resolve))
+    }
+  }
+  client.send('\r\n')
+  assert.match(await client.until(/^large .*\r\n/m), /large OK/)
+}
+
+/**
+ * Counts instead of keeping: what the client holds is not asked here.
+ *
+ * @param {WireClient} client
+ * @param {number} sequence
+ * @returns {Promise<number>} bytes of the body
+ */
+async function fetchLarge(client, sequence) {
+  client.send(`large FETCH ${sequence} BODY.PEEK[]\r\n`)
+  const size = Number(/\{(\d+)\}/.exec(await client.until(/^\* \d+ FETCH .*\r\n/m))?.[1])
+  for (let left = size; left > 0;) left -= (await client.take(Math.min(left, 65_536))).length
+  assert.match(await client.until(/^large .*\r\n/m), /large OK/)
+  return size
+}
+
+/**
+ * @param {number} pid
+ * @param {() => Promise<unknown>} work
+ * @returns {Promise<number>} how far the resident memory has risen above where it was, at its highest, bytes
+ */
+async function growthDuring(pid, work) {
+  await sleep(300)
+  const before = residentBytes(pid)
+  forgetPeak(pid)
+  await work()
+  return peakBytes(pid) - before
+}
+
+for (const isTls of [false, true]) {
+  const how = isTls ? 'TLS' : 'a plain socket'
+  test(
+    `a message of 50 MB goes in and out through ${how} and is never in memory as a whole`,
+    { skip: memoryIsUnreadable },
+    async (t) => {
+      const { server, pid } = await start(t)
+      const client = await WireClient.connect(server.ports[isTls ? 'imaps' : 'imap'], { isTls })
+      await client.login('u1@example.org')
+      let count = 0
+      for (const kind of /** @type {const} */ (['attachment', 'text'])) {
+        await append(client, 5 * MB, kind)
+        await client.command('SELECT INBOX')
+        await fetchLarge(client, ++count)
+        const appending = await growthDuring(pid, () => append(client, LARGE, kind))
+        await client.command('NOOP')
+        const sequence = ++count
+        const fetching = await growthDuring(pid, async () => {
+          assert.equal(await fetchLarge(client, sequence), LARGE)
+        })
+        const figures = [appending, fetching].map((bytes) => `${(bytes / MB).toFixed(1)} MB`)
+        t.diagnostic(`${kind}: APPEND +${figures[0]}, FETCH +${figures[1]}`)
+        assert.ok(appending < ALLOWED_GROWTH, `APPEND of ${kind}: +${figures[0]}`)
+        assert.ok(fetching < ALLOWED_GROWTH, `FETCH of ${kind}: +${figures[1]}`)
+      }
+      client.destroy()
+    }
+  )
+}
