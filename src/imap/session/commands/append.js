@@ -112,6 +112,7 @@ class AppendDialogue {
       if (event.kind === 'messageData') {
         this.#isInMessage = !event.isLast
         if (event.chunk.length > 0) await writer.write(event.chunk)
+        session.connection.releaseInput(event.chunk)
         if (event.isLast) this.#contents.push(await writer.finish())
       } else if (event.kind === 'message') {
         this.#isInMessage = true
