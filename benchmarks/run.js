@@ -45,7 +45,7 @@ const program = new Command('benchmark')
   .argument('[parts...]', `${PARTS.map(({ id }) => id).join(', ')}; none: all of them`)
   .option('--quick', 'small figures and one round, to see that everything works')
   .option('--messages <n>', 'in the large mailbox (default 100000, quick 600)', positiveInteger)
-  .option('--users <n>', 'accounts for the imap part (default 500, quick 12)', positiveInteger)
+  .option('--users <n>', 'accounts for the imap part (default 540, quick 12)', positiveInteger)
   .option('--rounds <n>', 'default 5, quick 1', positiveInteger)
   .option('--seed <n>', 'of the generated mail', positiveInteger, 42)
   .option('--only <question...>', 'only these questions of the part')
@@ -77,7 +77,7 @@ async function runPart(part, options, progress) {
   const run = {
     isQuick,
     messages: options.messages ?? (isQuick ? 600 : 100_000),
-    users: options.users ?? (isQuick ? 12 : 500),
+    users: options.users ?? (isQuick ? 12 : 540),
     rounds: options.rounds ?? (isQuick ? 1 : 5),
     seed,
     withDovecot: dovecot,
@@ -99,7 +99,8 @@ async function runPart(part, options, progress) {
     const questions = []
     for (const url of wanted) {
       const folder = join(scratch, 'question')
-      const asking = { url, options: run, folder, context, execPath, progress }
+      const restart = setup?.restart
+      const asking = { url, options: run, folder, context, execPath, progress, restart }
       questions.push(await runQuestion({ ...asking, only: options.contenders ?? null }))
     }
     const result = {

@@ -25,6 +25,7 @@ export const question = {
       reference: 'floor of a bare Node TLS socket: 35 kB'
     }
   ],
+  needsFreshStart: true,
   contenders: imapContenders,
   rounds: ({ rounds }) => Math.min(rounds, 2),
   async measure(run) {

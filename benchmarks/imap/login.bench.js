@@ -10,20 +10,20 @@ export const question = {
   title: 'LOGIN',
   notes:
     'Letterlock derives the key of the mailbox from the password (argon2id, 64 MiB), an app password needs none; while a mailbox is open, the same password again is checked by a keyed hash. Dovecot compares plain text here. Storm: each user connects and logs in at the same moment. Checked: every login is OK.',
-  warmUp:
-    'one login of u1 before the clock starts; the users of the storm have not logged in for this question',
+  warmUp: 'the server was started a moment before; one login of u1 before the clock starts',
   lines: [
     { id: 'fresh', label: 'password, a user who is not there yet', unit: 'ms', better: 'lower' },
     { id: 'again', label: 'password, mailbox open already', unit: 'ms', better: 'lower' },
     { id: 'app', label: 'app password', unit: 'ms', better: 'lower' },
     {
       id: 'storm',
-      label: 'storm of all users (500; quick: 8), connect and LOGIN',
+      label: 'storm of 500 users, or as many as there are: connect and LOGIN',
       unit: 'ms',
       better: 'lower'
     },
     { id: 'stormAll', label: 'storm, until the last one is in', unit: 'ms', better: 'lower' }
   ],
+  needsFreshStart: true,
   contenders: imapContenders,
   rounds: ({ rounds }) => Math.min(rounds, 3),
   async measure(run) {
@@ -37,21 +37,21 @@ export const question = {
     }
     const keeper = await connectTo(run)
     await keeper.login('u1', 'pass')
-    const count = isQuick ? 3 : 40
+    const count = isQuick ? 3 : Math.min(40, users >> 2)
     const fresh = []
     const again = []
     const app = []
     const { appPassword } = serverOf(run)
     for (let index = 0; index < count; index++) {
-      // Other users in each round: the ones of the round before may still be open.
-      const user = `u${users - ((run.round * count + index) % (users - 1))}`
+      const user = `u${users - index}`
       fresh.push(await login(user, 'pass'))
       again.push(await login('u1', 'pass'))
       app.push(await login('u1', appPassword))
     }
     /** @type {number[]} */
     const storm = []
-    const stormUsers = isQuick ? 8 : users
+    // Those who have not been here yet, and u1.
+    const stormUsers = users - count
     const start = now()
     await Promise.all(
       Array.from({ length: stormUsers }, async (_, index) => {

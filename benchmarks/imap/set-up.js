@@ -3,10 +3,12 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { dovecotVersion, prepareDovecot, whyNoDovecot } from '../lib/dovecot-server.js'
 import { ImapClient, appendArguments } from '../lib/imap-client.js'
 import { createAppPassword, createUsers, startLetterlock } from '../lib/letterlock-server.js'
 import { MailGenerator } from '../lib/mail.js'
+import { processorSeconds } from '../lib/process-tree.js'
 import { requireEqual } from '../lib/question.js'
 
 /**
@@ -58,6 +60,30 @@ async function fill({ ports }, { seed, messages }, tell) {
   const { bytes } = await client.run(`STATUS ${BIG} (MESSAGES)`)
   requireEqual(/MESSAGES (\d+)/.exec(bytes.toString())?.[1], `${messages}`, 'messages filled in')
   client.close()
+}
+
+/** A server that works less than this share of a core for a look's time is done with what the fill left to do. */
+const QUIET_SHARE = 0.05
+const LOOK_MS = 2000
+/** Longer than this is not waited for, milliseconds. */
+const MOST_QUIET_MS = 30 * 60_000
+
+/**
+ * Waits until a server has finished what it does on its own after a fill, such as a search index.
+ *
+ * @param {number} pid
+ * @returns {Promise<number>} seconds that it was at work
+ */
+async function untilQuiet(pid) {
+  const start = performance.now()
+  for (;;) {
+    const worked = processorSeconds(pid)
+    const lookedAt = performance.now()
+    await sleep(LOOK_MS)
+    const seconds = (performance.now() - lookedAt) / 1000
+    const isQuiet = (processorSeconds(pid) - worked) / seconds < QUIET_SHARE
+    if (isQuiet || lookedAt - start > MOST_QUIET_MS) return (lookedAt - start) / 1000
+  }
 }
 
 /**
@@ -137,6 +163,10 @@ export async function setUpServers(options, scratch, tell, users = options.users
     prepared.push(await preparePeer('plain', scratch, users))
     if (options.withDovecotCrypt) prepared.push(await preparePeer('crypt', scratch, users))
   } else if (options.withDovecot) tell(`Dovecot is not measured: ${whyNot}`)
+  /** @type {Record<string, string>} */
+  const environment = {
+    dovecot: whyNot === null ? dovecotVersion() : `not measured: ${whyNot}`
+  }
   /** @type {RunningServer[]} */
   const running = []
   const tearDown = async () => {
@@ -149,22 +179,23 @@ export async function setUpServers(options, scratch, tell, users = options.users
       running.push(server)
       tell(`filling ${facts.label} with ${options.messages} messages`)
       await fill(server, options, tell)
-    }
-    // Started anew, so that the first question meets servers that have read nothing yet.
-    const servers = []
-    for (const [index, { facts, appPassword, start }] of prepared.entries()) {
-      await running[index]?.stop()
-      const server = await start()
-      running[index] = server
-      servers.push({ ...facts, appPassword, pid: server.pid, ports: server.ports })
+      const seconds = await untilQuiet(server.pid)
+      environment[`${facts.label}, at work after the fill`] = `${seconds.toFixed(0)} s`
     }
     /** @type {ImapContext} */
-    const context = { servers, users }
-    const environment = {
-      dovecot: whyNot === null ? dovecotVersion() : `not measured: ${whyNot}`,
-      accounts: `${users}`
+    const context = { servers: [], users }
+    const restart = async () => {
+      for (const [index, { facts, appPassword, start }] of prepared.entries()) {
+        await running[index]?.stop()
+        const server = await start()
+        running[index] = server
+        context.servers[index] = { ...facts, appPassword, pid: server.pid, ports: server.ports }
+      }
     }
-    return { context: { ...context }, environment, tearDown }
+    // So that the first question meets servers that have read nothing yet.
+    await restart()
+    environment['accounts'] = `${users}`
+    return { context: /** @type {Record<string, any>} */ (context), environment, restart, tearDown }
   } catch (error) {
     await tearDown()
     throw error

@@ -53,6 +53,7 @@
  * @property {(run: Run) => Promise<Record<string, unknown>>} [prepare] - once for each contender, not timed
  * @property {(run: Run) => Promise<Measurement> | Measurement} measure - once for each round
  * @property {(options: RunOptions) => number} [rounds] - where the question cannot be repeated as often as asked
+ * @property {boolean} [needsFreshStart] - the part's servers are started anew before each measurement
  *
  * @typedef {object} Part
  * @property {string} id
@@ -64,6 +65,7 @@
  * @typedef {object} PartSetup
  * @property {Record<string, unknown>} context - handed to every child, so plain data
  * @property {Record<string, string>} environment - more lines for the report's environment
+ * @property {() => Promise<void>} [restart] - starts the servers anew; what changes by it changes in `context`
  * @property {() => Promise<void>} tearDown
  */
 

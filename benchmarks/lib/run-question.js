@@ -45,6 +45,7 @@ import { median, summarize } from './statistics.js'
  * @property {RunOptions} options
  * @property {string} folder - for the contenders' files; emptied afterwards
  * @property {Record<string, unknown>} context
+ * @property {(() => Promise<void>) | undefined} restart - of the part's servers
  * @property {ReadonlyArray<string> | null} only - ids of the contenders to ask; null: all
  * @property {string} execPath - the Node that the contenders run under
  * @property {import('./progress.js').Progress} progress
@@ -108,6 +109,7 @@ export async function runQuestion(asking) {
     for (let round = 0; round < rounds; round++) {
       for (const seat of seats) {
         progress.step(`${seat.contender.label}, round ${round + 1} of ${rounds}`)
+        if (question.needsFreshStart) await asking.restart?.()
         seat.measurements.push(await inChild(asking, { phase: 'measure', run: runOf(seat, round) }))
       }
     }
@@ -156,7 +158,7 @@ function resultsOf(line, seats) {
     const ratios = rounds.flatMap((round, index) => {
       const other = peerRounds[index]
       const ratio = other ? ratioOf(line, round, other) : Number.NaN
-      return Number.isFinite(ratio) ? [ratio] : []
+      return Number.isFinite(ratio) && ratio > 0 ? [ratio] : []
     })
     const result = {
       contender: contender.id,

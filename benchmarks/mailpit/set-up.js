@@ -29,7 +29,7 @@ export async function setUpMailpit(options, scratch, tell) {
   mailbox.close()
   const servers = await setUpServers({ ...options, withDovecot: false }, scratch, tell, 1)
   const { dovecot: _, ...environment } = servers.environment
-  return { ...servers, environment, context: { ...servers.context, plainPath } }
+  return { ...servers, environment, context: Object.assign(servers.context, { plainPath }) }
 }
 
 /** @returns {import('../lib/question.js').Contender[]} */
