@@ -8,8 +8,8 @@ import { MailError } from '../errors.js'
 import { buildMessageMeta } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
-import { CHUNK_BYTES, encodeChunk, releaseBuffer } from './chunk-codec.js'
-import { insertChunks, insertContent, leaveContent } from './content-rows.js'
+import { CHUNK_BYTES, decodeChunk, encodeChunk, releaseBuffer } from './chunk-codec.js'
+import { insertChunks, insertContent, leaveContent, readChunk } from './content-rows.js'
 import { MAX_CHUNK } from './message-id.js'
 
 /**
@@ -101,6 +101,24 @@ export class ContentWriter {
       await this.#giveUp()
       throw error
     }
+  }
+
+  /**
+   * The bytes that were received, once more.
+   *
+   * @returns {AsyncGenerator<Buffer, void>} in their order; only between `finish` and `abort`
+   */
+  async *read() {
+    const contentId = this.#contentId
+    const shape = { size: this.#size, chunkSize: CHUNK_BYTES }
+    const staged = contentId === null ? 0 : this.#writtenChunks
+    for (let sequence = 0; sequence < staged; sequence++) {
+      yield await this.#database.readSettled((db) =>
+        readChunk(db, /** @type {number} */ (contentId), sequence, shape)
+      )
+    }
+    for (const { codec, data } of this.#chunks)
+      yield decodeChunk(codec, data, { maxBytes: CHUNK_BYTES })
   }
 
   /**

@@ -86,6 +86,7 @@ export const CAPABILITIES = Object.freeze([
   { name: 'SORT', states: AFTER, reference: 'RFC 5256' },
   { name: 'SORT=DISPLAY', states: AFTER, reference: 'RFC 5957' },
   { name: 'PREVIEW', states: AFTER, reference: 'RFC 8970' },
+  { name: 'BINARY', states: AFTER, reference: 'RFC 3516' },
   { name: 'ESORT', states: AFTER, reference: 'RFC 5267' },
   { name: 'THREAD=REFERENCES', states: AFTER, reference: 'RFC 5256' },
   { name: 'THREAD=ORDEREDSUBJECT', states: AFTER, reference: 'RFC 5256' }

@@ -4,12 +4,13 @@
  *
  * State: authenticated, selected; read-write.
  * Command: RFC 3501 §6.3.11, RFC 9051 §6.3.12; RFC 3502 §6.3.11 (MULTIAPPEND), RFC 6855 §4 (UTF8), RFC 7888 §4
- * (LITERAL+). Responses: RFC 4315 §3 (APPENDUID), RFC 3501 §7.1 (TRYCREATE).
+ * (LITERAL+), RFC 3516 §4.4 (literal8). Responses: RFC 4315 §3 (APPENDUID), RFC 3501 §7.1 (TRYCREATE).
  */
 import { appendUid } from '../../protocol/compile/response-code.js'
 import { continuation } from '../../protocol/compile/status-response.js'
 import { parseAppendStart, parseCommand } from '../../protocol/parse/index.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
+import { showableContent } from '../binary-append.js'
 import { ConnectionClosed } from '../connection.js'
 import { AUTHENTICATED } from '../states.js'
 
@@ -107,13 +108,15 @@ class AppendDialogue {
     const writer = /** @type {ContentWriter} */ (this.#writers.at(-1))
     session.connection.receiver.acceptMessage()
     if (!literal.isNonSync) session.write(continuation('Ready for the message'))
+    let hasNul = false
     for (;;) {
       const event = await this.#nextEvent()
       if (event.kind === 'messageData') {
         this.#isInMessage = !event.isLast
         if (event.chunk.length > 0) await writer.write(event.chunk)
+        hasNul ||= literal.isLiteral8 && event.chunk.includes(0)
         session.connection.releaseInput(event.chunk)
-        if (event.isLast) this.#contents.push(await writer.finish())
+        if (event.isLast) this.#contents.push(await this.#finish(writer, hasNul))
       } else if (event.kind === 'message') {
         this.#isInMessage = true
         return event
@@ -125,6 +128,22 @@ class AppendDialogue {
         throw session.failureOf(event)
       } else if (event.kind === 'continue') session.write(continuation('OK'))
     }
+  }
+
+  /**
+   * @param {ContentWriter} writer
+   * @param {boolean} hasNul - in a literal8
+   * @returns {Promise<StagedContent>}
+   */
+  async #finish(writer, hasNul) {
+    const content = await writer.finish()
+    if (!hasNul) return content
+    const { store } = this.#session
+    const shown = await showableContent(store, writer, content, (second) => {
+      this.#writers.push(second)
+    })
+    if (shown !== content) await writer.abort()
+    return shown
   }
 
   /**
