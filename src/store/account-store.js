@@ -695,8 +695,8 @@ export class AccountStore {
       else await this.#housekeeping.close()
     } finally {
       this.#leavePool?.()
-      await this.#database.close()
       await this.#scanner.close()
+      await this.#database.close()
       if (this.#ownsCheckpointer) await this.#checkpointer.close()
       new Uint8Array(this.#key).fill(0)
       this.#lock.release()

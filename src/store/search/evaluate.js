@@ -111,6 +111,7 @@ class Search {
   async #runInThread() {
     const { store, view, key, signal } = this.#request
     const { matches, open } = /** @type {Sorted} */ (await this.#resolver(null).sort(Infinity))
+    if (open.length === 0) return matches
     const breathe = () => this.#slicer.breathe()
     const packed = await packCandidates(this.#plan, this.#candidates, open, breathe)
     const { mailboxId } = view

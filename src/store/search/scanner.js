@@ -3,6 +3,7 @@
  * because who has searched searches again.
  */
 import { Worker } from 'node:worker_threads'
+import { MailError } from '../../errors.js'
 import { fromThreadFailure } from '../../database/thread.js'
 
 /**
@@ -27,6 +28,7 @@ export class Scanner {
   /** @type {Map<number, (reply: ScanReply) => void>} */
   #waiting = new Map()
   #lastId = 0
+  #isClosed = false
 
   /**
    * @param {import('../account-database.js').AccountDatabase} database
@@ -41,11 +43,12 @@ export class Scanner {
    * @param {ScanRequest} request - its arrays are given away
    * @param {AbortSignal} [signal] - ends the search
    * @returns {Promise<number[]>} UIDs of those that match, in no order
-   * @throws {import('../../errors.js').MailError} what the search failed with; SHUTTING_DOWN when the mailbox is being closed
+   * @throws {MailError} what the search failed with; SHUTTING_DOWN when the mailbox is being closed
    * @throws the signal's reason
    */
   scan(request, signal) {
     return this.#database.whileOpen(async () => {
+      if (this.#isClosed) throw new MailError('SHUTTING_DOWN')
       const abort = new SharedArrayBuffer(4)
       const flag = new Int32Array(abort)
       const stop = () => {
@@ -64,8 +67,12 @@ export class Scanner {
     })
   }
 
-  /** Ends the thread and its connection; searches that are under way have been called off. */
+  /**
+   * Ends the thread, and the searches that are under way with SHUTTING_DOWN. To be called before the store's own
+   * connection closes: the last one to close tidies up, which one that only reads cannot do.
+   */
   async close() {
+    this.#isClosed = true
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
     const worker = this.#worker
     this.#worker = null

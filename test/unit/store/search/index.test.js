@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -486,4 +488,16 @@ test('a damaged index is told to the operator, and the mail is searched without 
     await check(searching, known, { op, value: 'meeting' })
   await check(searching, known, { op: 'header', field: 'from', value: 'bob' })
   assert.ok(alerts.includes('ACCOUNT_DAMAGED'))
+})
+
+test('a store that has searched in the thread leaves no -wal behind', async (t) => {
+  const store = await temporaryStore(t)
+  const mails = Array.from({ length: 300 }, (_, index) => ({
+    bytes: Buffer.from(`Subject: ${index}\r\n\r\nno ${index}\r\n`)
+  }))
+  await appendAll(store, 'INBOX', mails)
+  const { find } = await searcher(store, 'INBOX')
+  assert.equal((await find({ op: 'body', value: 'no' })).length, 300)
+  await store.close()
+  assert.equal(existsSync(join(store.folder, 'mail.db-wal')), false)
 })
