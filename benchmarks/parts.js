@@ -25,7 +25,7 @@ export const PARTS = [
   {
     id: 'log',
     title: 'A log of small, similar records',
-    questions: files('log', ['append', 'read', 'size'])
+    questions: files('log', ['append', 'read', 'size', 'append-slow-disk', 'read-slow-disk'])
   },
   {
     id: 'mailpit',

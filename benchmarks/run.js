@@ -11,6 +11,7 @@ import { NODE_VERSIONS, installNode, nodeVersion } from './lib/other-node.js'
 import { Progress } from './lib/progress.js'
 import { writeReport } from './lib/report.js'
 import { runQuestion } from './lib/run-question.js'
+import { SlowDiskRefused } from './lib/slow-disk.js'
 import { PARTS } from './parts.js'
 
 /**
@@ -89,6 +90,12 @@ async function runPart(part, options, progress) {
   if (wanted.length === 0) throw new Error(`${part.id} has no question ${only?.join(', ')}`)
   mkdirSync(options.scratch, { recursive: true })
   const scratch = mkdtempSync(join(options.scratch, 'letterlock-benchmark-'))
+  // Ctrl-C reaches the servers and contenders as well: they are of the same process group.
+  const onInterrupt = () => {
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
+    process.exit(130)
+  }
+  process.on('SIGINT', onInterrupt)
   /** @type {import('./lib/question.js').PartSetup | undefined} */
   let setup
   try {
@@ -97,11 +104,20 @@ async function runPart(part, options, progress) {
     setup = await part.setUp?.(run, scratch, (text) => progress.tell(`${part.id}: ${text}`))
     const context = setup?.context ?? {}
     const questions = []
+    /** @type {Record<string, string>} */
+    const leftOut = {}
     for (const url of wanted) {
       const folder = join(scratch, 'question')
       const restart = setup?.restart
       const asking = { url, options: run, folder, context, execPath, progress, restart }
-      questions.push(await runQuestion({ ...asking, only: options.contenders ?? null }))
+      try {
+        questions.push(await runQuestion({ ...asking, only: options.contenders ?? null }))
+      } catch (error) {
+        if (!(error instanceof SlowDiskRefused)) throw error
+        const name = url.pathname.replace(/.*\/(.*)\.bench\.js$/, '$1')
+        leftOut[`not asked: ${name}`] = error.message
+        progress.tell(`${part.id}: ${name} is left out: ${error.message}`)
+      }
     }
     const result = {
       part: node === undefined ? part.id : `${part.id}-node-${nodeVersion(node)}`,
@@ -111,6 +127,7 @@ async function runPart(part, options, progress) {
       environment: {
         ...environment,
         ...setup?.environment,
+        ...leftOut,
         'load average at end': loadAverage()
       },
       questions
@@ -118,6 +135,7 @@ async function runPart(part, options, progress) {
     console.log(await writeReport(result, output))
   } finally {
     await setup?.tearDown()
+    process.off('SIGINT', onInterrupt)
     rmSync(scratch, { recursive: true, force: true })
   }
 }

@@ -53,6 +53,8 @@
  * @property {(run: Run) => Promise<Record<string, unknown>>} [prepare] - once for each contender, not timed
  * @property {(run: Run) => Promise<Measurement> | Measurement} measure - once for each round
  * @property {(options: RunOptions) => number} [rounds] - where the question cannot be repeated as often as asked
+ * @property {import('./slow-disk.js').DiskLimits} [slowDisk] - what the contenders' disk is limited to while they are
+ *   measured; where the system does not allow it, the question is left out
  * @property {boolean} [needsFreshStart] - the part's servers are started anew before each measurement
  *
  * @typedef {object} Part

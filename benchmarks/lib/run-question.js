@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { makeSlowDisk } from './slow-disk.js'
 import { median, summarize } from './statistics.js'
 
 /**
@@ -56,9 +57,10 @@ const CHILD = fileURLToPath(new URL('child.js', import.meta.url))
 /**
  * @param {Asking} asking
  * @param {Omit<import('./child.js').Job, 'url'>} job
+ * @param {import('./slow-disk.js').SlowDisk | null} [slowDisk]
  * @returns {Promise<any>} what the child tells
  */
-async function inChild({ url, execPath, progress, folder }, job) {
+async function inChild({ url, execPath, progress, folder }, job, slowDisk = null) {
   const child = fork(CHILD, [], {
     execPath,
     execArgv: ['--expose-gc'],
@@ -73,6 +75,7 @@ async function inChild({ url, execPath, progress, folder }, job) {
     else if (report.kind === 'result') outcome = { result: report.result }
     else failure = report.text
   })
+  if (child.pid !== undefined) slowDisk?.admit(child.pid)
   child.send({ url: url.href, ...job })
   const [code, signal] = await once(child, 'exit')
   if (outcome) return /** @type {{ result: unknown }} */ (outcome).result
@@ -92,6 +95,8 @@ export async function runQuestion(asking) {
   if (contenders.length === 0) throw new Error(`${question.id} has none of these contenders`)
   const rounds = question.rounds?.(options) ?? options.rounds
   const { prepare } = question
+  mkdirSync(asking.folder, { recursive: true })
+  const slowDisk = question.slowDisk ? makeSlowDisk(asking.folder, question.slowDisk) : null
   progress.begin(question.id, contenders.length * (rounds + (prepare ? 1 : 0)))
   const seats = contenders.map((contender) => ({
     contender,
@@ -110,10 +115,13 @@ export async function runQuestion(asking) {
       for (const seat of seats) {
         progress.step(`${seat.contender.label}, round ${round + 1} of ${rounds}`)
         if (question.needsFreshStart) await asking.restart?.()
-        seat.measurements.push(await inChild(asking, { phase: 'measure', run: runOf(seat, round) }))
+        seat.measurements.push(
+          await inChild(asking, { phase: 'measure', run: runOf(seat, round) }, slowDisk)
+        )
       }
     }
   } finally {
+    slowDisk?.remove()
     progress.end()
     rmSync(asking.folder, { recursive: true, force: true })
   }

@@ -58,6 +58,11 @@ export const logContenders = () => [
   contender('aegis-block', 'aegis-256, blocks of 64 zstd', AEGIS, 'block')
 ]
 
+/** About what a laptop's disk of 5,400 turns gave. */
+export const SLOW_DISK = Object.freeze({ bytesPerSecond: 20_000_000, operationsPerSecond: 150 })
+
+export const SLOW_DISK_WORDS = `The kernel lets the contender's process read and write ${SLOW_DISK.bytesPerSecond / 1e6} MB and ${SLOW_DISK.operationsPerSecond} requests a second.`
+
 /** @param {RunOptions} options */
 export const logAmounts = ({ isQuick, messages }) => ({
   /** Records in the log. */
