@@ -6,7 +6,7 @@ import { prepared } from '../database/statement.js'
 import { DELETED, SEEN } from './flags.js'
 import { withKeywords } from './keyword-rows.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
-import { messageRowId } from './message-id.js'
+import { messageRowId, uidOfRow } from './message-id.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -41,6 +41,9 @@ import { messageRowId } from './message-id.js'
 /** Messages in one transaction: about 10 ms. */
 const FLAG_PAGE = 2000
 
+/** Pages that may be committed while the disk is still being waited for: one sync then serves several. */
+const MAX_UNDER_WAY = 4
+
 /**
  * @param {object} store
  * @param {import('./account-database.js').AccountDatabase} store.database
@@ -63,10 +66,8 @@ export async function changeFlags({ database, views, keywords }, request) {
   database.requireWritable()
   /** @type {FlagOutcome} */
   const outcome = { changedUids: [], failedUids: [], modSeq: view.highestModSeq }
-  for (let start = 0; start < uids.length; start += FLAG_PAGE) {
-    if (start > 0) await setImmediate()
-    const page = uids.slice(start, start + FLAG_PAGE)
-    const { changedUids, failedUids, modSeq } = await database.write(
+  const changePage = (/** @type {readonly number[]} */ page) =>
+    database.write(
       (db) => {
         const known = keywords.table
         const what = { mailboxId, uids: page, action, flags, unchangedSince, keywords: known }
@@ -79,9 +80,28 @@ export async function changeFlags({ database, views, keywords }, request) {
       },
       { isLazy }
     )
+  /** @type {Promise<FlagPage>[]} */
+  const underWay = []
+  const settleFirst = async () => {
+    const { changedUids, failedUids, modSeq } = await /** @type {Promise<FlagPage>} */ (
+      underWay.shift()
+    )
     for (const uid of changedUids) outcome.changedUids.push(uid)
     for (const uid of failedUids) outcome.failedUids.push(uid)
     outcome.modSeq = modSeq
+  }
+  try {
+    for (let start = 0; start < uids.length; start += FLAG_PAGE) {
+      if (start > 0) await setImmediate()
+      underWay.push(changePage(uids.slice(start, start + FLAG_PAGE)))
+      // A keyword that is new has its number once the first page is through.
+      const isNumbered = flags.every((name) => keywords.table.find(name))
+      while (underWay.length >= (isNumbered ? MAX_UNDER_WAY : 1)) await settleFirst()
+    }
+    while (underWay.length > 0) await settleFirst()
+  } finally {
+    // After a failure: those that had begun come to their end, and the first failure is what the caller hears of.
+    await Promise.allSettled(underWay)
   }
   return outcome
 }
@@ -129,30 +149,26 @@ function changeFlagRows(db, request) {
   const keywords = withKeywords(db, known, request.keywords)
   const words = keywords.wordsOf(known)
   const modSeq = nextModSeq(mailbox)
-  const read = prepared(db, 'SELECT modseq AS modSeq, flags, keywords FROM messages WHERE id = ?')
-  const update = prepared(
-    db,
-    'UPDATE messages SET modseq = ?, flags = ?, keywords = ? WHERE id = ?'
-  )
   const failedUids = []
+  /** @type {ViewRow[]} */
   const rows = []
   let unseen = 0
   let deleted = 0
-  for (const uid of uids) {
-    const id = messageRowId(mailboxId, uid)
-    const old = /** @type {(FlagWords & { modSeq: number }) | undefined} */ (read.get(id))
-    if (!old) continue
-    if (unchangedSince !== null && old.modSeq > unchangedSince) {
+  const old = readWords(db, mailboxId, uids)
+  for (const [id, oldModSeq, oldFlags, oldKeywords] of old) {
+    const uid = uidOfRow(id)
+    if (unchangedSince !== null && oldModSeq > unchangedSince) {
       failedUids.push(uid)
       continue
     }
-    const next = combine(old, words, action)
-    if (next.flags === old.flags && next.keywords === old.keywords) continue
-    update.run(modSeq, next.flags, next.keywords, id)
-    rows.push({ uid, modSeq, ...next })
-    unseen += bitCount(old.flags, SEEN) - bitCount(next.flags, SEEN)
-    deleted += bitCount(next.flags, DELETED) - bitCount(old.flags, DELETED)
+    const next = combine({ flags: oldFlags, keywords: oldKeywords }, words, action)
+    if (next.flags === oldFlags && next.keywords === oldKeywords) continue
+    rows.push({ uid, modSeq, flags: next.flags, keywords: next.keywords })
+    unseen += bitCount(oldFlags, SEEN) - bitCount(next.flags, SEEN)
+    deleted += bitCount(next.flags, DELETED) - bitCount(oldFlags, DELETED)
   }
+  if (rows.length === uids.length && isDense(uids)) updateRange(db, mailboxId, rows, words, action)
+  else updateRows(db, mailboxId, rows)
   // RFC 7162 §3.1: what changes nothing gets no new mod-sequence.
   if (rows.length > 0) moveCounters(db, mailbox, { unseen, deleted })
   return {
@@ -162,6 +178,74 @@ function changeFlagRows(db, request) {
     rows,
     keywords
   }
+}
+
+/**
+ * @param {readonly number[]} uids - ascending
+ * @returns {boolean} whether no UID lies between them
+ */
+const isDense = (uids) => (uids.at(-1) ?? 0) - (uids[0] ?? 0) === uids.length - 1
+
+/** @typedef {[id: number, modSeq: number, flags: number, keywords: number]} WordsRow */
+
+/**
+ * @param {Database} db
+ * @param {number} mailboxId
+ * @param {readonly number[]} uids - ascending
+ * @returns {WordsRow[]} those that are there
+ */
+function readWords(db, mailboxId, uids) {
+  const select = 'SELECT id, modseq, flags, keywords FROM messages WHERE id'
+  if (uids.length > 1 && isDense(uids)) {
+    const range = prepared(db, `${select} BETWEEN ? AND ? ORDER BY id`, 'array')
+    const first = messageRowId(mailboxId, uids[0] ?? 0)
+    return /** @type {WordsRow[]} */ (range.all(first, first + uids.length - 1))
+  }
+  const single = prepared(db, `${select} = ?`, 'array')
+  const rows = []
+  for (const uid of uids) {
+    const row = /** @type {WordsRow | undefined} */ (single.get(messageRowId(mailboxId, uid)))
+    if (row) rows.push(row)
+  }
+  return rows
+}
+
+/** What `combine` does, in SQL; the parameters are modseq, flags, keywords, first id, last id. */
+const RANGE_UPDATES = {
+  set: 'flags = ?, keywords = ?',
+  add: 'flags = flags | ?, keywords = keywords | ?',
+  remove: 'flags = flags & ~?, keywords = keywords & ~?'
+}
+
+/**
+ * @param {Database} db
+ * @param {number} mailboxId
+ * @param {readonly ViewRow[]} rows - all messages of a range, each of which changes
+ * @param {FlagWords} words
+ * @param {FlagAction} action
+ */
+function updateRange(db, mailboxId, rows, { flags, keywords }, action) {
+  const [first] = rows
+  if (first === undefined) return
+  const id = messageRowId(mailboxId, first.uid)
+  prepared(
+    db,
+    `UPDATE messages SET modseq = ?, ${RANGE_UPDATES[action]} WHERE id BETWEEN ? AND ?`
+  ).run(first.modSeq, flags, keywords, id, id + rows.length - 1)
+}
+
+/**
+ * @param {Database} db
+ * @param {number} mailboxId
+ * @param {readonly ViewRow[]} rows
+ */
+function updateRows(db, mailboxId, rows) {
+  const update = prepared(
+    db,
+    'UPDATE messages SET modseq = ?, flags = ?, keywords = ? WHERE id = ?'
+  )
+  for (const { uid, modSeq, flags, keywords } of rows)
+    update.run(modSeq, flags, keywords, messageRowId(mailboxId, uid))
 }
 
 /**

@@ -134,21 +134,13 @@ export function hideContent(db, contentId) {
 }
 
 /**
- * @param {Database} db
- * @param {number} contentId
- * @param {number} size - of the content, bytes
+ * @param {{ codec: number | null, data: Buffer | null, size: number }} row - the first chunk of a content, if there is one,
+ *   and the size of the content
  * @returns {Buffer | null} all its bytes, if they are one chunk; null when there are more, or when it has gone
  * @throws {MailError} ACCOUNT_DAMAGED
  */
-export function readSmallContent(db, contentId, size) {
-  if (size > CHUNK_BYTES) return null
-  const row = /** @type {[number, Buffer] | undefined} */ (
-    prepared(db, 'SELECT codec, data FROM content_chunks WHERE id = ?', 'array').get(
-      chunkRowId(contentId, 0)
-    )
-  )
-  if (row === undefined) return null
-  const [codec, data] = row
+export function unpackSmallContent({ codec, data, size }) {
+  if (codec === null || data === null) return null
   const raw = decodeChunk(codec, data, { maxBytes: size, expectedBytes: size })
   if (raw !== data) releaseBuffer(data)
   return raw.length === size ? raw : null

@@ -5,7 +5,8 @@
 import { isMailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
 import { decodePartTree } from '../mime/part-tree.js'
-import { readSmallContent } from './content-rows.js'
+import { CHUNK_BYTES } from './chunk-codec.js'
+import { unpackSmallContent } from './content-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
 import { isStale, rebuildMeta, writeMeta } from './meta-rows.js'
 
@@ -63,6 +64,8 @@ import { isStale, rebuildMeta, writeMeta } from './meta-rows.js'
  * @property {Buffer} [body]
  * @property {Buffer} [bodyStructure]
  * @property {Buffer} [partTree]
+ * @property {number | null} [codec] - of the only chunk
+ * @property {Buffer | null} [data]
  * @property {Buffer | null} [content]
  * @property {string | null} [messageId]
  * @property {string | null} [inReplyTo]
@@ -111,7 +114,7 @@ const TABLES = [
   }
 ]
 
-/** One text for each set of needs: at most 32 statements. */
+/** One text for each set of needs: at most 64 statements. */
 const selects = new Map()
 
 /**
@@ -122,8 +125,10 @@ function selectFor(needs) {
   // The header is cut from the content at the tree's offset.
   const wants = (/** @type {keyof MessageNeeds} */ need) =>
     needs[need] === true || (need === 'partTree' && needs.header === true)
+  const needsContent = needs.content === true || needs.header === true
   const key = ['body', 'search', 'envelope', 'bodyStructure', 'partTree']
     .filter((need) => wants(/** @type {keyof MessageNeeds} */ (need)))
+    .concat(needsContent ? ['content'] : [])
     .join()
   let select = selects.get(key)
   if (select === undefined) {
@@ -134,6 +139,11 @@ function selectFor(needs) {
       if (wanted.length === 0) continue
       columns.push(...wanted, version)
       from += ` LEFT JOIN ${table} ON ${table.slice(-1)}.content_id = m.content_id`
+    }
+    if (needsContent) {
+      // Of a longer content nothing is read here. Chunk 0 of a content: see message-id.js.
+      columns.push('c.codec, c.data')
+      from += ` LEFT JOIN content_chunks c ON c.id = m.content_id * 65536 AND m.size <= ${CHUNK_BYTES}`
     }
     select = `SELECT ${columns.join(', ')} FROM ${from}`
     selects.set(key, select)
@@ -206,6 +216,13 @@ function toRecord(row, needs) {
   if (needs.body && row.body) record.body = row.body
   if (needs.bodyStructure && row.bodyStructure) record.bodyStructure = row.bodyStructure
   if (needs.partTree && row.partTree) record.partTree = row.partTree
+  if (needs.content || needs.header) {
+    row.content = unpackSmallContent({
+      codec: row.codec ?? null,
+      data: row.data ?? null,
+      size: row.size
+    })
+  }
   if (needs.header) record.header = headerOf(row)
   if (needs.content) record.content = row.content ?? null
   if (needs.search) {
@@ -229,12 +246,7 @@ export async function readMessageRecords(database, mailboxId, uids, needs) {
   if (uids.length > MAX_MESSAGES_PER_READ)
     throw new RangeError(`readMessages takes up to ${MAX_MESSAGES_PER_READ} messages`)
   const sql = selectFor(needs)
-  const rows = await database.readSettled((db) => {
-    const found = readRows(db, mailboxId, uids, sql)
-    if (needs.content || needs.header)
-      for (const row of found) row.content = readSmallContent(db, row.contentId, row.size)
-    return found
-  })
+  const rows = await database.readSettled((db) => readRows(db, mailboxId, uids, sql))
   const records = []
   for (const row of rows) {
     const isFresh = !needsRenewal(row) || (await renew(database, row))

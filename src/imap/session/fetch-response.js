@@ -20,6 +20,8 @@ import { flagsText, tellKeywords } from './mailbox-news.js'
 
 /** Gathered responses above this are handed to the connection. */
 const BATCH_BYTES = 64 * 1024
+/** So long may one command keep the event loop before others get their turn, milliseconds. */
+export const TURN_MS = 5
 /** Fewer messages are read one by one. */
 const MIN_PAGE = 3
 /** Larger pieces of a body go out by themselves, without being copied. */
@@ -73,11 +75,17 @@ export class FetchResponse {
    * @param {readonly number[]} slots
    */
   async writeFromView(slots) {
+    let turnStartedMs = performance.now()
     for (const slot of slots) {
       this.#begin(slot)
       for (const { kind } of this.#plan.items) this.#writeViewItem(kind, slot)
       this.#writer.end()
-      if (this.#writer.length >= BATCH_BYTES) await this.#flush()
+      if (this.#writer.length < BATCH_BYTES) continue
+      this.finish()
+      const { connection } = this.#session
+      if (!connection.isCongested && performance.now() - turnStartedMs < TURN_MS) continue
+      await this.#flush()
+      turnStartedMs = performance.now()
     }
     this.finish()
   }

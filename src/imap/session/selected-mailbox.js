@@ -107,9 +107,10 @@ export class SelectedMailbox {
     this.#attachment = view.attach(onChange)
     this.#attachment.onCompact = () => this.#compact()
     this.#toldLength = view.length
-    const hasExpunged = view.aliveCount < view.length
-    for (let slot = 0; hasExpunged && slot < view.length; slot++) {
-      if (view.isExpunged(slot)) this.#hidden.push(slot)
+    if (view.aliveCount < view.length) {
+      for (let slot = 0; slot < view.length; slot++) {
+        if (view.isExpunged(slot)) this.#hidden.push(slot)
+      }
     }
     if (this.#hidden.length > 0) this.#attachment.acknowledgeExpunged(this.#hidden)
     this.#toldExists = this.messageCount
@@ -322,6 +323,7 @@ export class SelectedMailbox {
    */
   flagsOf(slot) {
     const flags = /** @type {number} */ (this.view.flags[slot])
+    if (this.#seenSoon.size === 0) return flags
     const uid = /** @type {number} */ (this.view.uids[slot])
     return this.#seenSoon.has(uid) ? (flags | SEEN) >>> 0 : flags
   }

@@ -16,7 +16,7 @@ import { takePage } from '../../protocol/values/partial-range.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
 import { planPages } from '../fetch-page.js'
 import { planFetch } from '../fetch-plan.js'
-import { FetchResponse } from '../fetch-response.js'
+import { FetchResponse, TURN_MS } from '../fetch-response.js'
 import { tellKeywords } from '../mailbox-news.js'
 import { slotsOf } from '../message-set.js'
 import { tellVanished } from '../resynchronize.js'
@@ -32,8 +32,6 @@ import { SELECTED } from '../states.js'
 const ROW_PAGE = 500
 /** The first page where headers or structures are read, which may be up to 256 KiB each. */
 const FIRST_WIDE_PAGE = 25
-/** So long may one command keep the event loop before others get their turn, milliseconds. */
-const TURN_MS = 5
 /** @type {ReadonlySet<number>} */
 const NOTHING_SEEN = new Set()
 /** Bytes of a page above which the next one is smaller, and far below which it is larger. */

@@ -103,7 +103,7 @@ function findFirstUnseen(selected) {
   const { view } = selected
   const { flags, length } = view
   for (let slot = 0; slot < length; slot++) {
-    const isUnseen = (/** @type {number} */ (flags[slot]) & SEEN) === 0
+    const isUnseen = ((flags[slot] ?? 0) & SEEN) === 0
     if (isUnseen && !view.isExpunged(slot)) return selected.sequenceOfSlot(slot)
   }
   return 0

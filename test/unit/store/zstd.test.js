@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { compressFrame, decompressFrame } from '../../../src/store/zstd.js'
+
+const SIZES = [1, 2, 63, 64, 65, 1000, 65_536, 131_071, 131_072]
+
+/**
+ * @param {number} size
+ * @returns {Buffer[]} that shrink much, little and not at all
+ */
+const samples = (size) => [
+  Buffer.alloc(size, 'abc '),
+  Buffer.from(randomBytes(size).toString('base64').slice(0, size)),
+  randomBytes(size)
+]
+
+test('a frame holds what went in, for any size, in any order, and zlib reads it too', () => {
+  const made = SIZES.flatMap(samples).map((raw) => ({ raw, frame: compressFrame(raw) }))
+  for (const { raw, frame } of [...made, ...made.toReversed()]) {
+    assert.deepEqual(zstdDecompressSync(frame), raw)
+    const size = { maxBytes: 131_072, expectedBytes: raw.length }
+    assert.deepEqual(decompressFrame(frame, size), raw)
+    assert.deepEqual(decompressFrame(zstdCompressSync(raw), size), raw)
+    // What was expected may be wrong.
+    assert.deepEqual(decompressFrame(frame, { maxBytes: 131_072 }), raw)
+    assert.deepEqual(decompressFrame(frame, { maxBytes: 131_072, expectedBytes: 3 }), raw)
+  }
+})
+
+test('a damaged, cut or oversized frame is refused, and leaves nothing to the next one', () => {
+  const raw = Buffer.from('words and words and words '.repeat(200))
+  const frame = compressFrame(raw)
+  const size = { maxBytes: 131_072, expectedBytes: raw.length }
+  const bad = [
+    frame.subarray(0, frame.length - 1),
+    frame.subarray(0, 5),
+    frame.subarray(4),
+    Buffer.concat([frame.subarray(0, 20), randomBytes(40)]),
+    Buffer.from('no frame at all'),
+    Buffer.alloc(0)
+  ]
+  for (const bytes of bad) {
+    assert.throws(() => assert.equal(decompressFrame(bytes, size).length, raw.length))
+    assert.deepEqual(decompressFrame(frame, size), raw)
+  }
+  assert.throws(() => decompressFrame(frame, { maxBytes: 100, expectedBytes: 100 }))
+  assert.deepEqual(decompressFrame(frame, size), raw)
+})
