@@ -33,6 +33,9 @@ import { PARTS } from './parts.js'
  * @property {string} output
  */
 
+/** What ends a run early, and still leaves nothing behind. */
+const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
+
 const RESULTS = fileURLToPath(new URL('results', import.meta.url))
 
 /** @param {string} text */
@@ -90,14 +93,15 @@ async function runPart(part, options, progress) {
   if (wanted.length === 0) throw new Error(`${part.id} has no question ${only?.join(', ')}`)
   mkdirSync(options.scratch, { recursive: true })
   const scratch = mkdtempSync(join(options.scratch, 'letterlock-benchmark-'))
-  // Ctrl-C reaches the servers and contenders as well: they are of the same process group.
-  const onInterrupt = () => {
-    rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
-    process.exit(130)
-  }
-  process.on('SIGINT', onInterrupt)
   /** @type {import('./lib/question.js').PartSetup | undefined} */
   let setup
+  const clearUp = async () => {
+    await setup?.tearDown()
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
+  }
+  // A contender ends when it has lost us.
+  const onSignal = () => clearUp().finally(() => process.exit(1))
+  for (const signal of SIGNALS) process.once(signal, onSignal)
   try {
     const execPath = node === undefined ? process.execPath : installNode(node, scratch)
     const environment = readEnvironment(execPath, scratch)
@@ -134,9 +138,8 @@ async function runPart(part, options, progress) {
     }
     console.log(await writeReport(result, output))
   } finally {
-    await setup?.tearDown()
-    process.off('SIGINT', onInterrupt)
-    rmSync(scratch, { recursive: true, force: true })
+    for (const signal of SIGNALS) process.off(signal, onSignal)
+    await clearUp()
   }
 }
 

@@ -38,6 +38,9 @@ async function work({ url, phase, run }) {
   return await question.prepare?.({ ...run, progress })
 }
 
+// The runner is gone, and nobody waits for the answer.
+process.once('disconnect', () => process.exit(1))
+
 process.once('message', async (/** @type {Job} */ job) => {
   try {
     await tell({ kind: 'result', result: await work(job) })

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
   realpathSync,
   rmdirSync,
   statSync,
@@ -43,6 +44,18 @@ function diskOf(folder) {
 }
 
 /**
+ * Groups of runs that were ended with force.
+ *
+ * @param {string} root
+ */
+function removeAbandoned(root) {
+  for (const name of readdirSync(root)) {
+    const pid = /^letterlock-benchmark-(\d+)$/.exec(name)?.[1]
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmdirSync(join(root, name))
+  }
+}
+
+/**
  * @param {string} folder - on the disk
  * @param {DiskLimits} limits
  * @returns {SlowDisk}
@@ -56,6 +69,7 @@ export function makeSlowDisk(folder, { bytesPerSecond, operationsPerSecond }) {
   if (!isV2 && !existsSync(join(V1, 'cgroup.procs')))
     throw new SlowDiskRefused('no cgroup with block limits')
   const remove = () => rmdirSync(group)
+  removeAbandoned(dirname(group))
   let isMade = false
   try {
     mkdirSync(group)
