@@ -278,10 +278,12 @@ test('kill -9 in the middle of indexing loses nothing, and it goes on at the nex
   for (let round = 0; round < 3; round++) {
     await store.close()
     const child = fork(CHILD, [folder, key.toString('hex')])
+    // Listened for at once: it may have come to its end before it is killed.
+    const exited = once(child, 'exit')
     await once(child, 'message')
     await sleep(round * 20)
     child.kill('SIGKILL')
-    await once(child, 'exit')
+    await exited
     store = await openAccountStore({ folder, key, clock })
     progress.push(await pendingCount(store))
     const searching = await searcher(store, 'INBOX')
@@ -478,7 +480,10 @@ test('a damaged index is told to the operator, and the mail is searched without 
   await store.indexSearch()
   await store.searchAccess.database.write((db) => {
     // Else SQLite keeps the tables of FTS5 from being written to.
-    db.unsafeMode(true)
+    const { unsafeMode } = /** @type {{ unsafeMode: (isUnsafe: boolean) => unknown }} */ (
+      /** @type {unknown} */ (db)
+    )
+    unsafeMode.call(db, true)
     for (const table of ['search', 'search_header', 'search_word'])
       db.prepare(`UPDATE ${table}_data SET block = x'00112233445566778899'`).run()
   })
