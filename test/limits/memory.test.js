@@ -17,6 +17,15 @@ const MB = 1_000_000
 /** Just below the default messages.maxBytes. */
 const LARGE = 49.9 * MB
 const ALLOWED_GROWTH = 40 * MB
+/** The index takes in the message before while the next is measured: the median leaves that out. */
+const ROUNDS = 3
+
+/**
+ * @param {number[]} values
+ * @returns {number}
+ */
+const median = (values) =>
+  /** @type {number} */ (values.toSorted((a, b) => a - b)[values.length >> 1])
 
 /**
  * @param {import('node:test').TestContext} t
@@ -102,14 +111,20 @@ for (const isTls of [false, true]) {
         await append(client, 5 * MB, kind)
         await client.command('SELECT INBOX')
         await fetchLarge(client, ++count)
-        const appending = await growthDuring(pid, () => append(client, LARGE, kind))
-        await client.command('NOOP')
-        const sequence = ++count
-        const fetching = await growthDuring(pid, async () => {
-          assert.equal(await fetchLarge(client, sequence), LARGE)
-        })
+        const rounds = []
+        for (let round = 0; round < ROUNDS; round++) {
+          const appending = await growthDuring(pid, () => append(client, LARGE, kind))
+          await client.command('NOOP')
+          const sequence = ++count
+          const fetching = await growthDuring(pid, async () => {
+            assert.equal(await fetchLarge(client, sequence), LARGE)
+          })
+          rounds.push({ appending, fetching })
+        }
+        const appending = median(rounds.map((round) => round.appending))
+        const fetching = median(rounds.map((round) => round.fetching))
         const figures = [appending, fetching].map((bytes) => `${(bytes / MB).toFixed(1)} MB`)
-        t.diagnostic(`${kind}: APPEND +${figures[0]}, FETCH +${figures[1]}`)
+        t.diagnostic(`${kind}: APPEND +${figures[0]}, FETCH +${figures[1]}, medians of ${ROUNDS}`)
         assert.ok(appending < ALLOWED_GROWTH, `APPEND of ${kind}: +${figures[0]}`)
         assert.ok(fetching < ALLOWED_GROWTH, `FETCH of ${kind}: +${figures[1]}`)
       }
