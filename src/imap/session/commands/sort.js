@@ -47,13 +47,10 @@ async function sortMailbox(session, { isUid, criteria, key, returns }, { tag }) 
   const { view } = selected
   const tellsModSeq = hasModSeq(key)
   if (tellsModSeq) session.enableCondstore()
-  if (returns?.options.includes('SAVE')) selected.savedResult = NOTHING_SAVED
-  const slots = await sortMessages({
-    store: session.store,
-    view,
-    slots: await findMessages(session, key),
-    criteria,
-    signal: session.connection.closeSignal
+  const slots = await findAndSort(session, { key, criteria }).catch((error) => {
+    // RFC 5182 §2.1: what is answered NO leaves nothing saved; until then `$` may stand in the keys themselves.
+    if (returns?.options.includes('SAVE')) selected.savedResult = NOTHING_SAVED
+    throw error
   })
   const sorted = slots.filter((slot) => !view.isExpunged(slot))
   const modSeq = tellsModSeq && sorted.length > 0 ? highestModSeqOf(sorted, view.modSeqs) : null
@@ -66,6 +63,21 @@ async function sortMailbox(session, { isUid, criteria, key, returns }, { tag }) 
     answer(session, { tag, isUid, numbers, returns, modSeq })
   }
   return { text: `${isUid ? 'UID SORT' : 'SORT'} completed` }
+}
+
+/**
+ * @param {Session} session
+ * @param {Pick<SortArgs, 'key' | 'criteria'>} what
+ * @returns {Promise<number[]>} slots, in order
+ */
+async function findAndSort(session, { key, criteria }) {
+  return await sortMessages({
+    store: session.store,
+    view: session.requireSelected().view,
+    slots: await findMessages(session, key),
+    criteria,
+    signal: session.connection.closeSignal
+  })
 }
 
 /**
