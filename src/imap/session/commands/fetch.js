@@ -35,7 +35,7 @@ const FIRST_WIDE_PAGE = 25
 /** @type {ReadonlySet<number>} */
 const NOTHING_SEEN = new Set()
 /** Bytes of a page above which the next one is smaller, and far below which it is larger. */
-const PAGE_BYTES = 1024 * 1024
+const PAGE_BYTES = 512 * 1024
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['FETCH']} FetchArgs */
 
