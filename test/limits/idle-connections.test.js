@@ -7,8 +7,7 @@ import { createAccounts, scratchFolder, startServerProcess } from '../helpers/pr
 import { memoryIsUnreadable, residentBytes } from '../helpers/process-memory.js'
 import { WireClient } from '../helpers/wire-client.js'
 
-const isTorture = process.env.LETTERLOCK_TEST_TORTURE === '1'
-const CONNECTIONS = isTorture ? 1000 : 200
+const CONNECTIONS = process.env.LETTERLOCK_TEST_TORTURE === '1' ? 1000 : 200
 /** Time for timers, what handshakes leave behind, and the allocator to come to rest. */
 const SETTLE_MS = 2000
 const ENVIRONMENT = {
@@ -62,12 +61,12 @@ test('an idle session costs little besides its socket', { skip: memoryIsUnreadab
   assert.ok(each < 60_000, `${Math.round(each)} bytes`)
 })
 
-// Node's TLS socket alone takes 50 to 60 kB of this; among few connections what is shared weighs more.
+// The socket of Node alone takes 50 to 60 kB of this.
 test(
   'an idle session over TLS costs little besides the TLS socket',
   { skip: memoryIsUnreadable },
   async (t) => {
     const each = await costOfConnection(t, { isTls: true })
-    assert.ok(each < (isTorture ? 130_000 : 200_000), `${Math.round(each)} bytes`)
+    assert.ok(each < 80_000, `${Math.round(each)} bytes`)
   }
 )
