@@ -8,6 +8,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { openEncryptedDatabase } from '../../src/database/open.js'
 import { createAccountStore } from '../../src/store/account-store.js'
 import { convertCipher } from '../../src/store/open-store.js'
 import { systemClock } from '../../src/support/clock.js'
@@ -63,4 +64,26 @@ await store.sweep()
 await store.verify()
 await store.checkpoint()
 await store.close()
+
+// What SQLite does with temporary storage: maintenance rewrites the file, a sort and an index build may spill.
+const { db } = openEncryptedDatabase({
+  path: join(folder, 'mail.db'),
+  key,
+  cipher: 'chacha20',
+  isBlocking: true
+})
+db.exec('CREATE TABLE spill (word TEXT)')
+const insert = db.prepare('INSERT INTO spill VALUES (?)')
+db.exec('BEGIN')
+// More than the page cache holds.
+for (let row = 0; row < 12_000; row++)
+  insert.run(`${row % 977} ${mark('spill')} ${'x'.repeat(200)}`)
+db.exec('COMMIT')
+db.prepare('SELECT word FROM spill ORDER BY word DESC').all()
+db.exec('CREATE INDEX spill_by_word ON spill (word)')
+db.exec('CREATE TEMP TABLE copied AS SELECT word FROM spill')
+db.exec("UPDATE spill SET word = word || '.'")
+db.exec('DELETE FROM spill WHERE rowid % 2 = 0')
+db.exec('VACUUM')
+db.close()
 await convertCipher({ folder, key, cipher: 'chacha20', nextCipher: 'aegis-256', timeoutMs: 5000 })

@@ -13,7 +13,7 @@ const WORKER = fileURLToPath(new URL('../../helpers/secret-work.js', import.meta
 const hasStrace = spawnSync('strace', ['-V']).status === 0
 
 /** Built at run time, so that the module's own source does not hold the words. */
-const MARKERS = ['body', 'subject', 'folder', 'keyword', 'import', 'spool'].map((what) =>
+const MARKERS = ['body', 'subject', 'folder', 'keyword', 'import', 'spool', 'spill'].map((what) =>
   ['Zz9marker', what, 'Qx7'].join('')
 )
 
@@ -68,9 +68,9 @@ test(
       { encoding: 'latin1' }
     )
     assert.equal(status, 0, stderr)
-    const written = readFileSync(trace, 'latin1')
+    const written = readFileSync(trace)
     assert.ok(written.includes('plain-control-word'))
-    assert.match(written, /pwrite64\(\d+/)
+    assert.ok(written.includes('pwrite64('))
     for (const marker of MARKERS) assert.equal(written.includes(marker), false, marker)
   }
 )
