@@ -40,19 +40,7 @@ export async function withAccounts(context, options, work) {
   } finally {
     await input.close()
     await services.close()
-    // The entry exits at once, and what a pipe has not taken by then would be lost.
-    await Promise.all([flushed(stdout), flushed(stderr)])
   }
-}
-
-/**
- * @param {NodeJS.WritableStream} stream
- * @returns {Promise<void>} when all that was written before is out, or nobody reads any more
- */
-function flushed(stream) {
-  return new Promise((resolve) => {
-    stream.write('', () => resolve())
-  })
 }
 
 /**
