@@ -1,0 +1,122 @@
+/**
+ * The port's methods for messages that come in.
+ */
+import { MailError } from '../../errors.js'
+import {
+  appendRows,
+  forgetDrainedRow,
+  hasImportKey,
+  isDrained,
+  listDrainedRows
+} from '../append.js'
+import { ContentWriter } from '../content-writer.js'
+import { requireMailboxRow } from '../mailbox-rows.js'
+import { requireQuota } from '../quota.js'
+import { MailboxMethods } from './mailbox-methods.js'
+import { LAZY } from './parts.js'
+
+/** @typedef {import('../append.js').AppendedMessage} AppendedMessage */
+
+/** Of an account: see AccountStore. */
+export class IntakeMethods extends MailboxMethods {
+  #database
+  #views
+  #keywords
+  #quota
+  #maxMessageBytes
+
+  /** @param {import('./parts.js').StoreParts} parts */
+  constructor(parts) {
+    super(parts)
+    this.#database = parts.database
+    this.#views = parts.views
+    this.#keywords = parts.keywords
+    this.#quota = parts.quota
+    this.#maxMessageBytes = parts.maxMessageBytes
+  }
+
+  /**
+   * Asked before the first byte of a message is taken.
+   *
+   * @param {{ mailboxName: string, sizeBytes: number, isQuotaExempt?: boolean }} message
+   * @returns {Promise<void>}
+   * @throws {MailError} MAILBOX_NOT_FOUND, TOO_BIG, OVER_QUOTA, READ_ONLY
+   */
+  async checkAppend({ mailboxName, sizeBytes, isQuotaExempt = false }) {
+    this.#database.requireWritable()
+    await this.#database.readSettled((db) => {
+      requireMailboxRow(db, mailboxName)
+      if (sizeBytes > this.#maxMessageBytes) throw new MailError('TOO_BIG')
+      if (!isQuotaExempt) requireQuota(db, this.#quota, { bytes: sizeBytes, messages: 1 })
+    })
+  }
+
+  /**
+   * @param {{ sizeHint?: number }} [options] - bytes that are expected
+   * @returns {Promise<ContentWriter>} takes the message's bytes; `abort` it when it comes to nothing
+   * @throws {MailError} READ_ONLY
+   */
+  async stageContent(options = {}) {
+    this.#database.requireWritable()
+    return new ContentWriter({
+      ...options,
+      database: this.#database,
+      maxBytes: this.#maxMessageBytes
+    })
+  }
+
+  /**
+   * Adds messages, all or none.
+   *
+   * @param {string} mailboxName
+   * @param {readonly AppendedMessage[]} messages - `content` of a ContentWriter's `finish`
+   * @param {{ origin?: unknown, isQuotaExempt?: boolean }} [options]
+   * @returns {Promise<{ mailboxId: number, uidValidity: number, uids: number[] }>} a UID of 0: that spool file or
+   *   import key is in already, and nothing was added for it
+   * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, CANNOT, READ_ONLY, DISK_FULL, NOT_DURABLE
+   */
+  async appendMessages(mailboxName, messages, { origin = null, isQuotaExempt = false } = {}) {
+    const nowMs = this.#database.clock.nowMs()
+    const quota = isQuotaExempt ? null : this.#quota
+    const { mailboxId, uidValidity, uids } = await this.#database.write(
+      (db) => appendRows(db, { mailboxName, messages, keywords: this.keywords, quota, nowMs }),
+      ({ mailboxId, modSeq, rows: appended, keywords }) => {
+        this.#keywords.adopt(keywords)
+        if (appended.length > 0) return this.#views.publish({ mailboxId, modSeq, appended, origin })
+      }
+    )
+    return { mailboxId, uidValidity, uids }
+  }
+
+  /**
+   * @param {Buffer} key - as given with an appended message
+   * @returns {Promise<boolean>}
+   */
+  hasImportKey(key) {
+    return this.#database.read((db) => hasImportKey(db, key))
+  }
+
+  /**
+   * @param {string} spoolName
+   * @returns {Promise<boolean>} whether the message of that spool file is in, and on the disk
+   */
+  isDrained(spoolName) {
+    return this.#database.read((db) => isDrained(db, spoolName))
+  }
+
+  /**
+   * To be called when the spool file is gone for good.
+   *
+   * @param {string} spoolName
+   * @returns {Promise<void>}
+   */
+  async forgetDrained(spoolName) {
+    // Lazy: remembered for longer than needed, it does no harm.
+    await this.#database.write((db) => forgetDrainedRow(db, spoolName), undefined, LAZY)
+  }
+
+  /** @returns {Promise<string[]>} spool files that are in and not forgotten: a crash may have left them behind */
+  listDrained() {
+    return this.#database.read(listDrainedRows)
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * The port's methods for mailboxes, subscriptions, flags' names and views.
+ */
+import { normalizeMailboxName } from '../mailbox-name.js'
+import {
+  claimRecentRows,
+  countRecent,
+  listMailboxRows,
+  requireMailboxRow,
+  requireMailboxRowById
+} from '../mailbox-rows.js'
+import {
+  createMailboxRow,
+  deleteMailboxRow,
+  listSubscriptionRows,
+  renameMailboxRows,
+  setSubscription
+} from '../mailboxes.js'
+import { LAZY } from './parts.js'
+
+/**
+ * @typedef {import('../flags.js').FlagBit} FlagBit
+ * @typedef {import('../flags.js').KeywordTable} KeywordTable
+ * @typedef {import('../mailbox-rows.js').MailboxRow} MailboxRow
+ * @typedef {import('../mailbox-view.js').MailboxView} MailboxView
+ */
+
+/** Of an account: see AccountStore. */
+export class MailboxMethods {
+  #database
+  #views
+  #keywords
+  #housekeeping
+  #transfers
+
+  /** @param {import('./parts.js').StoreParts} parts */
+  constructor({ database, views, keywords, housekeeping, transfers }) {
+    this.#database = database
+    this.#views = views
+    this.#keywords = keywords
+    this.#housekeeping = housekeeping
+    this.#transfers = transfers
+  }
+
+  // Flags
+
+  /** @returns {KeywordTable} the account's keywords; look it up each time, it is replaced when it grows */
+  get keywords() {
+    return this.#keywords.table
+  }
+
+  /**
+   * @param {string} name - a system flag or keyword
+   * @returns {FlagBit | null} null for a keyword that no message can have
+   */
+  findFlag(name) {
+    return this.#keywords.table.find(name)
+  }
+
+  // Mailboxes
+
+  /** @returns {Promise<MailboxRow[]>} by name */
+  listMailboxes() {
+    return this.#database.read(listMailboxRows)
+  }
+
+  /** @returns {Promise<string[]>} names, which need not have a mailbox; by name */
+  listSubscriptions() {
+    return this.#database.read(listSubscriptionRows)
+  }
+
+  /**
+   * @param {string} name - a trailing '/' is dropped
+   * @param {{ specialUse?: string | null }} [options]
+   * @returns {Promise<MailboxRow>}
+   * @throws {MailError} MAILBOX_EXISTS, CANNOT (no such name may be), LIMIT, READ_ONLY
+   */
+  createMailbox(name, { specialUse = null } = {}) {
+    const nowMs = this.#database.clock.nowMs()
+    return this.#database.write((db) => createMailboxRow(db, name, { specialUse, nowMs }))
+  }
+
+  /**
+   * Mailboxes below it stay, and so does its subscription.
+   *
+   * @param {string} name
+   * @returns {Promise<void>}
+   * @throws {MailError} MAILBOX_NOT_FOUND, MAILBOX_HAS_CHILDREN (it is no mailbox, only a level of names), CANNOT
+   *   (INBOX), READ_ONLY
+   */
+  async deleteMailbox(name) {
+    await this.#database.write(
+      (db) => deleteMailboxRow(db, name),
+      (id) => this.#views.markDeleted(id)
+    )
+    this.#housekeeping.noteGarbage()
+  }
+
+  /**
+   * Renames a mailbox and those below it. Renaming INBOX moves its messages into a new mailbox.
+   *
+   * @param {string} from
+   * @param {string} to
+   * @returns {Promise<void>}
+   * @throws {MailError} MAILBOX_NOT_FOUND, MAILBOX_EXISTS, CANNOT, LIMIT, READ_ONLY
+   */
+  async renameMailbox(from, to) {
+    if (normalizeMailboxName(from) === 'INBOX') return await this.#transfers.renameInbox(to)
+    await this.#database.write(
+      (db) => renameMailboxRows(db, from, to),
+      (renamed) => renamed.forEach(({ id, name }) => this.#views.rename(id, name))
+    )
+  }
+
+  /**
+   * @param {string} name - its mailbox need not exist
+   * @param {boolean} isSubscribed
+   * @returns {Promise<void>}
+   * @throws {MailError} CANNOT, LIMIT, READ_ONLY
+   */
+  async setSubscribed(name, isSubscribed) {
+    await this.#database.write((db) => setSubscription(db, name, isSubscribed))
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Promise<MailboxRow & { recentCount: number }>} `recentCount`: messages that are \Recent for the next
+   *   session that selects
+   * @throws {MailError} MAILBOX_NOT_FOUND
+   */
+  mailboxStatus(name) {
+    return this.#database.read((db) => {
+      const mailbox = requireMailboxRow(db, name)
+      return { ...mailbox, recentCount: countRecent(db, mailbox) }
+    })
+  }
+
+  // Views
+
+  /**
+   * @param {string} name
+   * @returns {Promise<{ mailbox: MailboxRow, view: MailboxView }>} close the view when it is no longer needed
+   * @throws {MailError} MAILBOX_NOT_FOUND
+   */
+  openView(name) {
+    return this.#views.open(name)
+  }
+
+  /** @param {MailboxView} view - once for each `openView` */
+  closeView(view) {
+    this.#views.close(view)
+  }
+
+  /**
+   * Messages from this UID on are \Recent for the caller, and no longer for anybody after it (RFC 3501 §2.3.2).
+   *
+   * @param {MailboxView} view
+   * @returns {Promise<{ fromUid: number }>}
+   * @throws {MailError} MAILBOX_NOT_FOUND
+   */
+  async claimRecent({ mailboxId }) {
+    const { recentFromUid, uidNext } = await this.#database.read((db) =>
+      requireMailboxRowById(db, mailboxId)
+    )
+    if (this.#database.isReadOnly || recentFromUid === uidNext) return { fromUid: recentFromUid }
+    // Lazy: lost in a crash, a message is \Recent twice, which harms nobody.
+    return await this.#database.write((db) => claimRecentRows(db, mailboxId), undefined, LAZY)
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Makes the parts of an open account and tells each of the others that it needs.
+ */
+import { errorCodeOf } from '../../database/sqlite-error.js'
+import { AccountDatabase } from '../account-database.js'
+import { AccountKeywords } from '../account-keywords.js'
+import { CHECKPOINT_BYTES, Housekeeping } from '../housekeeping.js'
+import { SearchIndexer } from '../search/indexer.js'
+import { Scanner } from '../search/scanner.js'
+import { StoreThreads } from '../store-threads.js'
+import { Transfers } from '../transfers.js'
+import { ViewKeeper } from '../views.js'
+
+/**
+ * @typedef {object} StoreParts
+ * @property {AccountDatabase} database
+ * @property {ViewKeeper} views
+ * @property {AccountKeywords} keywords
+ * @property {Housekeeping} housekeeping
+ * @property {StoreThreads} threads
+ * @property {Transfers} transfers
+ * @property {SearchIndexer} indexer
+ * @property {Scanner} scanner
+ * @property {import('../quota.js').Quota} quota
+ * @property {number} maxMessageBytes
+ */
+
+const DEFAULT_MAX_MESSAGE_BYTES = 50 * 1024 * 1024
+
+/** For changes that nobody waits for; see WriteOptions. */
+export const LAZY = Object.freeze({ isLazy: true })
+
+/**
+ * @param {object} input
+ * @param {import('./options.js').StoreOptions} input.options
+ * @param {import('../open-store.js').FileOptions} input.files
+ * @param {import('../open-store.js').OpenFile} input.file
+ * @param {SharedArrayBuffer} input.key
+ * @param {import('../../database/checkpoint.js').Checkpointer} input.checkpointer
+ * @param {() => Promise<void>} input.close - closes the store, called when its file has failed
+ * @returns {StoreParts}
+ */
+export function makeStoreParts({ options, files, file, key, checkpointer, close }) {
+  const { config = {}, clock, onUsage = () => {}, onAlert = () => {} } = options
+  const { folder, isReadOnly, busyTimeoutMs, secureDelete } = files
+  const { db, cipher, tempStore } = file
+  const quota = { bytes: config.quotaBytes ?? null, messages: config.quotaMessages ?? null }
+  const noteCommit = () => housekeeping.noteCommit()
+  const database = new AccountDatabase({
+    db,
+    folder,
+    isReadOnly,
+    clock,
+    busyTimeoutMs,
+    onAlert: (alert) => {
+      options.logger?.warn(alert, 'mailbox trouble')
+      onAlert(alert)
+    },
+    // Opening it anew goes through SQLite's recovery; until then every call answers with the failure.
+    onFailure: () => {
+      close().catch((error) => {
+        onAlert({ code: 'ACCOUNT_DAMAGED', detail: `close: ${errorCodeOf(error)}` })
+      })
+    },
+    onCommit: () => {
+      noteCommit()
+      indexer.noteWrite()
+    },
+    ...(options.syncCalls && { syncCalls: options.syncCalls })
+  })
+  const housekeeping = new Housekeeping({
+    database,
+    checkpointer,
+    key,
+    cipher,
+    checkpointBytes: config.checkpointBytes ?? CHECKPOINT_BYTES,
+    onUsage
+  })
+  const views = new ViewKeeper(database)
+  const keywords = new AccountKeywords(database)
+  const threads = new StoreThreads(database, { key, cipher, tempStore, secureDelete })
+  const scanner = new Scanner(database, { key, cipher, tempStore })
+  const transfers = new Transfers({ database, views, threads, quota, noteCommit })
+  const indexer = new SearchIndexer({ database, threads, noteCommit })
+  const maxMessageBytes = config.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
+  return {
+    database,
+    views,
+    keywords,
+    housekeeping,
+    threads,
+    transfers,
+    indexer,
+    scanner,
+    quota,
+    maxMessageBytes
+  }
+}

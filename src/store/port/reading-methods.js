@@ -1,0 +1,73 @@
+/**
+ * The port's methods for messages that go out.
+ */
+import { readContentRange } from '../content-reader.js'
+import { readPreview } from '../preview.js'
+import { readMessageRecords } from '../read-messages.js'
+import { readPage } from '../read-page.js'
+import { IntakeMethods } from './intake-methods.js'
+
+/**
+ * @typedef {import('../read-messages.js').MessageNeeds} MessageNeeds
+ * @typedef {import('../read-messages.js').MessageRecord} MessageRecord
+ * @typedef {import('../read-page.js').MessagePage} MessagePage
+ * @typedef {import('../read-page.js').PageNeed} PageNeed
+ */
+
+/** Of an account: see AccountStore. */
+export class ReadingMethods extends IntakeMethods {
+  #database
+
+  /** @param {import('./parts.js').StoreParts} parts */
+  constructor(parts) {
+    super(parts)
+    this.#database = parts.database
+  }
+
+  /**
+   * @param {number} mailboxId
+   * @param {readonly number[]} uids - up to 500, ascending
+   * @param {MessageNeeds} needs
+   * @returns {Promise<MessageRecord[]>} by UID; those that are gone are left out
+   */
+  readMessages(mailboxId, uids, needs) {
+    return readMessageRecords(this.#database, mailboxId, uids, needs)
+  }
+
+  /**
+   * What FETCH asks for most, of all messages of a range of UIDs, in few large pieces.
+   *
+   * @param {number} mailboxId
+   * @param {{ firstUid: number, lastUid: number }} range - of up to 500 messages
+   * @param {PageNeed} need
+   * @returns {Promise<MessagePage | null>} null when they must be read by `readMessages`
+   */
+  readPage(mailboxId, range, need) {
+    return this.#database.readSettled((db) => readPage(db, mailboxId, range, need))
+  }
+
+  /**
+   * The exact bytes of a message, or a range of them. Only the chunks that the range touches are read.
+   *
+   * @param {number} contentId
+   * @param {number} [start] - first byte
+   * @param {number} [end] - exclusive; what lies beyond the content's end is left out
+   * @returns {AsyncGenerator<Buffer, void, undefined>} pieces of up to 128 KiB
+   * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+   */
+  readContent(contentId, start = 0, end = Infinity) {
+    return readContentRange(this.#database, contentId, start, end)
+  }
+
+  /**
+   * The first words of a message (RFC 8970); made and kept when they are first asked for.
+   *
+   * @param {MessageRecord} record - read with `partTree`
+   * @param {{ isLazy: boolean }} options - `isLazy`: only what is there already
+   * @returns {Promise<string | null>} '' when there is nothing to show; null when it is not there
+   * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+   */
+  readPreview(record, options) {
+    return readPreview(this.#database, record, options)
+  }
+}
