@@ -75,9 +75,21 @@ const SHIFTED = new Map([
 ])
 
 const ESCAPE = 27
+const TILDE = 0x7e
 
-/** @type {Map<string, TextDecoder | null>} decoders of the platform, by name; null where it has none */
-const platformDecoders = new Map()
+/** Bytes from the first telling one on by which a charset is guessed: more would have to be kept until it is known. */
+const GUESS_BYTES = 65_536
+
+const EMPTY = Buffer.alloc(0)
+
+/** @type {Map<string, boolean>} names that the platform was asked for; bounded */
+const platformNames = new Map()
+
+/**
+ * @typedef {object} CharsetDecoder
+ * @property {(bytes: Uint8Array) => string} push - the text that is certain by now; keeps nothing of the bytes
+ * @property {() => string} end - the rest
+ */
 
 /**
  * Decodes bytes and never fails: what a charset cannot express becomes U+FFFD. An unknown or meaningless label is
@@ -88,15 +100,25 @@ const platformDecoders = new Map()
  * @returns {string}
  */
 export function decodeCharset(bytes, label) {
+  const decoder = createCharsetDecoder(label)
+  const first = decoder.push(bytes)
+  return first + decoder.end()
+}
+
+/**
+ * The same for bytes that come in pieces: the text is the same however they are cut.
+ *
+ * @param {string | null} label
+ * @returns {CharsetDecoder}
+ */
+export function createCharsetDecoder(label) {
   const name = canonicalName(label)
-  if (MEANINGLESS.has(name)) return guess(bytes)
-  if (name === 'utf-8') return asUtf8(bytes)
-  const shifted = SHIFTED.get(name)
-  if (shifted) return iconv.decode(withoutShifts(bytes, name), shifted)
+  if (MEANINGLESS.has(name)) return new GuessingDecoder()
+  if (name === 'utf-8') return new Utf8Decoder()
+  if (SHIFTED.has(name)) return new ShiftedDecoder(name)
   const charset = SUPERSETS.get(name) ?? name
-  if (isKnownToIconv(charset)) return iconv.decode(asBuffer(bytes), charset)
-  const decoder = platformDecoder(charset)
-  return decoder ? decoder.decode(bytes) : guess(bytes)
+  if (isKnownToIconv(charset)) return iconvDecoder(charset)
+  return isKnownToPlatform(charset) ? platformDecoder(charset) : new GuessingDecoder()
 }
 
 /**
@@ -106,12 +128,7 @@ export function decodeCharset(bytes, label) {
  */
 export function isCharsetSupported(label) {
   const name = canonicalName(label)
-  return (
-    name === 'us-ascii' ||
-    SHIFTED.has(name) ||
-    isKnownToIconv(name) ||
-    platformDecoder(name) !== null
-  )
+  return name === 'us-ascii' || SHIFTED.has(name) || isKnownToIconv(name) || isKnownToPlatform(name)
 }
 
 /**
@@ -141,50 +158,243 @@ function isKnownToIconv(name) {
 }
 
 /**
- * @param {string} name
- * @returns {TextDecoder | null}
+ * @param {string} name - known to iconv-lite
+ * @returns {CharsetDecoder}
  */
-function platformDecoder(name) {
-  const known = platformDecoders.get(name)
+function iconvDecoder(name) {
+  const decoder = iconv.getDecoder(name)
+  return { push: (bytes) => decoder.write(asBuffer(bytes)), end: () => decoder.end() ?? '' }
+}
+
+/**
+ * @param {string} name
+ * @returns {boolean}
+ */
+function isKnownToPlatform(name) {
+  const known = platformNames.get(name)
   if (known !== undefined) return known
-  let decoder = null
+  let isKnown = true
   try {
-    decoder = new TextDecoder(name)
-  } catch {
     // The only way to ask: an unknown name throws a RangeError.
+    isKnown = new TextDecoder(name).encoding !== ''
+  } catch {
+    isKnown = false
   }
   // Bounded: names come out of mail.
-  if (platformDecoders.size > 200) platformDecoders.clear()
-  platformDecoders.set(name, decoder)
-  return decoder
+  if (platformNames.size > 200) platformNames.clear()
+  platformNames.set(name, isKnown)
+  return isKnown
 }
 
 /**
- * @param {Uint8Array} bytes
- * @returns {string}
+ * @param {string} name - known to the platform
+ * @returns {CharsetDecoder}
  */
-function guess(bytes) {
-  if (isAscii(bytes) && !looksLikeIso2022Jp(bytes)) return asBuffer(bytes).toString('latin1')
-  if (looksLikeIso2022Jp(bytes)) return platformDecoder('iso-2022-jp')?.decode(bytes) ?? ''
-  return isUtf8(bytes) ? asUtf8(bytes) : iconv.decode(asBuffer(bytes), 'windows-1252')
+function platformDecoder(name) {
+  const decoder = new TextDecoder(name)
+  return {
+    push: (bytes) => decoder.decode(bytes, { stream: true }),
+    end: () => decoder.decode(EMPTY)
+  }
+}
+
+/** UTF-8, a byte order mark at its beginning left out. Cut before a byte that begins a sequence, it decodes the same. */
+class Utf8Decoder {
+  #held = EMPTY
+  #isBegun
+
+  /** @param {boolean} [isBegun] - whether something stands before, so that a byte order mark is one of the letters */
+  constructor(isBegun = false) {
+    this.#isBegun = isBegun
+  }
+
+  /**
+   * @param {Uint8Array} bytes
+   * @returns {string}
+   */
+  push(bytes) {
+    const all = joined(this.#held, bytes)
+    const end = completeEnd(all)
+    this.#held = Buffer.from(all.subarray(end))
+    return this.#decode(all.subarray(0, end))
+  }
+
+  /** @returns {string} */
+  end() {
+    const rest = this.#held
+    this.#held = EMPTY
+    return this.#decode(rest)
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @returns {string}
+   */
+  #decode(bytes) {
+    if (bytes.length === 0) return ''
+    const text = bytes.toString('utf8')
+    const hasMark = !this.#isBegun && text.startsWith('\uFEFF')
+    this.#isBegun = true
+    return hasMark ? text.slice(1) : text
+  }
+}
+
+/** Takes bytes for ASCII as long as they are, and decides by what follows the first byte that is not. */
+class GuessingDecoder {
+  #held = EMPTY
+  #isBegun = false
+  /** An escape that opens nothing: not ISO-2022-JP. */
+  #hasOtherEscape = false
+  /** @type {CharsetDecoder | null} */
+  #decoder = null
+
+  /**
+   * @param {Uint8Array} bytes
+   * @returns {string}
+   */
+  push(bytes) {
+    if (this.#decoder) return this.#decoder.push(bytes)
+    return this.#look(joined(this.#held, bytes), false)
+  }
+
+  /** @returns {string} */
+  end() {
+    const rest = this.#decoder ? '' : this.#look(this.#held, true)
+    return this.#decoder ? rest + this.#decoder.end() : rest
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {boolean} isLast
+   * @returns {string}
+   */
+  #look(bytes, isLast) {
+    const at = this.#findTelling(bytes, isLast)
+    const before = bytes.toString('latin1', 0, at)
+    this.#isBegun ||= at > 0
+    this.#held = EMPTY
+    const sample = bytes.subarray(at, at + GUESS_BYTES)
+    if (sample.length === 0) return before
+    if (sample.length < GUESS_BYTES && !isLast) {
+      this.#held = Buffer.from(sample)
+      return before
+    }
+    this.#decoder = this.#decide(sample)
+    return before + this.#decoder.push(bytes.subarray(at))
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {boolean} isLast
+   * @returns {number} the place of the first byte that is not ASCII, or of an escape that opens two-byte characters
+   */
+  #findTelling(bytes, isLast) {
+    const escape = this.#hasOtherEscape ? -1 : bytes.indexOf(ESCAPE)
+    const plain = escape === -1 ? bytes : bytes.subarray(0, escape)
+    if (!isAscii(plain)) return plain.findIndex((byte) => byte > 0x7f)
+    if (escape === -1) return bytes.length
+    const next = bytes[escape + 1]
+    if (next === 0x24 || (next === undefined && !isLast)) return escape
+    this.#hasOtherEscape = true
+    return this.#findTelling(bytes, isLast)
+  }
+
+  /**
+   * @param {Buffer} sample - from the telling byte on
+   * @returns {CharsetDecoder}
+   */
+  #decide(sample) {
+    if (isAscii(sample)) return platformDecoder('iso-2022-jp')
+    const isCut = sample.length === GUESS_BYTES
+    const isValid = isUtf8(isCut ? sample.subarray(0, completeEnd(sample)) : sample)
+    return isValid ? new Utf8Decoder(this.#isBegun) : iconvDecoder('windows-1252')
+  }
+}
+
+/** ISO-2022-KR (RFC 1557) and HZ (RFC 1843): shifted stretches are turned into their eight-bit form first. */
+class ShiftedDecoder {
+  #isHz
+  #inner
+  #held = EMPTY
+  #isShifted = false
+  /** Bytes of a designation that is being passed over. */
+  #toSkip = 0
+
+  /** @param {string} name - of SHIFTED */
+  constructor(name) {
+    this.#isHz = name === 'hz-gb-2312'
+    this.#inner = iconvDecoder(/** @type {string} */ (SHIFTED.get(name)))
+  }
+
+  /**
+   * @param {Uint8Array} bytes
+   * @returns {string}
+   */
+  push(bytes) {
+    return this.#inner.push(this.#withoutShifts(joined(this.#held, bytes), false))
+  }
+
+  /** @returns {string} */
+  end() {
+    const text = this.#inner.push(this.#withoutShifts(this.#held, true))
+    return text + this.#inner.end()
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {boolean} isLast
+   * @returns {Buffer}
+   */
+  #withoutShifts(bytes, isLast) {
+    const out = Buffer.allocUnsafe(bytes.length)
+    const opening = this.#isHz ? TILDE : ESCAPE
+    let length = 0
+    let at = 0
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0
+      const next = bytes[at + 1]
+      if (this.#toSkip > 0) this.#toSkip--
+      // The next piece tells what this means.
+      else if (byte === opening && next === undefined && !isLast) break
+      else if (this.#isHz && byte === TILDE) {
+        // ~{ opens, ~} closes, ~~ is a tilde, ~ before a line end joins the lines.
+        if (next === 0x7b) this.#isShifted = true
+        else if (next === 0x7d) this.#isShifted = false
+        else if (next === TILDE) out[length++] = TILDE
+        else if (next !== 10) continue
+        at++
+      } else if (!this.#isHz && byte === ESCAPE && next === 0x24)
+        this.#toSkip = 3 // ESC $ ) C: the designation at the start
+      else if (!this.#isHz && byte === 0x0e) this.#isShifted = true
+      else if (!this.#isHz && byte === 0x0f) this.#isShifted = false
+      else out[length++] = this.#isShifted && byte > 0x20 ? byte | 0x80 : byte
+    }
+    this.#held = Buffer.from(bytes.subarray(at))
+    return out.subarray(0, length)
+  }
 }
 
 /**
- * @param {Uint8Array} bytes
- * @returns {boolean} seven-bit, with the escape that opens two-byte characters
+ * @param {Buffer} bytes
+ * @returns {number} where a UTF-8 sequence begins that the bytes do not end, or their length
  */
-function looksLikeIso2022Jp(bytes) {
-  const at = bytes.indexOf(ESCAPE)
-  return at !== -1 && bytes[at + 1] === 0x24 && isAscii(bytes)
+function completeEnd(bytes) {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] ?? 0
+    if ((byte & 0xc0) === 0x80) continue
+    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+    return needed > back ? bytes.length - back : bytes.length
+  }
+  return bytes.length
 }
 
 /**
+ * @param {Buffer} held
  * @param {Uint8Array} bytes
- * @returns {string}
+ * @returns {Buffer}
  */
-function asUtf8(bytes) {
-  const text = asBuffer(bytes).toString('utf8')
-  return text.startsWith('\uFEFF') ? text.slice(1) : text
+function joined(held, bytes) {
+  return held.length === 0 ? asBuffer(bytes) : Buffer.concat([held, bytes])
 }
 
 /**
@@ -195,34 +405,4 @@ function asBuffer(bytes) {
   return Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-}
-
-/**
- * Turns the shifted stretches of ISO-2022-KR (RFC 1557) or HZ (RFC 1843) into their eight-bit form.
- * @param {Uint8Array} bytes
- * @param {string} name
- * @returns {Buffer}
- */
-function withoutShifts(bytes, name) {
-  const isHz = name === 'hz-gb-2312'
-  const out = Buffer.allocUnsafe(bytes.length)
-  let length = 0
-  let isShifted = false
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] ?? 0
-    const next = bytes[at + 1]
-    if (isHz && byte === 0x7e) {
-      // ~{ opens, ~} closes, ~~ is a tilde, ~ before a line end joins the lines.
-      if (next === 0x7b) isShifted = true
-      else if (next === 0x7d) isShifted = false
-      else if (next === 0x7e) out[length++] = 0x7e
-      else if (next !== 10) continue
-      at++
-    } else if (!isHz && byte === ESCAPE && next === 0x24)
-      at += 3 // ESC $ ) C: the designation at the start
-    else if (!isHz && byte === 0x0e) isShifted = true
-    else if (!isHz && byte === 0x0f) isShifted = false
-    else out[length++] = isShifted && byte > 0x20 ? byte | 0x80 : byte
-  }
-  return out.subarray(0, length)
 }

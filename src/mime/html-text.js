@@ -22,62 +22,202 @@ const MAX_TAG_CHARACTERS = 4_096
 /** @type {Map<string, string>} named character references met so far; bounded */
 const knownReferences = new Map()
 
+/** What tells a comment or an element's name: so much must be at hand of a tag, unless it ends before. */
+const TAG_HEAD_CHARACTERS = 34
+
+/** No character reference that is decoded here is longer. */
+const MAX_REFERENCE_CHARACTERS = 40
+
+/** White space in a row that is kept until it is known what follows. */
+const MAX_SPACE_CHARACTERS = 4_096
+
 /**
  * @param {string} html
  * @param {{ withAttributes?: boolean }} [options] - `withAttributes`: the `alt`, `title` and `href` of tags too, as by
  *   default
  * @returns {string} text with white space collapsed, a line a block
  */
-export function htmlToVisibleText(html, { withAttributes = true } = {}) {
-  /** @type {string[]} */
-  const out = []
-  let at = 0
-  while (at < html.length) {
-    const open = html.indexOf('<', at)
-    if (open === -1) break
-    if (open > at) out.push(collapse(html.slice(at, open)))
-    at = markup(html, open, out, withAttributes)
+export function htmlToVisibleText(html, options) {
+  const reader = new HtmlTextReader(options)
+  const first = reader.push(html)
+  return first + reader.end()
+}
+
+/** The same for a page that comes in pieces; what is kept between them is a few thousand characters. */
+export class HtmlTextReader {
+  #withAttributes
+  /** Source that was not looked at yet. */
+  #rest = ''
+  /** What is being passed over: a comment, a tag, or the name of a hidden element; null for none. */
+  #inside = /** @type {string | null} */ (null)
+  /** Of the tag that is open. */
+  #tag = ''
+  #element = ''
+  /** @type {string[]} text found by the present call */
+  #out = []
+  /** Text that may end in half a character reference. */
+  #undecoded = ''
+  /** White space at the end of what was given out. */
+  #space = ''
+  #isBegun = false
+
+  /** @param {{ withAttributes?: boolean }} [options] */
+  constructor({ withAttributes = true } = {}) {
+    this.#withAttributes = withAttributes
   }
-  if (at < html.length) out.push(collapse(html.slice(at)))
-  return decodeReferences(out.join(''))
-    .replace(/[ \u00a0]*\n[ \n\u00a0]*/g, '\n')
-    .replace(/ {2,}/g, ' ')
-    .trim()
+
+  /**
+   * @param {string} html
+   * @returns {string} text that is certain by now
+   */
+  push(html) {
+    this.#rest += html
+    this.#read(false)
+    return this.#flush(false)
+  }
+
+  /** @returns {string} the rest */
+  end() {
+    this.#read(true)
+    return this.#flush(true)
+  }
+
+  /** @param {boolean} isLast */
+  #read(isLast) {
+    const html = this.#rest
+    let at = 0
+    while (at < html.length) {
+      if (this.#inside !== null) {
+        const next = this.#passOver(html, at)
+        if (next === -1) return
+        at = next
+        continue
+      }
+      const open = html.indexOf('<', at)
+      const end = open === -1 ? html.length : open
+      if (end > at) this.#out.push(collapse(html.slice(at, end)))
+      at = end
+      if (open === -1) break
+      const isShort = html.length - open < TAG_HEAD_CHARACTERS && !html.includes('>', open)
+      if (isShort && !isLast) break
+      at = this.#beginMarkup(html, open)
+    }
+    this.#rest = html.slice(at)
+  }
+
+  /**
+   * @param {string} html
+   * @param {number} open - place of a `<`
+   * @returns {number} the place after what was read of it
+   */
+  #beginMarkup(html, open) {
+    if (html.startsWith('<!--', open)) {
+      this.#inside = 'comment'
+      return open + 4
+    }
+    const head = html.slice(open, open + TAG_HEAD_CHARACTERS)
+    const name = /^<\/?([a-z][a-z0-9:]{0,30})|^<[!?]/i.exec(head)
+    if (!name) {
+      this.#out.push('<')
+      return open + 1
+    }
+    this.#element = (name[1] ?? '').toLowerCase()
+    this.#tag = ''
+    this.#inside = 'tag'
+    return open
+  }
+
+  /**
+   * @param {string} html
+   * @param {number} at
+   * @returns {number} the place after what is passed over; -1 when it goes on after the end
+   */
+  #passOver(html, at) {
+    if (this.#inside === 'tag') return this.#passTag(html, at)
+    const isComment = this.#inside === 'comment'
+    const end = isComment ? html.indexOf('-->', at) : hiddenEnd(html, at, this.#element)
+    if (end === -1) {
+      // What ends it may have begun.
+      const length = isComment ? 2 : this.#element.length + 1
+      this.#rest = html.slice(Math.max(at, html.length - length))
+      return -1
+    }
+    this.#inside = null
+    return isComment ? end + 3 : end
+  }
+
+  /**
+   * @param {string} html
+   * @param {number} at
+   * @returns {number} the place after it, or -1
+   */
+  #passTag(html, at) {
+    const close = html.indexOf('>', at)
+    const end = close === -1 ? html.length : close
+    const room = MAX_TAG_CHARACTERS - this.#tag.length
+    if (room > 0) this.#tag += html.slice(at, Math.min(end, at + room))
+    if (close === -1) {
+      this.#rest = ''
+      return -1
+    }
+    this.#inside = null
+    this.#endTag()
+    return close + 1
+  }
+
+  /** Puts out what is seen of a tag, and enters a hidden element. */
+  #endTag() {
+    const tag = this.#tag
+    if (!INLINE.has(this.#element)) this.#out.push('\n')
+    if (tag[1] === '/') return
+    if (HIDDEN.has(this.#element)) this.#inside = 'hidden'
+    else if (this.#withAttributes && tag.includes('='))
+      for (const [, double, single, bare] of tag.matchAll(ATTRIBUTE))
+        this.#out.push(` ${collapse(double ?? single ?? bare ?? '')} `)
+  }
+
+  /**
+   * @param {boolean} isLast
+   * @returns {string}
+   */
+  #flush(isLast) {
+    const raw = this.#undecoded + this.#out.join('')
+    this.#out = []
+    const ampersand = raw.lastIndexOf('&')
+    const isOpen = ampersand !== -1 && raw.length - ampersand < MAX_REFERENCE_CHARACTERS
+    const end = isOpen && !isLast ? ampersand : raw.length
+    this.#undecoded = raw.slice(end)
+    let text = this.#space + decodeReferences(raw.slice(0, end))
+    if (!this.#isBegun) text = text.trimStart()
+    const body = text.trimEnd()
+    this.#isBegun ||= body.length > 0
+    this.#space = text.slice(body.length)
+    if (this.#space.length > MAX_SPACE_CHARACTERS)
+      this.#space = normalize(this.#space).slice(0, MAX_SPACE_CHARACTERS)
+    return normalize(body)
+  }
 }
 
 /**
  * @param {string} html
- * @param {number} open - place of a `<`
- * @param {string[]} out - gets what is seen of it
- * @param {boolean} withAttributes
- * @returns {number} the place after it
+ * @param {number} from
+ * @param {string} element
+ * @returns {number} where its end tag begins, or -1
  */
-function markup(html, open, out, withAttributes) {
-  if (html.startsWith('<!--', open)) {
-    const end = html.indexOf('-->', open + 4)
-    return end === -1 ? html.length : end + 3
-  }
-  const name = /^<\/?([a-z][a-z0-9:]{0,30})|^<[!?]/i.exec(html.slice(open, open + 34))
-  if (!name) {
-    out.push('<')
-    return open + 1
-  }
-  const close = html.indexOf('>', open)
-  if (close === -1) return html.length
-  const element = (name[1] ?? '').toLowerCase()
-  if (!INLINE.has(element)) out.push('\n')
-  if (html[open + 1] === '/') return close + 1
-  if (HIDDEN.has(element)) {
-    const end = new RegExp(`</${element}`, 'gi')
-    end.lastIndex = close
-    return end.exec(html)?.index ?? html.length
-  }
-  if (!withAttributes) return close + 1
-  const source = html.slice(open, Math.min(close, open + MAX_TAG_CHARACTERS))
-  if (source.includes('='))
-    for (const [, double, single, bare] of source.matchAll(ATTRIBUTE))
-      out.push(` ${collapse(double ?? single ?? bare ?? '')} `)
-  return close + 1
+function hiddenEnd(html, from, element) {
+  const end = new RegExp(`</${element}`, 'gi')
+  end.lastIndex = from
+  return end.exec(html)?.index ?? -1
+}
+
+/**
+ * @param {string} text
+ * @returns {string} with runs of white space as one space, or as one line end if there is one in them
+ */
+function normalize(text) {
+  return text.replace(/[ \n\u00a0]{2,}/g, (run) =>
+    run.includes('\n') ? '\n' : run.replace(/ {2,}/g, ' ')
+  )
 }
 
 /**

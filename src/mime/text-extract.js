@@ -7,13 +7,20 @@
 import { MAX_CACHED_HEADER_BYTES, MAX_TEXT_PART_BYTES } from './limits.js'
 import { decodeByteString, decodeHeaderText } from './encoded-word.js'
 import { formatAddresses, parseAddressList } from './address.js'
-import { decodeCharset } from './charset.js'
-import { decodeTransfer } from './transfer-encoding.js'
-import { htmlToVisibleText } from './html-text.js'
+import { createCharsetDecoder } from './charset.js'
+import { createTransferDecoder } from './transfer-encoding.js'
+import { HtmlTextReader } from './html-text.js'
+import { releaseBuffer } from '../support/release-buffer.js'
 import { scanHeader } from './header.js'
 
 /** Fields that are also compared in their plain form, without comments and folds: `a (x) @ b` as `a@b`. */
 const ADDRESS_FIELDS = new Set(['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'])
+
+/** Decoded pieces from this size on are not left to the garbage collector. */
+const RELEASED_BYTES = 4_096
+
+/** A page says its charset in its first bytes, or not at all. */
+const HTML_HEAD_BYTES = 2_048
 
 /**
  * @typedef {object} TextPiece
@@ -63,10 +70,79 @@ function* piecesOf(node, partPath, read) {
  * @param {Buffer} bytes - its body as it lies in the message
  * @returns {string} transfer encoding and charset decoded; of HTML what a reader sees
  */
-export function decodeText({ encoding, charset, subtype }, bytes) {
-  const decoded = decodeTransfer(bytes, encoding) ?? bytes
-  if (subtype !== 'html') return decodeCharset(decoded, charset)
-  return htmlToVisibleText(decodeCharset(decoded, charset ?? charsetOfHtml(decoded)))
+export function decodeText(node, bytes) {
+  const decoder = new TextPartDecoder(node)
+  const first = decoder.push(bytes)
+  return first + decoder.end()
+}
+
+/** The same for a part that comes in pieces, so that a large one is never in memory as a whole. */
+export class TextPartDecoder {
+  #transfer
+  #charset
+  #html
+  /** @type {import('./charset.js').CharsetDecoder | null} null until it is known which */
+  #decoder = null
+  /** @type {Buffer[]} the beginning of a page that has to say its charset itself */
+  #head = []
+  #headBytes = 0
+  /** The first half of a surrogate pair. */
+  #half = ''
+
+  /** @param {PartNode} node - a text part */
+  constructor({ encoding, charset, subtype }) {
+    this.#transfer = createTransferDecoder(encoding)
+    this.#charset = charset
+    this.#html = subtype === 'html' ? new HtmlTextReader() : null
+    if (!this.#html || charset !== null) this.#decoder = createCharsetDecoder(charset)
+  }
+
+  /**
+   * @param {Buffer} bytes - the next ones of its body as it lies in the message; nothing of them is kept
+   * @returns {string} the text that is certain by now
+   */
+  push(bytes) {
+    const decoded = this.#transfer ? this.#transfer.push(bytes) : bytes
+    const text = this.#decode(decoded, false)
+    // Of a few bytes a decoder may keep hold.
+    if (decoded !== bytes && decoded.length >= RELEASED_BYTES) releaseBuffer(decoded)
+    return this.#whole(this.#html ? this.#html.push(text) : text)
+  }
+
+  /** @returns {string} the rest */
+  end() {
+    const rest = this.#transfer ? this.#transfer.end() : Buffer.alloc(0)
+    const text = this.#decode(rest, true)
+    return this.#half + (this.#html ? this.#html.push(text) + this.#html.end() : text)
+  }
+
+  /**
+   * @param {Buffer} decoded
+   * @param {boolean} isLast
+   * @returns {string}
+   */
+  #decode(decoded, isLast) {
+    if (this.#decoder) return this.#decoder.push(decoded) + (isLast ? this.#decoder.end() : '')
+    this.#head.push(Buffer.from(decoded))
+    this.#headBytes += decoded.length
+    if (this.#headBytes < HTML_HEAD_BYTES && !isLast) return ''
+    const head = Buffer.concat(this.#head)
+    this.#head = []
+    this.#decoder = createCharsetDecoder(this.#charset ?? charsetOfHtml(head))
+    return this.#decode(head, isLast)
+  }
+
+  /**
+   * @param {string} text
+   * @returns {string} the same without half a pair at its end, which goes before the next
+   */
+  #whole(text) {
+    const all = this.#half + text
+    const last = all.charCodeAt(all.length - 1)
+    const isHalf = last >= 0xd800 && last <= 0xdbff
+    this.#half = isHalf ? all.slice(-1) : ''
+    return isHalf ? all.slice(0, -1) : all
+  }
 }
 
 /**
@@ -120,6 +196,6 @@ function searchableValue(lowerName, value) {
  * @returns {string | null} the charset that an HTML page says it has
  */
 function charsetOfHtml(bytes) {
-  const head = bytes.toString('latin1', 0, 2_048)
+  const head = bytes.toString('latin1', 0, HTML_HEAD_BYTES)
   return /<meta[^>]{0,200}?charset\s*=\s*["']?([\w-]{1,40})/i.exec(head)?.[1] ?? null
 }

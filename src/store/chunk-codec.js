@@ -3,6 +3,7 @@
  * other; what does not shrink is stored as it is.
  */
 import { MailError } from '../errors.js'
+import { releaseBuffer } from '../support/release-buffer.js'
 import { compressFrame, decompressFrame } from './zstd.js'
 
 /**
@@ -19,6 +20,8 @@ export const CODEC_ZSTD = 1
 /** A saving below one part in 16 is not worth decompressing at each read. */
 const WORTHWHILE_DIVISOR = 16
 
+export { releaseBuffer }
+
 /** @typedef {{ codec: number, data: Buffer }} EncodedChunk */
 
 /**
@@ -33,18 +36,6 @@ export function encodeChunk(raw) {
     return { codec: CODEC_RAW, data: raw }
   }
   return { codec: CODEC_ZSTD, data: packed }
-}
-
-/**
- * Gives memory back at once. Left to the garbage collector, which acts only after some 64 MB of such buffers, a large
- * message would raise the process's memory by its whole size although no part of it is in use.
- *
- * @param {Buffer} buffer - nobody uses it any more, nor anything else in its memory; a piece of Node's shared pool is
- *   left alone
- */
-export function releaseBuffer(buffer) {
-  const { buffer: memory } = buffer
-  if (memory instanceof ArrayBuffer && memory.byteLength > Buffer.poolSize) memory.transfer(0)
 }
 
 /**

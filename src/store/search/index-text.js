@@ -28,13 +28,13 @@ import { wordsOf } from './terms.js'
  */
 
 /** Of the code here, of folding, and of what src/mime/text-extract.js takes for text: raise it with each change. */
-const TEXT_VERSION = 1
+const TEXT_VERSION = 2
 
 /** What search_state.text_version must be: the offsets of the parts are the MIME builder's. */
 export const INDEX_VERSION = BUILDER_VERSION * 1000 + TEXT_VERSION
 
 /** Longer texts are left out and looked at by each search: FTS5 takes a text in one piece. UTF-16 units. */
-const MAX_CHARACTERS = 8 * 1024 * 1024
+const MAX_CHARACTERS = 1024 * 1024
 
 /** Stands between texts that must not match together; no term that is asked of the index has it. */
 const SEPARATOR = '\ufffd'
@@ -64,12 +64,13 @@ export async function readIndexText(database, contentId) {
   const header = fit(headerText.whole())
   const pieces = []
   let characters = header.length
-  for await (const piece of readTextPieces(reader, record)) {
-    characters += piece.length
+  for await (const { text, isContinued } of readTextPieces(reader, record)) {
+    characters += text.length
     if (characters > MAX_CHARACTERS) return null
-    pieces.push(fit(foldCase(piece)))
+    if (!isContinued && pieces.length > 0) pieces.push(SEPARATOR)
+    pieces.push(fit(foldCase(text)))
   }
-  const body = pieces.join(SEPARATOR)
+  const body = pieces.join('')
   return {
     body,
     header,

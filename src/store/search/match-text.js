@@ -57,6 +57,9 @@ export class TextHits {
   /** @type {Map<LeafNode, { needle: string, isFound: boolean, isWhole: boolean }>} */
   #open = new Map()
   #isComplete = false
+  /** The end of the piece before, in which a match may begin. */
+  #before = ''
+  #overlap
 
   /** @param {LeafNode[]} leaves - those of the plan that ask for text */
   constructor(leaves) {
@@ -68,6 +71,8 @@ export class TextHits {
         isWhole: leaf.key.op === 'text'
       })
     }
+    const lengths = [...this.#open.values()].map(({ needle }) => needle.length)
+    this.#overlap = Math.max(1, ...lengths) - 1
   }
 
   /** @returns {boolean} whether the top-level header takes part for any leaf that is still open */
@@ -78,6 +83,7 @@ export class TextHits {
   /** Begins another message. */
   reset() {
     this.#isComplete = false
+    this.#before = ''
     for (const entry of this.#open.values()) entry.isFound = false
   }
 
@@ -90,11 +96,14 @@ export class TextHits {
   }
 
   /**
-   * @param {string} text - decoded text of one part; a match does not reach across parts
+   * @param {import('./message-text.js').TextPiece} piece - of decoded text; a match reaches from a piece into the one
+   *   that continues it, and not across parts
    * @returns {boolean} whether anything new was found
    */
-  addText(text) {
-    return this.#search(foldCase(text), () => true)
+  addText({ text, isContinued }) {
+    const folded = isContinued ? this.#before + foldCase(text) : foldCase(text)
+    this.#before = this.#overlap > 0 ? folded.slice(-this.#overlap) : ''
+    return this.#search(folded, () => true)
   }
 
   /** All text was seen: what was not found is not there. */

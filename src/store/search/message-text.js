@@ -8,7 +8,8 @@ import {
   MAX_TEXT_PART_BYTES
 } from '../../mime/limits.js'
 import { decodePartTree } from '../../mime/part-tree.js'
-import { decodeText, searchableHeader } from '../../mime/text-extract.js'
+import { decodeText, searchableHeader, TextPartDecoder } from '../../mime/text-extract.js'
+import { releaseBuffer } from '../chunk-codec.js'
 
 /** @typedef {import('../../mime/part-tree.js').PartNode} PartNode */
 /** @typedef {Pick<import('../account-store.js').AccountStore, 'readContent'>} ContentReader */
@@ -17,7 +18,13 @@ import { decodeText, searchableHeader } from '../../mime/text-extract.js'
 /** Up to here a message with several texts is read once: its few chunks would be unpacked again for each of them. */
 const WHOLE_MESSAGE_BYTES = 256 * 1024
 
-/** @typedef {{ start: number, end: number, decode: (bytes: Buffer) => string }} TextRange */
+/** @typedef {{ start: number, end: number, node: PartNode | null }} TextRange - without a node: a header block */
+
+/**
+ * @typedef {object} TextPiece
+ * @property {string} text - decoded, no more than some hundred thousand characters
+ * @property {boolean} isContinued - whether it goes on where the piece before has ended
+ */
 
 /**
  * @param {ContentReader} store
@@ -33,20 +40,45 @@ export async function readHeaderBlock(store, record) {
 }
 
 /**
- * The same pieces as `textPieces` gives: each text part, and the header of each message inside.
+ * The same text as `textPieces` gives: of each text part, and of the header of each message inside. A large part comes
+ * in several pieces.
  *
  * @param {ContentReader} store
  * @param {TextRecord} record - read with `partTree`
- * @returns {AsyncGenerator<string>} decoded text
+ * @returns {AsyncGenerator<TextPiece>}
  */
 export async function* readTextPieces(store, record) {
   if (!record.partTree) return
   const ranges = [...textRanges(decodePartTree(record.partTree))]
   const isSmall = record.size <= WHOLE_MESSAGE_BYTES && ranges.length > 1
   const whole = isSmall ? await readRange(store, record, 0, record.size) : null
-  for (const { start, end, decode } of ranges) {
-    yield decode(whole ? whole.subarray(start, end) : await readRange(store, record, start, end))
+  for (const { start, end, node } of ranges) {
+    const bytes = whole && whole.subarray(start, end)
+    if (!node) {
+      const text = searchableHeader(bytes ?? (await readRange(store, record, start, end)))
+      yield { text, isContinued: false }
+    } else if (bytes) yield { text: decodeText(node, bytes), isContinued: false }
+    else yield* readPart(store, record, { start, end, node })
   }
+}
+
+/**
+ * @param {ContentReader} store
+ * @param {TextRecord} record
+ * @param {{ start: number, end: number, node: PartNode }} part
+ * @returns {AsyncGenerator<TextPiece>}
+ */
+async function* readPart(store, { contentId }, { start, end, node }) {
+  const decoder = new TextPartDecoder(node)
+  let isContinued = false
+  for await (const bytes of store.readContent(contentId, start, end)) {
+    const text = decoder.push(bytes)
+    releaseBuffer(bytes)
+    if (text === '') continue
+    yield { text, isContinued }
+    isContinued = true
+  }
+  yield { text: decoder.end(), isContinued }
 }
 
 /**
@@ -57,11 +89,10 @@ function* textRanges(node) {
   const { type, headerEnd, bodyEnd, children } = node
   const [inner] = children
   if (type === 'text' && bodyEnd > headerEnd) {
-    const end = Math.min(bodyEnd, headerEnd + MAX_TEXT_PART_BYTES)
-    yield { start: headerEnd, end, decode: (bytes) => decodeText(node, bytes) }
+    yield { start: headerEnd, end: Math.min(bodyEnd, headerEnd + MAX_TEXT_PART_BYTES), node }
   } else if (node.isMessage && inner) {
     const end = Math.min(inner.headerEnd, inner.headerStart + MAX_CACHED_HEADER_BYTES)
-    yield { start: inner.headerStart, end, decode: searchableHeader }
+    yield { start: inner.headerStart, end, node: null }
     yield* textRanges(inner)
   } else {
     for (const child of children) yield* textRanges(child)

@@ -277,9 +277,9 @@ export class Resolver {
       const verdict = this.#judge(candidate, STAGE.TEXT)
       if (verdict !== undefined) return verdict
     }
-    for await (const text of readTextPieces(this.#reader, record)) {
+    for await (const piece of readTextPieces(this.#reader, record)) {
       await this.#breathe()
-      if (!this.#hits.addText(text)) continue
+      if (!this.#hits.addText(piece)) continue
       const verdict = this.#judge(candidate, STAGE.TEXT)
       if (verdict !== undefined) return verdict
     }

@@ -1,0 +1,15 @@
+/**
+ * Memory of large buffers, given back before the garbage collector gets to it.
+ */
+
+/**
+ * Gives memory back at once. Left to the garbage collector, which acts only after some 64 MB of such buffers, a large
+ * message would raise the process's memory by its whole size although no part of it is in use.
+ *
+ * @param {Buffer} buffer - nobody uses it any more, nor anything else in its memory; a piece of Node's shared pool is
+ *   left alone
+ */
+export function releaseBuffer(buffer) {
+  const { buffer: memory } = buffer
+  if (memory instanceof ArrayBuffer && memory.byteLength > Buffer.poolSize) memory.transfer(0)
+}
