@@ -41,6 +41,11 @@ export class AccountDatabase {
   /** Whether another connection has committed since our last sync: its frames may not be on the disk yet. */
   #isForeignUnsynced = true
   #hasForeignNews = false
+  /** @type {Set<() => void>} */
+  #writeListeners = new Set()
+  #lastWriteMs = performance.now()
+  /** Writes seen so far, our own and those of others. */
+  writeCount = 0
 
   /**
    * @param {object} options
@@ -91,6 +96,27 @@ export class AccountDatabase {
     return this.#durability.walBytes
   }
 
+  /** @returns {number} how long ago anybody wrote, milliseconds */
+  get quietMs() {
+    return performance.now() - this.#lastWriteMs
+  }
+
+  /**
+   * @param {() => void} listener - called whenever a write is about to begin here, before it asks for the lock: work
+   *   that stands in its way can go
+   * @returns {() => void} ends that
+   */
+  onWrite(listener) {
+    this.#writeListeners.add(listener)
+    return () => this.#writeListeners.delete(listener)
+  }
+
+  /** To be called before a write that does not come through `write`: that of a thread. */
+  announceWrite() {
+    this.#noteWrite()
+    for (const listener of this.#writeListeners) listener()
+  }
+
   /**
    * Reads, and waits until what was read is durable.
    *
@@ -132,6 +158,7 @@ export class AccountDatabase {
   write(work, onDurable, { isLazy = false } = {}) {
     return this.#guarded(async () => {
       this.requireWritable()
+      this.announceWrite()
       const result = await this.#retry(() => runTransaction(this.db, () => work(this.db))).catch(
         (error) => {
           if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#fail(error)
@@ -206,8 +233,14 @@ export class AccountDatabase {
     const version = this.#readDataVersion()
     if (version === this.#dataVersion) return
     this.#dataVersion = version
+    this.#noteWrite()
     this.#isForeignUnsynced = true
     this.#hasForeignNews = true
+  }
+
+  #noteWrite() {
+    this.#lastWriteMs = performance.now()
+    this.writeCount++
   }
 
   /** @returns {number} */

@@ -14,6 +14,7 @@ import { createMailFile, openMailFile } from './open-store.js'
 import { ChangeMethods } from './port/change-methods.js'
 import { fileOptions } from './port/options.js'
 import { makeStoreParts } from './port/parts.js'
+import { Upkeep } from './upkeep/upkeep.js'
 
 /**
  * @typedef {import('./mailbox-rows.js').MailboxRow} MailboxRow
@@ -98,6 +99,8 @@ export class AccountStore extends ChangeMethods {
     const { database, scanner } = parts
     /** For src/store/search alone: the index, and the thread for long searches. */
     this.searchAccess = Object.freeze({ database, scanner })
+    /** For maintenance alone. */
+    this.upkeep = new Upkeep(parts, key)
     this.#leavePool = options.cachePool?.join(file.db)
     parts.housekeeping.noteGarbage()
     // What the last opener did not come to.

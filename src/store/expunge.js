@@ -44,17 +44,35 @@ function deletedUids(view) {
  * @param {unknown} [request.origin] - comes back in the change record
  * @returns {Promise<number[]>} UIDs that are gone by it, ascending
  */
-export async function expungeMessages({ database, views }, { view, uids, origin = null }) {
+export function expungeMessages(store, { view, uids, origin = null }) {
+  const request = { mailboxId: view.mailboxId, uids: uids ?? deletedUids(view), onlyDeleted: true }
+  return expungePages(store, { ...request, origin })
+}
+
+/**
+ * Deletes messages of a mailbox, a transaction for each page.
+ *
+ * @param {object} store
+ * @param {import('./account-database.js').AccountDatabase} store.database
+ * @param {import('./views.js').ViewKeeper} store.views
+ * @param {object} request
+ * @param {number} request.mailboxId
+ * @param {readonly number[]} request.uids - ascending
+ * @param {boolean} request.onlyDeleted - leave those without \Deleted
+ * @param {unknown} [request.origin] - comes back in the change record
+ * @returns {Promise<number[]>} UIDs that are gone by it, ascending
+ * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, READ_ONLY
+ */
+export async function expungePages({ database, views }, request) {
+  const { mailboxId, uids: candidates, onlyDeleted, origin = null } = request
   database.requireWritable()
-  const { mailboxId } = view
-  const candidates = uids ?? deletedUids(view)
   const nowMs = database.clock.nowMs()
   const gone = []
   for (let start = 0; start < candidates.length; start += EXPUNGE_PAGE) {
     if (start > 0) await setImmediate()
     const page = candidates.slice(start, start + EXPUNGE_PAGE)
     const result = await database.write(
-      (db) => expungeRows(db, { mailboxId, uids: page, onlyDeleted: true, nowMs }),
+      (db) => expungeRows(db, { mailboxId, uids: page, onlyDeleted, nowMs }),
       ({ uids: expunged, modSeq }) => {
         if (expunged.length > 0) return views.publish({ mailboxId, modSeq, expunged, origin })
       }

@@ -1,11 +1,15 @@
 /**
  * Starts thread-jobs.js for one open store.
  */
+import { runChild } from '../database/child.js'
 import { runThread } from '../database/thread.js'
 
 /** @typedef {import('./thread-jobs.js').ThreadData} ThreadData */
 
 const MODULE = new URL('thread-jobs.js', import.meta.url)
+
+/** Jobs whose one transaction is long, and that a user waits for. */
+const LONG_WRITES = new Set(['copy', 'renameInbox'])
 
 /** Runs long jobs, each in a thread of its own, while the store is open. */
 export class StoreThreads {
@@ -29,11 +33,33 @@ export class StoreThreads {
    */
   run(job, { onProgress, signal } = {}) {
     const { path, isReadOnly, closing } = this.#database
+    if (LONG_WRITES.has(job.kind)) this.#database.announceWrite()
     return this.#database.whileOpen(() =>
       runThread(MODULE, {
         data: { ...this.#settings, path, isReadOnly, job },
         signal: signal ? AbortSignal.any([closing, signal]) : closing,
         ...(onProgress && { onProgress })
+      })
+    )
+  }
+
+  /**
+   * The same in a process of its own, which can be killed in the middle of a statement.
+   *
+   * @param {import('./thread-jobs.js').ThreadJob} job
+   * @param {{ signal: AbortSignal, onStart?: (pid: number) => void }} options - `signal` kills it
+   * @returns {Promise<unknown>}
+   * @throws {import('../errors.js').MailError} as `run`
+   */
+  runInChild(job, { signal, onStart }) {
+    const { path, isReadOnly } = this.#database
+    const { key, ...settings } = this.#settings
+    return this.#database.whileOpen(() =>
+      runChild(MODULE, {
+        data: { ...settings, path, isReadOnly, job, hasOwnLock: true },
+        key,
+        signal,
+        ...(onStart && { onStart })
       })
     )
   }

@@ -1,13 +1,16 @@
 /**
  * The thread for one long job on one mailbox: a copy of many messages, a check of everything, the search index. It has a connection of its own; the store that started it holds the lock on the account for it.
  */
+import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import { lockShared } from '../database/lock.js'
 import { openEncryptedDatabase } from '../database/open.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
 import { runTransaction } from '../database/transaction.js'
 import { copyRows } from './copy-move.js'
 import { renameInbox } from './mailboxes.js'
+import { releasePages } from './upkeep/space.js'
 import { quickCheck, verifyAll } from './verify.js'
 
 /**
@@ -17,6 +20,9 @@ import { quickCheck, verifyAll } from './verify.js'
  *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
  *   | { kind: 'quickCheck' }
  *   | { kind: 'index', activity: SharedArrayBuffer }
+ *   | { kind: 'optimize' }
+ *   | { kind: 'release', shared: SharedArrayBuffer }
+ *   | { kind: 'vacuum' }
  *   | { kind: 'verify' }} ThreadJob
  *
  * @typedef {object} ThreadData
@@ -26,6 +32,8 @@ import { quickCheck, verifyAll } from './verify.js'
  * @property {import('../database/temp-store.js').TempStore} tempStore
  * @property {'ON' | 'FAST'} secureDelete
  * @property {boolean} isReadOnly
+ * @property {boolean} [hasOwnLock] - in a process of its own, which may outlive the one that started it: it holds a lock
+ *   on the account itself
  * @property {ThreadJob} job
  */
 
@@ -46,6 +54,15 @@ async function runJob(db, job) {
       return quickCheck(db)
     case 'verify':
       return verifyAll(db, onProgress)
+    case 'optimize':
+      // 0x10002: all tables, those that were never analysed too; analysis_limit bounds what it reads.
+      db.pragma('optimize = 0x10002')
+      return null
+    case 'release':
+      return await releasePages(db, { shared: job.shared, onSlices: () => onProgress(null) })
+    case 'vacuum':
+      db.exec('VACUUM')
+      return null
     // Loaded when they are needed: what reads text is most of the program, and a copy must not wait for it.
     case 'index': {
       const { indexPending } = await import('./search/index-job.js')
@@ -54,8 +71,14 @@ async function runJob(db, job) {
   }
 }
 
-const { key, job, ...options } = /** @type {ThreadData} */ (workerData)
+/** How long a process of its own waits for work on the whole file to end, milliseconds. */
+const LOCK_WAIT_MS = 1000
+
+const { key, job, hasOwnLock, ...options } = /** @type {ThreadData} */ (workerData)
 try {
+  const lock = hasOwnLock
+    ? await lockShared(dirname(options.path), { timeoutMs: LOCK_WAIT_MS })
+    : null
   const { db } = openEncryptedDatabase({ ...options, key: new Uint8Array(key), isBlocking: true })
   try {
     // Checkpoints are the checkpoint thread's: a large transaction must not be followed by one here.
@@ -63,6 +86,7 @@ try {
     parentPort?.postMessage({ kind: 'done', value: await runJob(db, job) })
   } finally {
     db.close()
+    lock?.release()
   }
 } catch (error) {
   parentPort?.postMessage({ kind: 'failed', failure: toThreadFailure(toMailError(error)) })

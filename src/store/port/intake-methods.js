@@ -52,16 +52,17 @@ export class IntakeMethods extends MailboxMethods {
   }
 
   /**
-   * @param {{ sizeHint?: number }} [options] - bytes that are expected
+   * @param {{ sizeHint?: number, isSizeExempt?: boolean }} [options] - `sizeHint`: bytes that are expected;
+   *   `isSizeExempt`: whatever its size, because it was accepted already
    * @returns {Promise<ContentWriter>} takes the message's bytes; `abort` it when it comes to nothing
    * @throws {MailError} READ_ONLY
    */
-  async stageContent(options = {}) {
+  async stageContent({ isSizeExempt = false, ...options } = {}) {
     this.#database.requireWritable()
     return new ContentWriter({
       ...options,
       database: this.#database,
-      maxBytes: this.#maxMessageBytes
+      maxBytes: isSizeExempt ? Infinity : this.#maxMessageBytes
     })
   }
 

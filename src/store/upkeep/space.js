@@ -1,0 +1,105 @@
+/**
+ * How much of a file is free, and giving it back in slices.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { prepared } from '../../database/statement.js'
+import { runTransaction } from '../../database/transaction.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ *
+ * @typedef {object} Space
+ * @property {number} pageBytes
+ * @property {number} pages - of the file, once the `-wal` is in it
+ * @property {number} freePages - of these
+ *
+ * @typedef {object} Release
+ * @property {number} pages - given back
+ * @property {number} slices
+ * @property {number} longestMs - that a slice held the lock
+ */
+
+/** Pages of the first slice; the following ones take what fits the time. */
+const FIRST_SLICE_PAGES = 32
+const MIN_SLICE_PAGES = 8
+const MAX_SLICE_PAGES = 512
+
+/** A slice shorter than this may be doubled, a longer one than the second is halved, milliseconds. */
+const SHORT_MS = 6
+const LONG_MS = 15
+
+/** While somebody else writes, a slice waits for a pause this long, milliseconds … */
+const QUIET_MS = 15
+
+/** … but not longer than this. */
+const MAX_WAIT_MS = 300
+
+/** Slices between two messages to the store, which then sees to the `-wal`. */
+const SLICES_PER_REPORT = 8
+
+/** Places in the shared numbers: writes of the store so far, and whether to stop. */
+export const WRITES = 0
+export const STOP = 1
+
+/**
+ * @param {Database} db
+ * @returns {Space}
+ */
+export function readSpace(db) {
+  const value = (/** @type {string} */ name) =>
+    /** @type {number} */ (prepared(db, `PRAGMA ${name}`, 'value').get())
+  return {
+    pageBytes: value('page_size'),
+    pages: value('page_count'),
+    freePages: value('freelist_count')
+  }
+}
+
+/**
+ * Gives free pages back to the file system, in a thread: each slice is a transaction of some milliseconds, and the
+ * store's own writes go first.
+ *
+ * @param {Database} db - the thread's own, which may wait for locks
+ * @param {object} options
+ * @param {SharedArrayBuffer} options.shared - two 32-bit numbers, see WRITES and STOP
+ * @param {() => void} options.onSlices - called now and then, after commits
+ * @returns {Promise<Release>}
+ */
+export async function releasePages(db, { shared, onSlices }) {
+  const numbers = new Int32Array(shared)
+  const release = { pages: 0, slices: 0, longestMs: 0 }
+  let slicePages = FIRST_SLICE_PAGES
+  while (Atomics.load(numbers, STOP) === 0) {
+    const { freePages } = readSpace(db)
+    if (freePages === 0) break
+    await waitForPause(numbers)
+    let startedMs = 0
+    runTransaction(db, () => {
+      // Here the lock is ours: the time until then was somebody else's.
+      startedMs = performance.now()
+      db.pragma(`incremental_vacuum(${slicePages})`)
+    })
+    const tookMs = performance.now() - startedMs
+    const freed = freePages - readSpace(db).freePages
+    // Pages may have been freed meanwhile by others; without any progress there is nothing to wait for.
+    if (freed <= 0 && release.slices > 0) break
+    release.pages += Math.max(0, freed)
+    release.slices++
+    release.longestMs = Math.max(release.longestMs, tookMs)
+    if (tookMs > LONG_MS) slicePages = Math.max(MIN_SLICE_PAGES, slicePages >> 1)
+    else if (tookMs < SHORT_MS) slicePages = Math.min(MAX_SLICE_PAGES, slicePages * 2)
+    if (release.slices % SLICES_PER_REPORT === 0) onSlices()
+  }
+  return release
+}
+
+/**
+ * @param {Int32Array} numbers
+ */
+async function waitForPause(numbers) {
+  for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += QUIET_MS) {
+    const before = Atomics.load(numbers, WRITES)
+    await sleep(waitedMs === 0 ? 1 : QUIET_MS)
+    if (Atomics.load(numbers, WRITES) === before) return
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * What the maintenance of an open mailbox needs of its store. Short work runs in slices on the event loop, long work in
+ * a thread or a child: a request of the user never waits long for any of it.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { expungePages } from '../expunge.js'
+import { listMailboxRows } from '../mailbox-rows.js'
+import { hasOldExpunged, isLastPage, pruneExpungedPage } from './expunge-log.js'
+import { findOldPage } from './old-messages.js'
+import { readSpace, STOP, WRITES } from './space.js'
+
+/**
+ * @typedef {import('./space.js').Space} Space
+ * @typedef {import('./space.js').Release} Release
+ */
+
+/** Of an account: see AccountStore. */
+export class Upkeep {
+  #database
+  #threads
+  #views
+  #housekeeping
+  #key
+
+  /**
+   * @param {Pick<import('../port/parts.js').StoreParts, 'database' | 'threads' | 'views' | 'housekeeping'>} parts
+   * @param {SharedArrayBuffer} key - the store's own
+   */
+  constructor({ database, threads, views, housekeeping }, key) {
+    this.#database = database
+    this.#threads = threads
+    this.#views = views
+    this.#housekeeping = housekeeping
+    this.#key = key
+  }
+
+  /** @returns {number} how long ago anybody wrote, milliseconds */
+  get quietMs() {
+    return this.#database.quietMs
+  }
+
+  /** @returns {number} commits seen so far, by whomever: has it not moved, the file is as it was */
+  get writeCount() {
+    return this.#database.writeCount
+  }
+
+  /** @returns {Promise<Space>} */
+  readSpace() {
+    return this.#database.readSettled(readSpace)
+  }
+
+  /** @returns {Promise<void>} when the query planner's statistics are as fresh as they need be */
+  async optimize() {
+    await this.#threads.run({ kind: 'optimize' })
+    await this.#afterThread()
+  }
+
+  /**
+   * Gives free pages back in slices, beside whatever goes on.
+   *
+   * @param {{ signal?: AbortSignal }} [options] - ends it after the slice that is under way
+   * @returns {Promise<Release>}
+   */
+  async releasePages({ signal } = {}) {
+    const shared = new SharedArrayBuffer(8)
+    const numbers = new Int32Array(shared)
+    const stop = () => Atomics.store(numbers, STOP, 1)
+    if (signal?.aborted) stop()
+    signal?.addEventListener('abort', stop, { once: true })
+    this.#database.closing.addEventListener('abort', stop, { once: true })
+    const unwatch = this.#database.onWrite(() => Atomics.add(numbers, WRITES, 1))
+    try {
+      const job = { kind: /** @type {const} */ ('release'), shared }
+      const release = await this.#threads.run(job, {
+        onProgress: () => {
+          this.#afterThread()
+        }
+      })
+      await this.#afterThread()
+      return /** @type {Release} */ (release)
+    } finally {
+      unwatch()
+      signal?.removeEventListener('abort', stop)
+      this.#database.closing.removeEventListener('abort', stop)
+    }
+  }
+
+  /**
+   * Writes the file anew, in a child that is killed as soon as anybody here wants to write. Takes memory (or room in the
+   * temporary folder) and room on the disk for what is in the file.
+   *
+   * @param {{ signal?: AbortSignal, onStart?: (pid: number) => void }} [options]
+   * @returns {Promise<{ isDone: boolean }>} false when it was killed, and the file is as before
+   * @throws {import('../../errors.js').MailError} BUSY, DISK_FULL, ACCOUNT_DAMAGED, NOT_DURABLE
+   */
+  async vacuum({ signal, onStart } = {}) {
+    const writing = new AbortController()
+    const unwatch = this.#database.onWrite(() => writing.abort())
+    const signals = signal ? [signal, writing.signal] : [writing.signal]
+    const killed = AbortSignal.any([...signals, this.#database.closing])
+    try {
+      await this.#threads.runInChild(
+        { kind: 'vacuum' },
+        { signal: killed, ...(onStart && { onStart }) }
+      )
+      await this.#afterThread()
+      return { isDone: true }
+    } catch (error) {
+      if (killed.aborted) return { isDone: false }
+      throw error
+    } finally {
+      unwatch()
+    }
+  }
+
+  /**
+   * SQLite's quick_check, in a child, so that a large file does not hold up a shutdown.
+   *
+   * @param {{ signal?: AbortSignal }} [options] - kills it
+   * @returns {Promise<string[] | null>} what is wrong with the file's structure; null when it was killed
+   */
+  async quickCheck({ signal } = {}) {
+    const { closing } = this.#database
+    const killed = signal ? AbortSignal.any([signal, closing]) : closing
+    try {
+      const problems = await this.#threads.runInChild({ kind: 'quickCheck' }, { signal: killed })
+      return /** @type {string[]} */ (problems)
+    } catch (error) {
+      if (killed.aborted) return null
+      throw error
+    }
+  }
+
+  /**
+   * @param {object} request
+   * @param {string} request.specialUse - such as `\Trash`
+   * @param {number} request.beforeMs - what came in before goes
+   * @param {AbortSignal} [request.signal] - ends it after the page that is under way
+   * @returns {Promise<number>} messages that are gone
+   */
+  async expungeOlder({ specialUse, beforeMs, signal }) {
+    const mailboxes = await this.#database.read(listMailboxRows)
+    let count = 0
+    for (const mailbox of mailboxes.filter((row) => row.specialUse === specialUse)) {
+      let afterUid = /** @type {number | null} */ (0)
+      while (afterUid !== null && !signal?.aborted) {
+        const from = afterUid
+        const { uids, nextUid } = await this.#database.read((db) =>
+          findOldPage(db, { mailboxId: mailbox.id, beforeMs, afterUid: from })
+        )
+        const store = { database: this.#database, views: this.#views }
+        const request = { mailboxId: mailbox.id, uids, onlyDeleted: false }
+        count += (await expungePages(store, request)).length
+        afterUid = nextUid
+        await setImmediate()
+      }
+    }
+    if (count > 0) this.#housekeeping.noteGarbage()
+    return count
+  }
+
+  /**
+   * @param {object} request
+   * @param {number} request.beforeMs - what was expunged before is forgotten
+   * @param {AbortSignal} [request.signal] - ends it after the page that is under way
+   * @returns {Promise<number>} ranges that are gone
+   */
+  async pruneExpunged({ beforeMs, signal }) {
+    let count = 0
+    for (const { id } of await this.#database.read(listMailboxRows)) {
+      for (let isMore = true; isMore && !signal?.aborted;) {
+        const gone = await this.#pruneOnce(id, beforeMs)
+        count += gone
+        isMore = !isLastPage(gone)
+        await setImmediate()
+      }
+    }
+    return count
+  }
+
+  /**
+   * For work on the file that goes on after the store is closed.
+   *
+   * @returns {Uint8Array} a copy of the database key; the caller zeroes it
+   */
+  copyKey() {
+    return new Uint8Array(this.#key).slice()
+  }
+
+  /**
+   * @param {number} mailboxId
+   * @param {number} beforeMs
+   */
+  async #pruneOnce(mailboxId, beforeMs) {
+    const isDue = await this.#database.readSettled((db) => hasOldExpunged(db, mailboxId, beforeMs))
+    if (!isDue) return 0
+    return await this.#database.write(
+      (db) => pruneExpungedPage(db, mailboxId, beforeMs),
+      undefined,
+      { isLazy: true }
+    )
+  }
+
+  /** What a thread or child has committed goes to the disk, and the `-wal` into the file when it is time. */
+  async #afterThread() {
+    try {
+      await this.#database.settle()
+      this.#housekeeping.noteCommit()
+    } catch {
+      // The file has failed or is being closed: whoever uses it next is told.
+    }
+  }
+}
