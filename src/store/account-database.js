@@ -17,6 +17,7 @@ import { retryWhileBusy, runTransaction } from '../database/transaction.js'
  *
  * @typedef {object} WriteOptions
  * @property {boolean} [isLazy] - resolve after COMMIT; whoever else is told is still told after the sync only
+ * @property {boolean} [isDerived] - resolve after COMMIT and ask for no sync: what is written can be made again
  *
  * @typedef {object} Alert
  * @property {import('../errors.js').ErrorCode} code
@@ -155,7 +156,7 @@ export class AccountDatabase {
    * @returns {Promise<T>} when the change is durable and published
    * @throws {MailError} READ_ONLY, BUSY, DISK_FULL, NOT_DURABLE, ACCOUNT_DAMAGED
    */
-  write(work, onDurable, { isLazy = false } = {}) {
+  write(work, onDurable, { isLazy = false, isDerived = false } = {}) {
     return this.#guarded(async () => {
       this.requireWritable()
       this.announceWrite()
@@ -165,6 +166,7 @@ export class AccountDatabase {
           throw error
         }
       )
+      if (isDerived) return result
       /** @type {Promise<void> | void} */
       let published
       const settled = this.#durability

@@ -198,11 +198,14 @@ export class AccountStore extends ChangeMethods {
   }
 
   async #close() {
-    const { indexer, database, housekeeping, scanner } = this.#parts
+    const { indexer, database, housekeeping, lateMeta, scanner } = this.#parts
     try {
       await indexer.close()
       if (database.hasFailed) housekeeping.stop()
-      else await housekeeping.close()
+      else {
+        await lateMeta.flush()
+        await housekeeping.close()
+      }
     } finally {
       this.#leavePool?.()
       await scanner.close()

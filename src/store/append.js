@@ -13,7 +13,6 @@ import { DELETED, SEEN } from './flags.js'
 import { withKeywords } from './keyword-rows.js'
 import { moveCounters, nextModSeq, requireMailboxRow } from './mailbox-rows.js'
 import { messageRowId } from './message-id.js'
-import { writeMeta } from './meta-rows.js'
 import { requireQuota } from './quota.js'
 
 /**
@@ -37,6 +36,7 @@ import { requireQuota } from './quota.js'
  * @property {number} modSeq
  * @property {ViewRow[]} rows
  * @property {KeywordTable} keywords - with the new ones
+ * @property {readonly import('./late-meta.js').ContentMeta[]} late - for LateMeta's `add`
  */
 
 /**
@@ -47,10 +47,11 @@ import { requireQuota } from './quota.js'
  * @param {KeywordTable} request.keywords - of the account
  * @param {import('./quota.js').Quota | null} request.quota - null: exempt
  * @param {number} request.nowMs
+ * @param {import('./late-meta.js').LateMeta} request.lateMeta - of the account
  * @returns {AppendResult}
  * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, CANNOT
  */
-export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }) {
+export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs, lateMeta }) {
   const mailbox = requireMailboxRow(db, mailboxName)
   if (quota) {
     const bytes = messages.reduce((sum, { content }) => sum + content.size, 0)
@@ -65,6 +66,8 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
   const change = { messages: 0, unseen: 0, deleted: 0, bytes: 0, uids: 0 }
   const uids = []
   const rows = []
+  /** @type {import('./late-meta.js').ContentMeta[]} */
+  const fresh = []
   for (const message of messages) {
     if (isKnown(db, message)) {
       uids.push(0)
@@ -73,7 +76,9 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
     const uid = mailbox.uidNext + change.uids
     const rowId = messageRowId(mailbox.id, uid)
     const words = table.wordsOf(message.flags)
-    insertMessage(db, rowId, modSeq, words, message, nowMs)
+    const { contentId, isNew } = adoptContent(db, message.content)
+    if (isNew) fresh.push({ contentId, meta: message.content.meta })
+    insertMessage(db, { rowId, modSeq, words, message, contentId, nowMs })
     remember(db, rowId, message, nowMs)
     uids.push(uid)
     rows.push({ uid, modSeq, ...words })
@@ -90,7 +95,8 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
     uids,
     modSeq,
     rows,
-    keywords: table
+    keywords: table,
+    late: lateMeta.writeWith(db, fresh)
   }
 }
 
@@ -158,13 +164,16 @@ function remember(db, rowId, { spoolName, importKey }, nowMs) {
 
 /**
  * @param {Database} db
- * @param {number} rowId - messages.id
- * @param {number} modSeq
- * @param {import('./flags.js').FlagWords} words
- * @param {AppendedMessage} message
- * @param {number} nowMs
+ * @param {object} row
+ * @param {number} row.rowId - messages.id
+ * @param {number} row.modSeq
+ * @param {import('./flags.js').FlagWords} row.words
+ * @param {AppendedMessage} row.message
+ * @param {number} row.contentId
+ * @param {number} row.nowMs
  */
-function insertMessage(db, rowId, modSeq, words, { content, internalDate }, nowMs) {
+function insertMessage(db, { rowId, modSeq, words, message, contentId, nowMs }) {
+  const { content, internalDate } = message
   prepared(
     db,
     `INSERT INTO messages (id, modseq, flags, keywords, internal_date, internal_zone, saved_at, size, content_id)
@@ -178,7 +187,7 @@ function insertMessage(db, rowId, modSeq, words, { content, internalDate }, nowM
     internalDate?.zoneMinutes ?? 0,
     nowMs,
     content.size,
-    adoptContent(db, content)
+    contentId
   )
 }
 
@@ -187,18 +196,17 @@ function insertMessage(db, rowId, modSeq, words, { content, internalDate }, nowM
  *
  * @param {Database} db
  * @param {StagedContent} content
- * @returns {number} content id
+ * @returns {{ contentId: number, isNew: boolean }}
  */
-function adoptContent(db, { hash, size, contentId, chunks, chunkCount, meta }) {
+function adoptContent(db, { hash, size, contentId, chunks, chunkCount }) {
   const equal = findContent(db, hash, size)
   if (equal !== null) {
     if (contentId !== null && contentId !== equal) leaveContent(db, contentId)
-    return equal
+    return { contentId: equal, isNew: false }
   }
   let id = contentId
   if (id === null) id = insertContent(db, { hash, size, stagedAtMs: null })
   else completeContent(db, { contentId: id, hash, size })
   insertChunks(db, id, chunkCount, chunks)
-  writeMeta(db, id, meta)
-  return id
+  return { contentId: id, isNew: true }
 }

@@ -13,6 +13,7 @@ import { isStale, rebuildMeta, writeMeta } from './meta-rows.js'
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {Pick<import('./account-database.js').AccountDatabase, 'readSettled' | 'write' | 'isReadOnly'>} Source
+ * @typedef {import('./late-meta.js').LateMeta} LateMeta
  * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
  *
  * @typedef {object} MessageNeeds
@@ -240,16 +241,17 @@ function toRecord(row, needs) {
  * @param {number} mailboxId
  * @param {readonly number[]} uids - ascending
  * @param {MessageNeeds} needs
+ * @param {LateMeta | null} [lateMeta] - of the account; without it, what waits there is made anew
  * @returns {Promise<MessageRecord[]>} by UID; those that are gone are left out
  */
-export async function readMessageRecords(database, mailboxId, uids, needs) {
+export async function readMessageRecords(database, mailboxId, uids, needs, lateMeta = null) {
   if (uids.length > MAX_MESSAGES_PER_READ)
     throw new RangeError(`readMessages takes up to ${MAX_MESSAGES_PER_READ} messages`)
   const sql = selectFor(needs)
   const rows = await database.readSettled((db) => readRows(db, mailboxId, uids, sql))
   const records = []
   for (const row of rows) {
-    const isFresh = !needsRenewal(row) || (await renew(database, row))
+    const isFresh = !needsRenewal(row) || (await renew(database, row, lateMeta))
     if (isFresh) records.push(toRecord(row, needs))
   }
   return records
@@ -266,16 +268,18 @@ function headerOf({ content, partTree }) {
 }
 
 /**
- * Makes what was computed from the content anew, in the row and in the file.
+ * Adds what was computed from the content: what is on its way into the file, or made anew, in the row and in the file.
  *
  * @param {Source} database
  * @param {Row} row - changed in place
+ * @param {LateMeta | null} lateMeta
  * @returns {Promise<boolean>} false when the message has gone meanwhile
  */
-async function renew(database, row) {
+async function renew(database, row, lateMeta) {
+  const late = lateMeta?.find(row.contentId) ?? null
   let meta
   try {
-    meta = await rebuildMeta((work) => database.readSettled(work), row.contentId)
+    meta = late ?? (await rebuildMeta((work) => database.readSettled(work), row.contentId))
   } catch (error) {
     if (isMailError(error, 'MESSAGE_GONE')) return false
     throw error
@@ -293,8 +297,7 @@ async function renew(database, row) {
     sentAt: meta.sentDate?.epochSeconds ?? null,
     sentZone: meta.sentDate?.zoneMinutes ?? null
   })
-  // Nobody is told anything by the write, and it can be made again: no need to wait for the disk.
-  if (!database.isReadOnly)
-    await database.write((db) => writeMeta(db, row.contentId, meta), undefined, { isLazy: true })
+  if (late === null && !database.isReadOnly)
+    await database.write((db) => writeMeta(db, row.contentId, meta), undefined, { isDerived: true })
   return true
 }

@@ -22,6 +22,7 @@ export class IntakeMethods extends MailboxMethods {
   #database
   #views
   #keywords
+  #lateMeta
   #quota
   #maxMessageBytes
 
@@ -31,6 +32,7 @@ export class IntakeMethods extends MailboxMethods {
     this.#database = parts.database
     this.#views = parts.views
     this.#keywords = parts.keywords
+    this.#lateMeta = parts.lateMeta
     this.#quota = parts.quota
     this.#maxMessageBytes = parts.maxMessageBytes
   }
@@ -79,10 +81,15 @@ export class IntakeMethods extends MailboxMethods {
   async appendMessages(mailboxName, messages, { origin = null, isQuotaExempt = false } = {}) {
     const nowMs = this.#database.clock.nowMs()
     const quota = isQuotaExempt ? null : this.#quota
+    const lateMeta = this.#lateMeta
     const { mailboxId, uidValidity, uids } = await this.#database.write(
-      (db) => appendRows(db, { mailboxName, messages, keywords: this.keywords, quota, nowMs }),
-      ({ mailboxId, modSeq, rows: appended, keywords }) => {
+      (db) => {
+        const known = this.keywords
+        return appendRows(db, { mailboxName, messages, keywords: known, quota, nowMs, lateMeta })
+      },
+      ({ mailboxId, modSeq, rows: appended, keywords, late }) => {
         this.#keywords.adopt(keywords)
+        lateMeta.add(late)
         if (appended.length > 0) return this.#views.publish({ mailboxId, modSeq, appended, origin })
       }
     )

@@ -5,6 +5,7 @@ import { errorCodeOf } from '../../database/sqlite-error.js'
 import { AccountDatabase } from '../account-database.js'
 import { AccountKeywords } from '../account-keywords.js'
 import { CHECKPOINT_BYTES, Housekeeping } from '../housekeeping.js'
+import { LateMeta } from '../late-meta.js'
 import { SearchIndexer } from '../search/indexer.js'
 import { Scanner } from '../search/scanner.js'
 import { StoreThreads } from '../store-threads.js'
@@ -16,6 +17,7 @@ import { ViewKeeper } from '../views.js'
  * @property {AccountDatabase} database
  * @property {ViewKeeper} views
  * @property {AccountKeywords} keywords
+ * @property {LateMeta} lateMeta
  * @property {Housekeeping} housekeeping
  * @property {StoreThreads} threads
  * @property {Transfers} transfers
@@ -78,6 +80,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
   })
   const views = new ViewKeeper(database)
   const keywords = new AccountKeywords(database)
+  const lateMeta = new LateMeta(database)
   const threads = new StoreThreads(database, { key, cipher, tempStore, secureDelete })
   const scanner = new Scanner(database, { key, cipher, tempStore })
   const transfers = new Transfers({ database, views, threads, quota, noteCommit })
@@ -87,6 +90,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
     database,
     views,
     keywords,
+    lateMeta,
     housekeeping,
     threads,
     transfers,

@@ -17,11 +17,13 @@ import { IntakeMethods } from './intake-methods.js'
 /** Of an account: see AccountStore. */
 export class ReadingMethods extends IntakeMethods {
   #database
+  #lateMeta
 
   /** @param {import('./parts.js').StoreParts} parts */
   constructor(parts) {
     super(parts)
     this.#database = parts.database
+    this.#lateMeta = parts.lateMeta
   }
 
   /**
@@ -31,7 +33,7 @@ export class ReadingMethods extends IntakeMethods {
    * @returns {Promise<MessageRecord[]>} by UID; those that are gone are left out
    */
   readMessages(mailboxId, uids, needs) {
-    return readMessageRecords(this.#database, mailboxId, uids, needs)
+    return readMessageRecords(this.#database, mailboxId, uids, needs, this.#lateMeta)
   }
 
   /**
@@ -67,7 +69,9 @@ export class ReadingMethods extends IntakeMethods {
    * @returns {Promise<string | null>} '' when there is nothing to show; null when it is not there
    * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
    */
-  readPreview(record, options) {
-    return readPreview(this.#database, record, options)
+  async readPreview(record, options) {
+    // It is kept beside the rows that may still be on their way.
+    await this.#lateMeta.flush()
+    return await readPreview(this.#database, record, options)
   }
 }

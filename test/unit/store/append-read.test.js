@@ -231,10 +231,12 @@ test('messages that are not there are left out, however the UIDs lie', async (t)
 })
 
 test('rows that an older MIME builder made, or that are missing, are made again when they are read', async (t) => {
-  const { store, view, folder, key, open } = await setup(t)
+  const { store: first, view, folder, key, open } = await setup(t)
   const bytes = makeMessage('renew', 400_000)
-  await appendOne(store, 'INBOX', bytes)
-  await appendOne(store, 'INBOX', makeMessage('other'))
+  await appendOne(first, 'INBOX', bytes)
+  await appendOne(first, 'INBOX', makeMessage('other'))
+  await first.close()
+  const store = await open()
   const needs = { envelope: true, bodyStructure: true, header: true, partTree: true, search: true }
   const before = await store.readMessages(view.mailboxId, [1, 2], needs)
   const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })

@@ -1,0 +1,119 @@
+/**
+ * What was made of the messages that came one by one, on its way into the file. Its rows lie in tables of their own,
+ * five pages for each message that is committed alone; written for many messages at once they cost a page and a half
+ * each. So they wait a moment for company. Nothing is lost when they never get there: they are made of the content,
+ * and made again when they are missing.
+ *
+ *     APPEND: content and narrow row ── commit ── sync ── OK
+ *                                                  └─ add: read from here, until they are in the file
+ */
+import { MailError } from '../errors.js'
+import { prepared } from '../database/statement.js'
+import { writeMeta } from './meta-rows.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
+ *
+ * @typedef {object} ContentMeta
+ * @property {number} contentId
+ * @property {MessageMeta} meta
+ */
+
+/** Messages of one transaction that are company enough for each other. */
+const COMPANY = 4
+
+/** So many wait, and the next transaction takes them along: about 2 ms. */
+const MAX_WAITING = 32
+
+/** And so many bytes. */
+const MAX_WAITING_BYTES = 512 * 1024
+
+/** Without a next transaction they are written by themselves after this long, milliseconds. */
+const WAIT_MS = 200
+
+/**
+ * @param {MessageMeta} meta
+ * @returns {number} bytes, about
+ */
+const bytesOf = ({ envelope, body, bodyStructure, partTree, header }) =>
+  envelope.length + body.length + bodyStructure.length + partTree.length + (header?.length ?? 0)
+
+/** The rows of one open mailbox that wait. */
+export class LateMeta {
+  #database
+  /** @type {Map<number, MessageMeta>} */
+  #waiting = new Map()
+  #waitingBytes = 0
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+
+  /** @param {import('./account-database.js').AccountDatabase} database */
+  constructor(database) {
+    this.#database = database
+  }
+
+  /**
+   * Writes what is to be written in the transaction that has brought these contents.
+   *
+   * @param {Database} db
+   * @param {readonly ContentMeta[]} fresh - complete contents that nobody has seen yet
+   * @returns {readonly ContentMeta[]} those for `add`, when the transaction is durable
+   */
+  writeWith(db, fresh) {
+    if (this.#waiting.size >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES)
+      this.#writeWaiting(db)
+    if (fresh.length < COMPANY) return fresh
+    for (const { contentId, meta } of fresh) writeMeta(db, contentId, meta)
+    return []
+  }
+
+  /** @param {readonly ContentMeta[]} fresh - of `writeWith` */
+  add(fresh) {
+    for (const { contentId, meta } of fresh) {
+      this.#waiting.set(contentId, meta)
+      this.#waitingBytes += bytesOf(meta)
+    }
+    if (fresh.length > 0) this.#timer ??= setTimeout(() => this.#writeSoon(), WAIT_MS).unref()
+  }
+
+  /**
+   * @param {number} contentId
+   * @returns {MessageMeta | null} null: it is in the file, or must be made again
+   */
+  find(contentId) {
+    return this.#waiting.get(contentId) ?? null
+  }
+
+  /** Writes what waits. */
+  async flush() {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    if (this.#waiting.size === 0) return
+    await this.#database.write((db) => this.#writeWaiting(db), undefined, { isDerived: true })
+  }
+
+  #writeSoon() {
+    this.flush().catch((error) => {
+      // What matters of it has reached `onAlert`; the rows are made again when they are missed.
+      if (!(error instanceof MailError)) throw error
+    })
+  }
+
+  /**
+   * They are forgotten although the transaction may still fail: then they are made again.
+   *
+   * @param {Database} db
+   */
+  #writeWaiting(db) {
+    const isThere = prepared(
+      db,
+      'SELECT 1 FROM contents WHERE id = ? AND hash IS NOT NULL',
+      'value'
+    )
+    for (const [contentId, meta] of this.#waiting)
+      if (isThere.get(contentId) !== undefined) writeMeta(db, contentId, meta)
+    this.#waiting.clear()
+    this.#waitingBytes = 0
+  }
+}
