@@ -296,6 +296,110 @@ export const SETTINGS = {
       'A write-ahead log larger than this is checkpointed in a thread; on the main thread it would stall 70 ms.'
   },
 
+  'backup.isNightly': {
+    value: true,
+    unit: '',
+    reason:
+      'Whether the server runs the nightly job in a child process, once `backup init` has been done; under PM2 it never does.'
+  },
+  'backup.hour': {
+    value: 3,
+    minimum: 0,
+    maximum: 23,
+    unit: 'hour, UTC',
+    reason: 'When the nightly job begins, at the earliest.'
+  },
+  'backup.jitterMinutes': {
+    value: 60,
+    minimum: 0,
+    maximum: 12 * 60,
+    unit: 'minutes',
+    reason: 'It begins at a random moment within this time, so that a fleet does not all at once.'
+  },
+  'backup.folder': {
+    value: '',
+    unit: 'folder',
+    format: 'path',
+    reason:
+      'Where backups go. Empty: <data>/backup, which protects from mistakes but not from the loss of the disk.'
+  },
+  'backup.s3.bucket': {
+    value: '',
+    unit: '',
+    reason:
+      'Backups go to this bucket instead of a folder. Credentials come from the environment, ~/.aws or the machine’s role.'
+  },
+  'backup.s3.prefix': {
+    value: '',
+    unit: '',
+    reason: 'Before every object’s name; each host needs one of its own in a shared bucket.'
+  },
+  'backup.s3.endpoint': {
+    value: '',
+    unit: 'URL',
+    reason: 'Of an S3-compatible server; empty means Amazon’s.'
+  },
+  'backup.s3.region': {
+    value: 'us-east-1',
+    unit: '',
+    reason: 'Many other servers take any.'
+  },
+  'backup.s3.isPathStyle': {
+    value: false,
+    unit: '',
+    reason: 'The bucket in the path instead of the host name, as many self-hosted servers need.'
+  },
+  'backup.keepDaily': {
+    value: 7,
+    minimum: 1,
+    maximum: 3650,
+    unit: 'days',
+    reason: 'The last backup of each of so many days is kept.'
+  },
+  'backup.keepWeekly': {
+    value: 4,
+    minimum: 0,
+    maximum: 520,
+    unit: 'weeks',
+    reason: 'Besides, the last of each of so many weeks (ISO 8601).'
+  },
+  'backup.keepMonthly': {
+    value: 12,
+    minimum: 0,
+    maximum: 120,
+    unit: 'months',
+    reason: 'Besides, the last of each of so many months.'
+  },
+  'backup.eraseDeletedAfterDays': {
+    value: 7,
+    minimum: 0,
+    maximum: 3650,
+    unit: 'days',
+    reason:
+      'The keys of a deleted account leave every backup at the first run after this long; until then the account can come back.'
+  },
+  'backup.diskBytesPerSecond': {
+    value: 0,
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    unit: 'bytes/s',
+    reason: 'How fast mailboxes are read; 0 means no limit.'
+  },
+  'backup.networkBytesPerSecond': {
+    value: 0,
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    unit: 'bytes/s',
+    reason: 'How fast object storage is written and read; 0 means no limit.'
+  },
+  'backup.rehearsalAccounts': {
+    value: 3,
+    minimum: 0,
+    maximum: 10_000,
+    unit: 'accounts',
+    reason: 'So many, chosen at random, are restored into a scratch folder each night, and checked.'
+  },
+
   'log.level': {
     value: 'info',
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],

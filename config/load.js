@@ -26,6 +26,10 @@ import { checkSettings, flatten } from './schema.js'
  * @property {{ exemptAddresses: string[] }} limits
  * @property {{ cipher: 'chacha20' | 'aegis-256', tempStore: 'auto' | 'disk' | 'memory', secureDelete: 'on' | 'fast',
  *   cacheBytes: number, totalCacheBytes: number, busyTimeoutMs: number, checkpointBytes: number }} storage
+ * @property {{ isNightly: boolean, hour: number, jitterMinutes: number, folder: string, keepDaily: number,
+ *   keepWeekly: number, keepMonthly: number, eraseDeletedAfterDays: number, diskBytesPerSecond: number,
+ *   networkBytesPerSecond: number, rehearsalAccounts: number,
+ *   s3: { bucket: string, prefix: string, endpoint: string, region: string, isPathStyle: boolean } }} backup
  * @property {{ level: string }} log
  * @property {{ graceMs: number }} shutdown
  */
@@ -106,8 +110,15 @@ export function loadConfig({ settings = {}, file, environment = process.env } = 
     group[last] = isPath && value !== '' ? resolve(String(value)) : value
   }
   config['auth'].pepperFile ||= resolve(config['data'], 'pepper')
+  config['backup'].folder ||= resolve(config['data'], 'backup')
   return /** @type {Config} */ (config)
 }
+
+/**
+ * @param {NodeJS.ProcessEnv} [environment]
+ * @returns {boolean} true in a process that PM2 has started
+ */
+export const isUnderPm2 = (environment = process.env) => environment['pm_id'] !== undefined
 
 /**
  * Facts about how the process was started that decide whether a person watches it.

@@ -10,6 +10,7 @@ import { removePendingFolders } from './accounts/remove-account.js'
 import { openAccountServices } from './accounts/services.js'
 import { makeFirstAccount } from './accounts/first-account.js'
 import { createAdminServer } from './admin/server.js'
+import { listenForBackups } from './backup/owner-listener.js'
 import { createLmtpServer } from './delivery/lmtp.js'
 import { createImapServer } from './imap/session/listener.js'
 import { MailError } from './errors.js'
@@ -106,6 +107,14 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount }) 
       endSessions: (accountId, text) => imap.endSessions(accountId, text)
     })
     closers.push(() => openAccounts.close())
+    const owner = await listenForBackups({
+      runFolder: join(config.data, 'run'),
+      findStore: (accountId) => openAccounts.findStore(accountId),
+      closeMailbox: (accountId) =>
+        openAccounts.closeMailbox(accountId, 'The mailbox is being restored, come back in a minute'),
+      logger
+    })
+    closers.push(() => owner.close())
 
     const firstAccount =
       mayMakeAccount && isFirstStart ? await makeFirstAccount({ services }) : null

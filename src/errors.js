@@ -63,6 +63,17 @@ export const ERROR_TABLE = Object.freeze({
   SHUTTING_DOWN: { temporary: true, text: 'The server is shutting down' },
   SEAL_FAILED: { temporary: true, text: 'The message could not be sealed' },
   UNSEAL_FAILED: { temporary: false, text: 'The sealed message does not open' },
+  // Backups
+  BACKUP_NOT_READY: { temporary: false, text: 'Backups are not set up here' },
+  BACKUP_MISSING: { temporary: false, text: 'There is no such backup' },
+  BACKUP_DAMAGED: { temporary: false, text: 'The backup is damaged' },
+  BACKUP_UNREACHABLE: { temporary: true, text: 'The place of the backups cannot be reached' },
+  BACKUP_RUNNING: { temporary: true, text: 'A backup is running on this host already' },
+  RECOVERY_KEY_REJECTED: {
+    temporary: false,
+    text: 'The recovery key does not open this backup'
+  },
+  RESTORE_REFUSED: { temporary: false, text: 'That cannot be restored there' },
   CONFIG_INVALID: { temporary: false, text: 'The configuration is not valid' }
 })
 

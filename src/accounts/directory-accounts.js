@@ -244,6 +244,8 @@ export class DirectoryAccounts {
     await connection.erase(() => {
       deleteKeyRows(connection, accountId)
       this.#queueRemoval(accountId)
+      // What was to take the old mailbox's place goes with it.
+      connection.prepare('DELETE FROM restores WHERE account_id = ?').run(accountId)
       connection
         .prepare(`UPDATE accounts SET folder = ?, used_bytes = 0, used_messages = 0 WHERE id = ?`)
         .run(path, accountId)

@@ -85,6 +85,17 @@
  */
 
 /**
+ * @typedef {object} PendingRestore
+ * @property {string} accountId
+ * @property {string} generation - of the backup
+ * @property {'asked' | 'switching' | 'lift' | 'check'} state - see restored.js
+ * @property {string} staged - folder within the account's; '' where nothing has to be switched
+ * @property {string} replaced - folder within the account's
+ * @property {import('../database/setup-pragma.js').Cipher | null} cipher - of the staged file
+ * @property {number} requestedAtMs
+ */
+
+/**
  * @typedef {object} AuditEvent
  * @property {string} action
  * @property {string | null} [accountId]
@@ -130,6 +141,11 @@
  *   and a new folder; the old folder is then listed by `listRemovals`
  * @property {() => Promise<string[]>} listRemovals - absolute folders whose files still have to go
  * @property {(folder: string) => Promise<void>} finishRemoval
+ * @property {(accountId: string) => Promise<PendingRestore | null>} findRestore
+ * @property {(restore: PendingRestore) => Promise<void>} beginRestore - takes the place of one that was not over
+ * @property {(accountId: string, change: { from: PendingRestore['state'], to: PendingRestore['state'] | null }) => Promise<boolean>} advanceRestore -
+ *   null: it is over; false where it is in another state
+ * @property {() => Promise<{ accountId: string, atMs: number }[]>} listDeletions - of accounts, as the audit log has them
  * @property {(credentialId: string) => void} recordUse - last use; written within a second
  * @property {(accountId: string, usage: { bytes: number, messages: number }) => void} recordUsage - written within a second
  * @property {(event: AuditEvent) => void} audit - written within a second

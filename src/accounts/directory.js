@@ -10,6 +10,7 @@ import { DirectoryAccounts } from './directory-accounts.js'
 import { DirectoryBatch } from './directory-batch.js'
 import { DirectoryConnection } from './directory-connection.js'
 import { DirectoryKeys } from './directory-keys.js'
+import { DirectoryRestores } from './directory-restores.js'
 
 /** @typedef {import('./directory-port.js').DirectoryPort} DirectoryPort */
 
@@ -32,6 +33,7 @@ export function openDirectory({ path, dataFolder = dirname(path), defaultDomain,
     defaultDomain
   })
   const keys = new DirectoryKeys(connection)
+  const restores = new DirectoryRestores(connection)
   const batch = new DirectoryBatch(connection)
   return {
     findByAddress: (address) => accounts.findByAddress(address),
@@ -61,6 +63,11 @@ export function openDirectory({ path, dataFolder = dirname(path), defaultDomain,
     findRekey: (accountId) => keys.findRekey(accountId),
     cancelRekey: (accountId) => keys.cancelRekey(accountId),
     finishRekey: (accountId) => keys.finishRekey(accountId),
+
+    findRestore: (accountId) => restores.findRestore(accountId),
+    beginRestore: (restore) => restores.beginRestore(restore),
+    advanceRestore: (accountId, change) => restores.advanceRestore(accountId, change),
+    listDeletions: () => restores.listDeletions(),
 
     recordUse: (credentialId) => batch.recordUse(credentialId),
     recordUsage: (accountId, usage) => batch.recordUsage(accountId, usage),

@@ -13,6 +13,7 @@ import { drainSpool } from '../delivery/drain.js'
 import { Checkpointer } from '../database/checkpoint.js'
 import { CachePool } from '../database/pool.js'
 import { openStore } from './open-store.js'
+import { checkRestored } from './restored.js'
 import { openSealIdentities } from './seal-identity.js'
 
 /**
@@ -189,6 +190,7 @@ export class OpenAccounts {
         shared: { checkpointer: this.#checkpointer, cachePool: this.#cachePool },
         onAlert: (alert) => this.#alarm(account.id, alert)
       })
+      this.#checkRestored(account.id, store)
       return {
         account,
         store,
@@ -204,6 +206,26 @@ export class OpenAccounts {
       for (const identity of identities) identity.destroy()
       throw error
     }
+  }
+
+  /**
+   * In the background of the first login after a restore. Cut short by the close, it begins anew at the next.
+   *
+   * @param {string} accountId
+   * @param {AccountStore} store
+   */
+  #checkRestored(accountId, store) {
+    const { directory, logger } = this.#options.services
+    checkRestored({ directory, store, accountId }).then(
+      (checked) => {
+        if (checked && checked.problems > 0)
+          logger.error({ accountId, ...checked }, 'a restored mailbox is damaged')
+      },
+      (err) => {
+        if (!isMailError(err, 'SHUTTING_DOWN'))
+          logger.error({ accountId, err }, 'a restored mailbox could not be checked')
+      }
+    )
   }
 
   /**
@@ -227,6 +249,27 @@ export class OpenAccounts {
     } catch (err) {
       logger.error({ accountId, err }, 'closing a mailbox failed')
     }
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<AccountStore | null>} null where the mailbox is not open in this process
+   */
+  async findStore(accountId) {
+    await this.#closing.get(accountId)
+    const entry = await this.#open.get(accountId)?.catch(() => null)
+    return entry?.store ?? null
+  }
+
+  /**
+   * Ends the sessions of a mailbox and closes it; the next login opens it again.
+   *
+   * @param {string} accountId
+   * @param {string} text - what the sessions are told
+   */
+  async closeMailbox(accountId, text) {
+    this.#options.endSessions(accountId, text)
+    await this.#close(accountId)
   }
 
   /**

@@ -6,6 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { openAccountStore } from '../store/account-store.js'
+import { settleLift, settleSwitch } from './restored.js'
 
 /**
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
@@ -37,13 +38,15 @@ export async function openStore({
   const { secureDelete, ...storage } = config.storage
   const tempFolder = join(config.data, 'tmp')
   await mkdir(tempFolder, { recursive: true, mode: 0o700 })
+  const pending = await settleSwitch({ directory, account })
+  const { cipher } = (pending && (await directory.findAccount(account.id))) ?? account
   const key = deriveDatabaseKey(masterKey.bytes)
   try {
-    return await openAccountStore({
+    const store = await openAccountStore({
       folder: account.folder,
       key,
       isReadOnly,
-      cipher: /** @type {import('../database/setup-pragma.js').Cipher | null} */ (account.cipher),
+      cipher,
       config: {
         ...storage,
         secureDelete: secureDelete === 'fast' ? 'FAST' : 'ON',
@@ -58,6 +61,13 @@ export async function openStore({
       onAlert,
       ...shared
     })
+    try {
+      if (!isReadOnly) await settleLift({ directory, store, pending })
+      return store
+    } catch (error) {
+      await store.close()
+      throw error
+    }
   } finally {
     key.fill(0)
   }

@@ -26,7 +26,7 @@ const MODE = 0o600
  * @param {Uint8Array} bytes
  * @returns {string} 16 hexadecimal digits
  */
-function pepperId(bytes) {
+export function pepperIdOf(bytes) {
   return hkdf({ key: bytes, info: 'letterlock/1 pepper id', size: ID_BYTES }).toString('hex')
 }
 
@@ -103,7 +103,7 @@ export async function loadPepper({ path, neededIds }) {
     key = await readPepper(path)
     if (!key) throw new MailError('PEPPER_MISSING', { detail: path })
   }
-  const id = pepperId(key.bytes)
+  const id = pepperIdOf(key.bytes)
   if (neededIds.length > 0 && !neededIds.includes(id)) {
     key.dispose()
     throw new MailError('PEPPER_MISSING', { detail: `${path} holds another pepper` })

@@ -19,6 +19,7 @@ import { withExclusiveLock } from '../database/lock.js'
 import { requireOwner } from './check-credential.js'
 import { makeCodeCredential, makePasswordCredential } from './credential.js'
 import { opensWith, rekeyMailboxFile } from './mailbox-file.js'
+import { settleSwitch } from './restored.js'
 import { makeSealIdentity, rewrapSealIdentity } from './seal-identity.js'
 
 /**
@@ -58,6 +59,8 @@ export async function rekeyAccount({ services, account, password }) {
   if (await settleRekey({ services, account, masterKey })) {
     throw new MailError('BUSY', { detail: 'an interrupted rekey was finished first' })
   }
+  // A mailbox that is to come back from a backup is under the present key.
+  await settleSwitch({ directory, account })
   using nextMasterKey = SecretBuffer.random(KEY_BYTES)
   const next = await makeNextRows({
     services,

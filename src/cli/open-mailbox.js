@@ -1,8 +1,10 @@
 /**
  * Opens one account's mailbox for a command, with its password, beside a server that may be running.
  */
+import { join } from 'node:path'
 import { openStore } from '../accounts/open-store.js'
 import { openAccountServices } from '../accounts/services.js'
+import { listenForBackups } from '../backup/owner-listener.js'
 import { MailError } from '../errors.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
@@ -58,6 +60,15 @@ export async function openMailbox({ context, options, account, isReadOnly }) {
       onAlert: (err) => logger.error({ err }, 'the mailbox has closed itself')
     })
     closers.push(() => store.close())
+    const { id } = unlocked.account
+    const owner = await listenForBackups({
+      runFolder: join(config.data, 'run'),
+      findStore: async (accountId) => (accountId === id ? store : null),
+      // A command ends by itself; a restore waits for it.
+      closeMailbox: async () => {},
+      logger
+    })
+    closers.push(() => owner.close())
     return { store, address: unlocked.account.address, close }
   } catch (error) {
     await close()

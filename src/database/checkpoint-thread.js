@@ -1,7 +1,9 @@
 /**
  * The thread of checkpoint.js: opens the file, moves what the `-wal` holds into it, closes it again.
  */
+import { dirname } from 'node:path'
 import { parentPort } from 'node:worker_threads'
+import { isFrozen } from './freeze-file.js'
 import { openEncryptedDatabase } from './open.js'
 import { toMailError } from './sqlite-error.js'
 import { toThreadFailure } from './thread.js'
@@ -22,6 +24,8 @@ const LOCK_WAIT_MS = 200
  * @returns {CheckpointResult}
  */
 function runJob({ path, key, cipher, mode, withOptimize }) {
+  // A backup is copying the file: it comes back to the -wal later.
+  if (isFrozen(dirname(path))) return { busy: 1, log: 0, checkpointed: 0 }
   const { db } = openEncryptedDatabase({ path, key: new Uint8Array(key), cipher })
   try {
     db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`)

@@ -16,6 +16,9 @@ import { isBusy, toMailError } from './sqlite-error.js'
 /** Time between two tries at a taken lock, milliseconds. */
 const RETRY_MS = 25
 
+/** The lock on a mailbox. */
+const MAIL_LOCK = 'mail.lock'
+
 /** A lock on one account's folder, held until `release`. */
 export class MailLock {
   #db
@@ -37,10 +40,11 @@ export class MailLock {
 /**
  * @param {string} folder - the account's folder
  * @param {'shared' | 'exclusive'} mode
+ * @param {string} file - within the folder
  * @returns {MailLock | null} null when somebody holds it otherwise
  */
-function tryLock(folder, mode) {
-  const db = new Database(join(folder, 'mail.lock'), { timeout: 0 })
+function tryLock(folder, mode, file) {
+  const db = new Database(join(folder, file), { timeout: 0 })
   try {
     db.exec(mode === 'shared' ? 'BEGIN' : 'BEGIN EXCLUSIVE')
     if (mode === 'shared') db.prepare('SELECT count(*) FROM sqlite_schema').get()
@@ -56,15 +60,16 @@ function tryLock(folder, mode) {
  * @param {string} folder
  * @param {'shared' | 'exclusive'} mode
  * @param {number} timeoutMs
+ * @param {string} [file]
  * @returns {Promise<MailLock>}
  */
-async function waitForLock(folder, mode, timeoutMs) {
+async function waitForLock(folder, mode, timeoutMs, file = MAIL_LOCK) {
   const startedMs = performance.now()
   for (;;) {
-    const lock = tryLock(folder, mode)
+    const lock = tryLock(folder, mode, file)
     if (lock) return lock
     if (performance.now() - startedMs >= timeoutMs)
-      throw new MailError('BUSY', { detail: `mail.lock, ${mode}` })
+      throw new MailError('BUSY', { detail: `${file}, ${mode}` })
     await sleep(RETRY_MS)
   }
 }
@@ -88,6 +93,16 @@ export const lockShared = (folder, { timeoutMs }) => waitForLock(folder, 'shared
  * @throws {MailError} BUSY
  */
 export const lockExclusive = (folder, { timeoutMs }) => waitForLock(folder, 'exclusive', timeoutMs)
+
+/**
+ * A lock of another name, for what a host does once at a time. It ends with the process, as the others do.
+ *
+ * @param {string} folder
+ * @param {string} file - made in it
+ * @returns {Promise<MailLock>}
+ * @throws {MailError} BUSY at once
+ */
+export const lockAlone = (folder, file) => waitForLock(folder, 'exclusive', 0, file)
 
 /**
  * Runs `work` while nobody else has the mailbox open.

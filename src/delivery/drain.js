@@ -10,6 +10,8 @@
  * stays for the next.
  */
 
+import { dirname } from 'node:path'
+import { isFrozen } from '../database/freeze-file.js'
 import { MailError } from '../errors.js'
 import { Opener } from '../crypto/age.js'
 import { SpoolPlaintextReader } from './spool-format.js'
@@ -195,13 +197,16 @@ class DrainRun {
   }
 
   /**
-   * Only when no power cut can bring a file back may its name be forgotten.
+   * Only when no power cut can bring a file back may its name be forgotten, and no backup either: one that has copied
+   * the file, and not yet `mail.db`, would otherwise deliver it a second time when it is restored.
    *
    * @param {string[]} names
    */
   async #release(names) {
     const { spoolFolder, store } = this.#options
     await removeSpoolFiles(spoolFolder, names)
+    // Asked after the removal: a backup that begins later does not find the files. The next run forgets the names.
+    if (isFrozen(dirname(spoolFolder))) return
     for (const name of names) await store.forgetDrained(name)
   }
 

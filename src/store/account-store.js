@@ -168,6 +168,35 @@ export class AccountStore extends ChangeMethods {
     return this.#parts.housekeeping.checkpoint()
   }
 
+  /**
+   * Keeps `mail.db` as it is for a backup, while the mailbox is used as ever. The hold outlives the store.
+   *
+   * @param {import('../database/freeze.js').Freezer} freezer - the process's
+   * @param {{ token: string, forMs: number }} request
+   * @returns {Promise<void>} when it is held
+   * @throws {MailError} BUSY where readers or writers left no moment for it
+   */
+  holdStill(freezer, { token, forMs }) {
+    const { folder, cipher } = this
+    return this.#parts.database.whileOpen(() =>
+      freezer.hold({ token, folder, cipher, key: this.#key, forMs })
+    )
+  }
+
+  /**
+   * To be called once after an older copy has taken the mailbox's place, before anybody reads it: no UID, MODSEQ or id
+   * of before comes again.
+   *
+   * @returns {Promise<void>}
+   * @throws {MailError} BUSY, DISK_FULL, READ_ONLY
+   */
+  async liftRestored() {
+    const { database, threads } = this.#parts
+    database.requireWritable()
+    await threads.run({ kind: 'liftRestored', request: { nowMs: database.clock.nowMs() } })
+    await database.settle()
+  }
+
   /** @returns {Promise<string[]>} what is wrong with the file's structure; empty if nothing is */
   async quickCheck() {
     return /** @type {string[]} */ (await this.#parts.threads.run({ kind: 'quickCheck' }))

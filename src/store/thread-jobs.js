@@ -9,6 +9,7 @@ import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
 import { runTransaction } from '../database/transaction.js'
 import { copyRows } from './copy-move.js'
+import { liftRestored } from './lift-restored.js'
 import { renameInbox } from './mailboxes.js'
 import { releasePages } from './upkeep/space.js'
 import { quickCheck, verifyAll } from './verify.js'
@@ -18,6 +19,7 @@ import { quickCheck, verifyAll } from './verify.js'
  *
  * @typedef {{ kind: 'copy', request: import('./copy-move.js').CopyRequest }
  *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
+ *   | { kind: 'liftRestored', request: { nowMs: number } }
  *   | { kind: 'quickCheck' }
  *   | { kind: 'index', activity: SharedArrayBuffer }
  *   | { kind: 'optimize' }
@@ -50,6 +52,8 @@ async function runJob(db, job) {
       return runTransaction(db, () => copyRows(db, job.request))
     case 'renameInbox':
       return runTransaction(db, () => renameInbox(db, job.request))
+    case 'liftRestored':
+      return runTransaction(db, () => liftRestored(db, job.request))
     case 'quickCheck':
       return quickCheck(db)
     case 'verify':

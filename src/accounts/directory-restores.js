@@ -1,0 +1,88 @@
+/**
+ * Restores that are not over yet, and deletions, which backups must follow.
+ */
+
+/**
+ * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
+ * @typedef {import('./directory-port.js').PendingRestore} PendingRestore
+ */
+
+/** The restore part of the directory. */
+export class DirectoryRestores {
+  /** @param {DirectoryConnection} connection */
+  constructor(connection) {
+    this.connection = connection
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<PendingRestore | null>}
+   */
+  async findRestore(accountId) {
+    const row = await this.connection.read(() =>
+      this.connection.prepare('SELECT * FROM restores WHERE account_id = ?').get(accountId)
+    )
+    if (!row) return null
+    return {
+      accountId: row.account_id,
+      generation: row.generation,
+      state: row.state,
+      staged: row.staged,
+      replaced: row.replaced,
+      cipher: row.cipher,
+      requestedAtMs: row.requested_at_ms
+    }
+  }
+
+  /**
+   * @param {PendingRestore} restore - takes the place of one that was not over
+   */
+  async beginRestore(restore) {
+    await this.connection.write(() =>
+      this.connection
+        .prepare(
+          `INSERT OR REPLACE INTO restores (account_id, generation, state, staged, replaced, cipher, requested_at_ms)
+           VALUES ($accountId, $generation, $state, $staged, $replaced, $cipher, $requestedAtMs)`
+        )
+        .run(restore)
+    )
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {{ from: PendingRestore['state'], to: PendingRestore['state'] | null }} change - null: it is over
+   * @returns {Promise<boolean>} false where it is in another state
+   */
+  async advanceRestore(accountId, { from, to }) {
+    const { connection } = this
+    return await connection.write(() => {
+      const where = 'WHERE account_id = ? AND state = ?'
+      if (to === null)
+        return connection.prepare(`DELETE FROM restores ${where}`).run(accountId, from).changes > 0
+      const { changes } = connection
+        .prepare(`UPDATE restores SET state = ? ${where}`)
+        .run(to, accountId, from)
+      // The file that stands there now may be of another cipher than the one before.
+      if (changes > 0 && to === 'lift')
+        connection
+          .prepare(
+            `UPDATE accounts SET cipher = (SELECT cipher FROM restores WHERE account_id = $id) WHERE id = $id`
+          )
+          .run({ id: accountId })
+      return changes > 0
+    })
+  }
+
+  /** @returns {Promise<{ accountId: string, atMs: number }[]>} accounts that were deleted here, and when */
+  async listDeletions() {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare(
+          `SELECT account_id, max(at_ms) AS at_ms FROM audit
+           WHERE action = 'account-delete' AND account_id IS NOT NULL GROUP BY account_id`
+        )
+        .all()
+    )
+    return rows.map((row) => ({ accountId: row.account_id, atMs: row.at_ms }))
+  }
+}

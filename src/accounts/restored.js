@@ -1,0 +1,154 @@
+/**
+ * A mailbox that comes out of a backup takes the place of the present one while nobody has it open, and is made fit for
+ * its clients at the next unlock.
+ *
+ *     asked ─► switching ─► lift ─► check ─► (no row)
+ *       │         │          │        └ everything is read once, in the background
+ *       │         │          └ UIDs and MODSEQs are lifted, in one transaction, with the key
+ *       │         └ files are being renamed; after a crash whoever comes next goes on
+ *       └ staged and verified; may still be called off
+ *
+ * The switch renames files within the account's folder, where the spool stays: mail that arrives meanwhile is in its place.
+ * Each step can be done again: as long as the staged `mail.db` is there, what stands in the account's folder is the old one.
+ */
+import { existsSync } from 'node:fs'
+import { link, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { withExclusiveLock } from '../database/lock.js'
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { syncFolder } from '../support/write-file.js'
+
+/**
+ * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./directory-port.js').DirectoryPort} DirectoryPort
+ * @typedef {import('./directory-port.js').PendingRestore} PendingRestore
+ */
+
+/** How long the next unlock waits for others to close the mailbox, ms. */
+const LOCK_TIMEOUT_MS = 30_000
+
+/**
+ * Puts the staged files in place, if a restore asks for it. To be called before the mailbox is opened.
+ *
+ * @param {object} input
+ * @param {DirectoryPort} input.directory
+ * @param {Account} input.account
+ * @param {number} [input.timeoutMs] - how long to wait for the last opener to go
+ * @returns {Promise<PendingRestore | null>} what is left to be done
+ * @throws {import('../errors.js').MailError} BUSY while somebody has the mailbox open
+ */
+export async function settleSwitch({ directory, account, timeoutMs = LOCK_TIMEOUT_MS }) {
+  const pending = await directory.findRestore(account.id)
+  if (pending?.state !== 'asked' && pending?.state !== 'switching') return pending
+  await withExclusiveLock(account.folder, { timeoutMs }, async () => {
+    const restore = await directory.findRestore(account.id)
+    if (!restore) return
+    const isOurs =
+      restore.state === 'switching' ||
+      (await directory.advanceRestore(account.id, { from: 'asked', to: 'switching' }))
+    if (!isOurs) return
+    await switchFiles(account.folder, restore)
+    await directory.advanceRestore(account.id, { from: 'switching', to: 'lift' })
+    directory.audit({
+      action: 'restore-switched',
+      accountId: account.id,
+      detail: { generation: restore.generation, replaced: restore.replaced }
+    })
+  })
+  return await directory.findRestore(account.id)
+}
+
+/**
+ * @param {string} folder - the account's
+ * @param {PendingRestore} restore
+ */
+async function switchFiles(folder, restore) {
+  const staged = join(folder, restore.staged)
+  const replaced = join(folder, restore.replaced)
+  if (existsSync(join(staged, 'mail.db'))) {
+    await mkdir(replaced, { recursive: true, mode: 0o700 })
+    if (existsSync(join(folder, 'mail.db'))) {
+      // The log first: with the old database it must stay, and beside the new one it must never be.
+      await renameIfThere(join(folder, 'mail.db-wal'), join(replaced, 'mail.db-wal'))
+      await rename(join(folder, 'mail.db'), join(replaced, 'mail.db'))
+      await syncFolder(replaced)
+    }
+    await rm(join(folder, 'mail.db-shm'), { force: true })
+    await placeSpool(join(staged, 'spool'), join(folder, 'spool'))
+    await renameIfThere(join(staged, 'mail.db-wal'), join(folder, 'mail.db-wal'))
+    await rename(join(staged, 'mail.db'), join(folder, 'mail.db'))
+    await syncFolder(folder)
+  }
+  await rm(staged, { recursive: true, force: true })
+}
+
+/**
+ * Mail that was waiting then: some of it waits still, and what has been taken into the old mailbox since must be
+ * delivered into this one.
+ *
+ * @param {string} from
+ * @param {string} to
+ */
+async function placeSpool(from, to) {
+  for (const sub of ['', 'aside']) {
+    const source = join(from, sub)
+    const target = join(to, sub)
+    if (!existsSync(source)) continue
+    await mkdir(target, { recursive: true, mode: 0o700 })
+    for (const entry of await readdir(source, { withFileTypes: true })) {
+      if (!entry.isFile()) continue
+      await link(join(source, entry.name), join(target, entry.name)).catch((error) => {
+        // It waits still, or an interrupted switch has placed it.
+        if (errorCodeOf(error) !== 'EEXIST') throw error
+      })
+    }
+    await syncFolder(target)
+  }
+}
+
+/**
+ * @param {string} from
+ * @param {string} to
+ */
+async function renameIfThere(from, to) {
+  await rename(from, to).catch((error) => {
+    if (errorCodeOf(error) !== 'ENOENT') throw error
+  })
+}
+
+/**
+ * Makes a restored mailbox fit for its clients, if that is still to be done. To be called before anybody reads it.
+ *
+ * @param {object} input
+ * @param {DirectoryPort} input.directory
+ * @param {import('../store/account-store.js').AccountStore} input.store - just opened, writable
+ * @param {PendingRestore | null} input.pending - of settleSwitch
+ */
+export async function settleLift({ directory, store, pending }) {
+  if (pending?.state !== 'lift') return
+  // A crash between the two lifts it a second time, which does no harm.
+  await store.liftRestored()
+  await directory.advanceRestore(pending.accountId, { from: 'lift', to: 'check' })
+}
+
+/**
+ * What a restore without the key could not check: every page, every message. To be called in the background.
+ *
+ * @param {object} input
+ * @param {DirectoryPort} input.directory
+ * @param {import('../store/account-store.js').AccountStore} input.store
+ * @param {string} input.accountId
+ * @returns {Promise<{ problems: number } | null>} null where there was nothing to check
+ */
+export async function checkRestored({ directory, store, accountId }) {
+  const pending = await directory.findRestore(accountId)
+  if (pending?.state !== 'check') return null
+  const { problems } = await store.verify()
+  directory.audit({
+    action: 'restore-checked',
+    accountId,
+    detail: { generation: pending.generation, problems: problems.length }
+  })
+  await directory.advanceRestore(accountId, { from: 'check', to: null })
+  return { problems: problems.length }
+}

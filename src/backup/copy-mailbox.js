@@ -1,0 +1,295 @@
+/**
+ * Reads one account's files as of one moment, without a key, whether or not somebody has the mailbox open.
+ *
+ *     mail.freeze written ─► spool ─► held by its owner, or nobody has it open ─► mail.db ─► unchanged, held throughout?
+ *
+ * The spool comes first: what is taken out of it meanwhile is in `mail.db`, together with its name (the name is not
+ * forgotten while mail.freeze is there), so that a restore delivers nothing twice and loses nothing.
+ *
+ * A copy of `mail.db` is accepted only where the file has the same inode, size, mtime and ctime at its end as at its
+ * beginning, and where an owner had it open, the owner says that the read mark was held without a break. Whoever has no
+ * part in this (another program, a process that overlooks the file) can cost a try, never yield a wrong copy.
+ */
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { copyFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { removeFreezeFile, writeFreezeFile } from '../database/freeze-file.js'
+import { lockExclusive } from '../database/lock.js'
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { listAside, listSpool } from '../delivery/spool.js'
+import { MailError, isMailError } from '../errors.js'
+import { connectOwners } from './owner-client.js'
+import { HOLD_MS, RENEW_MS } from './owner-protocol.js'
+
+/**
+ * @typedef {import('./repository.js').FileStamp} FileStamp
+ * @typedef {import('./staging.js').StagedFile} StagedFile
+ * @typedef {import('./owner-client.js').Owner} Owner
+ *
+ * @typedef {object} CopyOptions
+ * @property {import('../accounts/directory-port.js').Account} account
+ * @property {string} runFolder - `<data>/run`
+ * @property {string} scratchFolder
+ * @property {import('./staging.js').Staging} staging
+ * @property {import('./known-units.js').KnownUnits} known
+ * @property {FileStamp | null} previousStamp - of the last backup
+ * @property {import('../support/clock.js').Clock} clock
+ * @property {(bytes: number) => void} onRead
+ *
+ * @typedef {object} MailboxCopy
+ * @property {StagedFile[]} spool
+ * @property {StagedFile[] | null} mailbox - `mail.db`, and a `-wal` that a crash left; null: as at `previousStamp`
+ * @property {FileStamp | null} stamp - for the next run; null where the mailbox was open
+ */
+
+/** Copies that were disturbed before the account counts as failed. */
+const MAX_ATTEMPTS = 8
+
+/** Pause after a disturbed one, ms; grows with their number. */
+const PAUSE_MS = 250
+
+/** How long a command that has the mailbox open, and answers to nobody, is waited for in one attempt, ms. */
+const LOCK_WAIT_MS = 1000
+
+/** A kernel's clock for mtime ticks every 1 to 10 ms: after this long another write gives another time. */
+const TICK_MS = 50
+
+/**
+ * @param {string} path
+ * @returns {Promise<FileStamp>}
+ * @throws {MailError} ACCOUNT_DAMAGED where it is missing
+ */
+async function stampOf(path) {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
+    return {
+      inode: String(ino),
+      size: Number(size),
+      mtimeNs: String(mtimeNs),
+      ctimeNs: String(ctimeNs)
+    }
+  } catch (cause) {
+    if (errorCodeOf(cause) !== 'ENOENT') throw cause
+    throw new MailError('ACCOUNT_DAMAGED', { detail: 'mail.db is missing', cause })
+  }
+}
+
+/**
+ * @param {FileStamp | null} a
+ * @param {FileStamp} b
+ * @returns {boolean}
+ */
+export const isSameStamp = (a, b) =>
+  a !== null &&
+  a.inode === b.inode &&
+  a.size === b.size &&
+  a.mtimeNs === b.mtimeNs &&
+  a.ctimeNs === b.ctimeNs
+
+/**
+ * A stamp that any later write must change: taken at least a tick of the kernel's clock after the last one.
+ *
+ * @param {string} path
+ * @param {import('../support/clock.js').Clock} clock
+ * @returns {Promise<FileStamp>}
+ */
+async function settledStamp(path, clock) {
+  for (;;) {
+    const stamp = await stampOf(path)
+    const newestMs = Number(BigInt(stamp.mtimeNs) / 1_000_000n)
+    const ageMs = clock.nowMs() - Math.max(newestMs, Number(BigInt(stamp.ctimeNs) / 1_000_000n))
+    // A time in the future says nothing about ticks; there, waiting once must do.
+    if (ageMs > TICK_MS || ageMs < -TICK_MS) return stamp
+    await sleep(TICK_MS)
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<number>} bytes; 0 where there is no file
+ */
+async function sizeOf(path) {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return 0
+    throw error
+  }
+}
+
+/** Copies one mailbox. */
+class MailboxCopier {
+  /** @param {CopyOptions} options */
+  constructor(options) {
+    this.options = options
+    this.folder = options.account.folder
+    this.path = join(this.folder, 'mail.db')
+  }
+
+  /** @returns {Promise<MailboxCopy>} */
+  async run() {
+    const { staging, clock } = this.options
+    const token = randomBytes(16).toString('hex')
+    const register = () =>
+      writeFreezeFile(this.folder, { token, deadlineMs: clock.nowMs() + HOLD_MS })
+    await stampOf(this.path)
+    await register()
+    /** @type {unknown} */
+    let failure = null
+    const timer = setInterval(() => {
+      register().catch((error) => {
+        failure ??= error
+      })
+    }, RENEW_MS)
+    try {
+      const spool = await this.#stageSpool()
+      const position = staging.position
+      for (let attempt = 1; ; attempt++) {
+        const copy = await this.#try()
+        if (failure) throw failure
+        if (copy) return { spool, ...copy }
+        if (attempt === MAX_ATTEMPTS)
+          throw new MailError('BUSY', { detail: 'the mailbox was changed during every copy' })
+        await staging.rewind(position)
+        await sleep(attempt * PAUSE_MS)
+      }
+    } finally {
+      clearInterval(timer)
+      await removeFreezeFile(this.folder, token)
+    }
+  }
+
+  /** @returns {Promise<StagedFile[]>} */
+  async #stageSpool() {
+    const spoolFolder = join(this.folder, 'spool')
+    const waiting = (await listSpool(spoolFolder)).map(({ name }) => `spool/${name}`)
+    const aside = (await listAside(spoolFolder)).map((name) => `spool/aside/${name}`)
+    /** @type {StagedFile[]} */
+    const staged = []
+    for (const path of [...waiting, ...aside].sort()) {
+      const source = join(this.folder, path)
+      try {
+        staged.push(await this.#stage(source, path, (await stat(source)).size))
+      } catch (error) {
+        // Drained since it was listed: then it is in mail.db, which comes later.
+        if (errorCodeOf(error) !== 'ENOENT') throw error
+      }
+    }
+    return staged
+  }
+
+  /**
+   * @returns {Promise<Omit<MailboxCopy, 'spool'> | null>} null where it was disturbed
+   */
+  async #try() {
+    const { account, runFolder } = this.options
+    const owners = await connectOwners(runFolder)
+    try {
+      for (const owner of owners) {
+        const token = randomBytes(16).toString('hex')
+        const question = { op: /** @type {const} */ ('freeze'), accountId: account.id }
+        const state = await owner.ask({ ...question, token, forMs: HOLD_MS })
+        if (state === 'held') return await this.#copyHeld(owner, token)
+        if (state === 'busy') return null
+      }
+      return await this.#copyClosed()
+    } catch (error) {
+      if (isMailError(error, 'BUSY')) return null
+      throw error
+    } finally {
+      for (const owner of owners) owner.close()
+    }
+  }
+
+  /**
+   * @param {Owner} owner
+   * @param {string} token
+   * @returns {Promise<Omit<MailboxCopy, 'spool'> | null>}
+   */
+  async #copyHeld(owner, token) {
+    const { clock, scratchFolder } = this.options
+    const before = await settledStamp(this.path, clock)
+    const timer = setInterval(() => owner.ask({ op: 'renew', token, forMs: HOLD_MS }), RENEW_MS)
+    const clone = join(scratchFolder, `clone-${token}`)
+    try {
+      const isCloned = await this.#clone(clone)
+      const stageNow = isCloned ? null : await this.#stage(this.path, 'mail.db', before.size)
+      const state = await owner.ask({ op: 'thaw', token })
+      if (state !== 'unbroken' || !isSameStamp(before, await stampOf(this.path))) return null
+      return {
+        mailbox: [stageNow ?? (await this.#stage(clone, 'mail.db', before.size))],
+        stamp: null
+      }
+    } finally {
+      clearInterval(timer)
+      await rm(clone, { force: true })
+    }
+  }
+
+  /**
+   * Where the file system shares blocks between files, the mailbox is frozen for no longer than this takes.
+   *
+   * @param {string} clone
+   * @returns {Promise<boolean>} false where it does not
+   */
+  async #clone(clone) {
+    try {
+      await copyFile(this.path, clone, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL)
+      return true
+    } catch (error) {
+      await rm(clone, { force: true })
+      if (['ENOTSUP', 'EXDEV', 'EINVAL', 'ENOSYS', 'ENOTTY'].includes(errorCodeOf(error)))
+        return false
+      throw error
+    }
+  }
+
+  /**
+   * Nobody has it open, and nobody can while the lock is held: its state is taken then, with the `-wal` that a crash may
+   * have left. `mail.db` itself is read without the lock, so that a login waits for nothing; what that login writes goes
+   * into a `-wal`.
+   *
+   * @returns {Promise<Omit<MailboxCopy, 'spool'> | null>}
+   */
+  async #copyClosed() {
+    const { clock, previousStamp } = this.options
+    const lock = await lockExclusive(this.folder, { timeoutMs: LOCK_WAIT_MS })
+    /** @type {FileStamp} */
+    let before
+    /** @type {StagedFile[]} */
+    const wal = []
+    try {
+      before = await settledStamp(this.path, clock)
+      const walBytes = await sizeOf(`${this.path}-wal`)
+      if (walBytes > 0) wal.push(await this.#stage(`${this.path}-wal`, 'mail.db-wal', walBytes))
+      else if (isSameStamp(previousStamp, before)) return { mailbox: null, stamp: before }
+    } finally {
+      lock.release()
+    }
+    const database = await this.#stage(this.path, 'mail.db', before.size)
+    if (!isSameStamp(before, await stampOf(this.path))) return null
+    return { mailbox: [...wal, database], stamp: wal.length === 0 ? before : null }
+  }
+
+  /**
+   * @param {string} source
+   * @param {string} path
+   * @param {number} size
+   * @returns {Promise<StagedFile>}
+   */
+  #stage(source, path, size) {
+    const { staging, known, onRead } = this.options
+    return staging.stage({ source, path, size, known, onRead })
+  }
+}
+
+/**
+ * @param {CopyOptions} options
+ * @returns {Promise<MailboxCopy>} staged, in this order: the spool, then the mailbox
+ * @throws {MailError} BUSY where it was disturbed each time, ACCOUNT_DAMAGED where there is no mailbox
+ */
+export function copyMailbox(options) {
+  return new MailboxCopier(options).run()
+}

@@ -1,0 +1,154 @@
+/**
+ * The account directory as of one moment, in two parts: the database without any wrapped key, and the keys of each
+ * account by themselves, so that those of a deleted account can leave every backup.
+ */
+import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import Database from 'better-sqlite3-multiple-ciphers'
+import {
+  credentialFromRow,
+  keyRowsFromJson,
+  keyRowsToJson,
+  sealIdentityFromRow
+} from '../accounts/directory-rows.js'
+import { openPlainDatabase } from '../database/open.js'
+import { runTransaction } from '../database/transaction.js'
+import { MailError } from '../errors.js'
+
+/**
+ * @typedef {import('../accounts/directory-port.js').KeyRows} KeyRows
+ *
+ * @typedef {object} AccountKeys - everything of an account that a credential opens, or that a rekey has begun
+ * @property {KeyRows} rows
+ * @property {{ wrappedNextKey: string, nextRows: string, startedAtMs: number } | null} rekey - base64, JSON
+ *
+ * @typedef {object} DirectoryAccount
+ * @property {string} id
+ * @property {number} keyEpoch
+ * @property {string} folder - as stored: relative to the data folder
+ */
+
+/** Tables of which the sealed directory has no row. */
+const KEY_TABLES = ['credentials', 'seal_identities', 'rekeys']
+
+/** A copy of the directory in a scratch file. */
+export class DirectorySnapshot {
+  #db
+  #path
+
+  /**
+   * @param {import('better-sqlite3-multiple-ciphers').Database} db
+   * @param {string} path
+   */
+  constructor(db, path) {
+    this.#db = db
+    this.#path = path
+  }
+
+  /**
+   * @param {string} directoryPath - directory.db, which others may have open
+   * @param {string} path - of the copy; must not exist
+   * @returns {Promise<DirectorySnapshot>}
+   */
+  static async take(directoryPath, path) {
+    const source = openPlainDatabase(directoryPath, { isReadOnly: true })
+    try {
+      await source.backup(path)
+    } finally {
+      source.close()
+    }
+    return new DirectorySnapshot(openPlainDatabase(path), path)
+  }
+
+  /** @returns {DirectoryAccount[]} */
+  accounts() {
+    const rows = /** @type {any[]} */ (
+      this.#db.prepare('SELECT id, key_epoch, folder FROM accounts ORDER BY id').all()
+    )
+    return rows.map((row) => ({ id: row.id, keyEpoch: row.key_epoch, folder: row.folder }))
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {string} JSON; the same as long as no credential changes (when each was last used is left out)
+   */
+  keysOf(accountId) {
+    const all = (/** @type {string} */ sql) =>
+      /** @type {any[]} */ (this.#db.prepare(sql).all(accountId))
+    const [account] = all('SELECT * FROM accounts WHERE id = ?')
+    const [rekey] = all('SELECT * FROM rekeys WHERE account_id = ?')
+    const rows = keyRowsToJson({
+      keyEpoch: account.key_epoch,
+      sealRecipient: account.seal_recipient,
+      sealPublicKey: account.seal_public_key,
+      credentials: all('SELECT * FROM credentials WHERE account_id = ? ORDER BY id').map((row) => ({
+        ...credentialFromRow(row),
+        lastUsedAtMs: null
+      })),
+      sealIdentities: all('SELECT * FROM seal_identities WHERE account_id = ? ORDER BY number').map(
+        sealIdentityFromRow
+      )
+    })
+    return JSON.stringify({
+      rows: JSON.parse(rows),
+      rekey: rekey
+        ? {
+            wrappedNextKey: rekey.wrapped_next_key.toString('base64'),
+            nextRows: rekey.next_rows,
+            startedAtMs: rekey.started_at_ms
+          }
+        : null
+    })
+  }
+
+  /** Removes every wrapped key from the copy, and closes it: one file then, without a `-wal`. */
+  strip() {
+    runTransaction(this.#db, () => {
+      for (const table of KEY_TABLES) this.#db.prepare(`DELETE FROM ${table}`).run()
+    })
+    this.#db.pragma('wal_checkpoint(TRUNCATE)')
+    this.#db.pragma('journal_mode = DELETE')
+    this.#db.exec('VACUUM')
+    this.#db.close()
+  }
+
+  /** Removes the copy. */
+  async discard() {
+    if (this.#db.open) this.#db.close()
+    for (const suffix of ['', '-wal', '-shm', '-journal'])
+      await rm(this.#path + suffix, { force: true })
+  }
+}
+
+/**
+ * @param {string} keys - JSON of `keysOf`
+ * @returns {string} the name of their object: the same keys are stored once. It tells nothing: the keys in it are random.
+ */
+export const keysName = (keys) => createHash('sha256').update(keys).digest('hex').slice(0, 32)
+
+/**
+ * @param {Buffer} json - of `keysOf`
+ * @returns {AccountKeys}
+ * @throws {MailError} BACKUP_DAMAGED
+ */
+export function parseKeys(json) {
+  try {
+    const { rows, rekey } = JSON.parse(json.toString('utf8'))
+    return { rows: keyRowsFromJson(JSON.stringify(rows)), rekey }
+  } catch (cause) {
+    throw new MailError('BACKUP_DAMAGED', { detail: 'the keys of an account', cause })
+  }
+}
+
+/**
+ * Opens a directory that came out of a backup, to read it or to put keys back into it.
+ *
+ * @param {string} path
+ * @returns {import('better-sqlite3-multiple-ciphers').Database} the caller closes it
+ */
+export function openRestoredDirectory(path) {
+  const db = new Database(path, { fileMustExist: true })
+  db.pragma('foreign_keys = ON')
+  db.pragma('secure_delete = ON')
+  return db
+}

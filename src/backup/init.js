@@ -1,0 +1,44 @@
+/**
+ * Sets backups up: the operator's recovery key, and the mark on the target.
+ */
+import { randomBytes } from 'node:crypto'
+import { MailError } from '../errors.js'
+import { readHostState, writeHostState } from './host-state.js'
+import { makeRecoveryKey, requireRecipient } from './sealed.js'
+
+/**
+ * @param {object} input
+ * @param {string} input.data - the data folder
+ * @param {import('./repository.js').Repository} input.repository
+ * @param {import('../support/clock.js').Clock} input.clock
+ * @param {string} [input.recipient] - `age1…` of a key that the operator has already; default: a new one, or that of
+ *   the host's other target
+ * @param {(recoveryKey: string) => void} input.showKey - a new key is shown this once, before anything is sealed to it
+ * @returns {Promise<{ recipient: string }>}
+ * @throws {MailError} BACKUP_NOT_READY where the target holds another host's backups; CONFIG_INVALID
+ */
+export async function initBackups({ data, repository, clock, recipient, showKey }) {
+  const state = await readHostState(data)
+  const marker = await repository.readMarker()
+  const { label } = repository.target
+  if (marker && marker.repositoryId !== state?.repositoryId)
+    throw new MailError('BACKUP_NOT_READY', {
+      detail: `${label} holds the backups of another host`
+    })
+  if (marker && recipient === undefined)
+    throw new MailError('BACKUP_NOT_READY', {
+      detail: `${label} is set up already; another key: --recipient age1…`
+    })
+  if (recipient !== undefined) requireRecipient(recipient)
+
+  // The state of before: a second target of the same host, for the same recovery key.
+  const made = recipient === undefined && !state ? await makeRecoveryKey() : null
+  if (made) showKey(made.recoveryKey)
+  const next = {
+    repositoryId: state?.repositoryId ?? randomBytes(16).toString('hex'),
+    recipient: recipient ?? made?.recipient ?? state?.recipient ?? ''
+  }
+  await writeHostState(data, next)
+  await repository.writeMarker({ ...next, createdAtMs: marker?.createdAtMs ?? clock.nowMs() })
+  return { recipient: next.recipient }
+}

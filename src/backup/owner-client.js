@@ -1,0 +1,115 @@
+/**
+ * The backup's side of owner-protocol.js: finds the processes that may have a mailbox open, and asks them.
+ */
+import { once } from 'node:events'
+import { readdir, rm } from 'node:fs/promises'
+import { createConnection } from 'node:net'
+import { join } from 'node:path'
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { isSocketName, onJsonLine, writeJsonLine } from './owner-protocol.js'
+
+/**
+ * @typedef {import('./owner-protocol.js').OwnerQuestion} OwnerQuestion
+ * @typedef {import('./owner-protocol.js').OwnerAnswer} OwnerAnswer
+ */
+
+/** How long an answer may take, ms: a freeze waits up to 10 s for a quiet moment, a close for sessions to end. */
+const ANSWER_MS = 60_000
+
+/** One process, connected. A connection that ends answers `broken` from then on. */
+export class Owner {
+  #socket
+  /** @type {((answer: OwnerAnswer) => void) | null} */
+  #waiting = null
+  #isGone = false
+  /** @type {Promise<unknown>} */
+  #last = Promise.resolve()
+
+  /** @param {import('node:net').Socket} socket - connected */
+  constructor(socket) {
+    this.#socket = socket
+    socket.unref()
+    onJsonLine(socket, ({ state }) => this.#settle(state))
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => {
+      this.#isGone = true
+      this.#settle('broken')
+    })
+  }
+
+  /**
+   * @param {OwnerQuestion} question - goes out after the answer to the one before
+   * @returns {Promise<OwnerAnswer>} `broken` where the process is gone or silent
+   */
+  ask(question) {
+    const answer = this.#last.then(() => this.#askNow(question))
+    this.#last = answer
+    return answer
+  }
+
+  /**
+   * @param {OwnerQuestion} question
+   * @returns {Promise<OwnerAnswer>}
+   */
+  async #askNow(question) {
+    if (this.#isGone) return 'broken'
+    this.#socket.ref()
+    const timer = setTimeout(() => this.#socket.destroy(), ANSWER_MS)
+    try {
+      return await new Promise((resolve) => {
+        this.#waiting = resolve
+        writeJsonLine(this.#socket, question)
+      })
+    } finally {
+      clearTimeout(timer)
+      this.#socket.unref()
+    }
+  }
+
+  /** Ends the connection, and with it every freeze. */
+  close() {
+    this.#socket.destroy()
+  }
+
+  /** @param {OwnerAnswer} answer */
+  #settle(answer) {
+    const waiting = this.#waiting
+    this.#waiting = null
+    waiting?.(answer)
+  }
+}
+
+/**
+ * Connects to every process that listens. What a killed one left is removed.
+ *
+ * @param {string} runFolder - `<data>/run`
+ * @returns {Promise<Owner[]>} the caller closes each
+ */
+export async function connectOwners(runFolder) {
+  const names = await readdir(runFolder).catch((error) => {
+    if (errorCodeOf(error) === 'ENOENT') return []
+    throw error
+  })
+  const found = await Promise.all(
+    names.filter(isSocketName).map((name) => connectOne(join(runFolder, name)))
+  )
+  return found.filter((owner) => owner !== null)
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<Owner | null>} null where nobody listens there any more
+ */
+async function connectOne(path) {
+  const socket = createConnection(path)
+  try {
+    await once(socket, 'connect')
+    return new Owner(socket)
+  } catch (error) {
+    socket.destroy()
+    const code = errorCodeOf(error)
+    if (code === 'ECONNREFUSED') await rm(path, { force: true })
+    if (code === 'ECONNREFUSED' || code === 'ENOENT') return null
+    throw error
+  }
+}

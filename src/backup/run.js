@@ -1,0 +1,394 @@
+/**
+ * One backup of a host: all accounts, locked or not, without any key.
+ *
+ *     list the accounts ─► each: spool, mail.db ─► the directory, the keys, the pepper ─► flush ─► the manifest
+ *
+ * The directory comes after the mailboxes, so that whatever it says of an account was true when or after its mailbox was
+ * copied; an account that was made or got another key meanwhile is copied (again) before the directory is taken once
+ * more. Until the manifest is there, the run does not exist, and the one before is as it was.
+ */
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openDirectory } from '../accounts/directory.js'
+import { pepperIdOf } from '../accounts/pepper.js'
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { MailError } from '../errors.js'
+import { backUpAccount } from './account-backup.js'
+import { DirectorySnapshot, keysName } from './directory-snapshot.js'
+import { eraseDeletedAccounts } from './erase.js'
+import { requireHostState } from './host-state.js'
+import { PackWriter } from './pack-writer.js'
+import { RateLimit } from './rate-limit.js'
+import { PREFIXES, Repository, generationName, keysObject } from './repository.js'
+import { withBackupLock } from './scratch.js'
+import { sealBytes, sealFile } from './sealed.js'
+import { Staging } from './staging.js'
+
+/**
+ * @typedef {import('../../config/load.js').Config} Config
+ * @typedef {import('../accounts/directory-port.js').Account} Account
+ * @typedef {import('../accounts/directory-port.js').DirectoryPort} DirectoryPort
+ * @typedef {import('./repository.js').AccountEntry} AccountEntry
+ * @typedef {import('./repository.js').Generation} Generation
+ *
+ * @typedef {object} BackupProgress
+ * @property {number} accounts - done
+ * @property {number} accountsTotal
+ * @property {number} bytes - read
+ * @property {number} bytesTotal - of the mailboxes, as they were at the beginning
+ *
+ * @typedef {object} BackupSummary
+ * @property {string} generation - its name
+ * @property {number} accounts
+ * @property {{ id: string, address: string, code: string }[]} failed - in the generation as they were before, or not at all
+ * @property {number} newBytes - of mailboxes and spools, that were not stored yet
+ * @property {number} sharedBytes - that an earlier backup has stored
+ * @property {number} storedBytes - written to the target in packs
+ * @property {number} durationMs
+ *
+ * @typedef {object} BackupOptions
+ * @property {Config} config
+ * @property {import('./targets/target.js').BackupTarget} target - stays open
+ * @property {import('../support/clock.js').Clock} clock
+ * @property {import('../telemetry/logger.js').Logger} logger
+ * @property {(progress: BackupProgress) => void} [onProgress]
+ */
+
+/** How often a run that is killed can lose what it has done, ms. */
+const SAVE_EVERY_MS = 60_000
+
+/** Rounds after which accounts that still change their keys are left as failed. */
+const MAX_ROUNDS = 5
+
+/** Errors that are not one mailbox's: the run ends. */
+const FATAL = new Set(['BACKUP_UNREACHABLE', 'DISK_FULL', 'SHUTTING_DOWN'])
+
+/** One run, under the host's lock. */
+class BackupRun {
+  /** @type {Map<string, AccountEntry>} of this run, by account */
+  #done = new Map()
+  /** @type {Map<string, { address: string, code: string }>} */
+  #failed = new Map()
+  /** @type {Map<string, AccountEntry>} */
+  #previous = new Map()
+  /** @type {Map<string, AccountEntry>} of a run that died */
+  #partial = new Map()
+  #newBytes = 0
+  #sharedBytes = 0
+  #savedMs = performance.now()
+  #progress = { accounts: 0, accountsTotal: 0, bytes: 0, bytesTotal: 0 }
+
+  /**
+   * @param {BackupOptions & { repository: Repository, recipient: string, scratchFolder: string, directory: DirectoryPort, staging: Staging }} options
+   */
+  constructor(options) {
+    const { target, scratchFolder, config, clock, logger, staging } = options
+    this.options = options
+    this.startedAtMs = clock.nowMs()
+    this.packs = new PackWriter({ target, scratchFolder })
+    this.parts = {
+      target,
+      scratchFolder,
+      staging,
+      clock,
+      logger,
+      packs: this.packs,
+      runFolder: join(config.data, 'run'),
+      onRead: (/** @type {number} */ bytes) => {
+        this.#progress.bytes += bytes
+        this.#tell()
+      }
+    }
+  }
+
+  /** @returns {Promise<BackupSummary>} */
+  async run() {
+    const { directory } = this.options
+    await eraseDeletedAccounts(this.options)
+    await this.#loadPrevious()
+    let accounts = await directory.listAccounts()
+    await this.#measure(accounts)
+    for (let round = 1; ; round++) {
+      await this.#backUpAll(accounts)
+      const snapshot = await this.#takeDirectory()
+      try {
+        accounts = await this.#changedSince(snapshot)
+        if (accounts.length === 0 || round === MAX_ROUNDS) {
+          for (const { id, address } of accounts)
+            this.#fail(id, address, new MailError('BUSY', { detail: 'its keys keep changing' }))
+          return await this.#finish(snapshot)
+        }
+      } finally {
+        await snapshot.discard()
+      }
+      this.options.logger.info({ accounts: accounts.length }, 'accounts changed meanwhile')
+    }
+  }
+
+  /** What this run needs not store again. */
+  async #loadPrevious() {
+    const { repository } = this.options
+    const last = (await repository.listGenerations()).at(-1)
+    const generation = last === undefined ? null : await repository.readGeneration(last)
+    for (const entry of generation?.accounts ?? []) this.#previous.set(entry.id, entry)
+    const partial = await repository.readPartial()
+    if (partial && partial.startedAtMs > (generation?.startedAtMs ?? 0))
+      for (const entry of partial.accounts) this.#partial.set(entry.id, entry)
+  }
+
+  /** @param {Account[]} accounts */
+  async #measure(accounts) {
+    this.#progress.accountsTotal = accounts.length
+    for (const { folder } of accounts) {
+      const found = await stat(join(folder, 'mail.db')).catch((error) => {
+        // It is counted among the failures when its turn comes.
+        if (errorCodeOf(error) === 'ENOENT') return null
+        throw error
+      })
+      this.#progress.bytesTotal += found?.size ?? 0
+    }
+    this.#tell()
+  }
+
+  #tell() {
+    this.options.onProgress?.({ ...this.#progress })
+  }
+
+  /**
+   * Those that were too busy come once more at the end.
+   *
+   * @param {Account[]} accounts
+   */
+  async #backUpAll(accounts) {
+    /** @type {Account[]} */
+    const busy = []
+    for (const account of accounts) {
+      const error = await this.#backUp(account)
+      if (error instanceof MailError && error.code === 'BUSY') busy.push(account)
+      else if (error) this.#fail(account.id, account.address, error)
+      this.#progress.accounts += 1
+      this.#tell()
+    }
+    for (const account of busy) {
+      const error = await this.#backUp(account)
+      if (error) this.#fail(account.id, account.address, error)
+    }
+  }
+
+  /**
+   * @param {Account} account
+   * @returns {Promise<unknown>} what it failed with, where that is this account's own affair; null where it did not
+   */
+  async #backUp(account) {
+    const { directory } = this.options
+    this.#failed.delete(account.id)
+    try {
+      // Asked anew: a rekey may have come since the list was made, and the copy is under the key of this epoch.
+      const now = await directory.findAccount(account.id)
+      if (!now) return null
+      const { entry, newBytes, sharedBytes } = await backUpAccount(this.parts, {
+        account: now,
+        previous: this.#previous.get(now.id) ?? null,
+        partial: this.#partial.get(now.id) ?? null,
+        onSave: (part) => this.#save(part)
+      })
+      this.#done.set(now.id, entry)
+      this.#newBytes += newBytes
+      this.#sharedBytes += sharedBytes
+      if (performance.now() - this.#savedMs > SAVE_EVERY_MS) await this.#save(null)
+      return null
+    } catch (error) {
+      if (FATAL.has(errorCodeOf(error))) throw error
+      return error
+    }
+  }
+
+  /**
+   * @param {AccountEntry | null} part - of the account that is under way
+   */
+  async #save(part) {
+    await this.packs.flush()
+    const accounts = new Map([...this.#partial, ...this.#done])
+    if (part) accounts.set(part.id, part)
+    await this.options.repository.writePartial({
+      startedAtMs: this.startedAtMs,
+      accounts: [...accounts.values()]
+    })
+    this.#savedMs = performance.now()
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} address
+   * @param {unknown} err
+   */
+  #fail(id, address, err) {
+    this.options.logger.error({ err, accountId: id }, 'an account could not be backed up')
+    this.#failed.set(id, { address, code: errorCodeOf(err) || 'UNKNOWN' })
+  }
+
+  /** @returns {Promise<DirectorySnapshot>} */
+  async #takeDirectory() {
+    const { directory, config, scratchFolder } = this.options
+    await directory.flush()
+    const path = join(scratchFolder, 'directory.db')
+    return await DirectorySnapshot.take(join(config.data, 'directory.db'), path)
+  }
+
+  /**
+   * @param {DirectorySnapshot} snapshot
+   * @returns {Promise<Account[]>} accounts whose copy the directory's keys would not open, or that have none
+   */
+  async #changedSince(snapshot) {
+    const listed = snapshot.accounts()
+    const ids = new Set(listed.map(({ id }) => id))
+    for (const id of this.#done.keys()) if (!ids.has(id)) this.#done.delete(id)
+    for (const id of this.#failed.keys()) if (!ids.has(id)) this.#failed.delete(id)
+    const stale = listed.filter(
+      ({ id, keyEpoch }) => !this.#failed.has(id) && this.#done.get(id)?.keyEpoch !== keyEpoch
+    )
+    const accounts = await Promise.all(
+      stale.map(({ id }) => this.options.directory.findAccount(id))
+    )
+    return accounts.filter((account) => account !== null)
+  }
+
+  /**
+   * @param {DirectorySnapshot} snapshot
+   * @returns {Promise<BackupSummary>}
+   */
+  async #finish(snapshot) {
+    const { repository, clock, target } = this.options
+    const entries = await this.#storeKeys(snapshot)
+    const name = await this.#newName()
+    const directory = await this.#storeDirectory(snapshot, name)
+    const pepper = await this.#storePepper()
+    await this.packs.flush()
+    const failed = [...this.#failed].map(([id, { code }]) => ({ id, code }))
+    const counts = { newBytes: this.#newBytes, sharedBytes: this.#sharedBytes }
+    await repository.writeGeneration({
+      name,
+      startedAtMs: this.startedAtMs,
+      finishedAtMs: clock.nowMs(),
+      directory,
+      pepper,
+      accounts: entries,
+      failed,
+      counts
+    })
+    await repository.removePartial()
+    const summary = {
+      generation: name,
+      accounts: this.#done.size,
+      failed: [...this.#failed].map(([id, failure]) => ({ id, ...failure })),
+      ...counts,
+      storedBytes: this.packs.bytes,
+      durationMs: clock.nowMs() - this.startedAtMs
+    }
+    const { failed: failures, ...figures } = summary
+    this.options.logger.info({ ...figures, failed: failures.length }, 'backup done')
+    this.options.directory.audit({
+      action: 'backup',
+      detail: { ...figures, failed: failures.length, target: target.label }
+    })
+    return summary
+  }
+
+  /** @returns {Promise<string>} of this second, or with a number where there is one of it already */
+  async #newName() {
+    const names = new Set(await this.options.repository.listGenerations())
+    const base = generationName(this.startedAtMs)
+    for (let number = 2, name = base; ; name = `${base}-${number++}`)
+      if (!names.has(name)) return name
+  }
+
+  /**
+   * @param {DirectorySnapshot} snapshot
+   * @returns {Promise<AccountEntry[]>} of this run; for an account that failed, of the last one, with the keys of then
+   */
+  async #storeKeys(snapshot) {
+    const { target, recipient } = this.options
+    /** @type {AccountEntry[]} */
+    const entries = []
+    for (const { id } of snapshot.accounts()) {
+      const previous = this.#previous.get(id)
+      const entry = this.#failed.has(id) ? undefined : this.#done.get(id)
+      if (!entry) {
+        if (previous) entries.push(previous)
+        continue
+      }
+      const keys = snapshot.keysOf(id)
+      const object = keysObject(id, keysName(`${recipient}\n${keys}`))
+      if (previous?.keys !== object)
+        await target.put(object, await sealBytes(Buffer.from(keys), recipient))
+      entries.push({ ...entry, keys: object })
+    }
+    return entries
+  }
+
+  /**
+   * @param {DirectorySnapshot} snapshot
+   * @param {string} name - of the generation
+   * @returns {Promise<string>} its object
+   */
+  async #storeDirectory(snapshot, name) {
+    const { target, recipient, scratchFolder } = this.options
+    snapshot.strip()
+    const sealed = join(scratchFolder, 'directory.age')
+    await sealFile(join(scratchFolder, 'directory.db'), sealed, recipient)
+    const object = `${PREFIXES.directory}${name}.age`
+    await target.putFile(object, sealed)
+    return object
+  }
+
+  /** @returns {Promise<string>} its object; the same pepper is stored once for each recipient */
+  async #storePepper() {
+    const { target, recipient, config } = this.options
+    const pepper = await readFile(config.auth.pepperFile)
+    try {
+      const object = `${PREFIXES.pepper}${keysName(`${recipient}\n${pepperIdOf(pepper)}`)}.age`
+      if ((await target.size(object)) === null)
+        await target.put(object, await sealBytes(pepper, recipient))
+      return object
+    } finally {
+      pepper.fill(0)
+    }
+  }
+}
+
+/**
+ * @param {BackupOptions} options
+ * @returns {Promise<BackupSummary>}
+ * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_UNREACHABLE, DISK_FULL …; one bad mailbox is in the
+ *   summary, and stops nothing
+ */
+export async function runBackup(options) {
+  const { config, target, clock, logger } = options
+  const repository = new Repository(target)
+  const { recipient } = await requireHostState(config.data, repository)
+  return await withBackupLock(config.data, async (scratchFolder) => {
+    const directory = openDirectory({
+      path: join(config.data, 'directory.db'),
+      defaultDomain: config.defaultDomain,
+      clock,
+      logger
+    })
+    const limit = new RateLimit(config.backup.diskBytesPerSecond)
+    const staging = await Staging.open(join(scratchFolder, 'units'), limit)
+    const run = new BackupRun({
+      ...options,
+      repository,
+      recipient,
+      scratchFolder,
+      directory,
+      staging
+    })
+    try {
+      return await run.run()
+    } finally {
+      await run.packs.abort()
+      await staging.close()
+      await directory.close()
+    }
+  })
+}

@@ -1,0 +1,18 @@
+/**
+ * The target that the configuration names.
+ */
+import { openFolderTarget } from './folder.js'
+
+/**
+ * @param {import('../../../config/load.js').Config['backup']} config
+ * @returns {Promise<import('./target.js').BackupTarget>}
+ */
+export async function openTarget({ folder, s3, networkBytesPerSecond }) {
+  if (s3.bucket === '') return openFolderTarget(folder)
+  // Loaded only here: the client is larger than the rest of the program.
+  const { openS3Target } = await import('./s3.js')
+  const { bucket, endpoint, region, isPathStyle } = s3
+  const prefix = s3.prefix === '' || s3.prefix.endsWith('/') ? s3.prefix : `${s3.prefix}/`
+  const bytesPerSecond = networkBytesPerSecond
+  return openS3Target({ bucket, prefix, endpoint, region, isPathStyle, bytesPerSecond })
+}

@@ -1,0 +1,197 @@
+/**
+ * Backups in S3-compatible object storage. Credentials come from where the AWS tools take them: the environment, the
+ * shared files of ~/.aws, the machine's role. Requests are repeated with backoff by the client; each object is sent with
+ * a SHA-256 that the server checks.
+ */
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import {
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+  paginateListObjectsV2
+} from '@aws-sdk/client-s3'
+import { Upload } from '@aws-sdk/lib-storage'
+import { MailError } from '../../errors.js'
+import { RateLimit } from '../rate-limit.js'
+
+/** From this size on an object is sent in parts, bytes; S3 wants parts of 5 MiB at least. */
+const PART_BYTES = 8 * 1024 * 1024
+
+/** Tries of one request, with backoff between them. */
+const MAX_ATTEMPTS = 6
+
+/** Names that one request removes, at most. */
+const REMOVE_AT_ONCE = 1000
+
+/**
+ * @typedef {object} S3Settings
+ * @property {string} bucket
+ * @property {string} prefix - '' or with a '/' at its end
+ * @property {string} endpoint - '' for Amazon's own
+ * @property {string} region
+ * @property {boolean} isPathStyle
+ * @property {number} bytesPerSecond - 0: no limit
+ */
+
+/**
+ * @param {unknown} error
+ * @returns {boolean}
+ */
+function isMissing(error) {
+  return (
+    error instanceof S3ServiceException &&
+    (error.name === 'NoSuchKey' ||
+      error.name === 'NotFound' ||
+      error.$metadata.httpStatusCode === 404)
+  )
+}
+
+/**
+ * @param {S3Settings} settings
+ * @returns {import('./target.js').BackupTarget}
+ */
+export function openS3Target({ bucket, prefix, endpoint, region, isPathStyle, bytesPerSecond }) {
+  const client = new S3Client({
+    region,
+    forcePathStyle: isPathStyle,
+    maxAttempts: MAX_ATTEMPTS,
+    retryMode: 'standard',
+    ...(endpoint !== '' && { endpoint })
+  })
+  const limit = new RateLimit(bytesPerSecond)
+  const where = (/** @type {string} */ name) => ({ Bucket: bucket, Key: prefix + name })
+  const checksum = { ChecksumAlgorithm: /** @type {const} */ ('SHA256') }
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  async function reached(work) {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof MailError || isMissing(error)) throw error
+      // The client has repeated what can be repeated; its message names no secret.
+      const { name, message } = /** @type {Error} */ (error)
+      throw new MailError('BACKUP_UNREACHABLE', { detail: `${name}: ${message}`, cause: error })
+    }
+  }
+
+  /**
+   * @param {string} name
+   * @param {string | undefined} range
+   * @returns {Promise<Buffer | null>}
+   */
+  async function read(name, range) {
+    try {
+      return await reached(async () => {
+        const { Body } = await client.send(
+          new GetObjectCommand({ ...where(name), ...(range !== undefined && { Range: range }) })
+        )
+        const bytes = Buffer.from((await Body?.transformToByteArray()) ?? new Uint8Array(0))
+        await limit.take(bytes.length)
+        return bytes
+      })
+    } catch (error) {
+      if (isMissing(error)) return null
+      throw error
+    }
+  }
+
+  /** @type {import('./target.js').BackupTarget['put']} */
+  const put = (name, bytes) =>
+    reached(async () => {
+      await limit.take(bytes.length)
+      await client.send(new PutObjectCommand({ ...where(name), Body: bytes, ...checksum }))
+    })
+
+  return {
+    label: `s3://${bucket}/${prefix}`,
+    put,
+    putFile: (name, path) =>
+      reached(async () => {
+        const { size } = await stat(path)
+        // lib-storage reads it part by part, and aborts the upload where one fails.
+        const upload = new Upload({
+          client,
+          partSize: PART_BYTES,
+          queueSize: 2,
+          params: {
+            ...where(name),
+            Body: limited(path, limit),
+            ...checksum
+          }
+        })
+        await upload.done()
+        const stored = await client.send(new HeadObjectCommand(where(name)))
+        if (stored.ContentLength !== size)
+          throw new MailError('BACKUP_UNREACHABLE', {
+            detail: `${name} was stored with another size`
+          })
+      }),
+    get: (name) => read(name, undefined),
+    getRange: async (name, offset, length) => {
+      if (length === 0) return Buffer.alloc(0)
+      const bytes = await read(name, `bytes=${offset}-${offset + length - 1}`)
+      if (bytes?.length !== length)
+        throw new MailError('BACKUP_DAMAGED', { detail: `${name} is missing or too short` })
+      return bytes
+    },
+    size: async (name) => {
+      try {
+        const { ContentLength } = await reached(() =>
+          client.send(new HeadObjectCommand(where(name)))
+        )
+        return ContentLength ?? null
+      } catch (error) {
+        if (isMissing(error)) return null
+        throw error
+      }
+    },
+    async *list(namePrefix) {
+      const pages = paginateListObjectsV2(
+        { client },
+        { Bucket: bucket, Prefix: prefix + namePrefix }
+      )
+      const iterator = pages[Symbol.asyncIterator]()
+      for (;;) {
+        const { value, done } = await reached(() => iterator.next())
+        if (done) return
+        for (const { Key = '', Size = 0 } of value.Contents ?? [])
+          yield { name: Key.slice(prefix.length), size: Size }
+      }
+    },
+    remove: async (names) => {
+      for (let at = 0; at < names.length; at += REMOVE_AT_ONCE) {
+        const Objects = names.slice(at, at + REMOVE_AT_ONCE).map((name) => ({ Key: prefix + name }))
+        const { Errors = [] } = await reached(() =>
+          client.send(
+            new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } })
+          )
+        )
+        const [failed] = Errors
+        if (failed)
+          throw new MailError('BACKUP_UNREACHABLE', {
+            detail: `removing: ${failed.Code ?? 'failed'}`
+          })
+      }
+    },
+    close: async () => client.destroy()
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {RateLimit} limit
+ * @returns {import('node:stream').Readable}
+ */
+function limited(path, limit) {
+  const file = createReadStream(path, { highWaterMark: 256 * 1024 })
+  return Readable.from(limit.throttle(file), { objectMode: false })
+}

@@ -1,0 +1,69 @@
+/**
+ * The file `mail.freeze` in an account's folder says that a backup is reading the mailbox: until its deadline nobody
+ * should move the `-wal` into `mail.db`, and the names of drained spool files are not to be forgotten.
+ *
+ * It is a request, not a lock. The copy's soundness rests on the held read mark (freeze.js) and on `mail.db` being
+ * unchanged at the end; whoever overlooks the file costs the backup another try.
+ */
+import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MailError } from '../errors.js'
+import { systemClock } from '../support/clock.js'
+import { writeFileDurably } from '../support/write-file.js'
+import { errorCodeOf } from './sqlite-error.js'
+
+/**
+ * @typedef {object} FreezeRequest
+ * @property {string} token - of the backup that asks
+ * @property {number} deadlineMs - wall clock; later the file means nothing
+ */
+
+/**
+ * @param {string} folder - of an account
+ * @returns {string}
+ */
+export const freezeFile = (folder) => join(folder, 'mail.freeze')
+
+/**
+ * @param {string} folder - of an account
+ * @param {FreezeRequest} request
+ * @returns {Promise<void>} when every opener can see it
+ */
+export function writeFreezeFile(folder, request) {
+  return writeFileDurably(freezeFile(folder), `${JSON.stringify(request)}\n`)
+}
+
+/**
+ * @param {string} folder - of an account
+ * @returns {FreezeRequest | null} null where there is none, or only one that nobody wrote to its end
+ */
+export function readFreezeFile(folder) {
+  try {
+    const { token, deadlineMs } = JSON.parse(readFileSync(freezeFile(folder), 'utf8'))
+    return typeof token === 'string' && typeof deadlineMs === 'number'
+      ? { token, deadlineMs }
+      : null
+  } catch (error) {
+    if (error instanceof SyntaxError || errorCodeOf(error) === 'ENOENT') return null
+    throw new MailError('NOT_DURABLE', { detail: 'mail.freeze cannot be read', cause: error })
+  }
+}
+
+/**
+ * @param {string} folder - of an account
+ * @param {import('../support/clock.js').Clock} [clock]
+ * @returns {boolean} whether a backup is reading the mailbox
+ */
+export function isFrozen(folder, clock = systemClock) {
+  const request = readFreezeFile(folder)
+  return request !== null && request.deadlineMs > clock.nowMs()
+}
+
+/**
+ * @param {string} folder - of an account
+ * @param {string} token - of the one that wrote it: another backup's file stays
+ */
+export async function removeFreezeFile(folder, token) {
+  if (readFreezeFile(folder)?.token === token) await rm(freezeFile(folder), { force: true })
+}

@@ -1,0 +1,184 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import {
+  freezeFile,
+  isFrozen,
+  removeFreezeFile,
+  writeFreezeFile
+} from '../../../src/database/freeze-file.js'
+import { Freezer } from '../../../src/database/freeze.js'
+import { lockExclusive } from '../../../src/database/lock.js'
+import { openEncryptedDatabase } from '../../../src/database/open.js'
+import {
+  accountFolder,
+  appendOne,
+  makeMessage,
+  scratchFolder
+} from '../../helpers/account-folder.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
+
+const RUDE = fileURLToPath(new URL('../../helpers/rude-writer.js', import.meta.url))
+const key = Buffer.alloc(32, 7)
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {import('../../../src/store/account-store.js').AccountStore} store
+ * @param {number} [forMs]
+ */
+async function hold(t, store, forMs = 60_000) {
+  const freezer = new Freezer()
+  t.after(() => freezer.close())
+  await store.holdStill(freezer, { token: 'a', forMs })
+  return freezer
+}
+
+/**
+ * Copied by another process, because closing a descriptor of the file in this one would drop SQLite's locks.
+ *
+ * @param {string} from
+ * @param {string} folder
+ */
+async function copyElsewhere(from, folder) {
+  mkdirSync(folder, { recursive: true })
+  const child = spawn('cp', [join(from, 'mail.db'), join(folder, 'mail.db')])
+  const [code] = await once(child, 'close')
+  assert.equal(code, 0)
+}
+
+/**
+ * @param {string} folder
+ * @returns {string} what integrity_check says
+ */
+function integrityOf(folder) {
+  const { db } = openEncryptedDatabase({ path: join(folder, 'mail.db'), key, cipher: 'chacha20' })
+  try {
+    return String(db.pragma('integrity_check', { simple: true }))
+  } finally {
+    db.close()
+  }
+}
+
+test('while a mailbox is held, mail.db stays as it is, and writes go on', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  await appendOne(store, 'INBOX', makeMessage('before'))
+  const freezer = await hold(t, store)
+  const path = join(account.folder, 'mail.db')
+  const before = statSync(path, { bigint: true })
+  assert.equal(statSync(`${path}-wal`).size, 0)
+
+  for (let i = 0; i < 30; i++) await appendOne(store, 'INBOX', makeMessage(`m${i}`, 200_000))
+  await store.checkpoint()
+  const after = statSync(path, { bigint: true })
+  assert.deepEqual([after.size, after.mtimeNs], [before.size, before.mtimeNs])
+  assert.ok(statSync(`${path}-wal`).size > 0)
+
+  assert.equal(await freezer.release('a'), true)
+  await store.checkpoint()
+  assert.notEqual(statSync(path, { bigint: true }).mtimeNs, before.mtimeNs)
+})
+
+test('a hold outlives the store that it was taken from, and then moves what was written', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  await appendOne(store, 'INBOX', makeMessage('before'))
+  const freezer = await hold(t, store)
+  const path = join(account.folder, 'mail.db')
+  const before = statSync(path, { bigint: true })
+  await appendOne(store, 'INBOX', makeMessage('during'))
+  await store.close()
+  assert.equal(statSync(path, { bigint: true }).mtimeNs, before.mtimeNs)
+  await assert.rejects(lockExclusive(account.folder, { timeoutMs: 0 }), { code: 'BUSY' })
+
+  assert.equal(await freezer.release('a'), true)
+  ;(await lockExclusive(account.folder, { timeoutMs: 5000 })).release()
+  assert.equal(existsSync(`${path}-wal`), false)
+  const reopened = await account.open()
+  assert.equal((await reopened.mailboxStatus('INBOX')).messageCount, 2)
+})
+
+test('a hold ends at its deadline, and says that it was broken', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const freezer = await hold(t, store, 50)
+  await sleep(200)
+  assert.equal(await freezer.renew('a', 1000), false)
+  assert.equal(await freezer.release('a'), false)
+})
+
+test('a hold that is renewed lasts', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const freezer = await hold(t, store, 300)
+  assert.equal(await freezer.renew('a', 60_000), true)
+  await sleep(400)
+  assert.equal(await freezer.release('a'), true)
+  assert.equal(await freezer.release('a'), false)
+})
+
+test('a second process that writes, checkpoints and closes all the time gives no malformed copy', async (t) => {
+  const scratch = await scratchFolder(t)
+  const account = await accountFolder(t)
+  const store = await account.create({ key })
+  for (let i = 0; i < 20; i++) await appendOne(store, 'INBOX', makeMessage(`m${i}`, 300_000))
+  const rude = spawn(process.execPath, [RUDE, account.folder])
+  const ended = once(rude, 'close')
+  await once(rude.stdout, 'data')
+  const freezer = new Freezer()
+  try {
+    for (let round = 0; round < 5; round++) {
+      const token = `round ${round}`
+      await store.holdStill(freezer, { token, forMs: 60_000 })
+      const copy = join(scratch, String(round))
+      await copyElsewhere(account.folder, copy)
+      assert.equal(await freezer.release(token), true)
+      assert.equal(integrityOf(copy), 'ok', token)
+      await sleep(20)
+    }
+  } finally {
+    rude.kill('SIGKILL')
+    await ended
+    await freezer.close()
+  }
+})
+
+test('mail.freeze means something until its deadline, and only its writer removes it', async (t) => {
+  const folder = await scratchFolder(t)
+  const clock = new ManualClock()
+  assert.equal(isFrozen(folder, clock), false)
+  await writeFreezeFile(folder, { token: 'a', deadlineMs: clock.nowMs() + 1000 })
+  assert.equal(isFrozen(folder, clock), true)
+  await removeFreezeFile(folder, 'b')
+  assert.equal(isFrozen(folder, clock), true)
+  clock.advance(1000)
+  assert.equal(isFrozen(folder, clock), false)
+  await removeFreezeFile(folder, 'a')
+  assert.equal(existsSync(freezeFile(folder)), false)
+})
+
+test('with mail.freeze there, nobody who asks for it moves the -wal', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const path = join(account.folder, 'mail.db')
+  await store.checkpoint()
+  await writeFreezeFile(account.folder, { token: 'a', deadlineMs: Date.now() + 60_000 })
+  await appendOne(store, 'INBOX', makeMessage('waits'))
+  const { size } = statSync(`${path}-wal`)
+  await store.checkpoint()
+  assert.equal(statSync(`${path}-wal`).size, size)
+  await removeFreezeFile(account.folder, 'a')
+  await store.checkpoint()
+  assert.equal(statSync(`${path}-wal`).size, 0)
+})
+
+test('a copy of mail.freeze that was not written to its end freezes nothing', async (t) => {
+  const folder = await scratchFolder(t)
+  copyFileSync('/dev/null', freezeFile(folder))
+  assert.equal(isFrozen(folder), false)
+})
