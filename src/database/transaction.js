@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isBusy, toMailError } from './sqlite-error.js'
+import { prepared } from './statement.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -55,6 +56,30 @@ export function runTransaction(db, work) {
   } finally {
     // A failed COMMIT, or a full disk, may have rolled back by itself already.
     if (db.inTransaction) frame.rollback.run()
+  }
+}
+
+/**
+ * Runs `work` inside the transaction that is open: all of it or nothing, and the rest of the transaction stays.
+ *
+ * @template T
+ * @param {Database} db
+ * @param {() => T} work - synchronous
+ * @returns {T}
+ */
+export function runNested(db, work) {
+  prepared(db, 'SAVEPOINT nested').run()
+  let isDone = false
+  try {
+    const result = work()
+    isDone = true
+    return result
+  } finally {
+    // A full disk may have ended the whole transaction.
+    if (db.inTransaction) {
+      if (!isDone) prepared(db, 'ROLLBACK TO nested').run()
+      prepared(db, 'RELEASE nested').run()
+    }
   }
 }
 

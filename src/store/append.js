@@ -36,7 +36,8 @@ import { requireQuota } from './quota.js'
  * @property {number} modSeq
  * @property {ViewRow[]} rows
  * @property {KeywordTable} keywords - with the new ones
- * @property {readonly import('./late-meta.js').ContentMeta[]} late - for LateMeta's `add`
+ * @property {readonly import('./late-meta.js').ContentMeta[]} fresh - of contents that were not there before: not written
+ *   yet
  */
 
 /**
@@ -47,11 +48,10 @@ import { requireQuota } from './quota.js'
  * @param {KeywordTable} request.keywords - of the account
  * @param {import('./quota.js').Quota | null} request.quota - null: exempt
  * @param {number} request.nowMs
- * @param {import('./late-meta.js').LateMeta} request.lateMeta - of the account
  * @returns {AppendResult}
  * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, CANNOT
  */
-export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs, lateMeta }) {
+export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }) {
   const mailbox = requireMailboxRow(db, mailboxName)
   if (quota) {
     const bytes = messages.reduce((sum, { content }) => sum + content.size, 0)
@@ -96,7 +96,7 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs, 
     modSeq,
     rows,
     keywords: table,
-    late: lateMeta.writeWith(db, fresh)
+    fresh
   }
 }
 

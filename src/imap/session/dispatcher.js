@@ -1,5 +1,8 @@
 /**
  * From a command's tokens to its tagged reply: state check, parsing, running, news, reply, log line.
+ *
+ * A command whose work goes on by itself (an APPEND that waits for the disk) gives its result later: the next one may be
+ * taken in meanwhile if it is of the same kind, and the replies still go out in order.
  */
 import { parseCommand } from '../protocol/parse/index.js'
 import { SyntaxFailure } from '../protocol/syntax-failure.js'
@@ -28,6 +31,10 @@ import { COMMANDS } from './commands/index.js'
  * @property {ResponseCode | null} [code]
  * @property {Reply['status']} [status] - OK unless told otherwise
  * @property {boolean} [isAnswered] - the command has written its own tagged reply
+ *
+ * @typedef {object} LateResult - the command has been read to its end, and nothing is left to do but to wait
+ * @property {Promise<CommandResult>} later
+ * @property {number} heldBytes - of what lies in memory until then, at most
  */
 
 /**
@@ -38,9 +45,10 @@ import { COMMANDS } from './commands/index.js'
  * @property {readonly SessionState[]} states
  * @property {boolean} allowsExpunge - whether untagged EXPUNGE may precede the tagged reply (RFC 3501 §7.4.1)
  * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
+ * @property {boolean} [isOverlapping] - may begin while others like it wait for their results
  * @property {boolean} [asksForNames] - a name that cannot be decoded is a question with an empty answer, no failure
  * @property {(session: Session, raw: RawCommand, failure: SyntaxFailure) => void} [onSyntaxFailure] - before the reply
- * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult>} run
+ * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult | LateResult>} run
  */
 
 /**
@@ -48,7 +56,7 @@ import { COMMANDS } from './commands/index.js'
  *
  * @param {Session} session
  * @param {Extract<ReceiverEvent, { kind: 'command' | 'message' }>} event
- * @returns {Promise<Reply['status']>} how it was answered
+ * @returns {Promise<Reply['status']>} how it was answered; OK when it will be answered later
  * @throws {ConnectionClosed} when the client has gone
  */
 export async function dispatch(session, event) {
@@ -62,30 +70,71 @@ export async function dispatch(session, event) {
     message: event.kind === 'message' ? event : null,
     isTaken: false
   }
-  const { selected } = session
+  const { replies, selected } = session
+  await (command?.isOverlapping === true ? replies.makeRoom() : replies.settle())
   session.runningTag = raw.tag
   selected?.hold()
-  /** @type {Reply} */
-  let reply
-  let isAnswered = false
+  /** @type {Outcome} */
+  let outcome
   try {
     const result = await run(session, command, call)
-    const { status = 'OK', code = null, text } = result
-    reply = { status, code, text }
-    isAnswered = result.isAnswered === true
+    if ('later' in result) {
+      replies.add(result.heldBytes, async () => {
+        const later = await result.later.then(toOutcome, (error) => failed(session, error, raw))
+        await answer(session, command, call, later, startedMs)
+      })
+      return 'OK'
+    }
+    outcome = toOutcome(result)
   } catch (error) {
-    if (error instanceof ConnectionClosed) throw error
-    reply = onFailure(session, error, raw.name)
+    outcome = failed(session, error, raw)
     // Its bytes must not be taken for commands.
     if (call.message !== null && !call.isTaken) session.connection.receiver.rejectMessage()
   } finally {
     selected?.unhold()
   }
+  // Those that began before it are answered before it.
+  await replies.settle()
+  await answer(session, command, call, outcome, startedMs)
+  return outcome.reply.status
+}
+
+/** @typedef {{ reply: Reply, isAnswered: boolean }} Outcome */
+
+/**
+ * @param {CommandResult} result
+ * @returns {Outcome}
+ */
+const toOutcome = ({ status = 'OK', code = null, text, isAnswered = false }) => ({
+  reply: { status, code, text },
+  isAnswered
+})
+
+/**
+ * @param {Session} session
+ * @param {unknown} error
+ * @param {RawCommand} raw
+ * @returns {Outcome}
+ * @throws {ConnectionClosed}
+ */
+function failed(session, error, raw) {
+  if (error instanceof ConnectionClosed) throw error
+  return { reply: onFailure(session, error, raw.name), isAnswered: false }
+}
+
+/**
+ * Tells the news and the tagged reply.
+ *
+ * @param {Session} session
+ * @param {Command | undefined} command
+ * @param {CommandCall} call
+ * @param {Outcome} outcome
+ * @param {number} startedMs - of the command
+ */
+async function answer(session, command, { raw, isUid }, { reply, isAnswered }, startedMs) {
   if (!isAnswered) {
     const allowsExpunge = command?.allowsExpunge === true
-    if (session.state !== 'logout') {
-      await tellNews(session, { allowsExpunge, isUid: call.isUid }, raw.name)
-    }
+    if (session.state !== 'logout') await tellNews(session, { allowsExpunge, isUid }, raw.name)
     session.tagged(raw.tag, reply)
   }
   session.logger.debug(
@@ -97,14 +146,13 @@ export async function dispatch(session, event) {
     },
     'command'
   )
-  return reply.status
 }
 
 /**
  * @param {Session} session
  * @param {Command | undefined} command
  * @param {CommandCall} call
- * @returns {Promise<CommandResult>}
+ * @returns {Promise<CommandResult | LateResult>}
  */
 async function run(session, command, call) {
   if (command !== undefined && !command.states.includes(session.state)) {

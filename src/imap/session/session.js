@@ -2,7 +2,8 @@
  * One client's session: the states of RFC 3501 §3, one command after the other, and what it is told unasked.
  *
  * Invariants:
- * - commands run one at a time and are answered in the order in which they came;
+ * - commands run one at a time and are answered in the order in which they came; only an APPEND is taken in while those
+ *   before it wait for the disk (`replies`);
  * - untagged EXPUNGE goes out only before the tagged reply of a command that allows it (RFC 3501 §7.4.1), or in IDLE;
  * - a change is told only after the store has made it durable: the view publishes it no earlier;
  * - while a command runs, the slots of the selected view stay in place (`SelectedMailbox.hold`).
@@ -15,6 +16,7 @@ import { MailError } from '../../errors.js'
 import { ConnectionClosed } from './connection.js'
 import { dispatch } from './dispatcher.js'
 import { replyToSyntaxFailure } from './error-response.js'
+import { LateReplies } from './late-replies.js'
 import { claimRecent, tellNews } from './mailbox-news.js'
 
 /** @import { Connection } from './connection.js' */
@@ -63,6 +65,8 @@ export class Session {
   #lastOutputMs = 0
   /** Whether a command is at work that says nothing until it is done. */
   #isWorking = false
+  /** Replies of commands that wait for the disk. */
+  replies = new LateReplies((error) => this.#onFailure(error))
   /** Of the command that runs. */
   runningTag = ''
   #openedAtMs
@@ -176,19 +180,26 @@ export class Session {
     try {
       while (await this.#step());
     } catch (error) {
-      if (!(error instanceof ConnectionClosed)) {
-        this.logger.error({ err: error }, 'session failed')
-        this.context.onUnexpectedError(error)
-      }
+      this.#onFailure(error)
     }
+    await this.replies.settle()
     this.state = 'logout'
     this.connection.end()
     await this.#leave()
   }
 
+  /** @param {unknown} error */
+  #onFailure(error) {
+    if (error instanceof ConnectionClosed) return
+    this.logger.error({ err: error }, 'session failed')
+    this.context.onUnexpectedError(error)
+    this.end('Something went wrong here')
+  }
+
   /** @returns {Promise<boolean>} whether to go on */
   async #step() {
     if (this.#byeText !== null) {
+      await this.replies.settle()
       this.untagged('BYE', null, this.#byeText)
       return false
     }
@@ -200,12 +211,14 @@ export class Session {
       case 'closed':
         return false
       case 'timeout':
+        await this.replies.settle()
         this.untagged('BYE', null, 'Autologout, nothing was said for too long')
         return false
       case 'continue':
         this.write(continuation('OK'))
         return true
       case 'error':
+        await this.replies.settle()
         this.#replyToBadLine(event)
         return this.#isPatientAfter(event.failure.reply.status)
       case 'command':

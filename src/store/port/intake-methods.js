@@ -2,13 +2,8 @@
  * The port's methods for messages that come in.
  */
 import { MailError } from '../../errors.js'
-import {
-  appendRows,
-  forgetDrainedRow,
-  hasImportKey,
-  isDrained,
-  listDrainedRows
-} from '../append.js'
+import { forgetDrainedRow, hasImportKey, isDrained, listDrainedRows } from '../append.js'
+import { AppendQueue } from '../append-queue.js'
 import { ContentWriter } from '../content-writer.js'
 import { requireMailboxRow } from '../mailbox-rows.js'
 import { requireQuota } from '../quota.js'
@@ -20,9 +15,7 @@ import { LAZY } from './parts.js'
 /** Of an account: see AccountStore. */
 export class IntakeMethods extends MailboxMethods {
   #database
-  #views
-  #keywords
-  #lateMeta
+  #appends
   #quota
   #maxMessageBytes
 
@@ -30,9 +23,7 @@ export class IntakeMethods extends MailboxMethods {
   constructor(parts) {
     super(parts)
     this.#database = parts.database
-    this.#views = parts.views
-    this.#keywords = parts.keywords
-    this.#lateMeta = parts.lateMeta
+    this.#appends = new AppendQueue(parts)
     this.#quota = parts.quota
     this.#maxMessageBytes = parts.maxMessageBytes
   }
@@ -79,20 +70,12 @@ export class IntakeMethods extends MailboxMethods {
    * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, CANNOT, READ_ONLY, DISK_FULL, NOT_DURABLE
    */
   async appendMessages(mailboxName, messages, { origin = null, isQuotaExempt = false } = {}) {
-    const nowMs = this.#database.clock.nowMs()
-    const quota = isQuotaExempt ? null : this.#quota
-    const lateMeta = this.#lateMeta
-    const { mailboxId, uidValidity, uids } = await this.#database.write(
-      (db) => {
-        const known = this.keywords
-        return appendRows(db, { mailboxName, messages, keywords: known, quota, nowMs, lateMeta })
-      },
-      ({ mailboxId, modSeq, rows: appended, keywords, late }) => {
-        this.#keywords.adopt(keywords)
-        lateMeta.add(late)
-        if (appended.length > 0) return this.#views.publish({ mailboxId, modSeq, appended, origin })
-      }
-    )
+    const { mailboxId, uidValidity, uids } = await this.#appends.append({
+      mailboxName,
+      messages,
+      quota: isQuotaExempt ? null : this.#quota,
+      origin
+    })
     return { mailboxId, uidValidity, uids }
   }
 

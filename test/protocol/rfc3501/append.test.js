@@ -186,3 +186,34 @@ test('the bodies of appended messages are read through the same dialogue helper'
     `${append('INBOX')}\n${append('INBOX', { flags: '\\Seen' })}\n${select('INBOX', { exists: 2 })}`
   )
 })
+
+test('APPENDs sent without waiting are answered in their order, and a refused one stops none of the others', async (t) => {
+  const server = await startImapServer(t)
+  const client = await LineClient.connect(server)
+  t.after(() => client.close())
+  await client.login()
+  await client.command('SELECT INBOX')
+  const numbers = Array.from({ length: 50 }, (_, index) => index + 1)
+  const isRefused = (/** @type {number} */ number) => number % 10 === 0
+  const appends = numbers.map((number) => {
+    const message = `Subject: ${number}\r\n\r\n`
+    const mailbox = isRefused(number) ? 'nowhere' : 'INBOX'
+    return `a${number} APPEND ${mailbox} {${message.length}+}\r\n${message}\r\n`
+  })
+  client.send(`${appends.join('')}f FETCH 1:* (UID BODY.PEEK[HEADER.FIELDS (SUBJECT)])\r\n`)
+  /** @type {string[]} */
+  const lines = []
+  while (!lines.at(-1)?.startsWith('f ')) lines.push((await client.line()) ?? 'f closed')
+  let uid = 0
+  const expected = numbers.map((number) =>
+    isRefused(number) ? `a${number} NO [TRYCREATE]` : `a${number} OK [APPENDUID ${++uid}]`
+  )
+  const replies = lines
+    .filter((line) => /^a\d+ /.test(line))
+    .map((line) => line.replace(/(?<=APPENDUID )\d+ /, '').replace(/\].*/, ']'))
+  assert.deepEqual(replies, expected)
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith('Subject: ')),
+    numbers.filter((number) => !isRefused(number)).map((number) => `Subject: ${number}`)
+  )
+})

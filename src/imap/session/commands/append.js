@@ -18,7 +18,7 @@ import { AUTHENTICATED } from '../states.js'
 /** @import { ContentWriter, StagedContent } from '../../../store/content-writer.js' */
 /** @import { ReceiverEvent } from '../../protocol/receiver.js' */
 /** @import { RawCommand } from '../../protocol/token.js' */
-/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { Command, CommandResult, LateResult } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
 
 /** @typedef {Extract<ReceiverEvent, { kind: 'message' }>} MessageEvent */
@@ -29,16 +29,15 @@ export const append = {
   states: AUTHENTICATED,
   allowsExpunge: true,
   isStreaming: true,
+  isOverlapping: true,
   async run(session, _args, { message }) {
     if (message === null) throw badSyntax('APPEND needs a message literal')
     const dialogue = new AppendDialogue(session)
     try {
       return await dialogue.run(message)
     } catch (error) {
-      await dialogue.skipRest()
+      await dialogue.skipRest().finally(() => dialogue.drop())
       throw error
-    } finally {
-      await dialogue.drop()
     }
   }
 }
@@ -62,7 +61,7 @@ class AppendDialogue {
 
   /**
    * @param {MessageEvent} first
-   * @returns {Promise<CommandResult>}
+   * @returns {Promise<CommandResult | LateResult>}
    */
   async run(first) {
     /** @type {MessageEvent | RawCommand} */
@@ -72,7 +71,7 @@ class AppendDialogue {
       await this.#prepare(next)
       next = await this.#takeMessage(next)
     }
-    return await this.#commit(next)
+    return this.#finishCommand(next)
   }
 
   /**
@@ -82,6 +81,7 @@ class AppendDialogue {
    */
   async #refuseEmpty() {
     await this.skipRest()
+    await this.drop()
     return { status: 'NO', text: 'A message cannot be empty; nothing was appended' }
   }
 
@@ -107,7 +107,11 @@ class AppendDialogue {
     const session = this.#session
     const writer = /** @type {ContentWriter} */ (this.#writers.at(-1))
     session.connection.receiver.acceptMessage()
-    if (!literal.isNonSync) session.write(continuation('Ready for the message'))
+    if (!literal.isNonSync) {
+      // A client that waits for this has sent nothing else meanwhile: it hears of the commands before it first.
+      await session.replies.settle()
+      session.write(continuation('Ready for the message'))
+    }
     let hasNul = false
     for (;;) {
       const event = await this.#nextEvent()
@@ -147,27 +151,34 @@ class AppendDialogue {
   }
 
   /**
-   * @param {RawCommand} raw
+   * @param {RawCommand} raw - complete
+   * @returns {LateResult}
+   */
+  #finishCommand(raw) {
+    const { args } = parseCommand(raw, { isUtf8: this.#session.isUtf8 })
+    const { mailbox, messages } = /** @type {CommandArguments['APPEND']} */ (args)
+    const contents = this.#contents.map((content, index) => ({
+      content,
+      flags: messages[index]?.flags ?? [],
+      internalDate: messages[index]?.internalDate ?? null
+    }))
+    const heldBytes = this.#contents.reduce((sum, { size }) => sum + size, 0)
+    return { later: this.#commit(mailbox, contents), heldBytes }
+  }
+
+  /**
+   * @param {string} mailbox
+   * @param {import('../../../store/append.js').AppendedMessage[]} messages
    * @returns {Promise<CommandResult>}
    */
-  async #commit(raw) {
-    const session = this.#session
-    const { args } = parseCommand(raw, { isUtf8: session.isUtf8 })
-    const { mailbox, messages } = /** @type {CommandArguments['APPEND']} */ (args)
-    const contents = this.#contents
-    const { uidValidity, uids } = await session.store.appendMessages(
-      mailbox,
-      contents.map((content, index) => ({
-        content,
-        flags: messages[index]?.flags ?? [],
-        internalDate: messages[index]?.internalDate ?? null
-      })),
-      { origin: session.origin }
-    )
-    this.#writers = []
-    return {
-      code: appendUid({ uidValidity, uids }),
-      text: 'APPEND completed'
+  async #commit(mailbox, messages) {
+    const { origin, store } = this.#session
+    try {
+      const { uidValidity, uids } = await store.appendMessages(mailbox, messages, { origin })
+      return { code: appendUid({ uidValidity, uids }), text: 'APPEND completed' }
+    } catch (error) {
+      await this.drop()
+      throw error
     }
   }
 

@@ -1,0 +1,58 @@
+/**
+ * Replies of commands that have been read and wait for the disk: written one after the other, in the order of the
+ * commands, each as soon as it can be.
+ */
+
+/** Commands that may wait: a few milliseconds of work for the store. */
+const MAX_WAITING = 32
+
+/** What they may hold in memory, bytes; one alone may hold more. */
+const MAX_HELD_BYTES = 1024 * 1024
+
+/** The replies of one session. */
+export class LateReplies {
+  #waiting = 0
+  #heldBytes = 0
+  #onFailure
+  /** @type {Promise<void>} */
+  #last = Promise.resolve()
+  /** @type {(() => void) | null} */
+  #notify = null
+
+  /** @param {(error: unknown) => void} onFailure - told of a reply that could not be given */
+  constructor(onFailure) {
+    this.#onFailure = onFailure
+  }
+
+  /**
+   * @param {number} heldBytes - what the command holds in memory until then
+   * @param {() => Promise<void>} reply - waits for its result and writes it; called when all before it have
+   */
+  add(heldBytes, reply) {
+    this.#waiting++
+    this.#heldBytes += heldBytes
+    this.#last = this.#last
+      .then(reply)
+      .catch(this.#onFailure)
+      .then(() => {
+        this.#waiting--
+        this.#heldBytes -= heldBytes
+        this.#notify?.()
+      })
+  }
+
+  /** Waits until another command may begin. */
+  async makeRoom() {
+    while (this.#waiting >= MAX_WAITING || this.#heldBytes >= MAX_HELD_BYTES) {
+      await new Promise((resolve) => {
+        this.#notify = () => resolve(undefined)
+      })
+      this.#notify = null
+    }
+  }
+
+  /** Waits until all have been written. */
+  async settle() {
+    if (this.#waiting > 0) await this.#last
+  }
+}
