@@ -34,6 +34,12 @@ export function toThreadFailure(error) {
 }
 
 /**
+ * A thread's heap is one more in the process. One that decodes large mail makes much garbage, and its young
+ * generation would grow by tens of megabytes for it; with this limit it is collected earlier instead.
+ */
+export const THREAD_LIMITS = Object.freeze({ maxYoungGenerationSizeMb: 6 })
+
+/**
  * Runs a module once as a thread; it posts ThreadMessages.
  *
  * @param {URL} module
@@ -46,7 +52,7 @@ export function toThreadFailure(error) {
  */
 export function runThread(module, { data, signal, onProgress }) {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(module, { workerData: data })
+    const worker = new Worker(module, { workerData: data, resourceLimits: THREAD_LIMITS })
     const stop = () => {
       worker.terminate().catch(reject)
     }

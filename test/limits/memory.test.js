@@ -3,10 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
 import {
-  cpuTicks,
   forgetPeak,
   memoryIsUnreadable,
   peakBytes,
@@ -18,13 +16,11 @@ const MB = 1_000_000
 /** Just below the default messages.maxBytes. */
 const LARGE = 49.9 * MB
 const ALLOWED_GROWTH = 40 * MB
-/** Each of them must stay below: memory that has grown once would hide the same again. */
+/**
+ * Each of them must stay below: memory that has grown once would hide the same again. They follow each other at
+ * once, so that the index takes in the message before while the next one comes.
+ */
 const ROUNDS = 3
-/** Longer than the index waits for more mail. */
-const INDEX_DELAY_MS = 1500
-/** Of 10 ms, in half a second: timers and the garbage collector's own threads. */
-const IDLE_TICKS = 5
-
 /**
  * @param {import('node:test').TestContext} t
  */
@@ -83,26 +79,11 @@ async function fetchLarge(client, sequence) {
 }
 
 /**
- * Waits until the process has nothing to do: the index takes in the message before, in a thread and with memory of
- * its own, some time after it has come.
- *
- * @param {number} pid
- */
-async function quiet(pid) {
-  await sleep(INDEX_DELAY_MS)
-  for (let before = -1, now = cpuTicks(pid); now - before > IDLE_TICKS; now = cpuTicks(pid)) {
-    before = now
-    await sleep(500)
-  }
-}
-
-/**
  * @param {number} pid
  * @param {() => Promise<unknown>} work
  * @returns {Promise<number>} how far the resident memory has risen above where it was, at its highest, bytes
  */
 async function growthDuring(pid, work) {
-  await quiet(pid)
   const before = residentBytes(pid)
   forgetPeak(pid)
   await work()

@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { MailError } from '../../errors.js'
-import { fromThreadFailure } from '../../database/thread.js'
+import { THREAD_LIMITS, fromThreadFailure } from '../../database/thread.js'
 
 /**
  * @typedef {import('./scan-request.js').ScanRequest} ScanRequest
@@ -102,7 +102,10 @@ export class Scanner {
   /** @returns {Worker} */
   #start() {
     const { path } = this.#database
-    const worker = new Worker(MODULE, { workerData: { ...this.#settings, path } })
+    const worker = new Worker(MODULE, {
+      workerData: { ...this.#settings, path },
+      resourceLimits: THREAD_LIMITS
+    })
     worker.on('message', (/** @type {ScanReply} */ reply) => {
       this.#settle(reply)
       if (this.#waiting.size > 0) return
