@@ -33,13 +33,3 @@ export const peakBytes = (pid) => statusField(pid, 'VmHWM')
 
 /** @param {number} pid */
 export const forgetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, '5')
-
-/**
- * @param {number} pid
- * @returns {number} processor time that it has used, all threads, in ticks of 10 ms
- */
-export function cpuTicks(pid) {
-  // proc(5): utime and stime are the 14th and 15th field; the second, in parentheses, may hold spaces.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return Number(fields[11]) + Number(fields[12])
-}
