@@ -186,6 +186,86 @@ export const SETTINGS = {
       'How long a mailbox stays open, its key in memory, after the last session: phones come back at once.'
   },
 
+  'maintenance.enabled': {
+    value: true,
+    unit: '',
+    reason: 'Whether the server looks after open mailboxes; see docs/operations.md.'
+  },
+  'maintenance.concurrency': {
+    value: 1,
+    minimum: 1,
+    maximum: 64,
+    unit: 'mailboxes',
+    reason: 'Looked after at once: one keeps a core busy for moments, and the disk.'
+  },
+  'maintenance.fromHour': {
+    value: 0,
+    minimum: 0,
+    maximum: 23,
+    unit: 'hour',
+    reason:
+      'Heavy jobs (VACUUM, quick_check) begin from this hour on, local time; one that is a week overdue runs at any hour.'
+  },
+  'maintenance.toHour': {
+    value: 24,
+    minimum: 1,
+    maximum: 24,
+    unit: 'hour',
+    reason: '… and before this one. Below fromHour: over midnight.'
+  },
+  'maintenance.quietMs': {
+    value: 30_000,
+    minimum: 0,
+    maximum: 24 * 60 * minuteMs,
+    unit: 'ms',
+    reason: 'An open mailbox that nobody has written to for so long is quiet, and is looked after.'
+  },
+  'maintenance.closeBudgetMs': {
+    value: 30_000,
+    minimum: 0,
+    maximum: 60 * minuteMs,
+    unit: 'ms',
+    reason:
+      'What is due may keep a mailbox open, its key in memory, for so long after its time; 0: never.'
+  },
+  'maintenance.vacuumMaxBytes': {
+    value: 256 * MiB,
+    minimum: 0,
+    maximum: 1024 * 1024 * MiB,
+    unit: 'bytes',
+    reason:
+      'A mailbox with more content is never written anew beside its user: VACUUM takes as much memory. 0: none is.'
+  },
+  'maintenance.trashDays': {
+    value: 0,
+    minimum: 0,
+    maximum: 36_500,
+    unit: 'days',
+    reason: 'What has been in the \\Trash mailbox for longer is deleted; 0: nothing ever is.'
+  },
+  'maintenance.junkDays': {
+    value: 0,
+    minimum: 0,
+    maximum: 36_500,
+    unit: 'days',
+    reason: 'The same for the \\Junk mailbox.'
+  },
+  'maintenance.expungedLogDays': {
+    value: 180,
+    minimum: 1,
+    maximum: 36_500,
+    unit: 'days',
+    reason:
+      'How long deleted messages are known one by one (QRESYNC); a client that was away for longer is told all UIDs that are gone.'
+  },
+  'maintenance.quickCheckDays': {
+    value: 14,
+    minimum: 0,
+    maximum: 36_500,
+    unit: 'days',
+    reason: 'How often the structure of each mailbox is checked; 0: never.'
+  },
+
   'auth.pepperFile': {
     value: '',
     unit: 'file',

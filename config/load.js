@@ -21,6 +21,9 @@ import { checkSettings, flatten } from './schema.js'
  * @property {{ listen: string }} admin
  * @property {{ maxBytes: number }} messages
  * @property {{ quotaBytes: number, quotaMessages: number, lingerMs: number }} accounts
+ * @property {{ enabled: boolean, concurrency: number, fromHour: number, toHour: number, quietMs: number,
+ *   closeBudgetMs: number, vacuumMaxBytes: number, trashDays: number, junkDays: number, expungedLogDays: number,
+ *   quickCheckDays: number }} maintenance
  * @property {{ pepperFile: string, argon2: { memoryKiB: number, passes: number, parallelism: number },
  *   concurrency: number, queueLength: number, repeatLoginCache: boolean }} auth
  * @property {{ exemptAddresses: string[] }} limits

@@ -14,6 +14,9 @@ import { listenForBackups } from './backup/owner-listener.js'
 import { createLmtpServer } from './delivery/lmtp.js'
 import { createImapServer } from './imap/session/listener.js'
 import { MailError } from './errors.js'
+import { cleanLeftovers } from './maintenance/leftovers.js'
+import { systemResources } from './maintenance/resources.js'
+import { MaintenanceWorker } from './maintenance/worker.js'
 import { loadCertificate } from './support/certificate.js'
 import { systemClock } from './support/clock.js'
 import { createLogger } from './telemetry/logger.js'
@@ -101,17 +104,23 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount }) 
     const { directory, unlocker } = services
     await removePendingFolders({ services, timeoutMs: 0 })
 
+    const maintenance = new MaintenanceWorker({ services, resources: systemResources })
     const openAccounts = new OpenAccounts({
       services,
+      maintenance,
       onLocked: (accountId) => unlocker.forget(accountId),
       endSessions: (accountId, text) => imap.endSessions(accountId, text)
     })
     closers.push(() => openAccounts.close())
+    closers.push(() => maintenance.close())
     const owner = await listenForBackups({
       runFolder: join(config.data, 'run'),
       findStore: (accountId) => openAccounts.findStore(accountId),
       closeMailbox: (accountId) =>
-        openAccounts.closeMailbox(accountId, 'The mailbox is being restored, come back in a minute'),
+        openAccounts.closeMailbox(
+          accountId,
+          'The mailbox is being restored, come back in a minute'
+        ),
       logger
     })
     closers.push(() => owner.close())
@@ -139,7 +148,15 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount }) 
     const admin = createAdminServer({
       health: () => ({
         isReady,
-        counts: { sessions: imap.counts().loggedIn, openMailboxes: openAccounts.size }
+        counts: {
+          sessions: imap.counts().loggedIn,
+          openMailboxes: openAccounts.size,
+          ...maintenance.figures
+        }
+      }),
+      maintenance: async () => ({
+        ...maintenance.figures,
+        ...(await directory.listMaintenanceFailures())
       })
     })
 
@@ -160,6 +177,8 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount }) 
     await start('lmtp', 'delivery', (where) => lmtp.listen(where))
     closers.push(() => admin.close())
     await start('admin', 'health over HTTP', (where) => admin.listen(where))
+    const cleaning = cleanLeftovers({ services })
+    closers.push(() => cleaning.stop())
 
     isReady = true
     logger.info({ listeners: listeners.length }, 'started')

@@ -1,12 +1,22 @@
 /**
- * What may be written late: last uses, usage and the audit log. It waits in memory for at most a second
+ * What may be written late: last uses, usage, the audit log and the records of maintenance. It waits in memory for at most a second
  * and goes out in one transaction, so that no login waits for the disk.
  */
+
+import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-maintenance.js'
 
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
  * @typedef {import('./directory-port.js').AuditEvent} AuditEvent
  * @typedef {import('./directory-port.js').AuditRow} AuditRow
+ * @typedef {import('./directory-port.js').MaintenanceEntry} MaintenanceEntry
+ *
+ * @typedef {object} Batch
+ * @property {Map<string, number>} uses
+ * @property {Map<string, { bytes: number, messages: number }>} usage
+ * @property {(AuditEvent & { atMs: number })[]} events
+ * @property {number} droppedEvents
+ * @property {MaintenanceEntry[]} maintenance
  */
 
 /** The longest that anything waits, ms: with the half second that a store waits, usage is here within one. */
@@ -27,6 +37,8 @@ export class DirectoryBatch {
   /** @type {(AuditEvent & { atMs: number })[]} */
   #events = []
   #droppedEvents = 0
+  /** @type {MaintenanceEntry[]} */
+  #maintenance = []
   #prunedAtMs = Number.NEGATIVE_INFINITY
   /** @type {NodeJS.Timeout | null} */
   #timer = null
@@ -57,6 +69,13 @@ export class DirectoryBatch {
   audit(event) {
     if (this.#events.length >= MAX_WAITING_EVENTS) this.#droppedEvents++
     else this.#events.push({ ...event, atMs: this.connection.clock.nowMs() })
+    this.#schedule()
+  }
+
+  /** @param {MaintenanceEntry} entry */
+  recordMaintenance(entry) {
+    // Lost entries cost nothing but a job that runs once more.
+    if (this.#maintenance.length < MAX_WAITING_EVENTS) this.#maintenance.push(entry)
     this.#schedule()
   }
 
@@ -121,13 +140,16 @@ export class DirectoryBatch {
     const usage = this.#usage
     const events = this.#events
     const droppedEvents = this.#droppedEvents
+    const maintenance = this.#maintenance
     this.#uses = new Map()
     this.#usage = new Map()
     this.#events = []
     this.#droppedEvents = 0
+    this.#maintenance = []
     try {
-      if (uses.size > 0 || usage.size > 0 || events.length > 0) {
-        await this.connection.write(() => this.#writeRows({ uses, usage, events, droppedEvents }))
+      if (uses.size + usage.size + events.length + maintenance.length > 0) {
+        const batch = { uses, usage, events, droppedEvents, maintenance }
+        await this.connection.write(() => this.#writeRows(batch))
       }
       await this.connection.settleTruncation()
     } catch (error) {
@@ -136,18 +158,13 @@ export class DirectoryBatch {
       this.#usage = new Map([...usage, ...this.#usage])
       this.#events = [...events, ...this.#events]
       this.#droppedEvents += droppedEvents
+      this.#maintenance = [...maintenance, ...this.#maintenance]
       throw error
     }
   }
 
-  /**
-   * @param {object} batch
-   * @param {Map<string, number>} batch.uses
-   * @param {Map<string, { bytes: number, messages: number }>} batch.usage
-   * @param {(AuditEvent & { atMs: number })[]} batch.events
-   * @param {number} batch.droppedEvents
-   */
-  #writeRows({ uses, usage, events, droppedEvents }) {
+  /** @param {Batch} batch */
+  #writeRows({ uses, usage, events, droppedEvents, maintenance }) {
     const { connection } = this
     const use = connection.prepare('UPDATE credentials SET last_used_at_ms = ? WHERE id = ?')
     for (const [credentialId, atMs] of uses) use.run(atMs, credentialId)
@@ -172,7 +189,9 @@ export class DirectoryBatch {
     if (droppedEvents > 0) {
       insert.run(nowMs, null, 'audit-overflow', null, JSON.stringify({ dropped: droppedEvents }))
     }
+    for (const entry of maintenance) writeMaintenanceEntry(connection, entry)
     if (nowMs - this.#prunedAtMs >= PRUNE_INTERVAL_MS) {
+      pruneMaintenanceRuns(connection)
       connection.prepare('DELETE FROM audit WHERE at_ms < ?').run(nowMs - AUDIT_RETENTION_MS)
       this.#prunedAtMs = nowMs
     }

@@ -106,6 +106,54 @@
 /** @typedef {AuditEvent & { id: number, atMs: number }} AuditRow */
 
 /**
+ * @typedef {object} MaintenanceState - of one job on one mailbox
+ * @property {number | null} doneAtMs - last good end; null: never
+ * @property {number} failures - in a row
+ * @property {string | null} failedCode - of the last failure, as long as no good end followed
+ * @property {number | null} nextTryAtMs - not before; null: by its interval
+ */
+
+/**
+ * @typedef {object} MaintenanceRun
+ * @property {string} accountId
+ * @property {string} job
+ * @property {number} atMs - when it began
+ * @property {string} why
+ * @property {'done' | 'skipped' | 'stopped' | 'failed'} result
+ * @property {string | null} note - why it was skipped, or the error's code
+ * @property {Record<string, number>} before - figures
+ * @property {Record<string, number>} after
+ * @property {number} tookMs
+ */
+
+/**
+ * @typedef {{ accountId: string, job: string, state: MaintenanceState, run: Omit<MaintenanceRun, 'accountId' | 'job'> | null }
+ *   | { accountId: string, atMs: number, space: { fileBytes: number, freeBytes: number } }} MaintenanceEntry -
+ *   `run` is null where there was nothing to do
+ */
+
+/**
+ * @typedef {object} MaintenanceSummary
+ * @property {string} accountId
+ * @property {string} address
+ * @property {number | null} fileBytes - of mail.db; null: never looked at
+ * @property {number | null} freeBytes
+ * @property {number | null} measuredAtMs
+ * @property {number | null} requestedAtMs
+ * @property {number | null} doneAtMs - the latest good end of any job
+ * @property {number} failingJobs
+ */
+
+/**
+ * @typedef {object} MaintenanceFailure
+ * @property {string} accountId
+ * @property {string} job
+ * @property {number} failures - in a row
+ * @property {string | null} code
+ * @property {number | null} nextTryAtMs
+ */
+
+/**
  * @typedef {object} DirectoryPort
  * @property {(address: string) => Promise<Account | null>} findByAddress - resolves case, the default domain,
  *   aliases and +detail; null for what is no address too
@@ -150,6 +198,14 @@
  * @property {(accountId: string, usage: { bytes: number, messages: number }) => void} recordUsage - written within a second
  * @property {(event: AuditEvent) => void} audit - written within a second
  * @property {(filter?: { accountId?: string, limit?: number }) => Promise<AuditRow[]>} listAudit - newest first
+ * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second
+ * @property {(accountId: string) => Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>} findMaintenance
+ * @property {() => Promise<Map<string, number>>} listMaintenanceRequests - when it was asked for, by account id
+ * @property {(accountId: string | null) => Promise<number>} requestMaintenance - null: of every account; gives their number
+ * @property {(accountId: string, requestedAtMs: number) => Promise<void>} finishMaintenanceRequest
+ * @property {(filter?: { accountId?: string }) => Promise<MaintenanceSummary[]>} listMaintenance - by address
+ * @property {(filter?: { accountId?: string, limit?: number }) => Promise<MaintenanceRun[]>} listMaintenanceRuns - newest first
+ * @property {(limit?: number) => Promise<{ failing: MaintenanceFailure[], failingTotal: number }>} listMaintenanceFailures
  * @property {() => Promise<void>} flush - writes now what waits
  * @property {() => Promise<void>} close - after a last flush
  */

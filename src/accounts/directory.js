@@ -10,6 +10,7 @@ import { DirectoryAccounts } from './directory-accounts.js'
 import { DirectoryBatch } from './directory-batch.js'
 import { DirectoryConnection } from './directory-connection.js'
 import { DirectoryKeys } from './directory-keys.js'
+import { DirectoryMaintenance } from './directory-maintenance.js'
 import { DirectoryRestores } from './directory-restores.js'
 
 /** @typedef {import('./directory-port.js').DirectoryPort} DirectoryPort */
@@ -35,6 +36,7 @@ export function openDirectory({ path, dataFolder = dirname(path), defaultDomain,
   const keys = new DirectoryKeys(connection)
   const restores = new DirectoryRestores(connection)
   const batch = new DirectoryBatch(connection)
+  const maintenance = new DirectoryMaintenance(connection)
   return {
     findByAddress: (address) => accounts.findByAddress(address),
     findAccount: (accountId) => accounts.findAccount(accountId),
@@ -68,6 +70,19 @@ export function openDirectory({ path, dataFolder = dirname(path), defaultDomain,
     beginRestore: (restore) => restores.beginRestore(restore),
     advanceRestore: (accountId, change) => restores.advanceRestore(accountId, change),
     listDeletions: () => restores.listDeletions(),
+    recordMaintenance: (entry) => batch.recordMaintenance(entry),
+    findMaintenance: async (accountId) => {
+      // What the last run left may still wait to be written.
+      await batch.flush()
+      return await maintenance.findMaintenance(accountId)
+    },
+    listMaintenanceRequests: () => maintenance.listMaintenanceRequests(),
+    requestMaintenance: (accountId) => maintenance.requestMaintenance(accountId),
+    finishMaintenanceRequest: (accountId, requestedAtMs) =>
+      maintenance.finishMaintenanceRequest(accountId, requestedAtMs),
+    listMaintenance: (filter) => maintenance.listMaintenance(filter),
+    listMaintenanceRuns: (filter) => maintenance.listMaintenanceRuns(filter),
+    listMaintenanceFailures: (limit) => maintenance.listMaintenanceFailures(limit),
 
     recordUse: (credentialId) => batch.recordUse(credentialId),
     recordUsage: (accountId, usage) => batch.recordUsage(accountId, usage),

@@ -58,6 +58,14 @@ const DRAIN_RETRY_MS = 5_000
  * @property {import('./services.js').AccountServices} services
  * @property {(accountId: string) => void} onLocked - the mailbox is closed: other copies of its key must go
  * @property {(accountId: string, text: string) => void} endSessions
+ * @property {MaintenancePort} [maintenance] - looks after the mailboxes while they are open
+ *
+ * @typedef {object} MaintenancePort
+ * @property {(account: Account, store: AccountStore) => void} join - it is open
+ * @property {(accountId: string) => Promise<void>} beforeClose - nobody uses it any more
+ * @property {(accountId: string) => void} need - somebody uses it again
+ * @property {(accountId: string) => Promise<(() => Promise<void>) | null>} leave - its store is about to be closed; gives
+ *   work that is to be done after that, while nobody else has the file
  */
 
 /** Opens, shares and closes mailboxes. */
@@ -128,6 +136,7 @@ export class OpenAccounts {
   async #enter(account, masterKey) {
     for (;;) {
       if (this.#isShuttingDown) throw new MailError('SHUTTING_DOWN')
+      if (this.#closing.has(account.id)) this.#options.maintenance?.need(account.id)
       await this.#closing.get(account.id)
       const present = this.#open.get(account.id)
       if (present !== undefined) {
@@ -154,6 +163,7 @@ export class OpenAccounts {
   /** @param {OpenAccount} entry */
   #count(entry) {
     entry.sessions += 1
+    if (entry.sessions === 1) this.#options.maintenance?.need(entry.account.id)
     if (entry.lingerTimer) clearTimeout(entry.lingerTimer)
     entry.lingerTimer = null
   }
@@ -164,7 +174,8 @@ export class OpenAccounts {
     if (entry.sessions > 0 || this.#isShuttingDown) return
     const { lingerMs } = this.#options.services.config.accounts
     entry.lingerTimer = setTimeout(() => {
-      this.#close(entry.account.id).catch((err) => {
+      entry.lingerTimer = null
+      this.#retire(entry).catch((err) => {
         this.#options.services.logger.error(
           { accountId: entry.account.id, err },
           'closing a mailbox failed'
@@ -172,6 +183,17 @@ export class OpenAccounts {
       })
     }, lingerMs)
     entry.lingerTimer.unref()
+  }
+
+  /**
+   * The linger time is over.
+   *
+   * @param {OpenAccount} entry
+   */
+  async #retire(entry) {
+    await this.#options.maintenance?.beforeClose(entry.account.id)
+    // Meanwhile somebody may have come back, and may have gone again: then a new linger time runs.
+    if (entry.sessions === 0 && entry.lingerTimer === null) await this.#close(entry.account.id)
   }
 
   /**
@@ -191,6 +213,7 @@ export class OpenAccounts {
         onAlert: (alert) => this.#alarm(account.id, alert)
       })
       this.#checkRestored(account.id, store)
+      this.#options.maintenance?.join(account, store)
       return {
         account,
         store,
@@ -408,7 +431,8 @@ export class OpenAccounts {
     entry.isRungAgain = false
     await entry.draining
     try {
-      await entry.store.close()
+      const workAlone = await this.#options.maintenance?.leave(entry.account.id)
+      await entry.store.close().finally(() => workAlone?.())
     } finally {
       for (const identity of entry.identities) identity.destroy()
       onLocked(entry.account.id)

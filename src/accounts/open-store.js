@@ -46,7 +46,8 @@ export async function openStore({
       folder: account.folder,
       key,
       isReadOnly,
-      cipher,
+      // Not taken at its word: a crash after a conversion leaves the old name in the directory.
+      cipher: cipher === 'aes256cbc' ? null : cipher,
       config: {
         ...storage,
         secureDelete: secureDelete === 'fast' ? 'FAST' : 'ON',
@@ -63,6 +64,9 @@ export async function openStore({
     })
     try {
       if (!isReadOnly) await settleLift({ directory, store, pending })
+      // AES-256-CBC is recorded by nobody: such a file is converted as soon as it is closed (src/maintenance).
+      if (cipher !== store.cipher && store.cipher !== 'aes256cbc')
+        await directory.updateAccount(account.id, { cipher: store.cipher })
       return store
     } catch (error) {
       await store.close()

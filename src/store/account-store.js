@@ -100,7 +100,7 @@ export class AccountStore extends ChangeMethods {
     /** For src/store/search alone: the index, and the thread for long searches. */
     this.searchAccess = Object.freeze({ database, scanner })
     /** For maintenance alone. */
-    this.upkeep = new Upkeep(parts, key)
+    this.upkeep = new Upkeep(parts, { key, tempStore: file.tempStore })
     this.#leavePool = options.cachePool?.join(file.db)
     parts.housekeeping.noteGarbage()
     // What the last opener did not come to.

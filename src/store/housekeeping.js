@@ -4,9 +4,10 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../errors.js'
-import { prepared } from '../database/statement.js'
 import { hasGarbage, leaveAbandoned, sweepSlice } from './garbage.js'
 import { readUsage } from './mailbox-rows.js'
+import { Pace } from './upkeep/pacing.js'
+import { readWal } from './upkeep/space.js'
 
 /**
  * @typedef {import('./account-database.js').AccountDatabase} AccountDatabase
@@ -29,6 +30,9 @@ const LOOK_INTERVAL_MS = 50
 /** Without a commit for this long a mailbox is idle, milliseconds. */
 const IDLE_MS = 5000
 
+/** More slices of the sweep than this are a thread's work. */
+const INLINE_SLICES = 4
+
 /** Usage is told within a second. */
 const USAGE_DELAY_MS = 500
 
@@ -36,6 +40,7 @@ const USAGE_DELAY_MS = 500
 export class Housekeeping {
   #database
   #checkpointer
+  #threads
   #key
   #cipher
   #checkpointBytes
@@ -52,6 +57,8 @@ export class Housekeeping {
   #checkpoint = null
   /** @type {Promise<void> | null} */
   #sweep = null
+  /** @type {Pace | null} */
+  #pace = null
   #isOptimized = false
   #isClosing = false
 
@@ -59,15 +66,17 @@ export class Housekeeping {
    * @param {object} options
    * @param {AccountDatabase} options.database
    * @param {Checkpointer} options.checkpointer
+   * @param {import('./store-threads.js').StoreThreads} options.threads
    * @param {SharedArrayBuffer} options.key
    * @param {import('../database/setup-pragma.js').Cipher} options.cipher
    * @param {number} options.checkpointBytes - what may wait in the `-wal`
    * @param {(usage: Usage) => void} options.onUsage
    */
-  constructor({ database, checkpointer, key, cipher, checkpointBytes, onUsage }) {
+  constructor({ database, checkpointer, threads, key, cipher, checkpointBytes, onUsage }) {
     this.#checkpointBytes = checkpointBytes
     this.#database = database
     this.#checkpointer = checkpointer
+    this.#threads = threads
     this.#key = key
     this.#cipher = cipher
     this.#onUsage = onUsage
@@ -101,11 +110,12 @@ export class Housekeeping {
   /**
    * Runs the sweep to its end.
    *
+   * @param {AbortSignal} [signal] - ends it after the slice that is under way
    * @returns {Promise<void>}
    */
-  async sweep() {
+  async sweep(signal) {
     await this.#sweep
-    await this.#runSweep()
+    if (!signal?.aborted) await this.#runSweep(signal)
   }
 
   /**
@@ -121,6 +131,7 @@ export class Housekeeping {
   /** Ends the timers; the sweep ends at its next slice. */
   stop() {
     this.#isClosing = true
+    this.#pace?.stop()
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
     if (this.#usageTimer) clearTimeout(this.#usageTimer)
     this.#idleTimer = this.#usageTimer = null
@@ -153,12 +164,8 @@ export class Housekeeping {
 
   /** @returns {number} bytes of the `-wal` that are not in the database yet */
   #waitingBytes() {
-    const { db } = this.#database
-    const { log, checkpointed } = /** @type {{ log: number, checkpointed: number }} */ (
-      prepared(db, 'PRAGMA wal_checkpoint(NOOP)').get()
-    )
-    const pageBytes = /** @type {number} */ (prepared(db, 'PRAGMA page_size', 'value').get())
-    return (log - checkpointed) * pageBytes
+    const { waiting, pageBytes } = readWal(this.#database.db)
+    return waiting * pageBytes
   }
 
   /**
@@ -183,16 +190,43 @@ export class Housekeeping {
     return this.#checkpoint
   }
 
-  async #runSweep() {
+  /** @param {AbortSignal} [signal] */
+  async #runSweep(signal) {
     const { clock } = this.#database
     if (!(await this.#database.readSettled((db) => hasGarbage(db, clock.nowMs())))) return
     await this.#database.write((db) => leaveAbandoned(db, clock.nowMs()), undefined, {
       isLazy: true
     })
     let isMore = true
-    while (isMore && !this.#isClosing) {
+    for (let slices = 0; isMore && slices < INLINE_SLICES; slices++) {
+      if (this.#isClosing || signal?.aborted) return
       isMore = await this.#database.write((db) => sweepSlice(db), undefined, { isLazy: true })
       await setImmediate()
+    }
+    if (isMore && !this.#isClosing) await this.#sweepInThread(signal)
+  }
+
+  /** @param {AbortSignal} [signal] */
+  async #sweepInThread(signal) {
+    const pace = new Pace(this.#database, signal)
+    this.#pace = pace
+    /** @type {Promise<void>} */
+    let settling = Promise.resolve()
+    const onProgress = () => {
+      // The sync tells how large the -wal is, and the checkpoints follow from that.
+      settling = this.#database.settle().then(
+        () => this.noteCommit(),
+        () => {}
+      )
+    }
+    try {
+      const job = { kind: /** @type {const} */ ('sweep'), shared: pace.shared }
+      await this.#threads.run(job, { onProgress })
+      onProgress()
+      await settling
+    } finally {
+      pace.end()
+      this.#pace = null
     }
   }
 

@@ -12,6 +12,7 @@ import { copyRows } from './copy-move.js'
 import { liftRestored } from './lift-restored.js'
 import { renameInbox } from './mailboxes.js'
 import { releasePages } from './upkeep/space.js'
+import { sweepAll } from './upkeep/sweep.js'
 import { quickCheck, verifyAll } from './verify.js'
 
 /**
@@ -23,7 +24,7 @@ import { quickCheck, verifyAll } from './verify.js'
  *   | { kind: 'quickCheck' }
  *   | { kind: 'index', activity: SharedArrayBuffer }
  *   | { kind: 'optimize' }
- *   | { kind: 'release', shared: SharedArrayBuffer }
+ *   | { kind: 'release' | 'sweep', shared: SharedArrayBuffer }
  *   | { kind: 'vacuum' }
  *   | { kind: 'verify' }} ThreadJob
  *
@@ -64,6 +65,8 @@ async function runJob(db, job) {
       return null
     case 'release':
       return await releasePages(db, { shared: job.shared, onSlices: () => onProgress(null) })
+    case 'sweep':
+      return await sweepAll(db, { shared: job.shared, onSlices: () => onProgress(null) })
     case 'vacuum':
       db.exec('VACUUM')
       return null

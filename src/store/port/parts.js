@@ -70,9 +70,11 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
     },
     ...(options.syncCalls && { syncCalls: options.syncCalls })
   })
+  const threads = new StoreThreads(database, { key, cipher, tempStore, secureDelete })
   const housekeeping = new Housekeeping({
     database,
     checkpointer,
+    threads,
     key,
     cipher,
     checkpointBytes: config.checkpointBytes ?? CHECKPOINT_BYTES,
@@ -81,7 +83,6 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
   const views = new ViewKeeper(database)
   const keywords = new AccountKeywords(database)
   const lateMeta = new LateMeta(database)
-  const threads = new StoreThreads(database, { key, cipher, tempStore, secureDelete })
   const scanner = new Scanner(database, { key, cipher, tempStore })
   const transfers = new Transfers({ database, views, threads, quota, noteCommit })
   const indexer = new SearchIndexer({ database, threads, noteCommit })

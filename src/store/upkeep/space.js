@@ -1,9 +1,9 @@
 /**
  * How much of a file is free, and giving it back in slices.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { prepared } from '../../database/statement.js'
 import { runTransaction } from '../../database/transaction.js'
+import { isToldToStop, waitForPause } from './pacing.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -28,18 +28,8 @@ const MAX_SLICE_PAGES = 512
 const SHORT_MS = 6
 const LONG_MS = 15
 
-/** While somebody else writes, a slice waits for a pause this long, milliseconds … */
-const QUIET_MS = 15
-
-/** … but not longer than this. */
-const MAX_WAIT_MS = 300
-
 /** Slices between two messages to the store, which then sees to the `-wal`. */
 const SLICES_PER_REPORT = 8
-
-/** Places in the shared numbers: writes of the store so far, and whether to stop. */
-export const WRITES = 0
-export const STOP = 1
 
 /**
  * @param {Database} db
@@ -56,23 +46,34 @@ export function readSpace(db) {
 }
 
 /**
+ * @param {Database} db
+ * @returns {{ frames: number, waiting: number, pageBytes: number }} of the `-wal`; `waiting` are not in the file yet
+ */
+export function readWal(db) {
+  const { log, checkpointed } = /** @type {{ log: number, checkpointed: number }} */ (
+    prepared(db, 'PRAGMA wal_checkpoint(NOOP)').get()
+  )
+  const pageBytes = /** @type {number} */ (prepared(db, 'PRAGMA page_size', 'value').get())
+  return { frames: Math.max(0, log), waiting: log - checkpointed, pageBytes }
+}
+
+/**
  * Gives free pages back to the file system, in a thread: each slice is a transaction of some milliseconds, and the
  * store's own writes go first.
  *
  * @param {Database} db - the thread's own, which may wait for locks
  * @param {object} options
- * @param {SharedArrayBuffer} options.shared - two 32-bit numbers, see WRITES and STOP
+ * @param {SharedArrayBuffer} options.shared - of a Pace
  * @param {() => void} options.onSlices - called now and then, after commits
  * @returns {Promise<Release>}
  */
 export async function releasePages(db, { shared, onSlices }) {
-  const numbers = new Int32Array(shared)
   const release = { pages: 0, slices: 0, longestMs: 0 }
   let slicePages = FIRST_SLICE_PAGES
-  while (Atomics.load(numbers, STOP) === 0) {
+  while (!isToldToStop(shared)) {
     const { freePages } = readSpace(db)
     if (freePages === 0) break
-    await waitForPause(numbers)
+    await waitForPause(shared)
     let startedMs = 0
     runTransaction(db, () => {
       // Here the lock is ours: the time until then was somebody else's.
@@ -91,15 +92,4 @@ export async function releasePages(db, { shared, onSlices }) {
     if (release.slices % SLICES_PER_REPORT === 0) onSlices()
   }
   return release
-}
-
-/**
- * @param {Int32Array} numbers
- */
-async function waitForPause(numbers) {
-  for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += QUIET_MS) {
-    const before = Atomics.load(numbers, WRITES)
-    await sleep(waitedMs === 0 ? 1 : QUIET_MS)
-    if (Atomics.load(numbers, WRITES) === before) return
-  }
 }

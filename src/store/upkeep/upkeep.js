@@ -4,15 +4,21 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { expungePages } from '../expunge.js'
+import { hasGarbage } from '../garbage.js'
 import { listMailboxRows } from '../mailbox-rows.js'
+import { readPending } from '../search/index-rows.js'
 import { hasOldExpunged, isLastPage, pruneExpungedPage } from './expunge-log.js'
 import { findOldPage } from './old-messages.js'
-import { readSpace, STOP, WRITES } from './space.js'
+import { Pace } from './pacing.js'
+import { readSpace, readWal } from './space.js'
 
 /**
  * @typedef {import('./space.js').Space} Space
  * @typedef {import('./space.js').Release} Release
  */
+
+/** Contents that are counted at most. */
+const MAX_COUNTED = 1000
 
 /** Of an account: see AccountStore. */
 export class Upkeep {
@@ -24,9 +30,12 @@ export class Upkeep {
 
   /**
    * @param {Pick<import('../port/parts.js').StoreParts, 'database' | 'threads' | 'views' | 'housekeeping'>} parts
-   * @param {SharedArrayBuffer} key - the store's own
+   * @param {{ key: SharedArrayBuffer, tempStore: import('../../database/temp-store.js').TempStore }} file - `key` is
+   *   the store's own
    */
-  constructor({ database, threads, views, housekeeping }, key) {
+  constructor({ database, threads, views, housekeeping }, { key, tempStore }) {
+    /** Where VACUUM puts its copy. */
+    this.tempStore = tempStore
     this.#database = database
     this.#threads = threads
     this.#views = views
@@ -49,6 +58,33 @@ export class Upkeep {
     return this.#database.readSettled(readSpace)
   }
 
+  /** @returns {Promise<boolean>} whether anything waits for `sweep` */
+  hasGarbage() {
+    const nowMs = this.#database.clock.nowMs()
+    return this.#database.readSettled((db) => hasGarbage(db, nowMs))
+  }
+
+  /**
+   * Deletes what no message refers to any more.
+   *
+   * @param {AbortSignal} [signal] - ends it after the slice that is under way
+   */
+  sweep(signal) {
+    return this.#housekeeping.sweep(signal)
+  }
+
+  /** @returns {Promise<number>} contents that wait for the search index, counted up to 1,000 */
+  async countUnindexed() {
+    const pending = await this.#database.readSettled((db) => readPending(db, 0, MAX_COUNTED))
+    return pending.length
+  }
+
+  /** @returns {Promise<number>} bytes of the frames in the `-wal`, those included that are in the file already */
+  async readWalBytes() {
+    const { frames, pageBytes } = await this.#database.readSettled(readWal)
+    return frames * pageBytes
+  }
+
   /** @returns {Promise<void>} when the query planner's statistics are as fresh as they need be */
   async optimize() {
     await this.#threads.run({ kind: 'optimize' })
@@ -62,26 +98,14 @@ export class Upkeep {
    * @returns {Promise<Release>}
    */
   async releasePages({ signal } = {}) {
-    const shared = new SharedArrayBuffer(8)
-    const numbers = new Int32Array(shared)
-    const stop = () => Atomics.store(numbers, STOP, 1)
-    if (signal?.aborted) stop()
-    signal?.addEventListener('abort', stop, { once: true })
-    this.#database.closing.addEventListener('abort', stop, { once: true })
-    const unwatch = this.#database.onWrite(() => Atomics.add(numbers, WRITES, 1))
+    const pace = new Pace(this.#database, signal)
     try {
-      const job = { kind: /** @type {const} */ ('release'), shared }
-      const release = await this.#threads.run(job, {
-        onProgress: () => {
-          this.#afterThread()
-        }
-      })
+      const job = { kind: /** @type {const} */ ('release'), shared: pace.shared }
+      const release = await this.#threads.run(job, { onProgress: () => this.#noteThread() })
       await this.#afterThread()
       return /** @type {Release} */ (release)
     } finally {
-      unwatch()
-      signal?.removeEventListener('abort', stop)
-      this.#database.closing.removeEventListener('abort', stop)
+      pace.end()
     }
   }
 
@@ -199,6 +223,10 @@ export class Upkeep {
       undefined,
       { isLazy: true }
     )
+  }
+
+  #noteThread() {
+    this.#afterThread()
   }
 
   /** What a thread or child has committed goes to the disk, and the `-wal` into the file when it is time. */

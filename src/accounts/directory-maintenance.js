@@ -1,0 +1,235 @@
+/**
+ * What maintenance leaves in the directory: when each job last ran on each mailbox and what came of it, so that
+ * operators see it without any key.
+ */
+
+/**
+ * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
+ * @typedef {import('./directory-port.js').MaintenanceEntry} MaintenanceEntry
+ * @typedef {import('./directory-port.js').MaintenanceState} MaintenanceState
+ * @typedef {import('./directory-port.js').MaintenanceSummary} MaintenanceSummary
+ * @typedef {import('./directory-port.js').MaintenanceFailure} MaintenanceFailure
+ */
+
+/** How long runs are kept, ms. */
+const RUN_RETENTION_MS = 90 * 24 * 3_600_000
+
+/** @param {any} row - of maintenance_jobs */
+const stateFromRow = (row) => ({
+  doneAtMs: row.done_at_ms,
+  failures: row.failures,
+  failedCode: row.failed_code,
+  nextTryAtMs: row.next_try_at_ms
+})
+
+/** @param {any} row - of maintenance_runs */
+const runFromRow = (row) => ({
+  accountId: row.account_id,
+  job: row.job,
+  atMs: row.at_ms,
+  why: row.why,
+  result: row.result,
+  note: row.note,
+  before: JSON.parse(row.before),
+  after: JSON.parse(row.after),
+  tookMs: row.took_ms
+})
+
+/**
+ * Inside a transaction of the caller. Of an account that has gone meanwhile nothing is written.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {MaintenanceEntry} entry
+ */
+export function writeMaintenanceEntry(connection, entry) {
+  const { accountId } = entry
+  if (!connection.prepare('SELECT 1 FROM accounts WHERE id = ?').get(accountId)) return
+  if ('space' in entry) {
+    connection
+      .prepare(
+        `INSERT INTO maintenance_accounts (account_id, file_bytes, free_bytes, measured_at_ms) VALUES (?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET file_bytes = excluded.file_bytes, free_bytes = excluded.free_bytes,
+           measured_at_ms = excluded.measured_at_ms`
+      )
+      .run(accountId, entry.space.fileBytes, entry.space.freeBytes, entry.atMs)
+    return
+  }
+  const { job, state, run } = entry
+  connection
+    .prepare(
+      `INSERT OR REPLACE INTO maintenance_jobs (account_id, job, done_at_ms, failures, failed_code, next_try_at_ms)
+       VALUES (?, ?, ?, ?, ?, ?)`
+    )
+    .run(accountId, job, state.doneAtMs, state.failures, state.failedCode, state.nextTryAtMs)
+  if (run === null) return
+  connection
+    .prepare(
+      `INSERT INTO maintenance_runs (at_ms, account_id, job, why, result, note, before, after, took_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+    )
+    .run(
+      run.atMs,
+      accountId,
+      job,
+      run.why,
+      run.result,
+      run.note,
+      JSON.stringify(run.before),
+      JSON.stringify(run.after),
+      Math.round(run.tookMs)
+    )
+}
+
+/**
+ * Inside a transaction of the caller.
+ *
+ * @param {DirectoryConnection} connection
+ */
+export function pruneMaintenanceRuns(connection) {
+  connection
+    .prepare('DELETE FROM maintenance_runs WHERE at_ms < ?')
+    .run(connection.clock.nowMs() - RUN_RETENTION_MS)
+}
+
+/** The maintenance part of the directory. */
+export class DirectoryMaintenance {
+  /** @param {DirectoryConnection} connection */
+  constructor(connection) {
+    this.connection = connection
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>}
+   */
+  async findMaintenance(accountId) {
+    const { connection } = this
+    const { requests, rows } = await connection.read(() => ({
+      requests: connection
+        .prepare('SELECT requested_at_ms FROM maintenance_accounts WHERE account_id = ?')
+        .get(accountId),
+      rows: connection.prepare('SELECT * FROM maintenance_jobs WHERE account_id = ?').all(accountId)
+    }))
+    return {
+      requestedAtMs: requests?.requested_at_ms ?? null,
+      jobs: new Map(rows.map((row) => [row.job, stateFromRow(row)]))
+    }
+  }
+
+  /** @returns {Promise<Map<string, number>>} when it was asked for, by account id */
+  async listMaintenanceRequests() {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare(
+          'SELECT account_id, requested_at_ms FROM maintenance_accounts WHERE requested_at_ms IS NOT NULL'
+        )
+        .all()
+    )
+    return new Map(rows.map((row) => [row.account_id, row.requested_at_ms]))
+  }
+
+  /**
+   * @param {string | null} accountId - null: every account
+   * @returns {Promise<number>} accounts that are asked for
+   */
+  async requestMaintenance(accountId) {
+    const { connection } = this
+    const { changes } = await connection.write(() =>
+      connection
+        .prepare(
+          `INSERT INTO maintenance_accounts (account_id, requested_at_ms)
+           SELECT id, $nowMs FROM accounts WHERE $accountId IS NULL OR id = $accountId
+           ON CONFLICT DO UPDATE SET requested_at_ms = excluded.requested_at_ms`
+        )
+        .run({ accountId, nowMs: connection.clock.nowMs() })
+    )
+    return changes
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {number} requestedAtMs - a later request stays
+   */
+  async finishMaintenanceRequest(accountId, requestedAtMs) {
+    await this.connection.write(() =>
+      this.connection
+        .prepare(
+          `UPDATE maintenance_accounts SET requested_at_ms = NULL
+           WHERE account_id = ? AND requested_at_ms <= ?`
+        )
+        .run(accountId, requestedAtMs)
+    )
+  }
+
+  /**
+   * @param {{ accountId?: string }} [filter]
+   * @returns {Promise<MaintenanceSummary[]>} by address
+   */
+  async listMaintenance({ accountId } = {}) {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare(
+          `SELECT a.id, a.address, m.file_bytes, m.free_bytes, m.measured_at_ms, m.requested_at_ms,
+             (SELECT max(done_at_ms) FROM maintenance_jobs j WHERE j.account_id = a.id) AS done_at_ms,
+             (SELECT count(*) FROM maintenance_jobs j WHERE j.account_id = a.id AND j.failures > 0) AS failing
+           FROM accounts a LEFT JOIN maintenance_accounts m ON m.account_id = a.id
+           WHERE $accountId IS NULL OR a.id = $accountId ORDER BY a.address`
+        )
+        .all({ accountId: accountId ?? null })
+    )
+    return rows.map((row) => ({
+      accountId: row.id,
+      address: row.address,
+      fileBytes: row.file_bytes,
+      freeBytes: row.free_bytes,
+      measuredAtMs: row.measured_at_ms,
+      requestedAtMs: row.requested_at_ms,
+      doneAtMs: row.done_at_ms,
+      failingJobs: row.failing
+    }))
+  }
+
+  /**
+   * @param {{ accountId?: string, limit?: number }} [filter]
+   * @returns {Promise<import('./directory-port.js').MaintenanceRun[]>} newest first
+   */
+  async listMaintenanceRuns({ accountId, limit = 100 } = {}) {
+    const rows = await this.connection.read(() =>
+      this.connection
+        .prepare(
+          `SELECT * FROM maintenance_runs WHERE $accountId IS NULL OR account_id = $accountId
+           ORDER BY id DESC LIMIT $limit`
+        )
+        .all({ accountId: accountId ?? null, limit })
+    )
+    return rows.map(runFromRow)
+  }
+
+  /**
+   * @param {number} [limit]
+   * @returns {Promise<{ failing: MaintenanceFailure[], failingTotal: number }>} jobs that failed last time, those that
+   *   fail for longest first
+   */
+  async listMaintenanceFailures(limit = 100) {
+    const { connection } = this
+    const { rows, total } = await connection.read(() => ({
+      rows: connection
+        .prepare(
+          `SELECT account_id, job, failures, failed_code, next_try_at_ms FROM maintenance_jobs
+           WHERE failures > 0 ORDER BY failures DESC, account_id, job LIMIT ?`
+        )
+        .all(limit),
+      total: connection
+        .prepare('SELECT count(*) AS failing FROM maintenance_jobs WHERE failures > 0')
+        .get()
+    }))
+    const failing = rows.map((row) => ({
+      accountId: row.account_id,
+      job: row.job,
+      failures: row.failures,
+      code: row.failed_code,
+      nextTryAtMs: row.next_try_at_ms
+    }))
+    return { failing, failingTotal: total.failing }
+  }
+}

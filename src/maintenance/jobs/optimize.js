@@ -1,0 +1,15 @@
+/**
+ * Refreshes the statistics by which SQLite plans its queries.
+ */
+import { DAY_MS } from '../job.js'
+
+/** @type {import('../job.js').MaintenanceJob} */
+export const optimize = {
+  name: 'optimize',
+  intervalMs: () => DAY_MS,
+  async run({ store, signal }) {
+    if (signal.aborted) return { result: 'stopped' }
+    await store.upkeep.optimize()
+    return { result: 'done' }
+  }
+}

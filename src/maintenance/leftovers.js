@@ -1,0 +1,62 @@
+/**
+ * At the start of the server: removes what was left behind by those that were killed, half-written deliveries in every
+ * account's spool and half-written copies of mailbox files. Needs no key. In the background, one account at a time.
+ */
+import { join } from 'node:path'
+import { isMailError } from '../errors.js'
+import { withExclusiveLock } from '../database/lock.js'
+import { hasLeftCopy, removeLeftCopy } from '../database/rewrite.js'
+import { cleanSpoolLeftovers } from '../delivery/spool.js'
+
+/**
+ * @param {object} options
+ * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'clock' | 'logger'>} options.services
+ * @returns {{ stop: () => Promise<void>, done: Promise<number> }} `done` gives the number of files removed
+ */
+export function cleanLeftovers({ services }) {
+  const { directory, clock, logger } = services
+  let isStopped = false
+  const run = async () => {
+    let removed = 0
+    for (const { id, folder } of await directory.listAccounts()) {
+      if (isStopped) break
+      try {
+        removed += await cleanSpoolLeftovers({ spoolFolder: join(folder, 'spool'), clock })
+        removed += await cleanCopy(folder)
+      } catch (err) {
+        // What lies about longer does no harm; the other accounts are looked at all the same.
+        logger.warn({ accountId: id, err }, 'leftovers could not be removed')
+      }
+    }
+    if (removed > 0) logger.info({ removed }, 'leftovers removed')
+    return removed
+  }
+  const done = run().catch((err) => {
+    logger.error({ err }, 'leftovers could not be looked for')
+    return 0
+  })
+  return {
+    done,
+    stop: async () => {
+      isStopped = true
+      await done
+    }
+  }
+}
+
+/**
+ * @param {string} folder - of an account
+ * @returns {Promise<number>} copies that are gone
+ */
+async function cleanCopy(folder) {
+  const path = join(folder, 'mail.db')
+  if (!(await hasLeftCopy(path))) return 0
+  try {
+    const isGone = await withExclusiveLock(folder, { timeoutMs: 0 }, () => removeLeftCopy(path))
+    return isGone ? 1 : 0
+  } catch (error) {
+    // Somebody has the mailbox open, or is making that very copy: another start will see.
+    if (isMailError(error, 'BUSY')) return 0
+    throw error
+  }
+}

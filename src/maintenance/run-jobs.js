@@ -1,0 +1,133 @@
+/**
+ * Runs what is due on one open mailbox, job by job, and records each: the server's worker and the command line alike.
+ */
+import { MailError, isMailError } from '../errors.js'
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { NEVER_RUN, isDue, nextState } from './job.js'
+import { JOBS } from './jobs.js'
+import { spaceFigures } from './jobs/space.js'
+
+/**
+ * @typedef {import('../accounts/directory-port.js').MaintenanceRun} MaintenanceRun
+ * @typedef {import('./job.js').JobContext} JobContext
+ * @typedef {import('./job.js').JobOutcome} JobOutcome
+ * @typedef {import('./job.js').MaintenanceJob} MaintenanceJob
+ *
+ * @typedef {object} RunRequest
+ * @property {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'clock' | 'config' | 'logger'>} services
+ * @property {import('../accounts/directory-port.js').Account} account
+ * @property {import('../store/account-store.js').AccountStore} store
+ * @property {import('./resources.js').Resources} resources
+ * @property {AbortSignal} signal - ends the run at the next step
+ * @property {boolean} [isForced] - every job, whether due or not
+ * @property {readonly MaintenanceJob[]} [jobs]
+ * @property {(run: MaintenanceRun) => void} [onRun] - called for each job that had something to do
+ *
+ * @typedef {Omit<JobOutcome, 'result'> & { result: JobOutcome['result'] | 'failed', code: string | null }} JobEnd
+ */
+
+/** What passes by itself, and says nothing about the mailbox: the job is gone on with later. */
+const PASSING_CODES = new Set(['BUSY', 'SHUTTING_DOWN'])
+
+/**
+ * @param {RunRequest} request
+ * @returns {Promise<MaintenanceRun[]>} of the jobs that had something to do
+ */
+export async function runJobs(request) {
+  const { services, account, store, resources, signal, isForced = false, onRun } = request
+  const { directory, clock, config } = services
+  const settings = config.maintenance
+  const nowMs = clock.nowMs()
+  const { requestedAtMs, jobs: states } = await directory.findMaintenance(account.id)
+  const isRequested = isForced || requestedAtMs !== null
+  /** @type {JobContext} */
+  const context = { store, account, settings, nowMs, isRequested, signal, resources }
+  const runs = []
+  for (const job of request.jobs ?? JOBS) {
+    if (signal.aborted || store.hasFailed) break
+    const state = states.get(job.name) ?? NEVER_RUN
+    if (!isDue(job, { state, account, settings, nowMs, isRequested })) continue
+    const run = await runJob(job, { context, services, state, isRequested })
+    if (run === null) continue
+    runs.push(run)
+    onRun?.(run)
+  }
+  await recordSpace(request)
+  if (requestedAtMs !== null && !signal.aborted)
+    await directory.finishMaintenanceRequest(account.id, requestedAtMs)
+  return runs
+}
+
+/**
+ * @param {MaintenanceJob} job
+ * @param {object} facts
+ * @param {JobContext} facts.context
+ * @param {RunRequest['services']} facts.services
+ * @param {import('./job.js').MaintenanceState} facts.state
+ * @param {boolean} facts.isRequested
+ * @returns {Promise<MaintenanceRun | null>} null where there was nothing to do
+ */
+async function runJob(job, { context, services, state, isRequested }) {
+  const { directory, clock } = services
+  const accountId = context.account.id
+  const atMs = clock.nowMs()
+  const startedMs = performance.now()
+  let why = isRequested ? 'asked for' : 'by schedule'
+  const end = await attempt(services, { accountId, job }, async () => {
+    if (job.wants) {
+      const wanted = await job.wants(context)
+      if (wanted === null) return { result: 'idle' }
+      why = wanted
+    }
+    return await job.run(context)
+  })
+  const { result, code, note = null, before = {}, after = {} } = end
+  const isByOccasion = job.intervalMs(context.settings) === 0
+  // A job for every occasion that found nothing to do is not worth a row each time.
+  if (result === 'idle' && isByOccasion && state.failures === 0 && state.nextTryAtMs === null)
+    return null
+  const tookMs = performance.now() - startedMs
+  const run =
+    result === 'idle' ? null : { atMs, why, result, note: note ?? code, before, after, tookMs }
+  const next = nextState(state, { result, code, nowMs: clock.nowMs() })
+  directory.recordMaintenance({ accountId, job: job.name, state: next, run })
+  return run && { accountId, job: job.name, ...run }
+}
+
+/**
+ * A job that fails is recorded and tried again later, and the other jobs go on: one that fails for ever must not keep
+ * the rest from the mailbox.
+ *
+ * @param {RunRequest['services']} services
+ * @param {{ accountId: string, job: MaintenanceJob }} what
+ * @param {() => Promise<JobOutcome>} work
+ * @returns {Promise<JobEnd>}
+ */
+async function attempt({ logger, directory }, { accountId, job }, work) {
+  try {
+    return { ...(await work()), code: null }
+  } catch (err) {
+    const code = err instanceof MailError ? err.code : errorCodeOf(err) || 'UNEXPECTED'
+    if (PASSING_CODES.has(code)) return { result: 'stopped', code, note: code }
+    logger.error({ accountId, job: job.name, err }, 'maintenance failed')
+    if (isMailError(err, 'ACCOUNT_DAMAGED'))
+      directory.audit({ action: 'mailbox-alert', accountId, detail: { code, job: job.name } })
+    return { result: 'failed', code }
+  }
+}
+
+/**
+ * So that operators see how much of each mailbox is free without any key.
+ *
+ * @param {RunRequest} request
+ */
+async function recordSpace({ services, account, store }) {
+  const { directory, clock } = services
+  try {
+    const space = spaceFigures(await store.upkeep.readSpace())
+    directory.recordMaintenance({ accountId: account.id, atMs: clock.nowMs(), space })
+  } catch (error) {
+    // The store has been given up or is being closed; the figures of the last time stay.
+    if (!(error instanceof MailError)) throw error
+  }
+}

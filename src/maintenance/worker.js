@@ -1,0 +1,227 @@
+/**
+ * Looks after the mailboxes that are open in this process: when one is quiet, and before its key is dropped.
+ *
+ *     opened ─► … quiet for a while ─► due jobs ─► … ─► last session gone, linger over ─► due jobs ─► closed
+ *
+ * Invariants: at most `maintenance.concurrency` mailboxes at a time; a run ends at its next step when the mailbox is
+ * needed for something else (its close, a login while it was about to close, the end of the process); no job waits for
+ * a user, and none of its slices keeps one waiting.
+ */
+import PQueue from 'p-queue'
+import { MailError } from '../errors.js'
+import { planConversion } from './convert-cipher.js'
+import { runJobs } from './run-jobs.js'
+
+/**
+ * @typedef {import('../accounts/directory-port.js').Account} Account
+ * @typedef {import('../store/account-store.js').AccountStore} AccountStore
+ *
+ * @typedef {object} Tracked
+ * @property {Account} account
+ * @property {AccountStore} store
+ * @property {number} seenWrites - of the store when the last run ended; -1 before the first
+ * @property {number} lookAgainAtMs - by the monotonic clock: even if nobody writes, timed jobs fall due
+ * @property {AbortController | null} run - that waits or is under way
+ * @property {Promise<void>} ended - settles when that run has
+ *
+ * @typedef {object} WorkerFigures - since the start of the process
+ * @property {number} maintenanceRunning - mailboxes
+ * @property {number} maintenanceWaiting - mailboxes
+ * @property {number} maintenanceDone - jobs
+ * @property {number} maintenanceSkipped
+ * @property {number} maintenanceStopped
+ * @property {number} maintenanceFailed
+ */
+
+/** Time between two looks at the open mailboxes, ms: a look is a comparison of numbers for each. */
+const LOOK_INTERVAL_MS = 5000
+
+/** Even where nobody writes, what is due by the clock is looked for so often, ms. */
+const LOOK_AGAIN_MS = 15 * 60 * 1000
+
+/** A run gives up after this; what it has not come to is due at the next occasion, ms. */
+const MAX_RUN_MS = 30 * 60 * 1000
+
+/** The worker of a process. */
+export class MaintenanceWorker {
+  #services
+  #resources
+  #settings
+  #queue
+  #timer
+  /** @type {Map<string, Tracked>} */
+  #tracked = new Map()
+  /** @type {Map<string, AbortController>} */
+  #alone = new Map()
+  #counts = { done: 0, skipped: 0, stopped: 0, failed: 0 }
+  #isLooking = false
+  #isClosed = false
+
+  /**
+   * @param {object} options
+   * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'clock' | 'config' | 'logger'>} options.services
+   * @param {import('./resources.js').Resources} options.resources
+   */
+  constructor({ services, resources }) {
+    this.#services = services
+    this.#resources = resources
+    this.#settings = services.config.maintenance
+    this.#queue = new PQueue({ concurrency: this.#settings.concurrency })
+    this.#timer = setInterval(() => this.#look(), LOOK_INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  /** @returns {WorkerFigures} */
+  get figures() {
+    const { done, skipped, stopped, failed } = this.#counts
+    return {
+      maintenanceRunning: this.#queue.pending,
+      maintenanceWaiting: this.#queue.size,
+      maintenanceDone: done,
+      maintenanceSkipped: skipped,
+      maintenanceStopped: stopped,
+      maintenanceFailed: failed
+    }
+  }
+
+  /**
+   * A mailbox is open, and is looked after until `leave`.
+   *
+   * @param {Account} account
+   * @param {AccountStore} store
+   */
+  join(account, store) {
+    if (this.#isClosed || !this.#settings.enabled || store.isReadOnly) return
+    this.#tracked.set(account.id, {
+      account,
+      store,
+      seenWrites: -1,
+      lookAgainAtMs: 0,
+      run: null,
+      ended: Promise.resolve()
+    })
+  }
+
+  /**
+   * The last chance before the mailbox is closed: runs what is due, for as long as the configuration allows.
+   *
+   * @param {string} accountId
+   * @returns {Promise<void>} when that is done, or `need` or `leave` has ended it
+   */
+  async beforeClose(accountId) {
+    const tracked = this.#tracked.get(accountId)
+    const { closeBudgetMs } = this.#settings
+    if (!tracked || closeBudgetMs === 0) return
+    const isUnchanged = tracked.seenWrites === tracked.store.upkeep.writeCount
+    if (isUnchanged && performance.now() < tracked.lookAgainAtMs) return
+    if (tracked.run === null) this.#enqueue(tracked)
+    // From now on, also while it waits for its turn behind other mailboxes.
+    const timer = setTimeout(() => tracked.run?.abort(), closeBudgetMs).unref()
+    await tracked.ended
+    clearTimeout(timer)
+  }
+
+  /**
+   * Somebody has come back to a mailbox that was about to be closed.
+   *
+   * @param {string} accountId
+   */
+  need(accountId) {
+    this.#tracked.get(accountId)?.run?.abort()
+    this.#alone.get(accountId)?.abort()
+  }
+
+  /**
+   * The store is about to be closed.
+   *
+   * @param {string} accountId
+   * @returns {Promise<(() => Promise<void>) | null>} when nothing of the worker uses it any more: work that needs the file
+   *   alone, to be called once the store is closed; null for none
+   */
+  async leave(accountId) {
+    const tracked = this.#tracked.get(accountId)
+    this.#tracked.delete(accountId)
+    tracked?.run?.abort()
+    await tracked?.ended
+    if (!tracked || this.#isClosed || tracked.store.hasFailed) return null
+    const work = planConversion({ services: this.#services, ...tracked })
+    if (work === null) return null
+    const stop = new AbortController()
+    this.#alone.set(accountId, stop)
+    return () => work(stop.signal).finally(() => this.#alone.delete(accountId))
+  }
+
+  /** Ends what is under way. */
+  async close() {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    for (const stop of this.#alone.values()) stop.abort()
+    await Promise.all([...this.#tracked.keys()].map((accountId) => this.leave(accountId)))
+  }
+
+  async #look() {
+    if (this.#isLooking || this.#isClosed) return
+    this.#isLooking = true
+    try {
+      const requests = await this.#services.directory.listMaintenanceRequests()
+      for (const tracked of this.#tracked.values()) {
+        if (tracked.run === null && this.#hasOccasion(tracked, requests)) this.#enqueue(tracked)
+      }
+    } catch (err) {
+      this.#services.logger.error({ err }, 'maintenance could not look for work')
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  /**
+   * @param {Tracked} tracked
+   * @param {Map<string, number>} requests
+   * @returns {boolean}
+   */
+  #hasOccasion({ account, store, seenWrites, lookAgainAtMs }, requests) {
+    if (store.hasFailed || store.upkeep.quietMs < this.#settings.quietMs) return false
+    if (seenWrites !== store.upkeep.writeCount || requests.has(account.id)) return true
+    return performance.now() >= lookAgainAtMs
+  }
+
+  /** @param {Tracked} tracked */
+  #enqueue(tracked) {
+    const run = new AbortController()
+    tracked.run = run
+    tracked.ended = this.#queue
+      .add(
+        () => this.#run(tracked, AbortSignal.any([run.signal, AbortSignal.timeout(MAX_RUN_MS)])),
+        {
+          signal: run.signal
+        }
+      )
+      .catch((err) => {
+        // Taken back while it waited, or the store was closed under it.
+        if (run.signal.aborted || err instanceof MailError) return
+        this.#services.logger.error({ accountId: tracked.account.id, err }, 'maintenance failed')
+      })
+      .finally(() => {
+        tracked.run = null
+      })
+  }
+
+  /**
+   * @param {Tracked} tracked
+   * @param {AbortSignal} signal
+   */
+  async #run(tracked, signal) {
+    const { account, store } = tracked
+    const services = this.#services
+    const runs = await runJobs({ services, account, store, resources: this.#resources, signal })
+    for (const { job, result, note, tookMs } of runs) {
+      this.#counts[result]++
+      services.logger.debug(
+        { accountId: account.id, job, result, note, tookMs: Math.round(tookMs) },
+        'maintenance'
+      )
+    }
+    tracked.seenWrites = store.upkeep.writeCount
+    tracked.lookAgainAtMs = performance.now() + LOOK_AGAIN_MS
+  }
+}

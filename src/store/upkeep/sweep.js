@@ -1,0 +1,26 @@
+/**
+ * The sweep of much that was deleted, in a thread: on the event loop it would take turns with the clients' commands for
+ * as long as it lasts (1 ms for each message in the search index).
+ */
+import { runTransaction } from '../../database/transaction.js'
+import { sweepSlice } from '../garbage.js'
+import { isToldToStop, waitForPause } from './pacing.js'
+
+/** Slices between two messages to the store, which then sees to the `-wal`. */
+const SLICES_PER_REPORT = 16
+
+/**
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db - the thread's own, which may wait for locks
+ * @param {object} options
+ * @param {SharedArrayBuffer} options.shared - of a Pace
+ * @param {() => void} options.onSlices - called now and then, after commits
+ * @returns {Promise<void>}
+ */
+export async function sweepAll(db, { shared, onSlices }) {
+  let isMore = true
+  for (let slices = 1; isMore && !isToldToStop(shared); slices++) {
+    await waitForPause(shared)
+    isMore = runTransaction(db, () => sweepSlice(db))
+    if (slices % SLICES_PER_REPORT === 0) onSlices()
+  }
+}

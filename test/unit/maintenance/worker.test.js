@@ -1,0 +1,303 @@
+/**
+ * The worker over real mailboxes: what it does, when it gives way, and what it leaves on record.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OpenAccounts } from '../../../src/accounts/open-accounts.js'
+import { convertCipher } from '../../../src/store/open-store.js'
+import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
+import { DAY_MS } from '../../../src/maintenance/job.js'
+import { cleanLeftovers } from '../../../src/maintenance/leftovers.js'
+import { systemResources } from '../../../src/maintenance/resources.js'
+import { runJobs } from '../../../src/maintenance/run-jobs.js'
+import { MaintenanceWorker } from '../../../src/maintenance/worker.js'
+import { appendMany, appendOne } from '../../helpers/account-folder.js'
+import { logIn, makeAccount, openTestAccounts, tamper } from '../../helpers/accounts.js'
+
+/** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, unknown>} [settings]
+ * @param {Partial<import('../../../src/maintenance/resources.js').Resources>} [resources]
+ */
+async function setUp(t, settings = {}, resources = {}) {
+  /** @type {(() => Promise<void>)[]} */
+  const closers = []
+  // Registered before the folder's removal.
+  t.after(async () => {
+    for (const close of closers) await close()
+  })
+  const accounts = await openTestAccounts(t, { 'accounts.lingerMs': 0, ...settings })
+  const { services } = accounts
+  const { account } = await makeAccount(services)
+  const worker = new MaintenanceWorker({
+    services,
+    resources: { ...systemResources, ...resources }
+  })
+  const { promise: isLocked, resolve: onLocked } = Promise.withResolvers()
+  const openAccounts = new OpenAccounts({
+    services,
+    maintenance: worker,
+    onLocked: () => onLocked(undefined),
+    endSessions: () => {}
+  })
+  closers.push(
+    () => worker.close(),
+    () => openAccounts.close()
+  )
+  const enter = async () => openAccounts.acquire(await logIn(services, 'old secret'))
+  const runs = async () => {
+    await services.directory.flush()
+    return services.directory.listMaintenanceRuns({ accountId: account.id })
+  }
+  const run = (/** @type {AccountStore} */ store) =>
+    runJobs({
+      services,
+      account,
+      store,
+      resources: { ...systemResources, ...resources },
+      signal: new AbortController().signal
+    })
+  const locked = () => isLocked
+  return { ...accounts, account, worker, openAccounts, enter, runs, run, locked }
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {number} count - of 200 kB each
+ */
+async function fillAndEmpty(store, count) {
+  const head = Buffer.from('Subject: x\r\nContent-Type: application/octet-stream\r\n\r\n')
+  for (let i = 0; i < count; i++)
+    await appendOne(store, 'INBOX', Buffer.concat([head, randomBytes(200_000)]), ['\\Deleted'])
+  await appendMany(store, 'INBOX', 3)
+  const { view } = await store.openView('INBOX')
+  await store.expunge({ view, uids: null })
+  store.closeView(view)
+}
+
+/** @param {import('../../../src/accounts/directory-port.js').MaintenanceRun[]} runs */
+const results = (runs) => Object.fromEntries(runs.map(({ job, result }) => [job, result]))
+
+test('before a mailbox is locked, its free space is back, and the directory says so without a key', async (t) => {
+  const { enter, runs, services, account, locked } = await setUp(t)
+  const session = await enter()
+  await fillAndEmpty(session.store, 20)
+  await session.store.checkpoint()
+  const path = join(account.folder, 'mail.db')
+  const before = statSync(path).size
+  await session.release()
+  await locked()
+  assert.ok(statSync(path).size < before / 4)
+  const told = await runs()
+  assert.equal(results(told)['vacuum'], 'done')
+  const vacuum = told.find(({ job }) => job === 'vacuum')
+  assert.match(vacuum?.why ?? '', /^free \d\d %$/)
+  assert.ok(Number(vacuum?.before['freeBytes']) > 3_000_000)
+  assert.equal(vacuum?.after['freeBytes'], 0)
+  const [summary] = await services.directory.listMaintenance()
+  assert.equal(summary?.address, 'anna@example.org')
+  assert.equal(summary?.freeBytes, 0)
+  assert.equal(summary?.failingJobs, 0)
+})
+
+test('an open mailbox is looked after when it is quiet, as often as there is something to do', async (t) => {
+  const { enter, runs } = await setUp(t, { 'maintenance.quietMs': 0 })
+  const { store } = await enter()
+  await fillAndEmpty(store, 8)
+  // The worker looks every five seconds.
+  for (let i = 0; i < 120 && results(await runs())['vacuum'] !== 'done'; i++) await sleep(100)
+  assert.equal(results(await runs())['vacuum'], 'done')
+  assert.equal((await store.upkeep.readSpace()).freePages, 0)
+})
+
+test('a mailbox with more content than VACUUM may take gives its pages back in slices', async (t) => {
+  const { enter, run } = await setUp(t, { 'maintenance.vacuumMaxBytes': 1 })
+  const { store } = await enter()
+  await fillAndEmpty(store, 8)
+  const done = results(await run(store))
+  assert.equal(done['vacuum'], undefined)
+  assert.equal(done['release'], 'done')
+  assert.equal((await store.upkeep.readSpace()).freePages, 0)
+})
+
+for (const [what, resources] of /** @type {const} */ ([
+  ['too little memory', { freeMemoryBytes: () => 1000 }],
+  ['too little room on the disk', { freeDiskBytes: async () => 1000 }]
+]))
+  test(`with ${what} VACUUM is skipped and says so; slices give the space back`, async (t) => {
+    const { enter, run, runs, services, account } = await setUp(t, {}, resources)
+    const { store } = await enter()
+    await fillAndEmpty(store, 8)
+    assert.equal(results(await run(store))['release'], 'done')
+    const skipped = (await runs()).find(({ job }) => job === 'vacuum')
+    assert.equal(skipped?.result, 'skipped')
+    assert.equal(skipped?.note, what)
+    const { jobs } = await services.directory.findMaintenance(account.id)
+    assert.ok(Number(jobs.get('vacuum')?.nextTryAtMs) > services.clock.nowMs())
+    assert.equal(jobs.get('vacuum')?.failures, 0)
+  })
+
+test('daily jobs run once a day, and those asked for at the next occasion', async (t) => {
+  const { enter, run, clock, services, account } = await setUp(t)
+  const { store } = await enter()
+  const names = async () => (await run(store)).map(({ job }) => job)
+  await appendMany(store, 'INBOX', 3)
+  await store.indexSearch()
+  assert.ok(!(await names()).includes('optimize'))
+  clock.advance(2 * DAY_MS)
+  assert.ok((await names()).includes('optimize'))
+  assert.ok(!(await names()).includes('optimize'))
+  assert.equal(await services.directory.requestMaintenance(null), 1)
+  assert.ok((await services.directory.listMaintenanceRequests()).has(account.id))
+  const asked = await names()
+  assert.ok(asked.includes('optimize') && asked.includes('quick-check'))
+  assert.equal((await services.directory.listMaintenanceRequests()).size, 0)
+})
+
+test('retention takes Trash and Junk by the configured days, and nothing without them', async (t) => {
+  const settings = { 'maintenance.trashDays': 30, 'maintenance.junkDays': 10 }
+  const { enter, run, clock, open } = await setUp(t, settings)
+  const { store } = await enter()
+  for (const name of ['Trash', 'Junk', 'INBOX']) await appendMany(store, name, 2)
+  clock.advance(20 * DAY_MS)
+  const counts = async () =>
+    Promise.all(
+      ['Trash', 'Junk', 'INBOX'].map(async (name) => (await store.mailboxStatus(name)).messageCount)
+    )
+  await run(store)
+  assert.deepEqual(await counts(), [2, 0, 2])
+  clock.advance(20 * DAY_MS)
+  await run(store)
+  assert.deepEqual(await counts(), [0, 0, 2])
+  assert.equal((await open()).config.maintenance.trashDays, 30)
+})
+
+test('a job that fails is counted, told and tried again later; the others go on', async (t) => {
+  const { enter, services, account, runs, clock, lines } = await setUp(t)
+  const { store } = await enter()
+  let shouldFail = true
+  let tries = 0
+  /** @type {import('../../../src/maintenance/job.js').MaintenanceJob[]} */
+  const jobs = [
+    {
+      name: 'breaks',
+      intervalMs: () => 0,
+      run: async () => {
+        tries++
+        if (shouldFail) throw new Error('unexpected')
+        return { result: 'done' }
+      }
+    },
+    { name: 'works', intervalMs: () => 0, run: async () => ({ result: 'done' }) }
+  ]
+  const { signal } = new AbortController()
+  const request = { services, account, store, resources: systemResources, signal, jobs }
+  assert.deepEqual(results(await runJobs(request)), { breaks: 'failed', works: 'done' })
+  await runJobs(request)
+  assert.equal(tries, 1, 'not before its time')
+  await runs()
+  const { failing, failingTotal } = await services.directory.listMaintenanceFailures()
+  assert.equal(failingTotal, 1)
+  assert.equal(failing[0]?.job, 'breaks')
+  assert.equal(failing[0]?.code, 'UNEXPECTED')
+  assert.ok(lines.some((line) => JSON.stringify(line).includes('maintenance failed')))
+  shouldFail = false
+  clock.advance(10 * 60_000)
+  assert.equal(results(await runJobs(request))['breaks'], 'done')
+  await runs()
+  assert.equal((await services.directory.listMaintenanceFailures()).failingTotal, 0)
+})
+
+test('a login ends what runs before the close, and the mailbox stays open', async (t) => {
+  const { enter, openAccounts, runs } = await setUp(t)
+  const session = await enter()
+  const { store } = session
+  await fillAndEmpty(store, 40)
+  await session.release()
+  await sleep(20)
+  const again = await enter()
+  assert.equal(again.store, store)
+  assert.equal(openAccounts.size, 1)
+  await again.store.createMailbox('still here')
+  await runs()
+})
+
+test('a process that ends waits for no job', async (t) => {
+  const { enter, worker, openAccounts } = await setUp(t)
+  const session = await enter()
+  await fillAndEmpty(session.store, 20)
+  await session.release()
+  await worker.close()
+  await openAccounts.close()
+  assert.equal(worker.figures.maintenanceRunning, 0)
+})
+
+test('with maintenance.enabled off nothing is looked after', async (t) => {
+  const { enter, runs, locked } = await setUp(t, { 'maintenance.enabled': false })
+  const session = await enter()
+  await fillAndEmpty(session.store, 5)
+  await session.release()
+  await locked()
+  assert.deepEqual(await runs(), [])
+})
+
+test('a mailbox in AES-256-CBC is found out, converted when it is closed, and recorded', async (t) => {
+  const { enter, runs, account, services, data, locked } = await setUp(t)
+  const { masterKey } = await logIn(services, 'old secret')
+  const key = deriveDatabaseKey(masterKey.bytes)
+  masterKey.dispose()
+  const { folder } = account
+  const away = { folder, key, cipher: /** @type {const} */ ('chacha20'), timeoutMs: 5000 }
+  await convertCipher({ ...away, nextCipher: 'aes256cbc' })
+  tamper(data, 'UPDATE accounts SET cipher = NULL')
+  const session = await enter()
+  assert.equal(session.store.cipher, 'aes256cbc')
+  await appendMany(session.store, 'INBOX', 2)
+  await session.release()
+  await locked()
+  const again = await enter()
+  assert.equal(again.store.cipher, 'chacha20')
+  assert.equal((await again.store.mailboxStatus('INBOX')).messageCount, 2)
+  assert.equal((await services.directory.findAccount(account.id))?.cipher, 'chacha20')
+  assert.equal(results(await runs())['cipher'], 'done')
+})
+
+test('the records of an account go with it, and one that comes late does no harm', async (t) => {
+  const { services, account } = await setUp(t)
+  const { directory } = services
+  await directory.requestMaintenance(account.id)
+  await directory.deleteAccount(account.id)
+  assert.deepEqual(await directory.listMaintenance(), [])
+  directory.recordMaintenance({
+    accountId: account.id,
+    atMs: 1,
+    space: { fileBytes: 1, freeBytes: 1 }
+  })
+  await directory.flush()
+})
+
+test('a start removes what killed deliveries and copies left, of mailboxes that nobody has open', async (t) => {
+  const { services, account, enter } = await setUp(t)
+  const old = join(account.folder, 'spool', 'tmp', `${'0'.repeat(32)}.sealed`)
+  const copy = join(account.folder, 'mail.db.next')
+  mkdirSync(join(account.folder, 'spool', 'tmp'), { recursive: true })
+  const put = () => {
+    writeFileSync(old, 'x')
+    utimesSync(old, 1, 1)
+    writeFileSync(copy, 'x')
+  }
+  put()
+  assert.equal(await cleanLeftovers({ services }).done, 2)
+  assert.ok(!existsSync(old) && !existsSync(copy))
+  const session = await enter()
+  put()
+  assert.equal(await cleanLeftovers({ services }).done, 1)
+  assert.ok(existsSync(copy))
+  await session.release()
+})
