@@ -4,7 +4,7 @@
  */
 import { MailError } from '../errors.js'
 import { releaseBuffer } from '../support/release-buffer.js'
-import { compressFrame, decompressFrame } from './zstd.js'
+import { compressFrame, decompressFrame, decompressInto } from './zstd.js'
 
 /**
  * Raw bytes in a chunk, bytes. Large enough for zstd to find what repeats (base64 and HTML), small enough that a
@@ -55,4 +55,20 @@ export function decodeChunk(codec, data, size) {
   } catch (error) {
     throw new MailError('ACCOUNT_DAMAGED', { detail: 'chunk does not decompress', cause: error })
   }
+}
+
+/**
+ * @param {number} codec
+ * @param {Buffer} data
+ * @param {object} to
+ * @param {Buffer} to.target - with room for `size` bytes and one more
+ * @param {number} to.at - where in it
+ * @param {number} to.size - raw bytes that are expected
+ * @returns {boolean} false: it is damaged
+ */
+export function unpackChunkInto(codec, data, { target, at, size }) {
+  if (codec === CODEC_ZSTD) return decompressInto(data, target, at, size)
+  if (codec !== CODEC_RAW || data.length !== size) return false
+  data.copy(target, at)
+  return true
 }

@@ -113,6 +113,10 @@ export class MailboxView {
   flags = new Uint32Array(INITIAL_CAPACITY)
   keywords = new Uint32Array(INITIAL_CAPACITY)
   modSeqs = new Float64Array(INITIAL_CAPACITY)
+  /** contents.id of the messages whose bodies were asked for, and of their neighbours; 0: not known. May be shorter. */
+  contentIds = new Float64Array(0)
+  /** RFC822.SIZE of the same, bytes. */
+  sizes = new Float64Array(0)
   #dead = new Uint8Array(INITIAL_CAPACITY)
   /** Highest UID that ever had a slot: the slot itself may have been dropped. */
   #lastUid = 0
@@ -182,6 +186,23 @@ export class MailboxView {
     return attachment
   }
 
+  /**
+   * Keeps where a message's bytes are, which never changes.
+   *
+   * @param {number} slot
+   * @param {number} contentId
+   * @param {number} size - RFC822.SIZE, bytes
+   */
+  rememberContent(slot, contentId, size) {
+    const capacity = this.uids.length
+    if (slot >= this.contentIds.length) {
+      this.contentIds = grown(this.contentIds, new Float64Array(capacity))
+      this.sizes = grown(this.sizes, new Float64Array(capacity))
+    }
+    this.contentIds[slot] = contentId
+    this.sizes[slot] = size
+  }
+
   // What follows is for the attachments.
 
   /**
@@ -228,10 +249,12 @@ export class MailboxView {
       if (from !== to) {
         for (const array of [this.uids, this.flags, this.keywords, this.modSeqs])
           array[to] = /** @type {number} */ (array[from])
+        for (const array of [this.contentIds, this.sizes]) array[to] = array[from] ?? 0
       }
       to++
     }
     this.#dead.fill(0)
+    this.contentIds.fill(0, to)
     this.length = to
     for (const attachment of this.#attachments) attachment.onCompact()
   }

@@ -55,12 +55,21 @@ function contextOf(stream) {
  * @param {number} flush
  * @param {Buffer} input
  * @param {Buffer} output
+ * @param {number} [outputAt] - where in it
+ * @param {number} [room] - from there, bytes
  * @returns {number} bytes of output, or -1 when it did not fit or the input was not one whole frame
  */
-function run({ handle, left, hasFailed }, flush, input, output) {
-  handle.writeSync(flush, input, 0, input.length, output, 0, output.length)
-  const [outputLeft = 0, inputLeft] = left
-  return hasFailed() || inputLeft !== 0 || outputLeft === 0 ? -1 : output.length - outputLeft
+function run(
+  { handle, left, hasFailed },
+  flush,
+  input,
+  output,
+  outputAt = 0,
+  room = output.length
+) {
+  handle.writeSync(flush, input, 0, input.length, output, outputAt, room)
+  const outputLeft = /** @type {number} */ (left[0])
+  return hasFailed() || left[1] !== 0 || outputLeft === 0 ? -1 : room - outputLeft
 }
 
 /**
@@ -99,4 +108,32 @@ export function decompressFrame(frame, { maxBytes, expectedBytes = maxBytes }) {
     decompressor = undefined
   }
   return zstdDecompressSync(frame, { maxOutputLength: maxBytes, chunkSize: room })
+}
+
+/**
+ * As `decompressFrame`, into a buffer that is there.
+ *
+ * @param {Buffer} frame
+ * @param {Buffer} target - with room for `size` bytes and one more
+ * @param {number} at - where in it
+ * @param {number} size - bytes that the frame's content should have
+ * @returns {boolean} false: it is no whole frame of that size; what was written then is worth nothing
+ */
+export function decompressInto(frame, target, at, size) {
+  if (size + 1 >= MIN_OUTPUT_BYTES) {
+    if (decompressor === undefined) decompressor = contextOf(createZstdDecompress())
+    if (decompressor) {
+      const bytes = run(decompressor, constants.ZSTD_e_continue, frame, target, at, size + 1)
+      if (bytes === size) return true
+      decompressor = undefined
+    }
+  }
+  let content
+  try {
+    content = decompressFrame(frame, { maxBytes: size })
+  } catch {
+    return false
+  }
+  content.copy(target, at)
+  return content.length === size
 }

@@ -65,6 +65,23 @@ export function planFetch({ items, isUid, isChangedSince }) {
   }
 }
 
+/** What a whole message's short way knows beside its bytes. */
+const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'THREADID', 'RFC822.SIZE'])
+
+/**
+ * @param {FetchPlan} plan
+ * @returns {boolean} whether it asks for the whole message and for nothing that must be read beside it
+ */
+export function isForBodies({ items, setsSeen }) {
+  const isBody = (/** @type {FetchItem} */ item) =>
+    item.kind === 'SECTION' && isWhole(item) && item.partial === null
+  return (
+    !setsSeen &&
+    items.some(isBody) &&
+    items.every((item) => BESIDE_BODY.has(item.kind) || isBody(item))
+  )
+}
+
 /**
  * @param {FetchItem} item
  * @returns {item is BinaryItem} whether it is a decoded section, or the size of one

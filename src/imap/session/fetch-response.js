@@ -4,18 +4,18 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { isMailError } from '../../errors.js'
-import { decodePartTree } from '../../mime/part-tree.js'
-import { filterHeader, resolveSection } from '../../mime/section.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
-import { openBinary } from './binary-section.js'
 import { writePage } from './fetch-page.js'
-import { isBinary, isWhole } from './fetch-plan.js'
+import { isBinary } from './fetch-plan.js'
+import { openSections } from './fetch-sections.js'
 import { emailIdOf } from './object-id.js'
 import { flagsText, tellKeywords } from './mailbox-news.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
 /** @import { BinaryItem, SectionItem } from '../protocol/values/fetch-item.js' */
+/** @import { StoredBody } from '../../store/read-bodies.js' */
 /** @import { FetchPlan } from './fetch-plan.js' */
+/** @import { SectionSource } from './fetch-sections.js' */
 /** @import { Session } from './session.js' */
 
 /** Gathered responses above this are handed to the connection. */
@@ -31,18 +31,8 @@ const COPY_BYTES = 8 * 1024
  * would hold the loop for a whole message, and what was sent could not be forgotten.
  */
 const SLICE_BYTES = 256 * 1024
-/** Headers above this are filtered no more: no mail program writes them. */
-const MAX_FILTERED_BYTES = 1024 * 1024
-
-/**
- * @typedef {object} SectionSource - a section's bytes, the first piece at hand
- * @property {SectionItem | BinaryItem} item
- * @property {number} sizeBytes
- * @property {boolean} [hasNul] - of BINARY: it must be a literal8
- * @property {Buffer | null} first
- * @property {AsyncIterator<Buffer> | null} rest
- * @property {boolean} [isOwned] - whether nobody else uses the pieces, nor the memory that they lie in
- */
+/** Messages that are read at once where their bodies go out by the short way. */
+const BODIES_A_READ = 32
 
 /** The responses of one FETCH. */
 export class FetchResponse {
@@ -120,13 +110,77 @@ export class FetchResponse {
   }
 
   /**
+   * Writes whole messages by the short way, and one by one those that it is not for.
+   *
+   * @param {readonly number[]} slots
+   */
+  async writeBodies(slots) {
+    const { connection, store } = this.#session
+    const { view } = this.#session.requireSelected()
+    let turnStartedMs = performance.now()
+    for (let next = 0; next < slots.length;) {
+      const bodies = await store.readBodies(view, slots.slice(next, next + BODIES_A_READ))
+      for (const body of bodies) {
+        const slot = /** @type {number} */ (slots[next++])
+        if (body === null || !this.#writeBody(body, slot)) await this.#writeSlot(slot)
+        if (this.#writer.length < BATCH_BYTES) continue
+        this.finish()
+        if (connection.isCongested) await connection.drain()
+      }
+      if (next === slots.length) break
+      if (performance.now() - turnStartedMs > TURN_MS) {
+        await this.#flush()
+        turnStartedMs = performance.now()
+      }
+    }
+    this.finish()
+  }
+
+  /**
+   * @param {StoredBody} body
+   * @param {number} slot
+   * @returns {boolean} false: it is damaged, nothing was written
+   */
+  #writeBody(body, slot) {
+    const writer = this.#writer
+    const { length } = writer
+    let isSound = true
+    this.#begin(slot)
+    for (const item of this.#plan.items) {
+      if (item.kind === 'SECTION') {
+        writer.sectionDirect(
+          item,
+          body.size,
+          (target, at) => {
+            isSound = body.unpackInto(target, at)
+          },
+          1
+        )
+      } else if (item.kind === 'RFC822.SIZE') writer.size(body.size)
+      else this.#writeViewItem(item.kind, slot)
+    }
+    if (isSound) writer.end()
+    else writer.cutBack(length)
+    return isSound
+  }
+
+  /** @param {number} slot - of a message that is read by itself; its \Seen is not set by it */
+  async #writeSlot(slot) {
+    const { mailboxId, uids } = this.#session.requireSelected().view
+    const uid = /** @type {number} */ (uids[slot])
+    const [record] = await this.#session.store.readMessages(mailboxId, [uid], this.#plan.needs)
+    if (record === undefined || !(await this.writeRecord(record, slot, false)))
+      this.isSomeGone = true
+  }
+
+  /**
    * @param {MessageRecord} record
    * @param {number} slot
    * @param {boolean} isNowSeen - \Seen has been set by this command: the flags are told whether asked for or not
    * @returns {Promise<boolean>} false: the message was expunged meanwhile, nothing was written
    */
   async writeRecord(record, slot, isNowSeen) {
-    const sources = await this.#openSections(record)
+    const sources = await openSections(this.#session.store, this.#plan.items, record)
     if (sources === null || !(await this.#readPreviews(record))) return false
     this.#begin(slot)
     let next = 0
@@ -239,94 +293,6 @@ export class FetchResponse {
   }
 
   /**
-   * Finds every section and reads the first piece of each, so that what can fail fails before the response has begun.
-   *
-   * @param {MessageRecord} record
-   * @returns {Promise<(SectionSource | null)[] | null>} one for each SECTION item, null for a part that is not there;
-   *   null as a whole when the message has gone
-   */
-  async #openSections(record) {
-    /** @type {(SectionSource | null)[]} */
-    const sources = []
-    /** @type {import('../../mime/part-tree.js').PartTree | null} */
-    let tree = null
-    try {
-      for (const item of this.#plan.items) {
-        if (isBinary(item)) {
-          tree ??= decodePartTree(required(record.partTree))
-          sources.push(await this.#openBinary(record, item, tree))
-          continue
-        }
-        if (item.kind !== 'SECTION') continue
-        if (isWhole(item)) sources.push(await this.#openRange(record, item, 0, record.size))
-        else {
-          tree ??= decodePartTree(required(record.partTree))
-          sources.push(await this.#openPart(record, item, tree))
-        }
-      }
-    } catch (error) {
-      if (isMailError(error, 'MESSAGE_GONE')) return null
-      throw error
-    }
-    return sources
-  }
-
-  /**
-   * @param {MessageRecord} record
-   * @param {SectionItem} item
-   * @param {import('../../mime/part-tree.js').PartTree} tree
-   * @returns {Promise<SectionSource | null>}
-   */
-  async #openPart(record, item, tree) {
-    const found = resolveSection(tree, item.section)
-    if (found === null) return null
-    if (found.kind === 'range') return await this.#openRange(record, item, found.start, found.end)
-    const end = Math.min(found.end, found.start + MAX_FILTERED_BYTES)
-    if (record.content) {
-      const block = record.content.subarray(found.start, end)
-      return fromBytes(item, filterHeader(block, found.fields, found.not))
-    }
-    const pieces = []
-    for await (const piece of this.#session.store.readContent(record.contentId, found.start, end)) {
-      pieces.push(piece)
-    }
-    return fromBytes(item, filterHeader(Buffer.concat(pieces), found.fields, found.not))
-  }
-
-  /**
-   * @param {MessageRecord} record
-   * @param {BinaryItem} item
-   * @param {import('../../mime/part-tree.js').PartTree} tree
-   * @returns {Promise<SectionSource | null>}
-   */
-  async #openBinary(record, item, tree) {
-    const source = await openBinary(this.#session.store, record, tree, item)
-    if (source === null) return null
-    return { item, first: null, ...source }
-  }
-
-  /**
-   * @param {MessageRecord} record
-   * @param {SectionItem} item
-   * @param {number} start - of the section in the message
-   * @param {number} end
-   * @returns {Promise<SectionSource>}
-   */
-  async #openRange(record, item, start, end) {
-    const from = item.partial === null ? start : Math.min(end, start + item.partial.offset)
-    const to = item.partial === null ? end : Math.min(end, from + item.partial.length)
-    if (from >= to) return { item, sizeBytes: 0, first: null, rest: null }
-    if (record.content) {
-      return { item, sizeBytes: to - from, first: record.content.subarray(from, to), rest: null }
-    }
-    const pieces = this.#session.store.readContent(record.contentId, from, to)
-    const rest = pieces[Symbol.asyncIterator]()
-    const { value, done } = await rest.next()
-    const first = done === true ? null : value
-    return { item, sizeBytes: to - from, first, rest, isOwned: true }
-  }
-
-  /**
    * @param {SectionItem | BinaryItem} item
    * @param {SectionSource | null} source
    */
@@ -382,18 +348,6 @@ export class FetchResponse {
     if (connection.isCongested) await connection.drain()
     return length
   }
-}
-
-/**
- * @param {SectionItem} item
- * @param {Buffer} bytes - the whole section
- * @returns {SectionSource} of the part that is asked for
- */
-function fromBytes(item, bytes) {
-  const { partial } = item
-  const first =
-    partial === null ? bytes : bytes.subarray(partial.offset, partial.offset + partial.length)
-  return { item, sizeBytes: first.length, first, rest: null }
 }
 
 /**

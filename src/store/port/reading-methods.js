@@ -3,11 +3,14 @@
  */
 import { readContentRange } from '../content-reader.js'
 import { readPreview } from '../preview.js'
+import { readBodies } from '../read-bodies.js'
 import { readMessageRecords } from '../read-messages.js'
 import { readPage } from '../read-page.js'
 import { IntakeMethods } from './intake-methods.js'
 
 /**
+ * @typedef {import('../mailbox-view.js').MailboxView} MailboxView
+ * @typedef {import('../read-bodies.js').StoredBody} StoredBody
  * @typedef {import('../read-messages.js').MessageNeeds} MessageNeeds
  * @typedef {import('../read-messages.js').MessageRecord} MessageRecord
  * @typedef {import('../read-page.js').MessagePage} MessagePage
@@ -46,6 +49,18 @@ export class ReadingMethods extends IntakeMethods {
    */
   readPage(mailboxId, range, need) {
     return this.#database.readSettled((db) => readPage(db, mailboxId, range, need))
+  }
+
+  /**
+   * Whole messages that are short.
+   *
+   * @param {MailboxView} view
+   * @param {readonly number[]} slots
+   * @returns {Promise<(StoredBody | null)[]>} for the first of them, one at least; null for a message that must be read
+   *   by `readMessages`
+   */
+  readBodies(view, slots) {
+    return this.#database.readSettled((db) => readBodies(db, view, slots))
   }
 
   /**

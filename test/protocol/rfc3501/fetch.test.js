@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { append, select } from '../../helpers/dialogue.js'
-import { startImapServer } from '../../helpers/server.js'
+import { PASSWORD, startImapServer } from '../../helpers/server.js'
 import { LineClient, transcript } from '../../helpers/transcript.js'
+import { WireClient } from '../../helpers/wire-client.js'
 
 const MIXED = [
   'From: A <a@example.org>',
@@ -215,4 +216,50 @@ test('many messages come in pages, whole and in order', async (t) => {
     Array.from({ length: count }, (_, index) => `Subject: ${index + 1}`)
   )
   client.close()
+})
+
+/**
+ * @param {WireClient} client
+ * @param {string} tag - of the command that the answers end with
+ * @returns {Promise<Buffer[]>} the literals that come before it
+ */
+async function literalsUntil(client, tag) {
+  const literals = []
+  for (;;) {
+    const line = await client.line()
+    if (line.startsWith(`${tag} `)) return literals
+    const size = /\{(\d+)\}\r\n$/.exec(line)?.[1]
+    if (size !== undefined) literals.push(Buffer.from(await client.take(Number(size))))
+  }
+}
+
+test('whole messages of many sizes come byte for byte: in a range, pipelined, and beside other items', async (t) => {
+  const server = await startImapServer(t)
+  const client = await WireClient.connect(server.port)
+  await client.login('alice', JSON.stringify(PASSWORD))
+  const sizes = [20, 130, 5000, 40_000, 131_071, 131_072, 131_073, 300_000]
+  const mails = sizes.map((size, index) =>
+    Buffer.from(`Subject: ${index}\r\n\r\n`.padEnd(size, `line ${index}\r\n`), 'latin1')
+  )
+  for (const mail of mails) await client.command('APPEND INBOX', mail)
+  await client.command('EXAMINE INBOX')
+  client.send('a FETCH 1:* (UID FLAGS RFC822.SIZE BODY.PEEK[])\r\n')
+  assert.deepEqual(await literalsUntil(client, 'a'), mails)
+  const order = [7, 0, 3, 4, 5, 6, 1, 2, 2, 4]
+  client.send(order.map((index) => `p FETCH ${index + 1} BODY.PEEK[]\r\n`).join(''))
+  client.send('q NOOP\r\n')
+  const pipelined = []
+  for (let done = 0; done < order.length; done++)
+    pipelined.push(...(await literalsUntil(client, 'p')))
+  await literalsUntil(client, 'q')
+  assert.deepEqual(
+    pipelined,
+    order.map((index) => mails[index])
+  )
+  client.send('r FETCH 1:* (BODY.PEEK[] BODY.PEEK[]<3.4>)\r\n')
+  assert.deepEqual(
+    await literalsUntil(client, 'r'),
+    mails.flatMap((mail) => [mail, mail.subarray(3, 7)])
+  )
+  client.socket.destroy()
 })

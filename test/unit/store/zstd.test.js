@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { compressFrame, decompressFrame } from '../../../src/store/zstd.js'
+import { compressFrame, decompressFrame, decompressInto } from '../../../src/store/zstd.js'
 
 const SIZES = [1, 2, 63, 64, 65, 1000, 65_536, 131_071, 131_072]
 
@@ -47,4 +47,19 @@ test('a damaged, cut or oversized frame is refused, and leaves nothing to the ne
   }
   assert.throws(() => decompressFrame(frame, { maxBytes: 100, expectedBytes: 100 }))
   assert.deepEqual(decompressFrame(frame, size), raw)
+})
+
+test('into a buffer that is there comes what comes alone, and what is not right is said', () => {
+  const target = Buffer.alloc(131_072 + 10)
+  for (const raw of SIZES.flatMap(samples)) {
+    const frame = compressFrame(raw)
+    target.fill(0x55)
+    assert.equal(decompressInto(frame, target, 5, raw.length), true)
+    assert.deepEqual(target.subarray(5, 5 + raw.length), raw)
+    assert.deepEqual(target.subarray(0, 5), Buffer.alloc(5, 0x55))
+    for (const size of [raw.length - 1, raw.length + 1])
+      assert.equal(decompressInto(frame, target, 5, size), false)
+    assert.equal(decompressInto(frame.subarray(1), target, 5, raw.length), false)
+    assert.equal(decompressInto(frame, target, 0, raw.length), true)
+  }
 })

@@ -196,11 +196,25 @@ export class FetchWriter {
    * @param {SectionItem} item
    * @param {number} sizeBytes
    * @param {(target: Buffer, at: number) => void} write - exactly as many bytes, from `at`
+   * @param {number} [spare] - bytes behind these that may be written to and do not count
    * @returns {this}
    */
-  sectionDirect(item, sizeBytes, write) {
-    this.#name(label(item)).ascii(' {').number(sizeBytes).ascii('}\r\n').direct(sizeBytes, write)
+  sectionDirect(item, sizeBytes, write, spare) {
+    this.#name(label(item))
+      .ascii(' {')
+      .number(sizeBytes)
+      .ascii('}\r\n')
+      .direct(sizeBytes, write, spare)
     return this
+  }
+
+  /**
+   * Forgets a response that came to nothing.
+   *
+   * @param {number} length - as it was before its `begin`, with no `take` in between
+   */
+  cutBack(length) {
+    this.#writer.cutBack(length)
   }
 
   /** @returns {Buffer} what was written */

@@ -82,13 +82,23 @@ export class ResponseWriter {
    *
    * @param {number} bytes
    * @param {(target: Buffer, at: number) => void} write - exactly as many, from `at`
+   * @param {number} [spare] - bytes behind these that may be written to and do not count
    * @returns {this}
    */
-  direct(bytes, write) {
-    this.#reserve(bytes)
+  direct(bytes, write, spare = 0) {
+    this.#reserve(bytes + spare)
     write(this.#buffer, this.#length)
     this.#length += bytes
     return this
+  }
+
+  /**
+   * Forgets the end of what was written.
+   *
+   * @param {number} length - an earlier `length`, with no `take` in between
+   */
+  cutBack(length) {
+    this.#length = length
   }
 
   /** @returns {Buffer} what was written; the writer is empty afterwards and never touches these bytes again */

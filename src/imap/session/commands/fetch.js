@@ -15,7 +15,7 @@ import { CODE } from '../../protocol/compile/response-code.js'
 import { takePage } from '../../protocol/values/partial-range.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
 import { planPages } from '../fetch-page.js'
-import { planFetch } from '../fetch-plan.js'
+import { isForBodies, planFetch } from '../fetch-plan.js'
 import { FetchResponse, TURN_MS } from '../fetch-response.js'
 import { tellKeywords } from '../mailbox-news.js'
 import { slotsOf } from '../message-set.js'
@@ -95,6 +95,10 @@ async function writeMessages(session, plan, slots) {
   if (plan.isViewOnly) {
     await response.writeFromView(slots)
     return false
+  }
+  if (isForBodies(plan)) {
+    await response.writeBodies(slots)
+    return response.isSomeGone
   }
   const pagePlan = planPages(plan)
   const setsSeen = plan.setsSeen && !selected.isReadOnly
