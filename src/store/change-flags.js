@@ -1,9 +1,9 @@
 /**
  * STORE: flags of messages, a transaction for each page.
  */
-import { setImmediate } from 'node:timers/promises'
 import { prepared } from '../database/statement.js'
 import { DELETED, SEEN } from './flags.js'
+import { inPages } from './in-pages.js'
 import { withKeywords } from './keyword-rows.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
@@ -41,9 +41,6 @@ import { messageRowId, uidOfRow } from './message-id.js'
 /** Messages in one transaction: about 10 ms. */
 const FLAG_PAGE = 2000
 
-/** Pages that may be committed while the disk is still being waited for: one sync then serves several. */
-const MAX_UNDER_WAY = 4
-
 /**
  * @param {object} store
  * @param {import('./account-database.js').AccountDatabase} store.database
@@ -80,28 +77,16 @@ export async function changeFlags({ database, views, keywords }, request) {
       },
       { isLazy }
     )
-  /** @type {Promise<FlagPage>[]} */
-  const underWay = []
-  const settleFirst = async () => {
-    const { changedUids, failedUids, modSeq } = await /** @type {Promise<FlagPage>} */ (
-      underWay.shift()
-    )
+  const pages = await inPages(
+    uids,
+    // A keyword that is new has its number once the first page is through.
+    { pageSize: FLAG_PAGE, mayOverlap: () => flags.every((name) => keywords.table.find(name)) },
+    changePage
+  )
+  for (const { changedUids, failedUids, modSeq } of pages) {
     for (const uid of changedUids) outcome.changedUids.push(uid)
     for (const uid of failedUids) outcome.failedUids.push(uid)
     outcome.modSeq = modSeq
-  }
-  try {
-    for (let start = 0; start < uids.length; start += FLAG_PAGE) {
-      if (start > 0) await setImmediate()
-      underWay.push(changePage(uids.slice(start, start + FLAG_PAGE)))
-      // A keyword that is new has its number once the first page is through.
-      const isNumbered = flags.every((name) => keywords.table.find(name))
-      while (underWay.length >= (isNumbered ? MAX_UNDER_WAY : 1)) await settleFirst()
-    }
-    while (underWay.length > 0) await settleFirst()
-  } finally {
-    // After a failure: those that had begun come to their end, and the first failure is what the caller hears of.
-    await Promise.allSettled(underWay)
   }
   return outcome
 }

@@ -117,8 +117,13 @@ export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, quota, no
   if (rows.length > 0) moveCounters(db, target, change)
   const sourceUids = sources.map(({ uid }) => uid)
   const sourceModSeq = isMove
-    ? expungeRows(db, { mailboxId: fromMailboxId, uids: sourceUids, onlyDeleted: false, nowMs })
-        .modSeq
+    ? expungeRows(db, {
+        mailboxId: fromMailboxId,
+        uids: sourceUids,
+        onlyDeleted: false,
+        areMoved: true,
+        nowMs
+      }).modSeq
     : requireMailboxRowById(db, fromMailboxId).highestModSeq
   return {
     toMailboxId: target.id,

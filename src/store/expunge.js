@@ -1,23 +1,24 @@
 /**
  * Taking messages out of a mailbox: EXPUNGE, and the second half of MOVE. Their contents are left to the sweep.
  */
-import { setImmediate } from 'node:timers/promises'
 import { prepared } from '../database/statement.js'
 import { DELETED, SEEN } from './flags.js'
+import { inPages } from './in-pages.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
-import { messageRowId } from './message-id.js'
+import { messageRowId, uidOfRow } from './message-id.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./mailbox-view.js').MailboxView} MailboxView
+ * @typedef {import('./mailbox-rows.js').MailboxChange} MailboxChange
  *
  * @typedef {object} ExpungePage
  * @property {number[]} uids - gone, ascending
  * @property {number} modSeq - the mailbox's after it
  */
 
-/** Messages in one transaction: about 10 ms. */
-const EXPUNGE_PAGE = 400
+/** Messages in one transaction: 3 ms in runs of UIDs, 10 ms when each stands alone. */
+const EXPUNGE_PAGE = 2000
 
 /**
  * @param {MailboxView} view
@@ -67,19 +68,15 @@ export async function expungePages({ database, views }, request) {
   const { mailboxId, uids: candidates, onlyDeleted, origin = null } = request
   database.requireWritable()
   const nowMs = database.clock.nowMs()
-  const gone = []
-  for (let start = 0; start < candidates.length; start += EXPUNGE_PAGE) {
-    if (start > 0) await setImmediate()
-    const page = candidates.slice(start, start + EXPUNGE_PAGE)
-    const result = await database.write(
-      (db) => expungeRows(db, { mailboxId, uids: page, onlyDeleted, nowMs }),
+  const pages = await inPages(candidates, { pageSize: EXPUNGE_PAGE }, (uids) =>
+    database.write(
+      (db) => expungeRows(db, { mailboxId, uids, onlyDeleted, nowMs }),
       ({ uids: expunged, modSeq }) => {
         if (expunged.length > 0) return views.publish({ mailboxId, modSeq, expunged, origin })
       }
     )
-    for (const uid of result.uids) gone.push(uid)
-  }
-  return gone
+  )
+  return pages.flatMap(({ uids }) => uids)
 }
 
 /**
@@ -98,46 +95,69 @@ export function toRanges(uids) {
 }
 
 /**
+ * Deletes rows by runs of UIDs: a statement for each run, not for each message.
+ *
  * @param {Database} db
  * @param {object} request
  * @param {number} request.mailboxId
  * @param {readonly number[]} request.uids - ascending
  * @param {boolean} request.onlyDeleted - leave those without \Deleted (RFC 9051 §6.4.9)
+ * @param {boolean} [request.areMoved] - their contents are still in use: nothing is left to the sweep
  * @param {number} request.nowMs
  * @returns {ExpungePage}
  * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND
  */
-export function expungeRows(db, { mailboxId, uids, onlyDeleted, nowMs }) {
+export function expungeRows(db, { mailboxId, uids, onlyDeleted, areMoved = false, nowMs }) {
   const mailbox = requireMailboxRowById(db, mailboxId)
-  const read = prepared(
-    db,
-    'SELECT flags, size, content_id AS contentId FROM messages WHERE id = ?'
-  )
-  const remove = prepared(db, 'DELETE FROM messages WHERE id = ?')
-  const leave = prepared(db, 'INSERT OR IGNORE INTO garbage_contents (content_id) VALUES (?)')
-  const gone = []
-  const change = { messages: 0, unseen: 0, deleted: 0, bytes: 0 }
-  for (const uid of uids) {
-    const id = messageRowId(mailboxId, uid)
-    const row = /** @type {{ flags: number, size: number, contentId: number } | undefined} */ (
-      read.get(id)
-    )
-    if (!row || (onlyDeleted && !(row.flags & DELETED))) continue
-    remove.run(id)
-    leave.run(row.contentId)
-    gone.push(uid)
-    change.messages--
-    change.bytes -= row.size
-    if (!(row.flags & SEEN)) change.unseen--
-    if (row.flags & DELETED) change.deleted--
-  }
+  const { gone, change } = readDoomed(db, mailboxId, uids, onlyDeleted)
   if (gone.length === 0) return { uids: gone, modSeq: mailbox.highestModSeq }
   const modSeq = nextModSeq(mailbox)
+  const leave = prepared(
+    db,
+    `INSERT OR IGNORE INTO garbage_contents (content_id)
+     SELECT content_id FROM messages WHERE id BETWEEN ? AND ?`
+  )
+  const remove = prepared(db, 'DELETE FROM messages WHERE id BETWEEN ? AND ?')
   const log = prepared(
     db,
     `INSERT INTO expunged (mailbox_id, modseq, first_uid, last_uid, expunged_at) VALUES (?, ?, ?, ?, ?)`
   )
-  for (const { first, last } of toRanges(gone)) log.run(mailboxId, modSeq, first, last, nowMs)
+  for (const { first, last } of toRanges(gone)) {
+    const range = [messageRowId(mailboxId, first), messageRowId(mailboxId, last)]
+    if (!areMoved) leave.run(range)
+    remove.run(range)
+    log.run(mailboxId, modSeq, first, last, nowMs)
+  }
   moveCounters(db, mailbox, change)
   return { uids: gone, modSeq }
+}
+
+/**
+ * @param {Database} db
+ * @param {number} mailboxId
+ * @param {readonly number[]} uids - ascending
+ * @param {boolean} onlyDeleted
+ * @returns {{ gone: number[], change: Required<Omit<MailboxChange, 'uids'>> }} those that are there and may go, and what
+ *   their going changes
+ */
+function readDoomed(db, mailboxId, uids, onlyDeleted) {
+  const read = prepared(
+    db,
+    'SELECT id, flags, size FROM messages WHERE id BETWEEN ? AND ? ORDER BY id',
+    'array'
+  )
+  const gone = []
+  const change = { messages: 0, unseen: 0, deleted: 0, bytes: 0 }
+  for (const { first, last } of toRanges(uids)) {
+    const range = [messageRowId(mailboxId, first), messageRowId(mailboxId, last)]
+    for (const [id, flags, size] of /** @type {[number, number, number][]} */ (read.all(range))) {
+      if (onlyDeleted && !(flags & DELETED)) continue
+      gone.push(uidOfRow(id))
+      change.messages--
+      change.bytes -= size
+      if (!(flags & SEEN)) change.unseen--
+      if (flags & DELETED) change.deleted--
+    }
+  }
+  return { gone, change }
 }

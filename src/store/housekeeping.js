@@ -33,6 +33,9 @@ const IDLE_MS = 5000
 /** More slices of the sweep than this are a thread's work. */
 const INLINE_SLICES = 4
 
+/** The sweep lets the commands that follow a deletion go first, milliseconds. */
+const SWEEP_DELAY_MS = 1000
+
 /** Usage is told within a second. */
 const USAGE_DELAY_MS = 500
 
@@ -49,6 +52,8 @@ export class Housekeeping {
   #idleTimer = null
   /** @type {NodeJS.Timeout | null} */
   #usageTimer = null
+  /** @type {NodeJS.Timeout | null} */
+  #sweepTimer = null
   /** @type {Usage | null} */
   #toldUsage = null
   #lastCommitMs = 0
@@ -98,9 +103,15 @@ export class Housekeeping {
     this.#startCheckpoint(this.#database.walBytes > RESTART_BYTES ? 'RESTART' : 'PASSIVE')
   }
 
-  /** To be called when something may have become garbage; the sweep runs between requests. */
+  /** To be called when something may have become garbage; the sweep begins a moment later, between requests. */
   noteGarbage() {
     if (this.#database.isReadOnly || this.#sweep || this.#isClosing) return
+    this.#sweepTimer ??= setTimeout(() => this.#startSweep(), SWEEP_DELAY_MS).unref()
+  }
+
+  #startSweep() {
+    this.#sweepTimer = null
+    if (this.#database.hasFailed || this.#sweep || this.#isClosing) return
     this.#sweep = this.#runSweep().finally(() => {
       this.#sweep = null
     })
@@ -134,7 +145,8 @@ export class Housekeeping {
     this.#pace?.stop()
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
     if (this.#usageTimer) clearTimeout(this.#usageTimer)
-    this.#idleTimer = this.#usageTimer = null
+    if (this.#sweepTimer) clearTimeout(this.#sweepTimer)
+    this.#idleTimer = this.#usageTimer = this.#sweepTimer = null
   }
 
   /**

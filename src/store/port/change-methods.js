@@ -68,7 +68,7 @@ export class ChangeMethods extends ReadingMethods {
   }
 
   /**
-   * Deletes messages that have \Deleted. Atomic for each page of 400 messages.
+   * Deletes messages that have \Deleted. Atomic for each page of 2,000 messages.
    *
    * @param {object} request
    * @param {MailboxView} request.view

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { toRanges } from '../../../src/store/expunge.js'
 import {
   accountFolder,
@@ -275,4 +277,68 @@ test('MODSEQ only rises, whatever is done', async (t) => {
     assert.equal(view.highestModSeq, highestModSeq)
     last = highestModSeq
   }
+})
+
+test('EXPUNGE takes exactly what has \\Deleted among those that are asked for, in runs or alone', async (t) => {
+  const { store, view } = await setup(t)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.boolean(), fc.boolean(), fc.nat(3)), { minLength: 1, maxLength: 60 }),
+      async (messages) => {
+        const first = view.uidNext
+        await appendMany(store, 'INBOX', messages.length)
+        const uidsOf = (/** @type {(message: [boolean, boolean, number]) => boolean} */ isIt) =>
+          messages.flatMap((message, index) => (isIt(message) ? [first + index] : []))
+        // Some are gone before, others have \\Deleted and are not asked for, others are asked for without it.
+        const before = uidsOf(([, , dice]) => dice === 0)
+        await store.moveMessages({ from: view, uids: before, toMailbox: 'Archive' })
+        const marked = uidsOf(([isMarked, , dice]) => isMarked && dice !== 0)
+        await store.changeFlags({ view, uids: marked, action: 'add', flags: ['\\Deleted'] })
+        const asked = uidsOf(([, isAsked]) => isAsked)
+        const wanted = marked.filter((uid) => asked.includes(uid))
+        const alive = aliveUids(view)
+        const modSeq = view.highestModSeq
+        assert.deepEqual(await store.expunge({ view, uids: asked }), wanted)
+        assert.deepEqual(
+          aliveUids(view),
+          alive.filter((uid) => !wanted.includes(uid))
+        )
+        const { ranges } = await store.readExpunged(view.mailboxId, modSeq)
+        assert.deepEqual(ranges, toRanges(wanted))
+      }
+    ),
+    { numRuns: 40 }
+  )
+  await store.expunge({ view, uids: null })
+  await store.sweep()
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('EXPUNGE of more messages than a page takes all of them, and tells the view page by page', async (t) => {
+  const { store, view } = await setup(t)
+  await appendMany(store, 'INBOX', 7001, ['\\Deleted'])
+  const attachment = view.attach(() => {})
+  const gone = await store.expunge({ view, uids: null })
+  assert.deepEqual(gone, firstUids(7001))
+  assert.deepEqual(
+    attachment.take().map((record) => record.kind === 'expunge' && record.slots.length),
+    [2000, 2000, 2000, 1001]
+  )
+  assert.equal(view.aliveCount, 0)
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('a move leaves nothing to the sweep: the contents are in use', async (t) => {
+  const { store, view, folder, key } = await setup(t)
+  await appendOne(store, 'INBOX', makeMessage('one'))
+  await store.moveMessages({ from: view, uids: [1], toMailbox: 'Archive' })
+  const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
+  t.after(() => db.close())
+  assert.equal(db.prepare('SELECT count(*) FROM garbage_contents').pluck().get(), 0)
+  const archive = await store.openView('Archive')
+  await store.changeFlags({ view: archive.view, uids: [1], action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view: archive.view, uids: null })
+  assert.equal(db.prepare('SELECT count(*) FROM garbage_contents').pluck().get(), 1)
+  await store.sweep()
+  assert.equal((await store.verify()).contents, 0)
 })
