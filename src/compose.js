@@ -10,7 +10,9 @@ import { removePendingFolders } from './accounts/remove-account.js'
 import { openAccountServices } from './accounts/services.js'
 import { makeFirstAccount } from './accounts/first-account.js'
 import { createAdminServer } from './admin/server.js'
+import { readHostState } from './backup/host-state.js'
 import { listenForBackups } from './backup/owner-listener.js'
+import { scheduleNightly } from './backup/schedule.js'
 import { createLmtpServer } from './delivery/lmtp.js'
 import { createImapServer } from './imap/session/listener.js'
 import { MailError } from './errors.js'
@@ -27,6 +29,8 @@ import { createLogger } from './telemetry/logger.js'
  * @typedef {object} StartOptions
  * @property {Config} config
  * @property {boolean} makeFirstAccount - a person watches: on the very first start, make a mailbox to try
+ * @property {string[] | null} nightlyCommand - program and arguments of the nightly backup; null where somebody else
+ *   starts it
  *
  * @typedef {object} ListenerInfo
  * @property {'imap' | 'imaps' | 'lmtp' | 'admin'} name
@@ -77,7 +81,7 @@ async function bind(name, where, listen) {
  * @returns {Promise<RunningServer>} when every listener is up
  * @throws {MailError} CONFIG_INVALID, PEPPER_MISSING, FILE_TOO_NEW …; whatever had started is closed again
  */
-export async function startServer({ config, makeFirstAccount: mayMakeAccount }) {
+export async function startServer({ config, makeFirstAccount: mayMakeAccount, nightlyCommand }) {
   const clock = systemClock
   const logger = createLogger({ level: config.log.level })
   /** @type {(() => Promise<unknown>)[]} */
@@ -180,6 +184,16 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount }) 
     const cleaning = cleanLeftovers({ services })
     closers.push(() => cleaning.stop())
 
+    if (nightlyCommand && config.backup.isNightly) {
+      const nightly = scheduleNightly({
+        settings: config.backup,
+        command: nightlyCommand,
+        isWanted: async () => (await readHostState(config.data)) !== null,
+        clock,
+        logger
+      })
+      closers.push(() => nightly.close())
+    }
     isReady = true
     logger.info({ listeners: listeners.length }, 'started')
     const hasAccounts = (await directory.listAccounts()).length > 0

@@ -10,11 +10,12 @@ import { systemClock } from '../support/clock.js'
 import { CliError } from './cli-error.js'
 import * as account from './commands/account.js'
 import * as appPassword from './commands/app-password.js'
+import * as backup from './commands/backup.js'
 import * as check from './commands/check.js'
 import * as importMail from './commands/import.js'
 import * as serve from './commands/serve.js'
 
-const COMMANDS = [serve, account, appPassword, importMail, check]
+const COMMANDS = [serve, account, appPassword, importMail, check, backup]
 
 /**
  * @typedef {object} CommonOptions

@@ -1,7 +1,8 @@
 /**
  * `letterlock serve`: runs the server until it is told to stop.
  */
-import { isSupervised } from '../../../config/load.js'
+import { fileURLToPath } from 'node:url'
+import { isSupervised, isUnderPm2 } from '../../../config/load.js'
 
 /**
  * @typedef {object} ServeOptions
@@ -29,6 +30,23 @@ function settingsOf({ imap, imaps, lmtp, admin, allowPlaintextLoopback }) {
     ...(admin !== undefined && { 'admin.listen': admin }),
     ...(allowPlaintextLoopback && { 'imap.allowPlaintextLoopback': true })
   }
+}
+
+/**
+ * @param {ServeOptions} options
+ * @param {string} data - absolute
+ * @returns {string[]} what runs the nightly backup of this server
+ */
+function nightlyCommand({ config, defaultDomain }, data) {
+  const main = fileURLToPath(new URL('../../main.js', import.meta.url))
+  return [
+    process.execPath,
+    ...process.execArgv,
+    main,
+    ...['backup', 'nightly', '--data', data],
+    ...(config === undefined ? [] : ['--config', config]),
+    ...(defaultDomain === undefined ? [] : ['--default-domain', defaultDomain])
+  ]
 }
 
 /**
@@ -113,7 +131,12 @@ export function register(program, context) {
       const config = context.loadConfig(options, settingsOf(options))
       const isWatched = !isSupervised()
       const stopped = untilToldToStop()
-      const server = await context.startServer({ config, makeFirstAccount: isWatched })
+      const server = await context.startServer({
+        config,
+        makeFirstAccount: isWatched,
+        // PM2 runs it as an app of its own.
+        nightlyCommand: isUnderPm2() ? null : nightlyCommand(options, config.data)
+      })
       const { stdout, version } = context
       stdout.write(`Letterlock ${version}, data in ${config.data}\n`)
       if (server.firstAccount) stdout.write(`${howToConnect(server.firstAccount, server)}\n`)

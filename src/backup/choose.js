@@ -1,0 +1,44 @@
+/**
+ * Which generation, and which account of it.
+ */
+import { MailError } from '../errors.js'
+import { generationTimeMs } from './repository.js'
+
+/**
+ * @typedef {import('./repository.js').Repository} Repository
+ * @typedef {import('./repository.js').Generation} Generation
+ * @typedef {import('./repository.js').AccountEntry} AccountEntry
+ */
+
+/**
+ * @param {Repository} repository
+ * @param {{ name?: string | undefined, atMs?: number | undefined }} [wanted] - a name, or the last one that had begun by
+ *   then; default: the last one
+ * @returns {Promise<Generation>}
+ * @throws {MailError} BACKUP_MISSING
+ */
+export async function chooseGeneration(repository, { name, atMs } = {}) {
+  if (name !== undefined) return await repository.readGeneration(name)
+  const names = await repository.listGenerations()
+  const chosen = names.filter((one) => atMs === undefined || generationTimeMs(one) <= atMs).at(-1)
+  if (chosen === undefined)
+    throw new MailError('BACKUP_MISSING', {
+      detail: names.length === 0 ? 'there is none yet' : `the oldest is ${names[0]}`
+    })
+  return await repository.readGeneration(chosen)
+}
+
+/**
+ * @param {Generation} generation
+ * @param {string} accountId
+ * @returns {AccountEntry}
+ * @throws {MailError} BACKUP_MISSING
+ */
+export function requireEntry(generation, accountId) {
+  const entry = generation.accounts.find(({ id }) => id === accountId)
+  if (!entry)
+    throw new MailError('BACKUP_MISSING', {
+      detail: `the account is not in ${generation.name}`
+    })
+  return entry
+}

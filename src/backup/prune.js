@@ -1,0 +1,118 @@
+/**
+ * Lets go of what is no longer kept: the manifests of old generations first, then every object that no manifest needs
+ * (mark and sweep). Where anything that is to stay cannot be read, nothing is swept.
+ */
+import { applyRetention } from './retention.js'
+import { requireHostState } from './host-state.js'
+import { Marks } from './marks.js'
+import { repack } from './repack.js'
+import { PREFIXES, Repository, packOfObject } from './repository.js'
+import { withBackupLock } from './scratch.js'
+
+/**
+ * @typedef {object} PruneSummary
+ * @property {string[]} kept - names of generations
+ * @property {string[]} dropped
+ * @property {number} objects - removed
+ * @property {number} freedBytes
+ * @property {number} repackedBytes - written anew, so that packs with little in them could go
+ */
+
+/** A pack of which less than this share is needed is written anew. */
+const THIN_SHARE = 0.5
+
+/** Smaller packs are not worth a request more. */
+const MIN_THIN_BYTES = 64 * 1024
+
+/**
+ * @param {object} options
+ * @param {import('../../config/load.js').Config} options.config
+ * @param {import('./targets/target.js').BackupTarget} options.target
+ * @param {import('../telemetry/logger.js').Logger} options.logger
+ * @param {boolean} [options.isDryRun] - say what would go, remove nothing
+ * @returns {Promise<PruneSummary>}
+ * @throws {import('../errors.js').MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_DAMAGED, BACKUP_UNREACHABLE
+ */
+export async function pruneBackups({ config, target, logger, isDryRun = false }) {
+  const repository = new Repository(target)
+  await requireHostState(config.data, repository)
+  return await withBackupLock(config.data, async (scratchFolder) => {
+    const { keep, drop } = applyRetention(await repository.listGenerations(), config.backup)
+    let marks = await markAll(repository, keep)
+    /** @type {PruneSummary} */
+    const summary = { kept: keep, dropped: drop, objects: 0, freedBytes: 0, repackedBytes: 0 }
+    if (!isDryRun) {
+      await repository.removeGenerations(drop)
+      const thin = await thinPacks(repository, marks)
+      if (thin.size > 0) {
+        const generations = keep
+        const moved = { repository, marks, thin, generations, scratchFolder }
+        summary.repackedBytes = await repack(moved)
+        // Its places are of before.
+        await repository.removePartial()
+        marks = await markAll(repository, keep)
+      }
+    }
+    await sweep({ repository, marks, isDryRun, summary })
+    logger.info({ ...summary, kept: keep.length, dropped: drop.length, isDryRun }, 'backups pruned')
+    return summary
+  })
+}
+
+/**
+ * @param {Repository} repository
+ * @param {string[]} names - of generations
+ * @returns {Promise<Marks>}
+ */
+async function markAll(repository, names) {
+  const marks = new Marks()
+  for (const name of names) {
+    const { directory, pepper, accounts } = await repository.readGeneration(name)
+    marks.objects.add(directory).add(pepper)
+    marks.addEntries(accounts)
+  }
+  const partial = await repository.readPartial()
+  if (partial) marks.addEntries(partial.accounts)
+  await marks.countUnits(repository)
+  return marks
+}
+
+/**
+ * @param {Repository} repository
+ * @param {Marks} marks
+ * @returns {Promise<Set<string>>}
+ */
+async function thinPacks(repository, marks) {
+  /** @type {Set<string>} */
+  const thin = new Set()
+  for await (const { name, size } of repository.target.list(PREFIXES.packs)) {
+    const pack = packOfObject(name)
+    const needed = pack === null ? 0 : (marks.packs.get(pack) ?? 0)
+    if (pack !== null && needed > 0 && size >= MIN_THIN_BYTES && needed < size * THIN_SHARE)
+      thin.add(pack)
+  }
+  return thin
+}
+
+/**
+ * @param {object} input
+ * @param {Repository} input.repository
+ * @param {Marks} input.marks
+ * @param {boolean} input.isDryRun
+ * @param {PruneSummary} input.summary - filled in
+ */
+async function sweep({ repository, marks, isDryRun, summary }) {
+  const { target } = repository
+  /** @type {string[]} */
+  const gone = []
+  for (const prefix of Object.values(PREFIXES)) {
+    for await (const { name, size } of target.list(prefix)) {
+      const pack = packOfObject(name)
+      if (pack === null ? marks.objects.has(name) : marks.packs.has(pack)) continue
+      gone.push(name)
+      summary.objects += 1
+      summary.freedBytes += size
+    }
+  }
+  if (!isDryRun) await target.remove(gone)
+}

@@ -1,0 +1,81 @@
+/**
+ * A backup that was never restored is a hope: each night some accounts, chosen at random, are restored into a scratch
+ * folder, and what can be checked without keys is checked.
+ */
+import { randomInt } from 'node:crypto'
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MailError } from '../errors.js'
+import { chooseGeneration } from './choose.js'
+import { requireHostState } from './host-state.js'
+import { materialize } from './materialize.js'
+import { Repository } from './repository.js'
+import { withBackupLock } from './scratch.js'
+import { readSnapshot } from './snapshot-store.js'
+
+/**
+ * @typedef {object} RehearsalSummary
+ * @property {string} generation
+ * @property {number} accounts - restored and found good
+ * @property {number} bytes
+ * @property {{ id: string, code: string }[]} failed
+ */
+
+/**
+ * @param {object} options
+ * @param {import('../../config/load.js').Config} options.config
+ * @param {import('./targets/target.js').BackupTarget} options.target
+ * @param {import('../telemetry/logger.js').Logger} options.logger
+ * @param {number} [options.accounts] - how many; default: the configuration's
+ * @returns {Promise<RehearsalSummary>}
+ * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_MISSING, BACKUP_UNREACHABLE, DISK_FULL
+ */
+export async function rehearseRestore({ config, target, logger, accounts }) {
+  const repository = new Repository(target)
+  await requireHostState(config.data, repository)
+  return await withBackupLock(config.data, async (scratchFolder) => {
+    const generation = await chooseGeneration(repository)
+    const wanted = accounts ?? config.backup.rehearsalAccounts
+    /** @type {RehearsalSummary} */
+    const summary = { generation: generation.name, accounts: 0, bytes: 0, failed: [] }
+    for (const entry of sample(generation.accounts, wanted)) {
+      const folder = join(scratchFolder, 'rehearsal')
+      try {
+        const snapshot = await readSnapshot(target, entry.snapshot)
+        await materialize({ target, snapshot, folder })
+        for (const { path, size } of snapshot.files) {
+          if (size > 0 && (await stat(join(folder, path))).size !== size)
+            throw new MailError('BACKUP_DAMAGED', { detail: 'a file of another size' })
+        }
+        summary.accounts += 1
+        summary.bytes += entry.bytes
+      } catch (err) {
+        if (!(err instanceof MailError) || err.code !== 'BACKUP_DAMAGED') throw err
+        logger.error(
+          { err, accountId: entry.id },
+          'an account could not be restored in a rehearsal'
+        )
+        summary.failed.push({ id: entry.id, code: err.code })
+      } finally {
+        await rm(folder, { recursive: true, force: true })
+      }
+    }
+    logger.info({ ...summary, failed: summary.failed.length }, 'restore rehearsed')
+    return summary
+  })
+}
+
+/**
+ * @template T
+ * @param {readonly T[]} all
+ * @param {number} count
+ * @returns {T[]} so many, each with the same chance
+ */
+function sample(all, count) {
+  const rest = [...all]
+  /** @type {T[]} */
+  const chosen = []
+  while (chosen.length < count && rest.length > 0)
+    chosen.push(...rest.splice(randomInt(rest.length), 1))
+  return chosen
+}

@@ -1,0 +1,111 @@
+/**
+ * Puts one account's mailbox back as it was: into a new folder, verified, then in the present one's place while nobody
+ * has it open (src/accounts/restored.js). What stood there is kept beside it.
+ */
+import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { settleSwitch } from '../accounts/restored.js'
+import { MailError, isMailError } from '../errors.js'
+import { requireEntry } from './choose.js'
+import { materialize } from './materialize.js'
+import { connectOwners } from './owner-client.js'
+import { readSnapshot } from './snapshot-store.js'
+
+/**
+ * @typedef {import('../accounts/directory-port.js').Account} Account
+ * @typedef {import('../accounts/directory-port.js').DirectoryPort} DirectoryPort
+ */
+
+/** How often the owners are asked to close the mailbox: a mail program may be back at once. */
+const CLOSE_TRIES = 5
+
+/** How long each time the lock is waited for, ms. */
+const LOCK_WAIT_MS = 6_000
+
+/**
+ * @param {object} input
+ * @param {DirectoryPort} input.directory
+ * @param {import('./targets/target.js').BackupTarget} input.target
+ * @param {import('./repository.js').Generation} input.generation
+ * @param {Account} input.account
+ * @param {string} input.data - the data folder
+ * @param {import('../support/clock.js').Clock} input.clock
+ * @param {(bytes: number) => void} [input.onRead]
+ * @returns {Promise<{ replaced: string, copiedAtMs: number }>} the folder where the mailbox of before lies, and the time
+ *   that the account is back at
+ * @throws {MailError} BACKUP_MISSING, BACKUP_DAMAGED, BACKUP_UNREACHABLE, DISK_FULL; RESTORE_REFUSED where the account got
+ *   another key since; BUSY where somebody keeps the mailbox open: nothing has changed then
+ */
+export async function restoreAccount({
+  directory,
+  target,
+  generation,
+  account,
+  data,
+  clock,
+  onRead
+}) {
+  const entry = requireEntry(generation, account.id)
+  await requireSameKey(directory, account, entry.keyEpoch)
+  const name = `${generation.name}-${randomBytes(4).toString('hex')}`
+  const staged = `restore-${name}`
+  const replaced = `replaced-${name}`
+  const stagedFolder = join(account.folder, staged)
+  try {
+    const snapshot = await readSnapshot(target, entry.snapshot)
+    await materialize({ target, snapshot, folder: stagedFolder, ...(onRead && { onRead }) })
+    await requireSameKey(directory, account, entry.keyEpoch)
+    await directory.beginRestore({
+      accountId: account.id,
+      generation: generation.name,
+      state: 'asked',
+      staged,
+      replaced,
+      cipher: /** @type {import('../database/setup-pragma.js').Cipher | null} */ (snapshot.cipher),
+      requestedAtMs: clock.nowMs()
+    })
+    await switchWhenClosed({ directory, account, data })
+    return { replaced: join(account.folder, replaced), copiedAtMs: entry.copiedAtMs }
+  } catch (error) {
+    // Called off, unless somebody who has just opened the mailbox is at it already.
+    const isOff = await directory.advanceRestore(account.id, { from: 'asked', to: null })
+    const pending = isOff ? null : await directory.findRestore(account.id)
+    if (pending?.staged !== staged) await rm(stagedFolder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/**
+ * @param {DirectoryPort} directory
+ * @param {Account} account
+ * @param {number} keyEpoch - of the backup
+ */
+async function requireSameKey(directory, account, keyEpoch) {
+  const now = await directory.findAccount(account.id)
+  const isRekeyed = now?.keyEpoch !== keyEpoch || (await directory.findRekey(account.id)) !== null
+  if (isRekeyed)
+    throw new MailError('RESTORE_REFUSED', {
+      detail: 'the account has got another key since; restore it under another name'
+    })
+}
+
+/**
+ * @param {{ directory: DirectoryPort, account: Account, data: string }} input
+ */
+async function switchWhenClosed({ directory, account, data }) {
+  for (let attempt = 1; ; attempt++) {
+    const owners = await connectOwners(join(data, 'run'))
+    try {
+      for (const owner of owners) await owner.ask({ op: 'close', accountId: account.id })
+    } finally {
+      for (const owner of owners) owner.close()
+    }
+    try {
+      await settleSwitch({ directory, account, timeoutMs: LOCK_WAIT_MS })
+      return
+    } catch (error) {
+      if (!isMailError(error, 'BUSY') || attempt === CLOSE_TRIES) throw error
+    }
+  }
+}

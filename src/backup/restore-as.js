@@ -1,0 +1,128 @@
+/**
+ * A mailbox of a backup as an account of its own, beside the one that it was taken of. Each credential is bound to its
+ * account, so that this needs the user's password; the new account has the same one.
+ */
+import { rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { newId } from '../accounts/credential.js'
+import { openStore } from '../accounts/open-store.js'
+import { makeFirstKeys, mailboxFolder } from '../accounts/provision.js'
+import { parseAddress } from '../accounts/address.js'
+import { openSealIdentities } from '../accounts/seal-identity.js'
+import { drainSpool } from '../delivery/drain.js'
+import { MailError } from '../errors.js'
+import { syncFolder } from '../support/write-file.js'
+import { requireEntry } from './choose.js'
+import { materialize } from './materialize.js'
+import { openPastAccount } from './past-credential.js'
+import { readSnapshot } from './snapshot-store.js'
+
+/**
+ * @typedef {import('../accounts/directory-port.js').Account} Account
+ */
+
+/**
+ * @param {object} input
+ * @param {import('../accounts/services.js').AccountServices} input.services
+ * @param {import('./targets/target.js').BackupTarget} input.target
+ * @param {import('./repository.js').Generation} input.generation
+ * @param {Account} input.account - whose mailbox
+ * @param {import('./directory-snapshot.js').AccountKeys | null} input.keys - see past-credential.js
+ * @param {string} input.address - of the new account
+ * @param {Uint8Array} input.password - of the old one at the time of `keys`, or now; the caller zeroes it
+ * @param {(bytes: number) => void} [input.onRead]
+ * @returns {Promise<{ account: Account, recoveryCode: string }>} the code is to be shown once
+ * @throws {MailError} ACCOUNT_EXISTS, AUTHENTICATION_FAILED, RESTORE_REFUSED, BACKUP_MISSING, BACKUP_DAMAGED, DISK_FULL …
+ */
+export async function restoreAs({
+  services,
+  target,
+  generation,
+  account,
+  keys,
+  address,
+  password,
+  onRead
+}) {
+  const { directory, config, clock, logger } = services
+  const entry = requireEntry(generation, account.id)
+  const parsed = parseAddress(address, { defaultDomain: config.defaultDomain })
+  if (await directory.findByAddress(parsed.address)) throw new MailError('ACCOUNT_EXISTS')
+  const past = await openPastAccount({ services, account, entry, keys, secret: password })
+  using masterKey = past.masterKey
+  const accountId = newId()
+  const folder = mailboxFolder({ data: config.data, domain: parsed.domain, accountId })
+  const staged = `${folder}.part`
+  try {
+    const snapshot = await readSnapshot(target, entry.snapshot)
+    await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })
+    await rename(staged, folder)
+    await syncFolder(dirname(folder))
+    const cipher = /** @type {import('../database/setup-pragma.js').Cipher} */ (
+      snapshot.cipher ?? config.storage.cipher
+    )
+    const first = await makeFirstKeys({ services, accountId, password, masterKey, keyEpoch: 1 })
+    const made = await directory.createAccount({
+      id: accountId,
+      address: parsed.address,
+      domain: parsed.domain,
+      folder,
+      cipher,
+      quotaBytes: account.quotaBytes,
+      quotaMessages: account.quotaMessages,
+      keys: first.keys
+    })
+    await directory.beginRestore({
+      accountId,
+      generation: generation.name,
+      state: 'lift',
+      staged: '',
+      replaced: '',
+      cipher,
+      requestedAtMs: clock.nowMs()
+    })
+    directory.audit({ action: 'restore-as', accountId, detail: { generation: generation.name } })
+    await takeWaitingMail({ services, past: past.directory, account, made, masterKey, logger })
+    return { account: made, recoveryCode: first.recoveryCode }
+  } catch (error) {
+    if (!(await directory.findAccount(accountId))) {
+      await rm(staged, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true })
+    }
+    throw error
+  }
+}
+
+/**
+ * What waited in the old account's spool is sealed to that account, and opens with its identities alone.
+ *
+ * @param {object} input
+ * @param {import('../accounts/services.js').AccountServices} input.services
+ * @param {import('../accounts/directory-port.js').DirectoryPort} input.past
+ * @param {Account} input.account
+ * @param {Account} input.made
+ * @param {import('../crypto/secret-buffer.js').SecretBuffer} input.masterKey
+ * @param {import('../telemetry/logger.js').Logger} input.logger
+ */
+async function takeWaitingMail({ services, past, account, made, masterKey, logger }) {
+  const identities = await openSealIdentities({
+    directory: past,
+    accountId: account.id,
+    masterKey
+  })
+  try {
+    const store = await openStore({
+      services,
+      account: made,
+      masterKey,
+      onAlert: (alert) => logger.error(alert, 'mailbox alert')
+    })
+    try {
+      await drainSpool({ spoolFolder: join(made.folder, 'spool'), identities, store, logger })
+    } finally {
+      await store.close()
+    }
+  } finally {
+    for (const identity of identities) identity.destroy()
+  }
+}

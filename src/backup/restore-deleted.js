@@ -1,0 +1,131 @@
+/**
+ * Brings a deleted account back, under its name or another, with the credentials that it had. Its keys come out of the
+ * backup, so that the operator's recovery key is needed, and no password.
+ */
+import { randomBytes } from 'node:crypto'
+import { rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { mailboxFolder } from '../accounts/provision.js'
+import { parseAddress } from '../accounts/address.js'
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { MailError, isMailError } from '../errors.js'
+import { syncFolder } from '../support/write-file.js'
+import { requireEntry } from './choose.js'
+import { materialize } from './materialize.js'
+import { openKeys } from './sealed-directory.js'
+import { readSnapshot } from './snapshot-store.js'
+
+/**
+ * @typedef {import('../accounts/directory-port.js').Account} Account
+ */
+
+/**
+ * @param {string} path
+ * @returns {Promise<boolean>}
+ */
+async function isThere(path) {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+/**
+ * @param {object} input
+ * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'config' | 'clock' | 'logger'>} input.services
+ * @param {import('./targets/target.js').BackupTarget} input.target
+ * @param {import('./repository.js').Generation} input.generation
+ * @param {import('./sealed.js').RecoveryKey} input.recoveryKey
+ * @param {{ account: Account, aliases: string[] }} input.found - in the sealed directory
+ * @param {string} [input.address] - another name for it
+ * @param {(bytes: number) => void} [input.onRead]
+ * @returns {Promise<{ account: Account, lostAliases: string[] }>} aliases that others have now
+ * @throws {MailError} ACCOUNT_EXISTS, RESTORE_REFUSED where it was erased from the backups, BACKUP_DAMAGED, DISK_FULL …
+ */
+export async function restoreDeleted({
+  services,
+  target,
+  generation,
+  recoveryKey,
+  found,
+  address,
+  onRead
+}) {
+  const { directory, config, clock } = services
+  const { account } = found
+  const entry = requireEntry(generation, account.id)
+  const parsed = parseAddress(address ?? account.address, { defaultDomain: config.defaultDomain })
+  const keys = await openKeys(target, entry, recoveryKey)
+  if (!keys) throw new MailError('RESTORE_REFUSED', { detail: 'its keys were erased' })
+  if (keys.rekey)
+    throw new MailError('RESTORE_REFUSED', { detail: 'a rekey was under way: take another backup' })
+
+  let folder = mailboxFolder({ data: config.data, domain: parsed.domain, accountId: account.id })
+  // The deleted account's files may still be waiting for their removal.
+  if (await isThere(folder)) folder += `-${randomBytes(4).toString('hex')}`
+  const staged = `${folder}.part`
+  try {
+    const snapshot = await readSnapshot(target, entry.snapshot)
+    await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })
+    await rename(staged, folder)
+    await syncFolder(dirname(folder))
+    const cipher = /** @type {import('../database/setup-pragma.js').Cipher} */ (
+      snapshot.cipher ?? config.storage.cipher
+    )
+    const made = await directory.createAccount({
+      id: account.id,
+      address: parsed.address,
+      domain: parsed.domain,
+      folder,
+      cipher,
+      quotaBytes: account.quotaBytes,
+      quotaMessages: account.quotaMessages,
+      keys: keys.rows
+    })
+    await directory.beginRestore({
+      accountId: account.id,
+      generation: generation.name,
+      state: 'lift',
+      staged: '',
+      replaced: '',
+      cipher,
+      requestedAtMs: clock.nowMs()
+    })
+    directory.audit({
+      action: 'restore-deleted',
+      accountId: account.id,
+      detail: { generation: generation.name }
+    })
+    return { account: made, lostAliases: await addAliases(directory, found, made.address) }
+  } catch (error) {
+    if (!(await directory.findAccount(account.id))) {
+      await rm(staged, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true })
+    }
+    throw error
+  }
+}
+
+/**
+ * @param {import('../accounts/directory-port.js').DirectoryPort} directory
+ * @param {{ account: Account, aliases: string[] }} found
+ * @param {string} primary - of the account now
+ * @returns {Promise<string[]>} aliases that others have now
+ */
+async function addAliases(directory, { account, aliases }, primary) {
+  /** @type {string[]} */
+  const lost = []
+  for (const alias of aliases) {
+    if (alias === primary) continue
+    try {
+      await directory.addAlias(account.id, alias)
+    } catch (error) {
+      if (!isMailError(error, 'ACCOUNT_EXISTS')) throw error
+      lost.push(alias)
+    }
+  }
+  return lost
+}

@@ -1,0 +1,87 @@
+/**
+ * The nightly job of a server that no process manager looks after: at the configured hour, in a child process, so that
+ * the backup never opens a file that the server has open through SQLite (closing it would drop the server's locks), and
+ * never takes time from a user.
+ */
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+
+/**
+ * @typedef {object} NightlySettings
+ * @property {number} hour - UTC
+ * @property {number} jitterMinutes
+ */
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const MINUTE_MS = 60_000
+
+/** Node's timers end at 2^31 ms, and a clock may be set meanwhile: it is looked at this often. */
+const LOOK_MS = 60_000
+
+/**
+ * @param {number} nowMs
+ * @param {NightlySettings} settings
+ * @param {(max: number) => number} [random] - below `max`
+ * @returns {number} when the next night's job begins, ms
+ */
+export function nextNight(nowMs, { hour, jitterMinutes }, random = randomInt) {
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS + hour * 60 * MINUTE_MS
+  const base = today > nowMs ? today : today + DAY_MS
+  return base + random(jitterMinutes * MINUTE_MS + 1)
+}
+
+/**
+ * @param {object} options
+ * @param {NightlySettings} options.settings
+ * @param {string[]} options.command - program and arguments of the job
+ * @param {() => Promise<boolean>} options.isWanted - asked each night
+ * @param {import('../support/clock.js').Clock} options.clock
+ * @param {import('../telemetry/logger.js').Logger} options.logger
+ * @param {number} [options.lookMs] - how often the clock is looked at
+ * @returns {{ close: () => Promise<void> }} ends the job that is under way, which loses nothing
+ */
+export function scheduleNightly({ settings, command, isWanted, clock, logger, lookMs = LOOK_MS }) {
+  /** @type {import('node:child_process').ChildProcess | null} */
+  let child = null
+  /** @type {Promise<void>} */
+  let ended = Promise.resolve()
+  let dueMs = nextNight(clock.nowMs(), settings)
+
+  const start = () => {
+    const [program = '', ...args] = command
+    const running = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+    child = running
+    ended = new Promise((resolve) => {
+      running.on('error', (err) => {
+        logger.error({ err }, 'the nightly backup could not be started')
+        child = null
+        resolve()
+      })
+      running.on('exit', (code, signal) => {
+        if (code === 0) logger.info('the nightly backup is done')
+        else logger.error({ exitCode: code, signal }, 'the nightly backup did not go well')
+        child = null
+        resolve()
+      })
+    })
+  }
+  let isClosed = false
+  const look = async () => {
+    if (clock.nowMs() < dueMs) return
+    dueMs = nextNight(clock.nowMs(), settings)
+    if (child) logger.warn('last night’s backup is still running')
+    else if ((await isWanted()) && !isClosed) start()
+  }
+  const timer = setInterval(() => {
+    look().catch((err) => logger.error({ err }, 'the nightly backup could not be started'))
+  }, lookMs)
+  timer.unref()
+  return {
+    close: async () => {
+      isClosed = true
+      clearInterval(timer)
+      child?.kill('SIGTERM')
+      await ended
+    }
+  }
+}

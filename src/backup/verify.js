@@ -1,0 +1,164 @@
+/**
+ * What can be said of backups without a key: every object is there, every unit has its hash, and every `mail.db` begins
+ * as one. The page MACs, the messages and the counters need a credential: see restore-scratch.js.
+ */
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { MailError } from '../errors.js'
+import { readUnits, requireMailboxHeader } from './materialize.js'
+import { packObject } from './repository.js'
+import { unitsOf } from './snapshot-format.js'
+import { readSnapshot } from './snapshot-store.js'
+
+/**
+ * @typedef {import('./repository.js').Repository} Repository
+ * @typedef {import('./repository.js').AccountEntry} AccountEntry
+ *
+ * @typedef {object} BackupProblem
+ * @property {string} generation
+ * @property {string} accountId - '' where it is the generation's own
+ * @property {string} code
+ * @property {string} detail
+ *
+ * @typedef {object} BackupReport
+ * @property {number} generations
+ * @property {number} snapshots - that were looked at, each once
+ * @property {number} bytes - read and compared with their hashes
+ * @property {BackupProblem[]} problems
+ */
+
+/** One look at a target. */
+class Verifier {
+  /** @type {Map<string, number | null>} sizes of objects that were asked for */
+  #sizes = new Map()
+  /** @type {Set<string>} snapshots that are good */
+  #seen = new Set()
+  /** @type {BackupReport} */
+  report = { generations: 0, snapshots: 0, bytes: 0, problems: [] }
+
+  /**
+   * @param {Repository} repository
+   * @param {{ isQuick: boolean, onProgress: (report: BackupReport) => void }} options
+   */
+  constructor(repository, { isQuick, onProgress }) {
+    this.repository = repository
+    this.isQuick = isQuick
+    this.onProgress = onProgress
+  }
+
+  /** @param {string} name - of a generation */
+  async verifyGeneration(name) {
+    this.report.generations += 1
+    const about = { generation: name, accountId: '' }
+    await this.#noting(about, async () => {
+      const generation = await this.repository.readGeneration(name)
+      for (const object of [generation.directory, generation.pepper])
+        await this.#noting(about, () => this.#requireObject(object))
+      for (const entry of generation.accounts)
+        await this.#noting({ generation: name, accountId: entry.id }, () =>
+          this.#verifyAccount(entry)
+        )
+    })
+  }
+
+  /** @param {AccountEntry} entry */
+  async #verifyAccount(entry) {
+    const { target } = this.repository
+    // Of an account that was deleted and erased, no object is left.
+    const isErased = (await this.#size(entry.keys)) === null && (await this.#isErased(entry.id))
+    if (!isErased) await this.#requireObject(entry.keys)
+    if (this.#seen.has(entry.snapshot.sha256)) return
+    const snapshot = await readSnapshot(target, entry.snapshot)
+    /** @type {Map<string, number>} */
+    const ends = new Map()
+    for (const { pack, offset, length } of unitsOf(snapshot))
+      ends.set(pack, Math.max(ends.get(pack) ?? 0, offset + length))
+    for (const [pack, end] of ends) await this.#requireObject(packObject(pack), end)
+    const wants = this.isQuick
+      ? (/** @type {{ path: string }} */ { path }) => path === 'mail.db'
+      : undefined
+    /** @type {import('./snapshot-format.js').SnapshotFile | null} */
+    let file = null
+    for await (const { unit, bytes } of readUnits(target, this.#chosen(unitsOf(snapshot, wants)))) {
+      this.report.bytes += bytes.length
+      if (unit.file !== file && unit.file.path === 'mail.db')
+        requireMailboxHeader(bytes, unit.file.size)
+      file = unit.file
+      this.onProgress(this.report)
+    }
+    this.report.snapshots += 1
+    this.#seen.add(entry.snapshot.sha256)
+  }
+
+  /**
+   * @param {Iterable<import('./materialize.js').FileUnit>} units
+   * @returns {Iterable<import('./materialize.js').FileUnit>} all, or for a quick look the first one
+   */
+  *#chosen(units) {
+    for (const unit of units) {
+      yield unit
+      if (this.isQuick) return
+    }
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Promise<boolean>} whether no key of the account is left in any generation
+   */
+  async #isErased(accountId) {
+    const objects = this.repository.target.list(`keys/${accountId}/`)
+    return (await objects[Symbol.asyncIterator]().next()).done === true
+  }
+
+  /**
+   * @param {string} object
+   * @returns {Promise<number | null>}
+   */
+  async #size(object) {
+    if (!this.#sizes.has(object)) this.#sizes.set(object, await this.repository.target.size(object))
+    return this.#sizes.get(object) ?? null
+  }
+
+  /**
+   * @param {string} object
+   * @param {number} [size] - bytes that it must have at least
+   */
+  async #requireObject(object, size = 1) {
+    const found = await this.#size(object)
+    if (found === null) throw new MailError('BACKUP_DAMAGED', { detail: `${object} is missing` })
+    if (found < size) throw new MailError('BACKUP_DAMAGED', { detail: `${object} is too short` })
+  }
+
+  /**
+   * @param {{ generation: string, accountId: string }} about
+   * @param {() => Promise<void>} work
+   */
+  async #noting(about, work) {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof MailError) || error.temporary) throw error
+      this.report.problems.push({ ...about, code: errorCodeOf(error), detail: error.detail ?? '' })
+    }
+    this.onProgress(this.report)
+  }
+}
+
+/**
+ * @param {object} input
+ * @param {Repository} input.repository
+ * @param {string[]} input.generations - names
+ * @param {boolean} [input.isQuick] - sizes and the beginning of each mailbox, not every unit
+ * @param {(report: BackupReport) => void} [input.onProgress] - the report so far
+ * @returns {Promise<BackupReport>}
+ * @throws {MailError} BACKUP_UNREACHABLE
+ */
+export async function verifyBackups({
+  repository,
+  generations,
+  isQuick = false,
+  onProgress = () => {}
+}) {
+  const verifier = new Verifier(repository, { isQuick, onProgress })
+  for (const name of generations) await verifier.verifyGeneration(name)
+  return verifier.report
+}

@@ -1,0 +1,311 @@
+/**
+ * `letterlock backup restore`: an account, an account under another name, a folder or message, a whole host.
+ */
+import { join } from 'node:path'
+import { parseAddress } from '../accounts/address.js'
+import { openStore } from '../accounts/open-store.js'
+import { chooseGeneration, requireEntry } from '../backup/choose.js'
+import { withOpenCopy } from '../backup/open-copy.js'
+import { openPastAccount } from '../backup/past-credential.js'
+import { restoreAccount } from '../backup/restore-account.js'
+import { restoreAs } from '../backup/restore-as.js'
+import { restoreDeleted } from '../backup/restore-deleted.js'
+import { restoreHost } from '../backup/restore-host.js'
+import { restoreMessages } from '../backup/restore-messages.js'
+import { withBackupLock } from '../backup/scratch.js'
+import { findInSealedDirectory, openKeys } from '../backup/sealed-directory.js'
+import { RecoveryKey } from '../backup/sealed.js'
+import { BackupProgress } from './backup-progress.js'
+import { CliError } from './cli-error.js'
+import { PasswordInput } from './password-input.js'
+import { formatTime, withAccounts, withSecret } from './with-accounts.js'
+import { NOTHING_DONE, parseTime, withBackups } from './with-backups.js'
+
+/**
+ * @typedef {import('commander').Command} Command
+ * @typedef {import('./index.js').CliContext} CliContext
+ * @typedef {import('./with-backups.js').BackupParts} BackupParts
+ * @typedef {import('../backup/repository.js').Generation} Generation
+ * @typedef {import('../accounts/directory-port.js').Account} Account
+ * @typedef {import('../accounts/services.js').AccountServices} AccountServices
+ *
+ * @typedef {import('./index.js').CommonOptions & { generation?: string, at?: string, as?: string, folder?: string,
+ *   messageId?: string, host?: boolean, passwordStdin?: boolean, yes?: boolean }} RestoreOptions
+ *
+ * @typedef {object} AccountRestore
+ * @property {BackupParts} parts
+ * @property {AccountServices} services
+ * @property {PasswordInput} input
+ * @property {Generation} generation
+ * @property {RestoreOptions} options
+ * @property {string} scratchFolder
+ * @property {(bytes: number) => void} onRead
+ */
+
+const HELP = `
+One account: its mailbox becomes what it was then. What is there now is kept in a folder beside it, and mail
+that waits in the spool stays. Its sessions are ended for a moment. The server may run.
+
+  letterlock backup restore anna@example.org
+  letterlock backup restore anna@example.org --at 2026-11-20
+
+Under another name, with the account's password; the present mailbox is not touched:
+
+  letterlock backup restore anna@example.org --as anna-old@example.org
+
+A folder, or a message, into “Restored <day>/…” of the present mailbox, with the account's password:
+
+  letterlock backup restore anna@example.org --folder Invoices
+  letterlock backup restore anna@example.org --message-id '<1234@example.net>'
+
+A deleted account, with the recovery key of the backups; the same command as for one that is there.
+
+A whole host, onto an empty data folder, with the recovery key of the backups:
+
+  letterlock backup restore --host --data /var/lib/letterlock`
+
+/**
+ * @param {Command} backup
+ * @param {CliContext} context
+ */
+export function registerRestore(backup, context) {
+  backup
+    .command('restore')
+    .argument('[address]', 'whose mailbox')
+    .description('Restore an account, some of its mail, or the whole host')
+    .option('--generation <name>', 'out of this backup; default: the last')
+    .option('--at <time>', 'out of the last backup that had begun by then')
+    .option('--as <address>', 'as an account of its own under this name')
+    .option('--folder <name>', 'this folder only')
+    .option('--message-id <id>', 'messages with this Message-ID only')
+    .option('--host', 'everything, onto an empty data folder')
+    .option('--yes', 'do not ask before a mailbox is replaced')
+    .option(
+      '--password-stdin',
+      'read passwords and the recovery key from standard input, a line each'
+    )
+    .addHelpText('after', HELP)
+    .action((/** @type {string | undefined} */ address, /** @type {RestoreOptions} */ options) => {
+      if ((address === undefined) !== (options.host === true))
+        throw new CliError('Give either an address or --host', { exitCode: NOTHING_DONE })
+      return withBackups(context, options, async (parts) => {
+        const generation = await chooseGeneration(parts.repository, {
+          name: options.generation,
+          atMs: options.at === undefined ? undefined : parseTime(options.at)
+        })
+        if (address === undefined) await runHost(parts, context, options, generation)
+        else await runAccount(parts, context, options, generation, address)
+      })
+    })
+}
+
+/**
+ * @param {PasswordInput} input
+ * @returns {Promise<RecoveryKey>}
+ */
+const askRecoveryKey = async (input) =>
+  await withSecret(
+    await input.read('Recovery key of the backups (AGE-SECRET-KEY-…)'),
+    async (text) => RecoveryKey.parse(text.toString('latin1'))
+  )
+
+/**
+ * @param {BackupParts} parts
+ * @param {CliContext} context
+ * @param {RestoreOptions} options
+ * @param {Generation} generation
+ */
+async function runHost(parts, { stdin, stderr, stdout }, options, generation) {
+  const { config, repository, clock, logger, print, tell } = parts
+  const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })
+  const bar = new BackupProgress(stdout, 'restoring')
+  try {
+    const recoveryKey = await askRecoveryKey(input)
+    const { accounts, missing } = await restoreHost({
+      config,
+      repository,
+      generation,
+      recoveryKey,
+      clock,
+      logger,
+      onProgress: (progress) => bar.update(progress)
+    })
+    bar.stop()
+    for (const { address, code } of missing) tell(`not restored: ${address} (${code})`)
+    print(`${accounts} accounts restored from ${generation.name}, ${missing.length} missing`)
+    print('Start the server: every password, app password and recovery code is as it was then.')
+    if (missing.length > 0) process.exitCode = 1
+  } finally {
+    bar.stop()
+    await input.close()
+  }
+}
+
+/**
+ * @param {BackupParts} parts
+ * @param {CliContext} context
+ * @param {RestoreOptions} options
+ * @param {Generation} generation
+ * @param {string} name - the address
+ */
+async function runAccount(parts, context, options, generation, name) {
+  const { config } = parts
+  await withAccounts(context, options, async ({ services, input }) => {
+    const { address } = parseAddress(name, { defaultDomain: config.defaultDomain })
+    const account = await services.directory.findByAddress(address)
+    await withBackupLock(config.data, async (scratchFolder) => {
+      const bar = new BackupProgress(context.stdout, 'restoring')
+      let bytes = 0
+      const onRead = (/** @type {number} */ count) => {
+        bytes += count
+        const entry = generation.accounts.find(({ id }) => id === account?.id)
+        bar.update({ accounts: 0, accountsTotal: 1, bytes, bytesTotal: entry?.bytes ?? 0 })
+      }
+      const restore = { parts, services, input, generation, options, scratchFolder, onRead }
+      try {
+        if (!account) await bringBack(restore, address)
+        else if (options.as !== undefined) await restoreUnderName(restore, account, options.as)
+        else if (options.folder !== undefined || options.messageId !== undefined)
+          await takeMessages(restore, account)
+        else await putBack(restore, account)
+      } finally {
+        bar.stop()
+      }
+    })
+  })
+}
+
+/**
+ * @param {AccountRestore} restore
+ * @param {string} address - canonical
+ */
+async function bringBack(
+  { parts, services, input, generation, options, scratchFolder, onRead },
+  address
+) {
+  const { target, config, print, tell } = parts
+  tell(`${address} is no account of today: the recovery key of the backups is needed`)
+  const recoveryKey = await askRecoveryKey(input)
+  const found = await findInSealedDirectory({
+    target,
+    generation,
+    recoveryKey,
+    address,
+    scratchFile: join(scratchFolder, 'directory.db'),
+    dataFolder: config.data
+  })
+  if (!found) throw new CliError(`${address} is not in ${generation.name}`)
+  const { account, lostAliases } = await restoreDeleted({
+    services,
+    target,
+    generation,
+    recoveryKey,
+    found,
+    onRead,
+    ...(options.as !== undefined && { address: options.as })
+  })
+  for (const alias of lostAliases) tell(`the alias ${alias} belongs to another account now`)
+  print(`${account.address} is back, with its credentials of ${generation.name}`)
+}
+
+/**
+ * @param {AccountRestore} restore
+ * @param {Account} account
+ */
+async function putBack({ parts, services, input, generation, options, onRead }, account) {
+  const { target, config, clock, print } = parts
+  const entry = requireEntry(generation, account.id)
+  const asOf = formatTime(entry.copiedAtMs)
+  if (options.yes !== true && options.passwordStdin !== true)
+    await input.confirm(
+      `The mailbox of ${account.address} becomes what it was at ${asOf}. Type the address`,
+      account.address
+    )
+  const { replaced } = await restoreAccount({
+    directory: services.directory,
+    target,
+    generation,
+    account,
+    data: config.data,
+    clock,
+    onRead
+  })
+  services.directory.audit({
+    action: 'restore',
+    accountId: account.id,
+    detail: { generation: generation.name }
+  })
+  print(`${account.address} is as it was at ${asOf}`)
+  print(`the mailbox of before is kept in ${replaced}`)
+}
+
+/**
+ * @param {AccountRestore} restore
+ * @param {Account} account
+ * @returns {Promise<import('../backup/directory-snapshot.js').AccountKeys | null>} where the keys of today do not do
+ */
+async function keysOfThen({ parts, input, generation }, account) {
+  const entry = requireEntry(generation, account.id)
+  if (entry.keyEpoch === account.keyEpoch) return null
+  parts.tell('the account has got another key since: the recovery key of the backups is needed')
+  return await openKeys(parts.target, entry, await askRecoveryKey(input))
+}
+
+/**
+ * @param {AccountRestore} restore
+ * @param {Account} account
+ * @param {string} name
+ */
+async function restoreUnderName(restore, account, name) {
+  const { parts, services, input, generation, onRead } = restore
+  const { target, print } = parts
+  const keys = await keysOfThen(restore, account)
+  const when = keys ? ` of ${generation.name}` : ''
+  const made = await withSecret(
+    await input.read(`Password of ${account.address}${when}`),
+    (password) =>
+      restoreAs({ services, target, generation, account, keys, address: name, password, onRead })
+  )
+  print(`${made.account.address} has the mail of ${generation.name}, and the same password`)
+  print(`recovery code: ${made.recoveryCode}`)
+}
+
+/**
+ * @param {AccountRestore} restore
+ * @param {Account} account
+ */
+async function takeMessages(restore, account) {
+  const { parts, services, input, generation, options, scratchFolder, onRead } = restore
+  const { target, clock, logger, print } = parts
+  const entry = requireEntry(generation, account.id)
+  if (entry.keyEpoch !== account.keyEpoch)
+    throw new CliError(
+      'The account has got another key since: restore it under another name (--as)'
+    )
+  const { masterKey: unlocked } = await withSecret(
+    await input.read(`Password of ${account.address}`),
+    (secret) => openPastAccount({ services, account, entry, keys: null, secret })
+  )
+  using masterKey = unlocked
+  const into = `Restored ${formatTime(entry.copiedAtMs).slice(0, 10)}`
+  const folder = join(scratchFolder, 'mailbox')
+  const { restored, folders } = await withOpenCopy(
+    { target, entry, masterKey, folder, clock, onRead },
+    async (from) => {
+      const to = await openStore({
+        services,
+        account,
+        masterKey,
+        onAlert: (alert) => logger.error(alert, 'mailbox alert')
+      })
+      try {
+        const wanted = { folder: options.folder ?? null, messageId: options.messageId ?? null }
+        return await restoreMessages({ from, to, wanted, into })
+      } finally {
+        await to.close()
+      }
+    }
+  )
+  if (restored === 0) throw new CliError(`No such message in ${generation.name}`)
+  print(`${restored} messages restored into ${folders.join(', ')}`)
+}

@@ -1,0 +1,343 @@
+/**
+ * `letterlock backup`: init, run, list, verify, prune, rehearse, nightly; restore is in backup-restore.js.
+ */
+import { requireOwner } from '../../accounts/check-credential.js'
+import { chooseGeneration, requireEntry } from '../../backup/choose.js'
+import { initBackups } from '../../backup/init.js'
+import { withOpenCopy } from '../../backup/open-copy.js'
+import { pruneBackups } from '../../backup/prune.js'
+import { rehearseRestore } from '../../backup/rehearse.js'
+import { runBackup } from '../../backup/run.js'
+import { withBackupLock } from '../../backup/scratch.js'
+import { verifyBackups } from '../../backup/verify.js'
+import { join } from 'node:path'
+import { registerRestore } from '../backup-restore.js'
+import { BackupProgress } from '../backup-progress.js'
+import { CliError } from '../cli-error.js'
+import {
+  formatBytes,
+  formatTime,
+  requireAccount,
+  withAccounts,
+  withSecret
+} from '../with-accounts.js'
+import { withBackups } from '../with-backups.js'
+
+/**
+ * @typedef {import('commander').Command} Command
+ * @typedef {import('../index.js').CliContext} CliContext
+ * @typedef {import('../index.js').CommonOptions} CommonOptions
+ * @typedef {import('../with-backups.js').BackupParts} BackupParts
+ */
+
+const SOME_FAILED = 1
+
+/**
+ * @param {Command} program
+ * @param {CliContext} context
+ */
+export function register(program, context) {
+  const backup = program
+    .command('backup')
+    .description('Back up every mailbox, locked or not, and restore them')
+  registerInit(backup, context)
+  registerRun(backup, context)
+  registerList(backup, context)
+  registerVerify(backup, context)
+  registerRestore(backup, context)
+  registerPrune(backup, context)
+  registerRehearse(backup, context)
+  registerNightly(backup, context)
+}
+
+/**
+ * @param {Command} backup
+ * @param {CliContext} context
+ */
+function registerInit(backup, context) {
+  backup
+    .command('init')
+    .description('Set backups up, and show the recovery key this once')
+    .option('--recipient <age1…>', 'seal to a key of your own instead of a new one')
+    .addHelpText('after', '\nExample:\n  letterlock backup init')
+    .action((/** @type {CommonOptions & { recipient?: string }} */ options) =>
+      withBackups(context, options, async ({ config, repository, clock, print, tell, target }) => {
+        const { recipient } = await initBackups({
+          data: config.data,
+          repository,
+          clock,
+          ...(options.recipient !== undefined && { recipient: options.recipient }),
+          showKey: (recoveryKey) => {
+            print(`recovery key: ${recoveryKey}`)
+            tell(
+              'Keep it off this machine: it is shown this once. Without it, a lost host cannot be restored from its backups.'
+            )
+          }
+        })
+        print(`backups go to ${target.label}`)
+        print(`sealed to ${recipient.length > 80 ? `${recipient.slice(0, 60)}…` : recipient}`)
+      })
+    )
+}
+
+/**
+ * @param {Command} backup
+ * @param {CliContext} context
+ */
+function registerRun(backup, context) {
+  backup
+    .command('run')
+    .description('Back up all accounts now')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 every account is in it, 1 some failed, 2 nothing was done.\n\nExample:\n  letterlock backup run --data /var/lib/letterlock'
+    )
+    .action((/** @type {CommonOptions} */ options) =>
+      withBackups(context, options, async (parts) => {
+        process.exitCode = await runNow(parts, context)
+      })
+    )
+}
+
+/**
+ * @param {BackupParts} parts
+ * @param {CliContext} context
+ * @returns {Promise<number>} the exit code
+ */
+async function runNow({ config, target, clock, logger, print, tell }, { stdout }) {
+  const bar = new BackupProgress(stdout, 'backing up')
+  try {
+    const summary = await runBackup({
+      config,
+      target,
+      clock,
+      logger,
+      onProgress: (progress) => bar.update(progress)
+    })
+    bar.stop()
+    const { generation, accounts, failed, newBytes, sharedBytes, storedBytes, durationMs } = summary
+    for (const { address, code } of failed) tell(`failed: ${address} (${code})`)
+    print(
+      `${generation}: ${accounts} accounts, ${failed.length} failed, ` +
+        `${formatBytes(newBytes)} new, ${formatBytes(sharedBytes)} shared, ` +
+        `${formatBytes(storedBytes)} stored, in ${(durationMs / 1000).toFixed(1)} s`
+    )
+    return failed.length === 0 ? 0 : SOME_FAILED
+  } finally {
+    bar.stop()
+  }
+}
+
+/**
+ * @param {Command} backup
+ * @param {CliContext} context
+ */
+function registerList(backup, context) {
+  backup
+    .command('list')
+    .description('List the backups')
+    .option('--json', 'one JSON object a line')
+    .addHelpText('after', '\nExample:\n  letterlock backup list')
+    .action((/** @type {CommonOptions & { json?: boolean }} */ options) =>
+      withBackups(context, options, async ({ repository, print }) => {
+        for (const name of await repository.listGenerations()) {
+          const { accounts, failed, counts, startedAtMs, finishedAtMs } =
+            await repository.readGeneration(name)
+          const bytes = accounts.reduce((sum, entry) => sum + entry.bytes, 0)
+          const figures = { accounts: accounts.length, failed: failed.length, bytes, ...counts }
+          if (options.json) print(JSON.stringify({ name, startedAtMs, finishedAtMs, ...figures }))
+          else
+            print(
+              `${name}\t${accounts.length} accounts, ${formatBytes(bytes)}, ` +
+                `${formatBytes(counts.newBytes)} new${failed.length > 0 ? `, ${failed.length} failed` : ''}`
+            )
+        }
+      })
+    )
+}
+
+/**
+ * @typedef {CommonOptions & { generation?: string, all?: boolean, quick?: boolean, passwordStdin?: boolean }} VerifyOptions
+ */
+
+/**
+ * @param {Command} backup
+ * @param {CliContext} context
+ */
+function registerVerify(backup, context) {
+  backup
+    .command('verify')
+    .argument('[address]', 'open this account’s mailbox as well, with its password')
+    .description('Check backups: without a key every stored byte, with a password a whole mailbox')
+    .option('--generation <name>', 'this one; default: the last')
+    .option('--all', 'all of them')
+    .option('--quick', 'presence and sizes only, not every byte')
+    .option('--password-stdin', 'read the password from standard input')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 all is well, 1 something is damaged, 2 nothing could be checked.\n\nExamples:\n  letterlock backup verify --all --quick\n  letterlock backup verify anna@example.org'
+    )
+    .action((/** @type {string | undefined} */ address, /** @type {VerifyOptions} */ options) =>
+      withBackups(context, options, async (parts) => {
+        process.exitCode =
+          address === undefined
+            ? await verifyStored(parts, options)
+            : await verifyMailbox(parts, context, options, address)
+      })
+    )
+}
+
+/**
+ * @param {BackupParts} parts
+ * @param {VerifyOptions} options
+ * @returns {Promise<number>} the exit code
+ */
+async function verifyStored({ repository, print, tell }, { generation, all, quick }) {
+  const generations = all
+    ? await repository.listGenerations()
+    : [(await chooseGeneration(repository, { name: generation })).name]
+  const report = await verifyBackups({ repository, generations, isQuick: quick === true })
+  for (const { generation: name, accountId, code, detail } of report.problems)
+    tell(`${name}${accountId && ` account ${accountId}`}: ${code} ${detail}`)
+  print(
+    `${report.generations} backups, ${report.snapshots} mailboxes, ${formatBytes(report.bytes)} read`
+  )
+  print(report.problems.length === 0 ? 'ok' : `damaged: ${report.problems.length} problems`)
+  return report.problems.length === 0 ? 0 : SOME_FAILED
+}
+
+/**
+ * @param {BackupParts} parts
+ * @param {CliContext} context
+ * @param {VerifyOptions} options
+ * @param {string} address
+ * @returns {Promise<number>} the exit code
+ */
+async function verifyMailbox({ target, repository }, context, options, address) {
+  return await withAccounts(context, options, async ({ services, input, print, tell }) => {
+    const { config, clock } = services
+    const account = await requireAccount(services, address)
+    const generation = await chooseGeneration(repository, { name: options.generation })
+    const entry = requireEntry(generation, account.id)
+    if (entry.keyEpoch !== account.keyEpoch)
+      throw new CliError('The account has got another key since that backup', { exitCode: 2 })
+    const checked = await withSecret(await input.read(`Password of ${account.address}`), (secret) =>
+      requireOwner({ services, account, secret })
+    )
+    using masterKey = checked.masterKey
+    const { problems, messages, bytes } = await withBackupLock(config.data, (scratchFolder) =>
+      withOpenCopy(
+        { target, entry, masterKey, clock, folder: join(scratchFolder, 'verify') },
+        (store) => store.verify()
+      )
+    )
+    for (const problem of problems) tell(problem)
+    print(`as of ${formatTime(entry.copiedAtMs)}: ${messages} messages, ${formatBytes(bytes)} read`)
+    print(problems.length === 0 ? 'ok' : `damaged: ${problems.length} problems`)
+    return problems.length === 0 ? 0 : SOME_FAILED
+  })
+}
+
+/**
+ * @param {Command} backup
+ * @param {CliContext} context
+ */
+function registerPrune(backup, context) {
+  backup
+    .command('prune')
+    .description('Remove the backups that are no longer kept, and what only they needed')
+    .option('--dry-run', 'say what would go, remove nothing')
+    .addHelpText('after', '\nExample:\n  letterlock backup prune --dry-run')
+    .action((/** @type {CommonOptions & { dryRun?: boolean }} */ options) =>
+      withBackups(context, options, async (parts) => {
+        await pruneNow(parts, options.dryRun === true)
+      })
+    )
+}
+
+/**
+ * @param {BackupParts} parts
+ * @param {boolean} isDryRun
+ */
+async function pruneNow({ config, target, logger, print }, isDryRun) {
+  const { kept, dropped, objects, freedBytes, repackedBytes } = await pruneBackups({
+    config,
+    target,
+    logger,
+    isDryRun
+  })
+  for (const name of dropped) print(`${isDryRun ? 'would drop' : 'dropped'} ${name}`)
+  const anew = repackedBytes > 0 ? `, ${formatBytes(repackedBytes)} written anew` : ''
+  print(
+    `${kept.length} backups kept, ${dropped.length} dropped, ${objects} objects ` +
+      `(${formatBytes(freedBytes)}) ${isDryRun ? 'would go' : 'removed'}${anew}`
+  )
+}
+
+/**
+ * @param {Command} backup
+ * @param {CliContext} context
+ */
+function registerRehearse(backup, context) {
+  backup
+    .command('rehearse')
+    .description('Restore some accounts, chosen at random, into a scratch folder and check them')
+    .option('--accounts <number>', 'how many; default: backup.rehearsalAccounts', Number)
+    .addHelpText(
+      'after',
+      '\nExit code: 0 all were good, 1 some were not, 2 nothing could be done.\n\nExample:\n  letterlock backup rehearse --accounts 10'
+    )
+    .action((/** @type {CommonOptions & { accounts?: number }} */ options) =>
+      withBackups(context, options, async (parts) => {
+        process.exitCode = await rehearseNow(parts, options.accounts)
+      })
+    )
+}
+
+/**
+ * @param {BackupParts} parts
+ * @param {number} [accounts]
+ * @returns {Promise<number>} the exit code
+ */
+async function rehearseNow({ config, target, logger, print, tell }, accounts) {
+  const summary = await rehearseRestore({
+    config,
+    target,
+    logger,
+    ...(accounts !== undefined && { accounts })
+  })
+  for (const { id, code } of summary.failed) tell(`account ${id}: ${code}`)
+  print(
+    `${summary.generation}: ${summary.accounts} accounts restored (${formatBytes(summary.bytes)}), ${summary.failed.length} failed`
+  )
+  return summary.failed.length === 0 ? 0 : SOME_FAILED
+}
+
+/**
+ * What PM2 or cron start each night, and a server without either by itself.
+ *
+ * @param {Command} backup
+ * @param {CliContext} context
+ */
+function registerNightly(backup, context) {
+  backup
+    .command('nightly')
+    .description('The nightly job: run, prune, rehearse')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 all went well, 1 some accounts failed, 2 nothing was done.\n\nExample, for cron:\n  15 3 * * * letterlock backup nightly --data /var/lib/letterlock'
+    )
+    .action((/** @type {CommonOptions} */ options) =>
+      withBackups(
+        context,
+        options,
+        async (parts) => {
+          const codes = [await runNow(parts, context)]
+          await pruneNow(parts, false)
+          if (parts.config.backup.rehearsalAccounts > 0) codes.push(await rehearseNow(parts))
+          process.exitCode = Math.max(...codes)
+        },
+        { isLogged: true }
+      )
+    )
+}

@@ -1,0 +1,74 @@
+/**
+ * What the commands about backups share: configuration, log and target, opened and closed around the work.
+ */
+import { Repository } from '../backup/repository.js'
+import { openTarget } from '../backup/targets/open-target.js'
+import { MailError } from '../errors.js'
+import { createLogger } from '../telemetry/logger.js'
+import { CliError } from './cli-error.js'
+
+/**
+ * @typedef {import('./index.js').CliContext} CliContext
+ * @typedef {import('./index.js').CommonOptions} CommonOptions
+ *
+ * @typedef {object} BackupParts
+ * @property {import('../../config/load.js').Config} config
+ * @property {import('../telemetry/logger.js').Logger} logger
+ * @property {import('../support/clock.js').Clock} clock
+ * @property {import('../backup/targets/target.js').BackupTarget} target
+ * @property {Repository} repository
+ * @property {(line: string) => void} print - results
+ * @property {(line: string) => void} tell - words for people
+ */
+
+/** What a script reads when nothing was done. */
+export const NOTHING_DONE = 2
+
+/**
+ * @template T
+ * @param {CliContext} context
+ * @param {CommonOptions} options
+ * @param {(parts: BackupParts) => Promise<T>} work
+ * @param {{ isLogged?: boolean }} [how] - `isLogged`: a job of the server's, which writes the log as the server does
+ * @returns {Promise<T>}
+ * @throws {CliError} with exit code 2 for errors of ours
+ */
+export async function withBackups(context, options, work, { isLogged = false } = {}) {
+  const { stdout, stderr, clock } = context
+  const config = context.loadConfig(options)
+  const { level } = config.log
+  const logger = createLogger({ level: isLogged || level === 'silent' ? level : 'warn' })
+  const target = await openTarget(config.backup)
+  try {
+    return await work({
+      config,
+      logger,
+      clock,
+      target,
+      repository: new Repository(target),
+      print: (line) => stdout.write(`${line}\n`),
+      tell: (line) => stderr.write(`${line}\n`)
+    })
+  } catch (error) {
+    if (!(error instanceof MailError)) throw error
+    const detail = error.detail === undefined ? '' : ` (${error.detail})`
+    throw new CliError(`${error.message}${detail}`, { exitCode: NOTHING_DONE, cause: error })
+  } finally {
+    await target.close()
+  }
+}
+
+/**
+ * @param {string} text - of --at, for instance 2026-11-20 or 2026-11-20T18:00Z
+ * @returns {number} ms
+ * @throws {CliError}
+ */
+export function parseTime(text) {
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(text)
+  const timeMs = Date.parse(isDay ? `${text}T23:59:59.999Z` : text)
+  if (Number.isNaN(timeMs))
+    throw new CliError(`${text} is no time: write for instance 2026-11-20 or 2026-11-20T18:00Z`, {
+      exitCode: NOTHING_DONE
+    })
+  return timeMs
+}
