@@ -7,6 +7,7 @@
  * is busy with slot numbers, none has changes waiting and all have acknowledged every tombstone, the tombstones
  * are dropped and each attachment is told so (`onCompact`).
  */
+import { masked } from './flag-masks.js'
 
 /**
  * @typedef {{ kind: 'append', fromSlot: number, toSlot: number }} AppendRecord - `toSlot` exclusive
@@ -176,6 +177,20 @@ export class MailboxView {
   }
 
   /**
+   * @param {readonly number[]} uids - ascending
+   * @returns {boolean} whether these are all messages from the first to the last of them
+   */
+  isRun(uids) {
+    let slot = this.lowerBound(uids[0] ?? 0)
+    for (const uid of uids) {
+      while (slot < this.length && this.#dead[slot]) slot++
+      if (slot >= this.length || this.uids[slot] !== uid) return false
+      slot++
+    }
+    return uids.length > 0
+  }
+
+  /**
    * @param {() => void} onChange - called after each change, whoever made it
    * @returns {ViewAttachment} that knows the view as it is now
    */
@@ -294,6 +309,33 @@ export class MailboxView {
     this.flags[slot] = flags
     this.keywords[slot] = keywords
     return true
+  }
+
+  /**
+   * Changes flags by masks. The view must be as it was just before the transaction that did the same to the rows.
+   *
+   * @param {import('./views.js').MaskedRun} run
+   * @param {number} modSeq
+   * @returns {number[]} slots that have changed, ascending
+   */
+  mask({ first, last, masks }, modSeq) {
+    const { keepFlags, putFlags, keepKeywords, putKeywords } = masks
+    const { uids, flags, keywords, modSeqs } = this
+    const slots = []
+    for (let slot = this.lowerBound(first); slot < this.length; slot++) {
+      if (/** @type {number} */ (uids[slot]) > last) break
+      if (this.#dead[slot]) continue
+      const oldFlags = /** @type {number} */ (flags[slot])
+      const oldKeywords = /** @type {number} */ (keywords[slot])
+      const newFlags = masked(oldFlags, keepFlags, putFlags)
+      const newKeywords = masked(oldKeywords, keepKeywords, putKeywords)
+      if (newFlags === oldFlags && newKeywords === oldKeywords) continue
+      flags[slot] = newFlags
+      keywords[slot] = newKeywords
+      modSeqs[slot] = modSeq
+      slots.push(slot)
+    }
+    return slots
   }
 
   /**

@@ -20,11 +20,17 @@ import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
  * @typedef {import('./mailbox-view.js').ViewRow} ViewRow
  * @typedef {import('./mailbox-view.js').ChangeRecord} ChangeRecord
  *
+ * @typedef {object} MaskedRun
+ * @property {number} first - UID
+ * @property {number} last - UID, inclusive
+ * @property {import('./flag-masks.js').FlagMasks} masks
+ *
  * @typedef {object} ViewChange - one transaction's change of one mailbox
  * @property {number} mailboxId
  * @property {number} modSeq - the mailbox's after it
  * @property {ViewRow[]} [appended] - by UID
  * @property {ViewRow[]} [updated] - by UID
+ * @property {MaskedRun} [masked] - flags of a run of messages
  * @property {number[]} [expunged] - UIDs, ascending
  * @property {unknown} [origin] - who did it
  *
@@ -242,8 +248,10 @@ export class ViewKeeper {
     const expunged = await this.#readExpunged(view, mailbox, since)
     await this.#database.settle()
     // Flag changes of our own that waited go first, so that they keep the mark of who made them.
-    for (const { updated = [], origin } of entry.queue) {
-      const slots = updateSlots(view, updated)
+    for (const { updated = [], masked: run, modSeq, origin } of entry.queue) {
+      // What masks make of it is known of messages as they were just before: here it is read.
+      const rows = run ? changed.filter((row) => row.modSeq === modSeq) : updated
+      const slots = updateSlots(view, rows)
       if (slots.length > 0) view.publish([{ kind: 'flags', slots, origin }])
     }
     const lastKnown = view.length > 0 ? /** @type {number} */ (view.uids[view.length - 1]) : 0
@@ -353,13 +361,15 @@ function updateSlots(view, rows) {
  * @param {MailboxView} view
  * @param {ViewChange} change
  */
-function applyChange(view, { modSeq, appended = [], updated = [], expunged = [], origin = null }) {
+function applyChange(view, change) {
+  const { modSeq, appended = [], updated = [], expunged = [], origin = null } = change
+
   /** @type {ChangeRecord[]} */
   const records = []
   const fromSlot = view.length
   for (const row of appended) view.append(row.uid, row.modSeq, row.flags, row.keywords)
   if (view.length > fromSlot) records.push({ kind: 'append', fromSlot, toSlot: view.length })
-  const changed = updateSlots(view, updated)
+  const changed = change.masked ? view.mask(change.masked, modSeq) : updateSlots(view, updated)
   if (changed.length > 0) records.push({ kind: 'flags', slots: changed, origin })
   const buried = []
   for (const uid of expunged) {

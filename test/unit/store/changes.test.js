@@ -38,10 +38,10 @@ test('flags are set, added and removed, and only what changes gets a new modseq'
     flags: ['\\Flagged', '$Work'],
     origin
   })
-  assert.deepEqual(added, { changedUids: [1, 2], failedUids: [], modSeq: 3 })
+  assert.deepEqual(added, { changedCount: 2, failedUids: [], modSeq: 3 })
   assert.deepEqual(namesOf(1), ['\\Flagged', '\\Seen', '$Work'])
   const again = await store.changeFlags({ view, uids: [1, 2, 3], action: 'add', flags: ['$WORK'] })
-  assert.deepEqual(again, { changedUids: [3], failedUids: [], modSeq: 4 })
+  assert.deepEqual(again, { changedCount: 1, failedUids: [], modSeq: 4 })
   await store.changeFlags({ view, uids: [1], action: 'remove', flags: ['\\Seen', 'unknown'] })
   assert.deepEqual(namesOf(1), ['\\Flagged', '$Work'])
   await store.changeFlags({ view, uids: [1], action: 'set', flags: ['\\Draft'] })
@@ -52,7 +52,7 @@ test('flags are set, added and removed, and only what changes gets a new modseq'
     action: 'set',
     flags: ['\\draft']
   })
-  assert.deepEqual(nothing, { changedUids: [], failedUids: [], modSeq: 6 })
+  assert.deepEqual(nothing, { changedCount: 0, failedUids: [], modSeq: 6 })
   assert.deepEqual(attachment.take(), [
     { kind: 'flags', slots: [0, 1], origin },
     { kind: 'flags', slots: [2], origin: null },
@@ -73,7 +73,7 @@ test('what changed after UNCHANGEDSINCE is left alone and named', async (t) => {
     flags: ['\\Flagged'],
     unchangedSince: 2
   })
-  assert.deepEqual(result, { changedUids: [1, 3], failedUids: [2], modSeq: 4 })
+  assert.deepEqual(result, { changedCount: 2, failedUids: [2], modSeq: 4 })
   assert.deepEqual(namesOf(2), ['\\Seen'])
 })
 
@@ -118,12 +118,69 @@ test('the counters follow the rows', async (t) => {
 
 test('flags of more messages than a page are all changed, each page with its own modseq', async (t) => {
   const { store, view } = await setup(t)
-  const uids = await appendMany(store, 'INBOX', 4500)
-  const result = await store.changeFlags({ view, uids, action: 'add', flags: ['\\Seen'] })
-  assert.equal(result.changedUids.length, 4500)
-  assert.equal(result.modSeq, view.highestModSeq)
-  assert.deepEqual(new Set(view.modSeqs.subarray(0, 4500)), new Set([3, 4, 5]))
-  assert.equal((await store.mailboxStatus('INBOX')).unseenCount, 0)
+  await appendMany(store, 'INBOX', 9000)
+  const modSeqs = () => [...new Set(view.modSeqs.subarray(0, view.length))]
+  const all = { view, uids: firstUids(9000), action: /** @type {const} */ ('add') }
+  // In one run of UIDs, and scattered.
+  assert.equal((await store.changeFlags({ ...all, flags: ['\\Seen'] })).changedCount, 9000)
+  assert.deepEqual(modSeqs(), [3, 4])
+  const uids = firstUids(4500).map((uid) => uid * 2)
+  const result = await store.changeFlags({ ...all, uids, flags: ['\\Flagged'] })
+  assert.deepEqual(result, { changedCount: 4500, failedUids: [], modSeq: 7 })
+  assert.deepEqual(modSeqs(), [3, 5, 6, 4, 7])
+})
+
+test('STORE over runs and scattered messages does what it says, in the view and in the file', async (t) => {
+  const { store, view, open } = await setup(t)
+  const FLAGS = [
+    '\\Seen',
+    '\\Deleted',
+    '\\Flagged',
+    '$one',
+    '$two',
+    ...firstUids(40).map((n) => `k${n}`)
+  ]
+  await appendMany(store, 'INBOX', 60)
+  await store.changeFlags({ view, uids: [7, 8, 30, 59], action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: null })
+  /** @type {Map<number, Set<string>>} */
+  const model = new Map(aliveUids(view).map((uid) => [uid, new Set()]))
+  const namesOf = (/** @type {typeof view} */ of, /** @type {typeof store} */ from) =>
+    aliveUids(of).map((uid) => {
+      const slot = of.slotOf(uid)
+      return [uid, from.keywords.flagNames(of.flags[slot] ?? 0, of.keywords[slot] ?? 0).sort()]
+    })
+  const expected = () => [...model].map(([uid, names]) => [uid, [...names].sort()])
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(
+        /** @type {const} */ ('set'),
+        /** @type {const} */ ('add'),
+        /** @type {const} */ ('remove')
+      ),
+      fc.subarray(FLAGS, { maxLength: 4 }),
+      fc.tuple(fc.nat(60), fc.nat(60), fc.boolean()),
+      async (action, flags, [from, to, isScattered]) => {
+        const uids = aliveUids(view).filter(
+          (uid) => uid >= from && uid <= to && !(isScattered && uid % 3 === 0)
+        )
+        const before = new Map(expected().map(([uid, names]) => [uid, String(names)]))
+        for (const uid of uids) {
+          const names = /** @type {Set<string>} */ (model.get(uid))
+          if (action === 'set') names.clear()
+          for (const name of flags) action === 'remove' ? names.delete(name) : names.add(name)
+        }
+        const changed = expected().filter(([uid, names]) => before.get(uid) !== String(names))
+        const { changedCount } = await store.changeFlags({ view, uids, action, flags })
+        assert.equal(changedCount, changed.length)
+        assert.deepEqual(namesOf(view, store), expected())
+      }
+    ),
+    { numRuns: 100 }
+  )
+  assert.deepEqual((await store.verify()).problems, [])
+  const reader = await open({ isReadOnly: true })
+  assert.deepEqual(namesOf((await reader.openView('INBOX')).view, reader), expected())
 })
 
 test('a lazy change is told when it is on the disk', async (t) => {

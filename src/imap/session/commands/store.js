@@ -55,10 +55,10 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
     origin: session.origin
   })
   const failed = new Set(failedUids)
-  const done = slots.filter((slot, index) => {
-    return !failed.has(/** @type {number} */ (uids[index])) && !view.isExpunged(slot)
-  })
   if (!isSilent || session.isCondstore) {
+    const done = slots.filter((slot, index) => {
+      return !failed.has(/** @type {number} */ (uids[index])) && !view.isExpunged(slot)
+    })
     await writeFlagLines(session, done, {
       // RFC 7162 §3.2.4
       isUid: isUid || session.isCondstore,

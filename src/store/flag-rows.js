@@ -1,0 +1,172 @@
+/**
+ * Flags of a page of messages, in the transaction of the caller: a whole run of UIDs with one statement, or rows one by
+ * one.
+ */
+import { prepared } from '../database/statement.js'
+import { DELETED, SEEN } from './flags.js'
+import { masked, masksOf } from './flag-masks.js'
+import { withKeywords } from './keyword-rows.js'
+import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
+import { messageRowId, uidOfRow } from './message-id.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./flag-masks.js').FlagAction} FlagAction
+ * @typedef {import('./flag-masks.js').FlagMasks} FlagMasks
+ * @typedef {import('./flags.js').KeywordTable} KeywordTable
+ * @typedef {import('./mailbox-view.js').ViewRow} ViewRow
+ *
+ * @typedef {object} FlagPageRequest
+ * @property {number} mailboxId
+ * @property {readonly number[]} uids - ascending, not empty
+ * @property {boolean} isRun - whether no other message has a UID between these
+ * @property {FlagAction} action
+ * @property {readonly string[]} flags
+ * @property {number | null} unchangedSince
+ * @property {KeywordTable} keywords - of the account
+ *
+ * @typedef {object} RowsResult
+ * @property {number} changedCount - messages whose flags are different now
+ * @property {number[]} failedUids - left alone because their modseq is above `unchangedSince` (RFC 7162 §3.1.3)
+ * @property {number} unseen - how many more are without \Seen
+ * @property {number} deleted - how many more have \Deleted
+ * @property {Pick<import('./views.js').ViewChange, 'updated' | 'masked'>} change - for the view
+ *
+ * @typedef {object} FlagPage
+ * @property {number} changedCount
+ * @property {number[]} failedUids
+ * @property {number} modSeq - the mailbox's after it
+ * @property {RowsResult['change']} change
+ * @property {KeywordTable} keywords - with the new ones
+ */
+
+/**
+ * @param {Database} db
+ * @param {FlagPageRequest} request
+ * @returns {FlagPage}
+ * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, LIMIT, CANNOT
+ */
+export function changeFlagRows(db, request) {
+  const { mailboxId, isRun, action, flags, unchangedSince } = request
+  const mailbox = requireMailboxRowById(db, mailboxId)
+  // A keyword that nobody has ever set cannot be removed either, and needs no number for that.
+  const known = action === 'remove' ? flags.filter((name) => request.keywords.find(name)) : flags
+  const keywords = withKeywords(db, known, request.keywords)
+  const masks = masksOf(action, keywords.wordsOf(known))
+  const modSeq = nextModSeq(mailbox)
+  const changeRows = isRun && unchangedSince === null ? changeRun : changeEach
+  const result = changeRows(db, request, masks, modSeq)
+  const { changedCount, failedUids, unseen, deleted, change } = result
+  // RFC 7162 §3.1: what changes nothing gets no new mod-sequence.
+  if (changedCount > 0) moveCounters(db, mailbox, { unseen, deleted })
+  return {
+    changedCount,
+    failedUids,
+    modSeq: changedCount > 0 ? modSeq : mailbox.highestModSeq,
+    change,
+    keywords
+  }
+}
+
+/** The new words of a row, in SQL. */
+const NEW_FLAGS = '((flags & @keepFlags) | @putFlags)'
+const NEW_KEYWORDS = '((keywords & @keepKeywords) | @putKeywords)'
+const RANGE = 'WHERE id BETWEEN @first AND @last'
+
+/**
+ * @param {Database} db
+ * @param {FlagPageRequest} request
+ * @param {FlagMasks} masks
+ * @param {number} modSeq
+ * @returns {RowsResult}
+ */
+function changeRun(db, { mailboxId, uids }, masks, modSeq) {
+  const first = uids[0] ?? 0
+  const last = uids.at(-1) ?? 0
+  const values = {
+    ...masks,
+    modSeq,
+    first: messageRowId(mailboxId, first),
+    last: messageRowId(mailboxId, last)
+  }
+  const counters = countersOf(db, values)
+  const { changes } = prepared(
+    db,
+    `UPDATE messages SET modseq = @modSeq, flags = ${NEW_FLAGS}, keywords = ${NEW_KEYWORDS}
+     ${RANGE} AND (${NEW_FLAGS} <> flags OR ${NEW_KEYWORDS} <> keywords)`
+  ).run(values)
+  return {
+    ...counters,
+    changedCount: changes,
+    failedUids: [],
+    change: { masked: { first, last, masks } }
+  }
+}
+
+/**
+ * @param {Database} db
+ * @param {FlagMasks & { modSeq: number, first: number, last: number }} values
+ * @returns {{ unseen: number, deleted: number }}
+ */
+function countersOf(db, values) {
+  const touched = ~values.keepFlags | values.putFlags
+  if ((touched & (SEEN | DELETED)) === 0) return { unseen: 0, deleted: 0 }
+  const [unseen, deleted] = /** @type {[number | null, number | null]} */ (
+    prepared(
+      db,
+      `SELECT sum((flags & ${SEEN}) - (${NEW_FLAGS} & ${SEEN})) / ${SEEN},
+         sum((${NEW_FLAGS} & ${DELETED}) - (flags & ${DELETED})) / ${DELETED} FROM messages ${RANGE}`,
+      'array'
+    ).get(values)
+  )
+  return { unseen: unseen ?? 0, deleted: deleted ?? 0 }
+}
+
+/**
+ * @param {Database} db
+ * @param {FlagPageRequest} request
+ * @param {FlagMasks} masks
+ * @param {number} modSeq
+ * @returns {RowsResult}
+ */
+function changeEach(db, { mailboxId, uids, unchangedSince }, masks, modSeq) {
+  const read = prepared(
+    db,
+    'SELECT id, modseq, flags, keywords FROM messages WHERE id = ?',
+    'array'
+  )
+  const write = prepared(db, 'UPDATE messages SET modseq = ?, flags = ?, keywords = ? WHERE id = ?')
+  /** @type {number[]} */
+  const failedUids = []
+  /** @type {ViewRow[]} */
+  const updated = []
+  let unseen = 0
+  let deleted = 0
+  for (const wanted of uids) {
+    const row = /** @type {[number, number, number, number] | undefined} */ (
+      read.get(messageRowId(mailboxId, wanted))
+    )
+    if (row === undefined) continue
+    const [id, oldModSeq, oldFlags, oldKeywords] = row
+    const uid = uidOfRow(id)
+    if (unchangedSince !== null && oldModSeq > unchangedSince) {
+      failedUids.push(uid)
+      continue
+    }
+    const flags = masked(oldFlags, masks.keepFlags, masks.putFlags)
+    const keywords = masked(oldKeywords, masks.keepKeywords, masks.putKeywords)
+    if (flags === oldFlags && keywords === oldKeywords) continue
+    write.run(modSeq, flags, keywords, id)
+    updated.push({ uid, modSeq, flags, keywords })
+    unseen += bitCount(oldFlags, SEEN) - bitCount(flags, SEEN)
+    deleted += bitCount(flags, DELETED) - bitCount(oldFlags, DELETED)
+  }
+  return { changedCount: updated.length, failedUids, unseen, deleted, change: { updated } }
+}
+
+/**
+ * @param {number} flags
+ * @param {number} bit
+ * @returns {0 | 1}
+ */
+const bitCount = (flags, bit) => ((flags & bit) === 0 ? 0 : 1)
