@@ -8,6 +8,7 @@ import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { prepared } from '../database/statement.js'
 import { releaseBuffer } from './chunk-codec.js'
 import { readChunk } from './content-rows.js'
+import { segmentProblems } from './search/verify-segments.js'
 import { listMailboxRows } from './mailbox-rows.js'
 import { messageRowId } from './message-id.js'
 
@@ -92,17 +93,11 @@ const CONSISTENCY = /** @type {ReadonlyArray<readonly [string, string]>} */ ([
     'content neither in the search index nor waiting for it, number',
     `SELECT c.id FROM contents c WHERE c.hash IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM search_pending p WHERE p.content_id = c.id)
-       AND NOT (EXISTS (SELECT 1 FROM search_docsize s WHERE s.id = c.id * 2)
-         AND EXISTS (SELECT 1 FROM search_docsize s WHERE s.id = c.id * 2 + 1)
-         AND EXISTS (SELECT 1 FROM search_word_docsize s WHERE s.id = c.id * 2)
-         AND EXISTS (SELECT 1 FROM search_word_docsize s WHERE s.id = c.id * 2 + 1)
-         AND EXISTS (SELECT 1 FROM search_header_docsize s WHERE s.id = c.id))`
+       AND NOT EXISTS (SELECT 1 FROM search_header_docsize s WHERE s.id = c.id)`
   ],
   [
     'search index of no content, or of one that waits for it, number',
-    `SELECT i.id FROM (SELECT id / 2 AS id FROM search_docsize
-         UNION ALL SELECT id / 2 FROM search_word_docsize
-         UNION ALL SELECT id FROM search_header_docsize) i
+    `SELECT i.id FROM search_header_docsize i
      WHERE NOT EXISTS (SELECT 1 FROM contents c WHERE c.id = i.id AND c.hash IS NOT NULL)
        OR EXISTS (SELECT 1 FROM search_pending p WHERE p.content_id = i.id)`
   ]
@@ -142,7 +137,7 @@ function contradictions(db) {
   )
   const dangling = prepared(db, 'PRAGMA foreign_key_check').all()
   if (dangling.length > 0) problems.push(`${dangling.length} references to nothing`)
-  return [...wrongCounters(db), ...problems]
+  return [...wrongCounters(db), ...problems, ...segmentProblems(db)]
 }
 
 /**

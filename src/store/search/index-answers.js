@@ -11,7 +11,10 @@ import { foldCase } from './fold.js'
 import { includes, intersect, NO_IDS, unite } from './id-list.js'
 import { readIndexState } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
-import { isIndexable, phraseQuery, trigramQuery, wordQuery } from './terms.js'
+import { areWhole } from './segment-rows.js'
+import { hasTrigram, phraseQuery } from './terms.js'
+import { TextIndex, TooMuchError } from './text-answers.js'
+import { isAskable } from './tokens.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 /** @typedef {import('./id-list.js').IdList} IdList */
@@ -30,8 +33,10 @@ import { isIndexable, phraseQuery, trigramQuery, wordQuery } from './terms.js'
 /**
  * @typedef {object} IndexRequest
  * @property {Plan} plan
- * @property {number} maxRows - of the index, for one leaf: whoever has more is not answered
+ * @property {number} maxRows - of the fields' index, for one leaf: whoever has more is not answered
+ * @property {number} maxBlocks - of the text's index, for all leaves: the same
  * @property {() => Promise<void>} breathe - called between two reads
+ * @property {import('./block-cache.js').BlockCache} [cache] - of the blocks that were read before
  */
 
 /** The columns of `search_header` by field. */
@@ -41,6 +46,9 @@ const COLUMNS = new Map([
   ['to', 'recipient'],
   ['cc', 'copy']
 ])
+
+/** The index may be merged while it is asked; then it is asked again. */
+const MAX_ATTEMPTS = 5
 
 /** So few are looked at sooner than another term is asked for. */
 const FEW_CONTENTS = 32
@@ -117,9 +125,18 @@ export function indexedLeaves({ leaves }) {
   const term = (/** @type {LeafNode} */ { key }) =>
     key.op === 'body' || key.op === 'text' || key.op === 'header' ? foldCase(key.value) : ''
   return leaves
-    .filter((leaf) => isIndexable(term(leaf)))
+    .filter(
+      (leaf) => isAskable(term(leaf)) && (columnOf(leaf) === undefined || hasTrigram(term(leaf)))
+    )
     .sort((left, right) => term(right).length - term(left).length)
 }
+
+/**
+ * @param {Pick<LeafNode, 'key'>} leaf
+ * @returns {string | undefined} the column of `search_header` that answers it
+ */
+const columnOf = ({ key }) =>
+  key.op === 'header' ? COLUMNS.get(key.field.toLowerCase()) : undefined
 
 /**
  * Asks the index, leaf by leaf, until little enough is left.
@@ -144,24 +161,33 @@ export async function askIndex(database, request) {
  * @param {IndexRequest} request
  * @returns {Promise<{ answers: IndexAnswers, isCut: boolean } | null>}
  */
-async function ask(database, { plan, maxRows, breathe }) {
+async function ask(database, { plan, maxRows, maxBlocks, breathe, cache }) {
   const leaves = indexedLeaves(plan)
   if (leaves.length === 0) return null
-  const version = await database.readSettled((db) => readIndexState(db).textVersion)
-  if (version !== INDEX_VERSION) return null
-  const answers = new IndexAnswers(plan, await readPendingIds(database, breathe))
-  let isCut = false
-  for (const leaf of leaves) {
-    if (answers.isEnough) break
-    await breathe()
-    const answer = await askLeaf(database, leaf, maxRows, breathe)
-    if (answer) answers.add(leaf, answer)
-    else isCut = true
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const version = await database.readSettled((db) => readIndexState(db).textVersion)
+    if (version !== INDEX_VERSION) return null
+    const answers = new IndexAnswers(plan, await readPendingIds(database, breathe))
+    const { index, rows } = await TextIndex.open(database, {
+      maxBlocks,
+      breathe,
+      ...(cache && { cache })
+    })
+    let isCut = false
+    for (const leaf of leaves) {
+      if (answers.isEnough) break
+      await breathe()
+      const answer = await askLeaf(database, leaf, maxRows, index)
+      if (answer) answers.add(leaf, answer)
+      else isCut = true
+    }
+    // Another program's version may have begun to make the index anew meanwhile, or segments may have been merged.
+    const isSame = await database.readSettled(
+      (db) => readIndexState(db).textVersion === INDEX_VERSION && areWhole(db, rows)
+    )
+    if (isSame) return { answers, isCut }
   }
-  // Another program's version has begun to make the index anew meanwhile.
-  const isSame =
-    (await database.readSettled((db) => readIndexState(db).textVersion)) === INDEX_VERSION
-  return isSame ? { answers, isCut } : null
+  return null
 }
 
 /**
@@ -198,53 +224,27 @@ async function readPendingIds(database, breathe) {
  * @param {Source} database
  * @param {LeafNode} leaf - indexable
  * @param {number} maxRows
- * @param {() => Promise<void>} breathe
- * @returns {Promise<LeafAnswer | null>} null when there are too many rows
+ * @param {TextIndex} index
+ * @returns {Promise<LeafAnswer | null>} null when there is too much to read
  */
-async function askLeaf(database, { key }, maxRows, breathe) {
+async function askLeaf(database, { key }, maxRows, index) {
   if (key.op !== 'header' && key.op !== 'body' && key.op !== 'text') return null
   const term = foldCase(key.value)
-  const column = key.op === 'header' ? COLUMNS.get(key.field.toLowerCase()) : undefined
+  const column = columnOf({ key })
   if (column !== undefined) {
     const { query, isExact } = phraseQuery(term, column)
     const rows = await readRows(database, 'search_header', query, maxRows)
     const possible = rows && Float64Array.from(rows)
     return possible && { possible, certain: isExact ? possible : NO_IDS }
   }
-  const side = SIDES[key.op]
-  const { query, isExact } = trigramQuery(term)
-  const rows = await readRows(database, 'search', query, maxRows)
-  if (rows === null) return null
-  const possible = contentsOf(rows, side)
-  // Of a field other than the four, the whole header says only that it may be there.
-  if (key.op === 'header') return { possible, certain: NO_IDS }
-  if (isExact) return { possible, certain: possible }
-  const words = wordQuery(term)
-  if (words === null || possible.length === 0) return { possible, certain: NO_IDS }
-  await breathe()
-  // Only texts that contain the term have such words, so that these are fewer rows than before.
-  const hits = await database.readSettled((db) => selectRows(db, 'search_word', words, maxRows))
-  return { possible, certain: intersect(possible, contentsOf(hits, side)) }
-}
-
-/** Which rows of a content count: the even one is its text, the odd one its header. */
-const SIDES = Object.freeze({ body: [true, false], text: [true, true], header: [false, true] })
-
-/**
- * @param {number[]} rows - ascending
- * @param {boolean[]} side - whether even and whether odd rows count
- * @returns {IdList}
- */
-function contentsOf(rows, [isEven = false, isOdd = false]) {
-  const ids = new Float64Array(rows.length)
-  let count = 0
-  let last = -1
-  for (const row of rows) {
-    const id = Math.floor(row / 2)
-    if (id === last || !(row % 2 === 0 ? isEven : isOdd)) continue
-    ids[count++] = last = id
+  try {
+    const answer = await index.ask(term, key.op)
+    // Of a field other than the four, the whole header says only that it may be there.
+    return key.op === 'header' ? { possible: answer.possible, certain: NO_IDS } : answer
+  } catch (error) {
+    if (error instanceof TooMuchError) return null
+    throw error
   }
-  return ids.subarray(0, count)
 }
 
 /**

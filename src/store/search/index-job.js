@@ -7,24 +7,29 @@ import { MailError, isMailError } from '../../errors.js'
 import { runTransaction } from '../../database/transaction.js'
 import {
   forgetDeleted,
-  INDEX_TABLES,
-  mergeStep,
+  mergeFieldsStep,
   readIndexState,
   readPending,
-  resetIndex,
-  writeIndexRows
+  resetStep,
+  writeBatch
 } from './index-rows.js'
 import { INDEX_VERSION, readIndexText } from './index-text.js'
+import { SegmentBatch } from './segment-batch.js'
+import { mergeSegments } from './segment-merge.js'
+import { leaveUnfinished } from './segment-rows.js'
 import { ThreadDatabase } from './thread-database.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 /** @typedef {import('./index-text.js').IndexText} IndexText */
 
-/** Contents in one transaction: one by one is four times dearer (measured). */
-const BATCH_CONTENTS = 100
+/** Contents in one transaction, which becomes one segment. */
+const BATCH_CONTENTS = 256
 
-/** Text in one transaction, UTF-16 units: some 50 ms of holding the lock. */
-const BATCH_CHARACTERS = 512 * 1024
+/** Text in one transaction, UTF-16 units. */
+const BATCH_CHARACTERS = 4 * 1024 * 1024
+
+/** Postings in one transaction: of noise there may be as many in one message. */
+const BATCH_POSTINGS = 150_000
 
 /** Pages that one step of a merge writes: some 20 ms. */
 const MERGE_PAGES = 64
@@ -50,24 +55,28 @@ const MAX_WAIT_MS = 300
  */
 export async function indexPending(db, { activity, onBatch }) {
   const writes = new Int32Array(activity)
-  if (readIndexState(db).textVersion < INDEX_VERSION) {
-    runTransaction(db, () => resetIndex(db))
-    onBatch(0)
-  }
   const source = new ThreadDatabase(db)
+  const write = async (/** @type {(db: Database) => any} */ work, count = 0) => {
+    await waitForPause(writes)
+    const result = runTransaction(db, () => work(db))
+    onBatch(count)
+    return result
+  }
+  const port = { read: source.readSettled.bind(source), write }
+  await write(leaveUnfinished)
+  if (readIndexState(db).textVersion < INDEX_VERSION) while (await write(resetStep));
   let after = 0
   for (;;) {
     const batch = await readBatch(db, source, after)
-    const last = batch[batch.length - 1]
+    const last = batch.contents[batch.contents.length - 1]
     if (!last) break
     after = last.id
-    await waitForPause(writes)
-    runTransaction(db, () => {
-      for (const { id, text } of batch) writeIndexRows(db, id, text)
-    })
-    onBatch(batch.length)
+    await write((to) => writeBatch(to, batch), batch.contents.length)
+    await mergeSegments(port, { maxContents: Infinity })
   }
-  await mergeDeleted(db, writes, onBatch)
+  const isWorthIt = isWorthMerging(readIndexState(db))
+  await mergeSegments(port, { maxContents: Infinity, all: isWorthIt })
+  if (isWorthIt) await mergeFields(write)
 }
 
 /**
@@ -93,19 +102,24 @@ export async function readTextOf(source, contentId) {
  * @param {Database} db
  * @param {ThreadDatabase} source
  * @param {number} after - content id
- * @returns {Promise<{ id: number, text: IndexText | null }[]>} empty when nothing is left
+ * @returns {Promise<{ segment: import('./segment-batch.js').NewSegment | null, contents: { id: number, text: IndexText | null }[] }>}
+ *   without contents when nothing is left
  */
 async function readBatch(db, source, after) {
-  const batch = []
+  const contents = []
+  const batch = new SegmentBatch()
   let characters = 0
   for (const { id } of readPending(db, after, BATCH_CONTENTS)) {
+    if (!batch.hasRoomFor(id)) break
     const text = await readTextOf(source, id)
     if (text === undefined) continue
-    batch.push({ id, text })
-    characters += text ? text.body.length + text.header.length : 0
-    if (characters > BATCH_CHARACTERS) break
+    contents.push({ id, text })
+    if (text === null) continue
+    batch.add(id, text.tokens)
+    characters += text.characters
+    if (characters > BATCH_CHARACTERS || batch.postingCount > BATCH_POSTINGS) break
   }
-  return batch
+  return { segment: batch.toSegment(), contents }
 }
 
 /**
@@ -131,23 +145,12 @@ export function isWorthMerging({ indexedCount, deletedCount }) {
 }
 
 /**
- * Postings of deleted contents stay in the index until their segments are merged.
+ * Fields of deleted contents stay in their table until it is merged.
  *
- * @param {Database} db
- * @param {Int32Array} writes
- * @param {(count: number) => void} onBatch
+ * @param {<T>(work: (db: Database) => T) => Promise<T>} write
  */
-async function mergeDeleted(db, writes, onBatch) {
-  if (!isWorthMerging(readIndexState(db))) return
-  for (const table of INDEX_TABLES) {
-    let isFirst = true
-    let isMore = true
-    while (isMore) {
-      await waitForPause(writes)
-      isMore = runTransaction(db, () => mergeStep(db, table, MERGE_PAGES, isFirst))
-      isFirst = false
-      onBatch(0)
-    }
-  }
-  runTransaction(db, () => forgetDeleted(db))
+async function mergeFields(write) {
+  let isFirst = true
+  while (await write((db) => mergeFieldsStep(db, MERGE_PAGES, isFirst))) isFirst = false
+  await write(forgetDeleted)
 }

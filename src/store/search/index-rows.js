@@ -3,10 +3,18 @@
  */
 import { prepared } from '../../database/statement.js'
 import { INDEX_VERSION } from './index-text.js'
+import {
+  completeSegment,
+  insertBlocks,
+  insertSegment,
+  leaveSegments,
+  readSegments
+} from './segment-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./index-text.js').IndexText} IndexText
+ * @typedef {import('./segment-batch.js').NewSegment} NewSegment
  *
  * @typedef {object} IndexState
  * @property {number} textVersion
@@ -14,8 +22,8 @@ import { INDEX_VERSION } from './index-text.js'
  * @property {number} deletedCount
  */
 
-/** The tables of the index. */
-export const INDEX_TABLES = Object.freeze(['search', 'search_word', 'search_header'])
+/** Contents in one step of emptying the index: some 20 ms. */
+const RESET_CONTENTS = 500
 
 /**
  * @param {Database} db
@@ -46,64 +54,87 @@ export const readPending = (db, after, limit) =>
   )
 
 /**
- * Takes a content into the index, unless it is there or gone by now.
+ * Takes contents into the index, those that are not gone by now.
  *
  * @param {Database} db
- * @param {number} contentId
- * @param {IndexText | null} text - null: it cannot be indexed, and is left out for good
+ * @param {object} batch
+ * @param {NewSegment | null} batch.segment - of all that have a text; null when none has
+ * @param {{ id: number, text: IndexText | null }[]} batch.contents - without a text: it cannot be indexed, and is left out
+ *   for good
  */
-export function writeIndexRows(db, contentId, text) {
-  if (text === null) {
-    prepared(db, 'UPDATE search_pending SET is_left_out = 1 WHERE content_id = ?').run(contentId)
-    return
+export function writeBatch(db, { segment, contents }) {
+  if (segment) {
+    const segmentId = insertSegment(db, segment)
+    insertBlocks(db, segmentId, segment.blocks)
+    completeSegment(db, segmentId, segment)
   }
-  const { changes } = prepared(db, 'DELETE FROM search_pending WHERE content_id = ?').run(contentId)
-  if (changes === 0) return
-  const even = contentId * 2
-  const insertText = prepared(db, 'INSERT INTO search (rowid, text) VALUES (?, ?)')
-  insertText.run(even, text.body)
-  insertText.run(even + 1, text.header)
-  const insertWords = prepared(db, 'INSERT INTO search_word (rowid, words) VALUES (?, ?)')
-  insertWords.run(even, text.bodyWords)
-  insertWords.run(even + 1, text.headerWords)
-  prepared(
+  const leaveOut = prepared(db, 'UPDATE search_pending SET is_left_out = 1 WHERE content_id = ?')
+  const takeOff = prepared(db, 'DELETE FROM search_pending WHERE content_id = ?')
+  const insertFields = prepared(
     db,
     'INSERT INTO search_header (rowid, subject, sender, recipient, copy) VALUES (?, ?, ?, ?, ?)'
-  ).run(contentId, ...text.fields)
-  prepared(db, 'UPDATE search_state SET indexed_count = indexed_count + 1').run()
+  )
+  let count = 0
+  for (const { id, text } of contents) {
+    if (text === null) leaveOut.run(id)
+    else if (takeOff.run(id).changes > 0) {
+      insertFields.run(id, ...text.fields)
+      count++
+    }
+  }
+  prepared(db, 'UPDATE search_state SET indexed_count = indexed_count + ?').run(count)
 }
 
 /**
- * Empties an index that older code has made, and puts all contents on the list.
+ * Empties an index that older code has made, and puts all contents on the list: a step of it. Until the last one the
+ * version stays the old one, so that nobody asks the index.
  *
  * @param {Database} db
- */
-export function resetIndex(db) {
-  for (const table of INDEX_TABLES)
-    prepared(db, `INSERT INTO ${table} (${table}) VALUES ('delete-all')`).run()
-  prepared(db, 'DELETE FROM search_pending').run()
-  prepared(
-    db,
-    'INSERT INTO search_pending (content_id) SELECT id FROM contents WHERE hash IS NOT NULL'
-  ).run()
-  prepared(
-    db,
-    'UPDATE search_state SET text_version = ?, indexed_count = 0, deleted_count = 0'
-  ).run(INDEX_VERSION)
-}
-
-/**
- * A step of the merge that drops the postings of what was deleted.
- *
- * @param {Database} db
- * @param {string} table - of INDEX_TABLES
- * @param {number} pages - to be written at most, about
- * @param {boolean} isFirst - takes all segments in
  * @returns {boolean} whether there is more to do
  */
-export function mergeStep(db, table, pages, isFirst) {
+export function resetStep(db) {
+  const through = Number(prepared(db, 'SELECT reset_through FROM search_state', 'value').get())
+  if (through === 0) leaveSegments(db, readSegments(db))
+  const ids = /** @type {number[]} */ (
+    prepared(
+      db,
+      'SELECT id FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?',
+      'value'
+    ).all(through, RESET_CONTENTS)
+  )
+  const last = ids[ids.length - 1]
+  if (last === undefined) {
+    prepared(
+      db,
+      `UPDATE search_state SET text_version = ?, reset_through = 0, deleted_count = indexed_count,
+         indexed_count = 0`
+    ).run(INDEX_VERSION)
+    return false
+  }
+  const removeFields = prepared(db, 'DELETE FROM search_header WHERE rowid = ?')
+  const list = prepared(
+    db,
+    'INSERT OR REPLACE INTO search_pending (content_id, is_left_out) VALUES (?, 0)'
+  )
+  for (const id of ids) {
+    removeFields.run(id)
+    list.run(id)
+  }
+  prepared(db, 'UPDATE search_state SET reset_through = ?').run(last)
+  return true
+}
+
+/**
+ * A step of the merge that drops the fields of what was deleted.
+ *
+ * @param {Database} db
+ * @param {number} pages - to be written at most, about
+ * @param {boolean} isFirst - takes all in
+ * @returns {boolean} whether there is more to do
+ */
+export function mergeFieldsStep(db, pages, isFirst) {
   const before = totalChanges(db)
-  prepared(db, `INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`).run(
+  prepared(db, "INSERT INTO search_header (search_header, rank) VALUES ('merge', ?)").run(
     isFirst ? -pages : pages
   )
   // FTS5: fewer than two changes mean that it had nothing to merge.

@@ -9,17 +9,15 @@ import { isStale, rebuildMeta } from '../meta-rows.js'
 import { foldCase } from './fold.js'
 import { HeaderText } from './match-text.js'
 import { readHeaderBlock, readTextPieces } from './message-text.js'
-import { wordsOf } from './terms.js'
+import { fit, SEPARATOR, TokenCollector } from './tokens.js'
 
 /**
  * @typedef {Pick<import('../account-database.js').AccountDatabase, 'readSettled'>} Source
  *
  * @typedef {object} IndexText
- * @property {string} body - for an even row of `search`
- * @property {string} header - for an odd one
- * @property {string} bodyWords - for the same rows of `search_word`
- * @property {string} headerWords
+ * @property {{ body: TokenCollector, header: TokenCollector }} tokens
  * @property {string[]} fields - SUBJECT, FROM, TO and CC for `search_header`
+ * @property {number} characters - that were read
  *
  * @typedef {object} ContentRow
  * @property {number} size
@@ -28,19 +26,13 @@ import { wordsOf } from './terms.js'
  */
 
 /** Of the code here, of folding, and of what src/mime/text-extract.js takes for text: raise it with each change. */
-const TEXT_VERSION = 2
+const TEXT_VERSION = 3
 
 /** What search_state.text_version must be: the offsets of the parts are the MIME builder's. */
 export const INDEX_VERSION = BUILDER_VERSION * 1000 + TEXT_VERSION
 
-/** Longer texts are left out and looked at by each search: FTS5 takes a text in one piece. UTF-16 units. */
-const MAX_CHARACTERS = 1024 * 1024
-
-/** Stands between texts that must not match together; no term that is asked of the index has it. */
-const SEPARATOR = '\ufffd'
-
-/** What FTS5 would cut the text at (NUL) or turn into U+FFFD by itself. */
-const UNFIT = /[\0\ufffe\uffff]/g
+/** A content with more different tokens is left out and looked at by each search: it is no text but noise. */
+const MAX_TOKENS = 100_000
 
 /** In the order of the columns of `search_header`. */
 export const INDEXED_FIELDS = Object.freeze(['subject', 'from', 'to', 'cc'])
@@ -48,7 +40,7 @@ export const INDEXED_FIELDS = Object.freeze(['subject', 'from', 'to', 'cc'])
 /**
  * @param {Source} database
  * @param {number} contentId
- * @returns {Promise<IndexText | null>} null when it is too long
+ * @returns {Promise<IndexText | null>} null when there is too much in it
  * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
 export async function readIndexText(database, contentId) {
@@ -61,30 +53,21 @@ export async function readIndexText(database, contentId) {
     ) => readContentRange(database, id, start, end)
   }
   const headerText = new HeaderText(await readHeaderBlock(reader, record))
-  const header = fit(headerText.whole())
-  const pieces = []
-  let characters = header.length
+  const header = new TokenCollector()
+  const whole = fit(headerText.whole())
+  header.add(whole, false)
+  header.end()
+  const body = new TokenCollector()
+  let characters = whole.length
   for await (const { text, isContinued } of readTextPieces(reader, record)) {
     characters += text.length
-    if (characters > MAX_CHARACTERS) return null
-    if (!isContinued && pieces.length > 0) pieces.push(SEPARATOR)
-    pieces.push(fit(foldCase(text)))
+    body.add(fit(foldCase(text)), isContinued)
+    if (body.size + header.size > MAX_TOKENS) return null
   }
-  const body = pieces.join('')
-  return {
-    body,
-    header,
-    bodyWords: wordsOf(body),
-    headerWords: wordsOf(header),
-    fields: INDEXED_FIELDS.map((name) => fit(headerText.field(name).join(SEPARATOR)))
-  }
+  body.end()
+  const fields = INDEXED_FIELDS.map((name) => fit(headerText.field(name).join(SEPARATOR)))
+  return { tokens: { body, header }, fields, characters }
 }
-
-/**
- * @param {string} text
- * @returns {string} the same text for every term that is asked of the index
- */
-const fit = (text) => text.toWellFormed().replace(UNFIT, SEPARATOR)
 
 /**
  * @param {Source} database

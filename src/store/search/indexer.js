@@ -8,8 +8,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
 import { isWorthMerging, readTextOf } from './index-job.js'
-import { readIndexState, readPending, resetIndex, writeIndexRows } from './index-rows.js'
+import { readIndexState, readPending, resetStep, writeBatch } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
+import { SegmentBatch } from './segment-batch.js'
+import { chooseMerge, mergeSegments } from './segment-merge.js'
+import { readSegments } from './segment-rows.js'
 
 /** Mail comes in bursts: indexed together it costs a quarter. Milliseconds after the last commit … */
 const QUIET_MS = 1000
@@ -19,6 +22,9 @@ const MAX_DELAY_MS = 10_000
 
 /** More than this is a thread's work, contents. */
 const INLINE_CONTENTS = 20
+
+/** And a merge of more than this, contents. */
+const INLINE_MERGED = 64
 
 /** And so is one that is larger, bytes: decoding its text might hold up the event loop. */
 const INLINE_BYTES = 48 * 1024
@@ -109,8 +115,9 @@ export class SearchIndexer {
   }
 
   async #index() {
-    const { state, pending } = await this.#database.readSettled((db) => ({
+    const { state, pending, segments } = await this.#database.readSettled((db) => ({
       state: readIndexState(db),
+      segments: readSegments(db),
       pending: readPending(db, 0, INLINE_CONTENTS + 1)
     }))
     // A newer program's index is neither ours to extend nor to throw away.
@@ -119,17 +126,40 @@ export class SearchIndexer {
     const isOld = isNew && state.indexedCount > 0
     const isLittle =
       pending.length <= INLINE_CONTENTS && pending.every(({ size }) => size <= INLINE_BYTES)
-    if (isOld || !isLittle || isWorthMerging(state)) return await this.#indexInThread()
-    if (isNew) await this.#write((db) => resetIndex(db))
+    if (isOld || !isLittle || isWorthMerging(state) || isMuch(chooseMerge(segments)))
+      return await this.#indexInThread()
+    if (isNew) while (await this.#write(resetStep));
+    const batch = new SegmentBatch()
+    /** @type {{ id: number, text: import('./index-text.js').IndexText | null }[]} */
+    const contents = []
     for (const { id } of pending) {
       const text = await readTextOf(this.#database, id)
       if (this.#isClosed) return
-      if (text !== undefined) await this.#write((db) => writeIndexRows(db, id, text))
+      if (text !== undefined) contents.push({ id, text })
+      if (text && batch.hasRoomFor(id)) batch.add(id, text.tokens)
+      else if (text) contents.pop()
       await setImmediate()
     }
+    if (contents.length === 0) return
+    const segment = batch.toSegment()
+    await this.#write((db) => writeBatch(db, { segment, contents }))
+    await mergeSegments(
+      {
+        read: async (work) => {
+          await setImmediate()
+          return await this.#database.readSettled(work)
+        },
+        write: (work) => this.#write(work)
+      },
+      { maxContents: INLINE_MERGED }
+    )
   }
 
-  /** @param {(db: import('better-sqlite3-multiple-ciphers').Database) => void} work */
+  /**
+   * @template T
+   * @param {(db: import('better-sqlite3-multiple-ciphers').Database) => T} work
+   * @returns {Promise<T>}
+   */
   #write(work) {
     return this.#database.write(work, undefined, { isLazy: true })
   }
@@ -146,3 +176,10 @@ export class SearchIndexer {
     await settling
   }
 }
+
+/**
+ * @param {readonly { contentCount: number }[]} segments - that are to be merged
+ * @returns {boolean} whether that is a thread's work
+ */
+const isMuch = (segments) =>
+  segments.reduce((sum, { contentCount }) => sum + contentCount, 0) > INLINE_MERGED

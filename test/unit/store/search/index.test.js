@@ -318,7 +318,7 @@ test('what has come is indexed a while later, without being asked; what goes is 
   await expungeAll(store, view, [...view.uids.subarray(0, view.length)])
   await store.sweep()
   const left = await store.searchAccess.database.read((db) =>
-    db.prepare('SELECT count(*) FROM search_docsize').pluck().get()
+    db.prepare('SELECT count(*) FROM search_header_docsize').pluck().get()
   )
   assert.equal(left, 0)
   assert.deepEqual((await store.verify()).problems, [])
@@ -357,7 +357,7 @@ test('an index that a newer program has made is neither asked nor changed', asyn
   await store.indexSearch()
   await store.searchAccess.database.write((db) => {
     db.prepare('UPDATE search_state SET text_version = 999999999').run()
-    db.prepare("INSERT INTO search (search) VALUES ('delete-all')").run()
+    db.prepare('DELETE FROM search_blocks').run()
     db.prepare("INSERT INTO search_header (search_header) VALUES ('delete-all')").run()
   })
   await store.indexSearch()
@@ -368,12 +368,12 @@ test('an index that a newer program has made is neither asked nor changed', asyn
       await check(searching, known, { op, value })
 })
 
-test('text that is too long to index is left out and found all the same', async (t) => {
+test('text of too many different words is left out and found all the same', async (t) => {
   const store = await temporaryStore(t)
-  const line = `${'long filler of words '.repeat(3)}\r\n`
-  const long = Buffer.from(
-    `Subject: long\r\n\r\n${line.repeat(Math.ceil(9e6 / line.length))}the needle\r\n`
-  )
+  const letters = (/** @type {number} */ number) =>
+    number.toString(26).replace(/\d/g, (digit) => 'qrstuvwxyz'.charAt(Number(digit)))
+  const words = Array.from({ length: 150_000 }, (_, index) => letters(index + 20_000))
+  const long = Buffer.from(`Subject: long\r\n\r\n${words.join('\r\n')}\r\nthe needle\r\n`)
   const short = fc.sample(smallMail, { numRuns: 150, seed: 17 }).map((bytes) => ({ bytes }))
   await appendAll(store, 'INBOX', [{ bytes: long }, ...short])
   await store.indexSearch()
@@ -382,6 +382,22 @@ test('text that is too long to index is left out and found all the same', async 
   const { find } = await searcher(store, 'INBOX')
   assert.deepEqual(await find({ op: 'body', value: 'THE NEEDLE' }), [1])
   assert.deepEqual(await find({ op: 'header', field: 'subject', value: 'long' }), [1])
+})
+
+test('a large text is indexed however long it is, and its words are found across its pieces', async (t) => {
+  const store = await temporaryStore(t)
+  const line = `${'long filler of words '.repeat(3)}\r\n`
+  const head = 'Subject: long\r\nContent-Transfer-Encoding: base64\r\n\r\n'
+  const text = `${line.repeat(Math.ceil(4e6 / line.length))}${'needleneedle'.repeat(30_000)} the end\r\n`
+  const lines = Buffer.from(text).toString('base64').replace(/.{76}/g, '$&\r\n')
+  const short = fc.sample(smallMail, { numRuns: 150, seed: 17 }).map((bytes) => ({ bytes }))
+  await appendAll(store, 'INBOX', [{ bytes: Buffer.from(head + lines) }, ...short])
+  await store.indexSearch()
+  assert.equal(await pendingCount(store), 0)
+  const { find } = await searcher(store, 'INBOX')
+  for (const value of ['Words LONG', 'filler', 'leneedlenee', 'needle the end', 'eedle', 'e t'])
+    assert.deepEqual((await find({ op: 'body', value })).slice(0, 1), [1], value)
+  assert.deepEqual(await find({ op: 'body', value: 'needles' }), [])
 })
 
 test('a long search in the thread is called off with its client, and others go on', async (t) => {
@@ -452,7 +468,7 @@ test('after a large expunge the index gives its room back', async (t) => {
   await store.indexSearch()
   const postingBytes = () =>
     store.searchAccess.database.read((db) =>
-      Number(db.prepare('SELECT sum(length(block)) FROM search_data').pluck().get())
+      Number(db.prepare('SELECT sum(length(data)) FROM search_blocks').pluck().get())
     )
   const before = await postingBytes()
   const { view } = await store.openView('INBOX')
@@ -484,8 +500,8 @@ test('a damaged index is told to the operator, and the mail is searched without 
       /** @type {unknown} */ (db)
     )
     unsafeMode.call(db, true)
-    for (const table of ['search', 'search_header', 'search_word'])
-      db.prepare(`UPDATE ${table}_data SET block = x'00112233445566778899'`).run()
+    db.prepare("UPDATE search_header_data SET block = x'00112233445566778899'").run()
+    db.prepare("UPDATE search_blocks SET data = x'00112233445566778899'").run()
   })
   const known = new Map(mails.map((bytes, index) => [index + 1, knownOf(bytes)]))
   const searching = await searcher(store, 'INBOX')

@@ -3,13 +3,8 @@ import test from 'node:test'
 import Database from 'better-sqlite3-multiple-ciphers'
 import fc from 'fast-check'
 import { foldCase } from '../../../../src/store/search/fold.js'
-import {
-  isIndexable,
-  phraseQuery,
-  trigramQuery,
-  wordQuery,
-  wordsOf
-} from '../../../../src/store/search/terms.js'
+import { hasTrigram, phraseQuery } from '../../../../src/store/search/terms.js'
+import { isAskable } from '../../../../src/store/search/tokens.js'
 
 /** Few letters, so that one text is often part of another; of one to four bytes, with what FTS5 treats specially. */
 const letter = fc.constantFrom(...'aab "*+-:{}()^\'1é漢😀𞤢\n')
@@ -17,7 +12,7 @@ const textOf = (/** @type {number} */ maxLength) =>
   fc.string({ unit: letter, maxLength }).map(foldCase)
 
 /** @type {[string, string, boolean][]} */
-const INDEXABLE = [
+const ASKED = [
   ['three letters', 'abc', true],
   ['two letters', 'ab', false],
   ['nothing', '', false],
@@ -29,27 +24,9 @@ const INDEXABLE = [
   ['half of a pair', 'abc\ud83d', false]
 ]
 
-for (const [name, term, expected] of INDEXABLE) {
+for (const [name, term, expected] of ASKED) {
   test(`${name}: ${expected ? 'asked of the index' : 'scanned'}`, () => {
-    assert.equal(isIndexable(term), expected)
-  })
-}
-
-/** @type {[string, string | null][]} */
-const WORDS = [
-  ['meeting', '"meeting" *'],
-  ['öl', '"öl" *'],
-  ['2024', '"2024" *'],
-  ['a', null],
-  ['two words', null],
-  ['abc123', null],
-  ['123456789', null],
-  ['abcdefghijklmnopqrstuvwxyz', null]
-]
-
-for (const [term, expected] of WORDS) {
-  test(`${term} is ${expected ? 'asked of' : 'nothing for'} the word index`, () => {
-    assert.equal(wordQuery(term), expected)
+    assert.equal(isAskable(term) && hasTrigram(term), expected)
   })
 }
 
@@ -71,26 +48,11 @@ function ftsWith(columns) {
   }
 }
 
-test('trigrams miss no text that contains the term, and one trigram finds no other', () => {
-  const find = ftsWith("detail = 'none', tokenize = 'trigram case_sensitive 1'")
-  fc.assert(
-    fc.property(fc.array(textOf(30), { maxLength: 12 }), textOf(8), (all, term) => {
-      fc.pre(isIndexable(term))
-      const { query, isExact } = trigramQuery(term)
-      const found = find(all, query)
-      const expected = [...all.keys()].filter((index) => all[index]?.includes(term))
-      if (isExact) assert.deepEqual(found, expected)
-      else for (const index of expected) assert.ok(found.includes(index), `${term}: ${all[index]}`)
-    }),
-    { numRuns: 300 }
-  )
-})
-
 test('a phrase of trigrams finds the texts that contain the term, and no others', () => {
   const find = ftsWith("detail = 'full', tokenize = 'trigram case_sensitive 1'")
   fc.assert(
     fc.property(fc.array(textOf(30), { maxLength: 12 }), textOf(8), (all, term) => {
-      fc.pre(isIndexable(term))
+      fc.pre(isAskable(term) && hasTrigram(term))
       const { query, isExact } = phraseQuery(term, 'text')
       assert.ok(isExact)
       const expected = [...all.keys()].filter((index) => all[index]?.includes(term))
@@ -100,30 +62,10 @@ test('a phrase of trigrams finds the texts that contain the term, and no others'
   )
 })
 
-test('a word hit is a text that contains the term', () => {
-  const find = ftsWith("detail = 'none', tokenize = 'ascii'")
-  fc.assert(
-    fc.property(
-      fc.array(fc.string({ unit: 'grapheme', maxLength: 30 }).map(foldCase), { maxLength: 8 }),
-      fc.nat(),
-      fc.integer({ min: 2, max: 6 }),
-      (all, place, length) => {
-        const whole = all.join(' ')
-        const term = whole.slice(place % (whole.length + 1)).slice(0, length)
-        const query = wordQuery(term)
-        fc.pre(query !== null)
-        for (const index of find(all.map(wordsOf), query)) assert.ok(all[index]?.includes(term))
-      }
-    ),
-    { numRuns: 300 }
-  )
-})
-
 test('a term of any length becomes a query of bounded length', () => {
   const term = Array.from({ length: 5000 }, (_, index) => String.fromCharCode(0x4e00 + index)).join(
     ''
   )
-  assert.ok(trigramQuery(term).query.length < 1000)
   const { query, isExact } = phraseQuery(term, 'subject')
   assert.ok(query.length < 200)
   assert.equal(isExact, false)

@@ -1,0 +1,217 @@
+/**
+ * Merges segments into one, step by step, so that there are never many to be asked; what has been deleted stays behind.
+ * Sizes grow by a factor, so that a content is written again only a few times.
+ */
+import { prepared } from '../../database/statement.js'
+import { SegmentCursor } from './segment-cursor.js'
+import { TERM_CLASS } from './segment-format.js'
+import {
+  completeSegment,
+  deleteSomeBlocks,
+  hasLeftSegments,
+  insertBlocks,
+  insertSegment,
+  leaveSegments,
+  readSegments
+} from './segment-rows.js'
+import { SegmentWriter } from './segment-writer.js'
+import { MAX_RANGE } from './segment-batch.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./segment-rows.js').SegmentRow} SegmentRow
+ *
+ * @typedef {object} StepPort - how a merge reaches the file: in a thread, or in slices on the event loop
+ * @property {<T>(work: (db: Database) => T) => Promise<T>} read
+ * @property {<T>(work: (db: Database) => T) => Promise<T>} write - in one transaction
+ */
+
+/** So many segments of one level become one of the next; a level has so many times the contents of the one below. */
+const FAN = 4
+
+/** Terms between two breaths: some milliseconds. */
+const STEP_TERMS = 500
+
+/** Blocks that are written in one transaction: some 20 ms. */
+const WRITTEN_BLOCKS = 64
+
+/**
+ * @param {readonly SegmentRow[]} rows
+ * @returns {SegmentRow[]} the segments that should become one; none when there are few enough
+ */
+export function chooseMerge(rows) {
+  /** @type {Map<number, SegmentRow[]>} */
+  const levels = new Map()
+  for (const row of rows) {
+    const level = Math.floor(Math.log(Math.max(1, row.contentCount)) / Math.log(FAN))
+    const group = levels.get(level) ?? []
+    levels.set(level, group)
+    if (group.length === 0 || spanOf([...group, row]) < MAX_RANGE) group.push(row)
+  }
+  const full = [...levels].filter(([, group]) => group.length >= FAN)
+  full.sort(([left], [right]) => left - right)
+  return full[0]?.[1] ?? []
+}
+
+/**
+ * @param {readonly SegmentRow[]} rows
+ * @returns {number} content ids from the lowest to the highest
+ */
+const spanOf = (rows) =>
+  Math.max(...rows.map(({ last }) => last)) - Math.min(...rows.map(({ base }) => base))
+
+/**
+ * Merges until there are few segments, and deletes what that leaves.
+ *
+ * @param {StepPort} port
+ * @param {{ maxContents: number, all?: boolean }} options - `maxContents`: a merge of more is not begun; `all`: merges
+ *   everything first, because much has been deleted
+ * @returns {Promise<void>}
+ */
+export async function mergeSegments(port, { maxContents, all = false }) {
+  let rows = await port.read(readSegments)
+  if (all && rows.length > 0 && spanOf(rows) < MAX_RANGE) {
+    await mergeOne(port, rows)
+    rows = await port.read(readSegments)
+  }
+  for (;;) {
+    const group = chooseMerge(rows)
+    const contents = group.reduce((sum, { contentCount }) => sum + contentCount, 0)
+    if (group.length === 0 || contents > maxContents) break
+    await mergeOne(port, group)
+    rows = await port.read(readSegments)
+  }
+  while (await port.read(hasLeftSegments)) await port.write(deleteSomeBlocks)
+}
+
+/**
+ * @param {StepPort} port
+ * @param {readonly SegmentRow[]} rows
+ */
+async function mergeOne(port, rows) {
+  const base = Math.min(...rows.map((row) => row.base))
+  const last = Math.max(...rows.map((row) => row.last))
+  const segmentId = await port.write((db) => insertSegment(db, { base, last, contentCount: 0 }))
+  const writer = new SegmentWriter()
+  const merge = await port.read((db) => new Merge(db, { rows, base, last, writer }))
+  let blocks = writer.takeBlocks()
+  while (await port.read((db) => merge.step(db, STEP_TERMS))) {
+    blocks.push(...writer.takeBlocks())
+    if (blocks.length < WRITTEN_BLOCKS) continue
+    const written = blocks
+    blocks = []
+    await port.write((db) => insertBlocks(db, segmentId, written))
+  }
+  const directory = writer.finish()
+  blocks.push(...writer.takeBlocks())
+  for (; blocks.length > WRITTEN_BLOCKS;) {
+    const written = blocks.splice(0, WRITTEN_BLOCKS)
+    await port.write((db) => insertBlocks(db, segmentId, written))
+  }
+  await port.write((db) => {
+    insertBlocks(db, segmentId, blocks)
+    completeSegment(db, segmentId, { directory, contentCount: merge.contentCount })
+    leaveSegments(db, merge.contentCount === 0 ? [...rows, { id: segmentId }] : rows)
+  })
+}
+
+/** The terms of several segments in one order. */
+class Merge {
+  #cursors
+  #writer
+  #base
+  #live
+  contentCount = 0
+
+  /**
+   * @param {Database} db
+   * @param {object} options
+   * @param {readonly SegmentRow[]} options.rows
+   * @param {number} options.base
+   * @param {number} options.last
+   * @param {SegmentWriter} options.writer
+   */
+  constructor(db, { rows, base, last, writer }) {
+    this.#cursors = rows.map((row) => new SegmentCursor(db, row))
+    this.#writer = writer
+    this.#base = base
+    this.#live = liveContents(db, base, last)
+  }
+
+  /**
+   * @param {Database} db
+   * @param {number} maxTerms
+   * @returns {boolean} whether there are more terms
+   */
+  step(db, maxTerms) {
+    for (let terms = 0; terms < maxTerms; terms++) {
+      const cursor = this.#lowest()
+      if (!cursor) return false
+      const { termClass, term } = cursor
+      /** @type {number[]} */
+      const postings = []
+      let isSorted = true
+      for (const each of this.#cursors) {
+        if (each.termClass !== termClass || each.term !== term) continue
+        isSorted = this.#collect(db, each, postings) && isSorted
+        each.advance(db)
+      }
+      if (!isSorted) postings.sort((left, right) => left - right)
+      if (termClass === TERM_CLASS.CONTENTS) this.contentCount = postings.length
+      if (postings.length > 0) this.#writer.add(termClass, term, postings)
+    }
+    return true
+  }
+
+  /** @returns {SegmentCursor | null} one with the lowest term; null when all have come to their end */
+  #lowest() {
+    let lowest = null
+    for (const cursor of this.#cursors) {
+      if (cursor.termClass === -1) continue
+      const isLower =
+        lowest === null ||
+        cursor.termClass < lowest.termClass ||
+        (cursor.termClass === lowest.termClass && cursor.term < lowest.term)
+      if (isLower) lowest = cursor
+    }
+    return lowest
+  }
+
+  /**
+   * @param {Database} db
+   * @param {SegmentCursor} cursor
+   * @param {number[]} postings - gets those of contents that are still there
+   * @returns {boolean} whether they are in order with those before
+   */
+  #collect(db, cursor, postings) {
+    const shift = (cursor.base - this.#base) * 2
+    const before = postings[postings.length - 1] ?? -1
+    const from = postings.length
+    for (const posting of cursor.postings(db)) {
+      const moved = posting + shift
+      const place = moved >>> 1
+      if (((this.#live[place >> 3] ?? 0) >> (place & 7)) & 1) postings.push(moved)
+    }
+    return (postings[from] ?? Infinity) > before
+  }
+}
+
+/**
+ * @param {Database} db
+ * @param {number} base
+ * @param {number} last
+ * @returns {Uint8Array} a bit for each content from `base` to `last`
+ */
+function liveContents(db, base, last) {
+  const live = new Uint8Array(Math.ceil((last - base + 1) / 8))
+  const ids = prepared(
+    db,
+    'SELECT id FROM contents WHERE id BETWEEN ? AND ? AND hash IS NOT NULL',
+    'value'
+  )
+  for (const id of ids.iterate(base, last)) {
+    const place = Number(id) - base
+    live[place >> 3] = /** @type {number} */ (live[place >> 3]) | (1 << (place & 7))
+  }
+  return live
+}

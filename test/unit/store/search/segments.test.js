@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { ByteSink, decodeList } from '../../../../src/store/search/postings.js'
+import { intersectPostings, PostingUnion } from '../../../../src/store/search/posting-set.js'
+import { SegmentBatch } from '../../../../src/store/search/segment-batch.js'
+import { SegmentCursor } from '../../../../src/store/search/segment-cursor.js'
+import { TERM_CLASS, toBinary } from '../../../../src/store/search/segment-format.js'
+import { chooseMerge, mergeSegments } from '../../../../src/store/search/segment-merge.js'
+import {
+  completeSegment,
+  insertBlocks,
+  insertSegment,
+  readSegments
+} from '../../../../src/store/search/segment-rows.js'
+import { TextIndex } from '../../../../src/store/search/text-answers.js'
+import { foldCase } from '../../../../src/store/search/fold.js'
+import { TokenCollector } from '../../../../src/store/search/tokens.js'
+import { temporaryStore } from '../../../helpers/temporary-store.js'
+
+/** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
+
+const postingList = fc
+  .uniqueArray(fc.nat({ max: 2 ** 30 }), { maxLength: 50 })
+  .map((list) => Int32Array.from(list).sort())
+
+test('a list of postings comes back from its bytes', () => {
+  fc.assert(
+    fc.property(postingList, (list) => {
+      const sink = new ByteSink(1)
+      sink.pushList(list)
+      assert.deepEqual(decodeList(sink.take()), list)
+    })
+  )
+})
+
+test('lists are united and intersected as sets are, whatever the highest of them', () => {
+  const property = fc.property(postingList, postingList, (left, right) => {
+    const union = new PostingUnion(2 ** 30 + 1)
+    const sink = new ByteSink(16)
+    sink.pushList(left)
+    union.addBytes(sink.take())
+    union.add(right)
+    assert.deepEqual(
+      [...union.toList()],
+      [...new Set([...left, ...right])].sort((a, b) => a - b)
+    )
+    const others = new Set(right)
+    assert.deepEqual(
+      [...intersectPostings(left, right)],
+      [...left].filter((posting) => others.has(posting))
+    )
+  })
+  fc.assert(property)
+})
+
+/**
+ * @param {AccountStore} store
+ * @param {Map<number, { body: string, header: string }>} texts - by content id, ascending
+ */
+async function addSegment(store, texts) {
+  const batch = new SegmentBatch()
+  for (const [id, { body, header }] of texts)
+    batch.add(id, { body: tokensOf(body), header: tokensOf(header) })
+  const segment = batch.toSegment()
+  assert.ok(segment)
+  await store.searchAccess.database.write((db) => {
+    const id = insertSegment(db, segment)
+    insertBlocks(db, id, segment.blocks)
+    completeSegment(db, id, segment)
+    const insert = db.prepare(
+      'INSERT OR IGNORE INTO contents (id, hash, size, chunk_size) VALUES (?, randomblob(32), 0, 1)'
+    )
+    for (const contentId of texts.keys()) insert.run(contentId)
+  })
+}
+
+/** @param {string} text */
+function tokensOf(text) {
+  const tokens = new TokenCollector()
+  tokens.add(text, false)
+  tokens.end()
+  return tokens
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {string} term
+ * @param {'body' | 'text' | 'header'} side
+ */
+async function ask(store, term, side) {
+  const options = { maxBlocks: Infinity, breathe: async () => {} }
+  const { index } = await TextIndex.open(store.searchAccess.database, options)
+  return await index.ask(term, side)
+}
+
+const SYLLABLES = 'ka lo mi ne ru ta sha 漢字 é 1 22 - , / . \n'.split(' ')
+const sentence = fc
+  .array(fc.tuple(fc.constantFrom(...SYLLABLES), fc.constantFrom('', '', ' ')), { maxLength: 60 })
+  .map((parts) => foldCase(parts.flat().join('')))
+
+test('of any texts in any segments the index names those that contain a term, before and after a merge', async (t) => {
+  const property = fc.asyncProperty(
+    fc.array(fc.record({ body: sentence, header: sentence }), { minLength: 6, maxLength: 30 }),
+    fc.array(fc.tuple(fc.nat(), fc.nat(), fc.integer({ min: 1, max: 9 })), { minLength: 8 }),
+    fc.array(fc.nat({ max: 40 }), { maxLength: 6 }),
+    async (all, places, gone) => {
+      const store = await temporaryStore(t)
+      const { database } = store.searchAccess
+      const texts = new Map(all.map((each, index) => [(index + 1) * 3, each]))
+      for (const part of [0, 1, 2, 3])
+        await addSegment(store, new Map([...texts].filter(([id]) => (id / 3) % 4 === part)))
+      const terms = places.map(([which, start, length]) => {
+        const { body, header } = /** @type {{ body: string, header: string }} */ (
+          all[which % all.length]
+        )
+        const letters = [...(which % 3 === 0 ? header : body)]
+        const from = start % (letters.length || 1)
+        return letters.slice(from, from + length).join('')
+      })
+      const check = async () => {
+        for (const term of terms.filter((each) => each !== ''))
+          for (const side of /** @type {const} */ (['body', 'text', 'header'])) {
+            const { possible, certain } = await ask(store, term, side)
+            const found = [...texts].filter(
+              ([, { body, header }]) =>
+                (side !== 'header' && body.includes(term)) ||
+                (side !== 'body' && header.includes(term))
+            )
+            const ids = found.map(([id]) => id)
+            assert.ok(
+              ids.every((id) => possible.includes(id)),
+              `${side} ${JSON.stringify(term)}: missed`
+            )
+            const known = [...certain].filter((id) => texts.has(id))
+            assert.ok(
+              known.every((id) => ids.includes(id)),
+              `${side} ${JSON.stringify(term)}: wrong`
+            )
+          }
+      }
+      await check()
+      for (const id of gone) {
+        texts.delete(id * 3)
+        await database.write((db) => db.prepare('DELETE FROM contents WHERE id = ?').run(id * 3))
+      }
+      await mergeSegments(
+        { read: (work) => database.readSettled(work), write: (work) => database.write(work) },
+        { maxContents: Infinity, all: true }
+      )
+      assert.ok((await database.readSettled(readSegments)).length <= 1)
+      await check()
+      await store.close()
+    }
+  )
+  await fc.assert(property, { numRuns: 25 })
+})
+
+test('a segment of many words is asked through the parts of its words, and all of it can be read', async (t) => {
+  const store = await temporaryStore(t)
+  const word = (/** @type {number} */ index) =>
+    (index * 2_654_435_761)
+      .toString(26)
+      .replace(/\d/g, (digit) => 'qrstuvwxyz'.charAt(Number(digit)))
+  const texts = new Map()
+  for (let id = 1; id <= 400; id++) {
+    const words = Array.from({ length: 60 }, (_, index) => word(id * 60 + index))
+    texts.set(id, { body: words.join(' '), header: `common ${id % 7}` })
+  }
+  await addSegment(store, texts)
+  const [row] = await store.searchAccess.database.readSettled(readSegments)
+  assert.ok(row)
+  await store.searchAccess.database.readSettled((db) => {
+    const cursor = new SegmentCursor(db, row)
+    let last = ''
+    for (; cursor.termClass !== -1; cursor.advance(db)) {
+      const here = `${cursor.termClass}${cursor.term}`
+      assert.ok(here > last, here)
+      assert.ok(cursor.postings(db).length > 0)
+      last = here
+    }
+  })
+  for (const id of [1, 199, 400]) {
+    const term = word(id * 60 + 30)
+    for (const part of [term, term.slice(1), term.slice(0, -1), term.slice(1, -1)]) {
+      const expected = [...texts]
+        .filter(([, { body }]) => body.includes(part))
+        .map(([each]) => each)
+      assert.deepEqual([...(await ask(store, part, 'text')).certain], expected, part)
+    }
+  }
+  assert.equal((await ask(store, 'common', 'text')).certain.length, 400)
+  assert.equal((await ask(store, 'common', 'body')).possible.length, 0)
+  assert.equal(toBinary('é').length, 2)
+  assert.equal(TERM_CLASS.CONTENTS, 0)
+})
+
+test('segments of one size are merged when there are enough of them, small ones first', () => {
+  const row = (/** @type {number} */ id, /** @type {number} */ contentCount) => ({
+    id,
+    base: id,
+    last: id,
+    contentCount
+  })
+  assert.deepEqual(chooseMerge([]), [])
+  assert.deepEqual(chooseMerge([row(1, 100), row(2, 1), row(3, 20)]), [])
+  const small = [10, 11, 12, 13].map((id) => row(id, 2))
+  const large = [20, 21, 22, 23].map((id) => row(id, 5000))
+  assert.deepEqual(chooseMerge([...large, ...small, row(1, 300)]), small)
+  assert.deepEqual(chooseMerge(large), large)
+})

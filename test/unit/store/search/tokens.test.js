@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { foldCase } from '../../../../src/store/search/fold.js'
+import {
+  fit,
+  gramsOf,
+  isAskable,
+  isWhole,
+  runsOf,
+  TokenCollector
+} from '../../../../src/store/search/tokens.js'
+
+/** @type {[string, string[], string[]][]} */
+const TEXTS = [
+  ['the meeting', ['the', ' ', 'meeting'], []],
+  ['2024-11-02', ['2024', '-', '11', '02'], []],
+  ['mp3 x1y2', ['mp3', ' '], ['x1y', '1y2']],
+  ['日本 日本語で', ['日本', ' '], ['日本語', '本語で']],
+  ['привет, öl', ['привет', ', ', 'öl'], []],
+  ['a----------b', ['a', 'b'], ['---']],
+  ['12345', [], ['123', '234', '345']],
+  ['abcdefghijklmnopqrstuvwxy', [], [...gramsOf('abcdefghijklmnopqrstuvwxy')]],
+  ['one\ufffdtwo', ['one', 'two'], []],
+  ['', [], []]
+]
+
+for (const [text, whole, grams] of TEXTS) {
+  test(`the tokens of ${JSON.stringify(text)}`, () => {
+    const tokens = collected([text])
+    assert.deepEqual([...tokens.whole].sort(), [...new Set(whole)].sort())
+    assert.deepEqual([...tokens.grams].sort(), [...new Set(grams)].sort())
+  })
+}
+
+/**
+ * @param {string[]} pieces
+ * @returns {TokenCollector}
+ */
+function collected(pieces) {
+  const tokens = new TokenCollector()
+  pieces.forEach((piece, index) => tokens.add(piece, index > 0))
+  tokens.end()
+  return tokens
+}
+
+const UNITS = [...'ab c,.-1', 'é', '漢', '字', '😀', '\ufffd', '\n', 'abcdefghijklm']
+const text = fc.string({ unit: fc.constantFrom(...UNITS), maxLength: 60 }).map(foldCase)
+
+test('the tokens are the same however a text is cut', () => {
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 6 }), (pieces) => {
+      const whole = collected([pieces.join('')])
+      const cut = collected(pieces)
+      assert.deepEqual(new Set(cut.whole), new Set(whole.whole))
+      assert.deepEqual(new Set(cut.grams), new Set(whole.grams))
+    }),
+    { numRuns: 500 }
+  )
+})
+
+test('a run of any length is taken in pieces, and each of its trigrams with it', () => {
+  const run = 'abcdefghij'.repeat(3000)
+  const pieces = run.match(/.{1,997}/g) ?? []
+  assert.deepEqual(new Set(collected(pieces).grams), gramsOf(run))
+  assert.equal(collected(pieces).whole.size, 0)
+})
+
+test('a text that contains a term has its runs', () => {
+  fc.assert(
+    fc.property(text, fc.nat(), fc.integer({ min: 1, max: 12 }), (whole, place, length) => {
+      const letters = [...fit(whole)]
+      const start = place % (letters.length || 1)
+      const term = letters.slice(start, start + length).join('')
+      fc.pre(isAskable(term))
+      const tokens = collected([fit(whole)])
+      for (const { text: run, isOpenLeft, isOpenRight } of runsOf(term)) {
+        const isInWhole = [...tokens.whole].some((token) => {
+          const at = isOpenLeft ? token.lastIndexOf(run) : token.indexOf(run)
+          if (at === -1) return false
+          if (isOpenLeft && isOpenRight) return true
+          return isOpenLeft
+            ? token.endsWith(run)
+            : isOpenRight
+              ? token.startsWith(run)
+              : token === run
+        })
+        const grams = [...gramsOf(run)]
+        const isInLong =
+          grams.length > 0
+            ? grams.every((gram) => tokens.grams.has(gram))
+            : [...tokens.grams].some((gram) => gram.includes(run))
+        assert.ok(isInWhole || isInLong, `${JSON.stringify(run)} of ${JSON.stringify(whole)}`)
+        if (!isOpenLeft && !isOpenRight) assert.equal(isInWhole, isWhole(run))
+      }
+    }),
+    { numRuns: 2000 }
+  )
+})
