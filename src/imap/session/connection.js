@@ -11,13 +11,16 @@ import { TLSSocket } from 'node:tls'
 import { randomBytes } from 'node:crypto'
 import { releaseBuffer } from '../../store/chunk-codec.js'
 import { DeflateOutput, InflateInput } from './compression.js'
+import { ReplyBlock } from './reply-block.js'
 
 /** @import { Socket } from 'node:net' */
 /** @import { SecureContext } from 'node:tls' */
 /** @import { Receiver } from '../protocol/receiver.js' */
 
-/** Queued replies above this are handed to the socket at once: two TCP windows of a slow start. */
+/** Bytes that wait for the deflater above which the client has to wait. */
 const BATCH_BYTES = 64 * 1024
+/** Larger replies are not copied into the block of small ones. */
+const COPY_BYTES = 16 * 1024
 /** Pieces above this are written by themselves, and their memory is given back when they are sent. */
 const OWNED_BYTES = 32 * 1024
 /** Unsent bytes above this make the next command wait: what a client that does not read can pin. */
@@ -60,9 +63,7 @@ export class Connection {
   #socket
   /** @type {Receiver} */
   #receiver
-  /** @type {Buffer[]} */
-  #queue = []
-  #queuedBytes = 0
+  #replies = new ReplyBlock()
   #isFlushScheduled = false
   /** @type {(() => void) | null} */
   #notifyReader = null
@@ -83,6 +84,8 @@ export class Connection {
   /** @type {InflateInput | null} */
   #inflate = null
   #lastInputMs = 0
+  /** How often bytes of the client were taken: commands that came together have seen the same number. */
+  inputCount = 0
   /** @type {Promise<void>} */
   closed
   /** @type {() => void} */
@@ -129,7 +132,7 @@ export class Connection {
   /** @returns {boolean} whether replies wait for the client to read */
   get isCongested() {
     const deflating = this.#deflate?.pendingBytes ?? 0
-    return this.#queuedBytes + deflating + this.#socket.writableLength > MAX_UNSENT_BYTES
+    return this.#replies.length + deflating + this.#socket.writableLength > MAX_UNSENT_BYTES
   }
 
   /** @returns {boolean} whether COMPRESS has been given */
@@ -151,7 +154,7 @@ export class Connection {
     socket.on('close', () => {
       if (socket !== this.#socket) return
       this.#isClosed = true
-      this.#queue = []
+      this.#replies.clear()
       this.#inflate?.destroy()
       this.#notifyReader?.()
       this.#notifyWriter?.()
@@ -179,6 +182,7 @@ export class Connection {
       if (event !== null) return event
       const chunk = this.#read()
       if (chunk !== null) {
+        this.inputCount++
         this.#receiver.push(chunk)
         continue
       }
@@ -224,21 +228,37 @@ export class Connection {
   /**
    * Queues bytes for the client. Does nothing once the client has gone.
    *
-   * @param {Buffer | string} piece - a string is sent as UTF-8
+   * @param {Buffer | string} piece - not to be changed afterwards; a string is sent as UTF-8
    */
   write(piece) {
-    if (this.isClosed) return
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
-    this.#queue.push(bytes)
-    this.#queuedBytes += bytes.length
-    if (this.#queuedBytes >= BATCH_BYTES) this.flush()
-    else if (!this.#isFlushScheduled) {
-      this.#isFlushScheduled = true
-      setImmediate(() => {
-        this.#isFlushScheduled = false
-        this.flush()
-      })
+    if (bytes.length <= COPY_BYTES) {
+      this.writeCopied(bytes)
+      return
     }
+    this.flush()
+    if (this.isClosed) return
+    if (this.#deflate !== null) this.#deflate.write(bytes)
+    else this.#socket.write(bytes)
+  }
+
+  /**
+   * As `write`, for bytes whose memory the caller uses again at once.
+   *
+   * @param {Buffer} bytes
+   */
+  writeCopied(bytes) {
+    if (this.isClosed) return
+    for (let at = 0; at < bytes.length;) {
+      at += this.#replies.copy(bytes, at)
+      if (this.#replies.isFull) this.flush()
+    }
+    if (this.#isFlushScheduled || this.#replies.length === 0) return
+    this.#isFlushScheduled = true
+    setImmediate(() => {
+      this.#isFlushScheduled = false
+      this.flush()
+    })
   }
 
   /**
@@ -273,21 +293,12 @@ export class Connection {
 
   /** Hands everything queued to the socket. */
   flush() {
-    if (this.#queue.length === 0 || this.isClosed) return
-    const pieces = this.#queue
-    this.#queue = []
-    const isSmall = this.#queuedBytes <= BATCH_BYTES
-    this.#queuedBytes = 0
-    if (this.#deflate !== null) {
-      if (isSmall) this.#deflate.write(Buffer.concat(pieces))
-      else for (const piece of pieces) this.#deflate.write(piece)
-    } else if (pieces.length === 1) this.#socket.write(/** @type {Buffer} */ (pieces[0]))
-    else if (isSmall) this.#socket.write(Buffer.concat(pieces))
-    else {
-      this.#socket.cork()
-      for (const piece of pieces) this.#socket.write(piece)
-      this.#socket.uncork()
-    }
+    if (this.#replies.length === 0 || this.isClosed) return
+    const socket = this.#socket
+    if (this.#deflate !== null) this.#deflate.write(this.#replies.takeCopy())
+    // Of a client that is slow to read, no more than one block is held up.
+    else if (socket.writableLength > 0) socket.write(this.#replies.takeCopy())
+    else this.#replies.sendTo((bytes, onSent) => socket.write(bytes, onSent))
   }
 
   /**

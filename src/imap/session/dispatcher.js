@@ -77,7 +77,7 @@ export async function dispatch(session, event) {
   /** @type {Outcome} */
   let outcome
   try {
-    const result = await run(session, command, call)
+    const result = await run(session, command, call, startedMs)
     if ('later' in result) {
       replies.add(result.heldBytes, async () => {
         const later = await result.later.then(toOutcome, (error) => failed(session, error, raw))
@@ -152,13 +152,14 @@ async function answer(session, command, { raw, isUid }, { reply, isAnswered }, s
  * @param {Session} session
  * @param {Command | undefined} command
  * @param {CommandCall} call
+ * @param {number} startedMs - of the command
  * @returns {Promise<CommandResult | LateResult>}
  */
-async function run(session, command, call) {
+async function run(session, command, call, startedMs) {
   if (command !== undefined && !command.states.includes(session.state)) {
     throw new WrongState(wrongStateText(session.state))
   }
-  if (session.state !== 'notAuthenticated') await session.store.pollOtherProcesses()
+  if (session.state !== 'notAuthenticated') await session.pollOtherProcesses(startedMs)
   if (command?.isStreaming === true && call.message !== null) {
     call.isTaken = true
     return await command.run(session, null, call)

@@ -70,16 +70,14 @@ const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'THREADID', 'RFC822.SIZE'
 
 /**
  * @param {FetchPlan} plan
- * @returns {boolean} whether it asks for the whole message and for nothing that must be read beside it
+ * @returns {boolean} whether it asks for the whole message, once, and for nothing that must be read beside it
  */
 export function isForBodies({ items, setsSeen }) {
-  const isBody = (/** @type {FetchItem} */ item) =>
-    item.kind === 'SECTION' && isWhole(item) && item.partial === null
-  return (
-    !setsSeen &&
-    items.some(isBody) &&
-    items.every((item) => BESIDE_BODY.has(item.kind) || isBody(item))
-  )
+  const sections = items.filter(({ kind }) => kind === 'SECTION')
+  const [body] = sections
+  if (setsSeen || sections.length !== 1 || body?.kind !== 'SECTION') return false
+  if (!isWhole(body) || body.partial !== null) return false
+  return items.every((item) => item === body || BESIDE_BODY.has(item.kind))
 }
 
 /**

@@ -34,6 +34,9 @@ const SLICE_BYTES = 256 * 1024
 /** Messages that are read at once where their bodies go out by the short way. */
 const BODIES_A_READ = 32
 
+/** Made once, and large enough soon: a FETCH of one message need not make room. */
+const BODY_WRITER = new FetchWriter()
+
 /** The responses of one FETCH. */
 export class FetchResponse {
   #session
@@ -122,45 +125,46 @@ export class FetchResponse {
       const bodies = await store.readBodies(view, slots.slice(next, next + BODIES_A_READ))
       for (const body of bodies) {
         const slot = /** @type {number} */ (slots[next++])
-        if (body === null || !this.#writeBody(body, slot)) await this.#writeSlot(slot)
-        if (this.#writer.length < BATCH_BYTES) continue
-        this.finish()
-        if (connection.isCongested) await connection.drain()
+        if (body === null || !this.#writeBody(body, slot)) {
+          await this.#writeSlot(slot)
+          this.finish()
+        } else if (connection.isCongested) await connection.drain()
       }
-      if (next === slots.length) break
+      if (next === slots.length) return
       if (performance.now() - turnStartedMs > TURN_MS) {
         await this.#flush()
         turnStartedMs = performance.now()
       }
     }
-    this.finish()
   }
 
   /**
+   * Nothing is awaited between the beginning of a message and its end, so that one writer serves all sessions.
+   *
    * @param {StoredBody} body
    * @param {number} slot
    * @returns {boolean} false: it is damaged, nothing was written
    */
   #writeBody(body, slot) {
-    const writer = this.#writer
-    const { length } = writer
+    const selected = this.#session.requireSelected()
+    const writer = BODY_WRITER
+    writer.cutBack(0)
+    writer.begin(selected.sequenceOfSlot(slot))
     let isSound = true
-    this.#begin(slot)
     for (const item of this.#plan.items) {
       if (item.kind === 'SECTION') {
         writer.sectionDirect(
           item,
           body.size,
           (target, at) => {
-            isSound = body.unpackInto(target, at)
+            isSound &&= body.unpackInto(target, at)
           },
           1
         )
       } else if (item.kind === 'RFC822.SIZE') writer.size(body.size)
-      else this.#writeViewItem(item.kind, slot)
+      else this.#writeViewItem(item.kind, slot, writer)
     }
-    if (isSound) writer.end()
-    else writer.cutBack(length)
+    if (isSound) this.#session.writeCopied(writer.end().peek())
     return isSound
   }
 
@@ -218,15 +222,16 @@ export class FetchResponse {
   /**
    * @param {string} kind
    * @param {number} slot
+   * @param {FetchWriter} [writer]
    * @returns {boolean} whether the view has it
    */
-  #writeViewItem(kind, slot) {
+  #writeViewItem(kind, slot, writer = this.#writer) {
     const selected = this.#session.requireSelected()
     const { view } = selected
-    if (kind === 'FLAGS') this.#writer.flags(flagsText(this.#session, selected, slot))
-    else if (kind === 'UID') this.#writer.uid(/** @type {number} */ (view.uids[slot]))
-    else if (kind === 'MODSEQ') this.#writer.modSeq(/** @type {number} */ (view.modSeqs[slot]))
-    else if (kind === 'THREADID') this.#writer.threadId(null)
+    if (kind === 'FLAGS') writer.flags(flagsText(this.#session, selected, slot))
+    else if (kind === 'UID') writer.uid(/** @type {number} */ (view.uids[slot]))
+    else if (kind === 'MODSEQ') writer.modSeq(/** @type {number} */ (view.modSeqs[slot]))
+    else if (kind === 'THREADID') writer.threadId(null)
     else return false
     return true
   }

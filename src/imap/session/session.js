@@ -40,6 +40,9 @@ const MAX_REFUSED_LOGINS = 10
 /** A command at work says so after this much silence, RFC 9585 §4: 10 to 15 seconds. */
 const PROGRESS_MS = 10_000
 
+/** Commands that came together may go by the same look at what other processes wrote for so long. */
+const POLL_MS = 20
+
 /** A session. */
 export class Session {
   /** @type {SessionState} */
@@ -70,6 +73,9 @@ export class Session {
   /** Of the command that runs. */
   runningTag = ''
   #openedAtMs
+  /** The connection's inputCount when other processes' changes were last taken in, and when that was. */
+  #polledInput = -1
+  #polledMs = 0
 
   /**
    * @param {object} options
@@ -164,6 +170,26 @@ export class Session {
   write(piece) {
     this.#lastOutputMs = this.context.clock.nowMs()
     this.connection.write(piece)
+  }
+
+  /** @param {Buffer} bytes - whose memory the caller uses again at once */
+  writeCopied(bytes) {
+    this.#lastOutputMs = this.context.clock.nowMs()
+    this.connection.writeCopied(bytes)
+  }
+
+  /**
+   * Takes in what other processes have written since the command that is to be run was sent. One that came in the same
+   * packet as another was sent before that one was answered: what was taken in for the one will do for both, for a while.
+   *
+   * @param {number} nowMs
+   */
+  async pollOtherProcesses(nowMs) {
+    const { inputCount } = this.connection
+    if (inputCount === this.#polledInput && nowMs - this.#polledMs < POLL_MS) return
+    this.#polledInput = inputCount
+    this.#polledMs = nowMs
+    await this.store.pollOtherProcesses()
   }
 
   /**

@@ -256,10 +256,10 @@ test('whole messages of many sizes come byte for byte: in a range, pipelined, an
     pipelined,
     order.map((index) => mails[index])
   )
-  client.send('r FETCH 1:* (BODY.PEEK[] BODY.PEEK[]<3.4>)\r\n')
+  client.send('r FETCH 1:* (BODY.PEEK[] RFC822.PEEK BODY.PEEK[]<3.4>)\r\n')
   assert.deepEqual(
     await literalsUntil(client, 'r'),
-    mails.flatMap((mail) => [mail, mail.subarray(3, 7)])
+    mails.flatMap((mail) => [mail, mail, mail.subarray(3, 7)])
   )
   client.socket.destroy()
 })

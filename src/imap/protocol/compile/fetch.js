@@ -217,6 +217,11 @@ export class FetchWriter {
     this.#writer.cutBack(length)
   }
 
+  /** @returns {Buffer} what was written, valid until something else is */
+  peek() {
+    return this.#writer.peek()
+  }
+
   /** @returns {Buffer} what was written */
   take() {
     return this.#writer.take()

@@ -6,18 +6,20 @@
 const FIRST_BYTES = 4096
 /** Room that a writer takes ahead once it has been filled: two batches of a long answer. */
 const LARGE_BYTES = 128 * 1024
+const NONE = Buffer.alloc(0)
 const ZERO = 48
 const CRLF = '\r\n'
 
 /** Appends bytes and text; `take` hands them over. */
 export class ResponseWriter {
+  /** @type {Buffer} */
   #buffer
   #length = 0
   #blockBytes = FIRST_BYTES
 
-  /** @param {number} [sizeBytes] - how much is likely to be written */
-  constructor(sizeBytes = FIRST_BYTES) {
-    this.#buffer = Buffer.allocUnsafeSlow(sizeBytes)
+  /** @param {number} [sizeBytes] - how much is likely to be written; default: room is made when it is needed */
+  constructor(sizeBytes = 0) {
+    this.#buffer = sizeBytes === 0 ? NONE : Buffer.allocUnsafeSlow(sizeBytes)
   }
 
   /** @returns {number} bytes written since the last `take` */
@@ -99,6 +101,11 @@ export class ResponseWriter {
    */
   cutBack(length) {
     this.#length = length
+  }
+
+  /** @returns {Buffer} what was written, valid until something else is */
+  peek() {
+    return this.#buffer.subarray(0, this.#length)
   }
 
   /** @returns {Buffer} what was written; the writer is empty afterwards and never touches these bytes again */

@@ -1,0 +1,77 @@
+/**
+ * Gathers the replies of one connection in a block of memory that goes to the socket as it is. The blocks are the
+ * process's: given back as soon as they are sent, the same few serve all connections, and nothing is left to the garbage
+ * collector (measured: a fifth of the time of a FETCH of a usual message went into making Buffers and losing them).
+ */
+
+/** What goes out at once: two TCP windows of a slow start. */
+export const BLOCK_BYTES = 64 * 1024
+
+/** Blocks that are kept for the next connection. */
+const MAX_SPARE = 16
+
+/** @type {Buffer[]} */
+const spare = []
+
+/**
+ * @returns {Buffer} of BLOCK_BYTES, with anything in it
+ */
+const takeBlock = () => spare.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
+
+/** @param {Buffer} block - whole, used by nobody any more */
+function giveBack(block) {
+  if (spare.length < MAX_SPARE) spare.push(block)
+}
+
+/** What one connection is about to send. */
+export class ReplyBlock {
+  /** @type {Buffer | null} */
+  #block = null
+  /** Bytes that are in it. */
+  length = 0
+
+  /** @returns {boolean} whether nothing more fits in */
+  get isFull() {
+    return this.length === BLOCK_BYTES
+  }
+
+  /**
+   * @param {Buffer} bytes - the caller's again afterwards
+   * @param {number} at - from here on they are copied
+   * @returns {number} how many had room
+   */
+  copy(bytes, at) {
+    this.#block ??= takeBlock()
+    const copied = bytes.copy(this.#block, this.length, at)
+    this.length += copied
+    return copied
+  }
+
+  /**
+   * @param {(bytes: Buffer, onSent: () => void) => void} send - `onSent` is to be called when the bytes are used no more
+   */
+  sendTo(send) {
+    const block = this.#block
+    if (block === null) return
+    const { length } = this
+    this.#block = null
+    this.length = 0
+    send(block.subarray(0, length), () => giveBack(block))
+  }
+
+  /**
+   * @returns {Buffer} a copy of what is in it, which empties it: for bytes that may wait for long, because a block is large
+   */
+  takeCopy() {
+    const bytes = Buffer.from(/** @type {Buffer} */ (this.#block).subarray(0, this.length))
+    this.clear()
+    return bytes
+  }
+
+  /** Drops what is in it. */
+  clear() {
+    if (this.#block !== null) giveBack(this.#block)
+    this.#block = null
+    this.length = 0
+  }
+}
