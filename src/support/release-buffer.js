@@ -2,6 +2,9 @@
  * Memory of large buffers, given back before the garbage collector gets to it.
  */
 
+/** Smaller ones are not worth the call. */
+const WORTHWHILE_BYTES = 8 * 1024
+
 /**
  * Gives memory back at once. Left to the garbage collector, which acts only after some 64 MB of such buffers, a large
  * message would raise the process's memory by its whole size although no part of it is in use.
@@ -11,5 +14,7 @@
  */
 export function releaseBuffer(buffer) {
   const { buffer: memory } = buffer
-  if (memory instanceof ArrayBuffer && memory.byteLength > Buffer.poolSize) memory.transfer(0)
+  if (!(memory instanceof ArrayBuffer) || memory.byteLength < WORTHWHILE_BYTES) return
+  // A pool is recognised by its size: the blob of a chunk may be smaller than one.
+  if (memory.byteLength !== Buffer.poolSize) memory.transfer(0)
 }

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Database from 'better-sqlite3-multiple-ciphers'
+import { releaseBuffer } from '../../../src/support/release-buffer.js'
+
+test('a blob from SQLite gives its memory back, also when it is smaller than the pool of Node', () => {
+  const db = new Database(':memory:')
+  for (const size of [10_000, Buffer.poolSize - 1, Buffer.poolSize + 1, 131_072]) {
+    const blob = /** @type {Buffer} */ (db.prepare('SELECT zeroblob(?)').pluck().get(size))
+    assert.equal(blob.length, size)
+    releaseBuffer(blob)
+    assert.ok(/** @type {ArrayBuffer} */ (blob.buffer).detached, `${size} bytes`)
+  }
+  db.close()
+})
+
+test('a piece of the pool of Node is left alone, with all that lies beside it', () => {
+  const beside = Buffer.from('beside')
+  const piece = Buffer.from('piece')
+  assert.equal(piece.buffer, beside.buffer)
+  releaseBuffer(piece)
+  assert.equal(beside.toString(), 'beside')
+})
