@@ -10,6 +10,7 @@ import { WalSync } from '../database/durability.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { prepared } from '../database/statement.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
+import { forgetReservedIds } from './reserved-ids.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -160,12 +161,10 @@ export class AccountDatabase {
     return this.#guarded(async () => {
       this.requireWritable()
       this.announceWrite()
-      const result = await this.#retry(() => runTransaction(this.db, () => work(this.db))).catch(
-        (error) => {
-          if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#fail(error)
-          throw error
-        }
-      )
+      const result = await this.#retry(() => this.#transact(work)).catch((error) => {
+        if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#fail(error)
+        throw error
+      })
       if (isDerived) return result
       /** @type {Promise<void> | void} */
       let published
@@ -184,6 +183,20 @@ export class AccountDatabase {
       else await settled
       return result
     })
+  }
+
+  /**
+   * @template T
+   * @param {(db: Database) => T} work
+   * @returns {T}
+   */
+  #transact(work) {
+    try {
+      return runTransaction(this.db, () => work(this.db))
+    } catch (error) {
+      forgetReservedIds(this.db)
+      throw error
+    }
   }
 
   /** @throws {MailError} READ_ONLY */

@@ -8,6 +8,7 @@
 import { MailError } from '../errors.js'
 import { runNested } from '../database/transaction.js'
 import { appendRows } from './append.js'
+import { forgetReservedIds } from './reserved-ids.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -131,7 +132,7 @@ export class AppendQueue {
     const outcomes = requests.map((request) => {
       const append = () => appendRows(db, { ...request, keywords, nowMs })
       // Alone, it fails with its transaction.
-      const outcome = requests.length === 1 ? append() : refusable(() => runNested(db, append))
+      const outcome = requests.length === 1 ? append() : refusable(db, append)
       if (!(outcome instanceof MailError)) {
         keywords = outcome.keywords
         fresh.push(...outcome.fresh)
@@ -163,13 +164,15 @@ export class AppendQueue {
 
 /**
  * @template T
+ * @param {Database} db
  * @param {() => T} work - undone when it throws
  * @returns {T | MailError} the reason why this request is refused, whatever becomes of the others
  */
-function refusable(work) {
+function refusable(db, work) {
   try {
-    return work()
+    return runNested(db, work)
   } catch (error) {
+    forgetReservedIds(db)
     if (error instanceof MailError) return error
     throw error
   }

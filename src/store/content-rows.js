@@ -6,6 +6,7 @@ import { MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, decodeChunk, releaseBuffer } from './chunk-codec.js'
 import { chunkRowId, sequenceOfChunk } from './message-id.js'
+import { takeContentId } from './reserved-ids.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -35,8 +36,8 @@ export function findContent(db, hash, size) {
 export function insertContent(db, { hash, size, stagedAtMs }) {
   const { lastInsertRowid } = prepared(
     db,
-    'INSERT INTO contents (hash, size, chunk_size, staged_at) VALUES (?, ?, ?, ?)'
-  ).run(hash, size, CHUNK_BYTES, stagedAtMs)
+    'INSERT INTO contents (id, hash, size, chunk_size, staged_at) VALUES (?, ?, ?, ?, ?)'
+  ).run(takeContentId(db), hash, size, CHUNK_BYTES, stagedAtMs)
   return Number(lastInsertRowid)
 }
 
