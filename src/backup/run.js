@@ -217,6 +217,16 @@ class BackupRun {
     this.#savedMs = performance.now()
   }
 
+  /** After an error: what was stored needs not be stored again, unless the target is what failed. */
+  async saveIfPossible() {
+    if (this.#done.size === 0) return
+    try {
+      await this.#save(null)
+    } catch (err) {
+      this.options.logger.warn({ err }, 'what the backup has done so far could not be noted')
+    }
+  }
+
   /**
    * @param {string} id
    * @param {string} address
@@ -385,6 +395,9 @@ export async function runBackup(options) {
     })
     try {
       return await run.run()
+    } catch (error) {
+      await run.saveIfPossible()
+      throw error
     } finally {
       await run.packs.abort()
       await staging.close()

@@ -43,12 +43,8 @@ const REMOVE_AT_ONCE = 1000
  * @returns {boolean}
  */
 function isMissing(error) {
-  return (
-    error instanceof S3ServiceException &&
-    (error.name === 'NoSuchKey' ||
-      error.name === 'NotFound' ||
-      error.$metadata.httpStatusCode === 404)
-  )
+  // HEAD has no body to say which: there it is `NotFound`.
+  return error instanceof S3ServiceException && ['NoSuchKey', 'NotFound'].includes(error.name)
 }
 
 /**

@@ -1,0 +1,294 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { appendFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFile, readdir } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { copyMailbox } from '../../../src/backup/copy-mailbox.js'
+import { KnownUnits } from '../../../src/backup/known-units.js'
+import { onJsonLine, writeJsonLine } from '../../../src/backup/owner-protocol.js'
+import { RateLimit } from '../../../src/backup/rate-limit.js'
+import { Staging } from '../../../src/backup/staging.js'
+import { readFreezeFile } from '../../../src/database/freeze-file.js'
+import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { createAccountStore } from '../../../src/store/account-store.js'
+import { systemClock } from '../../../src/support/clock.js'
+import { appendOne, makeMessage, scratchFolder } from '../../helpers/account-folder.js'
+
+const OWNER = fileURLToPath(new URL('../../helpers/backup-owner.js', import.meta.url))
+const RUDE = fileURLToPath(new URL('../../helpers/rude-writer.js', import.meta.url))
+const KEY = Buffer.alloc(32, 7)
+const ROUNDS = process.env['LETTERLOCK_TEST_TORTURE'] === '1' ? 50 : 4
+
+/**
+ * A mailbox that nobody has open. This process never opens it through SQLite again: as a backup, it reads it by `fs`.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {number} [messages]
+ */
+async function mailbox(t, messages = 10) {
+  const root = await scratchFolder(t)
+  const folder = join(root, 'account')
+  const runFolder = join(root, 'run')
+  const scratch = join(root, 'scratch')
+  for (const made of [runFolder, scratch]) mkdirSync(made)
+  const store = await createAccountStore({ folder, key: KEY, clock: systemClock })
+  for (let i = 0; i < messages; i++)
+    await appendOne(store, 'INBOX', makeMessage(`first ${i}`, 100_000))
+  await store.close()
+  const staging = await Staging.open(join(scratch, 'units'), new RateLimit(0))
+  t.after(() => staging.close())
+
+  /** @param {Partial<import('../../../src/backup/copy-mailbox.js').CopyOptions>} [options] */
+  const copy = async (options = {}) => {
+    await staging.rewind()
+    return await copyMailbox({
+      account: /** @type {any} */ ({ id: 'a', folder }),
+      runFolder,
+      scratchFolder: scratch,
+      staging,
+      known: new KnownUnits([]),
+      previousStamp: null,
+      clock: systemClock,
+      onRead: () => {},
+      ...options
+    })
+  }
+
+  /**
+   * @param {import('../../../src/backup/copy-mailbox.js').MailboxCopy} made
+   * @param {string} name
+   * @returns {Promise<string>} a folder with the copy in it
+   */
+  const place = async (made, name) => {
+    const target = join(root, name)
+    mkdirSync(target)
+    for await (const { file, bytes } of staging.units([...made.spool, ...(made.mailbox ?? [])]))
+      if (bytes) appendFileSync(join(target, file.path.replaceAll('/', '-')), bytes)
+    return target
+  }
+  return { folder, runFolder, copy, place, staging }
+}
+
+/**
+ * @param {string} folder
+ * @returns {{ integrity: string, messages: number }}
+ */
+function look(folder) {
+  const { db } = openEncryptedDatabase({
+    path: join(folder, 'mail.db'),
+    key: KEY,
+    cipher: 'chacha20'
+  })
+  try {
+    return {
+      integrity: String(db.pragma('integrity_check', { simple: true })),
+      messages: Number(db.prepare('SELECT count(*) FROM messages').pluck().get())
+    }
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * @param {string} helper
+ * @param {string[]} args
+ */
+async function start(helper, args) {
+  const child = spawn(process.execPath, [helper, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let acknowledged = 0
+  let isReady = false
+  const ready = new Promise((resolve) => {
+    child.stdout.on('data', (chunk) => {
+      acknowledged += String(chunk)
+        .split('\n')
+        .filter((line) => line.startsWith('ack')).length
+      if (!isReady) resolve(undefined)
+      isReady = true
+    })
+  })
+  const closed = once(child, 'close')
+  await ready
+  return {
+    child,
+    acknowledged: () => acknowledged,
+    kill: async () => {
+      child.kill('SIGKILL')
+      await closed
+    }
+  }
+}
+
+test('a mailbox that nobody has open is copied as it lies', async (t) => {
+  const { copy, place, folder } = await mailbox(t)
+  const made = await copy()
+  assert.deepEqual(look(await place(made, 'copy')), { integrity: 'ok', messages: 10 })
+  assert.ok(made.stamp)
+  assert.equal(readFreezeFile(folder), null)
+  const again = await copy({ previousStamp: made.stamp })
+  assert.equal(again.mailbox, null)
+})
+
+test('what a crash left in the -wal comes along', async (t) => {
+  const { copy, place, folder, runFolder } = await mailbox(t)
+  const owner = await start(OWNER, [folder, runFolder, 'a'])
+  while (owner.acknowledged() < 20) await sleep(5)
+  await owner.kill()
+  const acknowledged = owner.acknowledged()
+  assert.ok(statSync(join(folder, 'mail.db-wal')).size > 0)
+  const made = await copy()
+  assert.equal(made.stamp, null)
+  const { integrity, messages } = look(await place(made, 'copy'))
+  assert.equal(integrity, 'ok')
+  assert.ok(messages >= 10 + acknowledged)
+  // The killed owner's socket is gone as well.
+  assert.deepEqual(await readdir(runFolder), [])
+})
+
+test('while its owner writes, every copy is whole and has all that was acknowledged before', async (t) => {
+  const { copy, place, folder, runFolder } = await mailbox(t)
+  const owner = await start(OWNER, [folder, runFolder, 'a'])
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      const before = owner.acknowledged()
+      const made = await copy()
+      assert.equal(made.stamp, null)
+      assert.deepEqual(
+        made.mailbox?.map(({ path }) => path),
+        ['mail.db']
+      )
+      const { integrity, messages } = look(await place(made, `copy ${round}`))
+      assert.equal(integrity, 'ok')
+      assert.ok(messages >= 10 + before)
+      await sleep(30)
+    }
+  } finally {
+    await owner.kill()
+  }
+})
+
+test('beside an owner, a second process that writes, checkpoints and closes all the time spoils no copy', async (t) => {
+  const { copy, place, folder, runFolder } = await mailbox(t)
+  const owner = await start(OWNER, [folder, runFolder, 'a'])
+  const rude = await start(RUDE, [folder])
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      const made = await copy()
+      assert.equal(look(await place(made, `copy ${round}`)).integrity, 'ok')
+    }
+  } finally {
+    await rude.kill()
+    await owner.kill()
+  }
+})
+
+test('a process that comes in and answers to nobody spoils no copy of a closed mailbox', async (t) => {
+  const { copy, place, folder } = await mailbox(t)
+  /** @type {Awaited<ReturnType<typeof start>> | null} */
+  let rude = null
+  // It begins to write while the file is being read; it holds no lock that would keep the backup out.
+  const slow = copy({
+    onRead: () => {
+      rude ??= /** @type {any} */ (start(RUDE, [folder]))
+    }
+  })
+  setTimeout(async () => (await rude)?.kill(), 1500)
+  const made = await slow
+  await /** @type {any} */ (await rude)?.kill()
+  assert.equal(look(await place(made, 'copy')).integrity, 'ok')
+})
+
+test('an owner that is killed while the copy is made: the copy is not taken, another try is', async (t) => {
+  const { copy, place, folder, runFolder } = await mailbox(t)
+  const owner = await start(OWNER, [folder, runFolder, 'a'])
+  let tries = 0
+  const made = await copy({
+    onRead: async () => {
+      tries += 1
+      if (tries === 1) await owner.kill()
+    }
+  })
+  const { integrity, messages } = look(await place(made, 'copy'))
+  assert.equal(integrity, 'ok')
+  assert.ok(messages >= 10 + owner.acknowledged())
+})
+
+/**
+ * An owner with a will of its own.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {string} runFolder
+ * @param {(op: string) => string | null} answer - null: silence, and the end of the connection
+ */
+async function strangeOwner(t, runFolder, answer) {
+  /** @type {string[]} */
+  const asked = []
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    onJsonLine(socket, ({ op }) => {
+      asked.push(op)
+      const state = answer(op)
+      if (state === null) socket.destroy()
+      else writeJsonLine(socket, { state })
+    })
+  })
+  server.listen(join(runFolder, `owner-1-${randomBytes(4).toString('hex')}.sock`))
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return asked
+}
+
+test('a hold that was broken, for instance at its deadline, discards the copy although nothing changed', async (t) => {
+  const { copy, place, runFolder } = await mailbox(t)
+  let thaws = 0
+  const asked = await strangeOwner(t, runFolder, (op) => {
+    if (op !== 'thaw') return 'held'
+    thaws += 1
+    return thaws === 1 ? 'broken' : 'unbroken'
+  })
+  const made = await copy()
+  assert.deepEqual(asked, ['freeze', 'thaw', 'freeze', 'thaw'])
+  assert.equal(look(await place(made, 'copy')).integrity, 'ok')
+})
+
+test('an owner that goes silent at the thaw gives no copy', async (t) => {
+  const { copy, runFolder } = await mailbox(t)
+  let isSilent = true
+  const asked = await strangeOwner(t, runFolder, (op) => {
+    if (op === 'freeze') return isSilent ? 'held' : 'closed'
+    isSilent = false
+    return null
+  })
+  const made = await copy()
+  assert.deepEqual(asked, ['freeze', 'thaw', 'freeze'])
+  assert.ok(made.stamp)
+})
+
+test('a file that changes under a hold discards the copy, whatever the owner says', async (t) => {
+  const { copy, folder, runFolder } = await mailbox(t)
+  let thaws = 0
+  await strangeOwner(t, runFolder, (op) => {
+    if (op === 'thaw' && thaws++ === 0) appendFileSync(join(folder, 'mail.db'), '')
+    if (op === 'thaw' && thaws === 1) {
+      const bytes = Buffer.alloc(1)
+      writeFileSync(join(folder, 'mail.db'), bytes, { flag: 'r+' })
+    }
+    return op === 'thaw' ? 'unbroken' : 'held'
+  })
+  await copy()
+  assert.equal(thaws, 2)
+})
+
+test('an account without a mailbox is damaged, and gets no mail.freeze', async (t) => {
+  const { copy, folder } = await mailbox(t)
+  const bytes = await readFile(join(folder, 'mail.db'))
+  assert.ok(bytes.length > 0)
+  rmSync(join(folder, 'mail.db'))
+  await assert.rejects(copy(), { code: 'ACCOUNT_DAMAGED' })
+  assert.equal(existsSync(join(folder, 'mail.freeze')), false)
+})

@@ -1,0 +1,287 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import Database from 'better-sqlite3-multiple-ciphers'
+import { rekeyAccount } from '../../../src/accounts/rekey.js'
+import { deleteAccount } from '../../../src/accounts/remove-account.js'
+import { initBackups } from '../../../src/backup/init.js'
+import { runBackup } from '../../../src/backup/run.js'
+import { withBackupLock } from '../../../src/backup/scratch.js'
+import { findInSealedDirectory, openKeys } from '../../../src/backup/sealed-directory.js'
+import { RecoveryKey } from '../../../src/backup/sealed.js'
+import { readSnapshot } from '../../../src/backup/snapshot-store.js'
+import { openFolderTarget } from '../../../src/backup/targets/folder.js'
+import { verifyBackups } from '../../../src/backup/verify.js'
+import { readFreezeFile } from '../../../src/database/freeze-file.js'
+import { lockShared } from '../../../src/database/lock.js'
+import { writeSpoolFile } from '../../../src/delivery/spool.js'
+import { openBackupHost } from '../../helpers/backup.js'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+test('every account is in it, locked as it is, and nothing is left behind', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount('anna@example.org', 20)
+  await host.addAccount('bob@example.org')
+  const summary = await host.backUp()
+  assert.deepEqual(summary.failed, [])
+  assert.equal(summary.accounts, 2)
+  assert.ok(summary.newBytes > 0)
+  assert.deepEqual(await host.repository.listGenerations(), [summary.generation])
+  const generations = [summary.generation]
+  const report = await verifyBackups({ repository: host.repository, generations })
+  assert.deepEqual(report.problems, [])
+  assert.equal(report.snapshots, 2)
+  assert.equal(readFreezeFile(anna.folder), null)
+  assert.deepEqual(await readdir(join(host.data, 'tmp')), [])
+  assert.equal(await host.repository.readPartial(), null)
+})
+
+test('a second backup of mailboxes that nobody opened stores nothing and reads nothing', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 50)
+  const first = await host.backUp()
+  let read = 0
+  host.clock.advance(1000)
+  const second = await runBackup({
+    ...host.services,
+    target: host.target,
+    onProgress: ({ bytes }) => {
+      read = bytes
+    }
+  })
+  assert.equal(read, 0)
+  assert.equal(second.newBytes, 0)
+  assert.equal(second.storedBytes, 0)
+  assert.equal(second.sharedBytes, first.newBytes + first.sharedBytes)
+})
+
+test('of a mailbox with a few new messages, the units that changed are stored', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 150, 100_000)
+  const first = await host.backUp()
+  await host.addMessages('anna@example.org', 2)
+  const second = await host.backUp()
+  assert.ok(second.newBytes > 0)
+  assert.ok(second.newBytes < first.newBytes / 2, `${second.newBytes} of ${first.newBytes}`)
+})
+
+test('one bad mailbox stops nothing: it is in the summary, and in the generation as it was before', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount('anna@example.org', 3)
+  await host.addAccount('bob@example.org', 3)
+  const first = await host.repository.readGeneration((await host.backUp()).generation)
+  await rm(join(anna.folder, 'mail.db'))
+  const carol = await host.addAccount('carol@example.org', 3)
+  await rm(join(carol.folder, 'mail.db'))
+  const summary = await host.backUp()
+  assert.deepEqual(
+    summary.failed.map(({ address, code }) => [address, code]),
+    [
+      ['anna@example.org', 'ACCOUNT_DAMAGED'],
+      ['carol@example.org', 'ACCOUNT_DAMAGED']
+    ]
+  )
+  assert.equal(summary.accounts, 1)
+  const second = await host.repository.readGeneration(summary.generation)
+  assert.deepEqual(
+    second.accounts.find(({ id }) => id === anna.id),
+    first.accounts.find(({ id }) => id === anna.id)
+  )
+  assert.equal(second.accounts.length, 2)
+})
+
+test('a mailbox that a command keeps open without answering is left as failed in the end', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount('anna@example.org', 3)
+  const lock = await lockShared(anna.folder, { timeoutMs: 0 })
+  // A backup waits about half a minute in all: this test lets it wait for one try.
+  const released = new Promise((resolve) => setTimeout(resolve, 2500)).then(() => lock.release())
+  const summary = await host.backUp()
+  await released
+  assert.deepEqual(summary.failed, [])
+})
+
+test('mail that waits in the spool is in it, and what was set aside', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount('anna@example.org')
+  const spoolFolder = join(anna.folder, 'spool')
+  const { name } = await writeSpoolFile({
+    spoolFolder,
+    publicKey: anna.sealPublicKey,
+    envelope: { recipient: anna.address, sender: 'x@example.net', receivedAtMs: 1 },
+    message: [Buffer.from('Subject: waits\r\n\r\nbody\r\n')]
+  })
+  const aside = `${'a'.repeat(32)}.sealed`
+  await mkdir(join(spoolFolder, 'aside'))
+  await writeFile(join(spoolFolder, 'aside', aside), 'does not open')
+  const { generation } = await host.backUp()
+  const { accounts } = await host.repository.readGeneration(generation)
+  const [entry] = accounts
+  assert.ok(entry)
+  const { files } = await readSnapshot(host.target, entry.snapshot)
+  assert.deepEqual(
+    files.map(({ path }) => path),
+    [...[`spool/${name}`, `spool/aside/${aside}`].sort(), 'mail.db']
+  )
+})
+
+test('the directory is sealed, holds no key, and each account’s keys lie by themselves', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount('anna@example.org')
+  const { generation: name } = await host.backUp()
+  const generation = await host.repository.readGeneration(name)
+  const recoveryKey = RecoveryKey.parse(host.recoveryKey)
+  const sealed = await host.target.get(generation.directory)
+  assert.ok(sealed)
+  const path = join(host.data, 'opened.db')
+  await writeFile(path, await recoveryKey.open(sealed))
+  const db = new Database(path)
+  for (const table of ['credentials', 'seal_identities', 'rekeys'])
+    assert.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), 0, table)
+  assert.equal(db.prepare('SELECT address FROM accounts').pluck().get(), 'anna@example.org')
+  db.close()
+  const [credential] = await host.services.directory.listCredentials(anna.id)
+  assert.ok(credential)
+  assert.equal((await readFile(path)).includes(credential.wrappedKey), false)
+
+  const [entry] = generation.accounts
+  assert.ok(entry)
+  const keys = await openKeys(host.target, entry, recoveryKey)
+  assert.deepEqual(keys?.rows.credentials.map(({ kind }) => kind).sort(), ['password', 'recovery'])
+  const found = await findInSealedDirectory({
+    target: host.target,
+    generation,
+    recoveryKey,
+    address: 'anna@example.org',
+    scratchFile: path,
+    dataFolder: host.data
+  })
+  assert.equal(found?.account.id, anna.id)
+})
+
+test('a rekey between two backups brings the new keys and the new file together', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount('anna@example.org', 5)
+  await host.backUp()
+  const password = Buffer.from('secret of the user')
+  await rekeyAccount({ services: host.services, account: anna, password })
+  const { generation } = await host.backUp()
+  const { accounts } = await host.repository.readGeneration(generation)
+  assert.equal(accounts[0]?.keyEpoch, 2)
+})
+
+test('two backups at once on one host: the second is refused', async (t) => {
+  const host = await openBackupHost(t)
+  await withBackupLock(host.data, async () => {
+    await assert.rejects(host.backUp(), { code: 'BACKUP_RUNNING' })
+  })
+  await host.backUp()
+})
+
+test('without backup init, or into another host’s backups, nothing is stored', async (t) => {
+  const host = await openBackupHost(t)
+  const other = await openBackupHost(t)
+  const { config, logger, clock } = other.services
+  await assert.rejects(runBackup({ config, logger, clock, target: host.target }), {
+    code: 'BACKUP_NOT_READY'
+  })
+  await assert.rejects(
+    initBackups({
+      data: other.data,
+      repository: host.repository,
+      clock,
+      showKey: () => assert.fail('no key may be made')
+    }),
+    { code: 'BACKUP_NOT_READY' }
+  )
+  await rm(join(other.data, 'backup.json'))
+  await assert.rejects(other.backUp(), { code: 'BACKUP_NOT_READY' })
+})
+
+test('a recipient that somebody put into the target alone is never sealed to', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org')
+  const marker = await host.repository.readMarker()
+  assert.ok(marker)
+  const thief = await openBackupHost(t)
+  const theirs = await thief.repository.readMarker()
+  await host.repository.writeMarker({ ...marker, recipient: theirs?.recipient ?? '' })
+  const { generation } = await host.backUp()
+  const { pepper } = await host.repository.readGeneration(generation)
+  const sealed = await host.target.get(pepper)
+  assert.ok(sealed)
+  await assert.rejects(RecoveryKey.parse(thief.recoveryKey).open(sealed))
+  assert.equal((await RecoveryKey.parse(host.recoveryKey).open(sealed)).length, 32)
+})
+
+test('after another recovery key was set, everything sealed is there for it too', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org')
+  await host.backUp()
+  const other = await openBackupHost(t)
+  const { recipient = '' } = (await other.repository.readMarker()) ?? {}
+  await initBackups({
+    data: host.data,
+    repository: host.repository,
+    clock: host.clock,
+    recipient,
+    showKey: () => assert.fail('the key is the operator’s own')
+  })
+  const { generation } = await host.backUp()
+  const { pepper, directory, accounts } = await host.repository.readGeneration(generation)
+  const key = RecoveryKey.parse(other.recoveryKey)
+  for (const object of [pepper, directory, accounts[0]?.keys ?? '']) {
+    const sealed = await host.target.get(object)
+    assert.ok(sealed, object)
+    await key.open(sealed)
+  }
+})
+
+test('the keys of a deleted account leave every backup, after the time that is set', async (t) => {
+  const host = await openBackupHost(t, { 'backup.eraseDeletedAfterDays': 3 })
+  const anna = await host.addAccount('anna@example.org', 3)
+  await host.addAccount('bob@example.org')
+  const { generation: first } = await host.backUp()
+  await deleteAccount({ services: host.services, account: anna })
+  await host.services.directory.flush()
+  const keysFolder = join(host.folder, 'keys', anna.id)
+  await host.backUp()
+  assert.equal(existsSync(keysFolder) && (await readdir(keysFolder)).length, 1)
+  host.clock.advance(3 * DAY_MS)
+  const { generation: last } = await host.backUp()
+  assert.deepEqual(await readdir(keysFolder), [])
+  const { accounts } = await host.repository.readGeneration(last)
+  assert.deepEqual(accounts.map(({ id }) => id).includes(anna.id), false)
+  // What is left of it in the first is no damage.
+  const report = await verifyBackups({ repository: host.repository, generations: [first, last] })
+  assert.deepEqual(report.problems, [])
+})
+
+test('a run that dies half-way leaves the last backup whole, and the next one uses what it stored', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 30, 50_000)
+  const { generation } = await host.backUp()
+  await host.addAccount('bob@example.org', 60, 50_000)
+  const { config, logger } = host.services
+  // The disk of the target fills up at the manifest.
+  const target = {
+    ...openFolderTarget(host.folder),
+    /** @type {import('../../../src/backup/targets/target.js').BackupTarget['put']} */
+    put: async (name, bytes) => {
+      if (name.startsWith('generations/')) throw new Error('no room')
+      await host.target.put(name, bytes)
+    }
+  }
+  host.clock.advance(1000)
+  await assert.rejects(runBackup({ config, logger, clock: host.clock, target }), /no room/)
+  assert.deepEqual(await host.repository.listGenerations(), [generation])
+  const generations = [generation]
+  const report = await verifyBackups({ repository: host.repository, generations })
+  assert.deepEqual(report.problems, [])
+  const summary = await host.backUp()
+  assert.equal(summary.newBytes, 0)
+  assert.equal(await host.repository.readPartial(), null)
+})

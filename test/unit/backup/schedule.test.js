@@ -1,0 +1,91 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { nextNight, scheduleNightly } from '../../../src/backup/schedule.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
+import { recordingLogger } from '../../helpers/log-lines.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
+
+for (const [now, hour, random, expected] of /** @type {const} */ ([
+  ['2026-11-21T01:00:00Z', 3, 0, '2026-11-21T03:00:00.000Z'],
+  ['2026-11-21T03:00:00Z', 3, 0, '2026-11-22T03:00:00.000Z'],
+  ['2026-11-21T23:59:59Z', 0, 0, '2026-11-22T00:00:00.000Z'],
+  ['2026-12-31T12:00:00Z', 3, 0.5, '2027-01-01T03:30:00.000Z'],
+  ['2026-11-21T01:00:00Z', 3, 1, '2026-11-21T04:00:00.000Z']
+])) {
+  test(`at ${now} the job of ${hour}:00 with jitter ${random} begins at ${expected}`, () => {
+    const startMs = nextNight(Date.parse(now), { hour, jitterMinutes: 60 }, (max) =>
+      Math.floor((max - 1) * random)
+    )
+    assert.equal(new Date(startMs).toISOString(), expected)
+  })
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {{ isWanted?: boolean, script?: string }} [options]
+ */
+async function start(t, { isWanted = true, script } = {}) {
+  const folder = await scratchFolder(t)
+  const mark = join(folder, 'ran')
+  const clock = new ManualClock(Date.UTC(2026, 10, 21, 1))
+  const { logger, lines } = recordingLogger()
+  const command = [
+    process.execPath,
+    '-e',
+    script ?? `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '')`
+  ]
+  const job = scheduleNightly({
+    settings: { hour: 3, jitterMinutes: 0 },
+    command,
+    isWanted: async () => isWanted,
+    clock,
+    logger,
+    lookMs: 5
+  })
+  t.after(() => job.close())
+  return { job, clock, lines, mark }
+}
+
+/** @param {() => boolean} isTrue */
+async function until(isTrue) {
+  while (!isTrue()) await sleep(5)
+}
+
+test('the job runs at its hour, not before, and once', async (t) => {
+  const { clock, lines, mark } = await start(t)
+  await sleep(50)
+  assert.equal(existsSync(mark), false)
+  clock.advance(2 * 60 * 60 * 1000)
+  await until(() => lines.some(({ msg }) => msg === 'the nightly backup is done'))
+  assert.equal(existsSync(mark), true)
+  await sleep(50)
+  assert.equal(lines.length, 1)
+})
+
+test('a job that fails is told with its exit code', async (t) => {
+  const { clock, lines } = await start(t, { script: 'process.exit(1)' })
+  clock.advance(2 * 60 * 60 * 1000)
+  await until(() => lines.length > 0)
+  assert.equal(lines[0]?.exitCode, 1)
+})
+
+test('where no backups are set up, nothing runs', async (t) => {
+  const { clock, mark } = await start(t, { isWanted: false })
+  clock.advance(2 * 60 * 60 * 1000)
+  await sleep(100)
+  assert.equal(existsSync(mark), false)
+})
+
+test('a job of last night that still runs is not joined by another, and ends with the server', async (t) => {
+  const { clock, lines, job } = await start(t, { script: 'setInterval(() => {}, 1000)' })
+  clock.advance(2 * 60 * 60 * 1000)
+  await sleep(100)
+  clock.advance(24 * 60 * 60 * 1000)
+  await until(() => lines.length > 0)
+  assert.equal(lines[0]?.msg, 'last night’s backup is still running')
+  await job.close()
+  assert.equal(lines.at(-1)?.signal, 'SIGTERM')
+})
