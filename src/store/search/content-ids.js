@@ -5,10 +5,11 @@ import { prepared } from '../../database/statement.js'
 import { messageRowId, uidOfRow } from '../message-id.js'
 
 /** @typedef {import('./id-list.js').IdList} IdList */
+/** @typedef {import('../mailbox-view.js').MailboxView} MailboxView */
 /** @typedef {import('./index-text.js').Source} Source */
 /** @typedef {{ uid: number, contentId: number }} Place */
 
-/** Rows in one read: about 3 ms. */
+/** Rows in one read: about 4 ms. */
 const PAGE_ROWS = 4096
 
 /** Contents that are looked up in one read: about 2 ms. */
@@ -43,30 +44,49 @@ export async function placesOf(database, mailboxId, contentIds, breathe) {
   return places
 }
 
+/** @type {WeakMap<MailboxView, number>} up to which UID a view knows all its contents */
+const learnt = new WeakMap()
+
 /**
- * Reads the content ids of a mailbox in the order of its UIDs.
+ * @param {MailboxView} view
+ * @returns {boolean} whether it knows the content of each of its messages
+ */
+export const knowsContents = (view) =>
+  (learnt.get(view) ?? 0) >= /** @type {number} */ (view.uids[view.length - 1] ?? 0)
+
+/**
+ * Makes a view know the content of each of its messages: 8 bytes more for each, and later searches need not ask the file.
  *
  * @param {Source} database
- * @param {number} mailboxId
+ * @param {MailboxView} view
  * @param {() => Promise<void>} breathe - called between two reads
- * @returns {AsyncGenerator<[number, number][]>} pages of UID and content id
+ * @returns {Promise<void>}
  */
-export async function* readPlaces(database, mailboxId, breathe) {
-  const end = messageRowId(mailboxId + 1, 0)
-  for (let after = messageRowId(mailboxId, 0), isMore = true; isMore;) {
+export async function learnContents(database, view, breathe) {
+  const end = messageRowId(view.mailboxId + 1, 0)
+  for (let isMore = !knowsContents(view); isMore;) {
     await breathe()
-    const rows = /** @type {[number, number][]} */ (
+    const after = messageRowId(view.mailboxId, learnt.get(view) ?? 0)
+    const rows = /** @type {[number, number, number][]} */ (
       await database.readSettled((db) =>
         prepared(
           db,
-          'SELECT id, content_id FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ?',
+          'SELECT id, content_id, size FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ?',
           'array'
         ).all(after, end, PAGE_ROWS)
       )
     )
-    isMore = rows.length === PAGE_ROWS
-    after = rows[rows.length - 1]?.[0] ?? end
-    for (const row of rows) row[0] = uidOfRow(row[0])
-    yield rows
+    // Nothing is waited for here: slots stay what they are.
+    let slot = 0
+    for (const [id, contentId, size] of rows) {
+      const uid = uidOfRow(id)
+      if (view.uids[slot] !== uid) slot = view.slotOf(uid)
+      // It has come after the view was last brought up to date.
+      if (slot === -1) break
+      view.rememberContent(slot++, contentId, size)
+      learnt.set(view, uid)
+    }
+    isMore = rows.length === PAGE_ROWS && !knowsContents(view)
   }
+  learnt.set(view, Math.max(learnt.get(view) ?? 0, view.uids[view.length - 1] ?? 0))
 }

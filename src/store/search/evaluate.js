@@ -4,6 +4,7 @@
  * It is short when the index has few rows for each key and few messages must be looked at. Then it is done in slices
  * within milliseconds. Otherwise the thread gets what the view has said, and does the rest with a connection of its own.
  */
+import { knowsContents, learnContents } from './content-ids.js'
 import { askIndex } from './index-answers.js'
 import { planSearch, STAGE } from './plan.js'
 import { Resolver } from './resolve.js'
@@ -172,6 +173,11 @@ function slotsOf({ store, view, selected }, plan) {
   return {
     length,
     uidAt: (slot) => (isKnown(slot) ? /** @type {number} */ (view.uids[slot]) : 0),
+    get knowsContents() {
+      return knowsContents(view)
+    },
+    learnContents: (breathe) => learnContents(store.searchAccess.database, view, breathe),
+    contentIdAt: (slot) => (view.isExpunged(slot) ? 0 : (view.contentIds[slot] ?? 0)),
     indexOf: (uid) => {
       const slot = view.slotOf(uid)
       return slot >= 0 && slot < length && isKnown(slot) ? slot : -1

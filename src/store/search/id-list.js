@@ -45,6 +45,46 @@ export function unite(left, right) {
   return all.subarray(0, count)
 }
 
+/** A set of bits for ids that lie within this many: 8 MB at the very most. */
+const MAX_BITS = 2 ** 26
+
+/** So few are looked up in the list. */
+const FEW_IDS = 16
+
+/** A list that is asked for many ids. */
+export class IdSet {
+  #list
+  #first
+  #last
+  /** @type {Uint8Array | null} */
+  #bits = null
+
+  /** @param {IdList} list */
+  constructor(list) {
+    this.#list = list
+    this.#first = list[0] ?? 0
+    this.#last = list[list.length - 1] ?? -1
+    const span = this.#last - this.#first + 1
+    if (list.length <= FEW_IDS || span > MAX_BITS || span > list.length * 4096) return
+    this.#bits = new Uint8Array(Math.ceil(span / 8))
+    for (let at = 0; at < list.length; at++) {
+      const place = /** @type {number} */ (list[at]) - this.#first
+      this.#bits[place >> 3] = /** @type {number} */ (this.#bits[place >> 3]) | (1 << (place & 7))
+    }
+  }
+
+  /**
+   * @param {number} id
+   * @returns {boolean}
+   */
+  has(id) {
+    if (id < this.#first || id > this.#last) return false
+    if (!this.#bits) return includes(this.#list, id)
+    const place = id - this.#first
+    return (((this.#bits[place >> 3] ?? 0) >> (place & 7)) & 1) === 1
+  }
+}
+
 /**
  * @param {IdList} list
  * @param {number} id

@@ -8,7 +8,7 @@
 import { isMailError } from '../../errors.js'
 import { prepared } from '../../database/statement.js'
 import { foldCase } from './fold.js'
-import { includes, intersect, NO_IDS, unite } from './id-list.js'
+import { IdSet, intersect, NO_IDS, unite } from './id-list.js'
 import { readIndexState } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { areWhole } from './segment-rows.js'
@@ -62,6 +62,9 @@ export class IndexAnswers {
   #pending
   /** @type {(LeafAnswer | undefined)[]} by leaf.index */
   #answers = []
+  /** @type {({ possible: IdSet, certain: IdSet } | undefined)[]} the same */
+  #sets = []
+  #isPending
   /** @type {IdList | null} */
   #possible = null
 
@@ -72,6 +75,7 @@ export class IndexAnswers {
   constructor(plan, pending) {
     this.#plan = plan
     this.#pending = pending
+    this.#isPending = new IdSet(pending)
   }
 
   /**
@@ -92,6 +96,12 @@ export class IndexAnswers {
    */
   add(leaf, answer) {
     this.#answers[leaf.index] = answer
+    const possible = new IdSet(answer.possible)
+    const isCertain = answer.certain === answer.possible
+    this.#sets[leaf.index] = {
+      possible,
+      certain: isCertain ? possible : new IdSet(answer.certain)
+    }
     this.#possible = possibleOf(this.#plan.root, this.#answers)
   }
 
@@ -106,13 +116,10 @@ export class IndexAnswers {
    * @returns {Verdict} before the leaf's negation
    */
   verdict(leaf, contentId) {
-    const answer = this.#answers[leaf.index]
-    if (!answer || contentId === 0) return undefined
-    // First, because it is the commonest answer.
-    if (!includes(answer.possible, contentId))
-      return includes(this.#pending, contentId) ? undefined : false
-    if (answer.possible === answer.certain || includes(answer.certain, contentId))
-      return includes(this.#pending, contentId) ? undefined : true
+    const answer = this.#sets[leaf.index]
+    if (!answer || contentId === 0 || this.#isPending.has(contentId)) return undefined
+    if (!answer.possible.has(contentId)) return false
+    if (answer.certain.has(contentId)) return true
     return undefined
   }
 }

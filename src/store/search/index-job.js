@@ -66,16 +66,18 @@ export async function indexPending(db, { activity, onBatch }) {
   await write(leaveUnfinished)
   if (readIndexState(db).textVersion < INDEX_VERSION) while (await write(resetStep));
   let after = 0
+  let newContents = 0
   for (;;) {
     const batch = await readBatch(db, source, after)
     const last = batch.contents[batch.contents.length - 1]
     if (!last) break
     after = last.id
+    newContents += batch.contents.length
     await write((to) => writeBatch(to, batch), batch.contents.length)
     await mergeSegments(port, { maxContents: Infinity })
   }
   const isWorthIt = isWorthMerging(readIndexState(db))
-  await mergeSegments(port, { maxContents: Infinity, all: isWorthIt })
+  await mergeSegments(port, { maxContents: Infinity, all: isWorthIt, newContents })
   if (isWorthIt) await mergeFields(write)
 }
 

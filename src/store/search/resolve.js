@@ -7,7 +7,8 @@
  */
 import { readContentRange } from '../content-reader.js'
 import { readMessageRecords } from '../read-messages.js'
-import { placesOf, readPlaces } from './content-ids.js'
+import { placesOf } from './content-ids.js'
+import { IdSet } from './id-list.js'
 import { evaluatePlan, STAGE } from './plan.js'
 import { compileDateTest, compileRowKey } from './row-keys.js'
 import { compileHeaderKey, HeaderText, TextHits } from './match-text.js'
@@ -30,14 +31,20 @@ const HEADER_PAGE = 32
 /** Candidates between two looks at the clock: some 50 µs of work. */
 const STEP = 256
 
-/** From so many contents on it is cheaper to read the content of every message than the messages of each content. */
-const PLACES_DIVISOR = 8
+/** Up to so many contents their messages are asked for rather than the content of every message: 10 µs each. */
+const FEW_PLACES = 256
+
+/** The same where the content of every message is known: some 30 ns for each of them. */
+const PLACES_DIVISOR = 256
 
 /**
  * @typedef {object} Candidates - messages that may match, in the order of their UIDs
  * @property {number} length - of their numbers, some of which may stand for none
  * @property {(index: number) => number} uidAt - 0 for none
  * @property {(uid: number) => number} indexOf - -1 for none
+ * @property {boolean} knowsContents - whether `contentIdAt` can be called now
+ * @property {(breathe: () => Promise<void>) => Promise<void>} learnContents - so that it can
+ * @property {(index: number) => number} contentIdAt - 0 for none, or a message that has gone
  * @property {(leaf: LeafNode, index: number) => boolean} viewVerdict - of a leaf of the view's stage
  *
  * @typedef {object} Sorted - indexes of candidates, in no order
@@ -119,19 +126,23 @@ export class Resolver {
       else if (verdict === undefined) result.open.push(index)
     }
     const possible = this.#answers?.possible ?? null
-    if (possible !== null && possible.length * PLACES_DIVISOR < this.#candidates.length) {
+    if (possible !== null && this.#hasFewPlaces(possible.length)) {
       const places = await placesOf(this.#database, this.#mailboxId, possible, this.#breathe)
       for (const { uid, contentId } of places) {
         const index = this.#candidates.indexOf(uid)
         if (index >= 0) take(index, contentId)
       }
-    } else if (this.#answers) await this.#walkWithContents(take)
-    else {
-      for (let index = 0; index < this.#candidates.length; index++) {
-        if (index % STEP === 0) await this.#breathe()
-        if (result.open.length > maxOpen) return null
-        if (this.#candidates.uidAt(index) !== 0) take(index)
-      }
+      return result.open.length > maxOpen ? null : result
+    }
+    if (this.#answers) await this.#candidates.learnContents(this.#breathe)
+    const set = possible && new IdSet(possible)
+    for (let index = 0; index < this.#candidates.length; index++) {
+      if (index % STEP === 0) await this.#breathe()
+      if (result.open.length > maxOpen) return null
+      const contentId = this.#answers ? this.#candidates.contentIdAt(index) : 0
+      // Most are out at once. Without a content it has gone, and is judged by what the view tells.
+      if (set && contentId !== 0 && !set.has(contentId)) continue
+      if (this.#candidates.uidAt(index) !== 0) take(index, contentId)
     }
     return result.open.length > maxOpen ? null : result
   }
@@ -158,36 +169,13 @@ export class Resolver {
 
   #breathe = () => this.#slicer.breathe()
 
-  /** @param {(index: number, contentId: number) => void} take */
-  async #walkWithContents(take) {
-    let index = 0
-    for await (const page of readPlaces(this.#database, this.#mailboxId, this.#breathe)) {
-      let steps = 0
-      for (const [uid, contentId] of page) {
-        if (++steps % STEP === 0) await this.#breathe()
-        index = this.#skipTo(index, uid, take)
-        if (index < this.#candidates.length && this.#candidates.uidAt(index) === uid)
-          take(index++, contentId)
-      }
-    }
-    this.#skipTo(index, Infinity, take)
-  }
-
   /**
-   * Candidates between the rows: they have gone, and are judged without their content.
-   *
-   * @param {number} index
-   * @param {number} uid - the next row's
-   * @param {(index: number, contentId: number) => void} take
-   * @returns {number} index of the first candidate from that UID on
+   * @param {number} contents - of which the messages are sought
+   * @returns {boolean} whether it is cheaper to ask for them than to go through all candidates
    */
-  #skipTo(index, uid, take) {
-    for (; index < this.#candidates.length; index++) {
-      const here = this.#candidates.uidAt(index)
-      if (here >= uid) break
-      if (here !== 0) take(index, 0)
-    }
-    return index
+  #hasFewPlaces(contents) {
+    const { length, knowsContents } = this.#candidates
+    return contents <= FEW_PLACES && (!knowsContents || contents * PLACES_DIVISOR < length)
   }
 
   /**

@@ -1,6 +1,7 @@
 /**
  * What a search gives to the thread: its key, and for each message that is still open what the view has said.
  */
+import { indexedLeaves } from './index-answers.js'
 import { STAGE } from './plan.js'
 
 /** @typedef {import('./plan.js').LeafNode} LeafNode */
@@ -10,6 +11,7 @@ import { STAGE } from './plan.js'
 /**
  * @typedef {object} PackedCandidates
  * @property {Uint32Array} uids - ascending
+ * @property {Float64Array} contentIds - of the same messages; empty when the index cannot be asked anything
  * @property {Uint8Array} verdicts - of the leaves of the view's stage, a bit each, in whole bytes a message
  *
  * @typedef {object} ScanKey
@@ -38,6 +40,9 @@ const viewLeaves = ({ leaves }) => leaves.filter(({ stage }) => stage === STAGE.
  */
 export async function packCandidates(plan, candidates, open, breathe) {
   const leaves = viewLeaves(plan)
+  const hasContents = indexedLeaves(plan).length > 0
+  if (hasContents) await candidates.learnContents(breathe)
+  const contentIds = new Float64Array(hasContents ? open.length : 0)
   const stride = Math.ceil(leaves.length / 8)
   const uids = new Uint32Array(open.length)
   const verdicts = new Uint8Array(open.length * stride)
@@ -45,13 +50,14 @@ export async function packCandidates(plan, candidates, open, breathe) {
   for (const [place, index] of open.entries()) {
     if (place % STEP === 0) await breathe()
     uids[place] = candidates.uidAt(index)
+    if (hasContents) contentIds[place] = candidates.contentIdAt(index)
     for (const [bit, leaf] of leaves.entries()) {
       if (!candidates.viewVerdict(leaf, index)) continue
       const at = place * stride + (bit >> 3)
       verdicts[at] = /** @type {number} */ (verdicts[at]) | (1 << (bit & 7))
     }
   }
-  return { uids, verdicts }
+  return { uids, contentIds, verdicts }
 }
 
 /**
@@ -59,13 +65,16 @@ export async function packCandidates(plan, candidates, open, breathe) {
  * @param {PackedCandidates} packed
  * @returns {Candidates}
  */
-export function unpackCandidates(plan, { uids, verdicts }) {
+export function unpackCandidates(plan, { uids, contentIds, verdicts }) {
   const leaves = viewLeaves(plan)
   const stride = Math.ceil(leaves.length / 8)
   const bits = new Map(leaves.map((leaf, bit) => [leaf.index, bit]))
   return {
     length: uids.length,
     uidAt: (index) => uids[index] ?? 0,
+    knowsContents: true,
+    learnContents: async () => {},
+    contentIdAt: (index) => contentIds[index] ?? 0,
     indexOf: (uid) => {
       const index = lowerBound(uids, uid)
       return uids[index] === uid ? index : -1

@@ -24,7 +24,7 @@ import { ThreadDatabase } from './thread-database.js'
  * @property {import('../../database/temp-store.js').TempStore} tempStore
  *
  * @typedef {{ id: number, request: ScanRequest, abort: SharedArrayBuffer }} ScanJob
- * @typedef {{ id: number, uids?: number[], failure?: import('../../database/thread.js').ThreadFailure }} ScanReply
+ * @typedef {{ id: number, uids?: Uint32Array<ArrayBuffer>, failure?: import('../../database/thread.js').ThreadFailure }} ScanReply
  */
 
 /** Page cache, bytes. */
@@ -53,7 +53,7 @@ const database = new ThreadDatabase(db)
 
 /**
  * @param {ScanJob} job
- * @returns {Promise<number[]>} UIDs that match, in no order
+ * @returns {Promise<Uint32Array<ArrayBuffer>>} UIDs that match, in no order
  */
 async function scan({ request, abort }) {
   const { mailboxId, key: searchKey, nowSeconds } = request
@@ -80,14 +80,14 @@ async function scan({ request, abort }) {
     slicer
   })
   const sorted = await resolver.sort(Infinity)
-  if (!sorted) return []
+  if (!sorted) return new Uint32Array(0)
   const indexes = sorted.matches.concat(await resolver.resolve(sorted.open))
-  return indexes.map(candidates.uidAt)
+  return Uint32Array.from(indexes, candidates.uidAt)
 }
 
 parentPort?.on('message', (/** @type {ScanJob} */ job) => {
   const reply = (/** @type {Omit<ScanReply, 'id'>} */ outcome) =>
-    parentPort?.postMessage({ id: job.id, ...outcome })
+    parentPort?.postMessage({ id: job.id, ...outcome }, outcome.uids ? [outcome.uids.buffer] : [])
   scan(job).then(
     (uids) => reply({ uids }),
     (error) => reply({ failure: toThreadFailure(toMailError(error)) })

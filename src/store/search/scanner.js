@@ -42,7 +42,7 @@ export class Scanner {
   /**
    * @param {ScanRequest} request - its arrays are given away
    * @param {AbortSignal} [signal] - ends the search
-   * @returns {Promise<number[]>} UIDs of those that match, in no order
+   * @returns {Promise<Uint32Array>} UIDs of those that match, in no order
    * @throws {MailError} what the search failed with; SHUTTING_DOWN when the mailbox is being closed
    * @throws the signal's reason
    */
@@ -60,7 +60,7 @@ export class Scanner {
         const { uids, failure } = await this.#ask(request, abort)
         signal?.throwIfAborted()
         if (failure) throw fromThreadFailure(failure)
-        return uids ?? []
+        return uids ?? new Uint32Array(0)
       } finally {
         for (const each of signals) each.removeEventListener('abort', stop)
       }
@@ -94,7 +94,8 @@ export class Scanner {
     this.#worker ??= this.#start()
     // Referenced only while it works: an idle thread keeps no process alive.
     this.#worker.ref()
-    const arrays = [request.uids.buffer, request.verdicts.buffer]
+    const { uids, contentIds, verdicts } = request
+    const arrays = [uids.buffer, contentIds.buffer, verdicts.buffer]
     this.#worker.postMessage({ id, request, abort }, /** @type {ArrayBuffer[]} */ (arrays))
     return promise
   }

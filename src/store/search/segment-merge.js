@@ -29,6 +29,9 @@ import { MAX_RANGE } from './segment-batch.js'
 /** So many segments of one level become one of the next; a level has so many times the contents of the one below. */
 const FAN = 4
 
+/** A compaction pays when at least this part of all has come since. */
+const COMPACTION_DIVISOR = 8
+
 /** Terms between two breaths: some milliseconds. */
 const STEP_TERMS = 500
 
@@ -61,23 +64,49 @@ const spanOf = (rows) =>
   Math.max(...rows.map(({ last }) => last)) - Math.min(...rows.map(({ base }) => base))
 
 /**
+ * After many contents have come, one more merge makes each later search ask few segments.
+ *
+ * @param {readonly SegmentRow[]} rows
+ * @param {number} newContents - that have come since the last one
+ * @returns {SegmentRow[]} those that should become one; none when it would not pay
+ */
+export function chooseCompaction(rows, newContents) {
+  const sorted = [...rows].sort((left, right) => right.contentCount - left.contentCount)
+  const total = contentsOf(rows)
+  const [largest] = sorted
+  if (!largest || newContents * COMPACTION_DIVISOR < total) return []
+  // What is most of it already is not written again.
+  const isMost = largest.contentCount * 2 > total
+  const chosen = isMost ? sorted.slice(1) : sorted
+  return chosen.length > 1 && spanOf(chosen) < MAX_RANGE ? chosen : []
+}
+
+/**
+ * @param {readonly SegmentRow[]} rows
+ * @returns {number}
+ */
+const contentsOf = (rows) => rows.reduce((sum, { contentCount }) => sum + contentCount, 0)
+
+/**
  * Merges until there are few segments, and deletes what that leaves.
  *
  * @param {StepPort} port
- * @param {{ maxContents: number, all?: boolean }} options - `maxContents`: a merge of more is not begun; `all`: merges
- *   everything first, because much has been deleted
+ * @param {object} options
+ * @param {number} options.maxContents - a merge of more is not begun
+ * @param {boolean} [options.all] - merges everything first, because much has been deleted
+ * @param {number} [options.newContents] - that have come in the same job
  * @returns {Promise<void>}
  */
-export async function mergeSegments(port, { maxContents, all = false }) {
+export async function mergeSegments(port, { maxContents, all = false, newContents = 0 }) {
   let rows = await port.read(readSegments)
-  if (all && rows.length > 0 && spanOf(rows) < MAX_RANGE) {
-    await mergeOne(port, rows)
+  const first = all && spanOf(rows) < MAX_RANGE ? rows : chooseCompaction(rows, newContents)
+  if (first.length > 0) {
+    await mergeOne(port, first)
     rows = await port.read(readSegments)
   }
   for (;;) {
     const group = chooseMerge(rows)
-    const contents = group.reduce((sum, { contentCount }) => sum + contentCount, 0)
-    if (group.length === 0 || contents > maxContents) break
+    if (group.length === 0 || contentsOf(group) > maxContents) break
     await mergeOne(port, group)
     rows = await port.read(readSegments)
   }

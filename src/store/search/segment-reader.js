@@ -2,6 +2,7 @@
  * Looks for terms in one segment of the index: all terms that contain, begin with, end in or are a piece of text.
  */
 import { decodeList } from './postings.js'
+import { rarestFirst } from './rarity.js'
 import { intersectPostings, PostingUnion } from './posting-set.js'
 import {
   decodeDirectory,
@@ -103,7 +104,9 @@ export class SegmentReader {
       const { terms, offsets } = decodeTermBlock(raw)
       for (const index of matches(terms, needle)) {
         const from = /** @type {number} */ (offsets[index])
-        take(await this.#list(from, /** @type {number} */ (offsets[index + 1])))
+        const to = /** @type {number} */ (offsets[index + 1])
+        // Of a pattern in thousands of words this is the usual case.
+        take(this.#listAtHand(from, to) ?? (await this.#list(from, to)))
       }
     }
   }
@@ -134,6 +137,17 @@ export class SegmentReader {
       if (blocks.length === 0) break
     }
     return [...(blocks ?? [])].map((number) => first + number)
+  }
+
+  /**
+   * @param {number} from - place in the stream
+   * @param {number} to - exclusive
+   * @returns {Buffer | null} null when it is not all in the block that was read last
+   */
+  #listAtHand(from, to) {
+    const start = this.#lastNumber * POSTING_BLOCK_BYTES
+    if (from < start || to > start + POSTING_BLOCK_BYTES || this.#lastNumber === -1) return null
+    return this.#lastBlock.subarray(from - start, to - start)
   }
 
   /**
@@ -191,15 +205,12 @@ function* matches(terms, needle) {
 
 /**
  * @param {string} text - binary
- * @returns {string[]} parts from all over it
+ * @returns {string[]} some of its parts, those that are likely to be in few words first
  */
 function partsOf(text) {
   const parts = new Set()
-  const last = text.length - PART_BYTES
-  const step = Math.max(1, last / (MAX_PARTS - 1))
-  for (let at = 0; at <= last; at += step)
-    parts.add(text.slice(Math.floor(at), Math.floor(at) + PART_BYTES))
-  return [...parts]
+  for (let at = 0; at + PART_BYTES <= text.length; at++) parts.add(text.slice(at, at + PART_BYTES))
+  return rarestFirst([...parts]).slice(0, MAX_PARTS)
 }
 
 /**

@@ -7,6 +7,7 @@
  */
 import { BlockCache } from './block-cache.js'
 import { NO_IDS, unite } from './id-list.js'
+import { rarestFirst } from './rarity.js'
 import { intersectPostings, NO_POSTINGS, PostingUnion } from './posting-set.js'
 import { TERM_CLASS, toBinary } from './segment-format.js'
 import { SegmentReader } from './segment-reader.js'
@@ -131,7 +132,7 @@ async function askRun(reader, { text, isOpenLeft, isOpenRight }) {
   const whole = canBeWhole ? await reader.find(TERM_CLASS.WHOLE, pattern) : NO_POSTINGS
   // A run that is whole and has nothing around it is in no long one.
   if (!isOpen && canBeWhole) return { certain: whole, others: NO_POSTINGS }
-  const grams = thinOut([...gramsOf(text)])
+  const grams = rarestFirst([...gramsOf(text)]).slice(0, MAX_GRAMS)
   if (grams.length <= 1) {
     // Where a run has a trigram, its every piece of up to three letters is in one.
     const anywhere = { text: toBinary(text), isOpenLeft: true, isOpenRight: true }
@@ -213,16 +214,4 @@ function contentsOf(postings, base, [isEven = false, isOdd = false]) {
     ids[count++] = base + content
   }
   return ids.subarray(0, count)
-}
-
-/**
- * @param {string[]} grams
- * @returns {string[]} up to MAX_GRAMS of them, from all over the list
- */
-function thinOut(grams) {
-  if (grams.length <= MAX_GRAMS) return grams
-  return Array.from(
-    { length: MAX_GRAMS },
-    (_, at) => /** @type {string} */ (grams[Math.floor((at * grams.length) / MAX_GRAMS)])
-  )
 }
