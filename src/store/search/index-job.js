@@ -104,7 +104,7 @@ export async function readTextOf(source, contentId) {
  * @param {Database} db
  * @param {ThreadDatabase} source
  * @param {number} after - content id
- * @returns {Promise<{ segment: import('./segment-batch.js').NewSegment | null, contents: { id: number, text: IndexText | null }[] }>}
+ * @returns {Promise<{ segment: import('./segment-batch.js').NewSegment | null, contents: { id: number, fields: string[] | null }[] }>}
  *   without contents when nothing is left
  */
 async function readBatch(db, source, after) {
@@ -115,7 +115,7 @@ async function readBatch(db, source, after) {
     if (!batch.hasRoomFor(id)) break
     const text = await readTextOf(source, id)
     if (text === undefined) continue
-    contents.push({ id, text })
+    contents.push({ id, fields: text && text.fields })
     if (text === null) continue
     batch.add(id, text.tokens)
     characters += text.characters

@@ -13,7 +13,6 @@ import {
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
- * @typedef {import('./index-text.js').IndexText} IndexText
  * @typedef {import('./segment-batch.js').NewSegment} NewSegment
  *
  * @typedef {object} IndexState
@@ -59,8 +58,8 @@ export const readPending = (db, after, limit) =>
  * @param {Database} db
  * @param {object} batch
  * @param {NewSegment | null} batch.segment - of all that have a text; null when none has
- * @param {{ id: number, text: IndexText | null }[]} batch.contents - without a text: it cannot be indexed, and is left out
- *   for good
+ * @param {{ id: number, fields: string[] | null }[]} batch.contents - without fields: it cannot be indexed, and is left
+ *   out for good
  */
 export function writeBatch(db, { segment, contents }) {
   if (segment) {
@@ -75,10 +74,10 @@ export function writeBatch(db, { segment, contents }) {
     'INSERT INTO search_header (rowid, subject, sender, recipient, copy) VALUES (?, ?, ?, ?, ?)'
   )
   let count = 0
-  for (const { id, text } of contents) {
-    if (text === null) leaveOut.run(id)
+  for (const { id, fields } of contents) {
+    if (fields === null) leaveOut.run(id)
     else if (takeOff.run(id).changes > 0) {
-      insertFields.run(id, ...text.fields)
+      insertFields.run(id, ...fields)
       count++
     }
   }

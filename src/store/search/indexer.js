@@ -130,14 +130,14 @@ export class SearchIndexer {
       return await this.#indexInThread()
     if (isNew) while (await this.#write(resetStep));
     const batch = new SegmentBatch()
-    /** @type {{ id: number, text: import('./index-text.js').IndexText | null }[]} */
+    /** @type {{ id: number, fields: string[] | null }[]} */
     const contents = []
     for (const { id } of pending) {
       const text = await readTextOf(this.#database, id)
       if (this.#isClosed) return
-      if (text !== undefined) contents.push({ id, text })
-      if (text && batch.hasRoomFor(id)) batch.add(id, text.tokens)
-      else if (text) contents.pop()
+      if (!batch.hasRoomFor(id)) break
+      if (text !== undefined) contents.push({ id, fields: text && text.fields })
+      if (text) batch.add(id, text.tokens)
       await setImmediate()
     }
     if (contents.length === 0) return

@@ -18,11 +18,17 @@ import { releaseBuffer } from '../chunk-codec.js'
 /** Up to here a message with several texts is read once: its few chunks would be unpacked again for each of them. */
 const WHOLE_MESSAGE_BYTES = 256 * 1024
 
+/**
+ * Bytes that are decoded at once of a large part. Strings of this size die young; those of a whole chunk would be kept
+ * until the garbage collector looks at large objects, tens of megabytes later.
+ */
+const PIECE_BYTES = 16 * 1024
+
 /** @typedef {{ start: number, end: number, node: PartNode | null }} TextRange - without a node: a header block */
 
 /**
  * @typedef {object} TextPiece
- * @property {string} text - decoded, no more than some hundred thousand characters
+ * @property {string} text - decoded; of a small message a whole part, else some ten thousand characters
  * @property {boolean} isContinued - whether it goes on where the piece before has ended
  */
 
@@ -72,11 +78,13 @@ async function* readPart(store, { contentId }, { start, end, node }) {
   const decoder = new TextPartDecoder(node)
   let isContinued = false
   for await (const bytes of store.readContent(contentId, start, end)) {
-    const text = decoder.push(bytes)
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      const text = decoder.push(bytes.subarray(at, at + PIECE_BYTES))
+      if (text === '') continue
+      yield { text, isContinued }
+      isContinued = true
+    }
     releaseBuffer(bytes)
-    if (text === '') continue
-    yield { text, isContinued }
-    isContinued = true
   }
   yield { text: decoder.end(), isContinued }
 }

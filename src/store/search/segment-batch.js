@@ -1,7 +1,7 @@
 /**
  * The tokens of some contents, gathered until they become a segment.
  */
-import { TERM_CLASS, toBinary } from './segment-format.js'
+import { fromBinary, TERM_CLASS, toBinary } from './segment-format.js'
 import { SegmentWriter } from './segment-writer.js'
 
 /**
@@ -95,12 +95,13 @@ function note(terms, tokens, posting) {
 
 /**
  * @param {TermMap} terms
- * @returns {[string, number[]][]} in the order of a segment
+ * @returns {Generator<[string, number[]]>} in the order of a segment
  */
-function inOrder(terms) {
-  /** @type {[string, number[]][]} */
-  const entries = []
-  for (const [term, postings] of terms)
-    entries.push([toBinary(term), typeof postings === 'number' ? [postings] : postings])
-  return entries.sort(([left], [right]) => (left < right ? -1 : 1))
+function* inOrder(terms) {
+  // Only the terms are sorted: pairs of them and their postings would be most of the memory of a large batch.
+  const sorted = Array.from(terms.keys(), toBinary).sort()
+  for (const term of sorted) {
+    const postings = terms.get(fromBinary(term)) ?? []
+    yield [term, typeof postings === 'number' ? [postings] : postings]
+  }
 }

@@ -63,6 +63,13 @@ export const toBinary = (text) =>
   /[^\0-\x7f]/.test(text) ? Buffer.from(text).toString('latin1') : text
 
 /**
+ * @param {string} binary
+ * @returns {string} what it was made of
+ */
+export const fromBinary = (binary) =>
+  /[^\0-\x7f]/.test(binary) ? Buffer.from(binary, 'latin1').toString() : binary
+
+/**
  * @param {Buffer} raw
  * @returns {Buffer} as it is stored
  */

@@ -29,6 +29,9 @@ import { MAX_RANGE } from './segment-batch.js'
 /** So many segments of one level become one of the next; a level has so many times the contents of the one below. */
 const FAN = 4
 
+/** Fewer new contents are left to the merges that come with time. */
+const MIN_COMPACTED = 1000
+
 /** A compaction pays when at least this part of all has come since. */
 const COMPACTION_DIVISOR = 8
 
@@ -74,7 +77,7 @@ export function chooseCompaction(rows, newContents) {
   const sorted = [...rows].sort((left, right) => right.contentCount - left.contentCount)
   const total = contentsOf(rows)
   const [largest] = sorted
-  if (!largest || newContents * COMPACTION_DIVISOR < total) return []
+  if (!largest || newContents < MIN_COMPACTED || newContents * COMPACTION_DIVISOR < total) return []
   // What is most of it already is not written again.
   const isMost = largest.contentCount * 2 > total
   const chosen = isMost ? sorted.slice(1) : sorted
