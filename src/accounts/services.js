@@ -2,7 +2,9 @@
  * What the modules of this folder work with, opened once for a process: the server's composition and each
  * command of the command line share it.
  */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { MailError } from '../errors.js'
 import { Argon2Queue } from './argon2-queue.js'
 import { openDirectory } from './directory.js'
 import { loadPepper } from './pepper.js'
@@ -23,6 +25,9 @@ import { Unlocker } from './unlock.js'
  * @property {() => Promise<void>} close - forgets every key and flushes the directory
  */
 
+/** In a data folder onto which a whole host is being restored: nothing may begin anew there. */
+export const UNFINISHED_RESTORE = 'restoring.json'
+
 /**
  * @param {object} options
  * @param {import('../../config/load.js').Config} options.config
@@ -32,6 +37,11 @@ import { Unlocker } from './unlock.js'
  * @throws {import('../errors.js').MailError} PEPPER_MISSING, CONFIG_INVALID, FILE_TOO_NEW, ACCOUNT_DAMAGED
  */
 export async function openAccountServices({ config, clock, logger }) {
+  const isUnfinished = existsSync(join(config.data, UNFINISHED_RESTORE))
+  if (isUnfinished && !existsSync(join(config.data, 'directory.db')))
+    throw new MailError('RESTORE_REFUSED', {
+      detail: `a restore onto ${config.data} was not finished: repeat it`
+    })
   const directory = openDirectory({
     path: join(config.data, 'directory.db'),
     defaultDomain: config.defaultDomain,

@@ -29,7 +29,7 @@ export async function initBackups({ data, repository, clock, recipient, showKey 
     throw new MailError('BACKUP_NOT_READY', {
       detail: `${label} is set up already; another key: --recipient age1…`
     })
-  if (recipient !== undefined) requireRecipient(recipient)
+  if (recipient !== undefined) await requireRecipient(recipient)
 
   // The state of before: a second target of the same host, for the same recovery key.
   const made = recipient === undefined && !state ? await makeRecoveryKey() : null

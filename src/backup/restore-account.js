@@ -32,6 +32,7 @@ const LOCK_WAIT_MS = 6_000
  * @param {string} input.data - the data folder
  * @param {import('../support/clock.js').Clock} input.clock
  * @param {(bytes: number) => void} [input.onRead]
+ * @param {number} [input.timeoutMs] - how long each time the lock is waited for
  * @returns {Promise<{ replaced: string, copiedAtMs: number }>} the folder where the mailbox of before lies, and the time
  *   that the account is back at
  * @throws {MailError} BACKUP_MISSING, BACKUP_DAMAGED, BACKUP_UNREACHABLE, DISK_FULL; RESTORE_REFUSED where the account got
@@ -44,7 +45,8 @@ export async function restoreAccount({
   account,
   data,
   clock,
-  onRead
+  onRead,
+  timeoutMs = LOCK_WAIT_MS
 }) {
   const entry = requireEntry(generation, account.id)
   await requireSameKey(directory, account, entry.keyEpoch)
@@ -65,7 +67,7 @@ export async function restoreAccount({
       cipher: /** @type {import('../database/setup-pragma.js').Cipher | null} */ (snapshot.cipher),
       requestedAtMs: clock.nowMs()
     })
-    await switchWhenClosed({ directory, account, data })
+    await switchWhenClosed({ directory, account, data, timeoutMs })
     return { replaced: join(account.folder, replaced), copiedAtMs: entry.copiedAtMs }
   } catch (error) {
     // Called off, unless somebody who has just opened the mailbox is at it already.
@@ -91,9 +93,9 @@ async function requireSameKey(directory, account, keyEpoch) {
 }
 
 /**
- * @param {{ directory: DirectoryPort, account: Account, data: string }} input
+ * @param {{ directory: DirectoryPort, account: Account, data: string, timeoutMs: number }} input
  */
-async function switchWhenClosed({ directory, account, data }) {
+async function switchWhenClosed({ directory, account, data, timeoutMs }) {
   for (let attempt = 1; ; attempt++) {
     const owners = await connectOwners(join(data, 'run'))
     try {
@@ -102,7 +104,7 @@ async function switchWhenClosed({ directory, account, data }) {
       for (const owner of owners) owner.close()
     }
     try {
-      await settleSwitch({ directory, account, timeoutMs: LOCK_WAIT_MS })
+      await settleSwitch({ directory, account, timeoutMs })
       return
     } catch (error) {
       if (!isMailError(error, 'BUSY') || attempt === CLOSE_TRIES) throw error

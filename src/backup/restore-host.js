@@ -1,7 +1,7 @@
 /**
  * A whole host onto an empty data folder: every mailbox, the spools, the directory with all credentials, the pepper.
  *
- *     restoring.json ─► mail/…, each whole or absent ─► pepper ─► directory.db ─► backup.json
+ *     restoring.json ─► mail/…, each whole or absent ─► pepper ─► backup.json ─► directory.db
  *
  * Without directory.db there is no host; it takes its place last of all, by a rename. A run that was killed goes on when
  * it is repeated.
@@ -10,6 +10,7 @@ import { mkdir, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DirectoryConnection } from '../accounts/directory-connection.js'
 import { writeKeyRows } from '../accounts/directory-keys.js'
+import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { syncFolder, writeFileDurably } from '../support/write-file.js'
@@ -37,12 +38,15 @@ import { readSnapshot } from './snapshot-store.js'
  * @property {{ address: string, code: string }[]} missing - in the directory, and not in the backup or damaged there
  */
 
-const MARK = 'restoring.json'
 const DIRECTORY = 'directory.db'
 const STAGED_DIRECTORY = 'restoring-directory.db'
 
 /** What may lie in an empty data folder: the mark of a restore that is to go on, and what it has made. */
-const OWN = new Set([MARK, STAGED_DIRECTORY, 'mail', 'run', 'tmp', 'pepper', 'backup'])
+const OWN = new Set([
+  MARK,
+  ...['', '-wal', '-shm'].map((suffix) => STAGED_DIRECTORY + suffix),
+  ...['mail', 'run', 'tmp', 'pepper', 'backup', 'backup.json']
+])
 
 /**
  * @param {string} path
@@ -77,7 +81,8 @@ class HostRestore {
     // Both are asked before anything is written: the key is the operator's only copy, and may be mistyped.
     const directory = await openSealedObject(this.target, generation.directory, recoveryKey)
     const pepper = await openSealedObject(this.target, generation.pepper, recoveryKey)
-    await this.#requireEmpty()
+    // All but the removal of the mark was done.
+    if ((await this.#requireEmpty()) === 'placed') return await this.#finish()
     await writeFileDurably(join(this.data, MARK), JSON.stringify({ generation: generation.name }))
 
     const staged = join(this.data, STAGED_DIRECTORY)
@@ -85,15 +90,27 @@ class HostRestore {
     await writeFileDurably(staged, directory)
     const summary = await this.#restoreAccounts(staged)
     await this.#placePepper(config.auth.pepperFile, pepper)
+    const { recipient } = recoveryKey
+    await writeHostState(this.data, { repositoryId: marker.repositoryId, recipient })
     await rename(staged, join(this.data, DIRECTORY))
     await syncFolder(this.data)
-    const recipient = await recoveryKey.recipient()
-    await writeHostState(this.data, { repositoryId: marker.repositoryId, recipient })
-    await rm(join(this.data, MARK))
+    await this.#finish()
     return summary
   }
 
-  /** @throws {MailError} RESTORE_REFUSED: never over live data */
+  /** @returns {Promise<HostRestoreSummary>} of what stands in the directory */
+  async #finish() {
+    await rm(join(this.data, MARK))
+    const db = openRestoredDirectory(join(this.data, DIRECTORY))
+    const accounts = Number(db.prepare('SELECT count(*) FROM accounts').pluck().get())
+    db.close()
+    return { accounts, missing: [] }
+  }
+
+  /**
+   * @returns {Promise<'empty' | 'placed'>} `placed`: an earlier run was killed when all was in its place
+   * @throws {MailError} RESTORE_REFUSED: never over live data
+   */
   async #requireEmpty() {
     await mkdir(this.data, { recursive: true, mode: 0o700 })
     const names = await readdir(this.data)
@@ -105,11 +122,12 @@ class HostRestore {
       throw new MailError('RESTORE_REFUSED', {
         detail: `a restore of ${mark.generation} was begun there: finish it, or empty the folder`
       })
+    if (mark && names.includes(DIRECTORY)) return 'placed'
     const isOurs = mark
       ? names.every((name) => OWN.has(name))
       : names.every((name) => ['backup', 'run', 'tmp'].includes(name))
-    if (!isOurs || names.includes(DIRECTORY))
-      throw new MailError('RESTORE_REFUSED', { detail: `${this.data} is not empty` })
+    if (!isOurs) throw new MailError('RESTORE_REFUSED', { detail: `${this.data} is not empty` })
+    return 'empty'
   }
 
   /**

@@ -5,24 +5,28 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Decrypter, Encrypter, generateHybridIdentity, identityToRecipient } from 'age-encryption'
 import { MailError } from '../errors.js'
+
+/** Loaded where it is needed: it takes longer to load than most commands to run. */
+const loadAge = () => import('age-encryption')
 
 /**
  * @returns {Promise<{ recoveryKey: string, recipient: string }>} `AGE-SECRET-KEY-PQ-1…` for the operator alone, and
  *   `age1pq1…`, which seals to it (X25519 with ML-KEM-768)
  */
 export async function makeRecoveryKey() {
-  const recoveryKey = await generateHybridIdentity()
-  return { recoveryKey, recipient: await identityToRecipient(recoveryKey) }
+  const age = await loadAge()
+  const recoveryKey = await age.generateHybridIdentity()
+  return { recoveryKey, recipient: await age.identityToRecipient(recoveryKey) }
 }
 
 /**
  * @param {string} recipient
- * @returns {Encrypter}
+ * @returns {Promise<import('age-encryption').Encrypter>}
  * @throws {MailError} CONFIG_INVALID where it is none
  */
-function encrypterFor(recipient) {
+async function encrypterFor(recipient) {
+  const { Encrypter } = await loadAge()
   const encrypter = new Encrypter()
   try {
     encrypter.addRecipient(recipient)
@@ -36,8 +40,8 @@ function encrypterFor(recipient) {
  * @param {string} recipient - `age1…`
  * @throws {MailError} CONFIG_INVALID
  */
-export function requireRecipient(recipient) {
-  encrypterFor(recipient)
+export async function requireRecipient(recipient) {
+  await encrypterFor(recipient)
 }
 
 /**
@@ -46,7 +50,8 @@ export function requireRecipient(recipient) {
  * @returns {Promise<Buffer>}
  */
 export async function sealBytes(plaintext, recipient) {
-  return Buffer.from(await encrypterFor(recipient).encrypt(plaintext))
+  const encrypter = await encrypterFor(recipient)
+  return Buffer.from(await encrypter.encrypt(plaintext))
 }
 
 /**
@@ -58,7 +63,8 @@ export async function sealBytes(plaintext, recipient) {
  */
 export async function sealFile(from, to, recipient) {
   const source = /** @type {ReadableStream<Uint8Array>} */ (Readable.toWeb(createReadStream(from)))
-  const sealed = await encrypterFor(recipient).encrypt(source)
+  const encrypter = await encrypterFor(recipient)
+  const sealed = await encrypter.encrypt(source)
   await pipeline(
     Readable.fromWeb(/** @type {import('node:stream/web').ReadableStream} */ (sealed)),
     createWriteStream(to, { flags: 'wx', mode: 0o600 })
@@ -67,32 +73,33 @@ export async function sealFile(from, to, recipient) {
 
 /** Opens what was sealed to one recovery key. */
 export class RecoveryKey {
-  #decrypter = new Decrypter()
-  #recipient
+  #decrypter
 
-  /** @param {string} text - `AGE-SECRET-KEY-…`, as the operator has it; must have passed `RecoveryKey.parse` */
-  constructor(text) {
-    this.#decrypter.addIdentity(text)
-    this.#recipient = identityToRecipient(text)
+  /**
+   * @param {import('age-encryption').Decrypter} decrypter - that has the identity
+   * @param {string} recipient - that it opens for
+   */
+  constructor(decrypter, recipient) {
+    this.#decrypter = decrypter
+    this.recipient = recipient
   }
 
   /**
-   * @param {string} text - as typed
-   * @returns {RecoveryKey}
+   * @param {string} text - `AGE-SECRET-KEY-…`, as typed
+   * @returns {Promise<RecoveryKey>}
    * @throws {MailError} RECOVERY_KEY_REJECTED where it is none
    */
-  static parse(text) {
+  static async parse(text) {
+    const { Decrypter, identityToRecipient } = await loadAge()
+    const identity = text.trim().toUpperCase()
     try {
-      return new RecoveryKey(text.trim().toUpperCase())
+      const decrypter = new Decrypter()
+      decrypter.addIdentity(identity)
+      return new RecoveryKey(decrypter, await identityToRecipient(identity))
     } catch {
       // The library's error would quote the key.
       throw new MailError('RECOVERY_KEY_REJECTED', { detail: 'that is no AGE-SECRET-KEY-…' })
     }
-  }
-
-  /** @returns {Promise<string>} that it opens for */
-  recipient() {
-    return this.#recipient
   }
 
   /**

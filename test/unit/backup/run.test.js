@@ -133,7 +133,7 @@ test('the directory is sealed, holds no key, and each account’s keys lie by th
   const anna = await host.addAccount('anna@example.org')
   const { generation: name } = await host.backUp()
   const generation = await host.repository.readGeneration(name)
-  const recoveryKey = RecoveryKey.parse(host.recoveryKey)
+  const recoveryKey = await RecoveryKey.parse(host.recoveryKey)
   const sealed = await host.target.get(generation.directory)
   assert.ok(sealed)
   const path = join(host.data, 'opened.db')
@@ -213,8 +213,8 @@ test('a recipient that somebody put into the target alone is never sealed to', a
   const { pepper } = await host.repository.readGeneration(generation)
   const sealed = await host.target.get(pepper)
   assert.ok(sealed)
-  await assert.rejects(RecoveryKey.parse(thief.recoveryKey).open(sealed))
-  assert.equal((await RecoveryKey.parse(host.recoveryKey).open(sealed)).length, 32)
+  await assert.rejects((await RecoveryKey.parse(thief.recoveryKey)).open(sealed))
+  assert.equal((await (await RecoveryKey.parse(host.recoveryKey)).open(sealed)).length, 32)
 })
 
 test('after another recovery key was set, everything sealed is there for it too', async (t) => {
@@ -232,7 +232,7 @@ test('after another recovery key was set, everything sealed is there for it too'
   })
   const { generation } = await host.backUp()
   const { pepper, directory, accounts } = await host.repository.readGeneration(generation)
-  const key = RecoveryKey.parse(other.recoveryKey)
+  const key = await RecoveryKey.parse(other.recoveryKey)
   for (const object of [pepper, directory, accounts[0]?.keys ?? '']) {
     const sealed = await host.target.get(object)
     assert.ok(sealed, object)

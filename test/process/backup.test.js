@@ -1,0 +1,250 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  createAccounts,
+  letterlock,
+  scratchFolder,
+  startServerProcess
+} from '../helpers/process.js'
+import { S3_ENVIRONMENT, skipWithoutS3, startS3Server } from '../helpers/s3-server.js'
+import { WireClient, deliver } from '../helpers/wire-client.js'
+
+const ANNA = 'anna@example.org'
+const BEN = 'ben@example.org'
+
+/** Words that stand nowhere else: any of them in a file is a leak. */
+const MARKERS = ['quaggamarzipan', 'axolotlsextant', 'wombatperigee']
+const [SUBJECT = '', BODY = '', FOLDER = ''] = MARKERS
+
+/**
+ * @param {number} number
+ */
+const message = (number) =>
+  Buffer.from(
+    `From: x@example.net\r\nSubject: ${SUBJECT} ${number}\r\nMessage-ID: <n${number}@example.net>\r\n\r\n` +
+      `${BODY} ${number}\r\n`.repeat(50)
+  )
+
+/**
+ * @param {string} folder
+ * @param {string[]} words
+ * @returns {string[]} the files below it that have one of the words
+ */
+function filesWith(folder, words) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => {
+      const bytes = readFileSync(path)
+      return words.some(
+        (word) => bytes.includes(word) || bytes.includes(Buffer.from(word, 'utf16le'))
+      )
+    })
+}
+
+/**
+ * A server with two accounts, and commands about its backups.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string>} [environment]
+ */
+async function host(t, environment = {}) {
+  const root = scratchFolder(t, 'backup')
+  const data = join(root, 'data')
+  const target = join(root, 'target')
+  await createAccounts(data, [ANNA, BEN])
+  const env = { LETTERLOCK_BACKUP_FOLDER: target, ...environment }
+  const backup = (/** @type {string[]} */ args, input = '', folder = data) =>
+    letterlock(['backup', ...args, '--data', folder], { input, environment: env })
+  const init = await backup(['init'])
+  assert.equal(init.code, 0, init.stderr)
+  const recoveryKey = /^recovery key: (AGE-SECRET-KEY-PQ-1\w+)$/m.exec(init.stdout)?.[1] ?? ''
+  assert.notEqual(recoveryKey, '')
+  return { root, data, target, backup, recoveryKey, env }
+}
+
+/**
+ * @param {number} port
+ * @param {string} [user]
+ */
+async function logIn(port, user = ANNA) {
+  const client = await WireClient.connect(port)
+  await client.login(user)
+  return client
+}
+
+/**
+ * @param {WireClient} client
+ * @param {string} [mailbox]
+ * @returns {Promise<number>} messages in it
+ */
+async function countOf(client, mailbox = 'INBOX') {
+  const answer = await client.command(`STATUS "${mailbox}" (MESSAGES)`)
+  return Number(/MESSAGES (\d+)/.exec(answer)?.[1])
+}
+
+test('a host is backed up while it is used, and restored onto an empty folder; nothing in the clear on the way', async (t) => {
+  const { root, data, target, backup, recoveryKey } = await host(t)
+  const server = await startServerProcess(t, { data })
+  const anna = await logIn(server.ports.imap)
+  await anna.command(`CREATE ${FOLDER}`)
+  let sent = 0
+  for (; sent < 20; sent++) await anna.command('APPEND INBOX', message(sent))
+  // Ben is away: his mail waits in the spool.
+  assert.match(
+    await deliver(server.ports.lmtp, { to: BEN, message: message(1).toString() }),
+    /^250/
+  )
+  const stop = new AbortController()
+  const load = (async () => {
+    while (!stop.signal.aborted) await anna.command('APPEND INBOX', message(sent++))
+  })()
+  const before = sent
+  const run = await backup(['run'])
+  stop.abort()
+  await load
+  assert.equal(run.code, 0, run.stderr)
+  assert.match(run.stdout, /2 accounts, 0 failed/)
+  assert.match((await backup(['list'])).stdout, /^\S+Z\t2 accounts/)
+  assert.match((await backup(['verify'])).stdout, /ok\n$/)
+  const opened = await backup(['verify', ANNA, '--password-stdin'], 'pass\n')
+  assert.match(opened.stdout, /ok\n$/)
+  assert.ok(Number(/: (\d+) messages/.exec(opened.stdout)?.[1]) >= before)
+  assert.match((await backup(['nightly'])).stdout, /2 accounts restored \([^)]*\), 0 failed/)
+  anna.destroy()
+  await server.stop()
+  assert.deepEqual(filesWith(root, MARKERS), [])
+  assert.deepEqual(filesWith(target, [ANNA, BEN, 'pass\n', recoveryKey]), [])
+  for (const word of [...MARKERS, recoveryKey]) assert.ok(!server.output().includes(word))
+
+  renameSync(data, join(root, 'stolen'))
+  rmSync(join(root, 'stolen'), { recursive: true })
+  const restored = await backup(['restore', '--host', '--password-stdin'], `${recoveryKey}\n`)
+  assert.equal(restored.code, 0, restored.stderr)
+  assert.match(restored.stdout, /^2 accounts restored/)
+  const again = await startServerProcess(t, { data })
+  const client = await logIn(again.ports.imap)
+  const count = await countOf(client)
+  assert.ok(count >= before, `${count} of ${before}`)
+  await client.command('SELECT INBOX')
+  assert.ok((await client.command(`UID FETCH 1:${before} (BODY.PEEK[])`)).includes(BODY))
+  assert.match(await client.command(`SELECT ${FOLDER}`), /OK/)
+  client.destroy()
+  const ben = await logIn(again.ports.imap, BEN)
+  assert.equal(await countOf(ben), 1)
+  ben.destroy()
+  await again.stop()
+  assert.deepEqual(filesWith(root, MARKERS), [])
+})
+
+test('an account is restored beside a running server: its sessions end, mail that arrives meanwhile is there', async (t) => {
+  const { data, backup, recoveryKey } = await host(t)
+  const server = await startServerProcess(t, { data })
+  const first = await logIn(server.ports.imap)
+  for (let i = 0; i < 5; i++) await first.command('APPEND INBOX', message(i))
+  assert.equal((await backup(['run'])).code, 0)
+  for (let i = 5; i < 8; i++) await first.command('APPEND INBOX', message(i))
+  const uidNext = async (/** @type {WireClient} */ client) =>
+    Number(/UIDNEXT (\d+)/.exec(await client.command('STATUS INBOX (UIDNEXT)'))?.[1])
+  const before = await uidNext(first)
+  await first.command('SELECT INBOX')
+
+  assert.equal((await backup(['restore', ANNA, '--at', '2001-01-01'])).code, 2)
+  const restored = await backup(['restore', ANNA, '--yes'])
+  assert.equal(restored.code, 0, restored.stderr)
+  assert.match(await first.until(/\* BYE [^\r]*\r\n/), /restored/)
+  assert.match(
+    await deliver(server.ports.lmtp, { to: ANNA, message: message(99).toString() }),
+    /^250/
+  )
+  const second = await logIn(server.ports.imap)
+  while ((await countOf(second)) !== 6) await sleep(20)
+  assert.ok((await uidNext(second)) > before)
+
+  const folder = await backup(
+    ['restore', ANNA, '--message-id', '<n3@example.net>', '--password-stdin'],
+    'pass\n'
+  )
+  assert.match(folder.stdout, /^1 messages restored into (Restored \S+\/INBOX)\n/)
+  const name = /into (.*)\n/.exec(folder.stdout)?.[1] ?? ''
+  while ((await countOf(second, name)) !== 1) await sleep(20)
+  second.destroy()
+
+  const copy = await backup(
+    ['restore', BEN, '--as', 'ben2@example.org', '--password-stdin'],
+    'pass\n'
+  )
+  assert.equal(copy.code, 0, copy.stderr)
+  ;(await logIn(server.ports.imap, 'ben2@example.org')).destroy()
+  assert.equal((await letterlock(['account', 'delete', BEN, '--yes', '--data', data])).code, 0)
+  const back = await backup(['restore', BEN, '--password-stdin'], `${recoveryKey}\n`)
+  assert.equal(back.code, 0, back.stderr)
+  ;(await logIn(server.ports.imap, BEN)).destroy()
+  assert.equal(
+    (await backup(['restore', 'nobody@example.org', '--password-stdin'], 'AGE\n')).code,
+    2
+  )
+})
+
+test('one bad mailbox: exit code 1, its address for the operator, everybody else in the backup', async (t) => {
+  const { data, backup } = await host(t)
+  const folder = join(data, 'mail', 'example.org')
+  const [bad = ''] = readdirSync(folder)
+  rmSync(join(folder, bad, 'mail.db'))
+  const run = await backup(['run'])
+  assert.equal(run.code, 1)
+  assert.match(run.stderr, /^failed: (anna|ben)@example\.org \(ACCOUNT_DAMAGED\)$/m)
+  assert.match(run.stdout, /1 accounts, 1 failed/)
+})
+
+test('before backup init, there is no backup, and the command says what to do', async (t) => {
+  const root = scratchFolder(t, 'backup')
+  const data = join(root, 'data')
+  await createAccounts(data, [ANNA])
+  for (const command of ['run', 'nightly']) {
+    const { code, stderr } = await letterlock(['backup', command, '--data', data])
+    assert.equal(code, 2)
+    assert.match(stderr, /letterlock backup init/)
+  }
+})
+
+test(
+  'the same into object storage: backed up, pruned, verified, restored',
+  { skip: skipWithoutS3 },
+  async (t) => {
+    const { endpoint, bucket, folder } = await startS3Server(t)
+    const { root, data, backup, recoveryKey } = await host(t, {
+      ...S3_ENVIRONMENT,
+      LETTERLOCK_BACKUP_S3_BUCKET: bucket,
+      LETTERLOCK_BACKUP_S3_PREFIX: 'mail/host-1',
+      LETTERLOCK_BACKUP_S3_ENDPOINT: endpoint,
+      LETTERLOCK_BACKUP_S3_IS_PATH_STYLE: 'true'
+    })
+    const server = await startServerProcess(t, { data })
+    const anna = await logIn(server.ports.imap)
+    for (let i = 0; i < 10; i++) await anna.command('APPEND INBOX', message(i))
+    assert.equal((await backup(['run'])).code, 0)
+    for (let i = 10; i < 13; i++) await anna.command('APPEND INBOX', message(i))
+    const nightly = await backup(['nightly'])
+    assert.equal(nightly.code, 0, nightly.stderr)
+    assert.match((await backup(['verify', '--all'])).stdout, /ok\n$/)
+    anna.destroy()
+    await server.stop()
+    assert.deepEqual(filesWith(folder, [...MARKERS, ANNA, BEN]), [])
+    assert.ok(readdirSync(join(folder, 'mail', 'host-1')).includes('packs'))
+    const fresh = join(root, 'fresh')
+    const restored = await backup(
+      ['restore', '--host', '--password-stdin'],
+      `${recoveryKey}\n`,
+      fresh
+    )
+    assert.equal(restored.code, 0, restored.stderr)
+    const again = await startServerProcess(t, { data: fresh })
+    const client = await logIn(again.ports.imap)
+    assert.equal(await countOf(client), 13)
+    client.destroy()
+  }
+)

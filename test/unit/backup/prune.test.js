@@ -1,0 +1,193 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pruneBackups } from '../../../src/backup/prune.js'
+import { rehearseRestore } from '../../../src/backup/rehearse.js'
+import { packObject } from '../../../src/backup/repository.js'
+import { verifyBackups } from '../../../src/backup/verify.js'
+import { openBackupHost } from '../../helpers/backup.js'
+
+const ANNA = 'anna@example.org'
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** @typedef {Awaited<ReturnType<typeof openBackupHost>>} Host */
+
+/** @param {Host} host */
+const prune = (host) => pruneBackups({ ...host.services, target: host.target })
+
+/**
+ * @param {Host} host
+ * @param {{ isQuick?: boolean }} [options]
+ */
+const verify = async (host, options = {}) =>
+  await verifyBackups({
+    repository: host.repository,
+    generations: await host.repository.listGenerations(),
+    ...options
+  })
+
+/**
+ * @param {Host} host
+ * @returns {Promise<Map<string, number>>} sizes of the packs
+ */
+async function packsOf(host) {
+  const packs = new Map()
+  for await (const { name, size } of host.target.list('packs/')) packs.set(name, size)
+  return packs
+}
+
+test('old generations go, and with them what only they needed; what is kept stays whole', async (t) => {
+  const host = await openBackupHost(t, {
+    'backup.keepDaily': 2,
+    'backup.keepWeekly': 0,
+    'backup.keepMonthly': 0
+  })
+  await host.addAccount(ANNA, 20, 30_000)
+  for (let day = 0; day < 4; day++) {
+    await host.backUp()
+    await host.addMessages(ANNA, 5, 60_000)
+    host.clock.advance(DAY_MS)
+  }
+  const all = await host.repository.listGenerations()
+  const before = await packsOf(host)
+  const dry = await pruneBackups({ ...host.services, target: host.target, isDryRun: true })
+  assert.deepEqual(dry.dropped, all.slice(0, 2))
+  assert.deepEqual(await host.repository.listGenerations(), all)
+  assert.deepEqual(await packsOf(host), before)
+
+  const { kept, dropped, objects, freedBytes } = await prune(host)
+  assert.deepEqual(dropped, all.slice(0, 2))
+  assert.deepEqual(await host.repository.listGenerations(), kept)
+  assert.ok(objects >= 2 && freedBytes > 0)
+  assert.deepEqual((await verify(host)).problems, [])
+  assert.equal((await readdir(join(host.folder, 'directory'))).length, 2)
+  assert.equal((await prune(host)).objects, 0)
+})
+
+test('a pack of which little is still needed is written anew', async (t) => {
+  const host = await openBackupHost(t, {
+    'backup.keepDaily': 1,
+    'backup.keepWeekly': 0,
+    'backup.keepMonthly': 0
+  })
+  const anna = await host.addAccount(ANNA, 60, 60_000)
+  await host.addAccount('bob@example.org', 3)
+  const { generation: first } = await host.backUp()
+  const { accounts } = await host.repository.readGeneration(first)
+  const pack = packObject(accounts[0]?.snapshot.pack ?? '')
+  // The mailbox that fills most of the pack is not in the next generation; the other is, unchanged.
+  await host.services.directory.deleteAccount(anna.id)
+  host.clock.advance(DAY_MS)
+  await host.backUp()
+  const { repackedBytes, freedBytes } = await prune(host)
+  assert.ok(repackedBytes > 0 && freedBytes > repackedBytes)
+  assert.equal((await packsOf(host)).has(pack), false)
+  assert.deepEqual((await verify(host)).problems, [])
+  // What was moved is known to the next run.
+  assert.equal((await host.backUp()).newBytes, 0)
+  assert.deepEqual((await verify(host)).problems, [])
+})
+
+test('where something that is to stay cannot be read, nothing is swept', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 20)
+  const { generation } = await host.backUp()
+  const { accounts } = await host.repository.readGeneration(generation)
+  const pointer = accounts[0]?.snapshot
+  assert.ok(pointer)
+  const path = join(host.folder, packObject(pointer.pack))
+  const bytes = await readFile(path)
+  bytes[pointer.offset] = (bytes[pointer.offset] ?? 0) ^ 1
+  await writeFile(path, bytes)
+  await writeFile(join(host.folder, 'keys', 'stray.age'), 'nobody needs this')
+  await assert.rejects(prune(host), { code: 'BACKUP_DAMAGED' })
+  assert.ok((await readdir(join(host.folder, 'keys'))).includes('stray.age'))
+})
+
+test('what a killed run left half written is removed, and what it had noted is kept', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 20)
+  const { generation } = await host.backUp()
+  const { accounts } = await host.repository.readGeneration(generation)
+  const stray = join(host.folder, 'packs', 'aa')
+  await host.repository.writePartial({ startedAtMs: host.clock.nowMs() + 1, accounts })
+  await host.repository.removeGenerations([generation])
+  await host.backUp()
+  await writeFile(join(host.folder, 'pepper', `x.age.${'a'.repeat(12)}.tmp`), 'half')
+  await prune(host)
+  assert.deepEqual(
+    (await readdir(join(host.folder, 'pepper'))).filter((name) => name.endsWith('.tmp')),
+    []
+  )
+  assert.deepEqual((await verify(host)).problems, [])
+  await rm(stray, { recursive: true, force: true })
+})
+
+for (const [what, spoil] of /** @type {[string, (path: string) => Promise<void>][]} */ ([
+  ['is missing', (path) => rm(path)],
+  ['is cut', async (path) => writeFile(path, (await readFile(path)).subarray(0, 70_000))],
+  [
+    'has a changed byte',
+    async (path) => {
+      const bytes = await readFile(path)
+      bytes[100_000] = (bytes[100_000] ?? 0) ^ 1
+      await writeFile(path, bytes)
+    }
+  ]
+])) {
+  test(`verify finds a pack that ${what}, names the account, and looks at the others`, async (t) => {
+    const host = await openBackupHost(t)
+    const anna = await host.addAccount(ANNA, 10, 30_000)
+    const { generation: first } = await host.backUp()
+    await host.addAccount('bob@example.org', 3)
+    const { generation: second } = await host.backUp()
+    const { accounts } = await host.repository.readGeneration(first)
+    await spoil(join(host.folder, packObject(accounts[0]?.snapshot.pack ?? '')))
+    const { problems, snapshots } = await verify(host)
+    assert.deepEqual(
+      problems.map(({ generation, accountId, code }) => [generation, accountId, code]),
+      [first, second].map((generation) => [generation, anna.id, 'BACKUP_DAMAGED'])
+    )
+    assert.equal(snapshots, 1)
+    // A quick look sees what is missing or cut, not a changed byte in the middle.
+    const quick = await verify(host, { isQuick: true })
+    assert.equal(quick.problems.length > 0, what !== 'has a changed byte')
+    assert.ok(quick.bytes <= 2 * 65_536)
+  })
+}
+
+test('verify finds missing keys, directory and pepper', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA)
+  const { generation } = await host.backUp()
+  const { directory, pepper, accounts } = await host.repository.readGeneration(generation)
+  const [entry] = accounts
+  assert.ok(entry)
+  await host.target.remove([directory, pepper])
+  await host.target.put(`keys/${anna.id}/another.age`, Buffer.from('x'))
+  await host.target.remove([entry.keys])
+  const { problems } = await verify(host)
+  assert.deepEqual(
+    problems.map(({ detail }) => detail),
+    [directory, pepper, entry.keys].map((object) => `${object} is missing`)
+  )
+})
+
+test('a rehearsal restores as many accounts as it is told, leaves nothing, and names those that fail', async (t) => {
+  const host = await openBackupHost(t, { 'backup.rehearsalAccounts': 2 })
+  for (const name of ['a', 'b', 'c']) await host.addAccount(`${name}@example.org`, 2)
+  const { generation } = await host.backUp()
+  const rehearse = () => rehearseRestore({ ...host.services, target: host.target })
+  const good = await rehearse()
+  assert.deepEqual([good.accounts, good.failed], [2, []])
+  assert.deepEqual(await readdir(join(host.data, 'tmp')), [])
+  const { accounts } = await host.repository.readGeneration(generation)
+  await rm(join(host.folder, packObject(accounts[0]?.snapshot.pack ?? '')))
+  const bad = await rehearse()
+  assert.equal(bad.accounts, 0)
+  assert.deepEqual(
+    bad.failed.map(({ code }) => code),
+    ['BACKUP_DAMAGED', 'BACKUP_DAMAGED']
+  )
+})

@@ -1,0 +1,164 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openFolderTarget } from '../../../src/backup/targets/folder.js'
+import { openS3Target } from '../../../src/backup/targets/s3.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
+import { S3_ENVIRONMENT, skipWithoutS3, startS3Server } from '../../helpers/s3-server.js'
+
+Object.assign(process.env, S3_ENVIRONMENT)
+
+/**
+ * @param {string} endpoint
+ * @param {string} [bucket]
+ */
+const s3At = (endpoint, bucket = 'backups') =>
+  openS3Target({
+    bucket,
+    endpoint,
+    prefix: 'host-1/',
+    region: 'us-east-1',
+    isPathStyle: true,
+    bytesPerSecond: 0
+  })
+
+/**
+ * @typedef {object} Place
+ * @property {string} name
+ * @property {string | false} skip
+ * @property {(t: import('node:test').TestContext) => Promise<import('../../../src/backup/targets/target.js').BackupTarget>} open
+ */
+
+/** @type {Place[]} */
+const PLACES = [
+  {
+    name: 'a folder',
+    skip: false,
+    open: async (t) => openFolderTarget(join(await scratchFolder(t), 'target'))
+  },
+  {
+    name: 'object storage',
+    skip: skipWithoutS3,
+    open: async (t) => s3At((await startS3Server(t)).endpoint)
+  }
+]
+
+/**
+ * @param {AsyncIterable<import('../../../src/backup/targets/target.js').StoredObject>} objects
+ */
+async function listed(objects) {
+  const all = []
+  for await (const object of objects) all.push(object)
+  return all
+}
+
+for (const { name, skip, open } of PLACES) {
+  test(`${name} gives back what was put there, whole or in ranges`, { skip }, async (t) => {
+    const target = await open(t)
+    const bytes = randomBytes(100_000)
+    await target.put('packs/aa/one.pack', bytes)
+    assert.deepEqual(await target.get('packs/aa/one.pack'), bytes)
+    assert.deepEqual(
+      await target.getRange('packs/aa/one.pack', 99_000, 1000),
+      bytes.subarray(99_000)
+    )
+    assert.deepEqual(await target.getRange('packs/aa/one.pack', 0, 0), Buffer.alloc(0))
+    assert.equal(await target.size('packs/aa/one.pack'), 100_000)
+    await target.put('packs/aa/one.pack', Buffer.from('another'))
+    assert.deepEqual(await target.get('packs/aa/one.pack'), Buffer.from('another'))
+    await target.close()
+  })
+
+  test(`${name} says what is missing, and what is too short`, { skip }, async (t) => {
+    const target = await open(t)
+    assert.equal(await target.get('nothing'), null)
+    assert.equal(await target.size('nothing'), null)
+    await assert.rejects(target.getRange('nothing', 0, 10), { code: 'BACKUP_DAMAGED' })
+    await target.put('short', Buffer.alloc(10))
+    await assert.rejects(target.getRange('short', 5, 10), { code: 'BACKUP_DAMAGED' })
+    await target.close()
+  })
+
+  test(`${name} lists by prefix in order, and removes`, { skip }, async (t) => {
+    const target = await open(t)
+    assert.deepEqual(await listed(target.list('packs/')), [])
+    for (const object of ['packs/bb/2', 'packs/aa/1', 'keys/x/3', 'top'])
+      await target.put(object, Buffer.alloc(object.length))
+    assert.deepEqual(await listed(target.list('packs/')), [
+      { name: 'packs/aa/1', size: 10 },
+      { name: 'packs/bb/2', size: 10 }
+    ])
+    await target.remove(['packs/aa/1', 'never/there'])
+    assert.deepEqual(
+      (await listed(target.list('packs/'))).map((object) => object.name),
+      ['packs/bb/2']
+    )
+    await target.remove([])
+    await target.close()
+  })
+
+  test(`${name} takes a file of many parts`, { skip }, async (t) => {
+    const target = await open(t)
+    const bytes = randomBytes(20 * 1024 * 1024 + 17)
+    const path = join(await scratchFolder(t), 'large')
+    await writeFile(path, bytes)
+    await target.putFile('packs/aa/large.pack', path)
+    assert.equal(await target.size('packs/aa/large.pack'), bytes.length)
+    const at = 8 * 1024 * 1024 - 5
+    assert.deepEqual(
+      await target.getRange('packs/aa/large.pack', at, 10),
+      bytes.subarray(at, at + 10)
+    )
+    assert.deepEqual(await target.get('packs/aa/large.pack'), bytes)
+    await target.close()
+  })
+}
+
+test('what a killed run left half written in a folder is not listed, and goes', async (t) => {
+  const folder = await scratchFolder(t)
+  const target = openFolderTarget(folder)
+  await target.put('keys/a', Buffer.from('whole'))
+  await writeFile(join(folder, 'keys', `b.${'0'.repeat(12)}.tmp`), 'half')
+  assert.deepEqual(
+    (await listed(target.list('keys/'))).map(({ name }) => name),
+    ['keys/a']
+  )
+  assert.deepEqual(await readdir(join(folder, 'keys')), ['a'])
+})
+
+test(
+  'object storage: a bucket that is not there, a wrong key, a server that is gone are all told',
+  { skip: skipWithoutS3 },
+  async (t) => {
+    const server = await startS3Server(t)
+    const unreachable = { code: 'BACKUP_UNREACHABLE' }
+    const none = s3At(server.endpoint, 'no-such-bucket')
+    await assert.rejects(none.get('x'), unreachable)
+    await assert.rejects(listed(none.list('x')), unreachable)
+    await none.close()
+    await server.stop()
+    const gone = s3At(server.endpoint)
+    await assert.rejects(gone.put('x', Buffer.alloc(1)), unreachable)
+    await gone.close()
+  }
+)
+
+test('two hosts in one bucket see only their own prefix', { skip: skipWithoutS3 }, async (t) => {
+  const { endpoint } = await startS3Server(t)
+  const settings = {
+    bucket: 'backups',
+    endpoint,
+    region: 'us-east-1',
+    isPathStyle: true,
+    bytesPerSecond: 0
+  }
+  const one = openS3Target({ ...settings, prefix: 'one/' })
+  const two = openS3Target({ ...settings, prefix: 'two/' })
+  await one.put('keys/a', Buffer.from('1'))
+  assert.equal(await two.get('keys/a'), null)
+  assert.deepEqual(await listed(two.list('')), [])
+  await one.close()
+  await two.close()
+})
