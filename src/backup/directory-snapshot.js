@@ -141,14 +141,12 @@ export function parseKeys(json) {
 }
 
 /**
- * Opens a directory that came out of a backup, to read it or to put keys back into it.
+ * Makes a directory that came out of a backup one that can be opened as usual.
  *
  * @param {string} path
- * @returns {import('better-sqlite3-multiple-ciphers').Database} the caller closes it
  */
-export function openRestoredDirectory(path) {
+export function prepareRestoredDirectory(path) {
   const db = new Database(path, { fileMustExist: true })
-  db.pragma('foreign_keys = ON')
-  db.pragma('secure_delete = ON')
-  return db
+  db.pragma('journal_mode = WAL')
+  db.close()
 }

@@ -14,7 +14,7 @@ import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { syncFolder, writeFileDurably } from '../support/write-file.js'
-import { openRestoredDirectory } from './directory-snapshot.js'
+import { prepareRestoredDirectory } from './directory-snapshot.js'
 import { writeHostState } from './host-state.js'
 import { materialize } from './materialize.js'
 import { openKeys, openSealedObject } from './sealed-directory.js'
@@ -101,10 +101,15 @@ class HostRestore {
   /** @returns {Promise<HostRestoreSummary>} of what stands in the directory */
   async #finish() {
     await rm(join(this.data, MARK))
-    const db = openRestoredDirectory(join(this.data, DIRECTORY))
-    const accounts = Number(db.prepare('SELECT count(*) FROM accounts').pluck().get())
-    db.close()
-    return { accounts, missing: [] }
+    const { clock, logger } = this.options
+    const path = join(this.data, DIRECTORY)
+    const connection = new DirectoryConnection({ path, clock, logger })
+    try {
+      const { count } = connection.prepare('SELECT count(*) AS count FROM accounts').get()
+      return { accounts: count, missing: [] }
+    } finally {
+      connection.close()
+    }
   }
 
   /**
@@ -136,9 +141,7 @@ class HostRestore {
    */
   async #restoreAccounts(staged) {
     const { generation, clock, logger } = this.options
-    const wal = openRestoredDirectory(staged)
-    wal.pragma('journal_mode = WAL')
-    wal.close()
+    prepareRestoredDirectory(staged)
     const connection = new DirectoryConnection({ path: staged, clock, logger })
     try {
       const rows = /** @type {{ id: string, address: string, folder: string }[]} */ (

@@ -11,7 +11,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openDirectory } from '../accounts/directory.js'
 import { pepperIdOf } from '../accounts/pepper.js'
-import { errorCodeOf } from '../database/sqlite-error.js'
+import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { backUpAccount } from './account-backup.js'
 import { DirectorySnapshot, keysName } from './directory-snapshot.js'
@@ -197,7 +197,8 @@ class BackupRun {
       this.#sharedBytes += sharedBytes
       if (performance.now() - this.#savedMs > SAVE_EVERY_MS) await this.#save(null)
       return null
-    } catch (error) {
+    } catch (cause) {
+      const error = toMailError(cause)
       if (FATAL.has(errorCodeOf(error))) throw error
       return error
     }

@@ -2,10 +2,10 @@
  * The directory of a generation, opened with the recovery key, and the keys of its accounts.
  */
 import { rm } from 'node:fs/promises'
-import { accountFromRow } from '../accounts/directory-rows.js'
+import { openDirectory } from '../accounts/directory.js'
 import { MailError } from '../errors.js'
 import { writeFileDurably } from '../support/write-file.js'
-import { openRestoredDirectory, parseKeys } from './directory-snapshot.js'
+import { parseKeys, prepareRestoredDirectory } from './directory-snapshot.js'
 
 /**
  * @typedef {import('../accounts/directory-port.js').Account} Account
@@ -47,8 +47,10 @@ export async function openKeys(target, entry, recoveryKey) {
  * @param {import('./repository.js').Generation} input.generation
  * @param {RecoveryKey} input.recoveryKey
  * @param {string} input.scratchFile - the opened directory lies there meanwhile
- * @param {string} input.address - canonical; the primary one or an alias
+ * @param {string} input.address - the primary one or an alias
  * @param {string} input.dataFolder
+ * @param {import('../support/clock.js').Clock} input.clock
+ * @param {import('../telemetry/logger.js').Logger} input.logger
  * @returns {Promise<{ account: Account, aliases: string[] } | null>}
  * @throws {MailError} BACKUP_DAMAGED, RECOVERY_KEY_REJECTED
  */
@@ -58,28 +60,25 @@ export async function findInSealedDirectory({
   recoveryKey,
   scratchFile,
   address,
-  dataFolder
+  dataFolder,
+  clock,
+  logger
 }) {
-  const bytes = await openSealedObject(target, generation.directory, recoveryKey)
-  await writeFileDurably(scratchFile, bytes)
-  const db = openRestoredDirectory(scratchFile)
+  await writeFileDurably(
+    scratchFile,
+    await openSealedObject(target, generation.directory, recoveryKey)
+  )
   try {
-    const row = db
-      .prepare(
-        `SELECT a.*, d.name AS domain FROM accounts a JOIN domains d ON d.id = a.domain_id
-         JOIN addresses n ON n.account_id = a.id WHERE n.address = ?`
-      )
-      .get(address)
-    if (!row) return null
-    const account = accountFromRow(row, dataFolder)
-    const aliases = /** @type {{ address: string }[]} */ (
-      db
-        .prepare('SELECT address FROM addresses WHERE account_id = ? AND address <> ?')
-        .all(account.id, account.address)
-    )
-    return { account, aliases: aliases.map((alias) => alias.address) }
+    prepareRestoredDirectory(scratchFile)
+    // Brought to the schema of today on the way.
+    const directory = openDirectory({ path: scratchFile, dataFolder, clock, logger })
+    try {
+      const account = await directory.findByAddress(address)
+      return account && { account, aliases: await directory.listAliases(account.id) }
+    } finally {
+      await directory.close()
+    }
   } finally {
-    db.close()
-    await rm(scratchFile, { force: true })
+    for (const suffix of ['', '-wal', '-shm']) await rm(scratchFile + suffix, { force: true })
   }
 }

@@ -192,7 +192,9 @@ async function bringBack(
     recoveryKey,
     address,
     scratchFile: join(scratchFolder, 'directory.db'),
-    dataFolder: config.data
+    dataFolder: config.data,
+    clock: parts.clock,
+    logger: parts.logger
   })
   if (!found) throw new CliError(`${address} is not in ${generation.name}`)
   const { account, lostAliases } = await restoreDeleted({

@@ -6,11 +6,10 @@
  * unchanged at the end; whoever overlooks the file costs the backup another try.
  */
 import { readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
 import { systemClock } from '../support/clock.js'
-import { writeFileDurably } from '../support/write-file.js'
 import { errorCodeOf } from './sqlite-error.js'
 
 /**
@@ -30,8 +29,11 @@ export const freezeFile = (folder) => join(folder, 'mail.freeze')
  * @param {FreezeRequest} request
  * @returns {Promise<void>} when every opener can see it
  */
-export function writeFreezeFile(folder, request) {
-  return writeFileDurably(freezeFile(folder), `${JSON.stringify(request)}\n`)
+export async function writeFreezeFile(folder, request) {
+  const path = freezeFile(folder)
+  // Not synced: after a power cut there is nobody whom it would concern.
+  await writeFile(`${path}.tmp`, `${JSON.stringify(request)}\n`, { mode: 0o600 })
+  await rename(`${path}.tmp`, path)
 }
 
 /**

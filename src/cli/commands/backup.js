@@ -102,9 +102,14 @@ function registerRun(backup, context) {
 /**
  * @param {BackupParts} parts
  * @param {CliContext} context
+ * @param {{ isLogged?: boolean }} [how]
  * @returns {Promise<number>} the exit code
  */
-async function runNow({ config, target, clock, logger, print, tell }, { stdout }) {
+async function runNow(
+  { config, target, clock, logger, print, tell },
+  { stdout },
+  { isLogged = false } = {}
+) {
   const bar = new BackupProgress(stdout, 'backing up')
   try {
     const summary = await runBackup({
@@ -116,7 +121,9 @@ async function runNow({ config, target, clock, logger, print, tell }, { stdout }
     })
     bar.stop()
     const { generation, accounts, failed, newBytes, sharedBytes, storedBytes, durationMs } = summary
-    for (const { address, code } of failed) tell(`failed: ${address} (${code})`)
+    // Of a job of the server's, these lines end up in its log, which has no addresses.
+    for (const { id, address, code } of failed)
+      tell(`failed: ${isLogged ? `account ${id}` : address} (${code})`)
     print(
       `${generation}: ${accounts} accounts, ${failed.length} failed, ` +
         `${formatBytes(newBytes)} new, ${formatBytes(sharedBytes)} shared, ` +
@@ -332,7 +339,7 @@ function registerNightly(backup, context) {
         context,
         options,
         async (parts) => {
-          const codes = [await runNow(parts, context)]
+          const codes = [await runNow(parts, context, { isLogged: true })]
           await pruneNow(parts, false)
           if (parts.config.backup.rehearsalAccounts > 0) codes.push(await rehearseNow(parts))
           process.exitCode = Math.max(...codes)

@@ -340,7 +340,9 @@ test('a deleted account is back with its credentials and aliases, and is not era
     recoveryKey,
     address: 'a.nna@example.org',
     scratchFile: join(host.data, 'tmp', 'found.db'),
-    dataFolder: host.data
+    dataFolder: host.data,
+    clock: host.clock,
+    logger: services.logger
   })
   assert.ok(found)
   const { lostAliases } = await restoreDeleted({ services, target, generation, recoveryKey, found })

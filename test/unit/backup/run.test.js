@@ -157,7 +157,9 @@ test('the directory is sealed, holds no key, and each account’s keys lie by th
     recoveryKey,
     address: 'anna@example.org',
     scratchFile: path,
-    dataFolder: host.data
+    dataFolder: host.data,
+    clock: host.clock,
+    logger: host.services.logger
   })
   assert.equal(found?.account.id, anna.id)
 })
