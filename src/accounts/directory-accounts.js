@@ -6,6 +6,7 @@ import { MailError, isMailError } from '../errors.js'
 import { parseAddress, withoutDetail } from './address.js'
 import { writeKeyRows, deleteKeyRows } from './directory-keys.js'
 import { accountFromRow, storedFolder } from './directory-rows.js'
+import { ensureDomain, requireTenantSeat } from './directory-tenants.js'
 
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
@@ -14,7 +15,8 @@ import { accountFromRow, storedFolder } from './directory-rows.js'
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
  */
 
-const SELECT = 'SELECT a.*, d.name AS domain FROM accounts a JOIN domains d ON d.id = a.domain_id'
+const SELECT = `SELECT a.*, d.name AS domain, coalesce(a.tenant_id, d.tenant_id) AS tenant
+  FROM accounts a JOIN domains d ON d.id = a.domain_id`
 
 /** The account part of the directory. */
 export class DirectoryAccounts {
@@ -77,14 +79,18 @@ export class DirectoryAccounts {
   }
 
   /**
-   * @param {{ domain?: string }} [filter]
+   * @param {{ domain?: string, tenant?: string }} [filter]
    * @returns {Promise<Account[]>} by address
    */
-  async listAccounts({ domain } = {}) {
+  async listAccounts({ domain, tenant } = {}) {
     const rows = await this.connection.read(() =>
       this.connection
-        .prepare(`${SELECT} WHERE $domain IS NULL OR d.name = $domain ORDER BY d.name, a.address`)
-        .all({ domain: domain ?? null })
+        .prepare(
+          `${SELECT} WHERE ($domain IS NULL OR d.name = $domain)
+             AND ($tenant IS NULL OR coalesce(a.tenant_id, d.tenant_id) = $tenant)
+           ORDER BY d.name, a.address`
+        )
+        .all({ domain: domain ?? null, tenant: tenant ?? null })
     )
     return rows.map((row) => accountFromRow(row, this.dataFolder))
   }
@@ -104,7 +110,7 @@ export class DirectoryAccounts {
   /**
    * @param {NewAccount} account
    * @returns {Promise<Account>}
-   * @throws {MailError} ACCOUNT_EXISTS
+   * @throws {MailError} ACCOUNT_EXISTS; TENANT_NOT_FOUND; LIMIT where the tenant may have no more
    */
   async createAccount(account) {
     const { connection } = this
@@ -112,15 +118,18 @@ export class DirectoryAccounts {
     const nowMs = connection.clock.nowMs()
     await connection.write(() => {
       this.#requireFree(account.address)
-      connection
-        .prepare('INSERT INTO domains (name, created_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING')
-        .run(account.domain, nowMs)
+      ensureDomain(connection, account.domain)
+      const { tenant_id: ofDomain } = connection
+        .prepare('SELECT tenant_id FROM domains WHERE name = ?')
+        .get(account.domain)
+      const tenant = account.tenant ?? ofDomain
+      requireTenantSeat(connection, tenant)
       connection
         .prepare(
           `INSERT INTO accounts (id, domain_id, address, folder, created_at_ms, cipher, quota_bytes,
-             quota_messages, key_epoch, seal_recipient, seal_public_key)
+             quota_messages, key_epoch, seal_recipient, seal_public_key, tenant_id)
            VALUES ($id, (SELECT id FROM domains WHERE name = $domain), $address, $folder, $nowMs,
-             $cipher, $quotaBytes, $quotaMessages, $keyEpoch, $sealRecipient, $sealPublicKey)`
+             $cipher, $quotaBytes, $quotaMessages, $keyEpoch, $sealRecipient, $sealPublicKey, $tenant)`
         )
         .run({
           id: account.id,
@@ -133,7 +142,8 @@ export class DirectoryAccounts {
           quotaMessages: account.quotaMessages,
           keyEpoch: account.keys.keyEpoch,
           sealRecipient: account.keys.sealRecipient,
-          sealPublicKey: account.keys.sealPublicKey
+          sealPublicKey: account.keys.sealPublicKey,
+          tenant: tenant === ofDomain ? null : tenant
         })
       this.#insertAddress(account.id, account.address)
       writeKeyRows(connection, account.id, account.keys)
@@ -159,12 +169,13 @@ export class DirectoryAccounts {
 
   /**
    * @param {string} accountId
-   * @param {{ isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher }} change
-   * @throws {MailError} ACCOUNT_NOT_FOUND
+   * @param {{ isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher, tenant?: string }} change
+   * @throws {MailError} ACCOUNT_NOT_FOUND, TENANT_NOT_FOUND, LIMIT
    */
-  async updateAccount(accountId, { isEnabled, quotaBytes, quotaMessages, cipher }) {
-    const { changes } = await this.connection.write(() =>
-      this.connection
+  async updateAccount(accountId, { isEnabled, quotaBytes, quotaMessages, cipher, tenant }) {
+    const { changes } = await this.connection.write(() => {
+      if (tenant !== undefined) this.#assignTenant(accountId, tenant)
+      return this.connection
         .prepare(
           `UPDATE accounts SET is_enabled = coalesce($isEnabled, is_enabled),
              quota_bytes = coalesce($quotaBytes, quota_bytes),
@@ -178,8 +189,30 @@ export class DirectoryAccounts {
           quotaMessages: quotaMessages ?? null,
           cipher: cipher ?? null
         })
-    )
+    })
     if (changes === 0) throw new MailError('ACCOUNT_NOT_FOUND')
+  }
+
+  /**
+   * Inside a transaction. Given to its domain's tenant, it follows the domain again.
+   *
+   * @param {string} accountId
+   * @param {string} tenant
+   */
+  #assignTenant(accountId, tenant) {
+    const { connection } = this
+    const now = connection
+      .prepare(
+        `SELECT d.tenant_id AS of_domain, coalesce(a.tenant_id, d.tenant_id) AS tenant
+         FROM accounts a JOIN domains d ON d.id = a.domain_id WHERE a.id = ?`
+      )
+      .get(accountId)
+    if (!now) throw new MailError('ACCOUNT_NOT_FOUND')
+    if (tenant === now.tenant) return
+    requireTenantSeat(connection, tenant)
+    connection
+      .prepare('UPDATE accounts SET tenant_id = ? WHERE id = ?')
+      .run(tenant === now.of_domain ? null : tenant, accountId)
   }
 
   /**

@@ -3,6 +3,7 @@
  * and goes out in one transaction, so that no login waits for the disk.
  */
 
+import { auditFromRow } from './directory-lists.js'
 import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-maintenance.js'
 
 /**
@@ -13,6 +14,7 @@ import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-mainten
  *
  * @typedef {object} Batch
  * @property {Map<string, number>} uses
+ * @property {Map<string, number>} tokenUses
  * @property {Map<string, { bytes: number, messages: number }>} usage
  * @property {(AuditEvent & { atMs: number })[]} events
  * @property {number} droppedEvents
@@ -28,10 +30,22 @@ const AUDIT_RETENTION_MS = 365 * 24 * 3_600_000
 /** Pruning looks once a day, ms. */
 const PRUNE_INTERVAL_MS = 24 * 3_600_000
 
+/** @param {AuditEvent & { atMs: number }} event */
+const auditValues = ({ atMs, accountId, action, remoteAddress, detail, tenant }) => ({
+  atMs,
+  accountId: accountId ?? null,
+  action,
+  remoteAddress: remoteAddress ?? null,
+  detail: detail ? JSON.stringify(detail) : null,
+  tenant: tenant ?? null
+})
+
 /** Collects and writes by the second. */
 export class DirectoryBatch {
   /** @type {Map<string, number>} */
   #uses = new Map()
+  /** @type {Map<string, number>} */
+  #tokenUses = new Map()
   /** @type {Map<string, { bytes: number, messages: number }>} */
   #usage = new Map()
   /** @type {(AuditEvent & { atMs: number })[]} */
@@ -53,6 +67,12 @@ export class DirectoryBatch {
   /** @param {string} credentialId */
   recordUse(credentialId) {
     this.#uses.set(credentialId, this.connection.clock.nowMs())
+    this.#schedule()
+  }
+
+  /** @param {string} tokenId */
+  recordTokenUse(tokenId) {
+    this.#tokenUses.set(tokenId, this.connection.clock.nowMs())
     this.#schedule()
   }
 
@@ -87,19 +107,12 @@ export class DirectoryBatch {
     const rows = await this.connection.read(() =>
       this.connection
         .prepare(
-          `SELECT id, at_ms, account_id, action, remote_address, detail FROM audit
+          `SELECT * FROM audit
            WHERE $accountId IS NULL OR account_id = $accountId ORDER BY id DESC LIMIT $limit`
         )
         .all({ accountId: accountId ?? null, limit })
     )
-    return rows.map((row) => ({
-      id: row.id,
-      atMs: row.at_ms,
-      accountId: row.account_id,
-      action: row.action,
-      remoteAddress: row.remote_address,
-      ...(row.detail !== null && { detail: JSON.parse(row.detail) })
-    }))
+    return rows.map(auditFromRow)
   }
 
   /**
@@ -137,24 +150,28 @@ export class DirectoryBatch {
 
   async #write() {
     const uses = this.#uses
+    const tokenUses = this.#tokenUses
     const usage = this.#usage
     const events = this.#events
     const droppedEvents = this.#droppedEvents
     const maintenance = this.#maintenance
     this.#uses = new Map()
+    this.#tokenUses = new Map()
     this.#usage = new Map()
     this.#events = []
     this.#droppedEvents = 0
     this.#maintenance = []
     try {
-      if (uses.size + usage.size + events.length + maintenance.length > 0) {
-        const batch = { uses, usage, events, droppedEvents, maintenance }
+      const waiting = uses.size + tokenUses.size + usage.size + events.length + maintenance.length
+      if (waiting > 0) {
+        const batch = { uses, tokenUses, usage, events, droppedEvents, maintenance }
         await this.connection.write(() => this.#writeRows(batch))
       }
       await this.connection.settleTruncation()
     } catch (error) {
       // Newer figures win over those that come back; events keep their order.
       this.#uses = new Map([...uses, ...this.#uses])
+      this.#tokenUses = new Map([...tokenUses, ...this.#tokenUses])
       this.#usage = new Map([...usage, ...this.#usage])
       this.#events = [...events, ...this.#events]
       this.#droppedEvents += droppedEvents
@@ -164,30 +181,29 @@ export class DirectoryBatch {
   }
 
   /** @param {Batch} batch */
-  #writeRows({ uses, usage, events, droppedEvents, maintenance }) {
+  #writeRows({ uses, tokenUses, usage, events, droppedEvents, maintenance }) {
     const { connection } = this
     const use = connection.prepare('UPDATE credentials SET last_used_at_ms = ? WHERE id = ?')
     for (const [credentialId, atMs] of uses) use.run(atMs, credentialId)
+    const tokenUse = connection.prepare('UPDATE api_tokens SET last_used_at_ms = ? WHERE id = ?')
+    for (const [tokenId, atMs] of tokenUses) tokenUse.run(atMs, tokenId)
     const used = connection.prepare(
       'UPDATE accounts SET used_bytes = ?, used_messages = ? WHERE id = ?'
     )
     for (const [accountId, { bytes, messages }] of usage) used.run(bytes, messages, accountId)
     const insert = connection.prepare(
-      'INSERT INTO audit (at_ms, account_id, action, remote_address, detail) VALUES (?, ?, ?, ?, ?)'
+      `INSERT INTO audit (at_ms, account_id, action, remote_address, detail, tenant_id)
+       VALUES ($atMs, $accountId, $action, $remoteAddress, $detail, coalesce($tenant,
+         (SELECT coalesce(a.tenant_id, d.tenant_id) FROM accounts a JOIN domains d ON d.id = a.domain_id
+          WHERE a.id = $accountId)))`
     )
     const nowMs = connection.clock.nowMs()
     for (const event of events) {
-      const detail = event.detail ? JSON.stringify(event.detail) : null
-      insert.run(
-        event.atMs,
-        event.accountId ?? null,
-        event.action,
-        event.remoteAddress ?? null,
-        detail
-      )
+      insert.run(auditValues(event))
     }
     if (droppedEvents > 0) {
-      insert.run(nowMs, null, 'audit-overflow', null, JSON.stringify({ dropped: droppedEvents }))
+      const detail = { dropped: droppedEvents }
+      insert.run(auditValues({ atMs: nowMs, action: 'audit-overflow', detail }))
     }
     for (const entry of maintenance) writeMaintenanceEntry(connection, entry)
     if (nowMs - this.#prunedAtMs >= PRUNE_INTERVAL_MS) {

@@ -139,6 +139,14 @@ export class DirectoryConnection {
     }
   }
 
+  /** @returns {Promise<string[]>} what is wrong with the file; empty if nothing is */
+  async quickCheck() {
+    const rows = /** @type {{ quick_check: string }[]} */ (
+      await this.read(() => this.db.pragma('quick_check(10)'))
+    )
+    return rows.map((row) => row.quick_check).filter((text) => text !== 'ok')
+  }
+
   /** The last close checkpoints and removes the log. */
   close() {
     this.db.close()

@@ -8,6 +8,7 @@
  * @property {string} id
  * @property {string} address - primary, canonical
  * @property {string} domain
+ * @property {string} tenant - whose it is
  * @property {string} folder - absolute
  * @property {number} createdAtMs
  * @property {boolean} isEnabled
@@ -65,6 +66,7 @@
  * @property {number} quotaBytes
  * @property {number} quotaMessages
  * @property {KeyRows} keys
+ * @property {string} [tenant] - another than its domain's
  */
 
 /**
@@ -100,6 +102,7 @@
  * @property {string} action
  * @property {string | null} [accountId]
  * @property {string | null} [remoteAddress]
+ * @property {string | null} [tenant] - that of the account unless told
  * @property {Record<string, string | number | boolean | null>} [detail] - never a secret
  */
 
@@ -154,16 +157,81 @@
  */
 
 /**
+ * @typedef {object} Tenant
+ * @property {string} id
+ * @property {string} label
+ * @property {number} createdAtMs
+ * @property {number} quotaBytes - of all its accounts together; 0: no limit
+ * @property {number} maxAccounts - 0: no limit
+ * @property {string[]} domains
+ * @property {number} accounts
+ * @property {number} usedBytes
+ * @property {number} usedMessages
+ * @property {number} fileBytes - of its mailboxes' files, as far as maintenance has looked at them
+ * @property {number} freeBytes - of these, in pages without content
+ */
+
+/** @typedef {'read' | 'accounts' | 'backups' | 'all'} ApiScope */
+
+/**
+ * @typedef {object} ApiToken
+ * @property {string} id
+ * @property {string} label
+ * @property {ApiScope[]} scopes
+ * @property {string | null} tenant - null: it reaches every tenant
+ * @property {number} createdAtMs
+ * @property {number | null} expiresAtMs
+ * @property {number | null} lastUsedAtMs
+ */
+
+/**
+ * @typedef {object} AccountSummary
+ * @property {string} id
+ * @property {string} address
+ * @property {string} domain
+ * @property {string} tenant
+ * @property {number} createdAtMs
+ * @property {boolean} isEnabled
+ * @property {number} quotaBytes
+ * @property {number} quotaMessages
+ * @property {number} usedBytes
+ * @property {number} usedMessages
+ * @property {number | null} fileBytes - null: maintenance has never looked at it
+ * @property {number | null} freeBytes
+ * @property {number} failingJobs
+ *
+ * @typedef {object} AccountPageQuery
+ * @property {string | null} [tenant] - null: of all
+ * @property {string} [accountId]
+ * @property {string} [search] - part of an address
+ * @property {'address' | 'tenant' | 'createdAtMs' | 'usedBytes' | 'usedMessages' | 'fileBytes' | 'fragmentation'} sort
+ * @property {boolean} isDescending
+ * @property {number} limit
+ * @property {number} offset
+ *
+ * @typedef {object} AuditQuery
+ * @property {string | null} [tenant] - null: of all, and of none
+ * @property {string} [accountId]
+ * @property {string} [action]
+ * @property {number} [beforeId]
+ * @property {number} [afterId]
+ * @property {number} [sinceMs]
+ * @property {number} [untilMs]
+ * @property {number} limit
+ * @property {boolean} [isOldestFirst]
+ */
+
+/**
  * @typedef {object} DirectoryPort
  * @property {(address: string) => Promise<Account | null>} findByAddress - resolves case, the default domain,
  *   aliases and +detail; null for what is no address too
  * @property {(accountId: string) => Promise<Account | null>} findAccount
- * @property {(filter?: { domain?: string }) => Promise<Account[]>} listAccounts - by address
+ * @property {(filter?: { domain?: string, tenant?: string }) => Promise<Account[]>} listAccounts - by address
  * @property {() => Promise<{ name: string, accounts: number }[]>} listDomains
  * @property {(account: NewAccount) => Promise<Account>} createAccount - throws ACCOUNT_EXISTS
  * @property {(accountId: string) => Promise<void>} deleteAccount - keys first of all: no row of them is left,
  *   nor in the write-ahead log; the folder is then listed by `listRemovals`
- * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher }) => Promise<void>} updateAccount
+ * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher, tenant?: string }) => Promise<void>} updateAccount
  * @property {(accountId: string, address: string) => Promise<void>} addAlias - throws ACCOUNT_EXISTS
  * @property {(accountId: string, address: string) => Promise<boolean>} removeAlias
  * @property {(accountId: string) => Promise<string[]>} listAliases - without the primary address
@@ -206,6 +274,23 @@
  * @property {(filter?: { accountId?: string }) => Promise<MaintenanceSummary[]>} listMaintenance - by address
  * @property {(filter?: { accountId?: string, limit?: number }) => Promise<MaintenanceRun[]>} listMaintenanceRuns - newest first
  * @property {(limit?: number) => Promise<{ failing: MaintenanceFailure[], failingTotal: number }>} listMaintenanceFailures
+ * @property {() => Promise<Tenant[]>} listTenants - by id
+ * @property {(id: string) => Promise<Tenant | null>} findTenant
+ * @property {(tenant: { id: string, label: string, quotaBytes: number, maxAccounts: number }) => Promise<void>} createTenant - throws TENANT_EXISTS
+ * @property {(id: string, change: { label?: string, quotaBytes?: number, maxAccounts?: number }) => Promise<void>} updateTenant
+ * @property {(id: string) => Promise<void>} deleteTenant - throws TENANT_IN_USE
+ * @property {(domain: string, tenantId: string) => Promise<void>} assignDomain
+ * @property {(domain: string) => Promise<string | null>} findTenantOfDomain
+ * @property {(id: string) => Promise<number | null>} tenantRoom - bytes that its accounts may still grow by; null: no limit
+ * @property {(query: AccountPageQuery) => Promise<{ total: number, accounts: AccountSummary[] }>} pageAccounts
+ * @property {(query: AuditQuery) => Promise<AuditRow[]>} pageAudit - newest first unless told
+ * @property {(query: { tenant?: string | null, accountId?: string, beforeId?: number, limit: number }) => Promise<(MaintenanceRun & { id: number, address: string })[]>} pageMaintenanceRuns - newest first
+ * @property {(token: Omit<ApiToken, 'lastUsedAtMs'> & { hash: Buffer }) => Promise<void>} insertApiToken
+ * @property {(hash: Buffer) => Promise<ApiToken | null>} findApiToken - also one that has expired
+ * @property {() => Promise<ApiToken[]>} listApiTokens
+ * @property {(id: string) => Promise<boolean>} deleteApiToken
+ * @property {(id: string) => void} recordTokenUse - written within a second
+ * @property {() => Promise<string[]>} quickCheck - what is wrong with the directory's own file; empty if nothing is
  * @property {() => Promise<void>} flush - writes now what waits
  * @property {() => Promise<void>} close - after a last flush
  */

@@ -34,6 +34,8 @@ export function accountFromRow(row, dataFolder) {
     id: row.id,
     address: row.address,
     domain: row.domain,
+    // A directory out of an old backup has no tenants yet.
+    tenant: row.tenant ?? row.domain,
     folder: join(dataFolder, row.folder),
     createdAtMs: row.created_at_ms,
     isEnabled: row.is_enabled === 1,

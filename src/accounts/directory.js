@@ -10,8 +10,11 @@ import { DirectoryAccounts } from './directory-accounts.js'
 import { DirectoryBatch } from './directory-batch.js'
 import { DirectoryConnection } from './directory-connection.js'
 import { DirectoryKeys } from './directory-keys.js'
+import { DirectoryLists } from './directory-lists.js'
 import { DirectoryMaintenance } from './directory-maintenance.js'
 import { DirectoryRestores } from './directory-restores.js'
+import { DirectoryTenants } from './directory-tenants.js'
+import { DirectoryTokens } from './directory-tokens.js'
 
 /** @typedef {import('./directory-port.js').DirectoryPort} DirectoryPort */
 
@@ -37,6 +40,9 @@ export function openDirectory({ path, dataFolder = dirname(path), defaultDomain,
   const restores = new DirectoryRestores(connection)
   const batch = new DirectoryBatch(connection)
   const maintenance = new DirectoryMaintenance(connection)
+  const tenants = new DirectoryTenants(connection)
+  const tokens = new DirectoryTokens(connection)
+  const lists = new DirectoryLists(connection)
   return {
     findByAddress: (address) => accounts.findByAddress(address),
     findAccount: (accountId) => accounts.findAccount(accountId),
@@ -83,6 +89,24 @@ export function openDirectory({ path, dataFolder = dirname(path), defaultDomain,
     listMaintenance: (filter) => maintenance.listMaintenance(filter),
     listMaintenanceRuns: (filter) => maintenance.listMaintenanceRuns(filter),
     listMaintenanceFailures: (limit) => maintenance.listMaintenanceFailures(limit),
+
+    listTenants: () => tenants.listTenants(),
+    findTenant: (id) => tenants.findTenant(id),
+    createTenant: (tenant) => tenants.createTenant(tenant),
+    updateTenant: (id, change) => tenants.updateTenant(id, change),
+    deleteTenant: (id) => tenants.deleteTenant(id),
+    assignDomain: (domain, tenantId) => tenants.assignDomain(domain, tenantId),
+    findTenantOfDomain: (domain) => tenants.findTenantOfDomain(domain),
+    tenantRoom: (id) => tenants.tenantRoom(id),
+    pageAccounts: (query) => lists.pageAccounts(query),
+    pageAudit: (query) => lists.pageAudit(query),
+    pageMaintenanceRuns: (query) => lists.pageMaintenanceRuns(query),
+    insertApiToken: (token) => tokens.insertApiToken(token),
+    findApiToken: (hash) => tokens.findApiToken(hash),
+    listApiTokens: () => tokens.listApiTokens(),
+    deleteApiToken: (id) => tokens.deleteApiToken(id),
+    recordTokenUse: (id) => batch.recordTokenUse(id),
+    quickCheck: () => connection.quickCheck(),
 
     recordUse: (credentialId) => batch.recordUse(credentialId),
     recordUsage: (accountId, usage) => batch.recordUsage(accountId, usage),

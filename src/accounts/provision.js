@@ -77,10 +77,18 @@ export async function makeFirstKeys({ services, accountId, password, masterKey, 
  * @param {Uint8Array} input.password - the caller zeroes it
  * @param {number} [input.quotaBytes] - 0: no limit; the configuration's unless told
  * @param {number} [input.quotaMessages] - 0: no limit; the configuration's unless told
+ * @param {string} [input.tenant] - another than its domain's
  * @returns {Promise<Provisioned>}
- * @throws {MailError} ADDRESS_INVALID, ACCOUNT_EXISTS, PASSWORD_REFUSED, THROTTLED, DISK_FULL
+ * @throws {MailError} ADDRESS_INVALID, ACCOUNT_EXISTS, PASSWORD_REFUSED, THROTTLED, DISK_FULL, TENANT_NOT_FOUND, LIMIT
  */
-export async function provisionAccount({ services, address, password, quotaBytes, quotaMessages }) {
+export async function provisionAccount({
+  services,
+  address,
+  password,
+  quotaBytes,
+  quotaMessages,
+  tenant
+}) {
   const { config, directory } = services
   const parsed = parseAddress(address, { defaultDomain: config.defaultDomain })
   requireUsablePassword(password)
@@ -103,7 +111,8 @@ export async function provisionAccount({ services, address, password, quotaBytes
         cipher: config.storage.cipher,
         quotaBytes: quotaBytes ?? config.accounts.quotaBytes,
         quotaMessages: quotaMessages ?? config.accounts.quotaMessages,
-        keys: made.keys
+        keys: made.keys,
+        ...(tenant !== undefined && { tenant })
       }
     })
     directory.audit({ action: 'account-create', accountId })

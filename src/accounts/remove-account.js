@@ -25,7 +25,7 @@ export async function deleteAccount({ services, account }) {
   const { directory, unlocker } = services
   await directory.deleteAccount(account.id)
   unlocker.forget(account.id)
-  directory.audit({ action: 'account-delete', accountId: account.id })
+  directory.audit({ action: 'account-delete', accountId: account.id, tenant: account.tenant })
   const { left } = await removePendingFolders({ services })
   return { isRemoved: !left.includes(account.folder) }
 }

@@ -110,6 +110,7 @@ test('an account is found as it was created, after a restart too', async (t) => 
     id: input.id,
     address: 'anna@example.org',
     domain: 'example.org',
+    tenant: 'example.org',
     folder: input.folder,
     createdAtMs: clock.nowMs(),
     isEnabled: true,

@@ -1,0 +1,176 @@
+/**
+ * Long lists of the directory in pages, for people who look at thousands of accounts: searched, sorted and cut by
+ * SQLite, so that a page costs the same wherever it lies.
+ */
+
+/**
+ * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
+ * @typedef {import('./directory-port.js').AccountSummary} AccountSummary
+ * @typedef {import('./directory-port.js').AccountPageQuery} AccountPageQuery
+ * @typedef {import('./directory-port.js').AuditQuery} AuditQuery
+ * @typedef {import('./directory-port.js').AuditRow} AuditRow
+ * @typedef {import('./directory-port.js').MaintenanceRun} MaintenanceRun
+ */
+
+/** What each order sorts by; nothing else of a request becomes SQL text. */
+const ORDERS = Object.freeze({
+  address: 'a.address',
+  tenant: 'tenant',
+  createdAtMs: 'a.created_at_ms',
+  usedBytes: 'a.used_bytes',
+  usedMessages: 'a.used_messages',
+  fileBytes: 'coalesce(m.file_bytes, 0)',
+  fragmentation: 'coalesce(m.free_bytes * 1.0 / nullif(m.file_bytes, 0), 0)'
+})
+
+/** Accounts of the tenant, or of all where it is null. */
+const OF_TENANT = '($tenant IS NULL OR coalesce(a.tenant_id, d.tenant_id) = $tenant)'
+
+/**
+ * @param {string} text
+ * @returns {string} for LIKE … ESCAPE '!': the text anywhere
+ */
+const containing = (text) => `%${text.replace(/[!%_]/g, '!$&')}%`
+
+/** @param {any} row */
+const summaryFromRow = (row) => ({
+  id: row.id,
+  address: row.address,
+  domain: row.domain,
+  tenant: row.tenant,
+  createdAtMs: row.created_at_ms,
+  isEnabled: row.is_enabled === 1,
+  quotaBytes: row.quota_bytes,
+  quotaMessages: row.quota_messages,
+  usedBytes: row.used_bytes,
+  usedMessages: row.used_messages,
+  fileBytes: row.file_bytes,
+  freeBytes: row.free_bytes,
+  failingJobs: row.failing_jobs
+})
+
+/** @param {any} row */
+export const auditFromRow = (row) => ({
+  id: row.id,
+  atMs: row.at_ms,
+  accountId: row.account_id,
+  tenant: row.tenant_id,
+  action: row.action,
+  remoteAddress: row.remote_address,
+  ...(row.detail !== null && { detail: JSON.parse(row.detail) })
+})
+
+/** The pages of the directory. */
+export class DirectoryLists {
+  /** @param {DirectoryConnection} connection */
+  constructor(connection) {
+    this.connection = connection
+  }
+
+  /**
+   * @param {AccountPageQuery} query
+   * @returns {Promise<{ total: number, accounts: AccountSummary[] }>}
+   */
+  async pageAccounts({ tenant, accountId, search, sort, isDescending, limit, offset }) {
+    const { connection } = this
+    const where = `WHERE ${OF_TENANT} AND ($id IS NULL OR a.id = $id)
+      AND ($search IS NULL OR a.address LIKE $search ESCAPE '!')`
+    const from = `FROM accounts a JOIN domains d ON d.id = a.domain_id`
+    const direction = isDescending ? 'DESC' : 'ASC'
+    const values = {
+      tenant: tenant ?? null,
+      id: accountId ?? null,
+      search: search ? containing(search.toLowerCase()) : null
+    }
+    const { rows, total } = await connection.read(() => ({
+      total: connection.prepare(`SELECT count(*) AS n ${from} ${where}`).get(values),
+      rows: connection
+        .prepare(
+          `SELECT a.id, a.address, d.name AS domain, coalesce(a.tenant_id, d.tenant_id) AS tenant, a.created_at_ms,
+             a.is_enabled, a.quota_bytes, a.quota_messages, a.used_bytes, a.used_messages, m.file_bytes, m.free_bytes,
+             (SELECT count(*) FROM maintenance_jobs j WHERE j.account_id = a.id AND j.failures > 0) AS failing_jobs
+           ${from} LEFT JOIN maintenance_accounts m ON m.account_id = a.id ${where}
+           ORDER BY ${ORDERS[sort]} ${direction}, a.address LIMIT $limit OFFSET $offset`
+        )
+        .all({ ...values, limit, offset })
+    }))
+    return { total: total.n, accounts: rows.map(summaryFromRow) }
+  }
+
+  /**
+   * @param {AuditQuery} query
+   * @returns {Promise<AuditRow[]>} newest first; with `isOldestFirst`, the other way round
+   */
+  async pageAudit({
+    tenant,
+    accountId,
+    action,
+    beforeId,
+    afterId,
+    sinceMs,
+    untilMs,
+    limit,
+    isOldestFirst = false
+  }) {
+    const { connection } = this
+    const rows = await connection.read(() =>
+      connection
+        .prepare(
+          `SELECT * FROM audit
+           WHERE ($tenant IS NULL OR tenant_id = $tenant) AND ($accountId IS NULL OR account_id = $accountId)
+             AND ($action IS NULL OR action = $action)
+             AND ($beforeId IS NULL OR id < $beforeId) AND ($afterId IS NULL OR id > $afterId)
+             AND ($sinceMs IS NULL OR at_ms >= $sinceMs) AND ($untilMs IS NULL OR at_ms < $untilMs)
+           ORDER BY id ${isOldestFirst ? 'ASC' : 'DESC'} LIMIT $limit`
+        )
+        .all({
+          tenant: tenant ?? null,
+          accountId: accountId ?? null,
+          action: action ?? null,
+          beforeId: beforeId ?? null,
+          afterId: afterId ?? null,
+          sinceMs: sinceMs ?? null,
+          untilMs: untilMs ?? null,
+          limit
+        })
+    )
+    return rows.map(auditFromRow)
+  }
+
+  /**
+   * @param {{ tenant?: string | null, accountId?: string, beforeId?: number, limit: number }} query
+   * @returns {Promise<(MaintenanceRun & { id: number, address: string })[]>} newest first
+   */
+  async pageMaintenanceRuns({ tenant, accountId, beforeId, limit }) {
+    const { connection } = this
+    const rows = await connection.read(() =>
+      connection
+        .prepare(
+          `SELECT r.*, a.address FROM maintenance_runs r JOIN accounts a ON a.id = r.account_id
+             JOIN domains d ON d.id = a.domain_id
+           WHERE ${OF_TENANT} AND ($accountId IS NULL OR r.account_id = $accountId)
+             AND ($beforeId IS NULL OR r.id < $beforeId)
+           ORDER BY r.id DESC LIMIT $limit`
+        )
+        .all({
+          tenant: tenant ?? null,
+          accountId: accountId ?? null,
+          beforeId: beforeId ?? null,
+          limit
+        })
+    )
+    return rows.map((row) => ({
+      id: row.id,
+      accountId: row.account_id,
+      address: row.address,
+      job: row.job,
+      atMs: row.at_ms,
+      why: row.why,
+      result: row.result,
+      note: row.note,
+      before: JSON.parse(row.before),
+      after: JSON.parse(row.after),
+      tookMs: row.took_ms
+    }))
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * Tenants: whose domains and accounts are, and how much they may hold together. A domain that nobody has assigned has a
+ * tenant of its own name; an account belongs to its domain's tenant unless it was given to another.
+ */
+import { MailError } from '../errors.js'
+
+/**
+ * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
+ * @typedef {import('./directory-port.js').Tenant} Tenant
+ */
+
+/** How long a sum over a tenant's accounts is believed, ms. */
+const ROOM_AGE_MS = 1000
+
+const SELECT = `SELECT t.id, t.label, t.created_at_ms, t.quota_bytes, t.max_accounts,
+    count(a.id) AS accounts, coalesce(sum(a.used_bytes), 0) AS used_bytes,
+    coalesce(sum(a.used_messages), 0) AS used_messages,
+    coalesce(sum(m.file_bytes), 0) AS file_bytes, coalesce(sum(m.free_bytes), 0) AS free_bytes
+  FROM tenants t
+  LEFT JOIN (SELECT a.id, a.used_bytes, a.used_messages, coalesce(a.tenant_id, d.tenant_id) AS tenant
+    FROM accounts a JOIN domains d ON d.id = a.domain_id) a ON a.tenant = t.id
+  LEFT JOIN maintenance_accounts m ON m.account_id = a.id`
+
+/** @param {any} row */
+const tenantFromRow = (row) => ({
+  id: row.id,
+  label: row.label,
+  createdAtMs: row.created_at_ms,
+  quotaBytes: row.quota_bytes,
+  maxAccounts: row.max_accounts,
+  accounts: row.accounts,
+  usedBytes: row.used_bytes,
+  usedMessages: row.used_messages,
+  fileBytes: row.file_bytes,
+  freeBytes: row.free_bytes,
+  domains: /** @type {string[]} */ ([])
+})
+
+/**
+ * Inside a transaction of the caller: a domain that is named for the first time gets its tenant.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {string} domain - canonical
+ */
+export function ensureDomain(connection, domain) {
+  if (connection.prepare('SELECT 1 FROM domains WHERE name = ?').get(domain)) return
+  const nowMs = connection.clock.nowMs()
+  connection
+    .prepare('INSERT INTO tenants (id, created_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING')
+    .run(domain, nowMs)
+  connection
+    .prepare('INSERT INTO domains (name, created_at_ms, tenant_id) VALUES (?, ?, ?)')
+    .run(domain, nowMs, domain)
+}
+
+/**
+ * Inside a transaction of the caller.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {string} tenantId - that is to get one more account
+ * @throws {MailError} TENANT_NOT_FOUND, LIMIT
+ */
+export function requireTenantSeat(connection, tenantId) {
+  const row = connection
+    .prepare(
+      `SELECT max_accounts,
+         (SELECT count(*) FROM accounts a JOIN domains d ON d.id = a.domain_id
+          WHERE coalesce(a.tenant_id, d.tenant_id) = t.id) AS accounts
+       FROM tenants t WHERE id = ?`
+    )
+    .get(tenantId)
+  if (!row) throw new MailError('TENANT_NOT_FOUND')
+  if (row.max_accounts > 0 && row.accounts >= row.max_accounts) {
+    throw new MailError('LIMIT', { detail: 'accounts of the tenant' })
+  }
+}
+
+/** The tenant part of the directory. */
+export class DirectoryTenants {
+  /** @type {Map<string, { atMs: number, bytes: number | null }>} */
+  #rooms = new Map()
+
+  /** @param {DirectoryConnection} connection */
+  constructor(connection) {
+    this.connection = connection
+  }
+
+  /**
+   * @param {{ id?: string }} [filter]
+   * @returns {Promise<Tenant[]>} by id
+   */
+  async listTenants({ id } = {}) {
+    const { connection } = this
+    const filter = { id: id ?? null }
+    const { rows, domains } = await connection.read(() => ({
+      rows: connection
+        .prepare(`${SELECT} WHERE $id IS NULL OR t.id = $id GROUP BY t.id ORDER BY t.id`)
+        .all(filter),
+      domains: connection
+        .prepare(
+          'SELECT name, tenant_id FROM domains WHERE $id IS NULL OR tenant_id = $id ORDER BY name'
+        )
+        .all(filter)
+    }))
+    const tenants = new Map(rows.map((row) => [row.id, tenantFromRow(row)]))
+    for (const { name, tenant_id: tenantId } of domains) tenants.get(tenantId)?.domains.push(name)
+    return [...tenants.values()]
+  }
+
+  /**
+   * @param {string} id
+   * @returns {Promise<Tenant | null>}
+   */
+  async findTenant(id) {
+    return (await this.listTenants({ id }))[0] ?? null
+  }
+
+  /**
+   * @param {{ id: string, label: string, quotaBytes: number, maxAccounts: number }} tenant
+   * @throws {MailError} TENANT_EXISTS
+   */
+  async createTenant({ id, label, quotaBytes, maxAccounts }) {
+    const { connection } = this
+    const { changes } = await connection.write(() =>
+      connection
+        .prepare(
+          `INSERT INTO tenants (id, label, created_at_ms, quota_bytes, max_accounts)
+           VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+        )
+        .run(id, label, connection.clock.nowMs(), quotaBytes, maxAccounts)
+    )
+    if (changes === 0) throw new MailError('TENANT_EXISTS')
+  }
+
+  /**
+   * @param {string} id
+   * @param {{ label?: string, quotaBytes?: number, maxAccounts?: number }} change
+   * @throws {MailError} TENANT_NOT_FOUND
+   */
+  async updateTenant(id, { label, quotaBytes, maxAccounts }) {
+    const { changes } = await this.connection.write(() =>
+      this.connection
+        .prepare(
+          `UPDATE tenants SET label = coalesce($label, label), quota_bytes = coalesce($quotaBytes, quota_bytes),
+             max_accounts = coalesce($maxAccounts, max_accounts) WHERE id = $id`
+        )
+        .run({
+          id,
+          label: label ?? null,
+          quotaBytes: quotaBytes ?? null,
+          maxAccounts: maxAccounts ?? null
+        })
+    )
+    if (changes === 0) throw new MailError('TENANT_NOT_FOUND')
+    this.#rooms.delete(id)
+  }
+
+  /**
+   * @param {string} id - its tokens go with it
+   * @throws {MailError} TENANT_NOT_FOUND; TENANT_IN_USE while it has a domain or an account
+   */
+  async deleteTenant(id) {
+    const { connection } = this
+    await connection.write(() => {
+      const isUsed = connection
+        .prepare(
+          `SELECT EXISTS (SELECT 1 FROM domains WHERE tenant_id = $id)
+             OR EXISTS (SELECT 1 FROM accounts WHERE tenant_id = $id) AS is_used`
+        )
+        .get({ id })
+      if (isUsed.is_used === 1) throw new MailError('TENANT_IN_USE')
+      const { changes } = connection.prepare('DELETE FROM tenants WHERE id = ?').run(id)
+      if (changes === 0) throw new MailError('TENANT_NOT_FOUND')
+    })
+  }
+
+  /**
+   * Gives a domain to a tenant, with the accounts in it that were not given to another one by themselves. The tenant that
+   * the domain had made for itself goes when nothing is left in it.
+   *
+   * @param {string} domain - canonical; made where it is not known
+   * @param {string} tenantId
+   * @throws {MailError} TENANT_NOT_FOUND
+   */
+  async assignDomain(domain, tenantId) {
+    const { connection } = this
+    await connection.write(() => {
+      if (!connection.prepare('SELECT 1 FROM tenants WHERE id = ?').get(tenantId)) {
+        throw new MailError('TENANT_NOT_FOUND')
+      }
+      ensureDomain(connection, domain)
+      connection.prepare('UPDATE domains SET tenant_id = ? WHERE name = ?').run(tenantId, domain)
+      connection
+        .prepare(
+          `DELETE FROM tenants WHERE id = $domain AND label = '' AND quota_bytes = 0 AND max_accounts = 0
+             AND NOT EXISTS (SELECT 1 FROM domains WHERE tenant_id = $domain)
+             AND NOT EXISTS (SELECT 1 FROM accounts WHERE tenant_id = $domain)
+             AND NOT EXISTS (SELECT 1 FROM api_tokens WHERE tenant_id = $domain)`
+        )
+        .run({ domain })
+    })
+    this.#rooms.clear()
+  }
+
+  /**
+   * @param {string} domain - canonical
+   * @returns {Promise<string | null>} whose it is; null for a domain that nobody has named yet
+   */
+  async findTenantOfDomain(domain) {
+    const row = await this.connection.read(() =>
+      this.connection.prepare('SELECT tenant_id FROM domains WHERE name = ?').get(domain)
+    )
+    return row?.tenant_id ?? null
+  }
+
+  /**
+   * @param {string} id
+   * @returns {Promise<number | null>} bytes that its accounts may still grow by, as of a second ago at most; null: no limit
+   */
+  async tenantRoom(id) {
+    const { connection } = this
+    const nowMs = connection.clock.nowMs()
+    const known = this.#rooms.get(id)
+    if (known && Math.abs(nowMs - known.atMs) < ROOM_AGE_MS) return known.bytes
+    const bytes = await connection.read(() => {
+      const tenant = connection.prepare('SELECT quota_bytes FROM tenants WHERE id = ?').get(id)
+      if (!tenant || tenant.quota_bytes === 0) return null
+      const { used } = connection
+        .prepare(
+          `SELECT coalesce(sum(a.used_bytes), 0) AS used FROM accounts a JOIN domains d ON d.id = a.domain_id
+           WHERE coalesce(a.tenant_id, d.tenant_id) = ?`
+        )
+        .get(id)
+      return Math.max(0, tenant.quota_bytes - used)
+    })
+    this.#rooms.set(id, { atMs: nowMs, bytes })
+    return bytes
+  }
+}
