@@ -10,6 +10,7 @@
  */
 import { Checkpointer } from '../database/checkpoint.js'
 import { readUsage } from './mailbox-rows.js'
+import { MovingIn } from './moving-in/moving-in.js'
 import { createMailFile, openMailFile } from './open-store.js'
 import { ChangeMethods } from './port/change-methods.js'
 import { fileOptions } from './port/options.js'
@@ -99,6 +100,8 @@ export class AccountStore extends ChangeMethods {
     const { database, scanner } = parts
     /** For src/store/search alone: the index, and the thread for long searches. */
     this.searchAccess = Object.freeze({ database, scanner })
+    /** For the import from other IMAP servers alone. */
+    this.movingIn = new MovingIn(parts)
     /** For maintenance alone. */
     this.upkeep = new Upkeep(parts, { key, tempStore: file.tempStore })
     this.#leavePool = options.cachePool?.join(file.db)

@@ -28,6 +28,8 @@ import { requireQuota } from './quota.js'
  * @property {ZonedDate | null} internalDate - null: now
  * @property {string} [spoolName] - of the sealed spool file that it came from
  * @property {Buffer} [importKey] - names it among what was imported
+ * @property {string} [sourceFlags] - with importKey: the flags that it has where it comes from, kept for the next run
+ * @property {number} [uid] - the UID that it had where it comes from: kept, unless one so high has been given already
  *
  * @typedef {object} AppendResult
  * @property {number} mailboxId
@@ -73,7 +75,8 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
       uids.push(0)
       continue
     }
-    const uid = mailbox.uidNext + change.uids
+    const nextUid = mailbox.uidNext + change.uids
+    const uid = Math.max(nextUid, message.uid ?? nextUid)
     const rowId = messageRowId(mailbox.id, uid)
     const words = table.wordsOf(message.flags)
     const { contentId, isNew } = adoptContent(db, message.content)
@@ -82,7 +85,7 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
     remember(db, rowId, message, nowMs)
     uids.push(uid)
     rows.push({ uid, modSeq, ...words })
-    change.uids++
+    change.uids = uid + 1 - mailbox.uidNext
     change.messages++
     change.bytes += message.content.size
     if (!(words.flags & SEEN)) change.unseen++
@@ -151,15 +154,14 @@ export function forgetDrainedRow(db, spoolName) {
  * @param {AppendedMessage} message
  * @param {number} nowMs
  */
-function remember(db, rowId, { spoolName, importKey }, nowMs) {
+function remember(db, rowId, { spoolName, importKey, sourceFlags }, nowMs) {
   if (spoolName !== undefined)
     prepared(db, 'INSERT INTO drained (spool_name, drained_at) VALUES (?, ?)').run(spoolName, nowMs)
   if (importKey !== undefined)
-    prepared(db, 'INSERT INTO import_log (key, message_id, imported_at) VALUES (?, ?, ?)').run(
-      importKey,
-      rowId,
-      nowMs
-    )
+    prepared(
+      db,
+      'INSERT INTO import_log (key, message_id, imported_at, source_flags) VALUES (?, ?, ?, ?)'
+    ).run(importKey, rowId, nowMs, sourceFlags ?? null)
 }
 
 /**

@@ -100,7 +100,7 @@ export function requireMailboxRowById(db, id) {
  * @param {number} nowMs
  * @returns {number}
  */
-function takeUidValidity(db, nowMs) {
+export function takeUidValidity(db, nowMs) {
   return /** @type {number} */ (
     prepared(
       db,

@@ -238,6 +238,7 @@ export class ViewKeeper {
       return
     }
     view.name = mailbox.name
+    view.uidValidity = mailbox.uidValidity
     if (mailbox.highestModSeq <= since) return
     /** @type {ViewRow[]} */
     const changed = []

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { imapImportKey, uidOfImportKey } from '../../../../src/store/moving-in/import-key.js'
+import {
+  accountFolder,
+  aliveUids,
+  appendOne,
+  makeMessage,
+  stage
+} from '../../../helpers/account-folder.js'
+
+const SOURCE = { source: 'ann@example.net', path: 'INBOX', uidValidity: 777, modSeq: 1000 }
+
+/**
+ * @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore
+ *
+ * @param {AccountStore} store
+ * @param {number} folderId
+ * @param {number[]} uids - at the source
+ * @returns {Promise<number[]>} UIDs here
+ */
+async function bring(store, folderId, uids) {
+  const messages = []
+  for (const uid of uids) {
+    messages.push({
+      content: await stage(store, makeMessage(`source ${uid}`)),
+      flags: [],
+      internalDate: null,
+      importKey: imapImportKey(folderId, uid),
+      sourceFlags: '',
+      uid
+    })
+  }
+  return (await store.appendMessages('INBOX', messages)).uids
+}
+
+/** @param {AccountStore} store */
+async function inbox(store) {
+  const { view, mailbox } = await store.openView('INBOX')
+  const { uidValidity, uidNext, highestModSeq } = view
+  store.closeView(view)
+  assert.deepEqual([mailbox.uidValidity, mailbox.uidNext], [uidValidity, uidNext], 'view and row')
+  return { uids: aliveUids(view), uidValidity, uidNext, highestModSeq, modSeqs: [...view.modSeqs] }
+}
+
+/** @param {import('node:test').TestContext} t */
+async function setup(t) {
+  const { create, open } = await accountFolder(t)
+  const store = await create()
+  const { folder } = await store.movingIn.openFolder(SOURCE, 'INBOX')
+  const finish = (/** @type {number} */ sourceUidNext, from = store) =>
+    from.movingIn.finishFolder({ folderId: folder.id, sourceUidNext, sourceModSeq: 1000 })
+  return { store, open, folder, finish }
+}
+
+test('keys of one folder lie together and give their UID back', () => {
+  const keys = [
+    [1, 1],
+    [1, 2],
+    [1, 0xffffffff],
+    [2, 0],
+    [256, 5]
+  ].map(([folder = 0, uid = 0]) => imapImportKey(folder, uid))
+  assert.deepEqual([...keys].sort(Buffer.compare), keys)
+  assert.deepEqual(keys.map(uidOfImportKey), [1, 2, 0xffffffff, 0, 5])
+})
+
+test('an empty mailbox keeps UIDs, and takes over UIDVALIDITY and UIDNEXT at the end of the first run', async (t) => {
+  const { store, folder, finish } = await setup(t)
+  const before = await inbox(store)
+  assert.deepEqual(await bring(store, folder.id, [3, 7]), [3, 7])
+  assert.deepEqual(await bring(store, folder.id, [8, 20]), [8, 20])
+  assert.equal((await inbox(store)).uidValidity, before.uidValidity, 'not before the end')
+  assert.deepEqual(await finish(31), { hasIdentity: true })
+  const after = await inbox(store)
+  assert.deepEqual(after.uids, [3, 7, 8, 20])
+  assert.deepEqual([after.uidValidity, after.uidNext], [777, 31])
+  const modSeqs = after.modSeqs.slice(0, 4)
+  assert.ok(
+    modSeqs.every((modSeq) => modSeq > 1000),
+    'above those of the source'
+  )
+  assert.equal((await store.readExpunged(folder.mailboxId, 1000)).isComplete, false)
+  assert.equal(await appendOne(store, 'INBOX', makeMessage('later')), 31)
+})
+
+test('a message that came in meanwhile keeps the mailbox from passing for the source’s', async (t) => {
+  for (const uids of [
+    [3, 7],
+    [1, 2, 3]
+  ]) {
+    const { store, folder, finish } = await setup(t)
+    const { uidValidity } = await inbox(store)
+    await bring(store, folder.id, uids.slice(0, 1))
+    await appendOne(store, 'INBOX', makeMessage('stranger'))
+    await bring(store, folder.id, uids.slice(1))
+    assert.deepEqual(await finish(31), { hasIdentity: false })
+    assert.equal((await inbox(store)).uidValidity, uidValidity)
+  }
+})
+
+test('a later run goes on with the same UIDs, unless both places have given UIDs since', async (t) => {
+  const { store, folder, finish } = await setup(t)
+  await bring(store, folder.id, [1, 2])
+  await finish(3)
+  assert.deepEqual(await bring(store, folder.id, [3, 4]), [3, 4])
+  assert.deepEqual(await finish(6), { hasIdentity: true })
+  assert.deepEqual((await inbox(store)).uidNext, 6)
+
+  await appendOne(store, 'INBOX', makeMessage('delivered here'))
+  assert.deepEqual(await finish(6), { hasIdentity: true }, 'nothing new there')
+  assert.equal((await inbox(store)).uidValidity, 777)
+  // UID 6 is one message there and another here, even if the one there is gone again.
+  assert.deepEqual(await finish(7), { hasIdentity: false })
+  const { uidValidity, uids } = await inbox(store)
+  assert.notEqual(uidValidity, 777)
+  assert.deepEqual(uids, [1, 2, 3, 4, 6])
+})
+
+test('a UIDVALIDITY that a mailbox of the account has or had is not taken over', async (t) => {
+  const { store, folder, finish } = await setup(t)
+  await bring(store, folder.id, [1])
+  assert.deepEqual(await finish(2), { hasIdentity: true })
+  await store.createMailbox('Other')
+  const { folder: other } = await store.movingIn.openFolder({ ...SOURCE, path: 'Other' }, 'Other')
+  const finishOther = () =>
+    store.movingIn.finishFolder({ folderId: other.id, sourceUidNext: 1, sourceModSeq: null })
+  assert.deepEqual(await finishOther(), { hasIdentity: false }, 'INBOX has it')
+  await store.renameMailbox('INBOX', 'Old')
+  await store.deleteMailbox('Old')
+  assert.deepEqual(await finishOther(), { hasIdentity: false })
+  const made = await store.createMailbox('New')
+  assert.ok(made.uidValidity > 777)
+})
+
+test('a mailbox with messages, or a source with huge mod-sequences, keeps its own UIDs', async (t) => {
+  const { create } = await accountFolder(t)
+  const store = await create()
+  await appendOne(store, 'INBOX', makeMessage('mine'))
+  const { folder } = await store.movingIn.openFolder(SOURCE, 'INBOX')
+  assert.equal(folder.keepsUids, false)
+  const { folder: sent } = await store.movingIn.openFolder(
+    { ...SOURCE, path: 'Sent', modSeq: null },
+    'Sent'
+  )
+  assert.equal(sent.keepsUids, false)
+})
+
+test('sessions with an open view see the new UIDVALIDITY when they open it anew, in other processes too', async (t) => {
+  const { store, open, folder, finish } = await setup(t)
+  const other = await open()
+  await bring(store, folder.id, [5])
+  const { view } = await other.openView('INBOX')
+  await finish(9)
+  await other.pollOtherProcesses()
+  assert.deepEqual([view.uidValidity, view.uidNext], [777, 9])
+  other.closeView(view)
+})
+
+test('what has come in is listed by UID with its flags, changed and forgotten', async (t) => {
+  const { store, folder } = await setup(t)
+  await bring(store, folder.id, [2, 9])
+  await store.movingIn.noteFlags(folder.id, [{ uid: 9, flags: '\\Seen' }])
+  const known = async () => {
+    const messages = []
+    for await (const page of store.movingIn.readKnown(folder.id)) messages.push(...page)
+    return messages
+  }
+  assert.deepEqual(
+    (await known()).map(({ uid, flags }) => [uid, flags]),
+    [
+      [2, ''],
+      [9, '\\Seen']
+    ]
+  )
+  assert.deepEqual(await bring(store, folder.id, [2, 10]), [0, 10], 'known is skipped')
+  await store.movingIn.forget(folder.id, [2])
+  assert.deepEqual(
+    (await known()).map(({ uid }) => uid),
+    [9, 10]
+  )
+})
+
+test('a renumbered folder finds its messages again, each once', async (t) => {
+  const { store, folder, finish } = await setup(t)
+  await bring(store, folder.id, [1, 2])
+  await finish(3)
+  const again = await store.movingIn.openFolder({ ...SOURCE, uidValidity: 778 }, 'INBOX')
+  assert.equal(again.isRenumbered, true)
+  const bytes = makeMessage('source 2')
+  const content = { hash: createHash('sha256').update(bytes).digest(), size: bytes.length }
+  const link = { folder: again.folder, uid: 40, content, flags: '' }
+  const rowId = await store.movingIn.linkEqual({ ...link, taken: new Set() })
+  assert.ok(rowId)
+  assert.equal(await store.movingIn.linkEqual({ ...link, uid: 41, taken: new Set([rowId]) }), null)
+})
+
+test('a use moves from an empty mailbox to the one that has it at the source', async (t) => {
+  const { create } = await accountFolder(t)
+  const store = await create()
+  await store.createMailbox('Gesendet')
+  assert.equal(await store.movingIn.giveUse('Gesendet', '\\Sent'), true)
+  const uses = new Map(
+    (await store.listMailboxes()).map(({ name, specialUse }) => [name, specialUse])
+  )
+  assert.deepEqual([uses.get('Gesendet'), uses.get('Sent')], ['\\Sent', null])
+  await appendOne(store, 'Trash', makeMessage('in use'))
+  await store.createMailbox('Papierkorb')
+  assert.equal(await store.movingIn.giveUse('Papierkorb', '\\Trash'), false)
+})
