@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import { SequenceSet } from '../../../../src/imap/protocol/values/sequence-set.js'
 import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
 import { openAccountStore } from '../../../../src/store/account-store.js'
+import { resetStep } from '../../../../src/store/search/index-rows.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../../helpers/corpus.js'
 import { matchesByScan, readWhole } from '../../../helpers/search-oracle.js'
@@ -366,6 +367,34 @@ test('an index that a newer program has made is neither asked nor changed', asyn
   for (const value of ['meeting', 'Grüße', 'the'])
     for (const op of /** @type {const} */ (['body', 'text']))
       await check(searching, known, { op, value })
+})
+
+test('an index that older code has made is emptied in steps, and not asked until it is made anew', async (t) => {
+  const store = await temporaryStore(t)
+  const { database } = store.searchAccess
+  const mails = Array.from({ length: 1200 }, (_, index) => ({
+    bytes: Buffer.from(`Subject: s${index}\r\n\r\ntext of number${index}\r\n`)
+  }))
+  await appendAll(store, 'INBOX', mails)
+  await store.indexSearch()
+  const known = new Map(mails.map(({ bytes }, index) => [index + 1, knownOf(bytes)]))
+  const searching = await searcher(store, 'INBOX')
+  const keys = /** @type {SearchKey[]} */ ([
+    { op: 'text', value: 'mber77' },
+    { op: 'header', field: 'subject', value: 's11' }
+  ])
+  await makeOlder(store)
+  const pending = []
+  for (let isMore = true; isMore;) {
+    isMore = await database.write(resetStep)
+    pending.push(await pendingCount(store))
+    for (const key of keys) await check(searching, known, key)
+  }
+  assert.deepEqual(pending, [500, 1000, 1200, 1200])
+  await store.indexSearch()
+  assert.equal(await pendingCount(store), 0)
+  for (const key of keys) await check(searching, known, key)
+  assert.deepEqual((await store.verify()).problems, [])
 })
 
 test('text of too many different words is left out and found all the same', async (t) => {
