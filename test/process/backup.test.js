@@ -200,17 +200,6 @@ test('one bad mailbox: exit code 1, its address for the operator, everybody else
   assert.match(run.stdout, /1 accounts, 1 failed/)
 })
 
-test('before backup init, there is no backup, and the command says what to do', async (t) => {
-  const root = scratchFolder(t, 'backup')
-  const data = join(root, 'data')
-  await createAccounts(data, [ANNA])
-  for (const command of ['run', 'nightly']) {
-    const { code, stderr } = await letterlock(['backup', command, '--data', data])
-    assert.equal(code, 2)
-    assert.match(stderr, /letterlock backup init/)
-  }
-})
-
 test(
   'the same into object storage: backed up, pruned, verified, restored',
   { skip: skipWithoutS3 },
