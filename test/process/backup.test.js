@@ -3,6 +3,11 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3-multiple-ciphers'
+import { scheduleNightly } from '../../src/backup/schedule.js'
+import { nightlyCommand } from '../../src/cli/nightly-command.js'
+import { recordingLogger } from '../helpers/log-lines.js'
+import { ManualClock } from '../helpers/manual-clock.js'
 import {
   createAccounts,
   letterlock,
@@ -163,6 +168,12 @@ test('an account is restored beside a running server: its sessions end, mail tha
   const second = await logIn(server.ports.imap)
   while ((await countOf(second)) !== 6) await sleep(20)
   assert.ok((await uidNext(second)) > before)
+  // The first login has started a check of everything, behind the user's back.
+  const directory = new Database(join(data, 'directory.db'), { readonly: true })
+  const checks = directory.prepare("SELECT detail FROM audit WHERE action = 'restore-checked'")
+  while (checks.all().length === 0) await sleep(50)
+  assert.match(String(checks.pluck().get()), /"problems":0/)
+  directory.close()
 
   const folder = await backup(
     ['restore', ANNA, '--message-id', '<n3@example.net>', '--password-stdin'],
@@ -187,6 +198,28 @@ test('an account is restored beside a running server: its sessions end, mail tha
     (await backup(['restore', 'nobody@example.org', '--password-stdin'], 'AGE\n')).code,
     2
   )
+})
+
+test('what a server starts each night is the whole job', async (t) => {
+  const { data, target, env } = await host(t)
+  // No other shell of the test is between: the job finds its settings in the environment, as the server's child does.
+  Object.assign(process.env, env)
+  t.after(() => Object.keys(env).forEach((name) => delete process.env[name]))
+  const clock = new ManualClock(Date.UTC(2026, 0, 1, 2, 59))
+  const { logger, lines } = recordingLogger()
+  const job = scheduleNightly({
+    settings: { hour: 3, jitterMinutes: 0 },
+    command: nightlyCommand({ defaultDomain: 'example.org' }, data),
+    isWanted: async () => true,
+    clock,
+    logger,
+    lookMs: 10
+  })
+  clock.advance(60_000)
+  while (lines.length === 0) await sleep(20)
+  await job.close()
+  assert.equal(lines[0]?.['msg'], 'the nightly backup is done')
+  assert.equal(readdirSync(join(target, 'generations')).length, 1)
 })
 
 test('one bad mailbox: exit code 1, its address for the operator, everybody else in the backup', async (t) => {

@@ -1,8 +1,8 @@
 /**
  * `letterlock serve`: runs the server until it is told to stop.
  */
-import { fileURLToPath } from 'node:url'
 import { isSupervised, isUnderPm2 } from '../../../config/load.js'
+import { nightlyCommand } from '../nightly-command.js'
 
 /**
  * @typedef {object} ServeOptions
@@ -30,23 +30,6 @@ function settingsOf({ imap, imaps, lmtp, admin, allowPlaintextLoopback }) {
     ...(admin !== undefined && { 'admin.listen': admin }),
     ...(allowPlaintextLoopback && { 'imap.allowPlaintextLoopback': true })
   }
-}
-
-/**
- * @param {ServeOptions} options
- * @param {string} data - absolute
- * @returns {string[]} what runs the nightly backup of this server
- */
-function nightlyCommand({ config, defaultDomain }, data) {
-  const main = fileURLToPath(new URL('../../main.js', import.meta.url))
-  return [
-    process.execPath,
-    ...process.execArgv,
-    main,
-    ...['backup', 'nightly', '--data', data],
-    ...(config === undefined ? [] : ['--config', config]),
-    ...(defaultDomain === undefined ? [] : ['--default-domain', defaultDomain])
-  ]
 }
 
 /**
