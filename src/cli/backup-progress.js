@@ -5,7 +5,7 @@ import cliProgress from 'cli-progress'
 import { formatBytes } from './with-accounts.js'
 
 const FORMAT =
-  '{what} {bar} {percentage} % | {done} of {all} | {accounts} of {total} accounts | {eta_formatted} left'
+  '{what} {bar} {percentage} % | {done} of {all} | {accounts} of {accountsTotal} accounts | {eta_formatted} left'
 
 /**
  * @typedef {object} TransferProgress
@@ -45,7 +45,7 @@ export class BackupProgress {
       done: formatBytes(bytes),
       all: formatBytes(total),
       accounts,
-      total: accountsTotal
+      accountsTotal
     }
     if (!bar.isActive) bar.start(total, bytes, payload)
     bar.setTotal(total)
