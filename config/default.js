@@ -361,6 +361,22 @@ export const SETTINGS = {
     reason:
       'For the page caches of all open mailboxes together: with many open, each gets less, 256 KiB at least.'
   },
+  'storage.sleepAfterMs': {
+    value: 5 * minuteMs,
+    minimum: 0,
+    maximum: 1440 * minuteMs,
+    unit: 'ms',
+    reason:
+      'The file of a mailbox that nobody has read or written for so long is closed; its sessions stay, and their next command opens it in some milliseconds. 0: it stays open.'
+  },
+  'storage.maxOpenFiles': {
+    value: 1000,
+    minimum: 1,
+    maximum: 1_000_000,
+    unit: 'files',
+    reason:
+      'With more mailboxes in use than this, the files of those longest unused are closed at once. Each open one takes five descriptors and its page cache.'
+  },
   'storage.busyTimeoutMs': {
     value: 30_000,
     minimum: 100,

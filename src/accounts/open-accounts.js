@@ -12,6 +12,7 @@ import { MailError, isMailError } from '../errors.js'
 import { drainSpool } from '../delivery/drain.js'
 import { Checkpointer } from '../database/checkpoint.js'
 import { CachePool } from '../database/pool.js'
+import { OpenFiles } from '../store/open-files.js'
 import { openStore } from './open-store.js'
 import { checkRestored } from './restored.js'
 import { openSealIdentities } from './seal-identity.js'
@@ -77,14 +78,21 @@ export class OpenAccounts {
   #closing = new Map()
   #checkpointer = new Checkpointer()
   #cachePool
+  #openFiles
   #credentialTimer
   #isShuttingDown = false
 
   /** @param {OpenAccountsOptions} options */
   constructor(options) {
     this.#options = options
-    const { cacheBytes, totalCacheBytes } = options.services.config.storage
+    const { config, logger } = options.services
+    const { cacheBytes, totalCacheBytes, sleepAfterMs, maxOpenFiles } = config.storage
     this.#cachePool = new CachePool({ totalBytes: totalCacheBytes, maxShareBytes: cacheBytes })
+    this.#openFiles = new OpenFiles({
+      sleepAfterMs,
+      maxAwake: maxOpenFiles,
+      onError: (err) => logger.error({ err }, 'closing the file of an idle mailbox failed')
+    })
     this.#credentialTimer = setInterval(() => this.#checkCredentials(), CREDENTIAL_CHECK_MS)
     this.#credentialTimer.unref()
   }
@@ -92,6 +100,11 @@ export class OpenAccounts {
   /** @returns {number} mailboxes that are open or being opened */
   get size() {
     return this.#open.size
+  }
+
+  /** @returns {number} of these, how many have their file open; the others sleep */
+  get awakeFiles() {
+    return this.#openFiles.awake
   }
 
   /**
@@ -209,7 +222,11 @@ export class OpenAccounts {
         services: this.#options.services,
         account,
         masterKey,
-        shared: { checkpointer: this.#checkpointer, cachePool: this.#cachePool },
+        shared: {
+          checkpointer: this.#checkpointer,
+          cachePool: this.#cachePool,
+          openFiles: this.#openFiles
+        },
         onAlert: (alert) => this.#alarm(account.id, alert)
       })
       this.#checkRestored(account.id, store)

@@ -108,8 +108,18 @@ export class WalSync {
   async close() {
     this.#isClosed = true
     await this.#running
-    if (this.#descriptor !== null) await closeFile(this.#descriptor)
+    await this.letGo()
+  }
+
+  /**
+   * Lets the descriptor go; the next sync opens the file again. Nothing may be pending.
+   *
+   * @returns {Promise<void>}
+   */
+  async letGo() {
+    const descriptor = this.#descriptor
     this.#descriptor = null
+    if (descriptor !== null) await closeFile(descriptor)
   }
 
   async #run() {

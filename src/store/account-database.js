@@ -4,6 +4,7 @@
  * Invariants: nothing is awaited inside a transaction; a write's result is told to anybody (`onDurable`, the
  * promise) only after its frames are on the disk; a read waits for the sync of what it may have seen.
  */
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { WalSync } from '../database/durability.js'
@@ -11,6 +12,7 @@ import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { prepared } from '../database/statement.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
 import { forgetReservedIds } from './reserved-ids.js'
+import { readWal } from './upkeep/space.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -28,6 +30,20 @@ import { forgetReservedIds } from './reserved-ids.js'
 /** The handle and what guards it. */
 export class AccountDatabase {
   #durability
+  /**
+   * Null: the file sleeps. Its key, its lock and its views stay, and the next read or write opens it again.
+   *
+   * @type {Database | null}
+   */
+  #db
+  #reopen
+  #onOpen
+  #onClose
+  /** @type {Promise<void> | null} */
+  #waking = null
+  #lastUseMs = performance.now()
+  /** What the file looked like when it went to sleep. */
+  #traceAsleep = ''
   #busyTimeoutMs
   #onAlert
   #onFailure
@@ -59,6 +75,9 @@ export class AccountDatabase {
    * @param {(alert: Alert) => void} options.onAlert - something that an operator must look at
    * @param {() => void} options.onFailure - called once, after the alert, when the file must be closed
    * @param {() => void} options.onCommit - after each sync of own commits
+   * @param {() => Database} options.reopen - opens the file once more, as `db` was
+   * @param {(db: Database) => void} [options.onOpen] - the file is open, from the start or again
+   * @param {(db: Database) => void} [options.onClose] - and is about to be closed
    * @param {Partial<import('../database/durability.js').SyncCalls>} [options.syncCalls]
    */
   constructor({
@@ -70,9 +89,15 @@ export class AccountDatabase {
     onAlert,
     onFailure,
     onCommit,
+    reopen,
+    onOpen = () => {},
+    onClose = () => {},
     syncCalls
   }) {
-    this.db = db
+    this.#db = db
+    this.#reopen = reopen
+    this.#onOpen = onOpen
+    this.#onClose = onClose
     this.path = join(folder, 'mail.db')
     this.isReadOnly = isReadOnly
     this.clock = clock
@@ -86,6 +111,73 @@ export class AccountDatabase {
       ...(syncCalls && { calls: syncCalls })
     })
     this.#dataVersion = this.#readDataVersion()
+    onOpen(db)
+  }
+
+  /** @returns {Database} for work inside `read`, `write` and their like: only these wake a file that sleeps */
+  get db() {
+    if (this.#db === null) throw new Error('The file sleeps')
+    return this.#db
+  }
+
+  /** @returns {boolean} whether the file is closed until somebody reads or writes */
+  get isAsleep() {
+    return this.#db === null
+  }
+
+  /** @returns {number} how long ago it was last read or written here, milliseconds; 0 while that is under way */
+  get idleMs() {
+    return this.#active > 0 ? 0 : performance.now() - this.#lastUseMs
+  }
+
+  /**
+   * Closes the file until the next read or write, if nothing is under way and nothing waits in the `-wal`: descriptors,
+   * page cache and compiled statements go.
+   *
+   * @returns {Promise<boolean>} whether it sleeps now
+   */
+  async sleep() {
+    const db = this.#db
+    if (db === null) return true
+    if (this.#active > 0 || this.#failure || this.closing.aborted) return false
+    if (this.#durability.isPending || readWal(db).waiting > 0) return false
+    this.#onClose(db)
+    this.#db = null
+    db.close()
+    this.#traceAsleep = this.#trace()
+    await this.#durability.letGo()
+    return true
+  }
+
+  /** @returns {boolean} whether another process has written while the file slept */
+  get hasChangedAsleep() {
+    return this.#db === null && this.#trace() !== this.#traceAsleep
+  }
+
+  /** @returns {string} what changes when anybody writes */
+  #trace() {
+    return ['', '-wal']
+      .map((suffix) => statSync(`${this.path}${suffix}`, { throwIfNoEntry: false }))
+      .map((stat) => (stat && stat.size > 0 ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : ''))
+      .join()
+  }
+
+  /** @returns {Promise<void>} */
+  #wake() {
+    this.#waking ??= this.#retry(() => {
+      this.#db = this.#reopen()
+    })
+      .then(() => {
+        this.#dataVersion = this.#readDataVersion()
+        // The versions of two connections say nothing about each other.
+        this.#isForeignUnsynced = true
+        this.#hasForeignNews = true
+        this.#onOpen(this.db)
+      })
+      .finally(() => {
+        this.#waking = null
+      })
+    return this.#waking
   }
 
   /** @returns {boolean} whether a failure has closed the file */
@@ -210,13 +302,23 @@ export class AccountDatabase {
   }
 
   /**
-   * @returns {boolean} whether another connection has committed since this was last asked
+   * Looks, which does not count as use: a file that sleeps goes on sleeping while nobody has written.
+   *
+   * @returns {Promise<boolean>} whether another connection may have committed since this was last asked
    */
-  takeForeignNews() {
-    this.#noticeForeignCommits()
-    const hasNews = this.#hasForeignNews
-    this.#hasForeignNews = false
-    return hasNews
+  async takeForeignNews() {
+    if (this.isAsleep && !this.hasChangedAsleep) return false
+    const lastUseMs = this.#lastUseMs
+    try {
+      return await this.readSettled(() => {
+        this.#noticeForeignCommits()
+        const hasNews = this.#hasForeignNews
+        this.#hasForeignNews = false
+        return hasNews
+      })
+    } finally {
+      if (this.#active === 0) this.#lastUseMs = lastUseMs
+    }
   }
 
   /**
@@ -241,7 +343,10 @@ export class AccountDatabase {
     if (this.#active > 0)
       await new Promise((resolve) => (this.#whenIdle = () => resolve(undefined)))
     await this.#durability.close()
-    if (this.db.open) this.db.close()
+    const db = this.#db
+    if (db === null) return
+    this.#onClose(db)
+    db.close()
   }
 
   #noticeForeignCommits() {
@@ -290,11 +395,13 @@ export class AccountDatabase {
     if (this.#abort.signal.aborted) throw new MailError('SHUTTING_DOWN')
     this.#active++
     try {
+      if (this.#db === null) await this.#wake()
       return await work()
     } catch (error) {
       throw this.#report(toMailError(error))
     } finally {
       this.#active--
+      this.#lastUseMs = performance.now()
       if (this.#active === 0) this.#whenIdle?.()
     }
   }

@@ -72,7 +72,7 @@ export class AccountStore extends ChangeMethods {
   #key
   #checkpointer
   #ownsCheckpointer
-  #leavePool
+  #leaveFiles
   /** @type {Promise<void> | null} */
   #closing = null
 
@@ -104,7 +104,7 @@ export class AccountStore extends ChangeMethods {
     this.movingIn = new MovingIn(parts)
     /** For maintenance alone. */
     this.upkeep = new Upkeep(parts, { key, tempStore: file.tempStore })
-    this.#leavePool = options.cachePool?.join(file.db)
+    this.#leaveFiles = options.openFiles?.join(database)
     parts.housekeeping.noteGarbage()
     // What the last opener did not come to.
     parts.indexer.noteWrite()
@@ -113,6 +113,11 @@ export class AccountStore extends ChangeMethods {
   /** @returns {boolean} whether the store has given its file up: every call fails until it is opened anew */
   get hasFailed() {
     return this.#parts.database.hasFailed
+  }
+
+  /** @returns {boolean} whether the file is closed until somebody reads or writes; the store is open all the same */
+  get isAsleep() {
+    return this.#parts.database.isAsleep
   }
 
   /** @returns {Quota} what the account may hold */
@@ -137,8 +142,7 @@ export class AccountStore extends ChangeMethods {
    */
   async pollOtherProcesses() {
     const { database, keywords, views } = this.#parts
-    const hasNews = await database.readSettled(() => database.takeForeignNews())
-    if (!hasNews) return
+    if (!(await database.takeForeignNews())) return
     await keywords.reload()
     await views.catchUpAll()
   }
@@ -239,7 +243,7 @@ export class AccountStore extends ChangeMethods {
         await housekeeping.close()
       }
     } finally {
-      this.#leavePool?.()
+      this.#leaveFiles?.()
       await scanner.close()
       await database.close()
       if (this.#ownsCheckpointer) await this.#checkpointer.close()

@@ -157,6 +157,8 @@ export class Housekeeping {
     this.stop()
     await this.#sweep?.catch(() => {})
     await this.#checkpoint
+    // All that could be told or moved has been before it fell asleep.
+    if (this.#database.isAsleep) return
     await this.#tellUsage()
     if (!this.#database.isReadOnly && this.#waitingBytes() > CLOSE_BYTES)
       await this.#startCheckpoint('TRUNCATE')

@@ -118,6 +118,21 @@ export async function openMailFile(options) {
 }
 
 /**
+ * Opens the file once more, by who holds its lock and knows its schema to be of today.
+ *
+ * @param {FileOptions} options - whose key is zeroed here
+ * @returns {Database}
+ * @throws {Error} of SQLite when it is locked; MailError KEY_REJECTED, ACCOUNT_DAMAGED
+ */
+export function reopenMailFile(options) {
+  try {
+    return openFile(options, { isReadOnly: options.isReadOnly }).db
+  } finally {
+    options.key.fill(0)
+  }
+}
+
+/**
  * Gives an account's file another cipher, for instance one that was brought from elsewhere in AES-256-CBC, which does
  * not authenticate its pages. Record the new cipher when it resolves.
  *

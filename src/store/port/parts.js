@@ -6,6 +6,7 @@ import { AccountDatabase } from '../account-database.js'
 import { AccountKeywords } from '../account-keywords.js'
 import { CHECKPOINT_BYTES, Housekeeping } from '../housekeeping.js'
 import { LateMeta } from '../late-meta.js'
+import { reopenMailFile } from '../open-store.js'
 import { SearchIndexer } from '../search/indexer.js'
 import { Scanner } from '../search/scanner.js'
 import { StoreThreads } from '../store-threads.js'
@@ -48,8 +49,15 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
   const { db, cipher, tempStore } = file
   const quota = { bytes: config.quotaBytes ?? null, messages: config.quotaMessages ?? null }
   const noteCommit = () => housekeeping.noteCommit()
+  /** @type {(() => void) | undefined} */
+  let leavePool
   const database = new AccountDatabase({
     db,
+    reopen: () => reopenMailFile({ ...files, cipher, key: Uint8Array.from(new Uint8Array(key)) }),
+    onOpen: (opened) => {
+      leavePool = options.cachePool?.join(opened)
+    },
+    onClose: () => leavePool?.(),
     folder,
     isReadOnly,
     clock,

@@ -1,0 +1,82 @@
+/**
+ * Which of a process's open mailboxes have their file open. One that nobody has read or written for a while sleeps: its
+ * sessions, its key and its lock stay, while descriptors, page cache and compiled statements go; the next command opens
+ * the file again. Beyond a number of files, those longest unused go to sleep at once.
+ */
+
+/**
+ * @typedef {object} SleepingFile - what is needed of an account's database
+ * @property {boolean} isAsleep
+ * @property {number} idleMs - how long ago it was last used
+ * @property {() => Promise<boolean>} sleep - does nothing while it is in use
+ */
+
+/** Times in `sleepAfterMs` that the files are looked at. */
+const LOOKS = 4
+const MIN_LOOK_MS = 50
+/** Used within this, a file is likely to be used again at once. */
+const BUSY_MS = 1000
+
+/** The files of a process. */
+export class OpenFiles {
+  #sleepAfterMs
+  #maxAwake
+  #onError
+  /** @type {Set<SleepingFile>} */
+  #files = new Set()
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+
+  /**
+   * @param {object} options
+   * @param {number} options.sleepAfterMs - unused for so long, a file sleeps; 0: never for that reason
+   * @param {number} options.maxAwake - more sleep as soon as they are not in use
+   * @param {(error: unknown) => void} options.onError - a file could not be closed
+   */
+  constructor({ sleepAfterMs, maxAwake, onError }) {
+    this.#sleepAfterMs = sleepAfterMs
+    this.#maxAwake = maxAwake
+    this.#onError = onError
+  }
+
+  /** @returns {number} files that are open */
+  get awake() {
+    let count = 0
+    for (const { isAsleep } of this.#files) if (!isAsleep) count++
+    return count
+  }
+
+  /** @returns {number} mailboxes, those whose files sleep included */
+  get size() {
+    return this.#files.size
+  }
+
+  /**
+   * @param {SleepingFile} file
+   * @returns {() => void} to be called when it is closed for good
+   */
+  join(file) {
+    this.#files.add(file)
+    const lookMs = Math.max(MIN_LOOK_MS, (this.#sleepAfterMs || MIN_LOOK_MS * LOOKS * 100) / LOOKS)
+    this.#timer ??= setInterval(() => this.#look(), lookMs).unref()
+    if (this.#files.size > this.#maxAwake) this.#look()
+    return () => {
+      this.#files.delete(file)
+      if (this.#files.size > 0 || this.#timer === null) return
+      clearInterval(this.#timer)
+      this.#timer = null
+    }
+  }
+
+  #look() {
+    const awake = [...this.#files].filter((file) => !file.isAsleep)
+    awake.sort((a, b) => b.idleMs - a.idleMs)
+    let excess = awake.length - this.#maxAwake
+    for (const file of awake) {
+      const isTired = this.#sleepAfterMs > 0 && file.idleMs >= this.#sleepAfterMs
+      if (!isTired && (excess <= 0 || file.idleMs < BUSY_MS)) break
+      excess--
+      file.sleep().catch(this.#onError)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * A mailbox that nobody uses lets its file go, and has it again with the next call.
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CachePool } from '../../../src/database/pool.js'
+import { OpenFiles } from '../../../src/store/open-files.js'
+import {
+  accountFolder,
+  aliveUids,
+  appendMany,
+  appendOne,
+  makeMessage,
+  readBytes
+} from '../../helpers/account-folder.js'
+
+/** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
+
+/** @param {{ sleepAfterMs?: number, maxAwake?: number }} [options] */
+const openFiles = ({ sleepAfterMs = 100, maxAwake = 100 } = {}) =>
+  new OpenFiles({
+    sleepAfterMs,
+    maxAwake,
+    onError: (error) => {
+      throw error
+    }
+  })
+
+/** @param {AccountStore} store */
+async function untilAsleep(store) {
+  while (!store.isAsleep) await sleep(20)
+}
+
+/** @param {string} folder */
+const openDescriptors = (folder) =>
+  readdirSync('/proc/self/fd')
+    .map((descriptor) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${descriptor}`)
+      } catch {
+        return ''
+      }
+    })
+    .filter((path) => path.startsWith(join(folder, 'mail.db')))
+
+test('an unused file is closed, and reads, writes and views go on as if it never had been', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ openFiles: openFiles() })
+  const message = makeMessage('before the sleep')
+  await appendOne(store, 'INBOX', message)
+  const { view } = await store.openView('INBOX')
+  const attachment = view.attach(() => {})
+  await untilAsleep(store)
+  if (process.platform === 'linux') assert.deepEqual(openDescriptors(account.folder), [])
+
+  assert.deepEqual(await readBytes(store, view, 1), message)
+  assert.equal(store.isAsleep, false)
+  await untilAsleep(store)
+  assert.equal(await appendOne(store, 'INBOX', makeMessage('woken by a write')), 2)
+  assert.deepEqual(attachment.take(), [{ kind: 'append', fromSlot: 1, toSlot: 2 }])
+  await untilAsleep(store)
+  await Promise.all([
+    store.changeFlags({ view, uids: [1], action: 'add', flags: ['$Kept'] }),
+    readBytes(store, view, 2),
+    store.usage()
+  ])
+  assert.deepEqual(aliveUids(view), [1, 2])
+  await untilAsleep(store)
+  await store.close()
+  const again = await account.open()
+  assert.deepEqual(await again.verify().then(({ problems }) => problems), [])
+})
+
+test('looking for news of others wakes nothing; their writes are taken in all the same', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ openFiles: openFiles() })
+  await appendMany(store, 'INBOX', 3)
+  const { view } = await store.openView('INBOX')
+  await untilAsleep(store)
+  for (let look = 0; look < 5; look++) await store.pollOtherProcesses()
+  assert.equal(store.isAsleep, true)
+
+  const other = await account.open()
+  await appendMany(other, 'INBOX', 2, ['$New'])
+  await store.pollOtherProcesses()
+  assert.deepEqual(aliveUids(view), [1, 2, 3, 4, 5])
+  await other.close()
+  await store.pollOtherProcesses()
+  const names = store.keywords.flagNames(view.flags[4] ?? 0, view.keywords[4] ?? 0)
+  assert.deepEqual(names, ['$New'])
+})
+
+test('a write of our own behind one that came while the file slept shows both', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ openFiles: openFiles() })
+  const { view } = await store.openView('INBOX')
+  await untilAsleep(store)
+  const other = await account.open()
+  await appendMany(other, 'INBOX', 2)
+  await other.close()
+  assert.equal(await appendOne(store, 'INBOX', makeMessage()), 3)
+  assert.deepEqual(aliveUids(view), [1, 2, 3])
+})
+
+test('beyond the number of files that may be open, those longest unused sleep', async (t) => {
+  const files = openFiles({ sleepAfterMs: 60_000, maxAwake: 2 })
+  const pool = new CachePool({ totalBytes: 64 << 20, maxShareBytes: 16 << 20 })
+  const stores = []
+  for (let index = 0; index < 4; index++) {
+    const account = await accountFolder(t)
+    stores.push(await account.create({ openFiles: files, cachePool: pool }))
+    await appendOne(stores[index] ?? assert.fail(), 'INBOX', makeMessage())
+    await sleep(1200)
+  }
+  const late = await accountFolder(t)
+  stores.push(await late.create({ openFiles: files, cachePool: pool }))
+  while (files.awake > 2) await sleep(20)
+  assert.deepEqual(
+    stores.map(({ isAsleep }) => isAsleep),
+    [true, true, true, false, false]
+  )
+  assert.equal(files.size, 5)
+})
+
+test('a file with something under way stays open', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ openFiles: openFiles({ sleepAfterMs: 50 }) })
+  const { database } = store.searchAccess
+  /** @type {(value?: unknown) => void} */
+  let finish = () => {}
+  const work = database.whileOpen(() => new Promise((resolve) => (finish = resolve)))
+  await sleep(300)
+  assert.equal(store.isAsleep, false)
+  finish()
+  await work
+  await untilAsleep(store)
+})
