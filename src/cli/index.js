@@ -13,9 +13,12 @@ import * as appPassword from './commands/app-password.js'
 import * as backup from './commands/backup.js'
 import * as check from './commands/check.js'
 import * as importMail from './commands/import.js'
+import * as maintain from './commands/maintain.js'
+import * as repair from './commands/repair.js'
 import * as serve from './commands/serve.js'
+import * as spool from './commands/spool.js'
 
-const COMMANDS = [serve, account, appPassword, importMail, check, backup]
+const COMMANDS = [serve, account, appPassword, importMail, check, backup, repair, maintain, spool]
 
 /**
  * @typedef {object} CommonOptions

@@ -68,7 +68,24 @@ export async function writeSpoolFile({ spoolFolder, publicKey, envelope, message
  * @returns {Promise<SpoolFile[]>} what has arrived, the oldest first; empty where there is no spool yet
  * @throws {MailError} NOT_DURABLE where the folder cannot be read
  */
-export async function listSpool(spoolFolder) {
+export function listSpool(spoolFolder) {
+  return listFolder(spoolFolder)
+}
+
+/**
+ * @param {string} spoolFolder
+ * @returns {Promise<SpoolFile[]>} what was set aside, the oldest first
+ * @throws {MailError} NOT_DURABLE where the folder cannot be read
+ */
+export function listAsideFiles(spoolFolder) {
+  return listFolder(join(spoolFolder, ASIDE_FOLDER))
+}
+
+/**
+ * @param {string} spoolFolder
+ * @returns {Promise<SpoolFile[]>}
+ */
+async function listFolder(spoolFolder) {
   const names = (await asMailError(() => readFolder(spoolFolder))).filter((name) => NAME.test(name))
   /** @type {SpoolFile[]} */
   const files = []
@@ -121,6 +138,22 @@ export async function setAsideSpoolFile(spoolFolder, name) {
  */
 export async function listAside(spoolFolder) {
   return (await readFolder(join(spoolFolder, ASIDE_FOLDER))).filter((name) => NAME.test(name))
+}
+
+/**
+ * Puts a file that was set aside back among those that wait. What is in INBOX already is not delivered again.
+ *
+ * @param {string} spoolFolder
+ * @param {string} name
+ * @returns {Promise<void>} when it is there, durably
+ */
+export async function retryAsideFile(spoolFolder, name) {
+  const asideFolder = join(spoolFolder, ASIDE_FOLDER)
+  await asMailError(async () => {
+    await rename(join(asideFolder, name), join(spoolFolder, name))
+    await syncFolder(spoolFolder)
+    await syncFolder(asideFolder)
+  })
 }
 
 /**

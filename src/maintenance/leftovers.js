@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { isMailError } from '../errors.js'
 import { withExclusiveLock } from '../database/lock.js'
 import { hasLeftCopy, removeLeftCopy } from '../database/rewrite.js'
+import { hasLeftRepair, removeLeftRepair } from '../store/salvage/repair-file.js'
 import { cleanSpoolLeftovers } from '../delivery/spool.js'
 
 /**
@@ -50,10 +51,12 @@ export function cleanLeftovers({ services }) {
  */
 async function cleanCopy(folder) {
   const path = join(folder, 'mail.db')
-  if (!(await hasLeftCopy(path))) return 0
+  if (!(await hasLeftCopy(path)) && !(await hasLeftRepair(folder))) return 0
   try {
-    const isGone = await withExclusiveLock(folder, { timeoutMs: 0 }, () => removeLeftCopy(path))
-    return isGone ? 1 : 0
+    return await withExclusiveLock(folder, { timeoutMs: 0 }, async () => {
+      const gone = [await removeLeftCopy(path), await removeLeftRepair(folder)]
+      return gone.filter(Boolean).length
+    })
   } catch (error) {
     // Somebody has the mailbox open, or is making that very copy: another start will see.
     if (isMailError(error, 'BUSY')) return 0

@@ -41,7 +41,7 @@ import { insertUsualMailboxes } from './mailboxes.js'
  */
 
 /** The schema of a mailbox file. */
-const MIGRATIONS = new URL('../../migrations/account/', import.meta.url)
+export const ACCOUNT_MIGRATIONS = new URL('../../migrations/account/', import.meta.url)
 
 /** How long a migration waits for others to close before it looks again whether one of them has done it. */
 const MIGRATE_TRY_MS = 100
@@ -82,7 +82,7 @@ function openFile(options, how) {
 export async function openMailFile(options) {
   if (!statSync(mailFile(options.folder), { throwIfNoEntry: false }))
     throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no mail.db in the folder' })
-  const migrations = readMigrations(MIGRATIONS)
+  const migrations = readMigrations(ACCOUNT_MIGRATIONS)
   const startedMs = performance.now()
   for (;;) {
     const lock = await lockShared(options.folder, { timeoutMs: BUSY_TIMEOUT_MS })
@@ -160,7 +160,7 @@ function migrateAlone(options) {
     const { db } = openFile(options, { isBlocking: true })
     try {
       db.pragma('synchronous = FULL')
-      migrate(db, MIGRATIONS, { clock: options.clock })
+      migrate(db, ACCOUNT_MIGRATIONS, { clock: options.clock })
     } finally {
       db.close()
     }
@@ -188,7 +188,7 @@ export async function createMailFile(options) {
     const { db } = openFile(options, { isNew: true, isBlocking: true })
     try {
       db.pragma('synchronous = FULL')
-      migrate(db, MIGRATIONS, { clock })
+      migrate(db, ACCOUNT_MIGRATIONS, { clock })
       runTransaction(db, () => insertUsualMailboxes(db, clock.nowMs()))
       db.pragma('wal_checkpoint(TRUNCATE)')
     } catch (error) {

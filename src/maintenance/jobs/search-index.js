@@ -18,7 +18,7 @@ export const searchIndex = {
   intervalMs: () => 0,
   async wants({ store }) {
     const waiting = await store.upkeep.countUnindexed()
-    return waiting > 0 ? `${waiting} contents or more wait` : null
+    return waiting > 0 ? `${waiting} contents wait` : null
   },
   async run({ store, signal }) {
     const waiting = await store.upkeep.countUnindexed()

@@ -1,0 +1,161 @@
+/**
+ * Rows of a damaged file that no tree leads to any more: one damaged inner page hides thousands of sound ones. Every page
+ * is looked at as if it were the only one of a table; SQLite reads it, its overflow pages included, and the rows of the
+ * three tables that hold the mail are known by their shape.
+ *
+ * For that the list of tables is replaced by one with a table for each page, in a copy of the file. Not in a transaction:
+ * after a page that does not authenticate, all further reads of a transaction fail (measured).
+ */
+import { UNREADABLE, tryRead } from './readable-rows.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {{ codec: number, data: Buffer }} Chunk
+ */
+
+/** Pages that are looked at with one list of tables. */
+const PAGES_AT_ONCE = 2000
+
+/** As many columns as the widest of the three tables has; those that a row lacks are NULL. */
+const COLUMNS = 'id INTEGER PRIMARY KEY, a, b, c, d, e, f, g, h'
+
+/** @param {unknown} value */
+const isInteger = (value) => typeof value === 'number'
+
+/** The pages of one file. */
+export class LeafPages {
+  #db
+  /** @type {Map<number, number[]>} pages that may have a chunk, by its id */
+  #chunks = new Map()
+  /** @type {Map<number, { hash: Buffer | null, size: number, chunk_size: number }>} */
+  #contents = new Map()
+  /** @type {Map<number, any>} */
+  #messages = new Map()
+
+  /**
+   * @param {Database} db - a copy of the damaged file, which is spoilt by this
+   */
+  constructor(db) {
+    this.#db = db
+    const unsafe = /** @type {{ unsafeMode: () => void }} */ (/** @type {unknown} */ (db))
+    unsafe.unsafeMode()
+    db.pragma('synchronous = OFF')
+    const pages = /** @type {number} */ (db.pragma('page_count', { simple: true }))
+    for (let first = 2; first <= pages; first += PAGES_AT_ONCE) {
+      const batch = Array.from(
+        { length: Math.min(PAGES_AT_ONCE, pages - first + 1) },
+        (_, index) => first + index
+      )
+      this.#nameTables(batch)
+      for (const page of batch) this.#notePage(page)
+    }
+    this.#nameTables([...new Set([...this.#chunks.values()].flat())])
+  }
+
+  /** @returns {IterableIterator<any>} rows of `messages`, in no order */
+  messages() {
+    return this.#messages.values()
+  }
+
+  /**
+   * @param {number} id
+   * @returns {{ hash: Buffer | null, size: number, chunk_size: number } | undefined}
+   */
+  content(id) {
+    return this.#contents.get(id)
+  }
+
+  /**
+   * @param {number} id - content_chunks.id
+   * @returns {Chunk[]} rows that may be it: other tables have rows of that shape
+   */
+  chunks(id) {
+    return (this.#chunks.get(id) ?? []).flatMap((page) => {
+      const row = tryRead(
+        () =>
+          /** @type {Chunk | undefined} */ (
+            this.#db.prepare(`SELECT a AS codec, b AS data FROM page${page} WHERE id = ?`).get(id)
+          )
+      )
+      return row === UNREADABLE || row === undefined ? [] : [row]
+    })
+  }
+
+  /** Lets go of the copy. */
+  close() {
+    this.#db.close()
+  }
+
+  /** @param {readonly number[]} pages - `page<number>` is a table of each of these alone */
+  #nameTables(pages) {
+    const db = this.#db
+    db.pragma('writable_schema = ON')
+    db.exec('BEGIN IMMEDIATE; DELETE FROM sqlite_schema')
+    const insert = db.prepare(
+      "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES ('table', $name, $name, $page, $sql)"
+    )
+    for (const page of pages) {
+      const name = `page${page}`
+      insert.run({ name, page, sql: `CREATE TABLE ${name} (${COLUMNS})` })
+    }
+    db.exec('COMMIT')
+    db.pragma('writable_schema = RESET')
+  }
+
+  /** @param {number} page */
+  #notePage(page) {
+    tryRead(() => {
+      // The text of a message is not read here: `b` of a chunk is asked for its type alone.
+      const rows = this.#db.prepare(
+        `SELECT id, a, typeof(b) AS kind, CASE WHEN typeof(b) = 'blob' THEN NULL ELSE b END AS b,
+           c, d, e, f, g, h FROM page${page}`
+      )
+      for (const row of rows.iterate()) this.#noteRow(/** @type {any} */ (row), page)
+    })
+  }
+
+  /**
+   * @param {any} row
+   * @param {number} page
+   */
+  #noteRow({ id, a, kind, b, c, d, e, f, g, h }, page) {
+    if ([a, b, c, d, e, f, g, h].every(isInteger))
+      this.#messages.set(id, {
+        id,
+        modseq: a,
+        flags: b,
+        keywords: c,
+        internal_date: d,
+        internal_zone: e,
+        saved_at: f,
+        size: g,
+        content_id: h
+      })
+    else if ((Buffer.isBuffer(a) || a === null) && isInteger(b) && isInteger(c) && e === null)
+      this.#contents.set(id, { hash: a, size: b, chunk_size: c })
+    else if ((a === 0 || a === 1) && kind === 'blob' && c === null)
+      this.#chunks.set(id, [...(this.#chunks.get(id) ?? []), page])
+  }
+}
+
+/**
+ * The pages of a file, looked at when they are first asked for: most damage needs none of them.
+ *
+ * @param {() => Database} openCopy - makes a copy of the damaged file
+ * @returns {{ get: () => LeafPages | null, close: () => void }} null where the damage keeps it from being done
+ */
+export function lazyLeafPages(openCopy) {
+  /** @type {LeafPages | null | undefined} */
+  let pages
+  return {
+    get: () => {
+      if (pages !== undefined) return pages
+      const db = openCopy()
+      const found = tryRead(() => new LeafPages(db))
+      pages = found === UNREADABLE ? null : found
+      if (pages === null) db.close()
+      return pages
+    },
+    close: () => pages?.close()
+  }
+}

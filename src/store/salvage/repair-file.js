@@ -1,0 +1,180 @@
+/**
+ * Puts a salvaged file in the place of a damaged one, which is kept. The new file is verified before, hash by hash; a
+ * crash at any moment leaves the old file in its place, or the new one whole.
+ */
+import { constants, copyFileSync } from 'node:fs'
+import { link, open, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MailError } from '../../errors.js'
+import { syncFolder } from '../../database/durability.js'
+import { withExclusiveLock } from '../../database/lock.js'
+import { pendingMigrations, readMigrations } from '../../database/migrate.js'
+import { openEncryptedDatabase } from '../../database/open.js'
+import { toMailError } from '../../database/sqlite-error.js'
+import { ACCOUNT_MIGRATIONS, createMailFile, mailFile } from '../open-store.js'
+import { verifyAll } from '../verify.js'
+import { lazyLeafPages } from './leaf-pages.js'
+import { tryRead } from './readable-rows.js'
+import { salvage } from './salvage.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('../open-store.js').FileOptions} FileOptions
+ *
+ * @typedef {object} RepairOutcome
+ * @property {import('./salvage.js').SalvageReport} report
+ * @property {string} keptFile - the damaged file, absolute
+ *
+ * @typedef {object} RepairProgress
+ * @property {'salvage' | 'verify'} step
+ * @property {number} done
+ * @property {number} total
+ */
+
+/** Where the new file is made, within the account's folder. */
+const WORK_FOLDER = 'mail.repair'
+
+/**
+ * @param {FileOptions} options - of the account
+ * @param {object} how
+ * @param {number} how.timeoutMs - how long to wait for the last opener to go
+ * @param {(progress: RepairProgress) => void} [how.onProgress]
+ * @returns {Promise<RepairOutcome>}
+ * @throws {MailError} BUSY, KEY_REJECTED or ACCOUNT_DAMAGED where not even the first pages can be read, FILE_TOO_NEW,
+ *   DISK_FULL; whatever it throws, the account's file is as it was
+ */
+export function repairMailFile(options, { timeoutMs, onProgress }) {
+  const { folder } = options
+  const workFolder = join(folder, WORK_FOLDER)
+  return withExclusiveLock(folder, { timeoutMs }, async () => {
+    await rm(workFolder, { recursive: true, force: true })
+    try {
+      const { report, cipher } = await salvageInto(workFolder, options, onProgress)
+      await verifyNew(mailFile(workFolder), { ...options, cipher }, onProgress)
+      return { report, keptFile: await takePlace(mailFile(workFolder), folder, options.clock) }
+    } catch (error) {
+      throw toMailError(error)
+    } finally {
+      await rm(workFolder, { recursive: true, force: true })
+    }
+  })
+}
+
+/**
+ * @param {string} folder - of an account
+ * @returns {Promise<boolean>} whether there was something left of a repair that was killed; the caller holds mail.lock
+ *   exclusively
+ */
+export async function removeLeftRepair(folder) {
+  const workFolder = join(folder, WORK_FOLDER)
+  const isThere = await isAt(workFolder)
+  if (isThere) await rm(workFolder, { recursive: true, force: true })
+  return isThere
+}
+
+/**
+ * @param {string} folder - of an account
+ * @returns {Promise<boolean>} whether a repair is under way, or was killed
+ */
+export const hasLeftRepair = (folder) => isAt(join(folder, WORK_FOLDER))
+
+/** @param {string} path */
+const isAt = (path) =>
+  stat(path).then(
+    () => true,
+    () => false
+  )
+
+/**
+ * @param {string} workFolder
+ * @param {FileOptions} options
+ * @param {((progress: RepairProgress) => void) | undefined} onProgress
+ */
+async function salvageInto(workFolder, options, onProgress) {
+  const { key, clock } = options
+  const path = mailFile(options.folder)
+  const { db: from, cipher } = openEncryptedDatabase({
+    path,
+    key,
+    cipher: options.cipher,
+    isBlocking: true
+  })
+  const leafPages = lazyLeafPages(() => {
+    // This drops the locks that SQLite has on the file: what keeps others away is mail.lock.
+    copyFileSync(path, join(workFolder, 'pages.db'), constants.COPYFILE_FICLONE)
+    return openEncryptedDatabase({
+      path: join(workFolder, 'pages.db'),
+      key,
+      cipher,
+      isBlocking: true
+    }).db
+  })
+  try {
+    // A file of a newer program is none of ours to read; where the list itself is lost, it is taken for our own.
+    tryRead(() => pendingMigrations(from, readMigrations(ACCOUNT_MIGRATIONS)))
+    // What lies in the log only must be in the file that is kept, and must not be taken for the new one's.
+    from.pragma('wal_checkpoint(TRUNCATE)')
+    await createMailFile({ ...options, folder: workFolder, cipher })
+    const { db: to } = openEncryptedDatabase({
+      path: mailFile(workFolder),
+      key,
+      cipher,
+      isBlocking: true
+    })
+    try {
+      to.exec('DELETE FROM mailboxes; DELETE FROM subscriptions')
+      const report = salvage(from, to, {
+        nowMs: clock.nowMs(),
+        leafPages: leafPages.get,
+        onProgress: ({ done, total }) => onProgress?.({ step: 'salvage', done, total })
+      })
+      return { report, cipher }
+    } finally {
+      to.close()
+    }
+  } finally {
+    leafPages.close()
+    from.close()
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {FileOptions} options
+ * @param {((progress: RepairProgress) => void) | undefined} onProgress
+ * @throws {MailError} ACCOUNT_DAMAGED
+ */
+async function verifyNew(path, { key, cipher }, onProgress) {
+  const { db } = openEncryptedDatabase({ path, key, cipher, isBlocking: true })
+  try {
+    const { problems } = verifyAll(db, ({ done, total }) =>
+      onProgress?.({ step: 'verify', done, total })
+    )
+    if (problems.length > 0)
+      throw new MailError('ACCOUNT_DAMAGED', { detail: `the new file: ${problems[0]}` })
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * @param {string} newFile - verified, closed
+ * @param {string} folder - of the account
+ * @param {import('../../support/clock.js').Clock} clock
+ * @returns {Promise<string>} the damaged file
+ */
+async function takePlace(newFile, folder, clock) {
+  const path = mailFile(folder)
+  if (await isAt(`${path}-wal`))
+    throw new MailError('BUSY', { detail: 'the -wal file is still there' })
+  const time = new Date(clock.nowMs()).toISOString().replaceAll(/[:.]/g, '-')
+  const keptFile = `${path}.damaged-${time}`
+  const handle = await open(newFile, 'r')
+  await handle.sync().finally(() => handle.close())
+  // A second name first: at no moment is there no mail.db.
+  await link(path, keptFile)
+  await rename(newFile, path)
+  await syncFolder(folder)
+  return keptFile
+}

@@ -1,0 +1,193 @@
+/**
+ * Copies the mailboxes of a damaged file, and the small tables of the account. Ids, names, UIDVALIDITY and UIDNEXT stay
+ * as they are, so that clients need not download everything again.
+ */
+import { prepared } from '../../database/statement.js'
+import { runTransaction } from '../../database/transaction.js'
+import { findMailboxRow, insertMailboxRow } from '../mailbox-rows.js'
+import { UNREADABLE, readableEnds, readableRows, tryRead } from './readable-rows.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ *
+ * @typedef {object} SalvagedMailbox
+ * @property {number} id
+ * @property {string} name
+ * @property {number} modSeq - at least so much for what changes by the salvage
+ * @property {number} uidReserve - how far the next UID must keep from the highest that is there
+ * @property {number} modSeqReserve - the same for mod-sequences
+ * @property {boolean} hasLoss - messages, or what is known of earlier expunges
+ */
+
+/** Where the highest id or UID given is lost: it was less than this above the highest that is there. */
+const ID_RESERVE = 2 ** 20
+
+/** The same for mod-sequences. */
+const MODSEQ_RESERVE = 2 ** 32
+
+const ignore = () => {}
+
+/**
+ * @param {Database} from - the damaged file
+ * @param {Database} to - a new file, without mailboxes
+ * @returns {Map<number, SalvagedMailbox>} by id
+ */
+export function salvageMailboxes(from, to) {
+  /** @type {Map<number, SalvagedMailbox>} */
+  const mailboxes = new Map()
+  const table = { name: 'mailboxes', key: 'id', columns: '*' }
+  const insert = to.prepare(
+    `INSERT INTO mailboxes (id, name, special_use, uid_validity, uid_next, highest_modseq, recent_from_uid,
+       expunged_floor, created_at, message_count, unseen_count, deleted_count, total_bytes)
+     VALUES ($id, $name, $special_use, $uid_validity, $uid_next, $highest_modseq, $recent_from_uid,
+       $expunged_floor, $created_at, 0, 0, 0, 0)`
+  )
+  runTransaction(to, () => {
+    for (const row of readableRows(from, table, ignore)) {
+      insert.run(row)
+      const modSeq = row.highest_modseq + 1
+      const { id, name } = row
+      mailboxes.set(id, { id, name, modSeq, hasLoss: false, uidReserve: 1, modSeqReserve: 1 })
+    }
+  })
+  return mailboxes
+}
+
+/**
+ * A mailbox whose row is lost. Its name and its UIDVALIDITY stand in the indexes that keep them unique as well; what is
+ * lost there too is made up, and with another UIDVALIDITY clients begin anew.
+ *
+ * @param {Database} from - the damaged file
+ * @param {Database} to
+ * @param {number} id
+ * @param {number} nowMs
+ * @returns {SalvagedMailbox & { isRenamed: boolean }}
+ */
+export function inventMailbox(from, to, id, nowMs) {
+  const known = {
+    name: readIndexed(from, 'name', id),
+    uidValidity: readIndexed(from, 'uid_validity', id)
+  }
+  let name = known.name === null ? `Recovered ${id}` : String(known.name)
+  while (findMailboxRow(to, name)) name += ' again'
+  const made = insertMailboxRow(to, { name, specialUse: null, nowMs })
+  prepared(
+    to,
+    'UPDATE mailboxes SET id = ?, uid_next = ?, uid_validity = coalesce(?, uid_validity) WHERE id = ?'
+  ).run(id, 1, known.uidValidity, made.id)
+  return {
+    id,
+    name,
+    modSeq: made.highestModSeq,
+    hasLoss: true,
+    uidReserve: ID_RESERVE,
+    modSeqReserve: MODSEQ_RESERVE,
+    isRenamed: known.name === null
+  }
+}
+
+/**
+ * @param {Database} from
+ * @returns {number[]} ids of the mailboxes that the index of names knows
+ */
+export function namedMailboxes(from) {
+  return readableEnds(from, 'SELECT name, id FROM mailboxes', ['name'], ignore).map(({ id }) => id)
+}
+
+/**
+ * @param {Database} from
+ * @param {'name' | 'uid_validity'} column - that an index covers: the row itself is not read
+ * @param {number} id
+ * @returns {string | number | null}
+ */
+function readIndexed(from, column, id) {
+  const rows = readableEnds(from, `SELECT ${column}, id FROM mailboxes`, [column], ignore)
+  return rows.find((row) => row.id === id)?.[column] ?? null
+}
+
+/**
+ * Every account has an INBOX (RFC 9051 §5.1), also one whose mailboxes are all lost.
+ *
+ * @param {Database} to
+ * @param {number} nowMs
+ */
+export function requireInbox(to, nowMs) {
+  if (!findMailboxRow(to, 'INBOX')) insertMailboxRow(to, { name: 'INBOX', specialUse: null, nowMs })
+}
+
+/**
+ * Keywords, subscriptions, what was drained and imported, and the log of expunges as far as it is whole.
+ *
+ * @param {Database} from
+ * @param {Database} to
+ * @param {Map<number, SalvagedMailbox>} mailboxes
+ */
+export function salvageAccount(from, to, mailboxes) {
+  const account = tryRead(() => /** @type {any} */ (from.prepare('SELECT * FROM account').get()))
+  runTransaction(to, () => {
+    to.prepare(
+      'UPDATE account SET last_uid_validity = max(last_uid_validity, ?, (SELECT coalesce(max(uid_validity), 0) FROM mailboxes))'
+    ).run(account === UNREADABLE ? 0 : account.last_uid_validity)
+    if (account !== UNREADABLE)
+      to.prepare('UPDATE account SET created_at = ?').run(account.created_at)
+    copyTable(from, to, { name: 'keywords', keys: ['number'] })
+    copyTable(from, to, { name: 'subscriptions', keys: ['name'] })
+    copyTable(from, to, { name: 'drained', keys: ['spool_name'] })
+    copyTable(from, to, { name: 'import_log', keys: ['key'] })
+    const isLogWhole = copyTable(
+      from,
+      to,
+      { name: 'expunged', keys: ['mailbox_id', 'modseq', 'first_uid'] },
+      (row) => mailboxes.has(row.mailbox_id)
+    )
+    if (!isLogWhole) for (const mailbox of mailboxes.values()) mailbox.hasLoss = true
+  })
+}
+
+/**
+ * @param {Database} from
+ * @param {Database} to
+ * @param {{ name: string, keys: string[] }} table
+ * @param {(row: any) => boolean} [isWanted]
+ * @returns {boolean} whether all of it could be read
+ */
+function copyTable(from, to, { name, keys }, isWanted = () => true) {
+  let isWhole = true
+  const rows = readableEnds(from, `SELECT * FROM ${name}`, keys, () => {
+    isWhole = false
+  })
+  for (const row of rows.filter(isWanted)) {
+    const columns = Object.keys(row)
+    const marks = columns.map((column) => `$${column}`).join(', ')
+    prepared(to, `INSERT OR IGNORE INTO ${name} (${columns.join(', ')}) VALUES (${marks})`).run(row)
+  }
+  return isWhole
+}
+
+/**
+ * No id is given twice: what the counters of the old file said holds on.
+ *
+ * @param {Database} from
+ * @param {Database} to
+ * @param {number} highestContentId - that any message refers to
+ */
+export function salvageCounters(from, to, highestContentId) {
+  const counters = tryRead(
+    () =>
+      /** @type {{ name: string, seq: number }[]} */ (
+        from.prepare('SELECT name, seq FROM sqlite_sequence').all()
+      )
+  )
+  const known = new Map(counters === UNREADABLE ? [] : counters.map(({ name, seq }) => [name, seq]))
+  const wanted = /** @type {const} */ ([
+    ['contents', known.get('contents') ?? highestContentId + ID_RESERVE],
+    ['mailboxes', known.get('mailboxes') ?? 0]
+  ])
+  for (const [name, sequence] of wanted) {
+    const { changes } = to
+      .prepare('UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?')
+      .run(sequence, name)
+    if (changes === 0)
+      to.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(name, sequence)
+  }
+}

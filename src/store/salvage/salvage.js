@@ -1,0 +1,233 @@
+/**
+ * Takes every readable message out of a damaged file into a new one.
+ *
+ * The tables help each other: a message whose row is lost is known to the index by content, with its UID and its
+ * content; the number of a content's chunks follows from its size. Only what is computed (envelopes, structures, the
+ * search index, counters) is made anew. A mailbox that has lost anything gets a higher mod-sequence and an empty log of
+ * expunges, so that QRESYNC clients are told what is gone.
+ *
+ * Long and synchronous: for the command line.
+ */
+import { prepared } from '../../database/statement.js'
+import { runTransaction } from '../../database/transaction.js'
+import { DELETED, SEEN } from '../flags.js'
+import { messageRowId, uidOfRow } from '../message-id.js'
+import { copyContent } from './copy-content.js'
+import { UNREADABLE, readableEnds, readableRows, tryRead } from './readable-rows.js'
+import {
+  inventMailbox,
+  namedMailboxes,
+  requireInbox,
+  salvageAccount,
+  salvageCounters,
+  salvageMailboxes
+} from './salvage-mailboxes.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./salvage-mailboxes.js').SalvagedMailbox} SalvagedMailbox
+ *
+ * @typedef {object} LostMessage
+ * @property {string} mailbox
+ * @property {number} uid
+ * @property {number | null} sizeBytes - null where that is lost too
+ * @property {number | null} savedAtMs - when it came into the mailbox
+ *
+ * @typedef {object} SalvageReport
+ * @property {number} salvaged - messages
+ * @property {number} bytes - of these, each copy counted
+ * @property {LostMessage[]} lost
+ * @property {{ mailbox: string, uid: number }[]} withoutFlags - messages that are there, but not their flags
+ * @property {string[]} recoveredMailboxes - whose names are lost
+ * @property {number} gaps - stretches of the list of messages that nothing else knows about: there may be more lost
+ *
+ * @typedef {object} MessageRow
+ * @property {number} id
+ * @property {number} content_id
+ * @property {number | null} size - null where the row is lost
+ * @property {number} [modseq]
+ * @property {number} [flags]
+ * @property {number} [keywords]
+ * @property {number} [internal_date]
+ * @property {number} [internal_zone]
+ * @property {number} [saved_at]
+ */
+
+/** Messages in one transaction of the new file. */
+const BATCH_MESSAGES = 200
+
+/** Raw bytes in one: what is not committed yet lies in memory. */
+const BATCH_BYTES = 32 * 1024 * 1024
+
+/**
+ * @param {Database} from - the damaged file; nobody else has it open
+ * @param {Database} to - a new file of the newest schema, without mailboxes
+ * @param {object} options
+ * @param {number} options.nowMs
+ * @param {() => import('./leaf-pages.js').LeafPages | null} options.leafPages - of the damaged file, asked for if they are needed
+ * @param {(progress: { done: number, total: number }) => void} [options.onProgress] - messages
+ * @returns {SalvageReport}
+ */
+export function salvage(from, to, { nowMs, leafPages, onProgress }) {
+  const mailboxes = salvageMailboxes(from, to)
+  salvageAccount(from, to, mailboxes)
+  const { rows, gaps } = listMessages(from, leafPages)
+  /** @type {SalvageReport} */
+  const report = {
+    salvaged: 0,
+    bytes: 0,
+    lost: [],
+    withoutFlags: [],
+    recoveredMailboxes: [],
+    gaps
+  }
+  /** @type {Map<number, import('./copy-content.js').CopiedContent | null>} */
+  const contents = new Map()
+  const isDeletedMailbox = deletedMailboxes(from)
+  const requireMailbox = (/** @type {number} */ id) => {
+    const present = mailboxes.get(id)
+    if (present) return present
+    const invented = inventMailbox(from, to, id, nowMs)
+    mailboxes.set(id, invented)
+    if (invented.isRenamed) report.recoveredMailboxes.push(invented.name)
+    return invented
+  }
+  runTransaction(to, () => namedMailboxes(from).forEach(requireMailbox))
+  let highestContentId = 0
+  for (let start = 0; start < rows.length;) {
+    start = runTransaction(to, () => {
+      let bytes = 0
+      let at = start
+      for (; at < rows.length && at - start < BATCH_MESSAGES && bytes < BATCH_BYTES; at++) {
+        const row = /** @type {MessageRow} */ (rows[at])
+        highestContentId = Math.max(highestContentId, row.content_id)
+        const mailboxId = Math.floor(row.id / messageRowId(1, 0))
+        if (isDeletedMailbox(mailboxId)) continue
+        const mailbox = requireMailbox(mailboxId)
+        bytes += salvageMessage({ from, to, leafPages }, { row, mailbox, contents, report, nowMs })
+      }
+      return at
+    })
+    onProgress?.({ done: start, total: rows.length })
+  }
+  runTransaction(to, () => {
+    for (const mailbox of mailboxes.values()) finishMailbox(to, mailbox, gaps > 0)
+    salvageCounters(from, to, highestContentId)
+    // Only now: its id must be none that was ever given.
+    requireInbox(to, nowMs)
+  })
+  return report
+}
+
+/**
+ * @param {{ from: Database, to: Database, leafPages: () => import('./leaf-pages.js').LeafPages | null }} files
+ * @param {{ row: MessageRow, mailbox: SalvagedMailbox,
+ *   contents: Map<number, import('./copy-content.js').CopiedContent | null>, report: SalvageReport, nowMs: number }} input
+ * @returns {number} bytes that were copied
+ */
+function salvageMessage({ from, to, leafPages }, input) {
+  const { row, mailbox, contents, report, nowMs } = input
+  const uid = uidOfRow(row.id)
+  const isCopied = contents.has(row.content_id)
+  const content = isCopied
+    ? contents.get(row.content_id)
+    : copyContent(from, to, row.content_id, { expectedBytes: row.size, leafPages })
+  contents.set(row.content_id, content ?? null)
+  if (!content) {
+    const savedAtMs = row.saved_at ?? null
+    report.lost.push({ mailbox: mailbox.name, uid, sizeBytes: row.size, savedAtMs })
+    mailbox.hasLoss = true
+    return 0
+  }
+  if (row.size === null) {
+    report.withoutFlags.push({ mailbox: mailbox.name, uid })
+    mailbox.hasLoss = true
+  }
+  prepared(
+    to,
+    `INSERT INTO messages (id, modseq, flags, keywords, internal_date, internal_zone, saved_at, size, content_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  ).run(
+    row.id,
+    row.modseq ?? mailbox.modSeq,
+    row.flags ?? 0,
+    row.keywords ?? 0,
+    row.internal_date ?? content.sentDate?.epochSeconds ?? Math.floor(nowMs / 1000),
+    row.internal_zone ?? content.sentDate?.zoneMinutes ?? 0,
+    row.saved_at ?? nowMs,
+    content.size,
+    row.content_id
+  )
+  report.salvaged++
+  report.bytes += content.size
+  return isCopied ? 0 : content.size
+}
+
+/**
+ * @param {Database} from
+ * @param {() => import('./leaf-pages.js').LeafPages | null} leafPages
+ * @returns {{ rows: MessageRow[], gaps: number }} by id: narrow rows, some 200 bytes of memory each
+ */
+function listMessages(from, leafPages) {
+  let gapsInTable = 0
+  /** @type {Map<number, MessageRow>} */
+  const rows = new Map()
+  const table = { name: 'messages', key: 'id', columns: '*' }
+  for (const row of readableRows(from, table, () => gapsInTable++)) rows.set(row.id, row)
+  if (gapsInTable === 0) return { rows: [...rows.values()], gaps: 0 }
+  for (const row of leafPages()?.messages() ?? []) if (!rows.has(row.id)) rows.set(row.id, row)
+  let gapsInIndex = 0
+  const known = readableEnds(
+    from,
+    'SELECT id, content_id FROM messages INDEXED BY messages_by_content',
+    ['content_id', 'id'],
+    () => gapsInIndex++
+  )
+  for (const { id, content_id: contentId } of known)
+    if (!rows.has(id)) rows.set(id, { id, content_id: contentId, size: null })
+  const sorted = [...rows.values()].sort((a, b) => a.id - b.id)
+  // With the index whole, nothing is unknown.
+  return { rows: sorted, gaps: gapsInIndex > 0 ? gapsInTable : 0 }
+}
+
+/**
+ * @param {Database} from
+ * @returns {(mailboxId: number) => boolean} whether the user has deleted that mailbox, and only the sweep had not come
+ */
+function deletedMailboxes(from) {
+  const ids = tryRead(() => from.prepare('SELECT mailbox_id FROM garbage_mailboxes').pluck().all())
+  const known = new Set(ids === UNREADABLE ? [] : /** @type {number[]} */ (ids))
+  return (mailboxId) => known.has(mailboxId)
+}
+
+/**
+ * @param {Database} to
+ * @param {SalvagedMailbox} mailbox
+ * @param {boolean} hasGaps - in the list of messages: nobody knows in which mailbox
+ */
+function finishMailbox(to, { id, modSeq, hasLoss, uidReserve, modSeqReserve }, hasGaps) {
+  const range = [messageRowId(id, 0), messageRowId(id + 1, 0)]
+  prepared(
+    to,
+    `UPDATE mailboxes SET (message_count, total_bytes, unseen_count, deleted_count, uid_next) = (
+       SELECT count(*), coalesce(sum(size), 0), coalesce(sum(flags & ${SEEN} = 0), 0),
+         coalesce(sum(flags & ${DELETED} <> 0), 0), max(mailboxes.uid_next, coalesce(max(id) & 4294967295, 0) + ?)
+       FROM messages WHERE id > ? AND id < ?)
+     WHERE id = ?`
+  ).run(uidReserve, ...range, id)
+  if (!hasLoss && !hasGaps) return
+  const highest = /** @type {number} */ (
+    prepared(
+      to,
+      'SELECT coalesce(max(modseq), 0) FROM messages WHERE id > ? AND id < ?',
+      'value'
+    ).get(...range)
+  )
+  const next = Math.max(modSeq, highest + modSeqReserve)
+  prepared(to, 'UPDATE mailboxes SET highest_modseq = ?, expunged_floor = ? WHERE id = ?').run(
+    next,
+    next,
+    id
+  )
+  prepared(to, 'DELETE FROM expunged WHERE mailbox_id = ?').run(id)
+}

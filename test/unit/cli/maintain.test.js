@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  createAccounts,
+  letterlock,
+  scratchFolder,
+  startServerProcess
+} from '../../helpers/process.js'
+import { WireClient, connectLmtp, deliverOver } from '../../helpers/wire-client.js'
+
+const ANNA = 'anna@example.org'
+const BEA = 'bea@example.org'
+
+/** @param {import('node:test').TestContext} t */
+async function setUp(t) {
+  const parent = scratchFolder(t, 'maintain')
+  const data = join(parent, 'data')
+  mkdirSync(data)
+  await createAccounts(data, [ANNA, BEA])
+  const run = (/** @type {string[]} */ args, input = '') =>
+    letterlock([...args, '--data', data], { input })
+  const withPassword = (/** @type {string[]} */ args, input = 'pass\n') =>
+    run([...args, '--password-stdin'], input)
+  const folderOf = async (/** @type {string} */ address) =>
+    JSON.parse((await run(['account', 'show', address, '--json'])).stdout).folder
+  return { parent, data, run, withPassword, folderOf }
+}
+
+/**
+ * @param {string} parent
+ * @param {number} count
+ * @returns {string} a folder of messages of 40 kB
+ */
+function makeMessages(parent, count) {
+  const folder = join(parent, 'eml')
+  mkdirSync(folder)
+  for (let i = 0; i < count; i++) {
+    const body = randomBytes(30_000).toString('base64').replace(/.{76}/g, '$&\r\n')
+    const head = `Subject: secret subject ${i}\r\nContent-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n`
+    writeFileSync(join(folder, `${i}.eml`), head + body)
+  }
+  return folder
+}
+
+test('maintain looks after the mailboxes that are named, each with its password, and tells figures', async (t) => {
+  const { parent, run, withPassword, folderOf } = await setUp(t)
+  const messages = makeMessages(parent, 20)
+  const imported = await withPassword(['import', messages, '--account', ANNA])
+  assert.equal(imported.code, 0, imported.stderr)
+
+  const both = await withPassword(['maintain', ANNA, BEA], 'pass\nwrong\n')
+  assert.equal(both.code, 1)
+  assert.match(both.stdout, /^anna@example\.org\tquick-check: done, asked for, \d+ ms$/m)
+  assert.match(both.stdout, /^anna@example\.org\tok$/m)
+  assert.match(both.stderr, /bea@example\.org: Authentication failed/)
+
+  const compacted = await withPassword(['maintain', '--compact', ANNA])
+  assert.match(compacted.stdout, /compact: done, asked for, file .* ms/)
+  const checked = await withPassword(['check', ANNA])
+  assert.equal(checked.code, 0, checked.stdout)
+
+  const status = await run(['maintain', '--status'])
+  assert.match(status.stdout, /^anna@example\.org\t.* [kM]B, \d+ % free\tlast looked after 20/m)
+  assert.match(status.stdout, /^bea@example\.org\tnot measured yet/m)
+  const json = JSON.parse((await run(['maintain', '--status', '--json', ANNA])).stdout)
+  assert.equal(json.runs[0].job, 'compact')
+  assert.doesNotMatch(JSON.stringify(json), /secret subject|INBOX/)
+  const { length } = readdirSync(await folderOf(ANNA)).filter((name) => name.includes('.next'))
+  assert.equal(length, 0)
+})
+
+test('maintain without an account asks the server, which looks after who is there', async (t) => {
+  const { data, run } = await setUp(t)
+  const environment = { LETTERLOCK_MAINTENANCE_QUIET_MS: '0' }
+  const server = await startServerProcess(t, { data, environment })
+  const client = await WireClient.connect(server.ports.imap)
+  await client.login(ANNA)
+  const asked = await run(['maintain'])
+  assert.equal(asked.stdout, '2 mailboxes are looked after when they are next open and quiet\n')
+  const compact = await run(['maintain', '--compact'])
+  assert.equal(compact.code, 2)
+  const figures = async () => {
+    const health = await fetch(`http://127.0.0.1:${server.ports.admin}/health/maintenance`)
+    assert.equal(health.status, 200)
+    return /** @type {any} */ (await health.json())
+  }
+  const isBusy = async () => {
+    const { maintenanceDone, maintenanceRunning } = await figures()
+    return maintenanceDone === 0 || maintenanceRunning > 0
+  }
+  while (await isBusy()) await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal((await figures()).failingTotal, 0)
+  const status = (await run(['maintain', '--status'])).stdout.trimEnd().split('\n')
+  assert.deepEqual(
+    status.map((line) => line.includes('asked for')),
+    [false, true]
+  )
+  // Its mailbox is open: what needs it alone says so.
+  const refused = await letterlock(
+    ['maintain', '--compact', ANNA, '--data', data, '--password-stdin'],
+    { input: 'pass\n' }
+  )
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /busy/)
+  client.destroy()
+  assert.equal(await server.stop(), 0)
+})
+
+test('repair saves what is whole, lists what is not, and keeps the damaged file', async (t) => {
+  const { parent, run, withPassword, folderOf } = await setUp(t)
+  await withPassword(['import', makeMessages(parent, 30), '--account', ANNA])
+  const folder = await folderOf(ANNA)
+  const path = join(folder, 'mail.db')
+  const bytes = readFileSync(path)
+  const middle = Math.floor(bytes.length / 8192) * 4096 + 1000
+  bytes[middle] = (bytes[middle] ?? 0) ^ 0xff
+  writeFileSync(path, bytes)
+  assert.equal((await withPassword(['check', ANNA])).code, 1)
+
+  const repaired = await withPassword(['repair', ANNA])
+  assert.equal(repaired.code, 1, repaired.stderr)
+  assert.match(repaired.stdout, /^29 messages, .* saved$/m)
+  assert.match(repaired.stdout, /^lost\tINBOX\tUID \d+\t.* kB\tarrived 20/m)
+  const kept = /kept as (.*)$/m.exec(repaired.stdout)?.[1] ?? ''
+  assert.equal(statSync(kept).size, bytes.length)
+  assert.equal((await withPassword(['check', ANNA])).code, 0)
+  const again = await withPassword(['repair', ANNA])
+  assert.equal(again.code, 0)
+
+  writeFileSync(path, Buffer.alloc(8192, 1))
+  const hopeless = await withPassword(['repair', ANNA])
+  assert.equal(hopeless.code, 2)
+  assert.match(hopeless.stderr, /only a backup/)
+  assert.match((await run(['account', 'show', ANNA])).stdout, /anna/)
+})
+
+test('mail that was set aside is listed, and comes in after a retry', async (t) => {
+  const { data, run, folderOf } = await setUp(t)
+  const server = await startServerProcess(t, { data })
+  const lmtp = await connectLmtp(server.ports.lmtp)
+  await deliverOver(lmtp, { to: ANNA, message: Buffer.from('Subject: x\r\n\r\nhello\r\n') })
+  lmtp.destroy()
+  const spool = join(await folderOf(ANNA), 'spool')
+  const waiting = await run(['spool', 'list'])
+  assert.match(waiting.stdout, /^anna@example\.org\twaits\t[0-9a-f]{32}\.sealed\t/)
+  const [name = ''] = readdirSync(spool).filter((entry) => entry.endsWith('.sealed'))
+  mkdirSync(join(spool, 'aside'))
+  renameSync(join(spool, name), join(spool, 'aside', name))
+  assert.match((await run(['spool', 'list', ANNA])).stdout, /\taside\t/)
+  assert.equal((await run(['spool', 'retry', ANNA, 'nothing'])).code, 1)
+  assert.equal((await run(['spool', 'retry', ANNA, name])).stdout, '1 put back\n')
+
+  const client = await WireClient.connect(server.ports.imap)
+  await client.login(ANNA)
+  assert.match(await client.command('STATUS INBOX (MESSAGES)'), /MESSAGES 1\)/)
+  client.destroy()
+  assert.equal((await run(['spool', 'list'])).stdout, '')
+  assert.equal(await server.stop(), 0)
+})

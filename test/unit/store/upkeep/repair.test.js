@@ -1,0 +1,219 @@
+/**
+ * Salvage: whatever page is damaged, what is on the others comes out whole.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readSync,
+  readdirSync,
+  statSync,
+  writeSync
+} from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openEncryptedDatabase } from '../../../../src/database/open.js'
+import { repairMailFile } from '../../../../src/store/salvage/repair-file.js'
+import { fileOptions } from '../../../../src/store/port/options.js'
+import { systemClock } from '../../../../src/support/clock.js'
+import {
+  accountFolder,
+  aliveUids,
+  appendMany,
+  appendOne,
+  makeMessage,
+  readBytes
+} from '../../../helpers/account-folder.js'
+
+/** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
+
+const PAGE_BYTES = 4096
+
+/** Every page in the long run, some in the suite. */
+const PAGE_STEP = process.env['LETTERLOCK_TEST_TORTURE'] ? 1 : 7
+
+/**
+ * @param {string} path
+ * @param {number} page - from 1, as SQLite counts
+ */
+function damagePage(path, page) {
+  const file = openSync(path, 'r+')
+  const byte = Buffer.alloc(1)
+  const offset = (page - 1) * PAGE_BYTES + 1234
+  readSync(file, byte, 0, 1, offset)
+  byte[0] = (byte[0] ?? 0) ^ 0x55
+  writeSync(file, byte, 0, 1, offset)
+  closeSync(file)
+}
+
+/** @param {import('node:test').TestContext} t */
+async function setUp(t) {
+  const account = await accountFolder(t)
+  const path = join(account.folder, 'mail.db')
+  const repair = (how = {}) =>
+    repairMailFile(fileOptions({ folder: account.folder, key: account.key, clock: systemClock }), {
+      timeoutMs: 0,
+      ...how
+    })
+  return { ...account, path, repair }
+}
+
+/**
+ * @param {AccountStore} store
+ * @returns {Promise<Map<string, { bytes: Buffer, flags: number, modSeq: number }>>} every message by mailbox and UID
+ */
+async function everything(store) {
+  const all = new Map()
+  for (const { name } of await store.listMailboxes()) {
+    const { view } = await store.openView(name)
+    for (const uid of aliveUids(view)) {
+      const slot = view.slotOf(uid)
+      all.set(`${name} ${uid}`, {
+        bytes: await readBytes(store, view, uid),
+        flags: view.flags[slot],
+        modSeq: view.modSeqs[slot]
+      })
+    }
+    store.closeView(view)
+  }
+  return all
+}
+
+/**
+ * Small and large messages in several mailboxes, with flags, copies and expunges.
+ *
+ * @param {AccountStore} store
+ */
+async function fill(store) {
+  await store.createMailbox('Work/Old')
+  for (let i = 1; i <= 30; i++) {
+    const bytes = Buffer.concat([makeMessage(`text ${i}`), randomBytes(i % 6 === 0 ? 9000 : 300)])
+    await appendOne(store, i % 3 === 0 ? 'Work/Old' : 'INBOX', bytes, [i % 2 ? '\\Seen' : 'tag'])
+  }
+  const { view } = await store.openView('INBOX')
+  await store.copyMessages({ from: view, uids: [1, 2, 3], toMailbox: 'Archive' })
+  await store.changeFlags({ view, uids: [4, 5], action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: null })
+  await store.setSubscribed('Work/Old', true)
+  await store.sweep()
+  await store.indexSearch()
+  await store.checkpoint()
+}
+
+test('a sound file comes out of a repair as it was: UIDs, flags, MODSEQs, names, bytes', async (t) => {
+  const { create, open, repair, path } = await setUp(t)
+  const store = await create()
+  await fill(store)
+  const before = await everything(store)
+  const mailboxes = await store.listMailboxes()
+  await store.close()
+
+  const { report, keptFile } = await repair()
+  assert.deepEqual(
+    { ...report, bytes: 0, salvaged: 0 },
+    {
+      salvaged: 0,
+      bytes: 0,
+      lost: [],
+      withoutFlags: [],
+      recoveredMailboxes: [],
+      gaps: 0
+    }
+  )
+  assert.equal(report.salvaged, before.size)
+  assert.ok(existsSync(keptFile) && keptFile.startsWith(`${path}.damaged-`))
+  const again = await open()
+  assert.deepEqual(await everything(again), before)
+  assert.deepEqual(await again.listMailboxes(), mailboxes)
+  await again.indexSearch()
+  assert.deepEqual((await again.verify()).problems, [])
+  // Ids go on where they were.
+  const uid = await appendOne(again, 'INBOX', makeMessage('new'))
+  assert.equal(uid, mailboxes.find(({ name }) => name === 'INBOX')?.uidNext)
+})
+
+test('whichever page is damaged, every message that does not need it is saved', async (t) => {
+  const { create, open, repair, path, key, folder } = await setUp(t)
+  const store = await create()
+  await fill(store)
+  const before = await everything(store)
+  await store.close()
+  const sound = join(folder, 'sound')
+  copyFileSync(path, sound)
+  const pages = statSync(path).size / PAGE_BYTES
+  let saved = 0
+  let lostAtMost = 0
+  for (let page = 2; page <= pages; page += PAGE_STEP) {
+    copyFileSync(sound, path)
+    damagePage(path, page)
+    /** @type {Awaited<ReturnType<typeof repair>>} */
+    let outcome
+    try {
+      outcome = await repair()
+    } catch (error) {
+      // The schema itself has some of the first pages: nothing can be opened without it.
+      assert.match(String(/** @type {any} */ (error).code), /ACCOUNT_DAMAGED|KEY_REJECTED/)
+      assert.throws(() => openEncryptedDatabase({ path, key, cipher: 'chacha20' }), `page ${page}`)
+      continue
+    }
+    const { lost, salvaged } = outcome.report
+    saved++
+    lostAtMost = Math.max(lostAtMost, lost.length)
+    assert.equal(salvaged + lost.length, before.size, `page ${page}`)
+    const again = await open()
+    assert.deepEqual((await again.verify()).problems, [], `page ${page}`)
+    const flagless = new Set(outcome.report.withoutFlags.map((m) => `${m.mailbox} ${m.uid}`))
+    const renamed = outcome.report.recoveredMailboxes.length > 0
+    for (const [name, after] of await everything(again)) {
+      if (renamed && name.startsWith('Recovered')) continue
+      assert.deepEqual(after.bytes, before.get(name)?.bytes, `page ${page}, ${name}`)
+      if (!flagless.has(name)) assert.equal(after.flags, before.get(name)?.flags)
+    }
+    await again.close()
+  }
+  t.diagnostic(
+    `${saved} repairs, at most ${lostAtMost} of ${before.size} messages lost by one page`
+  )
+  assert.ok(saved > 4)
+  assert.ok(lostAtMost < before.size / 2)
+})
+
+test('mail programs that resynchronise are told what a repair has lost', async (t) => {
+  const { create, open, repair, path } = await setUp(t)
+  const store = await create()
+  await appendMany(store, 'INBOX', 3)
+  const head = Buffer.from('Content-Type: application/octet-stream\r\n\r\n')
+  await appendOne(store, 'INBOX', Buffer.concat([head, randomBytes(400_000)]))
+  const { view } = await store.openView('INBOX')
+  const { mailboxId, highestModSeq } = view
+  await store.close()
+  // The body of the large one fills most of the file, and nothing but a body is in its middle.
+  damagePage(path, Math.floor((statSync(path).size / PAGE_BYTES) * 0.75))
+  const { report } = await repair()
+  assert.deepEqual(
+    report.lost.map(({ uid }) => uid),
+    [4]
+  )
+  const again = await open()
+  const answer = await again.readExpunged(mailboxId, highestModSeq)
+  assert.deepEqual(answer, { isComplete: false, ranges: [] })
+  assert.ok((await again.mailboxStatus('INBOX')).highestModSeq > highestModSeq)
+})
+
+test('a repair needs the mailbox alone, and leaves nothing behind that it gives up', async (t) => {
+  const { create, repair, folder, path, key } = await setUp(t)
+  const store = await create()
+  await fill(store)
+  await assert.rejects(repair(), { code: 'BUSY' })
+  await store.close()
+  const before = readdirSync(folder).sort()
+  damagePage(path, 1)
+  await assert.rejects(repair(), { code: 'KEY_REJECTED' })
+  assert.deepEqual(readdirSync(folder).sort(), before)
+  assert.throws(() => openEncryptedDatabase({ path, key, cipher: 'chacha20' }), {
+    code: 'KEY_REJECTED'
+  })
+})
