@@ -34,7 +34,6 @@ const KEY_TABLES = ['credentials', 'seal_identities', 'rekeys']
 /** A copy of the directory in a scratch file. */
 export class DirectorySnapshot {
   #db
-  #path
 
   /**
    * @param {import('better-sqlite3-multiple-ciphers').Database} db
@@ -42,7 +41,7 @@ export class DirectorySnapshot {
    */
   constructor(db, path) {
     this.#db = db
-    this.#path = path
+    this.path = path
   }
 
   /**
@@ -116,7 +115,7 @@ export class DirectorySnapshot {
   async discard() {
     if (this.#db.open) this.#db.close()
     for (const suffix of ['', '-wal', '-shm', '-journal'])
-      await rm(this.#path + suffix, { force: true })
+      await rm(this.path + suffix, { force: true })
   }
 }
 

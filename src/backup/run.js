@@ -7,22 +7,21 @@
  * copied; an account that was made or got another key meanwhile is copied (again) before the directory is taken once
  * more. Until the manifest is there, the run does not exist, and the one before is as it was.
  */
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openDirectory } from '../accounts/directory.js'
-import { pepperIdOf } from '../accounts/pepper.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { backUpAccount } from './account-backup.js'
-import { DirectorySnapshot, keysName } from './directory-snapshot.js'
+import { DirectorySnapshot } from './directory-snapshot.js'
 import { eraseDeletedAccounts } from './erase.js'
 import { requireHostState } from './host-state.js'
 import { PackWriter } from './pack-writer.js'
 import { RateLimit } from './rate-limit.js'
-import { PREFIXES, Repository, generationName, keysObject } from './repository.js'
+import { Repository, generationName } from './repository.js'
 import { withBackupLock } from './scratch.js'
-import { sealBytes, sealFile } from './sealed.js'
 import { Staging } from './staging.js'
+import { storeDirectory, storeKeys, storePepper } from './store-sealed.js'
 
 /**
  * @typedef {import('../../config/load.js').Config} Config
@@ -270,11 +269,18 @@ class BackupRun {
    */
   async #finish(snapshot) {
     const { repository, clock, target } = this.options
-    const entries = await this.#storeKeys(snapshot)
-    const name = await this.#newName()
-    const directory = await this.#storeDirectory(snapshot, name)
-    const pepper = await this.#storePepper()
     await this.packs.flush()
+    const name = await this.#newName()
+    const { recipient, scratchFolder, config } = this.options
+    const sealed = { target, recipient }
+    const entries = await storeKeys({
+      ...sealed,
+      snapshot,
+      done: new Map([...this.#done].filter(([id]) => !this.#failed.has(id))),
+      previous: this.#previous
+    })
+    const directory = await storeDirectory({ ...sealed, snapshot, name, scratchFolder })
+    const pepper = await storePepper({ ...sealed, path: config.auth.pepperFile })
     const failed = [...this.#failed].map(([id, { code }]) => ({ id, code }))
     const counts = { newBytes: this.#newBytes, sharedBytes: this.#sharedBytes }
     await repository.writeGeneration({
@@ -311,59 +317,6 @@ class BackupRun {
     const base = generationName(this.startedAtMs)
     for (let number = 2, name = base; ; name = `${base}-${number++}`)
       if (!names.has(name)) return name
-  }
-
-  /**
-   * @param {DirectorySnapshot} snapshot
-   * @returns {Promise<AccountEntry[]>} of this run; for an account that failed, of the last one, with the keys of then
-   */
-  async #storeKeys(snapshot) {
-    const { target, recipient } = this.options
-    /** @type {AccountEntry[]} */
-    const entries = []
-    for (const { id } of snapshot.accounts()) {
-      const previous = this.#previous.get(id)
-      const entry = this.#failed.has(id) ? undefined : this.#done.get(id)
-      if (!entry) {
-        if (previous) entries.push(previous)
-        continue
-      }
-      const keys = snapshot.keysOf(id)
-      const object = keysObject(id, keysName(`${recipient}\n${keys}`))
-      if (previous?.keys !== object)
-        await target.put(object, await sealBytes(Buffer.from(keys), recipient))
-      entries.push({ ...entry, keys: object })
-    }
-    return entries
-  }
-
-  /**
-   * @param {DirectorySnapshot} snapshot
-   * @param {string} name - of the generation
-   * @returns {Promise<string>} its object
-   */
-  async #storeDirectory(snapshot, name) {
-    const { target, recipient, scratchFolder } = this.options
-    snapshot.strip()
-    const sealed = join(scratchFolder, 'directory.age')
-    await sealFile(join(scratchFolder, 'directory.db'), sealed, recipient)
-    const object = `${PREFIXES.directory}${name}.age`
-    await target.putFile(object, sealed)
-    return object
-  }
-
-  /** @returns {Promise<string>} its object; the same pepper is stored once for each recipient */
-  async #storePepper() {
-    const { target, recipient, config } = this.options
-    const pepper = await readFile(config.auth.pepperFile)
-    try {
-      const object = `${PREFIXES.pepper}${keysName(`${recipient}\n${pepperIdOf(pepper)}`)}.age`
-      if ((await target.size(object)) === null)
-        await target.put(object, await sealBytes(pepper, recipient))
-      return object
-    } finally {
-      pepper.fill(0)
-    }
   }
 }
 

@@ -1,0 +1,73 @@
+/**
+ * What of a run is sealed to the operator's recovery key: the keys of each account, the directory, the pepper. What is
+ * the same as in an earlier run, for the same recipient, is not stored again.
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pepperIdOf } from '../accounts/pepper.js'
+import { keysName } from './directory-snapshot.js'
+import { PREFIXES, keysObject } from './repository.js'
+import { sealBytes, sealFile } from './sealed.js'
+
+/**
+ * @typedef {import('./directory-snapshot.js').DirectorySnapshot} DirectorySnapshot
+ * @typedef {import('./repository.js').AccountEntry} AccountEntry
+ *
+ * @typedef {object} Sealed
+ * @property {import('./targets/target.js').BackupTarget} target
+ * @property {string} recipient - `age1…`
+ */
+
+/**
+ * @param {Sealed & { snapshot: DirectorySnapshot, done: Map<string, AccountEntry>, previous: Map<string, AccountEntry> }} input -
+ *   `done`: of this run, by account
+ * @returns {Promise<AccountEntry[]>} of this run; for an account that failed, of the last one, with the keys of then
+ */
+export async function storeKeys({ target, recipient, snapshot, done, previous }) {
+  /** @type {AccountEntry[]} */
+  const entries = []
+  for (const { id } of snapshot.accounts()) {
+    const before = previous.get(id)
+    const entry = done.get(id)
+    if (!entry) {
+      if (before) entries.push(before)
+      continue
+    }
+    const keys = snapshot.keysOf(id)
+    const object = keysObject(id, keysName(`${recipient}\n${keys}`))
+    if (before?.keys !== object)
+      await target.put(object, await sealBytes(Buffer.from(keys), recipient))
+    entries.push({ ...entry, keys: object })
+  }
+  return entries
+}
+
+/**
+ * @param {Sealed & { snapshot: DirectorySnapshot, name: string, scratchFolder: string }} input - the snapshot's keys have
+ *   been stored: here it loses them; `name`: of the generation
+ * @returns {Promise<string>} its object
+ */
+export async function storeDirectory({ target, recipient, snapshot, name, scratchFolder }) {
+  snapshot.strip()
+  const sealed = join(scratchFolder, 'directory.age')
+  await sealFile(snapshot.path, sealed, recipient)
+  const object = `${PREFIXES.directory}${name}.age`
+  await target.putFile(object, sealed)
+  return object
+}
+
+/**
+ * @param {Sealed & { path: string }} input - `path`: of the pepper
+ * @returns {Promise<string>} its object
+ */
+export async function storePepper({ target, recipient, path }) {
+  const pepper = await readFile(path)
+  try {
+    const object = `${PREFIXES.pepper}${keysName(`${recipient}\n${pepperIdOf(pepper)}`)}.age`
+    if ((await target.size(object)) === null)
+      await target.put(object, await sealBytes(pepper, recipient))
+    return object
+  } finally {
+    pepper.fill(0)
+  }
+}
