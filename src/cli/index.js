@@ -45,10 +45,11 @@ export function programVersion() {
 
 /**
  * @param {Command} command
- * @returns {Command[]} the commands that do something, groups left out
+ * @returns {Command[]} the commands that do something, mere groups left out
  */
 function leaves(command) {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(leaves)
+  const isMereGroup = command.commands.length > 0 && command.registeredArguments.length === 0
+  return [...(isMereGroup ? [] : [command]), ...command.commands.flatMap(leaves)]
 }
 
 /**
@@ -61,6 +62,8 @@ export function createProgram(context) {
     .version(context.version)
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(add --help for how to use it)')
+    // An option behind a command is that command's, also where the group above it has one of that name.
+    .enablePositionalOptions()
   for (const { register } of COMMANDS) register(program, context)
 
   for (const leaf of leaves(program)) {

@@ -33,10 +33,11 @@ export const NOTHING_DONE = 2
  * @param {CommonOptions & { passwordStdin?: boolean }} request.options
  * @param {string | undefined} request.account - an address; may be left out where there is one account only
  * @param {boolean} request.isReadOnly - whether the command only reads
+ * @param {Buffer} [request.password] - where it was asked for already; the caller zeroes it
  * @returns {Promise<OpenMailbox>}
  * @throws {CliError} with exit code 2 when the mailbox does not open
  */
-export async function openMailbox({ context, options, account, isReadOnly }) {
+export async function openMailbox({ context, options, account, isReadOnly, password }) {
   /** @type {(() => unknown)[]} */
   const closers = []
   const close = async () => {
@@ -48,7 +49,7 @@ export async function openMailbox({ context, options, account, isReadOnly }) {
     const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })
     const services = await openAccountServices({ config, clock: context.clock, logger })
     closers.push(() => services.close())
-    const unlocked = await unlock({ context, services, options, account })
+    const unlocked = await unlock({ context, services, options, account, password })
     closers.push(() => unlocked.masterKey.dispose())
     if (!isReadOnly && unlocked.scope === 'read-only') throw new MailError('NO_PERMISSION')
     const store = await openStore({
@@ -82,11 +83,13 @@ export async function openMailbox({ context, options, account, isReadOnly }) {
  * @param {AccountServices} parts.services
  * @param {{ passwordStdin?: boolean }} parts.options
  * @param {string | undefined} parts.account
+ * @param {Buffer | undefined} parts.password
  * @returns {Promise<Unlocked>}
  */
-async function unlock({ context, services, options, account }) {
+async function unlock({ context, services, options, account, password: given }) {
   const { stdin, stderr } = context
   const username = account ?? (await onlyAddress(services))
+  if (given) return services.unlocker.unlock({ username, password: given, remoteAddress: null })
   const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })
   try {
     return await withSecret(await input.read(`Password of ${username}`), (password) =>

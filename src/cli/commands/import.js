@@ -8,6 +8,7 @@ import { openSource } from '../../import/open-source.js'
 import { CliError } from '../cli-error.js'
 import { ImportProgress, reasonOf } from '../import-progress.js'
 import { NOTHING_DONE, openMailbox } from '../open-mailbox.js'
+import { registerImap } from './import-imap.js'
 
 /** @typedef {import('../../import/import-item.js').ImportSource} ImportSource */
 /** @typedef {import('../../import/mbox-splitter.js').MboxQuoting} MboxQuoting */
@@ -48,9 +49,10 @@ Examples:
  * @param {CliContext} context
  */
 export function register(program, context) {
-  program
+  const command = program
     .command('import')
-    .description('import mail from files into a mailbox')
+    .description('import mail from files into a mailbox, or from another server')
+    .enablePositionalOptions()
     .argument('<source...>', 'files or folders')
     .option('--account <address>', 'whose mailbox; may be left out where there is one account')
     .option('--mailbox <name>', 'where to; made when it is missing', 'INBOX')
@@ -66,6 +68,7 @@ export function register(program, context) {
     .action(async (/** @type {string[]} */ paths, /** @type {ImportOptions} */ options) => {
       process.exitCode = await runImport({ context, options, paths })
     })
+  registerImap(command, context)
 }
 
 /**

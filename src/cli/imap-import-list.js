@@ -1,0 +1,142 @@
+/**
+ * `import imap --list FILE`: many accounts, some at once. Each is a process of its own, so that one that fails or is slow
+ * stands in nobody's way, and several cores are used; passwords reach it through its standard input.
+ */
+import { spawn } from 'node:child_process'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import PQueue from 'p-queue'
+import { byteLines } from './byte-lines.js'
+import { CliError } from './cli-error.js'
+
+const TAB = 0x09
+const LINE_FEED = Buffer.from('\n')
+/** An address, an account and two passwords at their longest, bytes. */
+const MAX_LINE_BYTES = 16_384
+
+/**
+ * @typedef {object} ListedAccount
+ * @property {number} line - in the file, from 1
+ * @property {string} from - `imaps://user@host`
+ * @property {Buffer} sourcePassword - zeroed after use
+ * @property {string} account
+ * @property {Buffer} password - zeroed after use
+ *
+ * @typedef {object} ListOptions
+ * @property {string} file
+ * @property {number} parallel - accounts at once
+ * @property {string[]} command - program and arguments up to those of one account
+ * @property {AbortSignal} signal - no further account begins
+ * @property {(result: { account: string, code: number, lines: string[], failures: string[] }) => void} onAccount
+ */
+
+/**
+ * @param {string} file
+ * @throws {CliError} where others than its owner may read it
+ */
+export async function requirePrivate(file) {
+  const stats = await stat(file).catch((/** @type {NodeJS.ErrnoException} */ cause) => {
+    throw new CliError(`${file} cannot be read (${cause.code})`, { exitCode: 2, cause })
+  })
+  if ((stats.mode & 0o077) !== 0) {
+    throw new CliError(`${file} holds passwords: run chmod 600 on it first`, { exitCode: 2 })
+  }
+}
+
+/**
+ * @param {string} file - tab-separated: source, its password, account, its password; empty lines and `#` are left out
+ * @returns {AsyncGenerator<ListedAccount>}
+ * @throws {CliError} for a line that has not four fields
+ */
+export async function* readList(file) {
+  let number = 0
+  for await (const line of byteLines(createReadStream(file), { maxBytes: MAX_LINE_BYTES })) {
+    number++
+    if (line.length === 0 || line[0] === 0x23) continue
+    const [from, sourcePassword, account, password, ...rest] = splitTabs(line)
+    if (!from || !sourcePassword || !account || !password || rest.length > 0) {
+      line.fill(0)
+      throw new CliError(`${file}: line ${number} has not four fields with tabs between them`, {
+        exitCode: 2
+      })
+    }
+    const listed = {
+      line: number,
+      from: from.toString('utf8').trim(),
+      sourcePassword: Buffer.from(sourcePassword),
+      account: account.toString('utf8').trim(),
+      password: Buffer.from(password)
+    }
+    line.fill(0)
+    yield listed
+  }
+}
+
+/**
+ * @param {Buffer} line
+ * @returns {Buffer[]}
+ */
+function splitTabs(line) {
+  const fields = []
+  let start = 0
+  for (let end; (end = line.indexOf(TAB, start)) !== -1; start = end + 1) {
+    fields.push(line.subarray(start, end))
+  }
+  return [...fields, line.subarray(start)]
+}
+
+/**
+ * @param {ListOptions} options
+ * @returns {Promise<{ whole: number, partly: number, failed: number }>} accounts by how they ended
+ */
+export async function importList({ file, parallel, command, signal, onAccount }) {
+  await requirePrivate(file)
+  const queue = new PQueue({ concurrency: parallel })
+  const counts = { whole: 0, partly: 0, failed: 0 }
+  for await (const listed of readList(file)) {
+    if (signal.aborted) break
+    queue.add(async () => {
+      const result = await importOne(command, listed)
+      counts[result.code === 0 ? 'whole' : result.code === 2 ? 'failed' : 'partly']++
+      onAccount({ account: listed.account, ...result })
+    })
+    await queue.onSizeLessThan(parallel)
+  }
+  await queue.onIdle()
+  return counts
+}
+
+/**
+ * @param {string[]} command
+ * @param {ListedAccount} listed
+ * @returns {Promise<{ code: number, lines: string[], failures: string[] }>} what it said on both of its outputs
+ */
+async function importOne([program = '', ...args], { from, account, sourcePassword, password }) {
+  const child = spawn(
+    program,
+    [...args, '--from', from, '--account', account, '--password-stdin'],
+    { stdio: ['pipe', 'pipe', 'pipe'] }
+  )
+  const texts = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => (texts.stdout += chunk))
+  child.stderr.on('data', (chunk) => (texts.stderr += chunk))
+  // It may end before it has read them; its exit code tells why.
+  child.stdin.on('error', () => {})
+  for (const piece of [password, LINE_FEED, sourcePassword, LINE_FEED]) {
+    child.stdin.write(Buffer.from(piece))
+  }
+  child.stdin.end()
+  const code = await new Promise((resolve) => {
+    child.once('error', () => resolve(2))
+    child.once('close', (status) => resolve(status ?? 1))
+  })
+  password.fill(0)
+  sourcePassword.fill(0)
+  return { code, lines: linesOf(texts.stdout), failures: linesOf(texts.stderr) }
+}
+
+/**
+ * @param {string} text
+ * @returns {string[]}
+ */
+const linesOf = (text) => text.split('\n').filter((line) => line !== '')

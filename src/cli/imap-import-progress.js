@@ -1,0 +1,216 @@
+/**
+ * How a copy from another IMAP server shows itself: on a terminal a bar for all and one for each folder that is under
+ * way, with rate and time left; plain lines otherwise. Failures go to standard error as they come.
+ */
+import cliProgress from 'cli-progress'
+import { reasonOf } from './import-progress.js'
+
+/** @typedef {import('../import/imap/copy-account.js').AccountReport} AccountReport */
+/** @typedef {import('../import/imap/copy-account.js').CopyObserver} CopyObserver */
+
+/** Plain lines are for logs: not more often than this. */
+const LINE_EVERY_MS = 10_000
+
+const BAR_FORMAT = '{name} {bar} {percentage} % | {value} of {total} | {rate}/s | {left} left'
+
+/** Names are cut to this, so that bars stand below each other. */
+const NAME_COLUMNS = 28
+
+/** Shows the copy of one account. */
+export class ImapImportProgress {
+  #stdout
+  #stderr
+  #clock
+  #startedMs
+  #lastLineMs
+  /** @type {Map<string, { done: number, total: number, startedMs: number, doneAtStart: number }>} */
+  #folders = new Map()
+  /** @type {cliProgress.MultiBar | null} */
+  #bars
+  /** @type {Map<string, cliProgress.SingleBar>} */
+  #byFolder = new Map()
+
+  /**
+   * @param {object} options
+   * @param {NodeJS.WritableStream & { isTTY?: boolean }} options.stdout
+   * @param {NodeJS.WritableStream} options.stderr
+   * @param {import('../support/clock.js').Clock} options.clock
+   */
+  constructor({ stdout, stderr, clock }) {
+    this.#stdout = stdout
+    this.#stderr = stderr
+    this.#clock = clock
+    this.#startedMs = clock.nowMs()
+    this.#lastLineMs = this.#startedMs
+    this.#bars = stdout.isTTY
+      ? new cliProgress.MultiBar(
+          { format: BAR_FORMAT, stream: stdout, hideCursor: true, clearOnComplete: true },
+          cliProgress.Presets.shades_classic
+        )
+      : null
+  }
+
+  /** @returns {CopyObserver} */
+  get observer() {
+    return {
+      onPlan: (plan) => this.#plan(plan),
+      onProgress: (mailbox, progress) => this.#update(mailbox, progress),
+      onFolder: (mailbox) => this.#finish(mailbox),
+      onFailure: ({ mailbox, uid, error }) => {
+        const where = uid === null ? mailbox : `${mailbox}: UID ${uid}`
+        this.fail(`${where}: ${sourceReason(error)}`)
+      }
+    }
+  }
+
+  /** @param {string} text */
+  fail(text) {
+    const line = `letterlock: ${text}\n`
+    if (this.#bars) this.#bars.log(line)
+    else this.#stderr.write(line)
+  }
+
+  /** Takes the bars away. */
+  stop() {
+    this.#bars?.stop()
+  }
+
+  /** @param {AccountReport} report */
+  end(report) {
+    this.stop()
+    const elapsedMs = Math.max(this.#clock.nowMs() - this.#startedMs, 1)
+    for (const line of reportLines(report, elapsedMs)) this.#stdout.write(`${line}\n`)
+  }
+
+  /** @param {readonly { mailbox: string, messages: number }[]} plan */
+  #plan(plan) {
+    const nowMs = this.#clock.nowMs()
+    for (const { mailbox, messages } of plan) {
+      this.#folders.set(mailbox, { done: 0, total: messages, startedMs: nowMs, doneAtStart: 0 })
+    }
+    this.#show('all folders', this.#all())
+  }
+
+  /**
+   * @param {string} mailbox
+   * @param {{ done: number, total: number }} progress
+   */
+  #update(mailbox, { done, total }) {
+    const isFirst = !this.#byFolder.has(mailbox) && this.#folders.get(mailbox)?.done === 0
+    const known = this.#folders.get(mailbox)
+    const start = isFirst || !known ? { startedMs: this.#clock.nowMs(), doneAtStart: done } : known
+    const folder = { startedMs: start.startedMs, doneAtStart: start.doneAtStart, done, total }
+    this.#folders.set(mailbox, folder)
+    if (this.#bars) {
+      this.#show(mailbox, folder)
+      this.#show('all folders', this.#all())
+      return
+    }
+    const nowMs = this.#clock.nowMs()
+    if (nowMs - this.#lastLineMs < LINE_EVERY_MS) return
+    this.#lastLineMs = nowMs
+    const all = this.#all()
+    this.#stdout.write(`${this.#line(mailbox, folder)}; ${this.#line('all folders', all)}\n`)
+  }
+
+  /** @param {string} mailbox */
+  #finish(mailbox) {
+    const bar = this.#byFolder.get(mailbox)
+    if (bar) this.#bars?.remove(bar)
+    this.#byFolder.delete(mailbox)
+  }
+
+  #all() {
+    const sum = { done: 0, total: 0, startedMs: this.#startedMs, doneAtStart: 0 }
+    for (const { done, total, doneAtStart } of this.#folders.values()) {
+      sum.done += done
+      sum.total += total
+      sum.doneAtStart += doneAtStart
+    }
+    return sum
+  }
+
+  /**
+   * @param {string} name
+   * @param {{ done: number, total: number, startedMs: number, doneAtStart: number }} progress
+   */
+  #show(name, progress) {
+    if (!this.#bars) return
+    const payload = {
+      name: name.slice(0, NAME_COLUMNS).padEnd(NAME_COLUMNS),
+      ...this.#pace(progress)
+    }
+    const total = Math.max(progress.total, 1)
+    const bar = this.#byFolder.get(name)
+    if (bar) {
+      bar.setTotal(total)
+      bar.update(progress.done, payload)
+    } else this.#byFolder.set(name, this.#bars.create(total, progress.done, payload))
+  }
+
+  /**
+   * @param {string} name
+   * @param {{ done: number, total: number, startedMs: number, doneAtStart: number }} progress
+   * @returns {string}
+   */
+  #line(name, progress) {
+    const { rate, left } = this.#pace(progress)
+    return `${name}: ${progress.done} of ${progress.total}, ${rate}/s, ${left} left`
+  }
+
+  /**
+   * What was there from an earlier run says nothing about how fast messages come.
+   *
+   * @param {{ done: number, total: number, startedMs: number, doneAtStart: number }} progress
+   * @returns {{ rate: number, left: string }}
+   */
+  #pace({ done, total, startedMs, doneAtStart }) {
+    const elapsedMs = Math.max(this.#clock.nowMs() - startedMs, 1)
+    const perMs = (done - doneAtStart) / elapsedMs
+    const left = perMs > 0 ? duration(Math.max(total - done, 0) / perMs) : '?'
+    return { rate: Math.round(perMs * 1000), left: done >= total ? '0 s' : left }
+  }
+}
+
+/**
+ * @param {AccountReport} report
+ * @param {number} elapsedMs
+ * @returns {string[]}
+ */
+export function reportLines(report, elapsedMs) {
+  const { folders, foldersWithUids, copied, skipped, flagged, expunged, kept, failed } = report
+  const rate = Math.round((copied * 1000) / elapsedMs)
+  const lines = [
+    `copied ${copied}, there already ${skipped}, flags changed ${flagged}, deleted ${expunged}, failed ${failed}, ` +
+      `in ${duration(elapsedMs)} (${rate}/s)`,
+    `${folders} folders, of which ${foldersWithUids} have the UIDs of the source: mail programs keep what they have of these`
+  ]
+  if (kept > 0)
+    lines.push(`${kept} messages are gone at the source and were left here (see --expunge)`)
+  return lines
+}
+
+/**
+ * @param {unknown} error - of the source or of our own
+ * @returns {string} one line
+ */
+export function sourceReason(error) {
+  const { authenticationFailed, responseText, code } =
+    /** @type {import('imapflow').ImapFlowError} */ (error)
+  if (authenticationFailed) return 'the source refused the login'
+  if (responseText) return `the source says: ${responseText.split('\n')[0]}`
+  const reason = reasonOf(error)
+  return typeof code === 'string' && /^E[A-Z]+$/.test(code)
+    ? `the source cannot be reached (${code})`
+    : reason
+}
+
+/**
+ * @param {number} ms
+ * @returns {string}
+ */
+function duration(ms) {
+  if (ms < 120_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`
+  return `${(ms / 3_600_000).toFixed(1)} h`
+}

@@ -1,0 +1,115 @@
+/**
+ * Copies a whole account from another IMAP server: some folders at once over a few connections. A folder that fails is
+ * reported and the others go on; what concerns the account (full, damaged, the source out of reach) ends the run.
+ */
+import PQueue from 'p-queue'
+import { MailError } from '../../errors.js'
+import { copyFolder } from './copy-folder.js'
+import { planFolders } from './plan-folders.js'
+import { isConnectionTrouble } from './source-pool.js'
+
+/**
+ * @typedef {import('./copy-folder.js').ExpungeRule} ExpungeRule
+ * @typedef {import('./copy-folder.js').FolderReport} FolderReport
+ * @typedef {import('./plan-folders.js').PlannedFolder} PlannedFolder
+ *
+ * @typedef {object} CopyObserver - each may be left out
+ * @property {(plan: readonly PlannedFolder[]) => void} [onPlan]
+ * @property {(mailbox: string, progress: { done: number, total: number }) => void} [onProgress] - of one folder
+ * @property {(mailbox: string, report: FolderReport) => void} [onFolder] - it is done
+ * @property {(failure: { mailbox: string, uid: number | null, error: unknown }) => void} [onFailure] - of a message, or of
+ *   a folder
+ *
+ * @typedef {object} AccountReport
+ * @property {number} folders
+ * @property {number} foldersWithUids - mailboxes that pass for the source's
+ * @property {number} copied
+ * @property {number} skipped
+ * @property {number} flagged
+ * @property {number} expunged
+ * @property {number} kept
+ * @property {number} failed - messages, and folders as a whole
+ */
+
+/**
+ * @param {object} request
+ * @param {import('../../store/account-store.js').AccountStore} request.store
+ * @param {import('./source-pool.js').SourcePool} request.pool
+ * @param {string} request.source - `user@host`
+ * @param {readonly string[]} [request.exclude] - folders that are left out
+ * @param {ExpungeRule} [request.expunge]
+ * @param {AbortSignal} [request.signal] - ends the run after the messages in hand
+ * @param {CopyObserver} [request.observer]
+ * @returns {Promise<AccountReport>}
+ * @throws what ends the run
+ */
+export async function copyAccount({
+  store,
+  pool,
+  source,
+  exclude = [],
+  expunge = 'safe',
+  signal,
+  observer = {}
+}) {
+  const listed = await pool.run(null, (connection) => connection.list())
+  const plan = planFolders(listed, { exclude })
+  observer.onPlan?.(plan)
+  const total = {
+    folders: plan.length,
+    foldersWithUids: 0,
+    copied: 0,
+    skipped: 0,
+    flagged: 0,
+    expunged: 0,
+    kept: 0,
+    failed: 0
+  }
+  /** @type {{ error: unknown } | null} */
+  let fault = null
+  const copyOne = async (/** @type {PlannedFolder} */ planned) => {
+    if (fault || signal?.aborted) return
+    const { mailbox } = planned
+    try {
+      const report = await copyFolder({
+        store,
+        pool,
+        source,
+        plan,
+        planned,
+        expunge,
+        signal,
+        onProgress: (progress) => observer.onProgress?.(mailbox, progress),
+        onFailure: (failure) => observer.onFailure?.({ mailbox, ...failure })
+      })
+      for (const key of /** @type {const} */ (['copied', 'skipped', 'flagged', 'expunged'])) {
+        total[key] += report[key]
+      }
+      total.kept += report.kept
+      total.failed += report.failed
+      total.foldersWithUids += report.keepsUids ? 1 : 0
+      observer.onFolder?.(mailbox, report)
+    } catch (error) {
+      if (isAboutAccount(error)) fault ??= { error }
+      else {
+        total.failed++
+        observer.onFailure?.({ mailbox, uid: null, error })
+      }
+    }
+  }
+  // Two folders at once: while one waits for its list, the connections are busy with the other.
+  const queue = new PQueue({ concurrency: Math.max(1, Math.min(2, pool.size)) })
+  await Promise.all(plan.map((planned) => queue.add(() => copyOne(planned))))
+  const ended = /** @type {{ error: unknown } | null} */ (fault)
+  if (ended) throw ended.error
+  return total
+}
+
+/**
+ * @param {unknown} error
+ * @returns {boolean} whether no other folder would fare better
+ */
+function isAboutAccount(error) {
+  if (!(error instanceof MailError)) return isConnectionTrouble(error)
+  return !['CANNOT', 'LIMIT', 'BUSY', 'MAILBOX_NOT_FOUND', 'MAILBOX_EXISTS'].includes(error.code)
+}

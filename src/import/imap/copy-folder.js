@@ -1,0 +1,247 @@
+/**
+ * Copies one folder of the source, or what has changed in it since an earlier run.
+ *
+ * Invariants: a message is stored in the same transaction as its key, so a run that is killed anywhere repeats nothing
+ * and leaves nothing out; messages are stored in the order of their UIDs; the folder counts as finished only when every
+ * UID that it had at the beginning was looked at.
+ */
+import { MailError } from '../../errors.js'
+import { applyFlagChanges, expungeGone } from './folder-changes.js'
+import { fetchBatch, LARGE_BYTES } from './fetch-batch.js'
+import { inOrder } from './in-order.js'
+import { prepareMailbox } from './prepare-mailboxes.js'
+import { storeBatch } from './store-batch.js'
+import { slices, toUidSet } from './uid-ranges.js'
+
+/**
+ * @typedef {import('../../store/account-store.js').AccountStore} AccountStore
+ * @typedef {import('../../store/moving-in/import-folder-rows.js').KnownMessage} KnownMessage
+ * @typedef {import('./folder-changes.js').Target} Target
+ * @typedef {import('./plan-folders.js').PlannedFolder} PlannedFolder
+ * @typedef {import('./source-connection.js').OpenedSource} OpenedSource
+ * @typedef {import('./source-connection.js').SourceMessage} SourceMessage
+ * @typedef {import('./source-pool.js').SourcePool} SourcePool
+ *
+ * @typedef {'safe' | 'always' | 'never'} ExpungeRule - whether what is gone there goes here: `safe` leaves a folder alone
+ *   that has lost most of its messages
+ *
+ * @typedef {object} FolderReport
+ * @property {number} copied
+ * @property {number} skipped - there from an earlier run
+ * @property {number} flagged - flags changed there since
+ * @property {number} expunged - gone there since, and here now
+ * @property {number} kept - gone there, and left here
+ * @property {number} failed
+ * @property {boolean} keepsUids - the mailbox passes for the source's: clients keep what they have
+ *
+ * @typedef {object} FolderCopy
+ * @property {AccountStore} store
+ * @property {SourcePool} pool
+ * @property {string} source - `user@host`
+ * @property {readonly PlannedFolder[]} plan
+ * @property {PlannedFolder} planned
+ * @property {ExpungeRule} expunge
+ * @property {AbortSignal | undefined} signal
+ * @property {(progress: { done: number, total: number }) => void} onProgress
+ * @property {(failure: { uid: number, error: unknown }) => void} onFailure
+ */
+
+/** Messages that are described by one command. */
+const DESCRIBED = 500
+
+/** Messages and bytes that are fetched by one command and stored by one transaction. */
+const BATCH_MESSAGES = 100
+const BATCH_BYTES = 2 * 1024 * 1024
+
+/** Fewer messages than these may always go. */
+const SAFE_TO_EXPUNGE = 50
+
+/** A mod-sequence beyond this is no safe integer with room above it. */
+const MAX_MODSEQ = 2n ** 52n
+
+/**
+ * @param {FolderCopy} copy
+ * @returns {Promise<FolderReport>}
+ * @throws what ends the run of this folder
+ */
+export async function copyFolder(copy) {
+  const { store, pool, planned, signal, onProgress } = copy
+  const { path } = planned
+  const { opened, uids } = await pool.run(path, async (connection) => {
+    // The state first: what comes in between is seen twice rather than not at all.
+    const state = await connection.open(path, { isFresh: true })
+    return { opened: state, uids: await connection.listUids() }
+  })
+  const { target, isRenumbered, isFinished } = await openTarget(copy, opened)
+  const { known, fresh, gone } = await compare(store, target.folder.id, uids)
+  /** @type {FolderReport} */
+  const report = {
+    copied: 0,
+    skipped: known.length,
+    flagged: 0,
+    expunged: 0,
+    kept: 0,
+    failed: 0,
+    keepsUids: false
+  }
+  const tell = () => {
+    const { copied, skipped, failed } = report
+    onProgress({ done: copied + skipped + failed, total: uids.length })
+  }
+  tell()
+  report.flagged = await bringFlags(copy, { target, known, opened, isFinished })
+  await bringExpunges(copy, { target, gone, knownCount: known.length + gone.length, report })
+  const taken = isRenumbered ? new Set(known.map(({ rowId }) => rowId)) : null
+  await copyFresh(copy, { target: { ...target, taken }, opened, fresh, report, tell })
+  if (signal?.aborted) return report
+  const { hasIdentity } = await store.movingIn.finishFolder({
+    folderId: target.folder.id,
+    sourceUidNext: opened.uidNext || (uids.at(-1) ?? 0) + 1,
+    sourceModSeq: toNumber(opened.modSeq)
+  })
+  report.keepsUids = hasIdentity
+  return report
+}
+
+/**
+ * @param {FolderCopy} copy
+ * @param {OpenedSource} opened
+ * @returns {Promise<{ target: Target, isRenumbered: boolean, isFinished: boolean }>}
+ */
+async function openTarget({ store, source, plan, planned }, { uidValidity, modSeq }) {
+  const { path, mailbox } = planned
+  const known = await store.movingIn.findMailbox({ source, path, uidValidity })
+  if (known === null) await prepareMailbox(store, plan, planned)
+  const safeModSeq = modSeq === null ? 0 : toNumber(modSeq)
+  const { folder, mailboxName, isRenumbered } = await store.movingIn.openFolder(
+    { source, path, uidValidity, modSeq: safeModSeq },
+    mailbox
+  )
+  return { target: { store, folder, mailboxName }, isRenumbered, isFinished: folder.isFinished }
+}
+
+/**
+ * @param {bigint | null} modSeq
+ * @returns {number | null} null where it is no number that can be kept
+ */
+function toNumber(modSeq) {
+  return modSeq === null || modSeq >= MAX_MODSEQ ? null : Number(modSeq)
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {number} folderId
+ * @param {readonly number[]} uids - at the source, ascending
+ * @returns {Promise<{ known: KnownMessage[], fresh: number[], gone: KnownMessage[] }>}
+ */
+async function compare(store, folderId, uids) {
+  const there = new Set(uids)
+  const known = []
+  const gone = []
+  for await (const page of store.movingIn.readKnown(folderId)) {
+    for (const message of page) {
+      if (there.delete(message.uid)) known.push(message)
+      else gone.push(message)
+    }
+  }
+  return { known, fresh: [...there], gone }
+}
+
+/**
+ * @param {FolderCopy} copy
+ * @param {{ target: Target, known: KnownMessage[], opened: OpenedSource, isFinished: boolean }} state
+ * @returns {Promise<number>} messages whose flags have changed
+ */
+async function bringFlags({ pool, planned }, { target, known, opened, isFinished }) {
+  if (known.length === 0) return 0
+  const read = (/** @type {string} */ range, /** @type {number | null} */ changedSince) =>
+    pool.run(planned.path, async (connection) => {
+      await connection.open(planned.path)
+      return await connection.readFlags(range, { changedSince })
+    })
+  const { sourceModSeq } = target.folder
+  if (isFinished && sourceModSeq > 0 && opened.modSeq !== null) {
+    // RFC 7162 §3.1.4.1
+    if (opened.modSeq === BigInt(sourceModSeq)) return 0
+    return await applyFlagChanges(target, known, await read('1:*', sourceModSeq))
+  }
+  let count = 0
+  for (const page of slices(known, DESCRIBED)) {
+    const flagsNow = await read(toUidSet(page.map(({ uid }) => uid)), null)
+    count += await applyFlagChanges(target, page, flagsNow)
+  }
+  return count
+}
+
+/**
+ * @param {FolderCopy} copy
+ * @param {{ target: Target, gone: KnownMessage[], knownCount: number, report: FolderReport }} state
+ */
+async function bringExpunges({ expunge }, { target, gone, knownCount, report }) {
+  if (gone.length === 0) return
+  const isMost = gone.length > SAFE_TO_EXPUNGE && gone.length * 2 > knownCount
+  if (expunge === 'never' || (expunge === 'safe' && isMost)) report.kept = gone.length
+  else report.expunged = await expungeGone(target, gone)
+}
+
+/**
+ * @param {FolderCopy} copy
+ * @param {object} state
+ * @param {Target & { taken: Set<number> | null }} state.target
+ * @param {OpenedSource} state.opened
+ * @param {readonly number[]} state.fresh - UIDs, ascending
+ * @param {FolderReport} state.report
+ * @param {() => void} state.tell
+ */
+async function copyFresh(copy, { target, opened, fresh, report, tell }) {
+  const { store, pool, planned, onFailure } = copy
+  await inOrder(batches(copy, fresh), {
+    ahead: () => pool.size,
+    work: (messages) =>
+      pool.run(planned.path, async (connection) => {
+        const { uidValidity } = await connection.open(planned.path)
+        if (uidValidity !== opened.uidValidity) {
+          throw new MailError('BUSY', { detail: 'the source has renumbered the folder meanwhile' })
+        }
+        return await fetchBatch({ store, connection, messages })
+      }),
+    use: async (batch, messages) => {
+      const { copied, skipped, failures } = await storeBatch(target, messages, batch)
+      report.copied += copied
+      report.skipped += skipped
+      report.failed += failures.length
+      failures.forEach(onFailure)
+      tell()
+    }
+  })
+}
+
+/**
+ * @param {FolderCopy} copy
+ * @param {readonly number[]} fresh - UIDs, ascending
+ * @returns {AsyncGenerator<SourceMessage[]>}
+ */
+async function* batches({ pool, planned, signal }, fresh) {
+  for (const uids of slices(fresh, DESCRIBED)) {
+    const messages = await pool.run(planned.path, async (connection) => {
+      await connection.open(planned.path)
+      return await connection.describe(toUidSet(uids))
+    })
+    let batch = []
+    let bytes = 0
+    for (const message of messages) {
+      const isLarge = message.sizeBytes > LARGE_BYTES
+      const isFull = batch.length === BATCH_MESSAGES || bytes + message.sizeBytes > BATCH_BYTES
+      if (batch.length > 0 && (isLarge || isFull)) {
+        if (signal?.aborted) return
+        yield batch
+        batch = []
+        bytes = 0
+      }
+      batch.push(message)
+      bytes += isLarge ? BATCH_BYTES : message.sizeBytes
+    }
+    if (signal?.aborted) return
+    if (batch.length > 0) yield batch
+  }
+}

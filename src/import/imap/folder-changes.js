@@ -1,0 +1,115 @@
+/**
+ * What has changed at the source since an earlier run: flags, and messages that are gone. The source's changes are
+ * brought here; what was changed here alone stays.
+ */
+import { isMailError } from '../../errors.js'
+import { placeOfRow } from '../../store/moving-in/moving-in.js'
+import { flagsText, keepableFlags, systemFlags } from './source-flags.js'
+
+/**
+ * @typedef {import('../../store/account-store.js').AccountStore} AccountStore
+ * @typedef {import('../../store/mailbox-view.js').MailboxView} MailboxView
+ * @typedef {import('../../store/moving-in/import-folder-rows.js').ImportFolder} ImportFolder
+ * @typedef {import('../../store/moving-in/import-folder-rows.js').KnownMessage} KnownMessage
+ *
+ * @typedef {object} Target
+ * @property {AccountStore} store
+ * @property {ImportFolder} folder
+ * @property {string} mailboxName
+ */
+
+/**
+ * @param {Target} target
+ * @param {readonly KnownMessage[]} known - of messages that are still at the source
+ * @param {ReadonlyMap<number, string[]>} flagsNow - at the source, by UID; those that are missing have not changed
+ * @returns {Promise<number>} messages whose flags have changed there
+ */
+export async function applyFlagChanges({ store, folder, mailboxName }, known, flagsNow) {
+  /** @type {Map<string, { flags: string[], uids: number[] }>} */
+  const groups = new Map()
+  const noted = []
+  for (const { uid, rowId, flags: before } of known) {
+    const now = flagsNow.get(uid)
+    if (now === undefined) continue
+    const flags = keepableFlags(now)
+    const text = flagsText(flags)
+    if (text === before) continue
+    noted.push({ uid, flags: text })
+    const place = placeOfRow(rowId)
+    if (place.mailboxId !== folder.mailboxId) continue
+    const group = groups.get(text) ?? { flags, uids: [] }
+    group.uids.push(place.uid)
+    groups.set(text, group)
+  }
+  if (noted.length === 0) return 0
+  await withView(store, mailboxName, async (view) => {
+    for (const { flags, uids } of groups.values()) {
+      await setFlags(store, view, uids.sort(ascending), flags)
+    }
+  })
+  await store.movingIn.noteFlags(folder.id, noted)
+  return noted.length
+}
+
+/**
+ * Deletes here what is gone there. A crash in between leaves \Deleted, and the next run does the rest.
+ *
+ * @param {Target} target
+ * @param {readonly KnownMessage[]} gone
+ * @returns {Promise<number>} messages that were still here
+ */
+export async function expungeGone({ store, folder, mailboxName }, gone) {
+  const uids = gone
+    .map(({ rowId }) => placeOfRow(rowId))
+    .filter(({ mailboxId }) => mailboxId === folder.mailboxId)
+    .map(({ uid }) => uid)
+    .sort(ascending)
+  const expunged = await withView(store, mailboxName, async (view) => {
+    await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
+    return await store.expunge({ view, uids })
+  })
+  await store.movingIn.forget(
+    folder.id,
+    gone.map(({ uid }) => uid)
+  )
+  return expunged.length
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {MailboxView} view
+ * @param {number[]} uids - ascending
+ * @param {string[]} flags
+ */
+async function setFlags(store, view, uids, flags) {
+  try {
+    await store.changeFlags({ view, uids, action: 'set', flags })
+  } catch (error) {
+    if (!isMailError(error, 'LIMIT')) throw error
+    // No keyword is free any more.
+    await store.changeFlags({ view, uids, action: 'set', flags: systemFlags(flags) })
+  }
+}
+
+/**
+ * @template T
+ * @param {AccountStore} store
+ * @param {string} name
+ * @param {(view: MailboxView) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+async function withView(store, name, work) {
+  const { view } = await store.openView(name)
+  try {
+    return await work(view)
+  } finally {
+    store.closeView(view)
+  }
+}
+
+/**
+ * @param {number} left
+ * @param {number} right
+ * @returns {number}
+ */
+const ascending = (left, right) => left - right

@@ -1,0 +1,79 @@
+/**
+ * Which mailbox each folder of the source goes to.
+ */
+
+/**
+ * @typedef {import('./source-connection.js').ListedFolder} ListedFolder
+ *
+ * @typedef {object} PlannedFolder
+ * @property {string} path - at the source
+ * @property {string} mailbox - here
+ * @property {string | null} use - such as `\Sent`
+ * @property {boolean} isSubscribed
+ * @property {number} messages - at the source
+ */
+
+/** The uses that mailboxes have here; others (`\All`, `\Flagged`) are views of the source's own making. */
+const USES = new Set(['\\Archive', '\\Drafts', '\\Junk', '\\Sent', '\\Trash'])
+
+/** What a level of a name cannot hold here: our delimiter, and control characters. */
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const IMPOSSIBLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029/]/g
+
+/**
+ * @param {readonly ListedFolder[]} folders
+ * @param {{ exclude?: readonly string[] }} [options] - `exclude`: paths that are left out, with all below them
+ * @returns {PlannedFolder[]} INBOX first, then by name; levels that hold no messages are left out
+ */
+export function planFolders(folders, { exclude = [] } = {}) {
+  const isExcluded = (/** @type {ListedFolder} */ { path, levels }) =>
+    exclude.some(
+      (name) =>
+        path === name || levels.join('/') === name || levels.join('/').startsWith(`${name}/`)
+    )
+  /** @type {Set<string>} */
+  const taken = new Set()
+  /** @type {Set<string>} */
+  const usesTaken = new Set()
+  const wanted = folders.filter((folder) => folder.isSelectable && !isExcluded(folder))
+  return wanted
+    .map((folder) => ({ folder, name: mailboxName(folder.levels) }))
+    .sort((left, right) => rank(left.name) - rank(right.name) || (left.name < right.name ? -1 : 1))
+    .map(({ folder: { path, use, isSubscribed, messages }, name }) => {
+      const mailbox = freeName(name, taken)
+      taken.add(mailbox)
+      const isUse = use !== null && USES.has(use) && !usesTaken.has(use)
+      if (isUse) usesTaken.add(use)
+      return { path, mailbox, use: isUse ? use : null, isSubscribed, messages }
+    })
+}
+
+/**
+ * @param {readonly string[]} levels
+ * @returns {string}
+ */
+function mailboxName(levels) {
+  const [first = '', ...rest] = levels.map(
+    (level) => level.toWellFormed().replace(IMPOSSIBLE, '_') || '_'
+  )
+  return [first.toUpperCase() === 'INBOX' ? 'INBOX' : first, ...rest].join('/')
+}
+
+/**
+ * @param {string} name
+ * @param {ReadonlySet<string>} taken
+ * @returns {string} the name, or with a number behind it
+ */
+function freeName(name, taken) {
+  let free = name
+  for (let number = 2; taken.has(free); number++) free = `${name} (${number})`
+  return free
+}
+
+/**
+ * @param {string} name
+ * @returns {number}
+ */
+function rank(name) {
+  return name === 'INBOX' ? 0 : 1
+}

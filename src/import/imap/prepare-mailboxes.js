@@ -1,0 +1,34 @@
+/**
+ * Makes the mailboxes that folders of the source go to, with their uses and subscriptions.
+ */
+
+/**
+ * @typedef {import('../../store/account-store.js').AccountStore} AccountStore
+ * @typedef {import('./plan-folders.js').PlannedFolder} PlannedFolder
+ */
+
+/**
+ * @param {AccountStore} store
+ * @param {readonly PlannedFolder[]} plan
+ * @param {PlannedFolder} folder - whose mailbox is missing or new to the import
+ * @throws {import('../../errors.js').MailError} CANNOT, LIMIT, READ_ONLY
+ */
+export async function prepareMailbox(store, plan, { mailbox: name, use, isSubscribed }) {
+  const mailboxes = await store.listMailboxes()
+  if (!mailboxes.some((mailbox) => mailbox.name === name)) await store.createMailbox(name)
+  if (use !== null) {
+    const holder = mailboxes.find(({ specialUse }) => specialUse === use)
+    const hasUse = await store.movingIn.giveUse(name, use)
+    const isLeftOver =
+      holder !== undefined &&
+      holder.name !== name &&
+      holder.uidNext === 1 &&
+      !plan.some(({ mailbox }) => mailbox === holder.name)
+    // The empty Sent of a new account, where the source calls it otherwise.
+    if (hasUse && isLeftOver) {
+      await store.deleteMailbox(holder.name)
+      await store.setSubscribed(holder.name, false)
+    }
+  }
+  if (name !== 'INBOX') await store.setSubscribed(name, isSubscribed)
+}

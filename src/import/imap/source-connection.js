@@ -1,0 +1,291 @@
+/**
+ * One connection to the server that an account is copied from, through imapflow. It only reads: folders are opened with
+ * EXAMINE, and nothing sets \Seen.
+ */
+import { ImapFlow } from 'imapflow'
+import { parseInternalDate } from '../../imap/protocol/values/internal-date.js'
+import { SyntaxFailure } from '../../imap/protocol/syntax-failure.js'
+import { isLocal } from './source-server.js'
+
+/**
+ * @typedef {import('./source-server.js').SourceServer} SourceServer
+ * @typedef {import('../import-item.js').ZonedDate} ZonedDate
+ *
+ * @typedef {object} SourceLogin
+ * @property {SourceServer} server
+ * @property {Buffer} password - the caller zeroes it
+ * @property {string | null} certificateAuthority - PEM, beside those that Node trusts
+ * @property {boolean} mayBePlaintext - without TLS, whatever the host
+ *
+ * @typedef {object} ListedFolder
+ * @property {string} path
+ * @property {string[]} levels - of the path
+ * @property {string | null} use - such as `\Sent`
+ * @property {boolean} isSubscribed
+ * @property {boolean} isSelectable
+ * @property {number} messages
+ *
+ * @typedef {object} OpenedSource
+ * @property {number} uidValidity
+ * @property {number} uidNext
+ * @property {bigint | null} modSeq - HIGHESTMODSEQ; null: the server has none
+ * @property {number} messages
+ *
+ * @typedef {object} SourceMessage
+ * @property {number} uid
+ * @property {string[]} flags
+ * @property {ZonedDate | null} internalDate
+ * @property {number} sizeBytes - as the server says; some estimate
+ *
+ * @typedef {{ attributes?: unknown }} Untagged
+ * @typedef {{ exec: (command: string, attributes: unknown[], options: { untagged: Record<string, (untagged: Untagged) => Promise<void>> }) => Promise<{ next: () => void }> }} CommandRunner -
+ *   imapflow's own way to run a command: its `fetch` loses the zone of INTERNALDATE
+ */
+
+/** What a server may send as one literal: a window of a message, or a whole one where it ignores windows. */
+const MAX_LITERAL_BYTES = 256 * 1024 * 1024
+
+/** Silence after which a connection counts as dead, milliseconds. */
+const SILENCE_MS = 120_000
+
+/** Bytes of a large message asked for at a time. */
+const WINDOW_BYTES = 1024 * 1024
+
+/** A connection that is logged in. */
+export class SourceConnection {
+  #flow
+  /** @type {string | null} */
+  #path = null
+  /** @type {OpenedSource | null} */
+  #opened = null
+
+  /** @param {ImapFlow} flow - connected */
+  constructor(flow) {
+    this.#flow = flow
+  }
+
+  /**
+   * @param {SourceLogin} login
+   * @returns {Promise<SourceConnection>}
+   * @throws what imapflow throws
+   */
+  static async connect({ server, password, certificateAuthority, mayBePlaintext }) {
+    const flow = new ImapFlow({
+      host: server.host,
+      port: server.port,
+      secure: server.isTls,
+      // Undefined: STARTTLS where the server has it. Across a network it must have it.
+      ...(!server.isTls && !mayBePlaintext && !isLocal(server) && { doSTARTTLS: true }),
+      ...(!server.isTls && mayBePlaintext && { doSTARTTLS: false }),
+      auth: { user: server.user, pass: password.toString('utf8') },
+      tls: certificateAuthority === null ? {} : { ca: certificateAuthority },
+      disableAutoIdle: true,
+      socketTimeout: SILENCE_MS,
+      maxLiteralSize: MAX_LITERAL_BYTES,
+      maxResponseSize: 2 * MAX_LITERAL_BYTES,
+      logger: false,
+      clientInfo: { name: 'Letterlock' }
+    })
+    // Every command under way fails with it as well.
+    flow.on('error', () => {})
+    try {
+      await flow.connect()
+    } catch (error) {
+      flow.close()
+      throw error
+    }
+    return new SourceConnection(flow)
+  }
+
+  /** @returns {boolean} */
+  get isUsable() {
+    return this.#flow.usable
+  }
+
+  /** @returns {string | null} the folder that is open */
+  get path() {
+    return this.#path
+  }
+
+  /** @returns {Promise<ListedFolder[]>} */
+  async list() {
+    const folders = await this.#flow.list({ statusQuery: { messages: true } })
+    // What stands before each of the user's own folders, such as `INBOX.`.
+    const prefix = this.#flow.namespace?.prefix ?? ''
+    return folders.map(({ path, delimiter, specialUse, subscribed, flags, status }) => ({
+      path,
+      levels: levelsOf(path, delimiter, prefix),
+      use: specialUse && specialUse !== '\\Inbox' ? specialUse : null,
+      isSubscribed: subscribed,
+      isSelectable: !flags.has('\\Noselect') && !flags.has('\\NonExistent'),
+      messages: status?.messages ?? 0
+    }))
+  }
+
+  /**
+   * Opens a folder read-only, unless it is open already.
+   *
+   * @param {string} path
+   * @param {{ isFresh?: boolean }} [options] - `isFresh`: open it anew all the same
+   * @returns {Promise<OpenedSource>}
+   */
+  async open(path, { isFresh = false } = {}) {
+    if (this.#path === path && this.#opened && !isFresh) return this.#opened
+    this.#path = null
+    const mailbox = await this.#flow.mailboxOpen(path, { readOnly: true })
+    this.#path = path
+    this.#opened = {
+      uidValidity: Number(mailbox.uidValidity),
+      uidNext: mailbox.uidNext,
+      modSeq: mailbox.noModseq ? null : (mailbox.highestModseq ?? null),
+      messages: mailbox.exists
+    }
+    return this.#opened
+  }
+
+  /** @returns {Promise<number[]>} UIDs of the open folder, ascending */
+  async listUids() {
+    const uids = (await this.#flow.search({ all: true }, { uid: true })) || []
+    return [...uids].sort((left, right) => left - right)
+  }
+
+  /**
+   * @param {string} range - of UIDs
+   * @param {{ changedSince?: number | null }} [options] - only what has changed above that mod-sequence
+   * @returns {Promise<Map<number, string[]>>} flags by UID
+   */
+  async readFlags(range, { changedSince = null } = {}) {
+    const found = new Map()
+    const messages = this.#flow.fetch(
+      range,
+      { uid: true, flags: true },
+      { uid: true, ...(changedSince !== null && { changedSince: BigInt(changedSince) }) }
+    )
+    for await (const { uid, flags } of messages) found.set(uid, [...(flags ?? [])])
+    return found
+  }
+
+  /**
+   * @param {string} range - of UIDs
+   * @returns {Promise<SourceMessage[]>} those that are there, by UID
+   */
+  async describe(range) {
+    /** @type {SourceMessage[]} */
+    const messages = []
+    const items = ['UID', 'FLAGS', 'INTERNALDATE', 'RFC822.SIZE']
+    const runner = /** @type {CommandRunner} */ (/** @type {unknown} */ (this.#flow))
+    const response = await runner.exec(
+      'UID FETCH',
+      [{ type: 'SEQUENCE', value: range }, items.map((value) => ({ type: 'ATOM', value }))],
+      {
+        untagged: {
+          FETCH: async (untagged) => {
+            const message = toSourceMessage(untagged)
+            if (message) messages.push(message)
+          }
+        }
+      }
+    )
+    response.next()
+    return messages.sort((left, right) => left.uid - right.uid)
+  }
+
+  /**
+   * Whole messages, one at a time in memory.
+   *
+   * @param {string} range - of UIDs
+   * @returns {AsyncGenerator<{ uid: number, bytes: Buffer }>} those that are there
+   */
+  async *readWhole(range) {
+    for await (const { uid, source } of this.#flow.fetch(
+      range,
+      { uid: true, source: true },
+      { uid: true }
+    )) {
+      if (source) yield { uid, bytes: source }
+    }
+  }
+
+  /**
+   * One message, window by window.
+   *
+   * @param {number} uid
+   * @returns {AsyncGenerator<Buffer>} nothing when it is gone
+   */
+  async *readWindows(uid) {
+    for (let start = 0; ;) {
+      const source = { start, maxLength: WINDOW_BYTES }
+      const message = await this.#flow.fetchOne(String(uid), { uid: true, source }, { uid: true })
+      const bytes = message ? message.source : undefined
+      if (!bytes || bytes.length === 0) return
+      yield bytes
+      // A longer answer is the whole message, from a server that knows no windows.
+      if (bytes.length !== WINDOW_BYTES) return
+      start += bytes.length
+    }
+  }
+
+  /** Says goodbye, and does not wait long for the answer. */
+  async close() {
+    const bye = this.#flow.logout().catch(() => {})
+    const patience = new Promise((resolve) => setTimeout(resolve, 2000).unref())
+    await Promise.race([bye, patience])
+    this.#flow.close()
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {string | undefined} delimiter
+ * @param {string} prefix
+ * @returns {string[]}
+ */
+function levelsOf(path, delimiter, prefix) {
+  const own = prefix !== '' && path.startsWith(prefix) ? path.slice(prefix.length) : path
+  return delimiter ? own.split(delimiter) : [own]
+}
+
+/**
+ * @param {Untagged} untagged
+ * @returns {SourceMessage | null} null for an answer that is about something else
+ */
+function toSourceMessage({ attributes }) {
+  const values = /** @type {Map<string, unknown>} */ (new Map())
+  const items = Array.isArray(attributes) && Array.isArray(attributes[1]) ? attributes[1] : []
+  for (let at = 0; at + 1 < items.length; at += 2) {
+    values.set(String(textOf(items[at])).toUpperCase(), items[at + 1])
+  }
+  const uid = Number(textOf(values.get('UID')))
+  const sizeBytes = Number(textOf(values.get('RFC822.SIZE')))
+  const flags = values.get('FLAGS')
+  if (!Number.isSafeInteger(uid) || uid < 1 || !Array.isArray(flags)) return null
+  return {
+    uid,
+    flags: flags.map(textOf).filter((flag) => flag !== null),
+    internalDate: dateOf(textOf(values.get('INTERNALDATE'))),
+    sizeBytes: Number.isSafeInteger(sizeBytes) ? sizeBytes : 0
+  }
+}
+
+/**
+ * @param {unknown} token
+ * @returns {string | null}
+ */
+function textOf(token) {
+  const value = /** @type {{ value?: unknown } | null | undefined} */ (token)?.value
+  return typeof value === 'string' ? value : null
+}
+
+/**
+ * @param {string | null} text
+ * @returns {ZonedDate | null}
+ */
+function dateOf(text) {
+  if (text === null) return null
+  try {
+    return parseInternalDate(text)
+  } catch (error) {
+    if (error instanceof SyntaxFailure) return null
+    throw error
+  }
+}

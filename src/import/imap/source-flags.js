@@ -1,0 +1,36 @@
+/**
+ * Flags of the source as they are kept here.
+ */
+
+const SYSTEM = new Map(
+  ['\\Seen', '\\Answered', '\\Flagged', '\\Deleted', '\\Draft'].map((flag) => [
+    flag.toLowerCase(),
+    flag
+  ])
+)
+
+/** What a keyword may be (RFC 9051 §9, flag-keyword), in a length that is kept here. */
+const KEYWORD = /^[!#$&'+,\-./0-9:;<=>?@A-Z^_`a-z|~]{1,255}$/
+
+/**
+ * @param {readonly string[]} flags - as the server says them; \Recent and what is no flag are left out
+ * @returns {string[]} sorted, each once
+ */
+export function keepableFlags(flags) {
+  const kept = flags
+    .map((flag) => (flag.startsWith('\\') ? SYSTEM.get(flag.toLowerCase()) : flag))
+    .filter((flag) => flag !== undefined && (flag.startsWith('\\') || KEYWORD.test(flag)))
+  return [...new Set(/** @type {string[]} */ (kept))].sort()
+}
+
+/**
+ * @param {readonly string[]} flags - of `keepableFlags`
+ * @returns {string} for comparison with what was seen in an earlier run
+ */
+export const flagsText = (flags) => flags.join(' ')
+
+/**
+ * @param {readonly string[]} flags
+ * @returns {string[]} without keywords
+ */
+export const systemFlags = (flags) => flags.filter((flag) => flag.startsWith('\\'))
