@@ -151,7 +151,20 @@ export const SETTINGS = {
     value: '127.0.0.1:1080',
     unit: 'address',
     format: 'address',
-    reason: 'Health over HTTP. Loopback: it has no authentication of its own.'
+    reason:
+      'Health, metrics, the /v1 interface and the dashboard. Loopback: health and metrics answer this machine without a token.'
+  },
+  'admin.isTls': {
+    value: false,
+    unit: '',
+    reason:
+      'HTTPS with the server’s certificate. Without it, tokens are taken from this machine and the unix socket alone.'
+  },
+  'admin.socket': {
+    value: '',
+    unit: 'file',
+    format: 'path',
+    reason: 'A unix socket for the same, besides: only the server’s user may connect. Empty: none.'
   },
 
   'messages.maxBytes': {

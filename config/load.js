@@ -18,7 +18,7 @@ import { checkSettings, flatten } from './schema.js'
  * @property {{ certificate: string, key: string }} tls - absolute paths, or empty
  * @property {{ listen: string, maxRecipients: number, maxConnections: number, timeoutMs: number,
  *   overQuota: 'temporary' | 'permanent' }} lmtp
- * @property {{ listen: string }} admin
+ * @property {{ listen: string, isTls: boolean, socket: string }} admin
  * @property {{ maxBytes: number }} messages
  * @property {{ quotaBytes: number, quotaMessages: number, lingerMs: number }} accounts
  * @property {{ enabled: boolean, concurrency: number, fromHour: number, toHour: number, quietMs: number,

@@ -9,7 +9,7 @@ import { OpenAccounts } from './accounts/open-accounts.js'
 import { removePendingFolders } from './accounts/remove-account.js'
 import { openAccountServices } from './accounts/services.js'
 import { makeFirstAccount } from './accounts/first-account.js'
-import { createAdminServer } from './admin/server.js'
+import { createAdmin } from './admin/create.js'
 import { readHostState } from './backup/host-state.js'
 import { listenForBackups } from './backup/owner-listener.js'
 import { scheduleNightly } from './backup/schedule.js'
@@ -149,19 +149,13 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount, ni
       tls: certificate,
       notify: (accountId) => openAccounts.ring(accountId)
     })
-    const admin = createAdminServer({
-      health: () => ({
-        isReady,
-        counts: {
-          sessions: imap.counts().loggedIn,
-          openMailboxes: openAccounts.size,
-          ...maintenance.figures
-        }
-      }),
-      maintenance: async () => ({
-        ...maintenance.figures,
-        ...(await directory.listMaintenanceFailures())
-      })
+    const admin = await createAdmin({
+      services,
+      imap,
+      openAccounts,
+      maintenance,
+      certificate,
+      isReady: () => isReady
     })
 
     /** @type {ListenerInfo[]} */
@@ -180,7 +174,8 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount, ni
     closers.push(() => lmtp.close())
     await start('lmtp', 'delivery', (where) => lmtp.listen(where))
     closers.push(() => admin.close())
-    await start('admin', 'health over HTTP', (where) => admin.listen(where))
+    await start('admin', admin.note, (where) => admin.listen(where))
+    if (config.admin.socket !== '') await admin.listenOnSocket(config.admin.socket)
     const cleaning = cleanLeftovers({ services })
     closers.push(() => cleaning.stop())
 

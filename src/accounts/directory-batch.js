@@ -30,6 +30,9 @@ const AUDIT_RETENTION_MS = 365 * 24 * 3_600_000
 /** Pruning looks once a day, ms. */
 const PRUNE_INTERVAL_MS = 24 * 3_600_000
 
+/** Of these strangers make thousands: within one write, those of one account and address are one row with a count. */
+const COUNTED_ACTIONS = new Set(['login-failed', 'login-throttled'])
+
 /** @param {AuditEvent & { atMs: number }} event */
 const auditValues = ({ atMs, accountId, action, remoteAddress, detail, tenant }) => ({
   atMs,
@@ -50,6 +53,8 @@ export class DirectoryBatch {
   #usage = new Map()
   /** @type {(AuditEvent & { atMs: number })[]} */
   #events = []
+  /** @type {Map<string, AuditEvent>} of these, those that may come again and again */
+  #counted = new Map()
   #droppedEvents = 0
   /** @type {MaintenanceEntry[]} */
   #maintenance = []
@@ -87,8 +92,19 @@ export class DirectoryBatch {
 
   /** @param {AuditEvent} event */
   audit(event) {
+    const { action, accountId, remoteAddress } = event
+    const key = COUNTED_ACTIONS.has(action) ? `${action} ${accountId} ${remoteAddress}` : null
+    const alike = key === null ? undefined : this.#counted.get(key)
+    if (alike) {
+      alike.detail = { count: Number(alike.detail?.['count'] ?? 1) + 1 }
+      return
+    }
     if (this.#events.length >= MAX_WAITING_EVENTS) this.#droppedEvents++
-    else this.#events.push({ ...event, atMs: this.connection.clock.nowMs() })
+    else {
+      const waiting = { ...event, atMs: this.connection.clock.nowMs() }
+      this.#events.push(waiting)
+      if (key !== null) this.#counted.set(key, waiting)
+    }
     this.#schedule()
   }
 
@@ -159,6 +175,7 @@ export class DirectoryBatch {
     this.#tokenUses = new Map()
     this.#usage = new Map()
     this.#events = []
+    this.#counted.clear()
     this.#droppedEvents = 0
     this.#maintenance = []
     try {

@@ -98,6 +98,46 @@ export class DirectoryLists {
   }
 
   /**
+   * @param {string[]} accountIds
+   * @returns {Promise<Map<string, string>>} tenants by account id
+   */
+  async tenantsOf(accountIds) {
+    const { connection } = this
+    const rows = await connection.read(() =>
+      connection
+        .prepare(
+          `SELECT a.id, coalesce(a.tenant_id, d.tenant_id) AS tenant FROM json_each(?) j
+           JOIN accounts a ON a.id = j.value JOIN domains d ON d.id = a.domain_id`
+        )
+        .all(JSON.stringify(accountIds))
+    )
+    return new Map(rows.map((row) => [row.id, row.tenant]))
+  }
+
+  /** @returns {Promise<{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }>} */
+  async totals() {
+    const { connection } = this
+    const row = await connection.read(() =>
+      connection
+        .prepare(
+          `SELECT count(*) AS accounts, (SELECT count(*) FROM tenants) AS tenants,
+             coalesce(sum(a.used_bytes), 0) AS used_bytes, coalesce(sum(a.used_messages), 0) AS used_messages,
+             coalesce(sum(m.file_bytes), 0) AS file_bytes, coalesce(sum(m.free_bytes), 0) AS free_bytes
+           FROM accounts a LEFT JOIN maintenance_accounts m ON m.account_id = a.id`
+        )
+        .get()
+    )
+    return {
+      accounts: row.accounts,
+      tenants: row.tenants,
+      usedBytes: row.used_bytes,
+      usedMessages: row.used_messages,
+      fileBytes: row.file_bytes,
+      freeBytes: row.free_bytes
+    }
+  }
+
+  /**
    * @param {AuditQuery} query
    * @returns {Promise<AuditRow[]>} newest first; with `isOldestFirst`, the other way round
    */

@@ -130,18 +130,21 @@ export class DirectoryMaintenance {
 
   /**
    * @param {string | null} accountId - null: every account
+   * @param {{ tenant?: string }} [filter] - every account of this one
    * @returns {Promise<number>} accounts that are asked for
    */
-  async requestMaintenance(accountId) {
+  async requestMaintenance(accountId, { tenant } = {}) {
     const { connection } = this
     const { changes } = await connection.write(() =>
       connection
         .prepare(
           `INSERT INTO maintenance_accounts (account_id, requested_at_ms)
-           SELECT id, $nowMs FROM accounts WHERE $accountId IS NULL OR id = $accountId
+           SELECT a.id, $nowMs FROM accounts a JOIN domains d ON d.id = a.domain_id
+           WHERE ($accountId IS NULL OR a.id = $accountId)
+             AND ($tenant IS NULL OR coalesce(a.tenant_id, d.tenant_id) = $tenant)
            ON CONFLICT DO UPDATE SET requested_at_ms = excluded.requested_at_ms`
         )
-        .run({ accountId, nowMs: connection.clock.nowMs() })
+        .run({ accountId, tenant: tenant ?? null, nowMs: connection.clock.nowMs() })
     )
     return changes
   }

@@ -269,7 +269,7 @@
  * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second
  * @property {(accountId: string) => Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>} findMaintenance
  * @property {() => Promise<Map<string, number>>} listMaintenanceRequests - when it was asked for, by account id
- * @property {(accountId: string | null) => Promise<number>} requestMaintenance - null: of every account; gives their number
+ * @property {(accountId: string | null, filter?: { tenant?: string }) => Promise<number>} requestMaintenance - null: of every account, or of every one of the tenant; gives their number
  * @property {(accountId: string, requestedAtMs: number) => Promise<void>} finishMaintenanceRequest
  * @property {(filter?: { accountId?: string }) => Promise<MaintenanceSummary[]>} listMaintenance - by address
  * @property {(filter?: { accountId?: string, limit?: number }) => Promise<MaintenanceRun[]>} listMaintenanceRuns - newest first
@@ -283,6 +283,8 @@
  * @property {(domain: string) => Promise<string | null>} findTenantOfDomain
  * @property {(id: string) => Promise<number | null>} tenantRoom - bytes that its accounts may still grow by; null: no limit
  * @property {(query: AccountPageQuery) => Promise<{ total: number, accounts: AccountSummary[] }>} pageAccounts
+ * @property {(accountIds: string[]) => Promise<Map<string, string>>} tenantsOf - by account id; without those that are gone
+ * @property {() => Promise<{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }>} totals
  * @property {(query: AuditQuery) => Promise<AuditRow[]>} pageAudit - newest first unless told
  * @property {(query: { tenant?: string | null, accountId?: string, beforeId?: number, limit: number }) => Promise<(MaintenanceRun & { id: number, address: string })[]>} pageMaintenanceRuns - newest first
  * @property {(token: Omit<ApiToken, 'lastUsedAtMs'> & { hash: Buffer }) => Promise<void>} insertApiToken

@@ -9,6 +9,7 @@
  */
 import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
+import { counters } from '../telemetry/counters.js'
 import { drainSpool } from '../delivery/drain.js'
 import { Checkpointer } from '../database/checkpoint.js'
 import { CachePool } from '../database/pool.js'
@@ -69,6 +70,15 @@ const DRAIN_RETRY_MS = 5_000
  *   work that is to be done after that, while nobody else has the file
  */
 
+/**
+ * @typedef {object} OpenAccountsFigures
+ * @property {number} open - mailboxes
+ * @property {number} awake - of these, with their file open
+ * @property {number} cacheBytes - that the page caches of the files may use together
+ * @property {number} viewBytes - of the views in memory
+ * @property {number} largestWalBytes - as of the last sync
+ */
+
 /** Opens, shares and closes mailboxes. */
 export class OpenAccounts {
   #options
@@ -79,6 +89,8 @@ export class OpenAccounts {
   #checkpointer = new Checkpointer()
   #cachePool
   #openFiles
+  /** @type {Set<AccountStore>} */
+  #stores = new Set()
   #credentialTimer
   #isShuttingDown = false
 
@@ -105,6 +117,30 @@ export class OpenAccounts {
   /** @returns {number} of these, how many have their file open; the others sleep */
   get awakeFiles() {
     return this.#openFiles.awake
+  }
+
+  /** @returns {OpenAccountsFigures} */
+  get figures() {
+    const figures = {
+      open: this.#open.size,
+      awake: this.awakeFiles,
+      cacheBytes: this.#cachePool.grantedBytes,
+      viewBytes: 0,
+      largestWalBytes: 0
+    }
+    for (const { viewBytes, walBytes } of this.#stores) {
+      figures.viewBytes += viewBytes
+      figures.largestWalBytes = Math.max(figures.largestWalBytes, walBytes)
+    }
+    return figures
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {boolean} whether the mailbox is open in this process, or being opened
+   */
+  isOpen(accountId) {
+    return this.#open.has(accountId)
   }
 
   /**
@@ -229,6 +265,7 @@ export class OpenAccounts {
         },
         onAlert: (alert) => this.#alarm(account.id, alert)
       })
+      this.#stores.add(store)
       this.#checkRestored(account.id, store)
       this.#options.maintenance?.join(account, store)
       return {
@@ -371,6 +408,8 @@ export class OpenAccounts {
           detail: { name, code }
         })
     })
+    counters.spool.drained += delivered
+    counters.spool.setAside += setAside
     if (delivered > 0 || setAside > 0) {
       logger.info({ accountId: account.id, delivered, setAside, remaining }, 'spool drained')
     }
@@ -449,6 +488,7 @@ export class OpenAccounts {
     await entry.draining
     try {
       const workAlone = await this.#options.maintenance?.leave(entry.account.id)
+      this.#stores.delete(entry.store)
       await entry.store.close().finally(() => workAlone?.())
     } finally {
       for (const identity of entry.identities) identity.destroy()

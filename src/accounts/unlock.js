@@ -7,6 +7,7 @@
  */
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { MailError, isMailError } from '../errors.js'
+import { counters } from '../telemetry/counters.js'
 import { checkCredential } from './check-credential.js'
 import { settleRekey } from './rekey.js'
 import { requireSealKeyIsOurs } from './seal-identity.js'
@@ -77,7 +78,22 @@ export class Unlocker {
    * @throws {MailError} AUTHENTICATION_FAILED; THROTTLED; ACCOUNT_DISABLED and ACCOUNT_DAMAGED only after
    *   the right credential; PEPPER_MISSING; BUSY while a rekey is under way
    */
-  async unlock({ username, password, remoteAddress }) {
+  async unlock(attempt) {
+    try {
+      const unlocked = await this.#unlock(attempt)
+      counters.logins.good++
+      return unlocked
+    } catch (error) {
+      counters.logins[outcomeOf(error)]++
+      throw error
+    }
+  }
+
+  /**
+   * @param {LoginAttempt} attempt
+   * @returns {Promise<Unlocked>}
+   */
+  async #unlock({ username, password, remoteAddress }) {
     const { directory } = this.#services
     const account = await directory.findByAddress(username)
     // Before the throttle: it costs nothing, and whoever is in already is not kept out by strangers.
@@ -86,7 +102,7 @@ export class Unlocker {
       directory.recordUse(repeated.credential.id)
       return unlockedFrom({ account, ...repeated })
     }
-    const attempt = this.#throttle.admit({ username, remoteAddress, password })
+    const attempt = this.#admit({ username, remoteAddress, password }, account)
     /** @type {'succeed' | 'fail' | 'cancel'} */
     let outcome = 'cancel'
     try {
@@ -104,6 +120,23 @@ export class Unlocker {
       throw error
     } finally {
       attempt[outcome]()
+    }
+  }
+
+  /**
+   * @param {LoginAttempt} attempt
+   * @param {Account | null} account
+   * @returns {import('./throttle.js').Attempt}
+   * @throws {MailError} THROTTLED
+   */
+  #admit(attempt, account) {
+    try {
+      return this.#throttle.admit(attempt)
+    } catch (error) {
+      if (isMailError(error, 'THROTTLED')) {
+        this.#audit('login-throttled', account, attempt.remoteAddress)
+      }
+      throw error
     }
   }
 
@@ -223,6 +256,17 @@ export class Unlocker {
       ...(detail && { detail })
     })
   }
+}
+
+/**
+ * @param {unknown} error
+ * @returns {'refused' | 'throttled' | 'failed'}
+ */
+function outcomeOf(error) {
+  if (isMailError(error, 'THROTTLED')) return 'throttled'
+  const isRefused =
+    isMailError(error, 'AUTHENTICATION_FAILED') || isMailError(error, 'ACCOUNT_DISABLED')
+  return isRefused ? 'refused' : 'failed'
 }
 
 /**

@@ -1,54 +1,125 @@
 /**
- * The operator's HTTP endpoint: health for now. It has no authentication, so it listens on loopback by default, and of
- * accounts it names at most the random ids of those that need an operator.
+ * The operator's HTTP server: health and figures, the /v1 interface with its OpenAPI document, and the dashboard.
+ *
+ * Every /v1 route names the scopes that open it (`config.access`), or it does not start; errors are problem details
+ * (RFC 9457), whatever raised them.
  */
+import { chmod, rm } from 'node:fs/promises'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
 import { fastify } from 'fastify'
+import { requireToken } from './access.js'
+import { addDashboard } from './dashboard.js'
+import { createErrorHandler, plainProblem, PROBLEM_TYPE, sendProblem } from './problem.js'
+import { addAccountPartRoutes } from './routes/account-parts.js'
+import { addAccountRoutes } from './routes/accounts.js'
+import { addHealthRoutes, addHostRoutes } from './routes/health.js'
+import { addOperationRoutes } from './routes/operations.js'
+import { addSessionRoutes } from './routes/sessions.js'
+import { addTenantRoutes } from './routes/tenants.js'
+import { compileValidator } from './validation.js'
+
+/** @import { FastifyInstance } from 'fastify' */
 
 /**
- * @typedef {object} Health
- * @property {boolean} isReady - all listeners are up and none is closing
- * @property {Record<string, number>} counts - plain numbers: sessions, open mailboxes
+ * @typedef {object} SessionPort - the sessions of all workers
+ * @property {() => Promise<import('../imap/session/session.js').SessionFacts[]>} list
+ * @property {(sessionId: string) => Promise<boolean>} end - false where there is none
  *
- * @typedef {object} MaintenanceHealth
- * @property {import('../accounts/directory-port.js').MaintenanceFailure[]} failing - jobs that failed last time
- * @property {number} failingTotal - of these, also those that are not listed
- * @property {number} maintenanceRunning - and the other figures of the worker
+ * @typedef {object} AdminParts
+ * @property {import('../accounts/services.js').AccountServices} services
+ * @property {import('./host-state.js').HostState} state
+ * @property {SessionPort} sessions
+ * @property {import('./backup-port.js').BackupPort} backups
+ * @property {{ figures: object }} maintenance - of this worker
+ * @property {() => boolean} isReady - all listeners are up and none is closing
+ * @property {string} version
+ * @property {{ cert: Buffer, key: Buffer } | null} [tls] - with it the server speaks HTTPS
  */
 
 /**
  * @typedef {object} AdminServer
+ * @property {FastifyInstance} app - for tests
  * @property {(address: { host: string, port: number }) => Promise<{ host: string, port: number }>} listen
+ * @property {(path: string) => Promise<void>} listenOnSocket - a unix socket for the server's user alone, instead of a port
  * @property {() => Promise<void>} close
  */
 
+const BODY_LIMIT_BYTES = 64 * 1024
+
+/** What belongs to the whole document. */
+const OPENAPI = Object.freeze({
+  openapi: '3.1.0',
+  info: {
+    title: 'Letterlock',
+    description: 'Accounts, sessions and the health of a Letterlock host.'
+  },
+  components: {
+    securitySchemes: {
+      token: {
+        type: /** @type {const} */ ('http'),
+        scheme: 'bearer',
+        description: 'Made by `letterlock token create`'
+      }
+    }
+  },
+  security: [{ token: [] }]
+})
+
 /**
- * @param {object} options
- * @param {() => Health} options.health
- * @param {() => Promise<MaintenanceHealth>} options.maintenance
- * @returns {AdminServer}
+ * @param {AdminParts} parts
+ * @returns {Promise<AdminServer>} ready to listen
  */
-export function createAdminServer({ health, maintenance }) {
-  // forceCloseConnections: a monitor's keep-alive connection must not hold up the shutdown.
-  const app = fastify({ logger: false, forceCloseConnections: true, bodyLimit: 64 * 1024 })
-
+export async function createAdminServer(parts) {
+  const { services, version, tls = null } = parts
+  const app = /** @type {FastifyInstance} */ (
+    /** @type {unknown} */ (
+      fastify({
+        logger: false,
+        // A monitor's keep-alive connection must not hold up the shutdown.
+        forceCloseConnections: true,
+        bodyLimit: BODY_LIMIT_BYTES,
+        routerOptions: { maxParamLength: 400 },
+        frameworkErrors: (error, _request, reply) => {
+          sendProblem(reply, plainProblem(error.statusCode ?? 400))
+        },
+        clientErrorHandler: refuseUnreadable,
+        ...(tls && { https: { ...tls, minVersion: 'TLSv1.2' } })
+      })
+    )
+  )
+  app.setValidatorCompiler(compileValidator)
+  app.decorateRequest('token', null)
+  app.decorateRequest('auditAccountId', null)
+  app.setErrorHandler(createErrorHandler(services.logger))
   app.addHook('onSend', async (_request, reply) => {
-    reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff')
+    reply.header('x-content-type-options', 'nosniff')
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   })
-  app.get('/health/live', async () => ({ status: 'ok' }))
-  app.get('/health/ready', async (_request, reply) => {
-    const { isReady, counts } = health()
-    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ok' : 'fail', ...counts })
+  answerUnknown(app)
+  addHealthRoutes(app, parts)
+  await addDashboard(app)
+  await app.register(swagger, {
+    openapi: { ...OPENAPI, info: { ...OPENAPI.info, version } }
   })
-
-  app.get('/health/maintenance', async (_request, reply) => {
-    const { failing, ...figures } = await maintenance()
-    const isGood = failing.length === 0
-    return reply
-      .code(isGood ? 200 : 503)
-      .send({ status: isGood ? 'ok' : 'fail', ...figures, failing })
-  })
+  await app.register(
+    async (v1) => {
+      guard(v1, services)
+      addOperationRoutes(v1, parts)
+      addHostRoutes(v1, parts)
+      addTenantRoutes(v1, parts)
+      addAccountRoutes(v1, parts)
+      addAccountPartRoutes(v1, parts)
+      addSessionRoutes(v1, parts)
+    },
+    { prefix: '/v1' }
+  )
+  app.get('/v1/openapi.json', { schema: { hide: true } }, async () => app.swagger())
+  await app.register(swaggerUi, { routePrefix: '/v1/docs', staticCSP: true })
+  await app.ready()
 
   return {
+    app,
     async listen({ host, port }) {
       await app.listen({ host, port })
       const address = app.server.address()
@@ -56,6 +127,85 @@ export function createAdminServer({ health, maintenance }) {
         ? { host: address.address, port: address.port }
         : { host, port }
     },
+    async listenOnSocket(path) {
+      await rm(path, { force: true })
+      await app.listen({ path })
+      await chmod(path, 0o600)
+    },
     close: () => app.close()
   }
+}
+
+/**
+ * Asks for a token before anything of a request is read, and writes down what a token has changed.
+ *
+ * @param {FastifyInstance} v1
+ * @param {AdminParts['services']} services
+ */
+function guard(v1, services) {
+  v1.addHook('onRoute', ({ url, config }) => {
+    if (!config?.access) throw new Error(`${url} does not say who may use it`)
+  })
+  v1.addHook('onRequest', async (request) => {
+    const { access } = request.routeOptions.config
+    if (!access) throw new Error('the route does not say who may use it')
+    request.token = await requireToken({ request, access, services })
+  })
+  v1.addHook('onResponse', async (request, reply) => {
+    const { token, method } = request
+    if (token === null || method === 'GET' || method === 'HEAD') return
+    const { operationId = '' } = /** @type {{ operationId?: string }} */ (
+      request.routeOptions.schema ?? {}
+    )
+    services.directory.audit({
+      action: 'api-write',
+      accountId: request.auditAccountId,
+      tenant: token.tenant,
+      remoteAddress: request.raw.socket.remoteAddress ?? null,
+      detail: { token: token.id, operation: operationId, status: reply.statusCode }
+    })
+  })
+}
+
+/**
+ * 404, or 405 where the path is known by another method (RFC 9110 §15.5.6).
+ *
+ * @param {FastifyInstance} app
+ */
+function answerUnknown(app) {
+  /** @type {Map<RegExp, Set<string>>} */
+  const methods = new Map()
+  /** @type {Map<string, RegExp>} */
+  const patterns = new Map()
+  app.addHook('onRoute', ({ url, method }) => {
+    if (url.includes('*')) return
+    const pattern =
+      patterns.get(url) ?? new RegExp(`^${url.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`)
+    patterns.set(url, pattern)
+    const known = methods.get(pattern) ?? new Set()
+    for (const name of [method].flat()) known.add(name)
+    methods.set(pattern, known)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const [path = ''] = request.url.split('?')
+    const known = [...methods].find(([pattern]) => pattern.test(path))?.[1]
+    if (known && !known.has(request.method)) {
+      return sendProblem(reply, plainProblem(405), { allow: [...known].join(', ') })
+    }
+    return sendProblem(reply, plainProblem(404))
+  })
+}
+
+/**
+ * Answers what is no HTTP.
+ *
+ * @param {Error & { code?: string }} error
+ * @param {import('node:net').Socket} socket
+ */
+function refuseUnreadable(error, socket) {
+  if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
+  const body = JSON.stringify(plainProblem(400))
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: ${PROBLEM_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+  )
 }

@@ -17,8 +17,22 @@ import * as maintain from './commands/maintain.js'
 import * as repair from './commands/repair.js'
 import * as serve from './commands/serve.js'
 import * as spool from './commands/spool.js'
+import * as tenant from './commands/tenant.js'
+import * as token from './commands/token.js'
 
-const COMMANDS = [serve, account, appPassword, importMail, check, backup, repair, maintain, spool]
+const COMMANDS = [
+  serve,
+  account,
+  appPassword,
+  importMail,
+  check,
+  backup,
+  repair,
+  maintain,
+  spool,
+  tenant,
+  token
+]
 
 /**
  * @typedef {object} CommonOptions

@@ -14,6 +14,7 @@ import { close, fdatasync, fstatSync, fsync, open } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { MailError } from '../errors.js'
+import { counters } from '../telemetry/counters.js'
 import { errorCodeOf } from './sqlite-error.js'
 
 const openFile = promisify(open)
@@ -126,8 +127,11 @@ export class WalSync {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting
       this.#waiting = []
+      const startedMs = performance.now()
       try {
         await this.#syncOnce()
+        counters.sync.duration.observeMs(performance.now() - startedMs)
+        counters.sync.group.observe(batch.length)
       } catch (error) {
         this.#fail(error, batch)
         break
@@ -154,6 +158,7 @@ export class WalSync {
   #fail(cause, batch) {
     const failure = new MailError('NOT_DURABLE', { detail: errorCodeOf(cause), cause })
     this.#failure = failure
+    counters.sync.failed++
     this.#onFailure(failure)
     for (const waiter of [...batch, ...this.#waiting]) waiter.reject(failure)
     this.#waiting = []

@@ -32,6 +32,11 @@ export class CachePool {
     return this.#shareBytes
   }
 
+  /** @returns {number} what all files together may use now, bytes */
+  get grantedBytes() {
+    return this.#members.size * this.#shareBytes
+  }
+
   /**
    * @param {Database} db
    * @returns {() => void} to be called before the file is closed

@@ -4,6 +4,7 @@
 
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { counters } from '../telemetry/counters.js'
 import { fanOut } from './fan-out.js'
 import { LmtpRefusal, REFUSALS, refusalOf } from './lmtp-reply.js'
 import { Permits } from './permits.js'
@@ -125,9 +126,9 @@ export class LmtpService {
         address: wireAddress(address.address, session.envelope.smtpUtf8 === true)
       })
     } catch (error) {
-      if (!(error instanceof LmtpRefusal)) {
-        logger.error({ err: error }, 'a recipient could not be looked up')
-      }
+      const isRefused = error instanceof LmtpRefusal
+      counters.deliveries[isRefused ? 'refused' : 'failed']++
+      if (!isRefused) logger.error({ err: error }, 'a recipient could not be looked up')
       throw refusalOf(error)
     }
   }
@@ -232,10 +233,14 @@ export class LmtpService {
     if (error !== null) {
       const refusal = refusalOf(error)
       const facts = { accountId: account.id, reply: refusal.responseCode }
-      if (error instanceof LmtpRefusal) logger.info(facts, 'mail refused')
+      const isRefused = error instanceof LmtpRefusal
+      counters.deliveries[isRefused ? 'refused' : 'failed']++
+      if (isRefused) logger.info(facts, 'mail refused')
       else logger.error({ ...facts, err: error }, 'mail could not be stored')
       return refusal
     }
+    counters.deliveries.stored++
+    counters.deliveries.bytes += bytes
     logger.info({ accountId: account.id, bytes }, 'mail sealed')
     try {
       await this.#meter.noteArrival(spoolFolder, bytes)

@@ -120,6 +120,16 @@ export class AccountStore extends ChangeMethods {
     return this.#parts.database.isAsleep
   }
 
+  /** @returns {number} memory of its mailboxes' views */
+  get viewBytes() {
+    return this.#parts.views.bytes
+  }
+
+  /** @returns {number} size of the `-wal` as of the last sync */
+  get walBytes() {
+    return this.#parts.database.walBytes
+  }
+
   /** @returns {Quota} what the account may hold */
   get quota() {
     return this.#parts.quota

@@ -144,6 +144,13 @@ export class MailboxView {
     this.highestModSeq = highestModSeq
   }
 
+  /** @returns {number} memory of its arrays */
+  get bytes() {
+    const { uids, flags, keywords, modSeqs, contentIds, sizes } = this
+    const arrays = [uids, flags, keywords, modSeqs, contentIds, sizes, this.#dead]
+    return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  }
+
   /**
    * @param {number} slot
    * @returns {boolean} whether the message in this slot is gone

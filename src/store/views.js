@@ -64,6 +64,13 @@ export class ViewKeeper {
     this.#database = database
   }
 
+  /** @returns {number} memory of all views that are kept */
+  get bytes() {
+    let bytes = 0
+    for (const { view } of this.#entries.values()) bytes += view.bytes
+    return bytes
+  }
+
   /**
    * @param {string} name
    * @returns {Promise<{ mailbox: MailboxRow, view: MailboxView }>}

@@ -100,11 +100,11 @@ function untilToldToStop() {
 export function register(program, context) {
   program
     .command('serve')
-    .description('run the server: IMAP, LMTP and the health endpoint')
+    .description('run the server: IMAP, LMTP and the admin interface')
     .option('--imap <host:port>', 'IMAP with STARTTLS; port 0 picks a free one, off turns it off')
     .option('--imaps <host:port>', 'IMAP with TLS')
     .option('--lmtp <host:port>', 'delivery by the mail transfer agent')
-    .option('--admin <host:port>', 'health over HTTP')
+    .option('--admin <host:port>', 'health, admin interface and dashboard over HTTP')
     .option('--allow-plaintext-loopback', 'permit LOGIN without TLS from 127.0.0.0/8 and ::1')
     .addHelpText(
       'after',

@@ -4,6 +4,7 @@
  * A command whose work goes on by itself (an APPEND that waits for the disk) gives its result later: the next one may be
  * taken in meanwhile if it is of the same kind, and the replies still go out in order.
  */
+import { counters } from '../../telemetry/counters.js'
 import { parseCommand } from '../protocol/parse/index.js'
 import { SyntaxFailure } from '../protocol/syntax-failure.js'
 import { ConnectionClosed } from './connection.js'
@@ -52,6 +53,18 @@ import { COMMANDS } from './commands/index.js'
  */
 
 /**
+ * Where each command is counted.
+ *
+ * @type {ReadonlyMap<Command | undefined, number>}
+ */
+const SLOTS = new Map([
+  [undefined, counters.commands.slotOf('unknown')],
+  ...[...COMMANDS.values()].map(
+    (command) => /** @type {const} */ ([command, counters.commands.slotOf(command.name)])
+  )
+])
+
+/**
  * Runs one command and answers it.
  *
  * @param {Session} session
@@ -62,6 +75,7 @@ import { COMMANDS } from './commands/index.js'
 export async function dispatch(session, event) {
   const raw = event.command
   const startedMs = session.context.clock.nowMs()
+  const startedAt = performance.now()
   const command = COMMANDS.get(raw.name)
   const call = {
     tag: raw.tag,
@@ -81,7 +95,7 @@ export async function dispatch(session, event) {
     if ('later' in result) {
       replies.add(result.heldBytes, async () => {
         const later = await result.later.then(toOutcome, (error) => failed(session, error, raw))
-        await answer(session, command, call, later, startedMs)
+        await answer(session, command, call, later, startedAt)
       })
       return 'OK'
     }
@@ -95,7 +109,7 @@ export async function dispatch(session, event) {
   }
   // Those that began before it are answered before it.
   await replies.settle()
-  await answer(session, command, call, outcome, startedMs)
+  await answer(session, command, call, outcome, startedAt)
   return outcome.reply.status
 }
 
@@ -129,20 +143,23 @@ function failed(session, error, raw) {
  * @param {Command | undefined} command
  * @param {CommandCall} call
  * @param {Outcome} outcome
- * @param {number} startedMs - of the command
+ * @param {number} startedAt - of the command, monotonic ms
  */
-async function answer(session, command, { raw, isUid }, { reply, isAnswered }, startedMs) {
+async function answer(session, command, { raw, isUid }, { reply, isAnswered }, startedAt) {
   if (!isAnswered) {
     const allowsExpunge = command?.allowsExpunge === true
     if (session.state !== 'logout') await tellNews(session, { allowsExpunge, isUid }, raw.name)
     session.tagged(raw.tag, reply)
   }
+  const ms = performance.now() - startedAt
+  const slot = /** @type {number} */ (SLOTS.get(command))
+  counters.commands.record(slot, reply.status, command?.name === 'IDLE' ? null : ms)
   session.logger.debug(
     {
       command: command === undefined ? 'unknown' : command.name,
       result: reply.status,
       code: reply.code?.split(' ', 1)[0],
-      ms: session.context.clock.nowMs() - startedMs
+      ms: Math.round(ms)
     },
     'command'
   )

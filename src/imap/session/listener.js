@@ -87,7 +87,9 @@ const BACKLOG = 1024
  * @property {(accountId: string, text: string) => void} endSessions - BYE to every session of the account, after its
  *   running command
  * @property {(tls: SecureContextOptions) => void} replaceCertificate - for new handshakes
- * @property {() => { connections: number, loggedIn: number }} counts
+ * @property {() => { connections: number, loggedIn: number, idling: number }} counts
+ * @property {() => import('./session.js').SessionFacts[]} listSessions - those that are logged in, oldest first
+ * @property {(sessionId: string, text: string) => boolean} endSession - as `endSessions`; false where there is none
  * @property {(options: { graceMs: number }) => Promise<void>} close - no new connections, BYE to all after their running
  *   commands; what is left after graceMs is cut
  */
@@ -160,13 +162,33 @@ class Listener {
     this.#context.secureContext = secureContextOf(tls)
   }
 
-  /** @returns {{ connections: number, loggedIn: number }} */
+  /** @returns {{ connections: number, loggedIn: number, idling: number }} */
   counts() {
     const sessions = [...this.#sessions]
     return {
       connections: this.#running.size,
-      loggedIn: sessions.filter(({ accountId }) => accountId !== null).length
+      loggedIn: sessions.filter(({ accountId }) => accountId !== null).length,
+      idling: sessions.filter(({ isIdling }) => isIdling).length
     }
+  }
+
+  /** @returns {import('./session.js').SessionFacts[]} */
+  listSessions() {
+    return [...this.#sessions].map(({ facts }) => facts).filter((facts) => facts !== null)
+  }
+
+  /**
+   * @param {string} sessionId
+   * @param {string} text
+   * @returns {boolean}
+   */
+  endSession(sessionId, text) {
+    for (const session of this.#sessions) {
+      if (session.connection.id !== sessionId || session.accountId === null) continue
+      session.end(text)
+      return true
+    }
+    return false
   }
 
   /**

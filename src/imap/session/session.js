@@ -28,6 +28,19 @@ import { claimRecent, tellNews } from './mailbox-news.js'
 /** @import { SyntaxFailure } from '../protocol/syntax-failure.js' */
 /** @import { Reply } from './error-response.js' */
 
+/**
+ * @typedef {object} SessionFacts
+ * @property {string} id
+ * @property {string} accountId
+ * @property {string} address - the account's
+ * @property {string} remoteAddress
+ * @property {number} startedAtMs
+ * @property {'read-write' | 'read-only'} scope
+ * @property {boolean} isTls
+ * @property {boolean} isCompressed
+ * @property {boolean} isIdling
+ */
+
 /** @typedef {'notAuthenticated' | 'authenticated' | 'selected' | 'logout'} SessionState */
 
 /** BADs before login until the connection ends: a stranger that does not speak IMAP. */
@@ -100,6 +113,24 @@ export class Session {
   /** @returns {string | null} */
   get accountId() {
     return this.#login?.account.id ?? null
+  }
+
+  /** @returns {SessionFacts | null} what an operator may know; null before login */
+  get facts() {
+    const login = this.#login
+    if (login === null) return null
+    const { connection } = this
+    return {
+      id: connection.id,
+      accountId: login.account.id,
+      address: login.account.address,
+      remoteAddress: connection.remoteAddress,
+      startedAtMs: this.#openedAtMs,
+      scope: login.scope,
+      isTls: connection.isTls,
+      isCompressed: connection.isCompressed,
+      isIdling: this.isIdling
+    }
   }
 
   /** @returns {boolean} whether the credential may only read */

@@ -276,12 +276,34 @@ test('the audit log forgets after a year, and counts what did not fit into memor
   directory.audit({ action: 'old' })
   await directory.flush()
   clock.advance(366 * 24 * 3_600_000)
-  for (let index = 0; index < 10_003; index++) directory.audit({ action: 'login-failed' })
+  for (let index = 0; index < 10_003; index++) directory.audit({ action: 'login' })
   await directory.flush()
   const rows = await directory.listAudit({ limit: 20_000 })
   assert.equal(rows.length, 10_001)
   assert.deepEqual(rows[0]?.detail, { dropped: 3 })
   assert.ok(!rows.some(({ action }) => action === 'old'))
+})
+
+test('refused logins of one account and address are one row for each write, with their number', async (t) => {
+  const { directory } = await setUp(t)
+  const refuse = (/** @type {string | null} */ accountId, /** @type {string} */ remoteAddress) =>
+    directory.audit({ action: 'login-failed', accountId, remoteAddress })
+  for (let index = 0; index < 10_000; index++) refuse(null, '192.0.2.1')
+  refuse(null, '192.0.2.2')
+  refuse('0123456789abcdef', '192.0.2.1')
+  await directory.flush()
+  refuse(null, '192.0.2.1')
+  await directory.flush()
+  const rows = await directory.pageAudit({ limit: 10, isOldestFirst: true })
+  assert.deepEqual(
+    rows.map(({ remoteAddress, accountId, detail }) => [remoteAddress, accountId, detail]),
+    [
+      ['192.0.2.1', null, { count: 10_000 }],
+      ['192.0.2.2', null, undefined],
+      ['192.0.2.1', '0123456789abcdef', undefined],
+      ['192.0.2.1', null, undefined]
+    ]
+  )
 })
 
 test('a revoked credential is gone from the file and from the write-ahead log', async (t) => {

@@ -1,60 +1,129 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { createAdminServer } from '../../../src/admin/server.js'
+import { request } from 'node:http'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createConnection } from 'node:net'
+import { once } from 'node:events'
+import { startAdmin } from '../../helpers/admin.js'
 
 test('live answers while the process runs; ready only while it serves', async (t) => {
-  let isReady = true
-  const server = createAdminServer({
-    health: () => ({ isReady, counts: { sessions: 3 } }),
-    maintenance: async () => ({ failing: [], failingTotal: 0, maintenanceRunning: 0 })
-  })
-  const { host, port } = await server.listen({ host: '127.0.0.1', port: 0 })
-  t.after(() => server.close())
-  const base = `http://${host}:${port}`
-
-  const live = await fetch(`${base}/health/live`)
+  const { ask, state } = await startAdmin(t)
+  const live = await ask('GET', '/health/live')
   assert.equal(live.status, 200)
-  assert.equal(live.headers.get('cache-control'), 'no-store')
-  const ready = await fetch(`${base}/health/ready`)
+  assert.equal(live.headers['cache-control'], 'no-store')
+  const ready = await ask('GET', '/health/ready')
   assert.equal(ready.status, 200)
-  assert.deepEqual(await ready.json(), { status: 'ok', sessions: 3 })
-  isReady = false
-  assert.equal((await fetch(`${base}/health/ready`)).status, 503)
-  assert.equal((await fetch(`${base}/anything`)).status, 404)
+  assert.deepEqual(ready.body, { status: 'ok', sessions: 0, openMailboxes: 0 })
+  state.isReady = false
+  assert.equal((await ask('GET', '/health/ready')).status, 503)
 })
 
 test('maintenance tells its figures, and fails while a job of any mailbox fails', async (t) => {
-  const failure = {
-    accountId: '0123456789abcdef',
-    job: 'quick-check',
-    failures: 2,
-    code: 'ACCOUNT_DAMAGED',
-    nextTryAtMs: 7
-  }
-  const answers = [
-    { failing: [], failingTotal: 0, maintenanceRunning: 1 },
-    { failing: [failure], failingTotal: 1, maintenanceRunning: 0 }
-  ]
-  const server = createAdminServer({
-    health: () => ({ isReady: true, counts: {} }),
-    maintenance: async () => /** @type {any} */ (answers.shift())
-  })
-  const { host, port } = await server.listen({ host: '127.0.0.1', port: 0 })
-  t.after(() => server.close())
-  const good = await fetch(`http://${host}:${port}/health/maintenance`)
+  const { ask, services, accountId } = await startAdmin(t, { users: ['anna'] })
+  const good = await ask('GET', '/health/maintenance')
   assert.equal(good.status, 200)
-  assert.deepEqual(await good.json(), {
-    status: 'ok',
-    failing: [],
-    failingTotal: 0,
-    maintenanceRunning: 1
+  assert.equal(good.body.status, 'ok')
+  assert.equal(good.body.maintenanceRunning, 0)
+  services.directory.recordMaintenance({
+    accountId: await accountId('anna'),
+    job: 'quick-check',
+    state: { doneAtMs: null, failures: 2, failedCode: 'ACCOUNT_DAMAGED', nextTryAtMs: 7 },
+    run: null
   })
-  const bad = await fetch(`http://${host}:${port}/health/maintenance`)
+  await services.directory.flush()
+  const bad = await ask('GET', '/health/maintenance')
   assert.equal(bad.status, 503)
-  assert.deepEqual(await bad.json(), {
-    status: 'fail',
-    failing: [failure],
-    failingTotal: 1,
-    maintenanceRunning: 0
+  assert.equal(bad.body.failingTotal, 1)
+  assert.equal(bad.body.failing[0].code, 'ACCOUNT_DAMAGED')
+})
+
+test('every error is a problem: no token, a wrong one, no such path, no such method, no JSON, no HTTP', async (t) => {
+  const { ask, token, admin } = await startAdmin(t)
+  const all = await token(['all'])
+  const cases = [
+    { answer: await ask('GET', '/v1/accounts'), status: 401 },
+    { answer: await ask('GET', '/v1/accounts', { token: 'lltok_wrong' }), status: 401 },
+    { answer: await ask('GET', '/nothing/here'), status: 404 },
+    { answer: await ask('GET', '/v1/nothing', { token: all }), status: 404 },
+    { answer: await ask('PUT', '/v1/accounts', { token: all }), status: 405 },
+    {
+      answer: await ask('POST', '/v1/accounts', {
+        token: all,
+        body: '{',
+        headers: { 'content-type': 'application/json' }
+      }),
+      status: 400
+    },
+    {
+      answer: await ask('POST', '/v1/accounts', {
+        token: all,
+        body: 'x',
+        headers: { 'content-type': 'text/x-other' }
+      }),
+      status: 415
+    },
+    {
+      answer: await ask('POST', '/v1/accounts', { token: all, body: { address: 'a@b.c' } }),
+      status: 400
+    },
+    { answer: await ask('GET', '/v1/accounts/0123456789abcdef', { token: all }), status: 404 },
+    { answer: await ask('GET', '/v1/accounts/%E0%A4%A', { token: all }), status: 400 }
+  ]
+  for (const { answer, status } of cases) {
+    assert.equal(answer.status, status, answer.text)
+    assert.match(String(answer.headers['content-type']), /^application\/problem\+json/)
+    assert.equal(answer.body.status, status)
+    assert.equal(typeof answer.body.title, 'string')
+    assert.equal(typeof answer.body.type, 'string')
+  }
+  assert.match(String(cases[0]?.answer.headers['www-authenticate']), /^Bearer/)
+  assert.match(String(cases[4]?.answer.headers['allow']), /GET/)
+
+  const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
+  const socket = createConnection({ host: '127.0.0.1', port })
+  socket.end('NONSENSE\r\n\r\n')
+  let text = ''
+  socket.on('data', (chunk) => (text += chunk))
+  await once(socket, 'close')
+  assert.match(text, /^HTTP\/1\.1 400 /)
+  assert.match(text, /application\/problem\+json/)
+})
+
+test('from elsewhere in the clear no token is taken, and health and metrics ask for one', async (t) => {
+  const { ask, token } = await startAdmin(t)
+  const all = await token(['all'])
+  const remoteAddress = '192.0.2.7'
+  assert.equal((await ask('GET', '/v1/accounts', { token: all, remoteAddress })).status, 403)
+  assert.equal((await ask('GET', '/metrics', { token: all, remoteAddress })).status, 403)
+  assert.equal((await ask('GET', '/health/deep', { remoteAddress })).status, 403)
+  assert.equal((await ask('GET', '/health/live', { remoteAddress })).status, 200)
+  assert.equal((await ask('GET', '/v1/accounts', { token: all })).status, 200)
+})
+
+test('the unix socket is for the server’s user alone, and serves the same', async (t) => {
+  const { admin, data, token } = await startAdmin(t, { settings: { 'admin.socket': '/unused' } })
+  const path = join(data, 'admin.sock')
+  await admin.listenOnSocket(path)
+  assert.equal((await stat(path)).mode & 0o077, 0)
+  const all = await token(['read'])
+  const call = request({
+    socketPath: path,
+    path: '/v1/token',
+    headers: { authorization: `Bearer ${all}` }
   })
+  call.end()
+  const [reply] = await once(call, 'response')
+  assert.equal(reply.statusCode, 200)
+  reply.resume()
+})
+
+test('HTTPS with the server’s certificate, where it is asked for', async (t) => {
+  const { admin } = await startAdmin(t, { settings: { 'admin.isTls': true } })
+  const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
+  const { get } = await import('node:https')
+  const call = get({ host: '127.0.0.1', port, path: '/health/live', rejectUnauthorized: false })
+  const [reply] = await once(call, 'response')
+  assert.equal(reply.statusCode, 200)
+  reply.resume()
 })

@@ -1,0 +1,98 @@
+/**
+ * What the admin interface may know of backups: which there are, and how their runs went. The names come from the target,
+ * the figures from the audit log, where each run leaves them: no manifest is read, which grows with the accounts.
+ */
+import { readHostState } from '../backup/host-state.js'
+import { Repository, generationTimeMs } from '../backup/repository.js'
+import { openTarget } from '../backup/targets/open-target.js'
+import { MailError } from '../errors.js'
+
+/** Runs of which the figures are looked up. */
+const MAX_RUNS = 500
+
+/**
+ * @typedef {object} BackupRow
+ * @property {string} name
+ * @property {number} startedAtMs
+ * @property {number | null} accounts - null where this host has no record of the run
+ * @property {number | null} failed
+ * @property {number | null} newBytes
+ * @property {number | null} sharedBytes
+ * @property {number | null} storedBytes
+ * @property {number | null} durationMs
+ *
+ * @typedef {object} BackupList
+ * @property {boolean} isSetUp - whether `letterlock backup init` has been done
+ * @property {BackupRow[]} generations - newest first
+ * @property {string | null} problem - why they could not be listed, for the operator
+ *
+ * @typedef {object} BackupPort
+ * @property {() => Promise<BackupList>} list
+ */
+
+/**
+ * @param {object} options
+ * @param {import('../../config/load.js').Config} options.config
+ * @param {import('../accounts/directory-port.js').DirectoryPort} options.directory
+ * @returns {BackupPort}
+ */
+export function createBackupPort({ config, directory }) {
+  return {
+    async list() {
+      if ((await readHostState(config.data)) === null) {
+        return { isSetUp: false, generations: [], problem: null }
+      }
+      try {
+        const names = await listNames(config)
+        const figures = await readFigures(directory)
+        const generations = names.toReversed().map((name) => ({
+          name,
+          startedAtMs: generationTimeMs(name),
+          ...figuresOf(figures.get(name))
+        }))
+        return { isSetUp: true, generations, problem: null }
+      } catch (error) {
+        if (!(error instanceof MailError)) throw error
+        return { isSetUp: true, generations: [], problem: error.detail ?? error.message }
+      }
+    }
+  }
+}
+
+/** @param {import('../../config/load.js').Config} config */
+async function listNames({ backup }) {
+  const target = await openTarget(backup)
+  try {
+    return await new Repository(target).listGenerations()
+  } finally {
+    await target.close()
+  }
+}
+
+/**
+ * @param {import('../accounts/directory-port.js').DirectoryPort} directory
+ * @returns {Promise<Map<unknown, Record<string, unknown>>>} by generation
+ */
+async function readFigures(directory) {
+  const rows = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })
+  return new Map(rows.map(({ detail = {} }) => [detail['generation'], detail]))
+}
+
+/**
+ * @param {Record<string, unknown>} [detail]
+ * @returns {Omit<BackupRow, 'name' | 'startedAtMs'>}
+ */
+function figuresOf(detail = {}) {
+  const figure = (/** @type {string} */ name) => {
+    const value = detail[name]
+    return typeof value === 'number' ? value : null
+  }
+  return {
+    accounts: figure('accounts'),
+    failed: figure('failed'),
+    newBytes: figure('newBytes'),
+    sharedBytes: figure('sharedBytes'),
+    storedBytes: figure('storedBytes'),
+    durationMs: figure('durationMs')
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The deep health check: what an operator would look at, each with a verdict and a sentence that says what it means.
+ */
+
+/** @import { Survey } from './survey.js' */
+/** @import { BackupList } from './backup-port.js' */
+/** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
+
+/** @typedef {'ok' | 'warn' | 'fail'} Status */
+/** @typedef {{ name: string, status: Status, text: string }} Check */
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const MB = 1000 * 1000
+const GB = 1000 * MB
+
+/** Below these parts of the disk, or these bytes of it, new mail is at risk: a full disk refuses it. */
+const DISK_WARN = { part: 0.1, bytes: 2 * GB }
+const DISK_FAIL = { part: 0.02, bytes: 256 * MB }
+/** Mail for an open mailbox is taken in within a second; so long, and something is wrong. */
+const OPEN_SPOOL_FAIL_MS = 5 * 60_000
+/** Mail for a locked mailbox waits for its owner; after so long somebody should ask them. */
+const LOCKED_SPOOL_WARN_MS = 30 * DAY_MS
+/** A night's backup may begin some hours later than the one before. */
+const BACKUP_WARN_MS = 30 * HOUR_MS
+const BACKUP_FAIL_MS = 3 * DAY_MS
+/** Checkpoints keep a log below some MB; one that grows on is held by a reader that does not end. */
+const WAL_WARN_BYTES = 64 * MB
+const WAL_FAIL_BYTES = GB
+/** 99 of 100 turns of the loop within this. */
+const LOOP_WARN_MS = 100
+const LOOP_FAIL_MS = 1000
+
+/**
+ * @param {number} bytes
+ * @returns {string}
+ */
+export function bytesText(bytes) {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
+  const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
+  return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${units[power]}`
+}
+
+/**
+ * @param {number} ms
+ * @returns {string}
+ */
+export function ageText(ms) {
+  if (ms < 2 * 60_000) return `${Math.max(0, Math.round(ms / 1000))} seconds`
+  if (ms < 2 * HOUR_MS) return `${Math.round(ms / 60_000)} minutes`
+  return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.round(ms / DAY_MS)} days`
+}
+
+/**
+ * @param {boolean} isFailing
+ * @param {boolean} isWarning
+ * @returns {Status}
+ */
+const verdict = (isFailing, isWarning) => (isFailing ? 'fail' : isWarning ? 'warn' : 'ok')
+
+/**
+ * @param {Survey} survey
+ * @returns {Check}
+ */
+export function checkDisk({ freeBytes, totalBytes }) {
+  const part = freeBytes / totalBytes
+  const isBelow = (/** @type {{ part: number, bytes: number }} */ limit) =>
+    part < limit.part || freeBytes < limit.bytes
+  const text = `${bytesText(freeBytes)} of the disk are free (${Math.round(part * 100)} %)`
+  const status = verdict(isBelow(DISK_FAIL), isBelow(DISK_WARN))
+  return {
+    name: 'disk',
+    status,
+    text: status === 'ok' ? text : `${text}: make room, or mail is refused`
+  }
+}
+
+/**
+ * @param {Survey} survey
+ * @param {number} nowMs
+ * @returns {Check}
+ */
+export function checkSpool({ spoolFiles, spoolBytes, oldestSpoolMs, oldestOpenSpoolMs }, nowMs) {
+  const name = 'spool'
+  if (oldestSpoolMs === null) return { name, status: 'ok', text: 'No mail waits' }
+  const openMs = oldestOpenSpoolMs === null ? 0 : nowMs - oldestOpenSpoolMs
+  if (openMs > OPEN_SPOOL_FAIL_MS) {
+    const text = `Mail for an open mailbox has waited for ${ageText(openMs)}: see the log for why it is not taken in`
+    return { name, status: 'fail', text }
+  }
+  const oldMs = nowMs - oldestSpoolMs
+  const text = `${spoolFiles} messages (${bytesText(spoolBytes)}) wait for their owners, the oldest for ${ageText(oldMs)}`
+  return { name, status: verdict(false, oldMs > LOCKED_SPOOL_WARN_MS), text }
+}
+
+/**
+ * @param {Survey} survey
+ * @returns {Check}
+ */
+export function checkSetAside({ setAside }) {
+  const name = 'set-aside'
+  if (setAside === 0) return { name, status: 'ok', text: 'All sealed mail could be opened' }
+  const text = `${setAside} sealed messages could not be opened and lie in spool/aside: see docs/spool.md`
+  return { name, status: 'warn', text }
+}
+
+/**
+ * @param {BackupList} backups
+ * @param {number} nowMs
+ * @returns {Check}
+ */
+export function checkBackup({ isSetUp, generations, problem }, nowMs) {
+  const name = 'backup'
+  if (!isSetUp)
+    return { name, status: 'warn', text: 'No backups are set up: letterlock backup init' }
+  if (problem !== null) {
+    return { name, status: 'fail', text: `The place of the backups cannot be read: ${problem}` }
+  }
+  const [last] = generations
+  if (!last) return { name, status: 'warn', text: 'Backups are set up, and none was made yet' }
+  const ageMs = nowMs - last.startedAtMs
+  const failed = last.failed ?? 0
+  const ending = failed > 0 ? `; ${failed} accounts are not in it` : ''
+  return {
+    name,
+    status: verdict(ageMs > BACKUP_FAIL_MS, ageMs > BACKUP_WARN_MS || failed > 0),
+    text: `The last backup is ${ageText(ageMs)} old${ending}`
+  }
+}
+
+/**
+ * @param {Survey} survey
+ * @returns {Check}
+ */
+export function checkWal({ walBytes, largestWalBytes, directoryWalBytes }) {
+  const largest = Math.max(largestWalBytes, directoryWalBytes)
+  return {
+    name: 'wal',
+    status: verdict(largest > WAL_FAIL_BYTES, largest > WAL_WARN_BYTES),
+    text: `Write-ahead logs have ${bytesText(walBytes + directoryWalBytes)}, the largest ${bytesText(largest)}`
+  }
+}
+
+/**
+ * @param {{ failing: { failures: number }[], failingTotal: number }} failures
+ * @returns {Check}
+ */
+export function checkMaintenance({ failing, failingTotal }) {
+  const name = 'maintenance'
+  if (failingTotal === 0) return { name, status: 'ok', text: 'No job of maintenance fails' }
+  const most = Math.max(...failing.map(({ failures }) => failures))
+  const text = `${failingTotal} jobs of maintenance failed last time, one of them ${most} times in a row`
+  return { name, status: verdict(most > 2, true), text }
+}
+
+/**
+ * @param {Survey} survey
+ * @param {string[]} directoryProblems - of SQLite's own check
+ * @returns {Check}
+ */
+export function checkIntegrity({ mailboxes, misshapen, misshapenIds, damaged }, directoryProblems) {
+  const name = 'integrity'
+  if (directoryProblems.length > 0) {
+    return { name, status: 'fail', text: 'The directory is damaged: restore it from a backup' }
+  }
+  if (misshapen > 0) {
+    const text = `${misshapen} mailbox files are missing or cut off, first ${misshapenIds[0]}: restore them`
+    return { name, status: 'fail', text }
+  }
+  if (damaged > 0) {
+    return { name, status: 'fail', text: `${damaged} mailboxes were found damaged: restore them` }
+  }
+  return {
+    name,
+    status: 'ok',
+    text: `The directory and the files of ${mailboxes} mailboxes are whole`
+  }
+}
+
+/**
+ * @param {WorkerSnapshot} snapshot
+ * @returns {Check}
+ */
+export function checkEventLoop({ maxima }) {
+  const p99Ms = maxima['eventLoopP99Ms'] ?? 0
+  return {
+    name: 'event-loop',
+    status: verdict(p99Ms > LOOP_FAIL_MS, p99Ms > LOOP_WARN_MS),
+    text: `99 of 100 turns began within ${p99Ms.toFixed(1)} ms, the latest after ${(maxima['eventLoopMaxMs'] ?? 0).toFixed(1)} ms`
+  }
+}
+
+/**
+ * @param {Check[]} checks
+ * @returns {Status} the worst of them
+ */
+export function worstOf(checks) {
+  const has = (/** @type {Status} */ status) => checks.some((check) => check.status === status)
+  return verdict(has('fail'), has('warn'))
+}

@@ -1,0 +1,175 @@
+/**
+ * What is known of the host as a whole: gathered from surveys, workers and directory for health, metrics and dashboard.
+ */
+import {
+  checkBackup,
+  checkDisk,
+  checkEventLoop,
+  checkIntegrity,
+  checkMaintenance,
+  checkSetAside,
+  checkSpool,
+  checkWal,
+  worstOf
+} from './health.js'
+import { mergeSnapshots } from '../telemetry/snapshot.js'
+
+/** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
+/** @import { Check, Status } from './health.js' */
+
+/** Listing backups asks their target, which may be far away: so often at most, ms. */
+const BACKUP_AGE_MS = 60_000
+/** SQLite's check of the directory takes some ms for each ten thousand accounts: so often at most, ms. */
+const CHECK_AGE_MS = 10 * 60_000
+/** Between two points of the live charts, ms, and how many are kept: an hour. */
+const POINT_MS = 5000
+const POINTS = 720
+
+/**
+ * @template T
+ * @param {() => Promise<T>} read
+ * @param {{ ageMs: number, clock: import('../support/clock.js').Clock }} options
+ * @returns {() => Promise<T>} the same, remembered; those who ask at once share one reading
+ */
+function remembered(read, { ageMs, clock }) {
+  /** @type {{ atMs: number, value: Promise<T> } | null} */
+  let last = null
+  return () => {
+    const nowMs = clock.nowMs()
+    if (last === null || Math.abs(nowMs - last.atMs) > ageMs) {
+      const value = read()
+      last = { atMs: nowMs, value }
+      value.catch(() => {
+        last = null
+      })
+    }
+    return last.value
+  }
+}
+
+/**
+ * @typedef {object} Point - of the live charts
+ * @property {number} atMs
+ * @property {number} sessions
+ * @property {number} commands - since the start
+ * @property {number} deliveries - since the start
+ * @property {number} loginsRefused - since the start
+ * @property {number} syncs - since the start
+ * @property {number} eventLoopP99Ms
+ * @property {number} rssBytes
+ * @property {number} openMailboxes
+ */
+
+/** Gathers, and keeps an hour of points. */
+export class HostState {
+  #parts
+  /** @type {Point[]} */
+  #points = []
+  #timer
+  #isPointing = false
+
+  /**
+   * @param {object} parts
+   * @param {() => Promise<WorkerSnapshot[]>} parts.workers - one snapshot each
+   * @param {import('./survey.js').HostSurvey} parts.survey
+   * @param {import('./backup-port.js').BackupPort} parts.backups
+   * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'clock' | 'logger'>} parts.services
+   */
+  constructor({ workers, survey, backups, services }) {
+    const { clock, directory } = services
+    this.#parts = { workers, survey, services }
+    this.listBackups = remembered(() => backups.list(), { ageMs: BACKUP_AGE_MS, clock })
+    this.checkDirectory = remembered(() => directory.quickCheck(), { ageMs: CHECK_AGE_MS, clock })
+    this.#timer = setInterval(() => this.#point(), POINT_MS)
+    this.#timer.unref()
+  }
+
+  /** @returns {Promise<WorkerSnapshot>} of all workers together */
+  async snapshot() {
+    return mergeSnapshots(await this.#parts.workers())
+  }
+
+  /** @returns {Promise<import('./survey.js').Survey>} */
+  survey() {
+    return this.#parts.survey.read()
+  }
+
+  /** @returns {Promise<{ status: Status, checks: Check[] }>} */
+  async deepHealth() {
+    const { directory, clock } = this.#parts.services
+    const nowMs = clock.nowMs()
+    const survey = await this.survey()
+    const checks = [
+      checkDisk(survey),
+      checkSpool(survey, nowMs),
+      checkSetAside(survey),
+      checkBackup(await this.listBackups(), nowMs),
+      checkWal(survey),
+      checkMaintenance(await directory.listMaintenanceFailures()),
+      checkIntegrity(survey, await this.checkDirectory()),
+      checkEventLoop(await this.snapshot())
+    ]
+    return { status: worstOf(checks), checks }
+  }
+
+  /** @returns {Promise<Point[]>} oldest first; the last one is of now */
+  async points() {
+    await this.#point()
+    return this.#points
+  }
+
+  async #point() {
+    if (this.#isPointing) return
+    this.#isPointing = true
+    try {
+      const { clock } = this.#parts.services
+      const point = pointOf(await this.snapshot(), clock.nowMs())
+      const last = this.#points.at(-1)
+      // Several who look at once make no more points than one.
+      if (last && point.atMs - last.atMs < POINT_MS - 500) this.#points.pop()
+      this.#points.push(point)
+      if (this.#points.length > POINTS) this.#points.shift()
+    } catch (err) {
+      this.#parts.services.logger.error({ err }, 'the figures of the workers could not be read')
+    } finally {
+      this.#isPointing = false
+    }
+  }
+
+  /** Stops gathering. */
+  close() {
+    clearInterval(this.#timer)
+  }
+}
+
+/**
+ * @param {WorkerSnapshot} snapshot
+ * @param {number} atMs
+ * @returns {Point}
+ */
+function pointOf({ sums, maxima }, atMs) {
+  const {
+    sessions,
+    commands,
+    deliveries,
+    logins,
+    sync,
+    process: usage,
+    mailboxes
+  } = /** @type {any} */ (sums)
+  const counted = Object.values(commands ?? {})
+  return {
+    atMs,
+    sessions: sessions.loggedIn,
+    commands: counted.reduce((sum, { OK, NO, BAD }) => sum + OK + NO + BAD, 0),
+    deliveries: deliveries.stored,
+    loginsRefused: logins.refused + logins.throttled,
+    syncs: sync.duration.counts.reduce(
+      (/** @type {number} */ sum, /** @type {number} */ n) => sum + n,
+      0
+    ),
+    eventLoopP99Ms: maxima['eventLoopP99Ms'] ?? 0,
+    rssBytes: usage.rss,
+    openMailboxes: mailboxes.open
+  }
+}

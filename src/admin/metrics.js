@@ -1,0 +1,230 @@
+/**
+ * /metrics for Prometheus. The figures are counted elsewhere, in plain numbers; here they get names, labels and help, at
+ * the time of a scrape and from one snapshot, so that one answer fits together.
+ */
+import { Counter, Gauge, Registry } from 'prom-client'
+import { DURATION_BITS, boundsOf } from '../telemetry/histogram.js'
+
+/** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
+/** @import { HistogramSnapshot } from '../telemetry/histogram.js' */
+/** @import { Survey } from './survey.js' */
+/** @import { BackupList } from './backup-port.js' */
+
+/**
+ * @typedef {object} MetricsInput
+ * @property {WorkerSnapshot} snapshot - of all workers together
+ * @property {Survey} survey
+ * @property {BackupList} backups
+ * @property {{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }} totals
+ * @property {number} maintenanceFailing
+ * @property {number} nowMs
+ */
+
+const PREFIX = 'letterlock_'
+const MICROSECONDS = 1e-6
+
+/**
+ * @typedef {object} HistogramRow
+ * @property {Record<string, string>} labels
+ * @property {HistogramSnapshot} histogram
+ */
+
+/**
+ * What prom-client asks of a metric, made from counts that exist already.
+ *
+ * @param {object} input
+ * @param {string} input.name
+ * @param {string} input.help
+ * @param {number} input.firstBits - of the histograms
+ * @param {number} input.unit - what one of them is, in the metric's unit
+ * @param {HistogramRow[]} input.rows
+ * @returns {any}
+ */
+function histogramMetric({ name, help, firstBits, unit, rows }) {
+  const bounds = boundsOf(firstBits).map((bound) => Number((bound * unit).toPrecision(12)))
+  const values = rows.flatMap(({ labels, histogram }) => {
+    let total = 0
+    const buckets = histogram.counts.map((count, index) => {
+      total += count
+      const le = bounds[index] ?? '+Inf'
+      return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: total }
+    })
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels, value: histogram.sum * unit },
+      { metricName: `${name}_count`, labels, value: total }
+    ]
+  })
+  return { name, get: async () => ({ name, help, type: 'histogram', values }) }
+}
+
+/**
+ * @param {MetricsInput} input
+ * @returns {Promise<{ contentType: string, text: string }>}
+ */
+export async function renderMetrics(input) {
+  const registry = new Registry()
+  const registers = [registry]
+  const gauge = (
+    /** @type {string} */ name,
+    /** @type {string} */ help,
+    /** @type {number} */ value
+  ) => new Gauge({ name: `${PREFIX}${name}`, help, registers }).set(value)
+  const counter = (
+    /** @type {string} */ name,
+    /** @type {string} */ help,
+    /** @type {number} */ value
+  ) => new Counter({ name: `${PREFIX}${name}`, help, registers }).inc(value)
+  const labelled = (
+    /** @type {typeof Gauge | typeof Counter} */ Kind,
+    /** @type {string} */ name,
+    /** @type {string} */ help,
+    /** @type {string} */ label,
+    /** @type {Record<string, number>} */ values
+  ) => {
+    const metric = new Kind({ name: `${PREFIX}${name}`, help, labelNames: [label], registers })
+    for (const [key, value] of Object.entries(values)) metric.inc({ [label]: key }, value)
+  }
+
+  const { sums, maxima } = input.snapshot
+  const {
+    sessions,
+    logins,
+    deliveries,
+    spool,
+    sync,
+    mailboxes,
+    maintenance,
+    process: usage
+  } = /** @type {any} */ (sums)
+  gauge('workers', 'Processes that serve.', Number(sums['workers'] ?? 0))
+  gauge('connections', 'Open IMAP connections.', sessions.connections)
+  gauge('sessions', 'IMAP sessions that are logged in.', sessions.loggedIn)
+  gauge('sessions_idling', 'Of these, sessions in IDLE.', sessions.idling)
+  addCommands(registry, /** @type {any} */ (sums)['commands'] ?? {})
+  labelled(Counter, 'logins_total', 'Login attempts by outcome.', 'outcome', logins)
+
+  const { bytes: deliveredBytes, ...outcomes } = deliveries
+  labelled(Counter, 'deliveries_total', 'Recipients of LMTP by outcome.', 'outcome', outcomes)
+  counter('delivered_bytes_total', 'Bytes of stored mail, once for each recipient.', deliveredBytes)
+  counter('spool_drained_total', 'Sealed messages taken into their mailbox.', spool.drained)
+  counter('spool_set_aside_total', 'Sealed messages that did not open.', spool.setAside)
+
+  registry.registerMetric(
+    histogramMetric({
+      name: `${PREFIX}sync_duration_seconds`,
+      help: 'Time of each sync of a write-ahead log.',
+      firstBits: DURATION_BITS,
+      unit: MICROSECONDS,
+      rows: [{ labels: {}, histogram: sync.duration }]
+    })
+  )
+  registry.registerMetric(
+    histogramMetric({
+      name: `${PREFIX}sync_commits`,
+      help: 'Commits that one sync made durable; the sum counts the commits.',
+      firstBits: 0,
+      unit: 1,
+      rows: [{ labels: {}, histogram: sync.group }]
+    })
+  )
+  counter('sync_failures_total', 'Syncs that failed: their mailbox was closed.', sync.failed)
+
+  gauge('mailboxes_open', 'Mailboxes whose key is in memory.', mailboxes.open)
+  gauge('mailboxes_awake', 'Of these, with their file open.', mailboxes.awake)
+  gauge('cache_granted_bytes', 'What the page caches of open files may use.', mailboxes.cacheBytes)
+  gauge('view_bytes', 'Memory of the views of mailboxes.', mailboxes.viewBytes)
+
+  const { maintenanceRunning, maintenanceWaiting, ...ended } = maintenance
+  gauge('maintenance_running', 'Mailboxes that are being looked after.', maintenanceRunning)
+  gauge('maintenance_waiting', 'Mailboxes that wait for it.', maintenanceWaiting)
+  gauge('maintenance_failing', 'Jobs that failed last time.', input.maintenanceFailing)
+  labelled(Counter, 'maintenance_jobs_total', 'Jobs of maintenance by result.', 'result', {
+    done: ended.maintenanceDone,
+    skipped: ended.maintenanceSkipped,
+    stopped: ended.maintenanceStopped,
+    failed: ended.maintenanceFailed
+  })
+
+  gauge('resident_bytes', 'Resident memory of all workers.', usage.rss)
+  gauge('heap_bytes', 'Used JavaScript heap of all workers.', usage.heapUsed)
+  counter('cpu_seconds_total', 'Processor time of all workers.', usage.cpuSeconds)
+  gauge('uptime_seconds', 'Of the worker that runs longest.', maxima['uptimeSeconds'] ?? 0)
+  labelled(
+    Gauge,
+    'event_loop_delay_seconds',
+    'How late the event loop was in the last seconds, of the worker that was latest.',
+    'quantile',
+    {
+      0.5: (maxima['eventLoopP50Ms'] ?? 0) / 1000,
+      0.99: (maxima['eventLoopP99Ms'] ?? 0) / 1000,
+      1: (maxima['eventLoopMaxMs'] ?? 0) / 1000
+    }
+  )
+  addHost(gauge, input)
+  return { contentType: registry.contentType, text: await registry.metrics() }
+}
+
+/**
+ * @param {Registry} registry
+ * @param {Record<string, { OK: number, NO: number, BAD: number, duration: HistogramSnapshot }>} commands
+ */
+function addCommands(registry, commands) {
+  const total = new Counter({
+    name: `${PREFIX}commands_total`,
+    help: 'IMAP commands by name and result.',
+    labelNames: ['command', 'result'],
+    registers: [registry]
+  })
+  for (const [command, { OK, NO, BAD }] of Object.entries(commands)) {
+    total.inc({ command, result: 'ok' }, OK)
+    total.inc({ command, result: 'no' }, NO)
+    total.inc({ command, result: 'bad' }, BAD)
+  }
+  registry.registerMetric(
+    histogramMetric({
+      name: `${PREFIX}command_duration_seconds`,
+      help: 'From a command’s last byte to its tagged reply; IDLE is not timed.',
+      firstBits: DURATION_BITS,
+      unit: MICROSECONDS,
+      rows: Object.entries(commands).map(([command, { duration }]) => ({
+        labels: { command },
+        histogram: duration
+      }))
+    })
+  )
+}
+
+/**
+ * @param {(name: string, help: string, value: number) => void} gauge
+ * @param {MetricsInput} input
+ */
+function addHost(gauge, { survey, backups, totals, nowMs }) {
+  const age = (/** @type {number | null | undefined} */ atMs) =>
+    atMs == null ? 0 : Math.max(0, (nowMs - atMs) / 1000)
+  gauge('accounts', 'Accounts in the directory.', totals.accounts)
+  gauge('tenants', 'Tenants in the directory.', totals.tenants)
+  gauge('used_bytes', 'Bytes of mail in all mailboxes.', totals.usedBytes)
+  gauge('used_messages', 'Messages in all mailboxes.', totals.usedMessages)
+  gauge('file_bytes', 'Of the mailboxes’ files, as maintenance last saw them.', totals.fileBytes)
+  gauge('file_free_bytes', 'Of these, in pages without content.', totals.freeBytes)
+  gauge('disk_free_bytes', 'Of the disk that has the data folder.', survey.freeBytes)
+  gauge('spool_messages', 'Sealed messages that wait for their owners.', survey.spoolFiles)
+  gauge('spool_bytes', 'The same, bytes on disk.', survey.spoolBytes)
+  gauge('spool_oldest_seconds', 'Age of the oldest; 0: none waits.', age(survey.oldestSpoolMs))
+  gauge('spool_set_aside', 'Sealed messages in spool/aside.', survey.setAside)
+  gauge('wal_bytes', 'Of all write-ahead logs.', survey.walBytes + survey.directoryWalBytes)
+  gauge('wal_largest_bytes', 'Of the largest.', survey.largestWalBytes)
+  gauge('survey_age_seconds', 'How old the figures of the disk are.', age(survey.atMs))
+  gauge('backups', 'Backups that are kept.', backups.generations.length)
+  gauge(
+    'backup_age_seconds',
+    'Of the last backup; 0: there is none.',
+    age(backups.generations[0]?.startedAtMs)
+  )
+  gauge(
+    'backup_failed_accounts',
+    'Accounts that are not in it.',
+    backups.generations[0]?.failed ?? 0
+  )
+}

@@ -1,0 +1,150 @@
+/**
+ * /health and /metrics, for monitors. Live and ready say nothing that a stranger could use; the others answer this machine
+ * without a token, and everybody else with one.
+ */
+import { isLocal, openToHost, requireToken } from '../access.js'
+import { renderMetrics } from '../metrics.js'
+import { CHECK, always, answers, listOf } from '../schemas.js'
+
+/** @import { FastifyInstance, FastifyRequest } from 'fastify' */
+/** @import { AdminParts } from '../server.js' */
+
+/** Fastify writes into the schema of each route. */
+const hidden = () => ({ hide: true })
+/** @type {import('../access.js').RouteAccess} */
+const HOST = { scopes: ['read'], isHostWide: true }
+
+/**
+ * @param {FastifyInstance} app
+ * @param {AdminParts} parts
+ */
+export function addHealthRoutes(app, { services, state, isReady, maintenance }) {
+  const { directory, clock } = services
+  const onlyFromHere = async (/** @type {FastifyRequest} */ request) => {
+    if (!isLocal(request)) await requireToken({ request, access: HOST, services })
+  }
+
+  app.get('/health/live', { schema: hidden() }, async () => ({ status: 'ok' }))
+
+  app.get('/health/ready', { schema: hidden() }, async (_request, reply) => {
+    const isGood = isReady()
+    const { sums } = await state.snapshot()
+    const { sessions, mailboxes } = /** @type {any} */ (sums)
+    return reply.code(isGood ? 200 : 503).send({
+      status: isGood ? 'ok' : 'fail',
+      sessions: sessions.loggedIn,
+      openMailboxes: mailboxes.open
+    })
+  })
+
+  app.get(
+    '/health/deep',
+    { schema: hidden(), onRequest: onlyFromHere },
+    async (_request, reply) => {
+      const health = await state.deepHealth()
+      return reply.code(health.status === 'fail' ? 503 : 200).send(health)
+    }
+  )
+
+  app.get(
+    '/health/maintenance',
+    { schema: hidden(), onRequest: onlyFromHere },
+    async (_request, reply) => {
+      const { failing, failingTotal } = await directory.listMaintenanceFailures()
+      const isGood = failing.length === 0
+      return reply
+        .code(isGood ? 200 : 503)
+        .send({ status: isGood ? 'ok' : 'fail', ...maintenance.figures, failingTotal, failing })
+    }
+  )
+
+  app.get('/metrics', { schema: hidden(), onRequest: onlyFromHere }, async (_request, reply) => {
+    const { contentType, text } = await renderMetrics({
+      snapshot: await state.snapshot(),
+      survey: await state.survey(),
+      backups: await state.listBackups(),
+      totals: await directory.totals(),
+      maintenanceFailing: (await directory.listMaintenanceFailures(1)).failingTotal,
+      nowMs: clock.nowMs()
+    })
+    return reply.type(contentType).send(text)
+  })
+}
+
+/**
+ * The same for the dashboard, below /v1.
+ *
+ * @param {FastifyInstance} app
+ * @param {AdminParts} parts
+ */
+export function addHostRoutes(app, { state, services, version }) {
+  const number = { type: 'number' }
+
+  app.get('/health', {
+    config: openToHost('read'),
+    schema: {
+      operationId: 'getHealth',
+      summary: 'The deep health check',
+      tags: ['host'],
+      response: answers({
+        200: listOf('checks', CHECK, {
+          status: { type: 'string', enum: ['ok', 'warn', 'fail'] },
+          version: { type: 'string' }
+        })
+      })
+    },
+    handler: async () => ({ ...(await state.deepHealth()), version })
+  })
+
+  app.get('/figures', {
+    config: openToHost('read'),
+    schema: {
+      operationId: 'getFigures',
+      summary: 'Totals, and an hour of points for charts',
+      tags: ['host'],
+      response: answers({
+        200: always({
+          totals: always({
+            accounts: number,
+            tenants: number,
+            usedBytes: number,
+            usedMessages: number,
+            fileBytes: number,
+            freeBytes: number,
+            diskFreeBytes: number,
+            diskBytes: number,
+            spoolMessages: number,
+            spoolBytes: number
+          }),
+          points: {
+            type: 'array',
+            items: always({
+              atMs: number,
+              sessions: number,
+              commands: number,
+              deliveries: number,
+              loginsRefused: number,
+              syncs: number,
+              eventLoopP99Ms: number,
+              rssBytes: number,
+              openMailboxes: number
+            })
+          }
+        })
+      })
+    },
+    handler: async () => {
+      const survey = await state.survey()
+      return {
+        totals: {
+          ...(await services.directory.totals()),
+          diskFreeBytes: survey.freeBytes,
+          diskBytes: survey.totalBytes,
+          spoolMessages: survey.spoolFiles,
+          spoolBytes: survey.spoolBytes
+        },
+        points: await state.points()
+      }
+    }
+  })
+}

@@ -1,0 +1,198 @@
+/**
+ * A slow look at what the host has on disk, in the background and again and again, so that neither a health check nor a
+ * scrape ever walks ten thousand folders: spools, what was set aside, write-ahead logs, the shape of the mailbox files.
+ * Files are looked at by `stat` alone: opening and closing a database that SQLite has open would drop its locks.
+ */
+import { readdir, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** @import { DirectoryPort } from '../accounts/directory-port.js' */
+
+/** Time between the end of one survey and the next, ms. */
+const INTERVAL_MS = 60_000
+/** Accounts between two pauses, and how long those are: a survey of 10,000 accounts takes some seconds of one core. */
+const ACCOUNTS_PER_SLICE = 50
+const PAUSE_MS = 5
+/** Every page of a mailbox has this many bytes: see src/database/setup-pragma.js. */
+const PAGE_BYTES = 4096
+/** Files whose shape does not fit are named up to this many. */
+const MAX_NAMED = 10
+
+/**
+ * @typedef {object} Survey
+ * @property {number} atMs
+ * @property {number} freeBytes - of the disk that has the data folder
+ * @property {number} totalBytes
+ * @property {number} spoolFiles - sealed mail that waits
+ * @property {number} spoolBytes
+ * @property {number | null} oldestSpoolMs - when the oldest of it came; null: none waits
+ * @property {number | null} oldestOpenSpoolMs - the same, of mailboxes that were open both times they were looked at
+ * @property {number} setAside - files in spool/aside: they could not be opened
+ * @property {number} walBytes - of all write-ahead logs
+ * @property {number} largestWalBytes
+ * @property {number} directoryWalBytes
+ * @property {number} mailboxes - that were looked at
+ * @property {number} misshapen - of these, missing or of a size that no mailbox has
+ * @property {string[]} misshapenIds - of the first of them
+ * @property {number} damaged - that SQLite’s own check found since the start
+ */
+
+/**
+ * @param {string} folder
+ * @returns {Promise<string[]>} empty where there is no such folder
+ */
+async function namesIn(folder) {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<import('node:fs').Stats | null>} null where there is no such file
+ */
+async function statIfThere(path) {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Looks, and keeps what it saw. */
+export class HostSurvey {
+  #options
+  #stop = new AbortController()
+  /** @type {Promise<void>} */
+  #running = Promise.resolve()
+  /** @type {Survey | null} */
+  #last = null
+  /** @type {Set<string>} ids of mailboxes that were open at the last look */
+  #openBefore = new Set()
+
+  /**
+   * @param {object} options
+   * @param {string} options.data
+   * @param {DirectoryPort} options.directory
+   * @param {(accountId: string) => boolean} options.isOpen - whether some worker has the mailbox open
+   * @param {import('../support/clock.js').Clock} options.clock
+   * @param {import('../telemetry/logger.js').Logger} options.logger
+   */
+  constructor(options) {
+    this.#options = options
+  }
+
+  /** Begins to look, at once and then every minute. */
+  start() {
+    this.#running = this.#loop()
+  }
+
+  /** @returns {Promise<Survey>} the last one; the first is waited for */
+  async read() {
+    return this.#last ?? (await this.look())
+  }
+
+  /** Ends a look that is under way. */
+  async close() {
+    this.#stop.abort()
+    await this.#running
+  }
+
+  async #loop() {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      try {
+        await this.look()
+      } catch (err) {
+        if (!signal.aborted) this.#options.logger.error({ err }, 'the disk could not be surveyed')
+      }
+      await sleep(INTERVAL_MS, undefined, { signal, ref: false }).catch(() => {
+        // Told to stop.
+      })
+    }
+  }
+
+  /** @returns {Promise<Survey>} */
+  async look() {
+    const { data, directory, isOpen, clock } = this.#options
+    const disk = await statfs(data)
+    /** @type {Survey} */
+    const survey = {
+      atMs: clock.nowMs(),
+      freeBytes: disk.bavail * disk.bsize,
+      totalBytes: disk.blocks * disk.bsize,
+      spoolFiles: 0,
+      spoolBytes: 0,
+      oldestSpoolMs: null,
+      oldestOpenSpoolMs: null,
+      setAside: 0,
+      walBytes: 0,
+      largestWalBytes: 0,
+      directoryWalBytes: (await statIfThere(join(data, 'directory.db-wal')))?.size ?? 0,
+      mailboxes: 0,
+      misshapen: 0,
+      misshapenIds: [],
+      damaged: 0
+    }
+    const accounts = await directory.listAccounts()
+    /** @type {Set<string>} */
+    const openNow = new Set()
+    for (const [index, { id, folder }] of accounts.entries()) {
+      if (index % ACCOUNTS_PER_SLICE === ACCOUNTS_PER_SLICE - 1) {
+        await sleep(PAUSE_MS, undefined, { signal: this.#stop.signal })
+      }
+      if (isOpen(id)) openNow.add(id)
+      const wasOpen = openNow.has(id) && this.#openBefore.has(id)
+      await lookAtMailbox(survey, { id, folder })
+      await lookAtSpool(survey, { spool: join(folder, 'spool'), wasOpen })
+    }
+    const { failing } = await directory.listMaintenanceFailures(1000)
+    survey.damaged = new Set(
+      failing.filter(({ code }) => code === 'ACCOUNT_DAMAGED').map(({ accountId }) => accountId)
+    ).size
+    this.#openBefore = openNow
+    this.#last = survey
+    return survey
+  }
+}
+
+/**
+ * @param {Survey} survey - added to
+ * @param {{ id: string, folder: string }} account
+ */
+async function lookAtMailbox(survey, { id, folder }) {
+  const file = await statIfThere(join(folder, 'mail.db'))
+  const wal = (await statIfThere(join(folder, 'mail.db-wal')))?.size ?? 0
+  survey.mailboxes++
+  survey.walBytes += wal
+  survey.largestWalBytes = Math.max(survey.largestWalBytes, wal)
+  const isWhole = file !== null && file.size > 0 && file.size % PAGE_BYTES === 0
+  if (isWhole) return
+  survey.misshapen++
+  if (survey.misshapenIds.length < MAX_NAMED) survey.misshapenIds.push(id)
+}
+
+/**
+ * @param {Survey} survey - added to
+ * @param {{ spool: string, wasOpen: boolean }} where
+ */
+async function lookAtSpool(survey, { spool, wasOpen }) {
+  for (const name of await namesIn(spool)) {
+    if (name === 'aside') survey.setAside += (await namesIn(join(spool, name))).length
+    if (!name.endsWith('.sealed')) continue
+    const file = await statIfThere(join(spool, name))
+    // It may have been drained since.
+    if (file === null) continue
+    survey.spoolFiles++
+    survey.spoolBytes += file.size
+    survey.oldestSpoolMs = Math.min(survey.oldestSpoolMs ?? Infinity, file.mtimeMs)
+    if (wasOpen) {
+      survey.oldestOpenSpoolMs = Math.min(survey.oldestOpenSpoolMs ?? Infinity, file.mtimeMs)
+    }
+  }
+}

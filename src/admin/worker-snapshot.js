@@ -1,0 +1,41 @@
+/**
+ * The figures of this worker, as plain data: what one worker asks another for, and what `mergeSnapshots` adds up.
+ */
+import { snapshotCounters } from '../telemetry/counters.js'
+
+/** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
+
+/**
+ * @typedef {object} WorkerParts - as far as the figures need them
+ * @property {{ counts: () => { connections: number, loggedIn: number, idling: number } }} imap
+ * @property {{ figures: import('../accounts/open-accounts.js').OpenAccountsFigures }} openAccounts
+ * @property {{ figures: import('../maintenance/worker.js').WorkerFigures }} maintenance
+ * @property {import('../telemetry/event-loop.js').EventLoopMeter} eventLoop
+ */
+
+/**
+ * @param {WorkerParts} parts
+ * @returns {WorkerSnapshot}
+ */
+export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop }) {
+  const { rss, heapUsed, external } = process.memoryUsage()
+  const { user, system } = process.cpuUsage()
+  const { largestWalBytes, ...mailboxes } = openAccounts.figures
+  return {
+    sums: {
+      .../** @type {any} */ (snapshotCounters()),
+      workers: 1,
+      sessions: { ...imap.counts() },
+      mailboxes,
+      maintenance: { ...maintenance.figures },
+      process: { rss, heapUsed, external, cpuSeconds: (user + system) / 1e6 }
+    },
+    maxima: {
+      eventLoopP50Ms: eventLoop.figures.p50Ms,
+      eventLoopP99Ms: eventLoop.figures.p99Ms,
+      eventLoopMaxMs: eventLoop.figures.maxMs,
+      largestWalBytes,
+      uptimeSeconds: process.uptime()
+    }
+  }
+}
