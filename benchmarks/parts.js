@@ -39,6 +39,11 @@ export const PARTS = [
     questions: files('mailstore-2003', ['open', 'add', 'size'])
   },
   {
+    id: 'maintenance',
+    title: 'What the server does to its mailboxes while they are in use',
+    questions: files('maintenance', ['space', 'neighbour'])
+  },
+  {
     id: 'imap',
     title: 'IMAP over the wire, beside Dovecot',
     questions: files('imap', [

@@ -74,7 +74,7 @@ const MOST_QUIET_MS = 30 * 60_000
  * @param {number} pid
  * @returns {Promise<number>} seconds that it was at work
  */
-async function untilQuiet(pid) {
+export async function untilQuiet(pid) {
   const start = performance.now()
   for (;;) {
     const worked = processorSeconds(pid)

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 /**
  * @typedef {object} RunningServer
  * @property {number} pid - of the root process
- * @property {{ imap: number, imaps: number, lmtp: number }} ports - on 127.0.0.1
+ * @property {{ imap: number, imaps: number, lmtp: number, admin?: number }} ports - on 127.0.0.1
  * @property {() => Promise<void>} stop
  */
 
@@ -70,15 +70,16 @@ export async function createAppPassword(data, user) {
 /**
  * @param {string} data
  * @param {string} logFile
+ * @param {Record<string, string>} [settings] - by the names of their environment variables
  * @returns {Promise<RunningServer>}
  */
-export async function startLetterlock(data, logFile) {
+export async function startLetterlock(data, logFile, settings = {}) {
   const listen = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
   const log = openSync(logFile, 'a')
   const child = spawn(
     process.execPath,
     [MAIN, 'serve', '--data', data, ...listen, '--allow-plaintext-loopback'],
-    { env: ENVIRONMENT, stdio: ['ignore', 'pipe', log] }
+    { env: { ...ENVIRONMENT, ...settings }, stdio: ['ignore', 'pipe', log] }
   )
   closeSync(log)
   const closed = once(child, 'close')
@@ -96,7 +97,12 @@ export async function startLetterlock(data, logFile) {
     Number(new RegExp(`^${name}\\s+127\\.0\\.0\\.1:(\\d+)`, 'm').exec(text)?.[1])
   return {
     pid: child.pid ?? 0,
-    ports: { imap: port('imap'), imaps: port('imaps'), lmtp: port('lmtp') },
+    ports: {
+      imap: port('imap'),
+      imaps: port('imaps'),
+      lmtp: port('lmtp'),
+      admin: port('admin')
+    },
     stop: async () => {
       child.kill('SIGTERM')
       await closed

@@ -37,7 +37,7 @@ import { runJobs } from './run-jobs.js'
 const LOOK_INTERVAL_MS = 5000
 
 /** Even where nobody writes, what is due by the clock is looked for so often, ms. */
-const LOOK_AGAIN_MS = 15 * 60 * 1000
+const LOOK_AGAIN_MS = 60 * 60 * 1000
 
 /** A run gives up after this; what it has not come to is due at the next occasion, ms. */
 const MAX_RUN_MS = 30 * 60 * 1000

@@ -44,6 +44,7 @@ export class Housekeeping {
   #database
   #checkpointer
   #threads
+  #onSwept
   #key
   #cipher
   #checkpointBytes
@@ -72,16 +73,18 @@ export class Housekeeping {
    * @param {AccountDatabase} options.database
    * @param {Checkpointer} options.checkpointer
    * @param {import('./store-threads.js').StoreThreads} options.threads
+   * @param {() => void} options.onSwept - much has been deleted
    * @param {SharedArrayBuffer} options.key
    * @param {import('../database/setup-pragma.js').Cipher} options.cipher
    * @param {number} options.checkpointBytes - what may wait in the `-wal`
    * @param {(usage: Usage) => void} options.onUsage
    */
-  constructor({ database, checkpointer, threads, key, cipher, checkpointBytes, onUsage }) {
+  constructor({ database, checkpointer, threads, onSwept, key, cipher, checkpointBytes, onUsage }) {
     this.#checkpointBytes = checkpointBytes
     this.#database = database
     this.#checkpointer = checkpointer
     this.#threads = threads
+    this.#onSwept = onSwept
     this.#key = key
     this.#cipher = cipher
     this.#onUsage = onUsage
@@ -238,6 +241,7 @@ export class Housekeeping {
       await this.#threads.run(job, { onProgress })
       onProgress()
       await settling
+      this.#onSwept()
     } finally {
       pace.end()
       this.#pace = null

@@ -1,6 +1,15 @@
 /**
- * Takes into the search index what is not in it yet.
+ * Takes into the search index what is not in it yet, and writes it anew when much of what it knows has gone.
  */
+
+/**
+ * @param {import('../../store/account-store.js').AccountStore} store
+ * @returns {Promise<{ waiting: number, deleted: number }>}
+ */
+async function figures(store) {
+  const { waiting, deleted } = await store.upkeep.readIndexNeeds()
+  return { waiting, deleted }
+}
 
 /**
  * @param {AbortSignal} signal
@@ -17,23 +26,20 @@ export const searchIndex = {
   name: 'search-index',
   intervalMs: () => 0,
   async wants({ store }) {
-    const waiting = await store.upkeep.countUnindexed()
-    return waiting > 0 ? `${waiting} contents wait` : null
+    const { waiting, deleted, isWorthMerging } = await store.upkeep.readIndexNeeds()
+    if (waiting > 0) return `${waiting} contents wait`
+    return isWorthMerging ? `${deleted} contents have gone` : null
   },
   async run({ store, signal }) {
-    const waiting = await store.upkeep.countUnindexed()
+    const before = await figures(store)
     if (signal.aborted) return { result: 'stopped' }
     const indexing = store.indexSearch()
     const hasEnded = await Promise.race([indexing.then(() => true), aborted(signal)])
     if (!hasEnded) {
       // It goes on by itself for as long as the store is open, and the next opener goes on with the rest.
       indexing.catch(() => {})
-      return { result: 'stopped', before: { waiting } }
+      return { result: 'stopped', before }
     }
-    return {
-      result: 'done',
-      before: { waiting },
-      after: { waiting: await store.upkeep.countUnindexed() }
-    }
+    return { result: 'done', before, after: await figures(store) }
   }
 }

@@ -83,6 +83,8 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
     database,
     checkpointer,
     threads,
+    // The index is written anew when much of what it knows has gone.
+    onSwept: () => indexer.noteWrite(),
     key,
     cipher,
     checkpointBytes: config.checkpointBytes ?? CHECKPOINT_BYTES,

@@ -6,7 +6,8 @@ import { setImmediate } from 'node:timers/promises'
 import { expungePages } from '../expunge.js'
 import { hasGarbage } from '../garbage.js'
 import { listMailboxRows } from '../mailbox-rows.js'
-import { readPending } from '../search/index-rows.js'
+import { isWorthMerging } from '../search/index-job.js'
+import { readIndexState, readPending } from '../search/index-rows.js'
 import { hasOldExpunged, isLastPage, pruneExpungedPage } from './expunge-log.js'
 import { findOldPage } from './old-messages.js'
 import { Pace } from './pacing.js'
@@ -73,10 +74,20 @@ export class Upkeep {
     return this.#housekeeping.sweep(signal)
   }
 
-  /** @returns {Promise<number>} contents that wait for the search index, counted up to 1,000 */
-  async countUnindexed() {
-    const pending = await this.#database.readSettled((db) => readPending(db, 0, MAX_COUNTED))
-    return pending.length
+  /**
+   * @returns {Promise<{ waiting: number, deleted: number, isWorthMerging: boolean }>} `waiting`: contents that are not in
+   *   the search index yet, counted up to 1,000; `deleted`: those that have gone and still take room in it;
+   *   `isWorthMerging`: so much has gone that it is written anew
+   */
+  readIndexNeeds() {
+    return this.#database.readSettled((db) => {
+      const state = readIndexState(db)
+      return {
+        waiting: readPending(db, 0, MAX_COUNTED).length,
+        deleted: state.deletedCount,
+        isWorthMerging: isWorthMerging(state)
+      }
+    })
   }
 
   /** @returns {Promise<number>} bytes of the frames in the `-wal`, those included that are in the file already */

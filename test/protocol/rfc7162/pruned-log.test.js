@@ -1,0 +1,78 @@
+/**
+ * RFC 7162 §3.2.5.2 lets a server forget what was expunged long ago: then every UID without a message is told.
+ */
+import { test } from 'node:test'
+import { logIn } from '../../helpers/accounts.js'
+import { append, select } from '../../helpers/dialogue.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
+import { PASSWORD, startImapServer } from '../../helpers/server.js'
+import { transcript } from '../../helpers/transcript.js'
+
+const DAY_MS = 86_400_000
+
+/**
+ * @param {string} parameters - of QRESYNC
+ * @returns {string} the ordinary part of a SELECT; what is missed follows, then `se OK`
+ */
+const resync = (parameters) =>
+  select('INBOX', { parameters: ` (QRESYNC (${parameters}))`, exists: 3 }).replace(
+    /\n1S: se OK .*$/,
+    ''
+  )
+
+/** @param {number} count */
+const appended = (count) => Array(count).fill(append('INBOX')).join('\n')
+
+test('a client from before the log begins is told every UID that is gone, one from after it only what is new', async (t) => {
+  const clock = new ManualClock()
+  const server = await startImapServer(t, { clock })
+  await transcript(
+    server,
+    `
+    ${appended(6)}
+    C: en ENABLE QRESYNC
+    S: * ENABLED QRESYNC
+    S: en OK ...
+    ${select('INBOX', { exists: 6 })}
+    C: a STORE 2,5 +FLAGS.SILENT (\\Deleted)
+    S: * 2 FETCH (UID 2 MODSEQ (...))
+    S: * 5 FETCH (UID 5 MODSEQ (...))
+    S: a OK ...
+    C: b EXPUNGE
+    S: * VANISHED 2,5
+    S: b OK [HIGHESTMODSEQ {{pruned}}] ...
+    `
+  )
+  clock.advance(100 * DAY_MS)
+  const { store, release } = await server.openAccounts.acquire(
+    await logIn(server.services, PASSWORD, { username: 'alice' })
+  )
+  await store.upkeep.pruneExpunged({ beforeMs: clock.nowMs() - 50 * DAY_MS })
+  const { uidValidity, highestModSeq } = await store.mailboxStatus('INBOX')
+  await release()
+  await transcript(
+    server,
+    `
+    C: en ENABLE QRESYNC
+    S: * ENABLED QRESYNC
+    S: en OK ...
+    ${select('INBOX', { exists: 4 })}
+    C: a STORE 1 +FLAGS.SILENT (\\Deleted)
+    S: * 1 FETCH (UID 1 MODSEQ (...))
+    S: a OK ...
+    C: b EXPUNGE
+    S: * VANISHED 1
+    S: b OK ...
+    C: c CLOSE
+    S: c OK ...
+    ${resync(`${uidValidity} ${highestModSeq - 1} 1:6`)}
+    S: * VANISHED (EARLIER) 1:2,5
+    S: se OK ...
+    C: e CLOSE
+    S: e OK ...
+    ${resync(`${uidValidity} ${highestModSeq} 1:6`)}
+    S: * VANISHED (EARLIER) 1
+    S: se OK ...
+    `
+  )
+})
