@@ -125,6 +125,15 @@ export function loadConfig({ settings = {}, file, environment = process.env } = 
 export const isUnderPm2 = (environment = process.env) => environment['pm_id'] !== undefined
 
 /**
+ * @param {NodeJS.ProcessEnv} [environment]
+ * @returns {number | null} this process's place among several workers; null where it serves alone
+ */
+export function workerSlot(environment = process.env) {
+  const text = environment['LETTERLOCK_WORKER'] ?? ''
+  return /^\d{1,6}$/.test(text) ? Number(text) : null
+}
+
+/**
  * Facts about how the process was started that decide whether a person watches it.
  *
  * @param {NodeJS.ProcessEnv} [environment]

@@ -10,6 +10,7 @@ import { removePendingFolders } from './accounts/remove-account.js'
 import { openAccountServices } from './accounts/services.js'
 import { makeFirstAccount } from './accounts/first-account.js'
 import { createAdmin } from './admin/create.js'
+import { inTurn } from './cluster/start-turn.js'
 import { readHostState } from './backup/host-state.js'
 import { listenForBackups } from './backup/owner-listener.js'
 import { scheduleNightly } from './backup/schedule.js'
@@ -31,6 +32,7 @@ import { createLogger } from './telemetry/logger.js'
  * @property {boolean} makeFirstAccount - a person watches: on the very first start, make a mailbox to try
  * @property {string[] | null} nightlyCommand - program and arguments of the nightly backup; null where somebody else
  *   starts it
+ * @property {number | null} [slot] - this process's place among several workers; null: it serves alone
  *
  * @typedef {object} ListenerInfo
  * @property {'imap' | 'imaps' | 'lmtp' | 'admin'} name
@@ -81,9 +83,17 @@ async function bind(name, where, listen) {
  * @returns {Promise<RunningServer>} when every listener is up
  * @throws {MailError} CONFIG_INVALID, PEPPER_MISSING, FILE_TOO_NEW …; whatever had started is closed again
  */
-export async function startServer({ config, makeFirstAccount: mayMakeAccount, nightlyCommand }) {
+export async function startServer({
+  config,
+  makeFirstAccount: mayMakeAccount,
+  nightlyCommand,
+  slot = null
+}) {
   const clock = systemClock
-  const logger = createLogger({ level: config.log.level })
+  // PM2 takes a worker's log from this stream and not from its descriptor.
+  const logStream = slot === null ? {} : { stream: process.stderr }
+  const logger = createLogger({ level: config.log.level, ...logStream })
+  const runFolder = join(config.data, 'run')
   /** @type {(() => Promise<unknown>)[]} */
   const closers = [] // run in reverse order
   const close = async () => {
@@ -97,13 +107,16 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount, ni
       await mkdir(join(config.data, folder), { recursive: true, mode: 0o700 })
     }
     const isFirstStart = !existsSync(join(config.data, 'directory.db'))
-    const certificate = await loadCertificate({
-      folder: join(config.data, 'tls'),
-      certificateFile: config.tls.certificate,
-      keyFile: config.tls.key,
-      clock
+    const begin = async () => ({
+      certificate: await loadCertificate({
+        folder: join(config.data, 'tls'),
+        certificateFile: config.tls.certificate,
+        keyFile: config.tls.key,
+        clock
+      }),
+      services: await openAccountServices({ config, clock, logger })
     })
-    const services = await openAccountServices({ config, clock, logger })
+    const { certificate, services } = await (slot === null ? begin() : inTurn(runFolder, begin))
     closers.push(() => services.close())
     const { directory, unlocker } = services
     await removePendingFolders({ services, timeoutMs: 0 })
@@ -118,7 +131,7 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount, ni
     closers.push(() => openAccounts.close())
     closers.push(() => maintenance.close())
     const owner = await listenForBackups({
-      runFolder: join(config.data, 'run'),
+      runFolder,
       findStore: (accountId) => openAccounts.findStore(accountId),
       closeMailbox: (accountId) =>
         openAccounts.closeMailbox(
@@ -134,20 +147,26 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount, ni
 
     const imap = createImapServer({
       config,
-      authenticate: async (attempt) => openAccounts.acquire(await unlocker.unlock(attempt)),
+      authenticate: async (attempt) => {
+        const unlocked = await unlocker.unlock(attempt)
+        return cluster === null
+          ? openAccounts.acquire(unlocked)
+          : cluster.acquire(unlocked, attempt)
+      },
       tls: { cert: certificate.certificate, key: certificate.key },
       clock,
       logger
     })
-    closers.push(() => imap.close({ graceMs: config.shutdown.graceMs }))
-
     const lmtp = createLmtpServer({
       config,
       directory,
       clock,
       logger,
       tls: certificate,
-      notify: (accountId) => openAccounts.ring(accountId)
+      notify: (accountId) => {
+        openAccounts.ring(accountId)
+        cluster?.ring(accountId)
+      }
     })
     const admin = await createAdmin({
       services,
@@ -155,8 +174,42 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount, ni
       openAccounts,
       maintenance,
       certificate,
-      isReady: () => isReady
+      isReady: () => isReady,
+      askAllWorkers:
+        slot === null
+          ? null
+          : async (kind, argument) => (await cluster?.askAllWorkers(kind, argument)) ?? []
     })
+    closers.push(() => admin.close())
+
+    /** @type {import('./cluster/cluster-worker.js').ClusterWorker | null} */
+    let cluster = null
+    if (slot !== null) {
+      const { ClusterWorker } = await import('./cluster/cluster-worker.js')
+      const joined = await ClusterWorker.join({
+        runFolder,
+        slot,
+        lingerMs: config.accounts.lingerMs,
+        port: {
+          findAccount: (accountId) => directory.findAccount(accountId),
+          hasRoomFor: (accountId) => imap.hasRoomFor(accountId),
+          acquire: (unlocked) => openAccounts.acquire(unlocked),
+          adopt: (session) => imap.adopt(session)
+        },
+        ring: (accountId) => openAccounts.ring(accountId),
+        endSession: (sessionId, text) => imap.endSession(sessionId, text),
+        forget: (accountId) => {
+          if (!openAccounts.isOpen(accountId)) unlocker.forget(accountId)
+        },
+        answers: admin.answers,
+        notices: {},
+        logger
+      })
+      cluster = joined
+      closers.push(() => joined.close())
+    }
+    const { graceMs } = config.shutdown
+    closers.push(() => Promise.all([imap.close({ graceMs }), lmtp.close()]))
 
     /** @type {ListenerInfo[]} */
     const listeners = []
@@ -171,9 +224,7 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount, ni
     }
     await start('imap', 'STARTTLS', (where) => imap.listen({ ...where, isImplicitTls: false }))
     await start('imaps', 'TLS', (where) => imap.listen({ ...where, isImplicitTls: true }))
-    closers.push(() => lmtp.close())
     await start('lmtp', 'delivery', (where) => lmtp.listen(where))
-    closers.push(() => admin.close())
     await start('admin', admin.note, (where) => admin.listen(where))
     if (config.admin.socket !== '') await admin.listenOnSocket(config.admin.socket)
     const cleaning = cleanLeftovers({ services })
@@ -189,6 +240,7 @@ export async function startServer({ config, makeFirstAccount: mayMakeAccount, ni
       })
       closers.push(() => nightly.close())
     }
+    if (cluster !== null) closers.push(() => cluster.leave())
     isReady = true
     logger.info({ listeners: listeners.length }, 'started')
     const hasAccounts = (await directory.listAccounts()).length > 0

@@ -1,6 +1,6 @@
 /**
- * From the parts of a running server to its admin interface: one worker today, which asks itself for its figures and its
- * sessions. With several, `workers` and `sessions` ask the others too, and nothing else here changes.
+ * From the parts of a running server to its admin interface. Figures and sessions are those of all workers, whichever of
+ * them answers the request.
  */
 import { readFileSync } from 'node:fs'
 import { EventLoopMeter } from '../telemetry/event-loop.js'
@@ -14,6 +14,8 @@ import { takeWorkerSnapshot } from './worker-snapshot.js'
 /** @import { ImapServer } from '../imap/session/listener.js' */
 /** @import { OpenAccounts } from '../accounts/open-accounts.js' */
 /** @import { MaintenanceWorker } from '../maintenance/worker.js' */
+/** @import { SessionFacts } from '../imap/session/session.js' */
+/** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
 
 /** What a client is told that an operator disconnects. */
 const BYE = 'The administrator has ended this session'
@@ -24,6 +26,7 @@ const BYE = 'The administrator has ended this session'
  * @property {import('./server.js').AdminServer['app']} app - for tests
  * @property {import('./server.js').AdminServer['listen']} listen
  * @property {(path: string) => Promise<void>} listenOnSocket - besides
+ * @property {Record<string, (argument: any) => unknown>} answers - what this worker tells the others, by kind
  * @property {() => Promise<void>} close
  */
 
@@ -35,6 +38,8 @@ const BYE = 'The administrator has ended this session'
  * @param {Pick<MaintenanceWorker, 'figures'>} options.maintenance
  * @param {import('../support/certificate.js').Certificate} options.certificate
  * @param {() => boolean} options.isReady
+ * @param {((kind: string, argument?: unknown) => Promise<unknown[]>) | null} [options.askAllWorkers] - for one of `answers`
+ *   from each worker; null where this is the only one
  * @returns {Promise<Admin>}
  */
 export async function createAdmin({
@@ -43,10 +48,18 @@ export async function createAdmin({
   openAccounts,
   maintenance,
   certificate,
-  isReady
+  isReady,
+  askAllWorkers = null
 }) {
   const { config, directory, clock, logger } = services
   const eventLoop = new EventLoopMeter()
+  /** @type {Admin['answers']} */
+  const answers = {
+    snapshot: () => takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop }),
+    sessions: () => imap.listSessions(),
+    endSession: (/** @type {string} */ sessionId) => imap.endSession(sessionId, BYE)
+  }
+  const ask = askAllWorkers ?? (async (kind, argument) => [await answers[kind]?.(argument)])
   const backups = createBackupPort({ config, directory })
   const survey = new HostSurvey({
     data: config.data,
@@ -56,7 +69,7 @@ export async function createAdmin({
     logger
   })
   const state = new HostState({
-    workers: async () => [takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop })],
+    workers: async () => /** @type {WorkerSnapshot[]} */ (await ask('snapshot')),
     survey,
     backups,
     services
@@ -69,8 +82,12 @@ export async function createAdmin({
     isReady,
     version: programVersion(),
     sessions: {
-      list: async () => imap.listSessions(),
-      end: async (/** @type {string} */ sessionId) => imap.endSession(sessionId, BYE)
+      list: async () =>
+        /** @type {SessionFacts[][]} */ (await ask('sessions'))
+          .flat()
+          .sort((left, right) => left.startedAtMs - right.startedAtMs),
+      end: async (/** @type {string} */ sessionId) =>
+        (await ask('endSession', sessionId)).includes(true)
     }
   }
   const { certificate: cert, key } = certificate
@@ -89,6 +106,7 @@ export async function createAdmin({
   return {
     note: `admin over HTTP${config.admin.isTls ? 'S' : ''}`,
     app: server.app,
+    answers,
     listen: async (where) => {
       begin()
       return await server.listen(where)

@@ -72,7 +72,8 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, log
         })
     })
   })
-  server.listen(path)
+  // In a worker of node:cluster any other would belong to its primary, and outlive the worker.
+  server.listen({ path, exclusive: true })
   await once(server, 'listening')
   server.unref()
   return {

@@ -1,7 +1,7 @@
 /**
  * `letterlock serve`: runs the server until it is told to stop.
  */
-import { isSupervised, isUnderPm2 } from '../../../config/load.js'
+import { isSupervised, isUnderPm2, workerSlot } from '../../../config/load.js'
 import { nightlyCommand } from '../nightly-command.js'
 
 /**
@@ -113,12 +113,14 @@ export function register(program, context) {
     .action(async (/** @type {ServeOptions} */ options) => {
       const config = context.loadConfig(options, settingsOf(options))
       const isWatched = !isSupervised()
+      const slot = workerSlot()
       const stopped = untilToldToStop()
       const server = await context.startServer({
         config,
-        makeFirstAccount: isWatched,
+        makeFirstAccount: isWatched && slot === null,
         // PM2 runs it as an app of its own.
-        nightlyCommand: isUnderPm2() ? null : nightlyCommand(options, config.data)
+        nightlyCommand: isUnderPm2() || slot !== null ? null : nightlyCommand(options, config.data),
+        slot
       })
       const { stdout, version } = context
       stdout.write(`Letterlock ${version}, data in ${config.data}\n`)

@@ -41,7 +41,8 @@ export async function logIn(session, { username, password }, commandName) {
   const { remoteAddress, isTls } = connection
   let login
   try {
-    login = await context.authenticate({ username, password, remoteAddress, isTls })
+    const { id: sessionId } = connection
+    login = await context.authenticate({ username, password, sessionId, remoteAddress, isTls })
   } catch (error) {
     if (error instanceof MailError) session.countRefusedLogin()
     throw error

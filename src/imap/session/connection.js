@@ -73,6 +73,7 @@ export class Connection {
   #hasEnded = false
   #isClosed = false
   #isEnding = false
+  #isDetached = false
   #isHandshaking = false
   #readDeadlineMs = Infinity
   #writeDeadlineMs = Infinity
@@ -96,14 +97,24 @@ export class Connection {
    * @param {Socket} options.socket - connected, nothing read from it yet
    * @param {Receiver} options.receiver
    * @param {number} options.nowMs
+   * @param {string} [options.id] - where another worker has named it
+   * @param {string} [options.remoteAddress] - the client's, where the socket comes from a proxy or another worker
+   * @param {boolean} [options.isTls] - whether TLS ends in another worker
    */
-  constructor({ socket, receiver, nowMs }) {
-    this.id = randomBytes(6).toString('base64url')
+  constructor({
+    socket,
+    receiver,
+    nowMs,
+    id = randomBytes(6).toString('base64url'),
+    remoteAddress = socket.remoteAddress ?? '',
+    isTls = false
+  }) {
+    this.id = id
     this.#socket = socket
     this.#receiver = receiver
     this.#nowMs = nowMs
-    this.remoteAddress = socket.remoteAddress ?? ''
-    this.isTls = false
+    this.remoteAddress = remoteAddress
+    this.isTls = isTls
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve
     })
@@ -119,7 +130,7 @@ export class Connection {
 
   /** @returns {boolean} whether nothing more can be written */
   get isClosed() {
-    return this.#isClosed || this.#isEnding
+    return this.#isClosed || this.#isEnding || this.#isDetached
   }
 
   /** @returns {AbortSignal} that aborts when the client has gone, for work that can be cut short */
@@ -419,6 +430,19 @@ export class Connection {
     this.#inflate = new InflateInput(() => this.#notifyReader?.())
     const rest = this.#receiver.takeRest()
     if (rest.length > 0) this.#inflate.push(rest)
+  }
+
+  /**
+   * Sends what is queued and gives the socket away; from then on this object only knows when it closes.
+   *
+   * @returns {{ socket: Socket, rest: Buffer }} `rest` is what the client has sent behind its last command
+   */
+  detach() {
+    this.flush()
+    const socket = this.#socket
+    this.#isDetached = true
+    for (const event of ['readable', 'drain', 'end']) socket.removeAllListeners(event)
+    return { socket, rest: this.#receiver.takeRest() }
   }
 
   /** Sends what is queued, then closes; the client has a moment to read it. */

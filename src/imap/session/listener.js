@@ -42,10 +42,20 @@ const BACKLOG = 1024
  */
 
 /**
+ * @typedef {object} RemoteLogin - a good login whose session another worker serves
+ * @property {{ id: string, address: string }} account
+ * @property {'read-write' | 'read-only'} scope
+ * @property {(connection: { socket: Socket, rest: Buffer }) => Promise<void>} relay - takes the client's socket, until it
+ *   has closed
+ * @property {(text: string) => void} end - BYE after the running command
+ * @property {() => Promise<void>} release - called once where `relay` was not
+ */
+
+/**
  * @callback Authenticate
- * @param {{ username: string, password: Buffer, remoteAddress: string, isTls: boolean }} attempt - the password is
- *   zeroed by the caller afterwards
- * @returns {Promise<Login>}
+ * @param {{ username: string, password: Buffer, sessionId: string, remoteAddress: string, isTls: boolean }} attempt - the
+ *   password is zeroed by the caller afterwards
+ * @returns {Promise<Login | RemoteLogin>}
  * @throws {import('../../errors.js').MailError} AUTHENTICATION_FAILED, THROTTLED, or what opening the mailbox throws
  */
 
@@ -81,9 +91,20 @@ const BACKLOG = 1024
  */
 
 /**
+ * @typedef {object} AdoptedSession
+ * @property {Socket} socket - to the worker that has the client's
+ * @property {Login} login
+ * @property {string} sessionId
+ * @property {string} remoteAddress - the client's
+ * @property {boolean} isTls - whether the client speaks TLS to the other worker
+ */
+
+/**
  * @typedef {object} ImapServer
  * @property {(options: { host: string, port: number, isImplicitTls: boolean }) => Promise<{ host: string, port: number }>} listen -
  *   resolves with what was bound; port 0 takes a free one
+ * @property {(session: AdoptedSession) => void} adopt - serves a session that another worker has logged in
+ * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
  * @property {(accountId: string, text: string) => void} endSessions - BYE to every session of the account, after its
  *   running command
  * @property {(tls: SecureContextOptions) => void} replaceCertificate - for new handshakes
@@ -129,9 +150,22 @@ class Listener {
       logger,
       onUnexpectedError,
       isPlaintextAllowed: (address) => config.imap.allowPlaintextLoopback && isLoopback(address),
-      hasRoomFor: (accountId) =>
-        this.#sessionsOf(accountId).length < config.imap.maxConnectionsPerAccount
+      hasRoomFor: (accountId) => this.hasRoomFor(accountId)
     }
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {boolean}
+   */
+  hasRoomFor(accountId) {
+    const { maxConnectionsPerAccount } = this.#context.config.imap
+    return this.#sessionsOf(accountId).length < maxConnectionsPerAccount
+  }
+
+  /** @param {AdoptedSession} adopted */
+  adopt(adopted) {
+    this.#run(adopted.socket, this.#serveAdopted(adopted))
   }
 
   /**
@@ -226,7 +260,15 @@ class Listener {
    * @param {boolean} isImplicitTls
    */
   #accept(socket, isImplicitTls) {
-    const running = this.#serve(socket, isImplicitTls).catch((error) => {
+    this.#run(socket, this.#serve(socket, isImplicitTls))
+  }
+
+  /**
+   * @param {Socket} socket
+   * @param {Promise<void>} serving
+   */
+  #run(socket, serving) {
+    const running = serving.catch((error) => {
       this.#context.logger.error({ err: error }, 'connection failed')
       this.#context.onUnexpectedError(error)
       socket.destroy()
@@ -264,6 +306,30 @@ class Listener {
       const left = (this.#perAddress.get(key) ?? 1) - 1
       if (left === 0) this.#perAddress.delete(key)
       else this.#perAddress.set(key, left)
+    }
+  }
+
+  /** @param {AdoptedSession} adopted */
+  async #serveAdopted({ socket, login, sessionId, remoteAddress, isTls }) {
+    const context = this.#context
+    const nowMs = context.clock.nowMs()
+    const receiver = new Receiver(limitsBeforeLogin())
+    const connection = new Connection({
+      socket,
+      receiver,
+      nowMs,
+      id: sessionId,
+      remoteAddress,
+      isTls
+    })
+    const session = new Session({ connection, context })
+    this.#sessions.add(session)
+    if (this.#isClosing) session.end('The server is shutting down')
+    try {
+      await session.run(login)
+      await connection.closed
+    } finally {
+      this.#sessions.delete(session)
     }
   }
 

@@ -20,7 +20,7 @@ import { LateReplies } from './late-replies.js'
 import { claimRecent, tellNews } from './mailbox-news.js'
 
 /** @import { Connection } from './connection.js' */
-/** @import { ImapServerContext, Login } from './listener.js' */
+/** @import { ImapServerContext, Login, RemoteLogin } from './listener.js' */
 /** @import { SelectedMailbox } from './selected-mailbox.js' */
 /** @import { AccountStore } from '../../store/account-store.js' */
 /** @import { ResponseCode } from '../protocol/compile/response-code.js' */
@@ -74,6 +74,8 @@ export class Session {
   toldKeywords = 0
   /** @type {Login | null} */
   #login = null
+  /** @type {RemoteLogin | null} */
+  #remote = null
   /** @type {string | null} */
   #byeText = null
   #badCount = 0
@@ -231,11 +233,20 @@ export class Session {
     this.write(tagged(tag, status, code, text))
   }
 
-  /** Serves the client until it leaves. Never throws. */
-  async run() {
-    this.untagged('OK', capability(this.capabilities), 'Letterlock is ready')
+  /**
+   * Serves the client until it leaves. Never throws.
+   *
+   * @param {Login | null} [login] - of a session that another worker has greeted and logged in
+   */
+  async run(login = null) {
+    if (login !== null) this.logIn(login)
+    else this.untagged('OK', capability(this.capabilities), 'Letterlock is ready')
     try {
       while (await this.#step());
+      if (this.#remote !== null && !this.connection.isClosed) {
+        await this.#remote.relay(this.connection.detach())
+        this.#remote = null
+      }
     } catch (error) {
       this.#onFailure(error)
     }
@@ -258,8 +269,10 @@ export class Session {
     if (this.#byeText !== null) {
       await this.replies.settle()
       this.untagged('BYE', null, this.#byeText)
+      this.connection.end()
       return false
     }
+    if (this.#remote !== null) return false
     if (this.connection.isCongested) await this.connection.drain()
     const event = await this.connection.nextEvent({ deadlineMs: this.deadlineMs, isWakeable: true })
     switch (event.kind) {
@@ -323,12 +336,13 @@ export class Session {
   }
 
   /**
-   * Enters the authenticated state.
+   * Enters the authenticated state. Where another worker serves the account, the session goes there after the reply.
    *
-   * @param {Login} login
+   * @param {Login | RemoteLogin} login
    */
   logIn(login) {
-    this.#login = login
+    if ('relay' in login) this.#remote = login
+    else this.#login = login
     this.#badCount = 0
     this.state = 'authenticated'
     this.connection.receiver.setLimits(limitsAfterLogin(this.context.config.messages.maxBytes))
@@ -386,6 +400,7 @@ export class Session {
    */
   end(text) {
     this.#byeText ??= text
+    this.#remote?.end(this.#byeText)
     this.connection.wake()
   }
 
@@ -431,8 +446,9 @@ export class Session {
     try {
       this.unselect()
     } finally {
-      const login = this.#login
+      const login = this.#login ?? this.#remote
       this.#login = null
+      this.#remote = null
       if (login !== null) await login.release()
     }
   }

@@ -1,0 +1,319 @@
+/**
+ * One worker among several: knows the others, hands sessions to the owner of their account and takes those of its own,
+ * rings, and asks all workers for what only each of them knows.
+ *
+ *     client ──TLS──► this worker ── logs in ──► owner(account)? ── this one: opens the mailbox here
+ *                                                              └─ another: key and bytes go there, TLS stays here
+ */
+import { once } from 'node:events'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { MailError } from '../errors.js'
+import { readFrame } from './frame.js'
+import { offerSession, takeSession } from './handoff.js'
+import { answerLink } from './link.js'
+import { Peers } from './peers.js'
+import { relay } from './relay.js'
+import { parseSocketName, socketNameOf } from './socket-name.js'
+
+/** @import { Socket } from 'node:net' */
+/** @import { AcquiredAccount } from '../accounts/open-accounts.js' */
+/** @import { Unlocked } from '../accounts/unlock.js' */
+/** @import { ClientFacts, HandoffPort } from './handoff.js' */
+/** @import { Peer } from './peers.js' */
+
+/** Longest path of a unix socket, bytes (sun_path less its NUL). */
+const MAX_SOCKET_PATH = 107
+/** Who connects says at once what for. */
+const FIRST_FRAME_MS = 5_000
+/** Owners that are tried until a worker serves the session itself. */
+const MAX_TRIES = 3
+
+/**
+ * @typedef {object} RemoteLogin - a login whose session another worker serves
+ * @property {Unlocked['account']} account
+ * @property {Unlocked['scope']} scope
+ * @property {(connection: { socket: Socket, rest: Buffer }) => Promise<void>} relay - until the client has gone
+ * @property {(text: string) => void} end - BYE after the running command
+ * @property {() => Promise<void>} release - instead of `relay`
+ */
+
+/**
+ * @typedef {object} ClusterOptions
+ * @property {string} runFolder - `<data>/run`
+ * @property {number} slot
+ * @property {number} lingerMs - how long a key may stay in memory after its last session
+ * @property {Pick<HandoffPort, 'hasRoomFor' | 'findAccount' | 'acquire' | 'adopt'>} port
+ * @property {(accountId: string) => void} ring - mail lies in the account's spool: what this process does about it
+ * @property {(sessionId: string, text: string) => void} endSession
+ * @property {(accountId: string) => void} forget - no session of the account is left that came in here
+ * @property {Record<string, (argument: any) => unknown>} answers - to `askAllWorkers`, by kind
+ * @property {Record<string, (value: any) => void>} notices - what `tellOthers` tells, by kind
+ * @property {import('../telemetry/logger.js').Logger} logger
+ */
+
+/** A worker that has joined the others. */
+export class ClusterWorker {
+  #options
+  #peers
+  #server
+  #self
+  /** @type {Set<Socket>} */
+  #links = new Set()
+  /** @type {Map<string, number>} relayed sessions by account */
+  #relayed = new Map()
+  /** @type {Set<string>} accounts that are to be rung when the loop turns */
+  #toRing = new Set()
+
+  /**
+   * @param {ClusterOptions} options
+   * @param {object} parts
+   * @param {import('node:net').Server} parts.server - listening
+   * @param {import('./peers.js').WorkerPlace} parts.self
+   */
+  constructor(options, { server, self }) {
+    this.#options = options
+    this.#server = server
+    this.#self = self
+    this.#peers = new Peers({ folder: options.runFolder, self, logger: options.logger })
+    server.on('connection', (socket) => {
+      this.#serve(socket).catch((err) => {
+        options.logger.error({ err }, 'a worker’s connection failed')
+        socket.destroy()
+      })
+    })
+  }
+
+  /**
+   * Listens for the other workers and meets them all.
+   *
+   * @param {ClusterOptions} options
+   * @returns {Promise<ClusterWorker>} once each of them knows this one
+   * @throws {MailError} CONFIG_INVALID where the path is too long for a socket
+   */
+  static async join(options) {
+    const { runFolder, slot } = options
+    await mkdir(runFolder, { recursive: true, mode: 0o700 })
+    const others = (await readdir(runFolder))
+      .map((name) => parseSocketName(runFolder, name))
+      .filter((place) => place?.slot === slot)
+    const generation = 1 + Math.max(0, ...others.map((place) => place?.generation ?? 0))
+    const candidate = { slot, generation, pid: process.pid }
+    const path = join(runFolder, socketNameOf(candidate))
+    const temporary = `${path}.new`
+    if (Buffer.byteLength(temporary) > MAX_SOCKET_PATH)
+      throw new MailError('CONFIG_INVALID', {
+        detail: `the data folder's path is too long for a socket: ${path}`
+      })
+    const server = createServer({ allowHalfOpen: true })
+    const worker = new ClusterWorker(options, { server, self: { ...candidate, path } })
+    await rm(temporary, { force: true })
+    // In a worker of node:cluster any other would belong to its primary.
+    server.listen({ path: temporary, exclusive: true })
+    await once(server, 'listening')
+    server.unref()
+    await rename(temporary, path)
+    await worker.#peers.start()
+    return worker
+  }
+
+  /** @returns {number} places among the workers that are taken: what a limit for all is divided by */
+  get slots() {
+    return this.#peers.slots
+  }
+
+  /**
+   * The way from a login to a session: here, or in the worker that owns the account.
+   *
+   * @param {Unlocked} unlocked - its key is disposed of here, whatever happens
+   * @param {ClientFacts} client
+   * @returns {Promise<AcquiredAccount | RemoteLogin>}
+   * @throws {MailError} as opening the mailbox does
+   */
+  async acquire(unlocked, client) {
+    const { account, masterKey } = unlocked
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const owner = this.#peers.ownerOf(account.id)
+      if (owner === null) break
+      try {
+        const offer = await offerSession(owner.path, unlocked, client)
+        if (offer.state === 'taken') {
+          masterKey.dispose()
+          return this.#remoteLogin(unlocked, client, owner, offer.socket)
+        }
+        // One that died while it was asked is known to be gone in a moment; one that hangs may come back.
+        if (offer.state === 'silent') break
+        this.#peers.noteLeaving(owner.path)
+      } catch (error) {
+        masterKey.dispose()
+        this.#forgetLater(account.id)
+        throw error
+      }
+    }
+    // Whoever owns it does not answer: mail is right whoever opens it.
+    return await this.#options.port.acquire(unlocked)
+  }
+
+  /**
+   * @param {Unlocked} unlocked
+   * @param {ClientFacts} client
+   * @param {Peer} owner
+   * @param {Socket} socket
+   * @returns {RemoteLogin}
+   */
+  #remoteLogin({ account, scope }, { sessionId }, owner, socket) {
+    this.#relayed.set(account.id, (this.#relayed.get(account.id) ?? 0) + 1)
+    const done = () => {
+      const left = (this.#relayed.get(account.id) ?? 1) - 1
+      if (left > 0) this.#relayed.set(account.id, left)
+      else {
+        this.#relayed.delete(account.id)
+        this.#forgetLater(account.id)
+      }
+    }
+    return {
+      account,
+      scope,
+      relay: async ({ socket: client, rest }) => {
+        const isOwnerAlive = async () => (await owner.link.ask({ op: 'ping' })) !== null
+        await relay({ client, rest, owner: socket, isOwnerAlive })
+        done()
+      },
+      end: (text) => owner.link.tell({ op: 'endSession', sessionId, text }),
+      release: async () => {
+        socket.destroy()
+        done()
+      }
+    }
+  }
+
+  /**
+   * A repeated login is recognised by a copy of the key; it stays as long as it would where the mailbox is open.
+   *
+   * @param {string} accountId
+   */
+  #forgetLater(accountId) {
+    const { lingerMs, forget } = this.#options
+    const timer = setTimeout(() => {
+      if (!this.#relayed.has(accountId)) forget(accountId)
+    }, lingerMs)
+    timer.unref()
+  }
+
+  /**
+   * Mail lies in the account's spool: tells the other workers. Those that come together go together.
+   *
+   * @param {string} accountId
+   */
+  ring(accountId) {
+    this.#toRing.add(accountId)
+    if (this.#toRing.size > 1) return
+    setImmediate(() => {
+      const accountIds = [...this.#toRing]
+      this.#toRing.clear()
+      // To all and not to the owner alone: for a moment another may have the mailbox open, too.
+      for (const { link } of this.#peers.all) link.tell({ op: 'ring', accountIds })
+    })
+  }
+
+  /**
+   * Tells the other workers something that they do without answering.
+   *
+   * @param {string} kind - of `notices`
+   * @param {unknown} value - plain data
+   */
+  tellOthers(kind, value) {
+    for (const { link } of this.#peers.all) link.tell({ op: 'notice', kind, value })
+  }
+
+  /**
+   * Asks every worker, this one first, for what `answers` has under that name.
+   *
+   * @param {string} kind - of `answers`
+   * @param {unknown} [argument] - plain data
+   * @returns {Promise<unknown[]>} one for each worker that answered; one that has just died or hangs is left out
+   */
+  async askAllWorkers(kind, argument = null) {
+    const own = this.#answer(kind, argument)
+    const others = this.#peers.all.map(({ link }) => link.ask({ op: 'ask', kind, argument }))
+    const answers = (await Promise.all(others)).filter((answer) => answer !== null)
+    return [await own, ...answers.map(({ answer }) => answer)]
+  }
+
+  /**
+   * @param {string} kind
+   * @param {unknown} argument
+   */
+  async #answer(kind, argument) {
+    const answer = this.#options.answers[kind]
+    if (answer === undefined) throw new Error(`no worker answers ${kind}`)
+    return await answer(argument)
+  }
+
+  /** @param {Socket} socket - of another worker */
+  async #serve(socket) {
+    socket.on('error', () => socket.destroy())
+    const frame = await readFrame(socket, { timeoutMs: FIRST_FRAME_MS })
+    if (frame === null) {
+      socket.destroy()
+      return
+    }
+    if (frame.value.op === 'session') {
+      const isTaking = () => !this.#peers.isLeaving && !this.#peers.isSuperseded
+      return await takeSession(socket, frame, { ...this.#options.port, isTaking })
+    }
+    this.#links.add(socket)
+    socket.on('close', () => this.#links.delete(socket))
+    socket.on('end', () => socket.destroy())
+    answerLink(
+      socket,
+      frame,
+      (question) => this.#onQuestion(question),
+      (err, op) => {
+        this.#options.logger.error({ err, op }, 'a worker’s question failed')
+      }
+    )
+  }
+
+  /** @param {any} question */
+  async #onQuestion(question) {
+    const { ring, endSession, notices } = this.#options
+    switch (question.op) {
+      case 'hello':
+        return await this.#peers.meet(question.self)
+      case 'ping':
+        return true
+      case 'ring':
+        for (const accountId of question.accountIds) ring(accountId)
+        return
+      case 'endSession':
+        return endSession(question.sessionId, question.text)
+      case 'leaving':
+        return this.#peers.noteLeaving(question.path)
+      case 'notice':
+        return notices[question.kind]?.(question.value)
+      case 'ask':
+        return await this.#answer(question.kind, question.argument)
+      default:
+        throw new Error(`unknown question ${question.op}`)
+    }
+  }
+
+  /** From now on sessions go to the other workers; those that are here stay until they end. */
+  async leave() {
+    if (this.#peers.isLeaving) return
+    this.#peers.isLeaving = true
+    const { path } = this.#self
+    await Promise.all(this.#peers.all.map(({ link }) => link.ask({ op: 'leaving', path })))
+  }
+
+  /** Leaves, and cuts what is left of connections to other workers. */
+  async close() {
+    await this.leave()
+    this.#server.close()
+    await rm(this.#self.path, { force: true })
+    for (const socket of this.#links) socket.destroy()
+    this.#peers.close()
+  }
+}

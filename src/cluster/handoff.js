@@ -1,0 +1,101 @@
+/**
+ * Hands a session over to the worker that owns the account, after the login: one frame with the account, its key and
+ * what is known of the client; the answer; from then on the same connection carries the session's bytes.
+ *
+ *     → {"op":"session","accountId","credentialId","credentialVersion","scope","sessionId","remoteAddress","isTls"} + key
+ *     ← {"state":"taken"} | {"state":"moved"} | {"state":"refused","code"} | {"state":"failed"}
+ */
+import { once } from 'node:events'
+import { createConnection } from 'node:net'
+import { MailError, isMailError } from '../errors.js'
+import { readFrame, writeFrame } from './frame.js'
+
+/** @import { Socket } from 'node:net' */
+/** @import { Unlocked } from '../accounts/unlock.js' */
+/** @import { Frame } from './frame.js' */
+
+/** To open a mailbox may take as long as another process holds its lock, ms; then the client is told to come back. */
+const ANSWER_MS = 60_000
+
+/**
+ * @typedef {object} ClientFacts
+ * @property {string} sessionId - also in the log of both workers
+ * @property {string} remoteAddress
+ * @property {boolean} isTls
+ */
+
+/** @typedef {{ state: 'taken', socket: Socket } | { state: 'moved' | 'gone' | 'silent' }} Offer */
+
+/**
+ * @param {string} path - the owner's socket
+ * @param {Unlocked} unlocked - its key stays the caller's
+ * @param {ClientFacts} client
+ * @returns {Promise<Offer>} `moved`: it takes no sessions any more; `gone`: nobody listens there; `silent`: no answer
+ * @throws {MailError} what opening the mailbox threw there
+ */
+export async function offerSession(path, unlocked, client) {
+  const { account, credentialId, credentialVersion, scope, masterKey } = unlocked
+  // Half-open, as the client's own connection is.
+  const socket = createConnection({ path, allowHalfOpen: true })
+  try {
+    await once(socket, 'connect')
+  } catch {
+    socket.destroy()
+    return { state: 'gone' }
+  }
+  socket.on('error', () => socket.destroy())
+  const facts = { accountId: account.id, credentialId, credentialVersion, scope, ...client }
+  writeFrame(socket, { op: 'session', ...facts }, masterKey.bytes)
+  const frame = await readFrame(socket, { timeoutMs: ANSWER_MS })
+  const { state = 'silent', code } = frame?.value ?? {}
+  if (state === 'taken') return { state, socket }
+  socket.destroy()
+  if (state === 'refused') throw new MailError(code, { detail: 'by the owner of the account' })
+  if (state === 'failed') throw new Error('The owner of the account failed to open it')
+  return { state: state === 'moved' ? 'moved' : 'silent' }
+}
+
+/**
+ * @typedef {object} HandoffPort - what the owner's side needs of its process
+ * @property {() => boolean} isTaking - whether sessions may still begin here
+ * @property {(accountId: string) => boolean} hasRoomFor
+ * @property {(accountId: string) => Promise<import('../accounts/directory-port.js').Account | null>} findAccount
+ * @property {(unlocked: Unlocked) => Promise<import('../accounts/open-accounts.js').AcquiredAccount>} acquire - disposes
+ *   of the key
+ * @property {(session: { socket: Socket, login: import('../accounts/open-accounts.js').AcquiredAccount } & ClientFacts) => void} adopt
+ */
+
+/**
+ * The owner's side.
+ *
+ * @param {Socket} socket
+ * @param {Frame} frame - whose `op` is `session`
+ * @param {HandoffPort} port
+ * @throws what is no MailError, after `failed` was sent
+ */
+export async function takeSession(socket, { value, secret }, port) {
+  const { accountId, credentialId, credentialVersion, scope, ...client } = value
+  const refuse = (/** @type {object} */ answer) => {
+    writeFrame(socket, answer)
+    socket.end()
+  }
+  try {
+    if (!port.isTaking()) return refuse({ state: 'moved' })
+    const account = await port.findAccount(accountId)
+    if (account === null) throw new MailError('AUTHENTICATION_FAILED')
+    if (!port.hasRoomFor(accountId)) throw new MailError('LIMIT', { detail: 'sessions' })
+    const masterKey = secret.clone()
+    const unlocked = { account, credentialId, credentialVersion, scope, masterKey }
+    const login = await port.acquire(unlocked)
+    writeFrame(socket, { state: 'taken' })
+    const { sessionId, remoteAddress, isTls } = client
+    port.adopt({ socket, login, sessionId, remoteAddress, isTls })
+  } catch (error) {
+    if (isMailError(error, 'SHUTTING_DOWN')) return refuse({ state: 'moved' })
+    if (error instanceof MailError) return refuse({ state: 'refused', code: error.code })
+    refuse({ state: 'failed' })
+    throw error
+  } finally {
+    secret.dispose()
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Which worker owns an account: rendezvous hashing over the slots that live. A slot that goes moves its own accounts and
+ * no others; one that comes back takes back what was its own.
+ *
+ * Nothing depends on all workers agreeing: two that hold one mailbox for a moment are kept apart by SQLite.
+ */
+
+/**
+ * @typedef {object} Candidate - a worker process
+ * @property {number} slot - its place among the workers; a reloaded one keeps it
+ * @property {number} generation - grows with each process in that slot
+ * @property {number} pid
+ */
+
+const FNV_PRIME = 0x01000193
+const FNV_OFFSET = 0x811c9dc5
+
+/**
+ * @param {string} accountId - ASCII
+ * @param {number} slot
+ * @returns {number} 32 bits
+ */
+function weightOf(accountId, slot) {
+  let hash = FNV_OFFSET
+  for (let at = 0; at < accountId.length; at++) {
+    hash = Math.imul(hash ^ accountId.charCodeAt(at), FNV_PRIME)
+  }
+  // FNV alone would order the slots alike for ids that end alike: murmur's finish mixes the slot into every bit.
+  hash = Math.imul(hash ^ Math.imul(slot + 1, 0x9e3779b1), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+/**
+ * @param {Candidate} left
+ * @param {Candidate} right
+ * @returns {boolean} whether `left` is the newer process of the two
+ */
+export const isNewer = (left, right) =>
+  left.generation === right.generation ? left.pid > right.pid : left.generation > right.generation
+
+/**
+ * @template {Candidate} T
+ * @param {string} accountId
+ * @param {Iterable<T>} candidates - that take sessions
+ * @returns {T | null} of the slot that owns the account, the newest process; null where there is no candidate
+ */
+export function ownerAmong(accountId, candidates) {
+  /** @type {T | null} */
+  let owner = null
+  let heaviest = -1
+  for (const candidate of candidates) {
+    const isOfOwnersSlot = owner?.slot === candidate.slot
+    const weight = isOfOwnersSlot ? heaviest : weightOf(accountId, candidate.slot)
+    const isBetter =
+      owner === null ||
+      (isOfOwnersSlot
+        ? isNewer(candidate, owner)
+        : weight > heaviest || (weight === heaviest && candidate.slot > owner.slot))
+    if (!isBetter) continue
+    owner = candidate
+    heaviest = weight
+  }
+  return owner
+}

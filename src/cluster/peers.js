@@ -1,0 +1,155 @@
+/**
+ * The other workers of this host: found by their sockets in the run folder, each held by a link that ends when it dies.
+ *
+ * A worker that starts connects to all that are there, and they connect back before they answer: when it is up, everybody
+ * knows it. What nobody listens to any more was left by a killed process, and is removed.
+ */
+import { readdir, rm } from 'node:fs/promises'
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { ownerAmong, isNewer } from './owner.js'
+import { Link } from './link.js'
+import { parseSocketName } from './socket-name.js'
+
+/** @import { Candidate } from './owner.js' */
+
+/** The folder is looked at again after this, ms: should two workers have missed each other. */
+const LOOK_AGAIN_MS = 5_000
+
+/**
+ * @typedef {Candidate & { path: string }} WorkerPlace
+ * @typedef {WorkerPlace & { link: Link, isLeaving: boolean }} Peer
+ */
+
+/** The workers that this one knows. */
+export class Peers {
+  #folder
+  #self
+  #logger
+  /** @type {Map<string, Peer>} by path */
+  #peers = new Map()
+  /** @type {Map<string, Promise<void>>} by path */
+  #meeting = new Map()
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+  #isClosed = false
+  /** Whether this worker takes no more sessions. */
+  isLeaving = false
+
+  /**
+   * @param {object} options
+   * @param {string} options.folder
+   * @param {WorkerPlace} options.self
+   * @param {import('../telemetry/logger.js').Logger} options.logger
+   */
+  constructor({ folder, self, logger }) {
+    this.#folder = folder
+    this.#self = self
+    this.#logger = logger
+  }
+
+  /** Meets everybody who is there, and goes on looking. */
+  async start() {
+    await this.#look()
+    this.#timer = setInterval(() => {
+      this.#look().catch((err) => this.#logger.warn({ err }, 'the run folder could not be read'))
+    }, LOOK_AGAIN_MS)
+    this.#timer.unref()
+  }
+
+  /** @returns {Peer[]} that live, those that are leaving too */
+  get all() {
+    return [...this.#peers.values()]
+  }
+
+  /** @returns {number} slots with a worker that takes sessions, this one's included */
+  get slots() {
+    const slots = new Set(this.#candidates().map(({ slot }) => slot))
+    return Math.max(1, slots.size)
+  }
+
+  /** @returns {boolean} whether a newer process has taken this worker's place */
+  get isSuperseded() {
+    const { slot } = this.#self
+    return this.all.some(
+      (peer) => peer.slot === slot && !peer.isLeaving && isNewer(peer, this.#self)
+    )
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {Peer | null} null: this worker itself
+   */
+  ownerOf(accountId) {
+    const owner = ownerAmong(accountId, this.#candidates())
+    return owner !== null && 'link' in owner ? owner : null
+  }
+
+  /** @returns {(WorkerPlace | Peer)[]} */
+  #candidates() {
+    const peers = this.all.filter(({ isLeaving }) => !isLeaving)
+    return this.isLeaving ? peers : [...peers, this.#self]
+  }
+
+  /**
+   * @param {string} path - of a worker that takes no more sessions
+   */
+  noteLeaving(path) {
+    const peer = this.#peers.get(path)
+    if (peer !== undefined) peer.isLeaving = true
+  }
+
+  /**
+   * Connects to a worker. Does nothing where there is a link already.
+   *
+   * @param {WorkerPlace} place
+   * @returns {Promise<void>} once it is known, or known to be dead
+   */
+  meet(place) {
+    const { path } = place
+    if (this.#peers.has(path) || this.#isClosed) return Promise.resolve()
+    const present = this.#meeting.get(path)
+    if (present !== undefined) return present
+    const meeting = this.#meetNow(place).finally(() => this.#meeting.delete(path))
+    this.#meeting.set(path, meeting)
+    return meeting
+  }
+
+  /** @param {WorkerPlace} place */
+  async #meetNow({ slot, generation, pid, path }) {
+    /** @type {Link | undefined} */
+    let link
+    try {
+      link = await Link.connect(path, () => {
+        if (this.#peers.get(path)?.link === link) this.#peers.delete(path)
+      })
+    } catch (error) {
+      // A socket is listened to before it gets this name, so its process is gone.
+      if (errorCodeOf(error) === 'ECONNREFUSED') await rm(path, { force: true })
+      return
+    }
+    const peer = { slot, generation, pid, path, link, isLeaving: false }
+    this.#peers.set(path, peer)
+    // The other connects back in the meantime, and does not wait for us to answer: the two would wait for each other.
+    await link.ask({ op: 'hello', self: this.#self })
+    if (link.isClosed) this.#peers.delete(path)
+  }
+
+  async #look() {
+    const names = await readdir(this.#folder)
+    await Promise.all(
+      names
+        .map((name) => parseSocketName(this.#folder, name))
+        .filter((place) => place !== null)
+        .filter(({ path }) => path !== this.#self.path)
+        .map((place) => this.meet(place))
+    )
+  }
+
+  /** Forgets everybody. */
+  close() {
+    this.#isClosed = true
+    if (this.#timer !== null) clearInterval(this.#timer)
+    for (const { link } of this.#peers.values()) link.close()
+    this.#peers.clear()
+  }
+}

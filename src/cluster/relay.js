@@ -1,0 +1,67 @@
+/**
+ * Bytes between a client and the worker that serves it. TLS stays here, because its state cannot move to another process;
+ * what crosses the unix socket is plain, and one side reads no more than the other has taken.
+ */
+
+/** @import { Socket } from 'node:net' */
+
+/** After our FIN, so long may the client take to close. */
+const LINGER_MS = 5000
+
+/** Only where the other worker died: its own farewells are part of what it sends. */
+const BYE = '* BYE The mailbox moved to another process, log in again\r\n'
+
+const CRLF = Buffer.from('\r\n')
+
+/**
+ * @param {object} options
+ * @param {Socket} options.client - nobody listens to it any more
+ * @param {Buffer} options.rest - what the client has sent and nobody has read
+ * @param {Socket} options.owner - to the worker that serves the session
+ * @param {() => Promise<boolean>} options.isOwnerAlive - asked when its side has ended
+ * @returns {Promise<void>} when the client has gone
+ */
+export function relay({ client, rest, owner, isOwnerAlive }) {
+  return new Promise((resolve) => {
+    let isAtLineEnd = true
+    let isEnding = false
+    if (rest.length > 0) owner.write(rest)
+
+    client.on('data', (chunk) => {
+      if (!owner.write(chunk)) client.pause()
+    })
+    owner.on('drain', () => client.resume())
+    client.on('end', () => owner.end())
+
+    owner.on('data', (chunk) => {
+      const bytes = /** @type {Buffer} */ (chunk)
+      const tail = bytes.subarray(-2)
+      isAtLineEnd = tail.equals(CRLF)
+      if (!client.write(bytes)) owner.pause()
+    })
+    client.on('drain', () => owner.resume())
+
+    const finish = async () => {
+      if (isEnding) return
+      isEnding = true
+      // What was compressed ends otherwise (00 00 ff ff), and behind half a line a BYE would be taken for its rest.
+      if (!(await isOwnerAlive()) && isAtLineEnd && client.writable) client.write(BYE)
+      client.end()
+      client.resume()
+      setTimeout(() => client.destroy(), LINGER_MS).unref()
+    }
+    owner.on('end', finish)
+    owner.on('close', finish)
+    // 'close' follows: a killed worker's socket may end with a reset.
+    owner.on('error', () => {})
+    client.on('close', () => {
+      owner.destroy()
+      resolve()
+    })
+    client.on('error', () => client.destroy())
+    if (client.destroyed) {
+      owner.destroy()
+      resolve()
+    } else client.resume()
+  })
+}

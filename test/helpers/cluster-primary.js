@@ -1,0 +1,77 @@
+/**
+ * The smallest process manager over node:cluster: what PM2 does with the workers, without PM2. A program of its own:
+ *
+ *     node cluster-primary.js WORKERS serve --data … (as for the server)
+ *
+ * Says `up` on its IPC channel once all workers are ready; a worker that dies is started again in its place. Understands
+ * `reload` (one worker after the other: the new one is ready before the old one is told to go) and `kill` (SIGKILL to a
+ * random worker), and answers both when they are through. SIGTERM ends it and its workers.
+ */
+import cluster from 'node:cluster'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const [count = '', ...args] = process.argv.slice(2)
+let isStopping = false
+
+cluster.setupPrimary({
+  exec: fileURLToPath(new URL('../../src/main.js', import.meta.url)),
+  args,
+  execArgv: ['--disable-sigusr1', '--max-semi-space-size=16']
+})
+
+/** @type {Map<number, import('node:cluster').Worker>} */
+const workers = new Map()
+
+/**
+ * @param {number} slot
+ * @returns {Promise<void>} when it is ready
+ */
+async function start(slot) {
+  const worker = cluster.fork({ LETTERLOCK_WORKER: String(slot) })
+  workers.set(slot, worker)
+  worker.on('exit', (code, signal) => {
+    process.stderr.write(`worker ${slot} exit ${code} ${signal}\n`)
+    if (workers.get(slot) === worker && !isStopping) start(slot)
+  })
+  for (;;) {
+    const [message] = await once(worker, 'message')
+    if (message === 'ready') return
+  }
+}
+
+async function reload() {
+  for (const [slot, old] of [...workers]) {
+    const gone = once(old, 'exit')
+    await start(slot)
+    old.process.kill('SIGINT')
+    await gone
+  }
+}
+
+/** @returns {number} of the worker that was killed */
+function kill() {
+  const slot = randomInt(workers.size)
+  const pid = workers.get(slot)?.process.pid ?? 0
+  process.kill(pid, 'SIGKILL')
+  return pid
+}
+
+process.on('message', async (request) => {
+  const answer = request === 'reload' ? await reload() : kill()
+  process.send?.({ done: request, answer })
+})
+process.on('SIGTERM', async () => {
+  isStopping = true
+  const all = [...workers.values()].filter((worker) => !worker.isDead())
+  const gone = all.map((worker) => once(worker, 'exit'))
+  for (const worker of all) worker.process.kill('SIGTERM')
+  await Promise.all(gone)
+  process.exit(0)
+})
+// Without whoever started it, it has nothing to do.
+process.on('disconnect', () => process.exit(1))
+
+await Promise.all(Array.from({ length: Number(count) }, (_, slot) => start(slot)))
+process.send?.({ done: 'up' })
