@@ -55,6 +55,15 @@ export async function createUsers(data, users) {
 }
 
 /**
+ * Asks the server to look after every mailbox at its next occasion.
+ *
+ * @param {string} data
+ */
+export async function askForMaintenance(data) {
+  await command(['maintain', '--data', data])
+}
+
+/**
  * @param {string} data
  * @param {string} user
  * @returns {Promise<string>}

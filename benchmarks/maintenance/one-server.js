@@ -4,7 +4,7 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ImapClient, appendArguments } from '../lib/imap-client.js'
-import { createUsers, startLetterlock } from '../lib/letterlock-server.js'
+import { askForMaintenance, createUsers, startLetterlock } from '../lib/letterlock-server.js'
 import { MailGenerator } from '../lib/mail.js'
 
 /** @typedef {import('../lib/question.js').Run} Run */
@@ -16,15 +16,13 @@ const BATCH = 50
  * @param {Run} run
  * @param {object} options
  * @param {number} options.users
- * @param {number} options.quietMs - how long a mailbox is quiet before it is looked after
+ * @param {Record<string, string>} options.settings - by the names of their environment variables
  */
-export async function startServer(run, { users, quietMs }) {
+export async function startServer(run, { users, settings }) {
   const data = join(run.folder, `data-${run.round}`)
   mkdirSync(run.folder, { recursive: true })
   await createUsers(data, users)
-  const server = await startLetterlock(data, join(run.folder, 'server.log'), {
-    LETTERLOCK_MAINTENANCE_QUIET_MS: String(quietMs)
-  })
+  const server = await startLetterlock(data, join(run.folder, 'server.log'), settings)
   const logIn = async (/** @type {string} */ user) => {
     const client = await ImapClient.connect({ host: '127.0.0.1', port: server.ports.imap })
     await client.login(user, 'pass')
@@ -34,7 +32,7 @@ export async function startServer(run, { users, quietMs }) {
     const answer = await fetch(`http://127.0.0.1:${server.ports.admin}/health/maintenance`)
     return /** @type {Record<string, number>} */ (await answer.json())
   }
-  return { data, server, logIn, health }
+  return { data, server, logIn, health, askForAll: () => askForMaintenance(data) }
 }
 
 /**

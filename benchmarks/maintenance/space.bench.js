@@ -40,8 +40,8 @@ export const question = {
   rounds: () => 1,
   async measure(run) {
     const bytes = run.options.messages * BYTES_PER_MESSAGE
-    const quietMs = run.options.isQuick ? 500 : 30_000
-    const { data, server, logIn } = await startServer(run, { users: 1, quietMs })
+    const settings = { LETTERLOCK_MAINTENANCE_QUIET_MS: run.options.isQuick ? '500' : '30000' }
+    const { data, server, logIn } = await startServer(run, { users: 1, settings })
     try {
       const client = await logIn('u1')
       await fillInbox(client, { seed: run.options.seed, bytes }, (done) =>

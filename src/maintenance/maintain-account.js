@@ -51,7 +51,7 @@ export async function maintainAccount(request) {
   const { signal } = new AbortController()
   try {
     await runJobs({ services, account, store, resources, signal, isForced: true, jobs, onRun })
-    convert = planConversion({ services, account, store })
+    convert = await planConversion({ services, account, store, resources })
   } finally {
     await store.close()
   }

@@ -9,6 +9,29 @@ import { statfs } from 'node:fs/promises'
  * @property {(folder: string) => Promise<number>} freeDiskBytes
  */
 
+/** What must be left of memory and disk besides, bytes. */
+const RESERVE_BYTES = 128 * 1024 * 1024
+
+/** Pages are copied with their free parts, and SQLite needs some memory itself. */
+const MARGIN = 1.2
+
+/**
+ * @param {Resources} resources
+ * @param {object} work
+ * @param {string} work.folder - of the account
+ * @param {number} work.memoryBytes
+ * @param {number} work.diskBytes
+ * @returns {Promise<string | null>} why there is no room for it
+ */
+export async function whatIsMissing(resources, { folder, memoryBytes, diskBytes }) {
+  const withMargin = (/** @type {number} */ bytes) => bytes * MARGIN + RESERVE_BYTES
+  if (memoryBytes > 0 && resources.freeMemoryBytes() < withMargin(memoryBytes))
+    return 'too little memory'
+  if ((await resources.freeDiskBytes(folder)) < withMargin(diskBytes))
+    return 'too little room on the disk'
+  return null
+}
+
 /** @type {Resources} */
 export const systemResources = Object.freeze({
   freeMemoryBytes: () => process.availableMemory(),

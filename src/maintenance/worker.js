@@ -144,7 +144,9 @@ export class MaintenanceWorker {
     tracked?.run?.abort()
     await tracked?.ended
     if (!tracked || this.#isClosed || tracked.store.hasFailed) return null
-    const work = planConversion({ services: this.#services, ...tracked })
+    const { account, store } = tracked
+    const needs = { services: this.#services, account, store, resources: this.#resources }
+    const work = await planConversion(needs)
     if (work === null) return null
     const stop = new AbortController()
     this.#alone.set(accountId, stop)

@@ -18,7 +18,7 @@ export class StoreThreads {
 
   /**
    * @param {import('./account-database.js').AccountDatabase} database
-   * @param {Pick<ThreadData, 'key' | 'cipher' | 'tempStore' | 'secureDelete'>} settings
+   * @param {Pick<ThreadData, 'key' | 'cipher' | 'tempStore' | 'tempFolder' | 'secureDelete'>} settings
    */
   constructor(database, settings) {
     this.#database = database

@@ -33,6 +33,7 @@ import { quickCheck, verifyAll } from './verify.js'
  * @property {SharedArrayBuffer} key
  * @property {import('../database/setup-pragma.js').Cipher} cipher
  * @property {import('../database/temp-store.js').TempStore} tempStore
+ * @property {string} tempFolder - where `disk` is: a process of its own has not been told yet
  * @property {'ON' | 'FAST'} secureDelete
  * @property {boolean} isReadOnly
  * @property {boolean} [hasOwnLock] - in a process of its own, which may outlive the one that started it: it holds a lock

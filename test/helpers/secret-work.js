@@ -10,7 +10,9 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { openEncryptedDatabase } from '../../src/database/open.js'
 import { createAccountStore } from '../../src/store/account-store.js'
-import { convertCipher } from '../../src/store/open-store.js'
+import { runFileJob } from '../../src/store/file-work.js'
+import { fileOptions } from '../../src/store/port/options.js'
+import { repairMailFile } from '../../src/store/salvage/repair-file.js'
 import { systemClock } from '../../src/support/clock.js'
 import { appendOne, stage } from './account-folder.js'
 
@@ -61,6 +63,10 @@ await store.expunge({ view, uids: null })
 await store.renameMailbox(mark('folder'), `${mark('folder')}2/${mark('folder')}`)
 await store.deleteMailbox(`${mark('folder')}2/${mark('folder')}`)
 await store.sweep()
+await store.upkeep.releasePages()
+await store.upkeep.optimize()
+await store.upkeep.vacuum()
+await store.upkeep.quickCheck()
 await store.verify()
 await store.checkpoint()
 await store.close()
@@ -86,4 +92,7 @@ db.exec("UPDATE spill SET word = word || '.'")
 db.exec('DELETE FROM spill WHERE rowid % 2 = 0')
 db.exec('VACUUM')
 db.close()
-await convertCipher({ folder, key, cipher: 'chacha20', nextCipher: 'aegis-256', timeoutMs: 5000 })
+const file = /** @type {const} */ ({ folder, cipher: 'chacha20', timeoutMs: 5000 })
+await runFileJob({ ...file, kind: 'compact' }, { key })
+await repairMailFile(fileOptions({ folder, key, clock: systemClock }), { timeoutMs: 5000 })
+await runFileJob({ ...file, kind: 'convert', nextCipher: 'aegis-256' }, { key })

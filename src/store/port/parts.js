@@ -78,7 +78,13 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
     },
     ...(options.syncCalls && { syncCalls: options.syncCalls })
   })
-  const threads = new StoreThreads(database, { key, cipher, tempStore, secureDelete })
+  const threads = new StoreThreads(database, {
+    key,
+    cipher,
+    tempStore,
+    tempFolder: files.tempFolder,
+    secureDelete
+  })
   const housekeeping = new Housekeeping({
     database,
     checkpointer,
