@@ -1,9 +1,10 @@
 /**
- * How the bytes of one chunk are stored. Each chunk is compressed by itself, so that reading a range touches no
- * other; what does not shrink is stored as it is.
+ * How the bytes of one chunk are stored. Each chunk is compressed by itself, base64 in it decoded before, so that reading
+ * a range touches no other; what does not shrink is stored as it is.
  */
 import { MailError } from '../errors.js'
 import { releaseBuffer } from '../support/release-buffer.js'
+import { packBase64, unpackBase64 } from './base64-lines.js'
 import { compressFrame, decompressFrame, decompressInto } from './zstd.js'
 
 /**
@@ -16,9 +17,15 @@ export const CHUNK_BYTES = 128 * 1024
 export const CODEC_RAW = 0
 /** One zstd frame. */
 export const CODEC_ZSTD = 1
+/** With base64 decoded, as base64-lines.js says. */
+export const CODEC_BASE64 = 2
+/** The length of the same, 4 bytes, lowest first; then one zstd frame of it. */
+export const CODEC_BASE64_ZSTD = 3
 
 /** A saving below one part in 16 is not worth decompressing at each read. */
 const WORTHWHILE_DIVISOR = 16
+
+const LENGTH_BYTES = 4
 
 export { releaseBuffer }
 
@@ -30,28 +37,66 @@ export { releaseBuffer }
  */
 export function encodeChunk(raw) {
   if (raw.length === 0) return { codec: CODEC_RAW, data: raw }
-  const packed = compressFrame(raw)
-  if (packed.length > raw.length - raw.length / WORTHWHILE_DIVISOR) {
-    releaseBuffer(packed)
-    return { codec: CODEC_RAW, data: raw }
+  const decoded = packBase64(raw)
+  if (decoded === null) {
+    const frame = compressed(raw)
+    return frame === null ? { codec: CODEC_RAW, data: raw } : { codec: CODEC_ZSTD, data: frame }
   }
-  return { codec: CODEC_ZSTD, data: packed }
+  const frame = compressed(decoded)
+  if (frame === null) return { codec: CODEC_BASE64, data: copyOf(decoded) }
+  const data = Buffer.allocUnsafeSlow(LENGTH_BYTES + frame.length)
+  data.writeUInt32LE(decoded.length, 0)
+  frame.copy(data, LENGTH_BYTES)
+  releaseBuffer(frame)
+  return { codec: CODEC_BASE64_ZSTD, data }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {Buffer} in memory of its own
+ */
+function copyOf(bytes) {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {Buffer | null} a zstd frame; null when it is not worth it
+ */
+function compressed(bytes) {
+  const frame = compressFrame(bytes)
+  if (frame.length <= bytes.length - bytes.length / WORTHWHILE_DIVISOR) return frame
+  releaseBuffer(frame)
+  return null
 }
 
 /**
  * @param {number} codec
  * @param {Buffer} data
- * @param {{ maxBytes: number, expectedBytes?: number }} size - more than `maxBytes` is a damaged chunk; what is
- *   expected is made room for at once
- * @returns {Buffer} the raw bytes
+ * @param {number} size - raw bytes that are expected
+ * @returns {Buffer} the raw bytes; of another length where the data says so
  * @throws {MailError} ACCOUNT_DAMAGED
  */
 export function decodeChunk(codec, data, size) {
   if (codec === CODEC_RAW) return data
-  if (codec !== CODEC_ZSTD)
-    throw new MailError('ACCOUNT_DAMAGED', { detail: `unknown chunk codec ${codec}` })
+  if (codec === CODEC_ZSTD) return decompressed(data, size)
+  const raw = Buffer.allocUnsafeSlow(size)
+  if (!unpackChunkInto(codec, data, { target: raw, at: 0, size }))
+    throw new MailError('ACCOUNT_DAMAGED', { detail: `chunk of codec ${codec} does not unpack` })
+  return raw
+}
+
+/**
+ * @param {Buffer} frame
+ * @param {number} size
+ * @returns {Buffer}
+ * @throws {MailError} ACCOUNT_DAMAGED
+ */
+function decompressed(frame, size) {
   try {
-    return decompressFrame(data, size)
+    return decompressFrame(frame, { maxBytes: size })
   } catch (error) {
     throw new MailError('ACCOUNT_DAMAGED', { detail: 'chunk does not decompress', cause: error })
   }
@@ -61,14 +106,41 @@ export function decodeChunk(codec, data, size) {
  * @param {number} codec
  * @param {Buffer} data
  * @param {object} to
- * @param {Buffer} to.target - with room for `size` bytes and one more
+ * @param {Buffer} to.target - with room for `size` bytes; one more where the codec is zstd
  * @param {number} to.at - where in it
  * @param {number} to.size - raw bytes that are expected
- * @returns {boolean} false: it is damaged
+ * @returns {boolean} false: it is damaged, or of an unknown codec
  */
 export function unpackChunkInto(codec, data, { target, at, size }) {
-  if (codec === CODEC_ZSTD) return decompressInto(data, target, at, size)
-  if (codec !== CODEC_RAW || data.length !== size) return false
-  data.copy(target, at)
-  return true
+  switch (codec) {
+    case CODEC_RAW:
+      return data.length === size && data.copy(target, at) === size
+    case CODEC_ZSTD:
+      return decompressInto(data, target, at, size)
+    case CODEC_BASE64:
+      return unpackBase64(data, target, at, size)
+    case CODEC_BASE64_ZSTD:
+      return unpackCompressedBase64(data, target, at, size)
+    default:
+      return false
+  }
+}
+
+/**
+ * @param {Buffer} data
+ * @param {Buffer} target
+ * @param {number} at
+ * @param {number} size
+ * @returns {boolean}
+ */
+function unpackCompressedBase64(data, target, at, size) {
+  const length = data.length < LENGTH_BYTES ? 0 : data.readUInt32LE(0)
+  // Decoded, a chunk is shorter than before.
+  if (length === 0 || length > size) return false
+  const decoded = Buffer.allocUnsafeSlow(length + 1)
+  const isSound =
+    decompressInto(data.subarray(LENGTH_BYTES), decoded, 0, length) &&
+    unpackBase64(decoded.subarray(0, length), target, at, size)
+  releaseBuffer(decoded)
+  return isSound
 }

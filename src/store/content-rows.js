@@ -116,7 +116,7 @@ export function readChunk(db, contentId, sequence, { size, chunkSize }) {
   }
   const { codec, data } = /** @type {{ codec: number, data: Buffer }} */ (row)
   const expectedBytes = Math.min(chunkSize, size - sequence * chunkSize)
-  const raw = decodeChunk(codec, data, { maxBytes: chunkSize, expectedBytes })
+  const raw = decodeChunk(codec, data, expectedBytes)
   if (raw !== data) releaseBuffer(data)
   if (raw.length !== expectedBytes)
     throw new MailError('ACCOUNT_DAMAGED', { detail: `content ${contentId} has a short chunk` })
@@ -142,7 +142,7 @@ export function hideContent(db, contentId) {
  */
 export function unpackSmallContent({ codec, data, size }) {
   if (codec === null || data === null) return null
-  const raw = decodeChunk(codec, data, { maxBytes: size, expectedBytes: size })
+  const raw = decodeChunk(codec, data, size)
   if (raw !== data) releaseBuffer(data)
   return raw.length === size ? raw : null
 }

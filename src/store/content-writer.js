@@ -117,8 +117,10 @@ export class ContentWriter {
         readChunk(db, /** @type {number} */ (contentId), sequence, shape)
       )
     }
-    for (const { codec, data } of this.#chunks)
-      yield decodeChunk(codec, data, { maxBytes: CHUNK_BYTES })
+    for (const [index, { codec, data }] of this.#chunks.entries()) {
+      const before = (staged + index) * CHUNK_BYTES
+      yield decodeChunk(codec, data, Math.min(CHUNK_BYTES, this.#size - before))
+    }
   }
 
   /**

@@ -84,7 +84,7 @@ function copyChunks({ from, to, leafPages }, { contentId, size, chunkSize }, onC
     const expectedBytes = Math.min(chunkSize, size - sequence * chunkSize)
     const found = tryRead(() => /** @type {Chunk | undefined} */ (read.get(id)))
     const candidates = found === UNREADABLE ? (leafPages()?.chunks(id) ?? []) : found ? [found] : []
-    const chunk = firstWhole(candidates, { maxBytes: chunkSize, expectedBytes })
+    const chunk = firstWhole(candidates, expectedBytes)
     if (chunk === null) return bytes
     insert.run(id, chunk.codec, chunk.data)
     onChunk(chunk.raw)
@@ -95,13 +95,13 @@ function copyChunks({ from, to, leafPages }, { contentId, size, chunkSize }, onC
 
 /**
  * @param {Chunk[]} candidates
- * @param {{ maxBytes: number, expectedBytes: number }} size
+ * @param {number} expectedBytes
  * @returns {(Chunk & { raw: Buffer }) | null} the first that gives as many bytes as it should
  */
-function firstWhole(candidates, size) {
+function firstWhole(candidates, expectedBytes) {
   for (const { codec, data } of candidates) {
-    const raw = tryRead(() => decodeChunk(codec, data, size))
-    if (raw !== UNREADABLE && raw.length === size.expectedBytes) return { codec, data, raw }
+    const raw = tryRead(() => decodeChunk(codec, data, expectedBytes))
+    if (raw !== UNREADABLE && raw.length === expectedBytes) return { codec, data, raw }
   }
   return null
 }

@@ -122,9 +122,9 @@ test('chunks shrink where they can, and random bytes are kept as they are', () =
   const packed = encodeChunk(text)
   assert.ok(packed.codec === 1 && packed.data.length < text.length / 4)
   assert.deepEqual(encodeChunk(noise), { codec: 0, data: noise })
-  assert.deepEqual(decodeChunk(packed.codec, packed.data, { maxBytes: text.length }), text)
-  assert.throws(() => decodeChunk(1, packed.data, { maxBytes: 100 }), { code: 'ACCOUNT_DAMAGED' })
-  assert.throws(() => decodeChunk(7, packed.data, { maxBytes: 100 }), { code: 'ACCOUNT_DAMAGED' })
+  assert.deepEqual(decodeChunk(packed.codec, packed.data, text.length), text)
+  assert.throws(() => decodeChunk(1, packed.data, 100), { code: 'ACCOUNT_DAMAGED' })
+  assert.throws(() => decodeChunk(7, packed.data, 100), { code: 'ACCOUNT_DAMAGED' })
 })
 
 test('equal messages are stored once, small or staged', async (t) => {
