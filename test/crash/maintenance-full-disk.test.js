@@ -1,0 +1,86 @@
+/**
+ * A disk that is full while a mailbox is looked after: a clear error, nothing is lost, and it goes on by itself once
+ * there is room.
+ */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createAccountStore } from '../../src/store/account-store.js'
+import { runFileJob } from '../../src/store/file-work.js'
+import { systemClock } from '../../src/support/clock.js'
+import { appendOne, readBytes } from '../helpers/account-folder.js'
+
+const KEY = Buffer.alloc(32, 7)
+const DISK_BYTES = 48 * 1024 * 1024
+
+/** @returns {string | null} a small disk of its own; null where this user may not mount one */
+function mountSmallDisk() {
+  const folder = mkdtempSync(join(tmpdir(), 'letterlock-disk-'))
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'none', folder])
+  if (mounted.status === 0) return folder
+  rmdirSync(folder)
+  return null
+}
+
+const disk = mountSmallDisk()
+
+test(
+  'VACUUM and compaction on a full disk fail clearly, and later succeed',
+  { skip: disk === null && 'no small disk can be mounted by this user' },
+  async (t) => {
+    const root = String(disk)
+    t.after(() => {
+      spawnSync('umount', [root])
+      rmSync(root, { recursive: true, force: true })
+    })
+    const folder = join(root, 'account')
+    /** @type {string[]} */
+    const alerts = []
+    const store = await createAccountStore({
+      folder,
+      key: KEY,
+      clock: systemClock,
+      onAlert: ({ code }) => alerts.push(code)
+    })
+    const head = Buffer.from('Content-Type: application/octet-stream\r\n\r\n')
+    for (let i = 0; i < 40; i++) {
+      const flags = i % 3 === 0 ? ['\\Deleted'] : []
+      await appendOne(store, 'INBOX', Buffer.concat([head, randomBytes(300_000)]), flags)
+    }
+    const { view } = await store.openView('INBOX')
+    await store.expunge({ view, uids: null })
+    await store.sweep()
+    await store.checkpoint()
+    const before = await readBytes(store, view, 2)
+
+    const ballast = join(root, 'ballast')
+    const { bavail, bsize } = statfsSync(root)
+    writeFileSync(ballast, Buffer.alloc(bavail * bsize - 2_000_000))
+    await assert.rejects(store.upkeep.vacuum(), { code: 'DISK_FULL' })
+    assert.deepEqual(alerts, ['DISK_FULL'])
+    assert.equal(store.hasFailed, false)
+    assert.deepEqual(await readBytes(store, view, 2), before)
+
+    rmSync(ballast)
+    assert.deepEqual(await store.upkeep.vacuum(), { isDone: true })
+    await store.checkpoint()
+    assert.deepEqual((await store.verify()).problems, [])
+    await store.close()
+
+    const free = statfsSync(root)
+    writeFileSync(ballast, Buffer.alloc(free.bavail * free.bsize - 2_000_000))
+    const job = /** @type {const} */ ({
+      kind: 'compact',
+      folder,
+      cipher: 'chacha20',
+      timeoutMs: 1000
+    })
+    await assert.rejects(runFileJob(job, { key: KEY }), { code: 'DISK_FULL' })
+    rmSync(ballast)
+    await runFileJob(job, { key: KEY })
+  }
+)
