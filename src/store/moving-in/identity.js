@@ -40,7 +40,7 @@ export function finishRun(db, { folder, sourceUidNext, sourceModSeq, isSame, now
   let changed = false
   if (!mailbox) keepsUids = hasIdentity = false
   else if (keepsUids && !hasIdentity && isSame) {
-    hasIdentity = takeIdentity(db, { folder, uidNext: ownUidNext })
+    hasIdentity = takeIdentity(db, { folder, uidNext: ownUidNext, nowMs })
     changed = hasIdentity
   } else if (hasIdentity && sourceUidNext > folder.sourceUidNext) {
     // Both have given UIDs since: the same one may be two messages.
@@ -68,11 +68,19 @@ export function finishRun(db, { folder, sourceUidNext, sourceModSeq, isSame, now
 
 /**
  * @param {Database} db
- * @param {{ folder: ImportFolder, uidNext: number }} request
+ * @param {{ folder: ImportFolder, uidNext: number, nowMs: number }} request
  * @returns {boolean} false when a mailbox of this account has or had that UIDVALIDITY
  */
-function takeIdentity(db, { folder: { mailboxId, uidValidity }, uidNext }) {
+function takeIdentity(db, { folder: { mailboxId, uidValidity }, uidNext, nowMs }) {
   if (uidValidity < 1 || uidValidity > MAX_UID_VALIDITY) return false
+  const holder = /** @type {number | undefined} */ (
+    prepared(db, 'SELECT id FROM mailboxes WHERE uid_validity = ? AND uid_next = 1', 'value').get(
+      uidValidity
+    )
+  )
+  // Where no UID was ever given, another UIDVALIDITY is as good.
+  if (holder !== undefined && holder !== mailboxId)
+    setUidValidity(db, { id: holder, uidValidity: takeUidValidity(db, nowMs), uidNext: 1 })
   const isTaken = prepared(
     db,
     `SELECT EXISTS (SELECT 1 FROM mailboxes WHERE uid_validity = @uidValidity)

@@ -2,7 +2,7 @@
  * Rows of `imap_folders` and their keys in `import_log`. Everything here runs inside a transaction or read of the caller.
  */
 import { prepared } from '../../database/statement.js'
-import { requireMailboxRow } from '../mailbox-rows.js'
+import { requireMailboxRow, takeUidValidity } from '../mailbox-rows.js'
 import { messageRowId } from '../message-id.js'
 import { imapImportKey, KEY_OF_SAME_UID, keyPrefixHex, uidOfImportKey } from './import-key.js'
 
@@ -102,19 +102,23 @@ export function wasRenumbered(db, { source, path }, mailboxId) {
  * @param {Database} db
  * @param {SourceFolder} folder
  * @param {string} mailboxName - of a mailbox that is there
+ * @param {number} nowMs
  * @returns {ImportFolder}
  */
-export function insertImportFolder(db, { source, path, uidValidity, modSeq }, mailboxName) {
+export function insertImportFolder(db, folder, mailboxName, nowMs) {
+  const { source, path, uidValidity, modSeq } = folder
   const mailbox = requireMailboxRow(db, mailboxName)
   const isUnused = mailbox.messageCount === 0 && mailbox.uidNext === 1
   const keepsUids = isUnused && modSeq !== null && modSeq < MAX_SOURCE_MODSEQ
   const modSeqLimit = keepsUids ? Math.max(mailbox.highestModSeq, modSeq + MODSEQ_LEAD) : 0
   if (keepsUids) {
-    // RFC 7162: who comes with a mod-sequence of the source must be told all of what is here.
+    // RFC 7162: who comes with a mod-sequence of the source must be told all of what is here. And while messages come in,
+    // it has a UIDVALIDITY of now, which no folder of the source can have.
     prepared(
       db,
-      'UPDATE mailboxes SET highest_modseq = @limit, expunged_floor = @limit WHERE id = @id'
-    ).run({ limit: modSeqLimit, id: mailbox.id })
+      `UPDATE mailboxes SET highest_modseq = @limit, expunged_floor = @limit, uid_validity = @uidValidity
+       WHERE id = @id`
+    ).run({ limit: modSeqLimit, uidValidity: takeUidValidity(db, nowMs), id: mailbox.id })
   }
   const { lastInsertRowid } = prepared(
     db,

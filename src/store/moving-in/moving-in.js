@@ -67,8 +67,9 @@ export class MovingIn {
    * @throws {MailError} MAILBOX_NOT_FOUND, READ_ONLY
    */
   openFolder(folder, mailboxName) {
+    const nowMs = this.#database.clock.nowMs()
     return this.#database.write((db) => {
-      let known = findImportFolder(db, folder) ?? insertImportFolder(db, folder, mailboxName)
+      let known = findImportFolder(db, folder) ?? insertImportFolder(db, folder, mailboxName, nowMs)
       if (!findMailboxRowById(db, known.mailboxId))
         known = moveImportFolder(db, known.id, mailboxName)
       return {

@@ -134,6 +134,17 @@ test('a UIDVALIDITY that a mailbox of the account has or had is not taken over',
   assert.ok(made.uidValidity > 777)
 })
 
+test('a UIDVALIDITY under which nothing was ever kept can be had', async (t) => {
+  const { store } = await setup(t)
+  const { uidValidity } = await store.mailboxStatus('Drafts')
+  const archive = { ...SOURCE, path: 'Archive', uidValidity }
+  const { folder } = await store.movingIn.openFolder(archive, 'Archive')
+  const run = { folderId: folder.id, sourceUidNext: 1, sourceModSeq: null }
+  assert.deepEqual(await store.movingIn.finishFolder(run), { hasIdentity: true })
+  assert.equal((await store.mailboxStatus('Archive')).uidValidity, uidValidity)
+  assert.notEqual((await store.mailboxStatus('Drafts')).uidValidity, uidValidity)
+})
+
 test('a mailbox with messages, or a source with huge mod-sequences, keeps its own UIDs', async (t) => {
   const { create } = await accountFolder(t)
   const store = await create()

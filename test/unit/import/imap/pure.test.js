@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isMailError } from '../../../../src/errors.js'
+import { inOrder } from '../../../../src/import/imap/in-order.js'
+import { planFolders } from '../../../../src/import/imap/plan-folders.js'
+import { flagsText, keepableFlags } from '../../../../src/import/imap/source-flags.js'
+import { isLocal, parseSourceServer } from '../../../../src/import/imap/source-server.js'
+import { toUidSet } from '../../../../src/import/imap/uid-ranges.js'
+
+test('an address of a source has a user, and never a password', () => {
+  assert.deepEqual(parseSourceServer('imaps://ann%40example.net@IMAP.example.net'), {
+    host: 'imap.example.net',
+    port: 993,
+    isTls: true,
+    user: 'ann@example.net',
+    name: 'ann@example.net@imap.example.net'
+  })
+  assert.equal(parseSourceServer('imap://u1@[::1]:1143').port, 1143)
+  assert.equal(isLocal(parseSourceServer('imap://u1@[::1]:1143')), true)
+  assert.equal(isLocal(parseSourceServer('imap://u1@10.0.0.1')), false)
+  for (const text of [
+    'u1@host',
+    'http://u1@host',
+    'imaps://host',
+    'imaps://u1:secret@host',
+    'imaps://%zz@host'
+  ]) {
+    assert.throws(
+      () => parseSourceServer(text),
+      (error) => {
+        assert.ok(isMailError(error, 'ADDRESS_INVALID'), text)
+        assert.ok(!String(error.detail).includes('secret'))
+        return true
+      }
+    )
+  }
+})
+
+test('sets of UIDs name each UID, and runs as ranges', () => {
+  assert.equal(toUidSet([1, 2, 3, 7, 9, 10]), '1:3,7,9:10')
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 300 })), (numbers) => {
+      const uids = numbers.sort((left, right) => left - right)
+      const named = toUidSet(uids)
+        .split(',')
+        .filter((part) => part !== '')
+        .flatMap((part) => {
+          const [first = 0, last = first] = part.split(':').map(Number)
+          return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+        })
+      assert.deepEqual(named, uids)
+    })
+  )
+})
+
+test('flags that can be kept are told by their usual names, once and sorted', () => {
+  const flags = ['\\seen', '\\Recent', '$Forwarded', '\\Seen', 'Junk', '\\*', 'two words', '']
+  assert.equal(flagsText(keepableFlags(flags)), '$Forwarded Junk \\Seen')
+})
+
+/** @param {Partial<import('../../../../src/import/imap/source-connection.js').ListedFolder>} folder */
+const listed = (folder) => ({
+  path: 'X',
+  levels: ['X'],
+  use: null,
+  isSubscribed: false,
+  isSelectable: true,
+  messages: 0,
+  ...folder
+})
+
+test('every folder has a mailbox of its own, with a name that can be', () => {
+  const plan = planFolders(
+    [
+      listed({ path: 'Sent.a/b', levels: ['Sent', 'a/b'] }),
+      listed({ path: 'Sent.a_b', levels: ['Sent', 'a_b'] }),
+      listed({ path: 'inbox', levels: ['inbox'] }),
+      listed({ path: 'Level', levels: ['Level'], isSelectable: false }),
+      listed({ path: 'Bell', levels: ['Be\u0007ll', ''] }),
+      listed({ path: 'Sent', levels: ['Sent'], use: '\\Sent' }),
+      listed({ path: 'Sent too', levels: ['Sent too'], use: '\\Sent' }),
+      listed({ path: 'All', levels: ['All'], use: '\\All' }),
+      listed({ path: 'Old.2001', levels: ['Old', '2001'] })
+    ],
+    { exclude: ['Old'] }
+  )
+  assert.deepEqual(
+    plan.map(({ mailbox, use }) => [mailbox, use]),
+    [
+      ['INBOX', null],
+      ['All', null],
+      ['Be_ll/_', null],
+      ['Sent', '\\Sent'],
+      ['Sent too', null],
+      ['Sent/a_b', null],
+      ['Sent/a_b (2)', null]
+    ]
+  )
+})
+
+test('results come in the order of their items, so many at once as asked for', async () => {
+  let running = 0
+  let most = 0
+  /** @type {number[]} */
+  const used = []
+  await inOrder([5, 1, 4, 2, 3, 0], {
+    ahead: () => 2,
+    work: async (ms) => {
+      most = Math.max(most, ++running)
+      await sleep(ms)
+      running--
+      return ms * 10
+    },
+    use: async (result, item) => {
+      assert.equal(result, item * 10)
+      used.push(item)
+    }
+  })
+  assert.deepEqual(used, [5, 1, 4, 2, 3, 0])
+  assert.ok(most <= 3)
+})
+
+test('a failure ends the work when all that was under way has ended', async () => {
+  let running = 0
+  const work = async (/** @type {number} */ item) => {
+    running++
+    await sleep(item)
+    running--
+    if (item === 1) throw new Error('one')
+  }
+  await assert.rejects(inOrder([1, 9, 9, 9], { ahead: () => 4, work, use: async () => {} }), /one/)
+  assert.equal(running, 0)
+})
