@@ -106,5 +106,18 @@ export default [
     ],
     rules: { 'no-restricted-properties': 'off', 'no-console': 'off', 'jsdoc/require-jsdoc': 'off' }
   },
+  {
+    files: ['src/admin/dashboard/**'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        [
+          ...['document', 'window', 'location', 'sessionStorage', 'fetch', 'getComputedStyle'],
+          ...['Node', 'ResizeObserver']
+        ].map((name) => [name, 'readonly'])
+      )
+    },
+    // uPlot's class is written in small letters.
+    rules: { 'new-cap': 'off' }
+  },
   { files: ['src/cli/**'], rules: { 'no-console': 'off' } }
 ]

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MailError } from '../errors.js'
 import { openPlainDatabase } from '../database/open.js'
 import { migrate } from '../database/migrate.js'
+import { runThread } from '../database/thread.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
 
 const MIGRATIONS = new URL('../../migrations/directory/', import.meta.url)
@@ -141,10 +142,8 @@ export class DirectoryConnection {
 
   /** @returns {Promise<string[]>} what is wrong with the file; empty if nothing is */
   async quickCheck() {
-    const rows = /** @type {{ quick_check: string }[]} */ (
-      await this.read(() => this.db.pragma('quick_check(10)'))
-    )
-    return rows.map((row) => row.quick_check).filter((text) => text !== 'ok')
+    const module = new URL('directory-check-thread.js', import.meta.url)
+    return /** @type {string[]} */ (await runThread(module, { data: { path: this.db.name } }))
   }
 
   /** The last close checkpoints and removes the log. */

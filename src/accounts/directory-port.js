@@ -284,6 +284,7 @@
  * @property {(id: string) => Promise<number | null>} tenantRoom - bytes that its accounts may still grow by; null: no limit
  * @property {(query: AccountPageQuery) => Promise<{ total: number, accounts: AccountSummary[] }>} pageAccounts
  * @property {(accountIds: string[]) => Promise<Map<string, string>>} tenantsOf - by account id; without those that are gone
+ * @property {(page: { afterId: string, limit: number }) => Promise<{ id: string, folder: string }[]>} pageFolders - by id; relative to the data folder
  * @property {() => Promise<{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }>} totals
  * @property {(query: AuditQuery) => Promise<AuditRow[]>} pageAudit - newest first unless told
  * @property {(query: { tenant?: string | null, accountId?: string, beforeId?: number, limit: number }) => Promise<(MaintenanceRun & { id: number, address: string })[]>} pageMaintenanceRuns - newest first

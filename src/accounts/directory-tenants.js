@@ -3,6 +3,7 @@
  * tenant of its own name; an account belongs to its domain's tenant unless it was given to another.
  */
 import { MailError } from '../errors.js'
+import { LISTED } from './directory-lists.js'
 
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
@@ -13,13 +14,14 @@ import { MailError } from '../errors.js'
 const ROOM_AGE_MS = 1000
 
 const SELECT = `SELECT t.id, t.label, t.created_at_ms, t.quota_bytes, t.max_accounts,
-    count(a.id) AS accounts, coalesce(sum(a.used_bytes), 0) AS used_bytes,
-    coalesce(sum(a.used_messages), 0) AS used_messages,
-    coalesce(sum(m.file_bytes), 0) AS file_bytes, coalesce(sum(m.free_bytes), 0) AS free_bytes
+    coalesce(s.accounts, 0) AS accounts, coalesce(s.used_bytes, 0) AS used_bytes,
+    coalesce(s.used_messages, 0) AS used_messages, coalesce(s.file_bytes, 0) AS file_bytes,
+    coalesce(s.free_bytes, 0) AS free_bytes
   FROM tenants t
-  LEFT JOIN (SELECT a.id, a.used_bytes, a.used_messages, coalesce(a.tenant_id, d.tenant_id) AS tenant
-    FROM accounts a JOIN domains d ON d.id = a.domain_id) a ON a.tenant = t.id
-  LEFT JOIN maintenance_accounts m ON m.account_id = a.id`
+  LEFT JOIN (SELECT coalesce(a.tenant_id, d.tenant_id) AS tenant, count(*) AS accounts,
+      sum(a.used_bytes) AS used_bytes, sum(a.used_messages) AS used_messages,
+      sum(m.file_bytes) AS file_bytes, sum(m.free_bytes) AS free_bytes
+    ${LISTED} LEFT JOIN maintenance_accounts m ON m.account_id = a.id GROUP BY tenant) s ON s.tenant = t.id`
 
 /** @param {any} row */
 const tenantFromRow = (row) => ({
@@ -64,7 +66,7 @@ export function requireTenantSeat(connection, tenantId) {
   const row = connection
     .prepare(
       `SELECT max_accounts,
-         (SELECT count(*) FROM accounts a JOIN domains d ON d.id = a.domain_id
+         (SELECT count(*) ${LISTED}
           WHERE coalesce(a.tenant_id, d.tenant_id) = t.id) AS accounts
        FROM tenants t WHERE id = ?`
     )
@@ -94,7 +96,7 @@ export class DirectoryTenants {
     const filter = { id: id ?? null }
     const { rows, domains } = await connection.read(() => ({
       rows: connection
-        .prepare(`${SELECT} WHERE $id IS NULL OR t.id = $id GROUP BY t.id ORDER BY t.id`)
+        .prepare(`${SELECT} WHERE $id IS NULL OR t.id = $id ORDER BY t.id`)
         .all(filter),
       domains: connection
         .prepare(
@@ -227,7 +229,7 @@ export class DirectoryTenants {
       if (!tenant || tenant.quota_bytes === 0) return null
       const { used } = connection
         .prepare(
-          `SELECT coalesce(sum(a.used_bytes), 0) AS used FROM accounts a JOIN domains d ON d.id = a.domain_id
+          `SELECT coalesce(sum(a.used_bytes), 0) AS used ${LISTED}
            WHERE coalesce(a.tenant_id, d.tenant_id) = ?`
         )
         .get(id)

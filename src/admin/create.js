@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { EventLoopMeter } from '../telemetry/event-loop.js'
-import { createBackupPort } from './backup-port.js'
+import { createBackupList } from '../backup/backup-list.js'
 import { HostState } from './host-state.js'
 import { createAdminServer } from './server.js'
 import { HostSurvey } from './survey.js'
@@ -60,7 +60,7 @@ export async function createAdmin({
     endSession: (/** @type {string} */ sessionId) => imap.endSession(sessionId, BYE)
   }
   const ask = askAllWorkers ?? (async (kind, argument) => [await answers[kind]?.(argument)])
-  const backups = createBackupPort({ config, directory })
+  const backups = createBackupList({ config, directory })
   const survey = new HostSurvey({
     data: config.data,
     directory,

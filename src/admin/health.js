@@ -3,7 +3,7 @@
  */
 
 /** @import { Survey } from './survey.js' */
-/** @import { BackupList } from './backup-port.js' */
+/** @import { BackupList } from '../backup/backup-list.js' */
 /** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
 
 /** @typedef {'ok' | 'warn' | 'fail'} Status */
@@ -66,7 +66,7 @@ export function checkDisk({ freeBytes, totalBytes }) {
   const part = freeBytes / totalBytes
   const isBelow = (/** @type {{ part: number, bytes: number }} */ limit) =>
     part < limit.part || freeBytes < limit.bytes
-  const text = `${bytesText(freeBytes)} of the disk are free (${Math.round(part * 100)} %)`
+  const text = `${bytesText(freeBytes)} of the disk are free (${Math.round(part * 100)}\u00a0%)`
   const status = verdict(isBelow(DISK_FAIL), isBelow(DISK_WARN))
   return {
     name: 'disk',

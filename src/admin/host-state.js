@@ -72,7 +72,7 @@ export class HostState {
    * @param {object} parts
    * @param {() => Promise<WorkerSnapshot[]>} parts.workers - one snapshot each
    * @param {import('./survey.js').HostSurvey} parts.survey
-   * @param {import('./backup-port.js').BackupPort} parts.backups
+   * @param {import('../backup/backup-list.js').BackupPort} parts.backups
    * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'clock' | 'logger'>} parts.services
    */
   constructor({ workers, survey, backups, services }) {

@@ -8,7 +8,7 @@ import { DURATION_BITS, boundsOf } from '../telemetry/histogram.js'
 /** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
 /** @import { HistogramSnapshot } from '../telemetry/histogram.js' */
 /** @import { Survey } from './survey.js' */
-/** @import { BackupList } from './backup-port.js' */
+/** @import { BackupList } from '../backup/backup-list.js' */
 
 /**
  * @typedef {object} MetricsInput
@@ -133,6 +133,7 @@ export async function renderMetrics(input) {
   gauge('mailboxes_open', 'Mailboxes whose key is in memory.', mailboxes.open)
   gauge('mailboxes_awake', 'Of these, with their file open.', mailboxes.awake)
   gauge('cache_granted_bytes', 'What the page caches of open files may use.', mailboxes.cacheBytes)
+  gauge('chunk_cache_bytes', 'Pieces of long messages that are kept.', mailboxes.chunkBytes)
   gauge('view_bytes', 'Memory of the views of mailboxes.', mailboxes.viewBytes)
 
   const { maintenanceRunning, maintenanceWaiting, ...ended } = maintenance

@@ -30,7 +30,7 @@ import { compileValidator } from './validation.js'
  * @property {import('../accounts/services.js').AccountServices} services
  * @property {import('./host-state.js').HostState} state
  * @property {SessionPort} sessions
- * @property {import('./backup-port.js').BackupPort} backups
+ * @property {import('../backup/backup-list.js').BackupPort} backups
  * @property {{ figures: object }} maintenance - of this worker
  * @property {() => boolean} isReady - all listeners are up and none is closing
  * @property {string} version

@@ -139,17 +139,21 @@ export class HostSurvey {
       misshapenIds: [],
       damaged: 0
     }
-    const accounts = await directory.listAccounts()
     /** @type {Set<string>} */
     const openNow = new Set()
-    for (const [index, { id, folder }] of accounts.entries()) {
-      if (index % ACCOUNTS_PER_SLICE === ACCOUNTS_PER_SLICE - 1) {
-        await sleep(PAUSE_MS, undefined, { signal: this.#stop.signal })
+    for (let afterId = ''; ;) {
+      const page = await directory.pageFolders({ afterId, limit: ACCOUNTS_PER_SLICE })
+      for (const { id, folder: stored } of page) {
+        const folder = join(data, stored)
+        if (isOpen(id)) openNow.add(id)
+        const wasOpen = openNow.has(id) && this.#openBefore.has(id)
+        await lookAtMailbox(survey, { id, folder })
+        await lookAtSpool(survey, { spool: join(folder, 'spool'), wasOpen })
       }
-      if (isOpen(id)) openNow.add(id)
-      const wasOpen = openNow.has(id) && this.#openBefore.has(id)
-      await lookAtMailbox(survey, { id, folder })
-      await lookAtSpool(survey, { spool: join(folder, 'spool'), wasOpen })
+      const last = page.at(-1)
+      if (!last || page.length < ACCOUNTS_PER_SLICE) break
+      afterId = last.id
+      await sleep(PAUSE_MS, undefined, { signal: this.#stop.signal })
     }
     const { failing } = await directory.listMaintenanceFailures(1000)
     survey.damaged = new Set(

@@ -10,8 +10,10 @@ import { systemClock } from '../support/clock.js'
 import { CliError } from './cli-error.js'
 import * as account from './commands/account.js'
 import * as appPassword from './commands/app-password.js'
+import * as audit from './commands/audit.js'
 import * as backup from './commands/backup.js'
 import * as check from './commands/check.js'
+import * as doctor from './commands/doctor.js'
 import * as importMail from './commands/import.js'
 import * as maintain from './commands/maintain.js'
 import * as repair from './commands/repair.js'
@@ -31,7 +33,9 @@ const COMMANDS = [
   maintain,
   spool,
   tenant,
-  token
+  token,
+  audit,
+  doctor
 ]
 
 /**

@@ -1,10 +1,10 @@
 /**
- * What the admin interface may know of backups: which there are, and how their runs went. The names come from the target,
+ * What may be known of backups without any key: which there are, and how their runs went. The names come from the target,
  * the figures from the audit log, where each run leaves them: no manifest is read, which grows with the accounts.
  */
-import { readHostState } from '../backup/host-state.js'
-import { Repository, generationTimeMs } from '../backup/repository.js'
-import { openTarget } from '../backup/targets/open-target.js'
+import { readHostState } from './host-state.js'
+import { Repository, generationTimeMs } from './repository.js'
+import { openTarget } from './targets/open-target.js'
 import { MailError } from '../errors.js'
 
 /** Runs of which the figures are looked up. */
@@ -36,7 +36,7 @@ const MAX_RUNS = 500
  * @param {import('../accounts/directory-port.js').DirectoryPort} options.directory
  * @returns {BackupPort}
  */
-export function createBackupPort({ config, directory }) {
+export function createBackupList({ config, directory }) {
   return {
     async list() {
       if ((await readHostState(config.data)) === null) {

@@ -1,0 +1,169 @@
+/**
+ * The page: logs in with a token, and shows the view that the address names. A token of one tenant has no views of the
+ * whole host.
+ */
+import { ApiError, dropToken, get, hasToken, keepToken } from './api.js'
+import { byId, fill, h } from './dom.js'
+import { showAccounts } from './views/accounts.js'
+import { showAudit } from './views/audit.js'
+import { showBackups } from './views/backups.js'
+import { showMaintenance } from './views/maintenance.js'
+import { showOverview } from './views/overview.js'
+import { showSessions } from './views/sessions.js'
+import { showTenants } from './views/tenants.js'
+
+/**
+ * @typedef {object} Token
+ * @property {string} label
+ * @property {string[]} scopes
+ * @property {string | null} tenant
+ *
+ * @typedef {object} ViewContext
+ * @property {Token} token
+ * @property {(scope: string) => boolean} may
+ * @property {(work: () => Promise<unknown>) => Promise<void>} attempt - shows what fails
+ *
+ * @typedef {(page: HTMLElement, context: ViewContext) => Promise<(() => void) | void>} View - gives what ends it
+ */
+
+/** @type {{ path: string, title: string, show: View, isHostWide?: boolean, scope?: string }[]} */
+const VIEWS = [
+  { path: '', title: 'Overview', show: showOverview, isHostWide: true, scope: 'read' },
+  { path: 'accounts', title: 'Accounts', show: showAccounts, scope: 'accounts' },
+  { path: 'tenants', title: 'Tenants', show: showTenants, scope: 'accounts' },
+  { path: 'sessions', title: 'Sessions', show: showSessions, scope: 'accounts' },
+  { path: 'backups', title: 'Backups', show: showBackups, scope: 'backups' },
+  { path: 'maintenance', title: 'Maintenance', show: showMaintenance, scope: 'accounts' },
+  { path: 'audit', title: 'Audit', show: showAudit, scope: 'read' }
+]
+
+/** @type {(() => void) | void} */
+let endView
+/** @type {Token | null} */
+let token = null
+let turn = 0
+
+/** @param {string} [problem] */
+function showLogin(problem = '') {
+  endView?.()
+  endView = undefined
+  token = null
+  byId('bar').hidden = true
+  const field = h('input', {
+    type: 'password',
+    name: 'token',
+    placeholder: 'lltok_…',
+    'aria-label': 'Token',
+    autocomplete: 'off',
+    required: true
+  })
+  const submit = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault()
+    keepToken(/** @type {HTMLInputElement} */ (field).value.trim())
+    return start()
+  }
+  fill(
+    byId('page'),
+    h(
+      'div.card.login',
+      {},
+      h('img', { src: 'icon.svg', alt: '', width: 52, height: 52 }),
+      h('h1', {}, 'Letterlock'),
+      h('p.muted', {}, 'Log in with a token: letterlock token create'),
+      h(
+        'form',
+        { submit },
+        field,
+        h('button.primary', { type: 'submit' }, 'Log in'),
+        h('p.error', { role: 'alert' }, problem)
+      )
+    )
+  )
+  field.focus()
+}
+
+/**
+ * @param {unknown} error
+ */
+function showProblem(error) {
+  if (error instanceof ApiError && error.status === 401) {
+    dropToken()
+    showLogin('That token is not known, or not any more.')
+    return
+  }
+  const text = error instanceof Error ? error.message : String(error)
+  fill(byId('page'), h('div.card', {}, h('p.error', { role: 'alert' }, text)))
+}
+
+/** @param {Token} of */
+const viewsOf = ({ tenant, scopes }) => {
+  const may = (/** @type {string | undefined} */ scope) =>
+    scope === undefined ||
+    scopes.includes('all') ||
+    scopes.includes('read') ||
+    scopes.includes(scope)
+  return VIEWS.filter(({ isHostWide, scope }) => may(scope) && !(isHostWide && tenant !== null))
+}
+
+async function showView() {
+  if (token === null) return
+  const current = token
+  const views = viewsOf(current)
+  const path = location.hash.replace(/^#\/?/, '')
+  const view = views.find((candidate) => candidate.path === path) ?? views[0]
+  if (!view) return showLogin('The token opens nothing here.')
+  const mine = ++turn
+  endView?.()
+  endView = undefined
+  fill(
+    byId('nav'),
+    ...views.map((candidate) =>
+      h(
+        'a',
+        { href: `#/${candidate.path}`, 'aria-current': candidate === view ? 'page' : null },
+        candidate.title
+      )
+    )
+  )
+  document.title = `${view.title} · Letterlock`
+  const page = h('div')
+  fill(byId('page'), page)
+  const context = {
+    token: current,
+    may: (/** @type {string} */ scope) =>
+      current.scopes.includes('all') || current.scopes.includes(scope),
+    attempt: async (/** @type {() => Promise<unknown>} */ work) => {
+      try {
+        await work()
+      } catch (error) {
+        if (mine === turn) showProblem(error)
+      }
+    }
+  }
+  await context.attempt(async () => {
+    const end = await view.show(page, context)
+    // Somebody may have gone on meanwhile.
+    if (mine === turn) endView = end
+    else end?.()
+  })
+}
+
+async function start() {
+  if (!hasToken()) return showLogin()
+  try {
+    token = await get('/token')
+  } catch (error) {
+    return showProblem(error)
+  }
+  byId('bar').hidden = false
+  const { label, tenant } = /** @type {Token} */ (token)
+  fill(byId('who'), [label, tenant].filter(Boolean).join(' · '))
+  await showView()
+}
+
+byId('leave').addEventListener('click', () => {
+  dropToken()
+  showLogin()
+})
+window.addEventListener('hashchange', showView)
+await start()

@@ -1,0 +1,66 @@
+/**
+ * Numbers and times as people read them.
+ */
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+
+/**
+ * @param {number | null | undefined} value
+ * @returns {string}
+ */
+export function count(value) {
+  return value === null || value === undefined ? '–' : whole.format(value)
+}
+
+/**
+ * @param {number | null | undefined} value
+ * @returns {string}
+ */
+export function bytes(value) {
+  if (value === null || value === undefined) return '–'
+  const power = value < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(value) / 3))
+  return `${power === 0 ? value : (value / 1000 ** power).toFixed(1)} ${UNITS[power]}`
+}
+
+/**
+ * @param {number} part - of 1
+ * @returns {string}
+ */
+export const percent = (part) => `${Math.round(part * 100)} %`
+
+/**
+ * @param {number | null | undefined} atMs
+ * @returns {string} local time
+ */
+export function time(atMs) {
+  if (atMs === null || atMs === undefined) return 'never'
+  const date = new Date(atMs)
+  const two = (/** @type {number} */ value) => String(value).padStart(2, '0')
+  return (
+    `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ` +
+    `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+  )
+}
+
+/**
+ * @param {number | null | undefined} ms
+ * @returns {string}
+ */
+export function duration(ms) {
+  if (ms === null || ms === undefined) return '–'
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 2 * MINUTE_MS) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`
+  return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} h` : `${Math.round(ms / DAY_MS)} days`
+}
+
+/**
+ * @param {number} atMs
+ * @returns {string} how long ago
+ */
+export const age = (atMs) => duration(Math.max(0, new Date().getTime() - atMs))

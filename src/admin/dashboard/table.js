@@ -1,0 +1,146 @@
+/**
+ * Tables: a plain one, and one in pages that the server searches, sorts and cuts.
+ */
+import { fill, h } from './dom.js'
+import { count } from './format.js'
+
+/** @import { Child } from './dom.js' */
+
+const PAGE_ROWS = 50
+/** A search is sent when nobody has typed for so long, ms. */
+const TYPING_MS = 250
+
+/**
+ * @template Row
+ * @typedef {object} Column
+ * @property {string} title
+ * @property {(row: Row) => Child | Child[]} cell
+ * @property {string} [sort] - the server's name of the order
+ * @property {boolean} [isNumber]
+ * @property {boolean} [isText] - may break into lines
+ */
+
+/**
+ * @template Row
+ * @param {Column<Row>} column
+ * @param {Row} row
+ * @returns {HTMLElement}
+ */
+function cellOf({ cell, isNumber, isText }, row) {
+  const name = isNumber ? 'td.number' : isText ? 'td.text' : 'td'
+  return h(name, {}, ...[cell(row)].flat())
+}
+
+/**
+ * @template Row
+ * @param {Column<Row>[]} columns
+ * @param {Row[]} rows
+ * @param {{ headers?: HTMLElement[], onOpen?: ((row: Row) => void) | undefined }} [options]
+ * @returns {HTMLElement}
+ */
+export function table(columns, rows, { headers, onOpen } = {}) {
+  if (rows.length === 0) return h('p.nothing', {}, 'Nothing here')
+  const heads =
+    headers ?? columns.map(({ title, isNumber }) => h(isNumber ? 'th.number' : 'th', {}, title))
+  const lines = rows.map((row) =>
+    h(
+      onOpen ? 'tr.open' : 'tr',
+      onOpen ? { click: () => onOpen(row) } : {},
+      ...columns.map((column) => cellOf(column, row))
+    )
+  )
+  return h(
+    'div.wide',
+    {},
+    h('table', {}, h('thead', {}, h('tr', {}, ...heads)), h('tbody', {}, ...lines))
+  )
+}
+
+/**
+ * @template Row
+ * @param {object} options
+ * @param {string} options.placeholder - of the search field
+ * @param {Column<Row>[]} options.columns
+ * @param {(query: { search: string, sort: string, order: string, limit: number, offset: number }) => Promise<{ total: number, rows: Row[] }>} options.load
+ * @param {string} [options.sort] - first order
+ * @param {(row: Row) => void} [options.onOpen]
+ * @returns {{ search: HTMLElement, body: HTMLElement, reload: () => Promise<void> }}
+ */
+export function pagedTable({ placeholder, columns, load, sort = '', onOpen }) {
+  const state = { search: '', sort, order: 'asc', offset: 0 }
+  const body = h('div.card')
+  let asked = 0
+
+  const reload = async () => {
+    const turn = ++asked
+    const { total, rows } = await load({ ...state, limit: PAGE_ROWS })
+    // An answer that was overtaken by a later question is not shown.
+    if (turn !== asked) return
+    const last = Math.min(state.offset + PAGE_ROWS, total)
+    const step = (/** @type {number} */ by) => () => {
+      state.offset += by
+      return reload()
+    }
+    fill(
+      body,
+      table(columns, rows, { headers: columns.map(headerOf), onOpen }),
+      h(
+        'div.pager',
+        {},
+        h(
+          'span.muted',
+          {},
+          total === 0 ? 'none' : `${count(state.offset + 1)}–${count(last)} of ${count(total)}`
+        ),
+        h(
+          'button.quiet.small',
+          { type: 'button', disabled: state.offset === 0, click: step(-PAGE_ROWS) },
+          'Back'
+        ),
+        h(
+          'button.quiet.small',
+          { type: 'button', disabled: last >= total, click: step(PAGE_ROWS) },
+          'Next'
+        )
+      )
+    )
+  }
+
+  const headerOf = (/** @type {Column<Row>} */ { title, sort: name, isNumber }) => {
+    const tag = isNumber ? 'th.number' : 'th'
+    if (name === undefined) return h(tag, {}, title)
+    const isSorted = state.sort === name
+    const direction = state.order === 'asc' ? 'ascending' : 'descending'
+    const arrow = isSorted ? (state.order === 'asc' ? ' ↑' : ' ↓') : ''
+    const turn = () => {
+      // Numbers are asked for from the largest down.
+      const first = isNumber ? 'desc' : 'asc'
+      state.order = isSorted ? (state.order === 'asc' ? 'desc' : 'asc') : first
+      state.sort = name
+      state.offset = 0
+      return reload()
+    }
+    return h(
+      tag,
+      isSorted ? { 'aria-sort': direction } : {},
+      h('button', { type: 'button', click: turn }, `${title}${arrow}`)
+    )
+  }
+
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let typing
+  const search = h('input', {
+    type: 'search',
+    placeholder,
+    'aria-label': placeholder,
+    input: (/** @type {{ target: HTMLInputElement }} */ { target }) => {
+      clearTimeout(typing)
+      typing = setTimeout(() => {
+        state.search = target.value
+        state.offset = 0
+        return reload()
+      }, TYPING_MS)
+    }
+  })
+  return { search, body, reload }
+}

@@ -1,0 +1,151 @@
+/**
+ * Health at a glance, the host's totals, and an hour of figures.
+ */
+import { get } from '../api.js'
+import { lineChart } from '../charts.js'
+import { fill, h } from '../dom.js'
+import { bytes, count, duration, percent } from '../format.js'
+
+/** As often as the server makes a point, ms. */
+const REFRESH_MS = 5000
+
+const WORDS = { ok: 'All is well', warn: 'Worth a look', fail: 'Needs you' }
+
+/** @param {number} value */
+const short = (value) =>
+  value >= 1000 ? `${(value / 1000).toFixed(1)}k` : String(Math.round(value * 10) / 10)
+
+/**
+ * Counted figures become rates between two points; a restart in between is a gap.
+ *
+ * @param {any[]} points
+ * @param {string} name
+ * @param {number} perMs
+ * @returns {(number | null)[]}
+ */
+function rates(points, name, perMs) {
+  return points.map((point, index) => {
+    const before = points[index - 1]
+    if (!before || point[name] < before[name] || point.atMs <= before.atMs) return null
+    return ((point[name] - before[name]) / (point.atMs - before.atMs)) * perMs
+  })
+}
+
+const CHARTS = [
+  {
+    title: 'Commands a second',
+    format: short,
+    values: (/** @type {any[]} */ points) => rates(points, 'commands', 1000)
+  },
+  {
+    title: 'Sessions',
+    format: short,
+    values: (/** @type {any[]} */ points) => points.map(({ sessions }) => sessions)
+  },
+  {
+    title: 'Deliveries a minute',
+    format: short,
+    values: (/** @type {any[]} */ points) => rates(points, 'deliveries', 60_000)
+  },
+  {
+    title: 'Refused logins a minute',
+    format: short,
+    values: (/** @type {any[]} */ points) => rates(points, 'loginsRefused', 60_000)
+  },
+  {
+    title: 'Event-loop delay, 99th percentile',
+    format: duration,
+    values: (/** @type {any[]} */ points) => points.map(({ eventLoopP99Ms }) => eventLoopP99Ms)
+  },
+  {
+    title: 'Memory',
+    format: bytes,
+    values: (/** @type {any[]} */ points) => points.map(({ rssBytes }) => rssBytes)
+  }
+]
+
+/**
+ * @param {string} title
+ * @param {string} figure
+ * @param {string} note
+ */
+const figureCard = (title, figure, note) =>
+  h(
+    'div.card.span-3',
+    {},
+    h('h2', {}, title),
+    h('div.figure', {}, figure),
+    h('div.muted', {}, note)
+  )
+
+/** @type {import('../app.js').View} */
+export async function showOverview(page, { attempt }) {
+  const head = h('div.head')
+  const checks = h('div.checks')
+  const figures = h('div.grid.span-12')
+  const charts = CHARTS.map(({ title, format, values }) => {
+    const place = h('div.chart')
+    return { place, card: h('div.card.span-6', {}, h('h2', {}, title), place), format, values }
+  })
+  fill(
+    page,
+    head,
+    h(
+      'div.grid',
+      {},
+      h('div.card.span-12', {}, h('h2', {}, 'Health'), checks),
+      figures,
+      ...charts.map(({ card }) => card)
+    )
+  )
+  const drawn = charts.map(({ place, format }) => lineChart(place, { format }))
+
+  const refresh = async () => {
+    const [health, { totals, points }] = await Promise.all([get('/health'), get('/figures')])
+    const status = /** @type {keyof typeof WORDS} */ (health.status)
+    fill(
+      head,
+      h('h1', {}, 'Overview'),
+      h(`span.badge.${status}`, { id: 'status' }, WORDS[status]),
+      h('span.space'),
+      h('span.muted', {}, `Letterlock ${health.version}`)
+    )
+    fill(
+      checks,
+      ...health.checks.map((/** @type {any} */ check) =>
+        h(
+          'div.check',
+          {},
+          h('span', {}, h(`span.badge.${check.status}`, {}, check.status)),
+          h('strong', {}, check.name),
+          h('p', {}, check.text)
+        )
+      )
+    )
+    const now = points.at(-1)
+    const free = totals.fileBytes > 0 ? totals.freeBytes / totals.fileBytes : 0
+    fill(
+      figures,
+      figureCard('Accounts', count(totals.accounts), `${count(totals.tenants)} tenants`),
+      figureCard('Sessions', count(now?.sessions), `${count(now?.openMailboxes)} open mailboxes`),
+      figureCard(
+        'Mail',
+        bytes(totals.usedBytes),
+        `${count(totals.usedMessages)} messages; files ${bytes(totals.fileBytes)}, ${percent(free)} free`
+      ),
+      figureCard(
+        'Waiting',
+        count(totals.spoolMessages),
+        `${bytes(totals.spoolBytes)} sealed; disk ${bytes(totals.diskFreeBytes)} free`
+      )
+    )
+    const times = points.map((/** @type {any} */ { atMs }) => atMs)
+    drawn.forEach((chart, index) => chart.show(times, charts[index]?.values(points) ?? []))
+  }
+  await refresh()
+  const timer = setInterval(() => attempt(refresh), REFRESH_MS)
+  return () => {
+    clearInterval(timer)
+    for (const chart of drawn) chart.close()
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * `letterlock audit export`: the audit log as JSON lines, oldest first.
+ */
+import { once } from 'node:events'
+import { parseTime } from '../with-backups.js'
+import { withAccounts } from '../with-accounts.js'
+
+/**
+ * @typedef {import('../with-accounts.js').CommandContext} CommandContext
+ * @typedef {import('../index.js').CommonOptions} CommonOptions
+ * @typedef {CommonOptions & { since?: string, until?: string, action?: string, tenant?: string, afterId?: string }} ExportOptions
+ */
+
+const PAGE_ROWS = 1000
+
+/**
+ * @param {import('commander').Command} program
+ * @param {CommandContext} context
+ */
+export function register(program, context) {
+  program
+    .command('audit')
+    .description('Who logged in, was refused, changed a password or an account, and when')
+    .command('export')
+    .description('Write the audit log to standard output, one JSON object a line, oldest first')
+    .option('--since <time>', 'from this time on, for instance 2026-11-20T18:00Z')
+    .option('--until <time>', 'before this time')
+    .option('--after-id <id>', 'what came after the event of this id: how a collector goes on')
+    .option('--action <name>', 'for instance login-failed')
+    .option('--tenant <tenant>', 'of this tenant alone')
+    .addHelpText(
+      'after',
+      '\nExample:\n  letterlock audit export --since 2026-11-01T00:00Z > audit.jsonl'
+    )
+    .action((/** @type {ExportOptions} */ options) =>
+      withAccounts(context, options, async ({ services }) => {
+        const { stdout } = context
+        const filter = {
+          ...(options.since !== undefined && { sinceMs: parseTime(options.since) }),
+          ...(options.until !== undefined && { untilMs: parseTime(options.until) }),
+          ...(options.action !== undefined && { action: options.action }),
+          ...(options.tenant !== undefined && { tenant: options.tenant })
+        }
+        for (let afterId = Number(options.afterId ?? 0); ;) {
+          const rows = await services.directory.pageAudit({
+            ...filter,
+            afterId,
+            limit: PAGE_ROWS,
+            isOldestFirst: true
+          })
+          for (const { atMs, ...row } of rows) {
+            const line = JSON.stringify({ at: new Date(atMs).toISOString(), ...row })
+            if (!stdout.write(`${line}\n`)) await once(stdout, 'drain')
+          }
+          const last = rows.at(-1)
+          if (!last || rows.length < PAGE_ROWS) break
+          afterId = last.id
+        }
+      })
+    )
+}

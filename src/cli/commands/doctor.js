@@ -1,0 +1,100 @@
+/**
+ * `letterlock doctor`: looks at the machine, the configuration and the data folder, and says what to do about what it finds.
+ */
+import { hostname } from 'node:os'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { checkBackups } from '../doctor/backups.js'
+import { dnsLines } from '../doctor/dns.js'
+import { good } from '../doctor/finding.js'
+import { checkClock, checkDisks, checkLimits, checkPermissions } from '../doctor/machine.js'
+import { checkCertificate, checkPorts } from '../doctor/network.js'
+import { withAccounts } from '../with-accounts.js'
+
+/**
+ * @typedef {import('../with-accounts.js').CommandContext} CommandContext
+ * @typedef {import('../index.js').CommonOptions} CommonOptions
+ * @typedef {CommonOptions & { dns?: boolean, host?: string, json?: boolean }} DoctorOptions
+ * @typedef {import('../doctor/finding.js').Finding} Finding
+ */
+
+const SOME_FAIL = 1
+
+/**
+ * @param {import('commander').Command} program
+ * @param {CommandContext} context
+ */
+export function register(program, context) {
+  program
+    .command('doctor')
+    .description('Check ports, certificate, disks, clock, permissions, limits and backups')
+    .option('--dns', 'print the DNS lines of all domains instead')
+    .option('--host <name>', 'with --dns: this host’s public name')
+    .option('--json', 'one JSON object a line')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 nothing fails, 1 something does.\n\nExamples:\n  letterlock doctor --data /var/lib/letterlock\n  letterlock doctor --dns --host mail.example.org'
+    )
+    .action(async (/** @type {DoctorOptions} */ options) => {
+      if (options.dns) await printDns(context, options)
+      else process.exitCode = await examine(context, options)
+    })
+}
+
+/**
+ * @param {CommandContext} context
+ * @param {DoctorOptions} options
+ */
+async function printDns(context, options) {
+  await withAccounts(context, options, async ({ services, print }) => {
+    const { config, directory } = services
+    const domains = (await directory.listDomains()).map(({ name }) => name)
+    const host = options.host ?? hostname()
+    const wanted = domains.length > 0 ? domains : [config.defaultDomain]
+    for (const line of dnsLines({ domains: wanted, host, config })) print(line)
+  })
+}
+
+/**
+ * @param {CommandContext} context
+ * @param {DoctorOptions} options
+ * @returns {Promise<number>} the exit code
+ */
+async function examine(context, options) {
+  const { stdout, clock } = context
+  const config = context.loadConfig(options)
+  const nowMs = clock.nowMs()
+  /** @type {Finding[]} */
+  const findings = [
+    ...(await checkPorts(config)),
+    await checkCertificate(config, nowMs),
+    ...(await checkDisks(config)),
+    await checkClock(config, nowMs),
+    ...(await checkPermissions(config)),
+    ...(await checkLimits(config)),
+    await dataFindings(context, options)
+  ]
+  for (const finding of findings) {
+    if (options.json) stdout.write(`${JSON.stringify(finding)}\n`)
+    else {
+      const { name, status, text, advice } = finding
+      stdout.write(`${status.padEnd(5)} ${name}: ${text}\n`)
+      if (advice !== undefined) stdout.write(`      → ${advice}\n`)
+    }
+  }
+  return findings.some(({ status }) => status === 'fail') ? SOME_FAIL : 0
+}
+
+/**
+ * What only the directory can tell; where there is none yet, looking makes none.
+ *
+ * @param {CommandContext} context
+ * @param {DoctorOptions} options
+ * @returns {Promise<Finding>}
+ */
+async function dataFindings(context, options) {
+  const { data } = context.loadConfig(options)
+  const directory = await stat(join(data, 'directory.db')).catch(() => null)
+  if (!directory) return good('data', `${data} is new: the first start fills it`)
+  return await withAccounts(context, options, ({ services }) => checkBackups({ services }))
+}

@@ -1,0 +1,55 @@
+/**
+ * Backups: whether there are any, and how old the last one is.
+ */
+import { createBackupList } from '../../backup/backup-list.js'
+import { bad, doubtful, good } from './finding.js'
+
+/** @import { Finding } from './finding.js' */
+
+const HOUR_MS = 3_600_000
+/** A night's backup may begin some hours later than the one before. */
+const LATE_MS = 30 * HOUR_MS
+
+/**
+ * @param {object} input
+ * @param {import('../../accounts/services.js').AccountServices} input.services
+ * @returns {Promise<Finding>}
+ */
+export async function checkBackups({ services }) {
+  const name = 'backups'
+  const { config, directory, clock } = services
+  const { isSetUp, generations, problem } = await createBackupList({ config, directory }).list()
+  if (!isSetUp)
+    return bad(
+      name,
+      'None are set up',
+      'letterlock backup init, and keep the recovery key elsewhere'
+    )
+  if (problem !== null)
+    return bad(name, `Their place cannot be read: ${problem}`, 'Look at backup.folder or backup.s3')
+  const [last] = generations
+  if (!last) return doubtful(name, 'None was made yet', 'letterlock backup run')
+  const ageMs = clock.nowMs() - last.startedAtMs
+  const text = `The last of ${generations.length} is ${Math.round(ageMs / HOUR_MS)} hours old`
+  if (ageMs > LATE_MS)
+    return bad(
+      name,
+      text,
+      'See the log for why the nightly job did not end well; letterlock backup run'
+    )
+  if ((last.failed ?? 0) > 0) {
+    return doubtful(
+      name,
+      `${text}; ${last.failed} accounts are not in it`,
+      'See the log for their ids'
+    )
+  }
+  const isBeside = config.backup.s3.bucket === '' && config.backup.folder.startsWith(config.data)
+  return isBeside
+    ? doubtful(
+        name,
+        `${text}, on the same disk as the mail`,
+        'Set backup.folder to another disk, or backup.s3.bucket'
+      )
+    : good(name, text)
+}

@@ -1,0 +1,184 @@
+/**
+ * The machine: disks, clock, permissions, limits.
+ */
+import { execFile } from 'node:child_process'
+import { readFile, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { isOnEncryptedDevice } from '../../database/temp-store.js'
+import { formatBytes } from '../with-accounts.js'
+import { bad, doubtful, good } from './finding.js'
+
+/** @import { Finding } from './finding.js' */
+
+/** @typedef {import('../../../config/load.js').Config} Config */
+
+const run = promisify(execFile)
+const GB = 1e9
+/** Descriptors beside those of connections and mailboxes. */
+const SPARE_DESCRIPTORS = 500
+/** Of an open mailbox: its file, -wal twice, -shm, lock. */
+const DESCRIPTORS_PER_MAILBOX = 5
+
+/**
+ * @param {Config} config
+ * @returns {Promise<Finding[]>}
+ */
+export async function checkDisks({ data }) {
+  const folder = (await exists(data)) ? data : process.cwd()
+  const { bavail, blocks, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  const text = `${formatBytes(free)} free of ${formatBytes(blocks * bsize)}`
+  const isLow = free < 2 * GB || bavail / blocks < 0.1
+  const swaps = (await readFile('/proc/swaps', 'utf8').catch(() => '')).trim().split('\n').slice(1)
+  return [
+    isLow ? doubtful('disk', text, 'Make room: a full disk refuses mail') : good('disk', text),
+    isOnEncryptedDevice(folder)
+      ? good('disk encryption', 'The data folder is on an encrypted device')
+      : doubtful(
+          'disk encryption',
+          'The data folder is not on an encrypted device',
+          'Mailboxes are encrypted by themselves; addresses, sizes and times are not. LUKS below the data folder hides those, too'
+        ),
+    swaps.length === 0
+      ? good('swap', 'None: no key leaves the memory')
+      : doubtful(
+          'swap',
+          'There is swap, where keys in memory may come to lie',
+          'Encrypt it, or keep the service out of it: MemorySwapMax=0'
+        )
+  ]
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<import('node:fs').Stats | null>}
+ */
+const exists = (path) => stat(path).catch(() => null)
+
+/**
+ * @param {Config} config
+ * @param {number} nowMs
+ * @returns {Promise<Finding>}
+ */
+export async function checkClock({ data }, nowMs) {
+  const name = 'clock'
+  const directory = await exists(join(data, 'directory.db'))
+  if (directory && directory.mtimeMs > nowMs + 60_000) {
+    return bad(
+      name,
+      'The directory was written in the future: the clock has gone back',
+      'Set the clock, and let it be kept by systemd-timesyncd or chrony'
+    )
+  }
+  try {
+    const { stdout } = await run('timedatectl', ['show', '-p', 'NTPSynchronized', '--value'])
+    return stdout.trim() === 'yes'
+      ? good(name, 'Kept by a time server')
+      : doubtful(
+          name,
+          'Not kept by a time server',
+          'timedatectl set-ntp true, or install chrony: certificates and expiries go by it'
+        )
+  } catch {
+    // A container, or no systemd.
+    return doubtful(
+      name,
+      'Nobody can say whether a time server keeps it',
+      'In a container the host’s clock counts: look there'
+    )
+  }
+}
+
+/**
+ * @param {Config} config
+ * @returns {Promise<Finding[]>}
+ */
+export async function checkPermissions({ data, auth, tls }) {
+  const uid = process.getuid?.() ?? 0
+  const secrets = [
+    data,
+    join(data, 'directory.db'),
+    auth.pepperFile,
+    tls.key || join(data, 'tls', 'key.pem')
+  ]
+  /** @type {Finding[]} */
+  const findings = []
+  for (const path of secrets) {
+    const found = await exists(path)
+    if (!found) continue
+    const others = found.mode & 0o077
+    if (others !== 0) {
+      findings.push(
+        bad(
+          'permissions',
+          `${path} is open to others (${(found.mode & 0o777).toString(8)})`,
+          `chmod go= ${path}`
+        )
+      )
+    } else if (found.uid !== uid && uid !== 0) {
+      findings.push(
+        bad(
+          'permissions',
+          `${path} belongs to another user`,
+          `chown it to the server’s user, or run this as that user`
+        )
+      )
+    }
+  }
+  if (findings.length === 0)
+    findings.push(good('permissions', 'Data, directory, pepper and key are for one user alone'))
+  if (uid === 0) {
+    findings.push(
+      doubtful(
+        'user',
+        'This is root',
+        'Give the server a user of its own; for ports below 1024 it needs a systemd socket or setcap'
+      )
+    )
+  }
+  return findings
+}
+
+/**
+ * @param {string} limits - the text of /proc/self/limits
+ * @param {string} name
+ * @returns {number} the soft limit
+ */
+export function softLimit(limits, name) {
+  const line = limits.split('\n').find((text) => text.startsWith(name)) ?? ''
+  const value = line.slice(name.length).trim().split(/\s+/)[0] ?? ''
+  return value === 'unlimited' ? Infinity : Number(value)
+}
+
+/**
+ * @param {Config} config
+ * @returns {Promise<Finding[]>}
+ */
+export async function checkLimits({ imap, lmtp, storage }) {
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
+  if (limits === '') return [doubtful('limits', 'They cannot be read here', 'See ulimit -n')]
+  const files = softLimit(limits, 'Max open files')
+  const wanted =
+    imap.maxConnections +
+    lmtp.maxConnections +
+    DESCRIPTORS_PER_MAILBOX * storage.maxOpenFiles +
+    SPARE_DESCRIPTORS
+  const isCoreOff = softLimit(limits, 'Max core file size') === 0
+  return [
+    files >= wanted
+      ? good('open files', `${files} are allowed`)
+      : doubtful(
+          'open files',
+          `${files} are allowed; what is configured may need ${wanted}`,
+          `ulimit -n ${wanted}, or LimitNOFILE=${wanted} in the unit; or lower imap.maxConnections and storage.maxOpenFiles`
+        ),
+    isCoreOff
+      ? good('core files', 'None are written')
+      : doubtful(
+          'core files',
+          'A crash may write the memory, keys included, to disk',
+          'ulimit -c 0, or LimitCORE=0 in the unit'
+        )
+  ]
+}

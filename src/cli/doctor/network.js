@@ -1,0 +1,162 @@
+/**
+ * Ports and the certificate.
+ */
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createConnection, createServer } from 'node:net'
+import { join } from 'node:path'
+import { bad, doubtful, good } from './finding.js'
+
+/** @import { Finding } from './finding.js' */
+
+/** @typedef {import('../../../config/load.js').Config} Config */
+
+const DAY_MS = 24 * 3_600_000
+/** Certificates that live for 90 days are renewed 30 before the end. */
+const RENEWAL_DAYS = 21
+/** How long a listener may take to say who it is, ms. */
+const GREETING_MS = 2000
+
+/**
+ * @param {{ host: string, port: number }} where
+ * @returns {Promise<string>} the code of what kept us from listening; empty where nothing did
+ */
+function tryToListen(where) {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (error) => {
+      resolve(/** @type {NodeJS.ErrnoException} */ (error).code ?? 'unknown')
+    })
+    server.listen({ ...where, exclusive: true }, () => server.close(() => resolve('')))
+  })
+}
+
+/**
+ * @param {{ host: string, port: number }} where
+ * @returns {Promise<string>} what a listener says first; empty where it waits for us
+ */
+function greeting(where) {
+  return new Promise((resolve) => {
+    const socket = createConnection(where)
+    const end = (/** @type {string} */ text) => {
+      socket.destroy()
+      resolve(text)
+    }
+    socket.setTimeout(GREETING_MS, () => end(''))
+    socket.once('data', (chunk) => end(chunk.toString('latin1')))
+    socket.once('error', () => end(''))
+  })
+}
+
+/**
+ * @param {'imap' | 'imaps' | 'lmtp' | 'admin'} name
+ * @param {string} listen - HOST:PORT
+ * @returns {Promise<Finding>}
+ */
+async function checkPort(name, listen) {
+  const title = `port ${name}`
+  const colon = listen.lastIndexOf(':')
+  const where = {
+    host: listen.slice(0, colon).replace(/^\[|\]$/g, ''),
+    port: Number(listen.slice(colon + 1))
+  }
+  const code = await tryToListen(where)
+  if (code === '') return good(title, `${listen} is free`)
+  if (code === 'EACCES') {
+    return bad(
+      title,
+      `${listen} may not be used by this user`,
+      'Ports below 1024 need a systemd socket or setcap cap_net_bind_service; or choose a higher one'
+    )
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return bad(
+      title,
+      `${listen} is no address of this machine`,
+      `Set ${name}.listen to one of its own`
+    )
+  }
+  if (code !== 'EADDRINUSE') return bad(title, `${listen}: ${code}`, 'See what the code means')
+  const isSpoken = name === 'imap' || name === 'lmtp'
+  if (!isSpoken)
+    return good(title, `${listen} is in use; by the running server, if port imap says so`)
+  return (await greeting(where)).includes('Letterlock')
+    ? good(title, `${listen}: Letterlock answers there`)
+    : bad(
+        title,
+        `${listen} is in use by another program`,
+        `Find it: ss -ltnp | grep :${where.port}`
+      )
+}
+
+/**
+ * @param {Config} config
+ * @returns {Promise<Finding[]>}
+ */
+export async function checkPorts(config) {
+  /** @type {Finding[]} */
+  const findings = []
+  for (const name of /** @type {const} */ (['imap', 'imaps', 'lmtp', 'admin'])) {
+    const { listen } = config[name]
+    if (listen !== 'off') findings.push(await checkPort(name, listen))
+  }
+  const host = config.admin.listen.slice(0, config.admin.listen.lastIndexOf(':'))
+  const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(host)
+  if (config.admin.listen !== 'off' && !isLoopback && !config.admin.isTls) {
+    findings.push(
+      doubtful(
+        'admin',
+        'The admin interface listens beyond this machine without TLS',
+        'Set admin.isTls, or listen on 127.0.0.1: tokens are refused over the network in the clear'
+      )
+    )
+  }
+  return findings
+}
+
+/**
+ * @param {Config} config
+ * @param {number} nowMs
+ * @returns {Promise<Finding>}
+ */
+export async function checkCertificate({ tls, data }, nowMs) {
+  const name = 'certificate'
+  const isOwn = tls.certificate !== ''
+  const certificateFile = isOwn ? tls.certificate : join(data, 'tls', 'certificate.pem')
+  const keyFile = isOwn ? tls.key : join(data, 'tls', 'key.pem')
+  try {
+    const certificate = new X509Certificate(await readFile(certificateFile))
+    const days = Math.floor((Date.parse(certificate.validTo) - nowMs) / DAY_MS)
+    const names = certificate.subjectAltName ?? certificate.subject
+    if (!certificate.checkPrivateKey(createPrivateKey(await readFile(keyFile)))) {
+      return bad(
+        name,
+        'The key is not the certificate’s',
+        `Give both of one pair: ${certificateFile}, ${keyFile}`
+      )
+    }
+    if (days < 0) return bad(name, `It ended ${-days} days ago`, 'Renew it, and restart')
+    if (Date.parse(certificate.validFrom) > nowMs) {
+      return bad(name, 'It is not valid yet', 'Look at the clock of this machine')
+    }
+    if (!isOwn) {
+      return doubtful(
+        name,
+        `Self-signed, for ${names}`,
+        'Set tls.certificate and tls.key to one that mail programs trust'
+      )
+    }
+    return days < RENEWAL_DAYS
+      ? doubtful(name, `It ends in ${days} days`, 'Renew it: its tool should have done so by now')
+      : good(name, `For ${names}, for another ${days} days`)
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+    if (code === 'ENOENT' && !isOwn)
+      return good(name, 'A self-signed one is made at the first start')
+    return bad(
+      name,
+      `It cannot be read (${code ?? 'not PEM'})`,
+      `Look at ${certificateFile} and ${keyFile}, and who may read them`
+    )
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * Debian's Chromium, driven by playwright-core. Nothing of it reaches out by itself.
+ */
+import { existsSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+
+const EXECUTABLE = '/usr/bin/chromium'
+
+const ARGUMENTS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync'
+]
+
+/** What a test says that skips; false where there is a browser. */
+export const noBrowser = existsSync(EXECUTABLE)
+  ? false
+  : 'no Chromium here: apt-get install chromium'
+
+/**
+ * @param {import('node:test').TestContext} t - closes it at its end
+ * @returns {Promise<import('playwright-core').Browser>}
+ */
+export async function startBrowser(t) {
+  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: ARGUMENTS })
+  t.after(() => browser.close())
+  return browser
+}
