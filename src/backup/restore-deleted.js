@@ -3,12 +3,12 @@
  * backup, so that the operator's recovery key is needed, and no password.
  */
 import { randomBytes } from 'node:crypto'
-import { rename, rm, stat } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { mailboxFolder } from '../accounts/provision.js'
 import { parseAddress } from '../accounts/address.js'
-import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
+import { isThere } from '../support/is-there.js'
 import { syncFolder } from '../support/write-file.js'
 import { requireEntry } from './choose.js'
 import { materialize } from './materialize.js'
@@ -18,20 +18,6 @@ import { readSnapshot } from './snapshot-store.js'
 /**
  * @typedef {import('../accounts/directory-port.js').Account} Account
  */
-
-/**
- * @param {string} path
- * @returns {Promise<boolean>}
- */
-async function isThere(path) {
-  try {
-    await stat(path)
-    return true
-  } catch (error) {
-    if (errorCodeOf(error) === 'ENOENT') return false
-    throw error
-  }
-}
 
 /**
  * @param {object} input

@@ -6,13 +6,13 @@
  * Without directory.db there is no host; it takes its place last of all, by a rename. A run that was killed goes on when
  * it is repeated.
  */
-import { mkdir, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DirectoryConnection } from '../accounts/directory-connection.js'
 import { writeKeyRows } from '../accounts/directory-keys.js'
 import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
-import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
+import { isThere } from '../support/is-there.js'
 import { syncFolder, writeFileDurably } from '../support/write-file.js'
 import { prepareRestoredDirectory } from './directory-snapshot.js'
 import { writeHostState } from './host-state.js'
@@ -47,20 +47,6 @@ const OWN = new Set([
   ...['', '-wal', '-shm'].map((suffix) => STAGED_DIRECTORY + suffix),
   ...['mail', 'run', 'tmp', 'pepper', 'backup', 'backup.json']
 ])
-
-/**
- * @param {string} path
- * @returns {Promise<boolean>}
- */
-async function isThere(path) {
-  try {
-    await stat(path)
-    return true
-  } catch (error) {
-    if (errorCodeOf(error) === 'ENOENT') return false
-    throw error
-  }
-}
 
 /** One restore of a host. */
 class HostRestore {

@@ -38,10 +38,10 @@ function runJob({ path, key, cipher, mode, withOptimize }) {
   }
 }
 
-parentPort?.on('message', (/** @type {CheckpointJob & { id: number }} */ job) => {
+parentPort?.on('message', (/** @type {{ id: number, job: CheckpointJob }} */ { id, job }) => {
   try {
-    parentPort?.postMessage({ id: job.id, result: runJob(job) })
+    parentPort?.postMessage({ id, result: runJob(job) })
   } catch (error) {
-    parentPort?.postMessage({ id: job.id, failure: toThreadFailure(toMailError(error)) })
+    parentPort?.postMessage({ id, failure: toThreadFailure(toMailError(error)) })
   }
 })

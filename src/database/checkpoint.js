@@ -2,9 +2,7 @@
  * Checkpoints in a thread. Done by the connection that writes, a checkpoint stalls the event loop for up to 70 ms
  * (measured); here it costs the writer nothing. One thread serves all mailboxes of the process, one after the other.
  */
-import { Worker } from 'node:worker_threads'
-import { MailError } from '../errors.js'
-import { fromThreadFailure } from './thread.js'
+import { ServedThread } from './served-thread.js'
 
 /**
  * @typedef {object} CheckpointJob
@@ -23,55 +21,20 @@ import { fromThreadFailure } from './thread.js'
 
 /** A thread that does nothing else. */
 export class Checkpointer {
-  /** @type {Worker | null} */
-  #worker = null
-  /** @type {Map<number, { resolve: (result: CheckpointResult) => void, reject: (error: Error) => void }>} */
-  #waiting = new Map()
-  #lastId = 0
-  #isClosed = false
+  /** @type {ServedThread<CheckpointJob, CheckpointResult>} */
+  #thread = new ServedThread(new URL('checkpoint-thread.js', import.meta.url))
 
   /**
    * @param {CheckpointJob} job
    * @returns {Promise<CheckpointResult>}
-   * @throws {MailError} DISK_FULL, NOT_DURABLE, ACCOUNT_DAMAGED, BUSY
+   * @throws {import('../errors.js').MailError} DISK_FULL, NOT_DURABLE, ACCOUNT_DAMAGED, BUSY
    */
   run(job) {
-    if (this.#isClosed) return Promise.reject(new MailError('SHUTTING_DOWN'))
-    return new Promise((resolve, reject) => {
-      const id = ++this.#lastId
-      this.#waiting.set(id, { resolve, reject })
-      this.#worker ??= this.#start()
-      // Referenced only while it works: an idle thread keeps no process alive.
-      this.#worker.ref()
-      this.#worker.postMessage({ ...job, id })
-    })
+    return this.#thread.run(job)
   }
 
   /** Waits for nothing: a checkpoint that is cut short loses nothing. */
   async close() {
-    this.#isClosed = true
-    await this.#worker?.terminate()
-  }
-
-  /** @returns {Worker} */
-  #start() {
-    const worker = new Worker(new URL('checkpoint-thread.js', import.meta.url))
-    worker.on('message', ({ id, result, failure }) => {
-      const waiter = this.#waiting.get(id)
-      this.#waiting.delete(id)
-      if (this.#waiting.size === 0) worker.unref()
-      if (failure) waiter?.reject(fromThreadFailure(failure))
-      else waiter?.resolve(result)
-    })
-    worker.on('error', (error) => this.#end(/** @type {Error} */ (error)))
-    worker.on('exit', () => this.#end(new MailError('SHUTTING_DOWN')))
-    return worker
-  }
-
-  /** @param {Error} error */
-  #end(error) {
-    this.#worker = null
-    for (const { reject } of this.#waiting.values()) reject(error)
-    this.#waiting.clear()
+    await this.#thread.close()
   }
 }

@@ -3,7 +3,7 @@
  * crash at any moment leaves the old file in its place, or the new one whole.
  */
 import { constants, copyFileSync } from 'node:fs'
-import { link, open, rename, rm, stat } from 'node:fs/promises'
+import { link, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../../errors.js'
 import { syncFolder } from '../../database/durability.js'
@@ -11,6 +11,7 @@ import { withExclusiveLock } from '../../database/lock.js'
 import { pendingMigrations, readMigrations } from '../../database/migrate.js'
 import { openEncryptedDatabase } from '../../database/open.js'
 import { toMailError } from '../../database/sqlite-error.js'
+import { isThere } from '../../support/is-there.js'
 import { ACCOUNT_MIGRATIONS, createMailFile, mailFile } from '../open-store.js'
 import { verifyAll } from '../verify.js'
 import { lazyLeafPages } from './leaf-pages.js'
@@ -67,23 +68,16 @@ export function repairMailFile(options, { timeoutMs, onProgress }) {
  */
 export async function removeLeftRepair(folder) {
   const workFolder = join(folder, WORK_FOLDER)
-  const isThere = await isAt(workFolder)
-  if (isThere) await rm(workFolder, { recursive: true, force: true })
-  return isThere
+  const isLeft = await isThere(workFolder)
+  if (isLeft) await rm(workFolder, { recursive: true, force: true })
+  return isLeft
 }
 
 /**
  * @param {string} folder - of an account
  * @returns {Promise<boolean>} whether a repair is under way, or was killed
  */
-export const hasLeftRepair = (folder) => isAt(join(folder, WORK_FOLDER))
-
-/** @param {string} path */
-const isAt = (path) =>
-  stat(path).then(
-    () => true,
-    () => false
-  )
+export const hasLeftRepair = (folder) => isThere(join(folder, WORK_FOLDER))
 
 /**
  * @param {string} workFolder
@@ -166,7 +160,7 @@ async function verifyNew(path, { key, cipher }, onProgress) {
  */
 async function takePlace(newFile, folder, clock) {
   const path = mailFile(folder)
-  if (await isAt(`${path}-wal`))
+  if (await isThere(`${path}-wal`))
     throw new MailError('BUSY', { detail: 'the -wal file is still there' })
   const time = new Date(clock.nowMs()).toISOString().replaceAll(/[:.]/g, '-')
   const keptFile = `${path}.damaged-${time}`

@@ -1,0 +1,81 @@
+/**
+ * A thread that stays and takes one job after the other from all mailboxes of the process. It begins with the first job.
+ */
+import { Worker } from 'node:worker_threads'
+import { MailError } from '../errors.js'
+import { fromThreadFailure } from './thread.js'
+
+/**
+ * @typedef {object} ThreadReply - what the thread posts for a message of `{ id, job }`
+ * @property {number} id
+ * @property {unknown} [result]
+ * @property {import('./thread.js').ThreadFailure} [failure]
+ */
+
+/**
+ * @template Job, Result
+ */
+export class ServedThread {
+  #module
+  /** @type {Worker | null} */
+  #worker = null
+  /** @type {Map<number, { resolve: (result: Result) => void, reject: (error: Error) => void }>} */
+  #waiting = new Map()
+  #lastId = 0
+  #isClosed = false
+
+  /** @param {URL} module - run as the thread */
+  constructor(module) {
+    this.#module = module
+  }
+
+  /** @returns {boolean} whether there is a thread: without one it holds nothing */
+  get isRunning() {
+    return this.#worker !== null
+  }
+
+  /**
+   * @param {Job} job
+   * @returns {Promise<Result>}
+   * @throws {MailError} what it failed with; SHUTTING_DOWN when the thread was ended
+   */
+  run(job) {
+    if (this.#isClosed) return Promise.reject(new MailError('SHUTTING_DOWN'))
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId
+      this.#waiting.set(id, { resolve, reject })
+      this.#worker ??= this.#start()
+      // Referenced only while somebody waits: an idle thread keeps no process alive.
+      this.#worker.ref()
+      this.#worker.postMessage({ id, job })
+    })
+  }
+
+  /** Ends the thread, in the middle of a job if need be. */
+  async close() {
+    this.#isClosed = true
+    await this.#worker?.terminate()
+  }
+
+  /** @returns {Worker} */
+  #start() {
+    const worker = new Worker(this.#module)
+    worker.on('message', (/** @type {ThreadReply} */ { id, result, failure }) => {
+      const waiter = this.#waiting.get(id)
+      this.#waiting.delete(id)
+      if (this.#waiting.size === 0) worker.unref()
+      if (failure) waiter?.reject(fromThreadFailure(failure))
+      else waiter?.resolve(/** @type {Result} */ (result))
+    })
+    worker.on('error', (error) => this.#end(/** @type {Error} */ (error)))
+    worker.on('exit', () => this.#end(new MailError('SHUTTING_DOWN')))
+    return worker
+  }
+
+  /** @param {Error} error */
+  #end(error) {
+    this.#worker = null
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+}
