@@ -374,6 +374,14 @@ export const SETTINGS = {
     reason:
       'For the page caches of all open mailboxes together: with many open, each gets less, 256 KiB at least.'
   },
+  'storage.chunkCacheBytes': {
+    value: 8 * MiB,
+    minimum: 0,
+    maximum: 1024 * MiB,
+    unit: 'bytes',
+    reason:
+      'Unpacked pieces of long messages that mail programs are reading bit by bit, of all mailboxes together: 128 KiB for each reader.'
+  },
   'storage.sleepAfterMs': {
     value: 5 * minuteMs,
     minimum: 0,

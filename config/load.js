@@ -28,7 +28,7 @@ import { checkSettings, flatten } from './schema.js'
  *   concurrency: number, queueLength: number, repeatLoginCache: boolean }} auth
  * @property {{ exemptAddresses: string[] }} limits
  * @property {{ cipher: 'chacha20' | 'aegis-256', tempStore: 'auto' | 'disk' | 'memory', secureDelete: 'on' | 'fast',
- *   cacheBytes: number, totalCacheBytes: number, sleepAfterMs: number, maxOpenFiles: number, busyTimeoutMs: number,
+ *   cacheBytes: number, totalCacheBytes: number, chunkCacheBytes: number, sleepAfterMs: number, maxOpenFiles: number, busyTimeoutMs: number,
  *   checkpointBytes: number }} storage
  * @property {{ isNightly: boolean, hour: number, jitterMinutes: number, folder: string, keepDaily: number,
  *   keepWeekly: number, keepMonthly: number, eraseDeletedAfterDays: number, diskBytesPerSecond: number,

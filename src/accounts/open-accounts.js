@@ -13,6 +13,7 @@ import { counters } from '../telemetry/counters.js'
 import { drainSpool } from '../delivery/drain.js'
 import { Checkpointer } from '../database/checkpoint.js'
 import { CachePool } from '../database/pool.js'
+import { ChunkCache } from '../store/chunk-cache.js'
 import { OpenFiles } from '../store/open-files.js'
 import { openStore } from './open-store.js'
 import { checkRestored } from './restored.js'
@@ -75,6 +76,7 @@ const DRAIN_RETRY_MS = 5_000
  * @property {number} open - mailboxes
  * @property {number} awake - of these, with their file open
  * @property {number} cacheBytes - that the page caches of the files may use together
+ * @property {number} chunkBytes - unpacked pieces of long messages that are kept
  * @property {number} viewBytes - of the views in memory
  * @property {number} largestWalBytes - as of the last sync
  */
@@ -88,6 +90,7 @@ export class OpenAccounts {
   #closing = new Map()
   #checkpointer = new Checkpointer()
   #cachePool
+  #chunkCache
   #openFiles
   /** @type {Set<AccountStore>} */
   #stores = new Set()
@@ -98,8 +101,10 @@ export class OpenAccounts {
   constructor(options) {
     this.#options = options
     const { config, logger } = options.services
-    const { cacheBytes, totalCacheBytes, sleepAfterMs, maxOpenFiles } = config.storage
+    const { cacheBytes, totalCacheBytes, chunkCacheBytes, sleepAfterMs, maxOpenFiles } =
+      config.storage
     this.#cachePool = new CachePool({ totalBytes: totalCacheBytes, maxShareBytes: cacheBytes })
+    this.#chunkCache = new ChunkCache({ totalBytes: chunkCacheBytes })
     this.#openFiles = new OpenFiles({
       sleepAfterMs,
       maxAwake: maxOpenFiles,
@@ -125,6 +130,7 @@ export class OpenAccounts {
       open: this.#open.size,
       awake: this.awakeFiles,
       cacheBytes: this.#cachePool.grantedBytes,
+      chunkBytes: this.#chunkCache.usedBytes,
       viewBytes: 0,
       largestWalBytes: 0
     }
@@ -261,6 +267,7 @@ export class OpenAccounts {
         shared: {
           checkpointer: this.#checkpointer,
           cachePool: this.#cachePool,
+          chunkCache: this.#chunkCache,
           openFiles: this.#openFiles
         },
         onAlert: (alert) => this.#alarm(account.id, alert)

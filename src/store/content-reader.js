@@ -2,24 +2,65 @@
  * The exact bytes of messages, chunk by chunk: no cursor is held while a client takes its time.
  */
 import { readChunk, requireContent } from './content-rows.js'
+import { chunkRowId } from './message-id.js'
+
+/** @typedef {import('./chunk-cache.js').ChunkShare} ChunkShare */
 
 /**
  * @param {Pick<import('./account-database.js').AccountDatabase, 'readSettled'>} database
  * @param {number} contentId
  * @param {number} start - first byte
  * @param {number} end - exclusive; what lies beyond the content's end is left out
- * @returns {AsyncGenerator<Buffer, void, undefined>} pieces of up to 128 KiB
+ * @param {ChunkShare | null} [kept] - where to look for a chunk, and to leave one of which more may be asked for; null:
+ *   nobody comes back for more
+ * @returns {AsyncGenerator<Buffer, void, undefined>} pieces of up to 128 KiB, the caller's own
  * @throws {import('../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
-export async function* readContentRange(database, contentId, start, end) {
+export async function* readContentRange(database, contentId, start, end, kept = null) {
   const content = await database.readSettled((db) => requireContent(db, contentId))
   const { size, chunkSize } = content
   const last = Math.min(end, size)
   for (let offset = start; offset < last;) {
     const sequence = Math.floor(offset / chunkSize)
-    const chunk = await database.readSettled((db) => readChunk(db, contentId, sequence, content))
     const base = sequence * chunkSize
-    yield chunk.subarray(offset - base, Math.min(last - base, chunk.length))
+    const range = { from: offset - base, to: Math.min(last, base + chunkSize) - base }
+    const id = chunkRowId(contentId, sequence)
+    const known = kept?.get(id)
+    if (known) yield takeKept(kept, id, known, range)
+    else {
+      const chunk = await database.readSettled((db) => readChunk(db, contentId, sequence, content))
+      // Who stops in the middle will want the rest; who has come to the end goes on with the next.
+      if (kept === null || range.to === chunk.length) yield chunk.subarray(range.from, range.to)
+      else {
+        const piece = copyOf(chunk, range)
+        kept.keep(id, chunk)
+        yield piece
+      }
+    }
     offset = base + chunkSize
   }
+}
+
+/**
+ * @param {ChunkShare | null} kept
+ * @param {number} id
+ * @param {Buffer} chunk - of these
+ * @param {{ from: number, to: number }} range - in it
+ * @returns {Buffer}
+ */
+function takeKept(kept, id, chunk, range) {
+  const piece = copyOf(chunk, range)
+  if (range.to === chunk.length) kept?.drop(id)
+  return piece
+}
+
+/**
+ * @param {Buffer} chunk
+ * @param {{ from: number, to: number }} range
+ * @returns {Buffer} in memory of its own
+ */
+function copyOf(chunk, { from, to }) {
+  const copy = Buffer.allocUnsafeSlow(to - from)
+  chunk.copy(copy, 0, from, to)
+  return copy
 }

@@ -4,6 +4,7 @@
 import { errorCodeOf } from '../../database/sqlite-error.js'
 import { AccountDatabase } from '../account-database.js'
 import { AccountKeywords } from '../account-keywords.js'
+import { ChunkCache } from '../chunk-cache.js'
 import { CHECKPOINT_BYTES, Housekeeping } from '../housekeeping.js'
 import { LateMeta } from '../late-meta.js'
 import { reopenMailFile } from '../open-store.js'
@@ -19,6 +20,7 @@ import { ViewKeeper } from '../views.js'
  * @property {ViewKeeper} views
  * @property {AccountKeywords} keywords
  * @property {LateMeta} lateMeta
+ * @property {import('../chunk-cache.js').ChunkShare} chunks
  * @property {Housekeeping} housekeeping
  * @property {StoreThreads} threads
  * @property {Transfers} transfers
@@ -29,6 +31,8 @@ import { ViewKeeper } from '../views.js'
  */
 
 const DEFAULT_MAX_MESSAGE_BYTES = 50 * 1024 * 1024
+
+const DEFAULT_CHUNK_CACHE_BYTES = 1024 * 1024
 
 /** For changes that nobody waits for; see WriteOptions. */
 export const LAZY = Object.freeze({ isLazy: true })
@@ -49,6 +53,8 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
   const { db, cipher, tempStore } = file
   const quota = { bytes: config.quotaBytes ?? null, messages: config.quotaMessages ?? null }
   const noteCommit = () => housekeeping.noteCommit()
+  const chunkCache = options.chunkCache ?? new ChunkCache({ totalBytes: DEFAULT_CHUNK_CACHE_BYTES })
+  const chunks = chunkCache.share()
   /** @type {(() => void) | undefined} */
   let leavePool
   const database = new AccountDatabase({
@@ -57,7 +63,10 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
     onOpen: (opened) => {
       leavePool = options.cachePool?.join(opened)
     },
-    onClose: () => leavePool?.(),
+    onClose: () => {
+      leavePool?.()
+      chunks.clear()
+    },
     folder,
     isReadOnly,
     clock,
@@ -108,6 +117,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
     views,
     keywords,
     lateMeta,
+    chunks,
     housekeeping,
     threads,
     transfers,

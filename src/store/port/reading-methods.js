@@ -21,12 +21,14 @@ import { IntakeMethods } from './intake-methods.js'
 export class ReadingMethods extends IntakeMethods {
   #database
   #lateMeta
+  #chunks
 
   /** @param {import('./parts.js').StoreParts} parts */
   constructor(parts) {
     super(parts)
     this.#database = parts.database
     this.#lateMeta = parts.lateMeta
+    this.#chunks = parts.chunks
   }
 
   /**
@@ -69,11 +71,11 @@ export class ReadingMethods extends IntakeMethods {
    * @param {number} contentId
    * @param {number} [start] - first byte
    * @param {number} [end] - exclusive; what lies beyond the content's end is left out
-   * @returns {AsyncGenerator<Buffer, void, undefined>} pieces of up to 128 KiB
+   * @returns {AsyncGenerator<Buffer, void, undefined>} pieces of up to 128 KiB, the caller's own
    * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
    */
   readContent(contentId, start = 0, end = Infinity) {
-    return readContentRange(this.#database, contentId, start, end)
+    return readContentRange(this.#database, contentId, start, end, this.#chunks)
   }
 
   /**

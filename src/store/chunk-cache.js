@@ -1,0 +1,108 @@
+/**
+ * Unpacked chunks of long messages that are read piece by piece: a client that asks for 64 KiB at a time asks twice for
+ * what lies in one chunk, one that asks for less asks more often. One budget for all mailboxes of the process; whoever
+ * has not been asked for longest goes first.
+ *
+ * What goes in stays here: callers get it to copy from, and its memory is wiped when it goes.
+ */
+
+/** @typedef {{ owner: ChunkShare, id: number, bytes: Buffer }} Entry */
+
+/** The process's. */
+export class ChunkCache {
+  #totalBytes
+  #usedBytes = 0
+  /**
+   * By use: the first in it was used least lately.
+   *
+   * @type {Set<Entry>}
+   */
+  #entries = new Set()
+
+  /** @param {{ totalBytes: number }} options - for all mailboxes together; 0 keeps nothing */
+  constructor({ totalBytes }) {
+    this.#totalBytes = totalBytes
+  }
+
+  /** @returns {number} what is in use */
+  get usedBytes() {
+    return this.#usedBytes
+  }
+
+  /** @returns {ChunkShare} for one mailbox */
+  share() {
+    return new ChunkShare(this)
+  }
+
+  // What follows is for the shares.
+
+  /** @param {Entry} entry - which has been used */
+  touch(entry) {
+    this.#entries.delete(entry)
+    this.#entries.add(entry)
+  }
+
+  /** @param {Entry} entry - a new one */
+  add(entry) {
+    this.#entries.add(entry)
+    this.#usedBytes += entry.bytes.length
+    for (const oldest of this.#entries) {
+      if (this.#usedBytes <= this.#totalBytes) break
+      oldest.owner.drop(oldest.id)
+    }
+  }
+
+  /** @param {Entry} entry - no longer one of its share's */
+  remove(entry) {
+    this.#entries.delete(entry)
+    this.#usedBytes -= entry.bytes.length
+    entry.bytes.fill(0)
+  }
+}
+
+/** One mailbox's chunks. */
+export class ChunkShare {
+  #cache
+  /** @type {Map<number, Entry>} */
+  #entries = new Map()
+
+  /** @param {ChunkCache} cache */
+  constructor(cache) {
+    this.#cache = cache
+  }
+
+  /**
+   * @param {number} id - content_chunks.id
+   * @returns {Buffer | null} raw bytes, to be copied from before anything is awaited
+   */
+  get(id) {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return null
+    this.#cache.touch(entry)
+    return entry.bytes
+  }
+
+  /**
+   * @param {number} id - content_chunks.id
+   * @param {Buffer} bytes - raw, all of the chunk; nobody else's from now on, and gone already if there is no room
+   */
+  keep(id, bytes) {
+    this.drop(id)
+    const entry = { owner: this, id, bytes }
+    this.#entries.set(id, entry)
+    this.#cache.add(entry)
+  }
+
+  /** @param {number} id - content_chunks.id; it need not be here */
+  drop(id) {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return
+    this.#entries.delete(id)
+    this.#cache.remove(entry)
+  }
+
+  /** Drops all: the mailbox is closed, or goes to sleep. */
+  clear() {
+    for (const id of [...this.#entries.keys()]) this.drop(id)
+  }
+}
