@@ -258,6 +258,7 @@ export class OpenAccounts {
    */
   async #openAccount(account, masterKey) {
     const { directory } = this.#options.services
+    const tenantRoom = await directory.tenantRoom(account.tenant)
     const identities = await openSealIdentities({ directory, accountId: account.id, masterKey })
     try {
       const store = await openStore({
@@ -273,6 +274,7 @@ export class OpenAccounts {
         onAlert: (alert) => this.#alarm(account.id, alert)
       })
       this.#stores.add(store)
+      limitStore(store, account, tenantRoom)
       this.#checkRestored(account.id, store)
       this.#options.maintenance?.join(account, store)
       return {
@@ -443,6 +445,7 @@ export class OpenAccounts {
           endSessions(accountId, 'The account was closed')
           continue
         }
+        limitStore(entry.store, account, await directory.tenantRoom(account.tenant))
         for (const [credentialId, { version }] of entry.credentials) {
           const now = await directory.findCredential(credentialId)
           const isGood =
@@ -518,4 +521,21 @@ export class OpenAccounts {
     }
     await this.#checkpointer.close()
   }
+}
+
+/**
+ * Sets what the mailbox may hold: the account's own quota as it is now, and what its tenant has left. Mail that was
+ * accepted comes in all the same.
+ *
+ * @param {AccountStore} store
+ * @param {Account} account
+ * @param {number | null} tenantRoom - bytes; null: no limit
+ */
+function limitStore({ quota }, { quotaBytes, quotaMessages, usedBytes }, tenantRoom) {
+  const limits = [
+    ...(quotaBytes > 0 ? [quotaBytes] : []),
+    ...(tenantRoom === null ? [] : [usedBytes + tenantRoom])
+  ]
+  quota.bytes = limits.length === 0 ? null : Math.min(...limits)
+  quota.messages = quotaMessages || null
 }

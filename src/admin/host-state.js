@@ -66,7 +66,6 @@ export class HostState {
   /** @type {Point[]} */
   #points = []
   #timer
-  #isPointing = false
 
   /**
    * @param {object} parts
@@ -74,13 +73,14 @@ export class HostState {
    * @param {import('./survey.js').HostSurvey} parts.survey
    * @param {import('../backup/backup-list.js').BackupPort} parts.backups
    * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'clock' | 'logger'>} parts.services
+   * @param {number} [parts.pointMs] - between two points
    */
-  constructor({ workers, survey, backups, services }) {
+  constructor({ workers, survey, backups, services, pointMs = POINT_MS }) {
     const { clock, directory } = services
     this.#parts = { workers, survey, services }
     this.listBackups = remembered(() => backups.list(), { ageMs: BACKUP_AGE_MS, clock })
     this.checkDirectory = remembered(() => directory.quickCheck(), { ageMs: CHECK_AGE_MS, clock })
-    this.#timer = setInterval(() => this.#point(), POINT_MS)
+    this.#timer = setInterval(() => this.#keepPoint(), pointMs)
     this.#timer.unref()
   }
 
@@ -112,27 +112,19 @@ export class HostState {
     return { status: worstOf(checks), checks }
   }
 
-  /** @returns {Promise<Point[]>} oldest first; the last one is of now */
+  /** @returns {Promise<Point[]>} oldest first, and one of now */
   async points() {
-    await this.#point()
-    return this.#points
+    const { clock } = this.#parts.services
+    return [...this.#points, pointOf(await this.snapshot(), clock.nowMs())]
   }
 
-  async #point() {
-    if (this.#isPointing) return
-    this.#isPointing = true
+  async #keepPoint() {
+    const { clock, logger } = this.#parts.services
     try {
-      const { clock } = this.#parts.services
-      const point = pointOf(await this.snapshot(), clock.nowMs())
-      const last = this.#points.at(-1)
-      // Several who look at once make no more points than one.
-      if (last && point.atMs - last.atMs < POINT_MS - 500) this.#points.pop()
-      this.#points.push(point)
+      this.#points.push(pointOf(await this.snapshot(), clock.nowMs()))
       if (this.#points.length > POINTS) this.#points.shift()
     } catch (err) {
-      this.#parts.services.logger.error({ err }, 'the figures of the workers could not be read')
-    } finally {
-      this.#isPointing = false
+      logger.error({ err }, 'the figures of the workers could not be read')
     }
   }
 

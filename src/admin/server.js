@@ -19,7 +19,7 @@ import { addSessionRoutes } from './routes/sessions.js'
 import { addTenantRoutes } from './routes/tenants.js'
 import { compileValidator } from './validation.js'
 
-/** @import { FastifyInstance } from 'fastify' */
+/** @import { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify' */
 
 /**
  * @typedef {object} SessionPort - the sessions of all workers
@@ -186,13 +186,17 @@ function answerUnknown(app) {
     for (const name of [method].flat()) known.add(name)
     methods.set(pattern, known)
   })
-  app.setNotFoundHandler((request, reply) => {
+  const refuse = (/** @type {FastifyRequest} */ request, /** @type {FastifyReply} */ reply) => {
     const [path = ''] = request.url.split('?')
     const known = [...methods].find(([pattern]) => pattern.test(path))?.[1]
-    if (known && !known.has(request.method)) {
-      return sendProblem(reply, plainProblem(405), { allow: [...known].join(', ') })
-    }
-    return sendProblem(reply, plainProblem(404))
+    return known && !known.has(request.method)
+      ? sendProblem(reply, plainProblem(405), { allow: [...known].join(', ') })
+      : sendProblem(reply, plainProblem(404))
+  }
+  app.setNotFoundHandler(refuse)
+  // Before fastify looks at the body of a request that nobody will read.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) return refuse(request, reply)
   })
 }
 

@@ -43,6 +43,7 @@ const MAX_TIDY_FOLDERS = 10_000
  * @property {number} quotaMessages - 0: no limit
  * @property {number} usedBytes
  * @property {number} usedMessages
+ * @property {string} [tenant] - whose it is
  */
 
 /**
@@ -56,7 +57,9 @@ const MAX_TIDY_FOLDERS = 10_000
 /**
  * @typedef {object} LmtpOptions
  * @property {LmtpConfig} config
- * @property {{ findByAddress: (address: string) => Promise<DeliveryAccount | null> }} directory
+ * @property {{ findByAddress: (address: string) => Promise<DeliveryAccount | null>,
+ *   tenantRoom?: (tenant: string) => Promise<number | null> }} directory - `tenantRoom`: bytes that all accounts of a
+ *   tenant may still grow by; null: no limit
  * @property {import('../support/clock.js').Clock} clock
  * @property {import('../telemetry/logger.js').Logger} logger
  * @property {{ certificate: Buffer | string, key: Buffer | string } | null} [tls] - PEM; with it STARTTLS is offered
@@ -272,17 +275,20 @@ export class LmtpService {
 
   /**
    * Usage is the directory's figure (what the mailbox held when it was last open) and what waits in the
-   * spool.
+   * spool. Of a tenant's other accounts, what waits in their spools is not counted.
    *
    * @param {DeliveryAccount} account
    * @param {number} bytes - of the new message
    * @throws {LmtpRefusal} where the quota would be exceeded
    */
   async #requireRoom(account, bytes) {
-    const { quotaBytes, quotaMessages, usedBytes, usedMessages } = account
-    if (quotaBytes === 0 && quotaMessages === 0) return
+    const { quotaBytes, quotaMessages, usedBytes, usedMessages, tenant } = account
+    const { directory } = this.#options
+    const room = tenant === undefined ? null : ((await directory.tenantRoom?.(tenant)) ?? null)
+    if (quotaBytes === 0 && quotaMessages === 0 && room === null) return
     const spool = await this.#meter.usage(spoolFolderOf(account))
     const isOver =
+      (room !== null && spool.bytes + bytes > room) ||
       (quotaBytes > 0 && usedBytes + spool.bytes + bytes > quotaBytes) ||
       (quotaMessages > 0 && usedMessages + spool.messages + 1 > quotaMessages)
     if (!isOver) return

@@ -4,6 +4,8 @@
 import uPlot from './charts/uPlot.esm.js'
 import { time } from './format.js'
 
+const MIN_SPAN_SECONDS = 60
+
 /**
  * @param {string} name - of a custom property in style.css
  * @returns {string}
@@ -25,6 +27,8 @@ export function lineChart(parent, { format }) {
       padding: [8, 8, 0, 0],
       cursor: { y: false, drag: { x: false, y: false } },
       scales: {
+        // Right after the start there is one point, and no span.
+        x: { range: (_chart, first, last) => [Math.min(first, last - MIN_SPAN_SECONDS), last] },
         y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.15 : 1] }
       },
       axes: [

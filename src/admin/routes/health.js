@@ -33,7 +33,8 @@ export function addHealthRoutes(app, { services, state, isReady, maintenance }) 
     return reply.code(isGood ? 200 : 503).send({
       status: isGood ? 'ok' : 'fail',
       sessions: sessions.loggedIn,
-      openMailboxes: mailboxes.open
+      openMailboxes: mailboxes.open,
+      ...maintenance.figures
     })
   })
 

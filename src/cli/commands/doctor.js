@@ -4,9 +4,10 @@
 import { hostname } from 'node:os'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { MailError } from '../../errors.js'
 import { checkBackups } from '../doctor/backups.js'
 import { dnsLines } from '../doctor/dns.js'
-import { good } from '../doctor/finding.js'
+import { bad, good } from '../doctor/finding.js'
 import { checkClock, checkDisks, checkLimits, checkPermissions } from '../doctor/machine.js'
 import { checkCertificate, checkPorts } from '../doctor/network.js'
 import { withAccounts } from '../with-accounts.js'
@@ -96,5 +97,10 @@ async function dataFindings(context, options) {
   const { data } = context.loadConfig(options)
   const directory = await stat(join(data, 'directory.db')).catch(() => null)
   if (!directory) return good('data', `${data} is new: the first start fills it`)
-  return await withAccounts(context, options, ({ services }) => checkBackups({ services }))
+  try {
+    return await withAccounts(context, options, ({ services }) => checkBackups({ services }))
+  } catch (error) {
+    if (!(error instanceof MailError)) throw error
+    return bad('data', `The server would not start: ${error.message}`, error.detail ?? error.code)
+  }
 }

@@ -1,0 +1,193 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  checkBackup,
+  checkDisk,
+  checkEventLoop,
+  checkIntegrity,
+  checkMaintenance,
+  checkSetAside,
+  checkSpool,
+  checkWal,
+  worstOf
+} from '../../../src/admin/health.js'
+import { HostSurvey } from '../../../src/admin/survey.js'
+import { startAdmin } from '../../helpers/admin.js'
+import { makeAccount, openTestAccounts } from '../../helpers/accounts.js'
+import { PASSWORD } from '../../helpers/server.js'
+import { WireClient } from '../../helpers/wire-client.js'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const NOW_MS = 1000 * DAY_MS
+
+/** @type {import('../../../src/admin/survey.js').Survey} */
+const WELL = {
+  atMs: NOW_MS,
+  freeBytes: 50e9,
+  totalBytes: 100e9,
+  spoolFiles: 0,
+  spoolBytes: 0,
+  oldestSpoolMs: null,
+  oldestOpenSpoolMs: null,
+  setAside: 0,
+  walBytes: 0,
+  largestWalBytes: 0,
+  directoryWalBytes: 0,
+  mailboxes: 3,
+  misshapen: 0,
+  misshapenIds: [],
+  damaged: 0
+}
+
+/**
+ * @param {number} ageMs
+ * @param {number} [failed]
+ */
+const backups = (ageMs, failed = 0) => ({
+  isSetUp: true,
+  problem: null,
+  generations: [
+    {
+      name: 'x',
+      startedAtMs: NOW_MS - ageMs,
+      accounts: 3,
+      failed,
+      newBytes: 0,
+      sharedBytes: 0,
+      storedBytes: 0,
+      durationMs: 0
+    }
+  ]
+})
+
+test('each check has its ok, warn and fail, and says why', () => {
+  const wait = (/** @type {number} */ ms, /** @type {number | null} */ openMs = null) =>
+    checkSpool(
+      {
+        ...WELL,
+        spoolFiles: 2,
+        oldestSpoolMs: NOW_MS - ms,
+        oldestOpenSpoolMs: openMs === null ? null : NOW_MS - openMs
+      },
+      NOW_MS
+    )
+  const loop = (/** @type {number} */ eventLoopP99Ms) =>
+    checkEventLoop({ sums: {}, maxima: { eventLoopP99Ms, eventLoopMaxMs: eventLoopP99Ms } })
+  const failing = (/** @type {number[]} */ counts) =>
+    checkMaintenance({
+      failing: counts.map((failures) => ({ failures })),
+      failingTotal: counts.length
+    })
+  /** @type {[import('../../../src/admin/health.js').Check, string, RegExp][]} */
+  const table = [
+    [checkDisk(WELL), 'ok', /50\.0 GB .*50/],
+    [checkDisk({ ...WELL, freeBytes: 5e9 }), 'warn', /make room/],
+    [checkDisk({ ...WELL, freeBytes: 1e9 }), 'fail', /make room/],
+    [wait(HOUR_MS), 'ok', /60 minutes/],
+    [wait(40 * DAY_MS), 'warn', /40 days/],
+    [wait(DAY_MS, 10_000), 'ok', /24 hours/],
+    [wait(DAY_MS, HOUR_MS), 'fail', /open mailbox/],
+    [checkSpool(WELL, NOW_MS), 'ok', /No mail/],
+    [checkSetAside(WELL), 'ok', /opened/],
+    [checkSetAside({ ...WELL, setAside: 2 }), 'warn', /2 sealed/],
+    [checkBackup(backups(HOUR_MS), NOW_MS), 'ok', /60 minutes/],
+    [checkBackup(backups(HOUR_MS, 2), NOW_MS), 'warn', /2 accounts/],
+    [checkBackup(backups(31 * HOUR_MS), NOW_MS), 'warn', /31 hours/],
+    [checkBackup(backups(4 * DAY_MS), NOW_MS), 'fail', /4 days/],
+    [checkBackup({ ...backups(0), generations: [] }, NOW_MS), 'warn', /none/],
+    [checkBackup({ ...backups(0), isSetUp: false }, NOW_MS), 'warn', /backup init/],
+    [checkBackup({ ...backups(0), problem: 'gone' }, NOW_MS), 'fail', /gone/],
+    [checkWal(WELL), 'ok', /0 bytes/],
+    [checkWal({ ...WELL, largestWalBytes: 100e6 }), 'warn', /100\.0 MB/],
+    [checkWal({ ...WELL, directoryWalBytes: 2e9 }), 'fail', /2\.0 GB/],
+    [failing([]), 'ok', /No job/],
+    [failing([1, 2]), 'warn', /2 jobs/],
+    [failing([3]), 'fail', /3 times/],
+    [checkIntegrity(WELL, []), 'ok', /3 mailboxes/],
+    [checkIntegrity(WELL, ['bad']), 'fail', /directory/],
+    [checkIntegrity({ ...WELL, misshapen: 1, misshapenIds: ['ab'] }, []), 'fail', /ab/],
+    [checkIntegrity({ ...WELL, damaged: 1 }, []), 'fail', /damaged/],
+    [loop(3), 'ok', /3\.0 ms/],
+    [loop(300), 'warn', /300/],
+    [loop(3000), 'fail', /3000/]
+  ]
+  for (const [check, status, text] of table) {
+    assert.equal(check.status, status, check.text)
+    assert.match(check.text, text)
+  }
+  assert.equal(worstOf([loop(3), loop(300)]), 'warn')
+  assert.equal(worstOf([loop(300), loop(3000)]), 'fail')
+  assert.equal(worstOf([]), 'ok')
+})
+
+test('a survey counts spools, what was set aside, and mailbox files that are gone or cut off', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { directory, clock, logger } = services
+  const anna = (await makeAccount(services)).account
+  const ben = (await makeAccount(services, 'ben@example.org')).account
+  const clara = (await makeAccount(services, 'clara@example.org')).account
+  await mkdir(join(anna.folder, 'spool', 'aside'), { recursive: true })
+  await writeFile(join(anna.folder, 'spool', 'a.sealed'), 'x'.repeat(100))
+  await writeFile(join(anna.folder, 'spool', 'aside', 'b.sealed'), 'x')
+  await utimes(join(anna.folder, 'spool', 'a.sealed'), 5, 5)
+  await rm(join(ben.folder, 'mail.db'))
+  await writeFile(join(clara.folder, 'mail.db'), 'x'.repeat(5000))
+  const open = new Set([anna.id])
+  const survey = new HostSurvey({ data, directory, isOpen: (id) => open.has(id), clock, logger })
+  const first = await survey.look()
+  assert.equal(first.mailboxes, 3)
+  assert.equal(first.misshapen, 2)
+  assert.deepEqual([...first.misshapenIds].sort(), [ben.id, clara.id].sort())
+  assert.deepEqual([first.spoolFiles, first.spoolBytes, first.setAside], [1, 100, 1])
+  assert.equal(first.oldestSpoolMs, 5000)
+  assert.equal(first.oldestOpenSpoolMs, null, 'it may just have been opened')
+  assert.equal((await survey.look()).oldestOpenSpoolMs, 5000)
+  await survey.close()
+})
+
+test('metrics have what was done: commands with their times, logins, sessions; in the text that Prometheus reads', async (t) => {
+  const { ask, port } = await startAdmin(t, { users: ['anna'] })
+  const value = async (/** @type {string} */ line) => {
+    const { text } = await ask('GET', '/metrics')
+    const found = text.split('\n').find((candidate) => candidate.startsWith(`${line} `))
+    return found === undefined ? 0 : Number(found.slice(line.length))
+  }
+  const noops = 'letterlock_commands_total{command="NOOP",result="ok"}'
+  const timed = 'letterlock_command_duration_seconds_count{command="NOOP"}'
+  const refused = 'letterlock_logins_total{outcome="refused"}'
+  const commits = 'letterlock_sync_commits_sum'
+  const before = await Promise.all([noops, timed, refused, commits].map(value))
+  const client = await WireClient.connect(port)
+  t.after(() => client.destroy())
+  await client.command('LOGIN anna wrong')
+  await client.login('anna', `"${PASSWORD}"`)
+  for (let index = 0; index < 3; index++) await client.command('NOOP')
+  await client.command('CREATE Box')
+  const after = await Promise.all([noops, timed, refused, commits].map(value))
+  const grown = after.map((now, index) => now - (before[index] ?? 0))
+  assert.deepEqual(grown.slice(0, 3), [3, 3, 1])
+  assert.ok((grown[3] ?? 0) >= 1)
+  assert.equal(await value('letterlock_sessions'), 1)
+  assert.equal(await value('letterlock_mailboxes_open'), 1)
+  assert.equal(await value('letterlock_accounts'), 1)
+  const { text, headers } = await ask('GET', '/metrics')
+  assert.match(String(headers['content-type']), /^text\/plain/)
+  for (const line of text.split('\n').filter((candidate) => candidate !== '')) {
+    assert.match(
+      line,
+      /^(# (HELP|TYPE) letterlock_\w+ .+|letterlock_\w+(\{[^}]*\})? [-+\d.e]+|letterlock_\w+(\{[^}]*\})? [+-]Inf)$/
+    )
+  }
+})
+
+test('the deep check gathers all of it; a failure answers 503', async (t) => {
+  const { ask, addAccount } = await startAdmin(t)
+  const account = await addAccount('anna@example.org')
+  const well = await ask('GET', '/health/deep')
+  assert.equal(well.status, 200)
+  assert.equal(well.body.checks.length, 8)
+  assert.ok(account.id)
+})
