@@ -22,6 +22,16 @@ export const CODEC_BASE64 = 2
 /** The length of the same, 4 bytes, lowest first; then one zstd frame of it. */
 export const CODEC_BASE64_ZSTD = 3
 
+/**
+ * @param {unknown} value - of a row that may be a chunk
+ * @returns {boolean}
+ */
+export const isCodec = (value) =>
+  value === CODEC_RAW ||
+  value === CODEC_ZSTD ||
+  value === CODEC_BASE64 ||
+  value === CODEC_BASE64_ZSTD
+
 /** A saving below one part in 16 is not worth decompressing at each read. */
 const WORTHWHILE_DIVISOR = 16
 

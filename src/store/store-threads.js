@@ -58,6 +58,7 @@ export class StoreThreads {
       runChild(MODULE, {
         data: { ...settings, path, isReadOnly, job, hasOwnLock: true },
         key,
+        ...(job.kind === 'vacuum' && { writtenFile: `${path}-wal` }),
         signal,
         ...(onStart && { onStart })
       })

@@ -6,6 +6,7 @@
  * For that the list of tables is replaced by one with a table for each page, in a copy of the file. Not in a transaction:
  * after a page that does not authenticate, all further reads of a transaction fail (measured).
  */
+import { isCodec } from '../chunk-codec.js'
 import { UNREADABLE, tryRead } from './readable-rows.js'
 
 /**
@@ -133,7 +134,7 @@ export class LeafPages {
       })
     else if ((Buffer.isBuffer(a) || a === null) && isInteger(b) && isInteger(c) && e === null)
       this.#contents.set(id, { hash: a, size: b, chunk_size: c })
-    else if ((a === 0 || a === 1) && kind === 'blob' && c === null)
+    else if (isCodec(a) && kind === 'blob' && c === null)
       this.#chunks.set(id, [...(this.#chunks.get(id) ?? []), page])
   }
 }
