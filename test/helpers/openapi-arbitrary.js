@@ -92,6 +92,22 @@ export function requestOf({ method, path, operation }, known) {
 }
 
 /**
+ * @param {{ method: string, path: string }} operation
+ * @param {string[]} known
+ * @returns {{ method: string, url: string, body: unknown }[]} without any filter, for every known value in each place of
+ *   the path
+ */
+export function plainRequestsOf({ method, path }, known) {
+  const [head = '', ...rest] = path.split(/\{\w+\}/)
+  const urls = rest.reduce(
+    (begun, next) =>
+      begun.flatMap((url) => known.map((value) => `${url}${encodeURIComponent(value)}${next}`)),
+    [head]
+  )
+  return urls.map((url) => ({ method, url, body: method === 'POST' ? {} : undefined }))
+}
+
+/**
  * @param {unknown} value
  * @returns {string} without lone surrogates, which no URL can have
  */

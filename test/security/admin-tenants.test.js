@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createAppPassword } from '../../src/accounts/app-passwords.js'
 import { operationsOf, startAdmin } from '../helpers/admin.js'
-import { requestOf } from '../helpers/openapi-arbitrary.js'
+import { plainRequestsOf, requestOf } from '../helpers/openapi-arbitrary.js'
 import { PASSWORD } from '../helpers/server.js'
 import { WireClient } from '../helpers/wire-client.js'
 
@@ -106,20 +106,17 @@ test('no route shows a tenant’s token anything of another tenant, nor changes 
   ]
   const operations = operationsOf(admin.app.swagger())
   assert.ok(operations.length > 20, 'the document has the routes')
+  /** @param {{ method: string, url: string, body: unknown }} request */
+  const check = async ({ method, url, body }) => {
+    const answer = await ask(method, url, { token: ownToken, body })
+    assert.ok(answer.status < 500, `${method} ${url}: ${answer.text}`)
+    for (const marker of markers) {
+      assert.ok(!answer.text.includes(marker), `${method} ${url} shows ${marker}: ${answer.text}`)
+    }
+  }
   for (const operation of operations) {
-    await fc.assert(
-      fc.asyncProperty(requestOf(operation, known), async ({ method, url, body }) => {
-        const answer = await ask(method, url, { token: ownToken, body })
-        assert.ok(answer.status < 500, `${method} ${url}: ${answer.text}`)
-        for (const marker of markers) {
-          assert.ok(
-            !answer.text.includes(marker),
-            `${method} ${url} shows ${marker}: ${answer.text}`
-          )
-        }
-      }),
-      { numRuns: RUNS }
-    )
+    for (const request of plainRequestsOf(operation, known)) await check(request)
+    await fc.assert(fc.asyncProperty(requestOf(operation, known), check), { numRuns: RUNS })
     assert.equal(
       await stateOfTheirs(),
       before,
@@ -127,7 +124,7 @@ test('no route shows a tenant’s token anything of another tenant, nor changes 
     )
   }
   // The same questions with a token of the whole host do show them: the property is not empty.
-  for (const path of ['accounts', 'tenants', 'sessions', 'maintenance', 'audit?limit=500']) {
+  for (const path of ['accounts', 'tenants', 'sessions', 'maintenance', 'audit?tenant=theirs.test']) {
     assert.match((await ask('GET', `/v1/${path}`, { token: allToken })).text, /theirs\.test/, path)
   }
 })
