@@ -41,13 +41,20 @@ for (const [value, code] of ALPHABET.entries()) VALUES[code] = value
 
 /**
  * @param {Buffer} raw
+ * @param {number} at
+ * @returns {boolean} whether a line ends there
+ */
+const isEnded = (raw, at) => raw[at] === CR && raw[at + 1] === LF
+
+/**
+ * @param {Buffer} raw
  * @param {number} start
  * @param {number} line
  * @returns {boolean} whether a line of that length stands there, of base64 alone
  */
 function isLine(raw, start, line) {
   const end = start + line
-  if (raw[end] !== CR || raw[end + 1] !== LF) return false
+  if (!isEnded(raw, end)) return false
   for (let at = start; at < end; at++) {
     if (VALUES[/** @type {number} */ (raw[at])] === NO_VALUE) return false
   }
@@ -58,18 +65,22 @@ function isLine(raw, start, line) {
  * @param {Buffer} raw
  * @param {number} from - first byte that no run has
  * @param {number} start - where a line begins
- * @returns {Run | null} the longest run that this line is part of
+ * @returns {Run | null} all lines of the same length around this one, if it is base64
  */
 function runAround(raw, from, start) {
   const line = raw.indexOf(CR, start) - start
   if (line < MIN_LINE || line > MAX_LINE || line % 4 !== 0 || !isLine(raw, start, line)) return null
   const stride = line + 2
+  // Of its neighbours only the length is looked at, but for those at both ends, where padding and other text stand: what
+  // the others hold shows when they are decoded.
   let first = start
-  while (first - stride >= from && isLine(raw, first - stride, line)) first -= stride
+  while (first - stride >= from && isEnded(raw, first - stride + line)) first -= stride
   let end = start + stride
-  while (isLine(raw, end, line)) end += stride
+  while (isEnded(raw, end + line)) end += stride
   // What precedes may be the end of a longer line.
   if (first > from && raw[first - 1] !== LF) first += stride
+  while (first < start && !isLine(raw, first, line)) first += stride
+  while (end - stride > start && !isLine(raw, end - stride, line)) end -= stride
   const lines = (end - first) / stride
   return end - first < MIN_RUN_BYTES ? null : { start: first, line, lines }
 }
@@ -199,6 +210,18 @@ function decodeLines(source, from, target, to, line, lines) {
   return write
 }
 
+/** Two characters for each 12 bits, as they lie in memory. */
+const PAIRS = new Uint16Array(4096)
+/** The same for a line end. */
+const LINE_END = new Uint16Array(Uint8Array.of(CR, LF).buffer)[0] ?? 0
+for (let bits = 0; bits < PAIRS.length; bits++) {
+  const pair = Uint8Array.of(ALPHABET[bits >> 6] ?? 0, ALPHABET[bits & 63] ?? 0)
+  PAIRS[bits] = new Uint16Array(pair.buffer)[0] ?? 0
+}
+
+/** Where lines are made, two characters at a time: a target may begin at an odd byte. */
+let pairs = new Uint16Array(0)
+
 /**
  * @param {Buffer} source
  * @param {number} from
@@ -209,22 +232,21 @@ function decodeLines(source, from, target, to, line, lines) {
  * @returns {number} behind the last line end in the target
  */
 function encodeLines(source, from, target, to, line, lines) {
+  const count = ((line + 2) / 2) * lines
+  if (pairs.length < count) pairs = new Uint16Array(count)
+  const made = pairs
   let read = from
-  let write = to
+  let write = 0
   for (let left = lines; left > 0; left--) {
-    for (const end = write + line; write < end; write += 4, read += 3) {
+    for (const end = write + line / 2; write < end; write += 2, read += 3) {
       const first = /** @type {number} */ (source[read])
       const second = /** @type {number} */ (source[read + 1])
       const third = /** @type {number} */ (source[read + 2])
-      const bits = (first << 16) | (second << 8) | third
-      target[write] = /** @type {number} */ (ALPHABET[bits >> 18])
-      target[write + 1] = /** @type {number} */ (ALPHABET[(bits >> 12) & 63])
-      target[write + 2] = /** @type {number} */ (ALPHABET[(bits >> 6) & 63])
-      target[write + 3] = /** @type {number} */ (ALPHABET[bits & 63])
+      made[write] = /** @type {number} */ (PAIRS[(first << 4) | (second >> 4)])
+      made[write + 1] = /** @type {number} */ (PAIRS[((second & 15) << 8) | third])
     }
-    target[write] = CR
-    target[write + 1] = LF
-    write += 2
+    made[write++] = LINE_END
   }
-  return write
+  target.set(new Uint8Array(made.buffer, 0, count * 2), to)
+  return to + count * 2
 }

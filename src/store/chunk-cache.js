@@ -5,6 +5,7 @@
  *
  * What goes in stays here: callers get it to copy from, and its memory is wiped when it goes.
  */
+import { releaseBuffer } from '../support/release-buffer.js'
 
 /** @typedef {{ owner: ChunkShare, id: number, bytes: Buffer }} Entry */
 
@@ -57,6 +58,7 @@ export class ChunkCache {
     this.#entries.delete(entry)
     this.#usedBytes -= entry.bytes.length
     entry.bytes.fill(0)
+    releaseBuffer(entry.bytes)
   }
 }
 
@@ -84,7 +86,7 @@ export class ChunkShare {
 
   /**
    * @param {number} id - content_chunks.id
-   * @param {Buffer} bytes - raw, all of the chunk; nobody else's from now on, and gone already if there is no room
+   * @param {Buffer} bytes - raw, all of the chunk; nobody else's from now on, nor the memory that it lies in
    */
   keep(id, bytes) {
     this.drop(id)
