@@ -10,7 +10,7 @@ const LAYERS = [
   ['crypto', 'mime', 'imap/protocol'],
   ['database'],
   ['store'],
-  ['accounts', 'cluster', 'delivery', 'maintenance', 'backup', 'import'],
+  ['accounts', 'cluster', 'delivery', 'maintenance', 'backup', 'import', 'export'],
   ['imap/session', 'admin', 'cli']
 ]
 

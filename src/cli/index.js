@@ -14,9 +14,11 @@ import * as audit from './commands/audit.js'
 import * as backup from './commands/backup.js'
 import * as check from './commands/check.js'
 import * as doctor from './commands/doctor.js'
+import * as exportMail from './commands/export.js'
 import * as importMail from './commands/import.js'
 import * as maintain from './commands/maintain.js'
 import * as repair from './commands/repair.js'
+import * as openFile from './commands/open.js'
 import * as serve from './commands/serve.js'
 import * as spool from './commands/spool.js'
 import * as tenant from './commands/tenant.js'
@@ -27,6 +29,8 @@ const COMMANDS = [
   account,
   appPassword,
   importMail,
+  exportMail,
+  openFile,
   check,
   backup,
   repair,

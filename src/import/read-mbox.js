@@ -3,6 +3,7 @@
  */
 import { basename } from 'node:path'
 import { MailError } from '../errors.js'
+import { findAddedLines, withoutAdded } from './added-lines.js'
 import { openBytes } from './byte-source.js'
 import { parseFromLineDate } from './from-line.js'
 import { flagsFromHeader } from './mailbox-headers.js'
@@ -58,16 +59,21 @@ async function* readItems(fileName, pieces) {
     })
     if (!start) return
     const head = await pieces.takeHeader(HEADER_LOOK_BYTES)
+    const header = headerOf(Buffer.concat(head))
+    const added = findAddedLines(header)
     yield {
       name: `${fileName}: message ${number + 1} at byte ${start.offset}`,
       importKeyParts: [String(number + 1)],
       folder: [],
-      flags: flagsFromHeader(headerOf(Buffer.concat(head))),
+      flags: flagsFromHeader(added?.bytes ?? header),
       internalDate: parseFromLineDate(start.line),
       fallbackDate: null,
       hasFromLine: false,
       sizeHint: null,
-      open: () => pieces.readMessage(head)
+      open: () =>
+        added
+          ? withoutAdded(pieces.readMessage(head), added.bytes.length, added.isUnended)
+          : pieces.readMessage(head)
     }
   }
 }

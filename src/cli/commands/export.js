@@ -1,0 +1,187 @@
+/**
+ * `letterlock export`: a user's mail as files that other programs read, or as one encrypted file.
+ */
+import { Option } from 'commander'
+import { MailError } from '../../errors.js'
+import { openStore } from '../../accounts/open-store.js'
+import { exportMailboxes, requireEmptyFolder } from '../../export/export-mailbox.js'
+import { emlTarget } from '../../export/write-eml.js'
+import { maildirTarget } from '../../export/write-maildir.js'
+import { mboxTarget } from '../../export/write-mbox.js'
+import { writePortable } from '../../export/write-portable.js'
+import { CliError } from '../cli-error.js'
+import { NOTHING_DONE, openMailbox } from '../open-mailbox.js'
+import { formatBytes, withAccounts, withSecret } from '../with-accounts.js'
+
+/** @typedef {import('../index.js').CliContext} CliContext */
+
+/**
+ * @typedef {object} ExportOptions
+ * @property {string} account
+ * @property {'mbox' | 'maildir' | 'eml'} format
+ * @property {string[]} mailbox
+ * @property {string} [file]
+ * @property {boolean} [passwordStdin]
+ */
+
+const TARGETS = { mbox: mboxTarget, maildir: maildirTarget, eml: emlTarget }
+
+/** As shells say it: ended by signal 2. */
+const INTERRUPTED = 130
+
+/** Lines about the progress are for logs: not more often than this. */
+const LINE_EVERY_MS = 10_000
+
+const HELP = `
+FOLDER must be empty or missing: nothing is ever written over. What is in it afterwards is readable by
+anybody who can read the files.
+
+  mbox     a file for each mailbox (mboxrd); flags in Status, X-Status and X-Keywords
+  maildir  Maildir++; flags in the names, keywords in dovecot-keywords, dates as the files' times
+  eml      a folder for each mailbox, a file for each message with its date as time; no flags
+
+--file writes one encrypted file instead: the whole mailbox, which "letterlock open FILE" shows to any
+mail program, with the password of today, on any machine.
+
+Examples:
+  letterlock export --account ann@example.org --format maildir ~/mail
+  letterlock export --account ann@example.org --file ~/ann.letterlock`
+
+/**
+ * @param {import('commander').Command} program
+ * @param {CliContext} context
+ */
+export function register(program, context) {
+  const more = (/** @type {string} */ name, /** @type {string[]} */ names) => [...names, name]
+  program
+    .command('export')
+    .description('write a mailbox out as mbox, Maildir, .eml files or one encrypted file')
+    .argument('[folder]', 'where the files go')
+    .requiredOption('--account <address>', 'whose mailbox')
+    .addOption(
+      new Option('--format <format>', 'of the files')
+        .choices(['mbox', 'maildir', 'eml'])
+        .default('mbox')
+    )
+    .option('--mailbox <name>', 'this one only; may be repeated', more, [])
+    .option('--file <path>', 'one encrypted file instead of a folder')
+    .option('--password-stdin', 'read the password from standard input')
+    .addHelpText('after', HELP)
+    .action(
+      async (/** @type {string | undefined} */ folder, /** @type {ExportOptions} */ options) => {
+        if ((folder === undefined) === (options.file === undefined)) {
+          throw new CliError('Say a folder, or --file', { exitCode: NOTHING_DONE })
+        }
+        process.exitCode =
+          folder === undefined
+            ? await exportFile(context, options, options.file ?? '')
+            : await exportFolder(context, options, folder)
+      }
+    )
+}
+
+/**
+ * @param {CliContext} context
+ * @param {ExportOptions} options
+ * @param {string} folder
+ * @returns {Promise<number>} the exit code
+ */
+async function exportFolder(context, options, folder) {
+  const { stdout, clock } = context
+  await named(() => requireEmptyFolder(folder), folder)
+  const { account } = options
+  const mailbox = await openMailbox({ context, options, account, isReadOnly: true })
+  const interrupt = new AbortController()
+  const onInterrupt = () => interrupt.abort()
+  process.once('SIGINT', onInterrupt)
+  let toldMs = clock.nowMs()
+  try {
+    const wanted = new Set(options.mailbox)
+    const present = (await mailbox.store.listMailboxes()).map(({ name }) => name)
+    const missing = options.mailbox.find((name) => !present.includes(name))
+    if (missing !== undefined) {
+      throw new CliError(`There is no mailbox ${missing}`, { exitCode: NOTHING_DONE })
+    }
+    const summary = await named(
+      () =>
+        exportMailboxes({
+          store: mailbox.store,
+          target: TARGETS[options.format](folder),
+          isWanted: (name) => wanted.size === 0 || wanted.has(name),
+          signal: interrupt.signal,
+          onProgress: ({ mailbox: name, done, total }) => {
+            if (clock.nowMs() - toldMs < LINE_EVERY_MS) return
+            toldMs = clock.nowMs()
+            stdout.write(`${name}: ${done} of ${total} messages\n`)
+          }
+        }),
+      folder
+    )
+    const { mailboxes, messages, bytes } = summary
+    stdout.write(`${messages} messages of ${mailboxes} mailboxes, ${formatBytes(bytes)}\n`)
+    return interrupt.signal.aborted ? INTERRUPTED : 0
+  } finally {
+    process.removeListener('SIGINT', onInterrupt)
+    await mailbox.close()
+  }
+}
+
+/**
+ * @param {CliContext} context
+ * @param {ExportOptions} options
+ * @param {string} path
+ * @returns {Promise<number>} the exit code
+ */
+function exportFile(context, options, path) {
+  const { account: username } = options
+  return withAccounts(context, options, async ({ services, input, print }) =>
+    withSecret(await input.read(`Password of ${username}`), (password) =>
+      named(async () => {
+        const unlocked = await services.unlocker.unlock({ username, password, remoteAddress: null })
+        const { account, masterKey } = unlocked
+        try {
+          // Open meanwhile, so that the file stays the one that it is.
+          const store = await openStore({ services, account, masterKey, onAlert: () => {} })
+          try {
+            const { folder } = account
+            const { cipher } = store
+            const { bytes } = await writePortable({
+              folder,
+              masterKey,
+              cipher,
+              password,
+              out: path
+            })
+            print(`${path}: ${formatBytes(bytes)}; it opens with the password that was just given`)
+            return 0
+          } finally {
+            await store.close()
+          }
+        } finally {
+          masterKey.dispose()
+        }
+      }, path)
+    )
+  )
+}
+
+/**
+ * @template T
+ * @param {() => Promise<T>} work
+ * @param {string} path - what it is about
+ * @returns {Promise<T>}
+ * @throws {CliError} for what is expected to fail
+ */
+async function named(work, path) {
+  try {
+    return await work()
+  } catch (cause) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (cause)
+    if (cause instanceof MailError) {
+      const detail = cause.detail === undefined ? '' : ` (${cause.detail})`
+      throw new CliError(`${cause.message}${detail}`, { exitCode: NOTHING_DONE, cause })
+    }
+    if (typeof code !== 'string' || cause instanceof CliError) throw cause
+    throw new CliError(`${path} cannot be written (${code})`, { exitCode: NOTHING_DONE, cause })
+  }
+}

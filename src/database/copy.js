@@ -1,0 +1,49 @@
+/**
+ * Copies a database that is in use, as it is at one moment, and gives the copy a key of its own.
+ */
+import Database from 'better-sqlite3-multiple-ciphers'
+import { openEncryptedDatabase } from './open.js'
+import { applyCipher, applyKey, rawKey } from './setup-pragma.js'
+
+/**
+ * @typedef {import('./setup-pragma.js').Cipher} Cipher
+ */
+
+/**
+ * VACUUM INTO writes its target in the source's cipher, page by page: no temporary file, nothing in the clear.
+ *
+ * @param {object} copy
+ * @param {string} copy.from
+ * @param {string} copy.to - must not exist
+ * @param {Cipher} copy.cipher - of both
+ * @param {Uint8Array} copy.key - of the database, 32 bytes
+ * @param {Uint8Array} copy.nextKey - of the copy, 32 bytes
+ * @throws what SQLite throws
+ */
+export function copyDatabase({ from, to, cipher, key, nextKey }) {
+  const { db } = openEncryptedDatabase({
+    path: from,
+    key,
+    cipher,
+    isReadOnly: true,
+    isBlocking: true
+  })
+  try {
+    db.prepare('VACUUM INTO ?').run(to)
+  } finally {
+    db.close()
+  }
+  const copy = new Database(to, { fileMustExist: true })
+  const next = rawKey(nextKey)
+  try {
+    applyKey(copy, cipher, key)
+    copy.pragma('temp_store = 2')
+    // SQLite3MC rekeys no file in WAL mode; the copy is not in it yet. The journal is encrypted, as the file is.
+    applyCipher(copy, cipher)
+    copy.rekey(next)
+    copy.pragma('journal_mode = WAL')
+  } finally {
+    next.fill(0)
+    copy.close()
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Writes an account's mail out as files that other programs read, one message at a time, each as a stream.
+ */
+import { mkdir, readdir } from 'node:fs/promises'
+import { MailError } from '../errors.js'
+
+/**
+ * @typedef {import('../store/account-store.js').AccountStore} AccountStore
+ * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
+ *
+ * @typedef {object} ExportedMessage
+ * @property {number} uid
+ * @property {string[]} flags
+ * @property {ZonedDate} internalDate
+ * @property {number} size - bytes
+ * @property {() => AsyncGenerator<Buffer>} read - the exact bytes
+ * @property {() => Promise<boolean>} endsLine - whether the last byte is a LF
+ *
+ * @typedef {object} MailboxWriter
+ * @property {(message: ExportedMessage) => Promise<void>} write
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {object} ExportTarget
+ * @property {(name: string) => Promise<MailboxWriter>} openMailbox - each once
+ *
+ * @typedef {{ mailboxes: number, messages: number, bytes: number }} ExportSummary
+ */
+
+const LF = 0x0a
+
+/** Messages whose rows are read at a time. */
+const PAGE = 500
+
+/**
+ * @param {string} folder - made when it is missing
+ * @throws {MailError} EXPORT_REFUSED where something is in it: nothing is ever overwritten
+ */
+export async function requireEmptyFolder(folder) {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const names = await readdir(folder)
+  if (names.length > 0) throw new MailError('EXPORT_REFUSED', { detail: 'the folder is not empty' })
+}
+
+/**
+ * @param {object} request
+ * @param {AccountStore} request.store
+ * @param {ExportTarget} request.target
+ * @param {(name: string) => boolean} [request.isWanted] - by the mailbox's name
+ * @param {(progress: { mailbox: string, done: number, total: number }) => void} [request.onProgress] - over all
+ *   mailboxes
+ * @param {AbortSignal} [request.signal] - ends the run after the message in hand
+ * @returns {Promise<ExportSummary>}
+ * @throws {MailError} ACCOUNT_DAMAGED; and what the file system throws
+ */
+export async function exportMailboxes({
+  store,
+  target,
+  isWanted = () => true,
+  onProgress = () => {},
+  signal
+}) {
+  const mailboxes = (await store.listMailboxes()).filter(({ name }) => isWanted(name))
+  const total = mailboxes.reduce((sum, { messageCount }) => sum + messageCount, 0)
+  const summary = { mailboxes: 0, messages: 0, bytes: 0 }
+  for (const { name } of mailboxes) {
+    if (signal?.aborted) break
+    const writer = await target.openMailbox(name)
+    try {
+      for await (const message of readMessages(store, name)) {
+        if (signal?.aborted) break
+        await writer.write(message)
+        summary.messages++
+        summary.bytes += message.size
+        onProgress({ mailbox: name, done: summary.messages, total })
+      }
+    } finally {
+      await writer.close()
+    }
+    summary.mailboxes++
+  }
+  return summary
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {string} name
+ * @returns {AsyncGenerator<ExportedMessage>} by UID; messages that are expunged meanwhile are left out
+ */
+async function* readMessages(store, name) {
+  const { view } = await store.openView(name)
+  try {
+    const uids = []
+    for (let slot = 0; slot < view.length; slot++) {
+      if (!view.isExpunged(slot)) uids.push(/** @type {number} */ (view.uids[slot]))
+    }
+    for (let at = 0; at < uids.length; at += PAGE) {
+      const page = uids.slice(at, at + PAGE)
+      const records = await store.readMessages(view.mailboxId, page, { row: true })
+      for (const { uid, flags, keywords, internalDate, size, contentId } of records) {
+        yield {
+          uid,
+          flags: store.keywords.flagNames(flags, keywords),
+          internalDate,
+          size,
+          read: () => store.readContent(contentId),
+          endsLine: async () => {
+            const { value } = await store.readContent(contentId, Math.max(size - 1, 0)).next()
+            return value?.at(-1) === LF
+          }
+        }
+      }
+    }
+  } finally {
+    store.closeView(view)
+  }
+}

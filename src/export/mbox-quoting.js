@@ -1,0 +1,73 @@
+/**
+ * Messages as an mbox has them, in the dialect mboxrd: each line that begins with `From `, or with `>` before that, gets one
+ * more `>`, which reading takes off again.
+ */
+
+const LF = 0x0a
+const GREATER = 0x3e
+const LETTER_F = 0x46
+const MARK = Buffer.from('>')
+
+/** A reader looks only so far for the `>` of a quoted line. */
+const QUOTE_HEAD_BYTES = 63
+
+/** Bytes of a line that are held until it is known whether it must be quoted. */
+const HELD_BYTES = QUOTE_HEAD_BYTES + 1
+
+/**
+ * @param {AsyncIterable<Buffer>} chunks
+ * @param {(hasLineEnd: boolean) => void} [onEnd] - whether the last byte ends a line
+ * @returns {AsyncGenerator<Buffer>}
+ */
+export async function* quoted(chunks, onEnd) {
+  let carry = Buffer.alloc(0)
+  let isAtLineStart = true
+  let hasLineEnd = true
+  for await (const chunk of chunks) {
+    const bytes = carry.length === 0 ? chunk : Buffer.concat([carry, chunk])
+    const result = quoteLines(bytes, isAtLineStart, false)
+    yield* result.pieces
+    isAtLineStart = result.isAtLineStart
+    carry = Buffer.from(bytes.subarray(result.end))
+    if (chunk.length > 0) hasLineEnd = chunk.at(-1) === LF
+  }
+  yield* quoteLines(carry, isAtLineStart, true).pieces
+  onEnd?.(hasLineEnd)
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {boolean} isAtLineStart - whether they begin a line
+ * @param {boolean} isLast
+ * @returns {{ pieces: Buffer[], end: number, isAtLineStart: boolean }} `end`: where what must be held begins
+ */
+function quoteLines(bytes, isAtLineStart, isLast) {
+  const pieces = []
+  let pieceStart = 0
+  let at = 0
+  let isStart = isAtLineStart
+  while (at < bytes.length) {
+    const newline = bytes.indexOf(LF, at)
+    if (isStart) {
+      if (newline === -1 && !isLast && bytes.length - at < HELD_BYTES) break
+      if (isFromLine(bytes.subarray(at, at + QUOTE_HEAD_BYTES))) {
+        if (at > pieceStart) pieces.push(bytes.subarray(pieceStart, at))
+        pieces.push(MARK)
+        pieceStart = at
+      }
+    }
+    isStart = newline !== -1
+    at = newline === -1 ? bytes.length : newline + 1
+  }
+  if (at > pieceStart) pieces.push(bytes.subarray(pieceStart, at))
+  return { pieces, end: at, isAtLineStart: isStart }
+}
+
+/**
+ * @param {Buffer} line - its beginning
+ * @returns {boolean}
+ */
+function isFromLine(line) {
+  if (line[0] !== LETTER_F && line[0] !== GREATER) return false
+  return /^>*From /.test(line.toString('latin1'))
+}

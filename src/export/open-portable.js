@@ -1,0 +1,93 @@
+/**
+ * Opens a portable file to be read: its database is copied out, encrypted as it is, into a folder of its own, so that
+ * the file itself is never written to.
+ */
+import { createReadStream } from 'node:fs'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MailError } from '../errors.js'
+import { deriveDatabaseKey } from '../crypto/key-derivation.js'
+import { openAccountStore } from '../store/account-store.js'
+import { HEADER_BYTES, openHeader, parseHeader } from './portable-format.js'
+import { writeAll } from './write-all.js'
+
+/**
+ * @typedef {object} OpenPortable
+ * @property {import('../store/account-store.js').AccountStore} store - read-only
+ * @property {() => Promise<void>} close - the copy goes with it
+ */
+
+/**
+ * @param {object} request
+ * @param {string} request.path
+ * @param {Uint8Array} request.password
+ * @param {string} request.scratchFolder - where the copy may be
+ * @param {import('../support/clock.js').Clock} request.clock
+ * @returns {Promise<OpenPortable>}
+ * @throws {MailError} KEY_REJECTED for another password; NOT_PORTABLE, FILE_TOO_NEW, ACCOUNT_DAMAGED; and what the file
+ *   system throws
+ */
+export async function openPortable({ path, password, scratchFolder, clock }) {
+  const header = parseHeader(await readHead(path))
+  using masterKey = await openHeader(header, password)
+  const folder = await mkdtemp(join(scratchFolder, 'letterlock-open-'))
+  const remove = () => rm(folder, { recursive: true, force: true })
+  const key = deriveDatabaseKey(masterKey.bytes)
+  try {
+    await copyOut(path, join(folder, 'mail.db'), header.sizeBytes)
+    const { cipher } = header
+    const store = await openAccountStore({
+      folder,
+      key,
+      cipher,
+      isReadOnly: true,
+      config: {},
+      clock
+    })
+    const close = async () => {
+      await store.close()
+      await remove()
+    }
+    return { store, close }
+  } catch (error) {
+    await remove()
+    throw error
+  } finally {
+    key.fill(0)
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<Buffer>} as much as a header has
+ */
+async function readHead(path) {
+  const file = await open(path, 'r')
+  try {
+    const head = Buffer.alloc(HEADER_BYTES)
+    const { bytesRead } = await file.read(head, 0, HEADER_BYTES, 0)
+    return head.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * @param {string} from
+ * @param {string} to
+ * @param {number} sizeBytes
+ * @throws {MailError} NOT_PORTABLE where the file has another size
+ */
+async function copyOut(from, to, sizeBytes) {
+  const file = await open(to, 'wx', 0o600)
+  let copied = 0
+  try {
+    for await (const chunk of createReadStream(from, { start: HEADER_BYTES })) {
+      copied += chunk.length
+      await writeAll(file, chunk)
+    }
+  } finally {
+    await file.close()
+  }
+  if (copied !== sizeBytes) throw new MailError('NOT_PORTABLE', { detail: 'size' })
+}

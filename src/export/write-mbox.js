@@ -1,0 +1,62 @@
+/**
+ * A folder of mboxes: one file for each mailbox, those below it in a folder of its name.
+ *
+ * Flags stand where mail programs look for them, in Status, X-Status and X-Keywords in front of the message. A line before
+ * them says how many lines were added, so that `letterlock import` takes them off again and has the message byte for byte.
+ */
+import { mkdir, open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { addedLines } from '../import/added-lines.js'
+import { FileNames } from './file-names.js'
+import { quoted } from './mbox-quoting.js'
+import { writeAll } from './write-all.js'
+
+/** @typedef {import('./export-mailbox.js').ExportedMessage} ExportedMessage */
+/** @typedef {import('./export-mailbox.js').MailboxWriter} MailboxWriter */
+
+const LINE_END = Buffer.from('\n')
+
+/**
+ * @param {string} folder - there, and empty
+ * @returns {import('./export-mailbox.js').ExportTarget}
+ */
+export function mboxTarget(folder) {
+  const names = new FileNames()
+  return {
+    async openMailbox(name) {
+      const path = `${join(folder, ...names.placeOf(name))}.mbox`
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      const file = await open(path, 'wx', 0o600)
+      return {
+        write: (message) => writeMessage(file, message),
+        close: () => file.close()
+      }
+    }
+  }
+}
+
+/**
+ * @param {import('node:fs/promises').FileHandle} file
+ * @param {ExportedMessage} message
+ */
+async function writeMessage(file, message) {
+  const { flags, internalDate, endsLine } = message
+  await writeAll(file, Buffer.from(`From MAILER-DAEMON ${asctime(internalDate.epochSeconds)}\n`))
+  const hasLineEnd = await endsLine()
+  await writeAll(file, addedLines({ flags, isUnended: !hasLineEnd }))
+  for await (const piece of quoted(message.read())) await writeAll(file, piece)
+  if (!hasLineEnd) await writeAll(file, LINE_END)
+  await writeAll(file, LINE_END)
+}
+
+/**
+ * @param {number} epochSeconds
+ * @returns {string} as C's asctime, UTC (RFC 4155 §A)
+ */
+function asctime(epochSeconds) {
+  const [, weekday, day, month, year, time] =
+    /^(\w{3}), (\d\d) (\w{3}) (\d{4,}) ([\d:]{8})/.exec(
+      new Date(epochSeconds * 1000).toUTCString()
+    ) ?? []
+  return `${weekday} ${month} ${Number(day).toString().padStart(2)} ${time} ${year}`
+}

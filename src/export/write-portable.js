@@ -1,0 +1,117 @@
+/**
+ * Makes a portable file of a mailbox, which may be in use meanwhile. Nothing is ever in the clear: the copy that SQLite
+ * makes is encrypted, and is then given a key of its own.
+ */
+import { createReadStream } from 'node:fs'
+import { link, mkdtemp, open, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { MailError } from '../errors.js'
+import { deriveDatabaseKey } from '../crypto/key-derivation.js'
+import { SecretBuffer } from '../crypto/secret-buffer.js'
+import { copyDatabase } from '../database/copy.js'
+import { toMailError } from '../database/sqlite-error.js'
+import { syncFolder } from '../support/write-file.js'
+import { HEADER_BYTES, sealHeader } from './portable-format.js'
+import { writeAll } from './write-all.js'
+
+/** @typedef {import('../crypto/kdf.js').Argon2Params} Argon2Params */
+
+const MASTER_KEY_BYTES = 32
+
+/**
+ * @param {object} request
+ * @param {string} request.folder - of the account, whose mailbox somebody keeps open meanwhile
+ * @param {SecretBuffer} request.masterKey - of the account
+ * @param {import('../database/setup-pragma.js').Cipher} request.cipher
+ * @param {Uint8Array} request.password - that the file shall open with
+ * @param {string} request.out - must not exist
+ * @param {Argon2Params} [request.argon2]
+ * @returns {Promise<{ bytes: number }>} when it is on the disk
+ * @throws {MailError} EXPORT_REFUSED where the file exists; DISK_FULL, ACCOUNT_DAMAGED
+ */
+export async function writePortable({ folder, masterKey, cipher, password, out, argon2 }) {
+  if (await exists(out)) throw new MailError('EXPORT_REFUSED', { detail: 'the file exists' })
+  // Beside its place, so that it can be put there in one step.
+  const scratch = await mkdtemp(join(dirname(out), `.${basename(out)}-`))
+  try {
+    using ownKey = SecretBuffer.random(MASTER_KEY_BYTES)
+    const database = join(scratch, 'mail.db')
+    copyWithKey({ from: join(folder, 'mail.db'), to: database, cipher, masterKey, ownKey })
+    const { size } = await stat(database)
+    const header = await sealHeader({
+      password,
+      masterKey: ownKey,
+      cipher,
+      sizeBytes: size,
+      ...(argon2 && { argon2 })
+    })
+    const whole = join(scratch, 'whole')
+    await putTogether(whole, header, database)
+    await place(whole, out)
+    return { bytes: HEADER_BYTES + size }
+  } catch (error) {
+    throw toMailError(error)
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+/**
+ * @param {object} copy
+ * @param {string} copy.from
+ * @param {string} copy.to
+ * @param {import('../database/setup-pragma.js').Cipher} copy.cipher
+ * @param {SecretBuffer} copy.masterKey
+ * @param {SecretBuffer} copy.ownKey
+ */
+function copyWithKey({ masterKey, ownKey, ...copy }) {
+  const key = deriveDatabaseKey(masterKey.bytes)
+  const nextKey = deriveDatabaseKey(ownKey.bytes)
+  try {
+    copyDatabase({ ...copy, key, nextKey })
+  } finally {
+    key.fill(0)
+    nextKey.fill(0)
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<boolean>}
+ */
+const exists = (path) =>
+  stat(path).then(
+    () => true,
+    () => false
+  )
+
+/**
+ * @param {string} path
+ * @param {Buffer} header
+ * @param {string} database
+ */
+async function putTogether(path, header, database) {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await writeAll(file, header)
+    for await (const chunk of createReadStream(database)) await writeAll(file, chunk)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * @param {string} from
+ * @param {string} to
+ * @throws {MailError} EXPORT_REFUSED where somebody has made it meanwhile
+ */
+async function place(from, to) {
+  try {
+    await link(from, to)
+  } catch (cause) {
+    if (/** @type {NodeJS.ErrnoException} */ (cause).code !== 'EEXIST') throw cause
+    throw new MailError('EXPORT_REFUSED', { detail: 'the file exists', cause })
+  }
+  await syncFolder(dirname(to))
+}

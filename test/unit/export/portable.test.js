@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { isMailError } from '../../../src/errors.js'
+import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
+import { SecretBuffer } from '../../../src/crypto/secret-buffer.js'
+import { openPortable } from '../../../src/export/open-portable.js'
+import { HEADER_BYTES, parseHeader, PORTABLE_ARGON2 } from '../../../src/export/portable-format.js'
+import { writePortable } from '../../../src/export/write-portable.js'
+import {
+  accountFolder,
+  aliveUids,
+  appendOne,
+  makeMessage,
+  readBytes,
+  scratchFolder
+} from '../../helpers/account-folder.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
+
+const PASSWORD = Buffer.from('correct horse')
+const CHEAP = { memoryKiB: 19 * 1024, passes: 2, parallelism: 1 }
+const clock = new ManualClock()
+
+/** @param {import('node:test').TestContext} t */
+async function setup(t) {
+  const masterKey = SecretBuffer.random(32)
+  const account = await accountFolder(t)
+  const key = deriveDatabaseKey(masterKey.bytes)
+  const store = await account.create({ key })
+  const uid = await appendOne(store, 'INBOX', makeMessage('marker-in-the-mail', 300_000))
+  const scratch = await scratchFolder(t)
+  const out = join(scratch, 'ann.letterlock')
+  const write = (path = out) =>
+    writePortable({
+      folder: account.folder,
+      masterKey,
+      cipher: 'chacha20',
+      password: PASSWORD,
+      out: path,
+      argon2: CHEAP
+    })
+  const open = (password = PASSWORD, path = out) =>
+    openPortable({ path, password, scratchFolder: scratch, clock })
+  return { store, uid, masterKey, scratch, out, write, open }
+}
+
+test('a mailbox in use becomes one file that opens with its password, and with no other', async (t) => {
+  const { store, uid, scratch, out, write, open } = await setup(t)
+  await write()
+  await appendOne(store, 'INBOX', makeMessage('later'))
+  assert.deepEqual(readdirSync(scratch), ['ann.letterlock'])
+  const before = createHash('sha256').update(readFileSync(out)).digest('hex')
+  const { store: opened, close } = await open()
+  const { view } = await opened.openView('INBOX')
+  assert.deepEqual(aliveUids(view), [uid])
+  assert.deepEqual(await readBytes(opened, view, uid), makeMessage('marker-in-the-mail', 300_000))
+  assert.deepEqual((await opened.verify()).problems, [])
+  await assert.rejects(opened.createMailbox('x'), (error) => isMailError(error, 'READ_ONLY'))
+  await close()
+  assert.deepEqual(readdirSync(scratch), ['ann.letterlock'], 'the copy is gone')
+  assert.equal(createHash('sha256').update(readFileSync(out)).digest('hex'), before)
+  await assert.rejects(open(Buffer.from('wrong')), (error) => isMailError(error, 'KEY_REJECTED'))
+})
+
+test('nothing in the file is in the clear, and the account’s own key does not open it', async (t) => {
+  const { out, write, masterKey, scratch } = await setup(t)
+  await write()
+  const bytes = readFileSync(out)
+  for (const marker of ['marker-in-the-mail', 'INBOX', 'SQLite format', 'example.org'])
+    assert.ok(!bytes.includes(marker), marker)
+  const key = deriveDatabaseKey(masterKey.bytes)
+  const folder = join(scratch, 'raw')
+  const { mkdirSync } = await import('node:fs')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'mail.db'), bytes.subarray(HEADER_BYTES))
+  const { openAccountStore } = await import('../../../src/store/account-store.js')
+  await assert.rejects(openAccountStore({ folder, key, cipher: 'chacha20', clock }), (error) =>
+    isMailError(error, 'KEY_REJECTED')
+  )
+})
+
+test('a file that is there is never written over', async (t) => {
+  const { out, write } = await setup(t)
+  writeFileSync(out, 'mine')
+  await assert.rejects(write(), (error) => isMailError(error, 'EXPORT_REFUSED'))
+  assert.equal(readFileSync(out, 'utf8'), 'mine')
+})
+
+test('other files, short ones and changed headers are refused before or after the password', async (t) => {
+  const { out, write, open, scratch } = await setup(t)
+  await write()
+  const bytes = readFileSync(out)
+  const header = bytes.toString('latin1', 30, bytes.indexOf(0))
+  const changed = (/** @type {string} */ text) => {
+    const copy = Buffer.from(bytes)
+    copy.fill(0, 30, HEADER_BYTES)
+    copy.write(text, 30, 'latin1')
+    return copy
+  }
+  const other = join(scratch, 'other')
+  const refuse = async (/** @type {Buffer} */ content, code = 'NOT_PORTABLE') => {
+    writeFileSync(other, content)
+    await assert.rejects(open(PASSWORD, other), (error) =>
+      isMailError(error, /** @type {import('../../../src/errors.js').ErrorCode} */ (code))
+    )
+  }
+  await refuse(Buffer.alloc(0))
+  await refuse(Buffer.from('SQLite format 3\0'))
+  await refuse(bytes.subarray(0, HEADER_BYTES - 1))
+  await refuse(bytes.subarray(0, -4096))
+  await refuse(changed('{}\n'))
+  await refuse(changed('no json\n'))
+  await refuse(changed(header.replace('[19456,2,1]', '[1,1,1]')))
+  await refuse(changed(header.replace('[19456,2,1]', '[99999999,2,1]')))
+  await refuse(changed(header.replace('chacha20', 'aegis-256')))
+  const later = Buffer.from(bytes)
+  later.write('letterlock portable mailbox 2\n', 'latin1')
+  await refuse(later, 'FILE_TOO_NEW')
+  assert.ok(!existsSync(join(scratch, 'mail.db')))
+})
+
+test('the derivation is one that stands alone', async () => {
+  assert.ok(PORTABLE_ARGON2.memoryKiB >= 256 * 1024 && PORTABLE_ARGON2.passes >= 4)
+  assert.throws(
+    () => parseHeader(Buffer.alloc(HEADER_BYTES)),
+    (error) => isMailError(error, 'NOT_PORTABLE')
+  )
+})

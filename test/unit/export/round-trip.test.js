@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isMailError } from '../../../src/errors.js'
+import { exportMailboxes, requireEmptyFolder } from '../../../src/export/export-mailbox.js'
+import { FileNames } from '../../../src/export/file-names.js'
+import { emlTarget } from '../../../src/export/write-eml.js'
+import { maildirTarget } from '../../../src/export/write-maildir.js'
+import { mboxTarget } from '../../../src/export/write-mbox.js'
+import { Importer } from '../../../src/import/importer.js'
+import { openSource } from '../../../src/import/open-source.js'
+import { accountFolder, collect, scratchFolder, stage } from '../../helpers/account-folder.js'
+import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helpers/corpus.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
+
+/** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
+
+const TARGETS = { mbox: mboxTarget, maildir: maildirTarget, eml: emlTarget }
+
+/** Messages that an mbox would spoil if it were written carelessly. */
+const AWKWARD = [
+  'From me: not a header\n',
+  'Subject: x\n\nFrom here on\n>From there\n>>From\nFrom \n',
+  'Subject: x\r\n\r\nno end',
+  'Subject: x\n\nends with empty lines\n\n\n\n',
+  '\nno header at all\n',
+  'X-Letterlock-Added: 1\nStatus: RO\nSubject: forged\n\nx\n',
+  `Subject: x\n\n${'>'.repeat(40)}From deep\n${'>'.repeat(62)}From deeper\n${'>'.repeat(90)}From deepest\n`,
+  'x',
+  '\n',
+  'Subject: bare\r\rFrom x\r\n\rFrom y\n\r\n',
+  `Subject: long\n\n${'From '.repeat(60_000)}\n`
+]
+
+/**
+ * @param {AccountStore} store
+ * @param {string} mailbox
+ * @param {Iterable<Buffer>} messages
+ */
+async function fill(store, mailbox, messages) {
+  let number = 0
+  for (const bytes of messages) {
+    const flags = [
+      '\\Seen',
+      '\\Answered',
+      '\\Flagged',
+      '\\Draft',
+      '\\Deleted',
+      '$Forwarded',
+      'Work'
+    ].filter((_, index) => (number >> index) & 1)
+    const internalDate = { epochSeconds: 1_500_000_000 + number++ * 1000, zoneMinutes: 0 }
+    const content = await stage(store, bytes)
+    await store.appendMessages(mailbox, [{ content, flags, internalDate }])
+  }
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {string} mailbox
+ * @param {{ withFlags: boolean }} options
+ * @returns {Promise<string[]>} what makes a message, sorted
+ */
+async function contentsOf(store, mailbox, { withFlags }) {
+  const { view } = await store.openView(mailbox)
+  const uids = [...view.uids.subarray(0, view.length)]
+  const found = []
+  for (let at = 0; at < uids.length; at += 500) {
+    const page = await store.readMessages(view.mailboxId, uids.slice(at, at + 500), { row: true })
+    for (const { flags, keywords, internalDate, contentId } of page) {
+      const hash = createHash('sha256').update(await collect(store.readContent(contentId)))
+      const names = withFlags ? store.keywords.flagNames(flags, keywords).sort().join(' ') : ''
+      const seconds = withFlags ? internalDate.epochSeconds : 0
+      found.push(`${hash.digest('hex').slice(0, 20)} ${seconds} ${names}`)
+    }
+  }
+  store.closeView(view)
+  return found.sort()
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {keyof typeof TARGETS} format
+ * @param {Iterable<Buffer>} messages
+ */
+async function goRound(t, format, messages) {
+  const clock = new ManualClock()
+  const from = await (await accountFolder(t)).create({ clock })
+  await fill(from, 'Archive', messages)
+  const folder = join(await scratchFolder(t), 'out')
+  await requireEmptyFolder(folder)
+  const isWanted = (/** @type {string} */ name) => name === 'Archive'
+  const summary = await exportMailboxes({ store: from, target: TARGETS[format](folder), isWanted })
+  const to = await (await accountFolder(t)).create({ clock })
+  const importer = new Importer({
+    store: to,
+    mailbox: 'Back',
+    clock,
+    isAsIs: true,
+    onFailure: ({ name, error }) => assert.fail(`${name}: ${error}`)
+  })
+  const path = { mbox: 'Archive.mbox', maildir: '.Archive', eml: 'Archive' }[format]
+  await importer.run(await openSource(join(folder, path)))
+  const withFlags = format !== 'eml'
+  assert.deepEqual(
+    await contentsOf(to, 'Back', { withFlags }),
+    await contentsOf(from, 'Archive', { withFlags })
+  )
+  return { folder, summary }
+}
+
+for (const format of /** @type {const} */ (['mbox', 'maildir', 'eml'])) {
+  test(`${format}: awkward messages come back byte for byte, with flags and dates`, async (t) => {
+    const messages = AWKWARD.map((text) => Buffer.from(text, 'latin1'))
+    const { summary } = await goRound(t, format, messages)
+    assert.deepEqual([summary.mailboxes, summary.messages], [1, AWKWARD.length])
+  })
+
+  test(`${format}: the corpus comes back byte for byte`, { skip: corpusIsMissing }, async (t) => {
+    const messages = [
+      ...[...everydayMessages({ every: 20 })].map(({ bytes }) => bytes),
+      ...[...tortureMessages({ every: 3 })].map(({ bytes }) => bytes)
+    ].filter((bytes) => bytes.length > 0)
+    await goRound(t, format, messages)
+  })
+}
+
+test('an mbox gives back any bytes, in any chunking of lines', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const line = fc.constantFrom(
+    'From a',
+    '>From b',
+    '\n',
+    '\r\n',
+    'x\n',
+    '>',
+    'From \n',
+    '\n\n',
+    'Subject: y\n'
+  )
+  const messages = fc.sample(fc.array(line, { minLength: 1, maxLength: 12 }), {
+    numRuns: 150,
+    seed: 7
+  })
+  await store.close()
+  await goRound(
+    t,
+    'mbox',
+    messages.map((parts) => Buffer.from(parts.join('')))
+  )
+})
+
+test('names stay inside the folder, differ, and are possible everywhere', () => {
+  const names = new FileNames()
+  const place = (/** @type {string} */ name) => names.placeOf(name).join('/')
+  assert.equal(place('INBOX'), 'INBOX')
+  assert.equal(place('inbox?'), 'inbox_')
+  assert.equal(place('inbox_'), 'inbox_ 2')
+  assert.equal(place('..'), '__')
+  assert.equal(place('../../etc'), '__/__/etc')
+  assert.equal(place('x.mbox/y'), 'x.mbox_/y')
+  assert.equal(place('Con'), '_Con')
+  assert.equal(place('con.txt/a:b'), '_con.txt/a_b')
+  assert.equal(place('sent'), 'sent')
+  assert.equal(place('SENT'), 'SENT 2')
+  assert.equal(place('SENT/x'), 'SENT 2/x')
+  assert.ok(Buffer.byteLength(place('ü'.repeat(400))) <= 150)
+})
+
+test('the tree of mailboxes is a tree of files; dates are the files’ times', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  await store.createMailbox('Work/Größe & Maß')
+  await fill(store, 'Work/Größe & Maß', [Buffer.from('Subject: a\r\n\r\nb\r\n')])
+  const list = (/** @type {string} */ folder) =>
+    readdirSync(folder, { recursive: true }).map(String).sort()
+  const isWanted = (/** @type {string} */ name) => name.startsWith('Work')
+  const scratch = await scratchFolder(t)
+  for (const [format, target] of Object.entries(TARGETS)) {
+    mkdirSync(join(scratch, format))
+    await exportMailboxes({ store, target: target(join(scratch, format)), isWanted })
+  }
+  assert.deepEqual(list(join(scratch, 'mbox')), ['Work', 'Work/Größe & Maß.mbox'])
+  const eml = ['Work', 'Work/Größe & Maß', 'Work/Größe & Maß/00000001.eml']
+  assert.deepEqual(list(join(scratch, 'eml')), eml)
+  assert.equal(statSync(join(scratch, 'eml', eml[2] ?? '')).mtimeMs, 1_500_000_000_000)
+  const maildir = readdirSync(join(scratch, 'maildir'))
+  assert.deepEqual(maildir, ['.Work.Gr&APYA3w-e &- Ma&AN8-'])
+  const mbox = readFileSync(join(scratch, 'mbox', 'Work/Größe & Maß.mbox'), 'latin1')
+  assert.match(
+    mbox,
+    /^From MAILER-DAEMON Fri Jul 14 02:40:00 2017\nX-Letterlock-Added: 1\nStatus: O\nSubject: a\r\n/
+  )
+})
+
+test('nothing is written where something is', async (t) => {
+  const scratch = await scratchFolder(t)
+  writeFileSync(join(scratch, 'x'), '')
+  await assert.rejects(requireEmptyFolder(scratch), (error) => isMailError(error, 'EXPORT_REFUSED'))
+})
