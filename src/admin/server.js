@@ -4,7 +4,7 @@
  * Every /v1 route names the scopes that open it (`config.access`), or it does not start; errors are problem details
  * (RFC 9457), whatever raised them.
  */
-import { chmod, rm } from 'node:fs/promises'
+import { chmod, lstat, rm } from 'node:fs/promises'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { fastify } from 'fastify'
@@ -128,7 +128,7 @@ export async function createAdminServer(parts) {
         : { host, port }
     },
     async listenOnSocket(path) {
-      await rm(path, { force: true })
+      await removeStaleSocket(path)
       await app.listen({ path })
       await chmod(path, 0o600)
     },
@@ -198,6 +198,19 @@ function answerUnknown(app) {
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) return refuse(request, reply)
   })
+}
+
+/**
+ * What a killed process has left; anything else than a socket is somebody's file, and listening fails on it.
+ *
+ * @param {string} path
+ */
+async function removeStaleSocket(path) {
+  try {
+    if ((await lstat(path)).isSocket()) await rm(path)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
+  }
 }
 
 /**

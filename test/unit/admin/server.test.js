@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { stat } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createConnection } from 'node:net'
 import { once } from 'node:events'
@@ -105,6 +105,10 @@ test('from elsewhere in the clear no token is taken, and health and metrics ask 
 test('the unix socket is for the server’s user alone, and serves the same', async (t) => {
   const { admin, data, token } = await startAdmin(t, { settings: { 'admin.socket': '/unused' } })
   const path = join(data, 'admin.sock')
+  await writeFile(path, 'somebody’s')
+  await assert.rejects(admin.listenOnSocket(path))
+  assert.equal(await readFile(path, 'utf8'), 'somebody’s')
+  await rm(path)
   await admin.listenOnSocket(path)
   assert.equal((await stat(path)).mode & 0o077, 0)
   const all = await token(['read'])
