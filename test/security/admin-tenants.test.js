@@ -124,7 +124,13 @@ test('no route shows a tenant’s token anything of another tenant, nor changes 
     )
   }
   // The same questions with a token of the whole host do show them: the property is not empty.
-  for (const path of ['accounts', 'tenants', 'sessions', 'maintenance', 'audit?tenant=theirs.test']) {
+  for (const path of [
+    'accounts',
+    'tenants',
+    'sessions',
+    'maintenance',
+    'audit?tenant=theirs.test'
+  ]) {
     assert.match((await ask('GET', `/v1/${path}`, { token: allToken })).text, /theirs\.test/, path)
   }
 })
