@@ -167,6 +167,14 @@ export const SETTINGS = {
     reason: 'A unix socket for the same, besides: only the server’s user may connect. Empty: none.'
   },
 
+  'cluster.workers': {
+    value: 0,
+    minimum: 0,
+    maximum: 1000,
+    unit: 'workers',
+    reason: 'Processes of `npm run cluster`; 0 means one for each core. `npm start` is always one.'
+  },
+
   'messages.maxBytes': {
     value: 50 * 1000 * 1000,
     minimum: 64 * KiB,

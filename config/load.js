@@ -19,6 +19,7 @@ import { checkSettings, flatten } from './schema.js'
  * @property {{ listen: string, maxRecipients: number, maxConnections: number, timeoutMs: number,
  *   overQuota: 'temporary' | 'permanent' }} lmtp
  * @property {{ listen: string, isTls: boolean, socket: string }} admin
+ * @property {{ workers: number }} cluster
  * @property {{ maxBytes: number }} messages
  * @property {{ quotaBytes: number, quotaMessages: number, lingerMs: number }} accounts
  * @property {{ enabled: boolean, concurrency: number, fromHour: number, toHour: number, quietMs: number,

@@ -8,37 +8,10 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { ALLOCATOR, NODE_FLAGS, THREAD_POOL_SIZE } from '../config/runtime.js'
 
 /** As `engines` in package.json says: ML-KEM in node:crypto came with 24.7. */
 const MINIMUM_NODE = [24, 7]
-
-/**
- * fdatasync, argon2 and zlib share libuv's pool, which is read from the environment before the first use:
- * with the default of four threads, four logins would hold up every acknowledgement.
- */
-const THREAD_POOL_SIZE = '16'
-
-/**
- * glibc's allocator gives memory back late, grows its heaps by 128 KiB more than was asked, and gives each of the
- * pool's threads an arena of its own. With these an idle TLS connection costs some 50 kB instead of 74, and nothing
- * measured became slower; other libraries ignore them. The threshold stands above a page of SQLite's cache (8 KiB),
- * which would cost a system call each, and below a TLS socket's buffers; the number of mappings is kept within half
- * of what Linux allows a process (vm.max_map_count).
- */
-const ALLOCATOR = {
-  MALLOC_ARENA_MAX: '2',
-  MALLOC_TRIM_THRESHOLD_: String(64 * 1024),
-  MALLOC_TOP_PAD_: String(16 * 1024),
-  MALLOC_MMAP_THRESHOLD_: String(12 * 1024),
-  MALLOC_MMAP_MAX_: String(32 * 1024)
-}
-
-/**
- * SIGUSR1 would open the inspector, and with it every key in memory, to anybody who may signal the process.
- * V8 lets the young generation grow with the machine's memory; less than its default on a large one costs no
- * measurable time here, and saves a busy server a hundred megabytes.
- */
-const NODE_FLAGS = ['--disable-sigusr1', '--max-semi-space-size=16']
 
 /** Whatever is made under the data folder is for the server's user alone. */
 process.umask(0o077)

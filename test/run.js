@@ -1,17 +1,25 @@
 /**
  * Runs the tests under the Node that this project pins: `npm test`, or `npm test -- test/unit/mime` for a part.
- * `--torture` runs the long rounds (hundreds instead of ten) of the crash and load tests.
+ * `--torture` runs the long rounds (hundreds instead of ten) of the crash and load tests. `--workers=N` runs the protocol
+ * tests against N workers in processes of their own, without those that look inside of a server.
  */
 import { spawnSync } from 'node:child_process'
-import { globSync, statSync } from 'node:fs'
+import { globSync, readFileSync, statSync } from 'node:fs'
+
+/** What only a server in the test's own process has. */
+const INSIDE = /\b(server\.(imap|openAccounts|logged|unexpected)|startSibling|clock|hasTls)\b/
 
 const args = process.argv.slice(2)
 const torture = args.includes('--torture')
+const workers = args.find((arg) => arg.startsWith('--workers='))?.split('=')[1]
 const wanted = args.filter((arg) => !arg.startsWith('--'))
-const options = args.filter((arg) => arg.startsWith('--') && arg !== '--torture')
-const roots = wanted.length > 0 ? wanted : ['test']
+const options = args.filter(
+  (arg) => arg.startsWith('--') && arg !== '--torture' && !arg.startsWith('--workers=')
+)
+const roots = wanted.length > 0 ? wanted : [workers ? 'test/protocol' : 'test']
 const files = roots
   .flatMap((root) => (statSync(root).isDirectory() ? globSync(`${root}/**/*.test.js`) : [root]))
+  .filter((file) => !workers || !INSIDE.test(readFileSync(file, 'utf8')))
   .sort()
 
 const result = spawnSync(
@@ -22,6 +30,7 @@ const result = spawnSync(
     env: {
       ...process.env,
       UV_THREADPOOL_SIZE: '16',
+      ...(workers && { LETTERLOCK_TEST_WORKERS: workers }),
       ...(torture && { LETTERLOCK_TEST_TORTURE: '1' })
     }
   }

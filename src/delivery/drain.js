@@ -10,11 +10,13 @@
  * stays for the next.
  */
 
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { isFrozen } from '../database/freeze-file.js'
 import { MailError } from '../errors.js'
 import { Opener } from '../crypto/age.js'
 import { SpoolPlaintextReader } from './spool-format.js'
+import { codeOf } from './spool-files.js'
 import { listSpool, readSpoolFile, removeSpoolFiles, setAsideSpoolFile } from './spool.js'
 
 /** @typedef {import('../errors.js').ErrorCode} ErrorCode */
@@ -134,6 +136,8 @@ class DrainRun {
     try {
       await this.#stage(file)
     } catch (error) {
+      // Another process has brought it in since the spool was listed.
+      if (error instanceof MailError && codeOf(error.cause) === 'ENOENT') return
       if (!(error instanceof MailError) || !MESSAGE_CODES.has(error.code)) throw error
       await this.#putAside(file, error)
       return
@@ -151,7 +155,10 @@ class DrainRun {
       const content = await writer.finish()
       // RFC 9051 §2.3.3: for delivered mail, the time of final delivery, which was the 250.
       const internalDate = { epochSeconds: Math.floor(receivedAtMs / 1000), zoneMinutes: 0 }
-      const message = { content, flags: [], internalDate, spoolName: name }
+      // A second process may drain the same spool. Within the transaction nobody else commits: either the name is known,
+      // or nobody has brought the message in, or its file is gone.
+      const isSpoolFileGone = () => !existsSync(join(this.#options.spoolFolder, name))
+      const message = { content, flags: [], internalDate, spoolName: name, isSpoolFileGone }
       this.#batch.push({ name, bytes, writer, message })
     } catch (error) {
       await writer.abort()

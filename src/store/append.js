@@ -27,6 +27,8 @@ import { requireQuota } from './quota.js'
  * @property {readonly string[]} flags
  * @property {ZonedDate | null} internalDate - null: now
  * @property {string} [spoolName] - of the sealed spool file that it came from
+ * @property {() => boolean} [isSpoolFileGone] - asked within the transaction: another process has brought it in and has
+ *   removed the file, and its name is remembered no longer
  * @property {Buffer} [importKey] - names it among what was imported
  * @property {string} [sourceFlags] - with importKey: the flags that it has where it comes from, kept for the next run
  * @property {number} [uid] - the UID that it had where it comes from: kept, unless one so high has been given already
@@ -108,9 +110,9 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
  * @param {AppendedMessage} message
  * @returns {boolean} whether another run has brought it in already
  */
-function isKnown(db, { spoolName, importKey }) {
+function isKnown(db, { spoolName, isSpoolFileGone, importKey }) {
   return (
-    (spoolName !== undefined && isDrained(db, spoolName)) ||
+    (spoolName !== undefined && (isDrained(db, spoolName) || isSpoolFileGone?.() === true)) ||
     (importKey !== undefined && hasImportKey(db, importKey))
   )
 }

@@ -15,6 +15,8 @@ import { fileURLToPath } from 'node:url'
 const [count = '', ...args] = process.argv.slice(2)
 let isStopping = false
 
+// As scripts/cluster.js does for PM2, and for the same reason.
+cluster.schedulingPolicy = cluster.SCHED_NONE
 cluster.setupPrimary({
   exec: fileURLToPath(new URL('../../src/main.js', import.meta.url)),
   args,
@@ -23,6 +25,8 @@ cluster.setupPrimary({
 
 /** @type {Map<number, import('node:cluster').Worker>} */
 const workers = new Map()
+/** @type {Map<number, Promise<void>>} */
+const restarted = new Map()
 
 /**
  * @param {number} slot
@@ -33,7 +37,7 @@ async function start(slot) {
   workers.set(slot, worker)
   worker.on('exit', (code, signal) => {
     process.stderr.write(`worker ${slot} exit ${code} ${signal}\n`)
-    if (workers.get(slot) === worker && !isStopping) start(slot)
+    if (workers.get(slot) === worker && !isStopping) restarted.set(slot, start(slot))
   })
   for (;;) {
     const [message] = await once(worker, 'message')
@@ -50,16 +54,19 @@ async function reload() {
   }
 }
 
-/** @returns {number} of the worker that was killed */
-function kill() {
+/** @returns {Promise<number>} process id of the worker that was killed, once another has taken its place */
+async function kill() {
   const slot = randomInt(workers.size)
-  const pid = workers.get(slot)?.process.pid ?? 0
-  process.kill(pid, 'SIGKILL')
-  return pid
+  const worker = /** @type {import('node:cluster').Worker} */ (workers.get(slot))
+  const exited = once(worker, 'exit')
+  worker.process.kill('SIGKILL')
+  await exited
+  await restarted.get(slot)
+  return worker.process.pid ?? 0
 }
 
 process.on('message', async (request) => {
-  const answer = request === 'reload' ? await reload() : kill()
+  const answer = request === 'reload' ? await reload() : await kill()
   process.send?.({ done: request, answer })
 })
 process.on('SIGTERM', async () => {

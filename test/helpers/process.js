@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
 /** The cheapest argon2 that the configuration permits: the tests log in hundreds of times. */
-const ENVIRONMENT = {
+export const ENVIRONMENT = {
   ...process.env,
   LETTERLOCK_AUTH_ARGON2_MEMORY_KIB: String(19 * 1024),
   UV_THREADPOOL_SIZE: '16'

@@ -13,6 +13,7 @@ import { openAccountServices } from '../../src/accounts/services.js'
 import { createImapServer } from '../../src/imap/session/listener.js'
 import { loadCertificate } from '../../src/support/certificate.js'
 import { systemClock } from '../../src/support/clock.js'
+import { startClusterServer } from './cluster-server.js'
 
 /** The cheapest key derivation that the configuration permits, and LOGIN without TLS from here. */
 const TEST_SETTINGS = {
@@ -72,6 +73,7 @@ export async function startImapServer(
   t,
   { users = ['alice'], settings = {}, hasTls = true, clock = systemClock } = {}
 ) {
+  if (process.env['LETTERLOCK_TEST_WORKERS']) return await startWorkers(t, { users, settings })
   const data = mkdtempSync(join(tmpdir(), 'letterlock-imap-'))
   for (const folder of ['tmp', 'mail']) mkdirSync(join(data, folder))
   const config = loadConfig({ settings: { ...TEST_SETTINGS, data, ...settings }, environment: {} })
@@ -148,11 +150,6 @@ export async function startImapServer(
     })
     return { port: bound.port, tlsPort: 0 }
   }
-  const accountOf = async (/** @type {string} */ name) => {
-    const account = await services.directory.findByAddress(`${name}@example.org`)
-    if (account === null) throw new Error(`no account ${name}`)
-    return account
-  }
   return {
     port,
     tlsPort,
@@ -163,6 +160,21 @@ export async function startImapServer(
     services,
     openAccounts,
     startSibling,
+    ...accountHelp(services)
+  }
+}
+
+/**
+ * @param {import('../../src/accounts/services.js').AccountServices} services
+ * @returns {Pick<TestServer, 'accountId' | 'appPassword'>}
+ */
+function accountHelp(services) {
+  const accountOf = async (/** @type {string} */ name) => {
+    const account = await services.directory.findByAddress(`${name}@example.org`)
+    if (account === null) throw new Error(`no account ${name}`)
+    return account
+  }
+  return {
     accountId: async (name) => (await accountOf(name)).id,
     appPassword: async (name, scope) => {
       const account = await accountOf(name)
@@ -171,4 +183,29 @@ export async function startImapServer(
       return made.text
     }
   }
+}
+
+/**
+ * As `startImapServer`, with several workers in processes of their own. What is only inside of them cannot be had.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {{ users: string[], settings: Record<string, unknown> }} options
+ * @returns {Promise<TestServer>}
+ */
+async function startWorkers(t, { users, settings }) {
+  const { services, ...server } = await startClusterServer({
+    users,
+    password: PASSWORD,
+    settings: { ...TEST_SETTINGS, ...settings },
+    isPlain: Object.keys(settings).length === 0,
+    logger: collectingLogger([]),
+    after: (end) => t.after(end)
+  })
+  const inside = (/** @type {string} */ name) => () => {
+    throw new Error(`${name} is inside the workers: this test is for one process`)
+  }
+  const names = ['imap', 'openAccounts', 'logged', 'unexpected', 'startSibling']
+  const known = { ...server, services, ...accountHelp(services) }
+  for (const name of names) Object.defineProperty(known, name, { get: inside(name) })
+  return /** @type {TestServer} */ (/** @type {unknown} */ (known))
 }

@@ -7,13 +7,19 @@ import { initBackups } from '../../backup/init.js'
 import { withOpenCopy } from '../../backup/open-copy.js'
 import { pruneBackups } from '../../backup/prune.js'
 import { rehearseRestore } from '../../backup/rehearse.js'
+import { readHostState } from '../../backup/host-state.js'
 import { runBackup } from '../../backup/run.js'
+import { scheduleNightly } from '../../backup/schedule.js'
 import { withBackupLock } from '../../backup/scratch.js'
 import { verifyBackups } from '../../backup/verify.js'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { registerRestore } from '../backup-restore.js'
 import { BackupProgress } from '../backup-progress.js'
 import { CliError } from '../cli-error.js'
+import { nightlyCommand } from '../nightly-command.js'
+import { systemClock } from '../../support/clock.js'
+import { createLogger } from '../../telemetry/logger.js'
 import {
   formatBytes,
   formatTime,
@@ -48,6 +54,7 @@ export function register(program, context) {
   registerPrune(backup, context)
   registerRehearse(backup, context)
   registerNightly(backup, context)
+  registerSchedule(backup, context)
 }
 
 /**
@@ -347,4 +354,34 @@ function registerNightly(backup, context) {
         { isLogged: true }
       )
     )
+}
+
+/**
+ * @param {Command} backup
+ * @param {CliContext} context
+ */
+function registerSchedule(backup, context) {
+  backup
+    .command('schedule')
+    .description('Wait for each night and start the nightly job, until told to stop')
+    .addHelpText(
+      'after',
+      '\nFor a process manager that runs several workers, none of which does it (see ecosystem.config.js).\n\nExample:\n  letterlock backup schedule --data /var/lib/letterlock'
+    )
+    .action(async (/** @type {CommonOptions} */ options) => {
+      const config = context.loadConfig(options)
+      const schedule = scheduleNightly({
+        settings: config.backup,
+        command: nightlyCommand(options, config.data),
+        isWanted: async () =>
+          config.backup.isNightly && (await readHostState(config.data)) !== null,
+        clock: systemClock,
+        logger: createLogger({ level: config.log.level })
+      })
+      // Its own timers would not keep the process.
+      const alive = setInterval(() => {}, 2 ** 30)
+      await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+      clearInterval(alive)
+      await schedule.close()
+    })
 }

@@ -303,3 +303,41 @@ test('two handles that drain one spool at a time deliver nothing twice', async (
   await store.pollOtherProcesses()
   assert.equal((await readInbox(store)).length, 10)
 })
+
+test('two processes that drain one spool at once bring each message in once', async (t) => {
+  const { put, drain, reopen, spoolFolder, store } = await setUp(t)
+  const other = await reopen()
+  for (const n of [1, 2, 3]) await put(`Subject: ${n}\r\n\r\nbody\r\n`)
+  /** @type {() => void} */
+  let letGo = () => {}
+  const heldBack = new Promise((resolve) => {
+    letGo = () => resolve(undefined)
+  })
+  /** @type {() => void} */
+  let noteStaged = () => {}
+  const staged = new Promise((resolve) => {
+    noteStaged = () => resolve(undefined)
+  })
+  // The other process has read all files, and comes to its transaction when the first has forgotten their names.
+  const slow = new Proxy(other, {
+    get: (target, name) => {
+      if (name === 'appendMessages') {
+        return async (/** @type {Parameters<typeof other.appendMessages>} */ ...args) => {
+          noteStaged()
+          await heldBack
+          return await other.appendMessages(...args)
+        }
+      }
+      const value = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    }
+  })
+  const late = drain({ store: slow })
+  await staged
+  assert.deepEqual(await drain(), { delivered: 3, setAside: 0, remaining: 0, stoppedBy: null })
+  letGo()
+  assert.deepEqual(await late, { delivered: 0, setAside: 0, remaining: 0, stoppedBy: null })
+  assert.equal((await listSpool(spoolFolder)).length, 0)
+  const { view } = await store.openView('INBOX')
+  assert.equal(view.length, 3)
+})

@@ -1,0 +1,49 @@
+/**
+ * PM2: the workers, and the nightly backup as an app of its own. Started by `npm run cluster`, which runs the project's own
+ * PM2 under the pinned Node, because workers run on the Node of PM2's daemon whatever `interpreter` says.
+ *
+ * The program reads its settings from the environment of whoever starts PM2 (LETTERLOCK_…), or from the file that
+ * LETTERLOCK_CONFIG names.
+ */
+import { fileURLToPath } from 'node:url'
+import { loadConfig } from './config/load.js'
+import { ALLOCATOR, NODE_FLAGS, THREAD_POOL_SIZE } from './config/runtime.js'
+
+const script = fileURLToPath(new URL('src/main.js', import.meta.url))
+const config = loadConfig()
+
+/** A worker cannot begin anew under other flags, as a plain start does: they come from here. */
+const common = {
+  script,
+  cwd: fileURLToPath(new URL('.', import.meta.url)),
+  node_args: NODE_FLAGS,
+  env: { ...ALLOCATOR, UV_THREADPOOL_SIZE: THREAD_POOL_SIZE, NODE_ENV: 'production' },
+  // The log is JSON lines with their own times; PM2 adds nothing.
+  merge_logs: true
+}
+
+export const apps = [
+  {
+    ...common,
+    name: 'letterlock',
+    args: 'serve',
+    exec_mode: 'cluster',
+    instances: config.cluster.workers || 'max',
+    instance_var: 'LETTERLOCK_WORKER',
+    // `ready` is sent when all ports are bound and the other workers know the new one.
+    wait_ready: true,
+    listen_timeout: 60_000,
+    // Sessions have shutdown.graceMs; mailboxes are checkpointed and closed after that.
+    kill_timeout: config.shutdown.graceMs + 30_000,
+    // A worker that dies at once again and again is not started ten times a second.
+    exp_backoff_restart_delay: 100
+  },
+  {
+    ...common,
+    name: 'letterlock-backup',
+    // Sleeps until the hour, and starts the job as a process of its own each night.
+    args: 'backup schedule',
+    exec_mode: 'fork',
+    instances: 1
+  }
+]

@@ -1,0 +1,40 @@
+/**
+ * `npm run cluster`, `cluster:reload`, `cluster:stop`: the project's own PM2 under the Node that runs this script, with a
+ * daemon of its own. A daemon that somebody else's PM2 has started would run the workers on its Node, without the
+ * allocator's settings, which a process reads when it begins.
+ *
+ * Everything else that PM2 can do: `npm run cluster -- <command>`, for instance `npm run cluster -- logs`.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { loadConfig } from '../config/load.js'
+import { clusterEnvironment } from '../config/runtime.js'
+
+const ECOSYSTEM = fileURLToPath(new URL('../ecosystem.config.js', import.meta.url))
+
+/** @type {Record<string, string[][]>} */
+const COMMANDS = {
+  start: [['start', ECOSYSTEM]],
+  reload: [['reload', ECOSYSTEM, '--update-env']],
+  // The daemon goes too: after an upgrade the next start has the new Node.
+  stop: [['stop', ECOSYSTEM], ['kill']]
+}
+
+const [command = 'start', ...rest] = process.argv.slice(2).filter((_, at, all) => {
+  // `npm run cluster -- logs` gives `start logs`.
+  return !(at === 0 && all.length > 1 && all[0] === 'start')
+})
+const environment = clusterEnvironment(loadConfig().data)
+mkdirSync(environment.PM2_HOME, { recursive: true, mode: 0o700 })
+process.umask(0o077)
+
+const pm2 = createRequire(import.meta.url).resolve('pm2/bin/pm2')
+for (const args of COMMANDS[command] ?? [[command]]) {
+  const { status } = spawnSync(process.execPath, [pm2, ...args, ...rest], {
+    stdio: 'inherit',
+    env: environment
+  })
+  if (status !== 0) process.exit(status ?? 1)
+}

@@ -1,0 +1,151 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startCluster } from '../helpers/cluster.js'
+import { MixedLoad } from '../helpers/mixed-load.js'
+import { createAccounts, letterlock, scratchFolder } from '../helpers/process.js'
+import { deliver, WireClient } from '../helpers/wire-client.js'
+
+const KILLS = process.env['LETTERLOCK_TEST_TORTURE'] ? 50 : 10
+const USERS = Array.from({ length: 8 }, (_, n) => `u${n}@example.org`)
+const LOAD = { writers: 12, idlers: 8, deliverers: 4 }
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {{ workers: number, users?: string[] }} options
+ */
+async function setUp(t, { workers, users = USERS }) {
+  const folder = scratchFolder(t, 'cluster')
+  const data = join(folder, 'data')
+  mkdirSync(data)
+  await createAccounts(data, users)
+  const cluster = await startCluster({ data, workers, args: ['--allow-plaintext-loopback'] })
+  t.after(() => cluster.stop())
+  return { folder, data, cluster }
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {MixedLoad} load
+ * @param {import('../helpers/cluster.js').Cluster} cluster
+ */
+async function requireNothingLost(t, load, cluster) {
+  await load.stop()
+  const { appended, delivered } = await load.verify()
+  const away = load.awayMs.sort((left, right) => left - right)
+  t.diagnostic(
+    `${appended} appended, ${delivered} delivered; ${away.length} returns, the longest after ${Math.round(away.at(-1) ?? 0)} ms`
+  )
+  assert.ok(appended > 0 && delivered > 0 && away.length > 0)
+  assert.deepEqual(cluster.output().match(/.*"level":"error".*/g) ?? [], [])
+}
+
+test('the protocol is the same with two workers, whichever of them a connection reaches', () => {
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [
+      'test/run.js',
+      '--workers=2',
+      ...['rfc4978', 'rfc6851', 'rfc5258'].map((rfc) => `test/protocol/${rfc}`),
+      ...['fetch', 'store'].map((name) => `test/protocol/rfc3501/${name}.test.js`)
+    ],
+    { encoding: 'utf8', env: environment }
+  )
+  assert.equal(status, 0, stdout.slice(-4000))
+  assert.match(stdout, /pass [1-9]/)
+})
+
+test(`kill -9 of a random worker, ${KILLS} times under mixed load: nothing acknowledged is lost, every client comes back`, async (t) => {
+  const { cluster } = await setUp(t, { workers: 3 })
+  const load = new MixedLoad(cluster.ports)
+  load.start(USERS, LOAD)
+  for (let round = 0; round < KILLS; round++) await cluster.kill()
+  await requireNothingLost(t, load, cluster)
+})
+
+test('a reload under mixed load loses no acknowledged command and no delivery', async (t) => {
+  const { cluster } = await setUp(t, { workers: 2 })
+  const load = new MixedLoad(cluster.ports)
+  load.start(USERS, LOAD)
+  await cluster.reload()
+  await cluster.reload()
+  await requireNothingLost(t, load, cluster)
+})
+
+test('all sessions of an account meet in one worker: a change of one is told to the others in IDLE at once', async (t) => {
+  const users = ['alice@example.org']
+  const { data, cluster } = await setUp(t, { workers: 3, users })
+  const clients = []
+  for (let n = 0; n < 12; n++) {
+    const isTls = n % 2 === 0
+    const port = isTls ? cluster.ports.imaps : cluster.ports.imap
+    const client = await WireClient.connect(port, { isTls })
+    t.after(() => client.destroy())
+    await client.login('alice@example.org')
+    if (n % 3 === 0) await client.command('SELECT INBOX')
+    clients.push(client)
+  }
+  const pids = new Set(
+    cluster
+      .output()
+      .match(/"pid":\d+[^\n]*"logged in"/g)
+      ?.map((line) => line.split(',')[0])
+  )
+  t.diagnostic(`${pids.size} workers took the logins`)
+  const idlers = clients.filter((_, n) => n % 3 === 0)
+  for (const idler of idlers) {
+    idler.send('i IDLE\r\n')
+    await idler.until(/\+ idling\r\n/)
+  }
+  const writer = /** @type {WireClient} */ (clients[1])
+  await writer.command('APPEND INBOX', Buffer.from('Subject: x\r\n\r\nbody\r\n'))
+  for (const idler of idlers) await idler.until(/\* 1 EXISTS\r\n/)
+  assert.match(
+    await deliver(cluster.ports.lmtp, { to: 'alice@example.org', message: 'Subject: y\r\n\r\n' }),
+    /^250 /
+  )
+  for (const idler of idlers) await idler.until(/\* 2 EXISTS\r\n/)
+
+  // Another process writes to the mailbox.
+  const eml = join(data, '..', 'one.eml')
+  writeFileSync(eml, 'Subject: z\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\n\r\nbody\r\n')
+  const imported = await letterlock(
+    ['import', '--data', data, '--account', 'alice@example.org', '--password-stdin', eml],
+    { input: 'pass\n' }
+  )
+  assert.equal(imported.code, 0, imported.stderr)
+  for (const idler of idlers) await idler.until(/\* 3 EXISTS\r\n/)
+})
+
+test('the sessions of a worker that dies end with BYE, and its accounts live on elsewhere', async (t) => {
+  const { data, cluster } = await setUp(t, { workers: 2 })
+  /** @type {{ client: WireClient, user: string }[]} */
+  const sessions = []
+  for (const user of USERS) {
+    // By TLS and through both workers: some are relayed, some are not.
+    for (let n = 0; n < 2; n++) {
+      const client = await WireClient.connect(cluster.ports.imaps, { isTls: true })
+      t.after(() => client.destroy())
+      await client.login(user)
+      await client.command('SELECT INBOX')
+      client.send('i IDLE\r\n')
+      await client.until(/\+ idling\r\n/)
+      sessions.push({ client, user })
+    }
+  }
+  await cluster.kill()
+  const byes = []
+  for (const { client, user } of sessions) {
+    if (client.received.includes('* BYE')) byes.push(user)
+    const again = await WireClient.connect(cluster.ports.imap)
+    t.after(() => again.destroy())
+    await again.login(user)
+    assert.match(await again.command('STATUS INBOX (MESSAGES)'), /^w\d+ OK/m)
+  }
+  t.diagnostic(`${byes.length} of ${sessions.length} sessions were told BYE`)
+  const sockets = readdirSync(join(data, 'run')).filter((name) => name.startsWith('worker-'))
+  assert.equal(sockets.length, 2, sockets.join())
+})
