@@ -12,6 +12,7 @@ import { MailError, isMailError } from '../errors.js'
 import { counters } from '../telemetry/counters.js'
 import { drainSpool } from '../delivery/drain.js'
 import { Checkpointer } from '../database/checkpoint.js'
+import { ChildPool } from '../database/child.js'
 import { CachePool } from '../database/pool.js'
 import { ChunkCache } from '../store/chunk-cache.js'
 import { OpenFiles } from '../store/open-files.js'
@@ -89,6 +90,7 @@ export class OpenAccounts {
   /** @type {Map<string, Promise<void>>} */
   #closing = new Map()
   #checkpointer = new Checkpointer()
+  #children = new ChildPool()
   #cachePool
   #chunkCache
   #openFiles
@@ -267,6 +269,7 @@ export class OpenAccounts {
         masterKey,
         shared: {
           checkpointer: this.#checkpointer,
+          children: this.#children,
           cachePool: this.#cachePool,
           chunkCache: this.#chunkCache,
           openFiles: this.#openFiles
@@ -520,6 +523,7 @@ export class OpenAccounts {
       if (result.status === 'rejected' && !isMailError(result.reason, 'BUSY')) throw result.reason
     }
     await this.#checkpointer.close()
+    this.#children.close()
   }
 }
 

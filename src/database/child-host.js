@@ -1,5 +1,5 @@
 /**
- * The process of child.js: `child-host.js <module> <written file>`, key and data on standard input. It ends with its
+ * The process of child.js: jobs come on standard input, one after the other, and each runs in a thread. It ends with its
  * parent, in the middle of a statement if need be: work that nobody waits for must not hold a lock.
  */
 import { open } from 'node:fs/promises'
@@ -7,51 +7,77 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { toThreadFailure } from './thread.js'
 
+/**
+ * @typedef {Omit<import('./child.js').ChildJob, 'key'>} Facts
+ * @typedef {import('./thread.js').ThreadMessage} ThreadMessage
+ */
+
 /** Time between two syncs of what the work writes, milliseconds. */
 const SYNC_INTERVAL_MS = 50
 
-/** Bytes of the key, which come first. */
 const KEY_BYTES = 32
+const HEAD_BYTES = 4 + KEY_BYTES
 
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 
-const [module = '', writtenFile = ''] = process.argv.slice(2)
-/** @type {Buffer[]} */
-const pieces = []
-for await (const piece of process.stdin) pieces.push(piece)
-const input = Buffer.concat(pieces)
-const key = new SharedArrayBuffer(KEY_BYTES)
-new Uint8Array(key).set(input.subarray(0, KEY_BYTES))
-const data = JSON.parse(input.subarray(KEY_BYTES).toString('utf8'))
-for (const bytes of [...pieces, input]) bytes.fill(0)
+/** What has come of the next job. */
+let received = Buffer.alloc(0)
+process.stdin.on('data', (/** @type {Buffer} */ piece) => {
+  const joined = Buffer.concat([received, piece])
+  for (const bytes of [received, piece]) bytes.fill(0)
+  received = joined
+  if (received.length < HEAD_BYTES || received.length < HEAD_BYTES + received.readUInt32BE()) return
+  const key = new SharedArrayBuffer(KEY_BYTES)
+  new Uint8Array(key).set(received.subarray(4, HEAD_BYTES))
+  const facts = JSON.parse(received.subarray(HEAD_BYTES).toString('utf8'))
+  received.fill(0)
+  received = Buffer.alloc(0)
+  runJob(facts, key)
+})
+// Nothing more will come.
+process.stdin.on('end', () => {
+  process.removeAllListeners('disconnect')
+  process.disconnect()
+})
 
-// A sync that fails here fails for whoever has the file open as well, and there it counts.
-if (writtenFile !== '') syncWhileWorking(writtenFile).catch(() => {})
+/**
+ * @param {Facts} facts
+ * @param {SharedArrayBuffer} key
+ */
+function runJob({ module, data, writtenFile }, key) {
+  const work = new AbortController()
+  // A sync that fails here fails for whoever has the file open as well, and there it counts.
+  if (writtenFile !== '') syncWhileWorking(writtenFile, work.signal).catch(() => {})
+  /** @type {ThreadMessage} */
+  let last = { kind: 'failed', failure: { code: '', detail: 'no answer' } }
+  const worker = new Worker(new URL(module), { workerData: { ...data, key } })
+  worker.on('message', (/** @type {ThreadMessage} */ message) => {
+    if (message.kind !== 'progress') last = message
+  })
+  worker.on('error', (error) => {
+    last = { kind: 'failed', failure: toThreadFailure(error) }
+  })
+  worker.on('exit', () => {
+    work.abort()
+    new Uint8Array(key).fill(0)
+    process.send?.(last)
+  })
+}
 
 /**
  * What is written little by little keeps nobody else's sync waiting.
  *
  * @param {string} path - carries no locks: see durability.js
+ * @param {AbortSignal} signal
  */
-async function syncWhileWorking(path) {
+async function syncWhileWorking(path, signal) {
   const file = await open(path, 'r')
-  // Referenced by nothing that keeps the process: it ends when the work does.
-  for (;;) {
-    await sleep(SYNC_INTERVAL_MS, undefined, { ref: false })
-    await file.datasync()
+  try {
+    while (!signal.aborted) {
+      await sleep(SYNC_INTERVAL_MS, undefined, { signal })
+      await file.datasync()
+    }
+  } finally {
+    await file.close()
   }
 }
-
-/** @type {import('./thread.js').ThreadMessage | null} */
-let last = null
-const worker = new Worker(new URL(module), { workerData: { ...data, key } })
-worker.on('message', (/** @type {import('./thread.js').ThreadMessage} */ message) => {
-  if (message.kind !== 'progress') last = message
-})
-worker.on('error', (error) => {
-  last = { kind: 'failed', failure: toThreadFailure(error) }
-})
-worker.on('exit', () => {
-  process.removeAllListeners('disconnect')
-  process.send?.(last, () => process.disconnect())
-})

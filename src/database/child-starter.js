@@ -1,48 +1,56 @@
 /**
- * The thread of child.js: starts the process, gives it its key, and hands on what it says. The key goes through the
- * pipe of the child's standard input: arguments and environment are for every user of the machine to read.
+ * The thread of child.js: starts the process, gives it its jobs, and hands on what it says. The keys go through the pipe
+ * of the child's standard input: arguments and environment are for every user of the machine to read.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 
-/** @typedef {import('./thread.js').ThreadMessage} ThreadMessage */
+/**
+ * @typedef {import('./child.js').ChildJob} ChildJob
+ * @typedef {import('./child.js').ChildMessage} ChildMessage
+ */
 
 const HOST = fileURLToPath(new URL('child-host.js', import.meta.url))
 
-const { module, data, key, writtenFile } =
-  /** @type {{ module: string, data: object, key: SharedArrayBuffer, writtenFile?: string }} */ (
-    workerData
-  )
+/** @param {ChildMessage} message */
+const tell = (message) => parentPort?.postMessage(message)
 
-const child = spawn(process.execPath, ['--disable-sigusr1', HOST, module, writtenFile ?? ''], {
+const child = spawn(process.execPath, ['--disable-sigusr1', HOST], {
   stdio: ['pipe', 'ignore', 'ignore', 'ipc']
 })
-/** @type {ThreadMessage | null} */
-let last = null
 // Its last message may be read after its exit was noticed.
 const disconnected = once(child, 'disconnect')
-child.on('message', (message) => {
-  last = /** @type {ThreadMessage} */ (message)
-})
+child.on('message', (message) => tell(/** @type {ChildMessage} */ (message)))
 child.on('error', (error) => {
   throw error
 })
 child.on('exit', async (code, signal) => {
   await disconnected
-  const detail = `a child ended with ${signal ?? code}`
-  parentPort?.postMessage(last ?? { kind: 'failed', failure: { code: 'BUSY', detail } })
+  tell({ kind: 'ended', how: String(signal ?? code) })
+  parentPort?.close()
 })
+// A child that is killed meanwhile breaks the pipe; its exit says so already.
+child.stdin?.on('error', () => {})
 if (child.pid !== undefined) {
   // Behind everybody who serves somebody.
   setPriority(child.pid, constants.priority.PRIORITY_LOW)
-  parentPort?.postMessage({ kind: 'progress', value: child.pid })
-  const secret = Buffer.alloc(key.byteLength)
-  secret.set(new Uint8Array(key))
-  // A child that is killed meanwhile breaks the pipe; its exit says so already.
-  child.stdin?.on('error', () => {})
-  child.stdin?.write(secret, () => secret.fill(0))
-  child.stdin?.end(JSON.stringify(data))
+  tell({ kind: 'started', pid: child.pid })
 }
+
+parentPort?.on('message', (/** @type {ChildJob | null} */ job) => {
+  if (job === null) {
+    child.stdin?.end()
+    return
+  }
+  const { key, ...facts } = job
+  const text = Buffer.from(JSON.stringify(facts))
+  // 4 bytes of length, the key, the facts.
+  const frame = Buffer.alloc(4 + key.byteLength + text.length)
+  frame.writeUInt32BE(text.length)
+  frame.set(new Uint8Array(key), 4)
+  frame.set(text, 4 + key.byteLength)
+  child.stdin?.write(frame, () => frame.fill(0))
+})

@@ -9,6 +9,7 @@
  * above the other; what is about the whole account is here.
  */
 import { Checkpointer } from '../database/checkpoint.js'
+import { ChildPool } from '../database/child.js'
 import { readUsage } from './mailbox-rows.js'
 import { MovingIn } from './moving-in/moving-in.js'
 import { createMailFile, openMailFile } from './open-store.js'
@@ -72,6 +73,8 @@ export class AccountStore extends ChangeMethods {
   #key
   #checkpointer
   #ownsCheckpointer
+  /** @type {ChildPool | null} */
+  #ownChildren
   #leaveFiles
   /** @type {Promise<void> | null} */
   #closing = null
@@ -85,8 +88,9 @@ export class AccountStore extends ChangeMethods {
    */
   constructor({ options, files, file, key }) {
     const checkpointer = options.checkpointer ?? new Checkpointer()
+    const children = options.children ?? new ChildPool()
     const close = () => this.close()
-    const parts = makeStoreParts({ options, files, file, key, checkpointer, close })
+    const parts = makeStoreParts({ options, files, file, key, checkpointer, children, close })
     super(parts)
     this.#parts = parts
     this.folder = files.folder
@@ -96,6 +100,7 @@ export class AccountStore extends ChangeMethods {
     this.#lock = file.lock
     this.#key = key
     this.#ownsCheckpointer = options.checkpointer === undefined
+    this.#ownChildren = options.children === undefined ? children : null
     this.#checkpointer = checkpointer
     const { database, scanner } = parts
     /** For src/store/search alone: the index, and the thread for long searches. */
@@ -257,6 +262,7 @@ export class AccountStore extends ChangeMethods {
       await scanner.close()
       await database.close()
       if (this.#ownsCheckpointer) await this.#checkpointer.close()
+      this.#ownChildren?.close()
       new Uint8Array(this.#key).fill(0)
       this.#lock.release()
     }

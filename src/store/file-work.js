@@ -1,7 +1,7 @@
 /**
  * Starts file-jobs.js: work on the file of a mailbox that is closed.
  */
-import { runChild } from '../database/child.js'
+import { ChildPool } from '../database/child.js'
 
 /**
  * @typedef {import('./file-jobs.js').FileJob} FileJob
@@ -23,14 +23,16 @@ const MODULE = new URL('file-jobs.js', import.meta.url)
 export async function runFileJob(job, { key, signal, onStart }) {
   const shared = new SharedArrayBuffer(key.length)
   new Uint8Array(shared).set(key)
+  const children = new ChildPool()
   try {
-    return await runChild(MODULE, {
+    return await children.run(MODULE, {
       data: job,
       key: shared,
       ...(signal && { signal }),
       ...(onStart && { onStart })
     })
   } finally {
+    children.close()
     new Uint8Array(shared).fill(0)
   }
 }

@@ -1,7 +1,6 @@
 /**
  * Starts thread-jobs.js for one open store.
  */
-import { runChild } from '../database/child.js'
 import { runThread } from '../database/thread.js'
 
 /** @typedef {import('./thread-jobs.js').ThreadData} ThreadData */
@@ -14,14 +13,17 @@ const LONG_WRITES = new Set(['copy', 'renameInbox'])
 /** Runs long jobs, each in a thread of its own, while the store is open. */
 export class StoreThreads {
   #database
+  #children
   #settings
 
   /**
    * @param {import('./account-database.js').AccountDatabase} database
+   * @param {import('../database/child.js').ChildPool} children
    * @param {Pick<ThreadData, 'key' | 'cipher' | 'tempStore' | 'tempFolder' | 'secureDelete'>} settings
    */
-  constructor(database, settings) {
+  constructor(database, children, settings) {
     this.#database = database
+    this.#children = children
     this.#settings = settings
   }
 
@@ -55,7 +57,7 @@ export class StoreThreads {
     const { path, isReadOnly } = this.#database
     const { key, ...settings } = this.#settings
     return this.#database.whileOpen(() =>
-      runChild(MODULE, {
+      this.#children.run(MODULE, {
         data: { ...settings, path, isReadOnly, job, hasOwnLock: true },
         key,
         ...(job.kind === 'vacuum' && { writtenFile: `${path}-wal` }),

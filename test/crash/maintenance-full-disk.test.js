@@ -66,7 +66,7 @@ test(
     assert.deepEqual(await readBytes(store, view, 2), before)
 
     rmSync(ballast)
-    assert.deepEqual(await store.upkeep.vacuum(), { isDone: true })
+    while (!(await store.upkeep.vacuum()).isDone);
     await store.checkpoint()
     assert.deepEqual((await store.verify()).problems, [])
     await store.close()

@@ -117,7 +117,8 @@ test(`kill -9 of VACUUM, ${ROUNDS} times: the mailbox is whole, and a later one 
   }
   t.diagnostic(`${killed} of ${ROUNDS} were killed in time`)
   assert.deepEqual(await contentsOf(store, 'INBOX'), kept)
-  assert.deepEqual(await store.upkeep.vacuum(), { isDone: true })
+  // The store's own work in the background is a writer as well.
+  while (!(await store.upkeep.vacuum()).isDone);
   assert.equal((await store.upkeep.readSpace()).freePages, 0)
   assert.deepEqual((await store.verify()).problems, [])
   await store.close()

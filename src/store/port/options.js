@@ -27,6 +27,7 @@ import { BUSY_TIMEOUT_MS, DEFAULT_CACHE_BYTES } from '../../database/setup-pragm
  * @property {(usage: import('../housekeeping.js').Usage) => void} [onUsage] - within a second of a change, and at close
  * @property {(alert: import('../account-database.js').Alert) => void} [onAlert] - what an operator must look at
  * @property {import('../../database/checkpoint.js').Checkpointer} [checkpointer] - the process's; default: one of the store's own
+ * @property {import('../../database/child.js').ChildPool} [children] - the process's; default: one of the store's own
  * @property {import('../../database/pool.js').CachePool} [cachePool] - the process's; default: `config.cacheBytes` for this
  *   file alone
  * @property {import('../chunk-cache.js').ChunkCache} [chunkCache] - the process's; default: 1 MiB of the store's own

@@ -44,10 +44,11 @@ export const LAZY = Object.freeze({ isLazy: true })
  * @param {import('../open-store.js').OpenFile} input.file
  * @param {SharedArrayBuffer} input.key
  * @param {import('../../database/checkpoint.js').Checkpointer} input.checkpointer
+ * @param {import('../../database/child.js').ChildPool} input.children
  * @param {() => Promise<void>} input.close - closes the store, called when its file has failed
  * @returns {StoreParts}
  */
-export function makeStoreParts({ options, files, file, key, checkpointer, close }) {
+export function makeStoreParts({ options, files, file, key, checkpointer, children, close }) {
   const { config = {}, clock, onUsage = () => {}, onAlert = () => {} } = options
   const { folder, isReadOnly, busyTimeoutMs, secureDelete } = files
   const { db, cipher, tempStore } = file
@@ -87,7 +88,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, close 
     },
     ...(options.syncCalls && { syncCalls: options.syncCalls })
   })
-  const threads = new StoreThreads(database, {
+  const threads = new StoreThreads(database, children, {
     key,
     cipher,
     tempStore,

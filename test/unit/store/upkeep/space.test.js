@@ -93,7 +93,8 @@ test('VACUUM in a child writes the file anew', async (t) => {
   const store = await account.create()
   const view = await fillWithHoles(store, 10)
   const before = await readBytes(store, view, 9)
-  assert.deepEqual(await store.upkeep.vacuum(), { isDone: true })
+  // The store's own work in the background is a writer as well.
+  while (!(await store.upkeep.vacuum()).isDone);
   assert.equal((await store.upkeep.readSpace()).freePages, 0)
   // Before anything else is written: the row ids and the views are as they were.
   assert.deepEqual(await readBytes(store, view, 9), before)

@@ -1,0 +1,112 @@
+/**
+ * Processes that can be killed in the middle of a statement.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { ChildPool } from '../../../src/database/child.js'
+
+const MODULE = new URL('../../helpers/child-module.js', import.meta.url)
+
+/** @param {import('node:test').TestContext} t */
+function setUp(t) {
+  const pool = new ChildPool()
+  t.after(() => pool.close())
+  const key = new SharedArrayBuffer(32)
+  new Uint8Array(key).set(randomBytes(32))
+  /** @type {number[]} */
+  const pids = []
+  const run = (/** @type {object} */ data, options = {}) =>
+    pool.run(MODULE, { data, key, onStart: (pid) => pids.push(pid), ...options })
+  return { pool, key, pids, run }
+}
+
+test('a job has its data and its key, and gives its value; the next one finds the process there', async (t) => {
+  const { key, pids, run } = setUp(t)
+  const expected = Buffer.from(new Uint8Array(key)).toString('hex')
+  assert.deepEqual(await run({ kind: 'echo', value: 'Zürich' }), { value: 'Zürich', key: expected })
+  const large = 'x'.repeat(300_000)
+  assert.deepEqual(await run({ kind: 'echo', value: large }), { value: large, key: expected })
+  assert.equal(pids.length, 2)
+  assert.equal(pids[0], pids[1])
+})
+
+test('jobs at the same time have a process each', async (t) => {
+  const { pids, run } = setUp(t)
+  await Promise.all([run({ kind: 'echo', value: 1 }), run({ kind: 'echo', value: 2 })])
+  assert.equal(new Set(pids).size, 2)
+})
+
+test('the key is neither among the arguments nor in the environment', async (t) => {
+  const { key, run } = setUp(t)
+  let seen = Buffer.alloc(0)
+  await run(
+    { kind: 'echo', value: '' },
+    {
+      onStart: (/** @type {number} */ pid) => {
+        seen = Buffer.concat(
+          ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`))
+        )
+      }
+    }
+  )
+  const secret = Buffer.from(new Uint8Array(key))
+  assert.ok(seen.includes('child-host.js'))
+  for (const encoding of /** @type {const} */ (['latin1', 'hex', 'base64']))
+    assert.equal(seen.includes(secret.toString(encoding), 0, 'latin1'), false, encoding)
+})
+
+test('its errors come with their codes, a fault of the program with its stack', async (t) => {
+  const { run } = setUp(t)
+  await assert.rejects(run({ kind: 'fail' }), { code: 'DISK_FULL', detail: 'so it is' })
+  await assert.rejects(run({ kind: 'break' }), /broken on purpose/)
+  assert.ok(await run({ kind: 'echo', value: 1 }))
+})
+
+test('a signal kills it in the middle of its work, and the next job gets another', async (t) => {
+  const { pids, run } = setUp(t)
+  const stop = new AbortController()
+  const running = run(
+    { kind: 'hang' },
+    {
+      signal: stop.signal,
+      onStart: (/** @type {number} */ pid) => {
+        pids.push(pid)
+        setTimeout(() => stop.abort(), 50)
+      }
+    }
+  )
+  await assert.rejects(running, { code: 'SHUTTING_DOWN' })
+  await run({ kind: 'echo', value: 1 })
+  assert.notEqual(pids[0], pids[1])
+  await assert.rejects(run({ kind: 'echo' }, { signal: AbortSignal.abort() }), {
+    code: 'SHUTTING_DOWN'
+  })
+})
+
+test('killed by somebody else it answers BUSY', async (t) => {
+  const { run } = setUp(t)
+  await assert.rejects(
+    run(
+      { kind: 'hang' },
+      { onStart: (/** @type {number} */ pid) => setTimeout(() => process.kill(pid, 'SIGKILL'), 50) }
+    ),
+    { code: 'BUSY' }
+  )
+})
+
+test('after its close a pool starts nothing, and its processes are gone', async (t) => {
+  const { pool, pids, run } = setUp(t)
+  await run({ kind: 'echo', value: 1 })
+  pool.close()
+  await assert.rejects(run({ kind: 'echo', value: 1 }), { code: 'SHUTTING_DOWN' })
+  const isThere = () => {
+    try {
+      return process.kill(Number(pids[0]), 0)
+    } catch {
+      return false
+    }
+  }
+  while (isThere()) await new Promise((resolve) => setTimeout(resolve, 20))
+})
