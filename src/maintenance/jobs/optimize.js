@@ -8,8 +8,7 @@ export const optimize = {
   name: 'optimize',
   intervalMs: () => DAY_MS,
   async run({ store, signal }) {
-    if (signal.aborted) return { result: 'stopped' }
-    await store.upkeep.optimize()
-    return { result: 'done' }
+    const { isDone } = await store.upkeep.optimize({ signal })
+    return { result: isDone ? 'done' : 'stopped' }
   }
 }

@@ -96,10 +96,14 @@ export class Upkeep {
     return frames * pageBytes
   }
 
-  /** @returns {Promise<void>} when the query planner's statistics are as fresh as they need be */
-  async optimize() {
-    await this.#threads.run({ kind: 'optimize' })
-    await this.#afterThread()
+  /**
+   * Refreshes the query planner's statistics, in a child that is killed as soon as anybody here wants to write.
+   *
+   * @param {{ signal?: AbortSignal }} [options]
+   * @returns {Promise<{ isDone: boolean }>} false when it was killed
+   */
+  optimize(options = {}) {
+    return this.#runUntilWrite({ kind: 'optimize' }, options)
   }
 
   /**
@@ -128,24 +132,8 @@ export class Upkeep {
    * @returns {Promise<{ isDone: boolean }>} false when it was killed, and the file is as before
    * @throws {import('../../errors.js').MailError} BUSY, DISK_FULL, ACCOUNT_DAMAGED, NOT_DURABLE
    */
-  async vacuum({ signal, onStart } = {}) {
-    const writing = new AbortController()
-    const unwatch = this.#database.onWrite(() => writing.abort())
-    const signals = signal ? [signal, writing.signal] : [writing.signal]
-    const killed = AbortSignal.any([...signals, this.#database.closing])
-    try {
-      await this.#threads.runInChild(
-        { kind: 'vacuum' },
-        { signal: killed, ...(onStart && { onStart }) }
-      )
-      await this.#afterThread()
-      return { isDone: true }
-    } catch (error) {
-      if (killed.aborted) return { isDone: false }
-      throw error
-    } finally {
-      unwatch()
-    }
+  vacuum(options = {}) {
+    return this.#runUntilWrite({ kind: 'vacuum' }, options)
   }
 
   /**
@@ -234,6 +222,28 @@ export class Upkeep {
       undefined,
       { isLazy: true }
     )
+  }
+
+  /**
+   * @param {import('../thread-jobs.js').ThreadJob} job
+   * @param {{ signal?: AbortSignal, onStart?: (pid: number) => void }} options
+   * @returns {Promise<{ isDone: boolean }>}
+   */
+  async #runUntilWrite(job, { signal, onStart }) {
+    const writing = new AbortController()
+    const unwatch = this.#database.onWrite(() => writing.abort())
+    const signals = signal ? [signal, writing.signal] : [writing.signal]
+    const killed = AbortSignal.any([...signals, this.#database.closing])
+    try {
+      await this.#threads.runInChild(job, { signal: killed, ...(onStart && { onStart }) })
+      await this.#afterThread()
+      return { isDone: true }
+    } catch (error) {
+      if (killed.aborted) return { isDone: false }
+      throw error
+    } finally {
+      unwatch()
+    }
   }
 
   #noteThread() {
