@@ -92,11 +92,23 @@ export const SETTINGS = {
     reason: 'IPv6 counts by /64. Offices and Outlook’s cloud put many people behind one address.'
   },
 
+  'imap.isProxied': {
+    value: false,
+    unit: '',
+    reason:
+      'Every connection begins with a PROXY header (version 1 or 2) that names the client; for a load balancer in front.'
+  },
+
   'imaps.listen': {
     value: '127.0.0.1:1993',
     unit: 'address',
     format: 'address',
     reason: 'IMAP with TLS from the first byte (RFC 8314).'
+  },
+  'imaps.isProxied': {
+    value: false,
+    unit: '',
+    reason: 'As imap.isProxied; the header comes before TLS.'
   },
 
   'tls.certificate': {
@@ -112,11 +124,29 @@ export const SETTINGS = {
     reason: 'PEM private key of tls.certificate.'
   },
 
+  'tls.otherFolders': {
+    value: [],
+    unit: 'folders',
+    reason:
+      'Certificates for other names: folders with fullchain.pem and privkey.pem, as certbot keeps them. A client gets the one for the name that it asks for, else tls.certificate. All are read again when they change, and on SIGHUP.'
+  },
+
+  'proxy.trustedAddresses': {
+    value: ['127.0.0.1', '::1'],
+    unit: 'addresses',
+    reason: 'Whom a PROXY header is taken from, addresses or CIDR blocks; others are turned away.'
+  },
+
   'lmtp.listen': {
     value: '127.0.0.1:1024',
     unit: 'address',
     format: 'address',
     reason: 'Where the mail transfer agent delivers (RFC 2033).'
+  },
+  'lmtp.isProxied': {
+    value: false,
+    unit: '',
+    reason: 'As imap.isProxied.'
   },
   'lmtp.maxRecipients': {
     value: 200,

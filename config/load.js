@@ -12,11 +12,12 @@ import { checkSettings, flatten } from './schema.js'
  * @typedef {object} Config
  * @property {string} data - absolute path
  * @property {string} defaultDomain
- * @property {{ listen: string, allowPlaintextLoopback: boolean, loginTimeoutMs: number, inactivityTimeoutMs: number,
+ * @property {{ listen: string, isProxied: boolean, allowPlaintextLoopback: boolean, loginTimeoutMs: number, inactivityTimeoutMs: number,
  *   idleReminderMs: number, maxConnections: number, maxConnectionsPerAccount: number, maxConnectionsPerAddress: number }} imap
- * @property {{ listen: string }} imaps
- * @property {{ certificate: string, key: string }} tls - absolute paths, or empty
- * @property {{ listen: string, maxRecipients: number, maxConnections: number, timeoutMs: number,
+ * @property {{ listen: string, isProxied: boolean }} imaps
+ * @property {{ certificate: string, key: string, otherFolders: string[] }} tls - absolute paths, or empty
+ * @property {{ trustedAddresses: string[] }} proxy
+ * @property {{ listen: string, isProxied: boolean, maxRecipients: number, maxConnections: number, timeoutMs: number,
  *   overQuota: 'temporary' | 'permanent' }} lmtp
  * @property {{ listen: string, isTls: boolean, socket: string }} admin
  * @property {{ workers: number }} cluster

@@ -20,12 +20,14 @@ import { MailError } from './errors.js'
 import { cleanLeftovers } from './maintenance/leftovers.js'
 import { systemResources } from './maintenance/resources.js'
 import { MaintenanceWorker } from './maintenance/worker.js'
-import { loadCertificate } from './support/certificate.js'
+import { loadCertificates, watchCertificates } from './support/certificates.js'
 import { systemClock } from './support/clock.js'
+import { ProxyTrust } from './support/proxy-header.js'
 import { createLogger } from './telemetry/logger.js'
 
 /**
  * @typedef {import('../config/load.js').Config} Config
+ * @typedef {import('./accounts/throttle.js').ThrottleState} ThrottleState
  *
  * @typedef {object} StartOptions
  * @property {Config} config
@@ -45,6 +47,7 @@ import { createLogger } from './telemetry/logger.js'
  * @property {import('./support/certificate.js').Certificate} certificate
  * @property {import('./accounts/first-account.js').FirstAccount | null} firstAccount - made by this start
  * @property {boolean} hasAccounts
+ * @property {() => Promise<void>} reloadCertificates - now; otherwise within half a minute of their files' change
  * @property {() => Promise<void>} close - commands and deliveries end, mailboxes are closed, keys zeroed
  */
 
@@ -60,6 +63,16 @@ function parseAddress(address) {
     port: Number(address.slice(colon + 1))
   }
 }
+
+/**
+ * @param {import('./support/certificates.js').CertificateSet} certificates
+ * @returns {import('./imap/session/tls-context.js').TlsSettings}
+ */
+const tlsSettingsOf = ({ main: { certificate, key }, others }) => ({
+  cert: certificate,
+  key,
+  others
+})
 
 /**
  * @param {string} name - of the setting
@@ -94,6 +107,7 @@ export async function startServer({
   const logStream = slot === null ? {} : { stream: process.stderr }
   const logger = createLogger({ level: config.log.level, ...logStream })
   const runFolder = join(config.data, 'run')
+  const tlsFolder = join(config.data, 'tls')
   /** @type {(() => Promise<unknown>)[]} */
   const closers = [] // run in reverse order
   const close = async () => {
@@ -108,15 +122,11 @@ export async function startServer({
     }
     const isFirstStart = !existsSync(join(config.data, 'directory.db'))
     const begin = async () => ({
-      certificate: await loadCertificate({
-        folder: join(config.data, 'tls'),
-        certificateFile: config.tls.certificate,
-        keyFile: config.tls.key,
-        clock
-      }),
+      certificates: await loadCertificates({ folder: tlsFolder, tls: config.tls, clock }),
       services: await openAccountServices({ config, clock, logger })
     })
-    const { certificate, services } = await (slot === null ? begin() : inTurn(runFolder, begin))
+    const { certificates, services } = await (slot === null ? begin() : inTurn(runFolder, begin))
+    const certificate = certificates.main
     closers.push(() => services.close())
     const { directory, unlocker } = services
     await removePendingFolders({ services, timeoutMs: 0 })
@@ -153,9 +163,10 @@ export async function startServer({
           ? openAccounts.acquire(unlocked)
           : cluster.acquire(unlocked, attempt)
       },
-      tls: { cert: certificate.certificate, key: certificate.key },
+      tls: tlsSettingsOf(certificates),
       clock,
-      logger
+      logger,
+      shareOf: (limit) => Math.ceil(limit / (cluster?.slots ?? 1))
     })
     const lmtp = createLmtpServer({
       config,
@@ -201,11 +212,14 @@ export async function startServer({
         forget: (accountId) => {
           if (!openAccounts.isOpen(accountId)) unlocker.forget(accountId)
         },
-        answers: admin.answers,
-        notices: {},
+        answers: { ...admin.answers, throttle: () => services.throttle.state },
+        notices: { throttle: (change) => services.throttle.note(change) },
         logger
       })
       cluster = joined
+      services.throttle.onChange = (change) => joined.tellOthers('throttle', change)
+      const [, ...others] = await joined.askAllWorkers('throttle')
+      for (const state of others) services.throttle.adopt(/** @type {ThrottleState} */ (state))
       closers.push(() => joined.close())
     }
     const { graceMs } = config.shutdown
@@ -222,11 +236,29 @@ export async function startServer({
       if (where === null) return
       listeners.push({ name, note, ...(await bind(`${name}.listen`, where, listen)) })
     }
-    await start('imap', 'STARTTLS', (where) => imap.listen({ ...where, isImplicitTls: false }))
-    await start('imaps', 'TLS', (where) => imap.listen({ ...where, isImplicitTls: true }))
-    await start('lmtp', 'delivery', (where) => lmtp.listen(where))
+    const trust = new ProxyTrust(config.proxy.trustedAddresses)
+    const proxyOf = (/** @type {'imap' | 'imaps' | 'lmtp'} */ name) =>
+      config[name].isProxied ? trust : null
+    await start('imap', 'STARTTLS', (where) =>
+      imap.listen({ ...where, isImplicitTls: false, proxy: proxyOf('imap') })
+    )
+    await start('imaps', 'TLS', (where) =>
+      imap.listen({ ...where, isImplicitTls: true, proxy: proxyOf('imaps') })
+    )
+    await start('lmtp', 'delivery', (where) => lmtp.listen({ ...where, proxy: proxyOf('lmtp') }))
     await start('admin', admin.note, (where) => admin.listen(where))
     if (config.admin.socket !== '') await admin.listenOnSocket(config.admin.socket)
+    const watch = watchCertificates({
+      folder: tlsFolder,
+      tls: config.tls,
+      clock,
+      onChange: (changed) => {
+        imap.replaceCertificate(tlsSettingsOf(changed))
+        lmtp.replaceCertificate(changed.main)
+      },
+      logger
+    })
+    closers.push(async () => watch.close())
     const cleaning = cleanLeftovers({ services })
     closers.push(() => cleaning.stop())
 
@@ -244,7 +276,14 @@ export async function startServer({
     isReady = true
     logger.info({ listeners: listeners.length }, 'started')
     const hasAccounts = (await directory.listAccounts()).length > 0
-    return { listeners, certificate, firstAccount, hasAccounts, close }
+    return {
+      listeners,
+      certificate,
+      firstAccount,
+      hasAccounts,
+      reloadCertificates: watch.reload,
+      close
+    }
   } catch (error) {
     await close()
     throw error

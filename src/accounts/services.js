@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { hkdf } from '../crypto/kdf.js'
 import { MailError } from '../errors.js'
 import { Argon2Queue } from './argon2-queue.js'
 import { openDirectory } from './directory.js'
@@ -55,7 +56,12 @@ export async function openAccountServices({ config, clock, logger }) {
     })
     const { concurrency, queueLength } = config.auth
     const argon2 = new Argon2Queue({ params: config.auth.argon2, concurrency, queueLength })
-    const throttle = new Throttle({ clock, exemptAddresses: config.limits.exemptAddresses })
+    const throttle = new Throttle({
+      clock,
+      // From the pepper, so that the workers of a host know each other's fingerprints; they are nowhere on disk.
+      fingerprintKey: hkdf({ key: pepper.key.bytes, info: 'letterlock/1 throttle', size: 32 }),
+      exemptAddresses: config.limits.exemptAddresses
+    })
     const repeatLogins = config.auth.repeatLoginCache
       ? new RepeatLoginCache({ directory, clock })
       : null

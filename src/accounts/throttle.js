@@ -12,6 +12,9 @@
  * Attempts that are still being checked count as failures until they are over, so that a burst in
  * parallel gains nothing. The same wrong password again is not counted: it is a phone that has not been
  * told the new one, and it learns nothing.
+ *
+ * Of several workers each counts what it sees and tells the others (`onChange`, `note`), so that guessing through all of
+ * them gains nothing; one that starts begins with what the others know (`state`, `adopt`).
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { BlockList, isIP } from 'node:net'
@@ -35,6 +38,8 @@ const FORGET_MS = 60 * 60_000
 const REMEMBER_GOOD_MS = 30 * 24 * 60 * 60_000
 /** Entries of each counter; the oldest go first. About 200 bytes each. */
 const MAX_ENTRIES = 100_000
+/** Entries of each counter that a worker which starts is told. */
+const MAX_TOLD_ENTRIES = 20_000
 /** Wrong passwords remembered for one name from one address. */
 const MAX_FINGERPRINTS = 8
 
@@ -46,6 +51,15 @@ const MAX_FINGERPRINTS = 8
  * @property {number} heldUntilMs
  * @property {number} goodUntilMs
  * @property {string[]} fingerprints - keyed hashes of wrong passwords, newest last
+ */
+
+/**
+ * @typedef {object} ThrottleChange - plain data, without a name or a password
+ * @property {string} nameKey
+ * @property {string} place - an address key
+ * @property {string | null} fingerprint - of a wrong password; null: the login was good
+ *
+ * @typedef {Record<'names' | 'addresses' | 'pairs', [string, Pick<Tally, 'failures' | 'lastMs' | 'heldUntilMs' | 'goodUntilMs'>][]>} ThrottleState
  */
 
 /**
@@ -120,6 +134,17 @@ class Tallies {
     }
     return entry
   }
+
+  /** @returns {ThrottleState['names']} those touched last, that say something */
+  latest() {
+    const told = [...this.#entries]
+      .slice(-MAX_TOLD_ENTRIES)
+      .filter(([, { failures, goodUntilMs }]) => failures > 0 || goodUntilMs > 0)
+    return told.map(([key, { failures, lastMs, heldUntilMs, goodUntilMs }]) => [
+      key,
+      { failures, lastMs, heldUntilMs, goodUntilMs }
+    ])
+  }
 }
 
 /** Counts failures and says how long the next attempt waits. */
@@ -129,16 +154,24 @@ export class Throttle {
   #names = new Tallies()
   #addresses = new Tallies()
   #pairs = new Tallies()
-  /** Fingerprints of wrong passwords mean nothing outside this process. */
-  #fingerprintKey = randomBytes(32)
+  #fingerprintKey
+  /**
+   * Told of each change that was not noted from elsewhere.
+   *
+   * @type {((change: ThrottleChange) => void) | null}
+   */
+  onChange = null
 
   /**
    * @param {object} options
    * @param {import('../support/clock.js').Clock} options.clock
+   * @param {Uint8Array} [options.fingerprintKey] - the same in all workers; without it, fingerprints of wrong passwords mean
+   *   nothing outside this process
    * @param {string[]} [options.exemptAddresses] - not counted at all, single addresses or CIDR blocks
    */
-  constructor({ clock, exemptAddresses = ['127.0.0.1', '::1'] }) {
+  constructor({ clock, fingerprintKey = randomBytes(32), exemptAddresses = ['127.0.0.1', '::1'] }) {
     this.#clock = clock
+    this.#fingerprintKey = fingerprintKey
     for (const entry of exemptAddresses) {
       const [address = '', bits] = entry.split('/')
       const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
@@ -190,7 +223,7 @@ export class Throttle {
       FIRST_WAIT_MS,
       MAX_WAIT_MS
     )
-    return this.#attempt({ name, address, pair, password, waitMs })
+    return this.#attempt({ name, address, pair, nameKey, place, password, waitMs })
   }
 
   /**
@@ -210,11 +243,13 @@ export class Throttle {
    * @param {Tally} input.name
    * @param {Tally} input.address
    * @param {Tally} input.pair
+   * @param {string} input.nameKey
+   * @param {string} input.place
    * @param {Uint8Array} input.password
    * @param {number} input.waitMs
    * @returns {Attempt}
    */
-  #attempt({ name, address, pair, password, waitMs }) {
+  #attempt({ name, address, pair, nameKey, place, password, waitMs }) {
     const tallies = [name, address, pair]
     for (const tally of tallies) tally.pending++
     let isOver = false
@@ -231,22 +266,83 @@ export class Throttle {
         end()
       },
       succeed: () => {
-        const nowMs = end()
-        pair.goodUntilMs = nowMs + REMEMBER_GOOD_MS
-        pair.failures = 0
-        pair.fingerprints = []
+        const isNews = markGood(pair, end())
+        if (isNews) this.onChange?.({ nameKey, place, fingerprint: null })
       },
       fail: () => {
         const nowMs = end()
-        if (pair.fingerprints.includes(fingerprint)) return
-        pair.fingerprints = [...pair.fingerprints.slice(1 - MAX_FINGERPRINTS), fingerprint]
-        for (const tally of tallies) {
-          tally.failures++
-          tally.lastMs = nowMs
-        }
-        address.heldUntilMs =
-          nowMs + growing(address.failures, FREE_ADDRESS_FAILURES - 1, FIRST_HOLD_MS, MAX_HOLD_MS)
+        const isNews = countFailure({ name, address, pair, fingerprint, nowMs })
+        if (isNews) this.onChange?.({ nameKey, place, fingerprint })
       }
     }
   }
+
+  /** @param {ThrottleChange} change - that another worker has seen */
+  note({ nameKey, place, fingerprint }) {
+    const nowMs = this.#clock.nowMs()
+    const pair = this.#pairs.touch(`${place} ${nameKey}`, nowMs)
+    if (fingerprint === null) {
+      markGood(pair, nowMs)
+      return
+    }
+    const name = this.#names.touch(nameKey, nowMs)
+    const address = this.#addresses.touch(place, nowMs)
+    countFailure({ name, address, pair, fingerprint, nowMs })
+  }
+
+  /** @returns {ThrottleState} for a worker that starts */
+  get state() {
+    return {
+      names: this.#names.latest(),
+      addresses: this.#addresses.latest(),
+      pairs: this.#pairs.latest()
+    }
+  }
+
+  /** @param {ThrottleState} state - of another worker; what this one has seen itself stays where it is more */
+  adopt({ names, addresses, pairs }) {
+    const all = /** @type {const} */ ([
+      [this.#names, names],
+      [this.#addresses, addresses],
+      [this.#pairs, pairs]
+    ])
+    for (const [tallies, entries] of all) {
+      for (const [key, entry] of entries) {
+        const own = tallies.touch(key, entry.lastMs)
+        own.failures = Math.max(own.failures, entry.failures)
+        own.lastMs = Math.max(own.lastMs, entry.lastMs)
+        own.heldUntilMs = Math.max(own.heldUntilMs, entry.heldUntilMs)
+        own.goodUntilMs = Math.max(own.goodUntilMs, entry.goodUntilMs)
+      }
+    }
+  }
+}
+
+/**
+ * @param {Tally} pair
+ * @param {number} nowMs
+ * @returns {boolean} whether it says something new: of a login that repeats a good one nobody need hear for a day
+ */
+function markGood(pair, nowMs) {
+  const isNews = pair.failures > 0 || pair.goodUntilMs - nowMs < REMEMBER_GOOD_MS - 24 * 60 * 60_000
+  pair.goodUntilMs = nowMs + REMEMBER_GOOD_MS
+  pair.failures = 0
+  pair.fingerprints = []
+  return isNews
+}
+
+/**
+ * @param {{ name: Tally, address: Tally, pair: Tally, fingerprint: string, nowMs: number }} failure
+ * @returns {boolean} whether it counts: the same wrong password again does not
+ */
+function countFailure({ name, address, pair, fingerprint, nowMs }) {
+  if (pair.fingerprints.includes(fingerprint)) return false
+  pair.fingerprints = [...pair.fingerprints.slice(1 - MAX_FINGERPRINTS), fingerprint]
+  for (const tally of [name, address, pair]) {
+    tally.failures++
+    tally.lastMs = nowMs
+  }
+  address.heldUntilMs =
+    nowMs + growing(address.failures, FREE_ADDRESS_FAILURES - 1, FIRST_HOLD_MS, MAX_HOLD_MS)
+  return true
 }

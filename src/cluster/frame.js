@@ -7,6 +7,7 @@
  *     …        the secret: key bytes, which never become part of a string
  */
 import { SecretBuffer } from '../crypto/secret-buffer.js'
+import { somethingHappens } from '../support/socket-event.js'
 
 /** @import { Socket } from 'node:net' */
 
@@ -142,19 +143,4 @@ export async function readFrame(socket, { timeoutMs }) {
   } finally {
     clearTimeout(timer)
   }
-}
-
-/**
- * @param {Socket} socket
- * @returns {Promise<void>} when it has bytes or has ended
- */
-function somethingHappens(socket) {
-  const events = ['readable', 'end', 'close']
-  return new Promise((resolve) => {
-    const done = () => {
-      for (const event of events) socket.off(event, done)
-      resolve()
-    }
-    for (const event of events) socket.on(event, done)
-  })
 }

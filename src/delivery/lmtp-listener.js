@@ -25,11 +25,39 @@ class LmtpConnection extends SMTPConnection {
 /** The listening side. */
 export class LmtpListener extends SMTPServer {
   /**
+   * Where connections come through a load balancer that says whose they are.
+   *
+   * @type {import('../support/proxy-header.js').ProxyTrust | null}
+   */
+  proxy = null
+
+  /**
    * @override
    * @param {any} socket
    * @param {any} [socketOptions]
    */
   connect(socket, socketOptions) {
+    if (this.proxy === null) {
+      this.#begin(socket, socketOptions)
+      return
+    }
+    this.proxy.clientOf(socket).then(
+      (remoteAddress) => {
+        if (remoteAddress === null) socket.destroy()
+        else this.#begin(socket, { ...socketOptions, remoteAddress })
+      },
+      (error) => {
+        socket.destroy()
+        this.emit('error', error)
+      }
+    )
+  }
+
+  /**
+   * @param {any} socket
+   * @param {any} socketOptions
+   */
+  #begin(socket, socketOptions) {
     const connection = new LmtpConnection(this, socket, socketOptions)
     this.connections.add(connection)
     connection.on('error', (error) => this.emit('error', error))

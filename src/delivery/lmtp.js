@@ -21,8 +21,9 @@ const DISABLED_COMMANDS = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'
 
 /**
  * @typedef {object} LmtpServer
- * @property {(where: { host: string, port: number }) => Promise<{ host: string, port: number }>} listen -
- *   port 0 takes a free one
+ * @property {(where: { host: string, port: number, proxy?: import('../support/proxy-header.js').ProxyTrust | null }) => Promise<{ host: string, port: number }>} listen -
+ *   port 0 takes a free one; with `proxy` every connection begins with a PROXY header
+ * @property {(tls: { certificate: Buffer | string, key: Buffer | string }) => void} replaceCertificate - for new handshakes
  * @property {() => Promise<void>} close - lets running transfers end, for `shutdown.graceMs` at most
  */
 
@@ -70,7 +71,12 @@ export function createLmtpServer(options) {
   })
   listener.on('error', (error) => logger.warn({ err: error }, 'a delivery connection failed'))
   return {
-    listen: ({ host, port }) => listen(listener, host, port),
+    listen: ({ host, port, proxy = null }) => {
+      listener.proxy = proxy
+      return listen(listener, host, port)
+    },
+    replaceCertificate: ({ certificate, key }) =>
+      listener.updateSecureContext({ cert: certificate, key }),
     close: () =>
       new Promise((resolve) => {
         service.isClosing = true

@@ -130,6 +130,8 @@ export function register(program, context) {
       }
       stdout.write(`${whereItListens(server)}\nready\n`)
       process.send?.('ready')
+      // On a terminal SIGHUP says that it was closed, and ends the program as ever.
+      if (!process.stdout.isTTY) process.on('SIGHUP', () => server.reloadCertificates())
 
       await stopped
       stdout.write('stopping\n')

@@ -14,7 +14,7 @@ import { DeflateOutput, InflateInput } from './compression.js'
 import { ReplyBlock } from './reply-block.js'
 
 /** @import { Socket } from 'node:net' */
-/** @import { SecureContext } from 'node:tls' */
+/** @import { TlsContext } from './tls-context.js' */
 /** @import { Receiver } from '../protocol/receiver.js' */
 
 /** Bytes that wait for the deflater above which the client has to wait. */
@@ -355,17 +355,17 @@ export class Connection {
    * Completes the TLS handshake on a socket whose client speaks first.
    *
    * @param {object} options
-   * @param {SecureContext} options.secureContext
+   * @param {TlsContext} options.tls
    * @param {number} options.deadlineMs - wall-clock time
    * @returns {Promise<boolean>} whether it succeeded; on failure the socket is closed
    */
-  async secure({ secureContext, deadlineMs }) {
+  async secure({ tls, deadlineMs }) {
     const plain = this.#socket
     plain.removeAllListeners('readable')
     // The types do not know that a TLS socket may be half-open too; Node's do (tls.TLSSocket hands it to net.Socket).
     const options = {
+      ...tls,
       isServer: true,
-      secureContext,
       allowHalfOpen: true,
       highWaterMark: INPUT_BYTES
     }
@@ -390,11 +390,11 @@ export class Connection {
    *
    * @param {object} options
    * @param {Buffer} options.reply - the tagged OK
-   * @param {SecureContext} options.secureContext
+   * @param {TlsContext} options.tls
    * @param {number} options.deadlineMs - wall-clock time until which the handshake must be through
    * @returns {Promise<boolean>} whether the handshake succeeded
    */
-  async startTls({ reply, secureContext, deadlineMs }) {
+  async startTls({ reply, tls, deadlineMs }) {
     const socket = this.#socket
     this.#receiver.takeRest()
     while (socket.read() !== null);
@@ -405,7 +405,7 @@ export class Connection {
       socket.write(reply, resolve)
     })
     if (this.isClosed) return false
-    return await this.secure({ secureContext, deadlineMs })
+    return await this.secure({ tls, deadlineMs })
   }
 
   /**

@@ -4,16 +4,17 @@
  * Two kinds of sockets: plain with STARTTLS (RFC 3501 §6.2.1), and TLS from the first byte (RFC 8314 §3).
  */
 import { createServer } from 'node:net'
-import { createSecureContext } from 'node:tls'
 import { CODE } from '../protocol/compile/response-code.js'
 import { limitsBeforeLogin } from '../protocol/limits.js'
 import { Receiver } from '../protocol/receiver.js'
 import { addressKey, isLoopback } from './address-key.js'
 import { Connection, INPUT_BYTES } from './connection.js'
 import { Session } from './session.js'
+import { makeTlsContext } from './tls-context.js'
 
 /** @import { Server, Socket } from 'node:net' */
-/** @import { SecureContext, SecureContextOptions } from 'node:tls' */
+/** @import { ProxyTrust } from '../../support/proxy-header.js' */
+/** @import { TlsContext, TlsSettings } from './tls-context.js' */
 /** @import { Clock } from '../../support/clock.js' */
 /** @import { AccountStore } from '../../store/account-store.js' */
 
@@ -72,7 +73,7 @@ const BACKLOG = 1024
  * @typedef {object} ImapServerContext - what a session may use of its server
  * @property {ImapConfig} config
  * @property {Authenticate} authenticate
- * @property {SecureContext | null} secureContext - null: no TLS, no STARTTLS
+ * @property {TlsContext | null} tls - null: no TLS, no STARTTLS
  * @property {Clock} clock
  * @property {SessionLogger} logger
  * @property {(error: unknown) => void} onUnexpectedError
@@ -84,10 +85,19 @@ const BACKLOG = 1024
  * @typedef {object} ImapServerOptions
  * @property {ImapConfig} config
  * @property {Authenticate} authenticate
- * @property {SecureContextOptions | null} tls - certificate and key; null only where TLS ends elsewhere
+ * @property {TlsSettings | null} tls - certificates and keys; null only where TLS ends elsewhere
  * @property {Clock} clock
  * @property {SessionLogger} logger
  * @property {(error: unknown) => void} [onUnexpectedError] - told of what became NO [SERVERBUG]; tests fail on it
+ * @property {(limit: number) => number} [shareOf] - of a limit for all workers: this one's
+ */
+
+/**
+ * @typedef {object} ListenOptions
+ * @property {string} host
+ * @property {number} port
+ * @property {boolean} isImplicitTls
+ * @property {ProxyTrust | null} [proxy] - every connection begins with a PROXY header, from an address that it trusts
  */
 
 /**
@@ -101,13 +111,13 @@ const BACKLOG = 1024
 
 /**
  * @typedef {object} ImapServer
- * @property {(options: { host: string, port: number, isImplicitTls: boolean }) => Promise<{ host: string, port: number }>} listen -
+ * @property {(options: ListenOptions) => Promise<{ host: string, port: number }>} listen -
  *   resolves with what was bound; port 0 takes a free one
  * @property {(session: AdoptedSession) => void} adopt - serves a session that another worker has logged in
  * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
  * @property {(accountId: string, text: string) => void} endSessions - BYE to every session of the account, after its
  *   running command
- * @property {(tls: SecureContextOptions) => void} replaceCertificate - for new handshakes
+ * @property {(tls: TlsSettings) => void} replaceCertificate - for new handshakes
  * @property {() => { connections: number, loggedIn: number, idling: number }} counts
  * @property {() => import('./session.js').SessionFacts[]} listSessions - those that are logged in, oldest first
  * @property {(sessionId: string, text: string) => boolean} endSession - as `endSessions`; false where there is none
@@ -137,15 +147,25 @@ class Listener {
   #timer = null
   #ticks = 0
   #isClosing = false
+  #shareOf
   /** @type {ImapServerContext} */
   #context
 
   /** @param {ImapServerOptions} options */
-  constructor({ config, authenticate, tls, clock, logger, onUnexpectedError = () => {} }) {
+  constructor({
+    config,
+    authenticate,
+    tls,
+    clock,
+    logger,
+    onUnexpectedError = () => {},
+    shareOf = (limit) => limit
+  }) {
+    this.#shareOf = shareOf
     this.#context = {
       config,
       authenticate,
-      secureContext: tls === null ? null : secureContextOf(tls),
+      tls: tls === null ? null : makeTlsContext(tls),
       clock,
       logger,
       onUnexpectedError,
@@ -169,13 +189,13 @@ class Listener {
   }
 
   /**
-   * @param {{ host: string, port: number, isImplicitTls: boolean }} options
+   * @param {ListenOptions} options
    * @returns {Promise<{ host: string, port: number }>}
    */
-  async listen({ host, port, isImplicitTls }) {
+  async listen({ host, port, isImplicitTls, proxy = null }) {
     // Half-open: a client may say its last words and close its side before it has our answers.
     const server = createServer({ allowHalfOpen: true, highWaterMark: INPUT_BYTES }, (socket) => {
-      this.#accept(socket, isImplicitTls)
+      this.#accept(socket, isImplicitTls, proxy)
     })
     await new Promise((resolve, reject) => {
       server.once('error', reject)
@@ -191,9 +211,9 @@ class Listener {
     return { host: bound.address, port: bound.port }
   }
 
-  /** @param {SecureContextOptions} tls */
+  /** @param {TlsSettings} tls */
   replaceCertificate(tls) {
-    this.#context.secureContext = secureContextOf(tls)
+    this.#context.tls = makeTlsContext(tls)
   }
 
   /** @returns {{ connections: number, loggedIn: number, idling: number }} */
@@ -258,9 +278,10 @@ class Listener {
   /**
    * @param {Socket} socket
    * @param {boolean} isImplicitTls
+   * @param {ProxyTrust | null} proxy
    */
-  #accept(socket, isImplicitTls) {
-    this.#run(socket, this.#serve(socket, isImplicitTls))
+  #accept(socket, isImplicitTls, proxy) {
+    this.#run(socket, this.#serve(socket, isImplicitTls, proxy))
   }
 
   /**
@@ -280,11 +301,18 @@ class Listener {
   /**
    * @param {Socket} socket
    * @param {boolean} isImplicitTls
+   * @param {ProxyTrust | null} proxy
    */
-  async #serve(socket, isImplicitTls) {
+  async #serve(socket, isImplicitTls, proxy) {
     const context = this.#context
+    const remoteAddress = proxy === null ? socket.remoteAddress : await proxy.clientOf(socket)
+    if (remoteAddress === null) {
+      socket.destroy()
+      return
+    }
     const connection = new Connection({
       socket,
+      ...(remoteAddress !== undefined && { remoteAddress }),
       receiver: new Receiver(limitsBeforeLogin()),
       nowMs: context.clock.nowMs()
     })
@@ -338,10 +366,10 @@ class Listener {
    * @returns {Promise<boolean>}
    */
   async #secure(connection) {
-    const { secureContext, config, clock } = this.#context
-    if (secureContext === null) throw new Error('TLS was asked for without a certificate')
+    const { tls, config, clock } = this.#context
+    if (tls === null) throw new Error('TLS was asked for without a certificate')
     const deadlineMs = clock.nowMs() + config.imap.loginTimeoutMs
-    return await connection.secure({ secureContext, deadlineMs })
+    return await connection.secure({ tls, deadlineMs })
   }
 
   /**
@@ -354,7 +382,7 @@ class Listener {
     if (this.#isClosing) return 'The server is shutting down'
     if (this.#sessions.size >= maxConnections) return 'Too many connections'
     if (config.limits.exemptAddresses.some((address) => addressKey(address) === key)) return null
-    const isTooMany = (this.#perAddress.get(key) ?? 0) >= maxConnectionsPerAddress
+    const isTooMany = (this.#perAddress.get(key) ?? 0) >= this.#shareOf(maxConnectionsPerAddress)
     return isTooMany ? 'Too many connections from this address' : null
   }
 
@@ -375,13 +403,4 @@ class Listener {
       })
     }
   }
-}
-
-/**
- * @param {SecureContextOptions} options
- * @returns {SecureContext}
- */
-function secureContextOf(options) {
-  // Without a session id context OpenSSL refuses to resume sessions.
-  return createSecureContext({ minVersion: 'TLSv1.2', sessionIdContext: 'letterlock', ...options })
 }

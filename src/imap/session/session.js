@@ -153,7 +153,7 @@ export class Session {
       isAuthenticated: this.state !== 'notAuthenticated',
       isTls: this.connection.isTls,
       isLoginAllowed: this.mayLogIn,
-      isTlsAvailable: this.context.secureContext !== null,
+      isTlsAvailable: this.context.tls !== null,
       maxMessageBytes: this.context.config.messages.maxBytes
     })
   }

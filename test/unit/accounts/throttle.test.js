@@ -149,3 +149,42 @@ test('case does not make another name of it', () => {
   for (let index = 0; index < 5; index++) fail('anna', `192.0.2.${index}`)
   assert.equal(fail('ANNA', '192.0.2.99'), 250)
 })
+
+test('workers that tell each other count as one, and one that starts knows what the others do', () => {
+  const clock = new ManualClock()
+  const fingerprintKey = Buffer.alloc(32, 3)
+  const make = () => new Throttle({ clock, fingerprintKey, exemptAddresses: [] })
+  const workers = [make(), make(), make()]
+  for (const worker of workers) {
+    worker.onChange = (change) => {
+      // As it crosses between processes.
+      const told = JSON.parse(JSON.stringify(change))
+      for (const other of workers) if (other !== worker) other.note(told)
+    }
+  }
+  const tryOn = (/** @type {Throttle} */ worker, /** @type {string} */ password) =>
+    worker.admit({
+      username: 'ann',
+      remoteAddress: '192.0.2.1',
+      password: Buffer.from(password)
+    })
+  const [first, second, third] = /** @type {[Throttle, Throttle, Throttle]} */ (workers)
+  // The same wrong password through each of them is one failure.
+  for (let n = 0; n < 30; n++) tryOn(workers[n % 3] ?? first, 'old').fail()
+  assert.equal(tryOn(first, 'x').waitMs, 0)
+  let refusals = 0
+  for (let n = 0; n < 30; n++) {
+    try {
+      tryOn(workers[n % 3] ?? first, `guess ${n}`).fail()
+    } catch {
+      refusals++
+    }
+  }
+  assert.ok(refusals >= 18, `${refusals} refused`)
+  for (const worker of [first, second, third]) {
+    assert.throws(() => tryOn(worker, 'more'), { code: 'THROTTLED' })
+  }
+  const fresh = make()
+  fresh.adopt(JSON.parse(JSON.stringify(second.state)))
+  assert.throws(() => tryOn(fresh, 'more'), { code: 'THROTTLED' })
+})

@@ -15,12 +15,12 @@ export const starttls = {
   states: NOT_AUTHENTICATED,
   allowsExpunge: false,
   async run(session, _args, { tag }) {
-    const { secureContext } = session.context
+    const { tls } = session.context
     if (session.connection.isTls) throw new WrongState('TLS is on already')
-    if (secureContext === null) throw new WrongState('This server has no certificate')
+    if (tls === null) throw new WrongState('This server has no certificate')
     const reply = Buffer.from(`${tag} OK Begin TLS now\r\n`)
     const { deadlineMs } = session
-    await session.connection.startTls({ reply, secureContext, deadlineMs })
+    await session.connection.startTls({ reply, tls, deadlineMs })
     // A failed handshake has closed the connection; the session loop finds it so.
     return { text: 'STARTTLS completed', isAnswered: true }
   }

@@ -1,0 +1,109 @@
+/**
+ * All certificates of the server, read again when their files change: the main one, and those of other names, from folders
+ * as certbot keeps them.
+ */
+import { X509Certificate } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { MailError } from '../errors.js'
+import { loadCertificate } from './certificate.js'
+
+/** Files are looked at this often, ms; whoever cannot wait sends SIGHUP. */
+const LOOK_MS = 30_000
+
+/** Names of the files in a folder of tls.otherFolders: those of certbot, lego's and acme.sh's can be given them. */
+const CHAIN_FILE = 'fullchain.pem'
+const KEY_FILE = 'privkey.pem'
+
+/**
+ * @typedef {import('./certificate.js').Certificate} Certificate
+ * @typedef {{ names: string[], cert: Buffer, key: Buffer }} OtherCertificate
+ * @typedef {{ main: Certificate, others: OtherCertificate[] }} CertificateSet
+ */
+
+/**
+ * @param {object} options
+ * @param {string} options.folder - `<data>/tls`
+ * @param {{ certificate: string, key: string, otherFolders: string[] }} options.tls - the settings
+ * @param {import('./clock.js').Clock} options.clock
+ * @returns {Promise<CertificateSet>}
+ * @throws {MailError} CONFIG_INVALID where a file is missing or is not what it should be
+ */
+export async function loadCertificates({ folder, tls, clock }) {
+  const main = await loadCertificate({
+    folder,
+    certificateFile: tls.certificate,
+    keyFile: tls.key,
+    clock
+  })
+  const others = await Promise.all(tls.otherFolders.map((name) => loadOther(resolve(name))))
+  return { main, others }
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<OtherCertificate>}
+ */
+async function loadOther(folder) {
+  try {
+    const cert = await readFile(join(folder, CHAIN_FILE))
+    const key = await readFile(join(folder, KEY_FILE))
+    const { subjectAltName = '' } = new X509Certificate(cert)
+    const names = [...subjectAltName.matchAll(/DNS:([^,\s"]+)/g)].map(([, name]) => String(name))
+    return { names, cert, key }
+  } catch (cause) {
+    throw new MailError('CONFIG_INVALID', {
+      detail: `tls.otherFolders: ${folder} needs ${CHAIN_FILE} and ${KEY_FILE}`,
+      cause
+    })
+  }
+}
+
+/**
+ * @param {object} options
+ * @param {string} options.folder
+ * @param {{ certificate: string, key: string, otherFolders: string[] }} options.tls
+ * @param {import('./clock.js').Clock} options.clock
+ * @param {(certificates: CertificateSet) => void} options.onChange - may throw where a certificate and its key do not fit
+ * @param {import('../telemetry/logger.js').Logger} options.logger
+ * @returns {{ reload: () => Promise<void>, close: () => void }} `reload` looks at once; what cannot be used is logged, and the
+ *   certificates stay as they are
+ */
+export function watchCertificates({ folder, tls, clock, onChange, logger }) {
+  const files =
+    tls.certificate === ''
+      ? [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
+      : [tls.certificate, tls.key]
+  for (const name of tls.otherFolders) {
+    files.push(join(resolve(name), CHAIN_FILE), join(resolve(name), KEY_FILE))
+  }
+  let known = stateOf(files)
+  const reload = async () => {
+    try {
+      onChange(await loadCertificates({ folder, tls, clock }))
+      logger.info('certificates were read again')
+    } catch (err) {
+      logger.error({ err }, 'the certificates cannot be read again; those in use stay')
+    }
+  }
+  const look = async () => {
+    const before = await known
+    known = stateOf(files)
+    if ((await known) !== before) await reload()
+  }
+  const timer = setInterval(look, LOOK_MS)
+  timer.unref()
+  return { reload, close: () => clearInterval(timer) }
+}
+
+/**
+ * @param {string[]} files
+ * @returns {Promise<string>} differs when one was replaced, links followed
+ */
+async function stateOf(files) {
+  const states = files.map(async (file) => {
+    const found = await stat(file).catch(() => null)
+    return found === null ? '' : `${found.ino} ${found.size} ${found.mtimeMs}`
+  })
+  return (await Promise.all(states)).join()
+}

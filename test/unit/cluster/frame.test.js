@@ -1,0 +1,69 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createConnection, createServer } from 'node:net'
+import { join } from 'node:path'
+import { onFrames, readFrame, writeFrame } from '../../../src/cluster/frame.js'
+import { scratchFolder } from '../../helpers/process.js'
+
+/** @param {import('node:test').TestContext} t */
+async function connected(t) {
+  const path = join(scratchFolder(t, 'frame'), 's.sock')
+  const server = createServer({ allowHalfOpen: true }).listen(path)
+  await once(server, 'listening')
+  const client = createConnection({ path, allowHalfOpen: true })
+  const [socket] = await once(server, 'connection')
+  t.after(() => {
+    client.destroy()
+    socket.destroy()
+    server.close()
+  })
+  return { client, socket: /** @type {import('node:net').Socket} */ (socket) }
+}
+
+test('a frame carries a value and a secret; what follows it stays on the socket', async (t) => {
+  const { client, socket } = await connected(t)
+  const key = Buffer.alloc(32, 7)
+  writeFrame(client, { op: 'session', name: 'ä' }, key)
+  client.write('a1 NOOP\r\n')
+  client.end()
+  const frame = await readFrame(socket, { timeoutMs: 10_000 })
+  assert.deepEqual(frame?.value, { op: 'session', name: 'ä' })
+  assert.deepEqual(frame?.secret.bytes, Buffer.alloc(32, 7))
+  assert.deepEqual(key, Buffer.alloc(32, 7))
+  let rest = ''
+  for await (const chunk of socket) rest += chunk
+  assert.equal(rest, 'a1 NOOP\r\n')
+})
+
+test('frames come whole and in order, however the bytes are cut', async (t) => {
+  const { client, socket } = await connected(t)
+  /** @type {Buffer[]} */
+  const written = []
+  const collect = /** @type {import('node:net').Socket} */ (
+    /** @type {unknown} */ ({ write: (/** @type {Buffer} */ bytes) => written.push(bytes) })
+  )
+  const values = Array.from({ length: 30 }, (_, n) => ({ n, text: 'x'.repeat(n * 97) }))
+  for (const value of values) writeFrame(collect, value)
+  /** @type {unknown[]} */
+  const got = []
+  const all = new Promise((resolve) => {
+    onFrames(socket, ({ value }) => {
+      if (got.push(value) === values.length) resolve(undefined)
+    })
+  })
+  const bytes = Buffer.concat(written)
+  for (let at = 0; at < bytes.length; at += 61) {
+    client.write(bytes.subarray(at, at + 61))
+    if (at % 7 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await all
+  assert.deepEqual(got, values)
+})
+
+test('what is no frame ends the connection', async (t) => {
+  const { client, socket } = await connected(t)
+  client.write(Buffer.from('ffffffff00', 'hex'))
+  assert.equal(await readFrame(socket, { timeoutMs: 10_000 }), null)
+  assert.equal(socket.destroyed, true)
+})
