@@ -4,7 +4,9 @@
  * Every /v1 route names the scopes that open it (`config.access`), or it does not start; errors are problem details
  * (RFC 9457), whatever raised them.
  */
+import { once } from 'node:events'
 import { chmod, lstat, rm } from 'node:fs/promises'
+import { createConnection } from 'node:net'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { fastify } from 'fastify'
@@ -207,9 +209,26 @@ function answerUnknown(app) {
  */
 async function removeStaleSocket(path) {
   try {
-    if ((await lstat(path)).isSocket()) await rm(path)
+    // One that answers belongs to the other workers, which share it.
+    if ((await lstat(path)).isSocket() && !(await isAnswering(path))) await rm(path)
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<boolean>} whether somebody listens there
+ */
+async function isAnswering(path) {
+  const socket = createConnection(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
   }
 }
 
