@@ -54,7 +54,8 @@ test('an unused file is closed, and reads, writes and views go on as if it never
   const { view } = await store.openView('INBOX')
   const attachment = view.attach(() => {})
   await untilAsleep(store)
-  if (process.platform === 'linux') assert.deepEqual(openDescriptors(account.folder), [])
+  // The last of them is closed by another thread.
+  while (process.platform === 'linux' && openDescriptors(account.folder).length > 0) await sleep(20)
 
   assert.deepEqual(await readBytes(store, view, 1), message)
   assert.equal(store.isAsleep, false)
