@@ -26,9 +26,10 @@ export const searchIndex = {
   name: 'search-index',
   intervalMs: () => 0,
   async wants({ store }) {
-    const { waiting, deleted, isWorthMerging } = await store.upkeep.readIndexNeeds()
+    const { waiting, deleted, isWorthMerging, hasRest } = await store.upkeep.readIndexNeeds()
     if (waiting > 0) return `${waiting} contents wait`
-    return isWorthMerging ? `${deleted} contents have gone` : null
+    if (isWorthMerging) return `${deleted} contents have gone`
+    return hasRest ? 'parts of an older index' : null
   },
   async run({ store, signal }) {
     const before = await figures(store)

@@ -12,7 +12,7 @@ import { readIndexState, readPending, resetStep, writeBatch } from './index-rows
 import { INDEX_VERSION } from './index-text.js'
 import { SegmentBatch } from './segment-batch.js'
 import { chooseMerge, mergeSegments } from './segment-merge.js'
-import { readSegments } from './segment-rows.js'
+import { hasLeftSegments, readSegments } from './segment-rows.js'
 
 /** Mail comes in bursts: indexed together it costs a quarter. Milliseconds after the last commit … */
 const QUIET_MS = 1000
@@ -115,8 +115,9 @@ export class SearchIndexer {
   }
 
   async #index() {
-    const { state, pending, segments } = await this.#database.readSettled((db) => ({
+    const { state, pending, segments, hasRest } = await this.#database.readSettled((db) => ({
       state: readIndexState(db),
+      hasRest: hasLeftSegments(db),
       segments: readSegments(db),
       pending: readPending(db, 0, INLINE_CONTENTS + 1)
     }))
@@ -126,7 +127,7 @@ export class SearchIndexer {
     const isOld = isNew && state.indexedCount > 0
     const isLittle =
       pending.length <= INLINE_CONTENTS && pending.every(({ size }) => size <= INLINE_BYTES)
-    if (isOld || !isLittle || isWorthMerging(state) || isMuch(chooseMerge(segments)))
+    if (isOld || !isLittle || hasRest || isWorthMerging(state) || isMuch(chooseMerge(segments)))
       return await this.#indexInThread()
     if (isNew) while (await this.#write(resetStep));
     const batch = new SegmentBatch()

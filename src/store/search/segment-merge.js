@@ -3,6 +3,7 @@
  * Sizes grow by a factor, so that a content is written again only a few times.
  */
 import { prepared } from '../../database/statement.js'
+import { MailError } from '../../errors.js'
 import { SegmentCursor } from './segment-cursor.js'
 import { TERM_CLASS } from './segment-format.js'
 import {
@@ -11,6 +12,7 @@ import {
   hasLeftSegments,
   insertBlocks,
   insertSegment,
+  isUnfinished,
   leaveSegments,
   readSegments
 } from './segment-rows.js'
@@ -67,6 +69,21 @@ const spanOf = (rows) =>
   Math.max(...rows.map(({ last }) => last)) - Math.min(...rows.map(({ base }) => base))
 
 /**
+ * @param {readonly SegmentRow[]} rows
+ * @returns {SegmentRow[][]} all of them, in groups that one segment each can take
+ */
+export function groupsInRange(rows) {
+  /** @type {SegmentRow[][]} */
+  const groups = []
+  for (const row of [...rows].sort((left, right) => left.base - right.base)) {
+    const group = groups[groups.length - 1]
+    if (group && spanOf([...group, row]) < MAX_RANGE) group.push(row)
+    else groups.push([row])
+  }
+  return groups
+}
+
+/**
  * After many contents have come, one more merge makes each later search ask few segments.
  *
  * @param {readonly SegmentRow[]} rows
@@ -102,11 +119,9 @@ const contentsOf = (rows) => rows.reduce((sum, { contentCount }) => sum + conten
  */
 export async function mergeSegments(port, { maxContents, all = false, newContents = 0 }) {
   let rows = await port.read(readSegments)
-  const first = all && spanOf(rows) < MAX_RANGE ? rows : chooseCompaction(rows, newContents)
-  if (first.length > 0) {
-    await mergeOne(port, first)
-    rows = await port.read(readSegments)
-  }
+  const first = all ? groupsInRange(rows) : [chooseCompaction(rows, newContents)]
+  for (const group of first) if (group.length > 0) await mergeOne(port, group)
+  if (first.length > 0) rows = await port.read(readSegments)
   for (;;) {
     const group = chooseMerge(rows)
     if (group.length === 0 || contentsOf(group) > maxContents) break
@@ -119,11 +134,21 @@ export async function mergeSegments(port, { maxContents, all = false, newContent
 /**
  * @param {StepPort} port
  * @param {readonly SegmentRow[]} rows
+ * @throws {import('../../errors.js').MailError} BUSY: another process has taken the work over
  */
 async function mergeOne(port, rows) {
   const base = Math.min(...rows.map((row) => row.base))
   const last = Math.max(...rows.map((row) => row.last))
   const segmentId = await port.write((db) => insertSegment(db, { base, last, contentCount: 0 }))
+  const write = async (/** @type {(db: Database) => void} */ work) => {
+    const isOurs = await port.write((db) => {
+      if (!isUnfinished(db, segmentId)) return false
+      work(db)
+      return true
+    })
+    // Not thrown inside, where BUSY would be tried again.
+    if (!isOurs) throw new MailError('BUSY', { detail: 'another process indexes this mailbox' })
+  }
   const writer = new SegmentWriter()
   const merge = await port.read((db) => new Merge(db, { rows, base, last, writer }))
   let blocks = writer.takeBlocks()
@@ -132,15 +157,15 @@ async function mergeOne(port, rows) {
     if (blocks.length < WRITTEN_BLOCKS) continue
     const written = blocks
     blocks = []
-    await port.write((db) => insertBlocks(db, segmentId, written))
+    await write((db) => insertBlocks(db, segmentId, written))
   }
   const directory = writer.finish()
   blocks.push(...writer.takeBlocks())
   for (; blocks.length > WRITTEN_BLOCKS;) {
     const written = blocks.splice(0, WRITTEN_BLOCKS)
-    await port.write((db) => insertBlocks(db, segmentId, written))
+    await write((db) => insertBlocks(db, segmentId, written))
   }
-  await port.write((db) => {
+  await write((db) => {
     insertBlocks(db, segmentId, blocks)
     completeSegment(db, segmentId, { directory, contentCount: merge.contentCount })
     leaveSegments(db, merge.contentCount === 0 ? [...rows, { id: segmentId }] : rows)

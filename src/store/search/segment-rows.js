@@ -142,6 +142,18 @@ export function leaveSegments(db, segments) {
 }
 
 /**
+ * Another process that indexes the same mailbox takes what is being made here for left by a program that ended. What it
+ * has begun to delete must not become live, nor grow.
+ *
+ * @param {Database} db
+ * @param {number} segmentId - of one that is being made
+ * @returns {boolean} whether it is nobody else's
+ */
+export const isUnfinished = (db, segmentId) =>
+  prepared(db, 'SELECT state FROM search_segments WHERE id = ?', 'value').get(segmentId) ===
+  SEGMENT_STATE.MADE
+
+/**
  * What was being made when the program ended is left: nobody makes it any further.
  *
  * @param {Database} db - of the only one that makes segments

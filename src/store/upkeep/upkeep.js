@@ -8,6 +8,7 @@ import { hasGarbage } from '../garbage.js'
 import { listMailboxRows } from '../mailbox-rows.js'
 import { isWorthMerging } from '../search/index-job.js'
 import { readIndexState, readPending } from '../search/index-rows.js'
+import { hasLeftSegments } from '../search/segment-rows.js'
 import { hasOldExpunged, isLastPage, pruneExpungedPage } from './expunge-log.js'
 import { findOldPage } from './old-messages.js'
 import { Pace } from './pacing.js'
@@ -75,9 +76,10 @@ export class Upkeep {
   }
 
   /**
-   * @returns {Promise<{ waiting: number, deleted: number, isWorthMerging: boolean }>} `waiting`: contents that are not in
-   *   the search index yet, counted up to 1,000; `deleted`: those that have gone and still take room in it;
-   *   `isWorthMerging`: so much has gone that it is written anew
+   * @returns {Promise<{ waiting: number, deleted: number, isWorthMerging: boolean, hasRest: boolean }>} `waiting`:
+   *   contents that are not in the search index yet, counted up to 1,000; `deleted`: those that have gone and still take
+   *   room in it; `isWorthMerging`: so much has gone that it is written anew; `hasRest`: an end in the midst of that left
+   *   parts of it which nobody needs any more
    */
   readIndexNeeds() {
     return this.#database.readSettled((db) => {
@@ -85,7 +87,8 @@ export class Upkeep {
       return {
         waiting: readPending(db, 0, MAX_COUNTED).length,
         deleted: state.deletedCount,
-        isWorthMerging: isWorthMerging(state)
+        isWorthMerging: isWorthMerging(state),
+        hasRest: hasLeftSegments(db)
       }
     })
   }

@@ -116,6 +116,40 @@ test('an open mailbox is looked after when it is quiet, as often as there is som
   assert.equal((await store.upkeep.readSpace()).freePages, 0)
 })
 
+test('after a large expunge the search index gives its room back too, and says why', async (t) => {
+  const { enter, run } = await setUp(t)
+  const { store } = await enter()
+  const words = (/** @type {number} */ from) =>
+    Array.from({ length: 80 }, (_, i) => ((from + i) * 2_654_435_761).toString(36)).join(' ')
+  for (let i = 0; i < 1100; i++)
+    await appendOne(store, 'INBOX', Buffer.from(`Subject: ${i}\r\n\r\n${words(i * 80)}\r\n`), [
+      '\\Deleted'
+    ])
+  await appendOne(store, 'INBOX', Buffer.from('Subject: kept\r\n\r\nkept\r\n'))
+  await store.indexSearch()
+  const indexBytes = () =>
+    store.searchAccess.database.read((db) =>
+      Number(db.prepare('SELECT sum(length(data)) FROM search_blocks').pluck().get())
+    )
+  const before = await indexBytes()
+  const { view } = await store.openView('INBOX')
+  await store.expunge({ view, uids: null })
+  const told = await run(store)
+  const index = told.find(({ job }) => job === 'search-index')
+  assert.equal(index?.why, '1100 contents have gone')
+  assert.equal(index?.result, 'done')
+  assert.equal(index?.after['deleted'], 0)
+  assert.ok((await indexBytes()) < before / 10)
+  // The pages that became free by it went back in the same run.
+  assert.equal(results(told)['vacuum'], 'done')
+  assert.equal((await store.upkeep.readSpace()).freePages, 0)
+  assert.deepEqual(
+    (await run(store)).map(({ job }) => job).filter((job) => job === 'search-index'),
+    []
+  )
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
 test('a mailbox with more content than VACUUM may take gives its pages back in slices', async (t) => {
   const { enter, run } = await setUp(t, { 'maintenance.vacuumMaxBytes': 1 })
   const { store } = await enter()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
+import { INDEX_VERSION } from '../../../../src/store/search/index-text.js'
 import { ByteSink, decodeList } from '../../../../src/store/search/postings.js'
 import { intersectPostings, PostingUnion } from '../../../../src/store/search/posting-set.js'
 import { SegmentBatch } from '../../../../src/store/search/segment-batch.js'
@@ -11,6 +12,7 @@ import {
   completeSegment,
   insertBlocks,
   insertSegment,
+  leaveUnfinished,
   readSegments
 } from '../../../../src/store/search/segment-rows.js'
 import { TextIndex } from '../../../../src/store/search/text-answers.js'
@@ -209,3 +211,60 @@ test('segments of one size are merged when there are enough of them, small ones 
   assert.deepEqual(chooseMerge([...large, ...small, row(1, 300)]), small)
   assert.deepEqual(chooseMerge(large), large)
 })
+
+test('when much has gone every segment is written anew, those that are too far apart for one by themselves', async (t) => {
+  const store = await temporaryStore(t)
+  const { database } = store.searchAccess
+  const far = 2 ** 27
+  const texts = [1, 2, 3, 4].map((id) => ({ body: `word${id} same`, header: 'head' }))
+  const [one = never(), two = never(), three = never(), four = never()] = texts
+  await addSegment(store, new Map([[1, one]]))
+  await addSegment(store, new Map([[2, two]]))
+  await addSegment(store, new Map([[far, three]]))
+  await addSegment(store, new Map([[far * 2, four]]))
+  await database.write((db) => db.prepare('DELETE FROM contents WHERE id IN (2, ?)').run(far * 2))
+  await mergeSegments(
+    { read: (work) => database.readSettled(work), write: (work) => database.write(work) },
+    { maxContents: Infinity, all: true }
+  )
+  const rows = await database.readSettled(readSegments)
+  assert.deepEqual(
+    rows.map(({ base, contentCount }) => [base, contentCount]),
+    [
+      [1, 1],
+      [far, 1]
+    ]
+  )
+  assert.deepEqual([...(await ask(store, 'same', 'text')).certain], [1, far])
+})
+
+test('a merge that another process has taken for left gives up, and the index stays whole', async (t) => {
+  const store = await temporaryStore(t)
+  const { database } = store.searchAccess
+  for (const id of [1, 2, 3])
+    await addSegment(store, new Map([[id, { body: `word${id} same`, header: 'head' }]]))
+  let writes = 0
+  const port = {
+    read: database.readSettled.bind(database),
+    write: async (/** @type {(db: any) => any} */ work) => {
+      const result = await database.write(work)
+      // The new segment has been begun: here another indexer starts.
+      if (++writes === 1) await database.write(leaveUnfinished)
+      return result
+    }
+  }
+  await assert.rejects(mergeSegments(port, { maxContents: Infinity, all: true }), { code: 'BUSY' })
+  assert.deepEqual([...(await ask(store, 'same', 'text')).certain], [1, 2, 3])
+  assert.equal((await store.upkeep.readIndexNeeds()).hasRest, true)
+  await database.write((db) =>
+    db.prepare('UPDATE search_state SET text_version = ?').run(INDEX_VERSION)
+  )
+  await store.indexSearch()
+  assert.equal((await store.upkeep.readIndexNeeds()).hasRest, false)
+  assert.deepEqual([...(await ask(store, 'same', 'text')).certain], [1, 2, 3])
+})
+
+/** @returns {never} */
+function never() {
+  throw new Error('four were made')
+}
