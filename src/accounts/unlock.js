@@ -32,6 +32,8 @@ import { requireSealKeyIsOurs } from './seal-identity.js'
  * @property {string} username - as typed
  * @property {Uint8Array} password - the caller zeroes it
  * @property {string | null} remoteAddress - null for the machine's own operator
+ * @property {string} [service] - whose login it is where it opens no mailbox, for instance `smtp`. The key of such a login
+ *   is not remembered: no mailbox is locked afterwards that it would be forgotten with
  */
 
 /** Checks credentials against the directory. */
@@ -93,8 +95,9 @@ export class Unlocker {
    * @param {LoginAttempt} attempt
    * @returns {Promise<Unlocked>}
    */
-  async #unlock({ username, password, remoteAddress }) {
+  async #unlock({ username, password, remoteAddress, service }) {
     const { directory } = this.#services
+    const isKept = service === undefined
     const account = await directory.findByAddress(username)
     // Before the throttle: it costs nothing, and whoever is in already is not kept out by strangers.
     const repeated = account && (await this.#repeatLogins?.recognize({ account, password }))
@@ -107,10 +110,13 @@ export class Unlocker {
     let outcome = 'cancel'
     try {
       if (attempt.waitMs > 0) await this.#sleep(attempt.waitMs)
-      const unlocked = await this.#check({ account, password, remoteAddress })
+      const unlocked = await this.#check({ account, password, remoteAddress, isKept })
       outcome = 'succeed'
       directory.recordUse(unlocked.credentialId)
-      this.#audit('login', account, remoteAddress, { credential: unlocked.credentialId })
+      this.#audit('login', account, remoteAddress, {
+        credential: unlocked.credentialId,
+        ...(service !== undefined && { service })
+      })
       return unlocked
     } catch (error) {
       if (isMailError(error, 'AUTHENTICATION_FAILED')) {
@@ -154,10 +160,10 @@ export class Unlocker {
   }
 
   /**
-   * @param {{ account: Account | null, password: Uint8Array, remoteAddress: string | null }} input
+   * @param {{ account: Account | null, password: Uint8Array, remoteAddress: string | null, isKept: boolean }} input
    * @returns {Promise<Unlocked>}
    */
-  async #check({ account, password, remoteAddress }) {
+  async #check({ account, password, remoteAddress, isKept }) {
     const services = this.#services
     const checked = await this.#alarmed({ account, remoteAddress }, () =>
       checkCredential({ services, account, password })
@@ -170,14 +176,14 @@ export class Unlocker {
         // The rows have changed under this attempt: it starts again with those that stand now.
         masterKey.dispose()
         const now = await services.directory.findAccount(account.id)
-        return await this.#check({ account: now, password, remoteAddress })
+        return await this.#check({ account: now, password, remoteAddress, isKept })
       }
       await this.#requireStillGood(account, credential)
       await this.#alarmed({ account, remoteAddress }, () =>
         requireSealKeyIsOurs({ directory: services.directory, account, masterKey })
       )
       if (rewrapped) this.#raise(rewrapped)
-      this.#repeatLogins?.remember({ account, credential, password, masterKey })
+      if (isKept) this.#repeatLogins?.remember({ account, credential, password, masterKey })
       return unlockedFrom({ account, credential, masterKey })
     } catch (error) {
       masterKey.dispose()

@@ -4,12 +4,10 @@
  * Every /v1 route names the scopes that open it (`config.access`), or it does not start; errors are problem details
  * (RFC 9457), whatever raised them.
  */
-import { once } from 'node:events'
-import { chmod, lstat, rm } from 'node:fs/promises'
-import { createConnection } from 'node:net'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { fastify } from 'fastify'
+import { removeStaleSocket, setSocketAccess } from '../support/unix-socket.js'
 import { requireToken } from './access.js'
 import { addDashboard } from './dashboard.js'
 import { createErrorHandler, plainProblem, PROBLEM_TYPE, sendProblem } from './problem.js'
@@ -132,7 +130,7 @@ export async function createAdminServer(parts) {
     async listenOnSocket(path) {
       await removeStaleSocket(path)
       await app.listen({ path })
-      await chmod(path, 0o600)
+      await setSocketAccess(path, { mode: 0o600, group: null })
     },
     close: () => app.close()
   }
@@ -200,36 +198,6 @@ function answerUnknown(app) {
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) return refuse(request, reply)
   })
-}
-
-/**
- * What a killed process has left; anything else than a socket is somebody's file, and listening fails on it.
- *
- * @param {string} path
- */
-async function removeStaleSocket(path) {
-  try {
-    // One that answers belongs to the other workers, which share it.
-    if ((await lstat(path)).isSocket() && !(await isAnswering(path))) await rm(path)
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
-  }
-}
-
-/**
- * @param {string} path
- * @returns {Promise<boolean>} whether somebody listens there
- */
-async function isAnswering(path) {
-  const socket = createConnection(path)
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
 }
 
 /**

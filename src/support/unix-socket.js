@@ -1,0 +1,67 @@
+/**
+ * Unix sockets that stand for a service: what a killed process has left is removed, and who may connect is set.
+ */
+import { once } from 'node:events'
+import { chmod, chown, lstat, readFile, rm } from 'node:fs/promises'
+import { createConnection } from 'node:net'
+import { MailError } from '../errors.js'
+
+/** Stands for "do not change" in chown(2). */
+const UNCHANGED = -1
+
+/**
+ * Removes what a killed process has left; anything else than a socket is somebody's file, and listening fails on it.
+ *
+ * @param {string} path
+ */
+export async function removeStaleSocket(path) {
+  try {
+    // One that answers belongs to the other workers, which share it.
+    if ((await lstat(path)).isSocket() && !(await isAnswering(path))) await rm(path)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<boolean>} whether somebody listens there
+ */
+async function isAnswering(path) {
+  const socket = createConnection(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+/**
+ * @param {string} path - of a socket that is bound
+ * @param {{ mode: number, group: number | null }} access - `group` null: as the folder and the process have made it
+ */
+export async function setSocketAccess(path, { mode, group }) {
+  if (group !== null) await chown(path, UNCHANGED, group)
+  await chmod(path, mode)
+}
+
+/**
+ * Node cannot ask the system's name services; a group that is not in the file is given as a number.
+ *
+ * @param {string} group - a name, a number, or empty
+ * @param {string} [file] - for tests
+ * @returns {Promise<number | null>} null for empty
+ * @throws {MailError} CONFIG_INVALID where there is no such group
+ */
+export async function groupNumber(group, file = '/etc/group') {
+  if (group === '') return null
+  if (/^\d{1,10}$/.test(group)) return Number(group)
+  for (const line of (await readFile(file, 'utf8')).split('\n')) {
+    const [name, , number] = line.split(':')
+    if (name === group) return Number(number)
+  }
+  throw new MailError('CONFIG_INVALID', { detail: `there is no group ${group} in ${file}` })
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  groupNumber,
+  removeStaleSocket,
+  setSocketAccess
+} from '../../../src/support/unix-socket.js'
+import { scratchFolder } from '../../helpers/process.js'
+
+test('the socket of a killed process goes; one that answers and any other file stay', async (t) => {
+  const folder = scratchFolder(t, 'socket')
+  const stale = join(folder, 'stale')
+  const program = `require('net').createServer().listen(process.argv[1], () => console.log('up'))`
+  const child = spawn(process.execPath, ['-e', program, stale])
+  await once(child.stdout, 'data')
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  assert.ok(existsSync(stale))
+  await removeStaleSocket(stale)
+  assert.ok(!existsSync(stale))
+
+  const used = join(folder, 'used')
+  const server = createServer()
+  await new Promise((resolve) => server.listen(used, () => resolve(undefined)))
+  t.after(() => server.close())
+  await removeStaleSocket(used)
+  assert.ok(existsSync(used))
+
+  const file = join(folder, 'file')
+  writeFileSync(file, 'of somebody')
+  await removeStaleSocket(file)
+  assert.ok(existsSync(file))
+  await removeStaleSocket(join(folder, 'not there'))
+})
+
+test('mode and group of a socket are set', async (t) => {
+  const path = join(scratchFolder(t, 'socket'), 'auth')
+  const server = createServer()
+  await new Promise((resolve) => server.listen(path, () => resolve(undefined)))
+  t.after(() => server.close())
+  await setSocketAccess(path, { mode: 0o660, group: process.getgid?.() ?? null })
+  assert.equal(statSync(path).mode & 0o777, 0o660)
+  assert.equal(statSync(path).gid, process.getgid?.())
+  await setSocketAccess(path, { mode: 0o600, group: null })
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+})
+
+test('a group is a name of the file, a number, or none', async (t) => {
+  const file = join(scratchFolder(t, 'group'), 'group')
+  writeFileSync(file, 'root:x:0:\npostfix:x:113:\n')
+  assert.equal(await groupNumber('', file), null)
+  assert.equal(await groupNumber('42', file), 42)
+  assert.equal(await groupNumber('postfix', file), 113)
+  await assert.rejects(groupNumber('nobody-here', file), { code: 'CONFIG_INVALID' })
+})
