@@ -7,6 +7,27 @@ import { Ajv } from 'ajv'
 
 const ajv = new Ajv({ useDefaults: true, allErrors: false, validateFormats: false })
 
+/**
+ * Compiled at the first request: those of all routes together would be a good part of the start of a worker, which few
+ * requests ever reach.
+ *
+ * @param {object} schema
+ * @returns {import('ajv').ValidateFunction}
+ */
+function compiledLater(schema) {
+  /** @type {import('ajv').ValidateFunction | null} */
+  let compiled = null
+  const check = (/** @type {unknown} */ data) => {
+    compiled ??= ajv.compile(schema)
+    const isValid = compiled(data)
+    check.errors = compiled.errors
+    return isValid
+  }
+  /** @type {import('ajv').ValidateFunction['errors']} */
+  check.errors = null
+  return /** @type {any} */ (check)
+}
+
 /** At most 2^53. */
 const WHOLE_NUMBER = /^-?\d{1,16}$/
 
@@ -15,7 +36,7 @@ const WHOLE_NUMBER = /^-?\d{1,16}$/
  * @returns {import('ajv').ValidateFunction | ((data: any) => boolean)} as fastify wants it
  */
 export function compileValidator({ schema, httpPart }) {
-  const check = ajv.compile(schema)
+  const check = compiledLater(schema)
   if (httpPart === 'body') return check
   const numbers = Object.entries(schema.properties ?? {})
     .filter(([, { type }]) => type === 'integer')

@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { generate } from 'selfsigned'
 import { MailError } from '../errors.js'
 import { writeFileDurably } from './write-file.js'
 
@@ -27,6 +26,8 @@ const DAY_MS = 24 * 60 * 60 * 1000
  * @returns {Promise<{ private: string, cert: string }>} PEM texts for localhost and this host's name
  */
 async function makeSelfSigned(clock) {
+  // Loaded once in a server's life: it takes as long as a third of the rest.
+  const { generate } = await import('selfsigned')
   const notBeforeDate = new Date(clock.nowMs() - DAY_MS)
   const names = [...new Set(['localhost', hostname()])]
   return generate([{ name: 'commonName', value: 'localhost' }], {
