@@ -18,6 +18,13 @@ import {
 import { WireClient } from '../helpers/wire-client.js'
 
 const TORTURE = process.env['LETTERLOCK_TEST_TORTURE'] !== undefined
+
+/** Kills of a backup, and of a restore. */
+const ROUNDS = TORTURE ? 200 : 10
+
+/** Kills of a restore of a host, each onto an empty folder. */
+const HOST_ROUNDS = TORTURE ? 50 : 3
+
 const USER = 'user@example.org'
 
 /**
@@ -148,13 +155,13 @@ test('backups under write load: every restore opens, and has all that was acknow
   }
 })
 
-test('a backup that is killed anywhere leaves the one before whole, and the next is good', async (t) => {
+test(`a backup that is killed anywhere, ${ROUNDS} times, leaves the one before whole, and the next is good`, async (t) => {
   const { data, environment, backup, server } = await host(t, 20)
   const run = () => backup(['run', '--data', data])
   const takesMs = await timed(run)
   const client = await WireClient.connect(server.ports.imap)
   await client.login(USER)
-  for (let round = 0; round < (TORTURE ? 60 : 2); round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     await client.command('APPEND INBOX', message(`round-${round}`, 900_000))
     await killed(['run', '--data', data], { environment, withinMs: takesMs * 1.2 })
     // What was frozen is free: the mailbox takes mail, and gives it back.
@@ -174,7 +181,7 @@ test('a backup that is killed anywhere leaves the one before whole, and the next
   )
 })
 
-test('a restore that is killed anywhere leaves the mailbox as it is or as it was, whole either way', async (t) => {
+test(`a restore that is killed anywhere, ${ROUNDS} times, leaves the mailbox as it is or as it was, whole either way`, async (t) => {
   const { data, environment, backup, server } = await host(t, 10)
   assert.equal((await backup(['run', '--data', data])).code, 0)
   const args = ['restore', USER, '--yes', '--data', data]
@@ -193,7 +200,7 @@ test('a restore that is killed anywhere leaves the mailbox as it is or as it was
   }
   const takesMs = await timed(() => backup(args))
   assert.equal(await count(), 10)
-  for (let round = 0; round < (TORTURE ? 60 : 2); round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     await append()
     const before = await count()
     await killed(args, { environment, withinMs: takesMs * 1.2 })
@@ -208,11 +215,11 @@ test('a restore that is killed anywhere leaves the mailbox as it is or as it was
   assert.equal(await count(), 10)
 })
 
-test('a restore of a host that is killed goes on where it was', async (t) => {
+test(`a restore of a host that is killed, ${HOST_ROUNDS} times, goes on where it was`, async (t) => {
   const { root, data, environment, backup, recoveryKey, server } = await host(t, 15)
   assert.equal((await backup(['run', '--data', data])).code, 0)
   await server.stop()
-  for (let round = 0; round < (TORTURE ? 20 : 1); round++) {
+  for (let round = 0; round < HOST_ROUNDS; round++) {
     const folder = join(root, `new-${round}`)
     const args = ['restore', '--host', '--password-stdin', '--data', folder]
     const input = `${recoveryKey}\n`
