@@ -44,6 +44,7 @@ function describe({ id, label, scope, createdAtMs, expiresAtMs, lastUsedAtMs }) 
  * @param {string} input.label
  * @param {Scope} [input.scope] - read-write unless told
  * @param {number | null} [input.expiresAtMs] - never unless told
+ * @param {string | null} [input.remoteAddress] - whose wish it is, for the audit log
  * @returns {Promise<{ appPassword: AppPassword, text: string }>} `text` is shown once and kept nowhere
  * @throws {MailError} AUTHENTICATION_FAILED, LIMIT, THROTTLED, BUSY
  */
@@ -53,7 +54,8 @@ export async function createAppPassword({
   secret,
   label,
   scope = 'read-write',
-  expiresAtMs = null
+  expiresAtMs = null,
+  remoteAddress = null
 }) {
   const { directory } = services
   if ([...label].length > MAX_LABEL_CHARACTERS) {
@@ -85,6 +87,7 @@ export async function createAppPassword({
   directory.audit({
     action: 'app-password-create',
     accountId: account.id,
+    remoteAddress,
     detail: { credential: credential.id, scope }
   })
   return { appPassword: describe(credential), text }
@@ -109,10 +112,11 @@ export async function listAppPasswords({ services, account }) {
  * @param {Pick<AccountServices, 'directory'>} input.services
  * @param {Account} input.account
  * @param {string} input.credentialId
+ * @param {string | null} [input.remoteAddress] - whose wish it is, for the audit log
  * @returns {Promise<AppPassword>}
  * @throws {MailError} CREDENTIAL_NOT_FOUND
  */
-export async function revokeAppPassword({ services, account, credentialId }) {
+export async function revokeAppPassword({ services, account, credentialId, remoteAddress = null }) {
   const { directory } = services
   const credential = await directory.findCredential(credentialId)
   if (credential?.accountId !== account.id || credential.kind !== 'app-password') {
@@ -122,6 +126,7 @@ export async function revokeAppPassword({ services, account, credentialId }) {
   directory.audit({
     action: 'app-password-revoke',
     accountId: account.id,
+    remoteAddress,
     detail: { credential: credentialId }
   })
   return describe(credential)

@@ -23,11 +23,18 @@ import { settleRekey } from './rekey.js'
  * @param {Account} input.account
  * @param {Uint8Array} input.oldSecret - the old password or the recovery code; the caller zeroes it
  * @param {Uint8Array} input.newPassword - the caller zeroes it
+ * @param {string | null} [input.remoteAddress] - whose wish it is, for the audit log
  * @returns {Promise<{ recoveryCode: string | null }>} a new one where the old one was used, to be shown once
  * @throws {MailError} AUTHENTICATION_FAILED, PASSWORD_REFUSED, THROTTLED, BUSY where the password was
  *   changed by somebody else meanwhile
  */
-export async function changePassword({ services, account, oldSecret, newPassword }) {
+export async function changePassword({
+  services,
+  account,
+  oldSecret,
+  newPassword,
+  remoteAddress = null
+}) {
   const { directory } = services
   requireUsablePassword(newPassword)
   const checked = await requireOwner({ services, account, secret: oldSecret })
@@ -62,6 +69,7 @@ export async function changePassword({ services, account, oldSecret, newPassword
   directory.audit({
     action: 'password-change',
     accountId: account.id,
+    remoteAddress,
     detail: { by: proved.kind }
   })
   return { recoveryCode }
@@ -71,7 +79,16 @@ export async function changePassword({ services, account, oldSecret, newPassword
  * @param {import('./directory-port.js').Credential} credential
  * @returns {import('./credential.js').CredentialFrame} the same one, with its next secret
  */
-function nextFrame({ accountId, id, label, scope, expiresAtMs, createdAtMs, keyEpoch, version }) {
+export function nextFrame({
+  accountId,
+  id,
+  label,
+  scope,
+  expiresAtMs,
+  createdAtMs,
+  keyEpoch,
+  version
+}) {
   return {
     accountId,
     id,

@@ -164,7 +164,7 @@ export async function checkCredential({ services, account, password }) {
  *
  * @param {object} input
  * @param {CheckServices} input.services
- * @param {Account} input.account
+ * @param {Account | null} input.account - null where there is none; the work is the same
  * @param {Uint8Array} input.secret
  * @returns {Promise<CheckedCredential>}
  * @throws {MailError} AUTHENTICATION_FAILED, and as `checkCredential`
@@ -175,7 +175,10 @@ export async function requireOwner({ services, account, secret }) {
     /** @type {CheckedCredential | null} */
     let checked = null
     if (typed?.kind === 'recovery') {
-      const credential = await services.directory.findSingleCredential(account.id, 'recovery')
+      const credential = await services.directory.findSingleCredential(
+        account?.id ?? NOBODY,
+        'recovery'
+      )
       const key = keyFromCode({ code: typed.code.bytes, salt: credential?.salt ?? NO_SALT })
       const masterKey = credential && openCredential(credential, key)
       key.kek.dispose()

@@ -105,27 +105,45 @@ export class Unlocker {
       directory.recordUse(repeated.credential.id)
       return unlockedFrom({ account, ...repeated })
     }
-    const attempt = this.#admit({ username, remoteAddress, password }, account)
-    /** @type {'succeed' | 'fail' | 'cancel'} */
-    let outcome = 'cancel'
-    try {
-      if (attempt.waitMs > 0) await this.#sleep(attempt.waitMs)
+    return this.throttled({ username, password, remoteAddress }, account, async () => {
       const unlocked = await this.#check({ account, password, remoteAddress, isKept })
-      outcome = 'succeed'
       directory.recordUse(unlocked.credentialId)
       this.#audit('login', account, remoteAddress, {
         credential: unlocked.credentialId,
         ...(service !== undefined && { service })
       })
       return unlocked
+    })
+  }
+
+  /**
+   * Checks a secret as a login does: slowed down, counted and written down with all other attempts on the name and from
+   * the address. For whoever asks for it again inside of a session, where it is guessed at just as well.
+   *
+   * @template T
+   * @param {LoginAttempt} attempt - `password` may be a recovery code
+   * @param {Account | null} account - null where there is none of the name
+   * @param {() => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong
+   * @returns {Promise<T>}
+   * @throws {MailError} THROTTLED; what `check` throws
+   */
+  async throttled(attempt, account, check) {
+    const admitted = this.#admit(attempt, account)
+    /** @type {'succeed' | 'fail' | 'cancel'} */
+    let outcome = 'cancel'
+    try {
+      if (admitted.waitMs > 0) await this.#sleep(admitted.waitMs)
+      const result = await check()
+      outcome = 'succeed'
+      return result
     } catch (error) {
       if (isMailError(error, 'AUTHENTICATION_FAILED')) {
         outcome = 'fail'
-        this.#audit('login-failed', account, remoteAddress)
+        this.#audit('login-failed', account, attempt.remoteAddress)
       }
       throw error
     } finally {
-      attempt[outcome]()
+      admitted[outcome]()
     }
   }
 
