@@ -177,6 +177,33 @@ export const SETTINGS = {
       'temporary answers 452 4.2.2 and the sender’s queue tries again; permanent answers 552 5.2.2.'
   },
 
+  'sasl.socket': {
+    value: '',
+    unit: 'file',
+    format: 'path',
+    reason:
+      'A unix socket where the mail transfer agent has its clients’ passwords checked (Dovecot’s authentication protocol), see docs/postfix.md. Empty: none.'
+  },
+  'sasl.mode': {
+    value: '0660',
+    choices: ['0600', '0660', '0666'],
+    unit: '',
+    reason: 'Of that socket. Whoever may connect may try passwords in the name of any address.'
+  },
+  'sasl.group': {
+    value: '',
+    unit: 'group',
+    reason:
+      'Of that socket: a name in /etc/group or a number, and the server’s user must be in it. Empty: as its folder gives it.'
+  },
+  'sasl.maxConnections': {
+    value: 1000,
+    minimum: 1,
+    maximum: 100_000,
+    unit: 'connections',
+    reason: 'Each process of the agent that serves a client holds one; Postfix has 100 by default.'
+  },
+
   'admin.listen': {
     value: '127.0.0.1:1080',
     unit: 'address',

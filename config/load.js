@@ -19,6 +19,7 @@ import { checkSettings, flatten } from './schema.js'
  * @property {{ trustedAddresses: string[] }} proxy
  * @property {{ listen: string, isProxied: boolean, maxRecipients: number, maxConnections: number, timeoutMs: number,
  *   overQuota: 'temporary' | 'permanent' }} lmtp
+ * @property {{ socket: string, mode: '0600' | '0660' | '0666', group: string, maxConnections: number }} sasl
  * @property {{ listen: string, isTls: boolean, socket: string }} admin
  * @property {{ workers: number }} cluster
  * @property {{ maxBytes: number }} messages

@@ -20,6 +20,7 @@ import { MailError } from './errors.js'
 import { cleanLeftovers } from './maintenance/leftovers.js'
 import { systemResources } from './maintenance/resources.js'
 import { MaintenanceWorker } from './maintenance/worker.js'
+import { createAuthServer } from './sasl/auth-server.js'
 import { loadCertificates, watchCertificates } from './support/certificates.js'
 import { systemClock } from './support/clock.js'
 import { ProxyTrust } from './support/proxy-header.js'
@@ -223,7 +224,11 @@ export async function startServer({
       closers.push(() => joined.close())
     }
     const { graceMs } = config.shutdown
-    closers.push(() => Promise.all([imap.close({ graceMs }), lmtp.close()]))
+    const sasl = createAuthServer({ config, unlocker, logger })
+    const isReplaced = () => cluster?.hasOthers ?? false
+    closers.push(() =>
+      Promise.all([imap.close({ graceMs, isReplaced }), lmtp.close(), sasl.close()])
+    )
 
     /** @type {ListenerInfo[]} */
     const listeners = []
@@ -248,6 +253,7 @@ export async function startServer({
     await start('lmtp', 'delivery', (where) => lmtp.listen({ ...where, proxy: proxyOf('lmtp') }))
     await start('admin', admin.note, (where) => admin.listen(where))
     if (config.admin.socket !== '') await admin.listenOnSocket(config.admin.socket)
+    if (config.sasl.socket !== '') await sasl.listen()
     const watch = watchCertificates({
       folder: tlsFolder,
       tls: config.tls,
