@@ -123,6 +123,11 @@ export class ClusterWorker {
     return this.#peers.slots
   }
 
+  /** @returns {boolean} whether another worker takes sessions */
+  get hasOthers() {
+    return this.#peers.all.some(({ isLeaving }) => !isLeaving)
+  }
+
   /**
    * The way from a login to a session: here, or in the worker that owns the account.
    *

@@ -4,6 +4,7 @@
  * Two kinds of sockets: plain with STARTTLS (RFC 3501 §6.2.1), and TLS from the first byte (RFC 8314 §3).
  */
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CODE } from '../protocol/compile/response-code.js'
 import { limitsBeforeLogin } from '../protocol/limits.js'
 import { Receiver } from '../protocol/receiver.js'
@@ -23,6 +24,8 @@ import { makeTlsContext } from './tls-context.js'
 const TICK_MS = 1000
 /** Ticks between two looks for changes that another process has made, for sessions in IDLE. */
 const TICKS_PER_POLL = 2
+/** Where other workers go on, sessions end one after the other, so that their logins do not all come at once, ms. */
+const BETWEEN_BYES_MS = 20
 /** Connections that the kernel holds for us while the process is busy. */
 const BACKLOG = 1024
 
@@ -39,6 +42,7 @@ const BACKLOG = 1024
  * @typedef {object} Login - what a good login gives; `release` is called once, when the session has gone
  * @property {{ id: string, address: string }} account
  * @property {'read-write' | 'read-only'} scope
+ * @property {string} credentialId
  * @property {AccountStore} store - open, shared by all sessions of the account in this process
  * @property {() => Promise<void>} release
  */
@@ -122,8 +126,9 @@ const BACKLOG = 1024
  * @property {() => { connections: number, loggedIn: number, idling: number }} counts
  * @property {() => import('./session.js').SessionFacts[]} listSessions - those that are logged in, oldest first
  * @property {(sessionId: string, text: string) => boolean} endSession - as `endSessions`; false where there is none
- * @property {(options: { graceMs: number }) => Promise<void>} close - no new connections, BYE to all after their running
- *   commands; what is left after graceMs is cut
+ * @property {(options: { graceMs: number, isReplaced?: () => boolean }) => Promise<void>} close - no new connections, BYE to
+ *   all after their running commands; what is left after graceMs is cut. While `isReplaced`, other workers take the clients,
+ *   who are sent there within half of that time
  */
 
 /**
@@ -254,18 +259,40 @@ class Listener {
     for (const session of this.#sessionsOf(accountId)) session.end(text)
   }
 
-  /** @param {{ graceMs: number }} options */
-  async close({ graceMs }) {
+  /** @param {{ graceMs: number, isReplaced?: () => boolean }} options */
+  async close({ graceMs, isReplaced = () => false }) {
     this.#isClosing = true
     for (const server of this.#servers) server.close()
-    for (const session of this.#sessions) session.end('The server is shutting down')
+    const ending = this.#endAll('The server is shutting down', { graceMs, isReplaced })
     const cut = setTimeout(() => {
       for (const { connection } of this.#sessions) connection.destroy()
     }, graceMs)
     while (this.#running.size > 0) await Promise.all(this.#running)
     clearTimeout(cut)
+    await ending
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
+  }
+
+  /**
+   * BYE to every session; where other workers take their clients, to one after the other.
+   *
+   * @param {string} text
+   * @param {{ graceMs: number, isReplaced: () => boolean }} options
+   */
+  async #endAll(text, { graceMs, isReplaced }) {
+    const isStranger = (/** @type {Session} */ { state }) => state === 'notAuthenticated'
+    const sessions = [...this.#sessions]
+    for (const session of sessions.filter(isStranger)) session.end(text)
+    const others = sessions.filter((session) => !isStranger(session))
+    const stepMs = Math.min(BETWEEN_BYES_MS, graceMs / 2 / Math.max(1, others.length))
+    const startedAt = performance.now()
+    for (const [nth, session] of others.entries()) {
+      while (isReplaced() && performance.now() - startedAt < nth * stepMs) {
+        await sleep(BETWEEN_BYES_MS)
+      }
+      session.end(text)
+    }
   }
 
   /**
