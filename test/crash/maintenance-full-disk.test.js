@@ -3,40 +3,23 @@
  * there is room.
  */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createAccountStore } from '../../src/store/account-store.js'
 import { runFileJob } from '../../src/store/file-work.js'
 import { systemClock } from '../../src/support/clock.js'
 import { appendOne, readBytes } from '../helpers/account-folder.js'
+import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
 
 const KEY = Buffer.alloc(32, 7)
 const DISK_BYTES = 48 * 1024 * 1024
 
-/** @returns {string | null} a small disk of its own; null where this user may not mount one */
-function mountSmallDisk() {
-  const folder = mkdtempSync(join(tmpdir(), 'letterlock-disk-'))
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'none', folder])
-  if (mounted.status === 0) return folder
-  rmdirSync(folder)
-  return null
-}
-
-const disk = mountSmallDisk()
-
 test(
   'VACUUM and compaction on a full disk fail clearly, and later succeed',
-  { skip: disk === null && 'no small disk can be mounted by this user' },
+  { skip: smallDiskIsMissing },
   async (t) => {
-    const root = String(disk)
-    t.after(() => {
-      spawnSync('umount', [root])
-      rmSync(root, { recursive: true, force: true })
-    })
+    const { root, fill, clear } = smallDisk(t, DISK_BYTES)
     const folder = join(root, 'account')
     /** @type {string[]} */
     const alerts = []
@@ -57,22 +40,19 @@ test(
     await store.checkpoint()
     const before = await readBytes(store, view, 2)
 
-    const ballast = join(root, 'ballast')
-    const { bavail, bsize } = statfsSync(root)
-    writeFileSync(ballast, Buffer.alloc(bavail * bsize - 2_000_000))
+    fill(2_000_000)
     await assert.rejects(store.upkeep.vacuum(), { code: 'DISK_FULL' })
     assert.deepEqual(alerts, ['DISK_FULL'])
     assert.equal(store.hasFailed, false)
     assert.deepEqual(await readBytes(store, view, 2), before)
 
-    rmSync(ballast)
+    clear()
     while (!(await store.upkeep.vacuum()).isDone);
     await store.checkpoint()
     assert.deepEqual((await store.verify()).problems, [])
     await store.close()
 
-    const free = statfsSync(root)
-    writeFileSync(ballast, Buffer.alloc(free.bavail * free.bsize - 2_000_000))
+    fill(2_000_000)
     const job = /** @type {const} */ ({
       kind: 'compact',
       folder,
@@ -80,7 +60,7 @@ test(
       timeoutMs: 1000
     })
     await assert.rejects(runFileJob(job, { key: KEY }), { code: 'DISK_FULL' })
-    rmSync(ballast)
+    clear()
     await runFileJob(job, { key: KEY })
   }
 )

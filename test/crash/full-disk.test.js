@@ -1,0 +1,180 @@
+/**
+ * A disk that is full under a running server: APPEND, LMTP and a backup are refused in plain words, reading goes on, and
+ * once there is room everything works again, without a restart and without a loss.
+ */
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  createAccounts,
+  letterlock,
+  scratchFolder,
+  startServerProcess
+} from '../helpers/process.js'
+import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
+import { WireClient, connectLmtp, deliverOver } from '../helpers/wire-client.js'
+
+const DISK_BYTES = 64 * 1024 * 1024
+const USER = 'user@example.org'
+const skip = smallDiskIsMissing
+
+/**
+ * @param {string} id
+ * @param {number} bytes - of a body that does not shrink
+ */
+const message = (id, bytes) =>
+  Buffer.concat([
+    Buffer.from(`Message-ID: <${id}@disk>\r\nSubject: ${id}\r\n\r\n`),
+    Buffer.from(randomBytes((bytes * 3) >> 2).toString('base64'))
+  ])
+
+/**
+ * A server whose data lies on a small disk, and a session in a mailbox of some messages.
+ *
+ * @param {import('node:test').TestContext} t
+ */
+async function setUp(t) {
+  const disk = smallDisk(t, DISK_BYTES)
+  const data = join(disk.root, 'data')
+  await createAccounts(data, [USER])
+  const server = await startServerProcess(t, { data })
+  const client = await logIn(server.ports.imap)
+  /** @type {Map<string, Buffer>} what was acknowledged */
+  const kept = new Map()
+  const append = async (/** @type {string} */ id, /** @type {number} */ bytes) => {
+    const text = message(id, bytes)
+    const answer = await client.command('APPEND INBOX', text)
+    const isTaken = /^w\d+ OK/m.test(answer)
+    if (isTaken) kept.set(id, text)
+    return answer
+  }
+  for (let i = 0; i < 5; i++) assert.match(await append(`first-${i}`, 200_000), /OK/)
+  await client.command('SELECT INBOX')
+  const check = () =>
+    letterlock(['check', USER, '--data', data, '--password-stdin'], { input: 'pass\n' })
+  return { disk, data, server, client, kept, append, check }
+}
+
+/** @param {number} port */
+async function logIn(port) {
+  const client = await WireClient.connect(port)
+  await client.login(USER)
+  return client
+}
+
+/**
+ * @param {WireClient} client - with INBOX selected
+ * @param {Map<string, Buffer>} kept
+ */
+async function requireAll(client, kept) {
+  await client.command('NOOP')
+  const answer = await client.command('UID FETCH 1:* (BODY.PEEK[])')
+  for (const [id, bytes] of kept) assert.ok(answer.includes(bytes.toString('latin1')), id)
+  assert.match(answer, /^w\d+ OK/m)
+}
+
+test(
+  'APPEND on a full disk: NO [UNAVAILABLE], reading goes on, and room is enough to go on',
+  { skip },
+  async (t) => {
+    const { disk, server, client, kept, append, check } = await setUp(t)
+    const other = await logIn(server.ports.imap)
+    await other.command('SELECT INBOX')
+    // Refused while it streams in, and, with nothing left at all, in the last transaction of a small one.
+    disk.fill(1_000_000)
+    assert.match(await append('large', 5_000_000), /^w\d+ NO \[UNAVAILABLE\] /m)
+    disk.fill(0)
+    let refused = 0
+    for (let i = 0; i < 200 && refused < 3; i++) {
+      const answer = await append(`small-${i}`, 20_000)
+      if (/^w\d+ NO/m.test(answer)) {
+        assert.match(answer, /^w\d+ NO \[UNAVAILABLE\] /m)
+        refused++
+      }
+    }
+    assert.equal(refused, 3)
+    await requireAll(client, kept)
+    await requireAll(other, kept)
+    assert.match(await client.command('STATUS INBOX (MESSAGES)'), /OK/)
+    assert.match(server.output(), /"code":"DISK_FULL"/)
+
+    disk.clear()
+    assert.match(await append('after', 5_000_000), /^w\d+ OK/m)
+    await requireAll(other, kept)
+    for (const one of [client, other]) one.destroy()
+    ;(await logIn(server.ports.imap)).destroy()
+    assert.equal(await server.stop(), 0)
+    const { code, stdout } = await check()
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, new RegExp(`^${kept.size} messages`, 'm'))
+  }
+)
+
+test(
+  'LMTP on a full disk: 452 4.3.1, nothing stays, and mail comes in when there is room',
+  { skip },
+  async (t) => {
+    const { disk, data, server, client, kept, check } = await setUp(t)
+    const lmtp = await connectLmtp(server.ports.lmtp)
+    disk.fill(0)
+    const text = message('delivered', 300_000)
+    for (let i = 0; i < 3; i++)
+      assert.match(await deliverOver(lmtp, { to: USER, message: text }), /^452 4\.3\.1 /)
+    await requireAll(client, kept)
+    const left = readdirSync(data, { recursive: true, encoding: 'utf8' })
+    assert.deepEqual(
+      left.filter((name) => name.endsWith('.sealed')),
+      []
+    )
+    disk.clear()
+    assert.match(await deliverOver(lmtp, { to: USER, message: text }), /^250 /)
+    lmtp.destroy()
+    // The session is told of it without a restart of anything.
+    for (;;) {
+      const answer = await client.command('STATUS INBOX (MESSAGES)')
+      if (Number(/MESSAGES (\d+)/.exec(answer)?.[1]) === kept.size + 1) break
+    }
+    client.destroy()
+    assert.equal(await server.stop(), 0)
+    assert.equal((await check()).code, 0)
+  }
+)
+
+test(
+  'a backup on a full disk fails in one line, leaves the last one whole, and the next is good',
+  { skip },
+  async (t) => {
+    const { disk, data, server, client, kept, append, check } = await setUp(t)
+    const elsewhere = scratchFolder(t, 'full-disk')
+    const run = (/** @type {string[]} */ args, folder = join(disk.root, 'target')) =>
+      letterlock(['backup', ...args, '--data', data], {
+        environment: { LETTERLOCK_BACKUP_FOLDER: folder }
+      })
+    assert.equal((await run(['init'])).code, 0)
+    const first = await run(['run'])
+    assert.equal(first.code, 0, first.stderr)
+    for (let i = 0; i < 5; i++) assert.match(await append(`second-${i}`, 2_000_000), /OK/)
+    disk.fill(3_000_000)
+    for (let i = 0; i < 2; i++) {
+      const failed = await run(['run'])
+      assert.equal(failed.code, 2, failed.stdout + failed.stderr)
+      assert.match(failed.stderr, /^letterlock: There is no room on the disk.*\n$/)
+    }
+    await requireAll(client, kept)
+    const { stdout } = await run(['list'])
+    assert.equal(stdout.trim().split('\n').length, 1)
+    assert.equal((await run(['verify', '--all'])).code, 0)
+    assert.ok(readdirSync(elsewhere).length === 0)
+    assert.ok(!readdirSync(join(data, 'tmp')).some((name) => name.startsWith('backup-')))
+
+    disk.clear()
+    const next = await run(['run'])
+    assert.equal(next.code, 0, next.stderr)
+    assert.equal((await run(['verify', '--all'])).code, 0)
+    client.destroy()
+    assert.equal(await server.stop(), 0)
+    assert.equal((await check()).code, 0)
+  }
+)

@@ -1,0 +1,70 @@
+/**
+ * A disk of its own that is soon full, for the tests of what happens then.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const MIB = 1024 * 1024
+
+/**
+ * @param {string} folder
+ * @param {number} bytes
+ * @returns {boolean}
+ */
+const mount = (folder, bytes) =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'none', folder]).status === 0
+
+/** @returns {boolean} */
+function canMount() {
+  const folder = mkdtempSync(join(tmpdir(), 'letterlock-disk-'))
+  const isMounted = mount(folder, MIB)
+  if (isMounted) spawnSync('umount', [folder])
+  rmdirSync(folder)
+  return isMounted
+}
+
+/**
+ * For the `skip` option of a test: false when it can be run, else why not.
+ *
+ * @type {false | string}
+ */
+export const smallDiskIsMissing = canMount() ? false : 'no small disk can be mounted by this user'
+
+/**
+ * @typedef {object} SmallDisk
+ * @property {string} root
+ * @property {(leftBytes: number) => void} fill - until only so much is free
+ * @property {() => void} clear - what `fill` has written goes
+ */
+
+/**
+ * @param {import('node:test').TestContext} t - it goes with the test; what is open on it must be closed by then
+ * @param {number} bytes
+ * @returns {SmallDisk}
+ */
+export function smallDisk(t, bytes) {
+  const root = mkdtempSync(join(tmpdir(), 'letterlock-disk-'))
+  if (!mount(root, bytes)) throw new Error('the small disk could not be mounted')
+  t.after(() => {
+    // Whoever has just been killed may still hold a file: lazily.
+    spawnSync('umount', ['--lazy', root])
+    rmSync(root, { recursive: true, force: true })
+  })
+  const ballast = join(root, 'ballast')
+  return {
+    root,
+    fill: (leftBytes) => {
+      rmSync(ballast, { force: true })
+      const { bavail, bsize } = statfsSync(root)
+      try {
+        writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - leftBytes)))
+      } catch (error) {
+        // Somebody else has written meanwhile: it is full all the same.
+        if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOSPC') throw error
+      }
+    },
+    clear: () => rmSync(ballast, { force: true })
+  }
+}
