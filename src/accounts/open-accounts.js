@@ -53,6 +53,7 @@ const DRAIN_RETRY_MS = 5_000
  * @typedef {object} AcquiredAccount
  * @property {Account} account
  * @property {import('./directory-port.js').Scope} scope
+ * @property {string} credentialId
  * @property {AccountStore} store
  * @property {() => Promise<void>} release
  */
@@ -180,7 +181,7 @@ export class OpenAccounts {
       if (credential.sessions === 0) entry.credentials.delete(credentialId)
       this.#leave(entry)
     }
-    return { account, scope, store: entry.store, release }
+    return { account, scope, credentialId, store: entry.store, release }
   }
 
   /**

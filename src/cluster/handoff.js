@@ -2,7 +2,7 @@
  * Hands a session over to the worker that owns the account, after the login: one frame with the account, its key and
  * what is known of the client; the answer; from then on the same connection carries the session's bytes.
  *
- *     → {"op":"session","accountId","credentialId","credentialVersion","scope","sessionId","remoteAddress","isTls"} + key
+ *     → {"op":"session","accountId","credentialId","credentialVersion","scope","sessionId","remoteAddress","isTls","clientName"} + key
  *     ← {"state":"taken"} | {"state":"moved"} | {"state":"refused","code"} | {"state":"failed"}
  */
 import { once } from 'node:events'
@@ -22,6 +22,7 @@ const ANSWER_MS = 60_000
  * @property {string} sessionId - also in the log of both workers
  * @property {string} remoteAddress
  * @property {boolean} isTls
+ * @property {string | null} [clientName] - as the client says
  */
 
 /** @typedef {{ state: 'taken', socket: Socket } | { state: 'moved' | 'gone' | 'silent' }} Offer */
@@ -44,8 +45,11 @@ export async function offerSession(path, unlocked, client) {
     return { state: 'gone' }
   }
   socket.on('error', () => socket.destroy())
-  const facts = { accountId: account.id, credentialId, credentialVersion, scope, ...client }
-  writeFrame(socket, { op: 'session', ...facts }, masterKey.bytes)
+  // One by one: what else the caller knows of the client, its password for one, does not leave this process.
+  const { sessionId, remoteAddress, isTls, clientName = null } = client
+  const login = { accountId: account.id, credentialId, credentialVersion, scope }
+  const facts = { op: 'session', ...login, sessionId, remoteAddress, isTls, clientName }
+  writeFrame(socket, facts, masterKey.bytes)
   const frame = await readFrame(socket, { timeoutMs: ANSWER_MS })
   const { state = 'silent', code } = frame?.value ?? {}
   if (state === 'taken') return { state, socket }
@@ -88,8 +92,8 @@ export async function takeSession(socket, { value, secret }, port) {
     const unlocked = { account, credentialId, credentialVersion, scope, masterKey }
     const login = await port.acquire(unlocked)
     writeFrame(socket, { state: 'taken' })
-    const { sessionId, remoteAddress, isTls } = client
-    port.adopt({ socket, login, sessionId, remoteAddress, isTls })
+    const { sessionId, remoteAddress, isTls, clientName } = client
+    port.adopt({ socket, login, sessionId, remoteAddress, isTls, clientName })
   } catch (error) {
     if (isMailError(error, 'SHUTTING_DOWN')) return refuse({ state: 'moved' })
     if (error instanceof MailError) return refuse({ state: 'refused', code: error.code })

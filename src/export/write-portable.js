@@ -8,13 +8,16 @@ import { basename, dirname, join } from 'node:path'
 import { MailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { SecretBuffer } from '../crypto/secret-buffer.js'
-import { copyDatabase } from '../database/copy.js'
 import { toMailError } from '../database/sqlite-error.js'
+import { runThread } from '../database/thread.js'
 import { syncFolder } from '../support/write-file.js'
 import { HEADER_BYTES, sealHeader } from './portable-format.js'
 import { writeAll } from './write-all.js'
 
 /** @typedef {import('../crypto/kdf.js').Argon2Params} Argon2Params */
+
+/** Copying the database is one statement, of a second for each 100 MB or so. */
+const COPY_THREAD = new URL('portable-copy-thread.js', import.meta.url)
 
 const MASTER_KEY_BYTES = 32
 
@@ -36,7 +39,7 @@ export async function writePortable({ folder, masterKey, cipher, password, out, 
   try {
     using ownKey = SecretBuffer.random(MASTER_KEY_BYTES)
     const database = join(scratch, 'mail.db')
-    copyWithKey({ from: join(folder, 'mail.db'), to: database, cipher, masterKey, ownKey })
+    await copyWithKey({ from: join(folder, 'mail.db'), to: database, cipher, masterKey, ownKey })
     const { size } = await stat(database)
     const header = await sealHeader({
       password,
@@ -64,15 +67,26 @@ export async function writePortable({ folder, masterKey, cipher, password, out, 
  * @param {SecretBuffer} copy.masterKey
  * @param {SecretBuffer} copy.ownKey
  */
-function copyWithKey({ masterKey, ownKey, ...copy }) {
-  const key = deriveDatabaseKey(masterKey.bytes)
-  const nextKey = deriveDatabaseKey(ownKey.bytes)
+async function copyWithKey({ masterKey, ownKey, ...copy }) {
+  const key = shared(deriveDatabaseKey(masterKey.bytes))
+  const nextKey = shared(deriveDatabaseKey(ownKey.bytes))
   try {
-    copyDatabase({ ...copy, key, nextKey })
+    await runThread(COPY_THREAD, { data: { ...copy, key, nextKey } })
   } finally {
     key.fill(0)
     nextKey.fill(0)
   }
+}
+
+/**
+ * @param {Buffer} key - zeroed
+ * @returns {Uint8Array} the same in memory that a thread can see
+ */
+function shared(key) {
+  const bytes = new Uint8Array(new SharedArrayBuffer(key.length))
+  bytes.set(key)
+  key.fill(0)
+  return bytes
 }
 
 /**

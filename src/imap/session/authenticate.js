@@ -42,7 +42,8 @@ export async function logIn(session, { username, password }, commandName) {
   let login
   try {
     const { id: sessionId } = connection
-    login = await context.authenticate({ username, password, sessionId, remoteAddress, isTls })
+    const client = { sessionId, remoteAddress, isTls, clientName: session.clientName }
+    login = await context.authenticate({ username, password, ...client })
   } catch (error) {
     if (error instanceof MailError) session.countRefusedLogin()
     throw error

@@ -42,7 +42,7 @@ const BACKLOG = 1024
  * @typedef {object} Login - what a good login gives; `release` is called once, when the session has gone
  * @property {{ id: string, address: string }} account
  * @property {'read-write' | 'read-only'} scope
- * @property {string} credentialId
+ * @property {string} [credentialId] - in the directory
  * @property {AccountStore} store - open, shared by all sessions of the account in this process
  * @property {() => Promise<void>} release
  */
@@ -59,8 +59,8 @@ const BACKLOG = 1024
 
 /**
  * @callback Authenticate
- * @param {{ username: string, password: Buffer, sessionId: string, remoteAddress: string, isTls: boolean }} attempt - the
- *   password is zeroed by the caller afterwards
+ * @param {{ username: string, password: Buffer, sessionId: string, remoteAddress: string, isTls: boolean,
+ *   clientName: string | null }} attempt - the password is zeroed by the caller afterwards
  * @returns {Promise<Login | RemoteLogin>}
  * @throws {import('../../errors.js').MailError} AUTHENTICATION_FAILED, THROTTLED, or what opening the mailbox throws
  */
@@ -112,6 +112,7 @@ const BACKLOG = 1024
  * @property {string} sessionId
  * @property {string} remoteAddress - the client's
  * @property {boolean} isTls - whether the client speaks TLS to the other worker
+ * @property {string | null} [clientName] - as the client said before its login
  */
 
 /**
@@ -366,7 +367,7 @@ class Listener {
   }
 
   /** @param {AdoptedSession} adopted */
-  async #serveAdopted({ socket, login, sessionId, remoteAddress, isTls }) {
+  async #serveAdopted({ socket, login, sessionId, remoteAddress, isTls, clientName = null }) {
     const context = this.#context
     const nowMs = context.clock.nowMs()
     const receiver = new Receiver(limitsBeforeLogin())
@@ -379,6 +380,7 @@ class Listener {
       isTls
     })
     const session = new Session({ connection, context })
+    session.clientName = clientName
     this.#sessions.add(session)
     if (this.#isClosing) session.end('The server is shutting down')
     try {

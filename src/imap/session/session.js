@@ -36,6 +36,8 @@ import { claimRecent, tellNews } from './mailbox-news.js'
  * @property {string} remoteAddress
  * @property {number} startedAtMs
  * @property {'read-write' | 'read-only'} scope
+ * @property {string | null} credentialId - that it has logged in with; null where there is no directory
+ * @property {string | null} clientName - as the client says (RFC 2971); null where it says none
  * @property {boolean} isTls
  * @property {boolean} isCompressed
  * @property {boolean} isIdling
@@ -68,6 +70,12 @@ export class Session {
   isQresync = false
   /** Whether an IDLE runs, so that the listener polls and reminds. */
   isIdling = false
+  /**
+   * What the client says it is; for its owner's eyes alone.
+   *
+   * @type {string | null}
+   */
+  clientName = null
   /** @type {SelectedMailbox | null} */
   selected = null
   /** Keywords of the last FLAGS response: its list is sent again before a new one is used. */
@@ -129,6 +137,8 @@ export class Session {
       remoteAddress: connection.remoteAddress,
       startedAtMs: this.#openedAtMs,
       scope: login.scope,
+      credentialId: login.credentialId ?? null,
+      clientName: this.clientName,
       isTls: connection.isTls,
       isCompressed: connection.isCompressed,
       isIdling: this.isIdling

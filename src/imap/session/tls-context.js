@@ -1,7 +1,7 @@
 /**
- * What a TLS handshake of this server takes: the certificate for the name that the client asks for (RFC 6066 §3), and the
- * protocol `imap` where the client names some (RFC 7301; IANA has it from RFC 2595). One that asks for other protocols alone
- * is refused: it would be a browser that somebody has sent here.
+ * What a TLS handshake of this server takes: the certificate for the name that the client asks for (RFC 6066 §3), and a
+ * protocol of the listener's where the client names some (RFC 7301; `imap` comes from RFC 2595). One that asks for other
+ * protocols alone is refused: on the IMAP port it would be a browser that somebody has sent there.
  */
 import { createSecureContext } from 'node:tls'
 
@@ -25,16 +25,18 @@ import { createSecureContext } from 'node:tls'
  *   is more than one certificate: it costs each connection some memory
  */
 
+/** IANA's registry has it from RFC 2595. */
 const PROTOCOLS = ['imap']
 
 /**
  * @param {TlsSettings} settings
+ * @param {string[]} [protocols] - `imap` unless told
  * @returns {TlsContext}
  * @throws {Error} OpenSSL's, where a certificate and its key do not fit
  */
-export function makeTlsContext({ others = [], ...main }) {
+export function makeTlsContext({ others = [], ...main }, protocols = PROTOCOLS) {
   const secureContext = contextOf(main)
-  if (others.length === 0) return { secureContext, ALPNProtocols: PROTOCOLS }
+  if (others.length === 0) return { secureContext, ALPNProtocols: protocols }
   /** @type {Map<string, SecureContext>} */
   const byName = new Map()
   for (const { names, cert, key } of others) {
@@ -43,7 +45,7 @@ export function makeTlsContext({ others = [], ...main }) {
   }
   return {
     secureContext,
-    ALPNProtocols: PROTOCOLS,
+    ALPNProtocols: protocols,
     SNICallback: (asked, done) => {
       const name = asked.toLowerCase()
       // RFC 6125 §6.4.3: a wildcard stands for one label.
