@@ -401,6 +401,61 @@ export const SETTINGS = {
     unit: 'addresses',
     reason: 'Not counted per address: webmail and proxies on this host speak for many users.'
   },
+  'limits.commandsPerMinutePerAccount': {
+    value: 0,
+    minimum: 0,
+    maximum: 1_000_000_000,
+    unit: 'commands/min',
+    reason:
+      'All sessions of an account together; whoever gives more is slowed down to it. 0: no limit.'
+  },
+  'limits.commandsPerMinutePerAddress': {
+    value: 0,
+    minimum: 0,
+    maximum: 1_000_000_000,
+    unit: 'commands/min',
+    reason:
+      'The same for an address (IPv6: a /64); each worker grants its share. 0: no limit. An office is one address.'
+  },
+  'limits.bytesPerMinutePerAccount': {
+    value: 0,
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    unit: 'bytes/min',
+    reason:
+      'In both directions, before compression. A new device fetches a whole mailbox: a low figure makes that take days. 0: no limit.'
+  },
+  'limits.bytesPerMinutePerAddress': {
+    value: 0,
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    unit: 'bytes/min',
+    reason: 'The same for an address. 0: no limit.'
+  },
+  'limits.memoryBytes': {
+    value: 0,
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    unit: 'bytes',
+    reason:
+      'A process with more resident memory than this takes no new sessions and deliveries until it has a tenth less. 0: four fifths of the machine’s or the container’s memory, divided by the workers.'
+  },
+  'limits.memoryReserveBytes': {
+    value: 128 * MiB,
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    unit: 'bytes',
+    reason:
+      'Nor while the machine has less memory than this left, whoever uses it: before it swaps. 0: not looked at.'
+  },
+  'limits.eventLoopDelayMs': {
+    value: 2000,
+    minimum: 0,
+    maximum: 10 * minuteMs,
+    unit: 'ms',
+    reason:
+      'Nor while the process comes so late to what waits for it, three seconds in a row. 0: not looked at.'
+  },
 
   'storage.cipher': {
     value: 'chacha20',

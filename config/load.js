@@ -29,7 +29,9 @@ import { checkSettings, flatten } from './schema.js'
  *   quickCheckDays: number }} maintenance
  * @property {{ pepperFile: string, argon2: { memoryKiB: number, passes: number, parallelism: number },
  *   concurrency: number, queueLength: number, repeatLoginCache: boolean }} auth
- * @property {{ exemptAddresses: string[] }} limits
+ * @property {{ exemptAddresses: string[], commandsPerMinutePerAccount: number, commandsPerMinutePerAddress: number,
+ *   bytesPerMinutePerAccount: number, bytesPerMinutePerAddress: number, memoryBytes: number, memoryReserveBytes: number,
+ *   eventLoopDelayMs: number }} limits
  * @property {{ cipher: 'chacha20' | 'aegis-256', tempStore: 'auto' | 'disk' | 'memory', secureDelete: 'on' | 'fast',
  *   cacheBytes: number, totalCacheBytes: number, chunkCacheBytes: number, sleepAfterMs: number, maxOpenFiles: number, busyTimeoutMs: number,
  *   checkpointBytes: number }} storage

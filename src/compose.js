@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { OpenAccounts } from './accounts/open-accounts.js'
 import { removePendingFolders } from './accounts/remove-account.js'
@@ -25,6 +26,7 @@ import { loadCertificates, watchCertificates } from './support/certificates.js'
 import { systemClock } from './support/clock.js'
 import { ProxyTrust } from './support/proxy-header.js'
 import { createLogger } from './telemetry/logger.js'
+import { PressureGuard, boundsOf } from './telemetry/pressure.js'
 
 /**
  * @typedef {import('../config/load.js').Config} Config
@@ -132,6 +134,17 @@ export async function startServer({
     const { directory, unlocker } = services
     await removePendingFolders({ services, timeoutMs: 0 })
 
+    const workers = slot === null ? 1 : config.cluster.workers || availableParallelism()
+    const pressure = new PressureGuard({
+      bounds: boundsOf({ limits: config.limits, workers }),
+      onChange: (reason) => {
+        if (reason === null) logger.warn('new sessions are taken again')
+        else logger.warn({ reason }, 'new sessions are refused')
+      }
+    })
+    closers.push(async () => pressure.close())
+    const admits = () => pressure.admits()
+
     const maintenance = new MaintenanceWorker({ services, resources: systemResources })
     const openAccounts = new OpenAccounts({
       services,
@@ -167,7 +180,8 @@ export async function startServer({
       tls: tlsSettingsOf(certificates),
       clock,
       logger,
-      shareOf: (limit) => Math.ceil(limit / (cluster?.slots ?? 1))
+      shareOf: (limit) => Math.ceil(limit / (cluster?.slots ?? 1)),
+      admits
     })
     const lmtp = createLmtpServer({
       config,
@@ -175,6 +189,7 @@ export async function startServer({
       clock,
       logger,
       tls: certificate,
+      admits,
       notify: (accountId) => {
         openAccounts.ring(accountId)
         cluster?.ring(accountId)
@@ -185,6 +200,7 @@ export async function startServer({
       imap,
       openAccounts,
       maintenance,
+      pressure,
       certificate,
       isReady: () => isReady,
       askAllWorkers:
@@ -203,6 +219,7 @@ export async function startServer({
         slot,
         lingerMs: config.accounts.lingerMs,
         port: {
+          admits,
           findAccount: (accountId) => directory.findAccount(accountId),
           hasRoomFor: (accountId) => imap.hasRoomFor(accountId),
           acquire: (unlocked) => openAccounts.acquire(unlocked),
@@ -261,6 +278,7 @@ export async function startServer({
       onChange: (changed) => {
         imap.replaceCertificate(tlsSettingsOf(changed))
         lmtp.replaceCertificate(changed.main)
+        admin.replaceCertificate(changed.main)
       },
       logger
     })

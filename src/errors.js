@@ -66,6 +66,7 @@ export const ERROR_TABLE = Object.freeze({
   DISK_FULL: { temporary: true, text: 'There is no room on the disk' },
   NOT_DURABLE: { temporary: true, text: 'The disk refused to store the change' },
   SHUTTING_DOWN: { temporary: true, text: 'The server is shutting down' },
+  OVERLOADED: { temporary: true, text: 'The server is busy beyond its means, come back later' },
   SEAL_FAILED: { temporary: true, text: 'The message could not be sealed' },
   UNSEAL_FAILED: { temporary: false, text: 'The sealed message does not open' },
   // Backups

@@ -26,6 +26,7 @@ const BYE = 'The administrator has ended this session'
  * @property {import('./server.js').AdminServer['app']} app - for tests
  * @property {import('./server.js').AdminServer['listen']} listen
  * @property {(path: string) => Promise<void>} listenOnSocket - besides
+ * @property {(certificate: import('../support/certificate.js').Certificate) => void} replaceCertificate - for new handshakes
  * @property {Record<string, (argument: any) => unknown>} answers - what this worker tells the others, by kind
  * @property {() => Promise<void>} close
  */
@@ -37,6 +38,7 @@ const BYE = 'The administrator has ended this session'
  * @param {Pick<OpenAccounts, 'figures' | 'isOpen'>} options.openAccounts
  * @param {Pick<MaintenanceWorker, 'figures'>} options.maintenance
  * @param {import('../support/certificate.js').Certificate} options.certificate
+ * @param {Pick<import('../telemetry/pressure.js').PressureGuard, 'figures'>} options.pressure
  * @param {() => boolean} options.isReady
  * @param {((kind: string, argument?: unknown) => Promise<unknown[]>) | null} [options.askAllWorkers] - for one of `answers`
  *   from each worker; null where this is the only one
@@ -48,6 +50,7 @@ export async function createAdmin({
   openAccounts,
   maintenance,
   certificate,
+  pressure,
   isReady,
   askAllWorkers = null
 }) {
@@ -55,7 +58,7 @@ export async function createAdmin({
   const eventLoop = new EventLoopMeter()
   /** @type {Admin['answers']} */
   const answers = {
-    snapshot: () => takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop }),
+    snapshot: () => takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure }),
     sessions: () => imap.listSessions(),
     endSession: (/** @type {string} */ sessionId) => imap.endSession(sessionId, BYE)
   }
@@ -106,6 +109,9 @@ export async function createAdmin({
   return {
     note: `admin over HTTP${config.admin.isTls ? 'S' : ''}`,
     app: server.app,
+    replaceCertificate: (changed) => {
+      if (config.admin.isTls) server.replaceCertificate(changed)
+    },
     answers,
     listen: async (where) => {
       begin()

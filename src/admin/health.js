@@ -191,6 +191,23 @@ export function checkEventLoop({ maxima }) {
 }
 
 /**
+ * @param {WorkerSnapshot} snapshot
+ * @returns {Check}
+ */
+export function checkPressure({ sums }) {
+  const { refusing, refused } = /** @type {any} */ (sums['pressure'])
+  const count = refused > 0 ? `; ${refused} were refused since the start` : ''
+  return {
+    name: 'pressure',
+    status: verdict(refusing > 0, false),
+    text:
+      refusing > 0
+        ? `${refusing} of ${sums['workers']} processes take no new sessions: memory or processor time does not suffice${count}`
+        : `New sessions are taken${count}`
+  }
+}
+
+/**
  * @param {Check[]} checks
  * @returns {Status} the worst of them
  */

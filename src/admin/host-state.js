@@ -7,6 +7,7 @@ import {
   checkEventLoop,
   checkIntegrity,
   checkMaintenance,
+  checkPressure,
   checkSetAside,
   checkSpool,
   checkWal,
@@ -99,6 +100,7 @@ export class HostState {
     const { directory, clock } = this.#parts.services
     const nowMs = clock.nowMs()
     const survey = await this.survey()
+    const snapshot = await this.snapshot()
     const checks = [
       checkDisk(survey),
       checkSpool(survey, nowMs),
@@ -107,7 +109,8 @@ export class HostState {
       checkWal(survey),
       checkMaintenance(await directory.listMaintenanceFailures()),
       checkIntegrity(survey, await this.checkDirectory()),
-      checkEventLoop(await this.snapshot())
+      checkEventLoop(snapshot),
+      checkPressure(snapshot)
     ]
     return { status: worstOf(checks), checks }
   }

@@ -95,9 +95,12 @@ export async function renderMetrics(input) {
     sync,
     mailboxes,
     maintenance,
+    pressure,
     process: usage
   } = /** @type {any} */ (sums)
   gauge('workers', 'Processes that serve.', Number(sums['workers'] ?? 0))
+  gauge('workers_refusing', 'Of these, processes that take no new sessions.', pressure.refusing)
+  counter('refused_for_pressure_total', 'Connections that were refused so.', pressure.refused)
   gauge('connections', 'Open IMAP connections.', sessions.connections)
   gauge('sessions', 'IMAP sessions that are logged in.', sessions.loggedIn)
   gauge('sessions_idling', 'Of these, sessions in IDLE.', sessions.idling)

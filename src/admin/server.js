@@ -41,6 +41,7 @@ import { compileValidator } from './validation.js'
  * @typedef {object} AdminServer
  * @property {FastifyInstance} app - for tests
  * @property {(address: { host: string, port: number }) => Promise<{ host: string, port: number }>} listen
+ * @property {(tls: { certificate: Buffer, key: Buffer }) => void} replaceCertificate - for new handshakes, where it speaks HTTPS
  * @property {(path: string) => Promise<void>} listenOnSocket - a unix socket for the server's user alone, instead of a port
  * @property {() => Promise<void>} close
  */
@@ -126,6 +127,12 @@ export async function createAdminServer(parts) {
       return typeof address === 'object' && address !== null
         ? { host: address.address, port: address.port }
         : { host, port }
+    },
+    replaceCertificate({ certificate, key }) {
+      const { server } = /** @type {{ server: import('node:https').Server }} */ (
+        /** @type {unknown} */ (app)
+      )
+      server.setSecureContext({ cert: certificate, key, minVersion: 'TLSv1.2' })
     },
     async listenOnSocket(path) {
       await removeStaleSocket(path)

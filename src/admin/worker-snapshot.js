@@ -11,13 +11,14 @@ import { snapshotCounters } from '../telemetry/counters.js'
  * @property {{ figures: import('../accounts/open-accounts.js').OpenAccountsFigures }} openAccounts
  * @property {{ figures: import('../maintenance/worker.js').WorkerFigures }} maintenance
  * @property {import('../telemetry/event-loop.js').EventLoopMeter} eventLoop
+ * @property {Pick<import('../telemetry/pressure.js').PressureGuard, 'figures'>} pressure
  */
 
 /**
  * @param {WorkerParts} parts
  * @returns {WorkerSnapshot}
  */
-export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop }) {
+export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure }) {
   const { rss, heapUsed, external } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
   const { largestWalBytes, ...mailboxes } = openAccounts.figures
@@ -26,6 +27,7 @@ export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop 
       .../** @type {any} */ (snapshotCounters()),
       workers: 1,
       sessions: { ...imap.counts() },
+      pressure: { ...pressure.figures },
       mailboxes,
       maintenance: { ...maintenance.figures },
       process: { rss, heapUsed, external, cpuSeconds: (user + system) / 1e6 }

@@ -44,7 +44,7 @@ const MAX_TRIES = 3
  * @property {string} runFolder - `<data>/run`
  * @property {number} slot
  * @property {number} lingerMs - how long a key may stay in memory after its last session
- * @property {Pick<HandoffPort, 'hasRoomFor' | 'findAccount' | 'acquire' | 'adopt'>} port
+ * @property {Pick<HandoffPort, 'admits' | 'hasRoomFor' | 'findAccount' | 'acquire' | 'adopt'>} port
  * @property {(accountId: string) => void} ring - mail lies in the account's spool: what this process does about it
  * @property {(sessionId: string, text: string) => void} endSession
  * @property {(accountId: string) => void} forget - no session of the account is left that came in here

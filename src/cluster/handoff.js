@@ -62,6 +62,7 @@ export async function offerSession(path, unlocked, client) {
 /**
  * @typedef {object} HandoffPort - what the owner's side needs of its process
  * @property {() => boolean} isTaking - whether sessions may still begin here
+ * @property {() => boolean} admits - whether the process can bear one more session
  * @property {(accountId: string) => boolean} hasRoomFor
  * @property {(accountId: string) => Promise<import('../accounts/directory-port.js').Account | null>} findAccount
  * @property {(unlocked: Unlocked) => Promise<import('../accounts/open-accounts.js').AcquiredAccount>} acquire - disposes
@@ -87,6 +88,7 @@ export async function takeSession(socket, { value, secret }, port) {
     if (!port.isTaking()) return refuse({ state: 'moved' })
     const account = await port.findAccount(accountId)
     if (account === null) throw new MailError('AUTHENTICATION_FAILED')
+    if (!port.admits()) throw new MailError('OVERLOADED')
     if (!port.hasRoomFor(accountId)) throw new MailError('LIMIT', { detail: 'sessions' })
     const masterKey = secret.clone()
     const unlocked = { account, credentialId, credentialVersion, scope, masterKey }

@@ -20,6 +20,7 @@ export const REFUSALS = Object.freeze({
   },
   tooManyRecipients: { code: 452, status: '4.5.3', text: 'Too many recipients' },
   diskFull: { code: 452, status: '4.3.1', text: 'There is no room on the disk' },
+  overloaded: { code: 421, status: '4.3.2', text: 'Busy beyond its means, come back later' },
   notSealed: { code: 451, status: '4.7.5', text: 'The message could not be sealed' },
   localTrouble: { code: 451, status: '4.3.0', text: 'The message could not be stored' }
 })

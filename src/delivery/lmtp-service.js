@@ -64,6 +64,7 @@ const MAX_TIDY_FOLDERS = 10_000
  * @property {import('../telemetry/logger.js').Logger} logger
  * @property {{ certificate: Buffer | string, key: Buffer | string } | null} [tls] - PEM; with it STARTTLS is offered
  * @property {(accountId: string) => void} notify - mail lies in the account's spool
+ * @property {() => boolean} [admits] - whether the process can bear one more connection; asked once for each
  * @property {string} [serverName] - in greeting and Received; the host's name by default
  */
 

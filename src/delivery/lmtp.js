@@ -12,6 +12,7 @@
  */
 
 import { LmtpListener } from './lmtp-listener.js'
+import { LmtpRefusal, REFUSALS } from './lmtp-reply.js'
 import { LmtpService } from './lmtp-service.js'
 
 /** @typedef {import('./lmtp-service.js').LmtpOptions} LmtpOptions */
@@ -32,7 +33,7 @@ const DISABLED_COMMANDS = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'
  * @returns {LmtpServer}
  */
 export function createLmtpServer(options) {
-  const { config, logger, tls } = options
+  const { config, logger, tls, admits = () => true } = options
   const service = new LmtpService(options)
   const listener = new LmtpListener({
     lmtp: true,
@@ -50,6 +51,10 @@ export function createLmtpServer(options) {
     hideENHANCEDSTATUSCODES: false,
     disabledCommands: tls ? DISABLED_COMMANDS : [...DISABLED_COMMANDS, 'STARTTLS'],
     ...(tls && { key: tls.key, cert: tls.certificate }),
+    onConnect: (_session, done) => {
+      if (admits()) done()
+      else done(new LmtpRefusal(REFUSALS.overloaded))
+    },
     onMailFrom: (_address, session, done) => {
       service.begin(session)
       done()

@@ -42,6 +42,7 @@ export async function startAdmin(t, { users = [], settings = {} } = {}) {
     openAccounts,
     maintenance,
     certificate,
+    pressure: { figures: { refusing: 0, refused: 0 } },
     isReady: () => state.isReady
   })
   t.after(async () => {

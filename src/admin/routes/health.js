@@ -27,9 +27,10 @@ export function addHealthRoutes(app, { services, state, isReady, maintenance }) 
   app.get('/health/live', { schema: hidden() }, async () => ({ status: 'ok' }))
 
   app.get('/health/ready', { schema: hidden() }, async (_request, reply) => {
-    const isGood = isReady()
     const { sums } = await state.snapshot()
-    const { sessions, mailboxes } = /** @type {any} */ (sums)
+    const { sessions, mailboxes, pressure, workers } = /** @type {any} */ (sums)
+    // Where every process turns new sessions away, a load balancer should send them elsewhere.
+    const isGood = isReady() && pressure.refusing < workers
     return reply.code(isGood ? 200 : 503).send({
       status: isGood ? 'ok' : 'fail',
       sessions: sessions.loggedIn,

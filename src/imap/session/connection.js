@@ -16,6 +16,7 @@ import { ReplyBlock } from './reply-block.js'
 /** @import { Socket } from 'node:net' */
 /** @import { TlsContext } from './tls-context.js' */
 /** @import { Receiver } from '../protocol/receiver.js' */
+/** @import { Pace } from './allowance.js' */
 
 /** Bytes that wait for the deflater above which the client has to wait. */
 const BATCH_BYTES = 64 * 1024
@@ -85,6 +86,16 @@ export class Connection {
   /** @type {InflateInput | null} */
   #inflate = null
   #lastInputMs = 0
+  /** Whether somebody waits for the pace. */
+  #isPaced = false
+  /** Whether the next command is not read because too much was asked for. */
+  isHeldBack = false
+  /**
+   * What the session takes from, where that is limited.
+   *
+   * @type {Pace | null}
+   */
+  pace = null
   /** How often bytes of the client were taken: commands that came together have seen the same number. */
   inputCount = 0
   /** @type {Promise<void>} */
@@ -140,8 +151,13 @@ export class Connection {
     return this.#closing.signal
   }
 
-  /** @returns {boolean} whether replies wait for the client to read */
+  /** @returns {boolean} whether whoever has more to write is to await `drain` */
   get isCongested() {
+    return this.hasUnsent || this.pace?.mustWait === true
+  }
+
+  /** @returns {boolean} whether replies wait for the client to read */
+  get hasUnsent() {
     const deflating = this.#deflate?.pendingBytes ?? 0
     return this.#replies.length + deflating + this.#socket.writableLength > MAX_UNSENT_BYTES
   }
@@ -189,11 +205,22 @@ export class Connection {
         this.#isWoken = false
         return WAKE
       }
+      if (this.pace?.mustWait === true) {
+        if (this.#nowMs > deadlineMs) return TIMEOUT
+        this.isHeldBack = isWakeable
+        await this.#waitForPace((resume) => {
+          this.#notifyReader = resume
+        })
+        this.isHeldBack = false
+        this.#notifyReader = null
+        continue
+      }
       const event = this.#receiver.read()
       if (event !== null) return event
       const chunk = this.#read()
       if (chunk !== null) {
         this.inputCount++
+        this.pace?.noteBytes(chunk.length)
         this.#receiver.push(chunk)
         continue
       }
@@ -249,6 +276,7 @@ export class Connection {
     }
     this.flush()
     if (this.isClosed) return
+    this.pace?.noteBytes(bytes.length)
     if (this.#deflate !== null) this.#deflate.write(bytes)
     else this.#socket.write(bytes)
   }
@@ -260,6 +288,7 @@ export class Connection {
    */
   writeCopied(bytes) {
     if (this.isClosed) return
+    this.pace?.noteBytes(bytes.length)
     for (let at = 0; at < bytes.length;) {
       at += this.#replies.copy(bytes, at)
       if (this.#replies.isFull) this.flush()
@@ -284,6 +313,7 @@ export class Connection {
     }
     this.flush()
     if (this.isClosed) return
+    this.pace?.noteBytes(piece.length)
     this.#socket.write(piece, (error) => {
       if (error == null) releaseBuffer(piece)
     })
@@ -327,7 +357,24 @@ export class Connection {
       this.#notifyWriter = null
       this.#writeDeadlineMs = Infinity
     }
+    while (!this.isClosed && this.pace?.mustWait === true) {
+      await this.#waitForPace((resume) => {
+        this.#notifyWriter = resume
+      })
+      this.#notifyWriter = null
+    }
     if (this.isClosed) throw new ConnectionClosed()
+  }
+
+  /**
+   * Until the next tick, or until something else has happened: whoever waits looks again.
+   *
+   * @param {(resume: () => void) => void} register
+   */
+  async #waitForPace(register) {
+    this.#isPaced = true
+    await new Promise((resolve) => register(() => resolve(undefined)))
+    this.#isPaced = false
   }
 
   /** @returns {boolean} */
@@ -344,6 +391,10 @@ export class Connection {
     this.#nowMs = nowMs
     const isSilent = nowMs - this.#lastInputMs > REST_MS && this.#receiver.bufferedBytes === 0
     if (isSilent && !this.#receiver.isInCommand) this.#inflate?.rest()
+    if (this.#isPaced) {
+      this.#notifyReader?.()
+      this.#notifyWriter?.()
+    }
     if (nowMs > this.#writeDeadlineMs) this.destroy()
     else if (nowMs > this.#readDeadlineMs) {
       if (this.#isHandshaking) this.destroy()

@@ -79,7 +79,8 @@ const REPLIES = {
   BUSY: CODE.inUse,
   DISK_FULL: CODE.unavailable,
   NOT_DURABLE: CODE.unavailable,
-  SHUTTING_DOWN: CODE.unavailable
+  SHUTTING_DOWN: CODE.unavailable,
+  OVERLOADED: CODE.unavailable
 }
 
 /** Codes that the operator should hear of, whatever the client does about them. */

@@ -9,6 +9,7 @@ import { CODE } from '../protocol/compile/response-code.js'
 import { limitsBeforeLogin } from '../protocol/limits.js'
 import { Receiver } from '../protocol/receiver.js'
 import { isLoopback } from '../../support/loopback.js'
+import { Allowances } from './allowance.js'
 import { addressKey } from './address-key.js'
 import { Connection, INPUT_BYTES } from './connection.js'
 import { Session } from './session.js'
@@ -35,7 +36,7 @@ const BACKLOG = 1024
  *   idleReminderMs: number, maxConnections: number, maxConnectionsPerAccount: number,
  *   maxConnectionsPerAddress: number }} imap
  * @property {{ maxBytes: number }} messages
- * @property {{ exemptAddresses: string[] }} limits
+ * @property {{ exemptAddresses: string[] } & import('./allowance.js').AllowanceLimits} limits
  */
 
 /**
@@ -84,6 +85,7 @@ const BACKLOG = 1024
  * @property {(error: unknown) => void} onUnexpectedError
  * @property {(remoteAddress: string) => boolean} isPlaintextAllowed
  * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
+ * @property {Allowances['paceOf']} paceOf
  */
 
 /**
@@ -95,6 +97,7 @@ const BACKLOG = 1024
  * @property {SessionLogger} logger
  * @property {(error: unknown) => void} [onUnexpectedError] - told of what became NO [SERVERBUG]; tests fail on it
  * @property {(limit: number) => number} [shareOf] - of a limit for all workers: this one's
+ * @property {() => boolean} [admits] - whether the process can bear one more session; asked once for each
  */
 
 /**
@@ -155,6 +158,8 @@ class Listener {
   #ticks = 0
   #isClosing = false
   #shareOf
+  #admits
+  #allowances
   /** @type {ImapServerContext} */
   #context
 
@@ -166,9 +171,17 @@ class Listener {
     clock,
     logger,
     onUnexpectedError = () => {},
-    shareOf = (limit) => limit
+    shareOf = (limit) => limit,
+    admits = () => true
   }) {
     this.#shareOf = shareOf
+    this.#admits = admits
+    this.#allowances = new Allowances({
+      limits: config.limits,
+      clock,
+      shareOf,
+      isExempt: (key) => this.#isExempt(key)
+    })
     this.#context = {
       config,
       authenticate,
@@ -177,7 +190,8 @@ class Listener {
       logger,
       onUnexpectedError,
       isPlaintextAllowed: (address) => config.imap.allowPlaintextLoopback && isLoopback(address),
-      hasRoomFor: (accountId) => this.hasRoomFor(accountId)
+      hasRoomFor: (accountId) => this.hasRoomFor(accountId),
+      paceOf: (session) => this.#allowances.paceOf(session)
     }
   }
 
@@ -411,13 +425,24 @@ class Listener {
     const { maxConnections, maxConnectionsPerAddress } = config.imap
     if (this.#isClosing) return 'The server is shutting down'
     if (this.#sessions.size >= maxConnections) return 'Too many connections'
-    if (config.limits.exemptAddresses.some((address) => addressKey(address) === key)) return null
+    if (!this.#admits()) return 'The server is busy beyond its means, come back later'
+    if (this.#isExempt(key)) return null
     const isTooMany = (this.#perAddress.get(key) ?? 0) >= this.#shareOf(maxConnectionsPerAddress)
     return isTooMany ? 'Too many connections from this address' : null
   }
 
+  /**
+   * @param {string} key - of an address
+   * @returns {boolean}
+   */
+  #isExempt(key) {
+    const { exemptAddresses } = this.#context.config.limits
+    return exemptAddresses.some((address) => addressKey(address) === key)
+  }
+
   #tick() {
     const nowMs = this.#context.clock.nowMs()
+    this.#allowances.tidy()
     for (const session of this.#sessions) session.tick(nowMs)
     if (++this.#ticks % TICKS_PER_POLL === 0) this.#pollForIdlers()
   }

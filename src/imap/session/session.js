@@ -112,6 +112,7 @@ export class Session {
     this.origin = connection.id
     this.logger = context.logger.child({ connection: connection.id })
     this.#openedAtMs = context.clock.nowMs()
+    this.#setPace(null)
   }
 
   /** @returns {AccountStore} the account's mail; there is one in every state but the first */
@@ -283,7 +284,7 @@ export class Session {
       return false
     }
     if (this.#remote !== null) return false
-    if (this.connection.isCongested) await this.connection.drain()
+    if (this.connection.hasUnsent) await this.connection.drain()
     const event = await this.connection.nextEvent({ deadlineMs: this.deadlineMs, isWakeable: true })
     switch (event.kind) {
       case 'wake':
@@ -303,6 +304,7 @@ export class Session {
         return this.#isPatientAfter(event.failure.reply.status)
       case 'command':
       case 'message': {
+        this.connection.pace?.noteCommand()
         const status = await dispatch(this, event)
         return this.state !== 'logout' && this.#isPatientAfter(status)
       }
@@ -352,10 +354,26 @@ export class Session {
    */
   logIn(login) {
     if ('relay' in login) this.#remote = login
-    else this.#login = login
+    else {
+      this.#login = login
+      this.#setPace(login.account.id)
+    }
     this.#badCount = 0
     this.state = 'authenticated'
     this.connection.receiver.setLimits(limitsAfterLogin(this.context.config.messages.maxBytes))
+  }
+
+  /** @param {string | null} accountId - whose commands and bytes are counted from now on, besides the address's */
+  #setPace(accountId) {
+    const { connection, context } = this
+    connection.pace?.release()
+    connection.pace = context.paceOf({ remoteAddress: connection.remoteAddress, accountId })
+  }
+
+  /** Nothing is counted any longer. */
+  #dropPace() {
+    this.connection.pace?.release()
+    this.connection.pace = null
   }
 
   /**
@@ -410,6 +428,8 @@ export class Session {
    */
   end(text) {
     this.#byeText ??= text
+    // Whoever is to go need not wait for it.
+    this.#dropPace()
     this.#remote?.end(this.#byeText)
     this.connection.wake()
   }
@@ -426,12 +446,14 @@ export class Session {
    */
   tick(nowMs) {
     this.connection.tick(nowMs)
-    if (this.connection.isCongested) return
+    if (this.connection.hasUnsent) return
     const silentMs = nowMs - this.#lastOutputMs
     if (this.isIdling && silentMs >= this.context.config.imap.idleReminderMs) {
       this.untagged('OK', null, 'Still here')
     } else if (this.#isWorking && silentMs >= PROGRESS_MS) {
       this.untagged('OK', inProgress(this.runningTag), 'Still at work')
+    } else if (this.connection.isHeldBack && silentMs >= PROGRESS_MS) {
+      this.untagged('OK', null, 'Slowed down, too much was asked for within a minute')
     }
   }
 
@@ -453,6 +475,7 @@ export class Session {
   }
 
   async #leave() {
+    this.#dropPace()
     try {
       this.unselect()
     } finally {

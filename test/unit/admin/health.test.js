@@ -188,6 +188,6 @@ test('the deep check gathers all of it; a failure answers 503', async (t) => {
   const account = await addAccount('anna@example.org')
   const well = await ask('GET', '/health/deep')
   assert.equal(well.status, 200)
-  assert.equal(well.body.checks.length, 8)
+  assert.equal(well.body.checks.length, 9)
   assert.ok(account.id)
 })

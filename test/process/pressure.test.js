@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
+import { WireClient } from '../helpers/wire-client.js'
+
+test('a server beyond its memory refuses new sessions and deliveries, keeps those that are there, and says so', async (t) => {
+  const data = join(scratchFolder(t, 'pressure'), 'data')
+  mkdirSync(data)
+  await createAccounts(data, ['u1@example.org'])
+  const server = await startServerProcess(t, {
+    data,
+    environment: { LETTERLOCK_LIMITS_MEMORY_BYTES: '1' }
+  })
+  // It looks three times before it refuses: there are three seconds for this.
+  const early = await WireClient.connect(server.ports.imap)
+  t.after(() => early.destroy())
+  await early.login('u1@example.org')
+  const ask = (/** @type {string} */ path) => fetch(`http://127.0.0.1:${server.ports.admin}${path}`)
+  assert.equal((await ask('/health/ready')).status, 200)
+  while (!server.output().includes('new sessions are refused')) await sleep(50)
+
+  const late = new WireClient(connect({ host: '127.0.0.1', port: server.ports.imap }))
+  await late.until(
+    /^\* BYE \[UNAVAILABLE\] The server is busy beyond its means, come back later\r\n/
+  )
+  late.destroy()
+  const transfer = new WireClient(connect({ host: '127.0.0.1', port: server.ports.lmtp }))
+  await transfer.until(/^421 4\.3\.2 [^\r]*\r\n/)
+  transfer.destroy()
+
+  await early.command('SELECT INBOX')
+  assert.match(
+    await early.command('APPEND INBOX', Buffer.from('Subject: x\r\n\r\n')),
+    /OK \[APPENDUID/
+  )
+
+  assert.equal((await ask('/health/live')).status, 200)
+  assert.equal((await ask('/health/ready')).status, 503)
+  const deep = /** @type {any} */ (await (await ask('/health/deep')).json())
+  const check = deep.checks.find((/** @type {any} */ { name }) => name === 'pressure')
+  assert.equal(check.status, 'fail')
+  assert.match(check.text, /^1 of 1 processes take no new sessions/)
+  const metrics = await (await ask('/metrics')).text()
+  assert.match(metrics, /^letterlock_workers_refusing 1$/m)
+  assert.match(metrics, /^letterlock_refused_for_pressure_total 2$/m)
+})
