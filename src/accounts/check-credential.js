@@ -95,9 +95,10 @@ function isStrong(credential) {
  * @param {CheckServices} input.services
  * @param {Account | null} input.account
  * @param {Uint8Array} input.password
+ * @param {boolean} [input.isKnown]
  * @returns {Promise<CheckedCredential | null>}
  */
-async function checkPassword({ services, account, password }) {
+async function checkPassword({ services, account, password, isKnown = false }) {
   const { argon2, directory, pepper } = services
   const credential = await directory.findSingleCredential(account?.id ?? NOBODY, 'password')
   const isEdited = !isStrong(credential)
@@ -105,8 +106,8 @@ async function checkPassword({ services, account, password }) {
   const salt = credential?.salt ?? NO_SALT
   const isOlder = !isSameArgon2(rowParams, argon2.params)
   const nextSalt = isOlder ? randomBytes(SALT_BYTES) : salt
-  const derivations = [argon2.stretch({ password, salt: nextSalt })]
-  if (isOlder) derivations.push(argon2.stretch({ password, salt, params: rowParams }))
+  const derivations = [argon2.stretch({ password, salt: nextSalt, isKnown })]
+  if (isOlder) derivations.push(argon2.stretch({ password, salt, params: rowParams, isKnown }))
 
   const stretched = await allOrNone(derivations)
   try {
@@ -144,16 +145,17 @@ async function checkPassword({ services, account, password }) {
  * @param {CheckServices} input.services
  * @param {Account | null} input.account - null where there is none; the work is the same
  * @param {Uint8Array} input.password
+ * @param {boolean} [input.isKnown] - whether a login of that name was right from that place before: it goes first
  * @returns {Promise<CheckedCredential | null>} null where it is wrong
  * @throws {MailError} THROTTLED (queue full), PEPPER_MISSING, ACCOUNT_DAMAGED (the row was changed)
  */
-export async function checkCredential({ services, account, password }) {
+export async function checkCredential({ services, account, password, isKnown = false }) {
   const typed = recognizeCode(password)
   try {
     if (typed?.kind === 'app-password') {
       return await checkAppPassword({ services, account, code: typed.code.bytes })
     }
-    return await checkPassword({ services, account, password })
+    return await checkPassword({ services, account, password, isKnown })
   } finally {
     typed?.code.dispose()
   }

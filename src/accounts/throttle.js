@@ -65,6 +65,7 @@ const MAX_FINGERPRINTS = 8
 /**
  * @typedef {object} Attempt - `waitMs` is to be waited before checking; then exactly one of the three is called
  * @property {number} waitMs
+ * @property {boolean} isKnown - whether the name was right from that address before
  * @property {() => void} succeed
  * @property {() => void} fail
  * @property {() => void} cancel - nothing was checked
@@ -204,7 +205,7 @@ export class Throttle {
    */
   admit({ username, remoteAddress, password }) {
     if (this.#isExempt(remoteAddress)) {
-      return { waitMs: 0, succeed: () => {}, fail: () => {}, cancel: () => {} }
+      return { waitMs: 0, isKnown: false, succeed: () => {}, fail: () => {}, cancel: () => {} }
     }
     const nowMs = this.#clock.nowMs()
     // Hashed, so that an entry has one size however long the name is.
@@ -223,7 +224,16 @@ export class Throttle {
       FIRST_WAIT_MS,
       MAX_WAIT_MS
     )
-    return this.#attempt({ name, address, pair, nameKey, place, password, waitMs })
+    return this.#attempt({
+      name,
+      address,
+      pair,
+      nameKey,
+      place,
+      password,
+      waitMs,
+      isKnown: wasGood
+    })
   }
 
   /**
@@ -247,9 +257,10 @@ export class Throttle {
    * @param {string} input.place
    * @param {Uint8Array} input.password
    * @param {number} input.waitMs
+   * @param {boolean} input.isKnown
    * @returns {Attempt}
    */
-  #attempt({ name, address, pair, nameKey, place, password, waitMs }) {
+  #attempt({ name, address, pair, nameKey, place, password, waitMs, isKnown }) {
     const tallies = [name, address, pair]
     for (const tally of tallies) tally.pending++
     let isOver = false
@@ -262,6 +273,7 @@ export class Throttle {
     const fingerprint = createHmac('sha256', this.#fingerprintKey).update(password).digest('base64')
     return {
       waitMs,
+      isKnown,
       cancel: () => {
         end()
       },

@@ -9,6 +9,7 @@ import { setTimeout as sleepFor } from 'node:timers/promises'
 import { MailError, isMailError } from '../errors.js'
 import { counters } from '../telemetry/counters.js'
 import { checkCredential } from './check-credential.js'
+import { EqualAttempts } from './equal-attempts.js'
 import { settleRekey } from './rekey.js'
 import { requireSealKeyIsOurs } from './seal-identity.js'
 
@@ -43,6 +44,7 @@ export class Unlocker {
   #repeatLogins
   #logger
   #sleep
+  #equalAttempts = new EqualAttempts()
   /** @type {Set<Promise<void>>} */
   #background = new Set()
 
@@ -100,13 +102,19 @@ export class Unlocker {
     const isKept = service === undefined
     const account = await directory.findByAddress(username)
     // Before the throttle: it costs nothing, and whoever is in already is not kept out by strangers.
-    const repeated = account && (await this.#repeatLogins?.recognize({ account, password }))
-    if (repeated) {
-      directory.recordUse(repeated.credential.id)
-      return unlockedFrom({ account, ...repeated })
+    const repeated = await this.#recognize(account, password)
+    if (repeated !== null) {
+      directory.recordUse(repeated.credentialId)
+      return repeated
     }
-    return this.throttled({ username, password, remoteAddress }, account, async () => {
-      const unlocked = await this.#check({ account, password, remoteAddress, isKept })
+    return this.throttled({ username, password, remoteAddress }, account, async ({ isKnown }) => {
+      const check = () => this.#check({ account, password, remoteAddress, isKept, isKnown })
+      const unlocked = isKept
+        ? await this.#equalAttempts.run(
+            { username, password },
+            { recognize: () => this.#recognize(account, password), check }
+          )
+        : await check()
       directory.recordUse(unlocked.credentialId)
       this.#audit('login', account, remoteAddress, {
         credential: unlocked.credentialId,
@@ -117,13 +125,24 @@ export class Unlocker {
   }
 
   /**
+   * @param {Account | null} account
+   * @param {Uint8Array} password
+   * @returns {Promise<Unlocked | null>} null where it was not right a moment ago
+   */
+  async #recognize(account, password) {
+    if (account === null || this.#repeatLogins === null) return null
+    const repeated = await this.#repeatLogins.recognize({ account, password })
+    return repeated && unlockedFrom({ account, ...repeated })
+  }
+
+  /**
    * Checks a secret as a login does: slowed down, counted and written down with all other attempts on the name and from
    * the address. For whoever asks for it again inside of a session, where it is guessed at just as well.
    *
    * @template T
    * @param {LoginAttempt} attempt - `password` may be a recovery code
    * @param {Account | null} account - null where there is none of the name
-   * @param {() => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong
+   * @param {(admitted: { isKnown: boolean }) => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong
    * @returns {Promise<T>}
    * @throws {MailError} THROTTLED; what `check` throws
    */
@@ -133,7 +152,7 @@ export class Unlocker {
     let outcome = 'cancel'
     try {
       if (admitted.waitMs > 0) await this.#sleep(admitted.waitMs)
-      const result = await check()
+      const result = await check(admitted)
       outcome = 'succeed'
       return result
     } catch (error) {
@@ -178,13 +197,13 @@ export class Unlocker {
   }
 
   /**
-   * @param {{ account: Account | null, password: Uint8Array, remoteAddress: string | null, isKept: boolean }} input
+   * @param {{ account: Account | null, password: Uint8Array, remoteAddress: string | null, isKept: boolean, isKnown: boolean }} input
    * @returns {Promise<Unlocked>}
    */
-  async #check({ account, password, remoteAddress, isKept }) {
+  async #check({ account, password, remoteAddress, isKept, isKnown }) {
     const services = this.#services
     const checked = await this.#alarmed({ account, remoteAddress }, () =>
-      checkCredential({ services, account, password })
+      checkCredential({ services, account, password, isKnown })
     )
     if (!checked || !account) throw new MailError('AUTHENTICATION_FAILED')
     const { credential, masterKey, rewrapped } = checked
@@ -194,7 +213,7 @@ export class Unlocker {
         // The rows have changed under this attempt: it starts again with those that stand now.
         masterKey.dispose()
         const now = await services.directory.findAccount(account.id)
-        return await this.#check({ account: now, password, remoteAddress, isKept })
+        return await this.#check({ account: now, password, remoteAddress, isKept, isKnown })
       }
       await this.#requireStillGood(account, credential)
       await this.#alarmed({ account, remoteAddress }, () =>

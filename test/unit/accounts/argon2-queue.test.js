@@ -29,3 +29,18 @@ test('what does not fit into the queue is told to come back, and costs nothing',
 test('parameters below the floor stop the start', () => {
   assert.throws(() => new Argon2Queue({ params: { ...ARGON2_FLOOR, memoryKiB: 1024 } }), RangeError)
 })
+
+test('who is known goes before strangers that wait, and finds room where they have filled the queue', async () => {
+  const queue = new Argon2Queue({ params: ARGON2_FLOOR, concurrency: 1, queueLength: 3 })
+  /** @type {string[]} */
+  const order = []
+  const stretch = async (/** @type {string} */ who, /** @type {boolean} */ isKnown) => {
+    ;(await queue.stretch({ ...input, isKnown })).dispose()
+    order.push(who)
+  }
+  const all = ['s1', 's2', 's3', 's4'].map((who) => stretch(who, false))
+  await assert.rejects(stretch('s5', false), (error) => isMailError(error, 'THROTTLED'))
+  all.push(stretch('owner', true))
+  await Promise.all(all)
+  assert.deepEqual(order, ['s1', 'owner', 's2', 's3', 's4'])
+})

@@ -155,6 +155,30 @@ test('older parameters still open, are raised behind the good login, and cost on
   await assertRefused(logIn(services, 'wrong'))
 })
 
+test('logins with the right password that come together cost one argon2, wrong ones and unknown names one each', async (t) => {
+  const { services } = await openTestAccounts(t)
+  await makeAccount(services)
+  const together = (/** @type {string} */ password, options = {}) =>
+    derivationsOf(services, async () => {
+      const logins = Array.from({ length: 5 }, () => logIn(services, password, options))
+      for (const result of await Promise.allSettled(logins)) {
+        if (result.status === 'fulfilled') result.value.masterKey.dispose()
+      }
+    })
+  assert.equal(await together('wrong'), 5)
+  assert.equal(await together('wrong', { username: 'nobody' }), 5)
+  assert.equal(await together('old secret'), 1)
+  const five = await Promise.all(Array.from({ length: 5 }, () => logIn(services, 'old secret')))
+  const keys = five.map(({ masterKey }) => Buffer.from(masterKey.bytes).toString('hex'))
+  assert.equal(new Set(keys).size, 1)
+  five[0]?.masterKey.dispose()
+  assert.equal(
+    five.slice(1).some(({ masterKey }) => masterKey.isDisposed),
+    false
+  )
+  for (const { masterKey } of five.slice(1)) masterKey.dispose()
+})
+
 test('a repeat login costs no argon2 until the mailbox is locked', async (t) => {
   const { services } = await openTestAccounts(t)
   const { account } = await makeAccount(services)

@@ -10,6 +10,7 @@ const NONE = {
   bytesPerMinutePerAccount: 0,
   bytesPerMinutePerAddress: 0
 }
+/** @type {{ remoteAddress: string, accountId: string | null }} */
 const ANNA = { remoteAddress: '192.0.2.1', accountId: 'anna' }
 
 /**

@@ -1,0 +1,48 @@
+/**
+ * Logins with the same name and the same password that are under way at once: the sessions of a mail program, or of all
+ * devices of a household when a server comes back. The first of them is checked; the others wait for it, and if it was
+ * right they are recognised as repeated, without an argon2 each.
+ *
+ * Nobody learns anything by that: where the first was wrong, or the account is not known, each of the others is checked by
+ * itself.
+ */
+import { createHmac, randomBytes } from 'node:crypto'
+
+/** What is under way in this process. */
+export class EqualAttempts {
+  #key = randomBytes(32)
+  /** @type {Map<string, Promise<unknown>>} */
+  #first = new Map()
+
+  /**
+   * @template T
+   * @param {{ username: string, password: Uint8Array }} attempt
+   * @param {object} steps
+   * @param {() => Promise<T | null>} steps.recognize - after another one was checked; null: this one is to be
+   * @param {() => Promise<T>} steps.check
+   * @returns {Promise<T>}
+   */
+  async run({ username, password }, { recognize, check }) {
+    const hash = createHmac('sha256', this.#key)
+      .update(`${username.toLowerCase()}\0`)
+      .update(password)
+      .digest('base64')
+    const first = this.#first.get(hash)
+    if (first !== undefined) {
+      await first
+      return (await recognize()) ?? (await check())
+    }
+    const checking = check()
+    const settled = checking.then(
+      () => {},
+      // Its own caller is told.
+      () => {}
+    )
+    this.#first.set(hash, settled)
+    try {
+      return await checking
+    } finally {
+      this.#first.delete(hash)
+    }
+  }
+}
