@@ -224,6 +224,33 @@ export const SETTINGS = {
     reason: 'A unix socket for the same, besides: only the server’s user may connect. Empty: none.'
   },
 
+  'userPage.listen': {
+    value: 'off',
+    unit: 'address',
+    format: 'address',
+    reason:
+      'A page over HTTPS where users look after their passwords and sessions, see docs/user-page.md; for instance 0.0.0.0:443. off: a page on the network is the operator’s decision.'
+  },
+  'userPage.isProxied': {
+    value: false,
+    unit: '',
+    reason: 'As imap.isProxied; the header comes before TLS.'
+  },
+  'userPage.idleTimeoutMs': {
+    value: 15 * minuteMs,
+    minimum: minuteMs,
+    maximum: 24 * 60 * minuteMs,
+    unit: 'ms',
+    reason: 'A browser that asks for nothing so long is logged out of the page.'
+  },
+  'userPage.maxSessionMs': {
+    value: 4 * 60 * minuteMs,
+    minimum: minuteMs,
+    maximum: 24 * 60 * minuteMs,
+    unit: 'ms',
+    reason: 'After so long it is logged out in any case.'
+  },
+
   'cluster.workers': {
     value: 0,
     minimum: 0,

@@ -21,6 +21,7 @@ import { checkSettings, flatten } from './schema.js'
  *   overQuota: 'temporary' | 'permanent' }} lmtp
  * @property {{ socket: string, mode: '0600' | '0660' | '0666', group: string, maxConnections: number }} sasl
  * @property {{ listen: string, isTls: boolean, socket: string }} admin
+ * @property {{ listen: string, isProxied: boolean, idleTimeoutMs: number, maxSessionMs: number }} userPage
  * @property {{ workers: number }} cluster
  * @property {{ maxBytes: number }} messages
  * @property {{ quotaBytes: number, quotaMessages: number, lingerMs: number }} accounts

@@ -40,7 +40,7 @@ import { PressureGuard, boundsOf } from './telemetry/pressure.js'
  * @property {number | null} [slot] - this process's place among several workers; null: it serves alone
  *
  * @typedef {object} ListenerInfo
- * @property {'imap' | 'imaps' | 'lmtp' | 'admin'} name
+ * @property {'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage'} name
  * @property {string} host
  * @property {number} port
  * @property {string} note - what speaks there
@@ -195,6 +195,11 @@ export async function startServer({
         cluster?.ring(accountId)
       }
     })
+    const askAllWorkers =
+      slot === null
+        ? null
+        : async (/** @type {string} */ kind, /** @type {unknown} */ argument) =>
+            (await cluster?.askAllWorkers(kind, argument)) ?? []
     const admin = await createAdmin({
       services,
       imap,
@@ -203,12 +208,21 @@ export async function startServer({
       pressure,
       certificate,
       isReady: () => isReady,
-      askAllWorkers:
-        slot === null
-          ? null
-          : async (kind, argument) => (await cluster?.askAllWorkers(kind, argument)) ?? []
+      askAllWorkers
     })
     closers.push(() => admin.close())
+    const userPage =
+      config.userPage.listen === 'off'
+        ? null
+        : await (
+            await import('./user-page/create.js')
+          ).createUserPage({
+            services,
+            imap,
+            openAccounts,
+            tls: tlsSettingsOf(certificates),
+            askAllWorkers
+          })
 
     /** @type {import('./cluster/cluster-worker.js').ClusterWorker | null} */
     let cluster = null
@@ -230,7 +244,11 @@ export async function startServer({
         forget: (accountId) => {
           if (!openAccounts.isOpen(accountId)) unlocker.forget(accountId)
         },
-        answers: { ...admin.answers, throttle: () => services.throttle.state },
+        answers: {
+          ...admin.answers,
+          ...userPage?.answers,
+          throttle: () => services.throttle.state
+        },
         notices: { throttle: (change) => services.throttle.note(change) },
         logger
       })
@@ -244,7 +262,12 @@ export async function startServer({
     const sasl = createAuthServer({ config, unlocker, logger })
     const isReplaced = () => cluster?.hasOthers ?? false
     closers.push(() =>
-      Promise.all([imap.close({ graceMs, isReplaced }), lmtp.close(), sasl.close()])
+      Promise.all([
+        imap.close({ graceMs, isReplaced }),
+        lmtp.close(),
+        sasl.close(),
+        userPage?.close({ graceMs })
+      ])
     )
 
     /** @type {ListenerInfo[]} */
@@ -259,7 +282,7 @@ export async function startServer({
       listeners.push({ name, note, ...(await bind(`${name}.listen`, where, listen)) })
     }
     const trust = new ProxyTrust(config.proxy.trustedAddresses)
-    const proxyOf = (/** @type {'imap' | 'imaps' | 'lmtp'} */ name) =>
+    const proxyOf = (/** @type {'imap' | 'imaps' | 'lmtp' | 'userPage'} */ name) =>
       config[name].isProxied ? trust : null
     await start('imap', 'STARTTLS', (where) =>
       imap.listen({ ...where, isImplicitTls: false, proxy: proxyOf('imap') })
@@ -271,6 +294,10 @@ export async function startServer({
     await start('admin', admin.note, (where) => admin.listen(where))
     if (config.admin.socket !== '') await admin.listenOnSocket(config.admin.socket)
     if (config.sasl.socket !== '') await sasl.listen()
+    if (userPage !== null)
+      await start('userPage', 'page for users over HTTPS', (where) =>
+        userPage.listen({ ...where, proxy: proxyOf('userPage') })
+      )
     const watch = watchCertificates({
       folder: tlsFolder,
       tls: config.tls,
@@ -279,6 +306,7 @@ export async function startServer({
         imap.replaceCertificate(tlsSettingsOf(changed))
         lmtp.replaceCertificate(changed.main)
         admin.replaceCertificate(changed.main)
+        userPage?.replaceCertificate(tlsSettingsOf(changed))
       },
       logger
     })

@@ -7,6 +7,8 @@ import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
 import { PasswordInput } from './password-input.js'
 
+export { formatBytes } from '../support/format.js'
+
 /**
  * @typedef {import('./index.js').CliContext} CliContext
  * @typedef {import('./index.js').CommonOptions} CommonOptions
@@ -69,21 +71,6 @@ export async function withSecret(secret, work) {
   } finally {
     secret.fill(0)
   }
-}
-
-/**
- * @param {number} bytes
- * @returns {string} for instance `1.5 MB`
- */
-export function formatBytes(bytes) {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  let size = bytes
-  let unit = 0
-  while (size >= 1000 && unit < units.length - 1) {
-    size /= 1000
-    unit++
-  }
-  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`
 }
 
 /**

@@ -13,6 +13,7 @@ import { nightlyCommand } from '../nightly-command.js'
  * @property {string} [imaps]
  * @property {string} [lmtp]
  * @property {string} [admin]
+ * @property {string} [userPage]
  * @property {boolean} [allowPlaintextLoopback]
  *
  * @typedef {import('../../compose.js').RunningServer} RunningServer
@@ -22,12 +23,13 @@ import { nightlyCommand } from '../nightly-command.js'
  * @param {ServeOptions} options
  * @returns {Record<string, unknown>} settings by dotted name
  */
-function settingsOf({ imap, imaps, lmtp, admin, allowPlaintextLoopback }) {
+function settingsOf({ imap, imaps, lmtp, admin, userPage, allowPlaintextLoopback }) {
   return {
     ...(imap !== undefined && { 'imap.listen': imap }),
     ...(imaps !== undefined && { 'imaps.listen': imaps }),
     ...(lmtp !== undefined && { 'lmtp.listen': lmtp }),
     ...(admin !== undefined && { 'admin.listen': admin }),
+    ...(userPage !== undefined && { 'userPage.listen': userPage }),
     ...(allowPlaintextLoopback && { 'imap.allowPlaintextLoopback': true })
   }
 }
@@ -105,6 +107,7 @@ export function register(program, context) {
     .option('--imaps <host:port>', 'IMAP with TLS')
     .option('--lmtp <host:port>', 'delivery by the mail transfer agent')
     .option('--admin <host:port>', 'health, admin interface and dashboard over HTTP')
+    .option('--user-page <host:port>', 'a page over HTTPS where users look after their passwords')
     .option('--allow-plaintext-loopback', 'permit LOGIN without TLS from 127.0.0.0/8 and ::1')
     .addHelpText(
       'after',

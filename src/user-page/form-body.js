@@ -1,0 +1,83 @@
+/**
+ * What a form sends (application/x-www-form-urlencoded, https://url.spec.whatwg.org/#urlencoded-parsing), as bytes: a
+ * password becomes no string on its way, and is zeroed after the answer.
+ */
+
+/** Fields of the largest form, and some. */
+const MAX_FIELDS = 16
+
+const PLUS = 0x2b
+const PERCENT = 0x25
+const SPACE = 0x20
+
+/**
+ * @param {number | undefined} byte
+ * @returns {number} 0 to 15, -1 for no hexadecimal digit
+ */
+function hexDigit(byte) {
+  return byte === undefined ? -1 : '0123456789abcdef'.indexOf(String.fromCharCode(byte | 0x20))
+}
+
+/**
+ * @param {Uint8Array} encoded
+ * @returns {Buffer} of its own memory
+ */
+function decode(encoded) {
+  const decoded = Buffer.alloc(encoded.length)
+  let length = 0
+  for (let at = 0; at < encoded.length; at++) {
+    const byte = /** @type {number} */ (encoded[at])
+    const high = byte === PERCENT ? hexDigit(encoded[at + 1]) : -1
+    const low = byte === PERCENT ? hexDigit(encoded[at + 2]) : -1
+    if (high >= 0 && low >= 0) {
+      decoded[length++] = high * 16 + low
+      at += 2
+    } else decoded[length++] = byte === PLUS ? SPACE : byte
+  }
+  return decoded.subarray(0, length)
+}
+
+/** The fields of a form that was sent. */
+export class FormBody {
+  /** @type {Map<string, Buffer>} */
+  #fields = new Map()
+
+  /** @param {Buffer} body - zeroed */
+  constructor(body) {
+    let start = 0
+    while (start <= body.length && this.#fields.size < MAX_FIELDS) {
+      const found = body.indexOf('&', start)
+      const end = found < 0 ? body.length : found
+      const equals = body.subarray(start, end).indexOf('=')
+      if (equals > 0) {
+        const name = decode(body.subarray(start, start + equals)).toString()
+        const value = decode(body.subarray(start + equals + 1, end))
+        if (!this.#fields.has(name)) this.#fields.set(name, value)
+      }
+      start = end + 1
+    }
+    body.fill(0)
+  }
+
+  /**
+   * @param {string} name
+   * @returns {string} without blanks around it; empty where there is no such field
+   */
+  text(name) {
+    return this.#fields.get(name)?.toString().trim() ?? ''
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Buffer} as it was typed, valid until `dispose`; empty where there is no such field
+   */
+  secret(name) {
+    return this.#fields.get(name) ?? Buffer.alloc(0)
+  }
+
+  /** Zeroes every field. */
+  dispose() {
+    for (const value of this.#fields.values()) value.fill(0)
+    this.#fields.clear()
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * Figures and times as people read them.
+ */
+
+/** @import { Html } from './html.js' */
+import { html } from './html.js'
+
+/**
+ * @param {number} timeMs
+ * @returns {Html} to the minute, UTC: without a script nobody knows where the reader is
+ */
+export function timeOf(timeMs) {
+  const iso = new Date(timeMs).toISOString()
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`
+}
+
+/**
+ * @param {string} address - an IPv4 one may come in IPv6's clothes
+ * @returns {string}
+ */
+export const addressText = (address) => address.replace(/^::ffff:(?=\d+\.)/i, '')

@@ -1,0 +1,38 @@
+/**
+ * What asks for the password once more inside of a session: guessing at it there counts as guessing at it anywhere.
+ */
+import { recognizeCode } from '../crypto/generated-code.js'
+import { Refusal } from './problem.js'
+
+/** @import { AccountServices } from '../accounts/services.js' */
+/** @import { FormBody } from './form-body.js' */
+/** @import { Visit } from './page-route.js' */
+
+/**
+ * @param {FormBody} form - with the field `password`
+ * @returns {Buffer} the form's
+ * @throws {Refusal} 422 for a code: the page is for who knows the password
+ */
+export function passwordOf(form) {
+  const password = form.secret('password')
+  const typed = recognizeCode(password)
+  typed?.code.dispose()
+  if (!typed && password.length > 0) return password
+  throw new Refusal(422, 'The password of the mailbox itself is asked for, and no code.')
+}
+
+/**
+ * @template T
+ * @param {AccountServices} services
+ * @param {Pick<Visit, 'form' | 'login' | 'remoteAddress'>} visit
+ * @param {(password: Buffer) => Promise<T>} work - throws AUTHENTICATION_FAILED where it is wrong
+ * @returns {Promise<T>}
+ * @throws {Refusal} as `passwordOf`
+ * @throws {import('../errors.js').MailError} THROTTLED; what `work` throws
+ */
+export async function withPassword({ unlocker }, { form, login, remoteAddress }, work) {
+  const password = passwordOf(form)
+  const { account, session } = login
+  const attempt = { username: session.username, password, remoteAddress }
+  return await unlocker.throttled(attempt, account, () => work(password))
+}
