@@ -44,6 +44,11 @@ export const PARTS = [
     questions: files('maintenance', ['space', 'neighbour'])
   },
   {
+    id: 'backup',
+    title: 'What a backup moves',
+    questions: files('backup', ['incremental'])
+  },
+  {
     id: 'imap',
     title: 'IMAP over the wire, beside Dovecot',
     questions: files('imap', [

@@ -22,12 +22,13 @@ const PASSWORD = 'pass'
 const ENVIRONMENT = { ...process.env, UV_THREADPOOL_SIZE: '16' }
 
 /**
- * @param {string[]} args
+ * @param {string[]} args - of `letterlock`
  * @param {string} [input]
+ * @param {Record<string, string>} [settings] - by the names of their environment variables
  * @returns {Promise<string>} standard output
  */
-async function command(args, input = '') {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: ENVIRONMENT })
+export async function command(args, input = '', settings = {}) {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...ENVIRONMENT, ...settings } })
   let [output, errors] = ['', '']
   child.stdout.on('data', (chunk) => (output += chunk))
   child.stderr.on('data', (chunk) => (errors += chunk))

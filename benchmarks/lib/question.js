@@ -42,6 +42,7 @@
  * @property {Record<string, number>} [rates] - by line: operations a second of the whole round, where samples overlap
  *   or are too short to be timed alone
  * @property {Record<string, number | string>} [facts] - what the report should say about the contender
+ * @property {import('./curve.js').Curve} [curve] - what went on in the round; the report shows that of the last one
  *
  * @typedef {object} Question
  * @property {string} id

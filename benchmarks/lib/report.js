@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { format } from 'prettier'
 import { drawChart } from './chart.js'
+import { drawCurve } from './curve.js'
 import { formatNumber, formatSettings, formatValue } from './format.js'
 
 /**
@@ -76,6 +77,9 @@ function sectionOf(question, picture) {
     '',
     `![${question.title}](${picture})`,
     '',
+    ...question.contenders.flatMap((contender) =>
+      contender.curve ? [`![${contender.label}](${curvePicture(picture, contender.id)})`, ''] : []
+    ),
     ...question.lines.flatMap((line) => tableOf(question, line)),
     'Settings:',
     '',
@@ -83,6 +87,13 @@ function sectionOf(question, picture) {
     ''
   ].join('\n')
 }
+
+/**
+ * @param {string} picture - file name of the question's
+ * @param {string} contender - its id
+ * @returns {string} file name of the curve's
+ */
+const curvePicture = (picture, contender) => picture.replace(/\.svg$/, `-${contender}-curve.svg`)
 
 /**
  * @param {PartResult} result
@@ -116,7 +127,14 @@ export async function writeReport(result, folder) {
   const json = await format(JSON.stringify(result), { parser: 'json', printWidth: 100 })
   writeFileSync(join(folder, `${result.part}.json`), json)
   for (const question of result.questions) {
-    writeFileSync(join(folder, `${result.part}-${question.id}.svg`), drawChart(question))
+    const picture = `${result.part}-${question.id}.svg`
+    writeFileSync(join(folder, picture), drawChart(question))
+    for (const { id, label, curve } of question.contenders)
+      if (curve)
+        writeFileSync(
+          join(folder, curvePicture(picture, id)),
+          drawCurve(`${question.title}: ${label}`, curve)
+        )
   }
   const path = join(folder, `${result.part}.md`)
   writeFileSync(path, markdownOf(result))

@@ -38,7 +38,7 @@ import { median, summarize } from './statistics.js'
  * @property {string} warmUp
  * @property {number} rounds
  * @property {readonly Line[]} lines
- * @property {Array<Contender & { facts: Record<string, number | string> }>} contenders
+ * @property {Array<Contender & { facts: Record<string, number | string>, curve?: import('./curve.js').Curve }>} contenders
  * @property {LineResult[]} results
  *
  * @typedef {object} Asking
@@ -128,10 +128,14 @@ export async function runQuestion(asking) {
   const { id, title, notes, warmUp, lines } = question
   return {
     ...{ id, title, notes, warmUp, rounds, lines },
-    contenders: seats.map(({ contender, measurements }) => ({
-      ...contender,
-      facts: Object.assign({}, ...measurements.map(({ facts }) => facts))
-    })),
+    contenders: seats.map(({ contender, measurements }) => {
+      const curve = measurements.at(-1)?.curve
+      return {
+        ...contender,
+        facts: Object.assign({}, ...measurements.map(({ facts }) => facts)),
+        ...(curve && { curve })
+      }
+    }),
     results: lines.flatMap((line) => resultsOf(line, seats))
   }
 

@@ -20,15 +20,12 @@ const MOST_MS = 10 * 60_000
 /** What counts as given back: this part of the file is left. */
 const LEFT_PART = 0.05
 
-/** Points that the report shows of the curve. */
-const SHOWN_POINTS = 24
-
 /** @type {import('../lib/question.js').Question} */
 export const question = {
   id: 'space',
   title: 'Space and memory after everything was deleted',
   notes:
-    'STORE 1:* \\Deleted and EXPUNGE of an INBOX with 10 kB for each of the messages asked for (100,000: 1 GB), default settings, nobody does anything else. Twice a second: size of mail.db and -wal, memory (PSS) of the server and its children; every 50 ms a NOOP of the same user. The curve stands among the facts. Checked: no message is left, the file is back below a twentieth.',
+    'STORE 1:* \\Deleted and EXPUNGE of an INBOX with 10 kB for each of the messages asked for (100,000: 1 GB), default settings, nobody does anything else. Twice a second: size of mail.db and -wal, memory (PSS) of the server and its children; every 50 ms a NOOP of the same user. Checked: no message is left, the file is back below a twentieth.',
   warmUp: 'the search index is complete, the server idle',
   lines: [
     { id: 'delete', label: 'until EXPUNGE is acknowledged', unit: 'ms', better: 'lower' },
@@ -92,8 +89,15 @@ export const question = {
         },
         facts: {
           'file before': `${megabytes(before.bytes)} MB`,
-          'memory before': `${megabytes(before.memory)} MB`,
-          'curve (s: file MB, memory MB)': shown(curve)
+          'memory before': `${megabytes(before.memory)} MB`
+        },
+        curve: {
+          x: 'seconds since STORE was sent',
+          y: 'MB',
+          series: [
+            { label: 'file and -wal', points: pointsOf(curve, ({ bytes }) => bytes) },
+            { label: 'memory', points: pointsOf(curve, ({ memory }) => memory) }
+          ]
         }
       }
     } finally {
@@ -106,16 +110,14 @@ export const question = {
 const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)
 
 /**
- * @param {{ seconds: number, bytes: number, memory: number }[]} curve
- * @returns {string}
+ * @typedef {{ seconds: number, bytes: number, memory: number }} Point
+ *
+ * @param {Point[]} curve
+ * @param {(point: Point) => number} bytesOfPoint
+ * @returns {[number, number][]} seconds and megabytes
  */
-function shown(curve) {
-  const step = Math.max(1, Math.ceil(curve.length / SHOWN_POINTS))
-  return curve
-    .filter((_, index) => index % step === 0 || index === curve.length - 1)
-    .map(
-      ({ seconds, bytes, memory }) =>
-        `${seconds.toFixed(0)}: ${megabytes(bytes)}, ${megabytes(memory)}`
-    )
-    .join('; ')
-}
+const pointsOf = (curve, bytesOfPoint) =>
+  curve.map((point) => [
+    Math.round(point.seconds * 10) / 10,
+    Math.round(bytesOfPoint(point) / 1e5) / 10
+  ])

@@ -13,6 +13,8 @@ import {
   resetStep,
   writeBatch
 } from './index-rows.js'
+import { packLists } from '../pack-lists.js'
+import { readSpace } from '../upkeep/space.js'
 import { INDEX_VERSION, readIndexText } from './index-text.js'
 import { SegmentBatch } from './segment-batch.js'
 import { mergeSegments } from './segment-merge.js'
@@ -39,6 +41,21 @@ const MERGE_MIN_DELETED = 1000
 
 /** A merge pays when this part of what is indexed has gone. */
 const MERGE_DIVISOR = 5
+
+/** Where half has gone it pays earlier: little is left to be written. Contents. */
+const MERGE_MIN_OF_HALF = 50
+
+/** So many contents in one run came from an import or the like. */
+const BULK_CONTENTS = 1000
+
+/** Part of the file that may stay free after such a run: merges and packing leave pages, and the next mail takes them. */
+const FREE_SHARE = 0.05
+
+/** Below this nobody cares, pages. */
+const FREE_PAGES = 256
+
+/** Pages that are given back in one transaction. */
+const RELEASED_PAGES = 64
 
 /** While somebody else writes, a batch waits for a pause this long, milliseconds … */
 const QUIET_MS = 15
@@ -75,10 +92,34 @@ export async function indexPending(db, { activity, onBatch }) {
     newContents += batch.contents.length
     await write((to) => writeBatch(to, batch), batch.contents.length)
     await mergeSegments(port, { maxContents: Infinity })
+    // Now, and not at the end: the next messages come into the pages that this leaves.
+    await packLists(port)
   }
   const isWorthIt = isWorthMerging(readIndexState(db))
   await mergeSegments(port, { maxContents: Infinity, all: isWorthIt, newContents })
   if (isWorthIt) await mergeFields(write)
+  await packLists(port)
+  if (newContents >= BULK_CONTENTS && isMuchFree(db)) while (await write(releaseStep));
+}
+
+/**
+ * @param {Database} db
+ * @returns {boolean}
+ */
+function isMuchFree(db) {
+  const { pages, freePages } = readSpace(db)
+  return freePages > Math.max(FREE_PAGES, pages * FREE_SHARE)
+}
+
+/**
+ * @param {Database} db - in a transaction
+ * @returns {boolean} whether more can be given back
+ */
+function releaseStep(db) {
+  const before = readSpace(db).freePages
+  db.pragma(`incremental_vacuum(${RELEASED_PAGES})`)
+  const { freePages } = readSpace(db)
+  return freePages > 0 && freePages < before
 }
 
 /**
@@ -143,7 +184,10 @@ async function waitForPause(writes) {
  * @returns {boolean} whether so much has gone that a merge pays
  */
 export function isWorthMerging({ indexedCount, deletedCount }) {
-  return deletedCount >= Math.max(MERGE_MIN_DELETED, indexedCount / MERGE_DIVISOR)
+  return (
+    deletedCount >= Math.max(MERGE_MIN_DELETED, indexedCount / MERGE_DIVISOR) ||
+    deletedCount >= Math.max(MERGE_MIN_OF_HALF, indexedCount / 2)
+  )
 }
 
 /**

@@ -15,6 +15,7 @@ import { cleanLeftovers } from '../../../src/maintenance/leftovers.js'
 import { systemResources } from '../../../src/maintenance/resources.js'
 import { runJobs } from '../../../src/maintenance/run-jobs.js'
 import { MaintenanceWorker } from '../../../src/maintenance/worker.js'
+import { isWorthMerging } from '../../../src/store/search/index-job.js'
 import { appendMany, appendOne } from '../../helpers/account-folder.js'
 import { logIn, makeAccount, openTestAccounts, tamper } from '../../helpers/accounts.js'
 
@@ -114,6 +115,21 @@ test('an open mailbox is looked after when it is quiet, as often as there is som
   for (let i = 0; i < 120 && results(await runs())['vacuum'] !== 'done'; i++) await sleep(100)
   assert.equal(results(await runs())['vacuum'], 'done')
   assert.equal((await store.upkeep.readSpace()).freePages, 0)
+})
+
+test('the search index is written anew when a fifth of much or half of little has gone', () => {
+  for (const [indexedCount, deletedCount, isWorth] of /** @type {const} */ ([
+    [0, 0, false],
+    [49, 49, false],
+    [60, 50, true],
+    [200, 99, false],
+    [200, 100, true],
+    [4000, 999, false],
+    [4000, 1000, true],
+    [10_000, 1999, false],
+    [10_000, 2000, true]
+  ]))
+    assert.equal(isWorthMerging({ textVersion: 1, indexedCount, deletedCount }), isWorth)
 })
 
 test('after a large expunge the search index gives its room back too, and says why', async (t) => {
