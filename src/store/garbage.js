@@ -5,6 +5,7 @@
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
 import { deleteChunks, deleteContent, hideContent, leaveContent } from './content-rows.js'
+import { dropFromBlocks } from './list-blocks.js'
 import { messageRowId } from './message-id.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
@@ -101,22 +102,37 @@ function sweepContents(db) {
   const ids = /** @type {number[]} */ (
     prepared(db, 'SELECT content_id FROM garbage_contents LIMIT ?', 'value').all(CONTENTS_PER_SLICE)
   )
+  /** @type {number[]} */
+  const gone = []
+  const isDone = sweepEach(db, ids, gone)
+  dropFromBlocks(db, gone)
+  return !isDone || ids.length === CONTENTS_PER_SLICE
+}
+
+/**
+ * @param {Database} db
+ * @param {readonly number[]} ids - contents that may have no message any more
+ * @param {number[]} gone - those that have been deleted are added
+ * @returns {boolean} false: the slice is over before the last of them
+ */
+function sweepEach(db, ids, gone) {
   const isUsed = prepared(db, 'SELECT 1 FROM messages WHERE content_id = ? LIMIT 1', 'value')
   const strike = prepared(db, 'DELETE FROM garbage_contents WHERE content_id = ?')
   const endMs = performance.now() + SLICE_MS
   let budget = BYTES_PER_SLICE
   for (const id of ids) {
     if (isUsed.get(id) === undefined) {
-      if (budget <= 0 || performance.now() > endMs) return true
+      if (budget <= 0 || performance.now() > endMs) return false
       hideContent(db, id)
       const bytes = ROW_BYTES + contentBytes(db, id)
-      if (deleteChunks(db, id, Math.ceil(budget / CHUNK_BYTES))) return true
+      if (deleteChunks(db, id, Math.ceil(budget / CHUNK_BYTES))) return false
       deleteContent(db, id)
+      gone.push(id)
       budget -= bytes
     }
     strike.run(id)
   }
-  return ids.length === CONTENTS_PER_SLICE
+  return true
 }
 
 /**

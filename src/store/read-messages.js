@@ -4,7 +4,9 @@
  */
 import { isMailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
+import { BUILDER_VERSION } from '../mime/message-meta.js'
 import { decodePartTree } from '../mime/part-tree.js'
+import { BlockReader } from './block-reader.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
 import { unpackSmallContent } from './content-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
@@ -189,6 +191,28 @@ function readRows(db, mailboxId, uids, sql) {
 }
 
 /**
+ * Adds what has been packed into blocks since it was a row.
+ *
+ * @param {Database} db
+ * @param {readonly Row[]} rows - changed in place
+ */
+function addPacked(db, rows) {
+  const blocks = new BlockReader(db)
+  for (const row of rows) {
+    if (row.envelopeVersion !== undefined && isStale(row.envelopeVersion)) {
+      const envelope = blocks.entry('envelope', row.contentId)
+      if (envelope) Object.assign(row, { envelope, envelopeVersion: BUILDER_VERSION })
+    }
+    if (row.structureVersion === undefined || !isStale(row.structureVersion)) continue
+    const bodyStructure = 'bodyStructure' in row && blocks.entry('bodyStructure', row.contentId)
+    const partTree = 'partTree' in row && blocks.entry('partTree', row.contentId)
+    if (bodyStructure) row.bodyStructure = bodyStructure
+    if (partTree) row.partTree = partTree
+    if (bodyStructure !== null && partTree !== null) row.structureVersion = BUILDER_VERSION
+  }
+}
+
+/**
  * @param {number | null | undefined} epochSeconds
  * @param {number | null | undefined} zoneMinutes
  * @returns {ZonedDate | null}
@@ -248,7 +272,11 @@ export async function readMessageRecords(database, mailboxId, uids, needs, lateM
   if (uids.length > MAX_MESSAGES_PER_READ)
     throw new RangeError(`readMessages takes up to ${MAX_MESSAGES_PER_READ} messages`)
   const sql = selectFor(needs)
-  const rows = await database.readSettled((db) => readRows(db, mailboxId, uids, sql))
+  const rows = await database.readSettled((db) => {
+    const found = readRows(db, mailboxId, uids, sql)
+    addPacked(db, found)
+    return found
+  })
   const records = []
   for (const row of rows) {
     const isFresh = !needsRenewal(row) || (await renew(database, row, lateMeta))

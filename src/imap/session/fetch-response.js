@@ -88,28 +88,31 @@ export class FetchResponse {
    *
    * @param {import('./fetch-page.js').PagePlan} pagePlan
    * @param {readonly number[]} slots - ascending
-   * @returns {Promise<number>} bytes that the page held in memory; -1: nothing was written, they must be read one by one
+   * @returns {Promise<{ bytes: number, slots: number } | null>} bytes that the page held in memory, and how many of the
+   *   slots it is the answer for, one at least; null: nothing was written, they must be read one by one
    */
   async writePage(pagePlan, slots) {
     const { mailboxId, uids } = this.#session.requireSelected().view
     const firstUid = uids[slots[0] ?? 0] ?? 0
     const lastUid = uids[slots.at(-1) ?? 0] ?? 0
-    if (slots.length < MIN_PAGE || lastUid - firstUid >= slots.length * 2) return -1
+    if (slots.length < MIN_PAGE || lastUid - firstUid >= slots.length * 2) return null
     const { store } = this.#session
     const page = await store.readPage(mailboxId, { firstUid, lastUid }, pagePlan.need)
-    if (page === null) return -1
+    if (page === null) return null
+    const lastRead = page.isWhole ? lastUid : (page.uids.at(-1) ?? 0)
+    const done = slots.filter((slot) => (uids[slot] ?? 0) <= lastRead)
     const written = writePage({
       session: this.#session,
       writer: this.#writer,
       plan: this.#plan,
       pagePlan,
-      slots,
+      slots: done,
       page
     })
-    if (written < slots.length) this.isSomeGone = true
+    if (written < done.length) this.isSomeGone = true
     if (this.#writer.length >= BATCH_BYTES) this.finish()
     if (this.#session.connection.isCongested) await this.#session.connection.drain()
-    return page.bytes.length + page.received.length
+    return { bytes: page.bytes.length + page.received.length, slots: done.length }
   }
 
   /**

@@ -5,6 +5,7 @@
 import { BUILDER_VERSION } from '../../mime/message-meta.js'
 import { prepared } from '../../database/statement.js'
 import { readContentRange } from '../content-reader.js'
+import { BlockReader } from '../block-reader.js'
 import { isStale, rebuildMeta } from '../meta-rows.js'
 import { foldCase } from './fold.js'
 import { HeaderText } from './match-text.js'
@@ -75,20 +76,21 @@ export async function readIndexText(database, contentId) {
  * @returns {Promise<import('./message-text.js').TextRecord>}
  */
 async function readRecord(database, contentId) {
-  const row = await database.readSettled(
-    (db) =>
-      /** @type {ContentRow | undefined} */ (
-        prepared(
-          db,
-          `SELECT c.size, s.builder_version AS builderVersion, s.part_tree AS partTree
-           FROM contents c LEFT JOIN message_structures s ON s.content_id = c.id WHERE c.id = ?`
-        ).get(contentId)
-      )
-  )
-  if (row?.partTree && !isStale(row.builderVersion)) {
-    const { size, partTree } = row
-    return { contentId, size, partTree }
-  }
-  const { partTree } = await rebuildMeta((work) => database.readSettled(work), contentId)
-  return { contentId, size: row?.size ?? 0, partTree }
+  const { size, partTree } = await database.readSettled((db) => {
+    const row = /** @type {ContentRow | undefined} */ (
+      prepared(
+        db,
+        `SELECT c.size, s.builder_version AS builderVersion, s.part_tree AS partTree
+         FROM contents c LEFT JOIN message_structures s ON s.content_id = c.id WHERE c.id = ?`
+      ).get(contentId)
+    )
+    const isInRow = row && !isStale(row.builderVersion)
+    return {
+      size: row?.size ?? 0,
+      partTree: isInRow ? row.partTree : new BlockReader(db).entry('partTree', contentId)
+    }
+  })
+  if (partTree) return { contentId, size, partTree }
+  const meta = await rebuildMeta((work) => database.readSettled(work), contentId)
+  return { contentId, size, partTree: meta.partTree }
 }

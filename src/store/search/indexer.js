@@ -7,6 +7,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
+import { countPackable, packLists } from '../pack-lists.js'
 import { isWorthMerging, readTextOf } from './index-job.js'
 import { readIndexState, readPending, resetStep, writeBatch } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
@@ -25,6 +26,9 @@ const INLINE_CONTENTS = 20
 
 /** And a merge of more than this, contents. */
 const INLINE_MERGED = 64
+
+/** And so is packing of more than this, blocks of 32 messages. */
+const INLINE_BLOCKS = 4
 
 /** And so is one that is larger, bytes: decoding its text might hold up the event loop. */
 const INLINE_BYTES = 48 * 1024
@@ -115,19 +119,23 @@ export class SearchIndexer {
   }
 
   async #index() {
-    const { state, pending, segments, hasRest } = await this.#database.readSettled((db) => ({
-      state: readIndexState(db),
-      hasRest: hasLeftSegments(db),
-      segments: readSegments(db),
-      pending: readPending(db, 0, INLINE_CONTENTS + 1)
-    }))
+    const { state, pending, segments, hasRest, packable } = await this.#database.readSettled(
+      (db) => ({
+        state: readIndexState(db),
+        hasRest: hasLeftSegments(db),
+        segments: readSegments(db),
+        packable: countPackable(db),
+        pending: readPending(db, 0, INLINE_CONTENTS + 1)
+      })
+    )
     // A newer program's index is neither ours to extend nor to throw away.
     if (state.textVersion > INDEX_VERSION) return
     const isNew = state.textVersion < INDEX_VERSION
     const isOld = isNew && state.indexedCount > 0
     const isLittle =
       pending.length <= INLINE_CONTENTS && pending.every(({ size }) => size <= INLINE_BYTES)
-    if (isOld || !isLittle || hasRest || isWorthMerging(state) || isMuch(chooseMerge(segments)))
+    const isLong = isWorthMerging(state) || isMuch(chooseMerge(segments))
+    if (isOld || !isLittle || hasRest || isLong || packable > INLINE_BLOCKS)
       return await this.#indexInThread()
     if (isNew) while (await this.#write(resetStep));
     const batch = new SegmentBatch()
@@ -141,19 +149,20 @@ export class SearchIndexer {
       if (text) batch.add(id, text.tokens)
       await setImmediate()
     }
-    if (contents.length === 0) return
-    const segment = batch.toSegment()
-    await this.#write((db) => writeBatch(db, { segment, contents }))
-    await mergeSegments(
-      {
-        read: async (work) => {
-          await setImmediate()
-          return await this.#database.readSettled(work)
-        },
-        write: (work) => this.#write(work)
+    /** @type {import('../pack-lists.js').PackPort} */
+    const port = {
+      read: async (work) => {
+        await setImmediate()
+        return await this.#database.readSettled(work)
       },
-      { maxContents: INLINE_MERGED }
-    )
+      write: (work) => this.#write(work)
+    }
+    if (contents.length > 0) {
+      const segment = batch.toSegment()
+      await port.write((db) => writeBatch(db, { segment, contents }))
+      await mergeSegments(port, { maxContents: INLINE_MERGED })
+    }
+    await packLists(port)
   }
 
   /**

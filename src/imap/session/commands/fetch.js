@@ -107,17 +107,17 @@ async function writeMessages(session, plan, slots) {
   let turnStartedMs = performance.now()
   for (let start = 0; start < slots.length;) {
     const page = slots.slice(start, start + pageSize)
-    start += page.length
     const { view } = selected
     // Another session may have made a keyword since the page before.
     tellKeywords(session)
-    let pageBytes = pagePlan === null ? -1 : await response.writePage(pagePlan, page)
-    if (pageBytes < 0) {
+    const written = pagePlan && (await response.writePage(pagePlan, page))
+    start += written ? written.slots : page.length
+    let pageBytes = written ? written.bytes : 0
+    if (!written) {
       const uids = page.map((slot) => /** @type {number} */ (view.uids[slot]))
       const records = await session.store.readMessages(view.mailboxId, uids, plan.needs)
       const seen = setsSeen ? await markSeen(session, selected, page) : NOTHING_SEEN
       if (records.length < page.length) isSomeGone = true
-      pageBytes = 0
       for (const record of records) {
         const slot = view.slotOf(record.uid)
         if (!(await response.writeRecord(record, slot, seen.has(slot)))) isSomeGone = true

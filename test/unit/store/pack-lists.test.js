@@ -1,0 +1,236 @@
+/**
+ * What lists are made of, in rows at first and in blocks later: the same bytes for whoever asks.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { BLOCK_KINDS, readBlock } from '../../../src/store/list-blocks.js'
+import { accountFolder, appendOne, makeMessage, stage } from '../../helpers/account-folder.js'
+
+const ROW_TABLES = ['message_envelopes', 'message_structures', 'message_fields', 'message_received']
+
+const BLOCK_TABLES = [
+  'envelope_blocks',
+  'body_structure_blocks',
+  'part_tree_blocks',
+  'field_blocks',
+  'received_blocks'
+]
+
+const NEEDS = { envelope: true, bodyStructure: true, partTree: true, header: true }
+
+/**
+ * @param {number} number
+ * @param {{ received?: number, extra?: string }} [what] - lines of Received, and more fields
+ * @returns {Buffer}
+ */
+function mail(number, { received = 1, extra = '' } = {}) {
+  const hops = Array.from(
+    { length: received },
+    (_, hop) => `Received: from hop${hop}.example by mx.example with ESMTP id ${number}\r\n`
+  )
+  return Buffer.from(
+    `${hops.join('')}From: Writer ${number} <w${number}@example.org>\r\nTo: reader@example.org\r\n` +
+      `Subject: marker-${number}\r\nMessage-ID: <${number}@example.org>\r\n${extra}\r\nText ${number}\r\n`
+  )
+}
+
+/** @param {import('node:test').TestContext} t */
+async function setup(t) {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const { view } = await store.openView('INBOX')
+  const { folder, key } = account
+  const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
+  t.after(() => db.close())
+  const count = (/** @type {string} */ table) =>
+    /** @type {number} */ (db.prepare(`SELECT count(*) FROM ${table}`).pluck().get())
+  return { ...account, store, view, db, count }
+}
+
+/**
+ * @param {import('../../../src/store/account-store.js').AccountStore} store
+ * @param {string} mailbox
+ * @param {readonly Buffer[]} mails
+ */
+async function appendAll(store, mailbox, mails) {
+  const messages = []
+  for (const bytes of mails)
+    messages.push({ content: await stage(store, bytes), flags: [], internalDate: null })
+  await store.appendMessages(mailbox, messages)
+}
+
+/**
+ * @param {import('../../../src/store/account-store.js').AccountStore} store
+ * @param {number} mailboxId
+ * @param {number} lastUid
+ * @param {import('../../../src/store/read-page.js').PageNeed} need
+ * @returns {Promise<{ uid: number, bytes: string }[] | null>} page by page, as far as each goes
+ */
+async function readList(store, mailboxId, lastUid, need) {
+  const list = []
+  for (let firstUid = 1; firstUid <= lastUid;) {
+    const page = await store.readPage(mailboxId, { firstUid, lastUid }, need)
+    if (page === null) return null
+    let at = 0
+    for (const [index, uid] of page.uids.entries()) {
+      const length = page.lengths[index] ?? 0
+      list.push({ uid, bytes: page.bytes.toString('latin1', at, at + length) })
+      at += length
+    }
+    assert.equal(at, page.bytes.length)
+    list.push({ uid: 0, bytes: page.received.toString('latin1') })
+    if (page.isWhole) break
+    firstUid = (page.uids.at(-1) ?? lastUid) + 1
+  }
+  return list
+}
+
+/** @type {import('../../../src/store/read-page.js').PageNeed[]} */
+const LISTS = ['row', 'envelope', 'bodyStructure', 'fields', 'fieldsAndReceived']
+
+test('a list gives the same bytes before and after it is packed', async (t) => {
+  const { store, view, count } = await setup(t)
+  const mails = Array.from({ length: 300 }, (_, number) =>
+    mail(number, { received: number % 4, extra: number % 7 === 0 ? 'X-Other: 1\r\n' : '' })
+  )
+  await appendAll(store, 'INBOX', mails)
+  const uids = mails.map((_, index) => index + 1)
+  const records = await store.readMessages(view.mailboxId, uids, NEEDS)
+  const lists = []
+  for (const need of LISTS) lists.push(await readList(store, view.mailboxId, 300, need))
+  assert.equal(count('envelope_blocks'), 0)
+
+  await store.indexSearch()
+  for (const table of BLOCK_TABLES) assert.ok(count(table) >= 4, table)
+  for (const table of ROW_TABLES) assert.ok(count(table) < 200, table)
+  assert.deepEqual(await store.readMessages(view.mailboxId, uids, NEEDS), records)
+  for (const [index, need] of LISTS.entries())
+    assert.deepEqual(await readList(store, view.mailboxId, 300, need), lists[index], need)
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('what is too long for a block stays a row, and the list is whole', async (t) => {
+  const { store, view, db } = await setup(t)
+  const mails = Array.from({ length: 200 }, (_, number) => {
+    if (number === 3) return mail(number, { received: 200 })
+    if (number === 5)
+      return mail(number, { extra: `Cc: ${'a@b.example, '.repeat(900)}z@b.example\r\n` })
+    return mail(number)
+  })
+  await appendAll(store, 'INBOX', mails)
+  const before = await readList(store, view.mailboxId, 200, 'fieldsAndReceived')
+  const envelopes = await readList(store, view.mailboxId, 200, 'envelope')
+  await store.indexSearch()
+  const left = (/** @type {string} */ table) =>
+    db.prepare(`SELECT content_id FROM ${table} WHERE content_id < 33`).pluck().all()
+  assert.deepEqual(left('message_envelopes'), [6])
+  assert.deepEqual(left('message_fields'), [4, 6])
+  assert.deepEqual(left('message_received'), [4, 6])
+  assert.deepEqual(await readList(store, view.mailboxId, 200, 'fieldsAndReceived'), before)
+  assert.deepEqual(await readList(store, view.mailboxId, 200, 'envelope'), envelopes)
+})
+
+test('nothing of a deleted message stays in a block, and its neighbours do', async (t) => {
+  const { store, view, db } = await setup(t)
+  await appendAll(
+    store,
+    'INBOX',
+    Array.from({ length: 200 }, (_, number) => mail(number))
+  )
+  await store.indexSearch()
+  const before = await readList(store, view.mailboxId, 200, 'envelope')
+  const blockTexts = () =>
+    BLOCK_KINDS.flatMap((kind) =>
+      [0, 1, 2].map((number) => readBlock(db, kind, number)?.bytes.toString('latin1') ?? '')
+    ).join()
+  assert.ok(blockTexts().includes('marker-41\r\n'))
+  await store.changeFlags({ view, uids: [42], action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: null })
+  await store.sweep()
+  assert.ok(!blockTexts().includes('marker-41'))
+  assert.ok(!blockTexts().includes('w41@example.org'))
+  assert.deepEqual(
+    await readList(store, view.mailboxId, 200, 'envelope'),
+    before?.filter(({ uid }) => uid !== 42)
+  )
+  const rest = Array.from({ length: 199 }, (_, index) => (index < 41 ? index + 1 : index + 2))
+  await store.changeFlags({ view, uids: rest, action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: null })
+  await store.sweep()
+  for (const table of BLOCK_TABLES)
+    assert.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), 0, table)
+})
+
+test('a block that older code made, that is damaged or lost, is made again from the messages', async (t) => {
+  const { store, view, db, open } = await setup(t)
+  await appendAll(
+    store,
+    'INBOX',
+    Array.from({ length: 300 }, (_, number) => mail(number))
+  )
+  await store.indexSearch()
+  const uids = Array.from({ length: 300 }, (_, index) => index + 1)
+  const before = await store.readMessages(view.mailboxId, uids, NEEDS)
+  const list = await readList(store, view.mailboxId, 300, 'fieldsAndReceived')
+  await store.close()
+  for (const table of BLOCK_TABLES)
+    db.exec(`UPDATE ${table} SET builder_version = 0 WHERE id = 0;
+      UPDATE ${table} SET data = x'28b52ffd00' WHERE id = 1; DELETE FROM ${table} WHERE id = 2`)
+  db.exec('UPDATE list_packing SET builder_version = 0')
+  const reader = await open({ isReadOnly: true })
+  assert.deepEqual(await reader.readMessages(view.mailboxId, uids, NEEDS), before)
+  await reader.close()
+
+  const again = await open()
+  await again.indexSearch()
+  assert.deepEqual(
+    db.prepare('SELECT count(*) FROM message_envelopes WHERE content_id < 128').pluck().get(),
+    0
+  )
+  assert.deepEqual(await readList(again, view.mailboxId, 300, 'fieldsAndReceived'), list)
+  assert.deepEqual(await again.readMessages(view.mailboxId, uids, NEEDS), before)
+})
+
+test('rows that come to a block that is packed already are packed into it', async (t) => {
+  const { store, view, db } = await setup(t)
+  await appendAll(
+    store,
+    'INBOX',
+    Array.from({ length: 200 }, (_, number) => mail(number))
+  )
+  await store.indexSearch()
+  const before = await readList(store, view.mailboxId, 200, 'fieldsAndReceived')
+  db.exec('DELETE FROM field_blocks WHERE id = 1; DELETE FROM envelope_blocks WHERE id = 1')
+  const uids = Array.from({ length: 31 }, (_, index) => index + 32)
+  await store.readMessages(view.mailboxId, uids, { envelope: true })
+  assert.ok(
+    /** @type {number} */ (db.prepare('SELECT count(*) FROM message_fields').pluck().get()) > 0
+  )
+  await appendOne(store, 'INBOX', makeMessage('one more'))
+  await store.indexSearch()
+  assert.equal(
+    db.prepare('SELECT count(*) FROM message_envelopes WHERE content_id < 64').pluck().get(),
+    0
+  )
+  assert.deepEqual(await readList(store, view.mailboxId, 200, 'fieldsAndReceived'), before)
+})
+
+test('the messages of a mailbox that lie far apart come in pages that bound what is in memory', async (t) => {
+  const { store, view } = await setup(t)
+  await store.createMailbox('Other')
+  const long = `X-Spam-Status: ${'word '.repeat(1200)}\r\n`
+  const mails = Array.from({ length: 660 }, (_, number) => mail(number, { extra: long }))
+  await appendAll(store, 'INBOX', mails)
+  const uids = Array.from({ length: 16 }, (_, index) => index * 32 + 1)
+  await store.copyMessages({ from: view, uids, toMailbox: 'Other' })
+  const { view: other } = await store.openView('Other')
+  const before = await readList(store, other.mailboxId, 16, 'envelope')
+  const fields = await store.readPage(other.mailboxId, { firstUid: 1, lastUid: 16 }, 'fields')
+  await store.indexSearch()
+  assert.deepEqual(await readList(store, other.mailboxId, 16, 'envelope'), before)
+  const first = await store.readPage(other.mailboxId, { firstUid: 1, lastUid: 16 }, 'fields')
+  assert.equal(first?.isWhole, false)
+  const packed = await readList(store, other.mailboxId, 16, 'fields')
+  assert.equal(packed?.map(({ bytes }) => bytes).join(''), fields?.bytes.toString('latin1'))
+})
