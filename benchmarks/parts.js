@@ -49,6 +49,11 @@ export const PARTS = [
     questions: files('backup', ['incremental'])
   },
   {
+    id: 'abuse',
+    title: 'What strangers can take from those who belong here',
+    questions: files('abuse', ['brute-force'])
+  },
+  {
     id: 'imap',
     title: 'IMAP over the wire, beside Dovecot',
     questions: files('imap', [

@@ -423,6 +423,22 @@ export const SETTINGS = {
       'While a mailbox is open, the same credential again is checked by a keyed hash in memory, not argon2.'
   },
 
+  'audit.days': {
+    value: 365,
+    minimum: 1,
+    maximum: 36_500,
+    unit: 'days',
+    reason: 'How long security events are kept; export them before, if they are wanted for longer.'
+  },
+  'audit.maxEvents': {
+    value: 1_000_000,
+    minimum: 1000,
+    maximum: 1_000_000_000,
+    unit: 'events',
+    reason:
+      'Beyond so many the oldest go, however young: some 150 MB in the directory. Strangers’ failures would fill the disk otherwise.'
+  },
+
   'limits.exemptAddresses': {
     value: ['127.0.0.1', '::1'],
     unit: 'addresses',

@@ -30,6 +30,7 @@ import { checkSettings, flatten } from './schema.js'
  *   quickCheckDays: number }} maintenance
  * @property {{ pepperFile: string, argon2: { memoryKiB: number, passes: number, parallelism: number },
  *   concurrency: number, queueLength: number, repeatLoginCache: boolean }} auth
+ * @property {{ days: number, maxEvents: number }} audit
  * @property {{ exemptAddresses: string[], commandsPerMinutePerAccount: number, commandsPerMinutePerAddress: number,
  *   bytesPerMinutePerAccount: number, bytesPerMinutePerAddress: number, memoryBytes: number, memoryReserveBytes: number,
  *   eventLoopDelayMs: number }} limits

@@ -25,10 +25,11 @@ import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-mainten
 const FLUSH_INTERVAL_MS = 400
 /** Audit events in memory, should the disk refuse for long; beyond it they are counted, not kept. */
 const MAX_WAITING_EVENTS = 10_000
-/** How long the audit log looks back, ms: a year. Strangers' failures would fill the disk otherwise. */
-const AUDIT_RETENTION_MS = 365 * 24 * 3_600_000
+const DAY_MS = 24 * 3_600_000
+/** Events over the largest number that one write removes: as many as a write adds, at most. */
+const PRUNED_EVENTS = MAX_WAITING_EVENTS + 1
 /** Pruning looks once a day, ms. */
-const PRUNE_INTERVAL_MS = 24 * 3_600_000
+const PRUNE_INTERVAL_MS = DAY_MS
 
 /** Of these strangers make thousands: within one write, those of one account and address are one row with a count. */
 const COUNTED_ACTIONS = new Set(['login-failed', 'login-throttled'])
@@ -42,6 +43,15 @@ const auditValues = ({ atMs, accountId, action, remoteAddress, detail, tenant })
   detail: detail ? JSON.stringify(detail) : null,
   tenant: tenant ?? null
 })
+
+/**
+ * @typedef {object} AuditLimits - how far the audit log looks back
+ * @property {number} days
+ * @property {number} maxEvents
+ */
+
+/** @type {AuditLimits} */
+const AUDIT_LIMITS = { days: 365, maxEvents: 1_000_000 }
 
 /** Collects and writes by the second. */
 export class DirectoryBatch {
@@ -64,9 +74,15 @@ export class DirectoryBatch {
   /** @type {Promise<void>} */
   #flushing = Promise.resolve()
 
-  /** @param {DirectoryConnection} connection */
-  constructor(connection) {
+  #auditLimits
+
+  /**
+   * @param {DirectoryConnection} connection
+   * @param {AuditLimits} [auditLimits]
+   */
+  constructor(connection, auditLimits = AUDIT_LIMITS) {
     this.connection = connection
+    this.#auditLimits = auditLimits
   }
 
   /** @param {string} credentialId */
@@ -225,8 +241,19 @@ export class DirectoryBatch {
     for (const entry of maintenance) writeMaintenanceEntry(connection, entry)
     if (nowMs - this.#prunedAtMs >= PRUNE_INTERVAL_MS) {
       pruneMaintenanceRuns(connection)
-      connection.prepare('DELETE FROM audit WHERE at_ms < ?').run(nowMs - AUDIT_RETENTION_MS)
+      connection
+        .prepare('DELETE FROM audit WHERE at_ms < ?')
+        .run(nowMs - this.#auditLimits.days * DAY_MS)
       this.#prunedAtMs = nowMs
+    }
+    if (events.length > 0) {
+      // Numbers are given once and in order, so this asks the first rows of the table alone.
+      connection
+        .prepare(
+          `DELETE FROM audit WHERE id IN
+             (SELECT id FROM audit WHERE id <= (SELECT max(id) FROM audit) - ? ORDER BY id LIMIT ?)`
+        )
+        .run(this.#auditLimits.maxEvents, PRUNED_EVENTS)
     }
   }
 }

@@ -25,10 +25,18 @@ import { DirectoryTokens } from './directory-tokens.js'
  * @param {string} [options.defaultDomain] - of names without a domain; they are no addresses without it
  * @param {import('../support/clock.js').Clock} options.clock
  * @param {import('../telemetry/logger.js').Logger} options.logger
+ * @param {import('./directory-batch.js').AuditLimits} [options.audit] - the settings
  * @returns {DirectoryPort}
  * @throws {import('../errors.js').MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, ACCOUNT_DAMAGED, BUSY
  */
-export function openDirectory({ path, dataFolder = dirname(path), defaultDomain, clock, logger }) {
+export function openDirectory({
+  path,
+  dataFolder = dirname(path),
+  defaultDomain,
+  clock,
+  logger,
+  audit
+}) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const connection = new DirectoryConnection({ path, clock, logger })
   const accounts = new DirectoryAccounts({
@@ -38,7 +46,7 @@ export function openDirectory({ path, dataFolder = dirname(path), defaultDomain,
   })
   const keys = new DirectoryKeys(connection)
   const restores = new DirectoryRestores(connection)
-  const batch = new DirectoryBatch(connection)
+  const batch = new DirectoryBatch(connection, audit)
   const maintenance = new DirectoryMaintenance(connection)
   const tenants = new DirectoryTenants(connection)
   const tokens = new DirectoryTokens(connection)

@@ -47,7 +47,8 @@ export async function openAccountServices({ config, clock, logger }) {
     path: join(config.data, 'directory.db'),
     defaultDomain: config.defaultDomain,
     clock,
-    logger
+    logger,
+    audit: config.audit
   })
   try {
     const pepper = await loadPepper({

@@ -5,6 +5,7 @@
  * same answer after the same work. What is found out besides goes to the log and the audit, never to the
  * client.
  */
+import { randomInt } from 'node:crypto'
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { MailError, isMailError } from '../errors.js'
 import { counters } from '../telemetry/counters.js'
@@ -36,6 +37,13 @@ import { requireSealKeyIsOurs } from './seal-identity.js'
  * @property {string} [service] - whose login it is where it opens no mailbox, for instance `smtp`. The key of such a login
  *   is not remembered: no mailbox is locked afterwards that it would be forgotten with
  */
+
+/**
+ * What an address that is held waits for its refusal, at least and at most, ms. It is refused unchecked, but thousands of
+ * refusals a second would take from others what they cost all the same; and hundreds of connections that are answered at
+ * one moment come back at one moment.
+ */
+const REFUSAL_MS = { least: 1_500, most: 4_500 }
 
 /** Checks credentials against the directory. */
 export class Unlocker {
@@ -147,7 +155,7 @@ export class Unlocker {
    * @throws {MailError} THROTTLED; what `check` throws
    */
   async throttled(attempt, account, check) {
-    const admitted = this.#admit(attempt, account)
+    const admitted = await this.#admit(attempt, account)
     /** @type {'succeed' | 'fail' | 'cancel'} */
     let outcome = 'cancel'
     try {
@@ -169,15 +177,16 @@ export class Unlocker {
   /**
    * @param {LoginAttempt} attempt
    * @param {Account | null} account
-   * @returns {import('./throttle.js').Attempt}
-   * @throws {MailError} THROTTLED
+   * @returns {Promise<import('./throttle.js').Attempt>}
+   * @throws {MailError} THROTTLED, after a while
    */
-  #admit(attempt, account) {
+  async #admit(attempt, account) {
     try {
       return this.#throttle.admit(attempt)
     } catch (error) {
       if (isMailError(error, 'THROTTLED')) {
         this.#audit('login-throttled', account, attempt.remoteAddress)
+        await this.#sleep(randomInt(REFUSAL_MS.least, REFUSAL_MS.most))
       }
       throw error
     }

@@ -24,7 +24,8 @@ async function setUp(t) {
   const path = join(data, 'directory.db')
   const clock = new ManualClock()
   const { logger, lines } = recordingLogger()
-  const open = () => openDirectory({ path, defaultDomain: 'example.org', clock, logger })
+  const open = (/** @type {Partial<Parameters<typeof openDirectory>[0]>} */ options = {}) =>
+    openDirectory({ path, defaultDomain: 'example.org', clock, logger, ...options })
   const directory = open()
   t.after(async () => {
     await directory.close().catch(() => {})
@@ -282,6 +283,27 @@ test('the audit log forgets after a year, and counts what did not fit into memor
   assert.equal(rows.length, 10_001)
   assert.deepEqual(rows[0]?.detail, { dropped: 3 })
   assert.ok(!rows.some(({ action }) => action === 'old'))
+})
+
+test('the audit log keeps its largest number of events, the newest of them', async (t) => {
+  const { open } = await setUp(t)
+  const directory = open({ audit: { days: 365, maxEvents: 1000 } })
+  const kept = async () => {
+    const rows = await directory.pageAudit({ limit: 20_000, isOldestFirst: true })
+    return [rows.length, rows[0]?.detail?.['nth'], rows.at(-1)?.detail?.['nth']]
+  }
+  let nth = 0
+  const record = async (/** @type {number} */ count) => {
+    for (let n = 0; n < count; n++) directory.audit({ action: 'login', detail: { nth: ++nth } })
+    await directory.flush()
+  }
+  await record(999)
+  assert.deepEqual(await kept(), [999, 1, 999])
+  await record(3)
+  assert.deepEqual(await kept(), [1000, 3, 1002])
+  await record(9000)
+  assert.deepEqual(await kept(), [1000, 9003, 10_002])
+  await directory.close()
 })
 
 test('refused logins of one account and address are one row for each write, with their number', async (t) => {

@@ -3,6 +3,7 @@ import { chmod, cp, rm, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import Database from 'better-sqlite3-multiple-ciphers'
 import { createAppPassword, revokeAppPassword } from '../../../src/accounts/app-passwords.js'
 import { generateSealIdentity } from '../../../src/crypto/age.js'
 import { generateCode } from '../../../src/crypto/generated-code.js'
@@ -352,6 +353,28 @@ test('guessing is slowed down, and a repeat login is not', async (t) => {
   assert.equal(await derivationsOf(services, held), 0)
   await assertRefused(held(), 'THROTTLED')
   ;(await logIn(services, 'old secret', { remoteAddress: STRANGER })).masterKey.dispose()
+})
+
+test('no login, good or wrong, waits for the directory to write: what it leaves is written later', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  await makeAccount(services)
+  await services.directory.flush()
+  const writer = new Database(join(data, 'directory.db'))
+  t.after(() => writer.close())
+  // Nobody else can write until this ends.
+  writer.exec('BEGIN IMMEDIATE')
+  ;(await logIn(services, 'old secret')).masterKey.dispose()
+  await assertRefused(logIn(services, 'wrong'))
+  ;(await logIn(services, 'old secret')).masterKey.dispose()
+  assert.equal(writer.inTransaction, true)
+  const before = await services.directory.listAudit()
+  const flushed = services.directory.flush()
+  writer.exec('ROLLBACK')
+  await flushed
+  const actions = (await services.directory.listAudit())
+    .slice(0, -before.length || undefined)
+    .map(({ action }) => action)
+  assert.deepEqual(actions, ['login-failed', 'login'])
 })
 
 test('logins are in the audit log, without names as typed', async (t) => {
