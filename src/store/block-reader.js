@@ -18,12 +18,18 @@ import { blockOf, placeOf, readBlock } from './list-blocks.js'
 /** Inside one read of the caller. */
 export class BlockReader {
   #db
+  #arena
   /** @type {Map<BlockKind, Map<number, Block | null>>} */
   #blocks = new Map()
 
-  /** @param {Database} db */
-  constructor(db) {
+  /**
+   * @param {Database} db
+   * @param {import('./list-blocks.js').BlockArena | null} [arena] - where the blocks lie; null: in memory of their own, so
+   *   that entries outlive the read
+   */
+  constructor(db, arena = null) {
     this.#db = db
+    this.#arena = arena
     /** Decompressed so far, bytes. */
     this.bytes = 0
   }
@@ -60,7 +66,7 @@ export class BlockReader {
     if (blocks === undefined) this.#blocks.set(kind, (blocks = new Map()))
     let block = blocks.get(number)
     if (block === undefined) {
-      block = readBlock(this.#db, kind, number)
+      block = readBlock(this.#db, kind, number, { arena: this.#arena })
       blocks.set(number, block)
       this.bytes += block?.bytes.length ?? 0
     }

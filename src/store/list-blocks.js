@@ -11,7 +11,7 @@
 import { BUILDER_VERSION } from '../mime/message-meta.js'
 import { prepared } from '../database/statement.js'
 import { releaseBuffer } from '../support/release-buffer.js'
-import { compressFrame, decompressFrame } from './zstd.js'
+import { compressFrame, decompressFrame, decompressInto } from './zstd.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -27,6 +27,9 @@ export const MAX_ENTRY_BYTES = 8192
 const LENGTH_BYTES = 4
 const HEAD_BYTES = BLOCK_CONTENTS * LENGTH_BYTES
 const MAX_BLOCK_BYTES = HEAD_BYTES + BLOCK_CONTENTS * MAX_ENTRY_BYTES
+
+/** A page of a list of usual mail. */
+const MIN_ARENA_BYTES = 512 * 1024
 
 /** @type {Readonly<Record<BlockKind, string>>} */
 const TABLES = {
@@ -51,6 +54,39 @@ export const blockOf = (contentId) => Math.floor(contentId / BLOCK_CONTENTS)
  * @returns {number} its place within its block
  */
 export const placeOf = (contentId) => contentId % BLOCK_CONTENTS
+
+/**
+ * Room for the blocks of one read, taken again by the next: allocating tens of KB for each block costs as much as
+ * decompressing it.
+ */
+export class BlockArena {
+  #bytes = Buffer.alloc(0)
+  #used = 0
+
+  /** What was in it may be overwritten. */
+  reset() {
+    this.#used = 0
+  }
+
+  /**
+   * @param {Buffer} frame - zstd
+   * @param {number} size - of its content, bytes
+   * @returns {Buffer | null} its content, until the next `reset`; null: it is no whole frame of that size
+   */
+  unpack(frame, size) {
+    const end = this.#used + size
+    // What was given before stays where it is: only the rest of this read goes into the new one.
+    if (end + 1 > this.#bytes.length) {
+      this.#bytes = Buffer.allocUnsafeSlow(Math.max(MIN_ARENA_BYTES, 2 * (size + 1)))
+      this.#used = 0
+      return this.unpack(frame, size)
+    }
+    if (!decompressInto(frame, this.#bytes, this.#used, size)) return null
+    const content = this.#bytes.subarray(this.#used, end)
+    this.#used = end
+    return content
+  }
+}
 
 /** A block, decompressed. */
 export class Block {
@@ -116,9 +152,10 @@ export class Block {
  * @param {number} number - of blockOf
  * @param {object} [options]
  * @param {boolean} [options.ofAnyVersion] - also what older code has made
+ * @param {BlockArena | null} [options.arena] - where the block is to lie; null: in memory of its own
  * @returns {Block | null} null: there is none, or none that is of use
  */
-export function readBlock(db, kind, number, { ofAnyVersion = false } = {}) {
+export function readBlock(db, kind, number, { ofAnyVersion = false, arena = null } = {}) {
   const row = /** @type {[number, number, Buffer] | undefined} */ (
     prepared(
       db,
@@ -131,7 +168,8 @@ export function readBlock(db, kind, number, { ofAnyVersion = false } = {}) {
   if (builderVersion < BUILDER_VERSION && !ofAnyVersion) return null
   if (size < HEAD_BYTES || size > MAX_BLOCK_BYTES) return null
   try {
-    return new Block(decompressFrame(data, { maxBytes: size }))
+    const bytes = arena ? arena.unpack(data, size) : decompressFrame(data, { maxBytes: size })
+    return bytes && new Block(bytes)
   } catch {
     return null
   } finally {

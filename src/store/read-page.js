@@ -5,6 +5,7 @@
  */
 import { prepared } from '../database/statement.js'
 import { BlockReader } from './block-reader.js'
+import { BlockArena } from './list-blocks.js'
 import { messageRowId } from './message-id.js'
 import { isStale } from './meta-rows.js'
 
@@ -25,6 +26,9 @@ import { isStale } from './meta-rows.js'
  */
 
 const NONE = Buffer.alloc(0)
+
+/** One read at a time, and what a page gives is copied out of it. */
+const arena = new BlockArena()
 
 /**
  * After this much a page ends, bytes: the messages of a small mailbox may be scattered over as many blocks as there
@@ -62,7 +66,8 @@ export function readPage(db, mailboxId, { firstUid, lastUid }, need) {
     return { ...page, lengths: page.uids.map(() => 0), bytes: NONE, received: NONE, isWhole: true }
   const kind = need === 'fieldsAndReceived' ? 'fields' : need
   const hasReceived = need === 'fieldsAndReceived'
-  const blocks = new BlockReader(db)
+  arena.reset()
+  const blocks = new BlockReader(db, arena)
   const main = new Pieces()
   const received = new Pieces()
   /** @type {number[]} */
@@ -116,6 +121,7 @@ const readReceivedRow = (db, contentId) =>
 class Pieces {
   /** @type {Buffer[]} */
   #pieces = []
+  #bytes = 0
   /** @type {Buffer} */
   #source = NONE
   #from = 0
@@ -135,15 +141,17 @@ class Pieces {
       this.#from = from
       this.#to = to
     }
+    this.#bytes += to - from
     return to - from
   }
 
-  /** @returns {Buffer} */
+  /** @returns {Buffer} in memory of its own */
   joined() {
     this.#endRun()
-    return this.#pieces.length === 1
-      ? /** @type {Buffer} */ (this.#pieces[0])
-      : Buffer.concat(this.#pieces)
+    const joined = Buffer.allocUnsafeSlow(this.#bytes)
+    let at = 0
+    for (const piece of this.#pieces) at += piece.copy(joined, at)
+    return joined
   }
 
   #endRun() {

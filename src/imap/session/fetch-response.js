@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { isMailError } from '../../errors.js'
+import { releaseBuffer } from '../../support/release-buffer.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { writePage } from './fetch-page.js'
 import { isBinary } from './fetch-plan.js'
@@ -109,10 +110,13 @@ export class FetchResponse {
       slots: done,
       page
     })
+    const bytes = page.bytes.length + page.received.length
+    releaseBuffer(page.bytes)
+    releaseBuffer(page.received)
     if (written < done.length) this.isSomeGone = true
     if (this.#writer.length >= BATCH_BYTES) this.finish()
     if (this.#session.connection.isCongested) await this.#session.connection.drain()
-    return { bytes: page.bytes.length + page.received.length, slots: done.length }
+    return { bytes, slots: done.length }
   }
 
   /**
