@@ -18,6 +18,7 @@ const BYE = 'The owner of the mailbox has ended this session'
  * @property {HttpsListener['listen']} listen
  * @property {(tls: TlsSettings) => void} replaceCertificate - for new handshakes
  * @property {Record<string, (argument: any) => unknown>} answers - what this worker tells the others, by kind
+ * @property {() => Promise<void>} removeLeftovers - of downloads whose process was killed; also done by `listen`
  * @property {(options: { graceMs: number }) => Promise<void>} close
  */
 
@@ -82,6 +83,7 @@ export async function createUserPage({
       await downloads.removeLeftovers()
       return await listener.listen(where)
     },
+    removeLeftovers: () => downloads.removeLeftovers(),
     replaceCertificate: (changed) => listener.replaceCertificate(changed),
     close: async ({ graceMs }) => {
       await listener.close({ graceMs })

@@ -10,7 +10,7 @@ const PRIMARY = fileURLToPath(new URL('./cluster-primary.js', import.meta.url))
 
 /**
  * @typedef {object} Cluster
- * @property {Record<'imap' | 'imaps' | 'lmtp' | 'admin', number>} ports - on 127.0.0.1
+ * @property {Record<'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage', number>} ports - on 127.0.0.1; NaN for what is off
  * @property {() => string} output - standard output and error of all workers so far
  * @property {() => Promise<void>} reload - one worker after the other is replaced
  * @property {() => Promise<number>} kill - SIGKILL to a random worker; gives its process id once it
@@ -48,7 +48,13 @@ export async function startCluster({ data, workers, args = [], environment = {} 
   const port = (/** @type {string} */ name) =>
     Number(new RegExp(`^${name}\\s+127\\.0\\.0\\.1:(\\d+)`, 'm').exec(text)?.[1])
   return {
-    ports: { imap: port('imap'), imaps: port('imaps'), lmtp: port('lmtp'), admin: port('admin') },
+    ports: {
+      imap: port('imap'),
+      imaps: port('imaps'),
+      lmtp: port('lmtp'),
+      admin: port('admin'),
+      userPage: port('userPage')
+    },
     output: () => text,
     reload: async () => {
       child.send('reload')

@@ -49,7 +49,7 @@ export function scratchFolder(t, label = 'test') {
 /**
  * @typedef {object} ServerProcess
  * @property {string} data
- * @property {Record<'imap' | 'imaps' | 'lmtp' | 'admin', number>} ports - on 127.0.0.1
+ * @property {Record<'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage', number>} ports - on 127.0.0.1; NaN for what is off
  * @property {import('node:child_process').ChildProcess} child
  * @property {() => string} output - standard output and error so far
  * @property {() => Promise<number | null>} stop - SIGTERM; gives the exit code
@@ -105,7 +105,13 @@ export async function startServerProcess(
   t.after(() => end('SIGKILL'))
   return {
     data,
-    ports: { imap: port('imap'), imaps: port('imaps'), lmtp: port('lmtp'), admin: port('admin') },
+    ports: {
+      imap: port('imap'),
+      imaps: port('imaps'),
+      lmtp: port('lmtp'),
+      admin: port('admin'),
+      userPage: port('userPage')
+    },
     child,
     output: () => text,
     stop: () => end('SIGTERM'),

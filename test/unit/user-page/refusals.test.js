@@ -1,0 +1,173 @@
+/**
+ * What the page refuses: strangers, other sites, old forms, codes in the place of passwords.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PASSWORD } from '../../helpers/server.js'
+import { startUserPage } from '../../helpers/user-page.js'
+
+const ALICE = 'alice@example.org'
+
+const PAGES = ['/', '/password', '/recovery-code', '/app-passwords', '/sessions', '/download']
+const FORMS = [
+  '/logout',
+  '/password',
+  '/recovery-code',
+  '/app-passwords',
+  '/app-passwords/revoke',
+  '/sessions/end',
+  '/sessions/end-others',
+  '/download'
+]
+
+test('nothing is seen or done without a session, from another site, or without the session’s token', async (t) => {
+  const server = await startUserPage(t)
+  const { services } = server
+  const id = await server.accountId('alice')
+  const credentials = async () =>
+    (await services.directory.listCredentials(id)).map(({ lastUsedAtMs: _, ...row }) => row)
+  const before = await credentials()
+  const fields = { password: PASSWORD, new: 'another secret', again: 'another secret' }
+  const more = { label: 'x', scope: 'read-write', id: before[0]?.id ?? '' }
+
+  const stranger = server.browser()
+  for (const path of PAGES) {
+    const { status, headers } = await stranger.get(path)
+    assert.deepEqual([path, status, headers.location], [path, 303, '/login'])
+  }
+  const member = server.browser()
+  await member.logIn(ALICE, PASSWORD)
+  assert.equal((await member.get('/')).status, 200)
+  for (const path of FORMS) {
+    const all = { ...fields, ...more }
+    if (path !== '/logout') {
+      assert.equal((await stranger.post(path, all)).status, 403, `${path} without a session`)
+      assert.equal(
+        (await member.post(path, { ...all, token: 'A'.repeat(43) })).status,
+        403,
+        `${path} with another token`
+      )
+      assert.equal(
+        (await member.post(path, { ...all, token: '' })).status,
+        403,
+        `${path}, no token`
+      )
+    }
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: `http://127.0.0.1:${member.port}` },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' }
+    ]) {
+      const told = `${path} ${JSON.stringify(headers)}`
+      assert.equal((await member.post(path, all, headers)).status, 403, told)
+    }
+    const bare = await member.ask('POST', path, {
+      body: new URLSearchParams({ token: member.token, ...all }).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' }
+    })
+    assert.equal(bare.status, 403, `${path} without an origin`)
+  }
+  for (const path of ['/login', '/forgotten']) {
+    const answer = await stranger.post(
+      path,
+      { address: ALICE, ...fields },
+      { origin: 'https://evil.example' }
+    )
+    assert.equal(answer.status, 403, path)
+    assert.equal(answer.headers['set-cookie'], undefined)
+  }
+  assert.deepEqual(await credentials(), before)
+  assert.equal((await member.get('/')).status, 200, 'the session goes on')
+})
+
+test('every answer tells the browser to run and load nothing from elsewhere, and to keep nothing', async (t) => {
+  const server = await startUserPage(t)
+  const browser = server.browser()
+  const answers = [
+    await browser.get('/login'),
+    await browser.get('/'),
+    await browser.get('/missing'),
+    await browser.post('/login', { address: ALICE, password: 'wrong' }),
+    await browser.post('/login', { address: ALICE, password: PASSWORD }),
+    await browser.get('/'),
+    await browser.get('/style.css')
+  ]
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 303, 404, 403, 303, 200, 200]
+  )
+  for (const { headers } of answers) {
+    assert.equal(
+      headers['content-security-policy'],
+      "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+    assert.equal(headers['x-frame-options'], 'DENY')
+    assert.equal(headers['referrer-policy'], 'same-origin')
+    assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
+  }
+  for (const { headers } of answers.slice(0, 6)) assert.equal(headers['cache-control'], 'no-store')
+  const page = (await browser.get('/')).text
+  assert.doesNotMatch(page, /<script|<style|style=|onclick|https?:\/\/(?!127)/)
+})
+
+test('the cookie is for this host over TLS alone, out of every script’s and other site’s reach', async (t) => {
+  const server = await startUserPage(t)
+  const browser = server.browser()
+  const { headers } = await browser.post('/login', { address: ALICE, password: PASSWORD })
+  assert.match(
+    headers['set-cookie']?.[0] ?? '',
+    /^__Host-letterlock=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/
+  )
+})
+
+test('another kind of body, one that is too large and unknown methods are refused politely', async (t) => {
+  const server = await startUserPage(t)
+  const browser = server.browser()
+  const { origin } = browser
+  const json = { origin, 'content-type': 'application/json' }
+  const form = { origin, 'content-type': 'application/x-www-form-urlencoded' }
+  const asked = [
+    await browser.ask('POST', '/login', { body: '{}', headers: json }),
+    await browser.ask('POST', '/login', { body: 'a'.repeat(70_000), headers: form }),
+    await browser.ask('DELETE', '/', { headers: { origin } }),
+    await browser.ask('GET', '/%E0%A4%A')
+  ]
+  assert.deepEqual(
+    asked.map(({ status }) => status),
+    [415, 413, 404, 400]
+  )
+  for (const { text } of asked) assert.match(text, /<h1>/)
+})
+
+test('app passwords and recovery codes open nothing here, and the person is told why', async (t) => {
+  const server = await startUserPage(t)
+  const browser = server.browser()
+  const appPassword = await server.appPassword('alice', 'read-write')
+  const refused = await browser.logIn(ALICE, appPassword)
+  assert.equal(refused.status, 403)
+  assert.match(refused.text, /app password[^<]*for mail programs alone/)
+  assert.equal(browser.cookie, null)
+  const code = `llrec-${Array(4).fill('0000000').join('-')}`
+  assert.match((await browser.logIn(ALICE, code)).text, /recovery code[^<]*logs nobody in/)
+
+  await browser.logIn(ALICE, PASSWORD)
+  const inside = await browser.post('/recovery-code', { password: appPassword })
+  assert.deepEqual([inside.status, /no code/.test(inside.text)], [422, true])
+})
+
+test('a disabled account is told so after the right password alone, and its sessions end', async (t) => {
+  const server = await startUserPage(t)
+  const { directory } = server.services
+  const browser = server.browser()
+  await browser.logIn(ALICE, PASSWORD)
+  await directory.updateAccount(await server.accountId('alice'), { isEnabled: false })
+  assert.equal((await browser.get('/')).status, 303)
+  const right = await browser.logIn(ALICE, PASSWORD)
+  const wrong = await browser.logIn(ALICE, 'wrong')
+  assert.match(right.text, /account is disabled/)
+  assert.match(wrong.text, /address or the password is not right/)
+  assert.equal(wrong.text, (await browser.logIn(ALICE, 'other wrong')).text)
+})
