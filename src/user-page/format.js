@@ -15,6 +15,15 @@ export function timeOf(timeMs) {
 }
 
 /**
+ * @param {number} timeMs
+ * @returns {Html} the day, UTC
+ */
+export function dayOf(timeMs) {
+  const day = new Date(timeMs).toISOString().slice(0, 10)
+  return html`<time datetime="${day}">${day}</time>`
+}
+
+/**
  * @param {string} address - an IPv4 one may come in IPv6's clothes
  * @returns {string}
  */

@@ -35,6 +35,21 @@ export const tokenField = ({ session }) =>
   html`<input type="hidden" name="${TOKEN_FIELD}" value="${session.token}" />`
 
 /**
+ * @param {PageLogin} login
+ * @returns {Html} the same for a form that asks for a password, which a password manager finds by the name
+ */
+export const ownerFields = (login) => html`
+  ${tokenField(login)}
+  <input
+    name="username"
+    value="${login.session.username}"
+    autocomplete="username"
+    readonly
+    hidden
+  />
+`
+
+/**
  * @param {object} field
  * @param {string} field.name
  * @param {string} field.label

@@ -97,7 +97,7 @@ test(
     await picture('user-page-app-passwords')
     await page.keyboard.press('Tab')
     assert.equal(await page.locator(':focus').textContent(), 'Skip to the content')
-    const unlabelled = page.locator('input:not([type=hidden])')
+    const unlabelled = page.locator('input:not([type=hidden], [hidden])')
     for (const input of await unlabelled.all()) {
       assert.ok(await input.evaluate((node) => /** @type {any} */ (node).labels.length > 0))
     }

@@ -6,9 +6,9 @@ import {
   listAppPasswords,
   revokeAppPassword
 } from '../../accounts/app-passwords.js'
-import { timeOf } from '../format.js'
+import { dayOf, timeOf } from '../format.js'
 import { html } from '../html.js'
-import { passwordField, tokenField } from '../layout.js'
+import { ownerFields, passwordField, tokenField } from '../layout.js'
 import { addPage } from '../page-route.js'
 import { Refusal } from '../problem.js'
 import { withPassword } from '../with-password.js'
@@ -16,6 +16,7 @@ import { withPassword } from '../with-password.js'
 /** @import { FastifyInstance } from 'fastify' */
 /** @import { AppPassword } from '../../accounts/app-passwords.js' */
 /** @import { PageLogin } from '../guard.js' */
+/** @import { Html } from '../html.js' */
 /** @import { PageParts } from '../server.js' */
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -29,7 +30,7 @@ const createForm = (login) => html`
       lost, it is taken back without a change for the others. It opens the mail and nothing of this
       page.
     </p>
-    ${tokenField(login)}
+    ${ownerFields(login)}
     <label for="label">Name of the device or program</label>
     <input id="label" name="label" required maxlength="100" autocomplete="off" />
     <fieldset>
@@ -84,12 +85,19 @@ const list = (login, present, nowMs) => html`
 `
 
 /**
+ * @param {number} timeMs
+ * @returns {Html} as the form above asks for it, where it could have
+ */
+const endOf = (timeMs) =>
+  timeMs % DAY_MS === 0 ? html`with ${dayOf(timeMs - DAY_MS)}` : timeOf(timeMs)
+
+/**
  * @param {PageLogin} login
  * @param {AppPassword} appPassword
  * @param {number} nowMs
  */
 function row(login, { id, label, scope, createdAtMs, lastUsedAtMs, expiresAtMs }, nowMs) {
-  const end = expiresAtMs === null ? 'never' : timeOf(expiresAtMs)
+  const end = expiresAtMs === null ? 'never' : endOf(expiresAtMs)
   return html`
     <tr>
       <th scope="row">${label}</th>

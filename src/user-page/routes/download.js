@@ -4,7 +4,7 @@
 import { MailError } from '../../errors.js'
 import { formatBytes } from '../../support/format.js'
 import { html } from '../html.js'
-import { passwordField, tokenField } from '../layout.js'
+import { passwordField, ownerFields } from '../layout.js'
 import { addPage } from '../page-route.js'
 import { passwordOf } from '../with-password.js'
 
@@ -28,7 +28,7 @@ const downloadForm = (login) => html`
       The file is made when you press the button. With much mail it takes a while until the download
       begins, about a second for each 50 MB.
     </p>
-    ${tokenField(login)}
+    ${ownerFields(login)}
     ${passwordField({ name: 'password', label: 'Password', autocomplete: 'current-password' })}
     <button>Download</button>
   </form>

@@ -6,7 +6,7 @@ import { renewRecoveryCode } from '../../accounts/recovery-code.js'
 import { MailError } from '../../errors.js'
 import { setSession } from '../guard.js'
 import { html } from '../html.js'
-import { passwordField, tokenField } from '../layout.js'
+import { passwordField, ownerFields } from '../layout.js'
 import { newPasswordFields, newPasswordOf } from '../new-password.js'
 import { addPage } from '../page-route.js'
 import { withPassword } from '../with-password.js'
@@ -22,7 +22,7 @@ const passwordForm = (login) => html`
       Mail programs that use the present password have to be told the new one, and are logged out
       within some seconds. App passwords and the recovery code stay as they are.
     </p>
-    ${tokenField(login)}
+    ${ownerFields(login)}
     ${passwordField({
       name: 'password',
       label: 'Present password',
@@ -41,7 +41,7 @@ const recoveryForm = (login) => html`
       them nobody can open your mail, not even who runs this server. A new code takes the place of
       the old one.
     </p>
-    ${tokenField(login)}
+    ${ownerFields(login)}
     ${passwordField({ name: 'password', label: 'Password', autocomplete: 'current-password' })}
     <button>Make a new recovery code</button>
   </form>
