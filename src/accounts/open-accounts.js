@@ -16,6 +16,7 @@ import { ChildPool } from '../database/child.js'
 import { CachePool } from '../database/pool.js'
 import { ChunkCache } from '../store/chunk-cache.js'
 import { OpenFiles } from '../store/open-files.js'
+import { isDamage, recordDamage } from './damage.js'
 import { openStore } from './open-store.js'
 import { checkRestored } from './restored.js'
 import { openSealIdentities } from './seal-identity.js'
@@ -97,6 +98,8 @@ export class OpenAccounts {
   #openFiles
   /** @type {Set<AccountStore>} */
   #stores = new Set()
+  /** @type {Set<string>} accounts that are on record as damaged since they were opened */
+  #damaged = new Set()
   #credentialTimer
   #isShuttingDown = false
 
@@ -212,6 +215,7 @@ export class OpenAccounts {
         await this.#drainNow(entry, DRAIN_AT_LOGIN_FILES)
         return entry
       } catch (error) {
+        if (isDamage(error)) this.#recordDamage(account.id)
         await this.#discard(account.id, opening)
         throw error
       }
@@ -308,8 +312,9 @@ export class OpenAccounts {
     const { directory, logger } = this.#options.services
     checkRestored({ directory, store, accountId }).then(
       (checked) => {
-        if (checked && checked.problems > 0)
-          logger.error({ accountId, ...checked }, 'a restored mailbox is damaged')
+        if (!checked || checked.problems === 0) return
+        logger.error({ accountId, ...checked }, 'a restored mailbox is damaged')
+        this.#recordDamage(accountId)
       },
       (err) => {
         if (!isMailError(err, 'SHUTTING_DOWN'))
@@ -331,6 +336,7 @@ export class OpenAccounts {
     const { logger, directory } = services
     logger.error({ accountId, code, detail }, 'mailbox alert')
     directory.audit({ action: 'mailbox-alert', accountId, detail: { code } })
+    if (code === 'ACCOUNT_DAMAGED') this.#recordDamage(accountId)
     try {
       const entry = await this.#open.get(accountId)
       if (!entry?.store.hasFailed) return
@@ -339,6 +345,17 @@ export class OpenAccounts {
     } catch (err) {
       logger.error({ accountId, err }, 'closing a mailbox failed')
     }
+  }
+
+  /**
+   * Once for each time that it is open: a client may ask for a damaged message again and again.
+   *
+   * @param {string} accountId
+   */
+  #recordDamage(accountId) {
+    if (this.#damaged.has(accountId)) return
+    this.#damaged.add(accountId)
+    recordDamage(this.#options.services, accountId)
   }
 
   /**
@@ -471,6 +488,7 @@ export class OpenAccounts {
   async #discard(accountId, opening) {
     if (this.#open.get(accountId) !== opening) return
     this.#open.delete(accountId)
+    this.#damaged.delete(accountId)
     const entry = await opening.catch(() => null)
     if (entry !== null) await this.#shut(entry)
   }
@@ -505,6 +523,7 @@ export class OpenAccounts {
       this.#stores.delete(entry.store)
       await entry.store.close().finally(() => workAlone?.())
     } finally {
+      this.#damaged.delete(entry.account.id)
       for (const identity of entry.identities) identity.destroy()
       onLocked(entry.account.id)
       logger.debug({ accountId: entry.account.id }, 'mailbox locked')

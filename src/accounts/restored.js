@@ -16,6 +16,7 @@ import { link, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withExclusiveLock } from '../database/lock.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
+import { forgetDamage } from './damage.js'
 import { syncFolder } from '../support/write-file.js'
 
 /**
@@ -49,6 +50,7 @@ export async function settleSwitch({ directory, account, timeoutMs = LOCK_TIMEOU
     if (!isOurs) return
     await switchFiles(account.folder, restore)
     await directory.advanceRestore(account.id, { from: 'switching', to: 'lift' })
+    forgetDamage(directory, account.id)
     directory.audit({
       action: 'restore-switched',
       accountId: account.id,

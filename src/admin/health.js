@@ -158,7 +158,10 @@ export function checkMaintenance({ failing, failingTotal }) {
  * @param {string[]} directoryProblems - of SQLite's own check
  * @returns {Check}
  */
-export function checkIntegrity({ mailboxes, misshapen, misshapenIds, damaged }, directoryProblems) {
+export function checkIntegrity(
+  { mailboxes, misshapen, misshapenIds, damaged, damagedIds },
+  directoryProblems
+) {
   const name = 'integrity'
   if (directoryProblems.length > 0) {
     return { name, status: 'fail', text: 'The directory is damaged: restore it from a backup' }
@@ -168,7 +171,8 @@ export function checkIntegrity({ mailboxes, misshapen, misshapenIds, damaged }, 
     return { name, status: 'fail', text }
   }
   if (damaged > 0) {
-    return { name, status: 'fail', text: `${damaged} mailboxes were found damaged: restore them` }
+    const text = `${damaged} mailboxes were found damaged, first ${damagedIds[0]}: repair or restore them`
+    return { name, status: 'fail', text }
   }
   return {
     name,

@@ -35,7 +35,8 @@ const MAX_NAMED = 10
  * @property {number} mailboxes - that were looked at
  * @property {number} misshapen - of these, missing or of a size that no mailbox has
  * @property {string[]} misshapenIds - of the first of them
- * @property {number} damaged - that SQLite’s own check found since the start
+ * @property {number} damaged - that sessions or SQLite’s own check have found, and nothing has cleared since
+ * @property {string[]} damagedIds - some of them
  */
 
 /**
@@ -137,7 +138,8 @@ export class HostSurvey {
       mailboxes: 0,
       misshapen: 0,
       misshapenIds: [],
-      damaged: 0
+      damaged: 0,
+      damagedIds: []
     }
     /** @type {Set<string>} */
     const openNow = new Set()
@@ -156,9 +158,11 @@ export class HostSurvey {
       await sleep(PAUSE_MS, undefined, { signal: this.#stop.signal })
     }
     const { failing } = await directory.listMaintenanceFailures(1000)
-    survey.damaged = new Set(
+    const damaged = new Set(
       failing.filter(({ code }) => code === 'ACCOUNT_DAMAGED').map(({ accountId }) => accountId)
-    ).size
+    )
+    survey.damaged = damaged.size
+    survey.damagedIds = [...damaged].slice(0, MAX_NAMED)
     this.#openBefore = openNow
     this.#last = survey
     return survey

@@ -37,6 +37,7 @@ import { HOLD_MS, RENEW_MS } from './owner-protocol.js'
  * @property {FileStamp | null} previousStamp - of the last backup
  * @property {import('../support/clock.js').Clock} clock
  * @property {(bytes: number) => void} onRead
+ * @property {number} [holdMs] - how long an owner holds the mailbox without hearing of the backup; default: HOLD_MS
  *
  * @typedef {object} MailboxCopy
  * @property {StagedFile[]} spool
@@ -130,10 +131,10 @@ class MailboxCopier {
 
   /** @returns {Promise<MailboxCopy>} */
   async run() {
-    const { staging, clock } = this.options
+    const { staging, clock, holdMs = HOLD_MS } = this.options
     const token = randomBytes(16).toString('hex')
     const register = () =>
-      writeFreezeFile(this.folder, { token, deadlineMs: clock.nowMs() + HOLD_MS })
+      writeFreezeFile(this.folder, { token, deadlineMs: clock.nowMs() + holdMs })
     await stampOf(this.path)
     await register()
     /** @type {unknown} */
@@ -184,13 +185,13 @@ class MailboxCopier {
    * @returns {Promise<Omit<MailboxCopy, 'spool'> | null>} null where it was disturbed
    */
   async #try() {
-    const { account, runFolder } = this.options
+    const { account, runFolder, holdMs = HOLD_MS } = this.options
     const owners = await connectOwners(runFolder)
     try {
       for (const owner of owners) {
         const token = randomBytes(16).toString('hex')
         const question = { op: /** @type {const} */ ('freeze'), accountId: account.id }
-        const state = await owner.ask({ ...question, token, forMs: HOLD_MS })
+        const state = await owner.ask({ ...question, token, forMs: holdMs })
         if (state === 'held') return await this.#copyHeld(owner, token)
         if (state === 'busy') return null
       }
@@ -209,9 +210,9 @@ class MailboxCopier {
    * @returns {Promise<Omit<MailboxCopy, 'spool'> | null>}
    */
   async #copyHeld(owner, token) {
-    const { clock, scratchFolder } = this.options
+    const { clock, scratchFolder, holdMs = HOLD_MS } = this.options
     const before = await settledStamp(this.path, clock)
-    const timer = setInterval(() => owner.ask({ op: 'renew', token, forMs: HOLD_MS }), RENEW_MS)
+    const timer = setInterval(() => owner.ask({ op: 'renew', token, forMs: holdMs }), RENEW_MS)
     const clone = join(scratchFolder, `clone-${token}`)
     try {
       const isCloned = await this.#clone(clone)

@@ -39,7 +39,8 @@ const WELL = {
   mailboxes: 3,
   misshapen: 0,
   misshapenIds: [],
-  damaged: 0
+  damaged: 0,
+  damagedIds: []
 }
 
 /**
@@ -109,7 +110,7 @@ test('each check has its ok, warn and fail, and says why', () => {
     [checkIntegrity(WELL, []), 'ok', /3 mailboxes/],
     [checkIntegrity(WELL, ['bad']), 'fail', /directory/],
     [checkIntegrity({ ...WELL, misshapen: 1, misshapenIds: ['ab'] }, []), 'fail', /ab/],
-    [checkIntegrity({ ...WELL, damaged: 1 }, []), 'fail', /damaged/],
+    [checkIntegrity({ ...WELL, damaged: 1, damagedIds: ['d1'] }, []), 'fail', /damaged, first d1/],
     [loop(3), 'ok', /3\.0 ms/],
     [loop(300), 'warn', /300/],
     [loop(3000), 'fail', /3000/]

@@ -29,19 +29,18 @@ const ROUNDS = process.env['LETTERLOCK_TEST_TORTURE'] === '1' ? 50 : 4
  * A mailbox that nobody has open. This process never opens it through SQLite again: as a backup, it reads it by `fs`.
  *
  * @param {import('node:test').TestContext} t
- * @param {number} [messages]
+ * @param {RateLimit} [limit] - of reading
  */
-async function mailbox(t, messages = 10) {
+async function mailbox(t, limit = new RateLimit(0)) {
   const root = await scratchFolder(t)
   const folder = join(root, 'account')
   const runFolder = join(root, 'run')
   const scratch = join(root, 'scratch')
   for (const made of [runFolder, scratch]) mkdirSync(made)
   const store = await createAccountStore({ folder, key: KEY, clock: systemClock })
-  for (let i = 0; i < messages; i++)
-    await appendOne(store, 'INBOX', makeMessage(`first ${i}`, 100_000))
+  for (let i = 0; i < 10; i++) await appendOne(store, 'INBOX', makeMessage(`first ${i}`, 100_000))
   await store.close()
-  const staging = await Staging.open(join(scratch, 'units'), new RateLimit(0))
+  const staging = await Staging.open(join(scratch, 'units'), limit)
   t.after(() => staging.close())
 
   /** @param {Partial<import('../../../src/backup/copy-mailbox.js').CopyOptions>} [options] */
@@ -172,17 +171,69 @@ test('while its owner writes, every copy is whole and has all that was acknowled
   }
 })
 
-test('beside an owner, a second process that writes, checkpoints and closes all the time spoils no copy', async (t) => {
-  const { copy, place, folder, runFolder } = await mailbox(t)
-  const owner = await start(OWNER, [folder, runFolder, 'a'])
-  const rude = await start(RUDE, [folder])
-  try {
-    for (let round = 0; round < ROUNDS; round++) {
-      const made = await copy()
-      assert.equal(look(await place(made, `copy ${round}`)).integrity, 'ok')
+for (const habit of ['writes', 'checkpoints', 'closes', 'crashes'])
+  for (const hasOwner of [true, false])
+    test(`${hasOwner ? 'beside an owner' : 'alone'}, a second process that ${habit} all the time spoils no copy`, async (t) => {
+      const { copy, place, folder, runFolder } = await mailbox(t)
+      const owner = hasOwner ? await start(OWNER, [folder, runFolder, 'a']) : null
+      const over = new AbortController()
+      const rude = (async () => {
+        while (!over.signal.aborted) {
+          const one = await start(RUDE, [folder, habit === 'crashes' ? 'writes' : habit])
+          // In the midst of whatever it does then.
+          const lifeMs = habit === 'crashes' ? Math.random() * 100 : Infinity
+          for (let ms = 0; ms < lifeMs && !over.signal.aborted; ms += 5) await sleep(5)
+          await one.kill()
+        }
+      })()
+      // Where nobody holds it still, each takes its time.
+      const rounds = hasOwner ? ROUNDS : Math.ceil(ROUNDS / 4)
+      let copies = 0
+      try {
+        for (let round = 0; round < rounds; round++) {
+          const before = owner?.acknowledged() ?? 0
+          const made = await copy().catch((error) => {
+            // Nobody holds the file still: none may be made at all, but never a wrong one.
+            assert.equal(error.code, 'BUSY')
+            assert.equal(hasOwner, false)
+            return null
+          })
+          if (made === null) break
+          copies++
+          const { integrity, messages } = look(await place(made, `copy ${round}`))
+          assert.equal(integrity, 'ok')
+          assert.ok(messages >= 10 + before)
+        }
+      } finally {
+        over.abort()
+        await rude
+        await owner?.kill()
+      }
+      t.diagnostic(`${copies} of ${rounds} copies were made`)
+    })
+
+test('a copy that takes longer than its owner holds the mailbox is discarded, another try is not', async (t) => {
+  let reads = 0
+  class SlowAtFirst extends RateLimit {
+    /** @override */
+    async take() {
+      if (reads++ === 0) await sleep(1500)
     }
+  }
+  const { copy, place, folder, runFolder } = await mailbox(t, new SlowAtFirst(0))
+  const owner = await start(OWNER, [folder, runFolder, 'a'])
+  try {
+    const before = owner.acknowledged()
+    const path = join(folder, 'mail.db')
+    const { mtimeMs } = statSync(path)
+    const made = await copy({ holdMs: 400 })
+    // The owner went on meanwhile, and moved what it wrote into the file.
+    assert.ok(statSync(path).mtimeMs > mtimeMs)
+    assert.ok(reads >= 2, `${reads} reads`)
+    const { integrity, messages } = look(await place(made, 'copy'))
+    assert.equal(integrity, 'ok')
+    assert.ok(messages > 10 + before + 20, 'it is of before the deadline')
   } finally {
-    await rude.kill()
     await owner.kill()
   }
 })
