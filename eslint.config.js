@@ -11,7 +11,7 @@ const LAYERS = [
   ['database'],
   ['store'],
   ['accounts', 'cluster', 'delivery', 'maintenance', 'backup', 'import', 'export'],
-  ['imap/session', 'admin', 'cli', 'sasl', 'user-page']
+  ['imap/session', 'admin', 'cli', 'sasl', 'user-page', 'discovery']
 ]
 
 /** Layer row 2 is pure: no sockets, no files, no database. */

@@ -251,6 +251,59 @@ export const SETTINGS = {
     reason: 'After so long it is logged out in any case.'
   },
 
+  'discovery.listen': {
+    value: 'off',
+    unit: 'address',
+    format: 'address',
+    reason:
+      'Where mail programs find their settings over HTTPS, see docs/autoconfig.md; they ask on port 443. It never says which addresses there are.'
+  },
+  'discovery.isTls': {
+    value: true,
+    unit: '',
+    reason:
+      'HTTPS with the server’s certificates. false: plain HTTP on loopback, for a proxy in front.'
+  },
+  'discovery.host': {
+    value: '',
+    unit: '',
+    reason:
+      'The public name of this server, which mail programs connect to. Empty: the host’s name.'
+  },
+  'discovery.imapsPort': {
+    value: 0,
+    minimum: 0,
+    maximum: 65_535,
+    unit: 'port',
+    reason: 'As seen from outside. 0: that of imaps.listen, or 993 where that is on loopback.'
+  },
+  'discovery.imapPort': {
+    value: 0,
+    minimum: 0,
+    maximum: 65_535,
+    unit: 'port',
+    reason: 'The same for imap.listen and 143.'
+  },
+  'discovery.submissionHost': {
+    value: '',
+    unit: '',
+    reason: 'Where mail is sent. Empty: discovery.host.'
+  },
+  'discovery.submissionsPort': {
+    value: 465,
+    minimum: 0,
+    maximum: 65_535,
+    unit: 'port',
+    reason: 'Sending with TLS from the first byte (RFC 8314). 0: not offered.'
+  },
+  'discovery.submissionPort': {
+    value: 587,
+    minimum: 0,
+    maximum: 65_535,
+    unit: 'port',
+    reason: 'Sending with STARTTLS. 0: not offered.'
+  },
+
   'cluster.workers': {
     value: 0,
     minimum: 0,

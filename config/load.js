@@ -22,6 +22,8 @@ import { checkSettings, flatten } from './schema.js'
  * @property {{ socket: string, mode: '0600' | '0660' | '0666', group: string, maxConnections: number }} sasl
  * @property {{ listen: string, isTls: boolean, socket: string }} admin
  * @property {{ listen: string, isProxied: boolean, idleTimeoutMs: number, maxSessionMs: number }} userPage
+ * @property {{ listen: string, isTls: boolean, host: string, imapsPort: number, imapPort: number, submissionHost: string,
+ *   submissionsPort: number, submissionPort: number }} discovery
  * @property {{ workers: number }} cluster
  * @property {{ maxBytes: number }} messages
  * @property {{ quotaBytes: number, quotaMessages: number, lingerMs: number }} accounts

@@ -40,7 +40,7 @@ import { PressureGuard, boundsOf } from './telemetry/pressure.js'
  * @property {number | null} [slot] - this process's place among several workers; null: it serves alone
  *
  * @typedef {object} ListenerInfo
- * @property {'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage'} name
+ * @property {'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage' | 'discovery'} name
  * @property {string} host
  * @property {number} port
  * @property {string} note - what speaks there
@@ -260,13 +260,20 @@ export async function startServer({
     }
     const { graceMs } = config.shutdown
     const sasl = createAuthServer({ config, unlocker, logger })
+    const discovery =
+      config.discovery.listen === 'off'
+        ? null
+        : await (
+            await import('./discovery/server.js')
+          ).createDiscoveryServer({ config, tls: tlsSettingsOf(certificates) })
     const isReplaced = () => cluster?.hasOthers ?? false
     closers.push(() =>
       Promise.all([
         imap.close({ graceMs, isReplaced }),
         lmtp.close(),
         sasl.close(),
-        userPage?.close({ graceMs })
+        userPage?.close({ graceMs }),
+        discovery?.close()
       ])
     )
 
@@ -298,6 +305,8 @@ export async function startServer({
       await start('userPage', 'page for users over HTTPS', (where) =>
         userPage.listen({ ...where, proxy: proxyOf('userPage') })
       )
+    if (discovery !== null)
+      await start('discovery', 'settings of mail programs', (where) => discovery.listen(where))
     const watch = watchCertificates({
       folder: tlsFolder,
       tls: config.tls,
@@ -307,6 +316,7 @@ export async function startServer({
         lmtp.replaceCertificate(changed.main)
         admin.replaceCertificate(changed.main)
         userPage?.replaceCertificate(tlsSettingsOf(changed))
+        discovery?.replaceCertificate(tlsSettingsOf(changed))
       },
       logger
     })

@@ -1,12 +1,14 @@
 /**
  * `letterlock doctor`: looks at the machine, the configuration and the data folder, and says what to do about what it finds.
  */
-import { hostname } from 'node:os'
+import { networkInterfaces } from 'node:os'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { normalizeDomain } from '../../accounts/address.js'
 import { MailError } from '../../errors.js'
 import { checkBackups } from '../doctor/backups.js'
-import { dnsLines } from '../doctor/dns.js'
+import { clientSettings } from '../../discovery/client-settings.js'
+import { dnsLines, publicAddresses } from '../doctor/dns.js'
 import { bad, good } from '../doctor/finding.js'
 import { checkClock, checkDisks, checkLimits, checkPermissions } from '../doctor/machine.js'
 import { checkCertificate, checkPorts } from '../doctor/network.js'
@@ -15,7 +17,7 @@ import { withAccounts } from '../with-accounts.js'
 /**
  * @typedef {import('../with-accounts.js').CommandContext} CommandContext
  * @typedef {import('../index.js').CommonOptions} CommonOptions
- * @typedef {CommonOptions & { dns?: boolean, host?: string, json?: boolean }} DoctorOptions
+ * @typedef {CommonOptions & { dns?: boolean | string, host?: string, json?: boolean }} DoctorOptions
  * @typedef {import('../doctor/finding.js').Finding} Finding
  */
 
@@ -29,7 +31,7 @@ export function register(program, context) {
   program
     .command('doctor')
     .description('Check ports, certificate, disks, clock, permissions, limits and backups')
-    .option('--dns', 'print the DNS lines of all domains instead')
+    .option('--dns [domain]', 'print the DNS lines of all domains instead, or of this one')
     .option('--host <name>', 'with --dns: this host’s public name')
     .option('--json', 'one JSON object a line')
     .addHelpText(
@@ -49,10 +51,20 @@ export function register(program, context) {
 async function printDns(context, options) {
   await withAccounts(context, options, async ({ services, print }) => {
     const { config, directory } = services
-    const domains = (await directory.listDomains()).map(({ name }) => name)
-    const host = options.host ?? hostname()
-    const wanted = domains.length > 0 ? domains : [config.defaultDomain]
-    for (const line of dnsLines({ domains: wanted, host, config })) print(line)
+    const known = (await directory.listDomains()).map(({ name }) => name)
+    const all = known.length > 0 ? known : [config.defaultDomain]
+    const domains = typeof options.dns === 'string' ? [normalizeDomain(options.dns)] : all
+    const settings = clientSettings(
+      config,
+      options.host === undefined ? {} : { host: options.host }
+    )
+    const lines = dnsLines({
+      domains,
+      settings,
+      hasDiscovery: config.discovery.listen !== 'off',
+      addresses: publicAddresses(networkInterfaces())
+    })
+    for (const line of lines) print(line)
   })
 }
 

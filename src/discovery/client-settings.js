@@ -1,0 +1,72 @@
+/**
+ * What mail programs have to know, as they reach this host from outside: made of the configuration alone, the same for
+ * every address, so that nobody learns from it which addresses there are.
+ */
+import { hostname } from 'node:os'
+import { isLoopback } from '../support/loopback.js'
+
+/** Of RFC 8314 §3 and RFC 3501: where something else stands before a listener, at the usual place. */
+const STANDARD = Object.freeze({ imap: 143, imaps: 993 })
+
+/**
+ * @typedef {object} Endpoint
+ * @property {string} host
+ * @property {number} port
+ * @property {boolean} isImplicitTls - TLS from the first byte; otherwise STARTTLS
+ *
+ * @typedef {object} ClientSettings - each list by preference; empty where the service is not offered
+ * @property {string} host - of this server, public
+ * @property {Endpoint[]} imap
+ * @property {Endpoint[]} submission
+ *
+ * @typedef {object} DiscoveryConfig
+ * @property {{ listen: string }} imap
+ * @property {{ listen: string }} imaps
+ * @property {{ host: string, imapsPort: number, imapPort: number, submissionHost: string, submissionsPort: number,
+ *   submissionPort: number }} discovery
+ */
+
+/**
+ * @param {string} listen - HOST:PORT or `off`
+ * @param {number} standard
+ * @param {number} told - 0: by the listener
+ * @returns {number} the port that clients use; 0 for none
+ */
+function publicPort(listen, standard, told) {
+  if (listen === 'off') return 0
+  if (told !== 0) return told
+  const colon = listen.lastIndexOf(':')
+  const host = listen.slice(0, colon).replace(/^\[|\]$/g, '')
+  const isLocal = isLoopback(host) || host === 'localhost'
+  return isLocal ? standard : Number(listen.slice(colon + 1))
+}
+
+/**
+ * @param {DiscoveryConfig} config
+ * @param {{ host?: string }} [options] - the public name, for whoever knows it better
+ * @returns {ClientSettings}
+ */
+export function clientSettings({ imap, imaps, discovery }, { host: told } = {}) {
+  const host = told ?? (discovery.host || hostname())
+  const outgoing = discovery.submissionHost || host
+  const offered = (/** @type {Endpoint[]} */ endpoints) => endpoints.filter(({ port }) => port > 0)
+  return {
+    host,
+    imap: offered([
+      {
+        host,
+        port: publicPort(imaps.listen, STANDARD.imaps, discovery.imapsPort),
+        isImplicitTls: true
+      },
+      {
+        host,
+        port: publicPort(imap.listen, STANDARD.imap, discovery.imapPort),
+        isImplicitTls: false
+      }
+    ]),
+    submission: offered([
+      { host: outgoing, port: discovery.submissionsPort, isImplicitTls: true },
+      { host: outgoing, port: discovery.submissionPort, isImplicitTls: false }
+    ])
+  }
+}
