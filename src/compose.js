@@ -78,6 +78,12 @@ const tlsSettingsOf = ({ main: { certificate, key }, others }) => ({
 })
 
 /**
+ * @param {import('./support/certificates.js').CertificateSet} certificates
+ * @returns {import('./delivery/lmtp-service.js').LmtpTls}
+ */
+const lmtpTlsOf = ({ main, others }) => ({ ...main, others })
+
+/**
  * @param {string} name - of the setting
  * @param {{ host: string, port: number }} where
  * @param {(where: { host: string, port: number }) => Promise<{ host: string, port: number }>} listen
@@ -188,7 +194,7 @@ export async function startServer({
       directory,
       clock,
       logger,
-      tls: certificate,
+      tls: lmtpTlsOf(certificates),
       admits,
       notify: (accountId) => {
         openAccounts.ring(accountId)
@@ -313,7 +319,7 @@ export async function startServer({
       clock,
       onChange: (changed) => {
         imap.replaceCertificate(tlsSettingsOf(changed))
-        lmtp.replaceCertificate(changed.main)
+        lmtp.replaceCertificate(lmtpTlsOf(changed))
         admin.replaceCertificate(changed.main)
         userPage?.replaceCertificate(tlsSettingsOf(changed))
         discovery?.replaceCertificate(tlsSettingsOf(changed))

@@ -55,6 +55,14 @@ const MAX_TIDY_FOLDERS = 10_000
  */
 
 /**
+ * @typedef {object} LmtpTls - PEM
+ * @property {Buffer | string} certificate
+ * @property {Buffer | string} key
+ * @property {{ names: string[], cert: Buffer | string, key: Buffer | string }[]} [others] - of other names; a wildcard is
+ *   not matched here
+ */
+
+/**
  * @typedef {object} LmtpOptions
  * @property {LmtpConfig} config
  * @property {{ findByAddress: (address: string) => Promise<DeliveryAccount | null>,
@@ -62,7 +70,7 @@ const MAX_TIDY_FOLDERS = 10_000
  *   tenant may still grow by; null: no limit
  * @property {import('../support/clock.js').Clock} clock
  * @property {import('../telemetry/logger.js').Logger} logger
- * @property {{ certificate: Buffer | string, key: Buffer | string } | null} [tls] - PEM; with it STARTTLS is offered
+ * @property {LmtpTls | null} [tls] - with it STARTTLS is offered
  * @property {(accountId: string) => void} notify - mail lies in the account's spool
  * @property {() => boolean} [admits] - whether the process can bear one more connection; asked once for each
  * @property {string} [serverName] - in greeting and Received; the host's name by default

@@ -24,7 +24,7 @@ const DISABLED_COMMANDS = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'
  * @typedef {object} LmtpServer
  * @property {(where: { host: string, port: number, proxy?: import('../support/proxy-header.js').ProxyTrust | null }) => Promise<{ host: string, port: number }>} listen -
  *   port 0 takes a free one; with `proxy` every connection begins with a PROXY header
- * @property {(tls: { certificate: Buffer | string, key: Buffer | string }) => void} replaceCertificate - for new handshakes
+ * @property {(tls: import('./lmtp-service.js').LmtpTls) => void} replaceCertificate - for new handshakes
  * @property {() => Promise<void>} close - lets running transfers end, for `shutdown.graceMs` at most
  */
 
@@ -50,7 +50,7 @@ export function createLmtpServer(options) {
     authOptional: true,
     hideENHANCEDSTATUSCODES: false,
     disabledCommands: tls ? DISABLED_COMMANDS : [...DISABLED_COMMANDS, 'STARTTLS'],
-    ...(tls && { key: tls.key, cert: tls.certificate }),
+    ...(tls && secureOptionsOf(tls)),
     onConnect: (_session, done) => {
       if (admits()) done()
       else done(new LmtpRefusal(REFUSALS.overloaded))
@@ -80,8 +80,7 @@ export function createLmtpServer(options) {
       listener.proxy = proxy
       return listen(listener, host, port)
     },
-    replaceCertificate: ({ certificate, key }) =>
-      listener.updateSecureContext({ cert: certificate, key }),
+    replaceCertificate: (changed) => listener.updateSecureContext(secureOptionsOf(changed)),
     close: () =>
       new Promise((resolve) => {
         service.isClosing = true
@@ -90,6 +89,17 @@ export function createLmtpServer(options) {
       })
   }
 }
+
+/** @param {import('./lmtp-service.js').LmtpTls} tls */
+const secureOptionsOf = ({ certificate, key, others = [] }) => ({
+  cert: certificate,
+  key,
+  sniOptions: new Map(
+    others.flatMap(({ names, cert, key }) =>
+      names.map((name) => /** @type {const} */ ([name, { cert, key }]))
+    )
+  )
+})
 
 /**
  * @param {LmtpListener} listener

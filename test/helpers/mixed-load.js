@@ -50,6 +50,7 @@ async function readAll(client) {
 export class MixedLoad {
   #ports
   #isStopped = false
+  #pauseMs = 5
   /** @type {Promise<void>[]} */
   #clients = []
   /** @type {Map<string, Promised>} by account */
@@ -66,9 +67,11 @@ export class MixedLoad {
 
   /**
    * @param {string[]} users
-   * @param {{ writers: number, idlers: number, deliverers: number }} counts - over all users
+   * @param {{ writers: number, idlers: number, deliverers: number, pauseMs?: number }} counts - over all users; `pauseMs`:
+   *   between two changes of a client
    */
-  start(users, { writers, idlers, deliverers }) {
+  start(users, { writers, idlers, deliverers, pauseMs = 5 }) {
+    this.#pauseMs = pauseMs
     for (const user of users) this.promised.set(user, new Promised())
     const begin = (
       /** @type {number} */ count,
@@ -140,7 +143,7 @@ export class MixedLoad {
     const flagged = await client.command(`UID STORE ${uid} +FLAGS.SILENT (\\Flagged)`)
     assert.match(flagged, /^w\d+ OK/m)
     promised.flagged.add(uid)
-    await sleep(5)
+    await sleep(this.#pauseMs)
   }
 
   /** @param {WireClient} client */
@@ -169,7 +172,7 @@ export class MixedLoad {
           if (reply.startsWith('421')) break
           assert.match(reply, /^250 /)
           delivered.add(id)
-          await sleep(5)
+          await sleep(this.#pauseMs)
         }
       } catch (error) {
         if (!LOST.test(String(error))) throw error

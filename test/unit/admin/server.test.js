@@ -5,6 +5,8 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createConnection } from 'node:net'
 import { once } from 'node:events'
+import { loadCertificate } from '../../../src/support/certificate.js'
+import { systemClock } from '../../../src/support/clock.js'
 import { startAdmin } from '../../helpers/admin.js'
 
 test('live answers while the process runs; ready only while it serves', async (t) => {
@@ -123,12 +125,31 @@ test('the unix socket is for the server’s user alone, and serves the same', as
   reply.resume()
 })
 
-test('HTTPS with the server’s certificate, where it is asked for', async (t) => {
-  const { admin } = await startAdmin(t, { settings: { 'admin.isTls': true } })
+test('HTTPS with the server’s certificate, where it is asked for, and with the one that it is exchanged for', async (t) => {
+  const { admin, data } = await startAdmin(t, { settings: { 'admin.isTls': true } })
   const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
   const { get } = await import('node:https')
-  const call = get({ host: '127.0.0.1', port, path: '/health/live', rejectUnauthorized: false })
-  const [reply] = await once(call, 'response')
-  assert.equal(reply.statusCode, 200)
-  reply.resume()
+  const ask = async () => {
+    const call = get({
+      host: '127.0.0.1',
+      port,
+      path: '/health/live',
+      rejectUnauthorized: false,
+      agent: false
+    })
+    const [reply] = await once(call, 'response')
+    assert.equal(reply.statusCode, 200)
+    reply.resume()
+    return reply.socket.getPeerCertificate().fingerprint256
+  }
+  const before = await ask()
+  const certificate = await loadCertificate({
+    folder: join(data, 'another-tls'),
+    certificateFile: '',
+    keyFile: '',
+    clock: systemClock
+  })
+  admin.replaceCertificate(certificate)
+  assert.notEqual(before, certificate.fingerprint)
+  assert.equal(await ask(), certificate.fingerprint)
 })

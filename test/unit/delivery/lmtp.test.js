@@ -10,6 +10,7 @@ import { once } from 'node:events'
 import { createLmtpServer } from '../../../src/delivery/lmtp.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
 import { systemClock } from '../../../src/support/clock.js'
+import { ProxyTrust } from '../../../src/support/proxy-header.js'
 import { createLogger } from '../../../src/telemetry/logger.js'
 import {
   DELIVERY_CONFIG,
@@ -38,6 +39,9 @@ const ANN = 'ann@example.org'
  * @param {{ quotaBytes?: number, quotaMessages?: number }} [options.quota]
  * @param {import('../../../src/telemetry/logger.js').Logger} [options.logger]
  * @param {boolean} [options.hasTls]
+ * @param {import('../../../src/delivery/lmtp-service.js').LmtpTls} [options.tls]
+ * @param {() => boolean} [options.admits]
+ * @param {ProxyTrust} [options.proxy]
  * @param {(accountId: string) => void} [options.notify]
  * @param {(account: any) => any} [options.alter] - what the directory says of an account
  */
@@ -59,11 +63,13 @@ async function startLmtp(t, options = {}) {
       : directory,
     clock: systemClock,
     logger: options.logger ?? silentLogger,
-    tls: options.hasTls ? await makeCertificate(t) : null,
+    tls: options.tls ?? (options.hasTls ? await makeCertificate(t) : null),
+    ...(options.admits && { admits: options.admits }),
     notify: options.notify ?? ((accountId) => notified.push(accountId)),
     serverName: 'mail.example.org'
   })
-  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  const proxy = options.proxy ?? null
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0, proxy })
   let isClosed = false
   const close = async () => {
     if (isClosed) return
@@ -490,6 +496,67 @@ test('STARTTLS is offered with a certificate; Received then says LMTPS; what was
   assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
   const [mail] = await openSpool(spoolFolder, identity)
   assert.match(String(mail?.message), /with LMTPS id/)
+  await client.quit()
+})
+
+test('a client that asks for another name gets its certificate, and the one that it is exchanged for', async (t) => {
+  const main = await makeCertificate(t)
+  const others = await Promise.all([makeCertificate(t), makeCertificate(t)])
+  const withOther = (/** @type {Awaited<ReturnType<typeof makeCertificate>>} */ other) => ({
+    ...main,
+    others: [{ names: ['lmtp.example.net'], cert: other.certificate, key: other.key }]
+  })
+  const [first, second] = /** @type {[typeof main, typeof main]} */ (others)
+  const { port, server } = await startLmtp(t, { tls: withOther(first) })
+  const seen = async (/** @type {string} */ servername) => {
+    const wire = await WireClient.connect(port)
+    wire.send('LHLO x\r\nSTARTTLS\r\n')
+    await wire.until(/^220 [^\r]*\r\n/m)
+    const socket = connectTls({ socket: wire.socket, servername, rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    const { fingerprint256 } = socket.getPeerCertificate()
+    socket.destroy()
+    return fingerprint256
+  }
+  assert.equal(await seen('lmtp.example.net'), first.fingerprint)
+  assert.equal(await seen('unknown.example.net'), main.fingerprint)
+  server.replaceCertificate(withOther(second))
+  assert.equal(await seen('lmtp.example.net'), second.fingerprint)
+})
+
+test('behind a load balancer Received names the client of the PROXY header; whoever brings none is turned away', async (t) => {
+  const { port, spoolFolder, identity } = await startLmtp(t, {
+    proxy: new ProxyTrust(['127.0.0.1'])
+  })
+  const socket = connect(port, '127.0.0.1')
+  socket.write('PROXY TCP4 192.0.2.7 198.51.100.2 54321 24\r\n')
+  const wire = new WireClient(socket)
+  await wire.until(/^220 [^\r]*\r\n/)
+  const client = new LmtpClient(wire)
+  await client.say('LHLO mta.example')
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  await client.quit()
+  const [mail] = await openSpool(spoolFolder, identity)
+  assert.match(String(mail?.message), /^Received: from mta\.example \(\[192\.0\.2\.7\]\)/m)
+
+  const bare = connect(port, '127.0.0.1')
+  bare.on('error', () => {})
+  bare.write('LHLO mta.example\r\n')
+  let received = ''
+  bare.on('data', (chunk) => (received += chunk))
+  await once(bare, 'close')
+  assert.equal(received, '')
+})
+
+test('while the process can bear no more, a connection gets 421 4.3.2 and its end', async (t) => {
+  let isBearing = false
+  const { port } = await startLmtp(t, { admits: () => isBearing })
+  const wire = new WireClient(connect(port, '127.0.0.1'))
+  await wire.until(/^421 4\.3\.2 [^\r]*\r\n/)
+  await once(wire.socket, 'close')
+  isBearing = true
+  const client = await LmtpClient.connect(port)
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
   await client.quit()
 })
 
