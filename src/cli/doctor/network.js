@@ -96,7 +96,7 @@ async function checkPort(name, listen) {
 export async function checkPorts(config) {
   /** @type {Finding[]} */
   const findings = []
-  for (const name of /** @type {const} */ (['imap', 'imaps', 'lmtp', 'admin'])) {
+  for (const name of /** @type {const} */ (['imap', 'imaps', 'lmtp', 'admin', 'userPage'])) {
     const { listen } = config[name]
     if (listen !== 'off') findings.push(await checkPort(name, listen))
   }

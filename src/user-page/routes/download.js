@@ -26,7 +26,7 @@ const downloadForm = (login) => html`
     <p class="code"><code>letterlock open mailbox.letterlock</code></p>
     <p>
       The file is made when you press the button. With much mail it takes a while until the download
-      begins, about a second for each 50 MB.
+      begins: some seconds for each 100 MB.
     </p>
     ${ownerFields(login)}
     ${passwordField({ name: 'password', label: 'Password', autocomplete: 'current-password' })}
