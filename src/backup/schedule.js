@@ -15,7 +15,7 @@ import { randomInt } from 'node:crypto'
 const DAY_MS = 24 * 60 * 60 * 1000
 const MINUTE_MS = 60_000
 
-/** Node's timers end at 2^31 ms, and a clock may be set meanwhile: it is looked at this often. */
+/** Node's timers end at 2^31 ms, and a clock may be set meanwhile: it is looked at this often, and when it is time. */
 const LOOK_MS = 60_000
 
 /**
@@ -72,14 +72,23 @@ export function scheduleNightly({ settings, command, isWanted, clock, logger, lo
     if (child) logger.warn('last night’s backup is still running')
     else if ((await isWanted()) && !isClosed) start()
   }
-  const timer = setInterval(() => {
-    look().catch((err) => logger.error({ err }, 'the nightly backup could not be started'))
-  }, lookMs)
-  timer.unref()
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const wait = () => {
+    if (isClosed) return
+    const waitMs = Math.min(lookMs, Math.max(1, dueMs - clock.nowMs()))
+    timer = setTimeout(() => {
+      look()
+        .catch((err) => logger.error({ err }, 'the nightly backup could not be started'))
+        .finally(wait)
+    }, waitMs)
+    timer.unref()
+  }
+  wait()
   return {
     close: async () => {
       isClosed = true
-      clearInterval(timer)
+      clearTimeout(timer)
       child?.kill('SIGTERM')
       await ended
     }

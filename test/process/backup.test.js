@@ -1,6 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3-multiple-ciphers'
@@ -198,6 +198,74 @@ test('an account is restored beside a running server: its sessions end, mail tha
     (await backup(['restore', 'nobody@example.org', '--password-stdin'], 'AGE\n')).code,
     2
   )
+})
+
+test('a point in time and a folder come back, and a client that resynchronises is never misled', async (t) => {
+  const { data, backup } = await host(t)
+  const server = await startServerProcess(t, { data })
+  const first = await logIn(server.ports.imap)
+  for (let i = 0; i < 3; i++) await first.command('APPEND INBOX', message(i))
+  assert.equal((await backup(['run'])).code, 0)
+  for (let i = 3; i < 6; i++) await first.command('APPEND INBOX', message(i))
+  await sleep(1000)
+  assert.equal((await backup(['run'])).code, 0)
+  await first.command('ENABLE QRESYNC')
+  await first.command('UID STORE 2 +FLAGS (\\Flagged)')
+  const before = await first.command('SELECT INBOX (CONDSTORE)')
+  const [, uidValidity] = /UIDVALIDITY (\d+)/.exec(before) ?? []
+  const [, modSeq] = /HIGHESTMODSEQ (\d+)/.exec(before) ?? []
+  const generations = (await backup(['list', '--json'])).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.equal(generations.length, 2)
+
+  // Just before the second began, by its name, which has whole seconds: the first is meant.
+  const at = new Date(Math.floor(generations[1].startedAtMs / 1000) * 1000 - 1).toISOString()
+  const restored = await backup(['restore', ANNA, '--at', at, '--yes'])
+  assert.equal(restored.code, 0, restored.stderr)
+  first.destroy()
+  const second = await logIn(server.ports.imap)
+  assert.equal(await countOf(second), 3)
+  await second.command('ENABLE QRESYNC')
+  const after = await second.command(`SELECT INBOX (QRESYNC (${uidValidity} ${modSeq} 1:6))`)
+  // The folder is the one that the client knows; what is not there has gone, and every flag is told anew.
+  assert.ok(after.includes(`UIDVALIDITY ${uidValidity}]`))
+  assert.match(after, /\* VANISHED \(EARLIER\) 4:6\r\n/)
+  assert.equal([...after.matchAll(/\* \d+ FETCH \(UID [123] FLAGS/g)].length, 3)
+  assert.ok(Number(/HIGHESTMODSEQ (\d+)/.exec(after)?.[1]) > Number(modSeq))
+  const appended = await second.command('APPEND INBOX', message(7))
+  assert.ok(Number(/APPENDUID \d+ (\d+)/.exec(appended)?.[1]) > 6)
+
+  const folder = await backup(
+    ['restore', ANNA, '--folder', 'INBOX', '--generation', generations[1].name, '--password-stdin'],
+    'pass\n'
+  )
+  assert.match(folder.stdout, /^6 messages restored into (Restored \S+\/INBOX)\n/)
+  const name = /into (.*)\n/.exec(folder.stdout)?.[1] ?? ''
+  while ((await countOf(second, name)) !== 6) await sleep(20)
+  second.destroy()
+})
+
+test('a server that runs backs up at its hour, in a child process', async (t) => {
+  const { data, target, env } = await host(t)
+  const server = await startServerProcess(t, {
+    data,
+    environment: {
+      ...env,
+      LETTERLOCK_BACKUP_HOUR: '3',
+      LETTERLOCK_BACKUP_JITTER_MINUTES: '0',
+      LETTERLOCK_TEST_NOW_MS: String(Date.UTC(2030, 0, 1, 2, 59, 57)),
+      NODE_OPTIONS: `--import=${new URL('../helpers/shifted-clock.js', import.meta.url)}`
+    }
+  })
+  assert.equal(existsSync(join(target, 'generations')), false)
+  while (!server.output().includes('the nightly backup is done')) await sleep(50)
+  const [generation = ''] = readdirSync(join(target, 'generations'))
+  // The child's clock begins anew.
+  assert.match(generation, /^2030-01-01T02-59-5/)
+  ;(await logIn(server.ports.imap)).destroy()
+  assert.equal(await server.stop(), 0)
 })
 
 test('what a server starts each night is the whole job', async (t) => {

@@ -49,7 +49,7 @@ function greeting(where) {
 }
 
 /**
- * @param {'imap' | 'imaps' | 'lmtp' | 'admin'} name
+ * @param {'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage'} name
  * @param {string} listen - HOST:PORT
  * @returns {Promise<Finding>}
  */

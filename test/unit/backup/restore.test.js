@@ -9,6 +9,7 @@ import { readSnapshot } from '../../../src/backup/snapshot-store.js'
 import { loadConfig } from '../../../config/load.js'
 import { runBackup } from '../../../src/backup/run.js'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
+import { changePassword } from '../../../src/accounts/change-password.js'
 import { requireOwner } from '../../../src/accounts/check-credential.js'
 import { openStore } from '../../../src/accounts/open-store.js'
 import { rekeyAccount } from '../../../src/accounts/rekey.js'
@@ -28,7 +29,7 @@ import { drainSpool } from '../../../src/delivery/drain.js'
 import { openSealIdentities } from '../../../src/accounts/seal-identity.js'
 import { listSpool, writeSpoolFile } from '../../../src/delivery/spool.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
-import { logIn, openTestAccounts } from '../../helpers/accounts.js'
+import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
 
 const ANNA = 'anna@example.org'
@@ -422,6 +423,7 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 5)
   await host.addAccount('bob@example.org', 2)
+  const carl = await makeAccount(host.services, 'carl@example.org', PASSWORD)
   const secret = Buffer.from(PASSWORD)
   const { text: appPassword } = await createAppPassword({
     services: host.services,
@@ -455,7 +457,7 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
   )
   assert.equal(existsSync(folder), false)
   const summary = await restoreHost({ ...options, recoveryKey })
-  assert.deepEqual(summary, { accounts: 2, missing: [] })
+  assert.deepEqual(summary, { accounts: 3, missing: [] })
   // Never over live data.
   await assert.rejects(restoreHost({ ...options, recoveryKey }), { code: 'RESTORE_REFUSED' })
 
@@ -473,6 +475,15 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
   assert.equal((await host.inboxOf(ANNA, restored)).count, 6)
   assert.equal((await host.inboxOf('bob@example.org', restored)).count, 2)
   ;(await logIn(restored, appPassword)).masterKey.dispose()
+  const changed = await changePassword({
+    services: restored,
+    account: carl.account,
+    oldSecret: Buffer.from(carl.recoveryCode),
+    newPassword: Buffer.from('another secret of the user')
+  })
+  assert.match(String(changed.recoveryCode), /^llrec-/)
+  const username = 'carl@example.org'
+  ;(await logIn(restored, 'another secret of the user', { username })).masterKey.dispose()
 
   // And its backups go on in the same place, with nothing to store again.
   clock.advance(60 * 60 * 1000)
