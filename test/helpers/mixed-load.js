@@ -1,5 +1,5 @@
 /**
- * Clients that append, flag, wait in IDLE and deliver, come back whenever their connection ends, and remember every change
+ * Clients that append, read, flag, wait in IDLE and deliver, come back whenever their connection ends, and remember every change
  * that was acknowledged to them.
  */
 import assert from 'node:assert/strict'
@@ -55,10 +55,10 @@ export class MixedLoad {
   #clients = []
   /** @type {Map<string, Promised>} by account */
   promised = new Map()
-  /** How long each client that lost its connection was away, ms. */
-  awayMs = /** @type {number[]} */ ([])
-  /** Connections that ended without BYE, in a client that was between two commands or in IDLE. */
-  silentEnds = 0
+  /** @type {Map<string, number>} when each client that is away lost its connection */
+  #lostAt = new Map()
+  /** @type {number[]} */
+  #awayMs = []
 
   /** @param {{ imap: number, imaps: number, lmtp: number }} ports - on 127.0.0.1 */
   constructor(ports) {
@@ -81,8 +81,12 @@ export class MixedLoad {
         this.#clients.push(run(/** @type {string} */ (users[n % users.length]), n))
       }
     }
-    begin(writers, (user, n) => this.#connected(user, n, (client) => this.#write(client, user, n)))
-    begin(idlers, (user, n) => this.#connected(user, n, (client) => this.#idle(client)))
+    begin(writers, (user, n) =>
+      this.#connected(`writer ${n}`, user, n, (client) => this.#write(client, user, n))
+    )
+    begin(idlers, (user, n) =>
+      this.#connected(`idler ${n}`, user, n, (client) => this.#idle(client))
+    )
     begin(deliverers, (user, n) => this.#deliver(user, n))
   }
 
@@ -92,18 +96,41 @@ export class MixedLoad {
     await Promise.all(this.#clients)
   }
 
+  /** Waits until no client is without a server. */
+  async everyoneBack() {
+    while (this.#lostAt.size > 0) await sleep(10)
+  }
+
+  /** @returns {number[]} how long each client that lost its connection was without a server since this was last asked, ms */
+  takeAwayMs() {
+    return this.#awayMs.splice(0)
+  }
+
+  /** @param {string} name - of a client */
+  #isLost(name) {
+    if (!this.#lostAt.has(name)) this.#lostAt.set(name, performance.now())
+  }
+
+  /** @param {string} name - of a client that is served */
+  #isBack(name) {
+    const lostAt = this.#lostAt.get(name)
+    if (lostAt === undefined) return
+    this.#lostAt.delete(name)
+    this.#awayMs.push(performance.now() - lostAt)
+  }
+
   /** @param {string} user */
   #promisedTo(user) {
     return /** @type {Promised} */ (this.promised.get(user))
   }
 
   /**
+   * @param {string} name
    * @param {string} user
    * @param {number} n
    * @param {(client: WireClient) => Promise<void>} work - one round
    */
-  async #connected(user, n, work) {
-    let lostAt = 0
+  async #connected(name, user, n, work) {
     while (!this.#isStopped) {
       /** @type {WireClient | null} */
       let client = null
@@ -113,14 +140,13 @@ export class MixedLoad {
         await client.login(user)
         const selected = await client.command('SELECT INBOX')
         assert.match(selected, /^w\d+ OK/m)
-        if (lostAt > 0) this.awayMs.push(performance.now() - lostAt)
-        lostAt = 0
+        this.#isBack(name)
         while (!this.#isStopped) await work(client)
       } catch (error) {
         // A login that falls between two workers may be told to come back.
         const isRefused = /NO \[(UNAVAILABLE|INUSE|SERVERBUG)|BYE/.test(String(error))
         if (!LOST.test(String(error)) && !isRefused) throw error
-        lostAt ||= performance.now()
+        this.#isLost(name)
         await sleep(20)
       } finally {
         client?.destroy()
@@ -143,6 +169,8 @@ export class MixedLoad {
     const flagged = await client.command(`UID STORE ${uid} +FLAGS.SILENT (\\Flagged)`)
     assert.match(flagged, /^w\d+ OK/m)
     promised.flagged.add(uid)
+    const read = await client.command(`UID FETCH ${uid} BODY.PEEK[]`)
+    assert.ok(read.includes(message(id).toString('latin1')), read)
     await sleep(this.#pauseMs)
   }
 
@@ -161,6 +189,7 @@ export class MixedLoad {
    */
   async #deliver(user, n) {
     const { delivered } = this.#promisedTo(user)
+    const name = `deliverer ${n}`
     for (let i = 0; !this.#isStopped;) {
       /** @type {WireClient | null} */
       let client = null
@@ -169,13 +198,18 @@ export class MixedLoad {
         while (!this.#isStopped) {
           const id = `d${n}-${i++}-${process.pid}`
           const reply = await deliverOver(client, { to: user, message: message(id) })
-          if (reply.startsWith('421')) break
+          if (reply.startsWith('421')) {
+            this.#isLost(name)
+            break
+          }
           assert.match(reply, /^250 /)
           delivered.add(id)
+          this.#isBack(name)
           await sleep(this.#pauseMs)
         }
       } catch (error) {
         if (!LOST.test(String(error))) throw error
+        this.#isLost(name)
         await sleep(20)
       } finally {
         client?.destroy()
