@@ -36,6 +36,11 @@ const clockAndRandom = [
  */
 const patternsFor = (name) => (name === 'errors' ? ['**/errors.js'] : [`**/${name}/**`])
 
+/** The tables of directory.db are the business of its own modules: everybody else asks through directory-port.js. */
+const DIRECTORY_TABLES = ['accounts', 'batch', 'connection', 'keys', 'lists', 'maintenance']
+  .concat(['restores', 'rows', 'tenants', 'tokens'])
+  .map((part) => `**/accounts/directory-${part}.js`)
+
 const layerRules = LAYERS.flatMap((row, index) =>
   row
     .filter((name) => name !== 'errors')
@@ -55,10 +60,13 @@ const layerRules = LAYERS.flatMap((row, index) =>
                 index === 1
                   ? IMPURE.map((path) => ({ name: path, message: 'This layer is pure.' }))
                   : [],
-              patterns: forbidden.map((other) => ({
-                group: patternsFor(other),
-                message: `${name} may not import ${other}: see LAYERS in eslint.config.js.`
-              }))
+              patterns: [
+                ...forbidden.map((other) => ({
+                  group: patternsFor(other),
+                  message: `${name} may not import ${other}: see LAYERS in eslint.config.js.`
+                })),
+                { group: DIRECTORY_TABLES, message: 'Ask through src/accounts/directory-port.js.' }
+              ]
             }
           ]
         }

@@ -1,6 +1,11 @@
 /**
  * The directory as the rest of the program sees it. Plain data in and out, one atomic change per method,
- * promises throughout: an implementation over a network can take the place of `directory.js`.
+ * promises throughout: an implementation over a network can take the place of `directory.js`. Nobody else asks directory.db,
+ * and test/unit/accounts/directory-contract/ is what every implementation must keep.
+ *
+ * Two halves. `SharedDirectory` would be the same on every node: who there is, by which credentials, with how much mail. What
+ * is in `NodeDirectory` is of the host that has the mailbox: folders on its disk and work on them. Which worker owns an
+ * account, who is connected and what is throttled are in neither: that lives in the workers' memory and in `<data>/run`.
  */
 
 /**
@@ -9,7 +14,7 @@
  * @property {string} address - primary, canonical
  * @property {string} domain
  * @property {string} tenant - whose it is
- * @property {string} folder - absolute
+ * @property {string} folder - on the host that has the mailbox: absolute here, kept relative to its data folder
  * @property {number} createdAtMs
  * @property {boolean} isEnabled
  * @property {import('../database/setup-pragma.js').Cipher | null} cipher - of mail.db; null where it is not known yet
@@ -222,7 +227,7 @@
  */
 
 /**
- * @typedef {object} DirectoryPort
+ * @typedef {object} SharedDirectory
  * @property {(address: string) => Promise<Account | null>} findByAddress - resolves case, the default domain,
  *   aliases and +detail; null for what is no address too
  * @property {(accountId: string) => Promise<Account | null>} findAccount
@@ -255,25 +260,11 @@
  * @property {(accountId: string) => Promise<void>} finishRekey - the pending rows take the place of the present ones
  * @property {(accountId: string, keys: KeyRows, folder: string) => Promise<void>} replaceMailbox - new keys
  *   and a new folder; the old folder is then listed by `listRemovals`
- * @property {() => Promise<string[]>} listRemovals - absolute folders whose files still have to go
- * @property {(folder: string) => Promise<void>} finishRemoval
- * @property {(accountId: string) => Promise<PendingRestore | null>} findRestore
- * @property {(restore: PendingRestore) => Promise<void>} beginRestore - takes the place of one that was not over
- * @property {(accountId: string, change: { from: PendingRestore['state'], to: PendingRestore['state'] | null }) => Promise<boolean>} advanceRestore -
- *   null: it is over; false where it is in another state
  * @property {() => Promise<{ accountId: string, atMs: number }[]>} listDeletions - of accounts, as the audit log has them
  * @property {(credentialId: string) => void} recordUse - last use; written within a second
  * @property {(accountId: string, usage: { bytes: number, messages: number }) => void} recordUsage - written within a second
  * @property {(event: AuditEvent) => void} audit - written within a second
  * @property {(filter?: { accountId?: string, limit?: number }) => Promise<AuditRow[]>} listAudit - newest first
- * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second
- * @property {(accountId: string) => Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>} findMaintenance
- * @property {() => Promise<Map<string, number>>} listMaintenanceRequests - when it was asked for, by account id
- * @property {(accountId: string | null, filter?: { tenant?: string }) => Promise<number>} requestMaintenance - null: of every account, or of every one of the tenant; gives their number
- * @property {(accountId: string, requestedAtMs: number) => Promise<void>} finishMaintenanceRequest
- * @property {(filter?: { accountId?: string }) => Promise<MaintenanceSummary[]>} listMaintenance - by address
- * @property {(filter?: { accountId?: string, limit?: number }) => Promise<MaintenanceRun[]>} listMaintenanceRuns - newest first
- * @property {(limit?: number) => Promise<{ failing: MaintenanceFailure[], failingTotal: number }>} listMaintenanceFailures
  * @property {() => Promise<Tenant[]>} listTenants - by id
  * @property {(id: string) => Promise<Tenant | null>} findTenant
  * @property {(tenant: { id: string, label: string, quotaBytes: number, maxAccounts: number }) => Promise<void>} createTenant - throws TENANT_EXISTS
@@ -284,18 +275,38 @@
  * @property {(id: string) => Promise<number | null>} tenantRoom - bytes that its accounts may still grow by; null: no limit
  * @property {(query: AccountPageQuery) => Promise<{ total: number, accounts: AccountSummary[] }>} pageAccounts
  * @property {(accountIds: string[]) => Promise<Map<string, string>>} tenantsOf - by account id; without those that are gone
- * @property {(page: { afterId: string, limit: number }) => Promise<{ id: string, folder: string }[]>} pageFolders - by id; relative to the data folder
  * @property {() => Promise<{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }>} totals
  * @property {(query: AuditQuery) => Promise<AuditRow[]>} pageAudit - newest first unless told
- * @property {(query: { tenant?: string | null, accountId?: string, beforeId?: number, limit: number }) => Promise<(MaintenanceRun & { id: number, address: string })[]>} pageMaintenanceRuns - newest first
  * @property {(token: Omit<ApiToken, 'lastUsedAtMs'> & { hash: Buffer }) => Promise<void>} insertApiToken
  * @property {(hash: Buffer) => Promise<ApiToken | null>} findApiToken - also one that has expired
  * @property {() => Promise<ApiToken[]>} listApiTokens
  * @property {(id: string) => Promise<boolean>} deleteApiToken
  * @property {(id: string) => void} recordTokenUse - written within a second
- * @property {() => Promise<string[]>} quickCheck - what is wrong with the directory's own file; empty if nothing is
  * @property {() => Promise<void>} flush - writes now what waits
  * @property {() => Promise<void>} close - after a last flush
  */
+
+/**
+ * @typedef {object} NodeDirectory
+ * @property {() => Promise<string[]>} listRemovals - absolute folders whose files still have to go
+ * @property {(folder: string) => Promise<void>} finishRemoval
+ * @property {(accountId: string) => Promise<PendingRestore | null>} findRestore
+ * @property {(restore: PendingRestore) => Promise<void>} beginRestore - takes the place of one that was not over
+ * @property {(accountId: string, change: { from: PendingRestore['state'], to: PendingRestore['state'] | null }) => Promise<boolean>} advanceRestore -
+ *   null: it is over; false where it is in another state
+ * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second
+ * @property {(accountId: string) => Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>} findMaintenance
+ * @property {() => Promise<Map<string, number>>} listMaintenanceRequests - when it was asked for, by account id
+ * @property {(accountId: string | null, filter?: { tenant?: string }) => Promise<number>} requestMaintenance - null: of every account, or of every one of the tenant; gives their number
+ * @property {(accountId: string, requestedAtMs: number) => Promise<void>} finishMaintenanceRequest
+ * @property {(filter?: { accountId?: string }) => Promise<MaintenanceSummary[]>} listMaintenance - by address
+ * @property {(filter?: { accountId?: string, limit?: number }) => Promise<MaintenanceRun[]>} listMaintenanceRuns - newest first
+ * @property {(limit?: number) => Promise<{ failing: MaintenanceFailure[], failingTotal: number }>} listMaintenanceFailures
+ * @property {(page: { afterId: string, limit: number }) => Promise<{ id: string, folder: string }[]>} pageFolders - by id; relative to the data folder
+ * @property {(query: { tenant?: string | null, accountId?: string, beforeId?: number, limit: number }) => Promise<(MaintenanceRun & { id: number, address: string })[]>} pageMaintenanceRuns - newest first
+ * @property {() => Promise<string[]>} quickCheck - what is wrong with the directory's own file; empty if nothing is
+ */
+
+/** @typedef {SharedDirectory & NodeDirectory} DirectoryPort */
 
 export {}

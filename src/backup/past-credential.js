@@ -7,7 +7,7 @@ import { MailError } from '../errors.js'
 /**
  * @typedef {import('../accounts/directory-port.js').Account} Account
  * @typedef {import('../accounts/directory-port.js').DirectoryPort} DirectoryPort
- * @typedef {import('./directory-snapshot.js').AccountKeys} AccountKeys
+ * @typedef {import('../accounts/directory-snapshot.js').AccountKeys} AccountKeys
  */
 
 /**

@@ -27,7 +27,7 @@ import { readSnapshot } from './snapshot-store.js'
  * @param {import('./targets/target.js').BackupTarget} input.target
  * @param {import('./repository.js').Generation} input.generation
  * @param {Account} input.account - whose mailbox
- * @param {import('./directory-snapshot.js').AccountKeys | null} input.keys - see past-credential.js
+ * @param {import('../accounts/directory-snapshot.js').AccountKeys | null} input.keys - see past-credential.js
  * @param {string} input.address - of the new account
  * @param {Uint8Array} input.password - of the old one at the time of `keys`, or now; the caller zeroes it
  * @param {(bytes: number) => void} [input.onRead]

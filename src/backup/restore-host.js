@@ -8,13 +8,12 @@
  */
 import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { DirectoryConnection } from '../accounts/directory-connection.js'
-import { writeKeyRows } from '../accounts/directory-keys.js'
+import { openDirectory } from '../accounts/directory.js'
+import { RestoredDirectory } from '../accounts/directory-restored.js'
 import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
 import { MailError } from '../errors.js'
 import { isThere } from '../support/is-there.js'
 import { syncFolder, writeFileDurably } from '../support/write-file.js'
-import { prepareRestoredDirectory } from './directory-snapshot.js'
 import { writeHostState } from './host-state.js'
 import { materialize } from './materialize.js'
 import { openKeys, openSealedObject } from './sealed-directory.js'
@@ -89,12 +88,12 @@ class HostRestore {
     await rm(join(this.data, MARK))
     const { clock, logger } = this.options
     const path = join(this.data, DIRECTORY)
-    const connection = new DirectoryConnection({ path, clock, logger })
+    const directory = openDirectory({ path, clock, logger })
     try {
-      const { count } = connection.prepare('SELECT count(*) AS count FROM accounts').get()
-      return { accounts: count, missing: [] }
+      const { accounts } = await directory.totals()
+      return { accounts, missing: [] }
     } finally {
-      connection.close()
+      await directory.close()
     }
   }
 
@@ -127,44 +126,39 @@ class HostRestore {
    */
   async #restoreAccounts(staged) {
     const { generation, clock, logger } = this.options
-    prepareRestoredDirectory(staged)
-    const connection = new DirectoryConnection({ path: staged, clock, logger })
+    const directory = new RestoredDirectory({ path: staged, clock, logger })
     try {
-      const rows = /** @type {{ id: string, address: string, folder: string }[]} */ (
-        connection.prepare('SELECT id, address, folder FROM accounts ORDER BY id').all()
-      )
+      const rows = directory.listAccounts()
       const entries = new Map(generation.accounts.map((entry) => [entry.id, entry]))
       this.#progress.accountsTotal = rows.length
       this.#progress.bytesTotal = generation.accounts.reduce((sum, { bytes }) => sum + bytes, 0)
       /** @type {HostRestoreSummary} */
       const summary = { accounts: 0, missing: [] }
       for (const { id, address, folder } of rows) {
-        const code = await this.#restoreOne(connection, entries.get(id), folder)
+        const code = await this.#restoreOne(directory, entries.get(id), folder)
         if (code === null) summary.accounts += 1
         else {
           summary.missing.push({ address, code })
-          dropAccount(connection, id)
+          directory.dropAccount(id)
         }
         this.#progress.accounts += 1
         this.#tell()
       }
-      // Folders that were to be removed there are not here.
-      connection.prepare('DELETE FROM removals').run()
-      connection.db.pragma('wal_checkpoint(TRUNCATE)')
+      directory.finish()
       return summary
     } finally {
-      connection.close()
+      directory.close()
     }
   }
 
   /**
-   * @param {DirectoryConnection} connection
+   * @param {RestoredDirectory} directory
    * @param {AccountEntry | undefined} entry
    * @param {string} stored - the account's folder within the data folder
    * @returns {Promise<string | null>} why it is not there; null where it is
    */
-  async #restoreOne(connection, entry, stored) {
-    const { recoveryKey, logger } = this.options
+  async #restoreOne(directory, entry, stored) {
+    const { recoveryKey, generation, logger } = this.options
     if (!entry) return 'BACKUP_MISSING'
     try {
       const keys = await openKeys(this.target, entry, recoveryKey)
@@ -180,7 +174,8 @@ class HostRestore {
         await rename(`${folder}.part`, folder)
         await syncFolder(dirname(folder))
       } else this.#progress.bytes += entry.bytes
-      await this.#writeRows(connection, entry, keys, snapshot.cipher)
+      const { cipher } = snapshot
+      await directory.completeAccount(entry.id, { keys, cipher, generation: generation.name })
       return null
     } catch (err) {
       if (!(err instanceof MailError) || err.code !== 'BACKUP_DAMAGED') throw err
@@ -188,32 +183,6 @@ class HostRestore {
       await rm(`${join(this.data, stored)}.part`, { recursive: true, force: true })
       return err.code
     }
-  }
-
-  /**
-   * @param {DirectoryConnection} connection
-   * @param {AccountEntry} entry
-   * @param {import('./directory-snapshot.js').AccountKeys} keys
-   * @param {string | null} cipher
-   */
-  async #writeRows(connection, { id }, { rows, rekey }, cipher) {
-    const { clock, generation } = this.options
-    await connection.write(() => {
-      writeKeyRows(connection, id, rows)
-      connection.prepare('UPDATE accounts SET cipher = ? WHERE id = ?').run(cipher, id)
-      if (rekey)
-        connection
-          .prepare(
-            'INSERT INTO rekeys (account_id, wrapped_next_key, next_rows, started_at_ms) VALUES (?, ?, ?, ?)'
-          )
-          .run(id, Buffer.from(rekey.wrappedNextKey, 'base64'), rekey.nextRows, rekey.startedAtMs)
-      connection
-        .prepare(
-          `INSERT OR REPLACE INTO restores (account_id, generation, state, cipher, requested_at_ms)
-           VALUES (?, ?, 'lift', ?, ?)`
-        )
-        .run(id, generation.name, cipher, clock.nowMs())
-    })
   }
 
   /**
@@ -235,17 +204,6 @@ class HostRestore {
   #tell() {
     this.options.onProgress?.({ ...this.#progress })
   }
-}
-
-/**
- * An account without a mailbox would be one whose mail bounces into nothing.
- *
- * @param {DirectoryConnection} connection
- * @param {string} id
- */
-function dropAccount(connection, id) {
-  connection.prepare('DELETE FROM addresses WHERE account_id = ?').run(id)
-  connection.prepare('DELETE FROM accounts WHERE id = ?').run(id)
 }
 
 /**

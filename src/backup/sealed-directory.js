@@ -5,11 +5,11 @@ import { rm } from 'node:fs/promises'
 import { openDirectory } from '../accounts/directory.js'
 import { MailError } from '../errors.js'
 import { writeFileDurably } from '../support/write-file.js'
-import { parseKeys, prepareRestoredDirectory } from './directory-snapshot.js'
+import { parseKeys, prepareRestoredDirectory } from '../accounts/directory-snapshot.js'
 
 /**
  * @typedef {import('../accounts/directory-port.js').Account} Account
- * @typedef {import('./directory-snapshot.js').AccountKeys} AccountKeys
+ * @typedef {import('../accounts/directory-snapshot.js').AccountKeys} AccountKeys
  * @typedef {import('./sealed.js').RecoveryKey} RecoveryKey
  * @typedef {import('./targets/target.js').BackupTarget} BackupTarget
  */

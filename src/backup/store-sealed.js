@@ -5,12 +5,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pepperIdOf } from '../accounts/pepper.js'
-import { keysName } from './directory-snapshot.js'
+import { keysName } from '../accounts/directory-snapshot.js'
 import { PREFIXES, keysObject } from './repository.js'
 import { sealBytes, sealFile } from './sealed.js'
 
 /**
- * @typedef {import('./directory-snapshot.js').DirectorySnapshot} DirectorySnapshot
+ * @typedef {import('../accounts/directory-snapshot.js').DirectorySnapshot} DirectorySnapshot
  * @typedef {import('./repository.js').AccountEntry} AccountEntry
  *
  * @typedef {object} Sealed

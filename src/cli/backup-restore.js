@@ -244,7 +244,7 @@ async function putBack({ parts, services, input, generation, options, onRead }, 
 /**
  * @param {AccountRestore} restore
  * @param {Account} account
- * @returns {Promise<import('../backup/directory-snapshot.js').AccountKeys | null>} where the keys of today do not do
+ * @returns {Promise<import('../accounts/directory-snapshot.js').AccountKeys | null>} where the keys of today do not do
  */
 async function keysOfThen({ parts, input, generation }, account) {
   const entry = requireEntry(generation, account.id)

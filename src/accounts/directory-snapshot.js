@@ -10,13 +10,13 @@ import {
   keyRowsFromJson,
   keyRowsToJson,
   sealIdentityFromRow
-} from '../accounts/directory-rows.js'
+} from './directory-rows.js'
 import { openPlainDatabase } from '../database/open.js'
 import { runTransaction } from '../database/transaction.js'
 import { MailError } from '../errors.js'
 
 /**
- * @typedef {import('../accounts/directory-port.js').KeyRows} KeyRows
+ * @typedef {import('./directory-port.js').KeyRows} KeyRows
  *
  * @typedef {object} AccountKeys - everything of an account that a credential opens, or that a rekey has begun
  * @property {KeyRows} rows

@@ -1,0 +1,96 @@
+/**
+ * The directory of a lost host, as it came out of a backup: without keys, and on its way to become the directory of a new
+ * host. Nobody serves from it yet.
+ */
+import { DirectoryConnection } from './directory-connection.js'
+import { writeKeyRows } from './directory-keys.js'
+import { prepareRestoredDirectory } from './directory-snapshot.js'
+
+/**
+ * @typedef {object} RestoredAccount
+ * @property {string} id
+ * @property {string} address - primary
+ * @property {string} folder - relative to the data folder
+ */
+
+/** A directory that is being completed. */
+export class RestoredDirectory {
+  #connection
+  #clock
+
+  /**
+   * @param {object} options
+   * @param {string} options.path - of the file
+   * @param {import('../support/clock.js').Clock} options.clock
+   * @param {import('../telemetry/logger.js').Logger} options.logger
+   * @throws {import('../errors.js').MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, ACCOUNT_DAMAGED
+   */
+  constructor({ path, clock, logger }) {
+    prepareRestoredDirectory(path)
+    this.#connection = new DirectoryConnection({ path, clock, logger })
+    this.#clock = clock
+  }
+
+  /** @returns {RestoredAccount[]} by id */
+  listAccounts() {
+    return this.#connection.prepare('SELECT id, address, folder FROM accounts ORDER BY id').all()
+  }
+
+  /**
+   * Gives an account its keys back, and marks its mailbox as one whose UIDs and MODSEQs are to be lifted at the first
+   * unlock.
+   *
+   * @param {string} accountId
+   * @param {object} restored
+   * @param {import('./directory-snapshot.js').AccountKeys} restored.keys
+   * @param {string | null} restored.cipher - of the mailbox file that was restored
+   * @param {string} restored.generation - of the backup
+   */
+  async completeAccount(accountId, { keys: { rows, rekey }, cipher, generation }) {
+    const connection = this.#connection
+    await connection.write(() => {
+      writeKeyRows(connection, accountId, rows)
+      connection.prepare('UPDATE accounts SET cipher = ? WHERE id = ?').run(cipher, accountId)
+      if (rekey)
+        connection
+          .prepare(
+            'INSERT INTO rekeys (account_id, wrapped_next_key, next_rows, started_at_ms) VALUES (?, ?, ?, ?)'
+          )
+          .run(
+            accountId,
+            Buffer.from(rekey.wrappedNextKey, 'base64'),
+            rekey.nextRows,
+            rekey.startedAtMs
+          )
+      connection
+        .prepare(
+          `INSERT OR REPLACE INTO restores (account_id, generation, state, cipher, requested_at_ms)
+           VALUES (?, ?, 'lift', ?, ?)`
+        )
+        .run(accountId, generation, cipher, this.#clock.nowMs())
+    })
+  }
+
+  /**
+   * An account without a mailbox would be one whose mail bounces into nothing.
+   *
+   * @param {string} accountId
+   */
+  dropAccount(accountId) {
+    const connection = this.#connection
+    connection.prepare('DELETE FROM addresses WHERE account_id = ?').run(accountId)
+    connection.prepare('DELETE FROM accounts WHERE id = ?').run(accountId)
+  }
+
+  /** All accounts are complete or dropped: one file then, which can be renamed. */
+  finish() {
+    // Folders that were to be removed there are not here.
+    this.#connection.prepare('DELETE FROM removals').run()
+    this.#connection.db.pragma('wal_checkpoint(TRUNCATE)')
+  }
+
+  /** Closes the file. */
+  close() {
+    this.#connection.close()
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * What every directory keeps of keys: credentials, sealing identities, rekeys, and that nothing of them stays.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { isMailError } from '../../../../src/errors.js'
+import { credential, newAccount } from '../../../helpers/directory-rows.js'
+
+/** @typedef {import('../../../../src/accounts/directory-port.js').Credential} Credential */
+
+/** @typedef {import('./index.js').ContractOptions} ContractOptions */
+
+/** @param {ContractOptions} options */
+export function keysContract({ name, setUp }) {
+  test(`${name}: a credential that changed meanwhile is not replaced`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    await directory.createAccount(input)
+    const [old] = /** @type {[Credential]} */ (input.keys.credentials)
+    const late = { ...old, wrappedKey: randomBytes(61) }
+    assert.equal(await directory.replaceCredentials([late], { version: 9 }), false)
+    await directory.deleteCredential(old.id)
+    assert.equal(await directory.replaceCredentials([late], { version: 1 }), false)
+    assert.equal(await directory.findCredential(old.id), null)
+  })
+
+  test(`${name}: credentials are found by id, kind and lookup, replaced and revoked`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    await directory.createAccount(input)
+    const [password, recovery] = /** @type {[Credential, Credential]} */ (input.keys.credentials)
+    const lookup = randomBytes(8)
+    const app = credential(input.id, {
+      kind: 'app-password',
+      argon2: null,
+      pepperId: null,
+      label: 'phone',
+      scope: 'read-only',
+      expiresAtMs: 99,
+      createdAtMs: 2,
+      lookup
+    })
+    await directory.insertCredential(app)
+    assert.deepEqual(await directory.findCredential(app.id), app)
+    assert.deepEqual(await directory.findAppPassword(input.id, lookup), app)
+    assert.equal(await directory.findAppPassword(input.id, randomBytes(8)), null)
+    assert.equal(await directory.findAppPassword('somebody else', lookup), null)
+    assert.deepEqual(await directory.findSingleCredential(input.id, 'password'), password)
+    assert.deepEqual(await directory.findSingleCredential(input.id, 'recovery'), recovery)
+    assert.deepEqual((await directory.listCredentials(input.id)).at(-1), app)
+    assert.deepEqual(await directory.listPepperIds(), [password.pepperId])
+    assert.deepEqual(await directory.listSealIdentities(input.id), input.keys.sealIdentities)
+
+    const next = { ...password, version: 2, salt: randomBytes(16), wrappedKey: randomBytes(61) }
+    assert.equal(await directory.replaceCredentials([next], { version: 1 }), true)
+    assert.deepEqual(await directory.findSingleCredential(input.id, 'password'), next)
+    assert.equal(await directory.deleteCredential(app.id), true)
+    assert.equal(await directory.deleteCredential(app.id), false)
+    assert.equal(await directory.findCredential(app.id), null)
+    await assert.rejects(directory.insertCredential(credential('nobody', {})), (error) =>
+      isMailError(error, 'ACCOUNT_NOT_FOUND')
+    )
+  })
+
+  test(`${name}: a rekey waits beside the present rows, lets nobody change them, and takes their place or is forgotten`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    await directory.createAccount(input)
+    const isBusy = (/** @type {unknown} */ error) => isMailError(error, 'BUSY')
+    const [password] = /** @type {[Credential]} */ (input.keys.credentials)
+    const fresh = newAccount(data, 'x@example.org').keys
+    const next = {
+      ...fresh,
+      keyEpoch: 2,
+      credentials: fresh.credentials.map((row) => ({ ...row, accountId: input.id, keyEpoch: 2 })),
+      sealIdentities: fresh.sealIdentities.map((row) => ({ ...row, accountId: input.id }))
+    }
+    const rekey = { accountId: input.id, wrappedNextKey: randomBytes(61), next, startedAtMs: 5 }
+    await directory.beginRekey(rekey)
+    assert.deepEqual(await directory.findRekey(input.id), rekey)
+    assert.equal((await directory.findAccount(input.id))?.keyEpoch, 1)
+    await assert.rejects(directory.insertCredential(credential(input.id)), isBusy)
+    await assert.rejects(directory.replaceCredentials([{ ...password, version: 2 }]), isBusy)
+    await directory.cancelRekey(input.id)
+    assert.equal(await directory.findRekey(input.id), null)
+    assert.deepEqual(await directory.findSingleCredential(input.id, 'password'), password)
+
+    await directory.beginRekey(rekey)
+    await directory.finishRekey(input.id)
+    assert.equal(await directory.findRekey(input.id), null)
+    const account = await directory.findAccount(input.id)
+    assert.deepEqual(
+      [account?.keyEpoch, account?.sealRecipient, account?.sealPublicKey],
+      [2, next.sealRecipient, next.sealPublicKey]
+    )
+    assert.deepEqual(await directory.listSealIdentities(input.id), next.sealIdentities)
+    assert.equal(await directory.findCredential(password.id), null)
+    await assert.rejects(directory.insertCredential(credential(input.id)), isBusy, 'of yesterday')
+    await assert.rejects(directory.finishRekey(input.id), (error) =>
+      isMailError(error, 'ACCOUNT_NOT_FOUND')
+    )
+  })
+
+  test(`${name}: an account that is deleted or begun anew loses every key, and its folder is to go`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    const bert = newAccount(data, 'bert@example.org')
+    await directory.createAccount(input)
+    await directory.createAccount(bert)
+    directory.recordUsage(input.id, { bytes: 5, messages: 1 })
+    await directory.flush()
+    const anew = newAccount(data, 'anna@example.org')
+    const keys = {
+      ...anew.keys,
+      keyEpoch: 2,
+      credentials: anew.keys.credentials.map((row) => ({ ...row, accountId: input.id })),
+      sealIdentities: anew.keys.sealIdentities.map((row) => ({ ...row, accountId: input.id }))
+    }
+    await directory.replaceMailbox(input.id, keys, anew.folder)
+    const account = await directory.findByAddress('anna')
+    assert.deepEqual(
+      [account?.id, account?.folder, account?.usedBytes, account?.keyEpoch],
+      [input.id, anew.folder, 0, 2]
+    )
+    assert.equal(await directory.findCredential(String(input.keys.credentials[0]?.id)), null)
+    assert.equal((await directory.listCredentials(input.id)).length, 2)
+
+    await directory.deleteAccount(input.id)
+    assert.equal(await directory.findByAddress('anna'), null)
+    assert.deepEqual(await directory.listCredentials(input.id), [])
+    assert.deepEqual(await directory.listSealIdentities(input.id), [])
+    assert.deepEqual((await directory.listRemovals()).sort(), [anew.folder, input.folder].sort())
+    await directory.finishRemoval(input.folder)
+    assert.deepEqual(await directory.listRemovals(), [anew.folder])
+    const isMissing = (/** @type {unknown} */ error) => isMailError(error, 'ACCOUNT_NOT_FOUND')
+    await assert.rejects(directory.deleteAccount(input.id), isMissing)
+    await assert.rejects(directory.replaceMailbox(input.id, keys, anew.folder), isMissing)
+    assert.equal((await directory.listCredentials(bert.id)).length, 2)
+  })
+}

@@ -1,0 +1,153 @@
+/**
+ * What every directory writes a moment later: last uses, usage, the audit log.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newAccount } from '../../../helpers/directory-rows.js'
+
+/** @typedef {import('../../../../src/accounts/directory-port.js').AuditQuery} AuditQuery */
+
+/** @typedef {import('./index.js').ContractOptions} ContractOptions */
+
+/** @param {ContractOptions} options */
+export function lateWritesContract({ name, setUp }) {
+  test(`${name}: last use, usage and audit wait in memory and are there after a flush and at close`, async (t) => {
+    const { data, directory, open, clock } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    await directory.createAccount(input)
+    const credentialId = String(input.keys.credentials[0]?.id)
+    clock.advance(1000)
+    directory.recordUse(credentialId)
+    directory.recordUsage(input.id, { bytes: 1, messages: 1 })
+    directory.recordUsage(input.id, { bytes: 10, messages: 2 })
+    directory.audit({ action: 'login', accountId: input.id, remoteAddress: '192.0.2.1' })
+    assert.equal((await directory.findAccount(input.id))?.usedBytes, 0)
+    await directory.flush()
+    const account = await directory.findAccount(input.id)
+    assert.deepEqual([account?.usedBytes, account?.usedMessages], [10, 2])
+    assert.equal((await directory.findCredential(credentialId))?.lastUsedAtMs, clock.nowMs())
+    directory.audit({ action: 'logout', accountId: input.id, detail: { reason: 'gone' } })
+    await directory.close()
+    const again = open()
+    const rows = await again.listAudit({ accountId: input.id })
+    assert.deepEqual(
+      rows.map(({ action, remoteAddress, detail }) => ({ action, remoteAddress, detail })),
+      [
+        { action: 'logout', remoteAddress: null, detail: { reason: 'gone' } },
+        { action: 'login', remoteAddress: '192.0.2.1', detail: undefined }
+      ]
+    )
+    await again.close()
+  })
+
+  test(`${name}: what waits is written within about a second by itself`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    await directory.createAccount(input)
+    directory.recordUsage(input.id, { bytes: 10, messages: 2 })
+    for (let tries = 0; tries < 300; tries++) {
+      if ((await directory.findAccount(input.id))?.usedBytes === 10) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    assert.fail('the usage was not written')
+  })
+
+  test(`${name}: the audit log forgets after a year, and counts what did not fit into memory`, async (t) => {
+    const { directory, clock } = await setUp(t)
+    directory.audit({ action: 'old' })
+    await directory.flush()
+    clock.advance(366 * 24 * 3_600_000)
+    for (let index = 0; index < 10_003; index++) directory.audit({ action: 'login' })
+    await directory.flush()
+    const rows = await directory.listAudit({ limit: 20_000 })
+    assert.equal(rows.length, 10_001)
+    assert.deepEqual(rows[0]?.detail, { dropped: 3 })
+    assert.ok(!rows.some(({ action }) => action === 'old'))
+  })
+
+  test(`${name}: the audit log keeps its largest number of events, the newest of them`, async (t) => {
+    const { open } = await setUp(t)
+    const directory = open({ audit: { days: 365, maxEvents: 1000 } })
+    const kept = async () => {
+      const rows = await directory.pageAudit({ limit: 20_000, isOldestFirst: true })
+      return [rows.length, rows[0]?.detail?.['nth'], rows.at(-1)?.detail?.['nth']]
+    }
+    let nth = 0
+    const record = async (/** @type {number} */ count) => {
+      for (let n = 0; n < count; n++) directory.audit({ action: 'login', detail: { nth: ++nth } })
+      await directory.flush()
+    }
+    await record(999)
+    assert.deepEqual(await kept(), [999, 1, 999])
+    await record(3)
+    assert.deepEqual(await kept(), [1000, 3, 1002])
+    await record(9000)
+    assert.deepEqual(await kept(), [1000, 9003, 10_002])
+    await directory.close()
+  })
+
+  test(`${name}: refused logins of one account and address are one row for each write, with their number`, async (t) => {
+    const { directory } = await setUp(t)
+    const refuse = (/** @type {string | null} */ accountId, /** @type {string} */ remoteAddress) =>
+      directory.audit({ action: 'login-failed', accountId, remoteAddress })
+    for (let index = 0; index < 10_000; index++) refuse(null, '192.0.2.1')
+    refuse(null, '192.0.2.2')
+    refuse('0123456789abcdef', '192.0.2.1')
+    await directory.flush()
+    refuse(null, '192.0.2.1')
+    await directory.flush()
+    const rows = await directory.pageAudit({ limit: 10, isOldestFirst: true })
+    assert.deepEqual(
+      rows.map(({ remoteAddress, accountId, detail }) => [remoteAddress, accountId, detail]),
+      [
+        ['192.0.2.1', null, { count: 10_000 }],
+        ['192.0.2.2', null, undefined],
+        ['192.0.2.1', '0123456789abcdef', undefined],
+        ['192.0.2.1', null, undefined]
+      ]
+    )
+  })
+
+  test(`${name}: pages of the audit log are cut by number, time, action, account and tenant`, async (t) => {
+    const { data, directory, clock } = await setUp(t)
+    const { id } = await directory.createAccount(newAccount(data, 'anna@example.org'))
+    const startedAtMs = clock.nowMs()
+    const events = [
+      { action: 'login', accountId: id },
+      { action: 'tenant-create', tenant: 'acme' },
+      { action: 'login', accountId: id },
+      { action: 'backup' }
+    ]
+    for (const event of events) {
+      directory.audit(event)
+      await directory.flush()
+      clock.advance(1000)
+    }
+    const page = async (/** @type {Omit<AuditQuery, 'limit'>} */ query) =>
+      (await directory.pageAudit({ limit: 10, ...query })).map(({ action, tenant }) => [
+        action,
+        tenant
+      ])
+    const login = ['login', 'example.org']
+    const made = ['tenant-create', 'acme']
+    const backup = ['backup', null]
+    assert.deepEqual(await page({}), [backup, login, made, login])
+    assert.deepEqual(await page({ isOldestFirst: true }), [login, made, login, backup])
+    assert.deepEqual(await page({ action: 'login' }), [login, login])
+    assert.deepEqual(await page({ accountId: id }), [login, login])
+    assert.deepEqual(await page({ tenant: 'acme' }), [made])
+    assert.deepEqual(await page({ sinceMs: startedAtMs + 1000, untilMs: startedAtMs + 3000 }), [
+      login,
+      made
+    ])
+    const [last, third] = await directory.pageAudit({ limit: 2 })
+    assert.ok(last && third)
+    assert.deepEqual(await page({ beforeId: third.id }), [made, login])
+    assert.deepEqual(await page({ afterId: third.id }), [backup])
+    await directory.deleteAccount(id)
+    assert.deepEqual(await page({ accountId: id }), [login, login], 'it outlives the account')
+    directory.audit({ action: 'account-delete', accountId: id })
+    await directory.flush()
+    assert.deepEqual(await directory.listDeletions(), [{ accountId: id, atMs: clock.nowMs() }])
+  })
+}

@@ -1,0 +1,146 @@
+/**
+ * What every directory keeps for the host that has the mailboxes: restores and maintenance.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newAccount } from '../../../helpers/directory-rows.js'
+
+/**
+ * @typedef {import('./index.js').ContractOptions} ContractOptions
+ * @typedef {import('../../../../src/accounts/directory-port.js').PendingRestore} PendingRestore
+ */
+
+/** @param {ContractOptions} options */
+export function nodeContract({ name, setUp }) {
+  test(`${name}: a restore goes from state to state, and is followed once`, async (t) => {
+    const { data, directory, open } = await setUp(t)
+    const { id } = await directory.createAccount(newAccount(data, 'anna@example.org'))
+    assert.equal(await directory.findRestore(id), null)
+    /** @type {PendingRestore} */
+    const restore = {
+      accountId: id,
+      generation: 'g1',
+      state: 'asked',
+      staged: 'staged-1',
+      replaced: 'replaced-1',
+      cipher: 'aegis-256',
+      requestedAtMs: 7
+    }
+    await directory.beginRestore({ ...restore, generation: 'g0' })
+    await directory.beginRestore(restore)
+    assert.deepEqual(await directory.findRestore(id), restore)
+    const other = open()
+    const step = { from: /** @type {const} */ ('asked'), to: /** @type {const} */ ('switching') }
+    const taken = await Promise.all([directory, other].map((each) => each.advanceRestore(id, step)))
+    assert.deepEqual(taken.sort(), [false, true])
+    await other.close()
+    assert.equal(await directory.advanceRestore(id, { from: 'switching', to: 'lift' }), true)
+    assert.equal((await directory.findAccount(id))?.cipher, 'aegis-256', 'of the file now there')
+    assert.equal(await directory.advanceRestore(id, { from: 'check', to: null }), false)
+    assert.equal(await directory.advanceRestore(id, { from: 'lift', to: null }), true)
+    assert.equal(await directory.findRestore(id), null)
+  })
+
+  test(`${name}: what maintenance did, has to do and failed at is on record, mailbox by mailbox`, async (t) => {
+    const { data, directory, clock } = await setUp(t)
+    const anna = await directory.createAccount(newAccount(data, 'anna@example.org'))
+    const bert = await directory.createAccount(newAccount(data, 'bert@example.com'))
+    assert.deepEqual(await directory.findMaintenance(anna.id), {
+      requestedAtMs: null,
+      jobs: new Map()
+    })
+    const good = { doneAtMs: 5, failures: 0, failedCode: null, nextTryAtMs: null }
+    const bad = { doneAtMs: null, failures: 3, failedCode: 'DISK_FULL', nextTryAtMs: 99 }
+    const run = {
+      atMs: clock.nowMs(),
+      why: 'due',
+      note: null,
+      before: { bytes: 10 },
+      after: { bytes: 5 },
+      tookMs: 12
+    }
+    directory.recordMaintenance({
+      accountId: anna.id,
+      job: 'optimize',
+      state: good,
+      run: { ...run, result: 'done' }
+    })
+    directory.recordMaintenance({
+      accountId: bert.id,
+      job: 'vacuum',
+      state: bad,
+      run: { ...run, result: 'failed', note: 'DISK_FULL' }
+    })
+    directory.recordMaintenance({ accountId: anna.id, job: 'vacuum', state: good, run: null })
+    const space = { fileBytes: 4096, freeBytes: 1024 }
+    directory.recordMaintenance({ accountId: anna.id, atMs: 6, space })
+    directory.recordMaintenance({ accountId: 'gone', atMs: 6, space })
+    const { jobs } = await directory.findMaintenance(anna.id)
+    assert.deepEqual([...jobs].sort(), [
+      ['optimize', good],
+      ['vacuum', good]
+    ])
+    await directory.flush()
+    assert.deepEqual(await directory.listMaintenanceFailures(), {
+      failing: [
+        { accountId: bert.id, job: 'vacuum', failures: 3, code: 'DISK_FULL', nextTryAtMs: 99 }
+      ],
+      failingTotal: 1
+    })
+    assert.deepEqual(
+      (await directory.listMaintenance()).map((row) => [
+        row.address,
+        row.fileBytes,
+        row.freeBytes,
+        row.doneAtMs,
+        row.failingJobs
+      ]),
+      [
+        ['anna@example.org', 4096, 1024, 5, 0],
+        ['bert@example.com', null, null, null, 1]
+      ]
+    )
+    assert.equal((await directory.listMaintenance({ accountId: anna.id })).length, 1)
+    const runs = await directory.listMaintenanceRuns()
+    assert.deepEqual(
+      runs.map(({ accountId, job, result }) => [accountId, job, result]),
+      [
+        [bert.id, 'vacuum', 'failed'],
+        [anna.id, 'optimize', 'done']
+      ]
+    )
+    assert.deepEqual(runs[1], { accountId: anna.id, job: 'optimize', ...run, result: 'done' })
+    const page = await directory.pageMaintenanceRuns({ tenant: 'example.com', limit: 10 })
+    assert.deepEqual(
+      page.map(({ address }) => address),
+      ['bert@example.com']
+    )
+    const before = { beforeId: Number(page[0]?.id), limit: 10 }
+    assert.deepEqual(
+      (await directory.pageMaintenanceRuns(before)).map(({ address }) => address),
+      ['anna@example.org']
+    )
+  })
+
+  test(`${name}: maintenance is asked for, and a later wish outlives the end of an earlier one`, async (t) => {
+    const { data, directory, clock } = await setUp(t)
+    const anna = await directory.createAccount(newAccount(data, 'anna@example.org'))
+    await directory.createAccount(newAccount(data, 'bert@example.com'))
+    const first = clock.nowMs()
+    assert.equal(await directory.requestMaintenance(anna.id), 1)
+    assert.deepEqual(await directory.listMaintenanceRequests(), new Map([[anna.id, first]]))
+    clock.advance(10)
+    assert.equal(await directory.requestMaintenance(null, { tenant: 'example.org' }), 1)
+    await directory.finishMaintenanceRequest(anna.id, first)
+    assert.equal((await directory.findMaintenance(anna.id)).requestedAtMs, first + 10)
+    await directory.finishMaintenanceRequest(anna.id, first + 10)
+    assert.equal((await directory.listMaintenanceRequests()).size, 0)
+    assert.equal(await directory.requestMaintenance(null), 2)
+    assert.equal(await directory.requestMaintenance('nobody'), 0)
+  })
+
+  test(`${name}: its own state is asked for, and is well`, async (t) => {
+    const { directory } = await setUp(t)
+    assert.deepEqual(await directory.quickCheck(), [])
+  })
+}
