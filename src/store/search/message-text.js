@@ -13,7 +13,7 @@ import { releaseBuffer } from '../chunk-codec.js'
 
 /** @typedef {import('../../mime/part-tree.js').PartNode} PartNode */
 /** @typedef {Pick<import('../account-store.js').AccountStore, 'readContent'>} ContentReader */
-/** @typedef {Pick<import('../account-store.js').MessageRecord, 'contentId' | 'size' | 'header' | 'partTree'>} TextRecord */
+/** @typedef {Pick<import('../account-store.js').MessageRecord, 'contentId' | 'size' | 'header' | 'partTree' | 'content'>} TextRecord */
 
 /** Up to here a message with several texts is read once: its few chunks would be unpacked again for each of them. */
 const WHOLE_MESSAGE_BYTES = 256 * 1024
@@ -50,14 +50,14 @@ export async function readHeaderBlock(store, record) {
  * in several pieces.
  *
  * @param {ContentReader} store
- * @param {TextRecord} record - read with `partTree`
+ * @param {TextRecord} record - read with `partTree`; with `content` a small message is not read again
  * @returns {AsyncGenerator<TextPiece>}
  */
 export async function* readTextPieces(store, record) {
   if (!record.partTree) return
   const ranges = [...textRanges(decodePartTree(record.partTree))]
   const isSmall = record.size <= WHOLE_MESSAGE_BYTES && ranges.length > 1
-  const whole = isSmall ? await readRange(store, record, 0, record.size) : null
+  const whole = record.content ?? (isSmall ? await readRange(store, record, 0, record.size) : null)
   for (const { start, end, node } of ranges) {
     const bytes = whole && whole.subarray(start, end)
     if (!node) {

@@ -2,8 +2,8 @@
  * Decides a plan for messages that the view alone could not decide: by the index, then by their rows, headers and text,
  * each read only for those that are still open. The same on the event loop, in slices, and in a thread.
  *
- * Invariants: what is held is the answers of the index, and one page of messages (500 rows, 32 headers, the text of one
- * part); the slicer is asked between any two reads.
+ * Invariants: what is held is the answers of the index, and one page of messages (500 rows, or 32 headers and contents of
+ * a chunk at most, and the text of one part); the slicer is asked between any two reads.
  */
 import { readContentRange } from '../content-reader.js'
 import { readMessageRecords } from '../read-messages.js'
@@ -25,7 +25,7 @@ import { readHeaderBlock, readTextPieces } from './message-text.js'
 /** Rows a page: readMessages takes no more. */
 const ROW_PAGE = 500
 
-/** Headers a page: at 256 KiB each at most, 8 MiB at the very worst and 100 KiB as a rule. */
+/** Headers and small contents a page: 12 MiB at the very worst and 300 KiB as a rule. */
 const HEADER_PAGE = 32
 
 /** Candidates between two looks at the clock: some 50 µs of work. */
@@ -242,7 +242,7 @@ export class Resolver {
       open = this.#sift(open, STAGE.HEADER, matches)
     }
     if (open.length === 0 || !this.#stages.has(STAGE.TEXT)) return
-    open = await this.#read(open, { ...this.#needs, partTree: true })
+    open = await this.#read(open, { ...this.#needs, partTree: true, content: true })
     for (const candidate of open) {
       if (await this.#resolveText(candidate)) matches.push(candidate.index)
       candidate.header = null
