@@ -6,9 +6,10 @@
  * The spool comes first: what is taken out of it meanwhile is in `mail.db`, together with its name (the name is not
  * forgotten while mail.freeze is there), so that a restore delivers nothing twice and loses nothing.
  *
- * A copy of `mail.db` is accepted only where the file has the same inode, size, mtime and ctime at its end as at its
- * beginning, and where an owner had it open, the owner says that the read mark was held without a break. Whoever has no
- * part in this (another program, a process that overlooks the file) can cost a try, never yield a wrong copy.
+ * A copy of `mail.db`, or of a `-wal` beside it, is accepted only where the file has the same inode, size, mtime and
+ * ctime at its end as at its beginning, and where an owner had it open, the owner says that the read mark was held
+ * without a break. Whoever has no part in this (another program, a process that overlooks the file) can cost a try, never
+ * yield a wrong copy.
  */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -57,12 +58,14 @@ const LOCK_WAIT_MS = 1000
 /** A kernel's clock for mtime ticks every 1 to 10 ms: after this long another write gives another time. */
 const TICK_MS = 50
 
+/** Looks at a file that is being written all the time, before the try is given up: others wait for the lock meanwhile. */
+const MAX_LOOKS = 5
+
 /**
  * @param {string} path
- * @returns {Promise<FileStamp>}
- * @throws {MailError} ACCOUNT_DAMAGED where it is missing
+ * @returns {Promise<FileStamp | null>} null where there is no file
  */
-async function stampOf(path) {
+async function findStamp(path) {
   try {
     const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
     return {
@@ -71,19 +74,30 @@ async function stampOf(path) {
       mtimeNs: String(mtimeNs),
       ctimeNs: String(ctimeNs)
     }
-  } catch (cause) {
-    if (errorCodeOf(cause) !== 'ENOENT') throw cause
-    throw new MailError('ACCOUNT_DAMAGED', { detail: 'mail.db is missing', cause })
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return null
+    throw error
   }
 }
 
 /**
+ * @param {FileStamp | null} stamp - of a `mail.db`
+ * @returns {FileStamp}
+ * @throws {MailError} ACCOUNT_DAMAGED where it is missing
+ */
+function requireThere(stamp) {
+  if (stamp === null) throw new MailError('ACCOUNT_DAMAGED', { detail: 'mail.db is missing' })
+  return stamp
+}
+
+/**
  * @param {FileStamp | null} a
- * @param {FileStamp} b
- * @returns {boolean}
+ * @param {FileStamp | null} b
+ * @returns {boolean} whether both are there, and nobody wrote between the two
  */
 export const isSameStamp = (a, b) =>
   a !== null &&
+  b !== null &&
   a.inode === b.inode &&
   a.size === b.size &&
   a.mtimeNs === b.mtimeNs &&
@@ -94,30 +108,20 @@ export const isSameStamp = (a, b) =>
  *
  * @param {string} path
  * @param {import('../support/clock.js').Clock} clock
- * @returns {Promise<FileStamp>}
+ * @returns {Promise<FileStamp | null>} null where there is no file
+ * @throws {MailError} BUSY where it is written all the time
  */
 async function settledStamp(path, clock) {
-  for (;;) {
-    const stamp = await stampOf(path)
+  for (let looks = 0; looks < MAX_LOOKS; looks++) {
+    const stamp = await findStamp(path)
+    if (stamp === null) return null
     const newestMs = Number(BigInt(stamp.mtimeNs) / 1_000_000n)
     const ageMs = clock.nowMs() - Math.max(newestMs, Number(BigInt(stamp.ctimeNs) / 1_000_000n))
     // A time in the future says nothing about ticks; there, waiting once must do.
     if (ageMs > TICK_MS || ageMs < -TICK_MS) return stamp
     await sleep(TICK_MS)
   }
-}
-
-/**
- * @param {string} path
- * @returns {Promise<number>} bytes; 0 where there is no file
- */
-async function sizeOf(path) {
-  try {
-    return (await stat(path)).size
-  } catch (error) {
-    if (errorCodeOf(error) === 'ENOENT') return 0
-    throw error
-  }
+  throw new MailError('BUSY', { detail: 'the file is written all the time' })
 }
 
 /** Copies one mailbox. */
@@ -135,7 +139,7 @@ class MailboxCopier {
     const token = randomBytes(16).toString('hex')
     const register = () =>
       writeFreezeFile(this.folder, { token, deadlineMs: clock.nowMs() + holdMs })
-    await stampOf(this.path)
+    requireThere(await findStamp(this.path))
     await register()
     /** @type {unknown} */
     let failure = null
@@ -211,14 +215,14 @@ class MailboxCopier {
    */
   async #copyHeld(owner, token) {
     const { clock, scratchFolder, holdMs = HOLD_MS } = this.options
-    const before = await settledStamp(this.path, clock)
+    const before = requireThere(await settledStamp(this.path, clock))
     const timer = setInterval(() => owner.ask({ op: 'renew', token, forMs: holdMs }), RENEW_MS)
     const clone = join(scratchFolder, `clone-${token}`)
     try {
       const isCloned = await this.#clone(clone)
       const stageNow = isCloned ? null : await this.#stage(this.path, 'mail.db', before.size)
       const state = await owner.ask({ op: 'thaw', token })
-      if (state !== 'unbroken' || !isSameStamp(before, await stampOf(this.path))) return null
+      if (state !== 'unbroken' || !isSameStamp(before, await findStamp(this.path))) return null
       return {
         mailbox: [stageNow ?? (await this.#stage(clone, 'mail.db', before.size))],
         stamp: null
@@ -262,15 +266,18 @@ class MailboxCopier {
     /** @type {StagedFile[]} */
     const wal = []
     try {
-      before = await settledStamp(this.path, clock)
-      const walBytes = await sizeOf(`${this.path}-wal`)
-      if (walBytes > 0) wal.push(await this.#stage(`${this.path}-wal`, 'mail.db-wal', walBytes))
-      else if (isSameStamp(previousStamp, before)) return { mailbox: null, stamp: before }
+      before = requireThere(await settledStamp(this.path, clock))
+      const log = await settledStamp(`${this.path}-wal`, clock)
+      if (log !== null && log.size > 0) {
+        wal.push(await this.#stage(`${this.path}-wal`, 'mail.db-wal', log.size))
+        // Begun anew meanwhile, it would be the beginning of an old log and the rest of a new one.
+        if (!isSameStamp(log, await findStamp(`${this.path}-wal`))) return null
+      } else if (isSameStamp(previousStamp, before)) return { mailbox: null, stamp: before }
     } finally {
       lock.release()
     }
     const database = await this.#stage(this.path, 'mail.db', before.size)
-    if (!isSameStamp(before, await stampOf(this.path))) return null
+    if (!isSameStamp(before, await findStamp(this.path))) return null
     return { mailbox: [...wal, database], stamp: wal.length === 0 ? before : null }
   }
 

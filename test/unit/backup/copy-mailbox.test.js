@@ -99,7 +99,7 @@ function look(folder) {
  * @param {string[]} args
  */
 async function start(helper, args) {
-  const child = spawn(process.execPath, [helper, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [helper, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
   let acknowledged = 0
   let isReady = false
   const ready = new Promise((resolve) => {
@@ -252,6 +252,33 @@ test('a process that comes in and answers to nobody spoils no copy of a closed m
   const made = await slow
   await /** @type {any} */ (await rude)?.kill()
   assert.equal(look(await place(made, 'copy')).integrity, 'ok')
+})
+
+test('a -wal that a process without manners begins anew while it is being read spoils no copy', async (t) => {
+  let reads = 0
+  /** @type {Awaited<ReturnType<typeof start>> | null} */
+  let rude = null
+  class InTheMidst extends RateLimit {
+    /** @override */
+    async take() {
+      if (reads++ !== 1 || rude === null) return
+      rude.child.stdin.write('\n')
+      while (rude.acknowledged() === 0) await sleep(5)
+    }
+  }
+  const { copy, place, folder } = await mailbox(t, new InTheMidst(0))
+  rude = await start(RUDE, [folder, 'restarts'])
+  try {
+    const path = join(folder, 'mail.db')
+    const { mtimeMs } = statSync(path)
+    const made = await copy()
+    assert.equal(rude.acknowledged(), 1)
+    // The file says nothing of it: what was written lies in the -wal alone.
+    assert.equal(statSync(path).mtimeMs, mtimeMs)
+    assert.deepEqual(look(await place(made, 'copy')), { integrity: 'ok', messages: 10 })
+  } finally {
+    await rude.kill()
+  }
 })
 
 test('an owner that is killed while the copy is made: the copy is not taken, another try is', async (t) => {
