@@ -17,6 +17,9 @@ const POINT_MS = 500
 /** It must be over by then, milliseconds. */
 const MOST_MS = 10 * 60_000
 
+/** What comes after the room is back belongs to the curve as well, milliseconds. */
+const AFTER_MS = 5000
+
 /** What counts as given back: this part of the file is left. */
 const LEFT_PART = 0.05
 
@@ -25,7 +28,7 @@ export const question = {
   id: 'space',
   title: 'Space and memory after everything was deleted',
   notes:
-    'STORE 1:* \\Deleted and EXPUNGE of an INBOX with 10 kB for each of the messages asked for (100,000: 1 GB), default settings, nobody does anything else. Twice a second: size of mail.db and -wal, memory (PSS) of the server and its children; every 50 ms a NOOP of the same user. Checked: no message is left, the file is back below a twentieth.',
+    'STORE 1:* \\Deleted and EXPUNGE of an INBOX with 10 kB for each of the messages asked for (100,000: 1 GB), default settings, nobody does anything else. Twice a second: size of mail.db and -wal, memory (PSS) of the server and its children; every 50 ms a NOOP of the same user, until 5 s after the room is back. Checked: no message is left, the file is back below a twentieth.',
   warmUp: 'the search index is complete, the server idle',
   lines: [
     { id: 'delete', label: 'until EXPUNGE is acknowledged', unit: 'ms', better: 'lower' },
@@ -64,11 +67,15 @@ export const question = {
       const curve = []
       let returnedMs = Number.NaN
       const watching = (async () => {
-        while (Number.isNaN(returnedMs) && now() - start < MOST_MS) {
+        let endMs = MOST_MS
+        while (now() - start < endMs) {
           const point = { seconds: (now() - start) / 1000, bytes: bytesOf(path) }
           curve.push({ ...point, memory: memoryOf(server.pid) })
-          if (point.bytes < before.bytes * LEFT_PART) returnedMs = now() - start
-          else await sleep(POINT_MS)
+          if (Number.isNaN(returnedMs) && point.bytes < before.bytes * LEFT_PART) {
+            returnedMs = now() - start
+            endMs = returnedMs + AFTER_MS
+          }
+          await sleep(POINT_MS)
         }
       })()
       await client.run('STORE 1:* +FLAGS.SILENT (\\Deleted)')
