@@ -343,7 +343,7 @@ export async function startServer({
     if (cluster !== null) closers.push(() => cluster.leave())
     isReady = true
     logger.info({ listeners: listeners.length }, 'started')
-    const hasAccounts = (await directory.listAccounts()).length > 0
+    const hasAccounts = (await directory.pageFolders({ afterId: '', limit: 1 })).length > 0
     return {
       listeners,
       certificate,

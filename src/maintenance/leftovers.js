@@ -9,18 +9,35 @@ import { hasLeftCopy, removeLeftCopy } from '../database/rewrite.js'
 import { hasLeftRepair, removeLeftRepair } from '../store/salvage/repair-file.js'
 import { cleanSpoolLeftovers } from '../delivery/spool.js'
 
+/** Accounts that are asked for at once: a list of all of them would hold up the event loop of a server that has just begun. */
+const PAGE = 200
+
+/**
+ * @param {import('../accounts/services.js').AccountServices['directory']} directory
+ * @yields {{ id: string, folder: string }}
+ */
+async function* allFolders(directory) {
+  for (let afterId = '', isMore = true; isMore;) {
+    const page = await directory.pageFolders({ afterId, limit: PAGE })
+    yield* page
+    afterId = page.at(-1)?.id ?? ''
+    isMore = page.length === PAGE
+  }
+}
+
 /**
  * @param {object} options
- * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'clock' | 'logger'>} options.services
+ * @param {Pick<import('../accounts/services.js').AccountServices, 'config' | 'directory' | 'clock' | 'logger'>} options.services
  * @returns {{ stop: () => Promise<void>, done: Promise<number> }} `done` gives the number of files removed
  */
 export function cleanLeftovers({ services }) {
-  const { directory, clock, logger } = services
+  const { config, directory, clock, logger } = services
   let isStopped = false
   const run = async () => {
     let removed = 0
-    for (const { id, folder } of await directory.listAccounts()) {
+    for await (const { id, folder: stored } of allFolders(directory)) {
       if (isStopped) break
+      const folder = join(config.data, stored)
       try {
         removed += await cleanSpoolLeftovers({ spoolFolder: join(folder, 'spool'), clock })
         removed += await cleanCopy(folder)

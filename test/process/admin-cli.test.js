@@ -111,13 +111,17 @@ test('doctor says what to do about what it finds, and exits with 1 where somethi
   await createAccounts(data, ['anna@example.org'])
   const server = await startServerProcess(t, { data })
   const doctor = async (/** @type {string[]} */ ...args) => {
-    const environment = { LETTERLOCK_IMAP_LISTEN: `127.0.0.1:${server.ports.imap}` }
+    const environment = {
+      LETTERLOCK_IMAP_LISTEN: `127.0.0.1:${server.ports.imap}`,
+      LETTERLOCK_DISCOVERY_LISTEN: '192.0.2.77:443'
+    }
     const { code, stdout } = await letterlock(['doctor', '--data', data, ...args], { environment })
     return { code, stdout }
   }
   const first = await doctor()
   assert.equal(first.code, 1)
   assert.match(first.stdout, /ok {4}port imap: .*Letterlock answers there/)
+  assert.match(first.stdout, /fail {2}port discovery: 192\.0\.2\.77:443 is no address of this/)
   assert.match(first.stdout, /warn {2}certificate: Self-signed/)
   assert.match(first.stdout, /fail {2}backups: None are set up\n {6}→ letterlock backup init/)
   assert.match(first.stdout, /ok {4}permissions/)

@@ -14,6 +14,7 @@ import { bad, doubtful, good } from './finding.js'
 const DAY_MS = 24 * 3_600_000
 /** Certificates that live for 90 days are renewed 30 before the end. */
 const RENEWAL_DAYS = 21
+const LISTENERS = /** @type {const} */ (['imap', 'imaps', 'lmtp', 'admin', 'userPage', 'discovery'])
 /** How long a listener may take to say who it is, ms. */
 const GREETING_MS = 2000
 
@@ -49,7 +50,7 @@ function greeting(where) {
 }
 
 /**
- * @param {'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage'} name
+ * @param {(typeof LISTENERS)[number]} name
  * @param {string} listen - HOST:PORT
  * @returns {Promise<Finding>}
  */
@@ -96,7 +97,7 @@ async function checkPort(name, listen) {
 export async function checkPorts(config) {
   /** @type {Finding[]} */
   const findings = []
-  for (const name of /** @type {const} */ (['imap', 'imaps', 'lmtp', 'admin', 'userPage'])) {
+  for (const name of LISTENERS) {
     const { listen } = config[name]
     if (listen !== 'off') findings.push(await checkPort(name, listen))
   }
