@@ -7,6 +7,7 @@ import { MailError } from '../../errors.js'
 import { SegmentCursor } from './segment-cursor.js'
 import { TERM_CLASS } from './segment-format.js'
 import {
+  areLive,
   completeSegment,
   deleteSomeBlocks,
   hasLeftSegments,
@@ -140,19 +141,39 @@ async function mergeOne(port, rows) {
   const base = Math.min(...rows.map((row) => row.base))
   const last = Math.max(...rows.map((row) => row.last))
   const segmentId = await port.write((db) => insertSegment(db, { base, last, contentCount: 0 }))
+  // Neither is thrown inside, where BUSY would be tried again.
+  const giveUp = () => new MailError('BUSY', { detail: 'another process indexes this mailbox' })
   const write = async (/** @type {(db: Database) => void} */ work) => {
     const isOurs = await port.write((db) => {
       if (!isUnfinished(db, segmentId)) return false
-      work(db)
-      return true
+      if (areLive(db, rows)) {
+        work(db)
+        return true
+      }
+      leaveSegments(db, [{ id: segmentId }])
+      return false
     })
-    // Not thrown inside, where BUSY would be tried again.
-    if (!isOurs) throw new MailError('BUSY', { detail: 'another process indexes this mailbox' })
+    if (!isOurs) throw giveUp()
+  }
+  const read = async (/** @type {(db: Database) => any} */ work) => {
+    const done = await port.read((db) => {
+      try {
+        return { value: work(db) }
+      } catch (error) {
+        // What another process has merged it deletes: that something of it is missing is no damage.
+        if (areLive(db, rows)) throw error
+        return null
+      }
+    })
+    if (done === null) throw giveUp()
+    return done.value
   }
   const writer = new SegmentWriter()
-  const merge = await port.read((db) => new Merge(db, { rows, base, last, writer }))
+  const merge = /** @type {Merge} */ (
+    await read((db) => new Merge(db, { rows, base, last, writer }))
+  )
   let blocks = writer.takeBlocks()
-  while (await port.read((db) => merge.step(db, STEP_TERMS))) {
+  while (await read((db) => merge.step(db, STEP_TERMS))) {
     blocks.push(...writer.takeBlocks())
     if (blocks.length < WRITTEN_BLOCKS) continue
     const written = blocks

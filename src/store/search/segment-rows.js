@@ -51,6 +51,16 @@ export function areWhole(db, segments) {
 
 /**
  * @param {Database} db
+ * @param {readonly { id: number }[]} segments - that were live
+ * @returns {boolean} whether all of them still are: nobody else has merged any of them
+ */
+export function areLive(db, segments) {
+  const select = prepared(db, 'SELECT state FROM search_segments WHERE id = ?', 'value')
+  return segments.every(({ id }) => select.get(id) === SEGMENT_STATE.LIVE)
+}
+
+/**
+ * @param {Database} db
  * @param {number} segmentId
  * @returns {Buffer} for decodeDirectory
  * @throws {import('../../errors.js').MailError} ACCOUNT_DAMAGED

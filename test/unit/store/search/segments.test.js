@@ -264,6 +264,47 @@ test('a merge that another process has taken for left gives up, and the index st
   assert.deepEqual([...(await ask(store, 'same', 'text')).certain], [1, 2, 3])
 })
 
+test('a merge whose segments another process merges meanwhile gives up without an alarm, wherever that happens', async (t) => {
+  for (let at = 2; at < 6; at++) {
+    /** @type {string[]} */
+    const alerts = []
+    const store = await temporaryStore(t, { onAlert: ({ code }) => alerts.push(code) })
+    const { database } = store.searchAccess
+    for (const id of [1, 2, 3])
+      await addSegment(store, new Map([[id, { body: `word${id} same`, header: 'head' }]]))
+    const other = {
+      read: database.readSettled.bind(database),
+      write: database.write.bind(database)
+    }
+    let steps = 0
+    const otherWorks = async () => {
+      if (++steps === at) await mergeSegments(other, { maxContents: Infinity, all: true })
+    }
+    /** @type {import('../../../../src/store/search/segment-merge.js').StepPort} */
+    const port = {
+      read: async (work) => {
+        await otherWorks()
+        return await database.readSettled(work)
+      },
+      write: async (work) => {
+        await otherWorks()
+        return await database.write(work)
+      }
+    }
+    await mergeSegments(port, { maxContents: Infinity, all: true }).catch((error) =>
+      assert.equal(error.code, 'BUSY', `${at}: ${error.message}`)
+    )
+    assert.deepEqual(alerts, [], `${at}`)
+    const rows = await database.readSettled(readSegments)
+    assert.deepEqual(
+      rows.map(({ contentCount }) => contentCount),
+      [3],
+      `${at}: each content is in one segment`
+    )
+    assert.deepEqual([...(await ask(store, 'same', 'text')).certain], [1, 2, 3])
+  }
+})
+
 /** @returns {never} */
 function never() {
   throw new Error('four were made')
