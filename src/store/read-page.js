@@ -81,7 +81,7 @@ export function readPage(db, mailboxId, { firstUid, lastUid }, need) {
       const lines = hasReceived ? blocks.holding('received', contentId) : null
       if (lines) received.add(lines.bytes, lines.start, lines.end)
     } else {
-      const bytes = readRow(db, kind, contentId)
+      const bytes = readListRow(db, kind, contentId)
       if (bytes === null) return null
       lengths.push(main.add(bytes, 0, bytes.length))
       const lines = hasReceived ? readReceivedRow(db, contentId) : null
@@ -100,7 +100,7 @@ export function readPage(db, mailboxId, { firstUid, lastUid }, need) {
  * @param {number} contentId
  * @returns {Buffer | null} null: there is none, or it must be made again
  */
-function readRow(db, kind, contentId) {
+export function readListRow(db, kind, contentId) {
   const row = /** @type {[number, Buffer | null] | undefined} */ (
     prepared(db, ROWS[kind], 'array').get(contentId)
   )
@@ -112,7 +112,7 @@ function readRow(db, kind, contentId) {
  * @param {number} contentId
  * @returns {Buffer | undefined} undefined: the message has no such lines
  */
-const readReceivedRow = (db, contentId) =>
+export const readReceivedRow = (db, contentId) =>
   /** @type {Buffer | undefined} */ (
     prepared(db, 'SELECT lines FROM message_received WHERE content_id = ?', 'value').get(contentId)
   )

@@ -11,6 +11,7 @@ import { placesOf } from './content-ids.js'
 import { IdSet } from './id-list.js'
 import { evaluatePlan, STAGE } from './plan.js'
 import { compileDateTest, compileRowKey } from './row-keys.js'
+import { chooseListed, readListedHeaders } from './listed-header.js'
 import { compileHeaderKey, HeaderText, TextHits } from './match-text.js'
 import { readHeaderBlock, readTextPieces } from './message-text.js'
 
@@ -81,6 +82,8 @@ export class Resolver {
   #stages
   /** What header and text stage read of each message. */
   #needs
+  /** Of the header, if what is asked for is listed: then the header itself is not read. */
+  #listed
   #reader
 
   /** @param {ResolverOptions} options */
@@ -94,6 +97,7 @@ export class Resolver {
     this.#stages = new Set(plan.leaves.map(({ stage }) => stage))
     this.#hits = new TextHits(plan.leaves)
     const operations = new Set(plan.leaves.map(({ key }) => key.op))
+    this.#listed = operations.has('text') ? null : chooseListed(plan.leaves)
     this.#needs = {
       row: true,
       header: operations.has('header') || operations.has('text'),
@@ -237,7 +241,8 @@ export class Resolver {
   async #resolveHeaders(page, matches) {
     let open = page
     if (this.#stages.has(STAGE.HEADER)) {
-      open = await this.#read(open, this.#needs)
+      if (this.#listed) open = await this.#readListed(open, this.#listed)
+      else open = await this.#read(open, this.#needs)
       for (const candidate of open) await this.#loadHeader(candidate)
       open = this.#sift(open, STAGE.HEADER, matches)
     }
@@ -305,6 +310,25 @@ export class Resolver {
       candidate.contentId = candidate.record?.contentId ?? 0
       return candidate.record !== null
     })
+  }
+
+  /**
+   * @param {Candidate[]} page
+   * @param {import('../../mime/header-fields.js').FieldChoice} choice
+   * @returns {Promise<Candidate[]>} those whose message is still there, with their records and their headers
+   */
+  async #readListed(page, choice) {
+    const open = await this.#read(page, { ...this.#needs, header: false })
+    const contentIds = open.map(({ contentId }) => contentId)
+    const headers = await readListedHeaders(this.#database, contentIds, choice)
+    const rest = open.filter((candidate, at) => {
+      const block = headers[at]
+      if (block) candidate.header = new HeaderText(block)
+      return !block
+    })
+    if (rest.length === 0) return open
+    const found = new Set(await this.#read(rest, this.#needs))
+    return open.filter((candidate) => candidate.header !== null || found.has(candidate))
   }
 
   /** @param {Candidate} candidate - its record has the header block, or says that it is too large to keep */

@@ -1,0 +1,54 @@
+/**
+ * Headers for keys that ask only for fields of which mail programs make their lists: these stand by themselves, 32
+ * messages in a row, so that nothing of the content is read.
+ */
+import { chooseFields } from '../../mime/header-fields.js'
+import { BlockReader } from '../block-reader.js'
+import { readListRow, readReceivedRow } from '../read-page.js'
+
+/** @typedef {import('../../mime/header-fields.js').FieldChoice} FieldChoice */
+
+const NO_LINES = { bytes: Buffer.alloc(0), start: 0 }
+
+/**
+ * @param {readonly import('./plan.js').LeafNode[]} leaves - of a plan
+ * @returns {FieldChoice | null} of all fields that they ask for; null if there are none, or one is not listed
+ */
+export function chooseListed(leaves) {
+  const names = leaves.flatMap(({ key }) => (key.op === 'header' ? [key.field] : []))
+  return names.length > 0 ? chooseFields(names) : null
+}
+
+/**
+ * @param {import('../read-messages.js').Source} database
+ * @param {readonly number[]} contentIds
+ * @param {FieldChoice} choice
+ * @returns {Promise<(Buffer | null)[]>} of each the chosen fields, as a header block in memory of its own; null where
+ *   they are not listed
+ */
+export async function readListedHeaders(database, contentIds, choice) {
+  return await database.readSettled((db) => {
+    const blocks = new BlockReader(db)
+    return contentIds.map((contentId) => {
+      const packed = blocks.holding('fields', contentId)
+      const fields = packed?.bytes ?? readListRow(db, 'fields', contentId)
+      if (fields === null) return null
+      const at = packed?.start ?? 0
+      const block = Buffer.allocUnsafe(choice.sizeOf(fields, at))
+      const received = choice.needsReceived ? readReceived(db, blocks, contentId) : NO_LINES
+      choice.copy(fields, at, received.bytes, received.start, block, 0)
+      return block
+    })
+  })
+}
+
+/**
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db
+ * @param {BlockReader} blocks
+ * @param {number} contentId
+ * @returns {{ bytes: Buffer, start: number }}
+ */
+function readReceived(db, blocks, contentId) {
+  const packed = blocks.holding('received', contentId)
+  return packed ?? { bytes: readReceivedRow(db, contentId) ?? NO_LINES.bytes, start: 0 }
+}
