@@ -15,6 +15,7 @@ import { Checkpointer } from '../database/checkpoint.js'
 import { ChildPool } from '../database/child.js'
 import { CachePool } from '../database/pool.js'
 import { ChunkCache } from '../store/chunk-cache.js'
+import { IdleViews } from '../store/idle-views.js'
 import { OpenFiles } from '../store/open-files.js'
 import { isDamage, recordDamage } from './damage.js'
 import { openStore } from './open-store.js'
@@ -81,6 +82,7 @@ const DRAIN_RETRY_MS = 5_000
  * @property {number} cacheBytes - that the page caches of the files may use together
  * @property {number} chunkBytes - unpacked pieces of long messages that are kept
  * @property {number} viewBytes - of the views in memory
+ * @property {number} idleViewBytes - of these, of views that nobody uses
  * @property {number} largestWalBytes - as of the last sync
  */
 
@@ -95,6 +97,7 @@ export class OpenAccounts {
   #children = new ChildPool()
   #cachePool
   #chunkCache
+  #idleViews
   #openFiles
   /** @type {Set<AccountStore>} */
   #stores = new Set()
@@ -107,10 +110,17 @@ export class OpenAccounts {
   constructor(options) {
     this.#options = options
     const { config, logger } = options.services
-    const { cacheBytes, totalCacheBytes, chunkCacheBytes, sleepAfterMs, maxOpenFiles } =
-      config.storage
+    const {
+      cacheBytes,
+      totalCacheBytes,
+      chunkCacheBytes,
+      idleViewBytes,
+      sleepAfterMs,
+      maxOpenFiles
+    } = config.storage
     this.#cachePool = new CachePool({ totalBytes: totalCacheBytes, maxShareBytes: cacheBytes })
     this.#chunkCache = new ChunkCache({ totalBytes: chunkCacheBytes })
+    this.#idleViews = new IdleViews({ totalBytes: idleViewBytes })
     this.#openFiles = new OpenFiles({
       sleepAfterMs,
       maxAwake: maxOpenFiles,
@@ -138,6 +148,7 @@ export class OpenAccounts {
       cacheBytes: this.#cachePool.grantedBytes,
       chunkBytes: this.#chunkCache.usedBytes,
       viewBytes: 0,
+      idleViewBytes: this.#idleViews.usedBytes,
       largestWalBytes: 0
     }
     for (const { viewBytes, walBytes } of this.#stores) {
@@ -277,6 +288,7 @@ export class OpenAccounts {
           children: this.#children,
           cachePool: this.#cachePool,
           chunkCache: this.#chunkCache,
+          idleViews: this.#idleViews,
           openFiles: this.#openFiles
         },
         onAlert: (alert) => this.#alarm(account.id, alert)

@@ -138,6 +138,7 @@ export async function renderMetrics(input) {
   gauge('cache_granted_bytes', 'What the page caches of open files may use.', mailboxes.cacheBytes)
   gauge('chunk_cache_bytes', 'Pieces of long messages that are kept.', mailboxes.chunkBytes)
   gauge('view_bytes', 'Memory of the views of mailboxes.', mailboxes.viewBytes)
+  gauge('idle_view_bytes', 'Of these, of views that nobody uses.', mailboxes.idleViewBytes)
 
   const { maintenanceRunning, maintenanceWaiting, ...ended } = maintenance
   gauge('maintenance_running', 'Mailboxes that are being looked after.', maintenanceRunning)

@@ -249,7 +249,7 @@ export class AccountStore extends ChangeMethods {
   }
 
   async #close() {
-    const { indexer, database, housekeeping, lateMeta, scanner } = this.#parts
+    const { indexer, database, housekeeping, lateMeta, scanner, views } = this.#parts
     try {
       await indexer.close()
       if (database.hasFailed) housekeeping.stop()
@@ -259,6 +259,7 @@ export class AccountStore extends ChangeMethods {
       }
     } finally {
       this.#leaveFiles?.()
+      views.dropIdle()
       await scanner.close()
       await database.close()
       if (this.#ownsCheckpointer) await this.#checkpointer.close()

@@ -47,21 +47,29 @@ import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
 /** Rows a slice: about 2 ms. */
 const PAGE_ROWS = 5000
 
-/**
- * Slots of views that nobody uses and that are kept all the same: 21 bytes each, so 5.5 MB. Clients open and close the
- * same few mailboxes again and again, and loading one of 100,000 messages takes some 30 ms.
- */
-const IDLE_SLOTS = 262_144
-
-/** The views that are in use, and those that were lately. */
+/** The views of an account that are in use, and those that were lately. */
 export class ViewKeeper {
   #database
+  #idle
   /** @type {Map<number, Entry>} */
   #entries = new Map()
 
-  /** @param {AccountDatabase} database */
-  constructor(database) {
+  /**
+   * @param {AccountDatabase} database
+   * @param {import('./idle-views.js').IdleViews} idle - the process's
+   */
+  constructor(database, idle) {
     this.#database = database
+    this.#idle = idle
+  }
+
+  /** Gives up the views that nobody uses: the store is being closed. */
+  dropIdle() {
+    for (const [mailboxId, { view, references }] of this.#entries) {
+      if (references > 0) continue
+      this.#idle.take(view)
+      this.#entries.delete(mailboxId)
+    }
   }
 
   /** @returns {number} memory of all views that are kept */
@@ -93,6 +101,7 @@ export class ViewKeeper {
       entry.ready = entry.settled = this.#load(entry)
     }
     entry.references++
+    this.#idle.take(entry.view)
     try {
       await entry.ready
       // Another process has written since somebody looked last.
@@ -172,7 +181,10 @@ export class ViewKeeper {
     const entry = this.#entries.get(mailboxId)
     if (!entry || entry.view.isDeleted) return
     entry.view.isDeleted = true
-    if (entry.references === 0) this.#entries.delete(mailboxId)
+    if (entry.references === 0) {
+      this.#idle.take(entry.view)
+      this.#entries.delete(mailboxId)
+    }
     entry.view.announce()
   }
 
@@ -180,21 +192,8 @@ export class ViewKeeper {
   #release(entry) {
     if (--entry.references > 0) return
     const { mailboxId, isDeleted } = entry.view
-    this.#entries.delete(mailboxId)
-    if (!entry.isLoaded || isDeleted) return
-    // The last in the map is the one that was used last.
-    this.#entries.set(mailboxId, entry)
-    this.#trim()
-  }
-
-  #trim() {
-    const idle = [...this.#entries.values()].filter(({ references }) => references === 0)
-    let slots = idle.reduce((sum, { view }) => sum + view.uids.length, 0)
-    for (const { view } of idle) {
-      if (slots <= IDLE_SLOTS) return
-      slots -= view.uids.length
-      this.#entries.delete(view.mailboxId)
-    }
+    if (!entry.isLoaded || isDeleted) this.#entries.delete(mailboxId)
+    else this.#idle.keep(entry.view, () => this.#entries.delete(mailboxId))
   }
 
   /** @param {Entry} entry */

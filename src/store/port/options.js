@@ -31,6 +31,7 @@ import { BUSY_TIMEOUT_MS, DEFAULT_CACHE_BYTES } from '../../database/setup-pragm
  * @property {import('../../database/pool.js').CachePool} [cachePool] - the process's; default: `config.cacheBytes` for this
  *   file alone
  * @property {import('../chunk-cache.js').ChunkCache} [chunkCache] - the process's; default: 1 MiB of the store's own
+ * @property {import('../idle-views.js').IdleViews} [idleViews] - the process's; default: 8 MiB of the store's own
  * @property {import('../open-files.js').OpenFiles} [openFiles] - the process's; default: the file stays open
  * @property {Partial<import('../../database/durability.js').SyncCalls>} [syncCalls] - to observe what reaches the disk
  */

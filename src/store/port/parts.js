@@ -6,6 +6,7 @@ import { AccountDatabase } from '../account-database.js'
 import { AccountKeywords } from '../account-keywords.js'
 import { ChunkCache } from '../chunk-cache.js'
 import { CHECKPOINT_BYTES, Housekeeping } from '../housekeeping.js'
+import { IdleViews } from '../idle-views.js'
 import { LateMeta } from '../late-meta.js'
 import { reopenMailFile } from '../open-store.js'
 import { SearchIndexer } from '../search/indexer.js'
@@ -33,6 +34,8 @@ import { ViewKeeper } from '../views.js'
 const DEFAULT_MAX_MESSAGE_BYTES = 50 * 1024 * 1024
 
 const DEFAULT_CHUNK_CACHE_BYTES = 1024 * 1024
+
+const DEFAULT_IDLE_VIEW_BYTES = 8 * 1024 * 1024
 
 /** For changes that nobody waits for; see WriteOptions. */
 export const LAZY = Object.freeze({ isLazy: true })
@@ -106,7 +109,10 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
     checkpointBytes: config.checkpointBytes ?? CHECKPOINT_BYTES,
     onUsage
   })
-  const views = new ViewKeeper(database)
+  const views = new ViewKeeper(
+    database,
+    options.idleViews ?? new IdleViews({ totalBytes: DEFAULT_IDLE_VIEW_BYTES })
+  )
   const keywords = new AccountKeywords(database)
   const lateMeta = new LateMeta(database)
   const scanner = new Scanner(database, { key, cipher, tempStore })
