@@ -28,7 +28,7 @@ test('a closed view is there again, and has seen what happened meanwhile', async
   await appendAll(store, 'INBOX', MAILS)
   const again = await openAndClose(store, 'INBOX')
   assert.equal(again, view)
-  assert.equal(again.count, 40)
+  assert.notEqual(again.slotOf(40), -1)
 })
 
 test('accounts share one budget: the view that was closed first makes room', async (t) => {
