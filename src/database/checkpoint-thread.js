@@ -31,6 +31,8 @@ function runJob({ path, key, cipher, mode, withOptimize }) {
     db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`)
     // 0x10002: all tables, those that were never analysed too; analysis_limit bounds what it reads.
     if (withOptimize) db.pragma('optimize = 0x10002')
+    // RESTART and TRUNCATE keep writers out for as long as they move frames: the bulk of them goes first, beside writers.
+    if (mode !== 'PASSIVE') db.pragma('wal_checkpoint(PASSIVE)')
     const [result] = /** @type {CheckpointResult[]} */ (db.pragma(`wal_checkpoint(${mode})`))
     return /** @type {CheckpointResult} */ (result)
   } finally {

@@ -124,6 +124,26 @@ test('the thread keeps the -wal small while messages come in', async (t) => {
   assert.deepEqual((await store.verify()).problems, [])
 })
 
+test('while a large -wal is moved into the file, writers go on', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ config: { checkpointBytes: Number.MAX_SAFE_INTEGER } })
+  await appendOne(store, 'INBOX', makeMessage('first'))
+  await store.checkpoint()
+  for (let i = 0; i < 100; i++) await appendOne(store, 'INBOX', noise(400_000))
+  const over = new AbortController()
+  const startedMs = performance.now()
+  const moved = store.checkpoint().finally(() => over.abort())
+  let longestMs = 0
+  while (!over.signal.aborted) {
+    const sentMs = performance.now()
+    await appendOne(store, 'INBOX', makeMessage('meanwhile'))
+    longestMs = Math.max(longestMs, performance.now() - sentMs)
+  }
+  await moved
+  // With the write lock held throughout, one of them waits for nearly all of it.
+  assert.ok(longestMs < (performance.now() - startedMs) * 0.7)
+})
+
 test('one checkpointer serves several stores, and outlives them', async (t) => {
   const checkpointer = new Checkpointer()
   t.after(() => checkpointer.close())
