@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { connect as connectTo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -138,6 +139,44 @@ const commandOf = ({ data, account }, { port, user }, more = []) => [
 ]
 
 const PASSWORDS = 'pass\npass\n'
+
+/** Messages of an account that is copied under difficulties. */
+const MANY = process.env['LETTERLOCK_TEST_TORTURE'] === undefined ? 600 : 20_000
+
+/**
+ * A way to a server that can be cut.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {number} port
+ * @returns {Promise<{ port: number, cut: () => number }>} `cut` ends what goes through it, and says how many that were
+ */
+async function wayTo(t, port) {
+  /** @type {Set<import('node:net').Socket>} */
+  const open = new Set()
+  const server = createServer((near) => {
+    const far = connectTo(port, '127.0.0.1')
+    open.add(near)
+    near.on('close', () => {
+      open.delete(near)
+      far.destroy()
+    })
+    far.on('close', () => near.destroy())
+    for (const socket of [near, far]) socket.on('error', () => {})
+    near.pipe(far).pipe(near)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = () => {
+    const { size } = open
+    for (const socket of open) socket.destroy()
+    return size
+  }
+  t.after(() => {
+    cut()
+    server.close()
+  })
+  return { port: /** @type {import('node:net').AddressInfo} */ (server.address()).port, cut }
+}
 
 test('a whole account is copied beside the running server, and later runs bring what has changed', async (t) => {
   const source = await startSource(t)
@@ -321,5 +360,71 @@ test(
       await check(),
       /^copied 7, there already 236, flags changed 1, deleted 3, failed 0/
     )
+  }
+)
+
+test(
+  `from Dovecot, ${MANY} messages, the connections cut and the copy killed three times: once and only once, UIDs kept`,
+  { skip: dovecotIsMissing },
+  async (t) => {
+    const target = await startTarget(t)
+    const { port } = await startDovecot(t)
+    const way = await wayTo(t, port)
+    const source = { port: way.port, user: 'u1' }
+    const fillers = await Promise.all([1, 2, 3, 4].map(() => connect(t, { port, user: 'u1' })))
+    const [there, ...others] = /** @type {[ImapFlow, ...ImapFlow[]]} */ (fillers)
+    await fill(there, { count: 20, folders: ['Lists', 'Lists.Größe'] })
+    const each = (MANY - 20) / fillers.length
+    await Promise.all(fillers.map((flow) => fill(flow, { count: each, folders: ['INBOX'] })))
+    for (const other of others) other.close()
+    await there.mailboxOpen('INBOX')
+    await there.messageDelete('10:19')
+    const wanted = MANY - 10
+
+    const here = await target.read()
+    const countHere = async () => {
+      const status = await here.status('INBOX', { messages: true })
+      return (status && status.messages) || 0
+    }
+    for (const part of [0.2, 0.5, 0.8]) {
+      const child = spawn(process.execPath, [MAIN, ...commandOf(target, source)], {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        env: { ...process.env, LETTERLOCK_AUTH_ARGON2_MEMORY_KIB: String(19 * 1024) }
+      })
+      const closed = once(child, 'close')
+      child.stdin.end(PASSWORDS)
+      // The connections are lost once on the way; the copy makes new ones.
+      while ((await countHere()) < (part - 0.1) * wanted) await sleep(5)
+      assert.ok(way.cut() > 0)
+      while ((await countHere()) < part * wanted) await sleep(5)
+      child.kill('SIGKILL')
+      assert.deepEqual(await closed, [null, 'SIGKILL'])
+    }
+    const before = await countHere()
+    assert.ok(before < wanted, 'there was something left to do')
+    const last = await letterlock(commandOf(target, source), { input: PASSWORDS })
+    assert.equal(last.code, 0, last.stderr)
+    assert.match(last.stdout, / failed 0, /)
+    t.diagnostic(last.stdout.trim())
+    const compare = async () => {
+      const [found, expected] = [await snapshot(await target.read()), await snapshot(there)]
+      for (const name of ['INBOX', 'Lists', 'Lists/Größe'])
+        assert.deepEqual(found[name], expected[name], name)
+    }
+    await compare()
+
+    // Some days later.
+    await there.mailboxOpen('INBOX')
+    await there.messageFlagsAdd('1:7', ['\\Answered', 'Later'])
+    await there.messageDelete('20:29')
+    await fill(there, { count: 25, folders: ['INBOX'] })
+    const again = await letterlock(commandOf(target, source), { input: PASSWORDS })
+    assert.match(
+      again.stdout,
+      new RegExp(
+        `^copied 25, there already ${wanted - 10}, flags changed 7, deleted 10, failed 0, `
+      )
+    )
+    await compare()
   }
 )
