@@ -19,13 +19,13 @@ export const ENVIRONMENT = {
 
 /**
  * @param {string[]} args
- * @param {{ input?: string, environment?: Record<string, string> }} [options]
+ * @param {{ input?: string, environment?: Record<string, string>, wrapper?: string[] }} [options] - `wrapper`: a command
+ *   that the program runs under
  * @returns {Promise<{ code: number | null, stdout: string, stderr: string }>}
  */
-export async function letterlock(args, { input = '', environment = {} } = {}) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...ENVIRONMENT, ...environment }
-  })
+export async function letterlock(args, { input = '', environment = {}, wrapper = [] } = {}) {
+  const [command = '', ...rest] = [...wrapper, process.execPath, MAIN, ...args]
+  const child = spawn(command, rest, { env: { ...ENVIRONMENT, ...environment } })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk) => (stdout += chunk))
