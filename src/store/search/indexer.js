@@ -6,6 +6,7 @@
  * off in the transaction that indexes it; so it may stop anywhere, and goes on at the next open.
  */
 import { setImmediate } from 'node:timers/promises'
+import PQueue from 'p-queue'
 import { MailError } from '../../errors.js'
 import { countPackable, packLists } from '../pack-lists.js'
 import { isWorthMerging, readTextOf } from './index-job.js'
@@ -21,8 +22,11 @@ const QUIET_MS = 1000
 /** … but not later than this after the first. */
 const MAX_DELAY_MS = 10_000
 
-/** More than this is a thread's work, contents. */
-const INLINE_CONTENTS = 20
+/** More than this is a thread's work, contents: to start one costs as much processor time as to index a few hundred here. */
+const INLINE_CONTENTS = 100
+
+/** Contents that are written in one transaction on the event loop: some milliseconds. */
+const INLINE_BATCH = 20
 
 /** And a merge of more than this, contents. */
 const INLINE_MERGED = 64
@@ -32,6 +36,12 @@ const INLINE_BLOCKS = 4
 
 /** And so is one that is larger, bytes: decoding its text might hold up the event loop. */
 const INLINE_BYTES = 48 * 1024
+
+/**
+ * Threads of all mailboxes of the process: mail that comes to a thousand of them at once must not start a thousand. Two, so
+ * that a large import does not keep all others waiting. What waits gathers more mail for one start.
+ */
+const threadTurns = new PQueue({ concurrency: 2 })
 
 /**
  * @typedef {object} IndexerOptions
@@ -138,6 +148,26 @@ export class SearchIndexer {
     if (isOld || !isLittle || hasRest || isLong || packable > INLINE_BLOCKS)
       return await this.#indexInThread()
     if (isNew) while (await this.#write(resetStep));
+    /** @type {import('../pack-lists.js').PackPort} */
+    const port = {
+      read: async (work) => {
+        await setImmediate()
+        return await this.#database.readSettled(work)
+      },
+      write: (work) => this.#write(work)
+    }
+    for (let at = 0; at < pending.length; at += INLINE_BATCH) {
+      await this.#indexHere(port, pending.slice(at, at + INLINE_BATCH))
+      if (this.#isClosed) return
+    }
+    await packLists(port)
+  }
+
+  /**
+   * @param {import('../pack-lists.js').PackPort} port
+   * @param {readonly { id: number }[]} pending
+   */
+  async #indexHere(port, pending) {
     const batch = new SegmentBatch()
     /** @type {{ id: number, fields: string[] | null }[]} */
     const contents = []
@@ -149,20 +179,10 @@ export class SearchIndexer {
       if (text) batch.add(id, text.tokens)
       await setImmediate()
     }
-    /** @type {import('../pack-lists.js').PackPort} */
-    const port = {
-      read: async (work) => {
-        await setImmediate()
-        return await this.#database.readSettled(work)
-      },
-      write: (work) => this.#write(work)
-    }
-    if (contents.length > 0) {
-      const segment = batch.toSegment()
-      await port.write((db) => writeBatch(db, { segment, contents }))
-      await mergeSegments(port, { maxContents: INLINE_MERGED })
-    }
-    await packLists(port)
+    if (contents.length === 0) return
+    const segment = batch.toSegment()
+    await port.write((db) => writeBatch(db, { segment, contents }))
+    await mergeSegments(port, { maxContents: INLINE_MERGED })
   }
 
   /**
@@ -182,7 +202,16 @@ export class SearchIndexer {
       settling = this.#database.settle().then(this.#noteCommit, () => {})
     }
     const job = { kind: /** @type {const} */ ('index'), activity: this.#activity }
-    await this.#threads.run(job, { onProgress, signal: this.#stop.signal })
+    const { signal } = this.#stop
+    /** @type {Promise<unknown>} */
+    let work = Promise.resolve()
+    const begin = () => (work = this.#threads.run(job, { onProgress, signal }))
+    try {
+      await threadTurns.add(begin, { signal })
+    } finally {
+      // The queue does not wait for what it ends; whoever closes the file must.
+      await work.catch(() => {})
+    }
     await settling
   }
 }
