@@ -2,8 +2,7 @@
  * A mailbox of a backup as an account of its own, beside the one that it was taken of. Each credential is bound to its
  * account, so that this needs the user's password; the new account has the same one.
  */
-import { rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { newId } from '../accounts/credential.js'
 import { openStore } from '../accounts/open-store.js'
 import { makeFirstKeys, mailboxFolder } from '../accounts/provision.js'
@@ -11,11 +10,9 @@ import { parseAddress } from '../accounts/address.js'
 import { openSealIdentities } from '../accounts/seal-identity.js'
 import { drainSpool } from '../delivery/drain.js'
 import { MailError } from '../errors.js'
-import { syncFolder } from '../support/write-file.js'
 import { requireEntry } from './choose.js'
-import { materialize } from './materialize.js'
+import { restoreAsNewAccount } from './new-account.js'
 import { openPastAccount } from './past-credential.js'
-import { readSnapshot } from './snapshot-store.js'
 
 /**
  * @typedef {import('../accounts/directory-port.js').Account} Account
@@ -44,53 +41,33 @@ export async function restoreAs({
   password,
   onRead
 }) {
-  const { directory, config, clock, logger } = services
+  const { directory, config, logger } = services
   const entry = requireEntry(generation, account.id)
   const parsed = parseAddress(address, { defaultDomain: config.defaultDomain })
   if (await directory.findByAddress(parsed.address)) throw new MailError('ACCOUNT_EXISTS')
   const past = await openPastAccount({ services, account, entry, keys, secret: password })
   using masterKey = past.masterKey
   const accountId = newId()
-  const folder = mailboxFolder({ data: config.data, domain: parsed.domain, accountId })
-  const staged = `${folder}.part`
-  try {
-    const snapshot = await readSnapshot(target, entry.snapshot)
-    await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })
-    await rename(staged, folder)
-    await syncFolder(dirname(folder))
-    const cipher = /** @type {import('../database/setup-pragma.js').Cipher} */ (
-      snapshot.cipher ?? config.storage.cipher
-    )
-    const first = await makeFirstKeys({ services, accountId, password, masterKey, keyEpoch: 1 })
-    const made = await directory.createAccount({
+  const first = await makeFirstKeys({ services, accountId, password, masterKey, keyEpoch: 1 })
+  const made = await restoreAsNewAccount({
+    services,
+    target,
+    generation,
+    entry,
+    account: {
       id: accountId,
       address: parsed.address,
       domain: parsed.domain,
-      folder,
-      cipher,
+      folder: mailboxFolder({ data: config.data, domain: parsed.domain, accountId }),
       quotaBytes: account.quotaBytes,
       quotaMessages: account.quotaMessages,
       keys: first.keys
-    })
-    await directory.beginRestore({
-      accountId,
-      generation: generation.name,
-      state: 'lift',
-      staged: '',
-      replaced: '',
-      cipher,
-      requestedAtMs: clock.nowMs()
-    })
-    directory.audit({ action: 'restore-as', accountId, detail: { generation: generation.name } })
-    await takeWaitingMail({ services, past: past.directory, account, made, masterKey, logger })
-    return { account: made, recoveryCode: first.recoveryCode }
-  } catch (error) {
-    if (!(await directory.findAccount(accountId))) {
-      await rm(staged, { recursive: true, force: true })
-      await rm(folder, { recursive: true, force: true })
-    }
-    throw error
-  }
+    },
+    action: 'restore-as',
+    ...(onRead && { onRead })
+  })
+  await takeWaitingMail({ services, past: past.directory, account, made, masterKey, logger })
+  return { account: made, recoveryCode: first.recoveryCode }
 }
 
 /**

@@ -3,17 +3,13 @@
  * backup, so that the operator's recovery key is needed, and no password.
  */
 import { randomBytes } from 'node:crypto'
-import { rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { mailboxFolder } from '../accounts/provision.js'
 import { parseAddress } from '../accounts/address.js'
 import { MailError, isMailError } from '../errors.js'
 import { isThere } from '../support/is-there.js'
-import { syncFolder } from '../support/write-file.js'
 import { requireEntry } from './choose.js'
-import { materialize } from './materialize.js'
+import { restoreAsNewAccount } from './new-account.js'
 import { openKeys } from './sealed-directory.js'
-import { readSnapshot } from './snapshot-store.js'
 
 /**
  * @typedef {import('../accounts/directory-port.js').Account} Account
@@ -40,7 +36,7 @@ export async function restoreDeleted({
   address,
   onRead
 }) {
-  const { directory, config, clock } = services
+  const { directory, config } = services
   const { account } = found
   const entry = requireEntry(generation, account.id)
   const parsed = parseAddress(address ?? account.address, { defaultDomain: config.defaultDomain })
@@ -52,47 +48,24 @@ export async function restoreDeleted({
   let folder = mailboxFolder({ data: config.data, domain: parsed.domain, accountId: account.id })
   // The deleted account's files may still be waiting for their removal.
   if (await isThere(folder)) folder += `-${randomBytes(4).toString('hex')}`
-  const staged = `${folder}.part`
-  try {
-    const snapshot = await readSnapshot(target, entry.snapshot)
-    await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })
-    await rename(staged, folder)
-    await syncFolder(dirname(folder))
-    const cipher = /** @type {import('../database/setup-pragma.js').Cipher} */ (
-      snapshot.cipher ?? config.storage.cipher
-    )
-    const made = await directory.createAccount({
+  const made = await restoreAsNewAccount({
+    services,
+    target,
+    generation,
+    entry,
+    account: {
       id: account.id,
       address: parsed.address,
       domain: parsed.domain,
       folder,
-      cipher,
       quotaBytes: account.quotaBytes,
       quotaMessages: account.quotaMessages,
       keys: keys.rows
-    })
-    await directory.beginRestore({
-      accountId: account.id,
-      generation: generation.name,
-      state: 'lift',
-      staged: '',
-      replaced: '',
-      cipher,
-      requestedAtMs: clock.nowMs()
-    })
-    directory.audit({
-      action: 'restore-deleted',
-      accountId: account.id,
-      detail: { generation: generation.name }
-    })
-    return { account: made, lostAliases: await addAliases(directory, found, made.address) }
-  } catch (error) {
-    if (!(await directory.findAccount(account.id))) {
-      await rm(staged, { recursive: true, force: true })
-      await rm(folder, { recursive: true, force: true })
-    }
-    throw error
-  }
+    },
+    action: 'restore-deleted',
+    ...(onRead && { onRead })
+  })
+  return { account: made, lostAliases: await addAliases(directory, found, made.address) }
 }
 
 /**

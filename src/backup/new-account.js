@@ -1,0 +1,64 @@
+/**
+ * Puts a mailbox of a backup into place for an account that is not in the directory yet: its first unlock lifts UIDs and
+ * MODSEQs, as after every restore.
+ */
+import { rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { syncFolder } from '../support/write-file.js'
+import { materialize } from './materialize.js'
+import { readSnapshot } from './snapshot-store.js'
+
+/** @typedef {import('../accounts/directory-port.js').Account} Account */
+
+/**
+ * @param {object} input
+ * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'config' | 'clock'>} input.services
+ * @param {import('./targets/target.js').BackupTarget} input.target
+ * @param {import('./repository.js').Generation} input.generation
+ * @param {import('./repository.js').AccountEntry} input.entry - the mailbox's, of that generation
+ * @param {Omit<import('../accounts/directory-port.js').NewAccount, 'cipher'>} input.account - its folder is made here
+ * @param {string} input.action - for the audit log
+ * @param {(bytes: number) => void} [input.onRead]
+ * @returns {Promise<Account>}
+ * @throws {MailError} ACCOUNT_EXISTS, BACKUP_MISSING, BACKUP_DAMAGED, DISK_FULL …; then nothing of it stays
+ */
+export async function restoreAsNewAccount({
+  services,
+  target,
+  generation,
+  entry,
+  account,
+  action,
+  onRead
+}) {
+  const { directory, config, clock } = services
+  const { id: accountId, folder } = account
+  const staged = `${folder}.part`
+  try {
+    const snapshot = await readSnapshot(target, entry.snapshot)
+    await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })
+    await rename(staged, folder)
+    await syncFolder(dirname(folder))
+    const cipher = /** @type {import('../database/setup-pragma.js').Cipher} */ (
+      snapshot.cipher ?? config.storage.cipher
+    )
+    const made = await directory.createAccount({ ...account, cipher })
+    await directory.beginRestore({
+      accountId,
+      generation: generation.name,
+      state: 'lift',
+      staged: '',
+      replaced: '',
+      cipher,
+      requestedAtMs: clock.nowMs()
+    })
+    directory.audit({ action, accountId, detail: { generation: generation.name } })
+    return made
+  } catch (error) {
+    if (!(await directory.findAccount(accountId))) {
+      await rm(staged, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true })
+    }
+    throw error
+  }
+}
