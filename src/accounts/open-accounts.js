@@ -7,20 +7,14 @@
  *
  * A mailbox that is just being closed is waited for: the next login opens it afresh.
  */
-import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
-import { counters } from '../telemetry/counters.js'
-import { drainSpool } from '../delivery/drain.js'
-import { Checkpointer } from '../database/checkpoint.js'
-import { ChildPool } from '../database/child.js'
-import { CachePool } from '../database/pool.js'
-import { ChunkCache } from '../store/chunk-cache.js'
-import { IdleViews } from '../store/idle-views.js'
-import { OpenFiles } from '../store/open-files.js'
 import { isDamage, recordDamage } from './damage.js'
+import { checkLiveAccounts, limitStore } from './live-credentials.js'
+import { OpenSpool } from './open-spool.js'
 import { openStore } from './open-store.js'
 import { checkRestored } from './restored.js'
 import { openSealIdentities } from './seal-identity.js'
+import { SharedParts } from './shared-parts.js'
 
 /**
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
@@ -35,9 +29,6 @@ const DRAIN_AT_LOGIN_FILES = 200
 /** How often the credentials of live sessions are compared with the directory, ms. */
 const CREDENTIAL_CHECK_MS = 2_000
 
-/** A drain that a full disk or a lock stopped is tried again after this, ms. */
-const DRAIN_RETRY_MS = 5_000
-
 /**
  * @typedef {object} OpenAccount
  * @property {Account} account
@@ -46,9 +37,7 @@ const DRAIN_RETRY_MS = 5_000
  * @property {Map<string, { version: number, sessions: number }>} credentials - of live sessions, by id
  * @property {number} sessions
  * @property {NodeJS.Timeout | null} lingerTimer
- * @property {NodeJS.Timeout | null} retryTimer
- * @property {Promise<void> | null} draining
- * @property {boolean} isRungAgain - mail came while a drain was running
+ * @property {OpenSpool} spool
  */
 
 /**
@@ -75,16 +64,7 @@ const DRAIN_RETRY_MS = 5_000
  *   work that is to be done after that, while nobody else has the file
  */
 
-/**
- * @typedef {object} OpenAccountsFigures
- * @property {number} open - mailboxes
- * @property {number} awake - of these, with their file open
- * @property {number} cacheBytes - that the page caches of the files may use together
- * @property {number} chunkBytes - unpacked pieces of long messages that are kept
- * @property {number} viewBytes - of the views in memory
- * @property {number} idleViewBytes - of these, of views that nobody uses
- * @property {number} largestWalBytes - as of the last sync
- */
+/** @typedef {import('./shared-parts.js').SharedFigures & { open: number }} OpenAccountsFigures - `open`: mailboxes */
 
 /** Opens, shares and closes mailboxes. */
 export class OpenAccounts {
@@ -93,14 +73,7 @@ export class OpenAccounts {
   #open = new Map()
   /** @type {Map<string, Promise<void>>} */
   #closing = new Map()
-  #checkpointer = new Checkpointer()
-  #children = new ChildPool()
-  #cachePool
-  #chunkCache
-  #idleViews
-  #openFiles
-  /** @type {Set<AccountStore>} */
-  #stores = new Set()
+  #shared
   /** @type {Set<string>} accounts that are on record as damaged since they were opened */
   #damaged = new Set()
   #credentialTimer
@@ -109,23 +82,7 @@ export class OpenAccounts {
   /** @param {OpenAccountsOptions} options */
   constructor(options) {
     this.#options = options
-    const { config, logger } = options.services
-    const {
-      cacheBytes,
-      totalCacheBytes,
-      chunkCacheBytes,
-      idleViewBytes,
-      sleepAfterMs,
-      maxOpenFiles
-    } = config.storage
-    this.#cachePool = new CachePool({ totalBytes: totalCacheBytes, maxShareBytes: cacheBytes })
-    this.#chunkCache = new ChunkCache({ totalBytes: chunkCacheBytes })
-    this.#idleViews = new IdleViews({ totalBytes: idleViewBytes })
-    this.#openFiles = new OpenFiles({
-      sleepAfterMs,
-      maxAwake: maxOpenFiles,
-      onError: (err) => logger.error({ err }, 'closing the file of an idle mailbox failed')
-    })
+    this.#shared = new SharedParts(options.services)
     this.#credentialTimer = setInterval(() => this.#checkCredentials(), CREDENTIAL_CHECK_MS)
     this.#credentialTimer.unref()
   }
@@ -137,25 +94,12 @@ export class OpenAccounts {
 
   /** @returns {number} of these, how many have their file open; the others sleep */
   get awakeFiles() {
-    return this.#openFiles.awake
+    return this.#shared.awakeFiles
   }
 
   /** @returns {OpenAccountsFigures} */
   get figures() {
-    const figures = {
-      open: this.#open.size,
-      awake: this.awakeFiles,
-      cacheBytes: this.#cachePool.grantedBytes,
-      chunkBytes: this.#chunkCache.usedBytes,
-      viewBytes: 0,
-      idleViewBytes: this.#idleViews.usedBytes,
-      largestWalBytes: 0
-    }
-    for (const { viewBytes, walBytes } of this.#stores) {
-      figures.viewBytes += viewBytes
-      figures.largestWalBytes = Math.max(figures.largestWalBytes, walBytes)
-    }
-    return figures
+    return { open: this.#open.size, ...this.#shared.figures }
   }
 
   /**
@@ -223,7 +167,7 @@ export class OpenAccounts {
       try {
         const entry = await opening
         this.#count(entry)
-        await this.#drainNow(entry, DRAIN_AT_LOGIN_FILES)
+        await entry.spool.drain(DRAIN_AT_LOGIN_FILES)
         return entry
       } catch (error) {
         if (isDamage(error)) this.#recordDamage(account.id)
@@ -283,17 +227,10 @@ export class OpenAccounts {
         services: this.#options.services,
         account,
         masterKey,
-        shared: {
-          checkpointer: this.#checkpointer,
-          children: this.#children,
-          cachePool: this.#cachePool,
-          chunkCache: this.#chunkCache,
-          idleViews: this.#idleViews,
-          openFiles: this.#openFiles
-        },
+        shared: this.#shared.forStore,
         onAlert: (alert) => this.#alarm(account.id, alert)
       })
-      this.#stores.add(store)
+      this.#shared.join(store)
       limitStore(store, account, tenantRoom)
       this.#checkRestored(account.id, store)
       this.#options.maintenance?.join(account, store)
@@ -304,9 +241,7 @@ export class OpenAccounts {
         credentials: new Map(),
         sessions: 0,
         lingerTimer: null,
-        retryTimer: null,
-        draining: null,
-        isRungAgain: false
+        spool: new OpenSpool({ services: this.#options.services, account, store, identities })
       }
     } catch (error) {
       for (const identity of identities) identity.destroy()
@@ -400,96 +335,19 @@ export class OpenAccounts {
     const present = this.#open.get(accountId)
     if (present === undefined) return
     present.then(
-      (entry) => this.#drain(entry),
+      ({ spool }) => spool.ring(),
       () => {
         // Opening failed; the mail waits for the next login.
       }
     )
   }
 
-  /** @param {OpenAccount} entry */
-  #drain(entry) {
-    entry.isRungAgain = true
-    entry.draining ??= this.#drainWhileRung(entry)
-      .catch((err) => {
-        this.#options.services.logger.error(
-          { accountId: entry.account.id, err },
-          'draining a spool failed'
-        )
-      })
-      .finally(() => {
-        entry.draining = null
-      })
-  }
-
-  /** @param {OpenAccount} entry */
-  async #drainWhileRung(entry) {
-    while (entry.isRungAgain) {
-      entry.isRungAgain = false
-      await this.#drainNow(entry, Infinity)
-    }
-  }
-
-  /**
-   * @param {OpenAccount} entry
-   * @param {number} limit - files
-   */
-  async #drainNow(entry, limit) {
-    const { logger, directory } = this.#options.services
-    const { account, store, identities } = entry
-    const { delivered, setAside, remaining, stoppedBy } = await drainSpool({
-      spoolFolder: join(account.folder, 'spool'),
-      identities,
-      store,
-      logger,
-      limit,
-      onSetAside: ({ name, code }) =>
-        directory.audit({
-          action: 'spool-set-aside',
-          accountId: account.id,
-          detail: { name, code }
-        })
-    })
-    counters.spool.drained += delivered
-    counters.spool.setAside += setAside
-    if (delivered > 0 || setAside > 0) {
-      logger.info({ accountId: account.id, delivered, setAside, remaining }, 'spool drained')
-    }
-    if (remaining === 0) return
-    if (stoppedBy === null) return this.#drain(entry)
-    entry.retryTimer ??= setTimeout(() => {
-      entry.retryTimer = null
-      this.#drain(entry)
-    }, DRAIN_RETRY_MS).unref()
-  }
-
-  /**
-   * A revoked, expired or changed credential ends the sessions that came in with it (RFC 9051 §7.1.5: BYE).
-   */
   async #checkCredentials() {
     const { services, endSessions } = this.#options
-    const { directory, clock, logger } = services
     try {
-      for (const [accountId, opening] of this.#open) {
-        const entry = await opening.catch(() => null)
-        if (entry === null || entry.credentials.size === 0) continue
-        const account = await directory.findAccount(accountId)
-        if (!account?.isEnabled) {
-          endSessions(accountId, 'The account was closed')
-          continue
-        }
-        limitStore(entry.store, account, await directory.tenantRoom(account.tenant))
-        for (const [credentialId, { version }] of entry.credentials) {
-          const now = await directory.findCredential(credentialId)
-          const isGood =
-            now !== null &&
-            now.version === version &&
-            (now.expiresAtMs === null || now.expiresAtMs > clock.nowMs())
-          if (!isGood) endSessions(accountId, 'The credential was changed or revoked, log in again')
-        }
-      }
+      await checkLiveAccounts({ services, open: this.#open, endSessions })
     } catch (err) {
-      logger.error({ err }, 'credentials could not be checked')
+      services.logger.error({ err }, 'credentials could not be checked')
     }
   }
 
@@ -527,12 +385,10 @@ export class OpenAccounts {
     const { services, onLocked } = this.#options
     const { logger } = services
     if (entry.lingerTimer) clearTimeout(entry.lingerTimer)
-    if (entry.retryTimer) clearTimeout(entry.retryTimer)
-    entry.isRungAgain = false
-    await entry.draining
+    await entry.spool.close()
     try {
       const workAlone = await this.#options.maintenance?.leave(entry.account.id)
-      this.#stores.delete(entry.store)
+      this.#shared.leave(entry.store)
       await entry.store.close().finally(() => workAlone?.())
     } finally {
       this.#damaged.delete(entry.account.id)
@@ -554,24 +410,6 @@ export class OpenAccounts {
     for (const result of results) {
       if (result.status === 'rejected' && !isMailError(result.reason, 'BUSY')) throw result.reason
     }
-    await this.#checkpointer.close()
-    this.#children.close()
+    await this.#shared.close()
   }
-}
-
-/**
- * Sets what the mailbox may hold: the account's own quota as it is now, and what its tenant has left. Mail that was
- * accepted comes in all the same.
- *
- * @param {AccountStore} store
- * @param {Account} account
- * @param {number | null} tenantRoom - bytes; null: no limit
- */
-function limitStore({ quota }, { quotaBytes, quotaMessages, usedBytes }, tenantRoom) {
-  const limits = [
-    ...(quotaBytes > 0 ? [quotaBytes] : []),
-    ...(tenantRoom === null ? [] : [usedBytes + tenantRoom])
-  ]
-  quota.bytes = limits.length === 0 ? null : Math.min(...limits)
-  quota.messages = quotaMessages || null
 }

@@ -1,0 +1,92 @@
+/**
+ * Moves what is delivered to an open mailbox out of its spool, one run at a time, and again when a full disk or a lock has
+ * stopped it.
+ */
+import { join } from 'node:path'
+import { counters } from '../telemetry/counters.js'
+import { drainSpool } from '../delivery/drain.js'
+
+/** A drain that was stopped is tried again after this, ms. */
+const RETRY_MS = 5_000
+
+/** The spool of one mailbox while that is open. */
+export class OpenSpool {
+  #services
+  #account
+  #store
+  #identities
+  /** @type {NodeJS.Timeout | null} */
+  #retryTimer = null
+  /** @type {Promise<void> | null} */
+  #draining = null
+  /** Mail came while a drain was running. */
+  #isRungAgain = false
+
+  /**
+   * @param {object} options
+   * @param {Pick<import('./services.js').AccountServices, 'directory' | 'logger'>} options.services
+   * @param {import('./directory-port.js').Account} options.account
+   * @param {import('../store/account-store.js').AccountStore} options.store
+   * @param {import('../crypto/age.js').SealIdentity[]} options.identities
+   */
+  constructor({ services, account, store, identities }) {
+    this.#services = services
+    this.#account = account
+    this.#store = store
+    this.#identities = identities
+  }
+
+  /** Mail lies in the spool. */
+  ring() {
+    this.#isRungAgain = true
+    this.#draining ??= this.#drainWhileRung()
+      .catch((err) => {
+        this.#services.logger.error({ accountId: this.#account.id, err }, 'draining a spool failed')
+      })
+      .finally(() => {
+        this.#draining = null
+      })
+  }
+
+  /**
+   * @param {number} limit - files; what is left follows in the background
+   * @throws {import('../errors.js').MailError} what the store throws
+   */
+  async drain(limit) {
+    const { logger, directory } = this.#services
+    const { id: accountId, folder } = this.#account
+    const { delivered, setAside, remaining, stoppedBy } = await drainSpool({
+      spoolFolder: join(folder, 'spool'),
+      identities: this.#identities,
+      store: this.#store,
+      logger,
+      limit,
+      onSetAside: ({ name, code }) =>
+        directory.audit({ action: 'spool-set-aside', accountId, detail: { name, code } })
+    })
+    counters.spool.drained += delivered
+    counters.spool.setAside += setAside
+    if (delivered > 0 || setAside > 0)
+      logger.info({ accountId, delivered, setAside, remaining }, 'spool drained')
+    if (remaining === 0) return
+    if (stoppedBy === null) return this.ring()
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = null
+      this.ring()
+    }, RETRY_MS).unref()
+  }
+
+  /** Ends when the drain that runs has; none is begun by itself after that. */
+  async close() {
+    if (this.#retryTimer) clearTimeout(this.#retryTimer)
+    this.#isRungAgain = false
+    await this.#draining
+  }
+
+  async #drainWhileRung() {
+    while (this.#isRungAgain) {
+      this.#isRungAgain = false
+      await this.drain(Infinity)
+    }
+  }
+}
