@@ -60,6 +60,24 @@ export function runTransaction(db, work) {
 }
 
 /**
+ * Runs `work` on the state of one moment, whatever others write meanwhile. As long as it takes, the `-wal` cannot begin anew.
+ *
+ * @template T
+ * @param {Database} db - in no transaction
+ * @param {() => T} work - synchronous; reads alone
+ * @returns {T}
+ */
+export function runSnapshot(db, work) {
+  prepared(db, 'BEGIN').run()
+  try {
+    return work()
+  } finally {
+    // What a failing disk has ended is over already.
+    if (db.inTransaction) prepared(db, 'COMMIT').run()
+  }
+}
+
+/**
  * Runs `work` inside the transaction that is open: all of it or nothing, and the rest of the transaction stays.
  *
  * @template T

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { isMailError } from '../errors.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { prepared } from '../database/statement.js'
+import { runSnapshot } from '../database/transaction.js'
 import { releaseBuffer } from './chunk-codec.js'
 import { readChunk } from './content-rows.js'
 import { segmentProblems } from './search/verify-segments.js'
@@ -169,7 +170,8 @@ function contentProblem(db, { id, hash, size, chunkSize }) {
 export function verifyAll(db, onProgress) {
   const problems = [
     ...sqliteProblems(db, 'integrity_check'),
-    ...findings('consistency', () => contradictions(db))
+    // Of one moment: what others write meanwhile would contradict what was read before.
+    ...findings('consistency', () => runSnapshot(db, () => contradictions(db)))
   ]
   const total = /** @type {number} */ (
     prepared(
