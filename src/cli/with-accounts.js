@@ -3,6 +3,7 @@
  * its address, and words for sizes and times.
  */
 import { openAccountServices } from '../accounts/services.js'
+import { MailError } from '../errors.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
 import { PasswordInput } from './password-input.js'
@@ -71,6 +72,25 @@ export async function withSecret(secret, work) {
   } finally {
     secret.fill(0)
   }
+}
+
+/**
+ * Asks for an account's password and opens its keys with it, for work on its file.
+ *
+ * @param {{ services: AccountServices, input: PasswordInput }} parts
+ * @param {string} address
+ * @returns {Promise<import('../accounts/unlock.js').Unlocked>} the caller disposes of the master key
+ * @throws {CliError | MailError} where there is no such account; AUTHENTICATION_FAILED, NO_PERMISSION …
+ */
+export async function unlockForWork({ services, input }, address) {
+  const account = await requireAccount(services, address)
+  const secret = await input.read(`Password of ${account.address}`)
+  const unlocked = await withSecret(secret, (password) =>
+    services.unlocker.unlock({ username: account.address, password, remoteAddress: null })
+  )
+  if (unlocked.scope !== 'read-only') return unlocked
+  unlocked.masterKey.dispose()
+  throw new MailError('NO_PERMISSION')
 }
 
 /**

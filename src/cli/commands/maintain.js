@@ -9,8 +9,8 @@ import {
   formatBytes,
   formatTime,
   requireAccount,
-  withAccounts,
-  withSecret
+  unlockForWork,
+  withAccounts
 } from '../with-accounts.js'
 
 /**
@@ -141,17 +141,12 @@ function figureText(name, before, after) {
 async function maintain({ services, input, print, tell }, addresses, { compact = false }) {
   for (const address of addresses) {
     try {
-      const account = await requireAccount(services, address)
-      const secret = await input.read(`Password of ${account.address}`)
-      const unlocked = await withSecret(secret, (password) =>
-        services.unlocker.unlock({ username: account.address, password, remoteAddress: null })
-      )
-      using masterKey = unlocked.masterKey
-      if (unlocked.scope === 'read-only') throw new MailError('NO_PERMISSION')
+      const { account, masterKey: opened } = await unlockForWork({ services, input }, address)
+      using masterKey = opened
       let failed = 0
       await maintainAccount({
         services,
-        account: unlocked.account,
+        account,
         masterKey,
         resources: systemResources,
         isCompacted: compact,

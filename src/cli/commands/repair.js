@@ -5,13 +5,7 @@ import cliProgress from 'cli-progress'
 import { isMailError, MailError } from '../../errors.js'
 import { repairAccount } from '../../maintenance/repair-account.js'
 import { CliError } from '../cli-error.js'
-import {
-  formatBytes,
-  formatTime,
-  requireAccount,
-  withAccounts,
-  withSecret
-} from '../with-accounts.js'
+import { formatBytes, formatTime, unlockForWork, withAccounts } from '../with-accounts.js'
 
 /**
  * @typedef {import('../index.js').CliContext} CliContext
@@ -52,18 +46,13 @@ export function register(program, context) {
     .addHelpText('after', HELP)
     .action((/** @type {string} */ address, /** @type {RepairOptions} */ options) =>
       withAccounts(context, options, async ({ services, input, print }) => {
-        const account = await requireAccount(services, address)
-        const secret = await input.read(`Password of ${account.address}`)
-        const unlocked = await withSecret(secret, (password) =>
-          services.unlocker.unlock({ username: account.address, password, remoteAddress: null })
-        )
-        using masterKey = unlocked.masterKey
-        if (unlocked.scope === 'read-only') throw new MailError('NO_PERMISSION')
+        const { account, masterKey: opened } = await unlockForWork({ services, input }, address)
+        using masterKey = opened
         const bar = progressBar(context)
         try {
           const outcome = await repairAccount({
             services,
-            account: unlocked.account,
+            account,
             masterKey,
             onProgress: bar.show
           }).finally(bar.stop)
