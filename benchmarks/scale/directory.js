@@ -63,7 +63,8 @@ async function fill(path, count) {
         address: at(renamed('address')),
         folder: `replace(t.folder, p.old, p.new)`,
         seal_public_key: 'randomblob(1216)',
-        seal_recipient: `t.seal_recipient || '-${turn}'`,
+        // As long as that of a hybrid key.
+        seal_recipient: 'lower(hex(randomblob(980)))',
         used_bytes: 'abs(random() % 1000000000)'
       },
       'JOIN pairs p ON p.old = t.id'
@@ -73,7 +74,7 @@ async function fill(path, count) {
     const salted = { salt: 'randomblob(16)', wrapped_key: 'randomblob(61)' }
     const lookup = 'CASE WHEN t.lookup IS NULL THEN NULL ELSE randomblob(8) END'
     copy('credentials', { id: credentialId, account_id: id, lookup, ...salted }, first)
-    copy('seal_identities', { account_id: id }, first)
+    copy('seal_identities', { account_id: id, recipient: 'lower(hex(randomblob(980)))' }, first)
     db.exec('DROP TABLE pairs')
   }
   db.exec('COMMIT')
