@@ -45,9 +45,11 @@ export const readIndexState = (db) =>
  */
 export const readPending = (db, after, limit) =>
   /** @type {{ id: number, size: number }[]} */ (
+    // CROSS JOIN: the list first. Of an empty one the planner has no statistics and takes it for a long one: it would go
+    // through all contents, which held the event loop for 200 ms in a mailbox of 100,000 messages.
     prepared(
       db,
-      `SELECT p.content_id AS id, c.size FROM search_pending p JOIN contents c ON c.id = p.content_id
+      `SELECT p.content_id AS id, c.size FROM search_pending p CROSS JOIN contents c ON c.id = p.content_id
        WHERE p.content_id > ? AND p.is_left_out = 0 ORDER BY p.content_id LIMIT ?`
     ).all(after, limit)
   )
