@@ -109,6 +109,47 @@ test('maintain without an account asks the server, which looks after who is ther
   assert.equal(await server.stop(), 0)
 })
 
+test('the admin interface asks for one mailbox, which is looked after, and gives the records', async (t) => {
+  const { data, run } = await setUp(t)
+  const server = await startServerProcess(t, {
+    data,
+    environment: { LETTERLOCK_MAINTENANCE_QUIET_MS: '0', LETTERLOCK_ACCOUNTS_LINGER_MS: '0' }
+  })
+  const made = await run(['token', 'create', '--label', 'test', '--scope', 'accounts'])
+  const reader = await run(['token', 'create', '--label', 'reader', '--scope', 'read'])
+  const ask = async (
+    /** @type {string} */ method,
+    /** @type {object | null} */ body,
+    token = made.stdout.trim()
+  ) => {
+    const answer = await fetch(`http://127.0.0.1:${server.ports.admin}/v1/maintenance`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) })
+    })
+    return { status: answer.status, body: /** @type {any} */ (await answer.json()) }
+  }
+  const { id } = JSON.parse((await run(['account', 'show', ANNA, '--json'])).stdout)
+  assert.equal((await ask('POST', { accountId: id }, reader.stdout.trim())).status, 403)
+  assert.deepEqual(await ask('POST', { accountId: id }), { status: 202, body: { accounts: 1 } })
+  // Both come; only one was asked for.
+  for (const user of [ANNA, BEA]) {
+    const client = await WireClient.connect(server.ports.imap)
+    await client.login(user)
+    client.destroy()
+  }
+  const runs = async () => (await ask('GET', null)).body.runs
+  const isDone = (/** @type {any} */ one) => one.job === 'quick-check' && one.result === 'done'
+  while (!(await runs()).some(isDone)) await new Promise((resolve) => setTimeout(resolve, 100))
+  const asked = (await runs()).filter((/** @type {any} */ one) => one.why === 'asked for')
+  assert.ok(asked.length > 0)
+  for (const one of asked) {
+    assert.equal(one.accountId, id)
+    assert.ok(one.tookMs >= 0 && one.result === 'done')
+  }
+  assert.equal(await server.stop(), 0)
+})
+
 test('repair saves what is whole, lists what is not, and keeps the damaged file', async (t) => {
   const { parent, run, withPassword, folderOf } = await setUp(t)
   await withPassword(['import', makeMessages(parent, 30), '--account', ANNA])
