@@ -12,7 +12,8 @@
  * @property {number} [minimum]
  * @property {number} [maximum]
  * @property {readonly string[]} [choices]
- * @property {'address' | 'path'} [format] - `address` is HOST:PORT, [IPV6]:PORT or `off`
+ * @property {'address' | 'cron' | 'path'} [format] - `address` is HOST:PORT, [IPV6]:PORT or `off`; `cron` a cron expression
+ *   of five fields, or empty
  */
 
 const KiB = 1024
@@ -650,6 +651,13 @@ export const SETTINGS = {
     maximum: 23,
     unit: 'hour, UTC',
     reason: 'When the nightly job begins, at the earliest.'
+  },
+  'backup.cron': {
+    value: '',
+    unit: 'cron expression, UTC',
+    format: 'cron',
+    reason:
+      'When the job begins, at the earliest, instead of each night: minute, hour, day, month, weekday. `0 3,15 * * *` is twice a day.'
   },
   'backup.jitterMinutes': {
     value: 60,

@@ -39,7 +39,7 @@ import { checkSettings, flatten } from './schema.js'
  * @property {{ cipher: 'chacha20' | 'aegis-256', tempStore: 'auto' | 'disk' | 'memory', secureDelete: 'on' | 'fast',
  *   cacheBytes: number, totalCacheBytes: number, chunkCacheBytes: number, idleViewBytes: number, sleepAfterMs: number, maxOpenFiles: number, busyTimeoutMs: number,
  *   checkpointBytes: number }} storage
- * @property {{ isNightly: boolean, hour: number, jitterMinutes: number, folder: string, keepDaily: number,
+ * @property {{ isNightly: boolean, hour: number, cron: string, jitterMinutes: number, folder: string, keepDaily: number,
  *   keepWeekly: number, keepMonthly: number, eraseDeletedAfterDays: number, diskBytesPerSecond: number,
  *   networkBytesPerSecond: number, rehearsalAccounts: number,
  *   s3: { bucket: string, prefix: string, endpoint: string, region: string, isPathStyle: boolean } }} backup

@@ -2,6 +2,7 @@
  * Turns the settings table into a JSON schema, and a configuration of any origin into a checked one.
  */
 import { Ajv } from 'ajv'
+import { Cron } from 'croner'
 import { closest, distance } from 'fastest-levenshtein'
 import { MailError } from '../src/errors.js'
 import { SETTINGS } from './default.js'
@@ -22,12 +23,28 @@ function schemaOf(setting) {
   return {
     type: 'string',
     ...(setting.choices && { enum: setting.choices }),
-    ...(setting.format === 'address' && { pattern: ADDRESS_PATTERN })
+    ...(setting.format === 'address' && { pattern: ADDRESS_PATTERN }),
+    ...(setting.format === 'cron' && { format: 'cron' })
+  }
+}
+
+/**
+ * @param {string} text
+ * @returns {boolean} whether it is empty, or a cron expression of five fields whose time comes
+ */
+function isCronOrEmpty(text) {
+  if (text === '') return true
+  try {
+    return new Cron(text, { mode: '5-part', timezone: 'UTC' }).nextRun() !== null
+  } catch {
+    // That it does not parse is the answer; the complaint says what is expected.
+    return false
   }
 }
 
 // The schemas are made above: to check them against the schema of schemas would take 80 ms.
 const ajv = new Ajv({ allErrors: true, verbose: true, meta: false, validateSchema: false })
+ajv.addFormat('cron', isCronOrEmpty)
 
 /**
  * Compiled when a setting is given: most never are, and all of them would take a tenth of the start of a process.
@@ -90,7 +107,9 @@ export function checkSettings(settings, origin) {
           ? `must be one of ${error.params.allowedValues.join(', ')}`
           : error.keyword === 'pattern'
             ? 'must be HOST:PORT or off'
-            : error.message
+            : error.keyword === 'format'
+              ? 'must be a cron expression of five fields'
+              : error.message
       complaints.push(`${name} ${expected}, not ${JSON.stringify(error.data)}`)
     }
   }

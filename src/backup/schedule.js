@@ -5,10 +5,12 @@
  */
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { Cron } from 'croner'
 
 /**
  * @typedef {object} NightlySettings
  * @property {number} hour - UTC
+ * @property {string} cron - an expression of five fields, UTC, instead of the hour; '' for each night at that hour
  * @property {number} jitterMinutes
  */
 
@@ -21,13 +23,25 @@ const LOOK_MS = 60_000
 /**
  * @param {number} nowMs
  * @param {NightlySettings} settings
+ * @returns {number} ms, without jitter
+ */
+function nextTime(nowMs, { hour, cron }) {
+  if (cron !== '') {
+    const next = new Cron(cron, { mode: '5-part', timezone: 'UTC' }).nextRun(new Date(nowMs))
+    return next?.getTime() ?? Infinity
+  }
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS + hour * 60 * MINUTE_MS
+  return today > nowMs ? today : today + DAY_MS
+}
+
+/**
+ * @param {number} nowMs
+ * @param {NightlySettings} settings
  * @param {(max: number) => number} [random] - below `max`
  * @returns {number} when the next night's job begins, ms
  */
-export function nextNight(nowMs, { hour, jitterMinutes }, random = randomInt) {
-  const today = Math.floor(nowMs / DAY_MS) * DAY_MS + hour * 60 * MINUTE_MS
-  const base = today > nowMs ? today : today + DAY_MS
-  return base + random(jitterMinutes * MINUTE_MS + 1)
+export function nextNight(nowMs, settings, random = randomInt) {
+  return nextTime(nowMs, settings) + random(settings.jitterMinutes * MINUTE_MS + 1)
 }
 
 /**

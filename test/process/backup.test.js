@@ -276,7 +276,7 @@ test('what a server starts each night is the whole job', async (t) => {
   const clock = new ManualClock(Date.UTC(2026, 0, 1, 2, 59))
   const { logger, lines } = recordingLogger()
   const job = scheduleNightly({
-    settings: { hour: 3, jitterMinutes: 0 },
+    settings: { hour: 3, cron: '', jitterMinutes: 0 },
     command: nightlyCommand({ defaultDomain: 'example.org' }, data),
     isWanted: async () => true,
     clock,

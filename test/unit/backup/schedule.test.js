@@ -16,9 +16,22 @@ for (const [now, hour, random, expected] of /** @type {const} */ ([
   ['2026-11-21T01:00:00Z', 3, 1, '2026-11-21T04:00:00.000Z']
 ])) {
   test(`at ${now} the job of ${hour}:00 with jitter ${random} begins at ${expected}`, () => {
-    const startMs = nextNight(Date.parse(now), { hour, jitterMinutes: 60 }, (max) =>
+    const startMs = nextNight(Date.parse(now), { hour, cron: '', jitterMinutes: 60 }, (max) =>
       Math.floor((max - 1) * random)
     )
+    assert.equal(new Date(startMs).toISOString(), expected)
+  })
+}
+
+for (const [now, cron, expected] of /** @type {const} */ ([
+  ['2026-11-21T01:00:00Z', '0 3 * * *', '2026-11-21T03:10:00.000Z'],
+  ['2026-11-21T03:00:00Z', '0 3,15 * * *', '2026-11-21T15:10:00.000Z'],
+  ['2026-11-21T03:00:00Z', '30 4 * * SUN', '2026-11-22T04:40:00.000Z'],
+  ['2026-12-31T12:00:00Z', '0 0 29 2 *', '2028-02-29T00:10:00.000Z']
+])) {
+  test(`at ${now} the job of "${cron}" begins at ${expected}, in UTC, after its jitter`, () => {
+    const settings = { hour: 7, cron, jitterMinutes: 60 }
+    const startMs = nextNight(Date.parse(now), settings, () => 10 * 60_000)
     assert.equal(new Date(startMs).toISOString(), expected)
   })
 }
@@ -38,7 +51,7 @@ async function start(t, { isWanted = true, script } = {}) {
     script ?? `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '')`
   ]
   const job = scheduleNightly({
-    settings: { hour: 3, jitterMinutes: 0 },
+    settings: { hour: 3, cron: '', jitterMinutes: 0 },
     command,
     isWanted: async () => isWanted,
     clock,

@@ -101,6 +101,16 @@ for (const [
     /lmtp.listen must be HOST:PORT or off/
   ],
   [
+    'a cron expression with seconds',
+    { 'backup.cron': '0 0 3 * * *' },
+    /backup.cron must be a cron expression of five fields, not "0 0 3 \* \* \*"/
+  ],
+  [
+    'a day that never comes',
+    { 'backup.cron': '0 3 30 2 *' },
+    /backup.cron must be a cron expression/
+  ],
+  [
     'a text where a number belongs',
     { 'shutdown.graceMs': 'soon' },
     /shutdown.graceMs must be integer/
