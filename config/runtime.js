@@ -47,6 +47,8 @@ export function clusterEnvironment(data, environment = process.env) {
     // Workers accept connections themselves. Handed out by the daemon, one that is on its way to a worker when that dies
     // stays open in the daemon, and its client waits for a greeting for ever.
     NODE_CLUSTER_SCHED_POLICY: 'none',
+    // PM2 would reload two at a time: of three workers one is left for everybody, and two begin at the same moment.
+    PM2_CONCURRENT_ACTIONS: '1',
     PM2_DISABLE_VERSION_CHECK: 'true'
   }
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { environmentName, isSupervised, loadConfig } from '../../../config/load.js'
 import { SETTINGS } from '../../../config/default.js'
+import { clusterEnvironment } from '../../../config/runtime.js'
 import { MailError } from '../../../src/errors.js'
 
 /**
@@ -133,6 +134,13 @@ test('a missing or broken file is named', () => {
     () => loadConfig({ environment: {}, file: '/nonexistent.json' }),
     /nonexistent\.json cannot be read/
   )
+})
+
+test('PM2 replaces one worker after the other, whatever the environment says', () => {
+  const environment = clusterEnvironment('/data', { PM2_CONCURRENT_ACTIONS: '2', LANG: 'C' })
+  assert.equal(environment['PM2_CONCURRENT_ACTIONS'], '1')
+  assert.equal(environment['NODE_CLUSTER_SCHED_POLICY'], 'none')
+  assert.deepEqual([environment.PM2_HOME, environment['LANG']], ['/data/pm2', 'C'])
 })
 
 test('PM2, systemd and production count as supervised', () => {
