@@ -2,14 +2,10 @@
  * How a copy from another IMAP server shows itself: on a terminal a bar for all and one for each folder that is under
  * way, with rate and time left; plain lines otherwise. Failures go to standard error as they come.
  */
-import cliProgress from 'cli-progress'
-import { reasonOf } from './import-progress.js'
+import { ProgressView, duration, reasonOf } from './progress-view.js'
 
 /** @typedef {import('../import/imap/copy-account.js').AccountReport} AccountReport */
 /** @typedef {import('../import/imap/copy-account.js').CopyObserver} CopyObserver */
-
-/** Plain lines are for logs: not more often than this. */
-const LINE_EVERY_MS = 10_000
 
 const BAR_FORMAT = '{name} {bar} {percentage} % | {value} of {total} | {rate}/s | {left} left'
 
@@ -18,36 +14,19 @@ const NAME_COLUMNS = 28
 
 /** Shows the copy of one account. */
 export class ImapImportProgress {
-  #stdout
-  #stderr
   #clock
+  #view
   #startedMs
-  #lastLineMs
   /** @type {Map<string, { done: number, total: number, startedMs: number, doneAtStart: number }>} */
   #folders = new Map()
-  /** @type {cliProgress.MultiBar | null} */
-  #bars
-  /** @type {Map<string, cliProgress.SingleBar>} */
+  /** @type {Map<string, import('cli-progress').SingleBar>} */
   #byFolder = new Map()
 
-  /**
-   * @param {object} options
-   * @param {NodeJS.WritableStream & { isTTY?: boolean }} options.stdout
-   * @param {NodeJS.WritableStream} options.stderr
-   * @param {import('../support/clock.js').Clock} options.clock
-   */
-  constructor({ stdout, stderr, clock }) {
-    this.#stdout = stdout
-    this.#stderr = stderr
-    this.#clock = clock
-    this.#startedMs = clock.nowMs()
-    this.#lastLineMs = this.#startedMs
-    this.#bars = stdout.isTTY
-      ? new cliProgress.MultiBar(
-          { format: BAR_FORMAT, stream: stdout, hideCursor: true, clearOnComplete: true },
-          cliProgress.Presets.shades_classic
-        )
-      : null
+  /** @param {ConstructorParameters<typeof ProgressView>[0]} streams */
+  constructor(streams) {
+    this.#clock = streams.clock
+    this.#startedMs = streams.clock.nowMs()
+    this.#view = new ProgressView(streams, { format: BAR_FORMAT, clearOnComplete: true })
   }
 
   /** @returns {CopyObserver} */
@@ -65,21 +44,17 @@ export class ImapImportProgress {
 
   /** @param {string} text */
   fail(text) {
-    const line = `letterlock: ${text}\n`
-    if (this.#bars) this.#bars.log(line)
-    else this.#stderr.write(line)
+    this.#view.fail(text)
   }
 
   /** Takes the bars away. */
   stop() {
-    this.#bars?.stop()
+    this.#view.stop()
   }
 
   /** @param {AccountReport} report */
   end(report) {
-    this.stop()
-    const elapsedMs = Math.max(this.#clock.nowMs() - this.#startedMs, 1)
-    for (const line of reportLines(report, elapsedMs)) this.#stdout.write(`${line}\n`)
+    this.#view.end(reportLines(report, this.#view.elapsedMs))
   }
 
   /** @param {readonly { mailbox: string, messages: number }[]} plan */
@@ -101,22 +76,17 @@ export class ImapImportProgress {
     const start = isFirst || !known ? { startedMs: this.#clock.nowMs(), doneAtStart: done } : known
     const folder = { startedMs: start.startedMs, doneAtStart: start.doneAtStart, done, total }
     this.#folders.set(mailbox, folder)
-    if (this.#bars) {
-      this.#show(mailbox, folder)
-      this.#show('all folders', this.#all())
-      return
-    }
-    const nowMs = this.#clock.nowMs()
-    if (nowMs - this.#lastLineMs < LINE_EVERY_MS) return
-    this.#lastLineMs = nowMs
-    const all = this.#all()
-    this.#stdout.write(`${this.#line(mailbox, folder)}; ${this.#line('all folders', all)}\n`)
+    this.#show(mailbox, folder)
+    this.#show('all folders', this.#all())
+    this.#view.tellNowAndThen(
+      () => `${this.#line(mailbox, folder)}; ${this.#line('all folders', this.#all())}`
+    )
   }
 
   /** @param {string} mailbox */
   #finish(mailbox) {
     const bar = this.#byFolder.get(mailbox)
-    if (bar) this.#bars?.remove(bar)
+    if (bar) this.#view.bars?.remove(bar)
     this.#byFolder.delete(mailbox)
   }
 
@@ -135,7 +105,8 @@ export class ImapImportProgress {
    * @param {{ done: number, total: number, startedMs: number, doneAtStart: number }} progress
    */
   #show(name, progress) {
-    if (!this.#bars) return
+    const { bars } = this.#view
+    if (!bars) return
     const payload = {
       name: name.slice(0, NAME_COLUMNS).padEnd(NAME_COLUMNS),
       ...this.#pace(progress)
@@ -145,7 +116,7 @@ export class ImapImportProgress {
     if (bar) {
       bar.setTotal(total)
       bar.update(progress.done, payload)
-    } else this.#byFolder.set(name, this.#bars.create(total, progress.done, payload))
+    } else this.#byFolder.set(name, bars.create(total, progress.done, payload))
   }
 
   /**
@@ -165,8 +136,7 @@ export class ImapImportProgress {
    * @returns {{ rate: number, left: string }}
    */
   #pace({ done, total, startedMs, doneAtStart }) {
-    const elapsedMs = Math.max(this.#clock.nowMs() - startedMs, 1)
-    const perMs = (done - doneAtStart) / elapsedMs
+    const perMs = (done - doneAtStart) / this.#view.since(startedMs)
     const left = perMs > 0 ? duration(Math.max(total - done, 0) / perMs) : '?'
     return { rate: Math.round(perMs * 1000), left: done >= total ? '0 s' : left }
   }
@@ -203,14 +173,4 @@ export function sourceReason(error) {
   return typeof code === 'string' && /^E[A-Z]+$/.test(code)
     ? `the source cannot be reached (${code})`
     : reason
-}
-
-/**
- * @param {number} ms
- * @returns {string}
- */
-function duration(ms) {
-  if (ms < 120_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
-  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`
-  return `${(ms / 3_600_000).toFixed(1)} h`
 }

@@ -1,0 +1,99 @@
+/**
+ * What the imports have in common when they show themselves: bars on a terminal, now and then a plain line elsewhere,
+ * failures on standard error as they come.
+ */
+import cliProgress from 'cli-progress'
+import { MailError } from '../errors.js'
+
+/** Plain lines are for logs: not more often than this. */
+const LINE_EVERY_MS = 10_000
+
+/** One run. */
+export class ProgressView {
+  #stdout
+  #stderr
+  #clock
+  #startedMs
+  #lastLineMs
+
+  /**
+   * @param {object} streams
+   * @param {NodeJS.WritableStream & { isTTY?: boolean }} streams.stdout
+   * @param {NodeJS.WritableStream} streams.stderr
+   * @param {import('../support/clock.js').Clock} streams.clock
+   * @param {cliProgress.Options} bars - how they look
+   */
+  constructor({ stdout, stderr, clock }, bars) {
+    this.#stdout = stdout
+    this.#stderr = stderr
+    this.#clock = clock
+    this.#startedMs = clock.nowMs()
+    this.#lastLineMs = this.#startedMs
+    /** Null where there is no terminal. */
+    this.bars = stdout.isTTY
+      ? new cliProgress.MultiBar(
+          { stream: stdout, hideCursor: true, ...bars },
+          cliProgress.Presets.shades_classic
+        )
+      : null
+  }
+
+  /** @returns {number} since the beginning, ms, never 0 */
+  get elapsedMs() {
+    return this.since(this.#startedMs)
+  }
+
+  /**
+   * @param {number} timeMs
+   * @returns {number} ms, never 0: rates divide by it
+   */
+  since(timeMs) {
+    return Math.max(this.#clock.nowMs() - timeMs, 1)
+  }
+
+  /** @param {() => string} line - written where there are no bars, when the last one was long enough ago */
+  tellNowAndThen(line) {
+    const nowMs = this.#clock.nowMs()
+    if (this.bars || nowMs - this.#lastLineMs < LINE_EVERY_MS) return
+    this.#lastLineMs = nowMs
+    this.#stdout.write(`${line()}\n`)
+  }
+
+  /** @param {string} text - what failed, and why */
+  fail(text) {
+    const line = `letterlock: ${text}\n`
+    if (this.bars) this.bars.log(line)
+    else this.#stderr.write(line)
+  }
+
+  /** Ends the bars. */
+  stop() {
+    this.bars?.stop()
+  }
+
+  /** @param {readonly string[]} lines - of the report */
+  end(lines) {
+    this.stop()
+    for (const line of lines) this.#stdout.write(`${line}\n`)
+  }
+}
+
+/**
+ * @param {number} ms
+ * @returns {string}
+ */
+export function duration(ms) {
+  if (ms < 120_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`
+  return `${(ms / 3_600_000).toFixed(1)} h`
+}
+
+/**
+ * @param {unknown} error
+ * @returns {string} one line
+ */
+export function reasonOf(error) {
+  if (error instanceof MailError) return error.message
+  const { message } = /** @type {Error} */ (error)
+  return message.split('\n')[0] ?? ''
+}
