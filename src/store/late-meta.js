@@ -29,8 +29,8 @@ const MAX_WAITING = 32
 /** And so many bytes. */
 const MAX_WAITING_BYTES = 512 * 1024
 
-/** Without a next transaction they are written by themselves after this long, milliseconds. */
-const WAIT_MS = 200
+/** Without a transaction that takes them along they are written by themselves after this long, milliseconds. */
+const WAIT_MS = 1000
 
 /**
  * @param {MessageMeta} meta
