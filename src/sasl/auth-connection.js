@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
-import { MailError, isMailError } from '../errors.js'
+import { ERROR_TABLE, MailError, isMailError } from '../errors.js'
 import { isLoopback } from '../support/loopback.js'
 import { formatLine, parseRequest } from './auth-line.js'
 import { MECHANISM_NAMES, startDialogue } from './mechanisms.js'
@@ -272,7 +272,8 @@ const FINAL = Object.freeze(
  */
 function failure(id, error) {
   if (isMailError(error, 'AUTHENTICATION_FAILED')) return formatLine('FAIL', id)
-  const reason = `reason=${error instanceof MailError ? error.message : 'Try again later'}`
+  const text = error instanceof MailError ? ERROR_TABLE[error.code].text : 'Try again later'
+  const reason = `reason=${text}`
   if (isMailError(error, 'ACCOUNT_DISABLED')) {
     return formatLine('FAIL', id, 'user_disabled', reason)
   }

@@ -17,18 +17,18 @@ const UNCHANGED = -1
 export async function removeStaleSocket(path) {
   try {
     // One that answers belongs to the other workers, which share it.
-    if ((await lstat(path)).isSocket() && !(await isAnswering(path))) await rm(path)
+    if ((await lstat(path)).isSocket() && !(await isAnswering({ path }))) await rm(path)
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
   }
 }
 
 /**
- * @param {string} path
+ * @param {import('node:net').NetConnectOpts} place - the path of a unix socket, or a host and port
  * @returns {Promise<boolean>} whether somebody listens there
  */
-async function isAnswering(path) {
-  const socket = createConnection(path)
+export async function isAnswering(place) {
+  const socket = createConnection(place)
   try {
     await once(socket, 'connect')
     return true

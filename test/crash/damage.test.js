@@ -18,6 +18,23 @@ const HURT = 'hurt@example.org'
 const WELL = 'well@example.org'
 
 /**
+ * @param {import('node:test').TestContext} t
+ * @param {string} name - of its folder
+ * @returns {Promise<{ data: string, run: (args: string[], input?: string) => ReturnType<typeof letterlock> }>} two accounts,
+ *   backups set up, nothing running
+ */
+async function hostWithBackups(t, name) {
+  const root = scratchFolder(t, name)
+  const data = join(root, 'data')
+  await createAccounts(data, [HURT, WELL])
+  const environment = { LETTERLOCK_BACKUP_FOLDER: join(root, 'target') }
+  const run = (/** @type {string[]} */ args, input = '') =>
+    letterlock([...args, '--data', data], { input, environment })
+  assert.equal((await run(['backup', 'init'])).code, 0)
+  return { data, run }
+}
+
+/**
  * @param {string} path
  * @param {number} offset - bytes
  */
@@ -116,13 +133,7 @@ test('a damaged mailbox answers [CORRUPTION] for what is lost and gives the rest
 })
 
 test('from a flipped byte to the last message: told, named by health, repaired with a list of losses, restored in full', async (t) => {
-  const root = scratchFolder(t, 'damage-story')
-  const data = join(root, 'data')
-  await createAccounts(data, [HURT, WELL])
-  const environment = { LETTERLOCK_BACKUP_FOLDER: join(root, 'target') }
-  const run = (/** @type {string[]} */ args, input = '') =>
-    letterlock([...args, '--data', data], { input, environment })
-  assert.equal((await run(['backup', 'init'])).code, 0)
+  const { data, run } = await hostWithBackups(t, 'damage-story')
   const first = await startServerProcess(t, { data })
   for (const user of [HURT, WELL]) await fill(first.ports.imap, user)
   const before = await bodiesOf(first.ports.imap, HURT)
@@ -179,13 +190,7 @@ test('from a flipped byte to the last message: told, named by health, repaired w
 })
 
 test('a mailbox that does not even open is named by health too, until a restore has brought it back', async (t) => {
-  const root = scratchFolder(t, 'damage-first-page')
-  const data = join(root, 'data')
-  await createAccounts(data, [HURT, WELL])
-  const environment = { LETTERLOCK_BACKUP_FOLDER: join(root, 'target') }
-  const run = (/** @type {string[]} */ args, input = '') =>
-    letterlock([...args, '--data', data], { input, environment })
-  assert.equal((await run(['backup', 'init'])).code, 0)
+  const { data, run } = await hostWithBackups(t, 'damage-first-page')
   assert.equal((await run(['backup', 'run'])).code, 0)
   flipByte(join(await folderOf(run, HURT), 'mail.db'), 200)
   const server = await startServerProcess(t, { data })

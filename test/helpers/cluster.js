@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { ENVIRONMENT } from './process.js'
+import { ENVIRONMENT, portsIn } from './process.js'
 
 const PRIMARY = fileURLToPath(new URL('./cluster-primary.js', import.meta.url))
 
@@ -45,16 +45,8 @@ export async function startCluster({ data, workers, args = [], environment = {} 
     }
   }
   await answer('up')
-  const port = (/** @type {string} */ name) =>
-    Number(new RegExp(`^${name}\\s+127\\.0\\.0\\.1:(\\d+)`, 'm').exec(text)?.[1])
   return {
-    ports: {
-      imap: port('imap'),
-      imaps: port('imaps'),
-      lmtp: port('lmtp'),
-      admin: port('admin'),
-      userPage: port('userPage')
-    },
+    ports: portsIn(text),
     output: () => text,
     reload: async () => {
       child.send('reload')

@@ -8,6 +8,7 @@ import { createConnection, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
+import { isAnswering } from '../../src/support/unix-socket.js'
 import { missing } from './programs.js'
 
 /** A server that does not answer is a failure, not a hang. */
@@ -34,17 +35,7 @@ async function freePort() {
  * @param {number} port
  * @returns {Promise<boolean>}
  */
-async function isListening(port) {
-  const socket = createConnection({ host: '127.0.0.1', port })
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
-}
+const isListening = (port) => isAnswering({ host: '127.0.0.1', port })
 
 /**
  * @typedef {object} Postfix

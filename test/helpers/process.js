@@ -57,6 +57,22 @@ export function scratchFolder(t, label = 'test') {
  */
 
 /**
+ * @param {string} text - what a server printed at its start
+ * @returns {Record<'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage', number>} its ports; NaN where it has none
+ */
+export function portsIn(text) {
+  const port = (/** @type {string} */ name) =>
+    Number(new RegExp(`^${name}\\s+127\\.0\\.0\\.1:(\\d+)`, 'm').exec(text)?.[1])
+  return {
+    imap: port('imap'),
+    imaps: port('imaps'),
+    lmtp: port('lmtp'),
+    admin: port('admin'),
+    userPage: port('userPage')
+  }
+}
+
+/**
  * @param {import('node:test').TestContext} t
  * @param {object} options
  * @param {string} options.data
@@ -95,8 +111,6 @@ export async function startServerProcess(
     })
     closed.then(() => reject(new Error(`the server did not start:\n${text}`)))
   })
-  const port = (/** @type {string} */ name) =>
-    Number(new RegExp(`^${name}\\s+127\\.0\\.0\\.1:(\\d+)`, 'm').exec(text)?.[1])
   const end = async (/** @type {NodeJS.Signals} */ signal) => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal)
     await closed
@@ -105,13 +119,7 @@ export async function startServerProcess(
   t.after(() => end('SIGKILL'))
   return {
     data,
-    ports: {
-      imap: port('imap'),
-      imaps: port('imaps'),
-      lmtp: port('lmtp'),
-      admin: port('admin'),
-      userPage: port('userPage')
-    },
+    ports: portsIn(text),
     child,
     output: () => text,
     stop: () => end('SIGTERM'),

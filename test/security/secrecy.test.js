@@ -35,6 +35,7 @@ const MARKERS = [
 const [SUBJECT = '', BODY = '', FOLDER = '', APPENDED = '', IMPORTED = ''] = MARKERS
 
 const hasStrace = spawnSync('strace', ['-V']).status === 0
+const skip = hasStrace ? false : 'strace is not installed'
 
 /**
  * @param {string} word
@@ -177,102 +178,105 @@ test('no word of a message, a folder name or a search reaches a file, from LMTP 
   })
 })
 
-test('no command of maintenance, backup, restore, import or export writes a word of a message, not for a moment', async (t) => {
-  if (!hasStrace) return t.skip('strace is not installed')
-  const folder = scratchFolder(t, 'secrecy-commands')
-  const data = join(folder, 'data')
-  const user = 'user@example.org'
-  mkdirSync(data)
-  await createAccounts(data, [user])
-  const first = await startServerProcess(t, {
-    data,
-    environment: { LETTERLOCK_MAINTENANCE_ENABLED: 'false' }
-  })
-  const client = await WireClient.connect(first.ports.imap)
-  await client.login(user)
-  await client.command(`CREATE ${FOLDER}`)
-  for (let i = 0; i < 16; i++) {
-    const [place, size] = i % 2 === 0 ? ['INBOX (\\Deleted)', 900_000] : [FOLDER, 40_000]
-    const noise = randomBytes(size).toString('base64')
-    await client.command(
-      `APPEND ${place}`,
-      Buffer.from(`Message-ID: <${i}@${APPENDED}>\r\n${message(BODY, SUBJECT)}${noise}\r\n`)
-    )
-  }
-  await client.command('SELECT INBOX')
-  await client.command('EXPUNGE')
-  client.destroy()
-  // VACUUM by the command needs the mailbox closed.
-  assert.equal(await first.stop(), 0)
-
-  const environment = {
-    LETTERLOCK_BACKUP_FOLDER: join(folder, 'target'),
-    LETTERLOCK_LOG_LEVEL: 'debug'
-  }
-  const portable = join(folder, 'user.letterlock')
-  const restored = join(folder, 'restored')
-  let recoveryKey = ''
-  let number = 0
-  /**
-   * @param {string[]} args
-   * @param {() => string} [input]
-   */
-  const run = async (args, input = () => 'pass\n') => {
-    const trace = join(folder, `trace-${number++}`)
-    const calls = 'trace=write,pwrite64,writev,pwritev,pwritev2'
-    const result = await letterlock(args, {
-      input: input(),
-      environment,
-      wrapper: ['strace', '-f', '-y', '-s', '1000000', '-o', trace, '-e', calls]
+test(
+  'no command of maintenance, backup, restore, import or export writes a word of a message, not for a moment',
+  { skip },
+  async (t) => {
+    const folder = scratchFolder(t, 'secrecy-commands')
+    const data = join(folder, 'data')
+    const user = 'user@example.org'
+    mkdirSync(data)
+    await createAccounts(data, [user])
+    const first = await startServerProcess(t, {
+      data,
+      environment: { LETTERLOCK_MAINTENANCE_ENABLED: 'false' }
     })
-    const said = result.stdout + result.stderr
-    assert.equal(result.code, 0, `${args.join(' ')}: ${said}`)
-    const { writes, leaks } = await leaksInWrites(trace)
-    assert.ok(writes > 0, args.join(' '))
-    rmSync(trace)
-    return { said, leaks }
+    const client = await WireClient.connect(first.ports.imap)
+    await client.login(user)
+    await client.command(`CREATE ${FOLDER}`)
+    for (let i = 0; i < 16; i++) {
+      const [place, size] = i % 2 === 0 ? ['INBOX (\\Deleted)', 900_000] : [FOLDER, 40_000]
+      const noise = randomBytes(size).toString('base64')
+      await client.command(
+        `APPEND ${place}`,
+        Buffer.from(`Message-ID: <${i}@${APPENDED}>\r\n${message(BODY, SUBJECT)}${noise}\r\n`)
+      )
+    }
+    await client.command('SELECT INBOX')
+    await client.command('EXPUNGE')
+    client.destroy()
+    // VACUUM by the command needs the mailbox closed.
+    assert.equal(await first.stop(), 0)
+
+    const environment = {
+      LETTERLOCK_BACKUP_FOLDER: join(folder, 'target'),
+      LETTERLOCK_LOG_LEVEL: 'debug'
+    }
+    const portable = join(folder, 'user.letterlock')
+    const restored = join(folder, 'restored')
+    let recoveryKey = ''
+    let number = 0
+    /**
+     * @param {string[]} args
+     * @param {() => string} [input]
+     */
+    const run = async (args, input = () => 'pass\n') => {
+      const trace = join(folder, `trace-${number++}`)
+      const calls = 'trace=write,pwrite64,writev,pwritev,pwritev2'
+      const result = await letterlock(args, {
+        input: input(),
+        environment,
+        wrapper: ['strace', '-f', '-y', '-s', '1000000', '-o', trace, '-e', calls]
+      })
+      const said = result.stdout + result.stderr
+      assert.equal(result.code, 0, `${args.join(' ')}: ${said}`)
+      const { writes, leaks } = await leaksInWrites(trace)
+      assert.ok(writes > 0, args.join(' '))
+      rmSync(trace)
+      return { said, leaks }
+    }
+    const check = async (/** @type {Parameters<typeof run>} */ ...command) => {
+      const { said, leaks } = await run(...command)
+      assert.deepEqual(leaks, [], command[0].join(' '))
+      return said
+    }
+    const here = ['--data', data]
+    const asked = [...here, '--password-stdin']
+    recoveryKey = /AGE\S+/.exec(await check(['backup', 'init', ...here]))?.[0] ?? ''
+    assert.match(await check(['maintain', user, ...asked]), /vacuum: done/)
+    const server = await startServerProcess(t, { data })
+    for (const args of [
+      ['backup', 'nightly', ...here],
+      ['backup', 'verify', user, ...asked],
+      ['backup', 'restore', user, '--folder', FOLDER, ...asked],
+      ['backup', 'restore', user, '--message-id', `<1@${APPENDED}>`, ...asked],
+      ['backup', 'restore', user, '--as', 'other@example.org', ...asked],
+      ['backup', 'restore', user, '--yes', ...here],
+      ['export', '--account', user, '--file', portable, ...asked]
+    ])
+      await check(args)
+    const from = `imap://${encodeURIComponent(user)}@127.0.0.1:${server.ports.imap}`
+    await check(
+      ['import', 'imap', '--from', from, '--account', 'other@example.org', '--plaintext', ...asked],
+      () => 'pass\npass\n'
+    )
+    // What is written in the clear, because it is meant to be, is seen.
+    const clear = join(folder, 'clear')
+    const exported = await run(['export', '--account', user, '--format', 'eml', clear, ...asked])
+    assert.ok(exported.leaks.length > 0)
+    rmSync(clear, { recursive: true })
+    assert.equal(await server.stop(), 0)
+    await check(['maintain', '--compact', user, ...asked])
+    await check(['repair', user, ...asked])
+    await check(
+      ['backup', 'restore', '--host', '--password-stdin', '--data', restored],
+      () => `${recoveryKey}\n`
+    )
+    assert.deepEqual(leaks(folder), [])
+    for (const word of MARKERS)
+      for (const { output } of [first, server]) assert.ok(!output().includes(word), word)
   }
-  const check = async (/** @type {Parameters<typeof run>} */ ...command) => {
-    const { said, leaks } = await run(...command)
-    assert.deepEqual(leaks, [], command[0].join(' '))
-    return said
-  }
-  const here = ['--data', data]
-  const asked = [...here, '--password-stdin']
-  recoveryKey = /AGE\S+/.exec(await check(['backup', 'init', ...here]))?.[0] ?? ''
-  assert.match(await check(['maintain', user, ...asked]), /vacuum: done/)
-  const server = await startServerProcess(t, { data })
-  for (const args of [
-    ['backup', 'nightly', ...here],
-    ['backup', 'verify', user, ...asked],
-    ['backup', 'restore', user, '--folder', FOLDER, ...asked],
-    ['backup', 'restore', user, '--message-id', `<1@${APPENDED}>`, ...asked],
-    ['backup', 'restore', user, '--as', 'other@example.org', ...asked],
-    ['backup', 'restore', user, '--yes', ...here],
-    ['export', '--account', user, '--file', portable, ...asked]
-  ])
-    await check(args)
-  const from = `imap://${encodeURIComponent(user)}@127.0.0.1:${server.ports.imap}`
-  await check(
-    ['import', 'imap', '--from', from, '--account', 'other@example.org', '--plaintext', ...asked],
-    () => 'pass\npass\n'
-  )
-  // What is written in the clear, because it is meant to be, is seen.
-  const clear = join(folder, 'clear')
-  const exported = await run(['export', '--account', user, '--format', 'eml', clear, ...asked])
-  assert.ok(exported.leaks.length > 0)
-  rmSync(clear, { recursive: true })
-  assert.equal(await server.stop(), 0)
-  await check(['maintain', '--compact', user, ...asked])
-  await check(['repair', user, ...asked])
-  await check(
-    ['backup', 'restore', '--host', '--password-stdin', '--data', restored],
-    () => `${recoveryKey}\n`
-  )
-  assert.deepEqual(leaks(folder), [])
-  for (const word of MARKERS)
-    for (const { output } of [first, server]) assert.ok(!output().includes(word), word)
-})
+)
 
 test('a stolen data folder opens nothing, not with the directory of another account either', async (t) => {
   const folder = scratchFolder(t, 'stolen')

@@ -62,6 +62,16 @@ async function appendAll(store, mailbox, mails) {
 
 /**
  * @param {import('../../../src/store/account-store.js').AccountStore} store
+ * @param {number} count
+ */
+async function fillAndPack(store, count) {
+  const mails = Array.from({ length: count }, (_, number) => mail(number))
+  await appendAll(store, 'INBOX', mails)
+  await store.indexSearch()
+}
+
+/**
+ * @param {import('../../../src/store/account-store.js').AccountStore} store
  * @param {number} mailboxId
  * @param {number} lastUid
  * @param {import('../../../src/store/read-page.js').PageNeed} need
@@ -133,12 +143,7 @@ test('what is too long for a block stays a row, and the list is whole', async (t
 
 test('nothing of a deleted message stays in a block, and its neighbours do', async (t) => {
   const { store, view, db } = await setup(t)
-  await appendAll(
-    store,
-    'INBOX',
-    Array.from({ length: 200 }, (_, number) => mail(number))
-  )
-  await store.indexSearch()
+  await fillAndPack(store, 200)
   const before = await readList(store, view.mailboxId, 200, 'envelope')
   const blockTexts = () =>
     BLOCK_KINDS.flatMap((kind) =>
@@ -164,12 +169,7 @@ test('nothing of a deleted message stays in a block, and its neighbours do', asy
 
 test('a block that older code made, that is damaged or lost, is made again from the messages', async (t) => {
   const { store, view, db, open } = await setup(t)
-  await appendAll(
-    store,
-    'INBOX',
-    Array.from({ length: 300 }, (_, number) => mail(number))
-  )
-  await store.indexSearch()
+  await fillAndPack(store, 300)
   const uids = Array.from({ length: 300 }, (_, index) => index + 1)
   const before = await store.readMessages(view.mailboxId, uids, NEEDS)
   const list = await readList(store, view.mailboxId, 300, 'fieldsAndReceived')
@@ -194,12 +194,7 @@ test('a block that older code made, that is damaged or lost, is made again from 
 
 test('rows that come to a block that is packed already are packed into it', async (t) => {
   const { store, view, db } = await setup(t)
-  await appendAll(
-    store,
-    'INBOX',
-    Array.from({ length: 200 }, (_, number) => mail(number))
-  )
-  await store.indexSearch()
+  await fillAndPack(store, 200)
   const before = await readList(store, view.mailboxId, 200, 'fieldsAndReceived')
   db.exec('DELETE FROM field_blocks WHERE id = 1; DELETE FROM envelope_blocks WHERE id = 1')
   const uids = Array.from({ length: 31 }, (_, index) => index + 32)
