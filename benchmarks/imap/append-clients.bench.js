@@ -15,7 +15,7 @@ export const question = {
   title: 'APPEND by many users at once',
   notes:
     'Each client has a user and a connection of its own and appends one message after the other; durable when the OK comes. The rate is of all clients together, a sample is one APPEND. Checked: the number of messages in each mailbox.',
-  warmUp: 'ten messages of each client before the clock starts',
+  warmUp: 'half as many messages of each client as are timed, before the clock starts',
   lines: [
     { id: 'eight', label: '8 users', unit: 'ms', better: 'lower' },
     { id: 'fifty', label: '50 users', unit: 'ms', better: 'lower' }
@@ -32,9 +32,6 @@ export const question = {
   }
 }
 
-/** Messages of each client before the clock starts. */
-const WARM_UP = 10
-
 /**
  * @param {import('../lib/question.js').Run} run
  * @param {number} wanted - clients; no more than there are users
@@ -42,8 +39,9 @@ const WARM_UP = 10
  */
 async function appendFrom(run, wanted, each) {
   const clients = Math.min(wanted, imapContext(run.context).users - 1)
+  const warmUp = each / 2
   const generator = new MailGenerator(run.options.seed)
-  const mails = Array.from({ length: clients * (each + WARM_UP) }, (_, index) =>
+  const mails = Array.from({ length: clients * (each + warmUp) }, (_, index) =>
     generator.mailOf(FIRST + index)
   )
   const sessions = await Promise.all(
@@ -60,10 +58,9 @@ async function appendFrom(run, wanted, each) {
   await Promise.all(
     sessions.map(async (client) => {
       await remake(client, MAILBOX)
-      for (let count = 0; count < WARM_UP; count++) await appendNext(client)
+      for (let count = 0; count < warmUp; count++) await appendNext(client)
     })
   )
-  samples.length = 0
   const start = now()
   await Promise.all(
     sessions.map(async (client) => {
@@ -72,7 +69,7 @@ async function appendFrom(run, wanted, each) {
   )
   const rate = (1000 * samples.length) / (now() - start)
   for (const client of sessions) {
-    requireEqual(await messageCount(client, MAILBOX), each + WARM_UP, 'messages of a user')
+    requireEqual(await messageCount(client, MAILBOX), each + warmUp, 'messages of a user')
     client.close()
   }
   return { samples, rate }

@@ -15,7 +15,8 @@ export const question = {
   id: 'body',
   title: 'BODY.PEEK[] of whole messages',
   notes: `One message a command. Pipelined: ${DEPTH} commands are sent at once, the next ${DEPTH} when they are answered; a sample is their time divided by ${DEPTH}. Checked: every message, byte for byte.`,
-  warmUp: 'a tenth of the random reads before the clock starts',
+  warmUp:
+    'as many random reads, one at a time and in the pipeline, as are timed, before the clock starts',
   lines: [
     { id: 'random', label: 'random, one at a time', unit: 'ms', better: 'lower' },
     { id: 'pipelined', label: `random, pipelined by ${DEPTH}`, unit: 'ms', better: 'lower' },
@@ -54,7 +55,8 @@ export const question = {
       return { samples, rate }
     }
 
-    await read(someNumbers().slice(0, count / 10), 1)
+    await read(someNumbers(), 1)
+    await read(someNumbers(), DEPTH)
     const single = await read(someNumbers(), 1)
     const pipelined = await read(someNumbers(), DEPTH)
     const first = 1 + random.below(messages - count)
