@@ -33,8 +33,9 @@ import { storeDirectory, storeKeys, storePepper } from './store-sealed.js'
  * @typedef {object} BackupProgress
  * @property {number} accounts - done
  * @property {number} accountsTotal
- * @property {number} bytes - read
+ * @property {number} bytes - done with: read, or found to be as they were
  * @property {number} bytesTotal - of the mailboxes, as they were at the beginning
+ * @property {number} bytesRead
  *
  * @typedef {object} BackupSummary
  * @property {string} generation - its name
@@ -75,7 +76,9 @@ class BackupRun {
   #newBytes = 0
   #sharedBytes = 0
   #savedMs = performance.now()
-  #progress = { accounts: 0, accountsTotal: 0, bytes: 0, bytesTotal: 0 }
+  #progress = { accounts: 0, accountsTotal: 0, bytes: 0, bytesTotal: 0, bytesRead: 0 }
+  /** @type {Map<string, number>} bytes by account */
+  #sizes = new Map()
 
   /**
    * @param {BackupOptions & { repository: Repository, recipient: string, scratchFolder: string, directory: DirectoryPort, staging: Staging }} options
@@ -95,6 +98,7 @@ class BackupRun {
       runFolder: join(config.data, 'run'),
       onRead: (/** @type {number} */ bytes) => {
         this.#progress.bytes += bytes
+        this.#progress.bytesRead += bytes
         this.#tell()
       }
     }
@@ -138,13 +142,15 @@ class BackupRun {
   /** @param {Account[]} accounts */
   async #measure(accounts) {
     this.#progress.accountsTotal = accounts.length
-    for (const { folder } of accounts) {
+    for (const { id, folder } of accounts) {
       const found = await stat(join(folder, 'mail.db')).catch((error) => {
         // It is counted among the failures when its turn comes.
         if (errorCodeOf(error) === 'ENOENT') return null
         throw error
       })
-      this.#progress.bytesTotal += found?.size ?? 0
+      const size = found?.size ?? 0
+      this.#sizes.set(id, size)
+      this.#progress.bytesTotal += size
     }
     this.#tell()
   }
@@ -162,10 +168,13 @@ class BackupRun {
     /** @type {Account[]} */
     const busy = []
     for (const account of accounts) {
+      const bytesBefore = this.#progress.bytes
       const error = await this.#backUp(account)
       if (error instanceof MailError && error.code === 'BUSY') busy.push(account)
       else if (error) this.#fail(account.id, account.address, error)
       this.#progress.accounts += 1
+      // Of a mailbox that has not changed nothing is read, and it is done all the same.
+      this.#progress.bytes = bytesBefore + (this.#sizes.get(account.id) ?? 0)
       this.#tell()
     }
     for (const account of busy) {

@@ -2,6 +2,7 @@
  * How a backup or a restore shows itself: a bar by bytes on a terminal, nothing elsewhere.
  */
 import cliProgress from 'cli-progress'
+import { timeLeft } from './progress-view.js'
 import { formatBytes } from './with-accounts.js'
 
 const FORMAT =
@@ -29,7 +30,7 @@ export class BackupProgress {
     this.#what = what
     this.#bar = stream.isTTY
       ? new cliProgress.SingleBar(
-          { format: FORMAT, stream, hideCursor: true, etaBuffer: 100 },
+          { format: FORMAT, stream, hideCursor: true, etaBuffer: 100, formatTime: timeLeft },
           cliProgress.Presets.shades_classic
         )
       : null

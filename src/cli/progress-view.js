@@ -32,7 +32,7 @@ export class ProgressView {
     /** Null where there is no terminal. */
     this.bars = stdout.isTTY
       ? new cliProgress.MultiBar(
-          { stream: stdout, hideCursor: true, ...bars },
+          { stream: stdout, hideCursor: true, formatTime: timeLeft, ...bars },
           cliProgress.Presets.shades_classic
         )
       : null
@@ -77,6 +77,13 @@ export class ProgressView {
     for (const line of lines) this.#stdout.write(`${line}\n`)
   }
 }
+
+/**
+ * @param {number | string} seconds - a word instead while nothing is known yet
+ * @returns {string}
+ */
+export const timeLeft = (seconds) =>
+  typeof seconds === 'number' && Number.isFinite(seconds) ? duration(1000 * seconds) : 'some time'
 
 /**
  * @param {number} ms
