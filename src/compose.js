@@ -155,7 +155,11 @@ export async function startServer({
     const openAccounts = new OpenAccounts({
       services,
       maintenance,
-      onLocked: (accountId) => unlocker.forget(accountId),
+      onOpening: (accountId) => cluster?.hold(accountId),
+      onLocked: (accountId) => {
+        unlocker.forget(accountId)
+        cluster?.release(accountId)
+      },
       endSessions: (accountId, text) => imap.endSessions(accountId, text)
     })
     closers.push(() => openAccounts.close())

@@ -52,6 +52,7 @@ const CREDENTIAL_CHECK_MS = 2_000
 /**
  * @typedef {object} OpenAccountsOptions
  * @property {import('./services.js').AccountServices} services
+ * @property {(accountId: string) => void} [onOpening] - the mailbox is about to be open in this process
  * @property {(accountId: string) => void} onLocked - the mailbox is closed: other copies of its key must go
  * @property {(accountId: string, text: string) => void} endSessions
  * @property {MaintenancePort} [maintenance] - looks after the mailboxes while they are open
@@ -164,6 +165,7 @@ export class OpenAccounts {
       }
       const opening = this.#openAccount(account, masterKey)
       this.#open.set(account.id, opening)
+      this.#options.onOpening?.(account.id)
       try {
         const entry = await opening
         this.#count(entry)

@@ -1,9 +1,9 @@
 /**
- * One worker among several: knows the others, hands sessions to the owner of their account and takes those of its own,
- * rings, and asks all workers for what only each of them knows.
+ * One worker among several: knows the others, hands sessions to the worker that has their account open and takes those of
+ * what is open here, rings, and asks all workers for what only each of them knows.
  *
- *     client ──TLS──► this worker ── logs in ──► owner(account)? ── this one: opens the mailbox here
- *                                                              └─ another: key and bytes go there, TLS stays here
+ *     client ──TLS──► this worker ── logs in ──► who holds the account? ── nobody, or this one: the mailbox is opened here
+ *                                                                      └─ another: key and bytes go there, TLS stays here
  */
 import { once } from 'node:events'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { MailError } from '../errors.js'
 import { readFrame } from './frame.js'
 import { offerSession, takeSession } from './handoff.js'
+import { Holders } from './holders.js'
 import { answerLink } from './link.js'
 import { Peers } from './peers.js'
 import { relay } from './relay.js'
@@ -27,7 +28,7 @@ import { parseSocketName, socketNameOf } from './socket-name.js'
 const MAX_SOCKET_PATH = 107
 /** Who connects says at once what for. */
 const FIRST_FRAME_MS = 5_000
-/** Owners that are tried until a worker serves the session itself. */
+/** Holders that are tried until a worker serves the session itself. */
 const MAX_TRIES = 3
 
 /**
@@ -57,6 +58,9 @@ const MAX_TRIES = 3
 export class ClusterWorker {
   #options
   #peers
+  #holders
+  /** Once it knows what the others hold. */
+  #joined = Promise.withResolvers()
   #server
   #self
   /** @type {Set<Socket>} */
@@ -76,7 +80,14 @@ export class ClusterWorker {
     this.#options = options
     this.#server = server
     this.#self = self
-    this.#peers = new Peers({ folder: options.runFolder, self, logger: options.logger })
+    this.#peers = new Peers({
+      folder: options.runFolder,
+      self,
+      onMet: ({ path }, answer) => this.#holders.noteHeld(path, answer?.held ?? []),
+      onGone: () => this.#holders.announce(),
+      logger: options.logger
+    })
+    this.#holders = new Holders(self.path, this.#peers)
     server.on('connection', (socket) => {
       this.#serve(socket).catch((err) => {
         options.logger.error({ err }, 'a worker’s connection failed')
@@ -115,6 +126,7 @@ export class ClusterWorker {
     server.unref()
     await rename(temporary, path)
     await worker.#peers.start()
+    worker.#joined.resolve(undefined)
     return worker
   }
 
@@ -129,7 +141,7 @@ export class ClusterWorker {
   }
 
   /**
-   * The way from a login to a session: here, or in the worker that owns the account.
+   * The way from a login to a session: here, or in the worker that has the account open.
    *
    * @param {Unlocked} unlocked - its key is disposed of here, whatever happens
    * @param {ClientFacts} client
@@ -138,36 +150,60 @@ export class ClusterWorker {
    */
   async acquire(unlocked, client) {
     const { account, masterKey } = unlocked
+    const claimant = this.#self.path
+    /** @type {string[]} */
+    const except = []
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const owner = this.#peers.ownerOf(account.id)
-      if (owner === null) break
+      const path = await this.#holders.claim({ accountId: account.id, claimant, except })
+      if (path === null || path === claimant) break
+      // The registrar may not have heard yet that a worker has gone, or is going.
+      except.push(path)
+      const holder = this.#peers.find(path)
+      if (holder === null) continue
       try {
-        const offer = await offerSession(owner.path, unlocked, client)
+        const offer = await offerSession(path, unlocked, client)
         if (offer.state === 'taken') {
           masterKey.dispose()
-          return this.#remoteLogin(unlocked, client, owner, offer.socket)
+          return this.#remoteLogin(unlocked, client, holder, offer.socket)
         }
         // One that died while it was asked is known to be gone in a moment; one that hangs may come back.
         if (offer.state === 'silent') break
-        this.#peers.noteLeaving(owner.path)
       } catch (error) {
         masterKey.dispose()
         this.#forgetLater(account.id)
         throw error
       }
     }
-    // Whoever owns it does not answer: mail is right whoever opens it.
+    // Whoever has it open does not answer: mail is right whoever opens it.
     return await this.#options.port.acquire(unlocked)
+  }
+
+  /**
+   * A mailbox is opened in this process: sessions that come in elsewhere are sent here.
+   *
+   * @param {string} accountId
+   */
+  hold(accountId) {
+    this.#holders.hold(accountId)
+  }
+
+  /**
+   * A mailbox is closed in this process.
+   *
+   * @param {string} accountId
+   */
+  release(accountId) {
+    this.#holders.release(accountId)
   }
 
   /**
    * @param {Unlocked} unlocked
    * @param {ClientFacts} client
-   * @param {Peer} owner
+   * @param {Peer} holder
    * @param {Socket} socket
    * @returns {RemoteLogin}
    */
-  #remoteLogin({ account, scope }, { sessionId }, owner, socket) {
+  #remoteLogin({ account, scope }, { sessionId }, holder, socket) {
     this.#relayed.set(account.id, (this.#relayed.get(account.id) ?? 0) + 1)
     const done = () => {
       const left = (this.#relayed.get(account.id) ?? 1) - 1
@@ -181,11 +217,11 @@ export class ClusterWorker {
       account,
       scope,
       relay: async ({ socket: client, rest }) => {
-        const isOwnerAlive = async () => (await owner.link.ask({ op: 'ping' })) !== null
-        await relay({ client, rest, owner: socket, isOwnerAlive })
+        const isHolderAlive = async () => (await holder.link.ask({ op: 'ping' })) !== null
+        await relay({ client, rest, holder: socket, isHolderAlive })
         done()
       },
-      end: (text) => owner.link.tell({ op: 'endSession', sessionId, text }),
+      end: (text) => holder.link.tell({ op: 'endSession', sessionId, text }),
       release: async () => {
         socket.destroy()
         done()
@@ -217,7 +253,7 @@ export class ClusterWorker {
     setImmediate(() => {
       const accountIds = [...this.#toRing]
       this.#toRing.clear()
-      // To all and not to the owner alone: for a moment another may have the mailbox open, too.
+      // To all and not to the holder alone: for a moment another may have the mailbox open, too.
       for (const { link } of this.#peers.all) link.tell({ op: 'ring', accountIds })
     })
   }
@@ -265,7 +301,7 @@ export class ClusterWorker {
       return
     }
     if (frame.value.op === 'session') {
-      const isTaking = () => !this.#peers.isLeaving && !this.#peers.isSuperseded
+      const isTaking = () => !this.#peers.isLeaving
       return await takeSession(socket, frame, { ...this.#options.port, isTaking })
     }
     this.#links.add(socket)
@@ -286,7 +322,17 @@ export class ClusterWorker {
     const { ring, endSession, notices } = this.#options
     switch (question.op) {
       case 'hello':
-        return await this.#peers.meet(question.self)
+        await this.#peers.meet(question.self)
+        return { held: this.#holders.tell(question.self.path) }
+      case 'claim':
+        await this.#joined.promise
+        return await this.#holders.claim(question)
+      case 'holds':
+        return this.#holders.holds(question.accountId)
+      case 'holding':
+        return this.#holders.noteHeld(question.path, question.accountIds)
+      case 'released':
+        return this.#holders.noteReleased(question.path, question.accountId)
       case 'ping':
         return true
       case 'ring':

@@ -1,5 +1,5 @@
 /**
- * Hands a session over to the worker that owns the account, after the login: one frame with the account, its key and
+ * Hands a session over to the worker that has the account open, after the login: one frame with the account, its key and
  * what is known of the client; the answer; from then on the same connection carries the session's bytes.
  *
  *     → {"op":"session","accountId","credentialId","credentialVersion","scope","sessionId","remoteAddress","isTls","clientName"} + key
@@ -28,7 +28,7 @@ const ANSWER_MS = 60_000
 /** @typedef {{ state: 'taken', socket: Socket } | { state: 'moved' | 'gone' | 'silent' }} Offer */
 
 /**
- * @param {string} path - the owner's socket
+ * @param {string} path - the holder's socket
  * @param {Unlocked} unlocked - its key stays the caller's
  * @param {ClientFacts} client
  * @returns {Promise<Offer>} `moved`: it takes no sessions any more; `gone`: nobody listens there; `silent`: no answer
@@ -54,13 +54,14 @@ export async function offerSession(path, unlocked, client) {
   const { state = 'silent', code } = frame?.value ?? {}
   if (state === 'taken') return { state, socket }
   socket.destroy()
-  if (state === 'refused') throw new MailError(code, { detail: 'by the owner of the account' })
-  if (state === 'failed') throw new Error('The owner of the account failed to open it')
+  if (state === 'refused')
+    throw new MailError(code, { detail: 'by the worker that has the account open' })
+  if (state === 'failed') throw new Error('The worker that holds the account failed to open it')
   return { state: state === 'moved' ? 'moved' : 'silent' }
 }
 
 /**
- * @typedef {object} HandoffPort - what the owner's side needs of its process
+ * @typedef {object} HandoffPort - what the holder's side needs of its process
  * @property {() => boolean} isTaking - whether sessions may still begin here
  * @property {() => boolean} admits - whether the process can bear one more session
  * @property {(accountId: string) => boolean} hasRoomFor
@@ -71,7 +72,7 @@ export async function offerSession(path, unlocked, client) {
  */
 
 /**
- * The owner's side.
+ * The holder's side.
  *
  * @param {Socket} socket
  * @param {Frame} frame - whose `op` is `session`

@@ -6,11 +6,11 @@
  */
 import { readdir, rm } from 'node:fs/promises'
 import { errorCodeOf } from '../database/sqlite-error.js'
-import { ownerAmong, isNewer } from './owner.js'
+import { registrarAmong } from './registrar.js'
 import { Link } from './link.js'
 import { parseSocketName } from './socket-name.js'
 
-/** @import { Candidate } from './owner.js' */
+/** @import { Candidate } from './registrar.js' */
 
 /** The folder is looked at again after this, ms: should two workers have missed each other. */
 const LOOK_AGAIN_MS = 5_000
@@ -18,12 +18,21 @@ const LOOK_AGAIN_MS = 5_000
 /**
  * @typedef {Candidate & { path: string }} WorkerPlace
  * @typedef {WorkerPlace & { link: Link, isLeaving: boolean }} Peer
+ *
+ * @typedef {object} PeersOptions
+ * @property {string} folder
+ * @property {WorkerPlace} self
+ * @property {(peer: Peer, answer: any) => void} onMet - what a worker has answered to `hello`
+ * @property {() => void} onGone - a worker is not there any more, or takes no more sessions
+ * @property {import('../telemetry/logger.js').Logger} logger
  */
 
 /** The workers that this one knows. */
 export class Peers {
   #folder
   #self
+  #onMet
+  #onGone
   #logger
   /** @type {Map<string, Peer>} by path */
   #peers = new Map()
@@ -35,15 +44,12 @@ export class Peers {
   /** Whether this worker takes no more sessions. */
   isLeaving = false
 
-  /**
-   * @param {object} options
-   * @param {string} options.folder
-   * @param {WorkerPlace} options.self
-   * @param {import('../telemetry/logger.js').Logger} options.logger
-   */
-  constructor({ folder, self, logger }) {
+  /** @param {PeersOptions} options */
+  constructor({ folder, self, onMet, onGone, logger }) {
     this.#folder = folder
     this.#self = self
+    this.#onMet = onMet
+    this.#onGone = onGone
     this.#logger = logger
   }
 
@@ -67,21 +73,30 @@ export class Peers {
     return Math.max(1, slots.size)
   }
 
-  /** @returns {boolean} whether a newer process has taken this worker's place */
-  get isSuperseded() {
-    const { slot } = this.#self
-    return this.all.some(
-      (peer) => peer.slot === slot && !peer.isLeaving && isNewer(peer, this.#self)
-    )
+  /**
+   * @param {string} accountId
+   * @returns {Peer | null} who remembers which worker has the account open; null: this worker itself
+   */
+  registrarOf(accountId) {
+    const registrar = registrarAmong(accountId, this.#candidates())
+    return registrar !== null && 'link' in registrar ? registrar : null
   }
 
   /**
-   * @param {string} accountId
-   * @returns {Peer | null} null: this worker itself
+   * @param {string} path
+   * @returns {Peer | null} null where no other worker is known by it
    */
-  ownerOf(accountId) {
-    const owner = ownerAmong(accountId, this.#candidates())
-    return owner !== null && 'link' in owner ? owner : null
+  find(path) {
+    return this.#peers.get(path) ?? null
+  }
+
+  /**
+   * @param {string} path
+   * @returns {boolean} whether the worker is there, or is this one, and takes sessions
+   */
+  isTaking(path) {
+    const worker = path === this.#self.path ? this : this.#peers.get(path)
+    return worker?.isLeaving === false
   }
 
   /** @returns {(WorkerPlace | Peer)[]} */
@@ -95,7 +110,9 @@ export class Peers {
    */
   noteLeaving(path) {
     const peer = this.#peers.get(path)
-    if (peer !== undefined) peer.isLeaving = true
+    if (peer === undefined || peer.isLeaving) return
+    peer.isLeaving = true
+    this.#onGone()
   }
 
   /**
@@ -120,7 +137,9 @@ export class Peers {
     let link
     try {
       link = await Link.connect(path, () => {
-        if (this.#peers.get(path)?.link === link) this.#peers.delete(path)
+        if (this.#peers.get(path)?.link !== link) return
+        this.#peers.delete(path)
+        this.#onGone()
       })
     } catch (error) {
       // A socket is listened to before it gets this name, so its process is gone.
@@ -130,8 +149,8 @@ export class Peers {
     const peer = { slot, generation, pid, path, link, isLeaving: false }
     this.#peers.set(path, peer)
     // The other connects back in the meantime, and does not wait for us to answer: the two would wait for each other.
-    await link.ask({ op: 'hello', self: this.#self })
-    if (link.isClosed) this.#peers.delete(path)
+    const answer = await link.ask({ op: 'hello', self: this.#self })
+    if (answer !== null) this.#onMet(peer, answer.answer)
   }
 
   async #look() {

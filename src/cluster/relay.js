@@ -17,50 +17,50 @@ const CRLF = Buffer.from('\r\n')
  * @param {object} options
  * @param {Socket} options.client - nobody listens to it any more
  * @param {Buffer} options.rest - what the client has sent and nobody has read
- * @param {Socket} options.owner - to the worker that serves the session
- * @param {() => Promise<boolean>} options.isOwnerAlive - asked when its side has ended
+ * @param {Socket} options.holder - to the worker that serves the session
+ * @param {() => Promise<boolean>} options.isHolderAlive - asked when its side has ended
  * @returns {Promise<void>} when the client has gone
  */
-export function relay({ client, rest, owner, isOwnerAlive }) {
+export function relay({ client, rest, holder, isHolderAlive }) {
   return new Promise((resolve) => {
     let isAtLineEnd = true
     let isEnding = false
-    if (rest.length > 0) owner.write(rest)
+    if (rest.length > 0) holder.write(rest)
 
     client.on('data', (chunk) => {
-      if (!owner.write(chunk)) client.pause()
+      if (!holder.write(chunk)) client.pause()
     })
-    owner.on('drain', () => client.resume())
-    client.on('end', () => owner.end())
+    holder.on('drain', () => client.resume())
+    client.on('end', () => holder.end())
 
-    owner.on('data', (chunk) => {
+    holder.on('data', (chunk) => {
       const bytes = /** @type {Buffer} */ (chunk)
       const tail = bytes.subarray(-2)
       isAtLineEnd = tail.equals(CRLF)
-      if (!client.write(bytes)) owner.pause()
+      if (!client.write(bytes)) holder.pause()
     })
-    client.on('drain', () => owner.resume())
+    client.on('drain', () => holder.resume())
 
     const finish = async () => {
       if (isEnding) return
       isEnding = true
       // What was compressed ends otherwise (00 00 ff ff), and behind half a line a BYE would be taken for its rest.
-      if (!(await isOwnerAlive()) && isAtLineEnd && client.writable) client.write(BYE)
+      if (!(await isHolderAlive()) && isAtLineEnd && client.writable) client.write(BYE)
       client.end()
       client.resume()
       setTimeout(() => client.destroy(), LINGER_MS).unref()
     }
-    owner.on('end', finish)
-    owner.on('close', finish)
+    holder.on('end', finish)
+    holder.on('close', finish)
     // 'close' follows: a killed worker's socket may end with a reset.
-    owner.on('error', () => {})
+    holder.on('error', () => {})
     client.on('close', () => {
-      owner.destroy()
+      holder.destroy()
       resolve()
     })
     client.on('error', () => client.destroy())
     if (client.destroyed) {
-      owner.destroy()
+      holder.destroy()
       resolve()
     } else client.resume()
   })

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 
-/** @import { Candidate } from './owner.js' */
+/** @import { Candidate } from './registrar.js' */
 
 const NAME = /^worker-(\d{1,6})-(\d{1,12})-(\d{1,10})\.sock$/
 

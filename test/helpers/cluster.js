@@ -10,6 +10,7 @@ const PRIMARY = fileURLToPath(new URL('./cluster-primary.js', import.meta.url))
 
 /**
  * @typedef {object} Cluster
+ * @property {number} pid - of the process whose children the workers are
  * @property {Record<'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage', number>} ports - on 127.0.0.1; NaN for what is off
  * @property {() => string} output - standard output and error of all workers so far
  * @property {() => Promise<void>} reload - one worker after the other is replaced
@@ -46,6 +47,7 @@ export async function startCluster({ data, workers, args = [], environment = {} 
   }
   await answer('up')
   return {
+    pid: child.pid ?? 0,
     ports: portsIn(text),
     output: () => text,
     reload: async () => {

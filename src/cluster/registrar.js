@@ -1,6 +1,6 @@
 /**
- * Which worker owns an account: rendezvous hashing over the slots that live. A slot that goes moves its own accounts and
- * no others; one that comes back takes back what was its own.
+ * Which worker is the registrar of an account, the one that is asked who has it open: rendezvous hashing over the slots that
+ * live. A slot that goes moves its own accounts and no others; one that comes back takes back what was its own.
  *
  * Nothing depends on all workers agreeing: two that hold one mailbox for a moment are kept apart by SQLite.
  */
@@ -43,23 +43,23 @@ export const isNewer = (left, right) =>
  * @template {Candidate} T
  * @param {string} accountId
  * @param {Iterable<T>} candidates - that take sessions
- * @returns {T | null} of the slot that owns the account, the newest process; null where there is no candidate
+ * @returns {T | null} the newest process of the account's slot; null where there is no candidate
  */
-export function ownerAmong(accountId, candidates) {
+export function registrarAmong(accountId, candidates) {
   /** @type {T | null} */
-  let owner = null
+  let registrar = null
   let heaviest = -1
   for (const candidate of candidates) {
-    const isOfOwnersSlot = owner?.slot === candidate.slot
-    const weight = isOfOwnersSlot ? heaviest : weightOf(accountId, candidate.slot)
+    const isOfSameSlot = registrar?.slot === candidate.slot
+    const weight = isOfSameSlot ? heaviest : weightOf(accountId, candidate.slot)
     const isBetter =
-      owner === null ||
-      (isOfOwnersSlot
-        ? isNewer(candidate, owner)
-        : weight > heaviest || (weight === heaviest && candidate.slot > owner.slot))
+      registrar === null ||
+      (isOfSameSlot
+        ? isNewer(candidate, registrar)
+        : weight > heaviest || (weight === heaviest && candidate.slot > registrar.slot))
     if (!isBetter) continue
-    owner = candidate
+    registrar = candidate
     heaviest = weight
   }
-  return owner
+  return registrar
 }

@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { ownerAmong } from '../../../src/cluster/owner.js'
+import { registrarAmong } from '../../../src/cluster/registrar.js'
 
 const IDS = Array.from({ length: 4000 }, () => randomBytes(8).toString('hex'))
 
@@ -16,9 +16,9 @@ test('accounts are spread evenly, in whatever order the workers are known', () =
   const workers = [0, 1, 2, 3].map((slot) => worker(slot))
   const counts = [0, 0, 0, 0]
   for (const id of IDS) {
-    const owner = ownerAmong(id, workers)
-    assert.equal(ownerAmong(id, [...workers].reverse()), owner)
-    counts[owner?.slot ?? 0] = (counts[owner?.slot ?? 0] ?? 0) + 1
+    const registrar = registrarAmong(id, workers)
+    assert.equal(registrarAmong(id, [...workers].reverse()), registrar)
+    counts[registrar?.slot ?? 0] = (counts[registrar?.slot ?? 0] ?? 0) + 1
   }
   for (const count of counts) assert.ok(count > 850 && count < 1150, counts.join())
 })
@@ -26,8 +26,8 @@ test('accounts are spread evenly, in whatever order the workers are known', () =
 test('a worker that goes moves its own accounts and no others; back again, it has them as before', () => {
   const workers = [0, 1, 2, 3].map((slot) => worker(slot))
   for (const id of IDS) {
-    const before = ownerAmong(id, workers)
-    const without = ownerAmong(
+    const before = registrarAmong(id, workers)
+    const without = registrarAmong(
       id,
       workers.filter(({ slot }) => slot !== 2)
     )
@@ -36,18 +36,18 @@ test('a worker that goes moves its own accounts and no others; back again, it ha
   }
 })
 
-test('a reload moves no account to another slot: the newest process of a slot owns', () => {
+test('a reload moves no account to another slot: the newest process of a slot is the registrar', () => {
   const old = [0, 1, 2].map((slot) => worker(slot))
   const newer = worker(1, 2, 7)
   for (const id of IDS) {
-    const before = ownerAmong(id, old)
+    const before = registrarAmong(id, old)
     for (const all of [
       [...old, newer],
       [newer, ...old]
     ]) {
-      assert.equal(ownerAmong(id, all), before?.slot === 1 ? newer : before)
+      assert.equal(registrarAmong(id, all), before?.slot === 1 ? newer : before)
     }
   }
 })
 
-test('without workers there is no owner', () => assert.equal(ownerAmong('x', []), null))
+test('without workers there is no registrar', () => assert.equal(registrarAmong('x', []), null))

@@ -1,0 +1,213 @@
+/**
+ * Who has an account open. The worker that the first session of an account comes to opens the mailbox and holds it; later
+ * sessions that come in elsewhere are handed to it. Whom to ask is the same for all: the account's registrar (registrar.js),
+ * which remembers the holder.
+ *
+ *     first login at A ── claim ──► R: nobody has it: A ──► A opens it
+ *     next login at B ─── claim ──► R: A ──► B hands the session to A
+ *     A closes it ───── released ─► R: nobody has it
+ *
+ * The holders know best what they hold, so a register that is lost is made again: when an account's registrar changes, each
+ * holder tells the new one. Until all can have done so, a registrar that knows nobody asks around. A register that is wrong
+ * all the same costs time and no mail: whoever is named opens the mailbox, and two that have it open are kept apart by SQLite.
+ */
+import { Register } from './register.js'
+
+/** A registrar that is silent for so long is not waited for: the session is served where it is, ms. */
+const CLAIM_MS = 2_000
+/** A worker that is silent for so long holds nothing, as far as a claim is concerned, ms. */
+const HOLDS_MS = 500
+/** After a worker has come or gone, all others have told what they hold within this, ms. */
+const SETTLE_MS = 1_000
+/** A registrar that knows a newer one passes the question on; two that disagree do not go on for ever. */
+const MAX_HOPS = 2
+/** Registrars that die while they are asked. */
+const MAX_TRIES = 3
+
+/**
+ * @typedef {object} Claim
+ * @property {string} accountId
+ * @property {string} claimant - path of the worker that a session has come to
+ * @property {string[]} except - paths of workers that it found gone, or leaving
+ * @property {number} [hops] - registrars that have passed it on
+ *
+ * @typedef {object} OtherWorker
+ * @property {string} path
+ * @property {Pick<import('./link.js').Link, 'ask' | 'tell' | 'isClosed'>} link
+ *
+ * @typedef {object} Neighbours - the workers as this one sees them
+ * @property {(accountId: string) => OtherWorker | null} registrarOf - null: this worker
+ * @property {(path: string) => boolean} isTaking - whether the worker is there, or is this one, and takes sessions
+ * @property {readonly OtherWorker[]} all - the others
+ */
+
+/** Claims accounts, answers claims, and says what this worker holds. */
+export class Holders {
+  #path
+  #neighbours
+  #register = new Register()
+  /** @type {Map<string, string>} accounts that are open here, and the registrar that was told */
+  #own = new Map()
+  #settleMs
+  #changedAt = performance.now()
+
+  /**
+   * @param {string} path - this worker's
+   * @param {Neighbours} neighbours
+   * @param {{ settleMs?: number }} [options] - for how long a registrar asks around after a worker has come or gone
+   */
+  constructor(path, neighbours, { settleMs = SETTLE_MS } = {}) {
+    this.#path = path
+    this.#neighbours = neighbours
+    this.#settleMs = settleMs
+  }
+
+  /** @returns {{ held: number, registered: number }} accounts that are open here; that this worker is the registrar of */
+  get figures() {
+    return { held: this.#own.size, registered: this.#register.size }
+  }
+
+  /**
+   * Asks the registrar, or is it.
+   *
+   * @param {Claim} claim - answered with its claimant where nobody else has the account open, who holds it from then on
+   * @returns {Promise<string | null>} path of the worker that the session belongs to; null where no registrar answers
+   */
+  async claim(claim) {
+    const { hops = 0, ...question } = claim
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const registrar = hops < MAX_HOPS ? this.#neighbours.registrarOf(claim.accountId) : null
+      if (registrar === null) return await this.#answer(claim)
+      const { link } = registrar
+      const asked = { op: 'claim', ...question, hops: hops + 1 }
+      const answer = await link.ask(asked, { timeoutMs: CLAIM_MS })
+      if (answer !== null) return /** @type {string | null} */ (answer.answer)
+      if (!link.isClosed) return null
+    }
+    return null
+  }
+
+  /** @param {Claim} claim */
+  async #answer({ accountId, claimant, except }) {
+    const isGood = (/** @type {string} */ path) =>
+      this.#neighbours.isTaking(path) && !except.includes(path)
+    const find = () => this.#register.find(accountId, isGood)
+    const known = find()
+    if (known !== null) return known
+    if (performance.now() - this.#changedAt < this.#settleMs) await this.#askAround(accountId)
+    // Another claim may have been answered meanwhile.
+    const found = find()
+    if (found !== null) return found
+    // One that is leaving serves the session until it is gone, and is nobody to send others to.
+    if (this.#neighbours.isTaking(claimant)) this.#register.note(accountId, claimant)
+    return claimant
+  }
+
+  /** @param {string} accountId - that the registrar knows no holder of */
+  async #askAround(accountId) {
+    const question = { op: 'holds', accountId }
+    await Promise.all(
+      this.#neighbours.all.map(async ({ path, link }) => {
+        const answer = await link.ask(question, { timeoutMs: HOLDS_MS })
+        if (answer?.answer === true) this.noteHeld(path, [accountId])
+      })
+    )
+  }
+
+  /**
+   * @param {string} accountId
+   * @returns {boolean} whether it is open here
+   */
+  holds(accountId) {
+    return this.#own.has(accountId)
+  }
+
+  /**
+   * The mailbox is open here, or about to be.
+   *
+   * @param {string} accountId
+   */
+  hold(accountId) {
+    const registrar = this.#neighbours.registrarOf(accountId)
+    this.#own.set(accountId, registrar?.path ?? this.#path)
+    if (registrar === null) this.#register.note(accountId, this.#path)
+    else registrar.link.tell({ op: 'holding', path: this.#path, accountIds: [accountId] })
+  }
+
+  /**
+   * The mailbox is closed here.
+   *
+   * @param {string} accountId
+   */
+  release(accountId) {
+    const told = this.#own.get(accountId)
+    if (!this.#own.delete(accountId)) return
+    this.#register.drop(accountId, this.#path)
+    const registrar = this.#neighbours.all.find(({ path }) => path === told)
+    registrar?.link.tell({ op: 'released', path: this.#path, accountId })
+  }
+
+  /**
+   * Another worker says what it holds.
+   *
+   * @param {string} path - its own
+   * @param {string[]} accountIds
+   */
+  noteHeld(path, accountIds) {
+    // What was under way when a worker died would stay for ever.
+    if (!this.#neighbours.isTaking(path)) return
+    for (const accountId of accountIds) this.#register.note(accountId, path)
+  }
+
+  /**
+   * Another worker has closed a mailbox.
+   *
+   * @param {string} path - its own
+   * @param {string} accountId
+   */
+  noteReleased(path, accountId) {
+    this.#register.drop(accountId, path)
+  }
+
+  /**
+   * A worker has come. What is told here need not be announced.
+   *
+   * @param {string} path - its own
+   * @returns {string[]} accounts that are open here and that it is the registrar of
+   */
+  tell(path) {
+    const accountIds = [...this.#own.keys()].filter(
+      (accountId) => this.#neighbours.registrarOf(accountId)?.path === path
+    )
+    for (const accountId of accountIds) this.#own.set(accountId, path)
+    this.#prune()
+    return accountIds
+  }
+
+  /** A worker has gone, or takes no more sessions: its accounts have other registrars, and what it held nobody holds. */
+  announce() {
+    this.#prune()
+    /** @type {Map<OtherWorker, string[]>} */
+    const news = new Map()
+    for (const [accountId, told] of this.#own) {
+      const registrar = this.#neighbours.registrarOf(accountId)
+      const path = registrar?.path ?? this.#path
+      if (path === told) continue
+      this.#own.set(accountId, path)
+      if (registrar === null) this.#register.note(accountId, path)
+      else if (!news.get(registrar)?.push(accountId)) news.set(registrar, [accountId])
+    }
+    for (const [{ link }, accountIds] of news) {
+      link.tell({ op: 'holding', path: this.#path, accountIds })
+    }
+  }
+
+  #prune() {
+    const neighbours = this.#neighbours
+    this.#changedAt = performance.now()
+    this.#register.prune(
+      (accountId) => neighbours.registrarOf(accountId) === null,
+      (path) => neighbours.isTaking(path)
+    )
+  }
+}
