@@ -6,6 +6,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   DeleteObjectsCommand,
   GetObjectCommand,
@@ -24,6 +25,9 @@ const PART_BYTES = 8 * 1024 * 1024
 
 /** Tries of one request, with backoff between them. */
 const MAX_ATTEMPTS = 6
+
+/** Pause before a body that was cut is asked for again, ms, doubled each time. */
+const BODY_BACKOFF_MS = 50
 
 /** Names that one request removes, at most. */
 const REMOVE_AT_ONCE = 1000
@@ -80,6 +84,24 @@ export function openS3Target({ bucket, prefix, endpoint, region, isPathStyle, by
   }
 
   /**
+   * The client repeats a request that gets no answer; an answer whose body is cut is asked for again here.
+   *
+   * @param {import('@aws-sdk/client-s3').GetObjectCommandInput} input
+   * @returns {Promise<Buffer>}
+   */
+  async function readBody(input) {
+    for (let attempt = 1; ; attempt++) {
+      const { Body } = await client.send(new GetObjectCommand(input))
+      try {
+        return Buffer.from((await Body?.transformToByteArray()) ?? new Uint8Array(0))
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS) throw error
+      }
+      await sleep(BODY_BACKOFF_MS * 2 ** attempt)
+    }
+  }
+
+  /**
    * @param {string} name
    * @param {string | undefined} range
    * @returns {Promise<Buffer | null>}
@@ -87,10 +109,10 @@ export function openS3Target({ bucket, prefix, endpoint, region, isPathStyle, by
   async function read(name, range) {
     try {
       return await reached(async () => {
-        const { Body } = await client.send(
-          new GetObjectCommand({ ...where(name), ...(range !== undefined && { Range: range }) })
-        )
-        const bytes = Buffer.from((await Body?.transformToByteArray()) ?? new Uint8Array(0))
+        const bytes = await readBody({
+          ...where(name),
+          ...(range !== undefined && { Range: range })
+        })
         await limit.take(bytes.length)
         return bytes
       })

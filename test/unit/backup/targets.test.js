@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { openS3Target } from '../../../src/backup/targets/s3.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
+import { startFaultyLine } from '../../helpers/faulty-line.js'
 import { S3_ENVIRONMENT, skipWithoutS3, startS3Server } from '../../helpers/s3-server.js'
 
 Object.assign(process.env, S3_ENVIRONMENT)
@@ -162,3 +163,50 @@ test('two hosts in one bucket see only their own prefix', { skip: skipWithoutS3 
   await one.close()
   await two.close()
 })
+
+test(
+  'object storage on a bad line: what is refused or cut is asked again',
+  { skip: skipWithoutS3 },
+  async (t) => {
+    const { endpoint } = await startS3Server(t)
+    const line = await startFaultyLine(t, endpoint, ({ number, method }) => {
+      if (number % 3 === 1) return 'busy'
+      return method === 'GET' && number % 3 === 2 ? 'cut' : 'pass'
+    })
+    const target = s3At(line.endpoint)
+    const bytes = randomBytes(10 * 1024 * 1024)
+    const path = join(await scratchFolder(t), 'large')
+    await writeFile(path, bytes)
+    await target.putFile('packs/aa/large.pack', path)
+    assert.deepEqual(await target.get('packs/aa/large.pack'), bytes)
+    assert.deepEqual(
+      await target.getRange('packs/aa/large.pack', 5, 100_000),
+      bytes.subarray(5, 100_005)
+    )
+    await target.close()
+    assert.ok(line.faults.includes('busy'))
+    assert.ok(line.faults.includes('cut'))
+  }
+)
+
+test(
+  'object storage never keeps bytes that were altered on the way',
+  { skip: skipWithoutS3 },
+  async (t) => {
+    const { endpoint } = await startS3Server(t)
+    const line = await startFaultyLine(t, endpoint, ({ method, bytes }) =>
+      method === 'PUT' && bytes > 0 ? 'flip' : 'pass'
+    )
+    const target = s3At(line.endpoint)
+    await assert.rejects(target.put('keys/a', randomBytes(1000)), { code: 'BACKUP_UNREACHABLE' })
+    assert.equal(await target.size('keys/a'), null)
+    const path = join(await scratchFolder(t), 'large')
+    await writeFile(path, randomBytes(10 * 1024 * 1024))
+    await assert.rejects(target.putFile('packs/aa/large.pack', path), {
+      code: 'BACKUP_UNREACHABLE'
+    })
+    assert.equal(await target.size('packs/aa/large.pack'), null)
+    await target.close()
+    assert.ok(line.faults.includes('flip'))
+  }
+)
