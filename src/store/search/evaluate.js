@@ -56,8 +56,18 @@ export async function searchMessages(request) {
   const plan = planSearch(request.key)
   request.signal?.throwIfAborted()
   if (request.selected.messageCount === 0) return []
-  const matches = await new Search(request, plan).run()
-  return matches.sort((left, right) => left - right)
+  return inOrder(await new Search(request, plan).run())
+}
+
+/**
+ * @param {number[]} slots - put in order, in which they mostly are
+ * @returns {number[]}
+ */
+function inOrder(slots) {
+  const isSorted = slots.every(
+    (slot, at) => at === 0 || /** @type {number} */ (slots[at - 1]) < slot
+  )
+  return isSorted ? slots : slots.sort((left, right) => left - right)
 }
 
 /** One run of one search. */
@@ -166,10 +176,12 @@ class Search {
 function slotsOf({ store, view, selected }, plan) {
   const findFlag = (/** @type {string} */ name) => store.findFlag(name)
   const tests = plan.leaves.map(({ key, stage }) =>
-    stage === STAGE.VIEW ? compileViewKey(key, { view, selected, findFlag }) : () => false
+    stage === STAGE.VIEW ? compileViewKey(key, { view, selected, findFlag }) : null
   )
-  const isKnown = (/** @type {number} */ slot) => selected.sequenceOfSlot(slot) !== 0
   const length = selected.slotOfSequence(selected.messageCount) + 1
+  // Where the last slot is no higher than there are messages, none is missing.
+  const isWhole = length === selected.messageCount
+  const isKnown = (/** @type {number} */ slot) => isWhole || selected.sequenceOfSlot(slot) !== 0
   return {
     length,
     uidAt: (slot) => (isKnown(slot) ? /** @type {number} */ (view.uids[slot]) : 0),
@@ -182,6 +194,7 @@ function slotsOf({ store, view, selected }, plan) {
       const slot = view.slotOf(uid)
       return slot >= 0 && slot < length && isKnown(slot) ? slot : -1
     },
-    viewVerdict: ({ index }, slot) => tests[index]?.(slot) ?? false
+    viewVerdict: ({ index }, slot) => tests[index]?.test(slot) ?? false,
+    fillVerdicts: ({ index }, first, target) => tests[index]?.fill(first, target)
   }
 }

@@ -11,9 +11,11 @@ import { placesOf } from './content-ids.js'
 import { IdSet } from './id-list.js'
 import { evaluatePlan, STAGE } from './plan.js'
 import { compileDateTest, compileRowKey } from './row-keys.js'
+import { compileRowCondition, readMatchingUids } from './row-ranges.js'
 import { chooseListed, readListedHeaders } from './listed-header.js'
 import { compileHeaderKey, HeaderText, TextHits } from './match-text.js'
 import { readHeaderBlock, readTextPieces } from './message-text.js'
+import { NO, OPEN, VerdictPage, YES } from './verdict-page.js'
 
 /** @typedef {import('../read-messages.js').MessageRecord} MessageRecord */
 /** @typedef {import('../read-messages.js').Source} Source */
@@ -26,11 +28,23 @@ import { readHeaderBlock, readTextPieces } from './message-text.js'
 /** Rows a page: readMessages takes no more. */
 const ROW_PAGE = 500
 
+/** Rows that SQLite compares in one read: about 2 ms. */
+const RANGE_PAGE = 4096
+
+/** So few are read one by one sooner. */
+const MIN_RANGE = 16
+
+/** A range may hold so many UIDs for each candidate. */
+const RANGE_FACTOR = 4
+
 /** Headers and small contents a page: 12 MiB at the very worst and 300 KiB as a rule. */
 const HEADER_PAGE = 32
 
 /** Candidates between two looks at the clock: some 50 µs of work. */
 const STEP = 256
+
+/** The same where they are judged many at once. */
+const VIEW_PAGE = 4096
 
 /** Up to so many contents their messages are asked for rather than the content of every message: 10 µs each. */
 const FEW_PLACES = 256
@@ -47,6 +61,8 @@ const PLACES_DIVISOR = 256
  * @property {(breathe: () => Promise<void>) => Promise<void>} learnContents - so that it can
  * @property {(index: number) => number} contentIdAt - 0 for none, or a message that has gone
  * @property {(leaf: LeafNode, index: number) => boolean} viewVerdict - of a leaf of the view's stage
+ * @property {(leaf: LeafNode, first: number, target: Uint8Array) => void} fillVerdicts - the same for the candidate `first`
+ *   and those behind it, as YES and NO
  *
  * @typedef {object} Sorted - indexes of candidates, in no order
  * @property {number[]} matches
@@ -76,6 +92,7 @@ export class Resolver {
   #candidates
   #answers
   #slicer
+  #nowSeconds
   /** @type {((candidate: Candidate) => Verdict)[]} by leaf.index */
   #tests
   #hits
@@ -94,6 +111,7 @@ export class Resolver {
     this.#candidates = candidates
     this.#answers = answers
     this.#slicer = slicer
+    this.#nowSeconds = nowSeconds
     this.#stages = new Set(plan.leaves.map(({ stage }) => stage))
     this.#hits = new TextHits(plan.leaves)
     const operations = new Set(plan.leaves.map(({ key }) => key.op))
@@ -139,16 +157,67 @@ export class Resolver {
       return result.open.length > maxOpen ? null : result
     }
     if (this.#answers) await this.#candidates.learnContents(this.#breathe)
-    const set = possible && new IdSet(possible)
+    if (possible === null) return await this.#sortAll(maxOpen)
+    const set = new IdSet(possible)
     for (let index = 0; index < this.#candidates.length; index++) {
       if (index % STEP === 0) await this.#breathe()
       if (result.open.length > maxOpen) return null
-      const contentId = this.#answers ? this.#candidates.contentIdAt(index) : 0
+      const contentId = this.#candidates.contentIdAt(index)
       // Most are out at once. Without a content it has gone, and is judged by what the view tells.
-      if (set && contentId !== 0 && !set.has(contentId)) continue
+      if (contentId !== 0 && !set.has(contentId)) continue
       if (this.#candidates.uidAt(index) !== 0) take(index, contentId)
     }
     return result.open.length > maxOpen ? null : result
+  }
+
+  /**
+   * The same for all candidates, in order.
+   *
+   * @param {number} maxOpen
+   * @returns {Promise<Sorted | null>}
+   */
+  async #sortAll(maxOpen) {
+    const candidates = this.#candidates
+    const page = new VerdictPage(this.#plan, VIEW_PAGE)
+    /** @type {Sorted} */
+    const result = { matches: [], open: [] }
+    for (let first = 0; first < candidates.length; first += VIEW_PAGE) {
+      await this.#breathe()
+      const count = Math.min(VIEW_PAGE, candidates.length - first)
+      const verdicts = page.judge(count, (leaf, target) => this.#fillKnown(leaf, first, target))
+      for (let at = 0; at < count; at++) {
+        const verdict = verdicts[at]
+        if (verdict === NO || candidates.uidAt(first + at) === 0) continue
+        if (verdict === YES) result.matches.push(first + at)
+        else result.open.push(first + at)
+      }
+      if (result.open.length > maxOpen) return null
+    }
+    return result
+  }
+
+  /**
+   * @param {LeafNode} leaf
+   * @param {number} first - candidate
+   * @param {Uint8Array} target - takes what view and index say about it and those behind it
+   */
+  #fillKnown(leaf, first, target) {
+    if (leaf.stage === STAGE.VIEW) this.#candidates.fillVerdicts(leaf, first, target)
+    else if (!this.#answers) target.fill(OPEN)
+    else
+      for (let at = 0; at < target.length; at++) target[at] = this.#knownVerdict(leaf, first + at)
+  }
+
+  /**
+   * @param {LeafNode} leaf
+   * @param {number} index - of a candidate whose content is known if the index was asked
+   * @returns {number} what view and index say, before the leaf's negation
+   */
+  #knownVerdict(leaf, index) {
+    if (leaf.stage === STAGE.VIEW) return this.#candidates.viewVerdict(leaf, index) ? YES : NO
+    const verdict = this.#answers?.verdict(leaf, this.#candidates.contentIdAt(index))
+    if (verdict === undefined) return OPEN
+    return verdict ? YES : NO
   }
 
   /**
@@ -161,14 +230,83 @@ export class Resolver {
     /** @type {number[]} */
     const matches = []
     open.sort((left, right) => left - right)
-    for (let start = 0; start < open.length; start += ROW_PAGE) {
-      const page = open.slice(start, start + ROW_PAGE)
-      await this.#resolvePage(
-        page.map((index) => ({ index, contentId: 0, record: null, header: null })),
-        matches
-      )
+    const size = this.#stages.has(STAGE.ROW) ? RANGE_PAGE : ROW_PAGE
+    for (let start = 0; start < open.length; start += size) {
+      const page = open.slice(start, start + size)
+      const rest = this.#isRange(page) ? await this.#siftRange(page, matches) : page
+      for (let from = 0; from < rest.length; from += ROW_PAGE) {
+        const candidates = rest
+          .slice(from, from + ROW_PAGE)
+          .map((index) => ({ index, contentId: 0, record: null, header: null }))
+        await this.#resolvePage(candidates, matches, rest === page)
+      }
     }
     return matches
+  }
+
+  /**
+   * @param {number[]} page - candidates, ascending
+   * @returns {boolean} whether their rows are best looked at as one range
+   */
+  #isRange(page) {
+    if (!this.#stages.has(STAGE.ROW) || page.length < MIN_RANGE) return false
+    if (this.#answers && !this.#candidates.knowsContents) return false
+    const { firstUid, lastUid } = this.#rangeOf(page)
+    return lastUid - firstUid < page.length * RANGE_FACTOR
+  }
+
+  /**
+   * @param {number[]} page
+   * @returns {{ firstUid: number, lastUid: number }}
+   */
+  #rangeOf(page) {
+    const uidAt = (/** @type {number | undefined} */ index) => this.#candidates.uidAt(index ?? 0)
+    return { firstUid: uidAt(page[0]), lastUid: uidAt(page.at(-1)) }
+  }
+
+  /**
+   * Decides by the rows of a range, where a message that has gone passes no test.
+   *
+   * @param {number[]} page - candidates, ascending
+   * @param {number[]} matches - collects indexes
+   * @returns {Promise<number[]>} those still open
+   */
+  async #siftRange(page, matches) {
+    const range = this.#rangeOf(page)
+    /** @type {Map<LeafNode, number[]>} */
+    const passed = new Map()
+    for (const leaf of this.#plan.leaves) {
+      if (leaf.stage !== STAGE.ROW) continue
+      const { isNegated } = leaf
+      const test = { ...compileRowCondition(leaf.key, this.#nowSeconds), isNegated }
+      await this.#breathe()
+      passed.set(
+        leaf,
+        await this.#database.readSettled((db) => readMatchingUids(db, this.#mailboxId, range, test))
+      )
+    }
+    const verdicts = new VerdictPage(this.#plan, page.length).judge(page.length, (leaf, target) => {
+      const uids = passed.get(leaf)
+      if (uids) this.#markPassed(page, uids, leaf.isNegated, target)
+      else for (const [at, index] of page.entries()) target[at] = this.#knownVerdict(leaf, index)
+    })
+    for (const [at, index] of page.entries()) if (verdicts[at] === YES) matches.push(index)
+    return page.filter((_, at) => verdicts[at] === OPEN)
+  }
+
+  /**
+   * @param {number[]} page - candidates, ascending
+   * @param {number[]} uids - of those for which a leaf holds with its negation, ascending
+   * @param {boolean} isNegated
+   * @param {Uint8Array} target - takes the verdicts before the negation
+   */
+  #markPassed(page, uids, isNegated, target) {
+    let next = 0
+    for (const [at, index] of page.entries()) {
+      const uid = this.#candidates.uidAt(index)
+      while (next < uids.length && /** @type {number} */ (uids[next]) < uid) next++
+      target[at] = (uids[next] === uid) !== isNegated ? YES : NO
+    }
   }
 
   #breathe = () => this.#slicer.breathe()
@@ -223,10 +361,11 @@ export class Resolver {
   /**
    * @param {Candidate[]} page - up to ROW_PAGE
    * @param {number[]} matches - collects indexes
+   * @param {boolean} needsRows - whether their rows were not looked at yet
    */
-  async #resolvePage(page, matches) {
+  async #resolvePage(page, matches, needsRows) {
     let open = page
-    if (this.#stages.has(STAGE.ROW)) {
+    if (needsRows && this.#stages.has(STAGE.ROW)) {
       open = await this.#read(page, { row: true })
       open = this.#sift(open, STAGE.ROW, matches)
     }

@@ -8,7 +8,7 @@ import { MailError } from '../../errors.js'
 /** @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate */
 /** @typedef {{ size: number, internalDate: ZonedDate, savedAtMs: number }} SearchRow */
 
-const SECONDS_PER_DAY = 86_400
+export const SECONDS_PER_DAY = 86_400
 
 /**
  * @param {SearchKey} key - of the row's stage (see plan.js)
@@ -43,9 +43,9 @@ export function compileRowKey(key, nowSeconds) {
  * @param {Extract<SearchKey, { op: 'date' }>} key
  * @returns {(date: ZonedDate) => boolean}
  */
-export function compileDateTest({ comparison, date: { year, month, day } }) {
-  const wanted = Date.UTC(year, month - 1, day) / 1000 / SECONDS_PER_DAY
-  switch (comparison) {
+export function compileDateTest(key) {
+  const wanted = wantedDay(key)
+  switch (key.comparison) {
     case 'before':
       return (date) => dayOf(date) < wanted
     case 'on':
@@ -54,6 +54,13 @@ export function compileDateTest({ comparison, date: { year, month, day } }) {
       return (date) => dayOf(date) >= wanted
   }
 }
+
+/**
+ * @param {Extract<SearchKey, { op: 'date' }>} key
+ * @returns {number} the day that is asked for, days since 1970
+ */
+export const wantedDay = ({ date: { year, month, day } }) =>
+  Date.UTC(year, month - 1, day) / 1000 / SECONDS_PER_DAY
 
 /**
  * @param {ZonedDate} date

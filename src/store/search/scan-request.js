@@ -3,6 +3,7 @@
  */
 import { indexedLeaves } from './index-answers.js'
 import { STAGE } from './plan.js'
+import { NO, YES } from './verdict-page.js'
 
 /** @typedef {import('./plan.js').LeafNode} LeafNode */
 /** @typedef {import('./plan.js').Plan} Plan */
@@ -69,6 +70,11 @@ export function unpackCandidates(plan, { uids, contentIds, verdicts }) {
   const leaves = viewLeaves(plan)
   const stride = Math.ceil(leaves.length / 8)
   const bits = new Map(leaves.map((leaf, bit) => [leaf.index, bit]))
+  /** @type {Candidates['viewVerdict']} */
+  const viewVerdict = (leaf, index) => {
+    const bit = bits.get(leaf.index) ?? 0
+    return (((verdicts[index * stride + (bit >> 3)] ?? 0) >> (bit & 7)) & 1) === 1
+  }
   return {
     length: uids.length,
     uidAt: (index) => uids[index] ?? 0,
@@ -79,9 +85,10 @@ export function unpackCandidates(plan, { uids, contentIds, verdicts }) {
       const index = lowerBound(uids, uid)
       return uids[index] === uid ? index : -1
     },
-    viewVerdict: (leaf, index) => {
-      const bit = bits.get(leaf.index) ?? 0
-      return (((verdicts[index * stride + (bit >> 3)] ?? 0) >> (bit & 7)) & 1) === 1
+    viewVerdict,
+    fillVerdicts: (leaf, first, target) => {
+      for (let at = 0; at < target.length; at++)
+        target[at] = viewVerdict(leaf, first + at) ? YES : NO
     }
   }
 }

@@ -1,8 +1,9 @@
 /**
  * The search keys that a mailbox view answers from memory: flags, UIDs, sequence numbers, recent, MODSEQ. Each becomes
- * a test on a slot of the view. RFC 3501 §6.4.4, RFC 7162 §3.1.5.
+ * a test on a slot of the view, or on many in a row. RFC 3501 §6.4.4, RFC 7162 §3.1.5.
  */
 import { MailError } from '../../errors.js'
+import { NO, YES } from './verdict-page.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
 /** @typedef {import('../mailbox-view.js').MailboxView} MailboxView */
@@ -30,42 +31,96 @@ import { MailError } from '../../errors.js'
 /** @typedef {{ word: 'flags' | 'keywords', mask: number }} FlagBit */
 
 /**
+ * A key for one message and for a page of them.
+ *
+ * @typedef {object} ViewTest
+ * @property {(slot: number) => boolean} test
+ * @property {(first: number, target: Uint8Array) => void} fill - writes YES or NO for `first` and the slots behind it
+ */
+
+/**
  * @param {SearchKey} key - of the view's stage (see plan.js)
  * @param {ViewContext} context
- * @returns {(slot: number) => boolean}
+ * @returns {ViewTest}
  * @throws {MailError} CANNOT for a key of another stage
  */
 export function compileViewKey(key, { view, selected, findFlag }) {
   switch (key.op) {
-    case 'flag': {
-      const bit = findFlag(key.flag)
-      const isSet = key.isSet
-      if (bit === null) return () => !isSet
-      const { word, mask } = bit
-      return (slot) => {
-        // The arrays are looked up each time: the view replaces them when it grows.
-        const bits = /** @type {number} */ (view[word][slot])
-        return ((bits & mask) !== 0) === isSet
-      }
-    }
+    case 'flag':
+      return flagTest(view, findFlag(key.flag), key.isSet)
     case 'recent':
-      return (slot) => selected.isRecent(slot)
-    case 'uid': {
-      const ranges = key.set.resolve(selected.maxUid)
-      return (slot) => isInRanges(ranges, /** @type {number} */ (view.uids[slot]))
-    }
-    case 'sequence': {
-      const ranges = slotRanges(key.set.resolve(selected.messageCount), selected)
-      return (slot) => isInRanges(ranges, slot)
-    }
+      return eachTest((slot) => selected.isRecent(slot))
+    case 'uid':
+      return rangesTest(
+        key.set.resolve(selected.maxUid).map(({ from, to }) => ({
+          from: view.lowerBound(from),
+          to: view.lowerBound(to + 1) - 1
+        }))
+      )
+    case 'sequence':
+      return rangesTest(slotRanges(key.set.resolve(selected.messageCount), selected))
     case 'modseq': {
       const value = Number(key.value)
-      return (slot) => /** @type {number} */ (view.modSeqs[slot]) >= value
+      return eachTest((slot) => /** @type {number} */ (view.modSeqs[slot]) >= value)
     }
     default:
       throw new MailError('CANNOT', { detail: `search key ${key.op}` })
   }
 }
+
+/**
+ * @param {MailboxView} view
+ * @param {FlagBit | null} bit
+ * @param {boolean} isSet
+ * @returns {ViewTest}
+ */
+function flagTest(view, bit, isSet) {
+  if (bit === null) return eachTest(() => !isSet)
+  const { word, mask } = bit
+  // The arrays are looked up each time: the view replaces them when it grows.
+  return {
+    test: (slot) => {
+      const bits = /** @type {number} */ (view[word][slot])
+      return ((bits & mask) !== 0) === isSet
+    },
+    fill: (first, target) => {
+      const words = view[word]
+      const [whenSet, otherwise] = isSet ? [YES, NO] : [NO, YES]
+      for (let at = 0; at < target.length; at++) {
+        const bits = /** @type {number} */ (words[first + at])
+        target[at] = (bits & mask) !== 0 ? whenSet : otherwise
+      }
+    }
+  }
+}
+
+/**
+ * @param {(slot: number) => boolean} test
+ * @returns {ViewTest}
+ */
+const eachTest = (test) => ({
+  test,
+  fill: (first, target) => {
+    for (let at = 0; at < target.length; at++) target[at] = test(first + at) ? YES : NO
+  }
+})
+
+/**
+ * @param {NumberRange[]} ranges - of slots, ascending, apart; some may be empty
+ * @returns {ViewTest}
+ */
+const rangesTest = (ranges) => ({
+  test: (slot) => (ranges[firstNotBelow(ranges, slot)]?.from ?? Infinity) <= slot,
+  fill: (first, target) => {
+    target.fill(NO)
+    const end = first + target.length
+    for (let at = firstNotBelow(ranges, first); at < ranges.length; at++) {
+      const { from, to } = /** @type {NumberRange} */ (ranges[at])
+      if (from >= end) break
+      target.fill(YES, Math.max(0, from - first), Math.max(0, to + 1 - first))
+    }
+  }
+})
 
 /**
  * Sequence numbers grow with the slots, so a range of them is a range of slots (with messages in between that the
@@ -87,9 +142,9 @@ function slotRanges(ranges, selected) {
 /**
  * @param {NumberRange[]} ranges - ascending, apart
  * @param {number} value
- * @returns {boolean}
+ * @returns {number} place of the first range that does not end below the value
  */
-function isInRanges(ranges, value) {
+function firstNotBelow(ranges, value) {
   let low = 0
   let high = ranges.length
   while (low < high) {
@@ -97,6 +152,5 @@ function isInRanges(ranges, value) {
     if (/** @type {NumberRange} */ (ranges[middle]).to < value) low = middle + 1
     else high = middle
   }
-  const range = ranges[low]
-  return range !== undefined && range.from <= value
+  return low
 }
