@@ -47,6 +47,19 @@ const COLUMNS = new Map([
   ['cc', 'copy']
 ])
 
+/** A field's name, RFC 5322 §2.2; others are looked for in the messages alone. */
+const FIELD_NAME = /^[!-9;-~]+$/
+
+/** Those that nearly every message has. */
+const USUAL_FIELDS = new Set(
+  'content-transfer-encoding content-type date delivered-to from message-id mime-version received return-path subject to'.split(
+    ' '
+  )
+)
+
+/** Longer terms are whole ids as a rule, or most of one: their runs are in few messages. */
+const MAX_FRAGMENT_LENGTH = 15
+
 /** The index may be merged while it is asked; then it is asked again. */
 const MAX_ATTEMPTS = 5
 
@@ -131,11 +144,21 @@ export class IndexAnswers {
 export function indexedLeaves({ leaves }) {
   const term = (/** @type {LeafNode} */ { key }) =>
     key.op === 'body' || key.op === 'text' || key.op === 'header' ? foldCase(key.value) : ''
-  return leaves
-    .filter(
-      (leaf) => isAskable(term(leaf)) && (columnOf(leaf) === undefined || hasTrigram(term(leaf)))
-    )
-    .sort((left, right) => term(right).length - term(left).length)
+  const isIndexed = (/** @type {LeafNode} */ leaf) => {
+    if (columnOf(leaf) !== undefined) return isAskable(term(leaf)) && hasTrigram(term(leaf))
+    return isAskable(term(leaf)) || nameTermOf(leaf) !== null
+  }
+  return leaves.filter(isIndexed).sort((left, right) => term(right).length - term(left).length)
+}
+
+/**
+ * @param {Pick<LeafNode, 'key'>} leaf
+ * @returns {string | null} what the header of each message has that has the field; null when that tells nothing
+ */
+function nameTermOf({ key }) {
+  if (key.op !== 'header') return null
+  const name = key.field.toLowerCase()
+  return FIELD_NAME.test(name) && !USUAL_FIELDS.has(name) ? `${name}: ` : null
 }
 
 /**
@@ -245,13 +268,35 @@ async function askLeaf(database, { key }, maxRows, index) {
     return possible && { possible, certain: isExact ? possible : NO_IDS }
   }
   try {
-    const answer = await index.ask(term, key.op)
-    // Of a field other than the four, the whole header says only that it may be there.
-    return key.op === 'header' ? { possible: answer.possible, certain: NO_IDS } : answer
+    return key.op === 'header' ? await askField({ key }, index) : await index.ask(term, key.op)
   } catch (error) {
     if (error instanceof TooMuchError) return null
     throw error
   }
+}
+
+/**
+ * A field other than the four.
+ *
+ * @param {Pick<LeafNode, 'key'> & { key: { op: 'header' } }} leaf - indexable
+ * @param {TextIndex} index
+ * @returns {Promise<LeafAnswer>}
+ * @throws {TooMuchError}
+ */
+async function askField(leaf, index) {
+  const { field, value } = leaf.key
+  const term = foldCase(value)
+  const isId = field.toLowerCase() === 'message-id'
+  if (isId && term.length <= MAX_FRAGMENT_LENGTH) return await index.askIds(term)
+  const name = nameTermOf(leaf)
+  // That both stand in the header says only that the value may be this field's.
+  let possible = name === null ? null : (await index.ask(name, 'header')).possible
+  if (isAskable(term) && (possible === null || possible.length > FEW_CONTENTS)) {
+    const withValue = (await index.ask(term, 'header')).possible
+    possible = possible === null ? withValue : intersect(possible, withValue)
+  }
+  if (isId && possible !== null && possible.length > FEW_CONTENTS) return await index.askIds(term)
+  return { possible: possible ?? NO_IDS, certain: NO_IDS }
 }
 
 /**

@@ -16,7 +16,8 @@ import { fit, SEPARATOR, TokenCollector } from './tokens.js'
  * @typedef {Pick<import('../account-database.js').AccountDatabase, 'readSettled'>} Source
  *
  * @typedef {object} IndexText
- * @property {{ body: TokenCollector, header: TokenCollector }} tokens
+ * @property {{ body: TokenCollector, header: TokenCollector, ids: Set<string> }} tokens - `ids`: values of Message-ID, or
+ *   the separator where they are too many or too long
  * @property {string[]} fields - SUBJECT, FROM, TO and CC for `search_header`
  * @property {number} characters - that were read
  *
@@ -27,13 +28,17 @@ import { fit, SEPARATOR, TokenCollector } from './tokens.js'
  */
 
 /** Of the code here, of folding, and of what src/mime/text-extract.js takes for text: raise it with each change. */
-const TEXT_VERSION = 3
+const TEXT_VERSION = 4
 
 /** What search_state.text_version must be: the offsets of the parts are the MIME builder's. */
 export const INDEX_VERSION = BUILDER_VERSION * 1000 + TEXT_VERSION
 
 /** A content with more different tokens is left out and looked at by each search: it is no text but noise. */
 const MAX_TOKENS = 100_000
+
+/** Values of Message-ID that are kept as they stand: one is usual, of 20 to 100 characters. */
+const MAX_IDS = 8
+const MAX_ID_LENGTH = 256
 
 /** In the order of the columns of `search_header`. */
 export const INDEXED_FIELDS = Object.freeze(['subject', 'from', 'to', 'cc'])
@@ -67,7 +72,17 @@ export async function readIndexText(database, contentId) {
   }
   body.end()
   const fields = INDEXED_FIELDS.map((name) => fit(headerText.field(name).join(SEPARATOR)))
-  return { tokens: { body, header }, fields, characters }
+  return { tokens: { body, header, ids: idsOf(headerText) }, fields, characters }
+}
+
+/**
+ * @param {HeaderText} header
+ * @returns {Set<string>}
+ */
+function idsOf(header) {
+  const values = header.field('message-id')
+  const isUsual = values.length <= MAX_IDS && values.every(({ length }) => length <= MAX_ID_LENGTH)
+  return new Set(isUsual ? values.map(fit).filter((value) => value !== '') : [SEPARATOR])
 }
 
 /**

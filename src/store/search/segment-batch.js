@@ -29,6 +29,8 @@ export class SegmentBatch {
   #whole = new Map()
   /** @type {TermMap} */
   #grams = new Map()
+  /** @type {TermMap} */
+  #ids = new Map()
   #postingCount = 0
 
   /** @returns {number} what decides about its memory */
@@ -46,9 +48,9 @@ export class SegmentBatch {
 
   /**
    * @param {number} contentId - above the one before
-   * @param {{ body: TokenCollector, header: TokenCollector }} tokens
+   * @param {{ body: TokenCollector, header: TokenCollector, ids: Set<string> }} tokens
    */
-  add(contentId, { body, header }) {
+  add(contentId, { body, header, ids }) {
     if (this.#base === -1) this.#base = contentId
     this.#last = contentId
     const posting = (contentId - this.#base) * 2
@@ -57,7 +59,8 @@ export class SegmentBatch {
       note(this.#whole, whole, posting + side)
       note(this.#grams, grams, posting + side)
     }
-    this.#postingCount += body.size + header.size
+    note(this.#ids, ids, posting + 1)
+    this.#postingCount += body.size + header.size + ids.size
   }
 
   /** @returns {NewSegment | null} null when nothing is in it */
@@ -68,6 +71,7 @@ export class SegmentBatch {
     for (const [term, postings] of inOrder(this.#whole))
       writer.add(TERM_CLASS.WHOLE, term, postings)
     for (const [term, postings] of inOrder(this.#grams)) writer.add(TERM_CLASS.GRAM, term, postings)
+    for (const [term, postings] of inOrder(this.#ids)) writer.add(TERM_CLASS.ID, term, postings)
     const directory = writer.finish()
     return {
       base: this.#base,

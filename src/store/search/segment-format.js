@@ -21,8 +21,10 @@ export const TERM_CLASS = Object.freeze({
   WHOLE: 1,
   /** Trigrams of long runs. */
   GRAM: 2,
+  /** Values of Message-ID; the separator alone stands for one that is not here. */
+  ID: 3,
   /** Three bytes in a row of a term of class WHOLE; what is posted is numbers of term blocks of that class. */
-  PART: 3
+  PART: 4
 })
 
 /** Stands around each term in a block, so that beginning and end of a term can be looked for; UTF-8 never has it. */

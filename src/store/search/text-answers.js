@@ -12,7 +12,7 @@ import { intersectPostings, NO_POSTINGS, PostingUnion } from './posting-set.js'
 import { TERM_CLASS, toBinary } from './segment-format.js'
 import { SegmentReader } from './segment-reader.js'
 import { readSegments } from './segment-rows.js'
-import { countPoints, gramsOf, isWhole, runsOf } from './tokens.js'
+import { countPoints, gramsOf, isWhole, runsOf, SEPARATOR } from './tokens.js'
 
 /**
  * @typedef {import('./id-list.js').IdList} IdList
@@ -87,9 +87,7 @@ export class TextIndex {
     /** @type {IdList} */
     let certain = NO_IDS
     for (const row of this.#rows) {
-      const reader = new SegmentReader(row, {
-        read: (key, work) => this.#read(key, work)
-      })
+      const reader = this.#readerOf(row)
       const [first] = runs
       const found =
         runs.length === 1 && first
@@ -101,6 +99,38 @@ export class TextIndex {
       possible = unite(possible, unite(hits, others))
     }
     return { possible, certain: certain.length === possible.length ? possible : certain }
+  }
+
+  /**
+   * Looks through the values of Message-ID themselves, of which hardly any two are alike: trigrams of them would be no
+   * shorter.
+   *
+   * @param {string} term - askable
+   * @returns {Promise<TextAnswer>} for that field
+   * @throws {TooMuchError}
+   */
+  async askIds(term) {
+    /** @type {IdList} */
+    let certain = NO_IDS
+    /** @type {IdList} */
+    let others = NO_IDS
+    const pattern = { text: toBinary(term), isOpenLeft: true, isOpenRight: true }
+    for (const row of this.#rows) {
+      const reader = this.#readerOf(row)
+      const hits = await reader.find(TERM_CLASS.ID, pattern)
+      const unknown = await reader.get(TERM_CLASS.ID, toBinary(SEPARATOR))
+      certain = unite(certain, contentsOf(hits, row.base, SIDES.header))
+      others = unite(others, contentsOf(unknown, row.base, SIDES.header))
+    }
+    return { possible: others.length === 0 ? certain : unite(certain, others), certain }
+  }
+
+  /**
+   * @param {SegmentRow} row
+   * @returns {SegmentReader}
+   */
+  #readerOf(row) {
+    return new SegmentReader(row, { read: (key, work) => this.#read(key, work) })
   }
 
   /**

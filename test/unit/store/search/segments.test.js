@@ -63,7 +63,7 @@ test('lists are united and intersected as sets are, whatever the highest of them
 async function addSegment(store, texts) {
   const batch = new SegmentBatch()
   for (const [id, { body, header }] of texts)
-    batch.add(id, { body: tokensOf(body), header: tokensOf(header) })
+    batch.add(id, { body: tokensOf(body), header: tokensOf(header), ids: new Set() })
   const segment = batch.toSegment()
   assert.ok(segment)
   await store.searchAccess.database.write((db) => {

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
+import { searchMessages } from '../../../../src/store/search/evaluate.js'
+import { askIndex } from '../../../../src/store/search/index-answers.js'
+import { planSearch } from '../../../../src/store/search/plan.js'
+import { systemClock as clock } from '../../../../src/support/clock.js'
+import { matchesByScan, readWhole } from '../../../helpers/search-oracle.js'
+import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
+
+/** @typedef {import('../../../../src/imap/protocol/values/search-key.js').SearchKey} SearchKey */
+/** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
+
+/** Up to 1,024 headers are looked at without the index. */
+const MESSAGES = 1300
+
+/** Headers as they should not be, and mentions of a field in another; each stands many times, with other numbers. */
+const HEADERS = [
+  'Message-ID: <N.2a@mail.example>\r\nX-Foo: bar N\r\n',
+  'message-id:<CAF=xN_Y@mail.EXAMPLE.com>\r\nX-FOO: BAZ\r\nX-Foo: second N\r\n',
+  'Message-ID:\r\n <folded-N@\r\n\tmail.example>\r\nX-Foo-Bar: bar N\r\n',
+  'Message-ID: =?utf-8?Q?=3Cenc=C3=A9-N=40mail.example=3E?=\r\nSubject: X-Foo: bar N\r\n',
+  'Message-ID: <one.N@mail.example>\r\nMessage-ID: <two.N@mail.example>\r\nX-Foo :bar\r\n',
+  'Message-ID:\r\nX-Foo:\r\nReferences: <N.2a@mail.example>\r\n',
+  `Message-ID: <${'long-N.'.repeat(60)}@mail.example>\r\nX-Bar: see x-foo: bar\r\n`,
+  `${'Message-ID: <many.N@mail.example>\r\n'.repeat(12)}List-Id: Talk <talk.N.example>\r\n`,
+  'Message-ID: <\xe9\xe8-N@mail.example>\r\nX-Foo-: bar N\r\n',
+  'Message-ID: <nul\0-N@mail.example>\r\nX_Foo: bar\r\nXFoo: bar N\r\n',
+  'Message-ID: \xd0\x9f\xd1\x80\xd0\xb8\xd0\xb2\xd0\xb5\xd1\x82 N\r\nX-Fo: o: bar\r\n',
+  'Subject: no id N\r\nIn-Reply-To: <N.2a@mail.example>\r\nX-Foo: =?utf-8?B?YsOkcg==?=\r\n'
+]
+
+const FIELDS = [
+  ...['Message-ID', 'message-id', 'MESSAGE-Id', 'X-Foo', 'x-foo', 'X-Foo-', 'X-Foo-Bar', 'X_Foo'],
+  ...[
+    'XFoo',
+    'X-Fo',
+    'foo',
+    'X-Bar',
+    'List-Id',
+    'References',
+    'In-Reply-To',
+    'Date',
+    'X',
+    'Ünlisted'
+  ]
+]
+
+const TERMS = [
+  ...[
+    '',
+    '<',
+    '>',
+    '<1',
+    '1',
+    '.2a@',
+    '@mail.example',
+    'MAIL.example>',
+    '<CAF=x',
+    'cafÉ',
+    'é',
+    '\0'
+  ],
+  ...[
+    '<folded-7@',
+    '@ mail',
+    '@\tmail',
+    'encé-',
+    '<one.',
+    '<two.',
+    'long-',
+    'many.',
+    'nul',
+    'привет'
+  ],
+  ...['bar', 'BAR 1', 'baz', 'second', 'bär', 'o: bar', 'x-foo', ': ', ' ', 'nowhere', '\ufffd']
+]
+
+/**
+ * @param {number} index
+ * @returns {Buffer}
+ */
+function mailOf(index) {
+  const header = HEADERS[index % HEADERS.length] ?? ''
+  const text = `From: a@mail.example\r\n${header.replaceAll('N', String(index * 7))}\r\nbody ${index}\r\n`
+  return Buffer.from(text, 'latin1')
+}
+
+test('any field of odd headers is found by any piece of it or by its presence, with and without the index', async (t) => {
+  const mails = Array.from({ length: MESSAGES }, (_, index) => ({ bytes: mailOf(index) }))
+  const known = mails.map(({ bytes }) => ({ ...readWhole(bytes), size: bytes.length }))
+  const piece = fc
+    .tuple(fc.nat({ max: MESSAGES - 1 }), fc.constantFrom(...FIELDS), fc.nat(), fc.nat({ max: 30 }))
+    .map(([which, field, start, length]) => {
+      const [value = ''] = known[which]?.field(field) ?? []
+      const letters = [...value]
+      const from = start % (letters.length || 1)
+      return { field, value: letters.slice(from, from + length).join('') }
+    })
+  const usual = fc.record({
+    field: fc.constantFrom(...FIELDS),
+    value: fc.constantFrom(...TERMS)
+  })
+  const keys = fc
+    .tuple(fc.oneof(piece, usual), fc.boolean())
+    .map(([{ field, value }, isNegated]) => {
+      const key = /** @type {SearchKey} */ ({ op: 'header', field, value })
+      return isNegated ? /** @type {SearchKey} */ ({ op: 'not', key }) : key
+    })
+  const store = await temporaryStore(t)
+  await appendAll(store, 'INBOX', mails.slice(0, MESSAGES / 2))
+  await store.indexSearch()
+  await appendAll(store, 'INBOX', mails.slice(MESSAGES / 2))
+  const find = await searcher(store)
+  const property = fc.asyncProperty(keys, async (key) => {
+    const expected = known.flatMap((message, slot) => (matchesByScan(key, message) ? [slot] : []))
+    assert.deepEqual(await find(key), expected, JSON.stringify(key))
+  })
+  await t.test('half', () => fc.assert(property, { numRuns: 60 }))
+  await store.indexSearch()
+  await t.test('whole', () => fc.assert(property, { numRuns: 150 }))
+  await t.test(
+    'each of the terms in each of the fields, by what the index itself says',
+    async () => {
+      const contents = await contentsOf(store)
+      for (const field of FIELDS)
+        for (const value of TERMS) {
+          const key = /** @type {SearchKey} */ ({ op: 'header', field, value })
+          await checkAnswer(store, key, (contentId) =>
+            matchesByScan(key, /** @type {any} */ (known[contents.indexOf(contentId)]))
+          )
+        }
+    }
+  )
+})
+
+/**
+ * @param {AccountStore} store
+ * @returns {Promise<(key: SearchKey) => Promise<number[]>>} gives slots
+ */
+async function searcher(store) {
+  const { view } = await store.openView('INBOX')
+  const selected = new SelectedMailbox({
+    view,
+    isReadOnly: true,
+    origin: null,
+    onChange: () => undefined
+  })
+  selected.hold()
+  return (key) => searchMessages({ store, view, selected, key, clock })
+}
+
+/**
+ * @param {AccountStore} store
+ * @returns {Promise<number[]>} content ids in the order of UIDs
+ */
+const contentsOf = (store) =>
+  store.searchAccess.database.readSettled(
+    (db) =>
+      /** @type {number[]} */ (
+        db.prepare('SELECT content_id FROM messages ORDER BY id').pluck().all()
+      )
+  )
+
+/**
+ * @param {AccountStore} store
+ * @param {SearchKey} key - a leaf
+ * @param {(contentId: number) => boolean} matches
+ */
+async function checkAnswer(store, key, matches) {
+  const plan = planSearch(key)
+  const [leaf] = plan.leaves
+  assert.ok(leaf)
+  const asked = await askIndex(store.searchAccess.database, {
+    plan,
+    maxRows: Infinity,
+    maxBlocks: Infinity,
+    breathe: async () => {}
+  })
+  if (!asked) return
+  assert.equal(asked.isCut, false)
+  for (const contentId of await contentsOf(store)) {
+    const verdict = asked.answers.verdict(leaf, contentId)
+    if (verdict !== undefined) assert.equal(verdict, matches(contentId), JSON.stringify(key))
+  }
+}
+
+test('a part of a Message-ID is answered by the index alone, and a field that few have by its name', async (t) => {
+  const store = await temporaryStore(t)
+  const mails = Array.from({ length: 200 }, (_, index) => ({
+    bytes: Buffer.from(
+      `Message-ID: <${index}.abc@mail.example>\r\nX-Seen: ${index} times\r\n` +
+        `${index % 50 === 3 ? 'X-Rare: 7 times\r\n' : ''}\r\nbody\r\n`
+    )
+  }))
+  await appendAll(store, 'INBOX', mails)
+  await store.indexSearch()
+  /** @param {SearchKey} key */
+  const ask = async (key) => {
+    const plan = planSearch(key)
+    const options = { plan, maxRows: Infinity, maxBlocks: Infinity, breathe: async () => {} }
+    const asked = await askIndex(store.searchAccess.database, options)
+    const [leaf] = plan.leaves
+    assert.ok(asked && leaf)
+    const ids = await contentsOf(store)
+    return ids.map((contentId) => asked.answers.verdict(leaf, contentId))
+  }
+  const part = await ask({ op: 'header', field: 'Message-ID', value: '<12.' })
+  assert.deepEqual(
+    part.map((verdict, index) => (verdict === true ? index : -1)).filter((index) => index >= 0),
+    [12]
+  )
+  assert.ok(!part.includes(undefined), 'nothing is left open')
+  const all = await ask({ op: 'header', field: 'Message-ID', value: '.abc@mail.example>' })
+  assert.ok(all.every((verdict) => verdict === true))
+  for (const value of ['', 'times']) {
+    const rare = await ask({ op: 'header', field: 'X-Rare', value })
+    assert.deepEqual(
+      rare.map((verdict, index) => (verdict === undefined ? index : -1)).filter((at) => at >= 0),
+      [3, 53, 103, 153],
+      'only these are looked at'
+    )
+  }
+})
