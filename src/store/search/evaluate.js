@@ -10,6 +10,7 @@ import { planSearch, STAGE } from './plan.js'
 import { Resolver } from './resolve.js'
 import { packCandidates } from './scan-request.js'
 import { Slicer } from './slicer.js'
+import { NO } from './verdict-page.js'
 import { compileViewKey } from './view-keys.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
@@ -64,10 +65,12 @@ export async function searchMessages(request) {
  * @returns {number[]}
  */
 function inOrder(slots) {
-  const isSorted = slots.every(
-    (slot, at) => at === 0 || /** @type {number} */ (slots[at - 1]) < slot
-  )
-  return isSorted ? slots : slots.sort((left, right) => left - right)
+  let last = -1
+  for (const slot of slots) {
+    if (slot < last) return slots.sort((left, right) => left - right)
+    last = slot
+  }
+  return slots
 }
 
 /** One run of one search. */
@@ -164,7 +167,8 @@ class Search {
    */
   async #finish(resolver, maxLooks) {
     const sorted = await resolver.sort(maxLooks)
-    return sorted && sorted.matches.concat(await resolver.resolve(sorted.open))
+    if (!sorted || sorted.open.length === 0) return sorted && sorted.matches
+    return sorted.matches.concat(await resolver.resolve(sorted.open))
   }
 }
 
@@ -195,6 +199,10 @@ function slotsOf({ store, view, selected }, plan) {
       return slot >= 0 && slot < length && isKnown(slot) ? slot : -1
     },
     viewVerdict: ({ index }, slot) => tests[index]?.test(slot) ?? false,
-    fillVerdicts: ({ index }, first, target) => tests[index]?.fill(first, target)
+    fillVerdicts: ({ index }, first, target) => tests[index]?.fill(first, target),
+    dropNone: (first, verdicts) => {
+      if (isWhole) return
+      for (let at = 0; at < verdicts.length; at++) if (!isKnown(first + at)) verdicts[at] = NO
+    }
   }
 }

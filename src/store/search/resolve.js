@@ -63,6 +63,7 @@ const PLACES_DIVISOR = 256
  * @property {(leaf: LeafNode, index: number) => boolean} viewVerdict - of a leaf of the view's stage
  * @property {(leaf: LeafNode, first: number, target: Uint8Array) => void} fillVerdicts - the same for the candidate `first`
  *   and those behind it, as YES and NO
+ * @property {(first: number, verdicts: Uint8Array) => void} dropNone - makes the verdict NO where a number stands for none
  *
  * @typedef {object} Sorted - indexes of candidates, in no order
  * @property {number[]} matches
@@ -179,21 +180,23 @@ export class Resolver {
   async #sortAll(maxOpen) {
     const candidates = this.#candidates
     const page = new VerdictPage(this.#plan, VIEW_PAGE)
-    /** @type {Sorted} */
-    const result = { matches: [], open: [] }
+    /** @type {number[]} */
+    const matches = []
+    /** @type {number[]} */
+    const open = []
     for (let first = 0; first < candidates.length; first += VIEW_PAGE) {
       await this.#breathe()
       const count = Math.min(VIEW_PAGE, candidates.length - first)
       const verdicts = page.judge(count, (leaf, target) => this.#fillKnown(leaf, first, target))
+      candidates.dropNone(first, verdicts)
       for (let at = 0; at < count; at++) {
         const verdict = verdicts[at]
-        if (verdict === NO || candidates.uidAt(first + at) === 0) continue
-        if (verdict === YES) result.matches.push(first + at)
-        else result.open.push(first + at)
+        if (verdict === YES) matches.push(first + at)
+        else if (verdict === OPEN) open.push(first + at)
       }
-      if (result.open.length > maxOpen) return null
+      if (open.length > maxOpen) return null
     }
-    return result
+    return { matches, open }
   }
 
   /**

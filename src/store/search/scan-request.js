@@ -89,7 +89,9 @@ export function unpackCandidates(plan, { uids, contentIds, verdicts }) {
     fillVerdicts: (leaf, first, target) => {
       for (let at = 0; at < target.length; at++)
         target[at] = viewVerdict(leaf, first + at) ? YES : NO
-    }
+    },
+    // Only what there is was packed.
+    dropNone: () => {}
   }
 }
 
