@@ -1,7 +1,8 @@
 /**
  * Processor time of an operation with one, two and four workers, all of them together: `npx node
- * benchmarks/scale/workers.js [ROUNDS]`. The clusters stand side by side and are measured in turn, so that whatever else the
- * machine does meets all of them. A message has 4 kB.
+ * benchmarks/scale/workers.js [ROUNDS]`. Beside them four servers of one worker, each with a quarter of the users, that know
+ * nothing of each other: what four busy processes cost on this machine whatever they have to say to each other. All stand side
+ * by side and are measured in turn, so that whatever else the machine does meets all of them. A message has 4 kB.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,10 +11,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startCluster } from '../../test/helpers/cluster.js'
 import { createAccounts } from '../../test/helpers/process.js'
 import { WireClient, connectLmtp, deliverOver } from '../../test/helpers/wire-client.js'
-import { processTree, processorSeconds } from '../lib/process-tree.js'
+import { processorSeconds } from '../lib/process-tree.js'
 
 const ROUNDS = Number(process.argv[2] ?? 3)
-const WORKERS = [1, 2, 4]
+const CONTENDERS = [
+  { name: '1 worker', servers: 1, workers: 1 },
+  { name: '2 workers', servers: 1, workers: 2 },
+  { name: '4 workers', servers: 1, workers: 4 },
+  { name: '4 servers', servers: 4, workers: 1 }
+]
 /** In each setting; so the users are 40 or 8. */
 const SESSIONS = 40
 const MESSAGES = 50
@@ -26,8 +32,9 @@ const SETTINGS = [false, true].flatMap((isTls) =>
 
 /**
  * @typedef {object} Contender
- * @property {number} workers
- * @property {import('../../test/helpers/cluster.js').Cluster} cluster
+ * @property {string} name
+ * @property {number} workers - of all its servers
+ * @property {import('../../test/helpers/cluster.js').Cluster[]} servers
  * @property {{ client: WireClient, user: string }[]} sessions
  * @property {WireClient[]} lmtp
  *
@@ -67,6 +74,20 @@ const OPERATIONS = [
 ]
 
 /**
+ * @param {Contender} contender
+ * @param {number} nth - session; those of one user are at one server
+ */
+const portsOf = ({ servers }, nth) =>
+  /** @type {import('../../test/helpers/cluster.js').Cluster} */ (servers[nth % servers.length])
+    .ports
+
+/**
+ * @param {Contender} contender
+ * @returns {number} seconds of processor time until now
+ */
+const secondsOf = ({ servers }) => servers.reduce((sum, { pid }) => sum + processorSeconds(pid), 0)
+
+/**
  * @param {string} answer
  * @param {string} name
  */
@@ -98,11 +119,10 @@ async function work(contender, { name, run }, count) {
  * @returns {Promise<number>} ms of processor time for one
  */
 async function measure(contender, operation) {
-  const { pid } = contender.cluster
-  const before = processorSeconds(pid)
+  const before = secondsOf(contender)
   const done = await work(contender, operation, operation.count)
   await sleep(operation.settleMs)
-  return (1000 * (processorSeconds(pid) - before)) / done
+  return (1000 * (secondsOf(contender) - before)) / done
 }
 
 /**
@@ -110,13 +130,12 @@ async function measure(contender, operation) {
  * @param {{ isTls: boolean, perUser: number, users: number }} setting
  */
 async function connect(contender, { isTls, perUser, users }) {
-  const { ports } = contender.cluster
-  const port = isTls ? ports.imaps : ports.imap
   const label = `${isTls ? 't' : 'p'}${perUser}`
   for (let first = 0; first < SESSIONS; first += 8) {
     const some = Array.from({ length: 8 }, async (_, n) => {
       const user = `${label}-${(first + n) % users}@example.org`
-      const client = await WireClient.connect(port, { isTls })
+      const { imap, imaps } = portsOf(contender, first + n)
+      const client = await WireClient.connect(isTls ? imaps : imap, { isTls })
       await client.login(user)
       return { client, user }
     })
@@ -126,7 +145,9 @@ async function connect(contender, { isTls, perUser, users }) {
     await Promise.all(Array.from({ length: MESSAGES }, () => appendOne(client)))
   }
   for (const { client } of contender.sessions) await client.command('SELECT INBOX')
-  contender.lmtp = await Promise.all(contender.sessions.map(() => connectLmtp(ports.lmtp)))
+  contender.lmtp = await Promise.all(
+    contender.sessions.map((_, nth) => connectLmtp(portsOf(contender, nth).lmtp))
+  )
 }
 
 /** @param {Contender} contender */
@@ -145,18 +166,25 @@ const folder = mkdtempSync(join(tmpdir(), 'letterlock-workers-'))
 /** @type {Contender[]} */
 const contenders = []
 try {
-  for (const workers of WORKERS) {
-    const data = join(folder, String(workers))
-    mkdirSync(data)
-    const names = SETTINGS.flatMap(({ isTls, perUser, users }) =>
-      Array.from({ length: users }, (_, n) => `${isTls ? 't' : 'p'}${perUser}-${n}@example.org`)
-    )
-    await createAccounts(data, names)
-    const cluster = await startCluster({ data, workers, args: ['--allow-plaintext-loopback'] })
-    contenders.push({ workers, cluster, sessions: [], lmtp: [] })
+  const names = SETTINGS.flatMap(({ isTls, perUser, users }) =>
+    Array.from({ length: users }, (_, n) => `${isTls ? 't' : 'p'}${perUser}-${n}@example.org`)
+  )
+  for (const { name, servers, workers } of CONTENDERS) {
+    /** @type {Contender} */
+    const contender = { name, workers: servers * workers, servers: [], sessions: [], lmtp: [] }
+    contenders.push(contender)
+    for (let nth = 0; nth < servers; nth++) {
+      const data = join(folder, `${servers}-${workers}-${nth}`)
+      mkdirSync(data)
+      await createAccounts(data, names)
+      const args = ['--allow-plaintext-loopback']
+      contender.servers.push(await startCluster({ data, workers, args }))
+    }
   }
-  console.log(`| | 1 worker | 2 workers | 4 workers | 2 : 1 | 4 : 1 |`)
-  console.log(`| --- | --- | --- | --- | --- | --- |`)
+  console.log(
+    `| | ${CONTENDERS.map(({ name }) => name).join(' | ')} | 2 : 1 | 4 : 1 | 4 : 4 servers |`
+  )
+  console.log(`|${' --- |'.repeat(CONTENDERS.length + 4)}`)
   for (const setting of SETTINGS) {
     const { isTls, perUser } = setting
     const where = `${isTls ? 'TLS' : 'plain'}, ${perUser} session${perUser > 1 ? 's' : ''} a user`
@@ -176,19 +204,14 @@ try {
         }
       }
       const ms = times.map(medianOf)
-      const ratios = ms.slice(1).map((one) => (one / (ms[0] ?? 1)).toFixed(2))
-      const cells = [...ms.map((one) => `${one.toPrecision(2)} ms`), ...ratios]
+      const [one = 0, two = 0, four = 0, apart = 0] = ms
+      const ratios = [two / one, four / one, four / apart].map((ratio) => ratio.toFixed(2))
+      const cells = [...ms.map((each) => `${each.toPrecision(2)} ms`), ...ratios]
       console.log(`| ${operation.name}; ${where} | ${cells.join(' | ')} |`)
     }
-    for (const contender of contenders) {
-      const each = processTree(contender.cluster.pid)
-        .slice(1)
-        .map((pid) => processorSeconds(pid))
-      console.error(`${where}, seconds of each of ${contender.workers}: ${each.join(', ')}`)
-      disconnect(contender)
-    }
+    for (const contender of contenders) disconnect(contender)
   }
 } finally {
-  for (const { cluster } of contenders) await cluster.stop()
+  for (const { servers } of contenders) for (const server of servers) await server.stop()
   rmSync(folder, { recursive: true, force: true })
 }

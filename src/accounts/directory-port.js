@@ -4,8 +4,8 @@
  * and test/unit/accounts/directory-contract/ is what every implementation must keep.
  *
  * Two halves. `SharedDirectory` would be the same on every node: who there is, by which credentials, with how much mail. What
- * is in `NodeDirectory` is of the host that has the mailbox: folders on its disk and work on them. Which worker owns an
- * account, who is connected and what is throttled are in neither: that lives in the workers' memory and in `<data>/run`.
+ * is in `NodeDirectory` is of the host that has the mailbox: folders on its disk and work on them. Which worker has an
+ * account open, who is connected and what is throttled are in neither: that lives in the workers' memory and in `<data>/run`.
  */
 
 /**

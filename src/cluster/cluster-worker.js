@@ -354,7 +354,7 @@ export class ClusterWorker {
   /** From now on sessions go to the other workers; those that are here stay until they end. */
   async leave() {
     if (this.#peers.isLeaving) return
-    this.#peers.isLeaving = true
+    this.#peers.leave()
     const { path } = this.#self
     await Promise.all(this.#peers.all.map(({ link }) => link.ask({ op: 'leaving', path })))
   }

@@ -41,8 +41,13 @@ export class Peers {
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   #isClosed = false
-  /** Whether this worker takes no more sessions. */
-  isLeaving = false
+  #isLeaving = false
+  /**
+   * Those that may be registrars, until somebody comes or goes: all accounts are gone through then.
+   *
+   * @type {(WorkerPlace | Peer)[] | null}
+   */
+  #taking = null
 
   /** @param {PeersOptions} options */
   constructor({ folder, self, onMet, onGone, logger }) {
@@ -99,10 +104,24 @@ export class Peers {
     return worker?.isLeaving === false
   }
 
+  /** @returns {boolean} whether this worker takes no more sessions */
+  get isLeaving() {
+    return this.#isLeaving
+  }
+
+  /** From now on this worker takes no more sessions. */
+  leave() {
+    this.#isLeaving = true
+    this.#taking = null
+  }
+
   /** @returns {(WorkerPlace | Peer)[]} */
   #candidates() {
-    const peers = this.all.filter(({ isLeaving }) => !isLeaving)
-    return this.isLeaving ? peers : [...peers, this.#self]
+    if (this.#taking === null) {
+      const peers = this.all.filter(({ isLeaving }) => !isLeaving)
+      this.#taking = this.#isLeaving ? peers : [...peers, this.#self]
+    }
+    return this.#taking
   }
 
   /**
@@ -112,6 +131,7 @@ export class Peers {
     const peer = this.#peers.get(path)
     if (peer === undefined || peer.isLeaving) return
     peer.isLeaving = true
+    this.#taking = null
     this.#onGone()
   }
 
@@ -139,6 +159,7 @@ export class Peers {
       link = await Link.connect(path, () => {
         if (this.#peers.get(path)?.link !== link) return
         this.#peers.delete(path)
+        this.#taking = null
         this.#onGone()
       })
     } catch (error) {
@@ -148,6 +169,7 @@ export class Peers {
     }
     const peer = { slot, generation, pid, path, link, isLeaving: false }
     this.#peers.set(path, peer)
+    this.#taking = null
     // The other connects back in the meantime, and does not wait for us to answer: the two would wait for each other.
     const answer = await link.ask({ op: 'hello', self: this.#self })
     if (answer !== null) this.#onMet(peer, answer.answer)
@@ -170,5 +192,6 @@ export class Peers {
     if (this.#timer !== null) clearInterval(this.#timer)
     for (const { link } of this.#peers.values()) link.close()
     this.#peers.clear()
+    this.#taking = null
   }
 }

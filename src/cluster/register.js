@@ -2,7 +2,8 @@
  * What a registrar knows: which workers have an account open, in the order in which it heard of them. There is one, but for
  * moments; the first is where new sessions go, and another takes its place when it closes the mailbox or is gone.
  *
- * An account takes some 250 bytes for as long as it is open (the id, an array of one, an entry of the map).
+ * An account takes some 300 bytes for as long as it is open: here the id, the path, an array of one and an entry of the map, at
+ * its holder another entry.
  */
 
 /** Accounts and who has them open. */

@@ -17,18 +17,26 @@ const FNV_OFFSET = 0x811c9dc5
 
 /**
  * @param {string} accountId - ASCII
- * @param {number} slot
  * @returns {number} 32 bits
  */
-function weightOf(accountId, slot) {
+function hashOf(accountId) {
   let hash = FNV_OFFSET
   for (let at = 0; at < accountId.length; at++) {
     hash = Math.imul(hash ^ accountId.charCodeAt(at), FNV_PRIME)
   }
+  return hash
+}
+
+/**
+ * @param {number} hash - of an account
+ * @param {number} slot
+ * @returns {number} 32 bits
+ */
+function weightOf(hash, slot) {
   // FNV alone would order the slots alike for ids that end alike: murmur's finish mixes the slot into every bit.
-  hash = Math.imul(hash ^ Math.imul(slot + 1, 0x9e3779b1), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
+  let weight = Math.imul(hash ^ Math.imul(slot + 1, 0x9e3779b1), 0x85ebca6b)
+  weight = Math.imul(weight ^ (weight >>> 13), 0xc2b2ae35)
+  return (weight ^ (weight >>> 16)) >>> 0
 }
 
 /**
@@ -36,7 +44,7 @@ function weightOf(accountId, slot) {
  * @param {Candidate} right
  * @returns {boolean} whether `left` is the newer process of the two
  */
-export const isNewer = (left, right) =>
+const isNewer = (left, right) =>
   left.generation === right.generation ? left.pid > right.pid : left.generation > right.generation
 
 /**
@@ -49,9 +57,10 @@ export function registrarAmong(accountId, candidates) {
   /** @type {T | null} */
   let registrar = null
   let heaviest = -1
+  const hash = hashOf(accountId)
   for (const candidate of candidates) {
     const isOfSameSlot = registrar?.slot === candidate.slot
-    const weight = isOfSameSlot ? heaviest : weightOf(accountId, candidate.slot)
+    const weight = isOfSameSlot ? heaviest : weightOf(hash, candidate.slot)
     const isBetter =
       registrar === null ||
       (isOfSameSlot

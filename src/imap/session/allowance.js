@@ -1,6 +1,6 @@
 /**
- * Commands and bytes per minute, where the operator has set them: of an account, counted in the worker that owns it, and
- * of an address, of which each worker grants its share.
+ * Commands and bytes per minute, where the operator has set them: of an account, counted in the worker that has it open,
+ * and of an address, of which each worker grants its share.
  *
  * Whoever takes more is slowed down to that pace, and nothing is refused: mail programs show a refusal to their users as a
  * failure, and ask again at once. A minute's worth may come at once, so only what goes on is slowed.
