@@ -3,11 +3,18 @@
  * stopped it.
  */
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { counters } from '../telemetry/counters.js'
 import { drainSpool } from '../delivery/drain.js'
 
 /** A drain that was stopped is tried again after this, ms. */
 const RETRY_MS = 5_000
+
+/**
+ * Mail that comes while a drain is running waits so long for company, ms: a commit, its sync and the removal of the files
+ * cost as much for one message as for many. The first message of a burst does not wait.
+ */
+const GATHER_MS = 30
 
 /** The spool of one mailbox while that is open. */
 export class OpenSpool {
@@ -87,6 +94,7 @@ export class OpenSpool {
     while (this.#isRungAgain) {
       this.#isRungAgain = false
       await this.drain(Infinity)
+      if (this.#isRungAgain) await sleep(GATHER_MS)
     }
   }
 }

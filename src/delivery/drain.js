@@ -41,7 +41,7 @@ const MESSAGE_CODES = new Set(/** @type {ErrorCode[]} */ (['UNSEAL_FAILED', 'TOO
  * @property {(mailbox: string, messages: any[], options: { isQuotaExempt: true }) => Promise<{ uids: number[] }>} appendMessages -
  *   durable, the spool names with it; a UID of 0 where the name is known already
  * @property {() => Promise<string[]>} listDrained - spool names that are in, durably, and not forgotten
- * @property {(spoolName: string) => Promise<void>} forgetDrained
+ * @property {(spoolNames: readonly string[]) => Promise<void>} forgetDrained
  */
 
 /**
@@ -210,11 +210,12 @@ class DrainRun {
    * @param {string[]} names
    */
   async #release(names) {
+    if (names.length === 0) return
     const { spoolFolder, store } = this.#options
     await removeSpoolFiles(spoolFolder, names)
     // Asked after the removal: a backup that begins later does not find the files. The next run forgets the names.
     if (isFrozen(dirname(spoolFolder))) return
-    for (const name of names) await store.forgetDrained(name)
+    await store.forgetDrained(names)
   }
 
   /**

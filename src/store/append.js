@@ -144,10 +144,11 @@ export const listDrainedRows = (db) =>
 
 /**
  * @param {Database} db
- * @param {string} spoolName
+ * @param {readonly string[]} spoolNames
  */
-export function forgetDrainedRow(db, spoolName) {
-  prepared(db, 'DELETE FROM drained WHERE spool_name = ?').run(spoolName)
+export function forgetDrainedRows(db, spoolNames) {
+  const forget = prepared(db, 'DELETE FROM drained WHERE spool_name = ?')
+  for (const spoolName of spoolNames) forget.run(spoolName)
 }
 
 /**

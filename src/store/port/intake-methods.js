@@ -2,13 +2,12 @@
  * The port's methods for messages that come in.
  */
 import { MailError } from '../../errors.js'
-import { forgetDrainedRow, hasImportKey, isDrained, listDrainedRows } from '../append.js'
+import { forgetDrainedRows, hasImportKey, isDrained, listDrainedRows } from '../append.js'
 import { AppendQueue } from '../append-queue.js'
 import { ContentWriter } from '../content-writer.js'
 import { requireMailboxRow } from '../mailbox-rows.js'
 import { requireQuota } from '../quota.js'
 import { MailboxMethods } from './mailbox-methods.js'
-import { LAZY } from './parts.js'
 
 /** @typedef {import('../append.js').AppendedMessage} AppendedMessage */
 
@@ -96,14 +95,16 @@ export class IntakeMethods extends MailboxMethods {
   }
 
   /**
-   * To be called when the spool file is gone for good.
+   * To be called when the spool files are gone for good.
    *
-   * @param {string} spoolName
+   * @param {readonly string[]} spoolNames
    * @returns {Promise<void>}
    */
-  async forgetDrained(spoolName) {
-    // Lazy: remembered for longer than needed, it does no harm.
-    await this.#database.write((db) => forgetDrainedRow(db, spoolName), undefined, LAZY)
+  async forgetDrained(spoolNames) {
+    // Not synced: remembered for longer than needed, they do no harm.
+    await this.#database.write((db) => forgetDrainedRows(db, spoolNames), undefined, {
+      isDerived: true
+    })
   }
 
   /** @returns {Promise<string[]>} spool files that are in and not forgotten: a crash may have left them behind */

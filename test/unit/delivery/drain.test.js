@@ -84,7 +84,7 @@ const altered = (store, changes) => ({
   stageContent: (options) => store.stageContent(options),
   appendMessages: (name, messages, options) => store.appendMessages(name, messages, options),
   listDrained: () => store.listDrained(),
-  forgetDrained: (name) => store.forgetDrained(name),
+  forgetDrained: (names) => store.forgetDrained(names),
   ...changes
 })
 
@@ -273,9 +273,9 @@ test('the file is in the spool until the store says that the message is durable'
       order.push(`appended, file there: ${existsSync(path)}`)
       return result
     },
-    forgetDrained: async (spoolName) => {
+    forgetDrained: async (spoolNames) => {
       order.push(`forgets, file there: ${existsSync(path)}`)
-      await store.forgetDrained(spoolName)
+      await store.forgetDrained(spoolNames)
     }
   })
   await drain({ store: watched })

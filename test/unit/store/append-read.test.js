@@ -334,7 +334,7 @@ test('a spool file or import key brings its message in once', async (t) => {
   assert.equal(await store.hasImportKey(importKey), true)
   assert.equal(await store.hasImportKey(Buffer.from('other')), false)
   assert.deepEqual(await store.listDrained(), ['abc.sealed'])
-  await store.forgetDrained('abc.sealed')
+  await store.forgetDrained(['abc.sealed'])
   assert.equal(await store.isDrained('abc.sealed'), false)
   assert.equal(view.length, 1)
 })
