@@ -21,6 +21,9 @@ import {
  * @property {number} deletedCount
  */
 
+/** Of an index that is being emptied; a new mailbox has it too. */
+const NOBODYS_VERSION = 0
+
 /** Contents in one step of emptying the index: some 20 ms. */
 const RESET_CONTENTS = 500
 
@@ -88,14 +91,18 @@ export function writeBatch(db, { segment, contents }) {
 
 /**
  * Empties an index that older code has made, and puts all contents on the list: a step of it. Until the last one the
- * version stays the old one, so that nobody asks the index.
+ * version is nobody's, so that neither this code asks the index nor a process that still runs the older one, for which it
+ * would be a sound index with most contents missing.
  *
  * @param {Database} db
  * @returns {boolean} whether there is more to do
  */
 export function resetStep(db) {
   const through = Number(prepared(db, 'SELECT reset_through FROM search_state', 'value').get())
-  if (through === 0) leaveSegments(db, readSegments(db))
+  if (through === 0) {
+    leaveSegments(db, readSegments(db))
+    prepared(db, 'UPDATE search_state SET text_version = ?').run(NOBODYS_VERSION)
+  }
   const ids = /** @type {number[]} */ (
     prepared(
       db,
@@ -107,8 +114,7 @@ export function resetStep(db) {
   if (last === undefined) {
     prepared(
       db,
-      `UPDATE search_state SET text_version = ?, reset_through = 0, deleted_count = indexed_count,
-         indexed_count = 0`
+      'UPDATE search_state SET text_version = ?, reset_through = 0, deleted_count = indexed_count'
     ).run(INDEX_VERSION)
     return false
   }

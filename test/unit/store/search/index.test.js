@@ -10,7 +10,8 @@ import fc from 'fast-check'
 import { SequenceSet } from '../../../../src/imap/protocol/values/sequence-set.js'
 import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
 import { openAccountStore } from '../../../../src/store/account-store.js'
-import { resetStep } from '../../../../src/store/search/index-rows.js'
+import { readIndexState, resetStep } from '../../../../src/store/search/index-rows.js'
+import { INDEX_VERSION } from '../../../../src/store/search/index-text.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../../helpers/corpus.js'
 import { matchesByScan, readWhole } from '../../../helpers/search-oracle.js'
@@ -384,15 +385,22 @@ test('an index that older code has made is emptied in steps, and not asked until
     { op: 'header', field: 'subject', value: 's11' }
   ])
   await makeOlder(store)
+  const stateOf = () => database.readSettled(readIndexState)
   const pending = []
+  const versions = []
   for (let isMore = true; isMore;) {
     isMore = await database.write(resetStep)
     pending.push(await pendingCount(store))
+    versions.push((await stateOf()).textVersion)
     for (const key of keys) await check(searching, known, key)
   }
   assert.deepEqual(pending, [500, 1000, 1200, 1200])
+  // A process that still runs the older code must not take what is left for its index.
+  assert.deepEqual(versions, [0, 0, 0, INDEX_VERSION])
   await store.indexSearch()
   assert.equal(await pendingCount(store), 0)
+  const { indexedCount, deletedCount } = await stateOf()
+  assert.equal(indexedCount - deletedCount, mails.length, 'what it is weighed by for merges')
   for (const key of keys) await check(searching, known, key)
   assert.deepEqual((await store.verify()).problems, [])
 })
