@@ -1,6 +1,7 @@
 /**
  * The parts of the suite, in the order in which a whole run goes through them.
  */
+import { availableParallelism } from 'node:os'
 import { setUpServers } from './imap/set-up.js'
 import { setUpMailpit } from './mailpit/set-up.js'
 
@@ -13,6 +14,9 @@ import { setUpMailpit } from './mailpit/set-up.js'
  */
 const files = (folder, names) =>
   names.map((name) => new URL(`${folder}/${name}.bench.js`, import.meta.url))
+
+/** Messages of the large mailbox where it plays no part. */
+const FEW = 100
 
 /** @type {readonly Part[]} */
 export const PARTS = [
@@ -78,5 +82,14 @@ export const PARTS = [
       'mailbox-memory'
     ]),
     setUp: setUpServers
+  },
+  {
+    id: 'workers',
+    title: 'Many users at once, with a worker for each core, beside Dovecot',
+    questions: files('imap', ['append-clients', 'mixed-clients']),
+    setUp: (options, scratch, tell) =>
+      setUpServers({ ...options, messages: FEW }, scratch, tell, {
+        workers: [1, Math.max(2, availableParallelism())]
+      })
   }
 ]

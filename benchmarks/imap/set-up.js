@@ -6,7 +6,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dovecotVersion, prepareDovecot, whyNoDovecot } from '../lib/dovecot-server.js'
 import { ImapClient, appendArguments } from '../lib/imap-client.js'
-import { createAppPassword, createUsers, startLetterlock } from '../lib/letterlock-server.js'
+import {
+  createAppPassword,
+  createUsers,
+  startLetterlock,
+  startWorkers
+} from '../lib/letterlock-server.js'
 import { MailGenerator } from '../lib/mail.js'
 import { processorSeconds } from '../lib/process-tree.js'
 import { requireEqual } from '../lib/question.js'
@@ -97,17 +102,19 @@ export async function untilQuiet(pid) {
 /**
  * @param {string} scratch
  * @param {number} users
+ * @param {number} workers
  * @returns {Promise<Prepared>}
  */
-async function prepareLetterlock(scratch, users) {
-  const folder = join(scratch, 'letterlock')
+async function prepareLetterlock(scratch, users, workers) {
+  const id = workers === 1 ? 'letterlock' : `letterlock-${workers}`
+  const folder = join(scratch, id)
   const data = join(folder, 'data')
   mkdirSync(folder)
   await createUsers(data, users)
   return {
     facts: {
-      id: 'letterlock',
-      label: 'Letterlock',
+      id,
+      label: workers === 1 ? 'Letterlock' : `Letterlock, ${workers} workers`,
       isPeer: false,
       settings: {
         storage: 'default: chacha20, secure_delete on',
@@ -117,7 +124,10 @@ async function prepareLetterlock(scratch, users) {
       folder: data
     },
     appPassword: await createAppPassword(data, 'u1'),
-    start: () => startLetterlock(data, join(folder, 'server.log')),
+    start: () =>
+      workers === 1
+        ? startLetterlock(data, join(folder, 'server.log'))
+        : startWorkers(data, workers),
     remove: () => {}
   }
 }
@@ -152,13 +162,18 @@ async function preparePeer(profile, scratch, users) {
  * @param {RunOptions} options
  * @param {string} scratch
  * @param {(text: string) => void} tell
- * @param {number} [users] - accounts; default: as the options say
+ * @param {object} [wanted]
+ * @param {number} [wanted.users] - accounts; default: as the options say
+ * @param {readonly number[]} [wanted.workers] - a Letterlock with so many processes for each of them
  * @returns {Promise<PartSetup>}
  */
-export async function setUpServers(options, scratch, tell, users = options.users) {
+export async function setUpServers(options, scratch, tell, wanted = {}) {
+  const { users = options.users, workers = [1] } = wanted
   const whyNot = options.withDovecot ? whyNoDovecot() : '--no-dovecot'
   tell(`making ${users} accounts`)
-  const prepared = [await prepareLetterlock(scratch, users)]
+  /** @type {Prepared[]} */
+  const prepared = []
+  for (const count of workers) prepared.push(await prepareLetterlock(scratch, users, count))
   if (whyNot === null) {
     prepared.push(await preparePeer('plain', scratch, users))
     if (options.withDovecotCrypt) prepared.push(await preparePeer('crypt', scratch, users))

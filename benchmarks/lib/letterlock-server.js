@@ -7,6 +7,8 @@ import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ALLOCATOR, THREAD_POOL_SIZE } from '../../config/runtime.js'
+import { startCluster } from '../../test/helpers/cluster.js'
 
 /**
  * @typedef {object} RunningServer
@@ -118,4 +120,21 @@ export async function startLetterlock(data, logFile, settings = {}) {
       await closed
     }
   }
+}
+
+/**
+ * The same as several workers, as a process manager runs them.
+ *
+ * @param {string} data
+ * @param {number} workers
+ * @returns {Promise<RunningServer>}
+ */
+export async function startWorkers(data, workers) {
+  const { pid, ports, stop } = await startCluster({
+    data,
+    workers,
+    args: ['--allow-plaintext-loopback'],
+    environment: { ...ALLOCATOR, UV_THREADPOOL_SIZE: THREAD_POOL_SIZE }
+  })
+  return { pid, ports, stop }
 }

@@ -27,7 +27,9 @@ export async function setUpMailpit(options, scratch, tell) {
     mailbox.add(Array.from({ length: size }, (_, index) => generator.mailOf(from + index)))
   }
   mailbox.close()
-  const servers = await setUpServers({ ...options, withDovecot: false }, scratch, tell, 1)
+  const servers = await setUpServers({ ...options, withDovecot: false }, scratch, tell, {
+    users: 1
+  })
   const { dovecot: _, ...environment } = servers.environment
   return { ...servers, environment, context: Object.assign(servers.context, { plainPath }) }
 }
