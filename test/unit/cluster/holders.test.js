@@ -93,6 +93,9 @@ test('a holder that dies is replaced by whoever comes first, also before the reg
   const accountId = accountOf(workers, 0)
   await logIn(workers, holder, accountId)
   holder.isDead = true
+  const claim = { accountId, claimant: other.path, except: [] }
+  assert.equal(await other.holders.claim(claim), holder.path, 'the registrar has not heard')
+  assert.equal(await other.holders.claim({ ...claim, except: [holder.path] }), other.path)
   assert.equal(await logIn(workers, other, accountId), other.path)
   await workers.kill(holder)
   assert.equal(await logIn(workers, registrar, accountId), other.path)
@@ -178,6 +181,18 @@ test('a worker that joins knows the accounts that it is the registrar of from no
       'the old registrars have forgotten them'
     )
   }
+})
+
+test('a claim that comes to the old registrar is passed on to the new one', async () => {
+  const workers = await start(3)
+  const [, holder, other] = three(workers)
+  const held = Array.from({ length: 60 }, (_, n) => `account-${n}`)
+  for (const accountId of held) await logIn(workers, holder, accountId)
+  const newer = await workers.join(0, 2)
+  assert.ok(newer.holders.figures.registered > 5)
+  // Not met yet.
+  other.known.delete(newer.path)
+  for (const accountId of held) assert.equal(await logIn(workers, other, accountId), holder.path)
 })
 
 test('a stale entry does no harm: whoever is named opens the mailbox and says so', async () => {
