@@ -207,7 +207,7 @@ try {
       const [one = 0, two = 0, four = 0, apart = 0] = ms
       const ratios = [two / one, four / one, four / apart].map((ratio) => ratio.toFixed(2))
       const cells = [...ms.map((each) => `${each.toPrecision(2)} ms`), ...ratios]
-      console.log(`| ${operation.name}; ${where} | ${cells.join(' | ')} |`)
+      console.log(`| ${operation.name}: ${where} | ${cells.join(' | ')} |`)
     }
     for (const contender of contenders) disconnect(contender)
   }
