@@ -230,7 +230,10 @@ test(
       encoding: 'utf8'
     })
     assert.equal(status, 0, stdout)
-    assert.match(stdout, /source .*\d+ % \| \d+ messages \| \d+\/s \| \d+s left/)
+    assert.match(
+      stdout,
+      /source .*\d+ % \| \d+ messages \| \d+\/s \| (some time|[\d.]+ (s|min|h)) left/
+    )
     assert.match(stdout, /100 % \| 400 messages/)
     assert.match(stdout, /imported 400/)
   }
