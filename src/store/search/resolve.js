@@ -10,8 +10,8 @@ import { readMessageRecords } from '../read-messages.js'
 import { placesOf } from './content-ids.js'
 import { IdSet } from './id-list.js'
 import { evaluatePlan, STAGE } from './plan.js'
+import { RANGE_PAGE, RangeSifter } from './range-sifter.js'
 import { compileDateTest, compileRowKey } from './row-keys.js'
-import { compileRowCondition, readMatchingUids } from './row-ranges.js'
 import { chooseListed, readListedHeaders } from './listed-header.js'
 import { compileHeaderKey, HeaderText, TextHits } from './match-text.js'
 import { readHeaderBlock, readTextPieces } from './message-text.js'
@@ -27,15 +27,6 @@ import { NO, OPEN, VerdictPage, YES } from './verdict-page.js'
 
 /** Rows a page: readMessages takes no more. */
 const ROW_PAGE = 500
-
-/** Rows that SQLite compares in one read: about 2 ms. */
-const RANGE_PAGE = 4096
-
-/** So few are read one by one sooner. */
-const MIN_RANGE = 16
-
-/** A range may hold so many UIDs for each candidate. */
-const RANGE_FACTOR = 4
 
 /** Headers and small contents a page: 12 MiB at the very worst and 300 KiB as a rule. */
 const HEADER_PAGE = 32
@@ -93,7 +84,7 @@ export class Resolver {
   #candidates
   #answers
   #slicer
-  #nowSeconds
+  #ranges
   /** @type {((candidate: Candidate) => Verdict)[]} by leaf.index */
   #tests
   #hits
@@ -112,7 +103,15 @@ export class Resolver {
     this.#candidates = candidates
     this.#answers = answers
     this.#slicer = slicer
-    this.#nowSeconds = nowSeconds
+    this.#ranges = new RangeSifter({
+      database,
+      mailboxId,
+      plan,
+      candidates,
+      nowSeconds,
+      knownVerdict: (leaf, index) => this.#knownVerdict(leaf, index),
+      breathe: () => this.#breathe()
+    })
     this.#stages = new Set(plan.leaves.map(({ stage }) => stage))
     this.#hits = new TextHits(plan.leaves)
     const operations = new Set(plan.leaves.map(({ key }) => key.op))
@@ -236,7 +235,9 @@ export class Resolver {
     const size = this.#stages.has(STAGE.ROW) ? RANGE_PAGE : ROW_PAGE
     for (let start = 0; start < open.length; start += size) {
       const page = open.slice(start, start + size)
-      const rest = this.#isRange(page) ? await this.#siftRange(page, matches) : page
+      const mayAskIndex = !this.#answers || this.#candidates.knowsContents
+      const isRange = mayAskIndex && this.#ranges.isRange(page)
+      const rest = isRange ? await this.#ranges.sift(page, matches) : page
       for (let from = 0; from < rest.length; from += ROW_PAGE) {
         const candidates = rest
           .slice(from, from + ROW_PAGE)
@@ -245,71 +246,6 @@ export class Resolver {
       }
     }
     return matches
-  }
-
-  /**
-   * @param {number[]} page - candidates, ascending
-   * @returns {boolean} whether their rows are best looked at as one range
-   */
-  #isRange(page) {
-    if (!this.#stages.has(STAGE.ROW) || page.length < MIN_RANGE) return false
-    if (this.#answers && !this.#candidates.knowsContents) return false
-    const { firstUid, lastUid } = this.#rangeOf(page)
-    return lastUid - firstUid < page.length * RANGE_FACTOR
-  }
-
-  /**
-   * @param {number[]} page
-   * @returns {{ firstUid: number, lastUid: number }}
-   */
-  #rangeOf(page) {
-    const uidAt = (/** @type {number | undefined} */ index) => this.#candidates.uidAt(index ?? 0)
-    return { firstUid: uidAt(page[0]), lastUid: uidAt(page.at(-1)) }
-  }
-
-  /**
-   * Decides by the rows of a range, where a message that has gone passes no test.
-   *
-   * @param {number[]} page - candidates, ascending
-   * @param {number[]} matches - collects indexes
-   * @returns {Promise<number[]>} those still open
-   */
-  async #siftRange(page, matches) {
-    const range = this.#rangeOf(page)
-    /** @type {Map<LeafNode, number[]>} */
-    const passed = new Map()
-    for (const leaf of this.#plan.leaves) {
-      if (leaf.stage !== STAGE.ROW) continue
-      const { isNegated } = leaf
-      const test = { ...compileRowCondition(leaf.key, this.#nowSeconds), isNegated }
-      await this.#breathe()
-      passed.set(
-        leaf,
-        await this.#database.readSettled((db) => readMatchingUids(db, this.#mailboxId, range, test))
-      )
-    }
-    const verdicts = new VerdictPage(this.#plan, page.length).judge(page.length, (leaf, target) => {
-      const uids = passed.get(leaf)
-      if (uids) this.#markPassed(page, uids, leaf.isNegated, target)
-      else for (const [at, index] of page.entries()) target[at] = this.#knownVerdict(leaf, index)
-    })
-    for (const [at, index] of page.entries()) if (verdicts[at] === YES) matches.push(index)
-    return page.filter((_, at) => verdicts[at] === OPEN)
-  }
-
-  /**
-   * @param {number[]} page - candidates, ascending
-   * @param {number[]} uids - of those for which a leaf holds with its negation, ascending
-   * @param {boolean} isNegated
-   * @param {Uint8Array} target - takes the verdicts before the negation
-   */
-  #markPassed(page, uids, isNegated, target) {
-    let next = 0
-    for (const [at, index] of page.entries()) {
-      const uid = this.#candidates.uidAt(index)
-      while (next < uids.length && /** @type {number} */ (uids[next]) < uid) next++
-      target[at] = (uids[next] === uid) !== isNegated ? YES : NO
-    }
   }
 
   #breathe = () => this.#slicer.breathe()
