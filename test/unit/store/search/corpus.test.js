@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { SequenceSet } from '../../../../src/imap/protocol/values/sequence-set.js'
-import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
 import { htmlToVisibleText } from '../../../../src/mime/html-text.js'
 import { MessageParser } from '../../../../src/mime/parse-message.js'
 import { toPartTree } from '../../../../src/mime/part-tree.js'
@@ -11,6 +10,7 @@ import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../../helpers/corpus.js'
 import { matchesNaively, readNaively } from '../../../helpers/naive-search.js'
 import { searchTree } from '../../../helpers/search-tree.js'
+import { selectIn } from '../../../helpers/selected.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../../src/imap/protocol/values/search-key.js').SearchKey} SearchKey */
@@ -87,14 +87,7 @@ async function compared(t, mails) {
     'INBOX',
     all.map(({ bytes, flags, internalDate }) => ({ bytes, flags: [...flags], internalDate }))
   )
-  const { view } = await store.openView('INBOX')
-  const selected = new SelectedMailbox({
-    view,
-    isReadOnly: false,
-    origin: null,
-    onChange: () => undefined
-  })
-  selected.hold()
+  const { view, selected } = await selectIn(store)
   selected.addRecent(20, 60)
   const gone = [3, 4, 5, 50, 61].filter((uid) => uid < all.length)
   await store.changeFlags({
@@ -163,14 +156,7 @@ test(
     const store = await temporaryStore(t, { clock })
     const mails = [...tortureMessages()]
     await appendAll(store, 'INBOX', mails)
-    const { view } = await store.openView('INBOX')
-    const selected = new SelectedMailbox({
-      view,
-      isReadOnly: true,
-      origin: null,
-      onChange: () => undefined
-    })
-    selected.hold()
+    const { view, selected } = await selectIn(store)
     const find = (/** @type {SearchKey} */ key) =>
       searchMessages({ store, view, selected, key, clock })
     /** @type {SearchKey} */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import iconv from 'iconv-lite'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
-import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
 import { isMailError } from '../../../../src/errors.js'
+import { selectIn } from '../../../helpers/selected.js'
 import { searchKey } from '../../../helpers/search-key.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 
@@ -192,20 +192,13 @@ const KEYS = [
 /**
  * @param {import('node:test').TestContext} t
  * @param {NewMail[]} mails
- * @returns {Promise<{ store: AccountStore, selected: SelectedMailbox, search: (text: string) => Promise<number[]> }>}
+ * @returns {Promise<{ store: AccountStore, selected: import('../../../../src/imap/session/selected-mailbox.js').SelectedMailbox, search: (text: string) => Promise<number[]> }>}
  *   a search that tells sequence numbers
  */
 async function mailboxOf(t, mails) {
   const store = await temporaryStore(t, { clock })
   await appendAll(store, 'INBOX', mails)
-  const { view } = await store.openView('INBOX')
-  const selected = new SelectedMailbox({
-    view,
-    isReadOnly: false,
-    origin: null,
-    onChange: () => undefined
-  })
-  selected.hold()
+  const { view, selected } = await selectIn(store)
   const search = async (/** @type {string} */ text) => {
     const slots = await searchMessages({ store, view, selected, key: searchKey(text), clock })
     return slots.map((slot) => selected.sequenceOfSlot(slot))

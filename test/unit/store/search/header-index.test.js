@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { askIndex } from '../../../../src/store/search/index-answers.js'
 import { planSearch } from '../../../../src/store/search/plan.js'
 import { systemClock as clock } from '../../../../src/support/clock.js'
 import { matchesByScan, readWhole } from '../../../helpers/search-oracle.js'
+import { selectIn } from '../../../helpers/selected.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../../src/imap/protocol/values/search-key.js').SearchKey} SearchKey */
@@ -140,14 +140,7 @@ test('any field of odd headers is found by any piece of it or by its presence, w
  * @returns {Promise<(key: SearchKey) => Promise<number[]>>} gives slots
  */
 async function searcher(store) {
-  const { view } = await store.openView('INBOX')
-  const selected = new SelectedMailbox({
-    view,
-    isReadOnly: true,
-    origin: null,
-    onChange: () => undefined
-  })
-  selected.hold()
+  const { view, selected } = await selectIn(store)
   return (key) => searchMessages({ store, view, selected, key, clock })
 }
 

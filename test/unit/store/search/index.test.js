@@ -8,7 +8,6 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { SequenceSet } from '../../../../src/imap/protocol/values/sequence-set.js'
-import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
 import { openAccountStore } from '../../../../src/store/account-store.js'
 import { readIndexState, resetStep } from '../../../../src/store/search/index-rows.js'
 import { INDEX_VERSION } from '../../../../src/store/search/index-text.js'
@@ -16,6 +15,7 @@ import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../../helpers/corpus.js'
 import { matchesByScan, readWhole } from '../../../helpers/search-oracle.js'
 import { searchTree } from '../../../helpers/search-tree.js'
+import { selectIn } from '../../../helpers/selected.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 import { systemClock as clock } from '../../../../src/support/clock.js'
 
@@ -30,14 +30,7 @@ import { systemClock as clock } from '../../../../src/support/clock.js'
  *   a search that tells UIDs, and the UIDs that there are
  */
 async function searcher(store, mailbox) {
-  const { view } = await store.openView(mailbox)
-  const selected = new SelectedMailbox({
-    view,
-    isReadOnly: true,
-    origin: null,
-    onChange: () => undefined
-  })
-  selected.hold()
+  const { view, selected } = await selectIn(store, mailbox)
   return {
     find: async (key, signal) => {
       const request = { store, view, selected, key, clock, ...(signal && { signal }) }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { compileRowKey } from '../../../../src/store/search/row-keys.js'
+import { selectIn } from '../../../helpers/selected.js'
 import { searchKey } from '../../../helpers/search-key.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 
@@ -48,14 +48,7 @@ test('dates, sizes and ages of many messages in a row are compared as those of o
     await appendAll(store, 'INBOX', [{ bytes, internalDate }])
   }
   nowMs = NOW_SECONDS * 1000
-  const { view } = await store.openView('INBOX')
-  const selected = new SelectedMailbox({
-    view,
-    isReadOnly: false,
-    origin: null,
-    onChange: () => undefined
-  })
-  selected.hold()
+  const { view, selected } = await selectIn(store)
   // The searching session still gives these their numbers, but has no row to compare.
   const gone = [1, 40, 41, 42, MESSAGES]
   const change = { view, uids: gone, origin: 'other' }
