@@ -5,6 +5,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { TextDecoder } from 'node:util'
 import iconv from 'iconv-lite'
+import { asBuffer, joined, JisDecoder, ShiftedDecoder } from './seven-bit-charsets.js'
 
 /** Names in use that neither decoder knows, and what they mean. */
 const ALIASES = new Map([
@@ -68,6 +69,9 @@ const SUPERSETS = new Map([
   ['tis-620', 'windows-874']
 ])
 
+/** Seven-bit form of the Japanese sets (RFC 1468), which the platform knows and iconv-lite does not. */
+const JIS = 'iso-2022-jp'
+
 /** Seven-bit forms of two-byte sets that no decoder here knows, and the set that they carry. */
 const SHIFTED = new Map([
   ['iso-2022-kr', 'cp949'],
@@ -75,7 +79,8 @@ const SHIFTED = new Map([
 ])
 
 const ESCAPE = 27
-const TILDE = 0x7e
+
+const HIGH_SURROGATE_AT_END = /[\ud800-\udbff]$/
 
 /** Bytes from the first telling one on by which a charset is guessed: more would have to be kept until it is known. */
 const GUESS_BYTES = 65_536
@@ -115,7 +120,9 @@ export function createCharsetDecoder(label) {
   const name = canonicalName(label)
   if (MEANINGLESS.has(name)) return new GuessingDecoder()
   if (name === 'utf-8') return new Utf8Decoder()
-  if (SHIFTED.has(name)) return new ShiftedDecoder(name)
+  const carried = SHIFTED.get(name)
+  if (carried) return new ShiftedDecoder(iconvDecoder(carried), name === 'hz-gb-2312')
+  if (name === JIS) return new JisDecoder(platformDecoder(JIS))
   const charset = SUPERSETS.get(name) ?? name
   if (isKnownToIconv(charset)) return iconvDecoder(charset)
   return isKnownToPlatform(charset) ? platformDecoder(charset) : new GuessingDecoder()
@@ -159,11 +166,20 @@ function isKnownToIconv(name) {
 
 /**
  * @param {string} name - known to iconv-lite
- * @returns {CharsetDecoder}
+ * @returns {CharsetDecoder} of well-formed text, as the platform's: halves of surrogate pairs that stand alone in the
+ *   bytes become U+FFFD, and none that the next bytes may complete is let out
  */
 function iconvDecoder(name) {
   const decoder = iconv.getDecoder(name)
-  return { push: (bytes) => decoder.write(asBuffer(bytes)), end: () => decoder.end() ?? '' }
+  let half = ''
+  return {
+    push(bytes) {
+      const text = half + decoder.write(asBuffer(bytes))
+      half = HIGH_SURROGATE_AT_END.test(text) ? text.slice(-1) : ''
+      return (half ? text.slice(0, -1) : text).toWellFormed()
+    },
+    end: () => (half + (decoder.end() ?? '')).toWellFormed()
+  }
 }
 
 /**
@@ -304,73 +320,10 @@ class GuessingDecoder {
    * @returns {CharsetDecoder}
    */
   #decide(sample) {
-    if (isAscii(sample)) return platformDecoder('iso-2022-jp')
+    if (isAscii(sample)) return new JisDecoder(platformDecoder(JIS))
     const isCut = sample.length === GUESS_BYTES
     const isValid = isUtf8(isCut ? sample.subarray(0, completeEnd(sample)) : sample)
     return isValid ? new Utf8Decoder(this.#isBegun) : iconvDecoder('windows-1252')
-  }
-}
-
-/** ISO-2022-KR (RFC 1557) and HZ (RFC 1843): shifted stretches are turned into their eight-bit form first. */
-class ShiftedDecoder {
-  #isHz
-  #inner
-  #held = EMPTY
-  #isShifted = false
-  /** Bytes of a designation that is being passed over. */
-  #toSkip = 0
-
-  /** @param {string} name - of SHIFTED */
-  constructor(name) {
-    this.#isHz = name === 'hz-gb-2312'
-    this.#inner = iconvDecoder(/** @type {string} */ (SHIFTED.get(name)))
-  }
-
-  /**
-   * @param {Uint8Array} bytes
-   * @returns {string}
-   */
-  push(bytes) {
-    return this.#inner.push(this.#withoutShifts(joined(this.#held, bytes), false))
-  }
-
-  /** @returns {string} */
-  end() {
-    const text = this.#inner.push(this.#withoutShifts(this.#held, true))
-    return text + this.#inner.end()
-  }
-
-  /**
-   * @param {Buffer} bytes
-   * @param {boolean} isLast
-   * @returns {Buffer}
-   */
-  #withoutShifts(bytes, isLast) {
-    const out = Buffer.allocUnsafe(bytes.length)
-    const opening = this.#isHz ? TILDE : ESCAPE
-    let length = 0
-    let at = 0
-    for (; at < bytes.length; at++) {
-      const byte = bytes[at] ?? 0
-      const next = bytes[at + 1]
-      if (this.#toSkip > 0) this.#toSkip--
-      // The next piece tells what this means.
-      else if (byte === opening && next === undefined && !isLast) break
-      else if (this.#isHz && byte === TILDE) {
-        // ~{ opens, ~} closes, ~~ is a tilde, ~ before a line end joins the lines.
-        if (next === 0x7b) this.#isShifted = true
-        else if (next === 0x7d) this.#isShifted = false
-        else if (next === TILDE) out[length++] = TILDE
-        else if (next !== 10) continue
-        at++
-      } else if (!this.#isHz && byte === ESCAPE && next === 0x24)
-        this.#toSkip = 3 // ESC $ ) C: the designation at the start
-      else if (!this.#isHz && byte === 0x0e) this.#isShifted = true
-      else if (!this.#isHz && byte === 0x0f) this.#isShifted = false
-      else out[length++] = this.#isShifted && byte > 0x20 ? byte | 0x80 : byte
-    }
-    this.#held = Buffer.from(bytes.subarray(at))
-    return out.subarray(0, length)
   }
 }
 
@@ -386,23 +339,4 @@ function completeEnd(bytes) {
     return needed > back ? bytes.length - back : bytes.length
   }
   return bytes.length
-}
-
-/**
- * @param {Buffer} held
- * @param {Uint8Array} bytes
- * @returns {Buffer}
- */
-function joined(held, bytes) {
-  return held.length === 0 ? asBuffer(bytes) : Buffer.concat([held, bytes])
-}
-
-/**
- * @param {Uint8Array} bytes
- * @returns {Buffer} the same memory
- */
-function asBuffer(bytes) {
-  return Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

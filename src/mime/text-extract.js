@@ -86,8 +86,6 @@ export class TextPartDecoder {
   /** @type {Buffer[]} the beginning of a page that has to say its charset itself */
   #head = []
   #headBytes = 0
-  /** The first half of a surrogate pair. */
-  #half = ''
 
   /** @param {PartNode} node - a text part */
   constructor({ encoding, charset, subtype }) {
@@ -99,21 +97,21 @@ export class TextPartDecoder {
 
   /**
    * @param {Buffer} bytes - the next ones of its body as it lies in the message; nothing of them is kept
-   * @returns {string} the text that is certain by now
+   * @returns {string} the text that is certain by now, whole letters
    */
   push(bytes) {
     const decoded = this.#transfer ? this.#transfer.push(bytes) : bytes
     const text = this.#decode(decoded, false)
     // Of a few bytes a decoder may keep hold.
     if (decoded !== bytes && decoded.length >= RELEASED_BYTES) releaseBuffer(decoded)
-    return this.#whole(this.#html ? this.#html.push(text) : text)
+    return this.#html ? this.#html.push(text) : text
   }
 
   /** @returns {string} the rest */
   end() {
     const rest = this.#transfer ? this.#transfer.end() : Buffer.alloc(0)
     const text = this.#decode(rest, true)
-    return this.#half + (this.#html ? this.#html.push(text) + this.#html.end() : text)
+    return this.#html ? this.#html.push(text) + this.#html.end() : text
   }
 
   /**
@@ -130,18 +128,6 @@ export class TextPartDecoder {
     this.#head = []
     this.#decoder = createCharsetDecoder(this.#charset ?? charsetOfHtml(head))
     return this.#decode(head, isLast)
-  }
-
-  /**
-   * @param {string} text
-   * @returns {string} the same without half a pair at its end, which goes before the next
-   */
-  #whole(text) {
-    const all = this.#half + text
-    const last = all.charCodeAt(all.length - 1)
-    const isHalf = last >= 0xd800 && last <= 0xdbff
-    this.#half = isHalf ? all.slice(-1) : ''
-    return isHalf ? all.slice(0, -1) : all
   }
 }
 

@@ -163,6 +163,25 @@ test('a part gives the same text however it is cut, and never half a letter', ()
   )
 })
 
+test('an escape that opens nothing may be cut as well', () => {
+  for (const bytes of ['\x1b$\0', '\x1b\x1b(\0', 'a\x1b(', '\x1b$(']) {
+    const pieces = cut(/** @type {Uint8Array} */ (Buffer.from(bytes)), [1])
+    assert.equal(
+      read(createCharsetDecoder('iso-2022-jp'), pieces),
+      decodeCharset(Buffer.from(bytes), 'iso-2022-jp')
+    )
+  }
+})
+
+test('half of a surrogate pair never ends a piece, nor stands alone', () => {
+  const pieces = ['d83d', 'de00', 'd800', 'd8', '00', '0061'].map((hex) => Buffer.from(hex, 'hex'))
+  const decoder = createCharsetDecoder('utf-16be')
+  assert.deepEqual(
+    pieces.map((piece) => decoder.push(piece)),
+    ['', '😀', '', '', '\ufffd', '\ufffda']
+  )
+})
+
 test('a charset that nobody names is told by what follows the first letter outside ASCII', () => {
   const plain = 'a'.repeat(300_000)
   assert.equal(decodeCharset(Buffer.from(`${plain}é`), null), `${plain}é`)
