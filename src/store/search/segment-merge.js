@@ -35,8 +35,8 @@ const FAN = 4
 /** Fewer new contents are left to the merges that come with time. */
 const MIN_COMPACTED = 1000
 
-/** A compaction pays when at least this part of all has come since. */
-const COMPACTION_DIVISOR = 8
+/** A compaction pays when it writes at most this many times what has come since. */
+const MAX_REWRITTEN = 8
 
 /** Terms between two breaths: some milliseconds. */
 const STEP_TERMS = 500
@@ -89,16 +89,15 @@ export function groupsInRange(rows) {
  *
  * @param {readonly SegmentRow[]} rows
  * @param {number} newContents - that have come since the last one
- * @returns {SegmentRow[]} those that should become one; none when it would not pay
+ * @returns {SegmentRow[]} those that should become one, the small ones first; none when it would not pay
  */
 export function chooseCompaction(rows, newContents) {
-  const sorted = [...rows].sort((left, right) => right.contentCount - left.contentCount)
-  const total = contentsOf(rows)
-  const [largest] = sorted
-  if (!largest || newContents < MIN_COMPACTED || newContents * COMPACTION_DIVISOR < total) return []
+  if (newContents < MIN_COMPACTED) return []
+  const chosen = [...rows].sort((left, right) => left.contentCount - right.contentCount)
+  while (contentsOf(chosen) > newContents * MAX_REWRITTEN) chosen.pop()
   // What is most of it already is not written again.
-  const isMost = largest.contentCount * 2 > total
-  const chosen = isMost ? sorted.slice(1) : sorted
+  const largest = chosen.at(-1)
+  if (largest && largest.contentCount * 2 > contentsOf(chosen)) chosen.pop()
   return chosen.length > 1 && spanOf(chosen) < MAX_RANGE ? chosen : []
 }
 

@@ -7,7 +7,11 @@ import { intersectPostings, PostingUnion } from '../../../../src/store/search/po
 import { SegmentBatch } from '../../../../src/store/search/segment-batch.js'
 import { SegmentCursor } from '../../../../src/store/search/segment-cursor.js'
 import { TERM_CLASS, toBinary } from '../../../../src/store/search/segment-format.js'
-import { chooseMerge, mergeSegments } from '../../../../src/store/search/segment-merge.js'
+import {
+  chooseCompaction,
+  chooseMerge,
+  mergeSegments
+} from '../../../../src/store/search/segment-merge.js'
 import {
   completeSegment,
   insertBlocks,
@@ -211,6 +215,39 @@ test('segments of one size are merged when there are enough of them, small ones 
   assert.deepEqual(chooseMerge([...large, ...small, row(1, 300)]), small)
   assert.deepEqual(chooseMerge(large), large)
 })
+
+const COMPACTIONS = [
+  { title: 'few new contents are left to the merges', sizes: [9, 80, 400], isNew: 489, chosen: [] },
+  { title: 'what has all just come', sizes: [600, 500, 700], isNew: 1800, chosen: [500, 600, 700] },
+  {
+    title: 'no more than eight times what has come, the small ones first',
+    sizes: [90_000, 3000, 1000, 2500, 3000],
+    isNew: 1000,
+    chosen: [1000, 2500, 3000]
+  },
+  {
+    title: 'what is most of it already is left',
+    sizes: [90_000, 6000, 4000],
+    isNew: 20_000,
+    chosen: [4000, 6000]
+  },
+  { title: 'one segment is not written anew', sizes: [90_000, 1000], isNew: 1000, chosen: [] }
+]
+
+for (const { title, sizes, isNew, chosen } of COMPACTIONS)
+  test(`a compaction after ${isNew} new contents: ${title}`, () => {
+    const rows = sizes.map((contentCount, index) => ({
+      id: index,
+      base: index,
+      last: index,
+      contentCount
+    }))
+    const taken = chooseCompaction(/** @type {any} */ (rows), isNew)
+    assert.deepEqual(
+      taken.map(({ contentCount }) => contentCount),
+      chosen
+    )
+  })
 
 test('when much has gone every segment is written anew, those that are too far apart for one by themselves', async (t) => {
   const store = await temporaryStore(t)
