@@ -3,6 +3,7 @@
  * 100,000 flags goes through here.
  */
 
+/** Room of a short answer: a piece of Node's pool, which is many times cheaper than memory of its own. */
 const FIRST_BYTES = 4096
 /** Room that a writer takes ahead once it has been filled: two batches of a long answer. */
 const LARGE_BYTES = 128 * 1024
@@ -121,7 +122,8 @@ export class ResponseWriter {
   #reserve(bytes) {
     const needed = this.#length + bytes
     if (needed <= this.#buffer.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#length * 2, this.#blockBytes))
+    const size = Math.max(needed, this.#length * 2, this.#blockBytes)
+    const larger = size > FIRST_BYTES ? Buffer.allocUnsafeSlow(size) : Buffer.allocUnsafe(size)
     this.#buffer.copy(larger, 0, 0, this.#length)
     this.#buffer = larger
   }
