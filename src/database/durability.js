@@ -10,7 +10,16 @@
  * Only the `-wal` is opened here: it carries no POSIX locks, whereas closing a descriptor of the database itself
  * or of its `-shm` would drop every lock that SQLite holds on it in this process.
  */
-import { close, fdatasync, fstatSync, fsync, open } from 'node:fs'
+import {
+  close,
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsync,
+  open,
+  openSync
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { MailError } from '../errors.js'
@@ -50,6 +59,26 @@ export async function syncFolder(folder, sync = syncWhole) {
     await sync(descriptor)
   } finally {
     await closeFile(descriptor)
+  }
+}
+
+/**
+ * Puts on the disk what a thread has committed, from that thread. Whoever reads it waits until it is there: of one slice
+ * that is some milliseconds, of all that a thread writes meanwhile it would be many.
+ *
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db - the thread's own
+ * @throws {MailError} NOT_DURABLE, which the store takes as it takes a failed sync of its own
+ */
+export function syncLog(db) {
+  try {
+    const descriptor = openSync(`${db.name}-wal`, 'r')
+    try {
+      fdatasyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    throw new MailError('NOT_DURABLE', { detail: errorCodeOf(error), cause: error })
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MailError, isMailError } from '../../errors.js'
+import { syncLog } from '../../database/durability.js'
 import { runTransaction } from '../../database/transaction.js'
 import {
   forgetDeleted,
@@ -76,6 +77,7 @@ export async function indexPending(db, { activity, onBatch }) {
   const write = async (/** @type {(db: Database) => any} */ work, count = 0) => {
     await waitForPause(writes)
     const result = runTransaction(db, () => work(db))
+    syncLog(db)
     onBatch(count)
     return result
   }

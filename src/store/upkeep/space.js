@@ -2,6 +2,7 @@
  * How much of a file is free, and giving it back in slices.
  */
 import { prepared } from '../../database/statement.js'
+import { syncLog } from '../../database/durability.js'
 import { runTransaction } from '../../database/transaction.js'
 import { isToldToStop, waitForPause } from './pacing.js'
 
@@ -81,6 +82,7 @@ export async function releasePages(db, { shared, onSlices }) {
       db.pragma(`incremental_vacuum(${slicePages})`)
     })
     const tookMs = performance.now() - startedMs
+    syncLog(db)
     const freed = freePages - readSpace(db).freePages
     // Pages may have been freed meanwhile by others; without any progress there is nothing to wait for.
     if (freed <= 0 && release.slices > 0) break

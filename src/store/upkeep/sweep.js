@@ -2,6 +2,7 @@
  * The sweep of much that was deleted, in a thread: on the event loop it would take turns with the clients' commands for
  * as long as it lasts (1 ms for each message in the search index).
  */
+import { syncLog } from '../../database/durability.js'
 import { runTransaction } from '../../database/transaction.js'
 import { sweepSlice } from '../garbage.js'
 import { isToldToStop, waitForPause } from './pacing.js'
@@ -21,6 +22,7 @@ export async function sweepAll(db, { shared, onSlices }) {
   for (let slices = 1; isMore && !isToldToStop(shared); slices++) {
     await waitForPause(shared)
     isMore = runTransaction(db, () => sweepSlice(db))
+    syncLog(db)
     if (slices % SLICES_PER_REPORT === 0) onSlices()
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { fstatSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { WalSync } from '../../../src/database/durability.js'
+import { WalSync, syncLog } from '../../../src/database/durability.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 
 /**
@@ -108,4 +108,12 @@ test('a failed sync fails everybody who waits, and is never tried again', async 
   state.fails = false
   await assert.rejects(sync.sync(), { code: 'NOT_DURABLE' })
   assert.deepEqual(events, ['folder', inode(), 'failed NOT_DURABLE'])
+})
+
+test('a thread puts its own commits on the disk, or says that they are not there', async (t) => {
+  const { folder, walPath } = await setup(t)
+  const db = /** @type {any} */ ({ name: join(folder, 'a.db') })
+  syncLog(db)
+  unlinkSync(walPath)
+  assert.throws(() => syncLog(db), { code: 'NOT_DURABLE', detail: 'ENOENT' })
 })

@@ -142,24 +142,33 @@ test('after closing, every call answers SHUTTING_DOWN and the key is gone', asyn
 })
 
 const hasStrace = spawnSync('strace', ['-V']).status === 0
+const needsStrace = { skip: !hasStrace && 'strace is not on this machine' }
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string} helper - a module of the helpers, whose first argument is an account's folder
+ * @param {string} count - its second
+ * @returns {string[]} the calls that it made, a line each, with the thread at its beginning
+ */
+function traced(t, helper, count) {
+  const folder = mkdtempSync(join(tmpdir(), 'letterlock-test-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const trace = join(folder, 'trace')
+  const child = fileURLToPath(new URL(`../../helpers/${helper}`, import.meta.url))
+  execFileSync('strace', [
+    ...['-f', '-y', '-e', 'trace=pwrite64,write,fdatasync,fsync', '-o', trace],
+    ...[process.execPath, child, join(folder, 'account'), count]
+  ])
+  return readFileSync(trace, 'latin1').split('\n')
+}
 
 test(
   'the system calls: after the last write to the -wal comes an fdatasync of it, then the answer',
-  {
-    skip: !hasStrace && 'strace is not on this machine'
-  },
+  needsStrace,
   (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'letterlock-test-'))
-    t.after(() => rmSync(folder, { recursive: true, force: true }))
-    const trace = join(folder, 'trace')
-    const child = fileURLToPath(new URL('../../helpers/append-loop.js', import.meta.url))
-    execFileSync('strace', [
-      ...['-f', '-y', '-e', 'trace=pwrite64,write,fdatasync,fsync', '-o', trace],
-      ...[process.execPath, child, join(folder, 'account'), '5']
-    ])
     /** @type {string[]} */
     const events = []
-    for (const line of readFileSync(trace, 'latin1').split('\n')) {
+    for (const line of traced(t, 'append-loop.js', '5')) {
       const isWal = line.includes('/mail.db-wal>')
       if (isWal && line.includes('pwrite64(')) events.push('write')
       // With -f a call may be cut in two by another thread: it counts when it is over.
@@ -173,5 +182,32 @@ test(
       const before = events.slice(0, index)
       assert.ok(before.lastIndexOf('sync') > before.lastIndexOf('write'), events.join(' '))
     }
+  }
+)
+
+test(
+  'the system calls: a thread that sweeps puts each slice on the disk before the next, so that nobody waits for many',
+  needsStrace,
+  (t) => {
+    /** @type {Map<string, { runs: number[], unsynced: number }>} bytes written between two syncs, by thread */
+    const threads = new Map()
+    for (const line of traced(t, 'sweep-much.js', '40')) {
+      const id = line.slice(0, line.indexOf(' '))
+      const isWal = line.includes('/mail.db-wal>')
+      const thread = threads.get(id) ?? { runs: [], unsynced: 0 }
+      threads.set(id, thread)
+      if (isWal && line.includes('pwrite64('))
+        thread.unsynced += Number(/, (\d+), \d+(?:\) |\s*<)/.exec(line)?.[1])
+      else if (isWal && line.includes('fdatasync(')) {
+        if (thread.unsynced > 0) thread.runs.push(thread.unsynced)
+        thread.unsynced = 0
+      }
+    }
+    // The one thread that both writes and syncs is the one that sweeps: the event loop's syncs are made in a pool.
+    const sweeping = [...threads.values()].filter(({ runs }) => runs.length > 0)
+    const runs = sweeping.flatMap((thread) => thread.runs)
+    assert.ok(runs.length >= 5, `${runs.length} slices`)
+    assert.ok(Math.max(...runs) < 6 * 1024 * 1024, runs.join(' '))
+    for (const { unsynced } of sweeping) assert.equal(unsynced, 0)
   }
 )
