@@ -216,11 +216,14 @@ export class AccountDatabase {
    *
    * @template T
    * @param {(db: Database) => T} work - synchronous
+   * @param {(result: T) => boolean} [isNews] - whether there is anything in it that is not known to be durable already:
+   *   most of what threads of our own commit changes nothing that anybody is told, and then nobody waits for the disk
    * @returns {Promise<T>}
    */
-  read(work) {
+  read(work, isNews = () => true) {
     return this.#guarded(async () => {
       const result = await this.#retry(() => work(this.db))
+      if (!isNews(result)) return result
       this.#noticeForeignCommits()
       if (this.#durability.isPending || this.#isForeignUnsynced) await this.#sync()
       return result

@@ -27,8 +27,9 @@ export class AccountKeywords {
 
   /** Takes in what other processes have added. */
   async reload() {
-    const rows = await this.#database.read(readKeywords)
-    if (rows.length === this.#table.names.length) return
+    const isNews = (/** @type {unknown[]} */ { length }) => length !== this.#table.names.length
+    const rows = await this.#database.read(readKeywords, isNews)
+    if (!isNews(rows)) return
     const table = new KeywordTable()
     table.load(rows)
     this.adopt(table)

@@ -238,7 +238,10 @@ export class ViewKeeper {
   async #readChanges(entry) {
     const { view } = entry
     const since = view.highestModSeq
-    const mailbox = await this.#database.read((db) => findMailboxRowById(db, view.mailboxId))
+    const mailbox = await this.#database.read(
+      (db) => findMailboxRowById(db, view.mailboxId),
+      (row) => !row || row.highestModSeq > since || !isKnown(view, row)
+    )
     if (!mailbox) {
       this.markDeleted(view.mailboxId)
       return
@@ -387,3 +390,11 @@ function applyChange(view, change) {
   view.highestModSeq = Math.max(view.highestModSeq, modSeq)
   if (records.length > 0) view.publish(records)
 }
+
+/**
+ * @param {MailboxView} view
+ * @param {MailboxRow} mailbox
+ * @returns {boolean} whether what the view says of the mailbox itself is what the row says
+ */
+const isKnown = (view, mailbox) =>
+  view.name === mailbox.name && view.uidValidity === mailbox.uidValidity

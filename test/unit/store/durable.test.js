@@ -118,6 +118,27 @@ test('commits that arrive together share their syncs', async (t) => {
   assert.ok(syncs < 25, `${syncs} syncs for 50 commits`)
 })
 
+test('for what another connection has committed nobody waits who is told nothing of it', async (t) => {
+  const { store, events, open } = await setup(t)
+  const other = await open()
+  await store.pollOtherProcesses()
+  events.length = 0
+  await other.indexSearch()
+  await other.createMailbox('Elsewhere')
+  await store.pollOtherProcesses()
+  assert.deepEqual(events, [])
+  await appendOne(other, 'INBOX', makeMessage('news'))
+  await store.pollOtherProcesses()
+  assert.deepEqual([...new Set(events)], ['synced', 'told'])
+  events.length = 0
+  const { view } = await other.openView('INBOX')
+  const keyword = { uids: [5], action: /** @type {const} */ ('add'), flags: ['$New'] }
+  await other.changeFlags({ view, ...keyword })
+  await store.pollOtherProcesses()
+  assert.equal(events[0], 'synced')
+  await other.close()
+})
+
 test('a failed sync acknowledges nothing, tells nobody, alerts and closes; reopening recovers', async (t) => {
   const { store, view, events, state, alerts, open } = await setup(t)
   state.fails = true
