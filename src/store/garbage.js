@@ -6,7 +6,7 @@ import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
 import { deleteChunks, deleteContent, hideContent, leaveContent } from './content-rows.js'
 import { dropFromBlocks } from './list-blocks.js'
-import { messageRowId } from './message-id.js'
+import { MAX_UID, messageRowId } from './message-id.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
@@ -24,6 +24,12 @@ const ROW_BYTES = 16 * 1024
 
 /** Messages of deleted mailboxes that are deleted in one slice. */
 const MESSAGES_PER_SLICE = 500
+
+/** More contents than this are a thread's work: each is up to 1 ms. */
+const FEW_CONTENTS = 200
+
+/** The same in raw bytes: eight slices. */
+const FEW_BYTES = 8 * BYTES_PER_SLICE
 
 /** Contents that are looked at in one slice. */
 const CONTENTS_PER_SLICE = 200
@@ -55,6 +61,34 @@ export function hasGarbage(db, nowMs) {
       'value'
     ).get(nowMs - ABANDONED_MS) === 1
   )
+}
+
+/**
+ * @param {Database} db
+ * @returns {boolean} whether it is so much that the event loop should not sweep it
+ */
+export function isMuchGarbage(db) {
+  const listed = prepared(
+    db,
+    `SELECT count(*), total(size) FROM (
+       SELECT size FROM garbage_contents CROSS JOIN contents ON contents.id = content_id LIMIT ?)`,
+    'array'
+  )
+  const inMailboxes = prepared(
+    db,
+    `SELECT count(*), total(size) FROM (
+       SELECT size FROM garbage_mailboxes CROSS JOIN messages
+         ON messages.id BETWEEN mailbox_id << 32 AND (mailbox_id << 32) + ${MAX_UID} LIMIT ?)`,
+    'array'
+  )
+  let contents = 0
+  let bytes = 0
+  for (const query of [listed, inMailboxes]) {
+    const [count, size] = /** @type {[number, number]} */ (query.get(FEW_CONTENTS + 1))
+    contents += count
+    bytes += size
+  }
+  return contents > FEW_CONTENTS || bytes > FEW_BYTES
 }
 
 /**

@@ -1,12 +1,10 @@
 /**
- * What an open mailbox does beside its requests: checkpoints in the thread, the sweep in slices, usage figures for
+ * What an open mailbox does beside its requests: checkpoints in the thread, the sweep, usage figures for
  * whoever keeps the quota.
  */
-import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../errors.js'
-import { hasGarbage, leaveAbandoned, sweepSlice } from './garbage.js'
 import { readUsage } from './mailbox-rows.js'
-import { Pace } from './upkeep/pacing.js'
+import { Sweeper } from './sweeper.js'
 import { readWal } from './upkeep/space.js'
 
 /**
@@ -30,12 +28,6 @@ const LOOK_INTERVAL_MS = 50
 /** Without a commit for this long a mailbox is idle, milliseconds. */
 const IDLE_MS = 5000
 
-/** More slices of the sweep than this are a thread's work. */
-const INLINE_SLICES = 4
-
-/** The sweep lets the commands that follow a deletion go first, milliseconds. */
-const SWEEP_DELAY_MS = 1000
-
 /** Usage is told within a second. */
 const USAGE_DELAY_MS = 500
 
@@ -43,8 +35,7 @@ const USAGE_DELAY_MS = 500
 export class Housekeeping {
   #database
   #checkpointer
-  #threads
-  #onSwept
+  #sweeper
   #key
   #cipher
   #checkpointBytes
@@ -53,18 +44,12 @@ export class Housekeeping {
   #idleTimer = null
   /** @type {NodeJS.Timeout | null} */
   #usageTimer = null
-  /** @type {NodeJS.Timeout | null} */
-  #sweepTimer = null
   /** @type {Usage | null} */
   #toldUsage = null
   #lastCommitMs = 0
   #lastLookMs = 0
   /** @type {Promise<void> | null} */
   #checkpoint = null
-  /** @type {Promise<void> | null} */
-  #sweep = null
-  /** @type {Pace | null} */
-  #pace = null
   #isOptimized = false
   #isClosing = false
 
@@ -83,8 +68,12 @@ export class Housekeeping {
     this.#checkpointBytes = checkpointBytes
     this.#database = database
     this.#checkpointer = checkpointer
-    this.#threads = threads
-    this.#onSwept = onSwept
+    this.#sweeper = new Sweeper({
+      database,
+      threads,
+      onSwept,
+      onCommit: () => this.noteCommit()
+    })
     this.#key = key
     this.#cipher = cipher
     this.#onUsage = onUsage
@@ -108,17 +97,7 @@ export class Housekeeping {
 
   /** To be called when something may have become garbage; the sweep begins a moment later, between requests. */
   noteGarbage() {
-    if (this.#database.isReadOnly || this.#sweep || this.#isClosing) return
-    this.#sweepTimer ??= setTimeout(() => this.#startSweep(), SWEEP_DELAY_MS).unref()
-  }
-
-  #startSweep() {
-    this.#sweepTimer = null
-    if (this.#database.hasFailed || this.#sweep || this.#isClosing) return
-    this.#sweep = this.#runSweep().finally(() => {
-      this.#sweep = null
-    })
-    this.#supervise(this.#sweep)
+    this.#sweeper.note()
   }
 
   /**
@@ -127,9 +106,8 @@ export class Housekeeping {
    * @param {AbortSignal} [signal] - ends it after the slice that is under way
    * @returns {Promise<void>}
    */
-  async sweep(signal) {
-    await this.#sweep
-    if (!signal?.aborted) await this.#runSweep(signal)
+  sweep(signal) {
+    return this.#sweeper.run(signal)
   }
 
   /**
@@ -145,11 +123,10 @@ export class Housekeeping {
   /** Ends the timers; the sweep ends at its next slice. */
   stop() {
     this.#isClosing = true
-    this.#pace?.stop()
+    this.#sweeper.stop()
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
     if (this.#usageTimer) clearTimeout(this.#usageTimer)
-    if (this.#sweepTimer) clearTimeout(this.#sweepTimer)
-    this.#idleTimer = this.#usageTimer = this.#sweepTimer = null
+    this.#idleTimer = this.#usageTimer = null
   }
 
   /**
@@ -158,7 +135,7 @@ export class Housekeeping {
    */
   async close() {
     this.stop()
-    await this.#sweep?.catch(() => {})
+    await this.#sweeper.settled()
     await this.#checkpoint
     // All that could be told or moved has been before it fell asleep.
     if (this.#database.isAsleep) return
@@ -205,47 +182,6 @@ export class Housekeeping {
     this.#checkpoint = running.catch(() => {})
     this.#supervise(running)
     return this.#checkpoint
-  }
-
-  /** @param {AbortSignal} [signal] */
-  async #runSweep(signal) {
-    const { clock } = this.#database
-    if (!(await this.#database.readSettled((db) => hasGarbage(db, clock.nowMs())))) return
-    await this.#database.write((db) => leaveAbandoned(db, clock.nowMs()), undefined, {
-      isLazy: true
-    })
-    let isMore = true
-    for (let slices = 0; isMore && slices < INLINE_SLICES; slices++) {
-      if (this.#isClosing || signal?.aborted) return
-      isMore = await this.#database.write((db) => sweepSlice(db), undefined, { isLazy: true })
-      await setImmediate()
-    }
-    if (isMore && !this.#isClosing) await this.#sweepInThread(signal)
-  }
-
-  /** @param {AbortSignal} [signal] */
-  async #sweepInThread(signal) {
-    const pace = new Pace(this.#database, signal)
-    this.#pace = pace
-    /** @type {Promise<void>} */
-    let settling = Promise.resolve()
-    const onProgress = () => {
-      // The sync tells how large the -wal is, and the checkpoints follow from that.
-      settling = this.#database.settle().then(
-        () => this.noteCommit(),
-        () => {}
-      )
-    }
-    try {
-      const job = { kind: /** @type {const} */ ('sweep'), shared: pace.shared }
-      await this.#threads.run(job, { onProgress })
-      onProgress()
-      await settling
-      this.#onSwept()
-    } finally {
-      pace.end()
-      this.#pace = null
-    }
   }
 
   async #tellUsage() {

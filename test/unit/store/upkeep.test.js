@@ -12,6 +12,7 @@ import { lockExclusive } from '../../../src/database/lock.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { CachePool } from '../../../src/database/pool.js'
 import { convertCipher } from '../../../src/store/open-store.js'
+import { isMuchGarbage } from '../../../src/store/garbage.js'
 import {
   accountFolder,
   appendMany,
@@ -282,4 +283,83 @@ test('the sweep deletes large contents in slices, and what a copy still needs st
     db.prepare(`SELECT count(*) AS n FROM ${table}`).get()
   assert.deepEqual(count('garbage_contents'), { n: 0 })
   assert.deepEqual(count('message_meta'), { n: 1 })
+})
+
+/**
+ * @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore
+ * @type {{ title: string, isMuch: boolean, discard: (store: AccountStore) => Promise<unknown> }[]}
+ */
+const DISCARDED = [
+  { title: 'nothing', isMuch: false, discard: async () => {} },
+  {
+    title: 'three small messages',
+    isMuch: false,
+    async discard(store) {
+      for (const text of ['1', '2', '3'])
+        await appendOne(store, 'INBOX', makeMessage(text), ['\\Deleted'])
+    }
+  },
+  {
+    title: 'nine megabytes',
+    isMuch: true,
+    async discard(store) {
+      for (const text of ['1', '2', '3'])
+        await appendOne(store, 'INBOX', makeMessage(text, 3_000_000), ['\\Deleted'])
+    }
+  },
+  {
+    title: 'a mailbox of 200 messages',
+    isMuch: false,
+    discard: async (store) => {
+      await appendMany(store, 'Trash', 200)
+      await store.deleteMailbox('Trash')
+    }
+  },
+  {
+    title: 'two of 101',
+    isMuch: true,
+    discard: async (store) => {
+      for (const name of ['Trash', 'Junk']) {
+        await appendMany(store, name, 101)
+        await store.deleteMailbox(name)
+      }
+    }
+  }
+]
+
+for (const { title, isMuch, discard } of DISCARDED)
+  test(`to sweep ${title} away is ${isMuch ? 'a thread’s work' : 'little'}`, async (t) => {
+    const account = await accountFolder(t)
+    const store = await account.create()
+    const { view } = await store.openView('INBOX')
+    await discard(store)
+    await store.expunge({ view, uids: null })
+    assert.equal(await store.searchAccess.database.readSettled(isMuchGarbage), isMuch)
+    await store.sweep()
+    assert.ok(!(await store.upkeep.hasGarbage()))
+    assert.deepEqual((await store.verify()).problems, [])
+    await store.close()
+  })
+
+test('when many mailboxes are emptied at once, each is swept in its turn, and closing one does not wait for it', async (t) => {
+  const stores = []
+  for (let i = 0; i < 6; i++) {
+    const store = await (await accountFolder(t)).create()
+    for (let n = 0; n < 3; n++) await appendOne(store, 'Trash', makeMessage(`${n}`, 3_000_000))
+    await store.deleteMailbox('Trash')
+    stores.push(store)
+  }
+  const [first, ...others] = stores
+  const sweeps = others.map((store) => store.sweep())
+  const last = /** @type {AccountStore} */ (others.at(-1))
+  await last.close()
+  await first?.close()
+  assert.deepEqual(
+    (await Promise.allSettled(sweeps)).slice(0, -1).map(({ status }) => status),
+    Array(4).fill('fulfilled')
+  )
+  for (const store of others.slice(0, -1)) {
+    assert.ok(!(await store.upkeep.hasGarbage()))
+    await store.close()
+  }
 })

@@ -1,0 +1,142 @@
+/**
+ * When the sweep runs, and where: little of it in slices on the event loop, much of it in a thread, and that of all the
+ * mailboxes of the process in turns.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import PQueue from 'p-queue'
+import { MailError } from '../errors.js'
+import { hasGarbage, isMuchGarbage, leaveAbandoned, sweepSlice } from './garbage.js'
+import { Pace } from './upkeep/pacing.js'
+
+/** The sweep lets the commands that follow a deletion go first, milliseconds. */
+const DELAY_MS = 1000
+
+/** Between two slices on the event loop everybody else has so long, milliseconds. */
+const PAUSE_MS = 10
+
+/**
+ * When fifty users empty a folder in the same second, fifty sweeps must not share the event loop, nor start fifty
+ * threads: a start costs as much as sweeping away some fifty messages.
+ */
+const sliceTurns = new PQueue({ concurrency: 1 })
+const threadTurns = new PQueue({ concurrency: 2 })
+
+/** The sweep of one open mailbox. */
+export class Sweeper {
+  #database
+  #threads
+  #onSwept
+  #onCommit
+  /** @type {NodeJS.Timeout | null} */
+  #timer = null
+  /** @type {Promise<void> | null} */
+  #running = null
+  #end = new AbortController()
+
+  /**
+   * @param {object} options
+   * @param {import('./account-database.js').AccountDatabase} options.database
+   * @param {import('./store-threads.js').StoreThreads} options.threads
+   * @param {() => void} options.onSwept - much has been deleted
+   * @param {() => void} options.onCommit - the thread has committed, and that is on the disk
+   */
+  constructor({ database, threads, onSwept, onCommit }) {
+    this.#database = database
+    this.#threads = threads
+    this.#onSwept = onSwept
+    this.#onCommit = onCommit
+  }
+
+  /** To be called when something may have become garbage; the sweep begins a moment later, between requests. */
+  note() {
+    if (this.#database.isReadOnly || this.#running || this.#end.signal.aborted) return
+    this.#timer ??= setTimeout(() => this.#start(), DELAY_MS).unref()
+  }
+
+  #start() {
+    this.#timer = null
+    if (this.#database.hasFailed || this.#running || this.#end.signal.aborted) return
+    this.#running = this.#sweep().finally(() => {
+      this.#running = null
+    })
+    // Nobody waits for it. What matters of its failures has reached `onAlert` through the database already.
+    this.#running.catch((error) => {
+      if (!(error instanceof MailError)) throw error
+    })
+  }
+
+  /**
+   * Sweeps to the end.
+   *
+   * @param {AbortSignal} [signal] - ends it after the slice that is under way
+   * @returns {Promise<void>}
+   */
+  async run(signal) {
+    await this.#running
+    if (!signal?.aborted) await this.#sweep(signal)
+  }
+
+  /** No sweep begins any more, and one that is under way ends after its slice. */
+  stop() {
+    this.#end.abort()
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+
+  /** @returns {Promise<void>} when what `note` began is over, however it ended */
+  async settled() {
+    await this.#running?.catch(() => {})
+  }
+
+  /** @param {AbortSignal} [signal] */
+  async #sweep(signal) {
+    const end = signal ? AbortSignal.any([signal, this.#end.signal]) : this.#end.signal
+    const { clock } = this.#database
+    if (!(await this.#database.readSettled((db) => hasGarbage(db, clock.nowMs())))) return
+    await this.#write((db) => leaveAbandoned(db, clock.nowMs()))
+    const isMuch = await this.#database.readSettled(isMuchGarbage)
+    let work = Promise.resolve()
+    const begin = () => (work = isMuch ? this.#inThread(end) : this.#inSlices(end))
+    try {
+      await (isMuch ? threadTurns : sliceTurns).add(begin, { signal: end })
+    } catch (error) {
+      if (!end.aborted) throw error
+    }
+    // The queue does not wait for what it ends; whoever closes the file must.
+    await work
+  }
+
+  /** @param {AbortSignal} end */
+  async #inSlices(end) {
+    while (!end.aborted && (await this.#write(sweepSlice))) await sleep(PAUSE_MS)
+  }
+
+  /** @param {AbortSignal} end */
+  async #inThread(end) {
+    const pace = new Pace(this.#database, end)
+    /** @type {Promise<void>} */
+    let settling = Promise.resolve()
+    const onProgress = () => {
+      // The sync tells how large the -wal is, and the checkpoints follow from that.
+      settling = this.#database.settle().then(this.#onCommit, () => {})
+    }
+    try {
+      const job = { kind: /** @type {const} */ ('sweep'), shared: pace.shared }
+      await this.#threads.run(job, { onProgress })
+      onProgress()
+      await settling
+      this.#onSwept()
+    } finally {
+      pace.end()
+    }
+  }
+
+  /**
+   * @template T
+   * @param {(db: import('better-sqlite3-multiple-ciphers').Database) => T} work
+   * @returns {Promise<T>}
+   */
+  #write(work) {
+    return this.#database.write(work, undefined, { isLazy: true })
+  }
+}
