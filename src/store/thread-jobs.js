@@ -8,6 +8,7 @@ import { openEncryptedDatabase } from '../database/open.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
 import { runTransaction } from '../database/transaction.js'
+import { stepBack } from '../support/step-back.js'
 import { copyRows } from './copy-move.js'
 import { liftRestored } from './lift-restored.js'
 import { renameInbox } from './mailboxes.js'
@@ -79,11 +80,15 @@ async function runJob(db, job) {
   }
 }
 
+/** Jobs that nobody waits for, and whose transactions are short. */
+const BACKGROUND_JOBS = new Set(['index', 'optimize', 'quickCheck', 'release', 'sweep'])
+
 /** How long a process of its own waits for work on the whole file to end, milliseconds. */
 const LOCK_WAIT_MS = 1000
 
 const { key, job, hasOwnLock, ...options } = /** @type {ThreadData} */ (workerData)
 try {
+  if (BACKGROUND_JOBS.has(job.kind)) stepBack()
   const lock = hasOwnLock
     ? await lockShared(dirname(options.path), { timeoutMs: LOCK_WAIT_MS })
     : null

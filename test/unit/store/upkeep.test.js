@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Checkpointer } from '../../../src/database/checkpoint.js'
@@ -12,6 +12,7 @@ import { lockExclusive } from '../../../src/database/lock.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { CachePool } from '../../../src/database/pool.js'
 import { convertCipher } from '../../../src/store/open-store.js'
+import { BACKGROUND_NICENESS } from '../../../src/support/step-back.js'
 import { isMuchGarbage } from '../../../src/store/garbage.js'
 import {
   accountFolder,
@@ -284,6 +285,48 @@ test('the sweep deletes large contents in slices, and what a copy still needs st
   assert.deepEqual(count('garbage_contents'), { n: 0 })
   assert.deepEqual(count('message_meta'), { n: 1 })
 })
+
+/** @returns {Map<string, number>} niceness of each thread of this process, by its id */
+function niceness() {
+  const threads = new Map()
+  for (const id of readdirSync('/proc/self/task')) {
+    try {
+      const stat = readFileSync(`/proc/self/task/${id}/stat`, 'latin1')
+      threads.set(id, Number(stat.replace(/^.*\) /, '').split(' ')[16]))
+    } catch {
+      // It has ended since.
+    }
+  }
+  return threads
+}
+
+test(
+  'a thread that indexes or sweeps leaves the processors to what clients wait for',
+  { skip: process.platform !== 'linux' && 'niceness of a thread is Linux’s' },
+  async (t) => {
+    const account = await accountFolder(t)
+    const store = await account.create()
+    const { view } = await store.openView('INBOX')
+    for (let i = 0; i < 3; i++)
+      await appendOne(store, 'INBOX', makeMessage(`${i}`, 3_000_000), ['\\Deleted'])
+    for (const work of [() => store.indexSearch(), () => store.sweep()]) {
+      const running = { isOver: false, seen: new Set(), main: new Set() }
+      const done = work().finally(() => (running.isOver = true))
+      while (!running.isOver) {
+        for (const [id, nice] of niceness()) {
+          running.seen.add(nice)
+          if (id === String(process.pid)) running.main.add(nice)
+        }
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await done
+      assert.deepEqual([...running.main], [0])
+      assert.deepEqual([...running.seen].sort(), [0, BACKGROUND_NICENESS])
+      await store.expunge({ view, uids: null })
+    }
+    await store.close()
+  }
+)
 
 /**
  * @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore

@@ -1,0 +1,13 @@
+/**
+ * Lets the thread that calls it leave the processors to those that clients wait for. Linux keeps a niceness for each
+ * thread (setpriority(2), "C library/kernel differences"); elsewhere it would be the whole process's.
+ */
+import { setPriority } from 'node:os'
+
+/** Of a processor that all want, some tenth is left to it; of one that nobody else wants, all. */
+export const BACKGROUND_NICENESS = 10
+
+/** It cannot be taken back: a process may lower its priority, but not raise it. */
+export function stepBack() {
+  if (process.platform === 'linux') setPriority(BACKGROUND_NICENESS)
+}
