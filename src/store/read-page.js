@@ -45,7 +45,7 @@ const ROWS = {
 }
 
 /**
- * @param {Database} db
+ * @param {Database} db - in a snapshot: what is in no block yet, and in no row any more, would be missing
  * @param {number} mailboxId
  * @param {{ firstUid: number, lastUid: number }} range
  * @param {PageNeed} need

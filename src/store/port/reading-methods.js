@@ -1,6 +1,7 @@
 /**
  * The port's methods for messages that go out.
  */
+import { runSnapshot } from '../../database/transaction.js'
 import { readContentRange } from '../content-reader.js'
 import { readPreview } from '../preview.js'
 import { readBodies } from '../read-bodies.js'
@@ -50,7 +51,9 @@ export class ReadingMethods extends IntakeMethods {
    * @returns {Promise<MessagePage | null>} null when they must be read by `readMessages`
    */
   readPage(mailboxId, range, need) {
-    return this.#database.readSettled((db) => readPage(db, mailboxId, range, need))
+    return this.#database.readSettled((db) =>
+      runSnapshot(db, () => readPage(db, mailboxId, range, need))
+    )
   }
 
   /**

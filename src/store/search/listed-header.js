@@ -2,6 +2,7 @@
  * Headers for keys that ask only for fields of which mail programs make their lists: these stand by themselves, 32
  * messages in a row, so that nothing of the content is read.
  */
+import { runSnapshot } from '../../database/transaction.js'
 import { chooseFields } from '../../mime/header-fields.js'
 import { BlockReader } from '../block-reader.js'
 import { readListRow, readReceivedRow } from '../read-page.js'
@@ -27,19 +28,31 @@ export function chooseListed(leaves) {
  *   they are not listed
  */
 export async function readListedHeaders(database, contentIds, choice) {
-  return await database.readSettled((db) => {
-    const blocks = new BlockReader(db)
-    return contentIds.map((contentId) => {
-      const packed = blocks.holding('fields', contentId)
-      const fields = packed?.bytes ?? readListRow(db, 'fields', contentId)
-      if (fields === null) return null
-      const at = packed?.start ?? 0
-      const block = Buffer.allocUnsafe(choice.sizeOf(fields, at))
-      const received = choice.needsReceived ? readReceived(db, blocks, contentId) : NO_LINES
-      choice.copy(fields, at, received.bytes, received.start, block, 0)
-      return block
+  return await database.readSettled((db) =>
+    // A thread may pack rows into blocks at any time: between two reads a row would be in neither.
+    runSnapshot(db, () => {
+      const blocks = new BlockReader(db)
+      return contentIds.map((contentId) => readChosen(db, blocks, contentId, choice))
     })
-  })
+  )
+}
+
+/**
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db
+ * @param {BlockReader} blocks
+ * @param {number} contentId
+ * @param {FieldChoice} choice
+ * @returns {Buffer | null} null: they are not listed
+ */
+function readChosen(db, blocks, contentId, choice) {
+  const packed = blocks.holding('fields', contentId)
+  const fields = packed?.bytes ?? readListRow(db, 'fields', contentId)
+  if (fields === null) return null
+  const at = packed?.start ?? 0
+  const block = Buffer.allocUnsafe(choice.sizeOf(fields, at))
+  const received = choice.needsReceived ? readReceived(db, blocks, contentId) : NO_LINES
+  choice.copy(fields, at, received.bytes, received.start, block, 0)
+  return block
 }
 
 /**

@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { chooseFields } from '../../../src/mime/header-fields.js'
 import { BLOCK_KINDS, readBlock } from '../../../src/store/list-blocks.js'
+import { readListedHeaders } from '../../../src/store/search/listed-header.js'
 import { accountFolder, appendOne, makeMessage, stage } from '../../helpers/account-folder.js'
 
 const ROW_TABLES = ['message_envelopes', 'message_structures', 'message_fields', 'message_received']
@@ -228,4 +230,61 @@ test('the messages of a mailbox that lie far apart come in pages that bound what
   assert.equal(first?.isWhole, false)
   const packed = await readList(store, other.mailboxId, 16, 'fields')
   assert.equal(packed?.map(({ bytes }) => bytes).join(''), fields?.bytes.toString('latin1'))
+})
+
+/**
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db
+ * @param {() => void} intrude - called once, before the first read of lines of Received
+ * @returns {import('better-sqlite3-multiple-ciphers').Database} the same connection
+ */
+function intrudedOn(db, intrude) {
+  let isDone = false
+  const prepare = (/** @type {string} */ sql) => {
+    const statement = db.prepare(sql)
+    if (!sql.includes('FROM message_received')) return statement
+    const get = statement.get.bind(statement)
+    statement.get = (...values) => {
+      if (!isDone) intrude()
+      isDone = true
+      return get(...values)
+    }
+    return statement
+  }
+  return new Proxy(db, {
+    get(target, name) {
+      if (name === 'prepare') return prepare
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    }
+  })
+}
+
+test('rows that are packed between two reads of one answer are in it all the same', async (t) => {
+  const { store, db, folder, key } = await setup(t)
+  await appendAll(store, 'INBOX', [mail(1, { received: 2 })])
+  await store.indexSearch()
+  await store.close()
+  const contentId = db.prepare('SELECT content_id FROM message_received').pluck().get()
+  const { db: reader } = openEncryptedDatabase({
+    path: `${folder}/mail.db`,
+    key,
+    cipher: 'chacha20'
+  })
+  t.after(() => reader.close())
+  const choice = /** @type {import('../../../src/mime/header-fields.js').FieldChoice} */ (
+    chooseFields(['received', 'subject'])
+  )
+  // As the thread does that packs: what it deletes it has written into a block.
+  const source = intrudedOn(reader, () => db.exec('DELETE FROM message_received'))
+  const database = {
+    isReadOnly: true,
+    readSettled: async (/** @type {any} */ work) => work(source)
+  }
+  const [header] = await readListedHeaders(
+    /** @type {any} */ (database),
+    [/** @type {number} */ (contentId)],
+    choice
+  )
+  assert.match(String(header), /hop0.*\r\nReceived: from hop1[^]*Subject: marker-1\r\n\r\n$/)
+  assert.equal(db.prepare('SELECT count(*) FROM message_received').pluck().get(), 0)
 })
