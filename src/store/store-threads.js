@@ -1,16 +1,26 @@
 /**
- * Starts thread-jobs.js for one open store.
+ * Has threads do the long jobs of one open store.
  */
-import { runThread } from '../database/thread.js'
+import { ThreadPool } from '../database/thread-pool.js'
 
-/** @typedef {import('./thread-jobs.js').ThreadData} ThreadData */
+/** @typedef {import('./thread-job.js').ThreadData} ThreadData */
 
-const MODULE = new URL('thread-jobs.js', import.meta.url)
+const SERVICE = new URL('thread-service.js', import.meta.url)
+const ONCE = new URL('thread-once.js', import.meta.url)
+
+/** Jobs that nobody waits for, and whose transactions are short. */
+const BACKGROUND_JOBS = new Set(['index', 'optimize', 'quickCheck', 'release', 'sweep'])
+
+/** The threads of all stores of the process. */
+const pools = {
+  background: new ThreadPool(SERVICE, { workerData: { isBackground: true } }),
+  foreground: new ThreadPool(SERVICE, { workerData: { isBackground: false } })
+}
 
 /** Jobs whose one transaction is long, and that a user waits for. */
 const LONG_WRITES = new Set(['copy', 'renameInbox'])
 
-/** Runs long jobs, each in a thread of its own, while the store is open. */
+/** Runs long jobs, each in a thread that has no other meanwhile, while the store is open. */
 export class StoreThreads {
   #database
   #children
@@ -28,7 +38,7 @@ export class StoreThreads {
   }
 
   /**
-   * @param {import('./thread-jobs.js').ThreadJob} job
+   * @param {import('./thread-job.js').ThreadJob} job
    * @param {{ onProgress?: (value: unknown) => void, signal?: AbortSignal }} [options] - `signal` ends the thread
    * @returns {Promise<unknown>} the job's result; what it has committed is not durable yet
    * @throws {import('../errors.js').MailError} what it failed with; SHUTTING_DOWN when it was ended
@@ -36,8 +46,9 @@ export class StoreThreads {
   run(job, { onProgress, signal } = {}) {
     const { path, isReadOnly, closing } = this.#database
     if (LONG_WRITES.has(job.kind)) this.#database.announceWrite()
+    const pool = BACKGROUND_JOBS.has(job.kind) ? pools.background : pools.foreground
     return this.#database.whileOpen(() =>
-      runThread(MODULE, {
+      pool.run({
         data: { ...this.#settings, path, isReadOnly, job },
         signal: signal ? AbortSignal.any([closing, signal]) : closing,
         ...(onProgress && { onProgress })
@@ -48,7 +59,7 @@ export class StoreThreads {
   /**
    * The same in a process of its own, which can be killed in the middle of a statement.
    *
-   * @param {import('./thread-jobs.js').ThreadJob} job
+   * @param {import('./thread-job.js').ThreadJob} job
    * @param {{ signal: AbortSignal, onStart?: (pid: number) => void }} options - `signal` kills it
    * @returns {Promise<unknown>}
    * @throws {import('../errors.js').MailError} as `run`
@@ -57,7 +68,7 @@ export class StoreThreads {
     const { path, isReadOnly } = this.#database
     const { key, ...settings } = this.#settings
     return this.#database.whileOpen(() =>
-      this.#children.run(MODULE, {
+      this.#children.run(ONCE, {
         data: { ...settings, path, isReadOnly, job, hasOwnLock: true },
         key,
         ...(job.kind === 'vacuum' && { writtenFile: `${path}-wal` }),

@@ -111,7 +111,7 @@ export class Transfers {
 
   /**
    * @template T
-   * @param {import('./thread-jobs.js').ThreadJob} job - that commits
+   * @param {import('./thread-job.js').ThreadJob} job - that commits
    * @param {(result: T) => Promise<void>} publish
    * @returns {Promise<T>}
    */

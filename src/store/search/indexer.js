@@ -22,8 +22,11 @@ const QUIET_MS = 1000
 /** … but not later than this after the first. */
 const MAX_DELAY_MS = 10_000
 
-/** More than this is a thread's work, contents: to start one costs as much processor time as to index a few hundred here. */
-const INLINE_CONTENTS = 100
+/**
+ * More than this is a thread's work, contents. To start one costs as much processor time as to index a few hundred here;
+ * but where so much comes, more does, from this mailbox or from others, and the thread stays for that.
+ */
+const INLINE_CONTENTS = 32
 
 /** Contents that are written in one transaction on the event loop: some milliseconds. */
 const INLINE_BATCH = 20

@@ -228,7 +228,7 @@ export class Upkeep {
   }
 
   /**
-   * @param {import('../thread-jobs.js').ThreadJob} job
+   * @param {import('../thread-job.js').ThreadJob} job
    * @param {{ signal?: AbortSignal, onStart?: (pid: number) => void }} options
    * @returns {Promise<{ isDone: boolean }>}
    */

@@ -1,14 +1,11 @@
 /**
- * The thread for one long job on one mailbox: a copy of many messages, a check of everything, the search index. It has a connection of its own; the store that started it holds the lock on the account for it.
+ * One long job on one mailbox, for a thread: a copy of many messages, a check of everything, the search index. It has a
+ * connection of its own; the store that asked for it holds the lock on the account for it.
  */
 import { dirname } from 'node:path'
-import { parentPort, workerData } from 'node:worker_threads'
 import { lockShared } from '../database/lock.js'
 import { openEncryptedDatabase } from '../database/open.js'
-import { toMailError } from '../database/sqlite-error.js'
-import { toThreadFailure } from '../database/thread.js'
 import { runTransaction } from '../database/transaction.js'
-import { stepBack } from '../support/step-back.js'
 import { copyRows } from './copy-move.js'
 import { liftRestored } from './lift-restored.js'
 import { renameInbox } from './mailboxes.js'
@@ -42,14 +39,40 @@ import { quickCheck, verifyAll } from './verify.js'
  * @property {ThreadJob} job
  */
 
+/** How long a process of its own waits for work on the whole file to end, milliseconds. */
+const LOCK_WAIT_MS = 1000
+
+/**
+ * @param {ThreadData} data
+ * @param {(value: unknown) => void} onProgress
+ * @returns {Promise<unknown>} the job's result; its connection is closed by then
+ * @throws {Error} an SQLite error as it came, or a MailError
+ */
+export async function runThreadJob({ key, job, hasOwnLock, ...options }, onProgress) {
+  const lock = hasOwnLock
+    ? await lockShared(dirname(options.path), { timeoutMs: LOCK_WAIT_MS })
+    : null
+  try {
+    const { db } = openEncryptedDatabase({ ...options, key: new Uint8Array(key), isBlocking: true })
+    try {
+      // Checkpoints are the checkpoint thread's: a large transaction must not be followed by one here.
+      db.pragma('wal_autocheckpoint = 0')
+      return await runJob(db, job, onProgress)
+    } finally {
+      db.close()
+    }
+  } finally {
+    lock?.release()
+  }
+}
+
 /**
  * @param {Database} db
  * @param {ThreadJob} job
+ * @param {(value: unknown) => void} onProgress
  * @returns {Promise<unknown>}
  */
-async function runJob(db, job) {
-  const onProgress = (/** @type {unknown} */ value) =>
-    parentPort?.postMessage({ kind: 'progress', value })
+async function runJob(db, job, onProgress) {
   switch (job.kind) {
     case 'copy':
       return runTransaction(db, () => copyRows(db, job.request))
@@ -78,29 +101,4 @@ async function runJob(db, job) {
       return await indexPending(db, { activity: job.activity, onBatch: onProgress })
     }
   }
-}
-
-/** Jobs that nobody waits for, and whose transactions are short. */
-const BACKGROUND_JOBS = new Set(['index', 'optimize', 'quickCheck', 'release', 'sweep'])
-
-/** How long a process of its own waits for work on the whole file to end, milliseconds. */
-const LOCK_WAIT_MS = 1000
-
-const { key, job, hasOwnLock, ...options } = /** @type {ThreadData} */ (workerData)
-try {
-  if (BACKGROUND_JOBS.has(job.kind)) stepBack()
-  const lock = hasOwnLock
-    ? await lockShared(dirname(options.path), { timeoutMs: LOCK_WAIT_MS })
-    : null
-  const { db } = openEncryptedDatabase({ ...options, key: new Uint8Array(key), isBlocking: true })
-  try {
-    // Checkpoints are the checkpoint thread's: a large transaction must not be followed by one here.
-    db.pragma('wal_autocheckpoint = 0')
-    parentPort?.postMessage({ kind: 'done', value: await runJob(db, job) })
-  } finally {
-    db.close()
-    lock?.release()
-  }
-} catch (error) {
-  parentPort?.postMessage({ kind: 'failed', failure: toThreadFailure(toMailError(error)) })
 }

@@ -1,0 +1,129 @@
+/**
+ * Threads that stay a while and take one job after the other, from all mailboxes of the process: to start one and to load
+ * its modules costs more processor time than most jobs.
+ */
+import { Worker } from 'node:worker_threads'
+import { MailError } from '../errors.js'
+import { fromThreadFailure, THREAD_LIMITS } from './thread.js'
+
+/** @typedef {import('./thread.js').ThreadMessage} ThreadMessage */
+
+/** How long a thread waits for its next job by default, milliseconds: mail for many users comes in bursts of some seconds. */
+const IDLE_MS = 10_000
+
+/** Threads that wait for a job, at most. */
+const MAX_IDLE = 2
+
+/** One thread, which has a job or waits for one. */
+class PooledThread {
+  /** @type {NodeJS.Timeout | null} set while it waits */
+  idleTimer = null
+  /** @type {unknown} what it died of */
+  error = null
+  isEnding = false
+
+  /**
+   * @param {URL} module
+   * @param {unknown} workerData
+   */
+  constructor(module, workerData) {
+    this.worker = new Worker(module, { workerData, resourceLimits: THREAD_LIMITS })
+    this.worker.on('error', (error) => {
+      this.error = error
+      this.isEnding = true
+    })
+    this.worker.once('exit', () => {
+      this.isEnding = true
+    })
+  }
+
+  end() {
+    this.isEnding = true
+    this.worker.terminate()
+  }
+}
+
+/** How many run at once is for those to say who ask. */
+export class ThreadPool {
+  #module
+  #workerData
+  #idleMs
+  /** @type {PooledThread[]} the last one was used last */
+  #idle = []
+
+  /**
+   * @param {URL} module - run as the thread; it posts ThreadMessages for each message that it gets
+   * @param {{ workerData?: unknown, idleMs?: number }} [options]
+   */
+  constructor(module, { workerData, idleMs = IDLE_MS } = {}) {
+    this.#module = module
+    this.#workerData = workerData
+    this.#idleMs = idleMs
+  }
+
+  /**
+   * @param {object} job
+   * @param {unknown} job.data - what the thread gets
+   * @param {AbortSignal} [job.signal] - ends the thread; SQLite rolls back what it had begun
+   * @param {(value: unknown) => void} [job.onProgress]
+   * @returns {Promise<unknown>} the value of its `done` message
+   * @throws {MailError} what it failed with; SHUTTING_DOWN when it was ended
+   */
+  run({ data, signal, onProgress }) {
+    if (signal?.aborted) return Promise.reject(new MailError('SHUTTING_DOWN'))
+    const thread = this.#take()
+    const { worker } = thread
+    return new Promise((resolve, reject) => {
+      /** @type {ThreadMessage | null} */
+      let last = null
+      const settle = () => {
+        worker.off('message', onMessage)
+        worker.off('exit', onExit)
+        signal?.removeEventListener('abort', onAbort)
+        if (last?.kind === 'done') resolve(last.value)
+        else if (last?.kind === 'failed') reject(fromThreadFailure(last.failure))
+        else if (signal?.aborted) reject(new MailError('SHUTTING_DOWN'))
+        else reject(thread.error ?? new Error('A thread ended before its job was done'))
+      }
+      const onMessage = (/** @type {ThreadMessage} */ message) => {
+        if (message.kind === 'progress') return onProgress?.(message.value)
+        last = message
+        // Of one that ends, it is the exit that is waited for.
+        if (thread.isEnding) return
+        settle()
+        this.#giveBack(thread)
+      }
+      const onExit = () => settle()
+      const onAbort = () => thread.end()
+      worker.on('message', onMessage)
+      worker.once('exit', onExit)
+      signal?.addEventListener('abort', onAbort, { once: true })
+      worker.postMessage(data)
+    })
+  }
+
+  /** @returns {PooledThread} */
+  #take() {
+    for (;;) {
+      const thread = this.#idle.pop()
+      if (thread === undefined) return new PooledThread(this.#module, this.#workerData)
+      if (thread.idleTimer) clearTimeout(thread.idleTimer)
+      thread.idleTimer = null
+      if (thread.isEnding) continue
+      thread.worker.ref()
+      return thread
+    }
+  }
+
+  /** @param {PooledThread} thread */
+  #giveBack(thread) {
+    if (this.#idle.length >= MAX_IDLE) return thread.end()
+    // One that waits keeps no process alive.
+    thread.worker.unref()
+    thread.idleTimer = setTimeout(() => {
+      this.#idle = this.#idle.filter((each) => each !== thread)
+      thread.end()
+    }, this.#idleMs).unref()
+    this.#idle.push(thread)
+  }
+}

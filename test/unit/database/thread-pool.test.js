@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ThreadPool } from '../../../src/database/thread-pool.js'
+
+/** @typedef {{ threadId: number, jobs: number, workerData: unknown }} Answer */
+
+/** A thread that does what it is told, and says who it is. */
+const THREAD = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort, threadId, workerData } from 'node:worker_threads'
+    let jobs = 0
+    parentPort.on('message', ({ kind, gate }) => {
+      jobs++
+      if (kind === 'throw') throw new Error('thread is broken')
+      if (kind === 'exit') process.exit(3)
+      if (kind === 'fail')
+        return parentPort.postMessage({ kind: 'failed', failure: { code: 'DISK_FULL', detail: 'sda1' } })
+      parentPort.postMessage({ kind: 'progress', value: jobs })
+      if (gate) Atomics.wait(new Int32Array(gate), 0, 0)
+      parentPort.postMessage({ kind: 'done', value: { threadId, jobs, workerData } })
+    })
+  `)}`
+)
+
+/**
+ * @param {ThreadPool} pool
+ * @param {object} [data]
+ * @returns {Promise<Answer>}
+ */
+const ask = async (pool, data = {}) => /** @type {Answer} */ (await pool.run({ data }))
+
+/** @returns {{ gate: SharedArrayBuffer, open: () => void }} what holds a thread up */
+function makeGate() {
+  const gate = new SharedArrayBuffer(4)
+  const open = () => {
+    Atomics.store(new Int32Array(gate), 0, 1)
+    Atomics.notify(new Int32Array(gate), 0)
+  }
+  return { gate, open }
+}
+
+test('jobs that come one after the other are done by one thread, those at once by several', async () => {
+  const pool = new ThreadPool(THREAD, { workerData: 'settings' })
+  const first = await ask(pool)
+  assert.deepEqual([first.jobs, first.workerData], [1, 'settings'])
+  assert.deepEqual(await ask(pool), { ...first, jobs: 2 })
+  const gates = [makeGate(), makeGate(), makeGate()]
+  const running = gates.map(({ gate }) => ask(pool, { gate }))
+  for (const { open } of gates) open()
+  const answers = await Promise.all(running)
+  assert.equal(new Set(answers.map(({ threadId }) => threadId)).size, 3)
+  assert.ok(answers.some(({ threadId }) => threadId === first.threadId))
+})
+
+test('of many threads only two wait for more, and after some time none', async () => {
+  const pool = new ThreadPool(THREAD, { idleMs: 50 })
+  const gates = [1, 2, 3, 4].map(() => makeGate())
+  const running = gates.map(({ gate }) => ask(pool, { gate }))
+  for (const { open } of gates) open()
+  const used = (await Promise.all(running)).map(({ threadId }) => threadId)
+  const again = await Promise.all([ask(pool), ask(pool), ask(pool)])
+  assert.equal(again.filter(({ threadId }) => used.includes(threadId)).length, 2)
+  await sleep(500)
+  const late = await ask(pool)
+  assert.equal(late.jobs, 1)
+})
+
+test('progress is told to whoever asked for the job, and to nobody else', async () => {
+  const pool = new ThreadPool(THREAD)
+  /** @type {unknown[]} */
+  const told = []
+  for (const name of ['one', 'two'])
+    await pool.run({ data: {}, onProgress: (value) => told.push([name, value]) })
+  assert.deepEqual(told, [
+    ['one', 1],
+    ['two', 2]
+  ])
+})
+
+test('a job that fails leaves its thread to the next one', async () => {
+  const pool = new ThreadPool(THREAD)
+  const { threadId } = await ask(pool)
+  await assert.rejects(pool.run({ data: { kind: 'fail' } }), { code: 'DISK_FULL', detail: 'sda1' })
+  assert.deepEqual((await ask(pool)).threadId, threadId)
+})
+
+for (const [kind, message] of /** @type {const} */ ([
+  ['throw', /thread is broken/],
+  ['exit', /ended before its job was done/]
+]))
+  test(`a thread that dies (${kind}) fails its own job, and the next one has another`, async () => {
+    const pool = new ThreadPool(THREAD)
+    const { threadId } = await ask(pool)
+    await assert.rejects(pool.run({ data: { kind } }), message)
+    assert.notEqual((await ask(pool)).threadId, threadId)
+  })
+
+test('a signal ends the thread in the middle of its job', async () => {
+  const pool = new ThreadPool(THREAD)
+  const { threadId } = await ask(pool)
+  const stop = new AbortController()
+  const { gate } = makeGate()
+  const job = pool.run({ data: { gate }, signal: stop.signal, onProgress: () => stop.abort() })
+  await assert.rejects(job, { code: 'SHUTTING_DOWN' })
+  await assert.rejects(pool.run({ data: {}, signal: stop.signal }), { code: 'SHUTTING_DOWN' })
+  const next = await ask(pool)
+  assert.deepEqual([next.jobs, next.threadId === threadId], [1, false])
+})
+
+test('a signal that comes when the job is done ends nobody else', async () => {
+  const pool = new ThreadPool(THREAD)
+  const stop = new AbortController()
+  const { threadId } = /** @type {Answer} */ (await pool.run({ data: {}, signal: stop.signal }))
+  const { gate, open } = makeGate()
+  const next = ask(pool, { gate })
+  stop.abort()
+  open()
+  assert.deepEqual(await next, { threadId, jobs: 2, workerData: undefined })
+})
+
+test('threads that wait keep no process alive', async () => {
+  const module = new URL('../../../src/database/thread-pool.js', import.meta.url)
+  const program = `
+    import { ThreadPool } from ${JSON.stringify(module.href)}
+    const pool = new ThreadPool(new URL(${JSON.stringify(THREAD.href)}), { idleMs: 3_600_000 })
+    await pool.run({ data: {} })
+    process.stdout.write('done')
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  const [code] = await once(child, 'close')
+  assert.equal(code, 0)
+})
