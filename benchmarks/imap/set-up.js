@@ -67,8 +67,11 @@ async function fill({ ports }, { seed, messages }, tell) {
   client.close()
 }
 
-/** A server that works less than this share of a core for a look's time is done with what the fill left to do. */
-const QUIET_SHARE = 0.05
+/**
+ * A server that works less than this share of a core for a look's time is done with what the fill left to do. Virtual
+ * machines have been seen to charge a process that only wakes up now and then with 4 to 9 %.
+ */
+const QUIET_SHARE = 0.2
 const LOOK_MS = 2000
 /** Longer than this is not waited for, milliseconds. */
 const MOST_QUIET_MS = 30 * 60_000
