@@ -10,7 +10,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { startAdmin } from '../helpers/admin.js'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { noBrowser, openBrowserPage, startBrowser } from '../helpers/browser.js'
 import { PASSWORD } from '../helpers/server.js'
 import { WireClient } from '../helpers/wire-client.js'
 
@@ -133,7 +133,10 @@ async function startLargeHost(t) {
  * @param {'light' | 'dark'} colorScheme
  */
 async function openPage(browser, base, colorScheme = 'light') {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme })
+  const page = await openBrowserPage(browser, {
+    viewport: { width: 1280, height: 860 },
+    colorScheme
+  })
   /** @type {string[]} */
   const faults = []
   page.on('pageerror', (error) => faults.push(String(error)))

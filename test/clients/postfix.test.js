@@ -15,7 +15,7 @@ import { base64, plain } from '../helpers/sasl.js'
 import { WireClient } from '../helpers/wire-client.js'
 
 /** Mail that does not come is a failure, not a hang. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 const PASSWORD = 'correct horse'
 const ANNA = 'anna@example.org'
 const BEN = 'ben@example.org'

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { noBrowser, openBrowserPage, startBrowser } from '../helpers/browser.js'
 import { PASSWORD } from '../helpers/server.js'
 import { startUserPage } from '../helpers/user-page.js'
 
@@ -24,11 +24,10 @@ test(
     server.services.directory.recordUsage(id, { bytes: 743_000_000, messages: 18_204 })
     await server.services.directory.flush()
     const browser = await startBrowser(t)
-    const context = await browser.newContext({
+    const page = await openBrowserPage(browser, {
       ignoreHTTPSErrors: true,
       viewport: { width: 1100, height: 820 }
     })
-    const page = await context.newPage()
     /** @type {string[]} */
     const complaints = []
     page.on('console', (message) => complaints.push(message.text()))
@@ -103,7 +102,7 @@ test(
     }
     await page.getByRole('button', { name: 'Log out' }).click()
     assert.equal(await heading(), 'Log in')
-    assert.deepEqual(await context.cookies(), [])
+    assert.deepEqual(await page.context().cookies(), [])
     assert.deepEqual(complaints, [])
   }
 )

@@ -31,3 +31,17 @@ export async function startBrowser(t) {
   t.after(() => browser.close())
   return browser
 }
+
+/** How long a page may take for what is asked of it: a machine that has much else to do is slow, not broken. */
+const PATIENCE_MS = 120_000
+
+/**
+ * @param {import('playwright-core').Browser} browser
+ * @param {import('playwright-core').BrowserContextOptions} options
+ * @returns {Promise<import('playwright-core').Page>} in a context of its own
+ */
+export async function openBrowserPage(browser, options) {
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(PATIENCE_MS)
+  return await context.newPage()
+}

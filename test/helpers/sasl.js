@@ -8,7 +8,7 @@ import { createAuthServer } from '../../src/sasl/auth-server.js'
 import { openTestAccounts } from './accounts.js'
 
 /** A server that does not answer is a failure, not a hang. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 /** @param {string} text */
 export const base64 = (text) => Buffer.from(text).toString('base64')

@@ -22,7 +22,7 @@ import { connect as connectTls } from 'node:tls'
 import { PASSWORD } from './server.js'
 
 /** A server that does not answer is a failure, not a hang. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 /** One connection, line by line. */
 export class LineClient {

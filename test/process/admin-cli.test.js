@@ -2,6 +2,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createAccounts,
   letterlock,
@@ -99,7 +100,8 @@ test('a tenant’s quota holds for all its accounts together, delivered or appen
   /** @type {string} */
   let reply = ''
   // The usage is told within a second.
-  for (let turn = 0; turn < 50 && !reply.startsWith('452'); turn++) {
+  for (let turn = 0; turn < 300 && !reply.startsWith('452'); turn++) {
+    await sleep(100)
     reply = await deliver(server.ports.lmtp, { to: 'ben@example.org', message: text })
   }
   assert.match(reply, /^452/)

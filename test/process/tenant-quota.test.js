@@ -38,7 +38,7 @@ test('the accounts of a tenant share its quota: what one has taken the other can
     answer = await b.command('APPEND INBOX', message(45_000))
     if (answer.includes('OK [APPENDUID')) taken++
     assert.ok(taken <= 1, 'more than a tenant’s quota was taken, long after it was full')
-    await sleep(3000)
+    await sleep(5000)
   }
   assert.match(await b.command('APPEND INBOX', message(QUOTA_BYTES)), /NO \[OVERQUOTA\]/)
   const reply = await deliver(server.ports.lmtp, { to: 'b@one.test', message: message(45_000) })
@@ -54,7 +54,7 @@ test('the accounts of a tenant share its quota: what one has taken the other can
   await a.command('STORE 1:* +FLAGS.SILENT (\\Deleted)')
   await a.command('EXPUNGE')
   let answer = ''
-  for (let tries = 0; tries < 10 && !answer.includes('OK [APPENDUID'); tries++) {
+  for (let tries = 0; tries < 60 && !answer.includes('OK [APPENDUID'); tries++) {
     await sleep(1000)
     answer = await b.command('APPEND INBOX', message(20_000))
   }

@@ -83,7 +83,7 @@ test('bytes are counted in both directions: a large APPEND and a large FETCH mak
   await turns()
   clock.advance(10 * SECOND_MS)
   await other.until(/^\* OK Slowed down[^\r]*\r\n/m)
-  for (let n = 0; n < 12 && !state.isThere; n++) {
+  for (let n = 0; n < 60 && !state.isThere; n++) {
     clock.advance(20 * SECOND_MS)
     await sleep(1100)
   }

@@ -112,7 +112,7 @@ test('an open mailbox is looked after when it is quiet, as often as there is som
   const { store } = await enter()
   await fillAndEmpty(store, 8)
   // The worker looks every five seconds.
-  for (let i = 0; i < 120 && results(await runs())['vacuum'] !== 'done'; i++) await sleep(100)
+  for (let i = 0; i < 1200 && results(await runs())['vacuum'] !== 'done'; i++) await sleep(100)
   assert.equal(results(await runs())['vacuum'], 'done')
   assert.equal((await store.upkeep.readSpace()).freePages, 0)
 })

@@ -119,7 +119,7 @@ const step = fc.record({
 
 test(
   'after any mixture of writes and polls both stores say the same',
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async (t) => {
     const { here, there } = await setup(t)
     let round = 0
