@@ -28,20 +28,22 @@ export class Upkeep {
   #threads
   #views
   #housekeeping
+  #lateMeta
   #key
 
   /**
-   * @param {Pick<import('../port/parts.js').StoreParts, 'database' | 'threads' | 'views' | 'housekeeping'>} parts
+   * @param {Pick<import('../port/parts.js').StoreParts, 'database' | 'threads' | 'views' | 'housekeeping' | 'lateMeta'>} parts
    * @param {{ key: SharedArrayBuffer, tempStore: import('../../database/temp-store.js').TempStore }} file - `key` is
    *   the store's own
    */
-  constructor({ database, threads, views, housekeeping }, { key, tempStore }) {
+  constructor({ database, threads, views, housekeeping, lateMeta }, { key, tempStore }) {
     /** Where VACUUM puts its copy. */
     this.tempStore = tempStore
     this.#database = database
     this.#threads = threads
     this.#views = views
     this.#housekeeping = housekeeping
+    this.#lateMeta = lateMeta
     this.#key = key
   }
 
@@ -233,6 +235,8 @@ export class Upkeep {
    * @returns {Promise<{ isDone: boolean }>}
    */
   async #runUntilWrite(job, { signal, onStart }) {
+    // What is left to be written of the last mail must not be what kills it.
+    await this.#lateMeta.flush()
     const writing = new AbortController()
     const unwatch = this.#database.onWrite(() => writing.abort())
     const signals = signal ? [signal, writing.signal] : [writing.signal]

@@ -149,6 +149,21 @@ test('quick_check finds a damaged structure and none in a sound one', async (t) 
   assert.notDeepEqual(await store.upkeep.quickCheck(), [])
 })
 
+test('what is left to be written of the last mail does not end VACUUM', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  await appendOne(store, 'INBOX', withAttachment('late'))
+  await store.indexSearch()
+  // Stopped for longer than the rows that wait for company would have waited.
+  const { isDone } = await store.upkeep.vacuum({
+    onStart: (pid) => {
+      process.kill(pid, 'SIGSTOP')
+      setTimeout(() => process.kill(pid, 'SIGCONT'), 1500)
+    }
+  })
+  assert.equal(isDone, true)
+})
+
 test('a quiet mailbox says for how long, and who writes ends the quiet', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()
