@@ -4,7 +4,15 @@
 import { appendArguments } from '../lib/imap-client.js'
 import { MailGenerator } from '../lib/mail.js'
 import { now, requireEqual } from '../lib/question.js'
-import { imapContenders, imapContext, messageCount, openSession, remake } from './session.js'
+import {
+  imapContenders,
+  imapContext,
+  messageCount,
+  openSession,
+  remake,
+  serverOf
+} from './session.js'
+import { untilQuiet } from './set-up.js'
 
 const MAILBOX = 'appended'
 const FIRST = 2_000_000
@@ -15,7 +23,8 @@ export const question = {
   title: 'APPEND by many users at once',
   notes:
     'Each client has a user and a connection of its own and appends one message after the other; durable when the OK comes. The rate is of all clients together, a sample is one APPEND. Checked: the number of messages in each mailbox.',
-  warmUp: 'half as many messages of each client as are timed, before the clock starts',
+  warmUp:
+    'what the round before has left is deleted, and the server idle again; then half as many messages of each client as are timed, before the clock starts',
   lines: [
     { id: 'eight', label: '8 users', unit: 'ms', better: 'lower' },
     { id: 'fifty', label: '50 users', unit: 'ms', better: 'lower' }
@@ -55,9 +64,10 @@ async function appendFrom(run, wanted, each) {
     const mail = /** @type {import('../lib/mail.js').Mail} */ (mails.pop())
     return (await client.run([`APPEND ${MAILBOX}`, ...appendArguments(mail)])).ms
   }
+  await Promise.all(sessions.map((client) => remake(client, MAILBOX)))
+  await untilQuiet(serverOf(run).pid)
   await Promise.all(
     sessions.map(async (client) => {
-      await remake(client, MAILBOX)
       for (let count = 0; count < warmUp; count++) await appendNext(client)
     })
   )
