@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { openAccountStore } from '../store/account-store.js'
-import { settleLift, settleSwitch } from './restored.js'
+import { settleLift, settleSwitchOrPutOff } from './restored.js'
 
 /**
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
@@ -38,7 +38,7 @@ export async function openStore({
   const { secureDelete, ...storage } = config.storage
   const tempFolder = join(config.data, 'tmp')
   await mkdir(tempFolder, { recursive: true, mode: 0o700 })
-  const pending = await settleSwitch({ directory, account })
+  const pending = await settleSwitchOrPutOff({ directory, account })
   const { cipher } = (pending && (await directory.findAccount(account.id))) ?? account
   const key = deriveDatabaseKey(masterKey.bytes)
   try {
@@ -63,7 +63,10 @@ export async function openStore({
       ...shared
     })
     try {
-      if (!isReadOnly) await settleLift({ directory, store, pending })
+      if (!isReadOnly) {
+        const pendingNow = await directory.findRestore(account.id)
+        await settleLift({ directory, store, pending: pendingNow })
+      }
       // AES-256-CBC is recorded by nobody: such a file is converted as soon as it is closed (src/maintenance).
       if (cipher !== store.cipher && store.cipher !== 'aes256cbc')
         await directory.updateAccount(account.id, { cipher: store.cipher })

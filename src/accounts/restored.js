@@ -16,6 +16,7 @@ import { link, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withExclusiveLock } from '../database/lock.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
+import { isMailError } from '../errors.js'
 import { forgetDamage } from './damage.js'
 import { syncFolder } from '../support/write-file.js'
 
@@ -27,6 +28,12 @@ import { syncFolder } from '../support/write-file.js'
 
 /** How long the next unlock waits for others to close the mailbox, ms. */
 const LOCK_TIMEOUT_MS = 30_000
+
+/**
+ * How long one waits that may go on with the old mailbox, ms: a restore that is alive has whoever holds the mailbox close
+ * it, which takes a moment. One that has died before it came to that is carried out when the last of them has closed it.
+ */
+const ASKED_TIMEOUT_MS = 5000
 
 /**
  * Puts the staged files in place, if a restore asks for it. To be called before the mailbox is opened.
@@ -58,6 +65,27 @@ export async function settleSwitch({ directory, account, timeoutMs = LOCK_TIMEOU
     })
   })
   return await directory.findRestore(account.id)
+}
+
+/**
+ * The same for an unlock, which does not wait long for a restore that is only asked for: while others use the mailbox as
+ * it is, so may this one. Once the mailbox is open, what is pending must be looked at again: the switch may have come
+ * between.
+ *
+ * @param {object} input
+ * @param {DirectoryPort} input.directory
+ * @param {Account} input.account
+ * @returns {Promise<PendingRestore | null>} what is left to be done
+ * @throws {import('../errors.js').MailError} BUSY while files are being renamed
+ */
+export async function settleSwitchOrPutOff({ directory, account }) {
+  try {
+    return await settleSwitch({ directory, account, timeoutMs: ASKED_TIMEOUT_MS })
+  } catch (error) {
+    if (!isMailError(error, 'BUSY')) throw error
+  }
+  const pending = await directory.findRestore(account.id)
+  return pending?.state === 'asked' ? pending : await settleSwitch({ directory, account })
 }
 
 /**
@@ -124,7 +152,7 @@ async function renameIfThere(from, to) {
  * @param {object} input
  * @param {DirectoryPort} input.directory
  * @param {import('../store/account-store.js').AccountStore} input.store - just opened, writable
- * @param {PendingRestore | null} input.pending - of settleSwitch
+ * @param {PendingRestore | null} input.pending - found when the mailbox was open already
  */
 export async function settleLift({ directory, store, pending }) {
   if (pending?.state !== 'lift') return

@@ -224,6 +224,40 @@ test('while somebody keeps the mailbox open, nothing changes', async (t) => {
   )
 })
 
+test('a restore that died before anybody closed the mailbox keeps nobody out, and is carried out when all have', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  const { generation: name } = await host.backUp()
+  await host.addMessages(ANNA, 1)
+  const { directory } = host.services
+  const entry = requireEntry(await host.repository.readGeneration(name), anna.id)
+  const snapshot = await readSnapshot(host.target, entry.snapshot)
+  const logInAndCount = () =>
+    withLogin(
+      host.services,
+      ANNA,
+      async (store) => (await store.mailboxStatus('INBOX')).messageCount
+    )
+
+  await withLogin(host.services, ANNA, async () => {
+    const folder = join(anna.folder, 'restore-dead')
+    await materialize({ target: host.target, snapshot, folder })
+    await directory.beginRestore({
+      accountId: anna.id,
+      generation: name,
+      state: 'asked',
+      staged: 'restore-dead',
+      replaced: 'replaced-dead',
+      cipher: null,
+      requestedAtMs: host.clock.nowMs()
+    })
+    assert.equal(await logInAndCount(), 4)
+    assert.equal((await directory.findRestore(anna.id))?.state, 'asked')
+  })
+  assert.equal(await logInAndCount(), 3)
+  assert.equal((await directory.findRestore(anna.id))?.state, 'check')
+})
+
 test('a damaged backup never takes a mailbox’s place', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 3)
