@@ -81,7 +81,7 @@ export class ThreadPool {
       let last = null
       const settle = () => {
         worker.off('message', onMessage)
-        worker.off('exit', onExit)
+        worker.off('exit', settle)
         signal?.removeEventListener('abort', onAbort)
         if (last?.kind === 'done') resolve(last.value)
         else if (last?.kind === 'failed') reject(fromThreadFailure(last.failure))
@@ -96,10 +96,9 @@ export class ThreadPool {
         settle()
         this.#giveBack(thread)
       }
-      const onExit = () => settle()
       const onAbort = () => thread.end()
       worker.on('message', onMessage)
-      worker.once('exit', onExit)
+      worker.once('exit', settle)
       signal?.addEventListener('abort', onAbort, { once: true })
       worker.postMessage(data)
     })

@@ -40,43 +40,28 @@ export function toThreadFailure(error) {
 export const THREAD_LIMITS = Object.freeze({ maxYoungGenerationSizeMb: 6 })
 
 /**
- * Runs a module once as a thread; it posts ThreadMessages.
+ * Runs a module once as a thread; it posts a ThreadMessage when it is done.
  *
  * @param {URL} module
  * @param {object} options
  * @param {unknown} options.data - its `workerData`
- * @param {AbortSignal} [options.signal] - ends the thread; SQLite rolls back what it had begun
- * @param {(value: unknown) => void} [options.onProgress]
  * @returns {Promise<unknown>} the value of its `done` message
- * @throws {MailError} what it failed with; SHUTTING_DOWN when it was ended
+ * @throws {MailError} what it failed with
  */
-export function runThread(module, { data, signal, onProgress }) {
+export function runThread(module, { data }) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(module, { workerData: data, resourceLimits: THREAD_LIMITS })
-    const stop = () => {
-      worker.terminate().catch(reject)
-    }
-    if (signal?.aborted) stop()
-    signal?.addEventListener('abort', stop, { once: true })
-    const finish = (/** @type {() => void} */ settle) => {
-      signal?.removeEventListener('abort', stop)
-      settle()
-    }
     /** @type {ThreadMessage | null} */
     let last = null
     worker.on('message', (/** @type {ThreadMessage} */ message) => {
-      if (message.kind === 'progress') onProgress?.(message.value)
-      else last = message
+      last = message
     })
-    worker.on('error', (error) => finish(() => reject(error)))
+    worker.on('error', reject)
     // Settled at the exit, not at the last message: only then is the thread's connection closed for certain.
-    worker.on('exit', (code) =>
-      finish(() => {
-        if (last?.kind === 'done') resolve(last.value)
-        else if (last?.kind === 'failed') reject(fromThreadFailure(last.failure))
-        else if (signal?.aborted) reject(new MailError('SHUTTING_DOWN'))
-        else reject(new Error(`A thread ended with code ${code}`))
-      })
-    )
+    worker.on('exit', (code) => {
+      if (last?.kind === 'done') resolve(last.value)
+      else if (last?.kind === 'failed') reject(fromThreadFailure(last.failure))
+      else reject(new Error(`A thread ended with code ${code}`))
+    })
   })
 }

@@ -3,8 +3,11 @@
  * connection of its own; the store that asked for it holds the lock on the account for it.
  */
 import { dirname } from 'node:path'
+import { parentPort } from 'node:worker_threads'
 import { lockShared } from '../database/lock.js'
 import { openEncryptedDatabase } from '../database/open.js'
+import { toMailError } from '../database/sqlite-error.js'
+import { toThreadFailure } from '../database/thread.js'
 import { runTransaction } from '../database/transaction.js'
 import { copyRows } from './copy-move.js'
 import { liftRestored } from './lift-restored.js'
@@ -43,12 +46,27 @@ import { quickCheck, verifyAll } from './verify.js'
 const LOCK_WAIT_MS = 1000
 
 /**
+ * Does a job in the thread that calls it, and posts how it ended, when its connection is closed.
+ *
+ * @param {ThreadData} data
+ */
+export async function answerThreadJob(data) {
+  const post = (/** @type {import('../database/thread.js').ThreadMessage} */ message) =>
+    parentPort?.postMessage(message)
+  try {
+    const value = await openAndRun(data, (progress) => post({ kind: 'progress', value: progress }))
+    post({ kind: 'done', value })
+  } catch (error) {
+    post({ kind: 'failed', failure: toThreadFailure(toMailError(error)) })
+  }
+}
+
+/**
  * @param {ThreadData} data
  * @param {(value: unknown) => void} onProgress
- * @returns {Promise<unknown>} the job's result; its connection is closed by then
- * @throws {Error} an SQLite error as it came, or a MailError
+ * @returns {Promise<unknown>} the job's result
  */
-export async function runThreadJob({ key, job, hasOwnLock, ...options }, onProgress) {
+async function openAndRun({ key, job, hasOwnLock, ...options }, onProgress) {
   const lock = hasOwnLock
     ? await lockShared(dirname(options.path), { timeoutMs: LOCK_WAIT_MS })
     : null
