@@ -13,7 +13,7 @@ import { RestoredDirectory } from '../accounts/directory-restored.js'
 import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
 import { MailError } from '../errors.js'
 import { isThere } from '../support/is-there.js'
-import { syncFolder, writeFileDurably } from '../support/write-file.js'
+import { syncFolder, unfinishedFile, writeFileDurably } from '../support/write-file.js'
 import { writeHostState } from './host-state.js'
 import { materialize } from './materialize.js'
 import { openKeys, openSealedObject } from './sealed-directory.js'
@@ -113,10 +113,13 @@ class HostRestore {
         detail: `a restore of ${mark.generation} was begun there: finish it, or empty the folder`
       })
     if (mark && names.includes(DIRECTORY)) return 'placed'
-    const isOurs = mark
-      ? names.every((name) => OWN.has(name))
-      : names.every((name) => ['backup', 'run', 'tmp'].includes(name))
-    if (!isOurs) throw new MailError('RESTORE_REFUSED', { detail: `${this.data} is not empty` })
+    // A run that was killed while it wrote one of its files has left that under another name.
+    const unfinished = names.filter((name) => OWN.has(unfinishedFile(name) ?? ''))
+    const isOurs = (/** @type {string} */ name) =>
+      mark ? OWN.has(name) : ['backup', 'run', 'tmp'].includes(name)
+    if (!names.every((name) => unfinished.includes(name) || isOurs(name)))
+      throw new MailError('RESTORE_REFUSED', { detail: `${this.data} is not empty` })
+    for (const name of unfinished) await rm(join(this.data, name))
     return 'empty'
   }
 

@@ -18,6 +18,17 @@ export async function syncFolder(folder) {
   }
 }
 
+/** What a file is called while it is written. */
+const UNFINISHED = /\.\d+\.tmp$/
+
+/**
+ * @param {string} name - of a file
+ * @returns {string | null} the file that was to become of it; null where it is no file that `writeFileDurably` had not
+ *   finished when its process was killed
+ */
+export const unfinishedFile = (name) =>
+  UNFINISHED.test(name) ? name.replace(UNFINISHED, '') : null
+
 /**
  * Writes beside the file, syncs, renames over it, and syncs the folder.
  *

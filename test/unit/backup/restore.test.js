@@ -490,7 +490,15 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
     { code: 'RECOVERY_KEY_REJECTED' }
   )
   assert.equal(existsSync(folder), false)
+  // Killed while it wrote the first of its files, or the last.
+  await mkdir(folder)
+  for (const name of ['restoring.json.41.tmp', 'pepper.42.tmp'])
+    await writeFile(join(folder, name), 'half')
   const summary = await restoreHost({ ...options, recoveryKey })
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => /\.tmp$|^restoring/.test(name)),
+    []
+  )
   assert.deepEqual(summary, { accounts: 3, missing: [] })
   // Never over live data.
   await assert.rejects(restoreHost({ ...options, recoveryKey }), { code: 'RESTORE_REFUSED' })
