@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { noBrowser, openBrowserPage, startBrowser } from '../helpers/browser.js'
+import { noBrowser, openBrowserPage, pressKey, startBrowser } from '../helpers/browser.js'
 import { PASSWORD } from '../helpers/server.js'
 import { startUserPage } from '../helpers/user-page.js'
 
@@ -48,7 +48,7 @@ test(
     // The browser says that the server has refused it, and nothing else.
     assert.match(complaints.splice(0).join(), /^Failed to load resource[^,]*403[^,]*$/)
     await page.getByLabel('Password of the mailbox').fill(PASSWORD)
-    await page.keyboard.press('Enter')
+    await pressKey(page, 'Enter')
     await page.waitForURL(`https://127.0.0.1:${server.pagePort}/`)
     assert.equal(await heading(), 'Your mailbox')
     await picture('user-page')
@@ -93,8 +93,9 @@ test(
 
     // By the keyboard alone, one comes to the content first, then to what is there.
     await page.getByRole('link', { name: 'App passwords' }).click()
+    await page.getByRole('heading', { level: 1, name: 'App passwords' }).waitFor()
     await picture('user-page-app-passwords')
-    await page.keyboard.press('Tab')
+    await pressKey(page, 'Tab')
     assert.equal(await page.locator(':focus').textContent(), 'Skip to the content')
     const unlabelled = page.locator('input:not([type=hidden], [hidden])')
     for (const input of await unlabelled.all()) {

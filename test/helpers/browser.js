@@ -45,3 +45,17 @@ export async function openBrowserPage(browser, options) {
   context.setDefaultTimeout(PATIENCE_MS)
   return await context.newPage()
 }
+
+/**
+ * Presses a key as a person does, who sees the page first: Chromium drops what is pressed before it has drawn anything.
+ *
+ * @param {import('playwright-core').Page} page - that has what the key is for
+ * @param {string} key
+ */
+export async function pressKey(page, key) {
+  const draw = () =>
+    new Promise((resolve) => /** @type {any} */ (globalThis).requestAnimationFrame(resolve))
+  // The callback of the first comes before that frame is drawn.
+  for (let frame = 0; frame < 3; frame++) await page.evaluate(draw)
+  await page.keyboard.press(key)
+}
