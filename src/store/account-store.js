@@ -102,9 +102,9 @@ export class AccountStore extends ChangeMethods {
     this.#ownsCheckpointer = options.checkpointer === undefined
     this.#ownChildren = options.children === undefined ? children : null
     this.#checkpointer = checkpointer
-    const { database, scanner } = parts
+    const { database, scanner, indexer } = parts
     /** For src/store/search alone: the index, and the thread for long searches. */
-    this.searchAccess = Object.freeze({ database, scanner })
+    this.searchAccess = Object.freeze({ database, scanner, indexer })
     /** For the import from other IMAP servers alone. */
     this.movingIn = new MovingIn(parts)
     /** For maintenance alone. */

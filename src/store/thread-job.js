@@ -23,7 +23,7 @@ import { quickCheck, verifyAll } from './verify.js'
  *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
  *   | { kind: 'liftRestored', request: { nowMs: number } }
  *   | { kind: 'quickCheck' }
- *   | { kind: 'index', activity: SharedArrayBuffer }
+ *   | { kind: 'index', activity: SharedArrayBuffer, waiting: SharedArrayBuffer }
  *   | { kind: 'optimize' }
  *   | { kind: 'release' | 'sweep', shared: SharedArrayBuffer }
  *   | { kind: 'vacuum' }
@@ -116,7 +116,8 @@ async function runJob(db, job, onProgress) {
     // Loaded when they are needed: what reads text is most of the program, and a copy must not wait for it.
     case 'index': {
       const { indexPending } = await import('./search/index-job.js')
-      return await indexPending(db, { activity: job.activity, onBatch: onProgress })
+      const { activity, waiting } = job
+      return await indexPending(db, { activity, waiting, onBatch: onProgress })
     }
   }
 }

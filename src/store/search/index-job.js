@@ -19,7 +19,7 @@ import { readSpace } from '../upkeep/space.js'
 import { INDEX_VERSION, readIndexText } from './index-text.js'
 import { SegmentBatch } from './segment-batch.js'
 import { mergeSegments } from './segment-merge.js'
-import { leaveUnfinished } from './segment-rows.js'
+import { leaveUnfinished, readSegments } from './segment-rows.js'
 import { ThreadDatabase } from './thread-database.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
@@ -58,6 +58,9 @@ const FREE_PAGES = 256
 /** Pages that are given back in one transaction. */
 const RELEASED_PAGES = 64
 
+/** While other mailboxes wait for a turn, merging is put off until there are so many segments. */
+const MANY_SEGMENTS = 24
+
 /** While somebody else writes, a batch waits for a pause this long, milliseconds … */
 const QUIET_MS = 15
 
@@ -68,10 +71,12 @@ const MAX_WAIT_MS = 300
  * @param {Database} db - the thread's own, which may wait for locks
  * @param {object} options
  * @param {SharedArrayBuffer} options.activity - the store's count of writes
+ * @param {SharedArrayBuffer} options.waiting - the count of mailboxes that wait for this one to have had its turn
  * @param {(count: number) => void} options.onBatch - called after each commit
- * @returns {Promise<void>}
+ * @returns {Promise<boolean>} whether all is done; false: what has come is indexed, merging was left for the next turn
  */
-export async function indexPending(db, { activity, onBatch }) {
+export async function indexPending(db, { activity, waiting, onBatch }) {
+  const crowd = new Int32Array(waiting)
   const writes = new Int32Array(activity)
   const source = new ThreadDatabase(db)
   const write = async (/** @type {(db: Database) => any} */ work, count = 0) => {
@@ -86,6 +91,9 @@ export async function indexPending(db, { activity, onBatch }) {
   if (readIndexState(db).textVersion < INDEX_VERSION) while (await write(resetStep));
   let after = 0
   let newContents = 0
+  // Many small segments at once are merged for less than a few now, and a few of those again later.
+  const isPutOff = () =>
+    newContents > 0 && Atomics.load(crowd, 0) > 0 && readSegments(db).length < MANY_SEGMENTS
   for (;;) {
     const batch = await readBatch(db, source, after)
     const last = batch.contents[batch.contents.length - 1]
@@ -93,15 +101,17 @@ export async function indexPending(db, { activity, onBatch }) {
     after = last.id
     newContents += batch.contents.length
     await write((to) => writeBatch(to, batch), batch.contents.length)
-    await mergeSegments(port, { maxContents: Infinity })
+    if (!isPutOff()) await mergeSegments(port, { maxContents: Infinity })
     // Now, and not at the end: the next messages come into the pages that this leaves.
     await packLists(port)
   }
+  if (isPutOff()) return false
   const isWorthIt = isWorthMerging(readIndexState(db))
   await mergeSegments(port, { maxContents: Infinity, all: isWorthIt, newContents })
   if (isWorthIt) await mergeFields(write)
   await packLists(port)
   if (newContents >= BULK_CONTENTS && isMuchFree(db)) while (await write(releaseStep));
+  return true
 }
 
 /**

@@ -58,6 +58,18 @@ export const readPending = (db, after, limit) =>
   )
 
 /**
+ * @param {Database} db
+ * @param {number} count
+ * @returns {boolean} whether so many contents are to be indexed, or more
+ */
+export const hasPending = (db, count) =>
+  prepared(
+    db,
+    'SELECT 1 FROM search_pending WHERE is_left_out = 0 ORDER BY content_id LIMIT 1 OFFSET ?',
+    'value'
+  ).get(count - 1) !== undefined
+
+/**
  * Takes contents into the index, those that are not gone by now.
  *
  * @param {Database} db

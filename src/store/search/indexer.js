@@ -10,7 +10,7 @@ import PQueue from 'p-queue'
 import { MailError } from '../../errors.js'
 import { countPackable, packLists } from '../pack-lists.js'
 import { isWorthMerging, readTextOf } from './index-job.js'
-import { readIndexState, readPending, resetStep, writeBatch } from './index-rows.js'
+import { hasPending, readIndexState, readPending, resetStep, writeBatch } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { SegmentBatch } from './segment-batch.js'
 import { chooseMerge, mergeSegments } from './segment-merge.js'
@@ -19,8 +19,11 @@ import { hasLeftSegments, readSegments } from './segment-rows.js'
 /** Mail comes in bursts: indexed together it costs a quarter. Milliseconds after the last commit … */
 const QUIET_MS = 1000
 
-/** … but not later than this after the first. */
-const MAX_DELAY_MS = 10_000
+/** … but not later than this after the first … */
+const MAX_DELAY_MS = 60_000
+
+/** … and not when so many contents wait, or when a search has had to read what the index does not know. */
+const MANY_CONTENTS = 500
 
 /**
  * More than this is a thread's work, contents. To start one costs as much processor time as to index a few hundred here;
@@ -46,6 +49,9 @@ const INLINE_BYTES = 48 * 1024
  */
 const threadTurns = new PQueue({ concurrency: 2 })
 
+/** How many mailboxes wait for a turn, for the threads to see. */
+const waiting = new Int32Array(new SharedArrayBuffer(4))
+
 /**
  * @typedef {object} IndexerOptions
  * @property {import('../account-database.js').AccountDatabase} database
@@ -65,6 +71,8 @@ export class SearchIndexer {
   /** @type {Promise<void> | null} */
   #running = null
   #isClosed
+  /** Whether somebody waits for what is not indexed. */
+  #isWanted = false
   #stop = new AbortController()
   #lastMs = 0
   /** The store's writes so far, for the thread to see. */
@@ -87,7 +95,12 @@ export class SearchIndexer {
     if (this.#firstMs === 0) this.#firstMs = nowMs
     // One timer for a burst: it looks at the clock when it fires.
     this.#lastMs = nowMs
-    this.#timer ??= setTimeout(() => this.#look(), QUIET_MS).unref()
+    this.#lookIn(QUIET_MS)
+  }
+
+  /** To be called by a search that has had to read texts: the next one shall find them in the index. */
+  want() {
+    this.#isWanted = true
   }
 
   /**
@@ -114,21 +127,38 @@ export class SearchIndexer {
     await this.#running?.catch(() => {})
   }
 
-  #look() {
-    this.#timer = null
+  /** @param {number} ms */
+  #lookIn(ms) {
+    this.#timer ??= setTimeout(() => {
+      this.#look().catch((error) => {
+        // What matters of it has reached `onAlert`; what is on the list stays there for the next time.
+        if (!(error instanceof MailError)) throw error
+      })
+    }, ms).unref()
+  }
+
+  async #look() {
+    const isTime = await this.#isTime().finally(() => {
+      this.#timer = null
+    })
     if (this.#isClosed || this.#database.hasFailed) return
-    const nowMs = performance.now()
-    const quietMs = nowMs - this.#lastMs
-    if (quietMs < QUIET_MS && nowMs - this.#firstMs < MAX_DELAY_MS) {
-      this.#timer = setTimeout(() => this.#look(), QUIET_MS - quietMs).unref()
+    if (!isTime || this.#running) {
+      const quietMs = performance.now() - this.#lastMs
+      this.#lookIn(quietMs < QUIET_MS ? QUIET_MS - quietMs : QUIET_MS)
       return
     }
     this.#firstMs = 0
-    if (this.#running) return
-    this.run().catch((error) => {
-      // What matters of it has reached `onAlert`; what is on the list stays there for the next time.
-      if (!(error instanceof MailError)) throw error
-    })
+    this.#isWanted = false
+    await this.run()
+  }
+
+  /** @returns {Promise<boolean>} whether more mail is no longer waited for */
+  async #isTime() {
+    const nowMs = performance.now()
+    const isQuiet = nowMs - this.#lastMs >= QUIET_MS
+    if (this.#isClosed || isQuiet || nowMs - this.#firstMs >= MAX_DELAY_MS || this.#isWanted)
+      return true
+    return await this.#database.readSettled((db) => hasPending(db, MANY_CONTENTS))
   }
 
   async #index() {
@@ -204,16 +234,26 @@ export class SearchIndexer {
       // The sync tells how large the -wal is, and the checkpoints follow from that.
       settling = this.#database.settle().then(this.#noteCommit, () => {})
     }
-    const job = { kind: /** @type {const} */ ('index'), activity: this.#activity }
+    const job = {
+      kind: /** @type {const} */ ('index'),
+      activity: this.#activity,
+      waiting: /** @type {SharedArrayBuffer} */ (waiting.buffer)
+    }
     const { signal } = this.#stop
-    /** @type {Promise<unknown>} */
-    let work = Promise.resolve()
-    const begin = () => (work = this.#threads.run(job, { onProgress, signal }))
+    /** @type {Promise<unknown> | null} */
+    let work = null
+    const begin = () => {
+      Atomics.sub(waiting, 0, 1)
+      return (work = this.#threads.run(job, { onProgress, signal }))
+    }
+    Atomics.add(waiting, 0, 1)
     try {
-      await threadTurns.add(begin, { signal })
+      const isDone = await threadTurns.add(begin, { signal })
+      if (!isDone) this.noteWrite()
     } finally {
+      if (work === null) Atomics.sub(waiting, 0, 1)
       // The queue does not wait for what it ends; whoever closes the file must.
-      await work.catch(() => {})
+      await /** @type {Promise<unknown> | null} */ (work)?.catch(() => {})
     }
     await settling
   }

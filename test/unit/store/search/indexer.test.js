@@ -1,0 +1,101 @@
+/**
+ * When the search index takes in what has come, and what it leaves for later while other mailboxes wait.
+ */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import test from 'node:test'
+import { searchMessages } from '../../../../src/store/search/evaluate.js'
+import { chooseMerge } from '../../../../src/store/search/segment-merge.js'
+import { readSegments } from '../../../../src/store/search/segment-rows.js'
+import { systemClock as clock } from '../../../../src/support/clock.js'
+import { selectIn } from '../../../helpers/selected.js'
+import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
+
+/** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
+
+/** A gap between two commits after which the index takes what has come for all that comes, milliseconds. */
+const QUIET_MS = 900
+
+/**
+ * @param {string} name
+ * @param {number} count
+ * @returns {{ bytes: Buffer }[]} messages with a word of their own each
+ */
+const mails = (name, count) =>
+  Array.from({ length: count }, (_, index) => ({
+    bytes: Buffer.from(`Subject: ${name}\r\n\r\nword-${name}-${index}\r\n`)
+  }))
+
+/** @param {AccountStore} store */
+const pendingCount = (store) =>
+  store.searchAccess.database.read((db) =>
+    Number(db.prepare('SELECT count(*) FROM search_pending').pluck().get())
+  )
+
+/** @param {AccountStore} store */
+const segmentsOf = (store) => store.searchAccess.database.read(readSegments)
+
+/**
+ * @param {AccountStore} store
+ * @param {string} value
+ * @returns {Promise<number>} messages of INBOX that have it in their body
+ */
+async function countFound(store, value) {
+  const { view, selected } = await selectIn(store, 'INBOX')
+  const key = /** @type {const} */ ({ op: 'body', value })
+  const slots = await searchMessages({ store, view, selected, key, clock })
+  store.closeView(view)
+  return slots.length
+}
+
+test('mail that keeps coming is indexed together, but at once for a search that had to read it', async (t) => {
+  const store = await temporaryStore(t)
+  await appendAll(store, 'INBOX', mails('first', 200))
+  let lastMs = performance.now()
+  let longestGapMs = 0
+  const appendOne = async (/** @type {string} */ name) => {
+    await appendAll(store, 'INBOX', mails(name, 1))
+    longestGapMs = Math.max(longestGapMs, performance.now() - lastMs)
+    lastMs = performance.now()
+    await sleep(100)
+  }
+  for (let number = 0; number < 30; number++) await appendOne(`more${number}`)
+  if (longestGapMs < QUIET_MS) assert.equal(await pendingCount(store), 230)
+
+  assert.equal(await countFound(store, 'word-first-'), 200)
+  let appended = 0
+  while ((await pendingCount(store)) >= 200) await appendOne(`late${appended++}`)
+  assert.ok(appended < 300, `${appended} messages came meanwhile`)
+  assert.equal(await countFound(store, 'word-'), 230 + appended)
+})
+
+test('so many messages are indexed though more keep coming', async (t) => {
+  const store = await temporaryStore(t)
+  await appendAll(store, 'INBOX', mails('first', 600))
+  let appended = 0
+  while ((await pendingCount(store)) >= 600) {
+    await appendAll(store, 'INBOX', mails(`more${appended++}`, 1))
+    await sleep(100)
+  }
+  assert.ok(appended < 300, `${appended} messages came meanwhile`)
+})
+
+test('while others wait for a turn, merging is left for later, and done when nobody waits', async (t) => {
+  const stores = await Promise.all(Array.from({ length: 6 }, () => temporaryStore(t)))
+  let putOff = 0
+  for (let round = 0; round < 4; round++) {
+    for (const store of stores) await appendAll(store, 'INBOX', mails(`round${round}`, 40))
+    await Promise.all(stores.map((store) => store.indexSearch()))
+  }
+  for (const store of stores) {
+    const segments = await segmentsOf(store)
+    if (chooseMerge(segments).length > 0) putOff++
+    assert.equal(await countFound(store, 'word-'), 160)
+  }
+  assert.ok(putOff > 0)
+  for (const store of stores) {
+    while (chooseMerge(await segmentsOf(store)).length > 0) await sleep(50)
+    assert.equal(await countFound(store, 'word-round2-'), 40)
+    assert.deepEqual((await store.verify()).problems, [])
+  }
+})
