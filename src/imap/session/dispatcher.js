@@ -93,6 +93,8 @@ export async function dispatch(session, event) {
   try {
     const result = await run(session, command, call, startedMs)
     if ('later' in result) {
+      // It may fail before its turn has come: to Node, a failure that nobody waits for ends the process.
+      result.later.catch(() => {})
       replies.add(result.heldBytes, async () => {
         const later = await result.later.then(toOutcome, (error) => failed(session, error, raw))
         await answer(session, command, call, later, startedAt)

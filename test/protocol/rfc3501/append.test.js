@@ -217,3 +217,20 @@ test('APPENDs sent without waiting are answered in their order, and a refused on
     numbers.filter((number) => !isRefused(number)).map((number) => `Subject: ${number}`)
   )
 })
+
+test('APPENDs sent without waiting that are over quota together are refused each by itself', async (t) => {
+  const server = await startImapServer(t, { settings: { 'accounts.quotaMessages': 2 } })
+  const client = await LineClient.connect(server)
+  t.after(() => client.close())
+  await client.login()
+  const appends = [1, 2, 3, 4].map((number) => `a${number} APPEND INBOX {5+}\r\nx: y\n\r\n`)
+  client.send(`${appends.join('')}f NOOP\r\n`)
+  /** @type {string[]} */
+  const lines = []
+  while (!lines.at(-1)?.startsWith('f ')) lines.push((await client.line()) ?? 'f closed')
+  assert.deepEqual(
+    lines.map((line) => line.replace(/APPENDUID.*/, 'APPENDUID').replace(/\].*/, ']')),
+    ['a1 OK [APPENDUID', 'a2 OK [APPENDUID', 'a3 NO [OVERQUOTA]', 'a4 NO [OVERQUOTA]', lines.at(-1)]
+  )
+  assert.match(String(lines.at(-1)), /^f OK/)
+})

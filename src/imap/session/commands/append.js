@@ -23,6 +23,9 @@ import { AUTHENTICATED } from '../states.js'
 
 /** @typedef {Extract<ReceiverEvent, { kind: 'message' }>} MessageEvent */
 
+/** A message that comes unasked is looked at beforehand when it is larger, bytes. */
+const SMALL_BYTES = 64 * 1024
+
 /** @type {Command} */
 export const append = {
   name: 'APPEND',
@@ -86,7 +89,8 @@ class AppendDialogue {
   }
 
   /**
-   * Refuses what can be refused before a byte has come.
+   * Refuses what can be refused before a byte has come. A small message that comes without being asked for is on its way:
+   * the transaction finds the same, and most are right.
    *
    * @param {MessageEvent} event
    */
@@ -95,7 +99,8 @@ class AppendDialogue {
     this.#isInMessage = true
     session.requireWriteScope()
     const { mailbox } = parseAppendStart(command, { isUtf8: session.isUtf8 })
-    await session.store.checkAppend({ mailboxName: mailbox, sizeBytes: literal.size })
+    if (!literal.isNonSync || literal.size > SMALL_BYTES)
+      await session.store.checkAppend({ mailboxName: mailbox, sizeBytes: literal.size })
     this.#writers.push(await session.store.stageContent({ sizeHint: literal.size }))
   }
 
