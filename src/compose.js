@@ -27,6 +27,7 @@ import { systemClock } from './support/clock.js'
 import { ProxyTrust } from './support/proxy-header.js'
 import { createLogger } from './telemetry/logger.js'
 import { PressureGuard, boundsOf } from './telemetry/pressure.js'
+import { outliveUnawaited } from './telemetry/unawaited.js'
 
 /**
  * @typedef {import('../config/load.js').Config} Config
@@ -124,6 +125,8 @@ export async function startServer({
     for (const closeOne of closers.splice(0).reverse()) await closeOne()
   }
   let isReady = false
+  const endOutliving = outliveUnawaited(logger)
+  closers.push(async () => endOutliving())
 
   try {
     for (const folder of ['', 'tmp', 'run', 'mail']) {

@@ -1,0 +1,19 @@
+/**
+ * What becomes of a failure that nobody waits for. Node ends the process for it, and with the process the sessions of
+ * everybody. One that was foreseen (a full disk, a mailbox that has gone) is one user's misfortune: it is told to the
+ * operator, for it is a mistake of ours all the same. Any other still ends the process.
+ */
+import { MailError } from '../errors.js'
+
+/**
+ * @param {Pick<import('./logger.js').Logger, 'error'>} logger
+ * @returns {() => void} ends that
+ */
+export function outliveUnawaited(logger) {
+  const onRejection = (/** @type {unknown} */ err) => {
+    if (!(err instanceof MailError)) throw err
+    logger.error({ err }, 'a failure that nobody waited for')
+  }
+  process.on('unhandledRejection', onRejection)
+  return () => process.off('unhandledRejection', onRejection)
+}
