@@ -35,6 +35,12 @@ const CR = 13
 const DASH = 45
 const EMPTY = Buffer.alloc(0)
 
+/** What a delimiter line begins with, and the line end before it: by the byte that ends lines. */
+const DELIMITER_STARTS = {
+  [LF]: Buffer.from([LF, DASH, DASH]),
+  [CR]: Buffer.from([CR, DASH, DASH])
+}
+
 /** CRs before the LF of a line that still counts as blank: some gateways double them. */
 const MAX_BLANK_BYTES = 8
 
@@ -115,8 +121,9 @@ export class MessageParser {
     const start = this.#probe.length === 0 ? chunk : Buffer.concat([...this.#probe, chunk])
     this.#probe = []
     const probed = start.subarray(0, LINE_END_PROBE_BYTES)
-    this.#newline = !probed.includes(LF) && probed.includes(CR) ? CR : LF
-    this.#delimiterStart = Buffer.from([this.#newline, DASH, DASH])
+    const newline = !probed.includes(LF) && probed.includes(CR) ? CR : LF
+    this.#newline = newline
+    this.#delimiterStart = DELIMITER_STARTS[newline]
     this.#read(start)
   }
 

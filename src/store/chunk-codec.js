@@ -65,7 +65,7 @@ export function encodeChunk(raw) {
  * @param {Buffer} bytes
  * @returns {Buffer} in memory of its own
  */
-function copyOf(bytes) {
+export function copyOf(bytes) {
   const copy = Buffer.allocUnsafeSlow(bytes.length)
   bytes.copy(copy)
   return copy

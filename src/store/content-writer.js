@@ -8,7 +8,8 @@ import { MailError } from '../errors.js'
 import { buildMessageMeta } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
-import { CHUNK_BYTES, decodeChunk, encodeChunk, releaseBuffer } from './chunk-codec.js'
+import { CHUNK_BYTES, copyOf, decodeChunk, encodeChunk, releaseBuffer } from './chunk-codec.js'
+import { giveRoomBack, takeRoom } from './chunk-rooms.js'
 import { insertChunks, insertContent, leaveContent, readChunk } from './content-rows.js'
 import { MAX_CHUNK } from './message-id.js'
 
@@ -36,9 +37,16 @@ export class ContentWriter {
   #hash = createHash('sha256')
   #parser = new MessageParser()
   #size = 0
-  /** The chunk that is being filled. */
-  #buffer
+  #sizeHint
+  /**
+   * Where the present chunk is filled; null while there is none.
+   *
+   * @type {Buffer | null}
+   */
+  #room = null
   #filled = 0
+  /** Bytes of the room that were ever written. */
+  #usedBytes = 0
   /** @type {EncodedChunk[]} */
   #chunks = []
   #writtenChunks = 0
@@ -55,7 +63,7 @@ export class ContentWriter {
   constructor({ database, maxBytes, sizeHint = CHUNK_BYTES }) {
     this.#database = database
     this.#maxBytes = maxBytes
-    this.#buffer = Buffer.allocUnsafeSlow(Math.max(1, Math.min(sizeHint, CHUNK_BYTES)))
+    this.#sizeHint = sizeHint
   }
 
   /**
@@ -87,6 +95,7 @@ export class ContentWriter {
     if (this.#isOver) throw new MailError('CANNOT', { detail: 'content is complete' })
     try {
       if (this.#filled > 0) await this.#finishChunk()
+      this.#leaveRoom()
       const meta = buildMessageMeta(this.#parser.end())
       this.#isOver = true
       return {
@@ -129,6 +138,7 @@ export class ContentWriter {
    */
   async abort() {
     this.#isOver = true
+    this.#leaveRoom()
     this.#chunks = []
     const contentId = this.#contentId
     this.#contentId = null
@@ -148,26 +158,33 @@ export class ContentWriter {
    */
   #fill(chunk, offset) {
     const wanted = Math.min(chunk.length - offset, CHUNK_BYTES - this.#filled)
-    if (this.#filled + wanted > this.#buffer.length) {
+    let room = (this.#room ??= takeRoom(this.#sizeHint))
+    if (this.#filled + wanted > room.length) {
       // The hint was too low.
-      const larger = Buffer.allocUnsafeSlow(CHUNK_BYTES)
-      this.#buffer.copy(larger, 0, 0, this.#filled)
-      this.#buffer = larger
+      room = takeRoom(CHUNK_BYTES)
+      this.#room.copy(room, 0, 0, this.#filled)
+      this.#leaveRoom()
+      this.#room = room
     }
-    chunk.copy(this.#buffer, this.#filled, offset, offset + wanted)
+    chunk.copy(room, this.#filled, offset, offset + wanted)
     this.#filled += wanted
+    this.#usedBytes = Math.max(this.#usedBytes, this.#filled)
     return wanted
   }
 
+  #leaveRoom() {
+    if (this.#room) giveRoomBack(this.#room, this.#usedBytes)
+    this.#room = null
+  }
+
   async #finishChunk() {
-    const raw = this.#buffer.subarray(0, this.#filled)
-    const encoded = encodeChunk(raw)
+    const raw = /** @type {Buffer} */ (this.#room).subarray(0, this.#filled)
+    const { codec, data } = encodeChunk(raw)
     this.#filled = 0
-    this.#chunks.push(encoded)
+    // The room is for the next chunk, or the next message.
+    this.#chunks.push({ codec, data: data === raw ? copyOf(raw) : data })
     if (this.#writtenChunks + this.#chunks.length > MAX_CHUNK) throw new MailError('TOO_BIG')
     if (this.#size > KEPT_BYTES) await this.#writeChunks()
-    // Kept as it is: the next chunk needs a buffer of its own.
-    else if (encoded.data === raw) this.#buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   }
 
   async #writeChunks() {
@@ -190,7 +207,7 @@ export class ContentWriter {
     )
     this.#writtenChunks += chunks.length
     this.#chunks = []
-    for (const { data } of chunks) if (data.buffer !== this.#buffer.buffer) releaseBuffer(data)
+    for (const { data } of chunks) releaseBuffer(data)
   }
 }
 
