@@ -10,12 +10,11 @@
 export const THREAD_POOL_SIZE = '16'
 
 /**
- * glibc's allocator gives memory back late, grows its heaps by 128 KiB more than was asked, and gives each of the
- * pool's threads an arena of its own. With these an idle TLS connection costs some 50 kB instead of 74; other libraries
- * ignore them. Heaps that grow by 128 KiB and keep 1 MiB of their end make APPEND a tenth faster and more, and idle
- * compressed TLS connections cost more than the 90 kB that they may. The threshold stands above a page of SQLite's cache (8 KiB),
- * which would cost a system call each, and below a TLS socket's buffers; the number of mappings is kept within half
- * of what Linux allows a process (vm.max_map_count).
+ * glibc's allocator gives memory back late and gives each of the pool's threads an arena of its own. With these an idle
+ * TLS connection costs some 50 kB instead of 74; other libraries ignore them. The threshold of mappings stands above a
+ * page of SQLite's cache (8 KiB), which would cost a system call each, and below a TLS socket's buffers; their number is
+ * kept within half of what Linux allows a process (vm.max_map_count). With 128 KiB to grow by and 1 MiB kept at the end,
+ * APPEND was a tenth faster and more, but an idle compressed TLS connection cost more than the 90 kB that it may.
  */
 export const ALLOCATOR = {
   MALLOC_ARENA_MAX: '2',
