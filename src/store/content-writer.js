@@ -45,8 +45,6 @@ export class ContentWriter {
    */
   #room = null
   #filled = 0
-  /** Bytes of the room that were ever written. */
-  #usedBytes = 0
   /** @type {EncodedChunk[]} */
   #chunks = []
   #writtenChunks = 0
@@ -168,12 +166,11 @@ export class ContentWriter {
     }
     chunk.copy(room, this.#filled, offset, offset + wanted)
     this.#filled += wanted
-    this.#usedBytes = Math.max(this.#usedBytes, this.#filled)
     return wanted
   }
 
   #leaveRoom() {
-    if (this.#room) giveRoomBack(this.#room, this.#usedBytes)
+    if (this.#room) giveRoomBack(this.#room, Math.min(this.#size, CHUNK_BYTES))
     this.#room = null
   }
 

@@ -50,7 +50,8 @@ const INLINE_BYTES = 48 * 1024
 const threadTurns = new PQueue({ concurrency: 2 })
 
 /** How many mailboxes wait for a turn, for the threads to see. */
-const waiting = new Int32Array(new SharedArrayBuffer(4))
+const waiting = new SharedArrayBuffer(4)
+const noteWaiting = () => Atomics.store(new Int32Array(waiting), 0, threadTurns.size)
 
 /**
  * @typedef {object} IndexerOptions
@@ -129,6 +130,7 @@ export class SearchIndexer {
 
   /** @param {number} ms */
   #lookIn(ms) {
+    if (this.#isClosed) return
     this.#timer ??= setTimeout(() => {
       this.#look().catch((error) => {
         // What matters of it has reached `onAlert`; what is on the list stays there for the next time.
@@ -234,26 +236,24 @@ export class SearchIndexer {
       // The sync tells how large the -wal is, and the checkpoints follow from that.
       settling = this.#database.settle().then(this.#noteCommit, () => {})
     }
-    const job = {
-      kind: /** @type {const} */ ('index'),
-      activity: this.#activity,
-      waiting: /** @type {SharedArrayBuffer} */ (waiting.buffer)
-    }
+    const job = { kind: /** @type {const} */ ('index'), activity: this.#activity, waiting }
     const { signal } = this.#stop
-    /** @type {Promise<unknown> | null} */
-    let work = null
+    /** @type {Promise<unknown>} */
+    let work = Promise.resolve()
     const begin = () => {
-      Atomics.sub(waiting, 0, 1)
+      noteWaiting()
       return (work = this.#threads.run(job, { onProgress, signal }))
     }
-    Atomics.add(waiting, 0, 1)
     try {
-      const isDone = await threadTurns.add(begin, { signal })
-      if (!isDone) this.noteWrite()
+      const turn = threadTurns.add(begin, { signal })
+      noteWaiting()
+      const isDone = await turn
+      if (!isDone) this.#lookIn(QUIET_MS)
     } finally {
-      if (work === null) Atomics.sub(waiting, 0, 1)
+      // One that was called off while it waited has left without a word.
+      noteWaiting()
       // The queue does not wait for what it ends; whoever closes the file must.
-      await /** @type {Promise<unknown> | null} */ (work)?.catch(() => {})
+      await work.catch(() => {})
     }
     await settling
   }
