@@ -1,0 +1,92 @@
+/**
+ * Mailboxes that are opened as a login does, and restored from the backup of a host that a test has made.
+ */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { openStore } from '../../src/accounts/open-store.js'
+import { chooseGeneration } from '../../src/backup/choose.js'
+import { restoreAccount } from '../../src/backup/restore-account.js'
+import { drainSpool } from '../../src/delivery/drain.js'
+import { openSealIdentities } from '../../src/accounts/seal-identity.js'
+import { writeSpoolFile } from '../../src/delivery/spool.js'
+import { logIn } from './accounts.js'
+
+export const ANNA = 'anna@example.org'
+export const PASSWORD = 'secret of the user'
+
+/** @typedef {Awaited<ReturnType<typeof import('./backup.js').openBackupHost>>} Host */
+
+/**
+ * Opens a mailbox as a login does.
+ *
+ * @template T
+ * @param {Host['services']} services
+ * @param {string} username
+ * @param {(store: import('../../src/store/account-store.js').AccountStore) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function withLogin(services, username, work) {
+  const { account, masterKey } = await logIn(services, PASSWORD, { username })
+  try {
+    const store = await openStore({
+      services,
+      account,
+      masterKey,
+      onAlert: ({ code }) => assert.fail(code)
+    })
+    try {
+      return await work(store)
+    } finally {
+      await store.close()
+    }
+  } finally {
+    masterKey.dispose()
+  }
+}
+
+/**
+ * @param {Host} host
+ * @param {import('../../src/accounts/directory-port.js').Account} account
+ * @param {string} [name] - of the generation
+ */
+export async function restore(host, account, name) {
+  return await restoreAccount({
+    directory: host.services.directory,
+    target: host.target,
+    generation: await chooseGeneration(host.repository, { name }),
+    account,
+    data: host.data,
+    clock: host.clock
+  })
+}
+
+/**
+ * @param {import('../../src/accounts/directory-port.js').Account} account
+ * @param {string} text
+ */
+export const deliver = (account, text) =>
+  writeSpoolFile({
+    spoolFolder: join(account.folder, 'spool'),
+    publicKey: account.sealPublicKey,
+    envelope: { recipient: account.address, sender: 'x@example.net', receivedAtMs: 1 },
+    message: [Buffer.from(`Subject: ${text}\r\n\r\n${text}\r\n`)]
+  })
+
+/**
+ * @param {Host['services']} services
+ * @param {import('../../src/accounts/directory-port.js').Account} account
+ */
+export async function drain(services, account) {
+  const { masterKey } = await logIn(services, PASSWORD, { username: account.address })
+  const { directory, logger } = services
+  const identities = await openSealIdentities({ directory, accountId: account.id, masterKey })
+  masterKey.dispose()
+  const spoolFolder = join(account.folder, 'spool')
+  try {
+    return await withLogin(services, account.address, (store) =>
+      drainSpool({ spoolFolder, identities, store, logger })
+    )
+  } finally {
+    for (const identity of identities) identity.destroy()
+  }
+}

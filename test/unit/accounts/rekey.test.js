@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { cp, mkdir, readdir, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createAppPassword } from '../../../src/accounts/app-passwords.js'
+import { lockShared } from '../../../src/database/lock.js'
+import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
+import { isOnDisk } from '../../helpers/disk-search.js'
+import {
+  MAIL,
+  NEW,
+  OLD,
+  RESTING,
+  appendMail,
+  assertRefused,
+  change,
+  crashing,
+  deliver,
+  drain,
+  readInbox,
+  rekey
+} from '../../helpers/change-keys.js'
+
+/** @import { Account } from '../../../src/accounts/directory-port.js' */
+/** @import { AccountServices } from '../../../src/accounts/services.js' */
+
+test('a rekey keeps all mail, and mail sealed before it still opens', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { account, recoveryCode } = await makeAccount(services)
+  const secret = Buffer.from(OLD)
+  const app = await createAppPassword({ services, account, secret, label: 'phone' })
+  await appendMail(services, OLD)
+  await deliver(account)
+  const old = await services.directory.listCredentials(account.id)
+  const before = await logIn(services, OLD)
+
+  const { recoveryCode: nextCode, revoked } = await rekey(services, account)
+  assert.deepEqual(
+    revoked.map(({ id }) => id),
+    [app.appPassword.id]
+  )
+  const after = await logIn(services, OLD)
+  assert.notDeepEqual(after.masterKey.bytes, before.masterKey.bytes)
+  assert.equal(after.account.keyEpoch, 2)
+  assert.notDeepEqual(after.account.sealPublicKey, account.sealPublicKey)
+  await assertRefused(
+    withStore(services, account, before.masterKey, async () => {}),
+    'KEY_REJECTED'
+  )
+  await assertRefused(logIn(services, app.text), 'AUTHENTICATION_FAILED')
+  await assertRefused(change(services, account, recoveryCode), 'AUTHENTICATION_FAILED')
+  for (const { wrappedKey } of old) {
+    assert.equal(isOnDisk(join(data, 'directory.db'), wrappedKey), false)
+  }
+  assert.deepEqual((await readdir(account.folder)).sort(), RESTING)
+
+  await deliver(after.account)
+  // A delivery that had the old public key in its hand.
+  await deliver(account)
+  assert.equal((await drain(services, OLD)).delivered, 3)
+  assert.deepEqual(await readInbox(services, OLD), Array(4).fill(MAIL.toString()))
+  await change(services, after.account, nextCode)
+  assert.equal((await readInbox(services, NEW)).length, 4)
+
+  const now = /** @type {Account} */ (await services.directory.findAccount(account.id))
+  await rekey(services, now, NEW)
+  await deliver(account)
+  await deliver(after.account)
+  assert.equal((await drain(services, NEW)).delivered, 2)
+})
+
+test('an old copy of directory, pepper and password opens nothing after a rekey', async (t) => {
+  const { services, open, data } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await services.close()
+  const copy = `${data}-copy`
+  t.after(() => rm(copy, { recursive: true, force: true }))
+  await cp(data, copy, { recursive: true })
+  const today = await open()
+  await rekey(today, account)
+  await today.close()
+  await rm(join(copy, 'mail'), { recursive: true })
+  await cp(join(data, 'mail'), join(copy, 'mail'), { recursive: true })
+  const theirs = await open({ data: copy, 'auth.pepperFile': join(copy, 'pepper') })
+  await assertRefused(readInbox(theirs, OLD), 'KEY_REJECTED')
+})
+
+test('only the password rekeys, and only while nobody has the mailbox open', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account, recoveryCode } = await makeAccount(services)
+  await assertRefused(rekey(services, account, 'wrong'), 'AUTHENTICATION_FAILED')
+  await assertRefused(rekey(services, account, recoveryCode), 'AUTHENTICATION_FAILED')
+  assert.equal(await services.directory.findRekey(account.id), null)
+  assert.equal((await logIn(services, OLD)).account.keyEpoch, 1)
+})
+
+for (const [step, when, epoch] of /** @type {const} */ ([
+  ['beginRekey', 'before', 1],
+  ['beginRekey', 'after', 1],
+  ['finishRekey', 'before', 2],
+  ['finishRekey', 'after', 2]
+])) {
+  test(`a crash ${when} ${step} loses no mail and no way in`, async (t) => {
+    const { services } = await openTestAccounts(t)
+    const { account } = await makeAccount(services)
+    await appendMail(services, OLD)
+    services.unlocker.forget(account.id)
+    await assert.rejects(rekey(crashing(services, step, when), account), /power/)
+    assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+    assert.equal((await logIn(services, OLD)).account.keyEpoch, epoch)
+    assert.equal(await services.directory.findRekey(account.id), null)
+    assert.deepEqual((await readdir(account.folder)).sort(), RESTING)
+    const now = /** @type {Account} */ (await services.directory.findAccount(account.id))
+    await rekey(services, now)
+    assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+  })
+}
+
+test('an app password that a finished rekey revoked does not get in through it', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const secret = Buffer.from(OLD)
+  const app = await createAppPassword({ services, account, secret, label: 'phone' })
+  await assert.rejects(rekey(crashing(services, 'finishRekey', 'before'), account), /power/)
+  await assertRefused(logIn(services, app.text), 'AUTHENTICATION_FAILED')
+  assert.equal((await logIn(services, OLD)).account.keyEpoch, 2)
+})
+
+test('a login during a rekey is told to come back', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await assert.rejects(rekey(crashing(services, 'beginRekey', 'after'), account), /power/)
+  // Whoever rekeys holds the lock exclusively; a shared one is in its way just as well.
+  const lock = await lockShared(account.folder, { timeoutMs: 1000 })
+  await assertRefused(logIn(services, OLD), 'BUSY')
+  lock.release()
+  ;(await logIn(services, OLD)).masterKey.dispose()
+})
+
+test('while a rekey is pending no credential is added or changed beside it', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const { directory } = services
+  await assert.rejects(rekey(crashing(services, 'beginRekey', 'after'), account), /power/)
+  const [password] = await directory.listCredentials(account.id)
+  assert.ok(password)
+  await assertRefused(directory.insertCredential({ ...password, id: 'new' }), 'BUSY')
+  await assertRefused(directory.replaceCredentials([password], { version: 1 }), 'BUSY')
+  await directory.cancelRekey(account.id)
+  await assertRefused(directory.insertCredential({ ...password, id: 'new', keyEpoch: 9 }), 'BUSY')
+  const pending = {
+    accountId: account.id,
+    wrappedNextKey: MAIL,
+    startedAtMs: 1,
+    next: {
+      keyEpoch: 2,
+      sealRecipient: account.sealRecipient,
+      sealPublicKey: account.sealPublicKey,
+      credentials: [{ ...password, version: 7 }],
+      sealIdentities: []
+    }
+  }
+  await assertRefused(directory.beginRekey(pending), 'BUSY')
+})
+
+test('a rekey whose file cannot be written is forgotten: all is as it was', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await appendMail(services, OLD)
+  // A folder of that name stands in the way of the copy.
+  await mkdir(join(account.folder, 'mail.db.next'))
+  await assert.rejects(rekey(services, account))
+  assert.equal(await services.directory.findRekey(account.id), null)
+  await rmdir(join(account.folder, 'mail.db.next'))
+  assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+  assert.equal((await logIn(services, OLD)).account.keyEpoch, 1)
+  await rekey(services, account)
+  assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+})
+
+test('a rekey that was begun with another key, or edited, is refused', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await assert.rejects(rekey(crashing(services, 'beginRekey', 'after'), account), /power/)
+  tamper(data, 'UPDATE rekeys SET wrapped_next_key = zeroblob(61)')
+  await assertRefused(logIn(services, OLD), 'ACCOUNT_DAMAGED')
+})
+
+test('keys are not changed while an interrupted rekey is only just finished', async (t) => {
+  for (const work of [
+    (/** @type {AccountServices} */ services, /** @type {Account} */ account) =>
+      change(services, account, OLD),
+    rekey,
+    (/** @type {AccountServices} */ services, /** @type {Account} */ account) =>
+      createAppPassword({ services, account, secret: Buffer.from(OLD), label: '' })
+  ]) {
+    const { services } = await openTestAccounts(t)
+    const { account } = await makeAccount(services)
+    await assert.rejects(rekey(crashing(services, 'finishRekey', 'before'), account), /power/)
+    await assertRefused(work(services, account), 'BUSY')
+    const now = /** @type {Account} */ (await services.directory.findAccount(account.id))
+    await work(services, now)
+  }
+})

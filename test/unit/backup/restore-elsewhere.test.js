@@ -1,0 +1,160 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { requireOwner } from '../../../src/accounts/check-credential.js'
+import { rekeyAccount } from '../../../src/accounts/rekey.js'
+import { deleteAccount } from '../../../src/accounts/remove-account.js'
+import { chooseGeneration, requireEntry } from '../../../src/backup/choose.js'
+import { withOpenCopy } from '../../../src/backup/open-copy.js'
+import { restoreAs } from '../../../src/backup/restore-as.js'
+import { restoreDeleted } from '../../../src/backup/restore-deleted.js'
+import { restoreMessages } from '../../../src/backup/restore-messages.js'
+import { findInSealedDirectory, openKeys } from '../../../src/backup/sealed-directory.js'
+import { RecoveryKey } from '../../../src/backup/sealed.js'
+import { logIn } from '../../helpers/accounts.js'
+import { openBackupHost } from '../../helpers/backup.js'
+import { ANNA, PASSWORD, deliver, restore, withLogin } from '../../helpers/restore.js'
+
+test('after a rekey, the mailbox of before does not come back in place, but under another name', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 4)
+  await deliver(anna, 'waits')
+  const { generation: name } = await host.backUp()
+  const password = Buffer.from(PASSWORD)
+  await rekeyAccount({ services: host.services, account: anna, password })
+  const account = await host.services.directory.findAccount(anna.id)
+  assert.ok(account)
+  await assert.rejects(restore(host, account, name), { code: 'RESTORE_REFUSED' })
+
+  const { services, target } = host
+  const generation = await host.repository.readGeneration(name)
+  const address = 'anna-old@example.org'
+  const request = { services, target, generation, account, address, password }
+  await assert.rejects(restoreAs({ ...request, keys: null }), { code: 'RESTORE_REFUSED' })
+  const keys = await openKeys(
+    target,
+    requireEntry(generation, anna.id),
+    await RecoveryKey.parse(host.recoveryKey)
+  )
+  await assert.rejects(restoreAs({ ...request, keys, password: Buffer.from('wrong') }), {
+    code: 'AUTHENTICATION_FAILED'
+  })
+  const made = await restoreAs({ ...request, keys })
+  assert.equal(made.account.address, address)
+  // The four, and the one that waited.
+  assert.equal((await host.inboxOf(address)).count, 5)
+  assert.equal((await host.inboxOf(ANNA)).count, 4)
+})
+
+test('under another name, with the password of today', async (t) => {
+  const host = await openBackupHost(t)
+  const account = await host.addAccount(ANNA, 4)
+  await host.backUp()
+  await host.addMessages(ANNA, 1)
+  const { services, target } = host
+  const generation = await chooseGeneration(host.repository)
+  const password = Buffer.from(PASSWORD)
+  const request = { services, target, generation, account, keys: null, password }
+  await assert.rejects(restoreAs({ ...request, address: ANNA }), { code: 'ACCOUNT_EXISTS' })
+  const { recoveryCode, account: made } = await restoreAs({ ...request, address: 'b@example.org' })
+  assert.equal((await host.inboxOf('b@example.org')).count, 4)
+  const secret = Buffer.from(recoveryCode)
+  const checked = await requireOwner({ services, account: made, secret })
+  checked.masterKey.dispose()
+  assert.equal((await host.inboxOf(ANNA)).count, 5)
+})
+
+test('a deleted account is back with its credentials and aliases, and is not erased later', async (t) => {
+  const host = await openBackupHost(t, { 'backup.eraseDeletedAfterDays': 0 })
+  const anna = await host.addAccount(ANNA, 6)
+  const { services, target } = host
+  await services.directory.addAlias(anna.id, 'a.nna@example.org')
+  const { generation: name } = await host.backUp()
+  await deleteAccount({ services, account: anna })
+  await services.directory.flush()
+  const generation = await host.repository.readGeneration(name)
+  const recoveryKey = await RecoveryKey.parse(host.recoveryKey)
+  const found = await findInSealedDirectory({
+    target,
+    generation,
+    recoveryKey,
+    address: 'a.nna@example.org',
+    scratchFile: join(host.data, 'tmp', 'found.db'),
+    dataFolder: host.data,
+    clock: host.clock,
+    logger: services.logger
+  })
+  assert.ok(found)
+  const { lostAliases } = await restoreDeleted({ services, target, generation, recoveryKey, found })
+  assert.deepEqual(lostAliases, [])
+  const count = (/** @type {string} */ address) =>
+    withLogin(services, address, async (store) => (await store.mailboxStatus('INBOX')).messageCount)
+  assert.equal(await count('a.nna@example.org'), 6)
+  host.clock.advance(1000)
+  await host.backUp()
+  assert.ok(await target.size(generation.accounts[0]?.keys ?? ''))
+
+  // And once erased, it is gone for good.
+  const again = await services.directory.findAccount(anna.id)
+  assert.ok(again)
+  await deleteAccount({ services, account: again })
+  await services.directory.flush()
+  await host.backUp()
+  await assert.rejects(restoreDeleted({ services, target, generation, recoveryKey, found }), {
+    code: 'RESTORE_REFUSED'
+  })
+})
+
+test('a folder and a message come back into a folder of their own, with flags and dates', async (t) => {
+  const host = await openBackupHost(t)
+  const account = await host.addAccount(ANNA, 3)
+  const { services, target, clock } = host
+  await withLogin(services, ANNA, async (store) => {
+    await store.createMailbox('Invoices')
+    const content = await store.stageContent()
+    await content.write(
+      Buffer.from('Message-ID: <wanted@example.net>\r\nSubject: x\r\n\r\nbody\r\n')
+    )
+    await store.appendMessages('Invoices', [
+      {
+        content: await content.finish(),
+        flags: ['\\Seen', '\\Deleted', 'paid'],
+        internalDate: { epochSeconds: 1_700_000_000, zoneMinutes: 60 }
+      }
+    ])
+  })
+  await host.backUp()
+  await withLogin(services, ANNA, (store) => store.deleteMailbox('Invoices'))
+
+  const generation = await chooseGeneration(host.repository)
+  const entry = requireEntry(generation, account.id)
+  const { masterKey } = await logIn(services, PASSWORD)
+  const folder = join(host.data, 'tmp', 'copy')
+  const take = (/** @type {{ folder: string | null, messageId: string | null }} */ wanted) =>
+    withOpenCopy({ target, entry, masterKey, folder, clock }, (from) =>
+      withLogin(services, ANNA, (to) => restoreMessages({ from, to, wanted, into: 'Restored' }))
+    )
+  assert.deepEqual(await take({ folder: 'Invoices', messageId: null }), {
+    restored: 1,
+    folders: ['Restored/Invoices']
+  })
+  assert.deepEqual(await take({ folder: null, messageId: '<wanted@example.net>' }), {
+    restored: 1,
+    folders: ['Restored/Invoices']
+  })
+  assert.equal((await take({ folder: null, messageId: 'nobody@example.net' })).restored, 0)
+  await assert.rejects(take({ folder: 'None', messageId: null }), { code: 'MAILBOX_NOT_FOUND' })
+  assert.equal(existsSync(folder), false)
+  masterKey.dispose()
+  await withLogin(services, ANNA, async (store) => {
+    const { view } = await store.openView('Restored/Invoices')
+    const records = await store.readMessages(view.mailboxId, [1, 2], { row: true })
+    assert.equal(records.length, 2)
+    for (const { flags, keywords, internalDate } of records) {
+      assert.deepEqual(store.keywords.flagNames(flags, keywords), ['\\Seen', 'paid'])
+      assert.deepEqual(internalDate, { epochSeconds: 1_700_000_000, zoneMinutes: 60 })
+    }
+    store.closeView(view)
+  })
+})

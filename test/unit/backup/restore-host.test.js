@@ -1,0 +1,116 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { loadConfig } from '../../../config/load.js'
+import { runBackup } from '../../../src/backup/run.js'
+import { createAppPassword } from '../../../src/accounts/app-passwords.js'
+import { changePassword } from '../../../src/accounts/change-password.js'
+import { restoreHost } from '../../../src/backup/restore-host.js'
+import { RecoveryKey } from '../../../src/backup/sealed.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
+import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
+import { openBackupHost } from '../../helpers/backup.js'
+import { ANNA, PASSWORD, deliver, drain } from '../../helpers/restore.js'
+
+test('a whole host comes back onto an empty folder, the original gone: every credential works', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 5)
+  await host.addAccount('bob@example.org', 2)
+  const carl = await makeAccount(host.services, 'carl@example.org', PASSWORD)
+  const secret = Buffer.from(PASSWORD)
+  const { text: appPassword } = await createAppPassword({
+    services: host.services,
+    account: anna,
+    secret,
+    label: 'phone',
+    scope: 'read-write'
+  })
+  await deliver(anna, 'waits')
+  const { generation: name } = await host.backUp()
+  const folder = join(await scratchFolder(t), 'new')
+  const { target, repository, clock, services } = host
+  await services.close()
+  await rm(host.data, { recursive: true })
+
+  const settings = {
+    data: folder,
+    defaultDomain: 'example.org',
+    'backup.folder': host.folder,
+    'auth.argon2.memoryKiB': 19 * 1024
+  }
+  const config = loadConfig({ settings, environment: {} })
+  const generation = await repository.readGeneration(name)
+  const recoveryKey = await RecoveryKey.parse(host.recoveryKey)
+  const { logger } = services
+  const options = { config, repository, generation, clock, logger }
+  const other = await openBackupHost(t)
+  await assert.rejects(
+    restoreHost({ ...options, recoveryKey: await RecoveryKey.parse(other.recoveryKey) }),
+    { code: 'RECOVERY_KEY_REJECTED' }
+  )
+  assert.equal(existsSync(folder), false)
+  // Killed while it wrote the first of its files, or the last.
+  await mkdir(folder)
+  for (const name of ['restoring.json.41.tmp', 'pepper.42.tmp'])
+    await writeFile(join(folder, name), 'half')
+  const summary = await restoreHost({ ...options, recoveryKey })
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => /\.tmp$|^restoring/.test(name)),
+    []
+  )
+  assert.deepEqual(summary, { accounts: 3, missing: [] })
+  // Never over live data.
+  await assert.rejects(restoreHost({ ...options, recoveryKey }), { code: 'RESTORE_REFUSED' })
+
+  const { open } = await openTestAccounts(t)
+  const restored = await open(settings)
+  assert.deepEqual(
+    await drain(restored, { ...anna, folder: anna.folder.replace(host.data, folder) }),
+    {
+      delivered: 1,
+      setAside: 0,
+      remaining: 0,
+      stoppedBy: null
+    }
+  )
+  assert.equal((await host.inboxOf(ANNA, restored)).count, 6)
+  assert.equal((await host.inboxOf('bob@example.org', restored)).count, 2)
+  ;(await logIn(restored, appPassword)).masterKey.dispose()
+  const changed = await changePassword({
+    services: restored,
+    account: carl.account,
+    oldSecret: Buffer.from(carl.recoveryCode),
+    newPassword: Buffer.from('another secret of the user')
+  })
+  assert.match(String(changed.recoveryCode), /^llrec-/)
+  const username = 'carl@example.org'
+  ;(await logIn(restored, 'another secret of the user', { username })).masterKey.dispose()
+
+  // And its backups go on in the same place, with nothing to store again.
+  clock.advance(60 * 60 * 1000)
+  const { newBytes, failed } = await runBackup({ config, target, clock, logger })
+  assert.deepEqual(failed, [])
+  assert.ok(newBytes < 1_000_000)
+})
+
+test('an account that the backup has no good copy of is told, and not made without its mail', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 5)
+  await host.addAccount('bob@example.org', 2)
+  await rm(join(anna.folder, 'mail.db'))
+  const { generation: name } = await host.backUp()
+  const folder = join(await scratchFolder(t), 'new')
+  const settings = { data: folder, defaultDomain: 'example.org', 'backup.folder': host.folder }
+  const { missing, accounts } = await restoreHost({
+    config: loadConfig({ settings, environment: {} }),
+    repository: host.repository,
+    generation: await host.repository.readGeneration(name),
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    clock: host.clock,
+    logger: host.services.logger
+  })
+  assert.equal(accounts, 1)
+  assert.deepEqual(missing, [{ address: ANNA, code: 'BACKUP_MISSING' }])
+})

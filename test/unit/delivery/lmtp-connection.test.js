@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { once } from 'node:events'
+import { createLmtpServer } from '../../../src/delivery/lmtp.js'
+import { systemClock } from '../../../src/support/clock.js'
+import { ProxyTrust } from '../../../src/support/proxy-header.js'
+import {
+  DELIVERY_CONFIG,
+  LmtpClient,
+  filesBelow,
+  openSpool,
+  silentLogger
+} from '../../helpers/delivery.js'
+import { WireClient } from '../../helpers/wire-client.js'
+import { ANN, MESSAGE, makeCertificate, startLmtp } from '../../helpers/lmtp.js'
+
+test('a client that goes away in the middle of a message leaves nothing', async (t) => {
+  const { port, folder, spoolFolder } = await startLmtp(t)
+  const client = await LmtpClient.connect(port)
+  await client.say('MAIL FROM:<>')
+  await client.say(`RCPT TO:<${ANN}>`)
+  await client.say('DATA')
+  client.wire.send(Buffer.alloc(300_000, 'x\r\n'))
+  while (filesBelow(folder).every((path) => !path.startsWith(join(spoolFolder, 'tmp')))) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  client.wire.destroy()
+  while (filesBelow(spoolFolder).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  const next = await LmtpClient.connect(port)
+  assert.match(String(await next.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  await next.quit()
+})
+
+test('a connection above the limit is told so with 421', async (t) => {
+  const { port } = await startLmtp(t, { lmtp: { maxConnections: 1 } })
+  const client = await LmtpClient.connect(port)
+  const socket = connect({ host: '127.0.0.1', port })
+  const [greeting] = await once(socket, 'data')
+  assert.match(String(greeting), /^421 /)
+  socket.destroy()
+  await client.quit()
+})
+
+test('a silent client is sent away after the timeout', async (t) => {
+  const { port } = await startLmtp(t, { lmtp: { timeoutMs: 200 } })
+  const client = await LmtpClient.connect(port)
+  assert.match(await client.reply(), /^421 /)
+  client.wire.destroy()
+})
+
+test('STARTTLS is offered with a certificate; Received then says LMTPS; what was pipelined is dropped', async (t) => {
+  const { port, spoolFolder, identity } = await startLmtp(t, { hasTls: true })
+  const wire = await WireClient.connect(port)
+  wire.send('LHLO x\r\n')
+  assert.match(await wire.until(/250 .*\r\n/), /STARTTLS/)
+  wire.send('STARTTLS\r\nNOOP injected\r\n')
+  await wire.until(/^220 .*\r\n/)
+  const socket = connectTls({ socket: wire.socket, rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const client = new LmtpClient(new WireClient(socket))
+  assert.match(await client.say('LHLO mta.example'), /^250-/)
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  const [mail] = await openSpool(spoolFolder, identity)
+  assert.match(String(mail?.message), /with LMTPS id/)
+  await client.quit()
+})
+
+test('a client that asks for another name gets its certificate, and the one that it is exchanged for', async (t) => {
+  const main = await makeCertificate(t)
+  const others = await Promise.all([makeCertificate(t), makeCertificate(t)])
+  const withOther = (/** @type {Awaited<ReturnType<typeof makeCertificate>>} */ other) => ({
+    ...main,
+    others: [{ names: ['lmtp.example.net'], cert: other.certificate, key: other.key }]
+  })
+  const [first, second] = /** @type {[typeof main, typeof main]} */ (others)
+  const { port, server } = await startLmtp(t, { tls: withOther(first) })
+  const seen = async (/** @type {string} */ servername) => {
+    const wire = await WireClient.connect(port)
+    wire.send('LHLO x\r\nSTARTTLS\r\n')
+    await wire.until(/^220 [^\r]*\r\n/m)
+    const socket = connectTls({ socket: wire.socket, servername, rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    const { fingerprint256 } = socket.getPeerCertificate()
+    socket.destroy()
+    return fingerprint256
+  }
+  assert.equal(await seen('lmtp.example.net'), first.fingerprint)
+  assert.equal(await seen('unknown.example.net'), main.fingerprint)
+  server.replaceCertificate(withOther(second))
+  assert.equal(await seen('lmtp.example.net'), second.fingerprint)
+})
+
+test('behind a load balancer Received names the client of the PROXY header; whoever brings none is turned away', async (t) => {
+  const { port, spoolFolder, identity } = await startLmtp(t, {
+    proxy: new ProxyTrust(['127.0.0.1'])
+  })
+  const socket = connect(port, '127.0.0.1')
+  socket.write('PROXY TCP4 192.0.2.7 198.51.100.2 54321 24\r\n')
+  const wire = new WireClient(socket)
+  await wire.until(/^220 [^\r]*\r\n/)
+  const client = new LmtpClient(wire)
+  await client.say('LHLO mta.example')
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  await client.quit()
+  const [mail] = await openSpool(spoolFolder, identity)
+  assert.match(String(mail?.message), /^Received: from mta\.example \(\[192\.0\.2\.7\]\)/m)
+
+  const bare = connect(port, '127.0.0.1')
+  bare.on('error', () => {})
+  bare.write('LHLO mta.example\r\n')
+  let received = ''
+  bare.on('data', (chunk) => (received += chunk))
+  await once(bare, 'close')
+  assert.equal(received, '')
+})
+
+test('while the process can bear no more, a connection gets 421 4.3.2 and its end', async (t) => {
+  let isBearing = false
+  const { port } = await startLmtp(t, { admits: () => isBearing })
+  const wire = new WireClient(connect(port, '127.0.0.1'))
+  await wire.until(/^421 4\.3\.2 [^\r]*\r\n/)
+  await once(wire.socket, 'close')
+  isBearing = true
+  const client = await LmtpClient.connect(port)
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  await client.quit()
+})
+
+test('close lets a running transfer end with its 250, and sends idle clients away', async (t) => {
+  const { port, close, spoolFolder, identity } = await startLmtp(t)
+  const idle = await LmtpClient.connect(port)
+  const busy = await LmtpClient.connect(port)
+  await busy.say('MAIL FROM:<>')
+  await busy.say(`RCPT TO:<${ANN}>`)
+  await busy.say('DATA')
+  busy.wire.send('Subject: x\r\n\r\n')
+  const closing = close()
+  assert.match(await idle.reply(), /^421 /)
+  busy.wire.send('body\r\n.\r\n')
+  assert.match(await busy.reply(), /^250 /)
+  assert.match(await busy.reply(), /^421 /)
+  idle.wire.destroy()
+  busy.wire.destroy()
+  await closing
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+})
+
+test('a port that is taken rejects listen', async (t) => {
+  const { port } = await startLmtp(t)
+  const other = createLmtpServer({
+    config: DELIVERY_CONFIG,
+    directory: { findByAddress: async () => null },
+    clock: systemClock,
+    logger: silentLogger,
+    notify: () => {}
+  })
+  await assert.rejects(other.listen({ host: '127.0.0.1', port }), { code: 'EADDRINUSE' })
+})

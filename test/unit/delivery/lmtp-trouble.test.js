@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { LmtpClient, filesBelow, openSpool } from '../../helpers/delivery.js'
+import { ANN, MESSAGE, startLmtp } from '../../helpers/lmtp.js'
+
+test('a message that is announced too big is refused at MAIL with 552 5.3.4', async (t) => {
+  const { port } = await startLmtp(t, { maxBytes: 5000 + 4096 })
+  const client = await LmtpClient.connect(port)
+  assert.match(await client.say('MAIL FROM:<> SIZE=5001'), /^552 5\.3\.4 /)
+  assert.match(await client.say('MAIL FROM:<> SIZE=5000'), /^250 /)
+  await client.quit()
+})
+
+test('a message that proves too big is refused for each recipient with 552 5.3.4, and nothing stays', async (t) => {
+  const { port, folder, add, spoolFolder, identity } = await startLmtp(t, { maxBytes: 5000 + 4096 })
+  await add('bob@example.org')
+  const client = await LmtpClient.connect(port)
+  const to = [ANN, 'bob@example.org']
+  const replies = await client.deliver({ to, message: Buffer.alloc(300_000, 'x\r\n') })
+  assert.equal(replies.length, 2)
+  for (const reply of replies) assert.match(reply, /^552 5\.3\.4 /)
+  assert.deepEqual(filesBelow(join(folder, 'mail')), [])
+  const exact = Buffer.alloc(5000, 'abc\r\n')
+  assert.match(String(await client.deliver({ to: [ANN], message: exact })), /^250 /)
+  assert.match(
+    String(
+      await client.deliver({ to: [ANN], message: Buffer.concat([exact, Buffer.from('\r\n')]) })
+    ),
+    /^552 5\.3\.4 /
+  )
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+  await client.quit()
+})
+
+test('over quota: 452 4.2.2, or 552 5.2.2 where the configuration says so', async (t) => {
+  for (const [overQuota, expected] of /** @type {const} */ ([
+    ['temporary', /^452 4\.2\.2 /],
+    ['permanent', /^552 5\.2\.2 /]
+  ])) {
+    const { port, directory, account } = await startLmtp(t, {
+      lmtp: { overQuota },
+      quota: { quotaBytes: 100_000 }
+    })
+    const client = await LmtpClient.connect(port)
+    await client.say('MAIL FROM:<> SIZE=60000')
+    assert.match(await client.say(`RCPT TO:<${ANN}>`), /^250 /)
+    directory.recordUsage(account.id, { bytes: 50_000, messages: 3 })
+    await directory.flush()
+    assert.match(await client.say(`RCPT TO:<ann+2@example.org>`), expected)
+    await client.quit()
+  }
+})
+
+test('mail that waits in the spool counts against the quota', async (t) => {
+  const { port } = await startLmtp(t, { quota: { quotaBytes: 40_000 } })
+  const client = await LmtpClient.connect(port)
+  const message = Buffer.alloc(15_000, 'x\r\n')
+  assert.match(String(await client.deliver({ to: [ANN], message })), /^250 /)
+  assert.match(String(await client.deliver({ to: [ANN], message })), /^250 /)
+  assert.match(String(await client.deliver({ to: [ANN], message })), /^452 4\.2\.2 /)
+  await client.quit()
+})
+
+test('the number of messages counts against the quota', async (t) => {
+  const { port } = await startLmtp(t, { quota: { quotaMessages: 2 } })
+  const client = await LmtpClient.connect(port)
+  assert.match(String(await client.deliver({ to: [ANN], message: 'x' })), /^250 /)
+  assert.match(String(await client.deliver({ to: [ANN], message: 'x' })), /^250 /)
+  await client.say('RSET')
+  await client.say('MAIL FROM:<>')
+  assert.match(await client.say(`RCPT TO:<${ANN}>`), /^452 4\.2\.2 /)
+  await client.quit()
+})
+
+test('a key that cannot be sealed to: 451 4.7.5, nothing in the clear, and the others get theirs', async (t) => {
+  const { port, folder, add, spoolFolder, identity } = await startLmtp(t, {
+    alter: (account) =>
+      account?.address === 'bob@example.org'
+        ? { ...account, sealPublicKey: Buffer.alloc(1216, 0xff) }
+        : account
+  })
+  await add('bob@example.org')
+  const client = await LmtpClient.connect(port)
+  const replies = await client.deliver({ to: ['bob@example.org', ANN], message: MESSAGE })
+  assert.match(String(replies[0]), /^451 4\.7\.5 /)
+  assert.match(String(replies[1]), /^250 /)
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+  assert.equal(filesBelow(join(folder, 'mail')).length, 1)
+  await client.quit()
+})
+
+test('disk trouble: 451 4.3.0, and the others get theirs', async (t) => {
+  const { port, add, account, spoolFolder } = await startLmtp(t)
+  const bob = await add('bob@example.org')
+  rmSync(account.folder, { recursive: true })
+  const client = await LmtpClient.connect(port)
+  const replies = await client.deliver({ to: [ANN, 'bob@example.org'], message: MESSAGE })
+  assert.match(String(replies[0]), /^451 4\.3\.0 /)
+  assert.match(String(replies[1]), /^250 /)
+  assert.equal((await openSpool(bob.spoolFolder, bob.identity)).length, 1)
+  assert.throws(() => filesBelow(spoolFolder), { code: 'ENOENT' })
+  await client.quit()
+})
+
+test('a full disk: 452 4.3.1, nothing stays, and mail goes on when there is room', async (t) => {
+  const { port, account, spoolFolder, identity } = await startLmtp(t)
+  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'none', account.folder])
+  if (mount.status !== 0) return t.skip('needs the right to mount a tmpfs')
+  try {
+    const client = await LmtpClient.connect(port)
+    const message = Buffer.alloc(200_000, 'x\r\n')
+    assert.match(String(await client.deliver({ to: [ANN], message })), /^452 4\.3\.1 /)
+    assert.deepEqual(filesBelow(spoolFolder), [])
+    assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+    assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+    await client.quit()
+  } finally {
+    execFileSync('umount', [account.folder])
+  }
+})
+
+test('a directory that fails: 451 4.3.0', async (t) => {
+  const { port } = await startLmtp(t, {
+    alter: () => {
+      throw new Error('out of order')
+    }
+  })
+  const client = await LmtpClient.connect(port)
+  await client.say('MAIL FROM:<>')
+  assert.match(await client.say(`RCPT TO:<${ANN}>`), /^451 4\.3\.0 /)
+  await client.quit()
+})
+
+test('a recipient above the limit gets 452 4.5.3, also a repeated one', async (t) => {
+  const { port } = await startLmtp(t, { lmtp: { maxRecipients: 2 } })
+  const client = await LmtpClient.connect(port)
+  await client.say('MAIL FROM:<>')
+  assert.match(await client.say(`RCPT TO:<${ANN}>`), /^250 /)
+  assert.match(await client.say(`RCPT TO:<${ANN}>`), /^250 /)
+  assert.match(await client.say(`RCPT TO:<${ANN}>`), /^452 4\.5\.3 /)
+  assert.match(await client.say('RCPT TO:<ann+3@example.org>'), /^452 4\.5\.3 /)
+  await client.quit()
+})
+
+test('a message that is stored gets its 250, even when nobody can be told of it', async (t) => {
+  const { port, spoolFolder, identity } = await startLmtp(t, {
+    notify: () => {
+      throw new Error('out of order')
+    }
+  })
+  const client = await LmtpClient.connect(port)
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+  await client.quit()
+})
+
+test('what a killed process left in tmp/ an hour ago goes with the next mail', async (t) => {
+  const { port, spoolFolder } = await startLmtp(t)
+  const leftover = join(spoolFolder, 'tmp', `${'0'.repeat(32)}.sealed`)
+  mkdirSync(join(spoolFolder, 'tmp'), { recursive: true })
+  writeFileSync(leftover, 'x')
+  utimesSync(leftover, 1, 1)
+  const client = await LmtpClient.connect(port)
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  assert.ok(!existsSync(leftover))
+  await client.quit()
+})
+
+test('a folder that stands where the spool should be is disk trouble, not a crash', async (t) => {
+  const { port, account, spoolFolder } = await startLmtp(t)
+  mkdirSync(account.folder, { recursive: true })
+  writeFileSync(spoolFolder, 'x')
+  const client = await LmtpClient.connect(port)
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^451 4\.3\.0 /)
+  await client.quit()
+})
