@@ -11,18 +11,26 @@ import { isStale } from './meta-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./mailbox-view.js').MailboxView} MailboxView
  * @typedef {'row' | 'envelope' | 'bodyStructure' | 'fields' | 'fieldsAndReceived'} PageNeed
+ *
+ * @typedef {object} PageRange - of up to 500 messages
+ * @property {number} firstUid
+ * @property {number} lastUid
+ * @property {boolean} withDates - whether INTERNALDATE is asked for
  *
  * @typedef {object} MessagePage - the messages of a range; all lists are parallel
  * @property {number[]} uids - ascending
  * @property {number[]} sizes - RFC822.SIZE, bytes
- * @property {number[]} dates - INTERNALDATE, seconds
- * @property {number[]} zones - of INTERNALDATE, minutes
+ * @property {number[]} dates - INTERNALDATE, seconds; empty where it was not asked for
+ * @property {number[]} zones - of INTERNALDATE, minutes; empty likewise
  * @property {number[]} lengths - bytes of each message in `bytes`
  * @property {Buffer} bytes - of all messages, one after the other: ENVELOPE, BODYSTRUCTURE or the index and lines of
  *   src/mime/header-fields.js
  * @property {Buffer} received - the lines of Received of all messages
  * @property {boolean} isWhole - false: it ends with the last message that is in it, before the end of the range
+ *
+ * @typedef {Pick<MessagePage, 'uids' | 'sizes' | 'dates' | 'zones'> & { contentIds: number[] }} PageRows
  */
 
 const NONE = Buffer.alloc(0)
@@ -46,22 +54,15 @@ const ROWS = {
 
 /**
  * @param {Database} db - in a snapshot: what is in no block yet, and in no row any more, would be missing
- * @param {number} mailboxId
- * @param {{ firstUid: number, lastUid: number }} range
+ * @param {MailboxView} view - learns where the messages' contents are, so that the rows need not be read again
+ * @param {PageRange} range
  * @param {PageNeed} need
  * @returns {MessagePage | null} null when they must be read one by one: something is missing, or was made by an older
  *   version of the code
  */
-export function readPage(db, mailboxId, { firstUid, lastUid }, need) {
-  const text = /** @type {string | null} */ (
-    prepared(
-      db,
-      `SELECT group_concat((id & 4294967295) || ' ' || size || ' ' || internal_date || ' ' || internal_zone || ' '
-         || content_id, ' ') FROM messages WHERE id BETWEEN ? AND ?`,
-      'value'
-    ).get(messageRowId(mailboxId, firstUid), messageRowId(mailboxId, lastUid))
-  )
-  const { contentIds, ...page } = parseNumbers(text ?? '')
+export function readPage(db, view, range, need) {
+  const rows = (range.withDates ? null : rowsOfView(view, range)) ?? readRows(db, view, range)
+  const { contentIds, ...page } = rows
   if (need === 'row')
     return { ...page, lengths: page.uids.map(() => 0), bytes: NONE, received: NONE, isWhole: true }
   const kind = need === 'fieldsAndReceived' ? 'fields' : need
@@ -90,7 +91,7 @@ export function readPage(db, mailboxId, { firstUid, lastUid }, need) {
     }
   }
   const isWhole = lengths.length === contentIds.length
-  for (const list of [page.uids, page.sizes, page.dates, page.zones]) list.length = lengths.length
+  if (!isWhole) for (const list of Object.values(page)) list.splice(lengths.length)
   return { ...page, lengths, bytes: main.joined(), received: received.joined(), isWhole }
 }
 
@@ -160,21 +161,61 @@ class Pieces {
 }
 
 /**
+ * @param {MailboxView} view
+ * @param {PageRange} range
+ * @returns {PageRows | null} null: it does not know where all of the contents are
+ */
+function rowsOfView(view, { firstUid, lastUid }) {
+  const rows = noRows()
+  for (let slot = view.lowerBound(firstUid); slot < view.length; slot++) {
+    const uid = /** @type {number} */ (view.uids[slot])
+    if (uid > lastUid) break
+    if (view.isExpunged(slot)) continue
+    const contentId = view.contentIds[slot]
+    if (!contentId) return null
+    rows.uids.push(uid)
+    rows.sizes.push(/** @type {number} */ (view.sizes[slot]))
+    rows.contentIds.push(contentId)
+  }
+  return rows
+}
+
+/**
+ * @param {Database} db
+ * @param {MailboxView} view - learns what is read
+ * @param {PageRange} range
+ * @returns {PageRows}
+ */
+function readRows(db, view, { firstUid, lastUid }) {
+  const text = /** @type {string | null} */ (
+    prepared(
+      db,
+      `SELECT group_concat((id & 4294967295) || ' ' || size || ' ' || content_id || ' ' || internal_date || ' '
+         || internal_zone, ' ') FROM messages WHERE id BETWEEN ? AND ?`,
+      'value'
+    ).get(messageRowId(view.mailboxId, firstUid), messageRowId(view.mailboxId, lastUid))
+  )
+  const rows = parseNumbers(text ?? '')
+  let slot = view.lowerBound(firstUid)
+  for (const [index, uid] of rows.uids.entries()) {
+    while (slot < view.length && /** @type {number} */ (view.uids[slot]) < uid) slot++
+    // A row may be newer than the view.
+    if (slot === view.length || view.uids[slot] !== uid) continue
+    view.rememberContent(slot, rows.contentIds[index] ?? 0, rows.sizes[index] ?? 0)
+  }
+  return rows
+}
+
+/** @returns {PageRows} */
+const noRows = () => ({ uids: [], sizes: [], contentIds: [], dates: [], zones: [] })
+
+/**
  * @param {string} text - five whole numbers for each message, divided by spaces
- * @returns {Pick<MessagePage, 'uids' | 'sizes' | 'dates' | 'zones'> & { contentIds: number[] }}
+ * @returns {PageRows}
  */
 function parseNumbers(text) {
-  /** @type {number[]} */
-  const uids = []
-  /** @type {number[]} */
-  const sizes = []
-  /** @type {number[]} */
-  const dates = []
-  /** @type {number[]} */
-  const zones = []
-  /** @type {number[]} */
-  const contentIds = []
-  const columns = [uids, sizes, dates, zones, contentIds]
+  const rows = noRows()
+  const columns = [rows.uids, rows.sizes, rows.contentIds, rows.dates, rows.zones]
   let column = 0
   let value = 0
   let isNegative = false
@@ -188,5 +229,5 @@ function parseNumbers(text) {
     } else if (code === 45) isNegative = true
     else value = value * 10 + code - 48
   }
-  return { uids, sizes, dates, zones, contentIds }
+  return rows
 }

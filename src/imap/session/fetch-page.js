@@ -16,6 +16,7 @@ import { flagsText } from './mailbox-news.js'
 /**
  * @typedef {object} PagePlan
  * @property {PageNeed} need
+ * @property {boolean} withDates - whether INTERNALDATE is asked for
  * @property {FieldChoice | null} choice - of header fields
  */
 
@@ -28,7 +29,11 @@ const VIEW_AND_ROW = new Set(['UID', 'FLAGS', 'MODSEQ', 'INTERNALDATE', 'RFC822.
 export function planPages({ items, setsSeen }) {
   if (setsSeen) return null
   /** @type {PagePlan} */
-  const plan = { need: 'row', choice: null }
+  const plan = {
+    need: 'row',
+    withDates: items.some(({ kind }) => kind === 'INTERNALDATE'),
+    choice: null
+  }
   for (const item of items) {
     const { kind } = item
     if (VIEW_AND_ROW.has(kind)) continue

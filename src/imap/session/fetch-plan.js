@@ -16,11 +16,14 @@
 
 /** @typedef {Extract<FetchItem, { kind: 'SECTION' }>} SectionItem */
 
+/** @typedef {{ withUid: boolean, withFlags: boolean, withModSeq: boolean }} FlagLine */
+
 /**
  * @typedef {object} FetchPlan
  * @property {readonly FetchItem[]} items - in the order of the response
  * @property {ReadNeeds} needs
  * @property {boolean} isViewOnly - flags, UID and MODSEQ: no row is read
+ * @property {FlagLine | null} flagLine - where that is all, in the order in which `FetchWriter.flagLine` writes it
  * @property {boolean} isWide - headers or structures are read, which may be large
  * @property {boolean} setsSeen - a section without PEEK (RFC 3501 §6.4.5)
  * @property {boolean} usesModSeq - enables CONDSTORE (RFC 7162 §3.1)
@@ -59,9 +62,24 @@ export function planFetch({ items, isUid, isChangedSince }) {
     items: all,
     needs,
     isViewOnly: !Object.values(needs).includes(true),
+    flagLine: flagLineOf(all.map(({ kind }) => kind)),
     isWide: needs.envelope || needs.body || needs.bodyStructure || needs.content || needs.partTree,
     setsSeen: [...sections, ...binary].some(({ isPeek }) => !isPeek),
     usesModSeq: has('MODSEQ') || isChangedSince
+  }
+}
+
+/**
+ * @param {readonly string[]} kinds
+ * @returns {FlagLine | null}
+ */
+function flagLineOf(kinds) {
+  const inOrder = ['UID', 'FLAGS', 'MODSEQ'].filter((kind) => kinds.includes(kind))
+  if (inOrder.join() !== kinds.join()) return null
+  return {
+    withUid: kinds.includes('UID'),
+    withFlags: kinds.includes('FLAGS'),
+    withModSeq: kinds.includes('MODSEQ')
   }
 }
 

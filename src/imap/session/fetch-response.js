@@ -10,7 +10,7 @@ import { writePage } from './fetch-page.js'
 import { isBinary } from './fetch-plan.js'
 import { openSections } from './fetch-sections.js'
 import { emailIdOf } from './object-id.js'
-import { flagsText, tellKeywords } from './mailbox-news.js'
+import { flagsText, tellKeywords, writeFlagLine } from './mailbox-news.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
 /** @import { BinaryItem, SectionItem } from '../protocol/values/fetch-item.js' */
@@ -69,11 +69,16 @@ export class FetchResponse {
    * @param {readonly number[]} slots
    */
   async writeFromView(slots) {
+    const { flagLine, items } = this.#plan
     let turnStartedMs = performance.now()
     for (const slot of slots) {
-      this.#begin(slot)
-      for (const { kind } of this.#plan.items) this.#writeViewItem(kind, slot)
-      this.#writer.end()
+      if (flagLine !== null) {
+        writeFlagLine(this.#session, this.#writer, slot, flagLine)
+      } else {
+        this.#begin(slot)
+        for (const { kind } of items) this.#writeViewItem(kind, slot)
+        this.#writer.end()
+      }
       if (this.#writer.length < BATCH_BYTES) continue
       this.finish()
       const { connection } = this.#session
@@ -93,12 +98,14 @@ export class FetchResponse {
    *   slots it is the answer for, one at least; null: nothing was written, they must be read one by one
    */
   async writePage(pagePlan, slots) {
-    const { mailboxId, uids } = this.#session.requireSelected().view
+    const { view } = this.#session.requireSelected()
+    const { uids } = view
     const firstUid = uids[slots[0] ?? 0] ?? 0
     const lastUid = uids[slots.at(-1) ?? 0] ?? 0
     if (slots.length < MIN_PAGE || lastUid - firstUid >= slots.length * 2) return null
     const { store } = this.#session
-    const page = await store.readPage(mailboxId, { firstUid, lastUid }, pagePlan.need)
+    const range = { firstUid, lastUid, withDates: pagePlan.withDates }
+    const page = await store.readPage(view, range, pagePlan.need)
     if (page === null) return null
     const lastRead = page.isWhole ? lastUid : (page.uids.at(-1) ?? 0)
     const done = slots.filter((slot) => (uids[slot] ?? 0) <= lastRead)
@@ -209,9 +216,11 @@ export class FetchResponse {
     return true
   }
 
-  /** Hands over what is gathered. */
+  /** Hands over what is gathered; its memory takes what comes next (new memory cost more than the copy: measured). */
   finish() {
-    if (this.#writer.length > 0) this.#session.write(this.#writer.take())
+    if (this.#writer.length === 0) return
+    this.#session.writeCopied(this.#writer.peek())
+    this.#writer.cutBack(0)
   }
 
   async #flush() {

@@ -11,6 +11,7 @@ import { compileExists, compileRecent } from '../protocol/compile/untagged.js'
 import { compileVanished } from '../protocol/compile/vanished.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
 
+/** @import { FlagLine } from './fetch-plan.js' */
 /** @import { SelectedMailbox } from './selected-mailbox.js' */
 /** @import { Session } from './session.js' */
 
@@ -43,7 +44,7 @@ export async function tellNews(session, { allowsExpunge, isUid }) {
       session.write(compileRecent(selected.recentCount))
     }
     await writeFlagLines(session, flags, {
-      isUid: isUid || session.isCondstore,
+      withUid: isUid || session.isCondstore,
       withFlags: true,
       withModSeq: session.isCondstore
     })
@@ -106,25 +107,36 @@ export function flagsText(session, selected, slot) {
 }
 
 /**
+ * @param {Session} session
+ * @param {FetchWriter} writer
+ * @param {number} slot - one that the client sees
+ * @param {FlagLine} line
+ */
+export function writeFlagLine(session, writer, slot, { withUid, withFlags, withModSeq }) {
+  const selected = session.requireSelected()
+  const { view } = selected
+  writer.flagLine(
+    selected.sequenceOfSlot(slot),
+    withUid ? /** @type {number} */ (view.uids[slot]) : null,
+    withFlags ? flagsText(session, selected, slot) : null,
+    withModSeq ? /** @type {number} */ (view.modSeqs[slot]) : null
+  )
+}
+
+/**
  * Writes one FETCH line for each slot.
  *
  * @param {Session} session
  * @param {readonly number[]} slots - ones that the client sees
- * @param {{ isUid: boolean, withFlags: boolean, withModSeq: boolean }} options
+ * @param {FlagLine} line
  */
-export async function writeFlagLines(session, slots, { isUid, withFlags, withModSeq }) {
+export async function writeFlagLines(session, slots, line) {
   if (slots.length === 0) return
-  const selected = session.requireSelected()
-  const { view } = selected
-  if (withFlags) tellKeywords(session)
+  if (line.withFlags) tellKeywords(session)
   const writer = new FetchWriter()
   for (let start = 0; start < slots.length; start += LINES_A_STEP) {
     for (const slot of slots.slice(start, start + LINES_A_STEP)) {
-      writer.begin(selected.sequenceOfSlot(slot))
-      if (isUid) writer.uid(/** @type {number} */ (view.uids[slot]))
-      if (withFlags) writer.flags(flagsText(session, selected, slot))
-      if (withModSeq) writer.modSeq(/** @type {number} */ (view.modSeqs[slot]))
-      writer.end()
+      writeFlagLine(session, writer, slot, line)
     }
     session.write(writer.take())
     if (session.connection.isCongested) await session.connection.drain()

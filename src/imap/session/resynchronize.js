@@ -33,7 +33,7 @@ export async function tellMissed(session, { uidValidity, modSeq, knownUids, seqM
   })
   const { slots } = selected.resolve(set, true)
   const changed = slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > modSeq)
-  await writeFlagLines(session, changed, { isUid: true, withFlags: true, withModSeq: true })
+  await writeFlagLines(session, changed, { withUid: true, withFlags: true, withModSeq: true })
 }
 
 /**

@@ -16,6 +16,7 @@ import { IntakeMethods } from './intake-methods.js'
  * @typedef {import('../read-messages.js').MessageRecord} MessageRecord
  * @typedef {import('../read-page.js').MessagePage} MessagePage
  * @typedef {import('../read-page.js').PageNeed} PageNeed
+ * @typedef {import('../read-page.js').PageRange} PageRange
  */
 
 /** Of an account: see AccountStore. */
@@ -45,14 +46,14 @@ export class ReadingMethods extends IntakeMethods {
   /**
    * What FETCH asks for most, of all messages of a range of UIDs, in few large pieces.
    *
-   * @param {number} mailboxId
-   * @param {{ firstUid: number, lastUid: number }} range - of up to 500 messages
+   * @param {MailboxView} view
+   * @param {PageRange} range
    * @param {PageNeed} need
    * @returns {Promise<MessagePage | null>} null when they must be read by `readMessages`
    */
-  readPage(mailboxId, range, need) {
+  readPage(view, range, need) {
     return this.#database.readSettled((db) =>
-      runSnapshot(db, () => readPage(db, mailboxId, range, need))
+      runSnapshot(db, () => readPage(db, view, range, need))
     )
   }
 

@@ -35,7 +35,8 @@ test('what is computed of a message that came alone is there at once, and in the
   while (counts().some((count) => count === 0))
     await new Promise((resolve) => setTimeout(resolve, 20))
   assert.deepEqual(await store.readMessages(view.mailboxId, [1], NEEDS), before)
-  const page = await store.readPage(view.mailboxId, { firstUid: 1, lastUid: 1 }, 'envelope')
+  const range = { firstUid: 1, lastUid: 1, withDates: false }
+  const page = await store.readPage(view, range, 'envelope')
   assert.deepEqual(page?.bytes, before[0]?.envelope)
   await store.close()
   const reader = await open({ isReadOnly: true })

@@ -74,16 +74,24 @@ async function fillAndPack(store, count) {
 
 /**
  * @param {import('../../../src/store/account-store.js').AccountStore} store
- * @param {number} mailboxId
+ * @param {import('../../../src/store/mailbox-view.js').MailboxView} view
  * @param {number} lastUid
  * @param {import('../../../src/store/read-page.js').PageNeed} need
  * @returns {Promise<{ uid: number, bytes: string }[] | null>} page by page, as far as each goes
  */
-async function readList(store, mailboxId, lastUid, need) {
+async function readList(store, view, lastUid, need) {
   const list = []
   for (let firstUid = 1; firstUid <= lastUid;) {
-    const page = await store.readPage(mailboxId, { firstUid, lastUid }, need)
+    const range = { firstUid, lastUid }
+    const page = await store.readPage(view, { ...range, withDates: true }, need)
     if (page === null) return null
+    // From the view, which has just learnt where everything is.
+    assert.deepEqual(await store.readPage(view, { ...range, withDates: false }, need), {
+      ...page,
+      dates: [],
+      zones: []
+    })
+    assert.equal(page.dates.length, page.uids.length)
     let at = 0
     for (const [index, uid] of page.uids.entries()) {
       const length = page.lengths[index] ?? 0
@@ -110,7 +118,7 @@ test('a list gives the same bytes before and after it is packed', async (t) => {
   const uids = mails.map((_, index) => index + 1)
   const records = await store.readMessages(view.mailboxId, uids, NEEDS)
   const lists = []
-  for (const need of LISTS) lists.push(await readList(store, view.mailboxId, 300, need))
+  for (const need of LISTS) lists.push(await readList(store, view, 300, need))
   assert.equal(count('envelope_blocks'), 0)
 
   await store.indexSearch()
@@ -118,7 +126,7 @@ test('a list gives the same bytes before and after it is packed', async (t) => {
   for (const table of ROW_TABLES) assert.ok(count(table) < 200, table)
   assert.deepEqual(await store.readMessages(view.mailboxId, uids, NEEDS), records)
   for (const [index, need] of LISTS.entries())
-    assert.deepEqual(await readList(store, view.mailboxId, 300, need), lists[index], need)
+    assert.deepEqual(await readList(store, view, 300, need), lists[index], need)
   assert.deepEqual((await store.verify()).problems, [])
 })
 
@@ -131,22 +139,22 @@ test('what is too long for a block stays a row, and the list is whole', async (t
     return mail(number)
   })
   await appendAll(store, 'INBOX', mails)
-  const before = await readList(store, view.mailboxId, 200, 'fieldsAndReceived')
-  const envelopes = await readList(store, view.mailboxId, 200, 'envelope')
+  const before = await readList(store, view, 200, 'fieldsAndReceived')
+  const envelopes = await readList(store, view, 200, 'envelope')
   await store.indexSearch()
   const left = (/** @type {string} */ table) =>
     db.prepare(`SELECT content_id FROM ${table} WHERE content_id < 33`).pluck().all()
   assert.deepEqual(left('message_envelopes'), [6])
   assert.deepEqual(left('message_fields'), [4, 6])
   assert.deepEqual(left('message_received'), [4, 6])
-  assert.deepEqual(await readList(store, view.mailboxId, 200, 'fieldsAndReceived'), before)
-  assert.deepEqual(await readList(store, view.mailboxId, 200, 'envelope'), envelopes)
+  assert.deepEqual(await readList(store, view, 200, 'fieldsAndReceived'), before)
+  assert.deepEqual(await readList(store, view, 200, 'envelope'), envelopes)
 })
 
 test('nothing of a deleted message stays in a block, and its neighbours do', async (t) => {
   const { store, view, db } = await setup(t)
   await fillAndPack(store, 200)
-  const before = await readList(store, view.mailboxId, 200, 'envelope')
+  const before = await readList(store, view, 200, 'envelope')
   const blockTexts = () =>
     BLOCK_KINDS.flatMap((kind) =>
       [0, 1, 2].map((number) => readBlock(db, kind, number)?.bytes.toString('latin1') ?? '')
@@ -158,7 +166,7 @@ test('nothing of a deleted message stays in a block, and its neighbours do', asy
   assert.ok(!blockTexts().includes('marker-41'))
   assert.ok(!blockTexts().includes('w41@example.org'))
   assert.deepEqual(
-    await readList(store, view.mailboxId, 200, 'envelope'),
+    await readList(store, view, 200, 'envelope'),
     before?.filter(({ uid }) => uid !== 42)
   )
   const rest = Array.from({ length: 199 }, (_, index) => (index < 41 ? index + 1 : index + 2))
@@ -174,7 +182,7 @@ test('a block that older code made, that is damaged or lost, is made again from 
   await fillAndPack(store, 300)
   const uids = Array.from({ length: 300 }, (_, index) => index + 1)
   const before = await store.readMessages(view.mailboxId, uids, NEEDS)
-  const list = await readList(store, view.mailboxId, 300, 'fieldsAndReceived')
+  const list = await readList(store, view, 300, 'fieldsAndReceived')
   await store.close()
   for (const table of BLOCK_TABLES)
     db.exec(`UPDATE ${table} SET builder_version = 0 WHERE id = 0;
@@ -190,14 +198,14 @@ test('a block that older code made, that is damaged or lost, is made again from 
     db.prepare('SELECT count(*) FROM message_envelopes WHERE content_id < 128').pluck().get(),
     0
   )
-  assert.deepEqual(await readList(again, view.mailboxId, 300, 'fieldsAndReceived'), list)
+  assert.deepEqual(await readList(again, view, 300, 'fieldsAndReceived'), list)
   assert.deepEqual(await again.readMessages(view.mailboxId, uids, NEEDS), before)
 })
 
 test('rows that come to a block that is packed already are packed into it', async (t) => {
   const { store, view, db } = await setup(t)
   await fillAndPack(store, 200)
-  const before = await readList(store, view.mailboxId, 200, 'fieldsAndReceived')
+  const before = await readList(store, view, 200, 'fieldsAndReceived')
   db.exec('DELETE FROM field_blocks WHERE id = 1; DELETE FROM envelope_blocks WHERE id = 1')
   const uids = Array.from({ length: 31 }, (_, index) => index + 32)
   await store.readMessages(view.mailboxId, uids, { envelope: true })
@@ -210,7 +218,7 @@ test('rows that come to a block that is packed already are packed into it', asyn
     db.prepare('SELECT count(*) FROM message_envelopes WHERE content_id < 64').pluck().get(),
     0
   )
-  assert.deepEqual(await readList(store, view.mailboxId, 200, 'fieldsAndReceived'), before)
+  assert.deepEqual(await readList(store, view, 200, 'fieldsAndReceived'), before)
 })
 
 test('the messages of a mailbox that lie far apart come in pages that bound what is in memory', async (t) => {
@@ -222,13 +230,14 @@ test('the messages of a mailbox that lie far apart come in pages that bound what
   const uids = Array.from({ length: 16 }, (_, index) => index * 32 + 1)
   await store.copyMessages({ from: view, uids, toMailbox: 'Other' })
   const { view: other } = await store.openView('Other')
-  const before = await readList(store, other.mailboxId, 16, 'envelope')
-  const fields = await store.readPage(other.mailboxId, { firstUid: 1, lastUid: 16 }, 'fields')
+  const range = { firstUid: 1, lastUid: 16, withDates: false }
+  const before = await readList(store, other, 16, 'envelope')
+  const fields = await store.readPage(other, range, 'fields')
   await store.indexSearch()
-  assert.deepEqual(await readList(store, other.mailboxId, 16, 'envelope'), before)
-  const first = await store.readPage(other.mailboxId, { firstUid: 1, lastUid: 16 }, 'fields')
+  assert.deepEqual(await readList(store, other, 16, 'envelope'), before)
+  const first = await store.readPage(other, range, 'fields')
   assert.equal(first?.isWhole, false)
-  const packed = await readList(store, other.mailboxId, 16, 'fields')
+  const packed = await readList(store, other, 16, 'fields')
   assert.equal(packed?.map(({ bytes }) => bytes).join(''), fields?.bytes.toString('latin1'))
 })
 

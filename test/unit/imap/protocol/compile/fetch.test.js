@@ -1,5 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import { FetchWriter } from '../../../../../src/imap/protocol/compile/fetch.js'
 import { ResponseWriter } from '../../../../../src/imap/protocol/compile/response-writer.js'
 import { parseWire } from '../../../../helpers/imap-wire.js'
@@ -22,6 +23,41 @@ test('items are written in their order, responses one after the other', () => {
   assert.equal(length, wire.length)
   assert.equal(writer.take().toString(), wire)
   assert.equal(writer.length, 0)
+})
+
+test('a line of flags is what its items are, whichever of them it has', () => {
+  const number = fc.oneof(
+    fc.nat(),
+    fc.integer({ min: 1e9 - 2, max: 1e9 + 2 }),
+    fc.maxSafeNat(),
+    fc.constantFrom(0, 9, 10, 99, 100, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER)
+  )
+  const none = fc.constant(null)
+  const line = fc.record({
+    sequence: number,
+    uid: fc.oneof(number, none),
+    wire: fc.oneof(fc.constantFrom('', '\\Seen', `\\Draft ${'k'.repeat(300)}`), none),
+    modSeq: fc.oneof(number, none)
+  })
+  const property = fc.property(fc.array(line, { maxLength: 60 }), (lines) => {
+    const atOnce = new FetchWriter()
+    const byItems = new FetchWriter()
+    for (const { sequence, uid, wire, modSeq } of lines) {
+      atOnce.flagLine(sequence, uid, wire, modSeq)
+      byItems.begin(sequence)
+      if (uid !== null) byItems.uid(uid)
+      if (wire !== null) byItems.flags(wire)
+      if (modSeq !== null) byItems.modSeq(modSeq)
+      byItems.end()
+    }
+    assert.equal(atOnce.take().toString('latin1'), byItems.take().toString('latin1'))
+  })
+  fc.assert(property)
+})
+
+test('numbers are written in full, small and large', () => {
+  for (const number of [0, 7, 10, 99, 100, 999_999_999, 1e9, 2 ** 32, Number.MAX_SAFE_INTEGER])
+    assert.equal(new ResponseWriter().number(number).take().toString(), String(number))
 })
 
 test('sections repeat their label, with the origin of a range', () => {
