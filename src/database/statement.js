@@ -9,8 +9,13 @@
  * @typedef {'object' | 'array' | 'value'} RowShape - `value`: the first column alone
  */
 
-/** @type {WeakMap<Database, Map<string, Statement>>} */
+/** @typedef {Record<RowShape, Map<string, Statement>>} Cache */
+
+/** @type {WeakMap<Database, Cache>} */
 const caches = new WeakMap()
+
+/** @returns {Cache} */
+const noStatements = () => ({ object: new Map(), array: new Map(), value: new Map() })
 
 /**
  * @param {Database} db
@@ -20,14 +25,14 @@ const caches = new WeakMap()
  */
 export function prepared(db, sql, shape = 'object') {
   let cache = caches.get(db)
-  if (!cache) caches.set(db, (cache = new Map()))
-  const key = `${shape} ${sql}`
-  let statement = cache.get(key)
+  if (!cache) caches.set(db, (cache = noStatements()))
+  // By the text itself, whose hash is known: to put a key together took as long as the rest of a small read.
+  let statement = cache[shape].get(sql)
   if (!statement) {
     statement = db.prepare(sql)
     if (shape === 'array') statement.raw(true)
     if (shape === 'value') statement.pluck(true)
-    cache.set(key, statement)
+    cache[shape].set(sql, statement)
   }
   return statement
 }

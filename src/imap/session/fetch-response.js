@@ -35,8 +35,11 @@ const SLICE_BYTES = 256 * 1024
 /** Messages that are read at once where their bodies go out by the short way. */
 const BODIES_A_READ = 32
 
-/** Made once, and large enough soon: a FETCH of one message need not make room. */
-const BODY_WRITER = new FetchWriter()
+/**
+ * For what is written without waiting for anything in between. Made once, and large enough soon: a FETCH of few messages
+ * need not make room, and knows how flags are written.
+ */
+const SHARED_WRITER = new FetchWriter()
 
 /** The responses of one FETCH. */
 export class FetchResponse {
@@ -70,23 +73,28 @@ export class FetchResponse {
    */
   async writeFromView(slots) {
     const { flagLine, items } = this.#plan
+    const selected = this.#session.requireSelected()
+    const writer = SHARED_WRITER
+    writer.cutBack(0)
     let turnStartedMs = performance.now()
     for (const slot of slots) {
       if (flagLine !== null) {
-        writeFlagLine(this.#session, this.#writer, slot, flagLine)
+        writeFlagLine(this.#session, writer, slot, flagLine)
       } else {
-        this.#begin(slot)
-        for (const { kind } of items) this.#writeViewItem(kind, slot)
-        this.#writer.end()
+        writer.begin(selected.sequenceOfSlot(slot))
+        for (const { kind } of items) this.#writeViewItem(kind, slot, writer)
+        writer.end()
       }
-      if (this.#writer.length < BATCH_BYTES) continue
-      this.finish()
+      if (writer.length < BATCH_BYTES) continue
+      this.#handOver(writer)
       const { connection } = this.#session
       if (!connection.isCongested && performance.now() - turnStartedMs < TURN_MS) continue
       await this.#flush()
+      // What another session's failure may have left in it is not for this client.
+      writer.cutBack(0)
       turnStartedMs = performance.now()
     }
-    this.finish()
+    this.#handOver(writer)
   }
 
   /**
@@ -109,9 +117,11 @@ export class FetchResponse {
     if (page === null) return null
     const lastRead = page.isWhole ? lastUid : (page.uids.at(-1) ?? 0)
     const done = slots.filter((slot) => (uids[slot] ?? 0) <= lastRead)
+    this.finish()
+    SHARED_WRITER.cutBack(0)
     const written = writePage({
       session: this.#session,
-      writer: this.#writer,
+      writer: SHARED_WRITER,
       plan: this.#plan,
       pagePlan,
       slots: done,
@@ -121,7 +131,7 @@ export class FetchResponse {
     releaseBuffer(page.bytes)
     releaseBuffer(page.received)
     if (written < done.length) this.isSomeGone = true
-    if (this.#writer.length >= BATCH_BYTES) this.finish()
+    this.#handOver(SHARED_WRITER)
     if (this.#session.connection.isCongested) await this.#session.connection.drain()
     return { bytes, slots: done.length }
   }
@@ -161,7 +171,7 @@ export class FetchResponse {
    */
   #writeBody(body, slot) {
     const selected = this.#session.requireSelected()
-    const writer = BODY_WRITER
+    const writer = SHARED_WRITER
     writer.cutBack(0)
     writer.begin(selected.sequenceOfSlot(slot))
     let isSound = true
@@ -216,11 +226,16 @@ export class FetchResponse {
     return true
   }
 
-  /** Hands over what is gathered; its memory takes what comes next (new memory cost more than the copy: measured). */
+  /** Hands over what is gathered. */
   finish() {
-    if (this.#writer.length === 0) return
-    this.#session.writeCopied(this.#writer.peek())
-    this.#writer.cutBack(0)
+    this.#handOver(this.#writer)
+  }
+
+  /** @param {FetchWriter} writer - whose memory takes what comes next: new memory cost more than the copy (measured) */
+  #handOver(writer) {
+    if (writer.length === 0) return
+    this.#session.writeCopied(writer.peek())
+    writer.cutBack(0)
   }
 
   async #flush() {
