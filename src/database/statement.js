@@ -26,7 +26,7 @@ const noStatements = () => ({ object: new Map(), array: new Map(), value: new Ma
 export function prepared(db, sql, shape = 'object') {
   let cache = caches.get(db)
   if (!cache) caches.set(db, (cache = noStatements()))
-  // By the text itself, whose hash is known: to put a key together took as long as the rest of a small read.
+  // By the text itself, whose hash is known: a key put together here would be hashed anew at each use.
   let statement = cache[shape].get(sql)
   if (!statement) {
     statement = db.prepare(sql)

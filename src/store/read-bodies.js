@@ -5,6 +5,7 @@
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, releaseBuffer, unpackChunkInto } from './chunk-codec.js'
 import { chunkRowId, messageRowId, uidOfRow } from './message-id.js'
+import { rememberContents } from './remember-contents.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -94,11 +95,9 @@ function learnContents(db, view, slot) {
       rowId(last)
     )
   )
-  let at = first
-  for (const [id, size, contentId] of rows) {
-    const uid = uidOfRow(id)
-    while (at <= last && /** @type {number} */ (view.uids[at]) < uid) at++
-    // A row may be newer than the view.
-    if (at <= last && view.uids[at] === uid) view.rememberContent(at, contentId, size)
-  }
+  rememberContents(view, {
+    uids: rows.map(([id]) => uidOfRow(id)),
+    contentIds: rows.map(([, , contentId]) => contentId),
+    sizes: rows.map(([, size]) => size)
+  })
 }

@@ -8,6 +8,7 @@ import { BlockReader } from './block-reader.js'
 import { BlockArena } from './list-blocks.js'
 import { messageRowId } from './message-id.js'
 import { isStale } from './meta-rows.js'
+import { rememberContents } from './remember-contents.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -22,7 +23,7 @@ import { isStale } from './meta-rows.js'
  * @typedef {object} MessagePage - the messages of a range; all lists are parallel
  * @property {number[]} uids - ascending
  * @property {number[]} sizes - RFC822.SIZE, bytes
- * @property {number[]} dates - INTERNALDATE, seconds; empty where it was not asked for
+ * @property {number[]} dates - INTERNALDATE, seconds; may be empty where it was not asked for
  * @property {number[]} zones - of INTERNALDATE, minutes; empty likewise
  * @property {number[]} lengths - bytes of each message in `bytes`
  * @property {Buffer} bytes - of all messages, one after the other: ENVELOPE, BODYSTRUCTURE or the index and lines of
@@ -196,13 +197,7 @@ function readRows(db, view, { firstUid, lastUid }) {
     ).get(messageRowId(view.mailboxId, firstUid), messageRowId(view.mailboxId, lastUid))
   )
   const rows = parseNumbers(text ?? '')
-  let slot = view.lowerBound(firstUid)
-  for (const [index, uid] of rows.uids.entries()) {
-    while (slot < view.length && /** @type {number} */ (view.uids[slot]) < uid) slot++
-    // A row may be newer than the view.
-    if (slot === view.length || view.uids[slot] !== uid) continue
-    view.rememberContent(slot, rows.contentIds[index] ?? 0, rows.sizes[index] ?? 0)
-  }
+  rememberContents(view, rows)
   return rows
 }
 

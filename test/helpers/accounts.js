@@ -9,7 +9,9 @@ import Database from 'better-sqlite3-multiple-ciphers'
 import { loadConfig } from '../../config/load.js'
 import { openAccountServices } from '../../src/accounts/services.js'
 import { provisionAccount } from '../../src/accounts/provision.js'
+import { openSealIdentities } from '../../src/accounts/seal-identity.js'
 import { deriveDatabaseKey } from '../../src/crypto/key-derivation.js'
+import { drainSpool } from '../../src/delivery/drain.js'
 import { openAccountStore } from '../../src/store/account-store.js'
 import { recordingLogger } from './log-lines.js'
 import { ManualClock } from './manual-clock.js'
@@ -99,6 +101,28 @@ export async function withStore(services, account, masterKey, work) {
     return await work(store)
   } finally {
     await store.close()
+  }
+}
+
+/**
+ * Takes in what waits in the spool, as the owner's process does after a login.
+ *
+ * @param {AccountServices} services
+ * @param {Account} account
+ * @param {import('../../src/crypto/secret-buffer.js').SecretBuffer} masterKey
+ * @param {import('../../src/store/account-store.js').AccountStore} store - the account's, open
+ */
+export async function drainInto({ directory, logger }, account, masterKey, store) {
+  const identities = await openSealIdentities({ directory, accountId: account.id, masterKey })
+  try {
+    return await drainSpool({
+      spoolFolder: join(account.folder, 'spool'),
+      identities,
+      store,
+      logger
+    })
+  } finally {
+    for (const identity of identities) identity.destroy()
   }
 }
 

@@ -5,11 +5,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { changePassword } from '../../src/accounts/change-password.js'
 import { rekeyAccount } from '../../src/accounts/rekey.js'
-import { openSealIdentities } from '../../src/accounts/seal-identity.js'
-import { drainSpool } from '../../src/delivery/drain.js'
 import { writeSpoolFile } from '../../src/delivery/spool.js'
 import { isMailError } from '../../src/errors.js'
-import { logIn, withStore } from './accounts.js'
+import { drainInto, logIn, withStore } from './accounts.js'
 import { appendAll } from './temporary-store.js'
 
 /**
@@ -95,22 +93,13 @@ export function deliver(account, publicKey = account.sealPublicKey) {
  */
 export async function drain(services, password) {
   const { account, masterKey } = await logIn(services, password)
-  const identities = await openSealIdentities({
-    directory: services.directory,
-    accountId: account.id,
-    masterKey
-  })
-  const result = await withStore(services, account, masterKey, (store) =>
-    drainSpool({
-      spoolFolder: join(account.folder, 'spool'),
-      identities,
-      store,
-      logger: services.logger
-    })
-  )
-  for (const identity of identities) identity.destroy()
-  masterKey.dispose()
-  return result
+  try {
+    return await withStore(services, account, masterKey, (store) =>
+      drainInto(services, account, masterKey, store)
+    )
+  } finally {
+    masterKey.dispose()
+  }
 }
 
 /**

@@ -15,6 +15,7 @@ export const ANN = 'ann@example.org'
  *
  * @param {import('node:test').TestContext} t
  * @param {object} [options]
+ * @param {string} [options.folder] - where everything lies; default: a folder of the test
  * @param {Partial<typeof DELIVERY_CONFIG.lmtp>} [options.lmtp]
  * @param {number} [options.maxBytes]
  * @param {{ quotaBytes?: number, quotaMessages?: number }} [options.quota]
@@ -28,7 +29,7 @@ export const ANN = 'ann@example.org'
  */
 export async function startLmtp(t, options = {}) {
   const { lmtp, maxBytes = DELIVERY_CONFIG.messages.maxBytes, quota, alter } = options
-  const folder = scratchFolder(t, 'lmtp')
+  const folder = options.folder ?? scratchFolder(t, 'lmtp')
   const directory = openTestDirectory(folder)
   const ann = await addAccount(directory, folder, ANN, quota)
   /** @type {string[]} */

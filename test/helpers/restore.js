@@ -6,10 +6,8 @@ import { join } from 'node:path'
 import { openStore } from '../../src/accounts/open-store.js'
 import { chooseGeneration } from '../../src/backup/choose.js'
 import { restoreAccount } from '../../src/backup/restore-account.js'
-import { drainSpool } from '../../src/delivery/drain.js'
-import { openSealIdentities } from '../../src/accounts/seal-identity.js'
 import { writeSpoolFile } from '../../src/delivery/spool.js'
-import { logIn } from './accounts.js'
+import { drainInto, logIn } from './accounts.js'
 
 export const ANNA = 'anna@example.org'
 export const PASSWORD = 'secret of the user'
@@ -78,15 +76,11 @@ export const deliver = (account, text) =>
  */
 export async function drain(services, account) {
   const { masterKey } = await logIn(services, PASSWORD, { username: account.address })
-  const { directory, logger } = services
-  const identities = await openSealIdentities({ directory, accountId: account.id, masterKey })
-  masterKey.dispose()
-  const spoolFolder = join(account.folder, 'spool')
   try {
     return await withLogin(services, account.address, (store) =>
-      drainSpool({ spoolFolder, identities, store, logger })
+      drainInto(services, account, masterKey, store)
     )
   } finally {
-    for (const identity of identities) identity.destroy()
+    masterKey.dispose()
   }
 }

@@ -75,7 +75,7 @@ export class FetchResponse {
     const { flagLine, items } = this.#plan
     const selected = this.#session.requireSelected()
     const writer = SHARED_WRITER
-    writer.cutBack(0)
+    writer.clear()
     let turnStartedMs = performance.now()
     for (const slot of slots) {
       if (flagLine !== null) {
@@ -91,7 +91,7 @@ export class FetchResponse {
       if (!connection.isCongested && performance.now() - turnStartedMs < TURN_MS) continue
       await this.#flush()
       // What another session's failure may have left in it is not for this client.
-      writer.cutBack(0)
+      writer.clear()
       turnStartedMs = performance.now()
     }
     this.#handOver(writer)
@@ -118,7 +118,7 @@ export class FetchResponse {
     const lastRead = page.isWhole ? lastUid : (page.uids.at(-1) ?? 0)
     const done = slots.filter((slot) => (uids[slot] ?? 0) <= lastRead)
     this.finish()
-    SHARED_WRITER.cutBack(0)
+    SHARED_WRITER.clear()
     const written = writePage({
       session: this.#session,
       writer: SHARED_WRITER,
@@ -172,7 +172,7 @@ export class FetchResponse {
   #writeBody(body, slot) {
     const selected = this.#session.requireSelected()
     const writer = SHARED_WRITER
-    writer.cutBack(0)
+    writer.clear()
     writer.begin(selected.sequenceOfSlot(slot))
     let isSound = true
     for (const item of this.#plan.items) {
@@ -188,7 +188,7 @@ export class FetchResponse {
       } else if (item.kind === 'RFC822.SIZE') writer.size(body.size)
       else this.#writeViewItem(item.kind, slot, writer)
     }
-    if (isSound) this.#session.writeCopied(writer.end().peek())
+    if (isSound) this.#handOver(writer.end())
     return isSound
   }
 
@@ -231,11 +231,9 @@ export class FetchResponse {
     this.#handOver(this.#writer)
   }
 
-  /** @param {FetchWriter} writer - whose memory takes what comes next: new memory cost more than the copy (measured) */
+  /** @param {FetchWriter} writer */
   #handOver(writer) {
-    if (writer.length === 0) return
-    this.#session.writeCopied(writer.peek())
-    writer.cutBack(0)
+    writer.handTo((bytes) => this.#session.writeCopied(bytes))
   }
 
   async #flush() {

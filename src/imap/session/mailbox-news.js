@@ -138,7 +138,7 @@ export async function writeFlagLines(session, slots, line) {
     for (const slot of slots.slice(start, start + LINES_A_STEP)) {
       writeFlagLine(session, writer, slot, line)
     }
-    session.write(writer.take())
+    writer.handTo((bytes) => session.writeCopied(bytes))
     if (session.connection.isCongested) await session.connection.drain()
   }
 }

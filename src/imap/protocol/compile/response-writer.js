@@ -84,7 +84,7 @@ export class ResponseWriter {
   }
 
   /**
-   * Room for bytes of which the caller does not know the number before he has written them; `extendTo` tells it.
+   * Room for bytes of which the caller does not know the number before he has written them; `endAt` tells it.
    *
    * @param {number} bytes - at most
    * @returns {Buffer} what is written into, from `length` on
@@ -94,17 +94,12 @@ export class ResponseWriter {
     return this.#buffer
   }
 
-  /** @param {number} length - where the bytes end that were written into the `room` */
-  extendTo(length) {
-    this.#length = length
-  }
-
   /**
-   * Forgets the end of what was written.
+   * Moves the end: behind what was written into the `room`, or back to where it was, which forgets the rest.
    *
-   * @param {number} length - an earlier `length`, with no `take` in between
+   * @param {number} length - with no `take` in between
    */
-  cutBack(length) {
+  endAt(length) {
     this.#length = length
   }
 

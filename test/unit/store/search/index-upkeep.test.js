@@ -23,7 +23,24 @@ import {
   smallMail
 } from '../../../helpers/index-oracle.js'
 
+/** @import { AccountStore } from '../../../../src/store/account-store.js' */
 /** @import { SearchKey } from '../../../../src/imap/protocol/values/search-key.js' */
+
+/**
+ * @param {AccountStore} store
+ * @param {{ numRuns: number, seed: number }} sample
+ * @returns {Promise<Buffer[]>} what is in INBOX now, and in the index
+ */
+async function indexedMails(store, sample) {
+  const mails = fc.sample(smallMail, sample)
+  await appendAll(
+    store,
+    'INBOX',
+    mails.map((bytes) => ({ bytes }))
+  )
+  await store.indexSearch()
+  return mails
+}
 
 const CHILD = fileURLToPath(new URL('../../../helpers/index-child.js', import.meta.url))
 
@@ -106,13 +123,7 @@ test('closing in the middle of indexing ends it, and the next open finishes it',
 
 test('an index that a newer program has made is neither asked nor changed', async (t) => {
   const store = await temporaryStore(t)
-  const mails = fc.sample(smallMail, { numRuns: 200, seed: 13 })
-  await appendAll(
-    store,
-    'INBOX',
-    mails.map((bytes) => ({ bytes }))
-  )
-  await store.indexSearch()
+  const mails = await indexedMails(store, { numRuns: 200, seed: 13 })
   await store.searchAccess.database.write((db) => {
     db.prepare('UPDATE search_state SET text_version = 999999999').run()
     db.prepare('DELETE FROM search_blocks').run()
@@ -196,13 +207,7 @@ test('a damaged index is told to the operator, and the mail is searched without 
   /** @type {string[]} */
   const alerts = []
   const store = await temporaryStore(t, { onAlert: ({ code }) => alerts.push(code) })
-  const mails = fc.sample(smallMail, { numRuns: 300, seed: 19 })
-  await appendAll(
-    store,
-    'INBOX',
-    mails.map((bytes) => ({ bytes }))
-  )
-  await store.indexSearch()
+  const mails = await indexedMails(store, { numRuns: 300, seed: 19 })
   await store.searchAccess.database.write((db) => {
     // Else SQLite keeps the tables of FTS5 from being written to.
     const { unsafeMode } = /** @type {{ unsafeMode: (isUnsafe: boolean) => unknown }} */ (

@@ -4,6 +4,7 @@ import { FetchWriter } from '../../../../../src/imap/protocol/compile/fetch.js'
 import { compileQuota, compileQuotaRoot } from '../../../../../src/imap/protocol/compile/quota.js'
 import { inProgress, mailboxId } from '../../../../../src/imap/protocol/compile/response-code.js'
 import { compileEsearch } from '../../../../../src/imap/protocol/compile/search.js'
+import { taken } from '../../../../helpers/fetch-writer.js'
 
 test('PARTIAL stands in ESEARCH with its range, NIL when the page is empty (RFC 9394 §4)', () => {
   const page = (/** @type {number[]} */ numbers, isFromEnd = false) =>
@@ -41,7 +42,7 @@ test('object identifiers and save dates (RFC 8474 §4, §5, RFC 8514 §4.2)', ()
   writer.begin(1).emailId('M1').threadId(null).threadId('T2')
   writer.saveDate({ epochSeconds: 0, zoneMinutes: 0 }).end()
   assert.equal(
-    writer.take().toString(),
+    taken(writer).toString(),
     '* 1 FETCH (EMAILID (M1) THREADID NIL THREADID (T2) SAVEDATE " 1-Jan-1970 00:00:00 +0000")\r\n'
   )
 })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { FetchWriter } from '../../../../../src/imap/protocol/compile/fetch.js'
 import { ResponseWriter } from '../../../../../src/imap/protocol/compile/response-writer.js'
+import { taken } from '../../../../helpers/fetch-writer.js'
 import { parseWire } from '../../../../helpers/imap-wire.js'
 
 test('items are written in their order, responses one after the other', () => {
@@ -21,8 +22,7 @@ test('items are written in their order, responses one after the other', () => {
     ''
   ].join('\r\n')
   assert.equal(length, wire.length)
-  assert.equal(writer.take().toString(), wire)
-  assert.equal(writer.length, 0)
+  assert.equal(taken(writer).toString(), wire)
 })
 
 test('a line of flags is what its items are, whichever of them it has', () => {
@@ -50,7 +50,7 @@ test('a line of flags is what its items are, whichever of them it has', () => {
       if (modSeq !== null) byItems.modSeq(modSeq)
       byItems.end()
     }
-    assert.equal(atOnce.take().toString('latin1'), byItems.take().toString('latin1'))
+    assert.equal(taken(atOnce).toString('latin1'), taken(byItems).toString('latin1'))
   })
   fc.assert(property)
 })
@@ -64,7 +64,7 @@ test('sections repeat their label, with the origin of a range', () => {
   const sections = (/** @type {string} */ items, /** @type {Buffer | null} */ content) => {
     const writer = new FetchWriter().begin(1)
     for (const item of parseWire(`FETCH 1 ${items}`).items) writer.section(item, content)
-    return writer.end().take().toString()
+    return taken(writer.end()).toString()
   }
   assert.equal(
     sections('(BODY.PEEK[]<7.9> RFC822.PEEK)', Buffer.from('ab')),
@@ -80,8 +80,8 @@ test('sections repeat their label, with the origin of a range', () => {
 test("a section's bytes may follow in pieces, past the writer or through it", () => {
   const [item] = parseWire('FETCH 1 BODY[]').items
   const writer = new FetchWriter(new ResponseWriter(1))
-  const head = writer.begin(1).uid(2).sectionHead(item, 4).take()
-  const tail = writer.bytes(Buffer.from('cd')).flags('').end().take()
+  const head = taken(writer.begin(1).uid(2).sectionHead(item, 4))
+  const tail = taken(writer.bytes(Buffer.from('cd')).flags('').end())
   assert.equal(`${head}ab${tail}`, '* 1 FETCH (UID 2 BODY[] {4}\r\nabcd FLAGS ())\r\n')
 })
 
