@@ -66,6 +66,8 @@ export class Connection {
   #receiver
   #replies = new ReplyBlock()
   #isFlushScheduled = false
+  /** Whether the socket gathers what it gets, until the next flush. */
+  #isCorked = false
   /** @type {(() => void) | null} */
   #notifyReader = null
   /** @type {(() => void) | null} */
@@ -274,7 +276,8 @@ export class Connection {
       this.writeCopied(bytes)
       return
     }
-    this.flush()
+    this.#cork()
+    this.#passReplies()
     if (this.isClosed) return
     this.pace?.noteBytes(bytes.length)
     if (this.#deflate !== null) this.#deflate.write(bytes)
@@ -293,7 +296,11 @@ export class Connection {
       at += this.#replies.copy(bytes, at)
       if (this.#replies.isFull) this.flush()
     }
-    if (this.#isFlushScheduled || this.#replies.length === 0) return
+    if (this.#replies.length > 0) this.#flushSoon()
+  }
+
+  #flushSoon() {
+    if (this.#isFlushScheduled) return
     this.#isFlushScheduled = true
     setImmediate(() => {
       this.#isFlushScheduled = false
@@ -311,12 +318,21 @@ export class Connection {
       this.write(piece)
       return
     }
-    this.flush()
+    this.#cork()
+    this.#passReplies()
     if (this.isClosed) return
     this.pace?.noteBytes(piece.length)
     this.#socket.write(piece, (error) => {
       if (error == null) releaseBuffer(piece)
     })
+  }
+
+  /** What comes before a large piece and behind it shares its packets: a client woken by the first line alone reads thrice. */
+  #cork() {
+    if (this.#isCorked || this.isClosed || this.#deflate !== null) return
+    this.#isCorked = true
+    this.#socket.cork()
+    this.#flushSoon()
   }
 
   /**
@@ -332,8 +348,16 @@ export class Connection {
     if (memory instanceof ArrayBuffer && chunk.length === memory.byteLength) memory.transfer(0)
   }
 
-  /** Hands everything queued to the socket. */
+  /** Sends everything that is queued. */
   flush() {
+    this.#passReplies()
+    if (!this.#isCorked) return
+    this.#isCorked = false
+    this.#socket.uncork()
+  }
+
+  /** Hands the replies that are gathered to the socket, or to the deflater. */
+  #passReplies() {
     if (this.#replies.length === 0 || this.isClosed) return
     const socket = this.#socket
     if (this.#deflate !== null) this.#deflate.write(this.#replies.takeCopy())

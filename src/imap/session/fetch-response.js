@@ -343,11 +343,11 @@ export class FetchResponse {
     this.#writer.sectionHead(item, sizeBytes, { isLiteral8: hasNul })
     let left = sizeBytes
     try {
-      if (first !== null) left -= await this.#writePiece(first, isOwned)
+      if (first !== null) left -= await this.#writePiece(first, { isOwned, left })
       for (;;) {
         const piece = left > 0 ? await rest?.next() : undefined
         if (piece === undefined || piece.done === true) break
-        left -= await this.#writePiece(piece.value, isOwned)
+        left -= await this.#writePiece(piece.value, { isOwned, left })
       }
       if (left !== 0) throw new Error('the content is not as long as its row says')
     } catch (error) {
@@ -361,10 +361,10 @@ export class FetchResponse {
 
   /**
    * @param {Buffer} piece
-   * @param {boolean} isOwned
+   * @param {{ isOwned: boolean, left: number }} of - its section, of which so many bytes are left, these included
    * @returns {Promise<number>} its length
    */
-  async #writePiece(piece, isOwned) {
+  async #writePiece(piece, { isOwned, left }) {
     const { connection } = this.#session
     // Once sent, the piece is empty.
     const { length } = piece
@@ -373,6 +373,8 @@ export class FetchResponse {
       this.finish()
       if (isOwned) connection.writeOwned(piece)
       else connection.write(piece)
+      // It goes out while the next one is unpacked.
+      if (length < left) connection.flush()
     }
     this.#sliceBytes += length
     if (this.#sliceBytes >= SLICE_BYTES) {
