@@ -1,9 +1,7 @@
 /**
  * Unpacked chunks of long messages that are read piece by piece: a client that asks for 64 KiB at a time asks twice for
- * what lies in one chunk, one that asks for less asks more often. One budget for all mailboxes of the process; whoever
- * has not been asked for longest goes first.
- *
- * What goes in stays here: callers get it to copy from, and its memory is wiped when it goes.
+ * what lies in one chunk, one that asks for less asks more often. One budget for all mailboxes of the process; what
+ * has been here longest without being taken goes first, and its memory is wiped.
  */
 import { releaseBuffer } from '../support/release-buffer.js'
 
@@ -14,7 +12,7 @@ export class ChunkCache {
   #totalBytes
   #usedBytes = 0
   /**
-   * By use: the first in it was used least lately.
+   * In the order in which they came.
    *
    * @type {Set<Entry>}
    */
@@ -37,12 +35,6 @@ export class ChunkCache {
 
   // What follows is for the shares.
 
-  /** @param {Entry} entry - which has been used */
-  touch(entry) {
-    this.#entries.delete(entry)
-    this.#entries.add(entry)
-  }
-
   /** @param {Entry} entry - a new one */
   add(entry) {
     this.#entries.add(entry)
@@ -57,8 +49,6 @@ export class ChunkCache {
   remove(entry) {
     this.#entries.delete(entry)
     this.#usedBytes -= entry.bytes.length
-    entry.bytes.fill(0)
-    releaseBuffer(entry.bytes)
   }
 }
 
@@ -75,12 +65,13 @@ export class ChunkShare {
 
   /**
    * @param {number} id - content_chunks.id
-   * @returns {Buffer | null} raw bytes, to be copied from before anything is awaited
+   * @returns {Buffer | null} raw bytes, the caller's from now on, with the memory that they lie in
    */
-  get(id) {
+  take(id) {
     const entry = this.#entries.get(id)
     if (entry === undefined) return null
-    this.#cache.touch(entry)
+    this.#entries.delete(id)
+    this.#cache.remove(entry)
     return entry.bytes
   }
 
@@ -97,10 +88,10 @@ export class ChunkShare {
 
   /** @param {number} id - content_chunks.id; it need not be here */
   drop(id) {
-    const entry = this.#entries.get(id)
-    if (entry === undefined) return
-    this.#entries.delete(id)
-    this.#cache.remove(entry)
+    const bytes = this.take(id)
+    if (bytes === null) return
+    bytes.fill(0)
+    releaseBuffer(bytes)
   }
 
   /** Drops all: the mailbox is closed, or goes to sleep. */

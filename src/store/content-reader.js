@@ -25,33 +25,18 @@ export async function* readContentRange(database, contentId, start, end, kept = 
     const base = sequence * chunkSize
     const range = { from: offset - base, to: Math.min(last, base + chunkSize) - base }
     const id = chunkRowId(contentId, sequence)
-    const known = kept?.get(id)
-    if (known) yield takeKept(kept, id, known, range)
+    const chunk =
+      kept?.take(id) ??
+      (await database.readSettled((db) => readChunk(db, contentId, sequence, content)))
+    // Who stops in the middle will want the rest; who has come to the end goes on with the next.
+    if (kept === null || range.to === chunk.length) yield chunk.subarray(range.from, range.to)
     else {
-      const chunk = await database.readSettled((db) => readChunk(db, contentId, sequence, content))
-      // Who stops in the middle will want the rest; who has come to the end goes on with the next.
-      if (kept === null || range.to === chunk.length) yield chunk.subarray(range.from, range.to)
-      else {
-        const piece = copyOf(chunk, range)
-        kept.keep(id, chunk)
-        yield piece
-      }
+      const piece = copyOf(chunk, range)
+      kept.keep(id, chunk)
+      yield piece
     }
     offset = base + chunkSize
   }
-}
-
-/**
- * @param {ChunkShare | null} kept
- * @param {number} id
- * @param {Buffer} chunk - of these
- * @param {{ from: number, to: number }} range - in it
- * @returns {Buffer}
- */
-function takeKept(kept, id, chunk, range) {
-  const piece = copyOf(chunk, range)
-  if (range.to === chunk.length) kept?.drop(id)
-  return piece
 }
 
 /**
