@@ -29,6 +29,7 @@ import { PARTS } from './parts.js'
  * @property {string} [node]
  * @property {boolean} dovecot
  * @property {boolean} [dovecotCrypt]
+ * @property {boolean} [aegis]
  * @property {string} scratch
  * @property {string} output
  */
@@ -63,6 +64,7 @@ const program = new Command('benchmark')
     )
   )
   .option('--dovecot-crypt', 'measure Dovecot with mail_crypt and zstd as well')
+  .option('--aegis', 'measure Letterlock with storage.cipher aegis-256 as well')
   .option('--no-dovecot', 'do not measure Dovecot, even where it is installed')
   .option('--scratch <folder>', 'where the contenders write', tmpdir())
   .option('--output <folder>', 'where the report goes', RESULTS)
@@ -85,7 +87,8 @@ async function runPart(part, options, progress) {
     rounds: options.rounds ?? (isQuick ? 1 : 5),
     seed,
     withDovecot: dovecot,
-    withDovecotCrypt: options.dovecotCrypt ?? false
+    withDovecotCrypt: options.dovecotCrypt ?? false,
+    withAegis: options.aegis ?? false
   }
   const wanted = part.questions.filter(
     ({ pathname }) => !only || only.some((name) => pathname.endsWith(`/${name}.bench.js`))

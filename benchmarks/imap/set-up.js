@@ -105,22 +105,25 @@ export async function untilQuiet(pid) {
 /**
  * @param {string} scratch
  * @param {number} users
- * @param {number} workers
+ * @param {{ workers?: number, cipher?: string }} [as] - another cipher than the default one
  * @returns {Promise<Prepared>}
  */
-async function prepareLetterlock(scratch, users, workers) {
-  const id = workers === 1 ? 'letterlock' : `letterlock-${workers}`
+async function prepareLetterlock(scratch, users, { workers = 1, cipher } = {}) {
+  const variant = cipher ?? (workers === 1 ? null : `${workers} workers`)
+  const id = ['letterlock', ...(variant?.split(' ', 1) ?? [])].join('-')
   const folder = join(scratch, id)
   const data = join(folder, 'data')
   mkdirSync(folder)
-  await createUsers(data, users)
+  /** @type {Record<string, string>} */
+  const settings = cipher === undefined ? {} : { LETTERLOCK_STORAGE_CIPHER: cipher }
+  await createUsers(data, users, settings)
   return {
     facts: {
       id,
-      label: workers === 1 ? 'Letterlock' : `Letterlock, ${workers} workers`,
+      label: ['Letterlock', ...(variant === null ? [] : [variant])].join(', '),
       isPeer: false,
       settings: {
-        storage: 'default: chacha20, secure_delete on',
+        storage: `${cipher ?? 'default: chacha20'}, secure_delete on`,
         durable: 'every acknowledgement',
         argon2: 'default: 64 MiB, 2 passes'
       },
@@ -129,7 +132,7 @@ async function prepareLetterlock(scratch, users, workers) {
     appPassword: await createAppPassword(data, 'u1'),
     start: () =>
       workers === 1
-        ? startLetterlock(data, join(folder, 'server.log'))
+        ? startLetterlock(data, join(folder, 'server.log'), settings)
         : startWorkers(data, workers),
     remove: () => {}
   }
@@ -176,7 +179,10 @@ export async function setUpServers(options, scratch, tell, wanted = {}) {
   tell(`making ${users} accounts`)
   /** @type {Prepared[]} */
   const prepared = []
-  for (const count of workers) prepared.push(await prepareLetterlock(scratch, users, count))
+  for (const count of workers)
+    prepared.push(await prepareLetterlock(scratch, users, { workers: count }))
+  if (options.withAegis)
+    prepared.push(await prepareLetterlock(scratch, users, { cipher: 'aegis-256' }))
   if (whyNot === null) {
     prepared.push(await preparePeer('plain', scratch, users))
     if (options.withDovecotCrypt) prepared.push(await preparePeer('crypt', scratch, users))

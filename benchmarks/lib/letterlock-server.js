@@ -45,15 +45,16 @@ export async function command(args, input = '', settings = {}) {
  *
  * @param {string} data - folder
  * @param {number} users
+ * @param {Record<string, string>} [settings] - by the names of their environment variables
  */
-export async function createUsers(data, users) {
+export async function createUsers(data, users, settings = {}) {
   mkdirSync(data, { recursive: true })
   const list = join(data, '..', 'accounts.tsv')
   writeFileSync(
     list,
     Array.from({ length: users }, (_, index) => `u${index + 1}@localhost\t${PASSWORD}\n`).join('')
   )
-  await command(['account', 'create', '--data', data, '--batch', list])
+  await command(['account', 'create', '--data', data, '--batch', list], '', settings)
   rmSync(list)
 }
 

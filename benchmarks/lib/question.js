@@ -12,6 +12,7 @@
  * @property {number} rounds
  * @property {boolean} withDovecot - where it is installed
  * @property {boolean} withDovecotCrypt - its encrypting profile as well
+ * @property {boolean} withAegis - Letterlock's other cipher as well
  *
  * @typedef {object} Contender
  * @property {string} id
