@@ -1,31 +1,21 @@
 /**
- * One client's socket, plain or TLS: bytes in through the receiver, replies out in batches.
+ * One client's socket, plain or TLS: bytes in through the receiver, replies out through reply-output.js.
  *
  * Back-pressure works both ways. Bytes are taken from the socket only when the session asks for its next
  * event, so while a command runs the client is held back by TCP; and whoever writes much awaits `drain`.
- * Replies are gathered until the loop turns once, so pipelined commands share packets.
  *
  * The object keeps no timer of its own (an idle connection must stay small): the listener calls `tick`.
  */
 import { TLSSocket } from 'node:tls'
 import { randomBytes } from 'node:crypto'
-import { releaseBuffer } from '../../store/chunk-codec.js'
-import { DeflateOutput, InflateInput } from './compression.js'
-import { ReplyBlock } from './reply-block.js'
+import { InflateInput } from './compression.js'
+import { ReplyOutput } from './reply-output.js'
 
 /** @import { Socket } from 'node:net' */
 /** @import { TlsContext } from './tls-context.js' */
 /** @import { Receiver } from '../protocol/receiver.js' */
 /** @import { Pace } from './allowance.js' */
 
-/** Bytes that wait for the deflater above which the client has to wait. */
-const BATCH_BYTES = 64 * 1024
-/** Larger replies are not copied into the block of small ones. */
-const COPY_BYTES = 16 * 1024
-/** Pieces above this are written by themselves, and their memory is given back when they are sent. */
-const OWNED_BYTES = 32 * 1024
-/** Unsent bytes above this make the next command wait: what a client that does not read can pin. */
-const MAX_UNSENT_BYTES = 256 * 1024
 /** A client that takes no byte of its answer for so long is gone, whatever TCP believes. */
 const WRITE_STALL_MS = 5 * 60_000
 /** After our FIN, so long may the client take to close; unread input is discarded meanwhile. */
@@ -64,10 +54,8 @@ export class Connection {
   #socket
   /** @type {Receiver} */
   #receiver
-  #replies = new ReplyBlock()
-  #isFlushScheduled = false
-  /** Whether the socket gathers what it gets, until the next flush. */
-  #isCorked = false
+  /** @type {ReplyOutput} */
+  #output
   /** @type {(() => void) | null} */
   #notifyReader = null
   /** @type {(() => void) | null} */
@@ -83,8 +71,6 @@ export class Connection {
   #nowMs = 0
   /** @type {AbortController | null} */
   #closing = null
-  /** @type {DeflateOutput | null} */
-  #deflate = null
   /** @type {InflateInput | null} */
   #inflate = null
   #lastInputMs = 0
@@ -124,6 +110,7 @@ export class Connection {
   }) {
     this.id = id
     this.#socket = socket
+    this.#output = this.#outputTo(socket)
     this.#receiver = receiver
     this.#nowMs = nowMs
     this.remoteAddress = remoteAddress
@@ -160,13 +147,20 @@ export class Connection {
 
   /** @returns {boolean} whether replies wait for the client to read */
   get hasUnsent() {
-    const deflating = this.#deflate?.pendingBytes ?? 0
-    return this.#replies.length + deflating + this.#socket.writableLength > MAX_UNSENT_BYTES
+    return this.#output.hasUnsent
   }
 
   /** @returns {boolean} whether COMPRESS has been given */
   get isCompressed() {
-    return this.#deflate !== null
+    return this.#output.isCompressed
+  }
+
+  /**
+   * @param {Socket} socket
+   * @returns {ReplyOutput}
+   */
+  #outputTo(socket) {
+    return new ReplyOutput(socket, (bytes) => this.pace?.noteBytes(bytes))
   }
 
   #listen() {
@@ -183,7 +177,7 @@ export class Connection {
     socket.on('close', () => {
       if (socket !== this.#socket) return
       this.#isClosed = true
-      this.#replies.clear()
+      this.#output.stop()
       this.#inflate?.destroy()
       this.#notifyReader?.()
       this.#notifyWriter?.()
@@ -271,17 +265,7 @@ export class Connection {
    * @param {Buffer | string} piece - not to be changed afterwards; a string is sent as UTF-8
    */
   write(piece) {
-    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
-    if (bytes.length <= COPY_BYTES) {
-      this.writeCopied(bytes)
-      return
-    }
-    this.#cork()
-    this.#passReplies()
-    if (this.isClosed) return
-    this.pace?.noteBytes(bytes.length)
-    if (this.#deflate !== null) this.#deflate.write(bytes)
-    else this.#socket.write(bytes)
+    this.#output.write(piece)
   }
 
   /**
@@ -290,22 +274,7 @@ export class Connection {
    * @param {Buffer} bytes
    */
   writeCopied(bytes) {
-    if (this.isClosed) return
-    this.pace?.noteBytes(bytes.length)
-    for (let at = 0; at < bytes.length;) {
-      at += this.#replies.copy(bytes, at)
-      if (this.#replies.isFull) this.flush()
-    }
-    if (this.#replies.length > 0) this.#flushSoon()
-  }
-
-  #flushSoon() {
-    if (this.#isFlushScheduled) return
-    this.#isFlushScheduled = true
-    setImmediate(() => {
-      this.#isFlushScheduled = false
-      this.flush()
-    })
+    this.#output.writeCopied(bytes)
   }
 
   /**
@@ -314,25 +283,12 @@ export class Connection {
    * @param {Buffer} piece - with the memory that it lies in
    */
   writeOwned(piece) {
-    if (this.#deflate !== null || piece.length < OWNED_BYTES) {
-      this.write(piece)
-      return
-    }
-    this.#cork()
-    this.#passReplies()
-    if (this.isClosed) return
-    this.pace?.noteBytes(piece.length)
-    this.#socket.write(piece, (error) => {
-      if (error == null) releaseBuffer(piece)
-    })
+    this.#output.writeOwned(piece)
   }
 
-  /** What comes before a large piece and behind it shares its packets: a client woken by the first line alone reads thrice. */
-  #cork() {
-    if (this.#isCorked || this.isClosed || this.#deflate !== null) return
-    this.#isCorked = true
-    this.#socket.cork()
-    this.#flushSoon()
+  /** Sends everything that is queued. */
+  flush() {
+    this.#output.flush()
   }
 
   /**
@@ -348,24 +304,6 @@ export class Connection {
     if (memory instanceof ArrayBuffer && chunk.length === memory.byteLength) memory.transfer(0)
   }
 
-  /** Sends everything that is queued. */
-  flush() {
-    this.#passReplies()
-    if (!this.#isCorked) return
-    this.#isCorked = false
-    this.#socket.uncork()
-  }
-
-  /** Hands the replies that are gathered to the socket, or to the deflater. */
-  #passReplies() {
-    if (this.#replies.length === 0 || this.isClosed) return
-    const socket = this.#socket
-    if (this.#deflate !== null) this.#deflate.write(this.#replies.takeCopy())
-    // Of a client that is slow to read, no more than one block is held up.
-    else if (socket.writableLength > 0) socket.write(this.#replies.takeCopy())
-    else this.#replies.sendTo((bytes, onSent) => socket.write(bytes, onSent))
-  }
-
   /**
    * Waits until the socket wants more bytes.
    *
@@ -373,7 +311,7 @@ export class Connection {
    */
   async drain() {
     this.flush()
-    while (!this.isClosed && this.#mustWait) {
+    while (!this.isClosed && this.#output.mustWait) {
       this.#writeDeadlineMs = this.#nowMs + WRITE_STALL_MS
       await new Promise((resolve) => {
         this.#notifyWriter = () => resolve(undefined)
@@ -399,11 +337,6 @@ export class Connection {
     this.#isPaced = true
     await new Promise((resolve) => register(() => resolve(undefined)))
     this.#isPaced = false
-  }
-
-  /** @returns {boolean} */
-  get #mustWait() {
-    return this.#socket.writableNeedDrain || (this.#deflate?.pendingBytes ?? 0) > BATCH_BYTES
   }
 
   /**
@@ -446,6 +379,7 @@ export class Connection {
     }
     const socket = new TLSSocket(plain, options)
     this.#socket = socket
+    this.#output = this.#outputTo(socket)
     this.#listen()
     this.#isHandshaking = true
     this.#readDeadlineMs = deadlineMs
@@ -492,15 +426,10 @@ export class Connection {
   compress(reply) {
     this.flush()
     this.#socket.write(reply)
-    this.#deflate = new DeflateOutput({
-      send: (bytes) => {
-        if (!this.#isClosed) this.#socket.write(bytes)
-      },
-      onProgress: (error) => {
-        if (error !== null) this.destroy()
-        this.#notifyWriter?.()
-        if (this.#isEnding) this.#finishEnd()
-      }
+    this.#output.compress((error) => {
+      if (error !== null) this.destroy()
+      this.#notifyWriter?.()
+      if (this.#isEnding) this.#finishEnd()
     })
     this.#inflate = new InflateInput(() => this.#notifyReader?.())
     const rest = this.#receiver.takeRest()
@@ -514,6 +443,7 @@ export class Connection {
    */
   detach() {
     this.flush()
+    this.#output.stop()
     const socket = this.#socket
     this.#isDetached = true
     for (const event of ['readable', 'drain', 'end']) socket.removeAllListeners(event)
@@ -524,6 +454,7 @@ export class Connection {
   end() {
     if (this.isClosed) return
     this.flush()
+    this.#output.stop()
     this.#isEnding = true
     const socket = this.#socket
     socket.removeAllListeners('readable')
@@ -538,7 +469,7 @@ export class Connection {
 
   /** Our FIN goes behind the last byte. */
   #finishEnd() {
-    if ((this.#deflate?.pendingBytes ?? 0) === 0) this.#socket.end()
+    if (this.#output.isDeflated) this.#socket.end()
   }
 
   /** Closes at once. */

@@ -1,0 +1,172 @@
+/**
+ * The way out of one connection: replies are gathered until the loop turns once, so that pipelined commands share packets,
+ * and go to the socket, deflated where the client wants that.
+ */
+import { releaseBuffer } from '../../support/release-buffer.js'
+import { DeflateOutput } from './compression.js'
+import { ReplyBlock } from './reply-block.js'
+
+/** @import { Socket } from 'node:net' */
+
+/** Bytes that wait for the deflater above which the client has to wait. */
+const DEFLATED_BYTES = 64 * 1024
+/** Larger replies are not copied into the block of small ones. */
+const COPY_BYTES = 16 * 1024
+/** Pieces above this are written by themselves, and their memory is given back when they are sent. */
+const OWNED_BYTES = 32 * 1024
+/** Unsent bytes above this make the next command wait: what a client that does not read can pin. */
+const MAX_UNSENT_BYTES = 256 * 1024
+
+/** What a connection sends. Once stopped it sends nothing more, and drops what it is given. */
+export class ReplyOutput {
+  #socket
+  #onBytes
+  #replies = new ReplyBlock()
+  /** @type {DeflateOutput | null} */
+  #deflate = null
+  #isFlushScheduled = false
+  /** Whether the socket gathers what it gets, until the next flush. */
+  #isCorked = false
+  #isStopped = false
+
+  /**
+   * @param {Socket} socket
+   * @param {(bytes: number) => void} onBytes - told of what is sent, before it is deflated
+   */
+  constructor(socket, onBytes) {
+    this.#socket = socket
+    this.#onBytes = onBytes
+  }
+
+  /** @returns {boolean} whether it deflates */
+  get isCompressed() {
+    return this.#deflate !== null
+  }
+
+  /** @returns {boolean} whether replies wait for the client to read */
+  get hasUnsent() {
+    const deflating = this.#deflate?.pendingBytes ?? 0
+    return this.#replies.length + deflating + this.#socket.writableLength > MAX_UNSENT_BYTES
+  }
+
+  /** @returns {boolean} whether whoever has more is to wait until the socket, or the deflater, has taken some */
+  get mustWait() {
+    return this.#socket.writableNeedDrain || (this.#deflate?.pendingBytes ?? 0) > DEFLATED_BYTES
+  }
+
+  /** @returns {boolean} whether all that was handed over is with the socket */
+  get isDeflated() {
+    return (this.#deflate?.pendingBytes ?? 0) === 0
+  }
+
+  /**
+   * Queues bytes for the client.
+   *
+   * @param {Buffer | string} piece - not to be changed afterwards; a string is sent as UTF-8
+   */
+  write(piece) {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+    if (bytes.length <= COPY_BYTES) {
+      this.writeCopied(bytes)
+      return
+    }
+    if (!this.#beginPiece(bytes)) return
+    if (this.#deflate !== null) this.#deflate.write(bytes)
+    else this.#socket.write(bytes)
+  }
+
+  /**
+   * As `write`, for bytes whose memory the caller uses again at once.
+   *
+   * @param {Buffer} bytes
+   */
+  writeCopied(bytes) {
+    if (this.#isStopped) return
+    this.#onBytes(bytes.length)
+    for (let at = 0; at < bytes.length;) {
+      at += this.#replies.copy(bytes, at)
+      if (this.#replies.isFull) this.flush()
+    }
+    if (this.#replies.length > 0) this.#flushSoon()
+  }
+
+  /**
+   * Queues bytes that nobody else uses, and gives their memory back as soon as they are sent.
+   *
+   * @param {Buffer} piece - with the memory that it lies in
+   */
+  writeOwned(piece) {
+    if (this.#deflate !== null || piece.length < OWNED_BYTES) {
+      this.write(piece)
+      return
+    }
+    if (!this.#beginPiece(piece)) return
+    this.#socket.write(piece, (error) => {
+      if (error == null) releaseBuffer(piece)
+    })
+  }
+
+  /** Sends everything that is queued. */
+  flush() {
+    this.#passReplies()
+    if (!this.#isCorked) return
+    this.#isCorked = false
+    this.#socket.uncork()
+  }
+
+  /**
+   * Deflates what follows.
+   *
+   * @param {(error: Error | null) => void} onProgress - called when fewer bytes wait for it than before
+   */
+  compress(onProgress) {
+    this.#deflate = new DeflateOutput({
+      send: (bytes) => {
+        if (!this.#socket.destroyed) this.#socket.write(bytes)
+      },
+      onProgress
+    })
+  }
+
+  /** Nothing more is sent; what is queued is dropped. */
+  stop() {
+    this.#isStopped = true
+    this.#replies.clear()
+  }
+
+  /**
+   * @param {Buffer} piece - a large one, which goes out by itself
+   * @returns {boolean} false: it has nowhere to go
+   */
+  #beginPiece(piece) {
+    if (this.#isStopped) return false
+    // What comes before it and behind it shares its packets: a client that is woken by the first line alone reads thrice.
+    if (!this.#isCorked && this.#deflate === null) {
+      this.#isCorked = true
+      this.#socket.cork()
+      this.#flushSoon()
+    }
+    this.#passReplies()
+    this.#onBytes(piece.length)
+    return true
+  }
+
+  #flushSoon() {
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    setImmediate(() => {
+      this.#isFlushScheduled = false
+      this.flush()
+    })
+  }
+
+  /** Hands the replies that are gathered to the socket, or to the deflater. */
+  #passReplies() {
+    if (this.#replies.length === 0) return
+    const socket = this.#socket
+    if (this.#deflate !== null) this.#deflate.write(this.#replies.takeCopy())
+    // Of a client that is slow to read, no more than one block is held up.
+    else if (socket.writableLength > 0) socket.write(this.#replies.takeCopy())
+    else this.#replies.sendTo((bytes, onSent) => socket.write(bytes, onSent))
+  }
+}
