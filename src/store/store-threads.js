@@ -39,14 +39,18 @@ export class StoreThreads {
 
   /**
    * @param {import('./thread-job.js').ThreadJob} job
-   * @param {{ onProgress?: (value: unknown) => void, signal?: AbortSignal }} [options] - `signal` ends the thread
+   * @param {object} [options]
+   * @param {(value: unknown) => void} [options.onProgress]
+   * @param {AbortSignal} [options.signal] - ends the thread
+   * @param {boolean} [options.isUrgent] - somebody waits for it after all
    * @returns {Promise<unknown>} the job's result; what it has committed is not durable yet
    * @throws {import('../errors.js').MailError} what it failed with; SHUTTING_DOWN when it was ended
    */
-  run(job, { onProgress, signal } = {}) {
+  run(job, { onProgress, signal, isUrgent = false } = {}) {
     const { path, isReadOnly, closing } = this.#database
     if (LONG_WRITES.has(job.kind)) this.#database.announceWrite()
-    const pool = BACKGROUND_JOBS.has(job.kind) ? pools.background : pools.foreground
+    const isBackground = BACKGROUND_JOBS.has(job.kind) && !isUrgent
+    const pool = isBackground ? pools.background : pools.foreground
     return this.#database.whileOpen(() =>
       pool.run({
         data: { ...this.#settings, path, isReadOnly, job },

@@ -23,7 +23,7 @@ import { quickCheck, verifyAll } from './verify.js'
  *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
  *   | { kind: 'liftRestored', request: { nowMs: number } }
  *   | { kind: 'quickCheck' }
- *   | { kind: 'index', activity: SharedArrayBuffer, waiting: SharedArrayBuffer }
+ *   | { kind: 'index', request: import('./search/index-job.js').IndexRequest }
  *   | { kind: 'optimize' }
  *   | { kind: 'release' | 'sweep', shared: SharedArrayBuffer }
  *   | { kind: 'vacuum' }
@@ -116,8 +116,7 @@ async function runJob(db, job, onProgress) {
     // Loaded when they are needed: what reads text is most of the program, and a copy must not wait for it.
     case 'index': {
       const { indexPending } = await import('./search/index-job.js')
-      const { activity, waiting } = job
-      return await indexPending(db, { activity, waiting, onBatch: onProgress })
+      return await indexPending(db, job.request, onProgress)
     }
   }
 }

@@ -134,7 +134,7 @@ class Search {
     const { store, view, key, signal } = this.#request
     const { matches, open } = /** @type {Sorted} */ (await this.#resolver(null).sort(Infinity))
     if (open.length === 0) return matches
-    store.searchAccess.indexer.want()
+    await store.searchAccess.indexer.want()
     const breathe = () => this.#slicer.breathe()
     const packed = await packCandidates(this.#plan, this.#candidates, open, breathe)
     const { mailboxId } = view

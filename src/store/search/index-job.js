@@ -22,8 +22,21 @@ import { mergeSegments } from './segment-merge.js'
 import { leaveUnfinished, readSegments } from './segment-rows.js'
 import { ThreadDatabase } from './thread-database.js'
 
-/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
-/** @typedef {import('./index-text.js').IndexText} IndexText */
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./index-text.js').IndexText} IndexText
+ *
+ * @typedef {object} IndexRequest
+ * @property {boolean} isUrgent - a search waits: merging is left for later, and so is what is more than one turn's worth
+ * @property {number} newContents - that the turns before this one have indexed
+ * @property {SharedArrayBuffer} activity - the store's count of writes
+ * @property {SharedArrayBuffer} wish - not 0 as soon as a search waits, which ends a turn that is not urgent
+ * @property {SharedArrayBuffer} waiting - the count of mailboxes that wait for this one to have had its turn
+ *
+ * @typedef {object} IndexTurn - what has come of one
+ * @property {'nothing' | 'merging' | 'texts'} left - merging: for a turn when others do not wait; texts: for the next
+ * @property {number} newContents - indexed in this turn and those before it
+ */
 
 /** Contents in one transaction, which becomes one segment. */
 const BATCH_CONTENTS = 256
@@ -61,6 +74,9 @@ const RELEASED_PAGES = 64
 /** While other mailboxes wait for a turn, merging is put off until there are so many segments. */
 const MANY_SEGMENTS = 24
 
+/** So many batches are one urgent turn: what a user has brought in at once must not keep others from theirs. */
+const URGENT_BATCHES = 40
+
 /** While somebody else writes, a batch waits for a pause this long, milliseconds … */
 const QUIET_MS = 15
 
@@ -69,15 +85,15 @@ const MAX_WAIT_MS = 300
 
 /**
  * @param {Database} db - the thread's own, which may wait for locks
- * @param {object} options
- * @param {SharedArrayBuffer} options.activity - the store's count of writes
- * @param {SharedArrayBuffer} options.waiting - the count of mailboxes that wait for this one to have had its turn
- * @param {(count: number) => void} options.onBatch - called after each commit
- * @returns {Promise<boolean>} whether all is done; false: what has come is indexed, merging was left for the next turn
+ * @param {IndexRequest} request
+ * @param {(count: number) => void} onBatch - called after each commit
+ * @returns {Promise<IndexTurn>}
  */
-export async function indexPending(db, { activity, waiting, onBatch }) {
-  const crowd = new Int32Array(waiting)
-  const writes = new Int32Array(activity)
+export async function indexPending(db, request, onBatch) {
+  const { isUrgent } = request
+  const crowd = new Int32Array(request.waiting)
+  const writes = new Int32Array(request.activity)
+  const wish = new Int32Array(request.wish)
   const source = new ThreadDatabase(db)
   const write = async (/** @type {(db: Database) => any} */ work, count = 0) => {
     await waitForPause(writes)
@@ -90,28 +106,32 @@ export async function indexPending(db, { activity, waiting, onBatch }) {
   await write(leaveUnfinished)
   if (readIndexState(db).textVersion < INDEX_VERSION) while (await write(resetStep));
   let after = 0
-  let newContents = 0
+  let { newContents } = request
+  const isCalledOff = () => !isUrgent && Atomics.load(wish, 0) !== 0
   // Many small segments at once are merged for less than a few now, and a few of those again later.
   const isPutOff = () =>
-    newContents > 0 && Atomics.load(crowd, 0) > 0 && readSegments(db).length < MANY_SEGMENTS
-  for (;;) {
-    const batch = await readBatch(db, source, after)
+    (isUrgent || (newContents > 0 && Atomics.load(crowd, 0) > 0)) &&
+    readSegments(db).length < MANY_SEGMENTS
+  for (let turn = 0; ; turn++) {
+    if (isUrgent && turn === URGENT_BATCHES) return { left: 'texts', newContents }
+    const batch = await readBatch(db, source, { after, isCalledOff })
     const last = batch.contents[batch.contents.length - 1]
     if (!last) break
     after = last.id
     newContents += batch.contents.length
     await write((to) => writeBatch(to, batch), batch.contents.length)
+    if (isCalledOff()) return { left: 'texts', newContents }
     if (!isPutOff()) await mergeSegments(port, { maxContents: Infinity })
     // Now, and not at the end: the next messages come into the pages that this leaves.
     await packLists(port)
   }
-  if (isPutOff()) return false
+  if (isPutOff()) return { left: 'merging', newContents }
   const isWorthIt = isWorthMerging(readIndexState(db))
   await mergeSegments(port, { maxContents: Infinity, all: isWorthIt, newContents })
   if (isWorthIt) await mergeFields(write)
   await packLists(port)
   if (newContents >= BULK_CONTENTS && isMuchFree(db)) while (await write(releaseStep));
-  return true
+  return { left: 'nothing', newContents }
 }
 
 /**
@@ -156,11 +176,13 @@ export async function readTextOf(source, contentId) {
 /**
  * @param {Database} db
  * @param {ThreadDatabase} source
- * @param {number} after - content id
+ * @param {object} options
+ * @param {number} options.after - content id
+ * @param {() => boolean} options.isCalledOff - asked after each content; what is read until then is a batch too
  * @returns {Promise<{ segment: import('./segment-batch.js').NewSegment | null, contents: { id: number, fields: string[] | null }[] }>}
  *   without contents when nothing is left
  */
-async function readBatch(db, source, after) {
+async function readBatch(db, source, { after, isCalledOff }) {
   const contents = []
   const batch = new SegmentBatch()
   let characters = 0
@@ -169,10 +191,12 @@ async function readBatch(db, source, after) {
     const text = await readTextOf(source, id)
     if (text === undefined) continue
     contents.push({ id, fields: text && text.fields })
-    if (text === null) continue
-    batch.add(id, text.tokens)
-    characters += text.characters
+    if (text !== null) {
+      batch.add(id, text.tokens)
+      characters += text.characters
+    }
     if (characters > BATCH_CHARACTERS || batch.postingCount > BATCH_POSTINGS) break
+    if (isCalledOff()) break
   }
   return { segment: batch.toSegment(), contents }
 }

@@ -6,12 +6,12 @@
  * off in the transaction that indexes it; so it may stop anywhere, and goes on at the next open.
  */
 import { setImmediate } from 'node:timers/promises'
-import PQueue from 'p-queue'
 import { MailError } from '../../errors.js'
 import { countPackable, packLists } from '../pack-lists.js'
 import { isWorthMerging, readTextOf } from './index-job.js'
 import { hasPending, readIndexState, readPending, resetStep, writeBatch } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
+import { IndexTurns } from './index-turns.js'
 import { SegmentBatch } from './segment-batch.js'
 import { chooseMerge, mergeSegments } from './segment-merge.js'
 import { hasLeftSegments, readSegments } from './segment-rows.js'
@@ -44,16 +44,6 @@ const INLINE_BLOCKS = 4
 const INLINE_BYTES = 48 * 1024
 
 /**
- * Threads of all mailboxes of the process: mail that comes to a thousand of them at once must not start a thousand. Two, so
- * that a large import does not keep all others waiting. What waits gathers more mail for one start.
- */
-const threadTurns = new PQueue({ concurrency: 2 })
-
-/** How many mailboxes wait for a turn, for the threads to see. */
-const waiting = new SharedArrayBuffer(4)
-const noteWaiting = () => Atomics.store(new Int32Array(waiting), 0, threadTurns.size)
-
-/**
  * @typedef {object} IndexerOptions
  * @property {import('../account-database.js').AccountDatabase} database
  * @property {import('../store-threads.js').StoreThreads} threads
@@ -63,8 +53,7 @@ const noteWaiting = () => Atomics.store(new Int32Array(waiting), 0, threadTurns.
 /** The indexer of one open mailbox. */
 export class SearchIndexer {
   #database
-  #threads
-  #noteCommit
+  #turns
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   /** When the first commit came that is waited on, milliseconds; 0 for none. */
@@ -76,22 +65,22 @@ export class SearchIndexer {
   #isWanted = false
   #stop = new AbortController()
   #lastMs = 0
-  /** The store's writes so far, for the thread to see. */
-  #activity = new SharedArrayBuffer(4)
-  #writes = new Int32Array(this.#activity)
 
   /** @param {IndexerOptions} options */
   constructor({ database, threads, noteCommit }) {
     this.#database = database
-    this.#threads = threads
-    this.#noteCommit = noteCommit
+    this.#turns = new IndexTurns({
+      threads,
+      // The sync tells how large the -wal is, and the checkpoints follow from that.
+      settle: () => database.settle().then(noteCommit, () => {})
+    })
     this.#isClosed = database.isReadOnly
   }
 
   /** To be called after each commit. */
   noteWrite() {
     if (this.#isClosed) return
-    Atomics.add(this.#writes, 0, 1)
+    this.#turns.noteWrite()
     const nowMs = performance.now()
     if (this.#firstMs === 0) this.#firstMs = nowMs
     // One timer for a burst: it looks at the clock when it fires.
@@ -99,9 +88,21 @@ export class SearchIndexer {
     this.#lookIn(QUIET_MS)
   }
 
-  /** To be called by a search that has had to read texts: the next one shall find them in the index. */
-  want() {
-    this.#isWanted = true
+  /**
+   * To be called by a search that has to read texts: the next one shall find them in the index.
+   *
+   * @returns {Promise<void>}
+   * @throws {MailError} BUSY, SHUTTING_DOWN, ACCOUNT_DAMAGED
+   */
+  async want() {
+    if (this.#isClosed) return
+    const [hasAny, hasMany] = await this.#database.readSettled((db) => [
+      hasPending(db, 1),
+      hasPending(db, INLINE_CONTENTS + 1)
+    ])
+    // Some texts are read although they are indexed: those that the index says too little of.
+    if (hasAny) this.#isWanted = true
+    if (hasMany) this.#turns.want()
   }
 
   /**
@@ -230,32 +231,8 @@ export class SearchIndexer {
   }
 
   async #indexInThread() {
-    /** @type {Promise<void>} */
-    let settling = Promise.resolve()
-    const onProgress = () => {
-      // The sync tells how large the -wal is, and the checkpoints follow from that.
-      settling = this.#database.settle().then(this.#noteCommit, () => {})
-    }
-    const job = { kind: /** @type {const} */ ('index'), activity: this.#activity, waiting }
-    const { signal } = this.#stop
-    /** @type {Promise<unknown>} */
-    let work = Promise.resolve()
-    const begin = () => {
-      noteWaiting()
-      return (work = this.#threads.run(job, { onProgress, signal }))
-    }
-    try {
-      const turn = threadTurns.add(begin, { signal })
-      noteWaiting()
-      const isDone = await turn
-      if (!isDone) this.#lookIn(QUIET_MS)
-    } finally {
-      // One that was called off while it waited has left without a word.
-      noteWaiting()
-      // The queue does not wait for what it ends; whoever closes the file must.
-      await work.catch(() => {})
-    }
-    await settling
+    const isDone = await this.#turns.run(this.#stop.signal)
+    if (!isDone) this.#lookIn(QUIET_MS)
   }
 }
 

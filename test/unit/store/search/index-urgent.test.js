@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import test from 'node:test'
+import { BACKGROUND_NICENESS } from '../../../../src/support/step-back.js'
+import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
+import { pendingCount, searcher } from '../../../helpers/index-oracle.js'
+
+/** @import { AccountStore } from '../../../../src/store/account-store.js' */
+
+const TASKS = '/proc/self/task'
+
+/** @returns {Map<number, number>} processor time of the threads of worker_threads in this process by niceness, ticks */
+function processorTimes() {
+  const times = new Map([
+    [0, 0],
+    [BACKGROUND_NICENESS, 0]
+  ])
+  for (const task of readdirSync(TASKS)) {
+    try {
+      const [, name, rest = ''] =
+        /\((.*)\) (.*)/s.exec(readFileSync(`${TASKS}/${task}/stat`, 'latin1')) ?? []
+      const fields = rest.split(' ').map(Number)
+      const [userTicks, systemTicks, nice] = [fields[11] ?? 0, fields[12] ?? 0, fields[16] ?? 0]
+      if (name === 'WorkerThread') times.set(nice, (times.get(nice) ?? 0) + userTicks + systemTicks)
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return times
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {number} count - messages
+ * @returns {Promise<AccountStore>}
+ */
+async function filled(t, count) {
+  const store = await temporaryStore(t)
+  const mails = Array.from({ length: count }, (_, n) => ({
+    bytes: Buffer.from(`Subject: mail ${n}\r\n\r\nwords of message number${n}x\r\n`)
+  }))
+  await appendAll(store, 'INBOX', mails)
+  return store
+}
+
+/** @param {AccountStore} store */
+const pendingOf = async (store) => (await store.upkeep.readIndexNeeds()).waiting
+
+/**
+ * @param {AccountStore} store
+ * @param {number} count - that waited at first
+ */
+async function untilBegun(store, count) {
+  while ((await pendingOf(store)) === count) await sleep(1)
+}
+
+test(
+  'an index that a search waits for is brought up to date by a thread that has not stepped back',
+  { skip: process.platform !== 'linux' && 'niceness of a thread is Linux’s' },
+  async (t) => {
+    const store = await filled(t, 3000)
+    const { find } = await searcher(store, 'INBOX')
+    const indexing = store.indexSearch()
+    await untilBegun(store, 3000)
+    assert.deepEqual(await find({ op: 'text', value: 'number2990x' }), [2991])
+    const before = processorTimes()
+    await indexing
+    const after = processorTimes()
+    const spent = (/** @type {number} */ nice) => (after.get(nice) ?? 0) - (before.get(nice) ?? 0)
+    assert.ok(spent(0) > spent(BACKGROUND_NICENESS), `${spent(0)}, ${spent(BACKGROUND_NICENESS)}`)
+    assert.equal(await pendingCount(store), 0)
+    assert.deepEqual(await find({ op: 'text', value: 'number17x' }), [18])
+    assert.deepEqual((await store.verify()).problems, [])
+  }
+)
+
+test('a mailbox that is searched does not wait until others are indexed', async (t) => {
+  const busy = [await filled(t, 3000), await filled(t, 3000)]
+  const store = await filled(t, 150)
+  const atWork = busy.map((each) => each.indexSearch())
+  for (const each of busy) await untilBegun(each, 3000)
+  const indexing = store.indexSearch()
+  await sleep(20)
+  assert.equal(await pendingOf(store), 150)
+  const { find } = await searcher(store, 'INBOX')
+  assert.deepEqual(await find({ op: 'text', value: 'number140x' }), [141])
+  await untilBegun(store, 150)
+  for (const each of busy) assert.ok((await pendingOf(each)) > 0)
+  await indexing
+  assert.equal(await pendingOf(store), 0)
+  await Promise.all(atWork)
+})
+
+test('what is searched again and again while it is indexed is indexed whole', async (t) => {
+  const store = await filled(t, 1500)
+  const { find } = await searcher(store, 'INBOX')
+  const state = { isOver: false }
+  const indexing = store.indexSearch().finally(() => (state.isOver = true))
+  for (let n = 1499; !state.isOver && n > 0; n -= 7)
+    assert.deepEqual(await find({ op: 'text', value: `number${n}x` }), [n + 1])
+  await indexing
+  assert.equal(await pendingCount(store), 0)
+  assert.deepEqual((await store.verify()).problems, [])
+})
