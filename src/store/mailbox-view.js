@@ -60,13 +60,17 @@ export class ViewAttachment {
     return this.isBusy || this.hasPending || this.#unacknowledged.size > 0
   }
 
-  /** @returns {ChangeRecord[]} everything since the last take */
+  /**
+   * Drops no tombstones, or the slot numbers in what it returns would be void: whoever is not busy must use them before
+   * anything else happens to the view.
+   *
+   * @returns {ChangeRecord[]} everything since the last take
+   */
   take() {
     const records = this.#view.takeRecords(this)
     for (const record of records) {
       if (record.kind === 'expunge') for (const slot of record.slots) this.#unacknowledged.add(slot)
     }
-    this.#view.compactIfPossible()
     return records
   }
 

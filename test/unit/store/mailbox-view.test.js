@@ -165,6 +165,22 @@ const action = fc.oneof(
   fc.record({ kind: fc.constant('busy'), n: fc.nat(4), m: fc.nat(1) })
 )
 
+test('what is taken stands where it says, also when nobody else needs a tombstone before it any more', () => {
+  const view = newView()
+  const attachment = view.attach(() => {})
+  append(view, 1)
+  expunge(view, [0])
+  const late = view.attach(() => {})
+  append(view, 2)
+  attachment.take()
+  attachment.acknowledgeExpunged([0])
+  const [record] = late.take()
+  assert.deepEqual(record, { kind: 'append', fromSlot: 1, toSlot: 3 })
+  assert.deepEqual([...view.uids.subarray(1, 3)], [2, 3])
+  late.setBusy(false)
+  assert.deepEqual([view.length, ...view.uids.subarray(0, 2)], [2, 2, 3])
+})
+
 test('whatever happens in whatever order, each client that is told everything knows what there is', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 120 }), (actions) => {
