@@ -15,6 +15,8 @@ const WORTHWHILE_BYTES = 8 * 1024
 export function releaseBuffer(buffer) {
   const { buffer: memory } = buffer
   if (!(memory instanceof ArrayBuffer) || memory.byteLength < WORTHWHILE_BYTES) return
-  // A pool is recognised by its size: the blob of a chunk may be smaller than one.
-  if (memory.byteLength !== Buffer.poolSize) memory.transfer(0)
+  // A pool is recognised by its size, and no piece of one is half of it: the blob of a chunk may be smaller than a pool, and
+  // what a client asks for 64 KiB at a time is as large as one.
+  const isPool = memory.byteLength === Buffer.poolSize && buffer.length < Buffer.poolSize >>> 1
+  if (!isPool) memory.transfer(0)
 }
