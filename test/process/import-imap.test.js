@@ -393,12 +393,10 @@ test(
     const { port } = await startDovecot(t)
     const way = await wayTo(t, port)
     const source = { port: way.port, user: 'u1' }
-    const fillers = await Promise.all([1, 2, 3, 4].map(() => connect(t, { port, user: 'u1' })))
-    const [there, ...others] = /** @type {[ImapFlow, ...ImapFlow[]]} */ (fillers)
+    // One connection: Dovecot 2.3 ends a session that meets others in its list of mailboxes ("Resource deadlock avoided").
+    const there = await connect(t, { port, user: 'u1' })
     await fill(there, { count: 20, folders: ['Lists', 'Lists.Größe'] })
-    const each = (MANY - 20) / fillers.length
-    await Promise.all(fillers.map((flow) => fill(flow, { count: each, folders: ['INBOX'] })))
-    for (const other of others) other.close()
+    await fill(there, { count: MANY - 20, folders: ['INBOX'] })
     await there.mailboxOpen('INBOX')
     await there.messageDelete('10:19')
     const wanted = MANY - 10
