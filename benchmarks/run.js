@@ -71,6 +71,18 @@ const program = new Command('benchmark')
   .addHelpText('after', '\nExample:\n  npm run benchmark -- sqlite --quick')
 
 /**
+ * @param {readonly string[]} words - as they were typed
+ * @returns {string[]} without the folders, which are of this machine alone and change no figure
+ */
+const withoutFolders = (words) =>
+  words.filter(
+    (word, index) => !isFolderOption(word) && !/^--(output|scratch)$/.test(words[index - 1] ?? '')
+  )
+
+/** @param {string} word */
+const isFolderOption = (word) => /^--(output|scratch)(=|$)/.test(word)
+
+/**
  * @param {Part} part
  * @param {CommandOptions} options
  * @param {Progress} progress
@@ -129,7 +141,7 @@ async function runPart(part, options, progress) {
     const result = {
       part: node === undefined ? part.id : `${part.id}-node-${nodeVersion(node)}`,
       title: part.title,
-      command: ['npm run benchmark --', ...process.argv.slice(2)].join(' '),
+      command: ['npm run benchmark --', ...withoutFolders(process.argv.slice(2))].join(' '),
       options: run,
       environment: {
         ...environment,

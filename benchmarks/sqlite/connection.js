@@ -4,6 +4,7 @@
 import { statSync } from 'node:fs'
 import PlainDatabase from 'better-sqlite3'
 import CipherDatabase from 'better-sqlite3-multiple-ciphers'
+import { SETTINGS } from '../../config/default.js'
 import { Checkpointer } from '../../src/database/checkpoint.js'
 import { WalSync } from '../../src/database/durability.js'
 import { openEncryptedDatabase } from '../../src/database/open.js'
@@ -18,7 +19,10 @@ const PASSPHRASE = 'benchmark-passphrase'
 const RAW_KEY = Buffer.alloc(32, 0x5a)
 
 /** As the server has it by default (storage.checkpointBytes). */
-const CHECKPOINT_BYTES = 4 * 1024 * 1024
+const CHECKPOINT_BYTES = SETTINGS['storage.checkpointBytes'].value
+
+/** What an open mailbox may use of the page cache: as the server has it by default (storage.cacheBytes). */
+const CACHE_BYTES = SETTINGS['storage.cacheBytes'].value
 
 /** The store looks at its log no more often than this, milliseconds. */
 const LOOK_INTERVAL_MS = 50
@@ -56,7 +60,7 @@ export class Connection {
     const isBlocking = checkpoints === 'at commit'
     const path = this.#path
     const { db } = openEncryptedDatabase({
-      ...{ path, key: RAW_KEY, cipher, isNew, isBlocking, secureDelete }
+      ...{ path, key: RAW_KEY, cipher, isNew, isBlocking, secureDelete, cacheBytes: CACHE_BYTES }
     })
     if (!isBlocking) this.#checkpointer = new Checkpointer()
     return db

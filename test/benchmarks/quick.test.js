@@ -47,6 +47,8 @@ test('a quick run of sqlite and log writes JSON, Markdown and charts that say ho
       assert.equal(report.part, part)
       assert.equal(report.options.isQuick, true)
       assert.match(markdown, /its figures mean nothing/)
+      assert.equal(markdown.includes(output), false, 'no folder of this machine')
+      assert.equal(JSON.stringify(report).includes(output), false, 'no folder of this machine')
       for (const name of ['date', 'processor', 'node', 'better-sqlite3-multiple-ciphers']) {
         assert.ok(report.environment[name], `the environment has ${name}`)
         assert.ok(markdown.includes(report.environment[name]))
