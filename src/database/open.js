@@ -101,7 +101,7 @@ function openWithCipher(options, cipher) {
   return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
     applyKey(db, cipher, key)
     if (isNew) setupNewFile(db, pageSizeFor(cipher))
-    else requireReadable(db)
+    verifyWithKey(db)
     setupConnection(db, {
       isReadOnly,
       tempStore: options.tempStore ?? 'memory',
@@ -111,7 +111,6 @@ function openWithCipher(options, cipher) {
       hasOwnCheckpoints: !isBlocking,
       synchronous: 'NORMAL'
     })
-    verifyFile(db)
   })
 }
 
@@ -120,9 +119,9 @@ function openWithCipher(options, cipher) {
  *
  * @param {DatabaseHandle} db
  */
-function requireReadable(db) {
+function verifyWithKey(db) {
   try {
-    db.prepare('SELECT count(*) FROM sqlite_schema').get()
+    verifyFile(db)
   } catch (error) {
     if (errorCodeOf(error).startsWith('SQLITE_NOTADB'))
       throw new MailError('KEY_REJECTED', { detail: 'SQLITE_NOTADB', cause: error })

@@ -91,8 +91,7 @@ export function applyKey(db, cipher, key) {
  */
 export function applyCipher(db, cipher) {
   const [name, ...options] = CIPHER_NAMES[cipher]
-  db.pragma(`cipher = '${name}'`)
-  for (const option of options) db.pragma(option)
+  db.exec([`cipher = '${name}'`, ...options].map((pragma) => `PRAGMA ${pragma};`).join(''))
 }
 
 /**
@@ -150,21 +149,30 @@ export function setupNewFile(db, pageSizeBytes) {
  * @param {PragmaOptions} options
  */
 export function setupConnection(db, options) {
-  db.pragma(`secure_delete = ${options.secureDelete}`)
-  db.pragma(`synchronous = ${options.synchronous}`)
-  db.pragma('foreign_keys = ON')
-  db.pragma(`wal_autocheckpoint = ${options.hasOwnCheckpoints ? 0 : WAL_AUTOCHECKPOINT_PAGES}`)
-  db.pragma(`journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`)
-  // Negative: KiB instead of pages, so that the budget does not depend on the page size.
-  db.pragma(`cache_size = ${-Math.ceil(options.cacheBytes / 1024)}`)
-  // Memory unless the temporary folder is known to be on an encrypted device: see temp-store.js.
-  db.pragma(`temp_store = ${options.tempStore === 'disk' ? 1 : 2}`)
-  if (options.tempStore === 'disk' && options.tempFolder) setTempFolder(db, options.tempFolder)
-  // Mapped pages would be ciphertext, so the cipher needs its own copy anyway.
-  db.pragma('mmap_size = 0')
-  // Protects against a schema that was edited to call functions behind our back.
-  db.pragma('trusted_schema = OFF')
-  db.pragma(`analysis_limit = ${ANALYSIS_LIMIT_ROWS}`)
+  const { hasOwnCheckpoints, tempStore, tempFolder } = options
+  const pragmas = {
+    secure_delete: options.secureDelete,
+    synchronous: options.synchronous,
+    foreign_keys: 'ON',
+    wal_autocheckpoint: hasOwnCheckpoints ? 0 : WAL_AUTOCHECKPOINT_PAGES,
+    journal_size_limit: JOURNAL_SIZE_LIMIT_BYTES,
+    // Negative: KiB instead of pages, so that the budget does not depend on the page size.
+    cache_size: -Math.ceil(options.cacheBytes / 1024),
+    // Memory unless the temporary folder is known to be on an encrypted device: see temp-store.js.
+    temp_store: tempStore === 'disk' ? 1 : 2,
+    // Mapped pages would be ciphertext, so the cipher needs its own copy anyway.
+    mmap_size: 0,
+    // Protects against a schema that was edited to call functions behind our back.
+    trusted_schema: 'OFF',
+    analysis_limit: ANALYSIS_LIMIT_ROWS
+  }
+  // All in one call: a statement object for each was half the time of opening a file (measured).
+  db.exec(
+    Object.entries(pragmas)
+      .map(([name, value]) => `PRAGMA ${name} = ${value};`)
+      .join('')
+  )
+  if (tempStore === 'disk' && tempFolder) setTempFolder(db, tempFolder)
 }
 
 /**

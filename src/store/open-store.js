@@ -43,6 +43,16 @@ import { insertUsualMailboxes } from './mailboxes.js'
 /** The schema of a mailbox file. */
 export const ACCOUNT_MIGRATIONS = new URL('../../migrations/account/', import.meta.url)
 
+/** @type {ReturnType<typeof readMigrations> | null} */
+let knownMigrations = null
+
+/**
+ * Read once, not at each open. It also keeps a process on the schema of its own code while a newer one is being installed.
+ *
+ * @returns {ReturnType<typeof readMigrations>}
+ */
+const accountMigrations = () => (knownMigrations ??= readMigrations(ACCOUNT_MIGRATIONS))
+
 /** How long a migration waits for others to close before it looks again whether one of them has done it. */
 const MIGRATE_TRY_MS = 100
 
@@ -82,7 +92,7 @@ function openFile(options, how) {
 export async function openMailFile(options) {
   if (!statSync(mailFile(options.folder), { throwIfNoEntry: false }))
     throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no mail.db in the folder' })
-  const migrations = readMigrations(ACCOUNT_MIGRATIONS)
+  const migrations = accountMigrations()
   const startedMs = performance.now()
   for (;;) {
     const lock = await lockShared(options.folder, { timeoutMs: BUSY_TIMEOUT_MS })
