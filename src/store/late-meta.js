@@ -30,7 +30,7 @@ const MAX_WAITING = 32
 const MAX_WAITING_BYTES = 512 * 1024
 
 /** Without a transaction that takes them along they are written by themselves after this long, milliseconds. */
-const WAIT_MS = 1000
+const WAIT_MS = 5000
 
 /**
  * @param {MessageMeta} meta

@@ -3,24 +3,48 @@
  * process's: given back as soon as they are sent, the same few serve all connections, and nothing is left to the garbage
  * collector (measured: a fifth of the time of a FETCH of a usual message went into making Buffers and losing them).
  */
+import { releaseBuffer } from '../../support/release-buffer.js'
 
 /** What goes out at once: two TCP windows of a slow start. */
 export const BLOCK_BYTES = 64 * 1024
 
-/** Blocks that are kept for the next connections: 4 MiB, enough for some hundred clients at work. */
-const MAX_SPARE = 64
+/** Blocks that are always kept for the next connections: 4 MiB, enough for some dozen clients at work. */
+const KEPT = 64
+
+/** Blocks that are kept while so many are in use again and again: 16 MiB. */
+const MAX_SPARE = 256
+
+/** Those above KEPT that nobody needed for so long are given up, milliseconds. */
+const TRIM_MS = 10_000
 
 /** @type {Buffer[]} */
 const spare = []
 
-/**
- * @returns {Buffer} of BLOCK_BYTES, with anything in it
- */
-const takeBlock = () => spare.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
+/** How few were spare at a time since the last look: so many are more than was needed. */
+let fewest = 0
+
+/** @type {NodeJS.Timeout | null} */
+let trimmer = null
+
+/** @returns {Buffer} of BLOCK_BYTES, with anything in it */
+function takeBlock() {
+  const block = spare.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
+  if (spare.length < fewest) fewest = spare.length
+  return block
+}
 
 /** @param {Buffer} block - whole, used by nobody any more */
 function giveBack(block) {
-  if (spare.length < MAX_SPARE) spare.push(block)
+  if (spare.length >= MAX_SPARE) return releaseBuffer(block)
+  spare.push(block)
+  if (spare.length > KEPT) trimmer ??= setTimeout(trim, TRIM_MS).unref()
+}
+
+function trim() {
+  const excess = Math.min(fewest, spare.length - KEPT)
+  if (excess > 0) for (const block of spare.splice(0, excess)) releaseBuffer(block)
+  fewest = spare.length
+  trimmer = spare.length > KEPT ? setTimeout(trim, TRIM_MS).unref() : null
 }
 
 /** What one connection is about to send. */

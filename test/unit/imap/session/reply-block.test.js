@@ -40,3 +40,23 @@ test('a block is used again only after it was sent', () => {
   one.clear()
   assert.equal(one.length, 0)
 })
+
+test('the blocks of two hundred clients who are answered at once serve the next two hundred answers', () => {
+  /** @type {Set<ArrayBufferLike>} */
+  const known = new Set()
+  for (const isFirst of [true, false]) {
+    const blocks = Array.from({ length: 200 }, () => new ReplyBlock())
+    /** @type {(() => void)[]} */
+    const done = []
+    for (const block of blocks) {
+      block.copy(Buffer.from('OK'), 0)
+      block.sendTo((piece, onSent) => {
+        if (isFirst) known.add(piece.buffer)
+        else assert.ok(known.has(piece.buffer))
+        done.push(onSent)
+      })
+    }
+    assert.equal(known.size, 200)
+    for (const onSent of done) onSent()
+  }
+})

@@ -16,6 +16,9 @@ import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 /** A gap between two commits after which the index takes what has come for all that comes, milliseconds. */
 const QUIET_MS = 900
 
+/** The same where little has come. */
+const LITTLE_QUIET_MS = 9000
+
 /**
  * @param {string} name
  * @param {number} count
@@ -67,6 +70,20 @@ test('mail that keeps coming is indexed together, but at once for a search that 
   while ((await pendingCount(store)) >= 200) await appendOne(`late${appended++}`)
   assert.ok(appended < 300, `${appended} messages came meanwhile`)
   assert.equal(await countFound(store, 'word-'), 230 + appended)
+})
+
+test('a user’s pauses of a second or two are no time to index a few messages, a long one is', async (t) => {
+  const store = await temporaryStore(t)
+  let longestGapMs = 0
+  for (let number = 0; number < 3; number++) {
+    await appendAll(store, 'INBOX', mails(`few${number}`, 2))
+    const appendedMs = performance.now()
+    await sleep(1600)
+    longestGapMs = Math.max(longestGapMs, performance.now() - appendedMs)
+  }
+  if (longestGapMs < LITTLE_QUIET_MS) assert.equal(await pendingCount(store), 6)
+  while ((await pendingCount(store)) > 0) await sleep(100)
+  assert.equal(await countFound(store, 'word-few'), 6)
 })
 
 test('so many messages are indexed though more keep coming', async (t) => {
