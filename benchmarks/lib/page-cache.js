@@ -30,7 +30,7 @@ export function dropFromPageCache(path) {
 }
 
 /**
- * Reads all files once, in a process that has none of them open.
+ * Reads all files once, in a process that has none of them open. A server at work may remove one meanwhile.
  *
  * @param {string} folder - with everything below it
  */
@@ -38,8 +38,13 @@ export function readIntoPageCache(folder) {
   const buffer = Buffer.allocUnsafe(READ_BYTES)
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
   for (const entry of entries.filter((each) => each.isFile())) {
-    const file = openSync(join(entry.parentPath, entry.name), 'r')
-    while (readSync(file, buffer) > 0);
-    closeSync(file)
+    const path = join(entry.parentPath, entry.name)
+    try {
+      const file = openSync(path, 'r')
+      while (readSync(file, buffer) > 0);
+      closeSync(file)
+    } catch (error) {
+      if (existsSync(path)) throw error
+    }
   }
 }

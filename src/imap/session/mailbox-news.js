@@ -18,6 +18,12 @@ import { SequenceSet } from '../protocol/values/sequence-set.js'
 /** FETCH lines between two looks at the client: some 200 KiB. */
 const LINES_A_STEP = 4000
 
+/**
+ * Of all sessions: what is written is handed over before anything is awaited. It knows how flags are written, and most
+ * answers are one line.
+ */
+const LINE_WRITER = new FetchWriter()
+
 const SYSTEM_FLAGS = ['\\Answered', '\\Flagged', '\\Deleted', '\\Seen', '\\Draft']
 
 /**
@@ -133,12 +139,13 @@ export function writeFlagLine(session, writer, slot, { withUid, withFlags, withM
 export async function writeFlagLines(session, slots, line) {
   if (slots.length === 0) return
   if (line.withFlags) tellKeywords(session)
-  const writer = new FetchWriter()
   for (let start = 0; start < slots.length; start += LINES_A_STEP) {
+    // What another session's failure may have left in it is not for this client.
+    LINE_WRITER.clear()
     for (const slot of slots.slice(start, start + LINES_A_STEP)) {
-      writeFlagLine(session, writer, slot, line)
+      writeFlagLine(session, LINE_WRITER, slot, line)
     }
-    writer.handTo((bytes) => session.writeCopied(bytes))
+    LINE_WRITER.handTo((bytes) => session.writeCopied(bytes))
     if (session.connection.isCongested) await session.connection.drain()
   }
 }

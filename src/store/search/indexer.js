@@ -170,10 +170,9 @@ export class SearchIndexer {
     const quietMs = nowMs - this.#lastMs
     const isLate = quietMs >= LITTLE_QUIET_MS || nowMs - this.#firstMs >= MAX_DELAY_MS
     if (this.#isClosed || isLate || this.#isWanted) return true
-    const isQuiet = quietMs >= QUIET_MS
-    if (isQuiet && this.#isMergeDue) return true
-    const enough = isQuiet ? INLINE_CONTENTS + 1 : MANY_CONTENTS
-    return await this.#database.readSettled((db) => hasPending(db, enough))
+    if (quietMs < QUIET_MS)
+      return await this.#database.readSettled((db) => hasPending(db, MANY_CONTENTS))
+    return this.#isMergeDue || !isLittle(await this.#database.readSettled(readSomePending))
   }
 
   async #index() {
@@ -183,17 +182,15 @@ export class SearchIndexer {
         hasRest: hasLeftSegments(db),
         segments: readSegments(db),
         packable: countPackable(db),
-        pending: readPending(db, 0, INLINE_CONTENTS + 1)
+        pending: readSomePending(db)
       })
     )
     // A newer program's index is neither ours to extend nor to throw away.
     if (state.textVersion > INDEX_VERSION) return
     const isNew = state.textVersion < INDEX_VERSION
     const isOld = isNew && state.indexedCount > 0
-    const isLittle =
-      pending.length <= INLINE_CONTENTS && pending.every(({ size }) => size <= INLINE_BYTES)
     const isLong = isWorthMerging(state) || isMuch(chooseMerge(segments))
-    if (isOld || !isLittle || hasRest || isLong || packable > INLINE_BLOCKS)
+    if (isOld || !isLittle(pending) || hasRest || isLong || packable > INLINE_BLOCKS)
       return await this.#indexInThread()
     if (isNew) while (await this.#write(resetStep));
     /** @type {import('../pack-lists.js').PackPort} */
@@ -247,6 +244,16 @@ export class SearchIndexer {
     if (this.#isMergeDue) this.#lookIn(QUIET_MS)
   }
 }
+
+/** @param {import('better-sqlite3-multiple-ciphers').Database} db */
+const readSomePending = (db) => readPending(db, 0, INLINE_CONTENTS + 1)
+
+/**
+ * @param {readonly { size: number }[]} pending - of `readSomePending`
+ * @returns {boolean} whether that is no thread's work
+ */
+const isLittle = (pending) =>
+  pending.length <= INLINE_CONTENTS && pending.every(({ size }) => size <= INLINE_BYTES)
 
 /**
  * @param {readonly { contentCount: number }[]} segments - that are to be merged

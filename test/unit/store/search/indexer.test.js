@@ -86,6 +86,15 @@ test('a user’s pauses of a second or two are no time to index a few messages, 
   assert.equal(await countFound(store, 'word-few'), 6)
 })
 
+test('a large message is much: it is indexed before what another mailbox has a little of', async (t) => {
+  const [large, little] = await Promise.all([temporaryStore(t), temporaryStore(t)])
+  await appendAll(little, 'INBOX', mails('few', 2))
+  await appendAll(large, 'INBOX', [{ bytes: Buffer.alloc(100_000, 'Subject: large\r\n\r\nword ') }])
+  const appendedMs = performance.now()
+  while ((await pendingCount(large)) > 0) await sleep(50)
+  if (performance.now() - appendedMs < LITTLE_QUIET_MS) assert.equal(await pendingCount(little), 2)
+})
+
 test('so many messages are indexed though more keep coming', async (t) => {
   const store = await temporaryStore(t)
   await appendAll(store, 'INBOX', mails('first', 600))
