@@ -11,6 +11,7 @@ import { releaseBuffer } from '../support/release-buffer.js'
 export class ChunkCache {
   #totalBytes
   #usedBytes = 0
+  #reservedBytes = 0
   /**
    * In the order in which they came.
    *
@@ -34,6 +35,21 @@ export class ChunkCache {
   }
 
   // What follows is for the shares.
+
+  /**
+   * @param {number} bytes
+   * @returns {boolean} whether they are kept free: half of the budget at most is
+   */
+  reserve(bytes) {
+    const isFree = this.#reservedBytes + bytes <= this.#totalBytes / 2
+    if (isFree) this.#reservedBytes += bytes
+    return isFree
+  }
+
+  /** @param {number} bytes - that were reserved */
+  release(bytes) {
+    this.#reservedBytes -= bytes
+  }
 
   /** @param {Entry} entry - a new one */
   add(entry) {
@@ -92,6 +108,22 @@ export class ChunkShare {
     if (bytes === null) return
     bytes.fill(0)
     releaseBuffer(bytes)
+  }
+
+  /**
+   * For chunks that are to be read before anybody asks for them: what others keep must not go for more of them than will
+   * be of use.
+   *
+   * @param {number} bytes
+   * @returns {boolean} false: not now, others are at it
+   */
+  reserve(bytes) {
+    return this.#cache.reserve(bytes)
+  }
+
+  /** @param {number} bytes - that were reserved: they have come, or will not */
+  release(bytes) {
+    this.#cache.release(bytes)
   }
 
   /** Drops all: the mailbox is closed, or goes to sleep. */

@@ -12,6 +12,7 @@ import { runTransaction } from '../database/transaction.js'
 import { copyRows } from './copy-move.js'
 import { liftRestored } from './lift-restored.js'
 import { renameInbox } from './mailboxes.js'
+import { readAhead } from './read-ahead-job.js'
 import { releasePages } from './upkeep/space.js'
 import { sweepAll } from './upkeep/sweep.js'
 import { quickCheck, verifyAll } from './verify.js'
@@ -23,6 +24,7 @@ import { quickCheck, verifyAll } from './verify.js'
  *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
  *   | { kind: 'liftRestored', request: { nowMs: number } }
  *   | { kind: 'quickCheck' }
+ *   | { kind: 'readAhead', request: import('./read-ahead-job.js').ReadAheadRequest }
  *   | { kind: 'index', request: import('./search/index-job.js').IndexRequest }
  *   | { kind: 'optimize' }
  *   | { kind: 'release' | 'sweep', shared: SharedArrayBuffer }
@@ -51,10 +53,14 @@ const LOCK_WAIT_MS = 1000
  * @param {ThreadData} data
  */
 export async function answerThreadJob(data) {
-  const post = (/** @type {import('../database/thread.js').ThreadMessage} */ message) =>
-    parentPort?.postMessage(message)
+  const post = (
+    /** @type {import('../database/thread.js').ThreadMessage} */ message,
+    /** @type {ArrayBuffer[]} */ moved = []
+  ) => parentPort?.postMessage(message, moved)
   try {
-    const value = await openAndRun(data, (progress) => post({ kind: 'progress', value: progress }))
+    const value = await openAndRun(data, (progress, moved) =>
+      post({ kind: 'progress', value: progress }, moved)
+    )
     post({ kind: 'done', value })
   } catch (error) {
     post({ kind: 'failed', failure: toThreadFailure(toMailError(error)) })
@@ -63,7 +69,7 @@ export async function answerThreadJob(data) {
 
 /**
  * @param {ThreadData} data
- * @param {(value: unknown) => void} onProgress
+ * @param {(value: unknown, moved?: ArrayBuffer[]) => void} onProgress - `moved`: memory that goes to who is told
  * @returns {Promise<unknown>} the job's result
  */
 async function openAndRun({ key, job, hasOwnLock, ...options }, onProgress) {
@@ -87,7 +93,7 @@ async function openAndRun({ key, job, hasOwnLock, ...options }, onProgress) {
 /**
  * @param {Database} db
  * @param {ThreadJob} job
- * @param {(value: unknown) => void} onProgress
+ * @param {(value: unknown, moved?: ArrayBuffer[]) => void} onProgress
  * @returns {Promise<unknown>}
  */
 async function runJob(db, job, onProgress) {
@@ -100,6 +106,8 @@ async function runJob(db, job, onProgress) {
       return runTransaction(db, () => liftRestored(db, job.request))
     case 'quickCheck':
       return quickCheck(db)
+    case 'readAhead':
+      return readAhead(db, job.request, onProgress)
     case 'verify':
       return verifyAll(db, onProgress)
     case 'optimize':

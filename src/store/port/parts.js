@@ -11,6 +11,7 @@ import { LateMeta } from '../late-meta.js'
 import { reopenMailFile } from '../open-store.js'
 import { SearchIndexer } from '../search/indexer.js'
 import { Scanner } from '../search/scanner.js'
+import { ReadAhead } from '../read-ahead.js'
 import { StoreThreads } from '../store-threads.js'
 import { Transfers } from '../transfers.js'
 import { ViewKeeper } from '../views.js'
@@ -21,7 +22,7 @@ import { ViewKeeper } from '../views.js'
  * @property {ViewKeeper} views
  * @property {AccountKeywords} keywords
  * @property {LateMeta} lateMeta
- * @property {import('../chunk-cache.js').ChunkShare} chunks
+ * @property {ReadAhead} readAhead
  * @property {Housekeeping} housekeeping
  * @property {StoreThreads} threads
  * @property {Transfers} transfers
@@ -98,6 +99,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
     tempFolder: files.tempFolder,
     secureDelete
   })
+  const readAhead = new ReadAhead(threads, chunks)
   const housekeeping = new Housekeeping({
     database,
     checkpointer,
@@ -124,7 +126,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
     views,
     keywords,
     lateMeta,
-    chunks,
+    readAhead,
     housekeeping,
     threads,
     transfers,

@@ -23,14 +23,14 @@ import { IntakeMethods } from './intake-methods.js'
 export class ReadingMethods extends IntakeMethods {
   #database
   #lateMeta
-  #chunks
+  #readAhead
 
   /** @param {import('./parts.js').StoreParts} parts */
   constructor(parts) {
     super(parts)
     this.#database = parts.database
     this.#lateMeta = parts.lateMeta
-    this.#chunks = parts.chunks
+    this.#readAhead = parts.readAhead
   }
 
   /**
@@ -79,7 +79,7 @@ export class ReadingMethods extends IntakeMethods {
    * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
    */
   readContent(contentId, start = 0, end = Infinity) {
-    return readContentRange(this.#database, contentId, start, end, this.#chunks)
+    return readContentRange(this.#database, contentId, start, end, this.#readAhead)
   }
 
   /**

@@ -1,0 +1,45 @@
+/**
+ * The thread's part of read-ahead.js.
+ */
+import { copyOf } from './chunk-codec.js'
+import { readChunk, requireContent } from './content-rows.js'
+
+/**
+ * @typedef {object} ReadAheadRequest
+ * @property {number} contentId
+ * @property {number} first - number of the first chunk
+ * @property {SharedArrayBuffer} claims - an int32 for each chunk: who reads it
+ *
+ * @typedef {object} ChunkAhead
+ * @property {number} sequence - number of the chunk
+ * @property {Uint8Array} bytes - raw; its memory is moved to who gets it
+ */
+
+/** Nobody reads the chunk yet. */
+export const CLAIM_FREE = 0
+/** This thread does, or has. */
+export const CLAIM_THREAD = 1
+/** The session does that wants it now. */
+export const CLAIM_SESSION = 2
+
+/**
+ * Reads the chunks that nobody else has come to.
+ *
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db
+ * @param {ReadAheadRequest} request
+ * @param {(chunk: ChunkAhead, moved: ArrayBuffer[]) => void} onChunk
+ * @throws {import('../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+ */
+export function readAhead(db, { contentId, first, claims }, onChunk) {
+  const owners = new Int32Array(claims)
+  const content = requireContent(db, contentId)
+  for (let index = 0; index < owners.length; index++) {
+    const owner = Atomics.compareExchange(owners, index, CLAIM_FREE, CLAIM_THREAD)
+    if (owner !== CLAIM_FREE) continue
+    const sequence = first + index
+    const raw = readChunk(db, contentId, sequence, content)
+    // Of a pool, others have the rest; zstd is given room for one byte more.
+    const bytes = raw.buffer.byteLength <= raw.length + 1 ? raw : copyOf(raw)
+    onChunk({ sequence, bytes }, [/** @type {ArrayBuffer} */ (bytes.buffer)])
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Who reads a long message piece by piece finds the next chunks ready: a thread decrypts and unpacks them while the
+ * client takes what it has got and asks for more.
+ */
+import { CHUNK_BYTES } from './chunk-codec.js'
+import { chunkRowId } from './message-id.js'
+import { CLAIM_FREE, CLAIM_SESSION, CLAIM_THREAD } from './read-ahead-job.js'
+
+/** @typedef {import('./read-ahead-job.js').ChunkAhead} ChunkAhead */
+
+/** Chunks that the thread is given at once: 1 MiB, some 5 ms of its work. To open the file takes it one. */
+const BATCH_CHUNKS = 8
+
+/** With fewer ready, the next ones are asked for. */
+const LOW_CHUNKS = 4
+
+/** A shorter content has been read before a thread would be of use. */
+const MIN_CHUNKS = 8
+
+/** What a thread has been asked for. */
+class Batch {
+  /** @type {Set<number>} chunks that came */
+  #arrived = new Set()
+  /** @type {Map<number, (bytes: Buffer | null) => void>} */
+  #waiting = new Map()
+  isUnderWay = true
+
+  /**
+   * @param {number} contentId
+   * @param {number} first - number of the first chunk
+   * @param {number} count
+   */
+  constructor(contentId, first, count) {
+    this.contentId = contentId
+    this.first = first
+    this.end = first + count
+    this.claims = new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT)
+    this.owners = new Int32Array(this.claims)
+  }
+
+  /**
+   * @param {number} contentId
+   * @param {number} sequence
+   * @returns {Promise<Buffer | null> | null} the chunk when it has come; null: the caller has to read it
+   */
+  wait(contentId, sequence) {
+    if (contentId !== this.contentId || sequence < this.first || sequence >= this.end) return null
+    const index = sequence - this.first
+    const owner = Atomics.compareExchange(this.owners, index, CLAIM_FREE, CLAIM_SESSION)
+    const isComing = owner === CLAIM_THREAD && this.isUnderWay && !this.#arrived.has(sequence)
+    // Two sessions that read the same side by side: the second one reads it itself.
+    if (!isComing || this.#waiting.has(sequence)) return null
+    return new Promise((resolve) => this.#waiting.set(sequence, resolve))
+  }
+
+  /**
+   * @param {number} sequence
+   * @param {Buffer} bytes
+   * @returns {boolean} whether somebody waited for it
+   */
+  arrive(sequence, bytes) {
+    this.#arrived.add(sequence)
+    const resolve = this.#waiting.get(sequence)
+    this.#waiting.delete(sequence)
+    resolve?.(bytes)
+    return resolve !== undefined
+  }
+
+  /** The thread has done what it could. */
+  settle() {
+    this.isUnderWay = false
+    for (const resolve of this.#waiting.values()) resolve(null)
+    this.#waiting.clear()
+  }
+}
+
+/** Of one open store. */
+export class ReadAhead {
+  #threads
+  #chunks
+  /** Where the last piece ended: who begins there reads on. */
+  #last = { contentId: 0, end: 0 }
+  /** @type {Batch | null} */
+  #batch = null
+
+  /**
+   * @param {Pick<import('./store-threads.js').StoreThreads, 'run'>} threads
+   * @param {import('./chunk-cache.js').ChunkShare} chunks - where what was read ahead waits, and what was read in part
+   */
+  constructor(threads, chunks) {
+    this.#threads = threads
+    this.#chunks = chunks
+  }
+
+  /**
+   * @param {number} contentId
+   * @param {number} sequence
+   * @returns {Buffer | Promise<Buffer | null> | null} the raw bytes of the chunk, the caller's from now on, with the
+   *   memory that they lie in; null: the caller has to read it
+   */
+  take(contentId, sequence) {
+    return (
+      this.#chunks.take(chunkRowId(contentId, sequence)) ??
+      this.#batch?.wait(contentId, sequence) ??
+      null
+    )
+  }
+
+  /**
+   * @param {number} contentId
+   * @param {number} sequence
+   * @param {Buffer} bytes - of the whole chunk, of which more may be asked for; nobody else's, nor the memory that it
+   *   lies in
+   */
+  keep(contentId, sequence, bytes) {
+    this.#chunks.keep(chunkRowId(contentId, sequence), bytes)
+  }
+
+  /**
+   * Has what comes next read, where a client asks for one piece after the other. Of what is read in one go the next chunk
+   * is wanted at once, and a thread would only be a way round.
+   *
+   * @param {{ contentId: number, start: number, end: number }} piece - that is about to be read; `end` is exclusive
+   * @param {{ size: number, chunkSize: number }} content
+   */
+  noteRead({ contentId, start, end }, { size, chunkSize }) {
+    const isNext = this.#last.contentId === contentId && this.#last.end === start
+    this.#last = { contentId, end }
+    const count = Math.ceil(size / chunkSize)
+    const isLarge = end - start > LOW_CHUNKS * chunkSize
+    if (!isNext || isLarge || count < MIN_CHUNKS || this.#batch?.isUnderWay === true) return
+    // The chunk of which this piece is the beginning is kept when it has been read.
+    const next = Math.ceil(end / chunkSize)
+    const asked = this.#batch?.contentId === contentId ? this.#batch.end : 0
+    // Where the reader has gone back, or on by itself, what was asked for is not what it needs now.
+    const isAhead = asked > next && asked <= next + BATCH_CHUNKS
+    const first = isAhead ? asked : next
+    const last = Math.min(first + BATCH_CHUNKS, count)
+    if (first - next < LOW_CHUNKS && last > first)
+      this.#start(new Batch(contentId, first, last - first))
+  }
+
+  /** @param {Batch} batch */
+  #start(batch) {
+    const bytes = batch.owners.length * CHUNK_BYTES
+    if (!this.#chunks.reserve(bytes)) return
+    this.#batch = batch
+    const { contentId, first, claims } = batch
+    const onProgress = (/** @type {unknown} */ value) => {
+      const { sequence, bytes: raw } = /** @type {ChunkAhead} */ (value)
+      const chunk = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
+      if (!batch.arrive(sequence, chunk)) this.keep(contentId, sequence, chunk)
+    }
+    this.#threads
+      .run({ kind: 'readAhead', request: { contentId, first, claims } }, { onProgress })
+      // Who wants the chunk then reads it and meets the same trouble, where it can be told.
+      .catch(() => {})
+      .finally(() => {
+        batch.settle()
+        this.#chunks.release(bytes)
+      })
+  }
+}
