@@ -107,11 +107,14 @@ export function runNested(db, work) {
  *
  * @template T
  * @param {() => T} work - synchronous; nothing of it may have happened when it throws BUSY
- * @param {{ busyTimeoutMs: number, signal?: AbortSignal }} options
+ * @param {object} options
+ * @param {number} options.busyTimeoutMs
+ * @param {AbortSignal} [options.signal]
+ * @param {() => void} [options.onBusy] - called after each try in vain
  * @returns {Promise<T>}
  * @throws {MailError} BUSY after `busyTimeoutMs`; otherwise what `work` threw, mapped
  */
-export async function retryWhileBusy(work, { busyTimeoutMs, signal }) {
+export async function retryWhileBusy(work, { busyTimeoutMs, signal, onBusy }) {
   const startedMs = performance.now()
   for (let attempt = 0; ; attempt++) {
     try {
@@ -119,6 +122,7 @@ export async function retryWhileBusy(work, { busyTimeoutMs, signal }) {
     } catch (error) {
       if (!isBusy(error) || performance.now() - startedMs >= busyTimeoutMs) throw toMailError(error)
     }
+    onBusy?.()
     const pauseMs = BACKOFF_MS[Math.min(attempt, BACKOFF_MS.length - 1)] ?? 100
     await sleep(pauseMs, undefined, signal && { signal })
   }

@@ -11,6 +11,7 @@ import { WalSync } from '../database/durability.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { prepared } from '../database/statement.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
+import { Writers } from '../database/writers.js'
 import { forgetReservedIds } from './reserved-ids.js'
 import { readWal } from './upkeep/space.js'
 
@@ -64,6 +65,8 @@ export class AccountDatabase {
   #lastWriteMs = performance.now()
   /** Writes seen so far, our own and those of others. */
   writeCount = 0
+  /** For the threads of this file. */
+  writers = new Writers()
 
   /**
    * @param {object} options
@@ -208,6 +211,7 @@ export class AccountDatabase {
   /** To be called before a write that does not come through `write`: that of a thread. */
   announceWrite() {
     this.#noteWrite()
+    this.writers.noteBegun()
     for (const listener of this.#writeListeners) listener()
   }
 
@@ -256,7 +260,7 @@ export class AccountDatabase {
     return this.#guarded(async () => {
       this.requireWritable()
       this.announceWrite()
-      const result = await this.#retry(() => this.#transact(work)).catch((error) => {
+      const result = await this.#transactSoon(work).catch((error) => {
         if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#fail(error)
         throw error
       })
@@ -278,6 +282,24 @@ export class AccountDatabase {
       else await settled
       return result
     })
+  }
+
+  /**
+   * @template T
+   * @param {(db: Database) => T} work
+   * @returns {Promise<T>}
+   */
+  async #transactSoon(work) {
+    let isWaiting = false
+    const onBusy = () => {
+      if (!isWaiting) this.writers.startWaiting()
+      isWaiting = true
+    }
+    try {
+      return await this.#retry(() => this.#transact(work), onBusy)
+    } finally {
+      if (isWaiting) this.writers.endWaiting()
+    }
   }
 
   /**
@@ -379,12 +401,14 @@ export class AccountDatabase {
   /**
    * @template T
    * @param {() => T} work
+   * @param {() => void} [onBusy]
    * @returns {Promise<T>}
    */
-  #retry(work) {
+  #retry(work, onBusy) {
     return retryWhileBusy(work, {
       busyTimeoutMs: this.#busyTimeoutMs,
-      signal: this.#abort.signal
+      signal: this.#abort.signal,
+      ...(onBusy && { onBusy })
     })
   }
 

@@ -47,17 +47,25 @@ export class StoreThreads {
    * @throws {import('../errors.js').MailError} what it failed with; SHUTTING_DOWN when it was ended
    */
   run(job, { onProgress, signal, isUrgent = false } = {}) {
-    const { path, isReadOnly, closing } = this.#database
-    if (LONG_WRITES.has(job.kind)) this.#database.announceWrite()
+    const { path, isReadOnly, closing, writers } = this.#database
+    const isLongWrite = LONG_WRITES.has(job.kind)
+    if (isLongWrite) {
+      this.#database.announceWrite()
+      writers.startWaiting()
+    }
     const isBackground = BACKGROUND_JOBS.has(job.kind) && !isUrgent
     const pool = isBackground ? pools.background : pools.foreground
-    return this.#database.whileOpen(() =>
-      pool.run({
-        data: { ...this.#settings, path, isReadOnly, job },
-        signal: signal ? AbortSignal.any([closing, signal]) : closing,
-        ...(onProgress && { onProgress })
+    return this.#database
+      .whileOpen(() =>
+        pool.run({
+          data: { ...this.#settings, path, isReadOnly, writers: writers.shared, job },
+          signal: signal ? AbortSignal.any([closing, signal]) : closing,
+          ...(onProgress && { onProgress })
+        })
+      )
+      .finally(() => {
+        if (isLongWrite) writers.endWaiting()
       })
-    )
   }
 
   /**

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import PQueue from 'p-queue'
 import { MailError } from '../errors.js'
 import { hasGarbage, isMuchGarbage, leaveAbandoned, sweepSlice } from './garbage.js'
-import { Pace } from './upkeep/pacing.js'
+import { StopSign } from './upkeep/stop-sign.js'
 
 /** The sweep lets the commands that follow a deletion go first, milliseconds. */
 const DELAY_MS = 1000
@@ -113,7 +113,7 @@ export class Sweeper {
 
   /** @param {AbortSignal} end */
   async #inThread(end) {
-    const pace = new Pace(this.#database, end)
+    const sign = new StopSign([end, this.#database.closing])
     /** @type {Promise<void>} */
     let settling = Promise.resolve()
     const onProgress = () => {
@@ -121,13 +121,13 @@ export class Sweeper {
       settling = this.#database.settle().then(this.#onCommit, () => {})
     }
     try {
-      const job = { kind: /** @type {const} */ ('sweep'), shared: pace.shared }
+      const job = { kind: /** @type {const} */ ('sweep'), shared: sign.shared }
       await this.#threads.run(job, { onProgress })
       onProgress()
       await settling
       this.#onSwept()
     } finally {
-      pace.end()
+      sign.end()
     }
   }
 

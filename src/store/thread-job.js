@@ -9,6 +9,7 @@ import { openEncryptedDatabase } from '../database/open.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
 import { runTransaction } from '../database/transaction.js'
+import { Writers } from '../database/writers.js'
 import { copyRows } from './copy-move.js'
 import { liftRestored } from './lift-restored.js'
 import { renameInbox } from './mailboxes.js'
@@ -39,6 +40,7 @@ import { quickCheck, verifyAll } from './verify.js'
  * @property {string} tempFolder - where `disk` is: a process of its own has not been told yet
  * @property {'ON' | 'FAST'} secureDelete
  * @property {boolean} isReadOnly
+ * @property {SharedArrayBuffer} [writers] - of the file's Writers; a process of its own does not see them
  * @property {boolean} [hasOwnLock] - in a process of its own, which may outlive the one that started it: it holds a lock
  *   on the account itself
  * @property {ThreadJob} job
@@ -72,7 +74,10 @@ export async function answerThreadJob(data) {
  * @param {(value: unknown, moved?: ArrayBuffer[]) => void} onProgress - `moved`: memory that goes to who is told
  * @returns {Promise<unknown>} the job's result
  */
-async function openAndRun({ key, job, hasOwnLock, ...options }, onProgress) {
+async function openAndRun(
+  { key, job, hasOwnLock, writers = new Writers().shared, ...options },
+  onProgress
+) {
   const lock = hasOwnLock
     ? await lockShared(dirname(options.path), { timeoutMs: LOCK_WAIT_MS })
     : null
@@ -81,7 +86,7 @@ async function openAndRun({ key, job, hasOwnLock, ...options }, onProgress) {
     try {
       // Checkpoints are the checkpoint thread's: a large transaction must not be followed by one here.
       db.pragma('wal_autocheckpoint = 0')
-      return await runJob(db, job, onProgress)
+      return await runJob(db, { job, writers }, onProgress)
     } finally {
       db.close()
     }
@@ -92,11 +97,11 @@ async function openAndRun({ key, job, hasOwnLock, ...options }, onProgress) {
 
 /**
  * @param {Database} db
- * @param {ThreadJob} job
+ * @param {{ job: ThreadJob, writers: SharedArrayBuffer }} data
  * @param {(value: unknown, moved?: ArrayBuffer[]) => void} onProgress
  * @returns {Promise<unknown>}
  */
-async function runJob(db, job, onProgress) {
+async function runJob(db, { job, writers }, onProgress) {
   switch (job.kind) {
     case 'copy':
       return runTransaction(db, () => copyRows(db, job.request))
@@ -115,16 +120,20 @@ async function runJob(db, job, onProgress) {
       db.pragma('optimize = 0x10002')
       return null
     case 'release':
-      return await releasePages(db, { shared: job.shared, onSlices: () => onProgress(null) })
+      return await releasePages(db, {
+        shared: job.shared,
+        writers,
+        onSlices: () => onProgress(null)
+      })
     case 'sweep':
-      return await sweepAll(db, { shared: job.shared, onSlices: () => onProgress(null) })
+      return await sweepAll(db, { shared: job.shared, writers, onSlices: () => onProgress(null) })
     case 'vacuum':
       db.exec('VACUUM')
       return null
     // Loaded when they are needed: what reads text is most of the program, and a copy must not wait for it.
     case 'index': {
       const { indexPending } = await import('./search/index-job.js')
-      return await indexPending(db, job.request, onProgress)
+      return await indexPending(db, job.request, { writers, onBatch: onProgress })
     }
   }
 }

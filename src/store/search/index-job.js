@@ -2,10 +2,10 @@
  * Indexes in a thread what is on the list, in batches: texts are read and folded outside the transaction, so that it
  * holds the lock for the insertion alone.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { MailError, isMailError } from '../../errors.js'
 import { syncLog } from '../../database/durability.js'
 import { runTransaction } from '../../database/transaction.js'
+import { letWritersGo } from '../../database/writers.js'
 import {
   forgetDeleted,
   mergeFieldsStep,
@@ -29,7 +29,6 @@ import { ThreadDatabase } from './thread-database.js'
  * @typedef {object} IndexRequest
  * @property {boolean} isUrgent - a search waits: merging is left for later, and so is what is more than one turn's worth
  * @property {number} newContents - that the turns before this one have indexed
- * @property {SharedArrayBuffer} activity - the store's count of writes
  * @property {SharedArrayBuffer} wish - not 0 as soon as a search waits, which ends a turn that is not urgent
  * @property {SharedArrayBuffer} waiting - the count of mailboxes that wait for this one to have had its turn
  *
@@ -77,26 +76,21 @@ const MANY_SEGMENTS = 24
 /** So many batches are one urgent turn: what a user has brought in at once must not keep others from theirs. */
 const URGENT_BATCHES = 40
 
-/** While somebody else writes, a batch waits for a pause this long, milliseconds … */
-const QUIET_MS = 15
-
-/** … but not longer than this. */
-const MAX_WAIT_MS = 300
-
 /**
  * @param {Database} db - the thread's own, which may wait for locks
  * @param {IndexRequest} request
- * @param {(count: number) => void} onBatch - called after each commit
+ * @param {object} options
+ * @param {SharedArrayBuffer} options.writers - of the file's Writers
+ * @param {(count: number) => void} options.onBatch - called after each commit
  * @returns {Promise<IndexTurn>}
  */
-export async function indexPending(db, request, onBatch) {
+export async function indexPending(db, request, { writers, onBatch }) {
   const { isUrgent } = request
   const crowd = new Int32Array(request.waiting)
-  const writes = new Int32Array(request.activity)
   const wish = new Int32Array(request.wish)
   const source = new ThreadDatabase(db)
   const write = async (/** @type {(db: Database) => any} */ work, count = 0) => {
-    await waitForPause(writes)
+    await letWritersGo(writers)
     const result = runTransaction(db, () => work(db))
     syncLog(db)
     onBatch(count)
@@ -199,20 +193,6 @@ async function readBatch(db, source, { after, isCalledOff }) {
     if (isCalledOff()) break
   }
   return { segment: batch.toSegment(), contents }
-}
-
-/**
- * Lets the store's own writes go first: the clients wait for them.
- *
- * @param {Int32Array} writes
- */
-async function waitForPause(writes) {
-  for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += QUIET_MS) {
-    const before = Atomics.load(writes, 0)
-    // A first look costs nothing when nobody writes: the count has not moved since the batch before.
-    await sleep(waitedMs === 0 ? 1 : QUIET_MS)
-    if (Atomics.load(writes, 0) === before) return
-  }
 }
 
 /**

@@ -22,9 +22,6 @@ const noteWaiting = () => Atomics.store(new Int32Array(waiting), 0, turns.size)
 export class IndexTurns {
   #threads
   #settle
-  /** The store's writes so far. */
-  #activity = new SharedArrayBuffer(4)
-  #writes = new Int32Array(this.#activity)
   /** Not 0 when a search waits that no turn has begun for. */
   #wish = new SharedArrayBuffer(4)
   #wished = new Int32Array(this.#wish)
@@ -43,11 +40,6 @@ export class IndexTurns {
   constructor({ threads, settle }) {
     this.#threads = threads
     this.#settle = settle
-  }
-
-  /** To be called after each commit of the store: a thread lets those go first. */
-  noteWrite() {
-    Atomics.add(this.#writes, 0, 1)
   }
 
   /** To be called when a search has had to read texts: the turn that runs or waits is followed by an urgent one. */
@@ -80,11 +72,10 @@ export class IndexTurns {
    * @returns {Promise<IndexTurn['left']>}
    */
   async #takeTurn(isUrgent, signal) {
-    const [activity, wish, newContents] = [this.#activity, this.#wish, this.#newContents]
     const onProgress = () => {
       this.#settling = this.#settle()
     }
-    const request = { isUrgent, newContents, activity, wish, waiting }
+    const request = { isUrgent, newContents: this.#newContents, wish: this.#wish, waiting }
     /** @type {Promise<unknown> | null} */
     let work = null
     const leave = new AbortController()

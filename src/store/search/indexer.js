@@ -88,7 +88,6 @@ export class SearchIndexer {
   /** To be called after each commit. */
   noteWrite() {
     if (this.#isClosed) return
-    this.#turns.noteWrite()
     const nowMs = performance.now()
     if (this.#firstMs === 0) this.#firstMs = nowMs
     // One timer for a burst: it looks at the clock when it fires.

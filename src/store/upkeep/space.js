@@ -4,7 +4,8 @@
 import { prepared } from '../../database/statement.js'
 import { syncLog } from '../../database/durability.js'
 import { runTransaction } from '../../database/transaction.js'
-import { isToldToStop, waitForPause } from './pacing.js'
+import { letWritersGo } from '../../database/writers.js'
+import { isToldToStop } from './stop-sign.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -64,17 +65,18 @@ export function readWal(db) {
  *
  * @param {Database} db - the thread's own, which may wait for locks
  * @param {object} options
- * @param {SharedArrayBuffer} options.shared - of a Pace
+ * @param {SharedArrayBuffer} options.shared - of a StopSign
+ * @param {SharedArrayBuffer} options.writers - of the file's Writers
  * @param {() => void} options.onSlices - called now and then, after commits
  * @returns {Promise<Release>}
  */
-export async function releasePages(db, { shared, onSlices }) {
+export async function releasePages(db, { shared, writers, onSlices }) {
   const release = { pages: 0, slices: 0, longestMs: 0 }
   let slicePages = FIRST_SLICE_PAGES
   while (!isToldToStop(shared)) {
     const { freePages } = readSpace(db)
     if (freePages === 0) break
-    await waitForPause(shared)
+    await letWritersGo(writers)
     let startedMs = 0
     runTransaction(db, () => {
       // Here the lock is ours: the time until then was somebody else's.

@@ -4,8 +4,9 @@
  */
 import { syncLog } from '../../database/durability.js'
 import { runTransaction } from '../../database/transaction.js'
+import { letWritersGo } from '../../database/writers.js'
 import { sweepSlice } from '../garbage.js'
-import { isToldToStop, waitForPause } from './pacing.js'
+import { isToldToStop } from './stop-sign.js'
 
 /** Slices between two messages to the store, which then sees to the `-wal`. */
 const SLICES_PER_REPORT = 16
@@ -13,14 +14,15 @@ const SLICES_PER_REPORT = 16
 /**
  * @param {import('better-sqlite3-multiple-ciphers').Database} db - the thread's own, which may wait for locks
  * @param {object} options
- * @param {SharedArrayBuffer} options.shared - of a Pace
+ * @param {SharedArrayBuffer} options.shared - of a StopSign
+ * @param {SharedArrayBuffer} options.writers - of the file's Writers
  * @param {() => void} options.onSlices - called now and then, after commits
  * @returns {Promise<void>}
  */
-export async function sweepAll(db, { shared, onSlices }) {
+export async function sweepAll(db, { shared, writers, onSlices }) {
   let isMore = true
   for (let slices = 1; isMore && !isToldToStop(shared); slices++) {
-    await waitForPause(shared)
+    await letWritersGo(writers)
     isMore = runTransaction(db, () => sweepSlice(db))
     syncLog(db)
     if (slices % SLICES_PER_REPORT === 0) onSlices()

@@ -11,7 +11,7 @@ import { readIndexState, readPending } from '../search/index-rows.js'
 import { hasLeftSegments } from '../search/segment-rows.js'
 import { hasOldExpunged, isLastPage, pruneExpungedPage } from './expunge-log.js'
 import { findOldPage } from './old-messages.js'
-import { Pace } from './pacing.js'
+import { StopSign } from './stop-sign.js'
 import { readSpace, readWal } from './space.js'
 
 /**
@@ -118,14 +118,15 @@ export class Upkeep {
    * @returns {Promise<Release>}
    */
   async releasePages({ signal } = {}) {
-    const pace = new Pace(this.#database, signal)
+    const { closing } = this.#database
+    const sign = new StopSign(signal ? [signal, closing] : [closing])
     try {
-      const job = { kind: /** @type {const} */ ('release'), shared: pace.shared }
+      const job = { kind: /** @type {const} */ ('release'), shared: sign.shared }
       const release = await this.#threads.run(job, { onProgress: () => this.#noteThread() })
       await this.#afterThread()
       return /** @type {Release} */ (release)
     } finally {
-      pace.end()
+      sign.end()
     }
   }
 

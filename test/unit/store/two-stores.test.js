@@ -3,7 +3,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
+import { openEncryptedDatabase } from '../../../src/database/open.js'
 import {
   accountFolder,
   aliveUids,
@@ -182,3 +184,25 @@ test(
     assert.deepEqual((await here.verify()).problems, [])
   }
 )
+
+test('a write that finds the file locked is seen by the threads until it is through, or has given up', async (t) => {
+  const { folder, key, create } = await accountFolder(t)
+  const store = await create({ config: { busyTimeoutMs: 200 } })
+  const waiting = () => Atomics.load(new Int32Array(store.searchAccess.database.writers.shared), 1)
+  const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
+  t.after(() => db.close())
+  for (const isReleased of [true, false]) {
+    db.exec('BEGIN IMMEDIATE')
+    const made = store.createMailbox(`Folder ${isReleased}`)
+    while (waiting() === 0) await setTimeout(1)
+    if (isReleased) {
+      db.exec('COMMIT')
+      await made
+    } else {
+      await assert.rejects(made, { code: 'BUSY' })
+      db.exec('COMMIT')
+    }
+    // The index may be waiting, too.
+    while (waiting() !== 0) await setTimeout(1)
+  }
+})
