@@ -79,7 +79,8 @@ export const PARTS = [
       'mixed-clients',
       'idle-push',
       'idle-memory',
-      'mailbox-memory'
+      'mailbox-memory',
+      'flag-scan-opened'
     ]),
     setUp: setUpServers
   },

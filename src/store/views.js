@@ -7,11 +7,10 @@
  * modseq. Applying is idempotent slot by slot, so what arrives both ways does no harm. While a view loads or catches
  * up, changes of our own wait.
  */
-import { setImmediate } from 'node:timers/promises'
 import { prepared } from '../database/statement.js'
 import { MailboxView } from './mailbox-view.js'
 import { findMailboxRowById, requireMailboxRow, requireMailboxRowById } from './mailbox-rows.js'
-import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
+import { readAllRows, readChangedRows } from './view-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -43,9 +42,6 @@ import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
  * @property {Promise<void>} settled - settles when the last reading is over and what waited for it is applied
  * @property {ViewChange[]} queue - own changes that wait for that
  */
-
-/** Rows a slice: about 2 ms. */
-const PAGE_ROWS = 5000
 
 /** The views of an account that are in use, and those that were lately. */
 export class ViewKeeper {
@@ -204,10 +200,7 @@ export class ViewKeeper {
       const mailbox = await this.#database.read((db) => requireMailboxRowById(db, view.mailboxId))
       view.uidNext = mailbox.uidNext
       view.highestModSeq = mailbox.highestModSeq
-      await this.#readPages(mailbox, 0, (rows) => {
-        for (const [id, modSeq, flags, keywords] of rows)
-          view.append(uidOfRow(id), modSeq, flags, keywords)
-      })
+      await readAllRows(this.#database, mailbox, view.append.bind(view))
       await this.#database.settle()
       entry.isLoaded = true
     } finally {
@@ -251,9 +244,8 @@ export class ViewKeeper {
     if (mailbox.highestModSeq <= since) return
     /** @type {ViewRow[]} */
     const changed = []
-    await this.#readPages(mailbox, since, (rows) => {
-      for (const [id, modSeq, flags, keywords] of rows)
-        changed.push({ uid: uidOfRow(id), modSeq, flags, keywords })
+    await readChangedRows(this.#database, mailbox, since, (uid, modSeq, flags, keywords) => {
+      changed.push({ uid, modSeq, flags, keywords })
     })
     const expunged = await this.#readExpunged(view, mailbox, since)
     await this.#database.settle()
@@ -288,9 +280,7 @@ export class ViewKeeper {
   async #readExpunged(view, mailbox, since) {
     if (mailbox.expungedFloor > since) {
       const present = new Set()
-      await this.#readPages(mailbox, 0, (rows) => {
-        for (const [id] of rows) present.add(uidOfRow(id))
-      })
+      await readAllRows(this.#database, mailbox, (uid) => present.add(uid))
       return [...view.uids.subarray(0, view.length)].filter((uid) => !present.has(uid))
     }
     const ranges = await this.#database.read(
@@ -314,41 +304,6 @@ export class ViewKeeper {
     }
     return expunged
   }
-
-  /**
-   * @param {MailboxRow} mailbox - rows from its uidNext on came later and are left out
-   * @param {number} since - only rows above this modseq
-   * @param {(rows: [number, number, number, number][]) => void} onPage - id, modseq, flags, keywords
-   */
-  async #readPages(mailbox, since, onPage) {
-    const end = messageRowId(mailbox.id, Math.min(mailbox.uidNext - 1, MAX_UID))
-    let after = messageRowId(mailbox.id, 0)
-    while (after < end) {
-      const page = await this.#database.readSettled((db) => readPage(db, after, end, since))
-      onPage(page.rows)
-      after = page.last
-      if (after < end) await setImmediate()
-    }
-  }
-}
-
-/**
- * @param {Database} db
- * @param {number} after - messages.id
- * @param {number} end - messages.id, inclusive
- * @param {number} since - modseq
- * @returns {{ rows: [number, number, number, number][], last: number }} `last`: where the next page begins
- */
-function readPage(db, after, end, since) {
-  const page = /** @type {[number, number, number, number][]} */ (
-    prepared(
-      db,
-      `SELECT id, modseq, flags, keywords FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
-      'array'
-    ).all(after, end, PAGE_ROWS)
-  )
-  const last = page.length < PAGE_ROWS ? end : (page[page.length - 1]?.[0] ?? end)
-  return { rows: since > 0 ? page.filter(([, modSeq]) => modSeq > since) : page, last }
 }
 
 /**
