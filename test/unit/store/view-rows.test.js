@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { runTransaction } from '../../../src/database/transaction.js'
 import { messageRowId } from '../../../src/store/message-id.js'
 import { ThreadDatabase } from '../../../src/store/search/thread-database.js'
 import { readAllRows, readChangedRows } from '../../../src/store/view-rows.js'
@@ -28,9 +29,9 @@ async function mailboxOf(t, rows) {
   const insert = db.prepare(
     'INSERT INTO messages SELECT ?, ?, ?, ?, 0, 0, 0, size, content_id FROM messages LIMIT 1'
   )
-  db.transaction(() => {
+  runTransaction(db, () => {
     for (const [uid, ...state] of rows) insert.run(messageRowId(id, uid), ...state)
-  })()
+  })
   const source = new ThreadDatabase(db)
   /** @param {number} uidNext */
   const all = async (uidNext) => {
