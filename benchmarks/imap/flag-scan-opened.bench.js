@@ -2,11 +2,9 @@
  * How long does the plain flag scan of a large mailbox take which nobody has open, while the server has been at work
  * for others?
  */
-import { countOf } from '../lib/imap-client.js'
-import { flaggedCount } from '../lib/mail.js'
 import { readIntoPageCache } from '../lib/page-cache.js'
-import { requireEqual } from '../lib/question.js'
-import { imapContenders, openSession, remake, requireFetches, serverOf } from './session.js'
+import { SCAN_CHECKS, scanFlags } from './scan-flags.js'
+import { imapContenders, openSession, remake, serverOf } from './session.js'
 
 /** Copies of the large mailbox: each is scanned once in a round, and not before. */
 const COPIES = ['copy-1', 'copy-2', 'copy-3']
@@ -18,8 +16,7 @@ const WARM_UP_SCANS = 5
 export const question = {
   id: 'flag-scan-opened',
   title: 'UID FETCH 1:* (FLAGS) of a mailbox that nobody has open',
-  notes:
-    'SELECT and the scan together, from the first byte to the second tagged OK, of three copies (made by COPY) of the large mailbox, one after the other, each once after a start of the server. Checked: as for the scan above.',
+  notes: `SELECT and the scan together, from the first byte to the second tagged OK, of three copies (made by COPY) of the large mailbox, one after the other, each once after a start of the server. ${SCAN_CHECKS}`,
   warmUp: `the large mailbox itself is scanned ${WARM_UP_SCANS} times before. The server’s files are read once before, so that neither disk is measured`,
   lines: [{ id: 'opened', label: 'SELECT and UID FETCH 1:* (FLAGS)', unit: 'ms', better: 'lower' }],
   needsFreshStart: true,
@@ -37,17 +34,11 @@ export const question = {
     const { messages } = run.options
     readIntoPageCache(serverOf(run).folder)
     const client = await openSession(run)
-    const scan = async () => {
-      const { bytes, ms } = await client.run('UID FETCH 1:* (FLAGS)')
-      requireFetches(bytes, messages)
-      requireEqual(countOf(bytes, '\\Flagged'), flaggedCount(messages), 'messages with \\Flagged')
-      return ms
-    }
-    for (let scans = 0; scans < WARM_UP_SCANS; scans++) await scan()
+    for (let scans = 0; scans < WARM_UP_SCANS; scans++) await scanFlags(client, messages)
     const opened = []
     for (const copy of COPIES) {
       const { ms } = await client.run(`SELECT ${copy}`)
-      opened.push(ms + (await scan()))
+      opened.push(ms + (await scanFlags(client, messages)))
     }
     client.close()
     return { samples: { opened } }

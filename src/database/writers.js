@@ -26,14 +26,25 @@ export class Writers {
     Atomics.add(this.#numbers, BEGUN, 1)
   }
 
-  /** To be called when it has asked for the lock and has not got it. */
-  startWaiting() {
-    Atomics.add(this.#numbers, WAITING, 1)
-  }
-
-  /** And when it has got it, or has given up. */
-  endWaiting() {
-    Atomics.sub(this.#numbers, WAITING, 1)
+  /**
+   * Has threads wait for a write that finds the lock taken, until it is through or has given up.
+   *
+   * @template T
+   * @param {(onBusy: () => void) => Promise<T>} write - calls `onBusy` when it has asked for the lock in vain, as often as
+   *   it likes
+   * @returns {Promise<T>}
+   */
+  async watch(write) {
+    let isWaiting = false
+    const onBusy = () => {
+      if (!isWaiting) Atomics.add(this.#numbers, WAITING, 1)
+      isWaiting = true
+    }
+    try {
+      return await write(onBusy)
+    } finally {
+      if (isWaiting) Atomics.sub(this.#numbers, WAITING, 1)
+    }
   }
 }
 

@@ -260,10 +260,12 @@ export class AccountDatabase {
     return this.#guarded(async () => {
       this.requireWritable()
       this.announceWrite()
-      const result = await this.#transactSoon(work).catch((error) => {
-        if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#fail(error)
-        throw error
-      })
+      const result = await this.writers
+        .watch((onBusy) => this.#retry(() => this.#transact(work), onBusy))
+        .catch((error) => {
+          if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#fail(error)
+          throw error
+        })
       if (isDerived) return result
       /** @type {Promise<void> | void} */
       let published
@@ -282,24 +284,6 @@ export class AccountDatabase {
       else await settled
       return result
     })
-  }
-
-  /**
-   * @template T
-   * @param {(db: Database) => T} work
-   * @returns {Promise<T>}
-   */
-  async #transactSoon(work) {
-    let isWaiting = false
-    const onBusy = () => {
-      if (!isWaiting) this.writers.startWaiting()
-      isWaiting = true
-    }
-    try {
-      return await this.#retry(() => this.#transact(work), onBusy)
-    } finally {
-      if (isWaiting) this.writers.endWaiting()
-    }
   }
 
   /**

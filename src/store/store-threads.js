@@ -49,23 +49,20 @@ export class StoreThreads {
   run(job, { onProgress, signal, isUrgent = false } = {}) {
     const { path, isReadOnly, closing, writers } = this.#database
     const isLongWrite = LONG_WRITES.has(job.kind)
-    if (isLongWrite) {
-      this.#database.announceWrite()
-      writers.startWaiting()
-    }
+    if (isLongWrite) this.#database.announceWrite()
     const isBackground = BACKGROUND_JOBS.has(job.kind) && !isUrgent
     const pool = isBackground ? pools.background : pools.foreground
-    return this.#database
-      .whileOpen(() =>
-        pool.run({
+    return this.#database.whileOpen(() =>
+      writers.watch((onBusy) => {
+        // It waits inside SQLite, where nobody is told.
+        if (isLongWrite) onBusy()
+        return pool.run({
           data: { ...this.#settings, path, isReadOnly, writers: writers.shared, job },
           signal: signal ? AbortSignal.any([closing, signal]) : closing,
           ...(onProgress && { onProgress })
         })
-      )
-      .finally(() => {
-        if (isLongWrite) writers.endWaiting()
       })
+    )
   }
 
   /**

@@ -11,6 +11,7 @@ import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
  * @typedef {Pick<import('./account-database.js').AccountDatabase, 'readSettled'>} Source
  * @typedef {Pick<import('./mailbox-rows.js').MailboxRow, 'id' | 'uidNext'>} Mailbox
  *
+ * @typedef {[id: number, modSeq: number, flags: number, keywords: number]} Row
  * @typedef {(uid: number, modSeq: number, flags: number, keywords: number) => void} OnRow
  */
 
@@ -29,16 +30,19 @@ const STATES = `SELECT CASE WHEN keywords = 0 AND flags < ${SHARED_FLAGS} AND mo
   THEN modseq * ${SHARED_FLAGS} + flags END ${RANGE}`
 
 /**
- * Reads a page at a time; between two, others have their turn.
+ * Reads a page at a time; between two, others have their turn. A read may be tried again, so rows are told after it.
  *
  * @param {Source} database
  * @param {Mailbox} mailbox - rows from its uidNext on came later and are left out
  * @param {OnRow} onRow - called by UID
  */
 export async function readAllRows(database, mailbox, onRow) {
-  await inPages(mailbox, (after, end) =>
-    database.readSettled((db) => runSnapshot(db, () => readPage(db, { after, end }, onRow)))
-  )
+  await inPages(mailbox, async (after, end) => {
+    const page = await database.readSettled((db) =>
+      runSnapshot(db, () => readPage(db, { after, end }))
+    )
+    return tellPage(page, onRow)
+  })
 }
 
 /**
@@ -48,13 +52,12 @@ export async function readAllRows(database, mailbox, onRow) {
  * @param {OnRow} onRow - called by UID
  */
 export async function readChangedRows(database, mailbox, since, onRow) {
-  await inPages(mailbox, (after, end) =>
-    database.readSettled((db) => {
-      const rows = readRows(db, { after, end })
-      for (const row of rows) if (row[1] > since) tell(row, onRow)
-      return lastOf(rows.map(([id]) => id))
+  await inPages(mailbox, async (after, end) => {
+    const rows = await database.readSettled((db) => readRows(db, { after, end }))
+    return tellRows(rows, (uid, modSeq, flags, keywords) => {
+      if (modSeq > since) onRow(uid, modSeq, flags, keywords)
     })
-  )
+  })
 }
 
 /**
@@ -76,49 +79,58 @@ async function inPages(mailbox, work) {
  *
  * @param {Database} db - in a snapshot
  * @param {{ after: number, end: number }} range - of messages.id
- * @param {OnRow} onRow
- * @returns {number | null} as `work` of `inPages`
+ * @returns {Row[] | { ids: number[], states: number[] }} rows where one of them does not go into a number
  */
-function readPage(db, { after, end }, onRow) {
+function readPage(db, { after, end }) {
   const states = /** @type {(number | null)[]} */ (
     prepared(db, STATES, 'value').all(after, end, PAGE_ROWS)
   )
-  if (states.includes(null)) {
-    const rows = readRows(db, { after, end })
-    for (const row of rows) tell(row, onRow)
-    return lastOf(rows.map(([id]) => id))
-  }
+  if (states.includes(null)) return readRows(db, { after, end })
   const ids = /** @type {number[]} */ (
     prepared(db, `SELECT id ${RANGE}`, 'value').all(after, end, PAGE_ROWS)
   )
+  return { ids, states: /** @type {number[]} */ (states) }
+}
+
+/**
+ * @param {ReturnType<typeof readPage>} page
+ * @param {OnRow} onRow
+ * @returns {number | null} as `work` of `inPages`
+ */
+function tellPage(page, onRow) {
+  if (Array.isArray(page)) return tellRows(page, onRow)
+  const { ids, states } = page
   for (let row = 0; row < ids.length; row++) {
     const state = /** @type {number} */ (states[row])
     const flags = state % SHARED_FLAGS
     onRow(uidOfRow(/** @type {number} */ (ids[row])), (state - flags) / SHARED_FLAGS, flags, 0)
   }
-  return lastOf(ids)
+  return nextAfter(ids.length, ids.at(-1))
+}
+
+/**
+ * @param {readonly Row[]} rows
+ * @param {OnRow} onRow
+ * @returns {number | null} as `work` of `inPages`
+ */
+function tellRows(rows, onRow) {
+  for (const [id, modSeq, flags, keywords] of rows) onRow(uidOfRow(id), modSeq, flags, keywords)
+  return nextAfter(rows.length, rows.at(-1)?.[0])
 }
 
 /**
  * @param {Database} db
  * @param {{ after: number, end: number }} range - of messages.id
- * @returns {[number, number, number, number][]} id, modseq, flags, keywords
+ * @returns {Row[]}
  */
 function readRows(db, { after, end }) {
   const select = prepared(db, `SELECT id, modseq, flags, keywords ${RANGE}`, 'array')
-  return /** @type {[number, number, number, number][]} */ (select.all(after, end, PAGE_ROWS))
+  return /** @type {Row[]} */ (select.all(after, end, PAGE_ROWS))
 }
 
 /**
- * @param {[number, number, number, number]} row
- * @param {OnRow} onRow
+ * @param {number} count - rows of a page
+ * @param {number} [lastId]
+ * @returns {number | null} where the next page begins; null: there is none
  */
-function tell([id, modSeq, flags, keywords], onRow) {
-  onRow(uidOfRow(id), modSeq, flags, keywords)
-}
-
-/**
- * @param {readonly number[]} ids - of a page
- * @returns {number | null} null: there is none after it
- */
-const lastOf = (ids) => (ids.length < PAGE_ROWS ? null : (ids.at(-1) ?? null))
+const nextAfter = (count, lastId = 0) => (count < PAGE_ROWS ? null : lastId)

@@ -19,15 +19,32 @@ function watch(turn) {
   return () => hasCome
 }
 
+/**
+ * @param {Writers} writers
+ * @returns {() => Promise<void>} ends a write that finds the lock taken
+ */
+function waitingWrite(writers) {
+  const { promise, resolve } = /** @type {PromiseWithResolvers<void>} */ (Promise.withResolvers())
+  const written = writers.watch((onBusy) => {
+    onBusy()
+    onBusy()
+    return promise
+  })
+  return () => {
+    resolve()
+    return written
+  }
+}
+
 test('a thread goes when nobody writes, and waits while somebody cannot', async () => {
   const writers = new Writers()
   await letWritersGo(writers.shared)
-  writers.startWaiting()
+  const endWrite = waitingWrite(writers)
   const turn = letWritersGo(writers.shared)
   const hasCome = watch(turn)
   await sleep(60)
   assert.equal(hasCome(), false)
-  writers.endWaiting()
+  await endWrite()
   await turn
 })
 
@@ -45,7 +62,7 @@ test('a thread waits for a pause in what is written', async () => {
 
 test('a thread has its turn some time, whatever others do', async () => {
   const writers = new Writers()
-  writers.startWaiting()
+  waitingWrite(writers)
   await letWritersGo(writers.shared)
   const busy = setInterval(() => writers.noteBegun(), 1)
   await letWritersGo(writers.shared)
@@ -91,25 +108,25 @@ test('who finds the lock taken has it after the transaction that holds it', asyn
   for (let write = 0; write < 20; write++) {
     await sleep(7)
     writers.noteBegun()
-    /** @type {number | null} */
-    let turnsBefore = null
-    let startedMs = 0
-    const onBusy = () => {
-      if (turnsBefore !== null) return
-      writers.startWaiting()
-      turnsBefore = Atomics.load(turns, 0)
-      startedMs = performance.now()
-    }
-    await retryWhileBusy(() => runTransaction(db, () => db.exec('INSERT INTO t VALUES (1)')), {
-      busyTimeoutMs: 60_000,
-      onBusy
+    await writers.watch(async (onBusy) => {
+      /** @type {number | null} */
+      let turnsBefore = null
+      let startedMs = 0
+      await retryWhileBusy(() => runTransaction(db, () => db.exec('INSERT INTO t VALUES (1)')), {
+        busyTimeoutMs: 60_000,
+        onBusy() {
+          onBusy()
+          if (turnsBefore !== null) return
+          turnsBefore = Atomics.load(turns, 0)
+          startedMs = performance.now()
+        }
+      })
+      if (turnsBefore === null) return
+      const taken = Atomics.load(turns, 0) - turnsBefore
+      const waitedMs = performance.now() - startedMs
+      // One may have looked just before it was told; and none waits for longer than 300 ms.
+      const allowed = 1 + Math.floor(waitedMs / 300)
+      assert.ok(taken <= allowed, `${taken} turns of the thread in ${waitedMs} ms of a write`)
     })
-    if (turnsBefore === null) continue
-    const taken = Atomics.load(turns, 0) - turnsBefore
-    const waitedMs = performance.now() - startedMs
-    writers.endWaiting()
-    // One may have looked just before it was told; and none waits for longer than 300 ms.
-    const allowed = 1 + Math.floor(waitedMs / 300)
-    assert.ok(taken <= allowed, `${taken} turns of the thread in ${waitedMs} ms of a write`)
   }
 })
