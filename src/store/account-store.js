@@ -112,7 +112,7 @@ export class AccountStore extends ChangeMethods {
     this.#leaveFiles = options.openFiles?.join(database)
     parts.housekeeping.noteGarbage()
     // What the last opener did not come to.
-    parts.indexer.noteWrite()
+    parts.indexer.noteWork()
   }
 
   /** @returns {boolean} whether the store has given its file up: every call fails until it is opened anew */

@@ -6,6 +6,7 @@ import { DELETED, SEEN } from './flags.js'
 import { inPages } from './in-pages.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
+import { dropViewBlocks } from './view-blocks.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -123,9 +124,11 @@ export function expungeRows(db, { mailboxId, uids, onlyDeleted, areMoved = false
     `INSERT INTO expunged (mailbox_id, modseq, first_uid, last_uid, expunged_at) VALUES (?, ?, ?, ?, ?)`
   )
   for (const { first, last } of toRanges(gone)) {
-    const range = [messageRowId(mailboxId, first), messageRowId(mailboxId, last)]
-    if (!areMoved) leave.run(range)
-    remove.run(range)
+    const firstId = messageRowId(mailboxId, first)
+    const lastId = messageRowId(mailboxId, last)
+    if (!areMoved) leave.run(firstId, lastId)
+    remove.run(firstId, lastId)
+    dropViewBlocks(db, firstId, lastId)
     log.run(mailboxId, modSeq, first, last, nowMs)
   }
   moveCounters(db, mailbox, change)

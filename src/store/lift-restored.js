@@ -30,6 +30,7 @@ const UID_END = 2 ** 32
  */
 export function liftRestored(db, { nowMs }) {
   db.prepare('UPDATE messages SET modseq = modseq + ?').run(MODSEQ_STEP)
+  db.prepare('DELETE FROM view_blocks').run()
   db.prepare(
     `UPDATE mailboxes SET uid_next = min(uid_next + $uids, $end),
        highest_modseq = highest_modseq + $modSeqs, expunged_floor = highest_modseq + $modSeqs`

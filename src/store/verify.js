@@ -12,6 +12,7 @@ import { readChunk } from './content-rows.js'
 import { segmentProblems } from './search/verify-segments.js'
 import { listMailboxRows } from './mailbox-rows.js'
 import { messageRowId } from './message-id.js'
+import { viewBlockProblems } from './pack-views.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -138,7 +139,7 @@ function contradictions(db) {
   )
   const dangling = prepared(db, 'PRAGMA foreign_key_check').all()
   if (dangling.length > 0) problems.push(`${dangling.length} references to nothing`)
-  return [...wrongCounters(db), ...problems, ...segmentProblems(db)]
+  return [...wrongCounters(db), ...problems, ...viewBlockProblems(db), ...segmentProblems(db)]
 }
 
 /**

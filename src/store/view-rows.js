@@ -1,18 +1,28 @@
 /**
- * The rows of `messages` as views need them: which messages there are, and their flags and MODSEQs.
+ * The rows of `messages` as views need them: which messages there are, and their flags and MODSEQs. What of them is packed
+ * is read from there (view-blocks.js).
  */
 import { setImmediate } from 'node:timers/promises'
 import { prepared } from '../database/statement.js'
 import { runSnapshot } from '../database/transaction.js'
 import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
+import { BLOCK_UIDS, ViewBlockReader, tellBlock } from './view-blocks.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('./view-blocks.js').ViewBlock} ViewBlock
  * @typedef {Pick<import('./account-database.js').AccountDatabase, 'readSettled'>} Source
  * @typedef {Pick<import('./mailbox-rows.js').MailboxRow, 'id' | 'uidNext'>} Mailbox
  *
+ * @typedef {{ after: number, end: number }} Range - of messages.id; `end` inclusive
  * @typedef {[id: number, modSeq: number, flags: number, keywords: number]} Row
+ * @typedef {Row[] | { ids: number[], states: number[] }} Rows - the second where each goes into a number
  * @typedef {(uid: number, modSeq: number, flags: number, keywords: number) => void} OnRow
+ *
+ * @typedef {object} Page - blocks, or rows where there are none
+ * @property {ViewBlock[]} blocks
+ * @property {Rows} rows
+ * @property {number} last - messages.id; the next page begins behind it
  */
 
 /** Rows a slice: about 2 ms. */
@@ -30,107 +40,107 @@ const STATES = `SELECT CASE WHEN keywords = 0 AND flags < ${SHARED_FLAGS} AND mo
   THEN modseq * ${SHARED_FLAGS} + flags END ${RANGE}`
 
 /**
- * Reads a page at a time; between two, others have their turn. A read may be tried again, so rows are told after it.
- *
  * @param {Source} database
  * @param {Mailbox} mailbox - rows from its uidNext on came later and are left out
  * @param {OnRow} onRow - called by UID
+ * @returns {Promise<number>} how many had to be read one by one
  */
-export async function readAllRows(database, mailbox, onRow) {
-  await inPages(mailbox, async (after, end) => {
-    const page = await database.readSettled((db) =>
-      runSnapshot(db, () => readPage(db, { after, end }))
-    )
-    return tellPage(page, onRow)
-  })
-}
+export const readAllRows = (database, mailbox, onRow) =>
+  readChangedRows(database, mailbox, 0, onRow)
 
 /**
+ * Reads a page at a time; between two, others have their turn. A read may be tried again, so rows are told after it.
+ *
  * @param {Source} database
  * @param {Mailbox} mailbox - as above
  * @param {number} since - only rows above this modseq
  * @param {OnRow} onRow - called by UID
+ * @returns {Promise<number>} as above
  */
 export async function readChangedRows(database, mailbox, since, onRow) {
-  await inPages(mailbox, async (after, end) => {
-    const rows = await database.readSettled((db) => readRows(db, { after, end }))
-    return tellRows(rows, (uid, modSeq, flags, keywords) => {
-      if (modSeq > since) onRow(uid, modSeq, flags, keywords)
+  const reader = new ViewBlockReader()
+  const end = messageRowId(mailbox.id, Math.min(mailbox.uidNext - 1, MAX_UID))
+  let after = messageRowId(mailbox.id, 0)
+  let rowCount = 0
+  while (after < end) {
+    const range = { after, end }
+    const page = await database.readSettled((db) =>
+      runSnapshot(db, () => readPage(db, reader, range))
+    )
+    const { blocks, rows, last } = page
+    for (const block of blocks)
+      if (block.modSeq > since)
+        tellBlock(block, (id, modSeq, flags, keywords) => {
+          if (modSeq > since && id > range.after && id <= end)
+            onRow(uidOfRow(id), modSeq, flags, keywords)
+        })
+    rowCount += tellRows(rows, (id, modSeq, flags, keywords) => {
+      if (modSeq > since) onRow(uidOfRow(id), modSeq, flags, keywords)
     })
-  })
+    after = last
+    if (after < end) await setImmediate()
+  }
+  return rowCount
 }
 
 /**
- * @param {Mailbox} mailbox
- * @param {(after: number, end: number) => Promise<number | null>} work - from one messages.id to another, which is
- *   inclusive; gives the last one of a full page, null when there is no more
+ * @param {Database} db - in a snapshot
+ * @param {ViewBlockReader} reader
+ * @param {Range} range
+ * @returns {Page}
  */
-async function inPages(mailbox, work) {
-  const end = messageRowId(mailbox.id, Math.min(mailbox.uidNext - 1, MAX_UID))
-  let after = /** @type {number | null} */ (messageRowId(mailbox.id, 0))
-  while (after !== null && after < end) {
-    after = await work(after, end)
-    if (after !== null) await setImmediate()
-  }
+function readPage(db, reader, range) {
+  const { blocks, nextId } = reader.read(db, range)
+  const lastBlock = blocks.at(-1)
+  if (lastBlock) return { blocks, rows: [], last: lastBlock.firstId + BLOCK_UIDS - 1 }
+  const { rows, count, lastId } = readRows(db, { after: range.after, end: nextId - 1 })
+  return { blocks, rows, last: count < PAGE_ROWS ? nextId - 1 : lastId }
 }
 
 /**
  * One number for a row costs half of an array for it, even where each page is gone through twice for that.
  *
  * @param {Database} db - in a snapshot
- * @param {{ after: number, end: number }} range - of messages.id
- * @returns {Row[] | { ids: number[], states: number[] }} rows where one of them does not go into a number
+ * @param {Range} range
+ * @returns {{ rows: Rows, count: number, lastId: number }}
  */
-function readPage(db, { after, end }) {
-  const states = /** @type {(number | null)[]} */ (
-    prepared(db, STATES, 'value').all(after, end, PAGE_ROWS)
-  )
-  if (states.includes(null)) return readRows(db, { after, end })
-  const ids = /** @type {number[]} */ (
-    prepared(db, `SELECT id ${RANGE}`, 'value').all(after, end, PAGE_ROWS)
-  )
-  return { ids, states: /** @type {number[]} */ (states) }
-}
-
-/**
- * @param {ReturnType<typeof readPage>} page
- * @param {OnRow} onRow
- * @returns {number | null} as `work` of `inPages`
- */
-function tellPage(page, onRow) {
-  if (Array.isArray(page)) return tellRows(page, onRow)
-  const { ids, states } = page
-  for (let row = 0; row < ids.length; row++) {
-    const state = /** @type {number} */ (states[row])
-    const flags = state % SHARED_FLAGS
-    onRow(uidOfRow(/** @type {number} */ (ids[row])), (state - flags) / SHARED_FLAGS, flags, 0)
+function readRows(db, range) {
+  const values = [range.after, range.end, PAGE_ROWS]
+  const states = /** @type {(number | null)[]} */ (prepared(db, STATES, 'value').all(values))
+  if (states.includes(null)) {
+    const rows = readStateRows(db, range)
+    return { rows, count: rows.length, lastId: rows.at(-1)?.[0] ?? 0 }
   }
-  return nextAfter(ids.length, ids.at(-1))
-}
-
-/**
- * @param {readonly Row[]} rows
- * @param {OnRow} onRow
- * @returns {number | null} as `work` of `inPages`
- */
-function tellRows(rows, onRow) {
-  for (const [id, modSeq, flags, keywords] of rows) onRow(uidOfRow(id), modSeq, flags, keywords)
-  return nextAfter(rows.length, rows.at(-1)?.[0])
+  const ids = /** @type {number[]} */ (prepared(db, `SELECT id ${RANGE}`, 'value').all(values))
+  const rows = { ids, states: /** @type {number[]} */ (states) }
+  return { rows, count: ids.length, lastId: ids.at(-1) ?? 0 }
 }
 
 /**
  * @param {Database} db
- * @param {{ after: number, end: number }} range - of messages.id
+ * @param {Range} range - of which 5,000 rows at most are read
  * @returns {Row[]}
  */
-function readRows(db, { after, end }) {
+export function readStateRows(db, { after, end }) {
   const select = prepared(db, `SELECT id, modseq, flags, keywords ${RANGE}`, 'array')
   return /** @type {Row[]} */ (select.all(after, end, PAGE_ROWS))
 }
 
 /**
- * @param {number} count - rows of a page
- * @param {number} [lastId]
- * @returns {number | null} where the next page begins; null: there is none
+ * @param {Rows} rows
+ * @param {(id: number, modSeq: number, flags: number, keywords: number) => void} onRow
+ * @returns {number} how many they are
  */
-const nextAfter = (count, lastId = 0) => (count < PAGE_ROWS ? null : lastId)
+function tellRows(rows, onRow) {
+  if (Array.isArray(rows)) {
+    for (const row of rows) onRow(...row)
+    return rows.length
+  }
+  const { ids, states } = rows
+  for (let row = 0; row < ids.length; row++) {
+    const state = /** @type {number} */ (states[row])
+    const flags = state % SHARED_FLAGS
+    onRow(/** @type {number} */ (ids[row]), (state - flags) / SHARED_FLAGS, flags, 0)
+  }
+  return ids.length
+}

@@ -9,6 +9,7 @@
  */
 import { prepared } from '../database/statement.js'
 import { MailboxView } from './mailbox-view.js'
+import { FEW_ROWS } from './pack-views.js'
 import { findMailboxRowById, requireMailboxRow, requireMailboxRowById } from './mailbox-rows.js'
 import { readAllRows, readChangedRows } from './view-rows.js'
 
@@ -47,16 +48,19 @@ import { readAllRows, readChangedRows } from './view-rows.js'
 export class ViewKeeper {
   #database
   #idle
+  #onManyRows
   /** @type {Map<number, Entry>} */
   #entries = new Map()
 
   /**
    * @param {AccountDatabase} database
    * @param {import('./idle-views.js').IdleViews} idle - the process's
+   * @param {() => void} onManyRows - a mailbox was opened that should be packed for the next time (pack-views.js)
    */
-  constructor(database, idle) {
+  constructor(database, idle, onManyRows) {
     this.#database = database
     this.#idle = idle
+    this.#onManyRows = onManyRows
   }
 
   /** Gives up the views that nobody uses: the store is being closed. */
@@ -200,7 +204,8 @@ export class ViewKeeper {
       const mailbox = await this.#database.read((db) => requireMailboxRowById(db, view.mailboxId))
       view.uidNext = mailbox.uidNext
       view.highestModSeq = mailbox.highestModSeq
-      await readAllRows(this.#database, mailbox, view.append.bind(view))
+      const rowCount = await readAllRows(this.#database, mailbox, view.append.bind(view))
+      if (rowCount >= FEW_ROWS) this.#onManyRows()
       await this.#database.settle()
       entry.isLoaded = true
     } finally {

@@ -88,7 +88,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
     },
     onCommit: () => {
       noteCommit()
-      indexer.noteWrite()
+      indexer.noteWork()
     },
     ...(options.syncCalls && { syncCalls: options.syncCalls })
   })
@@ -105,7 +105,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
     checkpointer,
     threads,
     // The index is written anew when much of what it knows has gone.
-    onSwept: () => indexer.noteWrite(),
+    onSwept: () => indexer.noteWork(),
     key,
     cipher,
     checkpointBytes: config.checkpointBytes ?? CHECKPOINT_BYTES,
@@ -113,7 +113,8 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
   })
   const views = new ViewKeeper(
     database,
-    options.idleViews ?? new IdleViews({ totalBytes: DEFAULT_IDLE_VIEW_BYTES })
+    options.idleViews ?? new IdleViews({ totalBytes: DEFAULT_IDLE_VIEW_BYTES }),
+    () => indexer.noteWork()
   )
   const keywords = new AccountKeywords(database)
   const lateMeta = new LateMeta(database)

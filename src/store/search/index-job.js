@@ -15,6 +15,7 @@ import {
   writeBatch
 } from './index-rows.js'
 import { packLists } from '../pack-lists.js'
+import { packViews } from '../pack-views.js'
 import { readSpace } from '../upkeep/space.js'
 import { INDEX_VERSION, readIndexText } from './index-text.js'
 import { SegmentBatch } from './segment-batch.js'
@@ -124,6 +125,7 @@ export async function indexPending(db, request, { writers, onBatch }) {
   await mergeSegments(port, { maxContents: Infinity, all: isWorthIt, newContents })
   if (isWorthIt) await mergeFields(write)
   await packLists(port)
+  await packViews(port)
   if (newContents >= BULK_CONTENTS && isMuchFree(db)) while (await write(releaseStep));
   return { left: 'nothing', newContents }
 }

@@ -8,6 +8,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
 import { countPackable, packLists } from '../pack-lists.js'
+import { hasPackableViews } from '../pack-views.js'
 import { isWorthMerging, readTextOf } from './index-job.js'
 import { hasPending, readIndexState, readPending, resetStep, writeBatch } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
@@ -85,8 +86,8 @@ export class SearchIndexer {
     this.#isClosed = database.isReadOnly
   }
 
-  /** To be called after each commit. */
-  noteWrite() {
+  /** To be called after each commit, and when there is something to be packed. */
+  noteWork() {
     if (this.#isClosed) return
     const nowMs = performance.now()
     if (this.#firstMs === 0) this.#firstMs = nowMs
@@ -175,21 +176,22 @@ export class SearchIndexer {
   }
 
   async #index() {
-    const { state, pending, segments, hasRest, packable } = await this.#database.readSettled(
-      (db) => ({
+    const { state, pending, segments, hasRest, packable, hasViews } =
+      await this.#database.readSettled((db) => ({
         state: readIndexState(db),
         hasRest: hasLeftSegments(db),
         segments: readSegments(db),
         packable: countPackable(db),
+        hasViews: hasPackableViews(db),
         pending: readSomePending(db)
-      })
-    )
+      }))
     // A newer program's index is neither ours to extend nor to throw away.
     if (state.textVersion > INDEX_VERSION) return
     const isNew = state.textVersion < INDEX_VERSION
     const isOld = isNew && state.indexedCount > 0
     const isLong = isWorthMerging(state) || isMuch(chooseMerge(segments))
-    if (isOld || !isLittle(pending) || hasRest || isLong || packable > INLINE_BLOCKS)
+    const isPacking = packable > INLINE_BLOCKS || hasViews
+    if (isOld || !isLittle(pending) || hasRest || isLong || isPacking)
       return await this.#indexInThread()
     if (isNew) while (await this.#write(resetStep));
     /** @type {import('../pack-lists.js').PackPort} */
