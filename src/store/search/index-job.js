@@ -156,12 +156,13 @@ function releaseStep(db) {
  *
  * @param {import('./index-text.js').Source} source
  * @param {number} contentId
+ * @param {import('./token-collector.js').BatchTokens} batchTokens - of the batch that it comes into
  * @returns {Promise<IndexText | null | undefined>} null: it cannot be indexed; undefined: it has gone
  * @throws {MailError} what does not come from the message: BUSY, SHUTTING_DOWN
  */
-export async function readTextOf(source, contentId) {
+export async function readTextOf(source, contentId, batchTokens) {
   try {
-    return await readIndexText(source, contentId)
+    return await readIndexText(source, contentId, batchTokens)
   } catch (error) {
     if (isMailError(error, 'MESSAGE_GONE')) return undefined
     if (error instanceof MailError && error.code !== 'ACCOUNT_DAMAGED') throw error
@@ -184,14 +185,14 @@ async function readBatch(db, source, { after, isCalledOff }) {
   let characters = 0
   for (const { id } of readPending(db, after, BATCH_CONTENTS)) {
     if (!batch.hasRoomFor(id)) break
-    const text = await readTextOf(source, id)
+    const text = await readTextOf(source, id, batch.tokens)
     if (text === undefined) continue
     contents.push({ id, fields: text && text.fields })
     if (text !== null) {
       batch.add(id, text.tokens)
       characters += text.characters
     }
-    if (characters > BATCH_CHARACTERS || batch.postingCount > BATCH_POSTINGS) break
+    if (characters > BATCH_CHARACTERS || batch.size > BATCH_POSTINGS) break
     if (isCalledOff()) break
   }
   return { segment: batch.toSegment(), contents }

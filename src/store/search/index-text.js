@@ -10,7 +10,8 @@ import { isStale, rebuildMeta } from '../meta-rows.js'
 import { foldCase } from './fold.js'
 import { HeaderText } from './match-text.js'
 import { readHeaderBlock, readTextPieces } from './message-text.js'
-import { fit, SEPARATOR, TokenCollector } from './tokens.js'
+import { TokenCollector } from './token-collector.js'
+import { fit, SEPARATOR } from './tokens.js'
 
 /**
  * @typedef {Pick<import('../account-database.js').AccountDatabase, 'readSettled'>} Source
@@ -46,10 +47,11 @@ export const INDEXED_FIELDS = Object.freeze(['subject', 'from', 'to', 'cc'])
 /**
  * @param {Source} database
  * @param {number} contentId
+ * @param {import('./token-collector.js').BatchTokens} batchTokens - of the batch that it comes into
  * @returns {Promise<IndexText | null>} null when there is too much in it
  * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
-export async function readIndexText(database, contentId) {
+export async function readIndexText(database, contentId, batchTokens) {
   const record = await readRecord(database, contentId)
   const reader = {
     readContent: (
@@ -59,11 +61,11 @@ export async function readIndexText(database, contentId) {
     ) => readContentRange(database, id, start, end)
   }
   const headerText = new HeaderText(await readHeaderBlock(reader, record))
-  const header = new TokenCollector()
+  const header = new TokenCollector(batchTokens)
   const whole = fit(headerText.whole())
   header.add(whole, false)
   header.end()
-  const body = new TokenCollector()
+  const body = new TokenCollector(batchTokens)
   let characters = whole.length
   for await (const { text, isContinued } of readTextPieces(reader, record)) {
     characters += text.length

@@ -218,7 +218,7 @@ export class SearchIndexer {
     /** @type {{ id: number, fields: string[] | null }[]} */
     const contents = []
     for (const { id } of pending) {
-      const text = await readTextOf(this.#database, id)
+      const text = await readTextOf(this.#database, id, batch.tokens)
       if (this.#isClosed) return
       if (!batch.hasRoomFor(id)) break
       if (text !== undefined) contents.push({ id, fields: text && text.fields })

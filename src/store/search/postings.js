@@ -34,12 +34,13 @@ export class ByteSink {
 
   /**
    * @param {ArrayLike<number>} list - ascending, each once
+   * @param {{ from: number, to: number }} [range] - of `list`; all by default
    * @returns {number} bytes that it takes
    */
-  pushList(list) {
+  pushList(list, { from, to } = { from: 0, to: list.length }) {
     const before = this.#length
     let last = 0
-    for (let at = 0; at < list.length; at++) {
+    for (let at = from; at < to; at++) {
       const value = /** @type {number} */ (list[at])
       this.pushNumber(value - last)
       last = value

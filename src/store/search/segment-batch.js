@@ -3,10 +3,10 @@
  */
 import { fromBinary, TERM_CLASS, toBinary } from './segment-format.js'
 import { SegmentWriter } from './segment-writer.js'
+import { BatchTokens } from './token-collector.js'
 
 /**
- * @typedef {import('./tokens.js').TokenCollector} TokenCollector
- * @typedef {Map<string, number | number[]>} TermMap - postings by token; most tokens have one
+ * @typedef {import('./token-collector.js').TokenCollector} TokenCollector
  *
  * @typedef {object} NewSegment
  * @property {number} base
@@ -16,26 +16,74 @@ import { SegmentWriter } from './segment-writer.js'
  * @property {import('./segment-writer.js').Block[]} blocks
  */
 
+/** More than there ever are of one class in a batch. */
+const MAX_TERMS = 2 ** 21
+
+/** Postings that there is room for at first, a power of two. */
+const INITIAL_POSTINGS = 4096
+
 /** Contents whose ids lie further apart are not in one segment: postings have 32 bits, and sets of them are bits. */
 export const MAX_RANGE = 2 ** 26
 
+/** Which token is in which content, in the order in which they came. */
+class Postings {
+  /** @type {Int32Array} */
+  #tokens = new Int32Array(INITIAL_POSTINGS)
+  /** @type {Int32Array} */
+  #postings = new Int32Array(INITIAL_POSTINGS)
+  #length = 0
+
+  /**
+   * @param {readonly number[]} tokens
+   * @param {number} posting - not below the one before
+   */
+  add(tokens, posting) {
+    while (this.#length + tokens.length > this.#tokens.length) {
+      this.#tokens = doubled(this.#tokens)
+      this.#postings = doubled(this.#postings)
+    }
+    this.#tokens.set(tokens, this.#length)
+    this.#postings.fill(posting, this.#length, this.#length + tokens.length)
+    this.#length += tokens.length
+  }
+
+  /**
+   * @param {number} tokenCount
+   * @returns {{ ends: Int32Array, postings: Int32Array }} all lists one behind the other, and where that of each token ends
+   */
+  byToken(tokenCount) {
+    const ends = new Int32Array(tokenCount + 1)
+    const tokens = this.#tokens.subarray(0, this.#length)
+    for (const token of tokens) ends[token + 1] = /** @type {number} */ (ends[token + 1]) + 1
+    for (let token = 0; token < tokenCount; token++)
+      ends[token + 1] =
+        /** @type {number} */ (ends[token + 1]) + /** @type {number} */ (ends[token])
+    const postings = new Int32Array(this.#length)
+    for (const [at, token] of tokens.entries()) {
+      const place = /** @type {number} */ (ends[token])
+      postings[place] = /** @type {number} */ (this.#postings[at])
+      ends[token] = place + 1
+    }
+    return { ends, postings }
+  }
+}
+
 /** One segment in the making. */
 export class SegmentBatch {
+  tokens = new BatchTokens()
   #base = -1
   #last = -1
   /** @type {number[]} */
   #contents = []
-  /** @type {TermMap} */
-  #whole = new Map()
-  /** @type {TermMap} */
-  #grams = new Map()
-  /** @type {TermMap} */
+  #whole = new Postings()
+  #grams = new Postings()
+  /** @type {Map<string, number[]>} */
   #ids = new Map()
   #postingCount = 0
 
-  /** @returns {number} what decides about its memory */
-  get postingCount() {
-    return this.#postingCount
+  /** @returns {number} postings, or tokens if these are more: what decides about its memory */
+  get size() {
+    return Math.max(this.#postingCount, this.tokens.whole.size + this.tokens.grams.size)
   }
 
   /**
@@ -48,7 +96,7 @@ export class SegmentBatch {
 
   /**
    * @param {number} contentId - above the one before
-   * @param {{ body: TokenCollector, header: TokenCollector, ids: Set<string> }} tokens
+   * @param {{ body: TokenCollector, header: TokenCollector, ids: Set<string> }} tokens - in the tables of this batch
    */
   add(contentId, { body, header, ids }) {
     if (this.#base === -1) this.#base = contentId
@@ -56,10 +104,14 @@ export class SegmentBatch {
     const posting = (contentId - this.#base) * 2
     this.#contents.push(posting)
     for (const [side, { whole, grams }] of [body, header].entries()) {
-      note(this.#whole, whole, posting + side)
-      note(this.#grams, grams, posting + side)
+      this.#whole.add(whole, posting + side)
+      this.#grams.add(grams, posting + side)
     }
-    note(this.#ids, ids, posting + 1)
+    for (const id of ids) {
+      const known = this.#ids.get(id)
+      if (known) known.push(posting + 1)
+      else this.#ids.set(id, [posting + 1])
+    }
     this.#postingCount += body.size + header.size + ids.size
   }
 
@@ -68,10 +120,10 @@ export class SegmentBatch {
     if (this.#base === -1) return null
     const writer = new SegmentWriter()
     writer.add(TERM_CLASS.CONTENTS, '', this.#contents)
-    for (const [term, postings] of inOrder(this.#whole))
-      writer.add(TERM_CLASS.WHOLE, term, postings)
-    for (const [term, postings] of inOrder(this.#grams)) writer.add(TERM_CLASS.GRAM, term, postings)
-    for (const [term, postings] of inOrder(this.#ids)) writer.add(TERM_CLASS.ID, term, postings)
+    writeTokens(writer, TERM_CLASS.WHOLE, this.tokens.whole, this.#whole)
+    writeTokens(writer, TERM_CLASS.GRAM, this.tokens.grams, this.#grams)
+    for (const term of Array.from(this.#ids.keys(), toBinary).sort())
+      writer.add(TERM_CLASS.ID, term, this.#ids.get(fromBinary(term)) ?? [])
     const directory = writer.finish()
     return {
       base: this.#base,
@@ -84,28 +136,69 @@ export class SegmentBatch {
 }
 
 /**
- * @param {TermMap} terms
- * @param {Set<string>} tokens
- * @param {number} posting
+ * @param {SegmentWriter} writer
+ * @param {number} termClass
+ * @param {import('./token-table.js').TokenTable} table
+ * @param {Postings} all
  */
-function note(terms, tokens, posting) {
-  for (const token of tokens) {
-    const known = terms.get(token)
-    if (known === undefined) terms.set(token, posting)
-    else if (typeof known === 'number') terms.set(token, [known, posting])
-    else known.push(posting)
+function writeTokens(writer, termClass, table, all) {
+  const { ends, postings } = all.byToken(table.size)
+  const startOf = (/** @type {number} */ token) => (token === 0 ? 0 : (ends[token - 1] ?? 0))
+  // Of a content that was left out there are tokens that are nowhere else.
+  const terms = Array.from({ length: table.size }, (_, token) =>
+    startOf(token) === ends[token] ? '' : toBinary(table.textOf(token))
+  )
+  for (const token of inOrder(terms)) {
+    const range = { from: startOf(token), to: ends[token] ?? 0 }
+    writer.add(termClass, /** @type {string} */ (terms[token]), postings, range)
   }
 }
 
 /**
- * @param {TermMap} terms
- * @returns {Generator<[string, number[]]>} in the order of a segment
+ * By the first four bytes as numbers, which the engine sorts in a tenth of the time of strings, and by the strings where
+ * these are the same.
+ *
+ * @param {readonly string[]} terms - binary; empty ones are left out
+ * @returns {number[]} their places in the order of a segment
  */
-function* inOrder(terms) {
-  // Only the terms are sorted: pairs of them and their postings would be most of the memory of a large batch.
-  const sorted = Array.from(terms.keys(), toBinary).sort()
-  for (const term of sorted) {
-    const postings = terms.get(fromBinary(term)) ?? []
-    yield [term, typeof postings === 'number' ? [postings] : postings]
+function inOrder(terms) {
+  const keys = new Float64Array(terms.length)
+  let count = 0
+  for (const [at, term] of terms.entries())
+    if (term !== '') keys[count++] = prefixOf(term) * MAX_TERMS + at
+  const sorted = keys.subarray(0, count).sort()
+  const order = Array.from(sorted, (key) => key % MAX_TERMS)
+  for (let from = 0; from < count;) {
+    const prefix = Math.floor((sorted[from] ?? 0) / MAX_TERMS)
+    let to = from + 1
+    while (to < count && Math.floor((sorted[to] ?? 0) / MAX_TERMS) === prefix) to++
+    if (to - from > 1) {
+      const alike = order.slice(from, to)
+      alike.sort((left, right) => ((terms[left] ?? '') < (terms[right] ?? '') ? -1 : 1))
+      for (const [index, at] of alike.entries()) order[from + index] = at
+    }
+    from = to
   }
+  return order
+}
+
+/**
+ * @param {string} term - binary
+ * @returns {number} its first four bytes; none has NUL
+ */
+function prefixOf(term) {
+  let prefix = 0
+  for (let at = 0; at < 4; at++)
+    prefix = prefix * 256 + (at < term.length ? term.charCodeAt(at) : 0)
+  return prefix
+}
+
+/**
+ * @param {Int32Array} list
+ * @returns {Int32Array} with as much room again
+ */
+function doubled(list) {
+  const longer = new Int32Array(list.length * 2)
+  longer.set(list)
+  return longer
 }

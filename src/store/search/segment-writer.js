@@ -44,8 +44,9 @@ export class SegmentWriter {
    * @param {number} termClass - not below that of the term before
    * @param {string} term - above the one before, of one class
    * @param {ArrayLike<number>} postings - ascending, not empty
+   * @param {{ from: number, to: number }} [range] - of `postings`; all by default
    */
-  add(termClass, term, postings) {
+  add(termClass, term, postings, range) {
     const isFull = this.#terms.length >= TERM_BLOCK_BYTES || this.#lengths.length >= 4096
     if (termClass !== this.#class || isFull) {
       this.#endTermBlock()
@@ -59,7 +60,7 @@ export class SegmentWriter {
     }
     this.#terms.pushBinary(term)
     this.#terms.pushByte(EDGE)
-    const bytes = this.#postings.pushList(postings)
+    const bytes = this.#postings.pushList(postings, range)
     this.#lengths.push(bytes)
     this.#offset += bytes
     while (this.#postings.length >= POSTING_BLOCK_BYTES) this.#endPostingBlock(POSTING_BLOCK_BYTES)

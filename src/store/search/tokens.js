@@ -9,22 +9,16 @@
  */
 
 /** Longer runs of letters are no words but encoded data. UTF-16 units. */
-const MAX_WORD_LENGTH = 24
+export const MAX_WORD_LENGTH = 24
 
 /** Years and the like; longer numbers are found in one message each. */
-const MAX_NUMBER_LENGTH = 4
+export const MAX_NUMBER_LENGTH = 4
 
 /** Runs of punctuation and spaces. */
-const MAX_GAP_LENGTH = 8
+export const MAX_GAP_LENGTH = 8
 
 /** So short is a token whatever it is: it has no second trigram. Code points. */
-const GRAM_LENGTH = 3
-
-/** The engine copies what is shorter instead of pointing into the text. UTF-16 units. */
-const MIN_SLICED_LENGTH = 13
-
-/** A run that is longer than any token is taken in pieces of this size. */
-const MAX_HELD_LENGTH = 4096
+export const GRAM_LENGTH = 3
 
 /** What the index has replaced (see `fit`), and halves of pairs. */
 const UNFIT = /[\0\ufffd-\uffff]|\p{Surrogate}/u
@@ -55,6 +49,12 @@ export const fit = (text) => text.toWellFormed().replace(REPLACED, SEPARATOR)
  * @returns {boolean} whether the index can say which texts may contain it
  */
 export const isAskable = (term) => term !== '' && !UNFIT.test(term)
+
+/**
+ * @param {string} point - a code point
+ * @returns {boolean} whether it is in runs of letters, marks and digits
+ */
+export const isWordPoint = (point) => IS_WORD.test(point)
 
 /**
  * @param {string} run
@@ -112,68 +112,4 @@ export function runsOf(term) {
     isOpenLeft: index === 0,
     isOpenRight: index === runs.length - 1
   }))
-}
-
-/**
- * @param {string} run
- * @returns {string} the same; a long one that was cut out of a text would keep that in memory as a whole
- */
-const detached = (run) =>
-  run.length < MIN_SLICED_LENGTH ? run : Buffer.from(run, 'utf16le').toString('utf16le')
-
-/** Collects the tokens of a text that comes in pieces. */
-export class TokenCollector {
-  /** @type {Set<string>} */
-  whole = new Set()
-  /** @type {Set<string>} */
-  grams = new Set()
-  /** A run that may go on in the next piece. */
-  #held = ''
-  /** Whether `#held` continues a run that was taken in part already. */
-  #isPart = false
-
-  /** @returns {number} */
-  get size() {
-    return this.whole.size + this.grams.size
-  }
-
-  /**
-   * @param {string} text - folded and fit
-   * @param {boolean} isContinued - whether it goes on where the one before has ended
-   */
-  add(text, isContinued) {
-    if (!isContinued) this.end()
-    const all = this.#held + text
-    this.#held = ''
-    for (const match of all.matchAll(RUN)) {
-      const [run] = match
-      if (match.index + run.length === all.length) this.#hold(run)
-      else this.#take(run)
-    }
-  }
-
-  /** Ends the text. */
-  end() {
-    const run = this.#held
-    this.#held = ''
-    if (run !== '') this.#take(run)
-  }
-
-  /** @param {string} run - at the end of a piece */
-  #hold(run) {
-    if (run.length > MAX_HELD_LENGTH) {
-      for (const gram of gramsOf(run)) this.grams.add(gram)
-      this.#isPart = true
-      this.#held = [...run.slice(-2 * GRAM_LENGTH)].slice(1 - GRAM_LENGTH).join('')
-    } else this.#held = run
-  }
-
-  /** @param {string} run - complete */
-  #take(run) {
-    const isPart = this.#isPart
-    this.#isPart = false
-    if (!isPart && this.whole.has(run)) return
-    if (!isPart && isWhole(run)) this.whole.add(detached(run))
-    else for (const gram of gramsOf(run)) this.grams.add(gram)
-  }
 }

@@ -21,7 +21,7 @@ import {
 } from '../../../../src/store/search/segment-rows.js'
 import { TextIndex } from '../../../../src/store/search/text-answers.js'
 import { foldCase } from '../../../../src/store/search/fold.js'
-import { TokenCollector } from '../../../../src/store/search/tokens.js'
+import { TokenCollector } from '../../../../src/store/search/token-collector.js'
 import { temporaryStore } from '../../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
@@ -67,7 +67,7 @@ test('lists are united and intersected as sets are, whatever the highest of them
 async function addSegment(store, texts) {
   const batch = new SegmentBatch()
   for (const [id, { body, header }] of texts)
-    batch.add(id, { body: tokensOf(body), header: tokensOf(header), ids: new Set() })
+    batch.add(id, { body: tokensOf(batch, body), header: tokensOf(batch, header), ids: new Set() })
   const segment = batch.toSegment()
   assert.ok(segment)
   await store.searchAccess.database.write((db) => {
@@ -81,9 +81,12 @@ async function addSegment(store, texts) {
   })
 }
 
-/** @param {string} text */
-function tokensOf(text) {
-  const tokens = new TokenCollector()
+/**
+ * @param {SegmentBatch} batch
+ * @param {string} text
+ */
+function tokensOf(batch, text) {
+  const tokens = new TokenCollector(batch.tokens)
   tokens.add(text, false)
   tokens.end()
   return tokens

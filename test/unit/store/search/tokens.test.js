@@ -2,14 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { foldCase } from '../../../../src/store/search/fold.js'
-import {
-  fit,
-  gramsOf,
-  isAskable,
-  isWhole,
-  runsOf,
-  TokenCollector
-} from '../../../../src/store/search/tokens.js'
+import { BatchTokens, TokenCollector } from '../../../../src/store/search/token-collector.js'
+import { fit, gramsOf, isAskable, isWhole, runsOf } from '../../../../src/store/search/tokens.js'
 
 /** @type {[string, string[], string[]][]} */
 const TEXTS = [
@@ -35,13 +29,17 @@ for (const [text, whole, grams] of TEXTS) {
 
 /**
  * @param {string[]} pieces
- * @returns {TokenCollector}
+ * @param {BatchTokens} [batch]
+ * @returns {{ whole: Set<string>, grams: Set<string> }}
  */
-function collected(pieces) {
-  const tokens = new TokenCollector()
+function collected(pieces, batch = new BatchTokens()) {
+  const tokens = new TokenCollector(batch)
   pieces.forEach((piece, index) => tokens.add(piece, index > 0))
   tokens.end()
-  return tokens
+  const whole = tokens.whole.map((token) => batch.whole.textOf(token))
+  const grams = tokens.grams.map((token) => batch.grams.textOf(token))
+  assert.equal(tokens.size, new Set(whole).size + new Set(grams).size)
+  return { whole: new Set(whole), grams: new Set(grams) }
 }
 
 const UNITS = [...'ab c,.-1', 'é', '漢', '字', '😀', '\ufffd', '\n', 'abcdefghijklm']
@@ -52,8 +50,7 @@ test('the tokens are the same however a text is cut', () => {
     fc.property(fc.array(text, { maxLength: 6 }), (pieces) => {
       const whole = collected([pieces.join('')])
       const cut = collected(pieces)
-      assert.deepEqual(new Set(cut.whole), new Set(whole.whole))
-      assert.deepEqual(new Set(cut.grams), new Set(whole.grams))
+      assert.deepEqual(cut, whole)
     }),
     { numRuns: 500 }
   )
@@ -62,8 +59,36 @@ test('the tokens are the same however a text is cut', () => {
 test('a run of any length is taken in pieces, and each of its trigrams with it', () => {
   const run = 'abcdefghij'.repeat(3000)
   const pieces = run.match(/.{1,997}/g) ?? []
-  assert.deepEqual(new Set(collected(pieces).grams), gramsOf(run))
-  assert.equal(collected(pieces).whole.size, 0)
+  assert.deepEqual(collected(pieces), { whole: new Set(), grams: gramsOf(run) })
+})
+
+test('the texts of a batch have the tokens that the rules give, whatever is in them', () => {
+  const any = fc.oneof(
+    text,
+    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.string({ unit: 'binary-ascii', maxLength: 200 }),
+    fc
+      .array(
+        fc.constantFrom('слово', 'Ωμέγα', 'ไทย', 'नमस्ते', '２０２６', '٣٤٥٦٧', '𝟙𝟚', '—', ' ', 'ab1')
+      )
+      .map((words) => words.join(''))
+  )
+  fc.assert(
+    fc.property(fc.array(any, { maxLength: 8 }), (texts) => {
+      const batch = new BatchTokens()
+      for (const each of texts) {
+        const folded = fit(foldCase(each))
+        const whole = new Set()
+        const grams = new Set()
+        // Of a text between two others no run is open.
+        for (const { text: run } of runsOf(folded))
+          if (isWhole(run)) whole.add(run)
+          else for (const gram of gramsOf(run)) grams.add(gram)
+        assert.deepEqual(collected([folded], batch), { whole, grams })
+      }
+    }),
+    { numRuns: 2000 }
+  )
 })
 
 test('a text that contains a term has its runs', () => {
