@@ -1,14 +1,22 @@
 /**
  * Collects the tokens of one text for the index (tokens.js says what they are).
  */
-import { GRAM_LENGTH, MAX_GAP_LENGTH, MAX_NUMBER_LENGTH, MAX_WORD_LENGTH } from './tokens.js'
-import { SEPARATOR, gramsOf, isWhole, isWordPoint } from './tokens.js'
 import { EMPTY_HASH, TokenTable, hashOf, hashWith } from './token-table.js'
+import {
+  GRAM_LENGTH,
+  MAX_GAP_LENGTH,
+  MAX_NUMBER_LENGTH,
+  MAX_WORD_LENGTH,
+  SEPARATOR,
+  gramsOf,
+  isWhole,
+  isWordPoint
+} from './tokens.js'
 
 /** A run that is longer than any token is taken in pieces of this size, UTF-16 units. */
 const MAX_HELD_LENGTH = 4096
 
-/** What a code point is. Of a run, all of its points together; a run is either WORD or GAP. */
+/** What a code point is, in bits; of a run, those of all its points together, which is either WORD or GAP. */
 const NONE = 0
 const WORD = 1
 const GAP = 2
