@@ -123,14 +123,15 @@ export function expungeRows(db, { mailboxId, uids, onlyDeleted, areMoved = false
     db,
     `INSERT INTO expunged (mailbox_id, modseq, first_uid, last_uid, expunged_at) VALUES (?, ?, ?, ?, ?)`
   )
-  for (const { first, last } of toRanges(gone)) {
+  const ranges = toRanges(gone)
+  for (const { first, last } of ranges) {
     const firstId = messageRowId(mailboxId, first)
     const lastId = messageRowId(mailboxId, last)
     if (!areMoved) leave.run(firstId, lastId)
     remove.run(firstId, lastId)
-    dropViewBlocks(db, firstId, lastId)
     log.run(mailboxId, modSeq, first, last, nowMs)
   }
+  dropViewBlocks(db, mailboxId, ranges)
   moveCounters(db, mailbox, change)
   return { uids: gone, modSeq }
 }

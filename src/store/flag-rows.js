@@ -8,7 +8,7 @@ import { masked, masksOf } from './flag-masks.js'
 import { withKeywords } from './keyword-rows.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
-import { blockOfRow, dropViewBlocks } from './view-blocks.js'
+import { dropViewBlocks } from './view-blocks.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -96,7 +96,7 @@ function changeRun(db, { mailboxId, uids }, masks, modSeq) {
     `UPDATE messages SET modseq = @modSeq, flags = ${NEW_FLAGS}, keywords = ${NEW_KEYWORDS}
      ${RANGE} AND (${NEW_FLAGS} <> flags OR ${NEW_KEYWORDS} <> keywords)`
   ).run(values)
-  if (changes > 0) dropViewBlocks(db, values.first, values.last)
+  if (changes > 0) dropViewBlocks(db, mailboxId, [{ first, last }])
   return {
     ...counters,
     changedCount: changes,
@@ -144,7 +144,6 @@ function changeEach(db, { mailboxId, uids, unchangedSince }, masks, modSeq) {
   const updated = []
   let unseen = 0
   let deleted = 0
-  let droppedBlock = -1
   for (const wanted of uids) {
     const row = /** @type {[number, number, number, number] | undefined} */ (
       read.get(messageRowId(mailboxId, wanted))
@@ -160,14 +159,15 @@ function changeEach(db, { mailboxId, uids, unchangedSince }, masks, modSeq) {
     const keywords = masked(oldKeywords, masks.keepKeywords, masks.putKeywords)
     if (flags === oldFlags && keywords === oldKeywords) continue
     write.run(modSeq, flags, keywords, id)
-    if (blockOfRow(id) !== droppedBlock) {
-      dropViewBlocks(db, id, id)
-      droppedBlock = blockOfRow(id)
-    }
     updated.push({ uid, modSeq, flags, keywords })
     unseen += bitCount(oldFlags, SEEN) - bitCount(flags, SEEN)
     deleted += bitCount(flags, DELETED) - bitCount(oldFlags, DELETED)
   }
+  dropViewBlocks(
+    db,
+    mailboxId,
+    updated.map(({ uid }) => ({ first: uid, last: uid }))
+  )
   return { changedCount: updated.length, failedUids, unseen, deleted, change: { updated } }
 }
 

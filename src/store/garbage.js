@@ -6,7 +6,7 @@ import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
 import { deleteChunks, deleteContent, hideContent, leaveContent } from './content-rows.js'
 import { dropFromBlocks } from './list-blocks.js'
-import { MAX_UID, messageRowId } from './message-id.js'
+import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
 import { dropViewBlocks } from './view-blocks.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
@@ -124,9 +124,11 @@ function sweepMailbox(db) {
     remove.run(id)
     leave.run(contentId)
   }
-  const [firstId] = rows[0] ?? [messageRowId(mailboxId, 0)]
-  const [lastId] = rows.at(-1) ?? [messageRowId(mailboxId, MAX_UID)]
-  dropViewBlocks(db, firstId, lastId)
+  dropViewBlocks(
+    db,
+    mailboxId,
+    rows.map(([id]) => ({ first: uidOfRow(id), last: uidOfRow(id) }))
+  )
   if (rows.length < MESSAGES_PER_SLICE)
     prepared(db, 'DELETE FROM garbage_mailboxes WHERE mailbox_id = ?').run(mailboxId)
   return true

@@ -8,6 +8,7 @@
  */
 import { prepared } from '../database/statement.js'
 import { BlockArena } from './list-blocks.js'
+import { messageRowId } from './message-id.js'
 import { compressFrame } from './zstd.js'
 
 /**
@@ -43,13 +44,18 @@ export const blockOfRow = (rowId) => Math.floor(rowId / BLOCK_UIDS)
  * To be called in the transaction that changes or deletes rows of `messages`.
  *
  * @param {Database} db
- * @param {number} firstId - messages.id
- * @param {number} lastId - inclusive
+ * @param {number} mailboxId
+ * @param {Iterable<{ first: number, last: number }>} ranges - their UIDs, ascending; `last` inclusive
  */
-export function dropViewBlocks(db, firstId, lastId) {
-  const first = blockOfRow(firstId)
-  const last = blockOfRow(lastId)
-  prepared(db, 'DELETE FROM view_blocks WHERE id BETWEEN ? AND ?').run(first, last)
+export function dropViewBlocks(db, mailboxId, ranges) {
+  const remove = prepared(db, 'DELETE FROM view_blocks WHERE id BETWEEN ? AND ?')
+  let dropped = -1
+  for (const { first, last } of ranges) {
+    const lastBlock = blockOfRow(messageRowId(mailboxId, last))
+    if (lastBlock === dropped) continue
+    remove.run(blockOfRow(messageRowId(mailboxId, first)), lastBlock)
+    dropped = lastBlock
+  }
 }
 
 /** Reads the blocks of one mailbox, one run after the other, into memory that the next run takes again. */
