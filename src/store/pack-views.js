@@ -23,6 +23,12 @@ import { readStateRows } from './view-rows.js'
  */
 export const FEW_ROWS = 8 * BLOCK_UIDS
 
+/** Where fewer UIDs than one of so many have a message, blocks are no less to read than rows. */
+const SPARSE_UIDS = 256
+
+/** So many blocks are worth the work. */
+const FEW_BLOCKS = FEW_ROWS / BLOCK_UIDS
+
 /** Blocks of one transaction: some 4 ms. */
 const STEP_BLOCKS = 4
 
@@ -31,7 +37,7 @@ const STEP_BLOCKS = 4
  * @returns {boolean} whether there is a mailbox that is worth packing
  */
 export const hasPackableViews = (db) =>
-  largeMailboxes(db).some((mailbox) => isWorthIt(findUnpacked(db, mailbox)))
+  largeMailboxes(db).some((mailbox) => findUnpacked(db, mailbox, FEW_BLOCKS).length === FEW_BLOCKS)
 
 /**
  * Packs what is worth it.
@@ -42,19 +48,13 @@ export const hasPackableViews = (db) =>
 export async function packViews({ read, write }) {
   for (const mailbox of await read(largeMailboxes)) {
     const numbers = await read((db) => findUnpacked(db, mailbox))
-    if (!isWorthIt(numbers)) continue
+    if (numbers.length < FEW_BLOCKS) continue
     for (let at = 0; at < numbers.length; at += STEP_BLOCKS)
       await write((db) => {
         for (const number of numbers.slice(at, at + STEP_BLOCKS)) packBlock(db, mailbox.id, number)
       })
   }
 }
-
-/**
- * @param {readonly number[]} numbers - of blocks that are not packed
- * @returns {boolean}
- */
-const isWorthIt = (numbers) => numbers.length * BLOCK_UIDS >= FEW_ROWS
 
 /**
  * @typedef {object} LargeMailbox
@@ -70,7 +70,8 @@ function largeMailboxes(db) {
   return /** @type {LargeMailbox[]} */ (
     prepared(
       db,
-      `SELECT id, uid_next AS uidNext FROM mailboxes WHERE message_count >= ${FEW_ROWS}`
+      `SELECT id, uid_next AS uidNext FROM mailboxes
+       WHERE message_count >= ${FEW_ROWS} AND message_count * ${SPARSE_UIDS} >= uid_next`
     ).all()
   )
 }
@@ -80,9 +81,10 @@ function largeMailboxes(db) {
  *
  * @param {Database} db
  * @param {LargeMailbox} mailbox
+ * @param {number} [limit] - as many are enough
  * @returns {number[]} blocks with messages that are not packed, and to which nothing can come any more
  */
-function findUnpacked(db, { id, uidNext }) {
+function findUnpacked(db, { id, uidNext }, limit = Infinity) {
   const end = blockOfRow(messageRowId(id, uidNext))
   const start = blockOfRow(messageRowId(id, 0))
   const packed = new Set(
@@ -96,7 +98,7 @@ function findUnpacked(db, { id, uidNext }) {
     'value'
   )
   const unpacked = []
-  for (let number = start; number < end; number++) {
+  for (let number = start; number < end && unpacked.length < limit; number++) {
     if (packed.has(number)) continue
     const rowId = next.get(number * BLOCK_UIDS, end * BLOCK_UIDS)
     if (rowId === undefined) break
