@@ -7,6 +7,7 @@
  * is busy with slot numbers, none has changes waiting and all have acknowledged every tombstone, the tombstones
  * are dropped and each attachment is told so (`onCompact`).
  */
+import { grown } from '../support/grown.js'
 import { masked } from './flag-masks.js'
 
 /**
@@ -385,15 +386,4 @@ export class MailboxView {
     this.modSeqs = grown(this.modSeqs, new Float64Array(capacity))
     this.#dead = grown(this.#dead, new Uint8Array(capacity))
   }
-}
-
-/**
- * @template {Uint8Array | Uint32Array | Float64Array} T
- * @param {T} from
- * @param {T} to
- * @returns {T}
- */
-function grown(from, to) {
-  to.set(from)
-  return to
 }

@@ -15,6 +15,10 @@ import { readStateRows } from './view-rows.js'
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./pack-lists.js').PackPort} PackPort
+ *
+ * @typedef {object} LargeMailbox
+ * @property {number} id
+ * @property {number} uidNext
  */
 
 /**
@@ -55,12 +59,6 @@ export async function packViews({ read, write }) {
       })
   }
 }
-
-/**
- * @typedef {object} LargeMailbox
- * @property {number} id
- * @property {number} uidNext
- */
 
 /**
  * @param {Database} db

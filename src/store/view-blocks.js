@@ -14,7 +14,8 @@ import { compressFrame } from './zstd.js'
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./view-rows.js').Row} Row
- * @typedef {import('./view-rows.js').OnRow} OnRow
+ *
+ * @typedef {(id: number, modSeq: number, flags: number, keywords: number) => void} OnState - of a row, by messages.id
  *
  * @typedef {object} ViewBlock
  * @property {number} firstId - messages.id of the first UID that can be in it
@@ -95,9 +96,9 @@ export class ViewBlockReader {
 
 /**
  * @param {ViewBlock} block
- * @param {(id: number, modSeq: number, flags: number, keywords: number) => void} onRow - by messages.id
+ * @param {OnState} onState - called by id
  */
-export function tellBlock({ firstId, messages, bytes }, onRow) {
+export function tellBlock({ firstId, messages, bytes }, onState) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const flagsAt = messages * MODSEQ_BYTES
   const keywordsAt = flagsAt + messages * WORD_BYTES
@@ -108,7 +109,7 @@ export function tellBlock({ firstId, messages, bytes }, onRow) {
     id += view.getUint16(stepsAt + at * STEP_BYTES, true)
     modSeq += view.getFloat64(at * MODSEQ_BYTES, true)
     const flags = view.getUint32(flagsAt + at * WORD_BYTES, true)
-    onRow(id, modSeq, flags, view.getUint32(keywordsAt + at * WORD_BYTES, true))
+    onState(id, modSeq, flags, view.getUint32(keywordsAt + at * WORD_BYTES, true))
   }
 }
 

@@ -11,6 +11,7 @@ import { BLOCK_UIDS, ViewBlockReader, tellBlock } from './view-blocks.js'
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./view-blocks.js').ViewBlock} ViewBlock
+ * @typedef {import('./view-blocks.js').OnState} OnState
  * @typedef {Pick<import('./account-database.js').AccountDatabase, 'readSettled'>} Source
  * @typedef {Pick<import('./mailbox-rows.js').MailboxRow, 'id' | 'uidNext'>} Mailbox
  *
@@ -22,6 +23,7 @@ import { BLOCK_UIDS, ViewBlockReader, tellBlock } from './view-blocks.js'
  * @typedef {object} Page - blocks, or rows where there are none
  * @property {ViewBlock[]} blocks
  * @property {Rows} rows
+ * @property {number} rowCount
  * @property {number} last - messages.id; the next page begins behind it
  */
 
@@ -46,7 +48,7 @@ const STATES = `SELECT CASE WHEN keywords = 0 AND flags < ${SHARED_FLAGS} AND mo
  * @returns {Promise<number>} how many had to be read one by one
  */
 export const readAllRows = (database, mailbox, onRow) =>
-  readChangedRows(database, mailbox, 0, onRow)
+  readChangedRows(database, mailbox, -1, onRow)
 
 /**
  * Reads a page at a time; between two, others have their turn. A read may be tried again, so rows are told after it.
@@ -67,17 +69,17 @@ export async function readChangedRows(database, mailbox, since, onRow) {
     const page = await database.readSettled((db) =>
       runSnapshot(db, () => readPage(db, reader, range))
     )
-    const { blocks, rows, last } = page
-    for (const block of blocks)
-      if (block.modSeq > since)
-        tellBlock(block, (id, modSeq, flags, keywords) => {
-          if (modSeq > since && id > range.after && id <= end)
-            onRow(uidOfRow(id), modSeq, flags, keywords)
-        })
-    rowCount += tellRows(rows, (id, modSeq, flags, keywords) => {
-      if (modSeq > since) onRow(uidOfRow(id), modSeq, flags, keywords)
-    })
-    after = last
+    // A block may begin before the range, and end behind it.
+    const tell = /** @type {OnState} */ (
+      (id, modSeq, flags, keywords) => {
+        if (modSeq > since && id > range.after && id <= end)
+          onRow(uidOfRow(id), modSeq, flags, keywords)
+      }
+    )
+    for (const block of page.blocks) if (block.modSeq > since) tellBlock(block, tell)
+    tellRows(page.rows, tell)
+    rowCount += page.rowCount
+    after = page.last
     if (after < end) await setImmediate()
   }
   return rowCount
@@ -92,9 +94,9 @@ export async function readChangedRows(database, mailbox, since, onRow) {
 function readPage(db, reader, range) {
   const { blocks, nextId } = reader.read(db, range)
   const lastBlock = blocks.at(-1)
-  if (lastBlock) return { blocks, rows: [], last: lastBlock.firstId + BLOCK_UIDS - 1 }
-  const { rows, count, lastId } = readRows(db, { after: range.after, end: nextId - 1 })
-  return { blocks, rows, last: count < PAGE_ROWS ? nextId - 1 : lastId }
+  if (lastBlock) return { blocks, rows: [], rowCount: 0, last: lastBlock.firstId + BLOCK_UIDS - 1 }
+  const { rows, rowCount, lastId } = readRows(db, { after: range.after, end: nextId - 1 })
+  return { blocks, rows, rowCount, last: rowCount < PAGE_ROWS ? nextId - 1 : lastId }
 }
 
 /**
@@ -102,18 +104,18 @@ function readPage(db, reader, range) {
  *
  * @param {Database} db - in a snapshot
  * @param {Range} range
- * @returns {{ rows: Rows, count: number, lastId: number }}
+ * @returns {{ rows: Rows, rowCount: number, lastId: number }}
  */
 function readRows(db, range) {
   const values = [range.after, range.end, PAGE_ROWS]
   const states = /** @type {(number | null)[]} */ (prepared(db, STATES, 'value').all(values))
   if (states.includes(null)) {
     const rows = readStateRows(db, range)
-    return { rows, count: rows.length, lastId: rows.at(-1)?.[0] ?? 0 }
+    return { rows, rowCount: rows.length, lastId: rows.at(-1)?.[0] ?? 0 }
   }
   const ids = /** @type {number[]} */ (prepared(db, `SELECT id ${RANGE}`, 'value').all(values))
   const rows = { ids, states: /** @type {number[]} */ (states) }
-  return { rows, count: ids.length, lastId: ids.at(-1) ?? 0 }
+  return { rows, rowCount: ids.length, lastId: ids.at(-1) ?? 0 }
 }
 
 /**
@@ -128,19 +130,17 @@ export function readStateRows(db, { after, end }) {
 
 /**
  * @param {Rows} rows
- * @param {(id: number, modSeq: number, flags: number, keywords: number) => void} onRow
- * @returns {number} how many they are
+ * @param {OnState} onState - called by id
  */
-function tellRows(rows, onRow) {
+function tellRows(rows, onState) {
   if (Array.isArray(rows)) {
-    for (const row of rows) onRow(...row)
-    return rows.length
+    for (const row of rows) onState(...row)
+    return
   }
   const { ids, states } = rows
   for (let row = 0; row < ids.length; row++) {
     const state = /** @type {number} */ (states[row])
     const flags = state % SHARED_FLAGS
-    onRow(/** @type {number} */ (ids[row]), (state - flags) / SHARED_FLAGS, flags, 0)
+    onState(/** @type {number} */ (ids[row]), (state - flags) / SHARED_FLAGS, flags, 0)
   }
-  return ids.length
 }

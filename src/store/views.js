@@ -9,8 +9,8 @@
  */
 import { prepared } from '../database/statement.js'
 import { MailboxView } from './mailbox-view.js'
-import { FEW_ROWS } from './pack-views.js'
 import { findMailboxRowById, requireMailboxRow, requireMailboxRowById } from './mailbox-rows.js'
+import { FEW_ROWS } from './pack-views.js'
 import { readAllRows, readChangedRows } from './view-rows.js'
 
 /**

@@ -1,6 +1,7 @@
 /**
  * The tokens of some contents, gathered until they become a segment.
  */
+import { grown } from '../../support/grown.js'
 import { fromBinary, TERM_CLASS, toBinary } from './segment-format.js'
 import { SegmentWriter } from './segment-writer.js'
 import { BatchTokens } from './token-collector.js'
@@ -19,7 +20,7 @@ import { BatchTokens } from './token-collector.js'
 /** More than there ever are of one class in a batch. */
 const MAX_TERMS = 2 ** 21
 
-/** Postings that there is room for at first, a power of two. */
+/** Postings that there is room for at first. */
 const INITIAL_POSTINGS = 4096
 
 /** Contents whose ids lie further apart are not in one segment: postings have 32 bits, and sets of them are bits. */
@@ -38,13 +39,15 @@ class Postings {
    * @param {number} posting - not below the one before
    */
   add(tokens, posting) {
-    while (this.#length + tokens.length > this.#tokens.length) {
-      this.#tokens = doubled(this.#tokens)
-      this.#postings = doubled(this.#postings)
+    const needed = this.#length + tokens.length
+    if (needed > this.#tokens.length) {
+      const room = Math.max(needed, this.#tokens.length * 2)
+      this.#tokens = grown(this.#tokens, new Int32Array(room))
+      this.#postings = grown(this.#postings, new Int32Array(room))
     }
     this.#tokens.set(tokens, this.#length)
-    this.#postings.fill(posting, this.#length, this.#length + tokens.length)
-    this.#length += tokens.length
+    this.#postings.fill(posting, this.#length, needed)
+    this.#length = needed
   }
 
   /**
@@ -191,14 +194,4 @@ function prefixOf(term) {
   for (let at = 0; at < 4; at++)
     prefix = prefix * 256 + (at < term.length ? term.charCodeAt(at) : 0)
   return prefix
-}
-
-/**
- * @param {Int32Array} list
- * @returns {Int32Array} with as much room again
- */
-function doubled(list) {
-  const longer = new Int32Array(list.length * 2)
-  longer.set(list)
-  return longer
 }

@@ -123,9 +123,11 @@ export class TokenCollector {
         if (unit >= 0xd800 && unit < 0xdc00 && at < length && isLowSurrogate(all, at))
           hash = hashWith(hash, all.charCodeAt(at++))
       }
-      if (shape === NONE) this.#isPart = false
-      else if (at === length && mayGoOn) this.#hold(all.slice(from))
-      else this.#take(all, from, at, shape, hash)
+      // Nothing is open before a separator: what was held is the beginning of `all`.
+      if (shape !== NONE) {
+        if (at === length && mayGoOn) this.#hold(all.slice(from))
+        else this.#take(all, from, at, shape, hash)
+      }
       from = at
     }
   }

@@ -64,6 +64,7 @@ test('every flag, keyword and MODSEQ is read as it is, in pages of which some ha
     rows[at] = [uid, modSeq, flags, keywords]
   }
   set(10, { flags: 65_535, modSeq: 2 ** 37 - 1 })
+  set(20, { modSeq: 0 })
   set(PAGE_ROWS + 1, { flags: 65_536 })
   set(2 * PAGE_ROWS + 2, { keywords: 2 ** 31 })
   set(2 * PAGE_ROWS + 3, { flags: 2 ** 32 - 1, keywords: 2 ** 32 - 1 })
