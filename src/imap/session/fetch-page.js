@@ -5,7 +5,7 @@
  */
 import { chooseFields } from '../../mime/header-fields.js'
 import { isTopHeader } from './fetch-plan.js'
-import { flagsText } from './mailbox-news.js'
+import { flagsText } from './flag-lines.js'
 
 /** @import { FieldChoice } from '../../mime/header-fields.js' */
 /** @import { MessagePage, PageNeed } from '../../store/read-page.js' */
@@ -86,7 +86,7 @@ export function writePage({ session, writer, plan, pagePlan, slots, page }) {
             writer.uid(uid)
             break
           case 'FLAGS':
-            writer.flags(flagsText(session, selected, slot))
+            writer.flags(flagsText(selected, session.store.keywords, slot))
             break
           case 'MODSEQ':
             writer.modSeq(at(view.modSeqs, slot))

@@ -10,7 +10,8 @@ import { writePage } from './fetch-page.js'
 import { isBinary } from './fetch-plan.js'
 import { openSections } from './fetch-sections.js'
 import { emailIdOf } from './object-id.js'
-import { flagsText, tellKeywords, writeFlagLine } from './mailbox-news.js'
+import { flagsText, writeFlagLines } from './flag-lines.js'
+import { tellKeywords } from './mailbox-news.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
 /** @import { BinaryItem, SectionItem } from '../protocol/values/fetch-item.js' */
@@ -72,29 +73,48 @@ export class FetchResponse {
    * @param {readonly number[]} slots
    */
   async writeFromView(slots) {
-    const { flagLine, items } = this.#plan
+    const { flagLine: line } = this.#plan
+    const { connection, store } = this.#session
     const selected = this.#session.requireSelected()
     const writer = SHARED_WRITER
+    const enoughBytes = BATCH_BYTES
     writer.clear()
     let turnStartedMs = performance.now()
-    for (const slot of slots) {
-      if (flagLine !== null) {
-        writeFlagLine(this.#session, writer, slot, flagLine)
-      } else {
-        writer.begin(selected.sequenceOfSlot(slot))
-        for (const { kind } of items) this.#writeViewItem(kind, slot, writer)
-        writer.end()
+    for (let next = 0; next < slots.length;) {
+      if (line === null) next = this.#writeViewItems(writer, slots, next)
+      else {
+        // Looked up each time: another session may have made a keyword meanwhile.
+        const { keywords } = store
+        next = writeFlagLines({ selected, keywords, line, writer, enoughBytes }, slots, next)
       }
-      if (writer.length < BATCH_BYTES) continue
       this.#handOver(writer)
-      const { connection } = this.#session
+      if (next === slots.length) return
       if (!connection.isCongested && performance.now() - turnStartedMs < TURN_MS) continue
       await this.#flush()
       // What another session's failure may have left in it is not for this client.
       writer.clear()
       turnStartedMs = performance.now()
     }
-    this.#handOver(writer)
+  }
+
+  /**
+   * Items of the view in another order than most clients ask for them.
+   *
+   * @param {FetchWriter} writer
+   * @param {readonly number[]} slots
+   * @param {number} start - index of the first that is written
+   * @returns {number} index of the first that is not, because there are enough bytes to hand over
+   */
+  #writeViewItems(writer, slots, start) {
+    const selected = this.#session.requireSelected()
+    let next = start
+    while (next < slots.length && writer.length < BATCH_BYTES) {
+      const slot = /** @type {number} */ (slots[next++])
+      writer.begin(selected.sequenceOfSlot(slot))
+      for (const { kind } of this.#plan.items) this.#writeViewItem(kind, slot, writer)
+      writer.end()
+    }
+    return next
   }
 
   /**
@@ -257,7 +277,7 @@ export class FetchResponse {
   #writeViewItem(kind, slot, writer = this.#writer) {
     const selected = this.#session.requireSelected()
     const { view } = selected
-    if (kind === 'FLAGS') writer.flags(flagsText(this.#session, selected, slot))
+    if (kind === 'FLAGS') writer.flags(flagsText(selected, this.#session.store.keywords, slot))
     else if (kind === 'UID') writer.uid(/** @type {number} */ (view.uids[slot]))
     else if (kind === 'MODSEQ') writer.modSeq(/** @type {number} */ (view.modSeqs[slot]))
     else if (kind === 'THREADID') writer.threadId(null)

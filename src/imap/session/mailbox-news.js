@@ -10,13 +10,13 @@ import { permanentFlags } from '../protocol/compile/response-code.js'
 import { compileExists, compileRecent } from '../protocol/compile/untagged.js'
 import { compileVanished } from '../protocol/compile/vanished.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
+import { writeFlagLines } from './flag-lines.js'
 
 /** @import { FlagLine } from './fetch-plan.js' */
-/** @import { SelectedMailbox } from './selected-mailbox.js' */
 /** @import { Session } from './session.js' */
 
-/** FETCH lines between two looks at the client: some 200 KiB. */
-const LINES_A_STEP = 4000
+/** FETCH lines between two looks at the client: so many bytes. */
+const STEP_BYTES = 128 * 1024
 
 /**
  * Of all sessions: what is written is handed over before anything is awaited. It knows how flags are written, and most
@@ -49,7 +49,7 @@ export async function tellNews(session, { allowsExpunge, isUid }) {
       session.write(compileExists(exists))
       session.write(compileRecent(selected.recentCount))
     }
-    await writeFlagLines(session, flags, {
+    await tellFlags(session, flags, {
       withUid: isUid || session.isCondstore,
       withFlags: true,
       withModSeq: session.isCondstore
@@ -100,52 +100,24 @@ export function tellKeywords(session) {
 }
 
 /**
- * @param {Session} session
- * @param {SelectedMailbox} selected
- * @param {number} slot
- * @returns {string} the message's flags as they stand between the parentheses
- */
-export function flagsText(session, selected, slot) {
-  const keywords = /** @type {number} */ (selected.view.keywords[slot])
-  const wire = session.store.keywords.flagsWire(selected.flagsOf(slot), keywords)
-  if (!selected.isRecent(slot)) return wire
-  return wire === '' ? '\\Recent' : `${wire} \\Recent`
-}
-
-/**
- * @param {Session} session
- * @param {FetchWriter} writer
- * @param {number} slot - one that the client sees
- * @param {FlagLine} line
- */
-export function writeFlagLine(session, writer, slot, { withUid, withFlags, withModSeq }) {
-  const selected = session.requireSelected()
-  const { view } = selected
-  writer.flagLine(
-    selected.sequenceOfSlot(slot),
-    withUid ? /** @type {number} */ (view.uids[slot]) : null,
-    withFlags ? flagsText(session, selected, slot) : null,
-    withModSeq ? /** @type {number} */ (view.modSeqs[slot]) : null
-  )
-}
-
-/**
  * Writes one FETCH line for each slot.
  *
  * @param {Session} session
- * @param {readonly number[]} slots - ones that the client sees
+ * @param {readonly number[]} slots - ones that the client sees, ascending
  * @param {FlagLine} line
  */
-export async function writeFlagLines(session, slots, line) {
+export async function tellFlags(session, slots, line) {
   if (slots.length === 0) return
   if (line.withFlags) tellKeywords(session)
-  for (let start = 0; start < slots.length; start += LINES_A_STEP) {
+  const selected = session.requireSelected()
+  const writer = LINE_WRITER
+  const enoughBytes = STEP_BYTES
+  for (let next = 0; next < slots.length;) {
     // What another session's failure may have left in it is not for this client.
-    LINE_WRITER.clear()
-    for (const slot of slots.slice(start, start + LINES_A_STEP)) {
-      writeFlagLine(session, LINE_WRITER, slot, line)
-    }
-    LINE_WRITER.handTo((bytes) => session.writeCopied(bytes))
+    writer.clear()
+    const { keywords } = session.store
+    next = writeFlagLines({ selected, keywords, line, writer, enoughBytes }, slots, next)
+    writer.handTo((bytes) => session.writeCopied(bytes))
     if (session.connection.isCongested) await session.connection.drain()
   }
 }

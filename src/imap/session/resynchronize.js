@@ -5,7 +5,7 @@
 import { compileVanished } from '../protocol/compile/vanished.js'
 import { intersectRanges, withoutNumbers } from '../protocol/values/number-ranges.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
-import { writeFlagLines } from './mailbox-news.js'
+import { tellFlags } from './mailbox-news.js'
 
 /** @import { QresyncArguments } from '../protocol/parse/select.js' */
 /** @import { NumberRange } from '../protocol/values/sequence-set.js' */
@@ -33,7 +33,7 @@ export async function tellMissed(session, { uidValidity, modSeq, knownUids, seqM
   })
   const { slots } = selected.resolve(set, true)
   const changed = slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > modSeq)
-  await writeFlagLines(session, changed, { withUid: true, withFlags: true, withModSeq: true })
+  await tellFlags(session, changed, { withUid: true, withFlags: true, withModSeq: true })
 }
 
 /**

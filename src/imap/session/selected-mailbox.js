@@ -132,6 +132,14 @@ export class SelectedMailbox {
     return this.#attachment.hasPending || this.#pending.length > 0 || this.#changed.size > 0
   }
 
+  /**
+   * @returns {boolean} whether every message's sequence number is its slot's place, and its flags are those of the view, for
+   *   this client as for any
+   */
+  get isPlain() {
+    return this.#hidden.length === 0 && this.#seenSoon.size === 0 && this.#recent.length === 0
+  }
+
   #compact() {
     this.#hidden = []
     this.#pending = []
@@ -217,6 +225,10 @@ export class SelectedMailbox {
         end = this.slotOfSequence(to) + 1
       }
       if (end > visibleEnd) end = visibleEnd
+      if (view.aliveCount === view.length) {
+        for (let slot = first; slot < end; slot++) slots.push(slot)
+        continue
+      }
       let hiddenIndex = countBelow(this.#hidden, first)
       for (let slot = first; slot < end; slot++) {
         if (this.#hidden[hiddenIndex] === slot) hiddenIndex++

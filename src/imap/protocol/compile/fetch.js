@@ -10,13 +10,14 @@ import { ResponseWriter } from './response-writer.js'
 /** @typedef {import('../values/fetch-item.js').SectionItem} SectionItem */
 /** @typedef {import('../values/internal-date.js').InternalDate} InternalDate */
 
-const STAR = Buffer.from('* ')
 const OPEN = Buffer.from(' FETCH (')
 const UID = Buffer.from('UID ')
 const MODSEQ = Buffer.from('MODSEQ (')
-const CLOSE = Buffer.from(')')
-const END = Buffer.from(')\r\n')
+const STAR = 42
 const SPACE = 32
+const CLOSE = 41
+const CR = 13
+const LF = 10
 /** What is in a line of flags beside them, and more. */
 const LINE_BYTES = 3 * NUMBER_BYTES + 64
 
@@ -80,37 +81,43 @@ export class FetchWriter {
 
   /**
    * A whole response of numbers and flags, as clients ask for whole mailboxes: the same as by `begin`, the items and
-   * `end`, and while that is not compiled yet in a third of the time (measured).
+   * `end`, and while that is not compiled yet in a fraction of the time (measured).
    *
    * @param {number} sequenceNumber
-   * @param {number | null} uid - null: not told
-   * @param {string | null} wire - the flags as `flags` takes them
-   * @param {number | null} modSeq
+   * @param {number} uid - -1: not told
+   * @param {Buffer | null} flags - of `flagItem`; null: not told
+   * @param {number} modSeq - -1: not told
+   * @returns {number} `length`
    */
-  flagLine(sequenceNumber, uid, wire, modSeq) {
-    const flags = wire === null ? null : this.#flagItem(wire)
+  flagLine(sequenceNumber, uid, flags, modSeq) {
     const writer = this.#writer
     const target = writer.room(LINE_BYTES + (flags === null ? 0 : flags.length))
-    let at = putBytes(target, writer.length, STAR)
+    let at = writer.length
+    target[at++] = STAR
+    target[at++] = SPACE
     at = putBytes(target, putNumber(target, at, sequenceNumber), OPEN)
-    if (uid !== null) at = putNumber(target, putBytes(target, at, UID), uid)
+    if (uid >= 0) at = putNumber(target, putBytes(target, at, UID), uid)
     if (flags !== null) {
-      if (uid !== null) target[at++] = SPACE
+      if (uid >= 0) target[at++] = SPACE
       at = putBytes(target, at, flags)
     }
-    if (modSeq !== null) {
-      if (uid !== null || flags !== null) target[at++] = SPACE
+    if (modSeq >= 0) {
+      if (uid >= 0 || flags !== null) target[at++] = SPACE
       at = putNumber(target, putBytes(target, at, MODSEQ), modSeq)
-      at = putBytes(target, at, CLOSE)
+      target[at++] = CLOSE
     }
-    writer.endAt(putBytes(target, at, END))
+    target[at++] = CLOSE
+    target[at++] = CR
+    target[at++] = LF
+    writer.endAt(at)
+    return at
   }
 
   /**
-   * @param {string} wire
-   * @returns {Buffer}
+   * @param {string} wire - the flags as `flags` takes them
+   * @returns {Buffer} what `flagLine` takes
    */
-  #flagItem(wire) {
+  flagItem(wire) {
     let item = this.#flagItems.get(wire)
     if (item === undefined) {
       if (this.#flagItems.size >= MAX_FLAG_ITEMS) this.#flagItems.clear()

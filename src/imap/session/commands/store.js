@@ -8,7 +8,7 @@
  * Response: RFC 3501 §7.4.2; RFC 5530 §3 (EXPUNGEISSUED).
  */
 import { CODE, modified } from '../../protocol/compile/response-code.js'
-import { writeFlagLines } from '../mailbox-news.js'
+import { tellFlags } from '../mailbox-news.js'
 import { uidsOf } from '../message-set.js'
 import { SELECTED } from '../states.js'
 
@@ -59,7 +59,7 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
     const done = slots.filter((slot, index) => {
       return !failed.has(/** @type {number} */ (uids[index])) && !view.isExpunged(slot)
     })
-    await writeFlagLines(session, done, {
+    await tellFlags(session, done, {
       // RFC 7162 §3.2.4
       withUid: isUid || session.isCondstore,
       withFlags: !isSilent,

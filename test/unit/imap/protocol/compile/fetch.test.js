@@ -43,7 +43,8 @@ test('a line of flags is what its items are, whichever of them it has', () => {
     const atOnce = new FetchWriter()
     const byItems = new FetchWriter()
     for (const { sequence, uid, wire, modSeq } of lines) {
-      atOnce.flagLine(sequence, uid, wire, modSeq)
+      const item = wire === null ? null : atOnce.flagItem(wire)
+      assert.equal(atOnce.flagLine(sequence, uid ?? -1, item, modSeq ?? -1), atOnce.length)
       byItems.begin(sequence)
       if (uid !== null) byItems.uid(uid)
       if (wire !== null) byItems.flags(wire)
