@@ -19,7 +19,7 @@ const BATCH_BYTES = 64 * 1024
  * Messages whose place is looked up together: neighbours are on the same page of the b-tree, which costs more to decrypt
  * than some rows to read. A power of two.
  */
-const NEIGHBOURS = 32
+const NEIGHBOURS = 128
 
 /** A whole message, still packed. */
 export class StoredBody {
