@@ -4,14 +4,14 @@
  * Invariants: nothing is awaited inside a transaction; a write's result is told to anybody (`onDurable`, the
  * promise) only after its frames are on the disk; a read waits for the sync of what it may have seen.
  */
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { WalSync } from '../database/durability.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
-import { prepared } from '../database/statement.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
 import { Writers } from '../database/writers.js'
+import { ForeignCommits } from './foreign-commits.js'
+import { OpenHandle } from './open-handle.js'
 import { forgetReservedIds } from './reserved-ids.js'
 import { readWal } from './upkeep/space.js'
 
@@ -31,20 +31,9 @@ import { readWal } from './upkeep/space.js'
 /** The handle and what guards it. */
 export class AccountDatabase {
   #durability
-  /**
-   * Null: the file sleeps. Its key, its lock and its views stay, and the next read or write opens it again.
-   *
-   * @type {Database | null}
-   */
-  #db
-  #reopen
-  #onOpen
-  #onClose
-  /** @type {Promise<void> | null} */
-  #waking = null
+  #handle
+  #foreign = new ForeignCommits()
   #lastUseMs = performance.now()
-  /** What the file looked like when it went to sleep. */
-  #traceAsleep = ''
   #busyTimeoutMs
   #onAlert
   #onFailure
@@ -56,10 +45,6 @@ export class AccountDatabase {
   #whenIdle = null
   /** @type {MailError | null} */
   #failure = null
-  #dataVersion = 0
-  /** Whether another connection has committed since our last sync: its frames may not be on the disk yet. */
-  #isForeignUnsynced = true
-  #hasForeignNews = false
   /** @type {Set<() => void>} */
   #writeListeners = new Set()
   #lastWriteMs = performance.now()
@@ -97,10 +82,6 @@ export class AccountDatabase {
     onClose = () => {},
     syncCalls
   }) {
-    this.#db = db
-    this.#reopen = reopen
-    this.#onOpen = onOpen
-    this.#onClose = onClose
     this.path = join(folder, 'mail.db')
     this.isReadOnly = isReadOnly
     this.clock = clock
@@ -113,19 +94,28 @@ export class AccountDatabase {
       onFailure: (error) => this.#fail(error),
       ...(syncCalls && { calls: syncCalls })
     })
-    this.#dataVersion = this.#readDataVersion()
+    const onWake = (/** @type {Database} */ again) => {
+      this.#foreign.begin(again, { isAgain: true })
+      onOpen(again)
+    }
+    this.#handle = new OpenHandle({ db, path: this.path, reopen, onWake, onClose })
+    this.#foreign.begin(db)
     onOpen(db)
   }
 
   /** @returns {Database} for work inside `read`, `write` and their like: only these wake a file that sleeps */
   get db() {
-    if (this.#db === null) throw new Error('The file sleeps')
-    return this.#db
+    return this.#handle.db
   }
 
   /** @returns {boolean} whether the file is closed until somebody reads or writes */
   get isAsleep() {
-    return this.#db === null
+    return this.#handle.isAsleep
+  }
+
+  /** @returns {boolean} whether another process has written while the file slept */
+  get hasChangedAsleep() {
+    return this.#handle.hasChangedAsleep
   }
 
   /** @returns {number} how long ago it was last read or written here, milliseconds; 0 while that is under way */
@@ -134,53 +124,22 @@ export class AccountDatabase {
   }
 
   /**
-   * Closes the file until the next read or write, if nothing is under way and nothing waits in the `-wal`: descriptors,
-   * page cache and compiled statements go.
+   * Closes the file until the next read or write, if nothing is under way and nothing waits in the `-wal`.
    *
    * @returns {Promise<boolean>} whether it sleeps now
    */
   async sleep() {
-    const db = this.#db
-    if (db === null) return true
+    if (this.isAsleep) return true
     if (this.#active > 0 || this.#failure || this.closing.aborted) return false
-    if (this.#durability.isPending || readWal(db).waiting > 0) return false
-    this.#onClose(db)
-    this.#db = null
-    db.close()
-    this.#traceAsleep = this.#trace()
+    if (this.#durability.isPending || readWal(this.db).waiting > 0) return false
+    this.#handle.sleep()
     await this.#durability.letGo()
     return true
   }
 
-  /** @returns {boolean} whether another process has written while the file slept */
-  get hasChangedAsleep() {
-    return this.#db === null && this.#trace() !== this.#traceAsleep
-  }
-
-  /** @returns {string} what changes when anybody writes */
-  #trace() {
-    return ['', '-wal']
-      .map((suffix) => statSync(`${this.path}${suffix}`, { throwIfNoEntry: false }))
-      .map((stat) => (stat && stat.size > 0 ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : ''))
-      .join()
-  }
-
   /** @returns {Promise<void>} */
-  #wake() {
-    this.#waking ??= this.#retry(() => {
-      this.#db = this.#reopen()
-    })
-      .then(() => {
-        this.#dataVersion = this.#readDataVersion()
-        // The versions of two connections say nothing about each other.
-        this.#isForeignUnsynced = true
-        this.#hasForeignNews = true
-        this.#onOpen(this.db)
-      })
-      .finally(() => {
-        this.#waking = null
-      })
-    return this.#waking
+  async #wake() {
+    await this.#handle.wake((open) => this.#retry(open))
   }
 
   /** @returns {boolean} whether a failure has closed the file */
@@ -229,7 +188,7 @@ export class AccountDatabase {
       const result = await this.#retry(() => work(this.db))
       if (!isNews(result)) return result
       this.#noticeForeignCommits()
-      if (this.#durability.isPending || this.#isForeignUnsynced) await this.#sync()
+      if (this.#durability.isPending || this.#foreign.isUnsynced) await this.#sync()
       return result
     })
   }
@@ -321,9 +280,7 @@ export class AccountDatabase {
     try {
       return await this.readSettled(() => {
         this.#noticeForeignCommits()
-        const hasNews = this.#hasForeignNews
-        this.#hasForeignNews = false
-        return hasNews
+        return this.#foreign.takeNews()
       })
     } finally {
       if (this.#active === 0) this.#lastUseMs = lastUseMs
@@ -352,19 +309,11 @@ export class AccountDatabase {
     if (this.#active > 0)
       await new Promise((resolve) => (this.#whenIdle = () => resolve(undefined)))
     await this.#durability.close()
-    const db = this.#db
-    if (db === null) return
-    this.#onClose(db)
-    db.close()
+    this.#handle.close()
   }
 
   #noticeForeignCommits() {
-    const version = this.#readDataVersion()
-    if (version === this.#dataVersion) return
-    this.#dataVersion = version
-    this.#noteWrite()
-    this.#isForeignUnsynced = true
-    this.#hasForeignNews = true
+    if (this.#foreign.notice(this.db)) this.#noteWrite()
   }
 
   #noteWrite() {
@@ -372,13 +321,8 @@ export class AccountDatabase {
     this.writeCount++
   }
 
-  /** @returns {number} */
-  #readDataVersion() {
-    return /** @type {number} */ (prepared(this.db, 'PRAGMA data_version', 'value').get())
-  }
-
   async #sync() {
-    this.#isForeignUnsynced = false
+    this.#foreign.isUnsynced = false
     await this.#durability.sync()
   }
 
@@ -406,7 +350,7 @@ export class AccountDatabase {
     if (this.#abort.signal.aborted) throw new MailError('SHUTTING_DOWN')
     this.#active++
     try {
-      if (this.#db === null) await this.#wake()
+      if (this.isAsleep) await this.#wake()
       return await work()
     } catch (error) {
       throw this.#report(toMailError(error))

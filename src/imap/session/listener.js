@@ -17,9 +17,10 @@ import { makeTlsContext } from './tls-context.js'
 
 /** @import { Server, Socket } from 'node:net' */
 /** @import { ProxyTrust } from '../../support/proxy-header.js' */
-/** @import { TlsContext, TlsSettings } from './tls-context.js' */
+/** @import { TlsSettings } from './tls-context.js' */
 /** @import { Clock } from '../../support/clock.js' */
 /** @import { AccountStore } from '../../store/account-store.js' */
+/** @import { Authenticate, ImapConfig, ImapServerContext, Login, SessionLogger } from './server-context.js' */
 
 /** Deadlines, IDLE reminders and other processes' changes are looked at this often. */
 const TICK_MS = 1000
@@ -29,64 +30,6 @@ const TICKS_PER_POLL = 2
 const BETWEEN_BYES_MS = 20
 /** Connections that the kernel holds for us while the process is busy. */
 const BACKLOG = 1024
-
-/**
- * @typedef {object} ImapConfig - the part of the configuration that sessions read
- * @property {{ allowPlaintextLoopback: boolean, loginTimeoutMs: number, inactivityTimeoutMs: number,
- *   idleReminderMs: number, maxConnections: number, maxConnectionsPerAccount: number,
- *   maxConnectionsPerAddress: number }} imap
- * @property {{ maxBytes: number }} messages
- * @property {{ exemptAddresses: string[] } & import('./allowance.js').AllowanceLimits} limits
- */
-
-/**
- * @typedef {object} Login - what a good login gives; `release` is called once, when the session has gone
- * @property {{ id: string, address: string }} account
- * @property {'read-write' | 'read-only'} scope
- * @property {string} [credentialId] - in the directory
- * @property {AccountStore} store - open, shared by all sessions of the account in this process
- * @property {() => Promise<void>} release
- */
-
-/**
- * @typedef {object} RemoteLogin - a good login whose session another worker serves
- * @property {{ id: string, address: string }} account
- * @property {'read-write' | 'read-only'} scope
- * @property {(connection: { socket: Socket, rest: Buffer }) => Promise<void>} relay - takes the client's socket, until it
- *   has closed
- * @property {(text: string) => void} end - BYE after the running command
- * @property {() => Promise<void>} release - called once where `relay` was not
- */
-
-/**
- * @callback Authenticate
- * @param {{ username: string, password: Buffer, sessionId: string, remoteAddress: string, isTls: boolean,
- *   clientName: string | null }} attempt - the password is zeroed by the caller afterwards
- * @returns {Promise<Login | RemoteLogin>}
- * @throws {import('../../errors.js').MailError} AUTHENTICATION_FAILED, THROTTLED, or what opening the mailbox throws
- */
-
-/**
- * @typedef {object} SessionLogger - pino's, as far as sessions use it
- * @property {(fields: object, text: string) => void} debug
- * @property {(fields: object, text: string) => void} info
- * @property {(fields: object, text: string) => void} warn
- * @property {(fields: object, text: string) => void} error
- * @property {(fields: object) => SessionLogger} child
- */
-
-/**
- * @typedef {object} ImapServerContext - what a session may use of its server
- * @property {ImapConfig} config
- * @property {Authenticate} authenticate
- * @property {TlsContext | null} tls - null: no TLS, no STARTTLS
- * @property {Clock} clock
- * @property {SessionLogger} logger
- * @property {(error: unknown) => void} onUnexpectedError
- * @property {(remoteAddress: string) => boolean} isPlaintextAllowed
- * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
- * @property {Allowances['paceOf']} paceOf
- */
 
 /**
  * @typedef {object} ImapServerOptions

@@ -9,7 +9,7 @@
  * - while a command runs, the slots of the selected view stay in place (`SelectedMailbox.hold`).
  */
 import { advertisedCapabilities } from '../protocol/capability.js'
-import { capability, highestModSeq, inProgress } from '../protocol/compile/response-code.js'
+import { capability, highestModSeq } from '../protocol/compile/response-code.js'
 import { continuation, tagged, untagged } from '../protocol/compile/status-response.js'
 import { limitsAfterLogin } from '../protocol/limits.js'
 import { MailError } from '../../errors.js'
@@ -18,9 +18,11 @@ import { dispatch } from './dispatcher.js'
 import { replyToSyntaxFailure } from './error-response.js'
 import { LateReplies } from './late-replies.js'
 import { claimRecent, tellNews } from './mailbox-news.js'
+import { SignsOfLife } from './signs-of-life.js'
+import { Strikes } from './strikes.js'
 
 /** @import { Connection } from './connection.js' */
-/** @import { ImapServerContext, Login, RemoteLogin } from './listener.js' */
+/** @import { ImapServerContext, Login, RemoteLogin } from './server-context.js' */
 /** @import { SelectedMailbox } from './selected-mailbox.js' */
 /** @import { AccountStore } from '../../store/account-store.js' */
 /** @import { ResponseCode } from '../protocol/compile/response-code.js' */
@@ -44,16 +46,6 @@ import { claimRecent, tellNews } from './mailbox-news.js'
  */
 
 /** @typedef {'notAuthenticated' | 'authenticated' | 'selected' | 'logout'} SessionState */
-
-/** BADs before login until the connection ends: a stranger that does not speak IMAP. */
-const MAX_BAD_BEFORE_LOGIN = 3
-/** Consecutive BADs after login: a client gone mad, or text taken for commands. */
-const MAX_BAD_AFTER_LOGIN = 20
-/** Refused logins on one connection; the throttle slows them down, this makes guessing cost connections. */
-const MAX_REFUSED_LOGINS = 10
-
-/** A command at work says so after this much silence, RFC 9585 §4: 10 to 15 seconds. */
-const PROGRESS_MS = 10_000
 
 /** Commands that came together may go by the same look at what other processes wrote for so long. */
 const POLL_MS = 20
@@ -86,11 +78,8 @@ export class Session {
   #remote = null
   /** @type {string | null} */
   #byeText = null
-  #badCount = 0
-  #refusedLogins = 0
-  #lastOutputMs = 0
-  /** Whether a command is at work that says nothing until it is done. */
-  #isWorking = false
+  #strikes = new Strikes()
+  #signsOfLife = new SignsOfLife()
   /** Replies of commands that wait for the disk. */
   replies = new LateReplies((error) => this.#onFailure(error))
   /** Of the command that runs. */
@@ -212,13 +201,13 @@ export class Session {
 
   /** @param {Buffer | string} piece */
   write(piece) {
-    this.#lastOutputMs = this.context.clock.nowMs()
+    this.#signsOfLife.noteOutput(this.context.clock.nowMs())
     this.connection.write(piece)
   }
 
   /** @param {Buffer} bytes - whose memory the caller uses again at once */
   writeCopied(bytes) {
-    this.#lastOutputMs = this.context.clock.nowMs()
+    this.#signsOfLife.noteOutput(this.context.clock.nowMs())
     this.connection.writeCopied(bytes)
   }
 
@@ -328,23 +317,18 @@ export class Session {
   }
 
   /**
-   * Counts strikes.
-   *
    * @param {Reply['status']} status - of the command that has just ended
    * @returns {boolean} whether to go on
    */
   #isPatientAfter(status) {
-    const isBefore = this.state === 'notAuthenticated'
-    if (status === 'BAD') this.#badCount++
-    else if (!isBefore) this.#badCount = 0
-    if (this.#badCount < (isBefore ? MAX_BAD_BEFORE_LOGIN : MAX_BAD_AFTER_LOGIN)) return true
+    if (!this.#strikes.countCommand(status)) return true
     this.untagged('BYE', null, 'Too many bad commands')
     return false
   }
 
   /** Counts a refused login; at the limit the session ends after the reply. */
   countRefusedLogin() {
-    if (++this.#refusedLogins >= MAX_REFUSED_LOGINS) this.end('Too many failed logins')
+    if (this.#strikes.countRefusedLogin()) this.end('Too many failed logins')
   }
 
   /**
@@ -358,7 +342,7 @@ export class Session {
       this.#login = login
       this.#setPace(login.account.id)
     }
-    this.#badCount = 0
+    this.#strikes.noteLogin()
     this.state = 'authenticated'
     this.connection.receiver.setLimits(limitsAfterLogin(this.context.config.messages.maxBytes))
   }
@@ -440,21 +424,18 @@ export class Session {
   }
 
   /**
-   * Passes the time on: deadlines, and the reminder in IDLE (RFC 2177 leaves it to the server).
+   * Passes the time on: deadlines, and signs of life.
    *
    * @param {number} nowMs
    */
   tick(nowMs) {
-    this.connection.tick(nowMs)
-    if (this.connection.hasUnsent) return
-    const silentMs = nowMs - this.#lastOutputMs
-    if (this.isIdling && silentMs >= this.context.config.imap.idleReminderMs) {
-      this.untagged('OK', null, 'Still here')
-    } else if (this.#isWorking && silentMs >= PROGRESS_MS) {
-      this.untagged('OK', inProgress(this.runningTag), 'Still at work')
-    } else if (this.connection.isHeldBack && silentMs >= PROGRESS_MS) {
-      this.untagged('OK', null, 'Slowed down, too much was asked for within a minute')
-    }
+    const { connection, context, isIdling, runningTag } = this
+    connection.tick(nowMs)
+    if (connection.hasUnsent) return
+    const { isHeldBack } = connection
+    const { idleReminderMs } = context.config.imap
+    const due = this.#signsOfLife.due(nowMs, { isIdling, isHeldBack, idleReminderMs, runningTag })
+    if (due !== null) this.untagged('OK', due.code, due.text)
   }
 
   /**
@@ -465,13 +446,7 @@ export class Session {
    * @returns {Promise<Result>}
    */
   async whileWorking(work) {
-    this.#lastOutputMs = this.context.clock.nowMs()
-    this.#isWorking = true
-    try {
-      return await work()
-    } finally {
-      this.#isWorking = false
-    }
+    return await this.#signsOfLife.whileWorking(this.context.clock.nowMs(), work)
   }
 
   async #leave() {

@@ -1,0 +1,56 @@
+/**
+ * What a client is told so that it does not take silence for a dead connection: in IDLE (RFC 2177 leaves that to the
+ * server), while a command is at work (RFC 9585 §4), and while it is held back.
+ */
+import { inProgress } from '../protocol/compile/response-code.js'
+
+/** @import { ResponseCode } from '../protocol/compile/response-code.js' */
+
+/** A command at work says so after this much silence, RFC 9585 §4: 10 to 15 seconds. */
+const PROGRESS_MS = 10_000
+
+/** Of one session. */
+export class SignsOfLife {
+  #lastOutputMs = 0
+  /** Whether a command is at work that says nothing until it is done. */
+  #isWorking = false
+
+  /** @param {number} nowMs - when something was written to the client */
+  noteOutput(nowMs) {
+    this.#lastOutputMs = nowMs
+  }
+
+  /**
+   * @template Result
+   * @param {number} nowMs
+   * @param {() => Promise<Result>} work - writes nothing to the client
+   * @returns {Promise<Result>}
+   */
+  async whileWorking(nowMs, work) {
+    this.#lastOutputMs = nowMs
+    this.#isWorking = true
+    try {
+      return await work()
+    } finally {
+      this.#isWorking = false
+    }
+  }
+
+  /**
+   * @param {number} nowMs
+   * @param {object} state
+   * @param {boolean} state.isIdling
+   * @param {boolean} state.isHeldBack - because too much was asked for
+   * @param {number} state.idleReminderMs
+   * @param {string} state.runningTag
+   * @returns {{ code: ResponseCode | null, text: string } | null} of an untagged OK that is due
+   */
+  due(nowMs, { isIdling, isHeldBack, idleReminderMs, runningTag }) {
+    const silentMs = nowMs - this.#lastOutputMs
+    if (isIdling && silentMs >= idleReminderMs) return { code: null, text: 'Still here' }
+    if (silentMs < PROGRESS_MS) return null
+    if (this.#isWorking) return { code: inProgress(runningTag), text: 'Still at work' }
+    if (!isHeldBack) return null
+    return { code: null, text: 'Slowed down, too much was asked for within a minute' }
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The open file of one account, which may sleep: closed until the next read or write, so that its descriptors, its page
+ * cache and its compiled statements go. The account's key, lock and views stay.
+ */
+import { statSync } from 'node:fs'
+
+/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
+
+/** SQLite's handle, or none for a while. */
+export class OpenHandle {
+  /** @type {Database | null} */
+  #db
+  #path
+  #reopen
+  #onWake
+  #onClose
+  /** @type {Promise<void> | null} */
+  #waking = null
+  /** What the file looked like when it went to sleep. */
+  #traceAsleep = ''
+
+  /**
+   * @param {object} options
+   * @param {Database} options.db
+   * @param {string} options.path - of the file
+   * @param {() => Database} options.reopen - opens the file once more, as `db` was
+   * @param {(db: Database) => void} options.onWake - the file is open again
+   * @param {(db: Database) => void} options.onClose - and is about to be closed
+   */
+  constructor({ db, path, reopen, onWake, onClose }) {
+    this.#db = db
+    this.#path = path
+    this.#reopen = reopen
+    this.#onWake = onWake
+    this.#onClose = onClose
+  }
+
+  /**
+   * @returns {Database}
+   * @throws {Error} while it sleeps
+   */
+  get db() {
+    if (this.#db === null) throw new Error('The file sleeps')
+    return this.#db
+  }
+
+  /** @returns {boolean} */
+  get isAsleep() {
+    return this.#db === null
+  }
+
+  /** @returns {boolean} whether another process has written while the file slept */
+  get hasChangedAsleep() {
+    return this.isAsleep && this.#trace() !== this.#traceAsleep
+  }
+
+  /** Closes the file; nothing may be under way in it. Does nothing when it sleeps. */
+  sleep() {
+    if (this.isAsleep) return
+    this.close()
+    this.#traceAsleep = this.#trace()
+  }
+
+  /** Closes the file, if it is open. */
+  close() {
+    const db = this.#db
+    if (db === null) return
+    this.#onClose(db)
+    this.#db = null
+    db.close()
+  }
+
+  /**
+   * Opens the file again, once for all who ask for it meanwhile.
+   *
+   * @param {(open: () => void) => Promise<void>} retry - calls it until the file is not locked
+   * @returns {Promise<void>}
+   */
+  wake(retry) {
+    this.#waking ??= retry(() => {
+      this.#db = this.#reopen()
+    })
+      .then(() => this.#onWake(this.db))
+      .finally(() => {
+        this.#waking = null
+      })
+    return this.#waking
+  }
+
+  /** @returns {string} what changes when anybody writes */
+  #trace() {
+    return ['', '-wal']
+      .map((suffix) => statSync(`${this.#path}${suffix}`, { throwIfNoEntry: false }))
+      .map((stat) => (stat && stat.size > 0 ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : ''))
+      .join()
+  }
+}
