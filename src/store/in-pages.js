@@ -26,7 +26,8 @@ export async function inPages(uids, { pageSize, mayOverlap = () => true }, work)
   }
   try {
     for (let start = 0; start < uids.length; start += pageSize) {
-      if (start > 0) await setImmediate()
+      // Whoever has a long list has taken his time to make it.
+      if (uids.length > pageSize) await setImmediate()
       underWay.push(work(uids.slice(start, start + pageSize)))
       while (underWay.length >= (mayOverlap() ? MAX_UNDER_WAY : 1)) await settleFirst()
     }

@@ -156,6 +156,11 @@ export class MailboxView {
     return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)
   }
 
+  /** @returns {boolean} whether the message in any slot is gone */
+  get hasTombstones() {
+    return this.aliveCount < this.length
+  }
+
   /**
    * @param {number} slot
    * @returns {boolean} whether the message in this slot is gone

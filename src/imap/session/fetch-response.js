@@ -19,11 +19,10 @@ import { tellKeywords } from './mailbox-news.js'
 /** @import { FetchPlan } from './fetch-plan.js' */
 /** @import { SectionSource } from './fetch-sections.js' */
 /** @import { Session } from './session.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
 
 /** Gathered responses above this are handed to the connection. */
 const BATCH_BYTES = 64 * 1024
-/** So long may one command keep the event loop before others get their turn, milliseconds. */
-export const TURN_MS = 5
 /** Fewer messages are read one by one. */
 const MIN_PAGE = 3
 /** Larger pieces of a body go out by themselves, without being copied. */
@@ -46,6 +45,7 @@ const SHARED_WRITER = new FetchWriter()
 export class FetchResponse {
   #session
   #plan
+  #slicer
   #writer = new FetchWriter()
   /** Bytes of bodies written since other sessions last had a turn. */
   #sliceBytes = 0
@@ -61,10 +61,12 @@ export class FetchResponse {
   /**
    * @param {Session} session
    * @param {FetchPlan} plan
+   * @param {Slicer} slicer - of the command
    */
-  constructor(session, plan) {
+  constructor(session, plan, slicer) {
     this.#session = session
     this.#plan = plan
+    this.#slicer = slicer
   }
 
   /**
@@ -79,7 +81,6 @@ export class FetchResponse {
     const writer = SHARED_WRITER
     const enoughBytes = BATCH_BYTES
     writer.clear()
-    let turnStartedMs = performance.now()
     for (let next = 0; next < slots.length;) {
       if (line === null) next = this.#writeViewItems(writer, slots, next)
       else {
@@ -89,11 +90,10 @@ export class FetchResponse {
       }
       this.#handOver(writer)
       if (next === slots.length) return
-      if (!connection.isCongested && performance.now() - turnStartedMs < TURN_MS) continue
+      if (!connection.isCongested && !this.#slicer.isSpent) continue
       await this.#flush()
       // What another session's failure may have left in it is not for this client.
       writer.clear()
-      turnStartedMs = performance.now()
     }
   }
 
@@ -164,7 +164,6 @@ export class FetchResponse {
   async writeBodies(slots) {
     const { connection, store } = this.#session
     const { view } = this.#session.requireSelected()
-    let turnStartedMs = performance.now()
     for (let next = 0; next < slots.length;) {
       const bodies = await store.readBodies(view, slots.slice(next, next + BODIES_A_READ))
       for (const body of bodies) {
@@ -175,10 +174,7 @@ export class FetchResponse {
         } else if (connection.isCongested) await connection.drain()
       }
       if (next === slots.length) return
-      if (performance.now() - turnStartedMs > TURN_MS) {
-        await this.#flush()
-        turnStartedMs = performance.now()
-      }
+      if (this.#slicer.isSpent) await this.#flush()
     }
   }
 
@@ -261,6 +257,7 @@ export class FetchResponse {
     tellKeywords(this.#session)
     if (this.#session.connection.isCongested) await this.#session.connection.drain()
     else await setImmediate()
+    this.#slicer.begin()
   }
 
   /** @param {number} slot */

@@ -4,6 +4,7 @@
  * §3.2.10).
  */
 import { isMailError, MailError } from '../../errors.js'
+import { Slicer } from '../../support/slicer.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { compileFlags } from '../protocol/compile/flags.js'
 import { permanentFlags } from '../protocol/compile/response-code.js'
@@ -15,8 +16,8 @@ import { writeFlagLines } from './flag-lines.js'
 /** @import { FlagLine } from './fetch-plan.js' */
 /** @import { Session } from './session.js' */
 
-/** FETCH lines between two looks at the client: so many bytes. */
-const STEP_BYTES = 128 * 1024
+/** FETCH lines between two looks at the client and the clock: so many bytes. */
+const STEP_BYTES = 64 * 1024
 
 /**
  * Of all sessions: what is written is handed over before anything is awaited. It knows how flags are written, and most
@@ -112,6 +113,7 @@ export async function tellFlags(session, slots, line) {
   const selected = session.requireSelected()
   const writer = LINE_WRITER
   const enoughBytes = STEP_BYTES
+  const slicer = new Slicer()
   for (let next = 0; next < slots.length;) {
     // What another session's failure may have left in it is not for this client.
     writer.clear()
@@ -119,5 +121,6 @@ export async function tellFlags(session, slots, line) {
     next = writeFlagLines({ selected, keywords, line, writer, enoughBytes }, slots, next)
     writer.handTo((bytes) => session.writeCopied(bytes))
     if (session.connection.isCongested) await session.connection.drain()
+    else await slicer.breathe()
   }
 }

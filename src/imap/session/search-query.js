@@ -7,6 +7,7 @@ import { searchMessages } from '../../store/search/evaluate.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
 import { contentIdOf } from './object-id.js'
 
+/** @import { MailboxView } from '../../store/mailbox-view.js' */
 /** @import { SearchKey } from '../protocol/values/search-key.js' */
 /** @import { Session } from './session.js' */
 
@@ -36,7 +37,16 @@ export async function findMessages(session, key) {
       signal: session.connection.closeSignal
     })
   )
-  return found.filter((slot) => !view.isExpunged(slot))
+  return stillThere(view, found)
+}
+
+/**
+ * @param {MailboxView} view
+ * @param {number[]} slots
+ * @returns {number[]} without those that have been expunged
+ */
+export function stillThere(view, slots) {
+  return view.hasTombstones ? slots.filter((slot) => !view.isExpunged(slot)) : slots
 }
 
 /**

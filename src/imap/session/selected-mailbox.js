@@ -107,7 +107,7 @@ export class SelectedMailbox {
     this.#attachment = view.attach(onChange)
     this.#attachment.onCompact = () => this.#compact()
     this.#toldLength = view.length
-    if (view.aliveCount < view.length) {
+    if (view.hasTombstones) {
       for (let slot = 0; slot < view.length; slot++) {
         if (view.isExpunged(slot)) this.#hidden.push(slot)
       }
@@ -225,7 +225,7 @@ export class SelectedMailbox {
         end = this.slotOfSequence(to) + 1
       }
       if (end > visibleEnd) end = visibleEnd
-      if (view.aliveCount === view.length) {
+      if (!view.hasTombstones) {
         for (let slot = first; slot < end; slot++) slots.push(slot)
         continue
       }

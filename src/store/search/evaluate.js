@@ -9,7 +9,7 @@ import { askIndex } from './index-answers.js'
 import { planSearch, STAGE } from './plan.js'
 import { Resolver } from './resolve.js'
 import { packCandidates } from './scan-request.js'
-import { Slicer } from './slicer.js'
+import { Slicer } from '../../support/slicer.js'
 import { NO } from './verdict-page.js'
 import { compileViewKey } from './view-keys.js'
 
@@ -30,6 +30,9 @@ const INLINE_BLOCKS = 512
 
 /** Messages whose text is looked at on the event loop, 0.1 to 0.3 ms each; so few need no index either. */
 const INLINE_TEXTS = 128
+
+/** Matches of the thread that are taken between two looks at the clock. */
+const STEP = 1024
 
 /** Messages whose header is looked at on the event loop, some 20 µs each. */
 const INLINE_HEADERS = 1024
@@ -139,8 +142,10 @@ class Search {
     const packed = await packCandidates(this.#plan, this.#candidates, open, breathe)
     const { mailboxId } = view
     const request = { mailboxId, key, nowSeconds: this.#nowSeconds, ...packed }
-    for (const uid of await store.searchAccess.scanner.scan(request, signal))
+    for (const uid of await store.searchAccess.scanner.scan(request, signal)) {
+      if (matches.length % STEP === 0) await breathe()
       matches.push(view.slotOf(uid))
+    }
     return matches
   }
 

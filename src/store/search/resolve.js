@@ -23,7 +23,7 @@ import { NO, OPEN, VerdictPage, YES } from './verdict-page.js'
 /** @typedef {import('./plan.js').LeafNode} LeafNode */
 /** @typedef {import('./plan.js').Plan} Plan */
 /** @typedef {import('./plan.js').Verdict} Verdict */
-/** @typedef {import('./slicer.js').Slicer} Slicer */
+/** @typedef {import('../../support/slicer.js').Slicer} Slicer */
 
 /** Rows a page: readMessages takes no more. */
 const ROW_PAGE = 500

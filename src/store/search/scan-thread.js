@@ -11,7 +11,7 @@ import { askIndex } from './index-answers.js'
 import { planSearch } from './plan.js'
 import { Resolver } from './resolve.js'
 import { unpackCandidates } from './scan-request.js'
-import { Slicer } from './slicer.js'
+import { Slicer } from '../../support/slicer.js'
 import { ThreadDatabase } from './thread-database.js'
 
 /**

@@ -1,12 +1,12 @@
 /**
  * Reads stored rows of many messages, a page at a time, for SORT and THREAD. No message is parsed for it.
  */
-import { MAX_MESSAGES_PER_READ } from '../read-messages.js'
-
 /** @import { AccountStore, MessageNeeds, MessageRecord } from '../account-store.js' */
 /** @import { MailboxView } from '../mailbox-view.js' */
-/** @import { Slicer } from '../search/slicer.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
 
+/** Messages a page: some 2 ms. */
+const MESSAGES_A_PAGE = 250
 /** Where ENVELOPEs are read, which may be large: some 100 KiB a page as a rule. */
 const ENVELOPES_A_PAGE = 100
 
@@ -21,7 +21,7 @@ const ENVELOPES_A_PAGE = 100
  *   meanwhile are left out
  */
 export async function* readPages({ store, view }, slots, needs, slicer) {
-  const pageSize = needs.envelope ? ENVELOPES_A_PAGE : MAX_MESSAGES_PER_READ
+  const pageSize = needs.envelope ? ENVELOPES_A_PAGE : MESSAGES_A_PAGE
   for (let start = 0; start < slots.length; start += pageSize) {
     await slicer.breathe()
     const page = slots.slice(start, start + pageSize)

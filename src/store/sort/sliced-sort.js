@@ -2,7 +2,7 @@
  * Sorting that gives way: 100,000 messages take a quarter of a second to compare, which must not hold up the others.
  */
 
-/** @import { Slicer } from '../search/slicer.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
 
 /** Sorted at a stretch: below a millisecond. */
 const RUN = 1024

@@ -4,7 +4,7 @@
  */
 import { decodeByteString } from '../../mime/encoded-word.js'
 import { firstAddress } from '../../mime/envelope-reader.js'
-import { Slicer } from '../search/slicer.js'
+import { Slicer } from '../../support/slicer.js'
 import { collationKey, compareValues } from './collation.js'
 import { readPages, sentSeconds } from './read-pages.js'
 import { sortInSlices } from './sliced-sort.js'

@@ -5,7 +5,7 @@ import { collationKey, compareValues } from '../sort/collation.js'
 import { readPages, sentSeconds } from '../sort/read-pages.js'
 import { sortInSlices } from '../sort/sliced-sort.js'
 
-/** @import { Slicer } from '../search/slicer.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
 /** @import { ThreadNode, ThreadSource } from './thread-messages.js' */
 
 /**

@@ -12,7 +12,7 @@ import { sortInSlices } from '../sort/sliced-sort.js'
 import { gatherBySubject } from './subject-gathering.js'
 
 /** @import { MessageRecord } from '../account-store.js' */
-/** @import { Slicer } from '../search/slicer.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
 /** @import { ThreadNode, ThreadSource } from './thread-messages.js' */
 
 /** A message that is there, or a dummy for one that others refer to. */
@@ -37,6 +37,9 @@ class Container {
 
 /** @typedef {Container} ThreadContainer */
 
+/** Threads between two looks at the clock: below a millisecond. */
+const STEP = 1024
+
 /** @returns {Container} */
 const newDummy = () => new Container()
 
@@ -51,7 +54,7 @@ export async function threadByReferences(source, slots, slicer) {
   const roots = await pruneDummies(messages, slicer)
   const byDate = await sortByDate(roots, slicer)
   await markReplies(source, byDate, slicer)
-  const gathered = gatherBySubject(byDate, newDummy)
+  const gathered = await gatherBySubject(byDate, newDummy, slicer)
   const heads = await sortByDate(gathered, slicer)
   for (const message of messages) {
     if (message.children.length < 2) continue
@@ -143,8 +146,8 @@ async function pruneDummies(messages, slicer) {
   /** @type {Map<Container, Container>} the message or topmost dummy that a dummy's children come to */
   const heirs = new Map()
   const heads = new Set()
-  for (const message of messages) {
-    await slicer.breathe()
+  for (const [nth, message] of messages.entries()) {
+    if (nth % STEP === 0) await slicer.breathe()
     if (message.parent === null) heads.add(message)
     else {
       const parent = heirOf(message.parent, heirs)
@@ -228,19 +231,24 @@ export function leaderOf(head) {
 async function markReplies(source, heads, slicer) {
   /** @type {Map<string, number>} */
   const counts = new Map()
-  for (const head of heads) {
+  for (const [nth, head] of heads.entries()) {
+    if (nth % STEP === 0) await slicer.breathe()
     const { subject } = leaderOf(head)
     if (subject !== '') counts.set(subject, (counts.get(subject) ?? 0) + 1)
   }
-  /** @type {Map<number, Container>} */
-  const wanted = new Map()
-  for (const head of heads) {
-    if (!head.isDummy && (counts.get(head.subject) ?? 0) > 1) wanted.set(head.slot, head)
+  /** @type {Container[]} */
+  const asked = []
+  for (const [nth, head] of heads.entries()) {
+    if (nth % STEP === 0) await slicer.breathe()
+    if (!head.isDummy && (counts.get(head.subject) ?? 0) > 1) asked.push(head)
   }
-  const slots = [...wanted.keys()].sort((left, right) => left - right)
+  const wanted = await sortInSlices(asked, (left, right) => left.slot - right.slot, slicer)
+  const slots = wanted.map(({ slot }) => slot)
+  let next = 0
   for await (const { slot, record } of readPages(source, slots, { envelope: true }, slicer)) {
-    const head = wanted.get(slot)
-    if (head !== undefined && record.envelope)
+    while ((slots[next] ?? slot) < slot) next++
+    const head = wanted[next]
+    if (head?.slot === slot && record.envelope)
       head.isReply = isReplyOrForward(envelopeSubject(record.envelope))
   }
 }

@@ -3,20 +3,29 @@
  */
 
 /** @import { ThreadContainer } from './references.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
+
+/** Threads between two looks at the clock: below a millisecond. */
+const STEP = 1024
 
 /**
  * @param {readonly ThreadContainer[]} heads - sorted by date; changed
  * @param {() => ThreadContainer} newDummy
- * @returns {ThreadContainer[]} the heads that are left, and new ones, in no order
+ * @param {Slicer} slicer
+ * @returns {Promise<ThreadContainer[]>} the heads that are left, and new ones, in no order
  */
-export function gatherBySubject(heads, newDummy) {
-  const table = subjectTable(heads)
-  const left = new Set(heads)
-  for (const head of heads) {
+export async function gatherBySubject(heads, newDummy, slicer) {
+  const table = await subjectTable(heads, slicer)
+  /** @type {Set<ThreadContainer>} */
+  const below = new Set()
+  /** @type {ThreadContainer[]} */
+  const dummies = []
+  for (const [nth, head] of heads.entries()) {
+    if (nth % STEP === 0) await slicer.breathe()
     const subject = subjectOf(head)
     const chosen = table.get(subject)
     if (subject === '' || chosen === undefined || chosen === head) continue
-    left.delete(head)
+    below.add(head)
     if (chosen.isDummy && head.isDummy)
       for (const child of head.children) chosen.children.push(child)
     else if (chosen.isDummy || (head.isReply && !chosen.isReply)) chosen.children.push(head)
@@ -24,24 +33,26 @@ export function gatherBySubject(heads, newDummy) {
       const dummy = newDummy()
       // Its subject is that of its first child.
       dummy.children = [chosen, head]
-      left.delete(chosen)
-      left.add(dummy)
+      below.add(chosen)
+      dummies.push(dummy)
       table.set(subject, dummy)
     }
   }
-  return [...left]
+  return heads.filter((head) => !below.has(head)).concat(dummies)
 }
 
 /**
  * Steps 5.A and 5.B.
  *
  * @param {readonly ThreadContainer[]} heads
- * @returns {Map<string, ThreadContainer>} the one of each subject that the others come to
+ * @param {Slicer} slicer
+ * @returns {Promise<Map<string, ThreadContainer>>} the one of each subject that the others come to
  */
-function subjectTable(heads) {
+async function subjectTable(heads, slicer) {
   /** @type {Map<string, ThreadContainer>} */
   const table = new Map()
-  for (const head of heads) {
+  for (const [nth, head] of heads.entries()) {
+    if (nth % STEP === 0) await slicer.breathe()
     const subject = subjectOf(head)
     if (subject === '') continue
     const chosen = table.get(subject)

@@ -1,7 +1,7 @@
 /**
  * THREAD: messages gathered into conversations, from what is stored of them. RFC 5256 §3 (BASE.6.4.THREAD).
  */
-import { Slicer } from '../search/slicer.js'
+import { Slicer } from '../../support/slicer.js'
 import { threadByReferences } from './references.js'
 import { threadBySubject } from './ordered-subject.js'
 

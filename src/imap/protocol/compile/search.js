@@ -1,22 +1,8 @@
-/** SEARCH, RFC 3501 §7.2.5, and ESEARCH, RFC 9051 §7.3.4, responses; MODSEQ in both, RFC 7162 §3.1.5 and §3.1.10. */
+/** ESEARCH responses, RFC 9051 §7.3.4; MODSEQ in them, RFC 7162 §3.1.10. */
 import { compilePartialRange } from '../values/partial-range.js'
 import { compileNumberSet } from '../values/sequence-set.js'
 import { compileString } from './quoted.js'
 import { ResponseWriter } from './response-writer.js'
-
-/**
- * @param {Iterable<number>} numbers - sequence numbers or UIDs; may be none
- * @param {{ modSeq?: number | null }} [options] - `modSeq`: the highest of the messages found, when MODSEQ was asked for
- *   and something was found
- * @returns {Buffer}
- */
-export function compileSearch(numbers, { modSeq = null } = {}) {
-  const writer = new ResponseWriter()
-  writer.ascii('* SEARCH')
-  for (const number of numbers) writer.ascii(' ').number(number)
-  if (modSeq !== null) writer.ascii(` (MODSEQ ${modSeq})`)
-  return writer.endLine().take()
-}
 
 /**
  * @typedef {object} EsearchResult - only what was asked for, and min, max and all only when something was found

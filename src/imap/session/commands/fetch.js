@@ -8,15 +8,15 @@
  * (PARTIAL). Response: RFC 3501 §7.4.2;
  * RFC 5530 §3 (EXPUNGEISSUED).
  */
-import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../../errors.js'
 import { SEEN } from '../../../store/flags.js'
+import { Slicer } from '../../../support/slicer.js'
 import { CODE } from '../../protocol/compile/response-code.js'
 import { takePage } from '../../protocol/values/partial-range.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
 import { planPages } from '../fetch-page.js'
 import { isForBodies, planFetch } from '../fetch-plan.js'
-import { FetchResponse, TURN_MS } from '../fetch-response.js'
+import { FetchResponse } from '../fetch-response.js'
 import { tellKeywords } from '../mailbox-news.js'
 import { slotsOf } from '../message-set.js'
 import { tellVanished } from '../resynchronize.js'
@@ -65,6 +65,7 @@ async function fetchMessages(session, args) {
   // RFC 7162 §3.2.6
   if (isVanished && !session.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
   const selected = session.requireSelected()
+  const slicer = new Slicer()
   const plan = planFetch({ items, isUid, isChangedSince: changedSince !== null })
   if (plan.usesModSeq) session.enableCondstore()
   const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)
@@ -77,7 +78,7 @@ async function fetchMessages(session, args) {
   if (isVanished && changedSince !== null)
     await tellVanished(session, { set, sinceModSeq: changedSince })
   tellKeywords(session)
-  const gone = await writeMessages(session, plan, wanted)
+  const gone = await writeMessages(session, plan, wanted, slicer)
   const name = isUid ? 'UID FETCH' : 'FETCH'
   if (!isSomeExpunged && !gone) return { text: `${name} completed` }
   return { code: CODE.expungeIssued, text: 'Some messages were expunged meanwhile' }
@@ -87,11 +88,12 @@ async function fetchMessages(session, args) {
  * @param {Session} session
  * @param {FetchPlan} plan
  * @param {readonly number[]} slots
+ * @param {Slicer} slicer
  * @returns {Promise<boolean>} whether some were expunged before they were read
  */
-async function writeMessages(session, plan, slots) {
+async function writeMessages(session, plan, slots, slicer) {
   const selected = session.requireSelected()
-  const response = new FetchResponse(session, plan)
+  const response = new FetchResponse(session, plan, slicer)
   if (plan.isViewOnly) {
     await response.writeFromView(slots)
     return false
@@ -104,7 +106,6 @@ async function writeMessages(session, plan, slots) {
   const setsSeen = plan.setsSeen && !selected.isReadOnly
   let isSomeGone = false
   let pageSize = plan.isWide ? FIRST_WIDE_PAGE : ROW_PAGE
-  let turnStartedMs = performance.now()
   for (let start = 0; start < slots.length;) {
     const page = slots.slice(start, start + pageSize)
     const { view } = selected
@@ -125,10 +126,7 @@ async function writeMessages(session, plan, slots) {
       }
     }
     if (plan.isWide) pageSize = nextPageSize(pageSize, pageBytes)
-    if (start < slots.length && performance.now() - turnStartedMs > TURN_MS) {
-      await setImmediate()
-      turnStartedMs = performance.now()
-    }
+    if (start < slots.length) await slicer.breathe()
   }
   response.finish()
   return isSomeGone || response.isSomeGone

@@ -6,8 +6,9 @@
  * RFC 9394 §3.1 (PARTIAL). Response: RFC 3501 §7.2.5, RFC 4731 §3.1. The charset is the parser's business:
  * NO [BADCHARSET].
  */
-import { compileSearch } from '../../protocol/compile/search.js'
+import { compileNumberList } from '../../protocol/compile/number-list.js'
 import { savesResult } from '../../protocol/parse/search.js'
+import { writeLongAnswer } from '../long-answer.js'
 import { answerSearch, highestModSeqOf } from '../search-answer.js'
 import { findMessages, hasModSeq } from '../search-query.js'
 import { NOTHING_SAVED } from '../saved-result.js'
@@ -57,13 +58,13 @@ async function searchMailbox(session, { isUid, key, returns }, { tag }) {
   if (returns !== null) answerSearch(session, { tag, isUid, slots, returns, tellsModSeq })
   else {
     const { uids, modSeqs } = selected.view
-    const numbers = slots.map((slot) =>
-      isUid ? /** @type {number} */ (uids[slot]) : selected.sequenceOfSlot(slot)
-    )
-    const hasFound = tellsModSeq && slots.length > 0
-    session.write(
-      compileSearch(numbers, { modSeq: hasFound ? highestModSeqOf(slots, modSeqs) : null })
-    )
+    const modSeq = tellsModSeq && slots.length > 0 ? highestModSeqOf(slots, modSeqs) : null
+    const numberAt = (/** @type {number} */ index) => {
+      const slot = /** @type {number} */ (slots[index])
+      return isUid ? /** @type {number} */ (uids[slot]) : selected.sequenceOfSlot(slot)
+    }
+    const pieces = compileNumberList('SEARCH', slots.length, numberAt, { modSeq })
+    await writeLongAnswer(session, pieces)
   }
   return { text: `${isUid ? 'UID SEARCH' : 'SEARCH'} completed` }
 }

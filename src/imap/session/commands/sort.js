@@ -7,10 +7,11 @@
  */
 import { sortMessages } from '../../../store/sort/sort-messages.js'
 import { compileEsearch } from '../../protocol/compile/search.js'
-import { compileSort } from '../../protocol/compile/sort.js'
+import { compileNumberList } from '../../protocol/compile/number-list.js'
 import { takePage } from '../../protocol/values/partial-range.js'
+import { writeLongAnswer } from '../long-answer.js'
 import { highestModSeqOf } from '../search-answer.js'
-import { findMessages, hasModSeq } from '../search-query.js'
+import { findMessages, hasModSeq, stillThere } from '../search-query.js'
 import { NOTHING_SAVED, SavedResult } from '../saved-result.js'
 import { SELECTED } from '../states.js'
 
@@ -52,14 +53,18 @@ async function sortMailbox(session, { isUid, criteria, key, returns }, { tag }) 
     if (returns?.options.includes('SAVE')) selected.savedResult = NOTHING_SAVED
     throw error
   })
-  const sorted = slots.filter((slot) => !view.isExpunged(slot))
+  const sorted = stillThere(view, slots)
   const modSeq = tellsModSeq && sorted.length > 0 ? highestModSeqOf(sorted, view.modSeqs) : null
-  const numbers = sorted.map((slot) =>
-    isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
-  )
-  if (returns === null) session.write(compileSort(numbers, { modSeq }))
-  else {
+  const numberAt = (/** @type {number} */ index) => {
+    const slot = /** @type {number} */ (sorted[index])
+    return isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
+  }
+  if (returns === null) {
+    const pieces = compileNumberList('SORT', sorted.length, numberAt, { modSeq })
+    await writeLongAnswer(session, pieces)
+  } else {
     if (returns.options.includes('SAVE')) save(session, sorted)
+    const numbers = sorted.map((_, index) => numberAt(index))
     answer(session, { tag, isUid, numbers, returns, modSeq })
   }
   return { text: `${isUid ? 'UID SORT' : 'SORT'} completed` }

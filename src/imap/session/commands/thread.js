@@ -5,7 +5,8 @@
  * Command: RFC 5256 §3 (BASE.6.4.THREAD). Response: RFC 5256 §4.
  */
 import { threadMessages } from '../../../store/thread/thread-messages.js'
-import { compileThread } from '../../protocol/compile/sort.js'
+import { compileThread } from '../../protocol/compile/thread.js'
+import { writeLongAnswer } from '../long-answer.js'
 import { findMessages, hasModSeq } from '../search-query.js'
 import { SELECTED } from '../states.js'
 
@@ -46,10 +47,9 @@ async function threadMailbox(session, { isUid, algorithm, key }) {
     algorithm,
     signal: session.connection.closeSignal
   })
-  session.write(
-    compileThread(threads, (slot) =>
-      isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
-    )
+  const pieces = compileThread(threads, (slot) =>
+    isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
   )
+  await writeLongAnswer(session, pieces)
   return { text: `${isUid ? 'UID THREAD' : 'THREAD'} completed` }
 }

@@ -3,13 +3,18 @@ import assert from 'node:assert/strict'
 import { compileFlagList, compileFlags } from '../../../../../src/imap/protocol/compile/flags.js'
 import { compileList } from '../../../../../src/imap/protocol/compile/list.js'
 import * as code from '../../../../../src/imap/protocol/compile/response-code.js'
-import { compileEsearch, compileSearch } from '../../../../../src/imap/protocol/compile/search.js'
+import {
+  compileNumberList,
+  PIECE_BYTES
+} from '../../../../../src/imap/protocol/compile/number-list.js'
+import { compileEsearch } from '../../../../../src/imap/protocol/compile/search.js'
 import { compileStatus } from '../../../../../src/imap/protocol/compile/status.js'
 import {
   continuation,
   tagged,
   untagged
 } from '../../../../../src/imap/protocol/compile/status-response.js'
+import { compileThread } from '../../../../../src/imap/protocol/compile/thread.js'
 import * as compile from '../../../../../src/imap/protocol/compile/untagged.js'
 
 /**
@@ -114,10 +119,41 @@ test('STATUS names its items in the order asked for', () => {
   isLine(compileStatus('ü', [], { isUtf8: false }), '* STATUS &APw- ()')
 })
 
-test('SEARCH and ESEARCH hold what was found', () => {
-  isLine(compileSearch([]), '* SEARCH')
-  isLine(compileSearch([2, 84, 882]), '* SEARCH 2 84 882')
-  isLine(compileSearch([2], { modSeq: 917162500 }), '* SEARCH 2 (MODSEQ 917162500)')
+/**
+ * @param {'SEARCH' | 'SORT'} name
+ * @param {number[]} numbers
+ * @param {number | null} [modSeq]
+ */
+const numberList = (name, numbers, modSeq = null) =>
+  compileNumberList(name, numbers.length, (index) => numbers[index] ?? 0, { modSeq })
+
+/**
+ * @param {Iterable<Buffer>} pieces
+ * @returns {Buffer}
+ */
+function whole(pieces) {
+  const copies = []
+  for (const piece of pieces) copies.push(Buffer.from(piece))
+  return Buffer.concat(copies)
+}
+
+test('long answers are the same in pieces', () => {
+  const numbers = Array.from({ length: 50_000 }, (_, index) => 3 * index)
+  const pieces = Array.from(numberList('SEARCH', numbers, 7), (piece) => piece.length)
+  assert.ok(pieces.length > 3)
+  assert.ok(pieces.every((length) => length < PIECE_BYTES + 100))
+  isLine(whole(numberList('SEARCH', numbers, 7)), `* SEARCH ${numbers.join(' ')} (MODSEQ 7)`)
+  const threads = numbers.map((slot) => ({ slot, children: [] }))
+  isLine(
+    whole(compileThread(threads, (slot) => slot + 1)),
+    `* THREAD ${numbers.map((slot) => `(${slot + 1})`).join('')}`
+  )
+})
+
+test('SEARCH, SORT and ESEARCH hold what was found', () => {
+  isLine(whole(numberList('SEARCH', [])), '* SEARCH')
+  isLine(whole(numberList('SORT', [84, 2, 882])), '* SORT 84 2 882')
+  isLine(whole(numberList('SEARCH', [2], 917162500)), '* SEARCH 2 (MODSEQ 917162500)')
   isLine(compileEsearch({ tag: 'A1', isUid: false }), '* ESEARCH (TAG "A1")')
   isLine(
     compileEsearch({

@@ -1,18 +1,6 @@
-/** SORT and THREAD responses, RFC 5256 §4; MODSEQ in the former, RFC 7162 §3.1.6. */
+/** THREAD responses, RFC 5256 §4. */
+import { PIECE_BYTES } from './number-list.js'
 import { ResponseWriter } from './response-writer.js'
-
-/**
- * @param {Iterable<number>} numbers - sequence numbers or UIDs in order; may be none
- * @param {{ modSeq?: number | null }} [options] - `modSeq`: the highest of the messages, when MODSEQ was asked for
- * @returns {Buffer}
- */
-export function compileSort(numbers, { modSeq = null } = {}) {
-  const writer = new ResponseWriter()
-  writer.ascii('* SORT')
-  for (const number of numbers) writer.ascii(' ').number(number)
-  if (modSeq !== null) writer.ascii(` (MODSEQ ${modSeq})`)
-  return writer.endLine().take()
-}
 
 /**
  * @typedef {object} Thread
@@ -26,17 +14,21 @@ export function compileSort(numbers, { modSeq = null } = {}) {
  *
  * @param {readonly Thread[]} threads
  * @param {(slot: number) => number} numberOf - sequence number or UID of a message
- * @returns {Buffer}
+ * @returns {Generator<Buffer, void, void>} pieces, each good until the next one is asked for
  */
-export function compileThread(threads, numberOf) {
+export function* compileThread(threads, numberOf) {
   const writer = new ResponseWriter()
   writer.ascii('* THREAD')
   if (threads.length > 0) writer.ascii(' ')
   /** @type {(Thread | string)[]} */
   const stack = threads.toReversed()
   for (;;) {
+    if (writer.length >= PIECE_BYTES) {
+      yield writer.peek()
+      writer.endAt(0)
+    }
     const next = stack.pop()
-    if (next === undefined) return writer.endLine().take()
+    if (next === undefined) break
     if (typeof next === 'string') {
       writer.ascii(next)
       continue
@@ -55,6 +47,9 @@ export function compileThread(threads, numberOf) {
       node = only
     }
     if (node.children.length > 0 && !isFirst) writer.ascii(' ')
-    stack.push(')', ...node.children.toReversed())
+    stack.push(')')
+    for (let at = node.children.length - 1; at >= 0; at--)
+      stack.push(/** @type {Thread} */ (node.children[at]))
   }
+  yield writer.endLine().peek()
 }
