@@ -20,7 +20,8 @@ const SEQUENCE_PAIRS = [
 /** No cased letter lies above plane 1, as Unicode stands. */
 const CASED_END = 0x20000
 
-const BLOCK = 0x1000
+/** Code points that are looked at together: most such blocks have no letter with an upper case, which the engine tells at once. */
+const BLOCK = 0x100
 
 /** @type {{ pattern: RegExp, folded: Map<string, string> } | null} */
 let remainder = null
@@ -58,7 +59,11 @@ function deriveRemainder() {
   const folded = new Map()
   const lowerCase = /[\p{Changes_When_Uppercased}--\p{Changes_When_Lowercased}]/gv
   for (let start = 0; start < CASED_END; start += BLOCK) {
-    for (const [letter] of codePoints(start, start + BLOCK).matchAll(lowerCase)) {
+    // Surrogates are no letters.
+    if (start >= 0xd800 && start < 0xe000) continue
+    const block = codePoints(start, start + BLOCK)
+    if (block.toUpperCase() === block) continue
+    for (const [letter] of block.matchAll(lowerCase)) {
       const upper = letter.toUpperCase()
       if (!isOneCodePoint(upper)) continue
       const lower = upper.toLowerCase()
@@ -72,16 +77,18 @@ function deriveRemainder() {
 }
 
 /**
- * @param {number} start
+ * @param {number} start - of one plane
  * @param {number} end - exclusive
  * @returns {string}
  */
 function codePoints(start, end) {
-  let text = ''
-  for (let code = start; code < end; code++) {
-    if (code < 0xd800 || code > 0xdfff) text += String.fromCodePoint(code)
+  const isPair = start > 0xffff
+  const units = new Uint16Array((end - start) * (isPair ? 2 : 1))
+  for (let code = start, at = 0; code < end; code++) {
+    if (isPair) units[at++] = 0xd800 + ((code - 0x10000) >> 10)
+    units[at++] = isPair ? 0xdc00 + (code & 0x3ff) : code
   }
-  return text
+  return Buffer.from(units.buffer).toString('utf16le')
 }
 
 /**
