@@ -4,6 +4,7 @@
  */
 import { compileEsearch } from '../protocol/compile/search.js'
 import { takePage } from '../protocol/values/partial-range.js'
+import { writeLongAnswer } from './long-answer.js'
 import { SavedResult } from './saved-result.js'
 
 /** @import { SearchReturn } from '../protocol/parse/search.js' */
@@ -18,7 +19,7 @@ import { SavedResult } from './saved-result.js'
  * @param {SearchReturn} answer.returns
  * @param {boolean} answer.tellsModSeq - MODSEQ was among the keys
  */
-export function answerSearch(session, { tag, isUid, slots, returns, tellsModSeq }) {
+export async function answerSearch(session, { tag, isUid, slots, returns, tellsModSeq }) {
   const selected = session.requireSelected()
   const { view } = selected
   const { options, partial } = returns
@@ -37,7 +38,8 @@ export function answerSearch(session, { tag, isUid, slots, returns, tellsModSeq 
   const numbersOf = (/** @type {readonly number[]} */ some) =>
     some.map((slot) => /** @type {number} */ (numberOf(slot)))
   const isAll = options.includes('ALL') || (options.length === 0 && partial === null)
-  session.write(
+  await writeLongAnswer(
+    session,
     compileEsearch({
       tag,
       isUid,

@@ -55,7 +55,7 @@ async function searchMailbox(session, { isUid, key, returns }, { tag }) {
     if (isSaved) selected.savedResult = NOTHING_SAVED
     throw error
   })
-  if (returns !== null) answerSearch(session, { tag, isUid, slots, returns, tellsModSeq })
+  if (returns !== null) await answerSearch(session, { tag, isUid, slots, returns, tellsModSeq })
   else {
     const { uids, modSeqs } = selected.view
     const modSeq = tellsModSeq && slots.length > 0 ? highestModSeqOf(slots, modSeqs) : null

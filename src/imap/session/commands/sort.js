@@ -65,7 +65,7 @@ async function sortMailbox(session, { isUid, criteria, key, returns }, { tag }) 
   } else {
     if (returns.options.includes('SAVE')) save(session, sorted)
     const numbers = sorted.map((_, index) => numberAt(index))
-    answer(session, { tag, isUid, numbers, returns, modSeq })
+    await answer(session, { tag, isUid, numbers, returns, modSeq })
   }
   return { text: `${isUid ? 'UID SORT' : 'SORT'} completed` }
 }
@@ -96,10 +96,11 @@ async function findAndSort(session, { key, criteria }) {
  * @param {SearchReturn} answer.returns
  * @param {number | null} answer.modSeq
  */
-function answer(session, { tag, isUid, numbers, returns: { options, partial }, modSeq }) {
+async function answer(session, { tag, isUid, numbers, returns: { options, partial }, modSeq }) {
   if (options.length === 1 && options[0] === 'SAVE' && partial === null) return
   const isAll = options.includes('ALL') || (options.length === 0 && partial === null)
-  session.write(
+  await writeLongAnswer(
+    session,
     compileEsearch({
       tag,
       isUid,

@@ -7,14 +7,16 @@ import { compileEsearch } from '../../../../../src/imap/protocol/compile/search.
 import { taken } from '../../../../helpers/fetch-writer.js'
 
 test('PARTIAL stands in ESEARCH with its range, NIL when the page is empty (RFC 9394 §4)', () => {
-  const page = (/** @type {number[]} */ numbers, isFromEnd = false) =>
-    compileEsearch({
+  const page = (/** @type {number[]} */ numbers, isFromEnd = false) => {
+    const pieces = compileEsearch({
       tag: 'a',
       isUid: true,
       count: 9,
       partial: { range: { from: 2, to: 4, isFromEnd }, numbers },
       modSeq: 7
-    }).toString()
+    })
+    return Array.from(pieces, String).join('')
+  }
   assert.equal(page([5, 6]), '* ESEARCH (TAG "a") UID COUNT 9 PARTIAL (2:4 5:6) MODSEQ 7\r\n')
   assert.equal(page([], true), '* ESEARCH (TAG "a") UID COUNT 9 PARTIAL (-2:-4 NIL) MODSEQ 7\r\n')
 })

@@ -1,5 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import { compileFlagList, compileFlags } from '../../../../../src/imap/protocol/compile/flags.js'
 import { compileList } from '../../../../../src/imap/protocol/compile/list.js'
 import * as code from '../../../../../src/imap/protocol/compile/response-code.js'
@@ -15,6 +16,7 @@ import {
   untagged
 } from '../../../../../src/imap/protocol/compile/status-response.js'
 import { compileThread } from '../../../../../src/imap/protocol/compile/thread.js'
+import { compileNumberSet } from '../../../../../src/imap/protocol/values/sequence-set.js'
 import * as compile from '../../../../../src/imap/protocol/compile/untagged.js'
 
 /**
@@ -143,6 +145,10 @@ test('long answers are the same in pieces', () => {
   assert.ok(pieces.length > 3)
   assert.ok(pieces.every((length) => length < PIECE_BYTES + 100))
   isLine(whole(numberList('SEARCH', numbers, 7)), `* SEARCH ${numbers.join(' ')} (MODSEQ 7)`)
+  isLine(
+    whole(compileEsearch({ tag: 'a', isUid: false, all: numbers, count: 1 })),
+    `* ESEARCH (TAG "a") ALL ${numbers.join(',')} COUNT 1`
+  )
   const threads = numbers.map((slot) => ({ slot, children: [] }))
   isLine(
     whole(compileThread(threads, (slot) => slot + 1)),
@@ -150,25 +156,41 @@ test('long answers are the same in pieces', () => {
   )
 })
 
+test('a set in pieces names the numbers as a set that is made at once does', () => {
+  const ascending = fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { minLength: 1 })
+  fc.assert(
+    fc.property(ascending, (numbers) => {
+      const sorted = numbers.toSorted((left, right) => left - right)
+      const result = { tag: 'a', isUid: true, all: sorted }
+      isLine(
+        whole(compileEsearch(result)),
+        `* ESEARCH (TAG "a") UID ALL ${compileNumberSet(sorted)}`
+      )
+    })
+  )
+})
+
 test('SEARCH, SORT and ESEARCH hold what was found', () => {
   isLine(whole(numberList('SEARCH', [])), '* SEARCH')
   isLine(whole(numberList('SORT', [84, 2, 882])), '* SORT 84 2 882')
   isLine(whole(numberList('SEARCH', [2], 917162500)), '* SEARCH 2 (MODSEQ 917162500)')
-  isLine(compileEsearch({ tag: 'A1', isUid: false }), '* ESEARCH (TAG "A1")')
+  isLine(whole(compileEsearch({ tag: 'A1', isUid: false })), '* ESEARCH (TAG "A1")')
   isLine(
-    compileEsearch({
-      tag: 'A1',
-      isUid: true,
-      min: 2,
-      max: 47,
-      all: [2, 3, 47],
-      count: 3,
-      modSeq: 9
-    }),
+    whole(
+      compileEsearch({
+        tag: 'A1',
+        isUid: true,
+        min: 2,
+        max: 47,
+        all: [2, 3, 47],
+        count: 3,
+        modSeq: 9
+      })
+    ),
     '* ESEARCH (TAG "A1") UID MIN 2 MAX 47 ALL 2:3,47 COUNT 3 MODSEQ 9'
   )
   isLine(
-    compileEsearch({ tag: 'A1', isUid: false, all: [], count: 0, min: null }),
+    whole(compileEsearch({ tag: 'A1', isUid: false, all: [], count: 0, min: null })),
     '* ESEARCH (TAG "A1") COUNT 0'
   )
 })
