@@ -81,7 +81,7 @@ export class FetchWriter {
 
   /**
    * A whole response of numbers and flags, as clients ask for whole mailboxes: the same as by `begin`, the items and
-   * `end`, and while that is not compiled yet in a fraction of the time (measured).
+   * `end`, and while that is not compiled yet in a third of the time (measured).
    *
    * @param {number} sequenceNumber
    * @param {number} uid - -1: not told

@@ -2,6 +2,7 @@
  * Numbers of messages in responses, a piece at a time: of a large mailbox there are many. As a list in SEARCH (RFC 3501
  * §7.2.5) and SORT (RFC 5256 §4), with MODSEQ behind it (RFC 7162 §3.1.5, §3.1.6); as a set in ESEARCH.
  */
+import { rangesOf } from '../values/sequence-set.js'
 import { ResponseWriter } from './response-writer.js'
 
 /** Some ten thousand numbers. */
@@ -29,19 +30,19 @@ export function* compileNumberList(name, count, numberAt, { modSeq = null } = {}
 }
 
 /**
+ * The set that `compileNumberSet` makes, without making it.
+ *
  * @param {ResponseWriter} writer - what is in it becomes part of the first piece, and the end of the set stays in it
- * @param {readonly number[]} numbers - at least one; in a sort's order, or ascending: then it is the shortest set
+ * @param {Iterable<number>} numbers - at least one; in a sort's order, or ascending: then it is the shortest set
  * @returns {Generator<Buffer, void, void>} pieces, each good until the next one is asked for
  */
-export function* compileNumberSet(writer, numbers) {
-  for (let first = 0; first < numbers.length;) {
-    const from = /** @type {number} */ (numbers[first])
-    let next = first + 1
-    while (next < numbers.length && numbers[next] === from + next - first) next++
-    if (first > 0) writer.ascii(',')
+export function* writeNumberSet(writer, numbers) {
+  let isFirst = true
+  for (const { from, to } of rangesOf(numbers)) {
+    if (!isFirst) writer.ascii(',')
+    isFirst = false
     writer.number(from)
-    if (next > first + 1) writer.ascii(':').number(from + next - first - 1)
-    first = next
+    if (to > from) writer.ascii(':').number(to)
     if (writer.length < PIECE_BYTES) continue
     yield writer.peek()
     writer.endAt(0)

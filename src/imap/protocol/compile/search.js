@@ -1,6 +1,6 @@
 /** ESEARCH responses, RFC 9051 §7.3.4, a piece at a time; MODSEQ in them, RFC 7162 §3.1.10. */
 import { compilePartialRange } from '../values/partial-range.js'
-import { compileNumberSet } from './number-list.js'
+import { writeNumberSet } from './number-list.js'
 import { compileString } from './quoted.js'
 import { ResponseWriter } from './response-writer.js'
 
@@ -27,12 +27,12 @@ export function* compileEsearch({ tag, isUid, min, max, all, count, partial, mod
   if (isUid) writer.ascii(' UID')
   if (min != null) writer.ascii(` MIN ${min}`)
   if (max != null) writer.ascii(` MAX ${max}`)
-  if (all != null && all.length > 0) yield* compileNumberSet(writer.ascii(' ALL '), all)
+  if (all != null && all.length > 0) yield* writeNumberSet(writer.ascii(' ALL '), all)
   if (count != null) writer.ascii(` COUNT ${count}`)
   if (partial != null) {
     writer.ascii(` PARTIAL (${compilePartialRange(partial.range)} `)
     if (partial.numbers.length === 0) writer.ascii('NIL')
-    else yield* compileNumberSet(writer, partial.numbers)
+    else yield* writeNumberSet(writer, partial.numbers)
     writer.ascii(')')
   }
   if (modSeq != null) writer.ascii(` MODSEQ ${modSeq}`)

@@ -82,7 +82,7 @@ export class SequenceSet {
    * @returns {SequenceSet}
    */
   static fromNumbers(numbers) {
-    return new SequenceSet(rangesOf(numbers))
+    return new SequenceSet([...rangesOf(numbers)])
   }
 
   /**
@@ -125,19 +125,20 @@ export function compileNumberSet(numbers) {
 const numberText = (number) => (number === 0 ? '*' : String(number))
 
 /**
- * @param {Iterable<number>} numbers
- * @returns {NumberRange[]}
+ * @param {Iterable<number>} numbers - each once
+ * @returns {Generator<NumberRange, void, void>} those that follow each other, in the order of the numbers
  */
-function rangesOf(numbers) {
-  /** @type {NumberRange[]} */
-  const ranges = []
+export function* rangesOf(numbers) {
   /** @type {NumberRange | null} */
   let last = null
   for (const number of numbers) {
     if (last !== null && number === last.to + 1) last.to = number
-    else ranges.push((last = { from: number, to: number }))
+    else {
+      if (last !== null) yield last
+      last = { from: number, to: number }
+    }
   }
-  return ranges
+  if (last !== null) yield last
 }
 
 /**
