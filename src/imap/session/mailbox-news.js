@@ -109,12 +109,13 @@ export function tellKeywords(session) {
  */
 export async function tellFlags(session, slots, line) {
   if (slots.length === 0) return
-  if (line.withFlags) tellKeywords(session)
   const selected = session.requireSelected()
   const writer = LINE_WRITER
   const enoughBytes = STEP_BYTES
   const slicer = new Slicer()
   for (let next = 0; next < slots.length;) {
+    // Another session may have made a keyword since the step before.
+    if (line.withFlags) tellKeywords(session)
     // What another session's failure may have left in it is not for this client.
     writer.clear()
     const { keywords } = session.store

@@ -15,7 +15,7 @@ export class Strikes {
   #refusedLogins = 0
   #isLoggedIn = false
 
-  /** A good login wipes the slate. */
+  /** A good login is the end of a stranger: bad commands count anew, and more are borne. */
   noteLogin() {
     this.#isLoggedIn = true
     this.#badCommands = 0
