@@ -6,6 +6,7 @@
  * What simple folding does not do, on purpose: `ß` is not `ss` (but capital `ẞ` is `ß`), and the Turkish `İ` and
  * `ı` are letters of their own, neither is the ASCII `i`.
  */
+import { endianness } from 'node:os'
 
 /** Mapped by full case mapping to two code points, by simple folding to itself. */
 const DOTTED_CAPITAL_I = '\u0130'
@@ -20,8 +21,14 @@ const SEQUENCE_PAIRS = [
 /** No cased letter lies above plane 1, as Unicode stands. */
 const CASED_END = 0x20000
 
-/** Code points that are looked at together: most such blocks have no letter with an upper case, which the engine tells at once. */
+/**
+ * Code points that are looked at together: most such blocks have no letter with an upper case, which the engine tells at
+ * once.
+ */
 const BLOCK = 0x100
+
+/** Of numbers as they lie in memory. */
+const UTF_16 = new TextDecoder(endianness() === 'LE' ? 'utf-16le' : 'utf-16be', { ignoreBOM: true })
 
 /** @type {{ pattern: RegExp, folded: Map<string, string> } | null} */
 let remainder = null
@@ -88,7 +95,7 @@ function codePoints(start, end) {
     if (isPair) units[at++] = 0xd800 + ((code - 0x10000) >> 10)
     units[at++] = isPair ? 0xdc00 + (code & 0x3ff) : code
   }
-  return Buffer.from(units.buffer).toString('utf16le')
+  return UTF_16.decode(units)
 }
 
 /**
