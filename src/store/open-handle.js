@@ -37,10 +37,10 @@ export class OpenHandle {
 
   /**
    * @returns {Database}
-   * @throws {Error} while it sleeps
+   * @throws {Error} while it sleeps, and once it is closed
    */
   get db() {
-    if (this.#db === null) throw new Error('The file sleeps')
+    if (this.#db === null) throw new Error('The file is not open')
     return this.#db
   }
 

@@ -3,7 +3,10 @@
  */
 import { setImmediate } from 'node:timers/promises'
 
-/** Milliseconds of work at a stretch: others are to wait for no more than 10, and one more step may follow the look at the clock. */
+/**
+ * Work at a stretch, milliseconds: others are to wait for no more than 10,
+ * and one more step may follow the look at the clock.
+ */
 const SLICE_MS = 5
 
 /** One piece of work that gives way from time to time and stops when it is told to. */
