@@ -1,5 +1,5 @@
 /**
- * One client's socket, plain or TLS: bytes in through the receiver, replies out through reply-output.js.
+ * One client's socket, plain or TLS: bytes in through client-input.js and the receiver, replies out through reply-output.js.
  *
  * Back-pressure works both ways. Bytes are taken from the socket only when the session asks for its next
  * event, so while a command runs the client is held back by TCP; and whoever writes much awaits `drain`.
@@ -8,7 +8,8 @@
  */
 import { TLSSocket } from 'node:tls'
 import { randomBytes } from 'node:crypto'
-import { InflateInput } from './compression.js'
+import { ClientInput, INPUT_BYTES } from './client-input.js'
+import { Pause } from './pause.js'
 import { ReplyOutput } from './reply-output.js'
 
 /** @import { Socket } from 'node:net' */
@@ -20,15 +21,8 @@ import { ReplyOutput } from './reply-output.js'
 const WRITE_STALL_MS = 5 * 60_000
 /** After our FIN, so long may the client take to close; unread input is discarded meanwhile. */
 const LINGER_MS = 5000
-/**
- * What Node keeps of a client's bytes before it stops reading: what one TLS record carries (RFC 8446 §5.1), and less
- * than one read of a plain socket. With more, pieces would be put together in yet another buffer.
- */
-export const INPUT_BYTES = 16 * 1024
 /** TCP keep-alive probes start after this: below the 5 minutes after which many routers forget a flow. */
 const KEEP_ALIVE_MS = 120_000
-/** A client that has said nothing for so long gives its inflater back; making another takes some 50 µs. */
-const REST_MS = 2000
 
 /**
  * @typedef {import('../protocol/receiver.js').ReceiverEvent
@@ -54,26 +48,24 @@ export class Connection {
   #socket
   /** @type {Receiver} */
   #receiver
+  /** @type {ClientInput} */
+  #input
   /** @type {ReplyOutput} */
   #output
-  /** @type {(() => void) | null} */
-  #notifyReader = null
-  /** @type {(() => void) | null} */
-  #notifyWriter = null
+  /** Where whoever wants the client's next event waits. */
+  #reading = new Pause()
+  /** Where whoever has more to write waits. */
+  #writing = new Pause()
   #isWoken = false
-  #hasEnded = false
   #isClosed = false
   #isEnding = false
   #isDetached = false
   #isHandshaking = false
-  #readDeadlineMs = Infinity
-  #writeDeadlineMs = Infinity
   #nowMs = 0
+  /** When a client that was told goodbye is cut off. */
+  #lingerDeadlineMs = Infinity
   /** @type {AbortController | null} */
   #closing = null
-  /** @type {InflateInput | null} */
-  #inflate = null
-  #lastInputMs = 0
   /** Whether somebody waits for the pace. */
   #isPaced = false
   /** Whether the next command is not read because too much was asked for. */
@@ -110,6 +102,7 @@ export class Connection {
   }) {
     this.id = id
     this.#socket = socket
+    this.#input = this.#inputOf(socket, isTls)
     this.#output = this.#outputTo(socket)
     this.#receiver = receiver
     this.#nowMs = nowMs
@@ -157,6 +150,15 @@ export class Connection {
 
   /**
    * @param {Socket} socket
+   * @param {boolean} isTls
+   * @returns {ClientInput}
+   */
+  #inputOf(socket, isTls) {
+    return new ClientInput(socket, { isTls, onReadable: () => this.#reading.end() })
+  }
+
+  /**
+   * @param {Socket} socket
    * @returns {ReplyOutput}
    */
   #outputTo(socket) {
@@ -165,22 +167,16 @@ export class Connection {
 
   #listen() {
     const socket = this.#socket
-    socket.on('readable', () => this.#notifyReader?.())
-    socket.on('drain', () => this.#notifyWriter?.())
-    socket.on('end', () => {
-      if (socket !== this.#socket) return
-      this.#hasEnded = true
-      this.#notifyReader?.()
-    })
+    socket.on('drain', () => this.#writing.end())
     // 'close' always follows an error; why a client's network failed is of no use to anybody here.
     socket.on('error', () => {})
     socket.on('close', () => {
       if (socket !== this.#socket) return
       this.#isClosed = true
       this.#output.stop()
-      this.#inflate?.destroy()
-      this.#notifyReader?.()
-      this.#notifyWriter?.()
+      this.#input.stop()
+      this.#reading.end()
+      this.#writing.end()
       this.#closing?.abort(new ConnectionClosed())
       this.#resolveClosed()
     })
@@ -204,59 +200,30 @@ export class Connection {
       if (this.pace?.mustWait === true) {
         if (this.#nowMs > deadlineMs) return TIMEOUT
         this.isHeldBack = isWakeable
-        await this.#waitForPace((resume) => {
-          this.#notifyReader = resume
-        })
+        await this.#waitForPace(this.#reading)
         this.isHeldBack = false
-        this.#notifyReader = null
         continue
       }
       const event = this.#receiver.read()
       if (event !== null) return event
-      const chunk = this.#read()
+      const chunk = this.#input.read(this.#nowMs)
       if (chunk !== null) {
         this.inputCount++
         this.pace?.noteBytes(chunk.length)
         this.#receiver.push(chunk)
         continue
       }
-      if (this.#inflate === null ? this.#hasEnded : this.#inflate.hasEnded) return CLOSED
+      if (this.#input.hasEnded) return CLOSED
       if (this.#nowMs > deadlineMs) return TIMEOUT
-      this.#readDeadlineMs = deadlineMs
-      await new Promise((resolve) => {
-        this.#notifyReader = () => resolve(undefined)
-      })
-      this.#notifyReader = null
-      this.#readDeadlineMs = Infinity
+      await this.#reading.until(deadlineMs)
     }
-  }
-
-  /** @returns {Buffer | null} what the client has sent, inflated where that is due */
-  #read() {
-    const inflate = this.#inflate
-    if (inflate === null) return this.#readSocket()
-    const inflated = inflate.read()
-    if (inflated !== null || !inflate.wantsMore) return inflated
-    const chunk = this.#readSocket()
-    if (chunk !== null) {
-      this.#lastInputMs = this.#nowMs
-      inflate.push(chunk)
-    } else if (this.#hasEnded) inflate.end()
-    return null
-  }
-
-  /** @returns {Buffer | null} what one TLS record brought, or one read of a plain socket */
-  #readSocket() {
-    const { readableLength } = this.#socket
-    const isPart = this.isTls && readableLength > INPUT_BYTES
-    return /** @type {Buffer | null} */ (this.#socket.read(isPart ? INPUT_BYTES : undefined))
   }
 
   /** Makes a wakeable wait return; without one, the next such wait returns at once. Ends a TLS handshake. */
   wake() {
     this.#isWoken = true
     if (this.#isHandshaking) this.destroy()
-    this.#notifyReader?.()
+    this.#reading.end()
   }
 
   /**
@@ -292,16 +259,12 @@ export class Connection {
   }
 
   /**
-   * Gives the memory of received bytes back at once; left to the garbage collector, a large APPEND would be in memory
-   * as a whole before it acts. Does nothing where something else may lie in the same memory.
+   * Gives the memory of received bytes back at once.
    *
    * @param {Buffer} chunk - of a message, used up
    */
   releaseInput(chunk) {
-    // The inflater's history refers to what it gave out.
-    if (this.#inflate !== null) return
-    const { buffer: memory } = chunk
-    if (memory instanceof ArrayBuffer && chunk.length === memory.byteLength) memory.transfer(0)
+    this.#input.release(chunk)
   }
 
   /**
@@ -312,30 +275,20 @@ export class Connection {
   async drain() {
     this.flush()
     while (!this.isClosed && this.#output.mustWait) {
-      this.#writeDeadlineMs = this.#nowMs + WRITE_STALL_MS
-      await new Promise((resolve) => {
-        this.#notifyWriter = () => resolve(undefined)
-      })
-      this.#notifyWriter = null
-      this.#writeDeadlineMs = Infinity
+      await this.#writing.until(this.#nowMs + WRITE_STALL_MS)
     }
-    while (!this.isClosed && this.pace?.mustWait === true) {
-      await this.#waitForPace((resume) => {
-        this.#notifyWriter = resume
-      })
-      this.#notifyWriter = null
-    }
+    while (!this.isClosed && this.pace?.mustWait === true) await this.#waitForPace(this.#writing)
     if (this.isClosed) throw new ConnectionClosed()
   }
 
   /**
    * Until the next tick, or until something else has happened: whoever waits looks again.
    *
-   * @param {(resume: () => void) => void} register
+   * @param {Pause} pause
    */
-  async #waitForPace(register) {
+  async #waitForPace(pause) {
     this.#isPaced = true
-    await new Promise((resolve) => register(() => resolve(undefined)))
+    await pause.until()
     this.#isPaced = false
   }
 
@@ -346,16 +299,15 @@ export class Connection {
    */
   tick(nowMs) {
     this.#nowMs = nowMs
-    const isSilent = nowMs - this.#lastInputMs > REST_MS && this.#receiver.bufferedBytes === 0
-    if (isSilent && !this.#receiver.isInCommand) this.#inflate?.rest()
+    if (this.#receiver.bufferedBytes === 0 && !this.#receiver.isInCommand) this.#input.rest(nowMs)
     if (this.#isPaced) {
-      this.#notifyReader?.()
-      this.#notifyWriter?.()
+      this.#reading.end()
+      this.#writing.end()
     }
-    if (nowMs > this.#writeDeadlineMs) this.destroy()
-    else if (nowMs > this.#readDeadlineMs) {
+    if (nowMs > Math.min(this.#writing.deadlineMs, this.#lingerDeadlineMs)) this.destroy()
+    else if (nowMs > this.#reading.deadlineMs) {
       if (this.#isHandshaking) this.destroy()
-      this.#notifyReader?.()
+      this.#reading.end()
     }
   }
 
@@ -369,7 +321,7 @@ export class Connection {
    */
   async secure({ tls, deadlineMs }) {
     const plain = this.#socket
-    plain.removeAllListeners('readable')
+    this.#input.stop()
     // The types do not know that a TLS socket may be half-open too; Node's do (tls.TLSSocket hands it to net.Socket).
     const options = {
       ...tls,
@@ -379,16 +331,16 @@ export class Connection {
     }
     const socket = new TLSSocket(plain, options)
     this.#socket = socket
+    this.#input = this.#inputOf(socket, true)
     this.#output = this.#outputTo(socket)
     this.#listen()
     this.#isHandshaking = true
-    this.#readDeadlineMs = deadlineMs
-    await new Promise((resolve) => {
-      socket.once('secure', resolve)
-      socket.once('close', resolve)
+    socket.once('secure', () => {
+      this.#isHandshaking = false
+      this.#reading.end()
     })
+    while (this.#isHandshaking && !this.#isClosed) await this.#reading.until(deadlineMs)
     this.#isHandshaking = false
-    this.#readDeadlineMs = Infinity
     this.isTls = !this.#isClosed
     return this.isTls
   }
@@ -406,8 +358,8 @@ export class Connection {
   async startTls({ reply, tls, deadlineMs }) {
     const socket = this.#socket
     this.#receiver.takeRest()
-    while (socket.read() !== null);
-    socket.removeAllListeners('readable')
+    this.#input.discard()
+    this.#input.stop()
     this.flush()
     await new Promise((resolve) => {
       socket.once('close', resolve)
@@ -428,12 +380,10 @@ export class Connection {
     this.#socket.write(reply)
     this.#output.compress((error) => {
       if (error !== null) this.destroy()
-      this.#notifyWriter?.()
+      this.#writing.end()
       if (this.#isEnding) this.#finishEnd()
     })
-    this.#inflate = new InflateInput(() => this.#notifyReader?.())
-    const rest = this.#receiver.takeRest()
-    if (rest.length > 0) this.#inflate.push(rest)
+    this.#input.inflate(this.#receiver.takeRest())
   }
 
   /**
@@ -446,7 +396,8 @@ export class Connection {
     this.#output.stop()
     const socket = this.#socket
     this.#isDetached = true
-    for (const event of ['readable', 'drain', 'end']) socket.removeAllListeners(event)
+    this.#input.stop()
+    socket.removeAllListeners('drain')
     return { socket, rest: this.#receiver.takeRest() }
   }
 
@@ -457,14 +408,13 @@ export class Connection {
     this.#output.stop()
     this.#isEnding = true
     const socket = this.#socket
-    socket.removeAllListeners('readable')
+    this.#input.stop()
     // Input left unread would turn our FIN into a reset, and the client might never see the BYE.
     socket.resume()
-    this.#inflate?.destroy()
     this.#finishEnd()
-    this.#writeDeadlineMs = this.#nowMs + LINGER_MS
-    this.#notifyReader?.()
-    this.#notifyWriter?.()
+    this.#lingerDeadlineMs = this.#nowMs + LINGER_MS
+    this.#reading.end()
+    this.#writing.end()
   }
 
   /** Our FIN goes behind the last byte. */
