@@ -94,14 +94,22 @@ const CONSISTENCY = /** @type {ReadonlyArray<readonly [string, string]>} */ ([
   [
     'content neither in the search index nor waiting for it, number',
     `SELECT c.id FROM contents c WHERE c.hash IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM search_pending p WHERE p.content_id = c.id)
+       AND c.id <= (SELECT listed_through FROM search_state)
+       AND NOT EXISTS (SELECT 1 FROM search_listed p WHERE p.content_id = c.id)
        AND NOT EXISTS (SELECT 1 FROM search_header_docsize s WHERE s.id = c.id)`
   ],
   [
     'search index of no content, or of one that waits for it, number',
     `SELECT i.id FROM search_header_docsize i
      WHERE NOT EXISTS (SELECT 1 FROM contents c WHERE c.id = i.id AND c.hash IS NOT NULL)
-       OR EXISTS (SELECT 1 FROM search_pending p WHERE p.content_id = i.id)`
+       OR i.id > (SELECT listed_through FROM search_state)
+       OR EXISTS (SELECT 1 FROM search_listed p WHERE p.content_id = i.id)`
+  ],
+  [
+    'content on the list of the search index that is not complete, or above its mark, number',
+    `SELECT p.content_id FROM search_listed p
+     WHERE NOT EXISTS (SELECT 1 FROM contents c WHERE c.id = p.content_id AND c.hash IS NOT NULL)
+       OR p.content_id > (SELECT listed_through FROM search_state)`
   ]
 ])
 

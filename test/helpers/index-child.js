@@ -4,6 +4,7 @@
  */
 import { openAccountStore } from '../../src/store/account-store.js'
 import { systemClock } from '../../src/support/clock.js'
+import { pendingCount } from './index-oracle.js'
 
 const [folder = '', key = ''] = process.argv.slice(2)
 const store = await openAccountStore({
@@ -11,9 +12,7 @@ const store = await openAccountStore({
   key: Buffer.from(key, 'hex'),
   clock: systemClock
 })
-const { database } = store.searchAccess
-const left = () =>
-  database.read((db) => db.prepare('SELECT count(*) FROM search_pending').pluck().get())
+const left = () => pendingCount(store)
 const before = await left()
 const timer = setInterval(async () => {
   if ((await left()) === before) return

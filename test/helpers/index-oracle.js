@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { searchMessages } from '../../src/store/search/evaluate.js'
+import { readMark, readPendingIds } from '../../src/store/search/pending-rows.js'
 import { matchesByScan, readWhole } from './search-oracle.js'
 import { selectIn } from './selected.js'
 import { systemClock as clock } from '../../src/support/clock.js'
@@ -154,7 +155,7 @@ export async function makeOlder(store) {
  * @returns {Promise<number>} contents that are not indexed
  */
 export function pendingCount(store) {
-  return store.searchAccess.database.read((db) =>
-    Number(db.prepare('SELECT count(*) FROM search_pending').pluck().get())
+  return store.searchAccess.database.read(
+    (db) => readPendingIds(db, readMark(db), 0, Number.MAX_SAFE_INTEGER).length
   )
 }

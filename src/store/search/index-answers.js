@@ -11,6 +11,7 @@ import { foldCase } from './fold.js'
 import { IdSet, intersect, NO_IDS, unite } from './id-list.js'
 import { readIndexState } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
+import { readMark, readPendingIds } from './pending-rows.js'
 import { areWhole } from './segment-rows.js'
 import { hasTrigram, phraseQuery } from './terms.js'
 import { TextIndex, TooMuchError } from './text-answers.js'
@@ -197,7 +198,7 @@ async function ask(database, { plan, maxRows, maxBlocks, breathe, cache }) {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const version = await database.readSettled((db) => readIndexState(db).textVersion)
     if (version !== INDEX_VERSION) return null
-    const answers = new IndexAnswers(plan, await readPendingIds(database, breathe))
+    const answers = new IndexAnswers(plan, await readWholeList(database, breathe))
     const { index, rows } = await TextIndex.open(database, {
       maxBlocks,
       breathe,
@@ -225,27 +226,17 @@ async function ask(database, { plan, maxRows, maxBlocks, breathe, cache }) {
  * @param {() => Promise<void>} breathe
  * @returns {Promise<IdList>}
  */
-async function readPendingIds(database, breathe) {
+async function readWholeList(database, breathe) {
   /** @type {IdList[]} */
   const pages = []
+  const mark = await database.readSettled(readMark)
   let after = 0
   for (let isMore = true; isMore;) {
     await breathe()
-    const page = Float64Array.from(
-      await database.readSettled(
-        (db) =>
-          /** @type {number[]} */ (
-            prepared(
-              db,
-              'SELECT content_id FROM search_pending WHERE content_id > ? ORDER BY content_id LIMIT ?',
-              'value'
-            ).all(after, PENDING_PAGE)
-          )
-      )
-    )
-    pages.push(page)
+    const page = await database.readSettled((db) => readPendingIds(db, mark, after, PENDING_PAGE))
+    pages.push(Float64Array.from(page))
     isMore = page.length === PENDING_PAGE
-    after = page[page.length - 1] ?? after
+    after = page.at(-1) ?? after
   }
   return pages.reduce(unite, NO_IDS)
 }

@@ -10,7 +10,6 @@ import {
   forgetDeleted,
   mergeFieldsStep,
   readIndexState,
-  readPending,
   resetStep,
   writeBatch
 } from './index-rows.js'
@@ -18,6 +17,7 @@ import { packLists } from '../pack-lists.js'
 import { packViews } from '../pack-views.js'
 import { readSpace } from '../upkeep/space.js'
 import { INDEX_VERSION, readIndexText } from './index-text.js'
+import { readPending } from './pending-rows.js'
 import { SegmentBatch } from './segment-batch.js'
 import { mergeSegments } from './segment-merge.js'
 import { leaveUnfinished, readSegments } from './segment-rows.js'

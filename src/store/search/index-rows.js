@@ -3,6 +3,7 @@
  */
 import { prepared } from '../../database/statement.js'
 import { INDEX_VERSION } from './index-text.js'
+import { raiseMark } from './pending-rows.js'
 import {
   completeSegment,
   insertBlocks,
@@ -41,42 +42,13 @@ export const readIndexState = (db) =>
   )
 
 /**
- * @param {Database} db
- * @param {number} after - content id
- * @param {number} limit
- * @returns {{ id: number, size: number }[]} contents that are to be indexed, by id
- */
-export const readPending = (db, after, limit) =>
-  /** @type {{ id: number, size: number }[]} */ (
-    // CROSS JOIN: the list first. Of an empty one the planner has no statistics and takes it for a long one: it would go
-    // through all contents, which held the event loop for 200 ms in a mailbox of 100,000 messages.
-    prepared(
-      db,
-      `SELECT p.content_id AS id, c.size FROM search_pending p CROSS JOIN contents c ON c.id = p.content_id
-       WHERE p.content_id > ? AND p.is_left_out = 0 ORDER BY p.content_id LIMIT ?`
-    ).all(after, limit)
-  )
-
-/**
- * @param {Database} db
- * @param {number} count
- * @returns {boolean} whether so many contents are to be indexed, or more
- */
-export const hasPending = (db, count) =>
-  prepared(
-    db,
-    'SELECT 1 FROM search_pending WHERE is_left_out = 0 ORDER BY content_id LIMIT 1 OFFSET ?',
-    'value'
-  ).get(count - 1) !== undefined
-
-/**
  * Takes contents into the index, those that are not gone by now.
  *
  * @param {Database} db
  * @param {object} batch
  * @param {NewSegment | null} batch.segment - of all that have a text; null when none has
- * @param {{ id: number, fields: string[] | null }[]} batch.contents - without fields: it cannot be indexed, and is left
- *   out for good
+ * @param {{ id: number, fields: string[] | null }[]} batch.contents - by id; without fields: it cannot be indexed, and is
+ *   left out for good
  */
 export function writeBatch(db, { segment, contents }) {
   if (segment) {
@@ -84,8 +56,9 @@ export function writeBatch(db, { segment, contents }) {
     insertBlocks(db, segmentId, segment.blocks)
     completeSegment(db, segmentId, segment)
   }
-  const leaveOut = prepared(db, 'UPDATE search_pending SET is_left_out = 1 WHERE content_id = ?')
-  const takeOff = prepared(db, 'DELETE FROM search_pending WHERE content_id = ?')
+  raiseMark(db, contents.at(-1)?.id ?? 0)
+  const leaveOut = prepared(db, 'UPDATE search_listed SET is_left_out = 1 WHERE content_id = ?')
+  const takeOff = prepared(db, 'DELETE FROM search_listed WHERE content_id = ?')
   const insertFields = prepared(
     db,
     'INSERT INTO search_header (rowid, subject, sender, recipient, copy) VALUES (?, ?, ?, ?, ?)'
@@ -114,14 +87,9 @@ export function resetStep(db) {
   if (through === 0) {
     leaveSegments(db, readSegments(db))
     prepared(db, 'UPDATE search_state SET text_version = ?').run(NOBODYS_VERSION)
+    prepared(db, 'UPDATE search_listed SET is_left_out = 0 WHERE is_left_out = 1').run()
   }
-  const ids = /** @type {number[]} */ (
-    prepared(
-      db,
-      'SELECT id FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?',
-      'value'
-    ).all(through, RESET_CONTENTS)
-  )
+  const ids = hasFields(db) ? readContentIds(db, through, RESET_CONTENTS) : []
   const last = ids[ids.length - 1]
   if (last === undefined) {
     prepared(
@@ -131,10 +99,8 @@ export function resetStep(db) {
     return false
   }
   const removeFields = prepared(db, 'DELETE FROM search_header WHERE rowid = ?')
-  const list = prepared(
-    db,
-    'INSERT OR REPLACE INTO search_pending (content_id, is_left_out) VALUES (?, 0)'
-  )
+  raiseMark(db, last)
+  const list = prepared(db, 'INSERT OR IGNORE INTO search_listed (content_id) VALUES (?)')
   for (const id of ids) {
     removeFields.run(id)
     list.run(id)
@@ -142,6 +108,28 @@ export function resetStep(db) {
   prepared(db, 'UPDATE search_state SET reset_through = ?').run(last)
   return true
 }
+
+/**
+ * @param {Database} db
+ * @returns {boolean} whether anything is in the index
+ */
+const hasFields = (db) =>
+  prepared(db, 'SELECT 1 FROM search_header_docsize LIMIT 1', 'value').get() !== undefined
+
+/**
+ * @param {Database} db
+ * @param {number} after
+ * @param {number} limit
+ * @returns {number[]} of complete contents
+ */
+const readContentIds = (db, after, limit) =>
+  /** @type {number[]} */ (
+    prepared(
+      db,
+      'SELECT id FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?',
+      'value'
+    ).all(after, limit)
+  )
 
 /**
  * A step of the merge that drops the fields of what was deleted.

@@ -2,7 +2,7 @@
  * Keeps the search index behind the mail: a while after the last commit it takes in what has come, little in slices on
  * the event loop, much in a thread. An APPEND never waits for it, and SEARCH looks at what is not indexed yet.
  *
- * Invariants: what is on the list (search_pending) is in the transaction that brought the mail, what is indexed is taken
+ * Invariants: what is on the list (pending-rows.js) is in the transaction that brought the mail, what is indexed is taken
  * off in the transaction that indexes it; so it may stop anywhere, and goes on at the next open.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -10,9 +10,10 @@ import { MailError } from '../../errors.js'
 import { countPackable, packLists } from '../pack-lists.js'
 import { hasPackableViews } from '../pack-views.js'
 import { isWorthMerging, readTextOf } from './index-job.js'
-import { hasPending, readIndexState, readPending, resetStep, writeBatch } from './index-rows.js'
+import { readIndexState, resetStep, writeBatch } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { IndexTurns } from './index-turns.js'
+import { hasPending, readPending } from './pending-rows.js'
 import { SegmentBatch } from './segment-batch.js'
 import { chooseMerge, mergeSegments } from './segment-merge.js'
 import { hasLeftSegments, readSegments } from './segment-rows.js'

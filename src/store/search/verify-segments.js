@@ -26,7 +26,8 @@ export function segmentProblems(db) {
       prepared(
         db,
         `SELECT id FROM contents c WHERE hash IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM search_pending p WHERE p.content_id = c.id)`,
+           AND id <= (SELECT listed_through FROM search_state)
+           AND NOT EXISTS (SELECT 1 FROM search_listed p WHERE p.content_id = c.id)`,
         'value'
       ).all()
     )

@@ -8,6 +8,7 @@ import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { chooseMerge } from '../../../../src/store/search/segment-merge.js'
 import { readSegments } from '../../../../src/store/search/segment-rows.js'
 import { systemClock as clock } from '../../../../src/support/clock.js'
+import { pendingCount } from '../../../helpers/index-oracle.js'
 import { selectIn } from '../../../helpers/selected.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 
@@ -28,12 +29,6 @@ const mails = (name, count) =>
   Array.from({ length: count }, (_, index) => ({
     bytes: Buffer.from(`Subject: ${name}\r\n\r\nword-${name}-${index}\r\n`)
   }))
-
-/** @param {AccountStore} store */
-const pendingCount = (store) =>
-  store.searchAccess.database.read((db) =>
-    Number(db.prepare('SELECT count(*) FROM search_pending').pluck().get())
-  )
 
 /** @param {AccountStore} store */
 const segmentsOf = (store) => store.searchAccess.database.read(readSegments)

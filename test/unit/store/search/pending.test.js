@@ -1,8 +1,13 @@
+/** The list of contents that are not in the search index yet. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openEncryptedDatabase } from '../../../../src/database/open.js'
-import { readPending } from '../../../../src/store/search/index-rows.js'
-import { accountFolder, appendOne } from '../../../helpers/account-folder.js'
+import { readIndexState, writeBatch } from '../../../../src/store/search/index-rows.js'
+import { readMark, readPending } from '../../../../src/store/search/pending-rows.js'
+import { accountFolder, appendOne, makeMessage } from '../../../helpers/account-folder.js'
+import { pendingCount, searcher } from '../../../helpers/index-oracle.js'
+
+/** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
 
 test('an empty list of what waits is not sought among all contents, whatever the statistics say', async (t) => {
   const { folder, key, create } = await accountFolder(t)
@@ -13,7 +18,7 @@ test('an empty list of what waits is not sought among all contents, whatever the
   t.after(() => db.close())
   db.exec('ANALYZE')
   const statistics = db.prepare('SELECT DISTINCT tbl FROM sqlite_stat1').pluck().all()
-  assert.ok(statistics.includes('contents') && !statistics.includes('search_pending'))
+  assert.ok(statistics.includes('contents') && !statistics.includes('search_listed'))
 
   /** @type {string[]} */
   const plans = []
@@ -22,7 +27,7 @@ test('an empty list of what waits is not sought among all contents, whatever the
       name === 'prepare'
         ? (/** @type {string} */ sql) => {
             const steps = /** @type {{ detail: string }[]} */ (
-              target.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(0, 1)
+              target.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...[...sql].filter((c) => c === '?'))
             )
             plans.push(...steps.map(({ detail }) => detail))
             return target.prepare(sql)
@@ -32,5 +37,109 @@ test('an empty list of what waits is not sought among all contents, whatever the
   assert.deepEqual(readPending(explaining, 0, 10), [])
   assert.match(plans[0] ?? '', /^(SCAN|SEARCH) p\b/)
   assert.match(plans[1] ?? '', /^SEARCH c USING INTEGER PRIMARY KEY \(rowid=\?\)/)
-  assert.equal(plans.length, 2)
+  assert.match(plans[2] ?? '', /^SEARCH contents USING INTEGER PRIMARY KEY \(rowid>\?\)/)
+  assert.match(plans[3] ?? '', /^SCAN search_state/)
+  assert.equal(plans.length, 4)
 })
+
+/**
+ * @param {AccountStore} store
+ * @param {string} value
+ * @returns {Promise<number[]>} UIDs of INBOX that have it in their body
+ */
+async function find(store, value) {
+  const { find } = await searcher(store, 'INBOX')
+  return await find({ op: 'body', value })
+}
+
+/** @param {AccountStore} store */
+const markOf = (store) => store.searchAccess.database.read(readMark)
+
+test('what comes writes nothing on the list until the index has passed its id', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const rows = () =>
+    store.searchAccess.database.read((db) =>
+      db.prepare('SELECT count(*) FROM search_listed').pluck().get()
+    )
+  for (let n = 0; n < 5; n++) await appendOne(store, 'INBOX', makeMessage(`word${n}`))
+  assert.deepEqual([await pendingCount(store), await rows()], [5, 0])
+  await store.indexSearch()
+  assert.deepEqual([await pendingCount(store), await rows()], [0, 0])
+  await appendOne(store, 'INBOX', makeMessage('another'))
+  assert.deepEqual([await pendingCount(store), await rows()], [1, 0])
+  assert.deepEqual(await find(store, 'another'), [6])
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('an id that a process has taken ahead is on the list although the mark is above it', async (t) => {
+  const { create, open } = await accountFolder(t)
+  const here = await create()
+  // One id each is taken, and some dozens behind it for what comes next.
+  await appendOne(here, 'INBOX', makeMessage('first'))
+  await appendOne(here, 'INBOX', makeMessage('second'))
+  const there = await open()
+  await appendOne(there, 'INBOX', makeMessage('third'))
+  await there.indexSearch()
+  const mark = await markOf(there)
+  await appendOne(here, 'INBOX', makeMessage('fourth'))
+  const [pending] = await here.searchAccess.database.read((db) => readPending(db, 0, 10))
+  assert.ok(pending && pending.id < mark, 'its id was taken before')
+  assert.deepEqual(await find(here, 'fourth'), [4])
+  await there.indexSearch()
+  assert.equal(await pendingCount(there), 0)
+  assert.equal(await markOf(there), mark)
+  assert.deepEqual(await find(there, 'fourth'), [4])
+  assert.deepEqual((await there.verify()).problems, [])
+})
+
+test('a message that arrives slowly is on the list once it is complete, not before', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const large = makeMessage('slow arrival', 700_000)
+  const writer = await store.stageContent({ sizeHint: large.length })
+  await writer.write(large.subarray(0, 600_000))
+  await appendOne(store, 'INBOX', makeMessage('quick'))
+  await store.indexSearch()
+  assert.equal(await pendingCount(store), 0)
+  await writer.write(large.subarray(600_000))
+  const content = await writer.finish()
+  await store.appendMessages('INBOX', [{ content, flags: [], internalDate: null }])
+  assert.equal(await pendingCount(store), 1)
+  assert.deepEqual(await find(store, 'slow arrival'), [2])
+  await store.indexSearch()
+  assert.equal(await pendingCount(store), 0)
+  assert.deepEqual(await find(store, 'slow arrival'), [2])
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('a batch that was read before others were complete leaves them on the list', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  for (let n = 0; n < 5; n++) await appendOne(store, 'INBOX', makeMessage(`word${n}`))
+  const { database } = store.searchAccess
+  const ids = await database.read((db) => readPending(db, 0, 10).map(({ id }) => id))
+  const batch = { segment: null, contents: [ids[1], ids[3]].map(withoutText) }
+  await database.write((db) => writeBatch(db, batch))
+  const left = await database.read((db) => readPending(db, 0, 10).map(({ id }) => id))
+  assert.deepEqual(left, [ids[0], ids[2], ids[4]])
+})
+
+test('what is expunged goes from the list or from the index, on either side of the mark', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const { view } = await store.openView('INBOX')
+  for (let n = 0; n < 4; n++) await appendOne(store, 'INBOX', makeMessage(`word${n}`))
+  await store.indexSearch()
+  for (let n = 4; n < 8; n++) await appendOne(store, 'INBOX', makeMessage(`word${n}`))
+  await store.changeFlags({ view, uids: [2, 6], action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: [2, 6] })
+  await store.sweep()
+  assert.equal(await pendingCount(store), 3)
+  const { indexedCount, deletedCount } = await store.searchAccess.database.read(readIndexState)
+  assert.deepEqual([indexedCount, deletedCount], [4, 1])
+  for (const n of [0, 4]) assert.deepEqual(await find(store, `word${n}`), [n + 1])
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+/**
+ * @param {number | undefined} id
+ * @returns {{ id: number, fields: null }} one that cannot be indexed
+ */
+const withoutText = (id = 0) => ({ id, fields: null })
