@@ -5,8 +5,7 @@ DROP TRIGGER search_content_completed;
 DROP TRIGGER search_content_hidden;
 DROP TRIGGER search_content_deleted;
 
--- Of contents up to the mark, those that are complete and not in the index. Not the old name, so that older code that still has
--- the file open fails where it would take half of the list for all of it.
+-- Of contents up to the mark, those that are complete and not in the index. Under the old name it would pass for the whole list.
 ALTER TABLE search_pending RENAME TO search_listed;
 
 ALTER TABLE search_state ADD COLUMN listed_through INTEGER NOT NULL DEFAULT 0; -- the mark, contents.id: complete contents above it are not in the index

@@ -65,13 +65,11 @@ function parseItems(args) {
     return macro
   }
   const list = args.list()
-  /** @type {Map<string, FetchItem>} */
-  const items = new Map()
-  do {
-    const item = parseItem(list)
-    items.set(JSON.stringify(item), item)
-  } while (list.left > 0)
-  return [...items.values()]
+  const items = [parseItem(list)]
+  while (list.left > 0) items.push(parseItem(list))
+  return items.length === 1
+    ? items
+    : [...new Map(items.map((item) => [JSON.stringify(item), item])).values()]
 }
 
 /**

@@ -1,10 +1,20 @@
 /** The list of contents that are not in the search index yet. */
 import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { migrate } from '../../../../src/database/migrate.js'
 import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { readIndexState, writeBatch } from '../../../../src/store/search/index-rows.js'
-import { readMark, readPending } from '../../../../src/store/search/pending-rows.js'
-import { accountFolder, appendOne, makeMessage } from '../../../helpers/account-folder.js'
+import { readMark, readPending, readPendingIds } from '../../../../src/store/search/pending-rows.js'
+import { systemClock } from '../../../../src/support/clock.js'
+import {
+  accountFolder,
+  appendOne,
+  makeMessage,
+  scratchFolder
+} from '../../../helpers/account-folder.js'
 import { pendingCount, searcher } from '../../../helpers/index-oracle.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
@@ -143,3 +153,41 @@ test('what is expunged goes from the list or from the index, on either side of t
  * @returns {{ id: number, fields: null }} one that cannot be indexed
  */
 const withoutText = (id = 0) => ({ id, fields: null })
+
+test('a file of an older version keeps its list, and what comes later is on it', async (t) => {
+  const folder = await scratchFolder(t)
+  const { db } = openEncryptedDatabase({
+    path: join(folder, 'mail.db'),
+    key: Buffer.alloc(32, 7),
+    cipher: 'chacha20',
+    isNew: true
+  })
+  t.after(() => db.close())
+  const migrations = new URL('../../../../migrations/account/', import.meta.url)
+  const older = join(folder, 'migrations')
+  mkdirSync(older)
+  for (const name of readdirSync(migrations).filter((name) => name < '0009'))
+    copyFileSync(new URL(name, migrations), join(older, name))
+  migrate(db, pathToFileURL(older), { clock: systemClock })
+
+  const insert = db.prepare(
+    'INSERT INTO contents (id, hash, size, chunk_size) VALUES (?, ?, 10, 131072)'
+  )
+  const pending = () => readPending(db, 0, 10).map(({ id }) => id)
+  for (const id of [1, 2, 4, 5]) insert.run(id, Buffer.alloc(32, id))
+  insert.run(6, null)
+  db.exec('DELETE FROM search_pending WHERE content_id < 3')
+  db.exec('UPDATE search_pending SET is_left_out = 1 WHERE content_id = 5')
+  db.exec('UPDATE search_state SET indexed_count = 2')
+  migrate(db, migrations, { clock: systemClock })
+  assert.deepEqual(pending(), [4])
+  assert.deepEqual(readPendingIds(db, readMark(db), 0, 10), [4, 5])
+
+  insert.run(3, Buffer.alloc(32, 3))
+  db.prepare('UPDATE contents SET hash = ? WHERE id = 6').run(Buffer.alloc(32, 6))
+  insert.run(7, Buffer.alloc(32, 7))
+  assert.deepEqual(pending(), [3, 4, 6, 7])
+  db.exec('UPDATE contents SET hash = NULL WHERE id IN (1, 4, 7)')
+  assert.deepEqual(pending(), [3, 6])
+  assert.equal(readIndexState(db).deletedCount, 1)
+})
