@@ -1,0 +1,93 @@
+/**
+ * What `letterlock check` finds: one contradiction at a time, made in a copy of a sound file.
+ */
+import assert from 'node:assert/strict'
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { verifyAll } from '../../../src/store/verify.js'
+import {
+  accountFolder,
+  appendOne,
+  makeMessage,
+  scratchFolder
+} from '../../helpers/account-folder.js'
+
+/** Of INBOX, the first mailbox: messages.id less the UID. */
+const INBOX = 2 ** 32
+
+/** Contents 1 and 2 are in the search index, two more wait for it. */
+const CONTRADICTIONS = /** @type {ReadonlyArray<readonly [string, string]>} */ ([
+  ['UPDATE mailboxes SET uid_next = 2 WHERE id = 1', 'UID or modseq beyond those of mailbox 1'],
+  ['UPDATE messages SET modseq = 999', 'UID or modseq beyond those of mailbox 1'],
+  ['UPDATE mailboxes SET total_bytes = total_bytes + 1 WHERE id = 1', 'counters of mailbox 1'],
+  [
+    `UPDATE messages SET id = ${7 * INBOX} + 1 WHERE content_id = 1`,
+    'messages of no mailbox, number 7'
+  ],
+  ['UPDATE messages SET size = size + 1 WHERE content_id = 1', `size of message ${INBOX + 1}`],
+  ['UPDATE contents SET staged_at = 1 WHERE id = 1', `size of message ${INBOX + 1}`],
+  [
+    'DELETE FROM messages WHERE content_id = 2',
+    'content without a message and not left to the sweep, number 2'
+  ],
+  ['UPDATE messages SET content_id = 77 WHERE content_id = 1', '1 references to nothing'],
+  [
+    'UPDATE search_state SET listed_through = 1000',
+    'content neither in the search index nor waiting for it, number 3'
+  ],
+  [
+    'DELETE FROM search_header WHERE rowid = 2',
+    'content neither in the search index nor waiting for it, number 2'
+  ],
+  [
+    'UPDATE search_state SET listed_through = 1',
+    'search index of no content, or of one that waits for it, number 2'
+  ],
+  [
+    'INSERT INTO search_listed (content_id) VALUES (1)',
+    'search index of no content, or of one that waits for it, number 1'
+  ],
+  [
+    `INSERT INTO search_header (rowid, subject, sender, recipient, copy) VALUES (99, 'a', 'b', 'c', 'd')`,
+    'search index of no content, or of one that waits for it, number 99'
+  ],
+  [
+    'INSERT INTO search_listed (content_id) VALUES (90)',
+    'content on the list of the search index that is not complete, or above its mark, number 90'
+  ],
+  [
+    'INSERT INTO search_listed (content_id) VALUES (3)',
+    'content on the list of the search index that is not complete, or above its mark, number 3'
+  ],
+  ['DELETE FROM search_segments', 'content in no segment of the index, number 1'],
+  [`UPDATE content_chunks SET data = x'00' WHERE id / 65536 = 2`, 'content 2: ACCOUNT_DAMAGED']
+])
+
+test('each contradiction between rows is found and named by a number', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  for (const text of ['one', 'two']) await appendOne(store, 'INBOX', makeMessage(text))
+  await store.indexSearch()
+  for (const text of ['three', 'four']) await appendOne(store, 'INBOX', makeMessage(text))
+  await store.close()
+  const sound = join(account.folder, 'mail.db')
+  const path = join(await scratchFolder(t), 'mail.db')
+  const problemsAfter = (/** @type {string} */ sql) => {
+    copyFileSync(sound, path)
+    const { db } = openEncryptedDatabase({ path, key: account.key, cipher: 'chacha20' })
+    try {
+      db.pragma('foreign_keys = OFF')
+      db.exec(sql)
+      return verifyAll(db, () => {}).problems
+    } finally {
+      db.close()
+    }
+  }
+  assert.deepEqual(problemsAfter('SELECT 1'), [])
+  for (const [sql, problem] of CONTRADICTIONS) {
+    const problems = problemsAfter(sql)
+    assert.ok(problems.includes(problem), `${sql}: ${problems.join('; ')}`)
+  }
+})
