@@ -4,8 +4,8 @@
  */
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, releaseBuffer, unpackChunkInto } from './chunk-codec.js'
-import { chunkRowId, messageRowId, uidOfRow } from './message-id.js'
-import { rememberContents } from './remember-contents.js'
+import { chunkRowId, messageRowId } from './message-id.js'
+import { rememberRows } from './remember-contents.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -66,7 +66,7 @@ export function readBodies(db, view, slots) {
   let bytes = 0
   for (const slot of slots) {
     if (bytes >= BATCH_BYTES) break
-    if (!view.contentIds[slot]) learnContents(db, view, slot)
+    if (!view.contentIds[slot]) learnNeighbours(db, view, slot)
     const contentId = view.contentIds[slot] ?? 0
     const size = view.sizes[slot] ?? 0
     const isShort = contentId > 0 && size > 0 && size <= CHUNK_BYTES
@@ -84,20 +84,16 @@ export function readBodies(db, view, slots) {
  * @param {MailboxView} view
  * @param {number} slot - one that it does not know the content of
  */
-function learnContents(db, view, slot) {
+function learnNeighbours(db, view, slot) {
   const first = slot - (slot % NEIGHBOURS)
   const last = Math.min(first + NEIGHBOURS, view.length) - 1
   const rowId = (/** @type {number} */ at) =>
     messageRowId(view.mailboxId, /** @type {number} */ (view.uids[at]))
   const rows = /** @type {[number, number, number][]} */ (
-    prepared(db, 'SELECT id, size, content_id FROM messages WHERE id BETWEEN ? AND ?', 'array').all(
+    prepared(db, 'SELECT id, content_id, size FROM messages WHERE id BETWEEN ? AND ?', 'array').all(
       rowId(first),
       rowId(last)
     )
   )
-  rememberContents(view, {
-    uids: rows.map(([id]) => uidOfRow(id)),
-    contentIds: rows.map(([, , contentId]) => contentId),
-    sizes: rows.map(([, size]) => size)
-  })
+  rememberRows(view, rows)
 }

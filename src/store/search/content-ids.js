@@ -3,6 +3,7 @@
  */
 import { prepared } from '../../database/statement.js'
 import { messageRowId, uidOfRow } from '../message-id.js'
+import { rememberRows } from '../remember-contents.js'
 
 /** @typedef {import('./id-list.js').IdList} IdList */
 /** @typedef {import('../mailbox-view.js').MailboxView} MailboxView */
@@ -51,8 +52,13 @@ const learnt = new WeakMap()
  * @param {MailboxView} view
  * @returns {boolean} whether it knows the content of each of its messages
  */
-export const knowsContents = (view) =>
-  (learnt.get(view) ?? 0) >= /** @type {number} */ (view.uids[view.length - 1] ?? 0)
+export const knowsContents = (view) => (learnt.get(view) ?? 0) >= lastUid(view)
+
+/**
+ * @param {MailboxView} view
+ * @returns {number}
+ */
+const lastUid = (view) => view.uids[view.length - 1] ?? 0
 
 /**
  * Makes a view know the content of each of its messages: 8 bytes more for each, and later searches need not ask the file.
@@ -67,6 +73,8 @@ export async function learnContents(database, view, breathe) {
   for (let isMore = !knowsContents(view); isMore;) {
     await breathe()
     const after = messageRowId(view.mailboxId, learnt.get(view) ?? 0)
+    // What comes while the file is read may be missing from what is read.
+    const newest = lastUid(view)
     const rows = /** @type {[number, number, number][]} */ (
       await database.readSettled((db) =>
         prepared(
@@ -77,16 +85,11 @@ export async function learnContents(database, view, breathe) {
       )
     )
     // Nothing is waited for here: slots stay what they are.
-    let slot = 0
-    for (const [id, contentId, size] of rows) {
-      const uid = uidOfRow(id)
-      if (view.uids[slot] !== uid) slot = view.slotOf(uid)
-      // It has come after the view was last brought up to date.
-      if (slot === -1) break
-      view.rememberContent(slot++, contentId, size)
-      learnt.set(view, uid)
-    }
-    isMore = rows.length === PAGE_ROWS && !knowsContents(view)
+    rememberRows(view, rows)
+    const isLast = rows.length < PAGE_ROWS
+    const through = isLast ? newest : uidOfRow(rows.at(-1)?.[0] ?? 0)
+    // Or it is there before the view knows of it.
+    learnt.set(view, Math.min(through, lastUid(view)))
+    isMore = !isLast && !knowsContents(view)
   }
-  learnt.set(view, Math.max(learnt.get(view) ?? 0, view.uids[view.length - 1] ?? 0))
 }
