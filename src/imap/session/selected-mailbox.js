@@ -84,11 +84,13 @@ export class SelectedMailbox {
   /** @type {{ from: number, to: number }[]} */
   #recent = []
   /**
-   * UIDs that this session has made \Seen and whose change is not durable, so not in the view, yet.
+   * UIDs that this session has made \Seen, by the MODSEQ of the change: not durable, so not in the view, until that has it.
    *
-   * @type {Set<number>}
+   * @type {Map<number, number>}
    */
-  #seenSoon = new Set()
+  #seenSoon = new Map()
+  /** The highest of these MODSEQs. */
+  #seenSoonModSeq = 0
   #origin
   /** What `$` stands for (RFC 5182 §2.1); a mailbox that is selected anew has none. */
   savedResult = NOTHING_SAVED
@@ -137,7 +139,7 @@ export class SelectedMailbox {
    *   this client as for any
    */
   get isPlain() {
-    return this.#hidden.length === 0 && this.#seenSoon.size === 0 && this.#recent.length === 0
+    return this.#hidden.length === 0 && !this.#isSeenSoon && this.#recent.length === 0
   }
 
   #compact() {
@@ -274,8 +276,6 @@ export class SelectedMailbox {
         expunged = mergeSorted(expunged, record.slots)
       } else if (record.origin !== this.#origin) {
         for (const slot of record.slots) if (slot < knownLength) this.#changed.add(slot)
-      } else if (this.#seenSoon.size > 0) {
-        for (const slot of record.slots) this.#seenSoon.delete(this.view.uids[slot] ?? 0)
       }
     }
     if (expunged.length === 0) return
@@ -324,9 +324,24 @@ export class SelectedMailbox {
    * The client was told that these are \Seen now; the view will know when the change is durable.
    *
    * @param {readonly number[]} uids
+   * @param {number} modSeq - of the change
    */
-  noteSeen(uids) {
-    for (const uid of uids) this.#seenSoon.add(uid)
+  noteSeen(uids, modSeq) {
+    for (const uid of uids) this.#seenSoon.set(uid, modSeq)
+    this.#seenSoonModSeq = Math.max(this.#seenSoonModSeq, modSeq)
+  }
+
+  /**
+   * A view is told of changes in the order of their commits: once it is at that of the last one, it has them all, and what
+   * came behind them too.
+   *
+   * @returns {boolean} whether the client knows of a \Seen that the view does not know yet
+   */
+  get #isSeenSoon() {
+    if (this.#seenSoon.size === 0) return false
+    if (this.view.highestModSeq < this.#seenSoonModSeq) return true
+    this.#seenSoon.clear()
+    return false
   }
 
   /**
@@ -335,9 +350,9 @@ export class SelectedMailbox {
    */
   flagsOf(slot) {
     const flags = /** @type {number} */ (this.view.flags[slot])
-    if (this.#seenSoon.size === 0) return flags
-    const uid = /** @type {number} */ (this.view.uids[slot])
-    return this.#seenSoon.has(uid) ? (flags | SEEN) >>> 0 : flags
+    if (!this.#isSeenSoon) return flags
+    const modSeq = this.#seenSoon.get(/** @type {number} */ (this.view.uids[slot])) ?? 0
+    return modSeq > this.view.highestModSeq ? (flags | SEEN) >>> 0 : flags
   }
 
   /** @returns {number} how many of the messages that the client sees are \Recent */

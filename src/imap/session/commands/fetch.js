@@ -170,8 +170,9 @@ async function markSeen(session, selected, page) {
   if (unseen.length === 0) return new Set()
   const uids = unseen.map((slot) => /** @type {number} */ (view.uids[slot]))
   const isLazy = !session.isCondstore
+  let modSeq
   try {
-    await session.store.changeFlags({
+    ;({ modSeq } = await session.store.changeFlags({
       view,
       uids,
       action: 'add',
@@ -179,13 +180,13 @@ async function markSeen(session, selected, page) {
       unchangedSince: null,
       origin: session.origin,
       isLazy
-    })
+    }))
   } catch (error) {
     // Mail can be read from a full or busy disk; it stays unread.
     if (!(error instanceof MailError) || !error.temporary) throw error
     session.logger.warn({ err: error }, 'seen could not be set')
     return new Set()
   }
-  if (isLazy) selected.noteSeen(uids)
+  if (isLazy) selected.noteSeen(uids, modSeq)
   return new Set(unseen)
 }

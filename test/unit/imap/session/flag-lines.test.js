@@ -71,7 +71,7 @@ test('lines of flags tell what the client sees, in as many steps as they take', 
       })
       if (!isFresh) {
         selected.addRecent(recentFrom, 1000)
-        selected.noteSeen([seenUid])
+        selected.noteSeen([seenUid], view.highestModSeq + 1)
       }
       const living = [...messages.keys()].filter((slot) => messages[slot]?.isGone === false)
       const expected = living.map((slot, index) => {
