@@ -66,8 +66,8 @@ export class Connection {
   #lingerDeadlineMs = Infinity
   /** @type {AbortController | null} */
   #closing = null
-  /** Whether somebody waits for the pace. */
-  #isPaced = false
+  /** How many wait for the pace. */
+  #paced = 0
   /** Whether the next command is not read because too much was asked for. */
   isHeldBack = false
   /**
@@ -287,9 +287,9 @@ export class Connection {
    * @param {Pause} pause
    */
   async #waitForPace(pause) {
-    this.#isPaced = true
+    this.#paced++
     await pause.until()
-    this.#isPaced = false
+    this.#paced--
   }
 
   /**
@@ -300,7 +300,7 @@ export class Connection {
   tick(nowMs) {
     this.#nowMs = nowMs
     if (this.#receiver.bufferedBytes === 0 && !this.#receiver.isInCommand) this.#input.rest(nowMs)
-    if (this.#isPaced) {
+    if (this.#paced > 0) {
       this.#reading.end()
       this.#writing.end()
     }
@@ -411,8 +411,12 @@ export class Connection {
     this.#input.stop()
     // Input left unread would turn our FIN into a reset, and the client might never see the BYE.
     socket.resume()
+    // What it has not read yet may take it longer than what comes behind our FIN.
+    this.#lingerDeadlineMs = this.#nowMs + WRITE_STALL_MS
+    socket.once('finish', () => {
+      this.#lingerDeadlineMs = this.#nowMs + LINGER_MS
+    })
     this.#finishEnd()
-    this.#lingerDeadlineMs = this.#nowMs + LINGER_MS
     this.#reading.end()
     this.#writing.end()
   }

@@ -1,9 +1,18 @@
-/** A place where one side of a connection waits for the other. */
+/**
+ * A place where one side of a connection waits for the other. Several may wait: a late reply of an APPEND and the next
+ * command both wait until the client reads.
+ */
 export class Pause {
-  /** @type {(() => void) | null} */
-  #resume = null
-  /** Wall-clock time until which somebody waits here, milliseconds; Infinity: for as long as it takes, or nobody. */
-  deadlineMs = Infinity
+  /** @type {{ deadlineMs: number, resume: () => void }[]} */
+  #waiting = []
+
+  /**
+   * @returns {number} wall-clock time until which somebody waits here, milliseconds; Infinity: for as long as it takes,
+   *   or nobody
+   */
+  get deadlineMs() {
+    return this.#waiting.reduce((first, { deadlineMs }) => Math.min(first, deadlineMs), Infinity)
+  }
 
   /**
    * Waits until `end` is called, for whatever reason: who waits looks again. The deadline ends nothing by itself, whoever
@@ -12,16 +21,16 @@ export class Pause {
    * @param {number} [deadlineMs] - wall-clock time
    */
   async until(deadlineMs = Infinity) {
-    this.deadlineMs = deadlineMs
     await new Promise((resolve) => {
-      this.#resume = () => resolve(undefined)
+      this.#waiting.push({ deadlineMs, resume: () => resolve(undefined) })
     })
-    this.#resume = null
-    this.deadlineMs = Infinity
   }
 
-  /** Lets who waits here go on; without one it does nothing. */
+  /** Lets all who wait here go on; without any it does nothing. */
   end() {
-    this.#resume?.()
+    if (this.#waiting.length === 0) return
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const { resume } of waiting) resume()
   }
 }
