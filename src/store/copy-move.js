@@ -2,6 +2,7 @@
  * COPY and MOVE: all messages or none, in one transaction. Copies share the content, and keep flags, keywords and
  * INTERNALDATE (RFC 9051 §6.4.7). Runs on the store's connection, or in a thread when it is long.
  */
+import { MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
 import { expungeRows } from './expunge.js'
 import { DELETED, SEEN } from './flags.js'
@@ -23,6 +24,7 @@ import { requireQuota } from './quota.js'
  * @property {string} toMailbox
  * @property {ReadonlyArray<number> | null} uids - ascending; null: all that are there
  * @property {boolean} isMove
+ * @property {boolean} [isExact] - fails where one of them has gone; otherwise those that have are left out
  * @property {import('./quota.js').Quota | null} quota - null: exempt
  * @property {number} nowMs
  *
@@ -89,11 +91,13 @@ function readSources(db, mailboxId, uids) {
  * @param {Database} db
  * @param {CopyRequest} request
  * @returns {CopyResult}
- * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT
+ * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, MESSAGE_GONE
  */
-export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, quota, nowMs }) {
+export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, isExact, quota, nowMs }) {
   const target = requireMailboxRow(db, toMailbox)
-  const sources = readSources(db, fromMailboxId, uids ?? allUids(db, fromMailboxId))
+  const wanted = uids ?? allUids(db, fromMailboxId)
+  const sources = readSources(db, fromMailboxId, wanted)
+  if (isExact === true && sources.length < wanted.length) throw new MailError('MESSAGE_GONE')
   const bytes = sources.reduce((sum, { row }) => sum + row.size, 0)
   if (quota && !isMove) requireQuota(db, quota, { bytes, messages: sources.length })
   const modSeq = nextModSeq(target)

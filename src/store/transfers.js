@@ -11,8 +11,9 @@ import { renameInbox } from './mailboxes.js'
  *
  * @typedef {object} TransferRequest
  * @property {import('./mailbox-view.js').MailboxView} from
- * @property {readonly number[]} uids - ascending; those that are gone are left out
+ * @property {readonly number[]} uids - ascending
  * @property {string} toMailbox
+ * @property {boolean} [isExact] - nothing is done where one of them has gone; otherwise those that have are left out
  * @property {unknown} [origin] - comes back in the change records
  *
  * @typedef {object} TransferOutcome
@@ -49,14 +50,15 @@ export class Transfers {
    * @param {TransferRequest} request
    * @param {{ isMove: boolean }} how
    * @returns {Promise<TransferOutcome>}
-   * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, READ_ONLY
+   * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, READ_ONLY, MESSAGE_GONE
    */
-  async transfer({ from, uids, toMailbox, origin = null }, { isMove }) {
+  async transfer({ from, uids, toMailbox, isExact = false, origin = null }, { isMove }) {
     const request = {
       fromMailboxId: from.mailboxId,
       toMailbox,
       uids,
       isMove,
+      isExact,
       quota: this.#quota,
       nowMs: this.#database.clock.nowMs()
     }

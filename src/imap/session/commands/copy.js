@@ -49,6 +49,8 @@ async function copyMessages(session, { isUid, set, mailbox }, name) {
       from: selected.view,
       uids,
       toMailbox: mailbox,
+      // One that another session expunges meanwhile counts as well.
+      isExact: !isUid,
       origin: session.origin
     })
   )

@@ -46,6 +46,8 @@ async function moveMessages(session, { isUid, set, mailbox }, name) {
       from: selected.view,
       uids,
       toMailbox: mailbox,
+      // One that another session expunges meanwhile counts as well.
+      isExact: !isUid,
       origin: session.origin
     })
   )
