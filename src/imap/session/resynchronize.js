@@ -64,14 +64,15 @@ export async function tellVanished(session, { set, sinceModSeq, firstUid = 1 }) 
 /**
  * @param {SelectedMailbox} selected
  * @param {readonly NumberRange[]} ranges - ascending
- * @returns {Generator<number>} UIDs within these ranges whose messages the client counts, ascending
+ * @returns {Generator<number>} UIDs within these ranges whose messages the client counts, or will be told of, ascending
  */
 function* visibleUids(selected, ranges) {
   const { view } = selected
   for (const { from, to } of ranges) {
     const end = view.lowerBound(to + 1)
     for (let slot = view.lowerBound(from); slot < end; slot++) {
-      if (selected.sequenceOfSlot(slot) > 0) yield /** @type {number} */ (view.uids[slot])
+      if (selected.sequenceOfSlot(slot) > 0 || !view.isExpunged(slot))
+        yield /** @type {number} */ (view.uids[slot])
     }
   }
 }

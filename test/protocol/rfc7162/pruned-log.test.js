@@ -76,3 +76,43 @@ test('a client from before the log begins is told every UID that is gone, one fr
     `
   )
 })
+
+test('a message that has just come is not among those that are gone (RFC 7162 §3.2.6)', async (t) => {
+  const clock = new ManualClock()
+  const server = await startImapServer(t, { clock })
+  await transcript(
+    server,
+    `
+    ${appended(4)}
+    ${select('INBOX', { exists: 4 })}
+    C: a STORE 2 +FLAGS.SILENT (\\Deleted)
+    S: a OK ...
+    C: b EXPUNGE
+    S: * 2 EXPUNGE
+    S: b OK ...
+    `
+  )
+  clock.advance(100 * DAY_MS)
+  const { store, release } = await server.openAccounts.acquire(
+    await logIn(server.services, PASSWORD, { username: 'alice' })
+  )
+  await store.upkeep.pruneExpunged({ beforeMs: clock.nowMs() - 50 * DAY_MS })
+  await release()
+  await transcript(
+    server,
+    `
+    1C: en ENABLE QRESYNC
+    1S: * ENABLED QRESYNC
+    1S: en OK ...
+    ${select('INBOX', { exists: 3, connection: 1 })}
+    ${append('INBOX', { connection: 2 })}
+    1C: a UID FETCH 5 (FLAGS) (CHANGEDSINCE 1 VANISHED)
+    1S: * 4 EXISTS
+    1S: * 1 RECENT
+    1S: a OK ...
+    1C: b UID FETCH 2 (FLAGS) (CHANGEDSINCE 1 VANISHED)
+    1S: * VANISHED (EARLIER) 2
+    1S: b OK ...
+    `
+  )
+})
