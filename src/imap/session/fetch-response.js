@@ -138,6 +138,7 @@ export class FetchResponse {
     const lastRead = page.isWhole ? lastUid : (page.uids.at(-1) ?? 0)
     const done = slots.filter((slot) => (uids[slot] ?? 0) <= lastRead)
     this.finish()
+    tellKeywords(this.#session)
     SHARED_WRITER.clear()
     const written = writePage({
       session: this.#session,
@@ -168,6 +169,7 @@ export class FetchResponse {
       const bodies = await store.readBodies(view, slots.slice(next, next + BODIES_A_READ))
       for (const body of bodies) {
         const slot = /** @type {number} */ (slots[next++])
+        tellKeywords(this.#session)
         if (body === null || !this.#writeBody(body, slot)) {
           await this.#writeSlot(slot)
           this.finish()
@@ -226,6 +228,7 @@ export class FetchResponse {
   async writeRecord(record, slot, isNowSeen) {
     const sources = await openSections(this.#session.store, this.#plan.items, record)
     if (sources === null || !(await this.#readPreviews(record))) return false
+    tellKeywords(this.#session)
     this.#begin(slot)
     let next = 0
     for (const item of this.#plan.items) {
@@ -254,9 +257,10 @@ export class FetchResponse {
 
   async #flush() {
     this.finish()
-    tellKeywords(this.#session)
     if (this.#session.connection.isCongested) await this.#session.connection.drain()
     else await setImmediate()
+    // Another session may have made a keyword meanwhile.
+    tellKeywords(this.#session)
     this.#slicer.begin()
   }
 
