@@ -326,6 +326,14 @@ async function renew(database, row, lateMeta) {
     sentZone: meta.sentDate?.zoneMinutes ?? null
   })
   if (late === null && !database.isReadOnly)
-    await database.write((db) => writeMeta(db, row.contentId, meta), undefined, { isDerived: true })
+    await database.write(
+      (db) => {
+        // Swept while it was read: rows of a content that is gone belong to nothing.
+        const isThere = prepared(db, 'SELECT 1 FROM contents WHERE id = ? AND hash IS NOT NULL')
+        if (isThere.get(row.contentId) !== undefined) writeMeta(db, row.contentId, meta)
+      },
+      undefined,
+      { isDerived: true }
+    )
   return true
 }

@@ -14,7 +14,7 @@ import { INDEX_VERSION } from './index-text.js'
 import { readMark, readPendingIds } from './pending-rows.js'
 import { areWhole } from './segment-rows.js'
 import { hasTrigram, phraseQuery } from './terms.js'
-import { TextIndex, TooMuchError } from './text-answers.js'
+import { OvertakenError, TextIndex, TooMuchError } from './text-answers.js'
 import { isAskable } from './tokens.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
@@ -205,12 +205,18 @@ async function ask(database, { plan, maxRows, maxBlocks, breathe, cache }) {
       ...(cache && { cache })
     })
     let isCut = false
-    for (const leaf of leaves) {
-      if (answers.isEnough) break
-      await breathe()
-      const answer = await askLeaf(database, leaf, maxRows, index)
-      if (answer) answers.add(leaf, answer)
-      else isCut = true
+    try {
+      for (const leaf of leaves) {
+        if (answers.isEnough) break
+        await breathe()
+        const answer = await askLeaf(database, leaf, maxRows, index)
+        if (answer) answers.add(leaf, answer)
+        else isCut = true
+      }
+    } catch (error) {
+      // What was found so far is of segments that are gone by now.
+      if (error instanceof OvertakenError) continue
+      throw error
     }
     // Another program's version may have begun to make the index anew meanwhile, or segments may have been merged.
     const isSame = await database.readSettled(

@@ -121,7 +121,8 @@ export class SearchIndexer {
    * @throws {MailError} SHUTTING_DOWN, BUSY, DISK_FULL, NOT_DURABLE
    */
   async run() {
-    await this.#running?.catch(() => {})
+    // Of several who wait for one run, the first to go on begins the next.
+    while (this.#running) await this.#running.catch(() => {})
     if (this.#isClosed) return
     this.#running = this.#index().finally(() => {
       this.#running = null

@@ -5,6 +5,7 @@
  * Invariants: what is held is the answers of the index, and one page of messages (500 rows, or 32 headers and contents of
  * a chunk at most, and the text of one part); the slicer is asked between any two reads.
  */
+import { isMailError } from '../../errors.js'
 import { readContentRange } from '../content-reader.js'
 import { readMessageRecords } from '../read-messages.js'
 import { placesOf } from './content-ids.js'
@@ -321,13 +322,16 @@ export class Resolver {
     if (this.#stages.has(STAGE.HEADER)) {
       if (this.#listed) open = await this.#readListed(open, this.#listed)
       else open = await this.#read(open, this.#needs)
-      for (const candidate of open) await this.#loadHeader(candidate)
+      const there = []
+      for (const candidate of open)
+        if (await unlessGone(() => this.#loadHeader(candidate))) there.push(candidate)
+      open = there
       open = this.#sift(open, STAGE.HEADER, matches)
     }
     if (open.length === 0 || !this.#stages.has(STAGE.TEXT)) return
     open = await this.#read(open, { ...this.#needs, partTree: true, content: true })
     for (const candidate of open) {
-      if (await this.#resolveText(candidate)) matches.push(candidate.index)
+      if (await unlessGone(() => this.#resolveText(candidate))) matches.push(candidate.index)
       candidate.header = null
       candidate.record = null
     }
@@ -409,11 +413,31 @@ export class Resolver {
     return open.filter((candidate) => candidate.header !== null || found.has(candidate))
   }
 
-  /** @param {Candidate} candidate - its record has the header block, or says that it is too large to keep */
+  /**
+   * @param {Candidate} candidate - its record has the header block, or says that it is too large to keep
+   * @returns {Promise<true>} when it is there, if it is needed
+   * @throws {MailError} MESSAGE_GONE
+   */
   async #loadHeader(candidate) {
-    if (!this.#needs.header || candidate.header || !candidate.record) return
+    if (!this.#needs.header || candidate.header || !candidate.record) return true
     await this.#breathe()
     const block = await readHeaderBlock(this.#reader, candidate.record)
     candidate.header = new HeaderText(block)
+    return true
+  }
+}
+
+/**
+ * One message that is expunged and swept while it is read is no reason to say nothing of the others.
+ *
+ * @param {() => Promise<boolean>} work - reads one message
+ * @returns {Promise<boolean>} false when the message has gone meanwhile
+ */
+async function unlessGone(work) {
+  try {
+    return await work()
+  } catch (error) {
+    if (isMailError(error, 'MESSAGE_GONE')) return false
+    throw error
   }
 }

@@ -11,7 +11,7 @@ import { rarestFirst } from './rarity.js'
 import { intersectPostings, NO_POSTINGS, PostingUnion } from './posting-set.js'
 import { TERM_CLASS, toBinary } from './segment-format.js'
 import { SegmentReader } from './segment-reader.js'
-import { readSegments } from './segment-rows.js'
+import { areWhole, readSegments } from './segment-rows.js'
 import { countPoints, gramsOf, isWhole, runsOf, SEPARATOR } from './tokens.js'
 
 /**
@@ -42,6 +42,9 @@ const MIN_TELLING_POINTS = 3
 
 /** Says that more would have to be read than was allowed. */
 export class TooMuchError extends Error {}
+
+/** Says that segments were merged while they were asked. */
+export class OvertakenError extends Error {}
 
 /** The segments as they were at the beginning of a search. */
 export class TextIndex {
@@ -143,7 +146,16 @@ export class TextIndex {
     if (known) return known
     if (--this.#blocksLeft < 0) throw new TooMuchError()
     await this.#breathe()
-    const block = await this.#database.readSettled(work)
+    const block = await this.#database.readSettled((db) => {
+      try {
+        return work(db)
+      } catch (error) {
+        // What was merged meanwhile is deleted: that something of it is missing is no damage.
+        if (areWhole(db, this.#rows)) throw error
+        return null
+      }
+    })
+    if (block === null) throw new OvertakenError()
     this.#cache.set(rowId, block)
     return block
   }

@@ -1,0 +1,84 @@
+/**
+ * What others do to the index while it is asked, or is about to be made, neither fails nor falsifies a search, and is no
+ * damage.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { askIndex } from '../../../../src/store/search/index-answers.js'
+import { readIndexState, resetStep } from '../../../../src/store/search/index-rows.js'
+import { planSearch } from '../../../../src/store/search/plan.js'
+import { accountFolder, appendOne, makeMessage } from '../../../helpers/account-folder.js'
+
+/** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
+
+/**
+ * @param {AccountStore} store
+ * @param {import('../../../../src/imap/protocol/values/search-key.js').SearchKey} key
+ * @param {(breath: number) => Promise<void>} onBreath - called between two reads
+ */
+function ask(store, key, onBreath) {
+  let breath = 0
+  return askIndex(store.searchAccess.database, {
+    plan: planSearch(key),
+    maxRows: 1000,
+    maxBlocks: 1000,
+    breathe: () => onBreath(++breath)
+  })
+}
+
+for (const at of [1, 2, 3, 4])
+  test(`a search that a merge overtakes at its breath ${at} asks again, and reports no damage`, async (t) => {
+    /** @type {string[]} */
+    const alerts = []
+    const account = await accountFolder(t)
+    const store = await account.create({ onAlert: ({ code }) => alerts.push(code) })
+    for (const word of ['alpha', 'beta', 'gamma']) {
+      await appendOne(store, 'INBOX', makeMessage(`needle ${word}`))
+      await store.indexSearch()
+    }
+    const asked = await ask(store, { op: 'body', value: 'needle' }, async (breath) => {
+      if (breath !== at) return
+      // With the fourth segment they are merged, and the blocks of all four are deleted.
+      await appendOne(store, 'INBOX', makeMessage('needle delta'))
+      await store.indexSearch()
+    })
+    assert.deepEqual(alerts, [])
+    assert.deepEqual([...(asked?.answers.possible ?? [])], [1, 2, 3, 4])
+  })
+
+test('an index that another process has just made is not emptied by one that still takes it for an old one', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const other = (await account.open()).searchAccess.database
+  for (let n = 0; n < 5; n++) await appendOne(store, 'INBOX', makeMessage(`needle ${n}`))
+  // The other process looks: there is none …
+  const before = await other.readSettled(readIndexState)
+  await store.indexSearch()
+  const made = await other.readSettled(readIndexState)
+  assert.notEqual(before.textVersion, made.textVersion)
+  const key = { op: /** @type {const} */ ('header'), field: 'subject', value: 'needle' }
+  const asked = await ask(store, key, async (breath) => {
+    // … and acts a moment later.
+    if (breath === 2) while (await other.write(resetStep));
+  })
+  assert.deepEqual([...(asked?.answers.possible ?? [])], [1, 2, 3, 4, 5])
+  assert.deepEqual(await other.readSettled(readIndexState), made)
+})
+
+test('indexing that is asked for three times at once is done one after the other', async (t) => {
+  const account = await accountFolder(t)
+  /** @type {string[]} */
+  const alerts = []
+  const store = await account.create({ onAlert: ({ code }) => alerts.push(code) })
+  for (let round = 0; round < 4; round++) {
+    for (let n = 0; n < 6; n++) await appendOne(store, 'INBOX', makeMessage(`word ${round} ${n}`))
+    await Promise.all([store.indexSearch(), store.indexSearch(), store.indexSearch()])
+  }
+  assert.deepEqual(alerts, [])
+  assert.equal(
+    await store.searchAccess.database
+      .readSettled(readIndexState)
+      .then(({ indexedCount }) => indexedCount),
+    24
+  )
+})
