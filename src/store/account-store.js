@@ -78,6 +78,8 @@ export class AccountStore extends ChangeMethods {
   #leaveFiles
   /** @type {Promise<void> | null} */
   #closing = null
+  /** @type {Promise<void> | null} */
+  #polling = null
 
   /**
    * @param {object} input
@@ -157,9 +159,21 @@ export class AccountStore extends ChangeMethods {
    */
   async pollOtherProcesses() {
     const { database, keywords, views } = this.#parts
-    if (!(await database.takeForeignNews())) return
-    await keywords.reload()
-    await views.catchUpAll()
+    if (await database.takeForeignNews()) {
+      const before = this.#polling
+      const takeIn = async () => {
+        // Whoever began that is told how it went; here everything is read in any case.
+        await before?.catch(() => {})
+        await keywords.reload()
+        await views.catchUpAll()
+      }
+      const polling = takeIn().finally(() => {
+        if (this.#polling === polling) this.#polling = null
+      })
+      this.#polling = polling
+    }
+    // The news are told once: whoever comes after that has seen nothing of them before they are taken in.
+    await this.#polling
   }
 
   /**

@@ -341,7 +341,8 @@ export class MailboxView {
     const slots = []
     for (let slot = this.lowerBound(first); slot < this.length; slot++) {
       if (/** @type {number} */ (uids[slot]) > last) break
-      if (this.#dead[slot]) continue
+      // As new already: the view has read it, and maybe later changes too, while this one waited.
+      if (this.#dead[slot] || /** @type {number} */ (modSeqs[slot]) >= modSeq) continue
       const oldFlags = /** @type {number} */ (flags[slot])
       const oldKeywords = /** @type {number} */ (keywords[slot])
       const newFlags = masked(oldFlags, keepFlags, putFlags)

@@ -42,6 +42,7 @@ import { readAllRows, readChangedRows } from './view-rows.js'
  * @property {boolean} isReading - whether rows are being read
  * @property {Promise<void>} settled - settles when the last reading is over and what waited for it is applied
  * @property {ViewChange[]} queue - own changes that wait for that
+ * @property {Promise<void> | null} again - the reading after that one, where somebody has asked for it
  */
 
 /** The views of an account that are in use, and those that were lately. */
@@ -95,7 +96,8 @@ export class ViewKeeper {
         ready: Promise.resolve(),
         isReading: true,
         settled: Promise.resolve(),
-        queue: []
+        queue: [],
+        again: null
       }
       this.#entries.set(mailbox.id, entry)
       entry.ready = entry.settled = this.#load(entry)
@@ -159,7 +161,15 @@ export class ViewKeeper {
     const entry = this.#entries.get(mailboxId)
     if (!entry) return
     await entry.ready
-    await (entry.isReading ? entry.settled : this.#catchUp(entry))
+    if (!entry.isReading) return await this.#catchUp(entry)
+    // That reading may have begun before what the caller has heard of: one more, for all who ask meanwhile.
+    entry.again ??= entry.settled
+      .catch(() => {})
+      .then(() => {
+        entry.again = null
+        return this.catchUp(mailboxId)
+      })
+    await entry.again
   }
 
   /** Brings all views up to what the file says now. */

@@ -1,0 +1,96 @@
+/**
+ * Sessions of one process look at the same moment for what another process has written: each shows its client all that
+ * was there when it looked.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import {
+  accountFolder,
+  aliveUids,
+  appendMany,
+  appendOne,
+  makeMessage
+} from '../../helpers/account-folder.js'
+
+/** So many that reading what has changed takes several turns of the event loop. */
+const MANY = 6000
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {number} count - messages
+ */
+async function setup(t, count) {
+  const account = await accountFolder(t)
+  const here = await account.create()
+  const there = await account.open()
+  const uids = await appendMany(here, 'INBOX', count)
+  const { view } = await there.openView('INBOX')
+  await there.pollOtherProcesses()
+  return { here, there, uids, view }
+}
+
+/** @param {number} count */
+async function turns(count) {
+  for (let turn = 0; turn < count; turn++) await setImmediate()
+}
+
+test('a look beside one that is under way shows what was there before it', async (t) => {
+  const { here, there, view } = await setup(t, MANY)
+  const uid = await appendOne(here, 'INBOX', makeMessage('first'))
+  const first = there.pollOtherProcesses()
+  await there.pollOtherProcesses()
+  assert.equal(aliveUids(view).at(-1), uid)
+  await first
+})
+
+test('a look beside one that reads already shows what came after that began', async (t) => {
+  const { here, there, view } = await setup(t, MANY)
+  await appendOne(here, 'INBOX', makeMessage('first'))
+  const first = there.pollOtherProcesses()
+  await turns(3)
+  const uid = await appendOne(here, 'INBOX', makeMessage('second'))
+  await there.pollOtherProcesses()
+  assert.equal(aliveUids(view).at(-1), uid)
+  await first
+})
+
+test('a mailbox that is opened while another session reads has what was there before', async (t) => {
+  const { here, there, view } = await setup(t, MANY)
+  await appendOne(here, 'INBOX', makeMessage('first'))
+  const look = there.pollOtherProcesses()
+  await turns(3)
+  const uid = await appendOne(here, 'INBOX', makeMessage('second'))
+  const opened = await there.openView('INBOX')
+  assert.equal(opened.view, view)
+  assert.equal(aliveUids(view).at(-1), uid)
+  assert.ok(view.highestModSeq >= opened.mailbox.highestModSeq)
+  await look
+})
+
+test('flags of many messages that are changed while the view reads have the MODSEQs of the file', async (t) => {
+  const { here, there, uids, view } = await setup(t, 9000)
+  await appendOne(here, 'INBOX', makeMessage('foreign'))
+  const look = there.pollOtherProcesses()
+  await turns(2)
+  const run = uids.slice(0, 8000)
+  const change = (/** @type {'add' | 'remove'} */ action, /** @type {string} */ flag) =>
+    there.changeFlags({ view, uids: run, action, flags: [flag] })
+  await Promise.all([
+    look,
+    change('add', '\\Seen'),
+    change('remove', '\\Seen'),
+    change('add', '\\Flagged')
+  ])
+  await there.pollOtherProcesses()
+  const rows = /** @type {{ modseq: number, flags: number }[]} */ (
+    await there.searchAccess.database.readSettled((db) =>
+      db.prepare('SELECT modseq, flags FROM messages ORDER BY id').all()
+    )
+  )
+  assert.equal(rows.length, view.length)
+  const wrong = rows.filter(
+    ({ modseq, flags }, slot) => view.modSeqs[slot] !== modseq || view.flags[slot] !== flags
+  )
+  assert.deepEqual(wrong, [])
+})
