@@ -132,6 +132,8 @@ export class AccountDatabase {
     if (this.isAsleep) return true
     if (this.#active > 0 || this.#failure || this.closing.aborted) return false
     if (this.#durability.isPending || readWal(this.db).waiting > 0) return false
+    // The connection that is opened next cannot tell that anybody has committed before it.
+    this.#noticeForeignCommits()
     this.#handle.sleep()
     await this.#durability.letGo()
     return true
@@ -275,7 +277,7 @@ export class AccountDatabase {
    * @returns {Promise<boolean>} whether another connection may have committed since this was last asked
    */
   async takeForeignNews() {
-    if (this.isAsleep && !this.hasChangedAsleep) return false
+    if (this.isAsleep && !this.hasChangedAsleep && !this.#foreign.hasNews) return false
     const lastUseMs = this.#lastUseMs
     try {
       return await this.readSettled(() => {

@@ -37,6 +37,11 @@ export class ForeignCommits {
     return true
   }
 
+  /** @returns {boolean} whether `takeNews` has something to say */
+  get hasNews() {
+    return this.#hasNews
+  }
+
   /** @returns {boolean} whether any of them may have committed, and nobody was told by this yet */
   takeNews() {
     const hasNews = this.#hasNews

@@ -81,6 +81,9 @@ test('looking for news of others wakes nothing; their writes are taken in all th
   await appendMany(store, 'INBOX', 3)
   const { view } = await store.openView('INBOX')
   await untilAsleep(store)
+  // What its own threads wrote counts as written by others: the first look takes that in.
+  await store.pollOtherProcesses()
+  await untilAsleep(store)
   for (let look = 0; look < 5; look++) await store.pollOtherProcesses()
   assert.equal(store.isAsleep, true)
 
@@ -92,6 +95,26 @@ test('looking for news of others wakes nothing; their writes are taken in all th
   await store.pollOtherProcesses()
   const names = store.keywords.flagNames(view.flags[4] ?? 0, view.keywords[4] ?? 0)
   assert.deepEqual(names, ['$New'])
+})
+
+test('what was written and moved into the file just before it went to sleep is taken in', async (t) => {
+  const account = await accountFolder(t)
+  const other = await account.create()
+  const store = await account.open()
+  const { database } = store.searchAccess
+  await appendMany(other, 'INBOX', 5)
+  const { view } = await store.openView('INBOX')
+  await store.pollOtherProcesses()
+  await store.sync()
+  await appendOne(other, 'INBOX', makeMessage())
+  // What waits in the `-wal` keeps the file awake.
+  while (!(await database.sleep())) await other.checkpoint()
+  await store.pollOtherProcesses()
+  assert.deepEqual(aliveUids(view), [1, 2, 3, 4, 5, 6])
+  // And nothing wakes it again.
+  while (!(await database.sleep())) await other.checkpoint()
+  for (let look = 0; look < 5; look++) await store.pollOtherProcesses()
+  assert.equal(store.isAsleep, true)
 })
 
 test('a write of our own behind one that came while the file slept shows both', async (t) => {
