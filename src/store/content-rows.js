@@ -84,6 +84,18 @@ export function leaveContent(db, contentId) {
 }
 
 /**
+ * Asked before rows are written that are made of a content: it may have been swept since it was read.
+ *
+ * @param {Database} db
+ * @param {number} contentId
+ * @returns {boolean} whether there is a complete content; one that is being swept counts as gone
+ */
+export const hasContent = (db, contentId) =>
+  prepared(db, 'SELECT 1 FROM contents WHERE id = ? AND hash IS NOT NULL', 'value').get(
+    contentId
+  ) !== undefined
+
+/**
  * @param {Database} db
  * @param {number} contentId - of a complete content; one that is being swept counts as gone
  * @returns {{ size: number, chunkSize: number }}

@@ -8,7 +8,7 @@
  *                                                  └─ add: read from here, until they are in the file
  */
 import { MailError } from '../errors.js'
-import { prepared } from '../database/statement.js'
+import { hasContent } from './content-rows.js'
 import { writeMeta } from './meta-rows.js'
 
 /**
@@ -106,13 +106,8 @@ export class LateMeta {
    * @param {Database} db
    */
   #writeWaiting(db) {
-    const isThere = prepared(
-      db,
-      'SELECT 1 FROM contents WHERE id = ? AND hash IS NOT NULL',
-      'value'
-    )
     for (const [contentId, meta] of this.#waiting)
-      if (isThere.get(contentId) !== undefined) writeMeta(db, contentId, meta)
+      if (hasContent(db, contentId)) writeMeta(db, contentId, meta)
     this.#waiting.clear()
     this.#waitingBytes = 0
   }

@@ -8,6 +8,7 @@
 import { isMailError } from '../errors.js'
 import { BUILDER_VERSION } from '../mime/message-meta.js'
 import { prepared } from '../database/statement.js'
+import { hasContent } from './content-rows.js'
 import {
   BLOCK_CONTENTS,
   MAX_ENTRY_BYTES,
@@ -173,8 +174,7 @@ async function remake({ read, write }, contentId) {
   try {
     const meta = await rebuildMeta(read, contentId)
     await write((db) => {
-      const isThere = prepared(db, 'SELECT 1 FROM contents WHERE id = ? AND hash IS NOT NULL')
-      if (isThere.get(contentId) !== undefined) writeMeta(db, contentId, meta)
+      if (hasContent(db, contentId)) writeMeta(db, contentId, meta)
     })
   } catch (error) {
     // Gone meanwhile, or it cannot be read: whoever asks for that message hears of it.

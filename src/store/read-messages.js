@@ -8,7 +8,7 @@ import { BUILDER_VERSION } from '../mime/message-meta.js'
 import { decodePartTree } from '../mime/part-tree.js'
 import { BlockReader } from './block-reader.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
-import { unpackSmallContent } from './content-rows.js'
+import { hasContent, unpackSmallContent } from './content-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
 import { isStale, rebuildMeta, writeMeta } from './meta-rows.js'
 
@@ -328,9 +328,7 @@ async function renew(database, row, lateMeta) {
   if (late === null && !database.isReadOnly)
     await database.write(
       (db) => {
-        // Swept while it was read: rows of a content that is gone belong to nothing.
-        const isThere = prepared(db, 'SELECT 1 FROM contents WHERE id = ? AND hash IS NOT NULL')
-        if (isThere.get(row.contentId) !== undefined) writeMeta(db, row.contentId, meta)
+        if (hasContent(db, row.contentId)) writeMeta(db, row.contentId, meta)
       },
       undefined,
       { isDerived: true }

@@ -71,7 +71,7 @@ function* visibleUids(selected, ranges) {
   for (const { from, to } of ranges) {
     const end = view.lowerBound(to + 1)
     for (let slot = view.lowerBound(from); slot < end; slot++) {
-      if (selected.sequenceOfSlot(slot) > 0 || !view.isExpunged(slot))
+      if (!view.isExpunged(slot) || selected.sequenceOfSlot(slot) > 0)
         yield /** @type {number} */ (view.uids[slot])
     }
   }

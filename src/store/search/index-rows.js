@@ -84,10 +84,10 @@ export function writeBatch(db, { segment, contents }) {
  */
 export function resetStep(db) {
   const through = Number(prepared(db, 'SELECT reset_through FROM search_state', 'value').get())
-  // Another process has made it since the caller looked. A search that is under way would find it empty, and the version
-  // at its end as at its beginning.
-  if (through === 0 && readIndexState(db).textVersion >= INDEX_VERSION) return false
   if (through === 0) {
+    // Another process has made it since the caller looked. A search that is under way would find it empty, and the version
+    // at its end as at its beginning.
+    if (readIndexState(db).textVersion >= INDEX_VERSION) return false
     leaveSegments(db, readSegments(db))
     prepared(db, 'UPDATE search_state SET text_version = ?').run(NOBODYS_VERSION)
     prepared(db, 'UPDATE search_listed SET is_left_out = 0 WHERE is_left_out = 1').run()

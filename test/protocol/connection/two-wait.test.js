@@ -2,19 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loggedIn } from '../../helpers/logged-in.js'
+import { loggedIn, MAIL, selectMany } from '../../helpers/logged-in.js'
 import { startImapServer } from '../../helpers/server.js'
-
-const MAIL = Buffer.from('Subject: one of many\r\n\r\nx\r\n')
 
 test('both are answered once the client reads', async (t) => {
   const server = await startImapServer(t)
   const client = await loggedIn(t, server)
   const other = await loggedIn(t, server)
-  await client.command('APPEND INBOX', MAIL)
-  await client.command('SELECT INBOX')
-  for (let doubling = 0; doubling < 13; doubling++) await client.command('COPY 1:* INBOX')
-  await client.command('NOOP')
+  await selectMany(client, 13)
   await other.command('SELECT INBOX')
   // Long keywords: to tell them of all messages takes more than sockets hold.
   const keywords = Array.from({ length: 20 }, (_, index) => `k${index}${'x'.repeat(60)}`)

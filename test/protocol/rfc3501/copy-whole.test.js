@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { loggedIn } from '../../helpers/logged-in.js'
+import { loggedIn, MAIL } from '../../helpers/logged-in.js'
 import { startImapServer } from '../../helpers/server.js'
-
-const MAIL = Buffer.from('Subject: one of many\r\n\r\nx\r\n')
 
 for (const command of ['COPY', 'MOVE']) {
   test(`${command} by number beside an EXPUNGE takes all three messages or none`, async (t) => {

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loggedIn } from '../../helpers/logged-in.js'
+import { loggedIn, selectMany } from '../../helpers/logged-in.js'
 import { startImapServer } from '../../helpers/server.js'
 
-const MAIL = Buffer.from('Subject: one of many\r\n\r\nx\r\n')
 const ITEMS = [
   'FLAGS',
   '(UID FLAGS RFC822.SIZE)',
@@ -38,10 +37,7 @@ test('a keyword that is made while a FETCH waits for its client is told before i
   const server = await startImapServer(t)
   const client = await loggedIn(t, server)
   const other = await loggedIn(t, server)
-  await client.command('APPEND INBOX', MAIL)
-  await client.command('SELECT INBOX')
-  for (let doubling = 0; doubling < 12; doubling++) await client.command('COPY 1:* INBOX')
-  await client.command('NOOP')
+  await selectMany(client, 12)
   await other.command('SELECT INBOX')
   // Long keywords: an answer takes more than sockets hold.
   const long = Array.from({ length: 36 }, (_, index) => `k${index}${'x'.repeat(80)}`)

@@ -4,10 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loggedIn } from '../../helpers/logged-in.js'
+import { loggedIn, MAIL } from '../../helpers/logged-in.js'
 import { startImapServer } from '../../helpers/server.js'
-
-const MAIL = Buffer.from('Subject: one of many\r\n\r\nx\r\n')
 
 test('a message that is marked as unread after it was read is told to be unread (RFC 3501 §6.4.6)', async (t) => {
   const server = await startImapServer(t)

@@ -23,6 +23,24 @@ const resync = (parameters) =>
 /** @param {number} count */
 const appended = (count) => Array(count).fill(append('INBOX')).join('\n')
 
+/**
+ * Lets the record of what has been expunged so far grow old, and prunes it.
+ *
+ * @param {Awaited<ReturnType<typeof startImapServer>>} server
+ * @param {ManualClock} clock - the server's
+ * @returns {Promise<{ uidValidity: number, highestModSeq: number }>} of INBOX
+ */
+async function forgetExpunged(server, clock) {
+  clock.advance(100 * DAY_MS)
+  const { store, release } = await server.openAccounts.acquire(
+    await logIn(server.services, PASSWORD, { username: 'alice' })
+  )
+  await store.upkeep.pruneExpunged({ beforeMs: clock.nowMs() - 50 * DAY_MS })
+  const status = await store.mailboxStatus('INBOX')
+  await release()
+  return status
+}
+
 test('a client from before the log begins is told every UID that is gone, one from after it only what is new', async (t) => {
   const clock = new ManualClock()
   const server = await startImapServer(t, { clock })
@@ -43,13 +61,7 @@ test('a client from before the log begins is told every UID that is gone, one fr
     S: b OK [HIGHESTMODSEQ {{pruned}}] ...
     `
   )
-  clock.advance(100 * DAY_MS)
-  const { store, release } = await server.openAccounts.acquire(
-    await logIn(server.services, PASSWORD, { username: 'alice' })
-  )
-  await store.upkeep.pruneExpunged({ beforeMs: clock.nowMs() - 50 * DAY_MS })
-  const { uidValidity, highestModSeq } = await store.mailboxStatus('INBOX')
-  await release()
+  const { uidValidity, highestModSeq } = await forgetExpunged(server, clock)
   await transcript(
     server,
     `
@@ -92,12 +104,7 @@ test('a message that has just come is not among those that are gone (RFC 7162 §
     S: b OK ...
     `
   )
-  clock.advance(100 * DAY_MS)
-  const { store, release } = await server.openAccounts.acquire(
-    await logIn(server.services, PASSWORD, { username: 'alice' })
-  )
-  await store.upkeep.pruneExpunged({ beforeMs: clock.nowMs() - 50 * DAY_MS })
-  await release()
+  await forgetExpunged(server, clock)
   await transcript(
     server,
     `
