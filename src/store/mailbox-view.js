@@ -13,7 +13,8 @@ import { masked } from './flag-masks.js'
 /**
  * @typedef {{ kind: 'append', fromSlot: number, toSlot: number }} AppendRecord - `toSlot` exclusive
  * @typedef {{ kind: 'flags', slots: number[], origin: unknown }} FlagsRecord - slots ascending
- * @typedef {{ kind: 'expunge', slots: number[], origin: unknown }} ExpungeRecord - slots ascending
+ * @typedef {{ kind: 'expunge', slots: number[], after: number, origin: unknown }} ExpungeRecord - slots ascending; `after`:
+ *   the mailbox's mod-sequence before it
  * @typedef {AppendRecord | FlagsRecord | ExpungeRecord} ChangeRecord
  *
  * @typedef {object} ViewRow

@@ -356,7 +356,8 @@ function applyChange(view, change) {
     const slot = view.slotOf(uid)
     if (slot >= 0 && view.bury(slot)) buried.push(slot)
   }
-  if (buried.length > 0) records.push({ kind: 'expunge', slots: buried, origin })
+  if (buried.length > 0)
+    records.push({ kind: 'expunge', slots: buried, after: view.highestModSeq, origin })
   view.highestModSeq = Math.max(view.highestModSeq, modSeq)
   if (records.length > 0) view.publish(records)
 }

@@ -7,7 +7,7 @@ import { isMailError, MailError } from '../../errors.js'
 import { Slicer } from '../../support/slicer.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { compileFlags } from '../protocol/compile/flags.js'
-import { permanentFlags } from '../protocol/compile/response-code.js'
+import { highestModSeq, permanentFlags } from '../protocol/compile/response-code.js'
 import { compileExists, compileRecent } from '../protocol/compile/untagged.js'
 import { compileVanished } from '../protocol/compile/vanished.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
@@ -38,7 +38,8 @@ export async function tellNews(session, { allowsExpunge, isUid }) {
   if (selected === null || !selected.hasNews) return
   selected.hold()
   try {
-    const { expunged, expungedUids, exists, flags } = selected.takeNews({ allowsExpunge })
+    const news = selected.takeNews({ allowsExpunge })
+    const { expunged, expungedUids, exists, flags, isHeldBack } = news
     if (session.isQresync) {
       const { ranges } = SequenceSet.fromNumbers(expungedUids)
       session.write(compileVanished(ranges, { isEarlier: false }))
@@ -55,6 +56,9 @@ export async function tellNews(session, { allowsExpunge, isUid }) {
       withFlags: true,
       withModSeq: session.isCondstore
     })
+    // RFC 7162 §3.2: a MODSEQ that this command has told may be above that of an expunge which it must not tell.
+    if (isHeldBack && session.isQresync)
+      session.untagged('OK', highestModSeq(selected.toldModSeq), 'Expunges are told later')
   } finally {
     selected.unhold()
   }

@@ -65,6 +65,7 @@ export function mergeSorted(left, right) {
  * @property {number[]} expungedUids - the same messages by UID, ascending
  * @property {number | null} exists - the new size, where it has changed
  * @property {number[]} flags - slots whose flags or MODSEQ have changed, ascending
+ * @property {boolean} isHeldBack - whether there are expunges that are not told yet
  */
 
 /** The selected mailbox of one session. */
@@ -75,6 +76,8 @@ export class SelectedMailbox {
   #hidden = []
   /** @type {number[]} */
   #pending = []
+  /** The mailbox's mod-sequence before the first of these expunges. */
+  #pendingAfter = Infinity
   /** @type {Set<number>} */
   #changed = new Set()
   #toldLength
@@ -94,6 +97,11 @@ export class SelectedMailbox {
   #origin
   /** What `$` stands for (RFC 5182 §2.1); a mailbox that is selected anew has none. */
   savedResult = NOTHING_SAVED
+  /**
+   * The mod-sequence up to which the client has been told everything. The mailbox's own may be higher: what a client has as
+   * its HIGHESTMODSEQ when it loses the connection is what it asks from next time (RFC 7162 §3.2).
+   */
+  toldModSeq
 
   /**
    * @param {object} options
@@ -109,6 +117,7 @@ export class SelectedMailbox {
     this.#attachment = view.attach(onChange)
     this.#attachment.onCompact = () => this.#compact()
     this.#toldLength = view.length
+    this.toldModSeq = view.highestModSeq
     if (view.hasTombstones) {
       for (let slot = 0; slot < view.length; slot++) {
         if (view.isExpunged(slot)) this.#hidden.push(slot)
@@ -145,6 +154,7 @@ export class SelectedMailbox {
   #compact() {
     this.#hidden = []
     this.#pending = []
+    this.#pendingAfter = Infinity
     this.#changed.clear()
     this.#toldLength = this.view.length
   }
@@ -262,7 +272,9 @@ export class SelectedMailbox {
     }
     this.#changed.clear()
     flags.sort((a, b) => a - b)
-    return { expunged, expungedUids, exists: hasGrown ? exists : null, flags }
+    this.toldModSeq = Math.min(this.view.highestModSeq, this.#pendingAfter)
+    const isHeldBack = this.#pending.length > 0
+    return { expunged, expungedUids, exists: hasGrown ? exists : null, flags, isHeldBack }
   }
 
   #absorb() {
@@ -274,6 +286,7 @@ export class SelectedMailbox {
         this.#toldLength = Math.max(this.#toldLength, record.toSlot)
       } else if (record.kind === 'expunge') {
         expunged = mergeSorted(expunged, record.slots)
+        this.#pendingAfter = Math.min(this.#pendingAfter, record.after)
       } else if (record.origin !== this.#origin) {
         for (const slot of record.slots) if (slot < knownLength) this.#changed.add(slot)
       }
@@ -287,11 +300,13 @@ export class SelectedMailbox {
     }
     const seen = expunged.filter((slot) => slot < knownLength && this.sequenceOfSlot(slot) > 0)
     this.#pending = mergeSorted(this.#pending, seen)
+    if (this.#pending.length === 0) this.#pendingAfter = Infinity
   }
 
   #tellExpunged() {
     const slots = this.#pending
     this.#pending = []
+    this.#pendingAfter = Infinity
     // Highest first: no number changes before it has been sent.
     const sequences = slots.map((slot) => this.sequenceOfSlot(slot)).reverse()
     this.#hidden = mergeSorted(this.#hidden, slots)

@@ -367,7 +367,7 @@ export class Session {
     if (this.isCondstore) return
     this.isCondstore = true
     if (this.selected !== null) {
-      this.untagged('OK', highestModSeq(this.selected.view.highestModSeq), 'CONDSTORE is on')
+      this.untagged('OK', highestModSeq(this.selected.toldModSeq), 'CONDSTORE is on')
     }
   }
 

@@ -49,3 +49,35 @@ test('MOVE of nothing is OK: iOS shows ghosts otherwise', async (t) => {
     `
   )
 })
+
+test('MOVE tells the mod-sequence of the mailbox without them where QRESYNC is on (RFC 6851 §4.4)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX')}
+    ${append('INBOX')}
+    ${append('INBOX')}
+    C: e ENABLE QRESYNC
+    S: * ENABLED QRESYNC
+    S: e OK ...
+    ${select('INBOX', { exists: 3 })}
+    C: a UID MOVE 2 Trash
+    S: * OK [COPYUID ... 2 1] ...
+    S: * VANISHED 2
+    S: a OK [HIGHESTMODSEQ {{first}}] ...
+    C: b STATUS INBOX (HIGHESTMODSEQ)
+    S: * STATUS INBOX (HIGHESTMODSEQ {{first}})
+    S: b OK ...
+    C: c MOVE 1 Trash
+    S: * OK [COPYUID ... 1 2] ...
+    S: * VANISHED 1
+    S: c OK [HIGHESTMODSEQ {{second}}] ...
+    C: d STATUS INBOX (HIGHESTMODSEQ)
+    S: * STATUS INBOX (HIGHESTMODSEQ {{second}})
+    S: d OK ...
+    C: e UID MOVE 55 Trash
+    S: e OK UID ...
+    `
+  )
+})

@@ -231,11 +231,12 @@ for (const count of [5, 2300]) {
     const target = (await store.openView('Sent')).view
     const attachments = [view.attach(() => {}), target.attach(() => {})]
     const origin = 'me'
+    const after = view.highestModSeq
     await store.moveMessages({ from: view, uids: firstUids(count), toMailbox: 'Sent', origin })
     assert.deepEqual(aliveUids(view), [count + 1])
     assert.deepEqual(aliveUids(target), firstUids(count))
     assert.deepEqual(attachments[0]?.take(), [
-      { kind: 'expunge', slots: firstUids(count).map((uid) => uid - 1), origin }
+      { kind: 'expunge', slots: firstUids(count).map((uid) => uid - 1), after, origin }
     ])
     assert.deepEqual(attachments[1]?.take(), [{ kind: 'append', fromSlot: 0, toSlot: count }])
     assert.deepEqual((await store.verify()).problems, [])

@@ -22,7 +22,7 @@ function append(view, count) {
  */
 function expunge(view, slots) {
   const buried = slots.filter((slot) => view.bury(slot))
-  view.publish([{ kind: 'expunge', slots: buried, origin: null }])
+  view.publish([{ kind: 'expunge', slots: buried, after: view.highestModSeq, origin: null }])
 }
 
 test('an attachment takes what came after it, and is told each time', () => {
@@ -36,7 +36,7 @@ test('an attachment takes what came after it, and is told each time', () => {
   assert.equal(told, 2)
   assert.deepEqual(attachment.take(), [
     { kind: 'append', fromSlot: 3, toSlot: 5 },
-    { kind: 'expunge', slots: [0], origin: null }
+    { kind: 'expunge', slots: [0], after: view.highestModSeq, origin: null }
   ])
   assert.deepEqual(attachment.take(), [])
   assert.equal(view.aliveCount, 4)

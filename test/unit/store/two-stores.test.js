@@ -45,6 +45,7 @@ test('messages, flags with new keywords, and expunges of the other store are tol
   const mine = (await here.openView('INBOX')).view
   const theirs = (await there.openView('INBOX')).view
   const attachment = theirs.attach(() => {})
+  const seen = theirs.highestModSeq
   await appendMany(here, 'INBOX', 2)
   await here.changeFlags({ view: mine, uids: [1, 7], action: 'add', flags: ['\\Deleted', '$New'] })
   await here.expunge({ view: mine, uids: [1] })
@@ -52,7 +53,7 @@ test('messages, flags with new keywords, and expunges of the other store are tol
   await there.pollOtherProcesses()
   assert.deepEqual(attachment.take(), [
     { kind: 'append', fromSlot: 5, toSlot: 7 },
-    { kind: 'expunge', slots: [0], origin: null }
+    { kind: 'expunge', slots: [0], after: seen, origin: null }
   ])
   assert.deepEqual(describe(there, theirs), describe(here, mine))
   assert.ok(describe(there, theirs).at(-1)?.endsWith('\\Deleted $New'))

@@ -45,9 +45,10 @@ export const uidExpunge = {
 /**
  * @param {Session} session
  * @param {readonly number[]} gone - UIDs that this command has expunged
- * @returns {{ code?: ResponseCode }} RFC 7162 §3.2.7 and §3.2.9: the mod-sequence that the client may rely on next time
+ * @returns {{ code?: ResponseCode }} RFC 7162 §3.2.7 and §3.2.9, RFC 6851 §4.4: the mod-sequence that the client may rely on
+ *   next time
  */
-function modSeqAfter(session, gone) {
+export function modSeqAfter(session, gone) {
   if (!session.isQresync || gone.length === 0) return {}
   return { code: highestModSeq(session.requireSelected().view.highestModSeq) }
 }

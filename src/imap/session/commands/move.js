@@ -3,12 +3,14 @@
  * before the EXPUNGEs; an empty set is answered OK (iOS shows ghosts otherwise).
  *
  * State: selected, read-write.
- * Command: RFC 6851 §3.1, §3.2, §4.3, RFC 9051 §6.4.8. Responses: RFC 4315 §3 (COPYUID), RFC 3501 §7.4.1.
+ * Command: RFC 6851 §3.1, §3.2, §4.3, RFC 9051 §6.4.8. Responses: RFC 4315 §3 (COPYUID), RFC 3501 §7.4.1; RFC 6851 §4.4
+ * (HIGHESTMODSEQ).
  */
 import { MailError } from '../../../errors.js'
 import { copyUid } from '../../protocol/compile/response-code.js'
 import { uidsOf } from '../message-set.js'
 import { SELECTED } from '../states.js'
+import { modSeqAfter } from './expunge.js'
 
 /** @import { Command, CommandResult } from '../dispatcher.js' */
 /** @import { CopyArgs } from './copy.js' */
@@ -52,5 +54,5 @@ async function moveMessages(session, { isUid, set, mailbox }, name) {
     })
   )
   if (moved.uids.length > 0) session.untagged('OK', copyUid(moved), 'Moved')
-  return { text: `${name} completed` }
+  return { ...modSeqAfter(session, moved.sourceUids), text: `${name} completed` }
 }

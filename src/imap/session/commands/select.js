@@ -86,7 +86,7 @@ async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) 
     if (firstUnseen > 0) session.untagged('OK', unseen(firstUnseen), 'First unseen message')
     session.untagged('OK', uidValidity(view.uidValidity), 'UIDs are valid')
     session.untagged('OK', uidNext(view.uidNext), 'Predicted next UID')
-    session.untagged('OK', highestModSeq(view.highestModSeq), 'Highest modification sequence')
+    session.untagged('OK', highestModSeq(selected.toldModSeq), 'Highest modification sequence')
     session.untagged('OK', mailboxId(mailboxIdOf(view.mailboxId)), 'The mailbox, whatever its name')
     if (qresync !== null) await tellMissed(session, qresync)
   } finally {

@@ -11,6 +11,9 @@ import { MailboxView } from '../../../../src/store/mailbox-view.js'
 
 const MAILBOX = { id: 1, name: 'INBOX', uidValidity: 1, uidNext: 1, highestModSeq: 1 }
 
+/** @type {import('../../../../src/imap/session/selected-mailbox.js').Told} */
+const NO_NEWS = { expunged: [], expungedUids: [], exists: null, flags: [], isHeldBack: false }
+
 /** The shared mailbox, changed as the store would change it. */
 class Mailbox {
   view = new MailboxView(MAILBOX)
@@ -33,7 +36,8 @@ class Mailbox {
       .map((uid) => this.view.slotOf(uid))
       .filter((slot) => slot >= 0 && this.view.bury(slot))
       .sort((a, b) => a - b)
-    if (slots.length > 0) this.view.publish([{ kind: 'expunge', slots, origin: null }])
+    const after = this.view.highestModSeq
+    if (slots.length > 0) this.view.publish([{ kind: 'expunge', slots, after, origin: null }])
   }
 
   /** @returns {number[]} UIDs of the living */
@@ -181,7 +185,7 @@ test('flag changes of the session itself are no news, those of others are, in or
   view.publish([{ kind: 'flags', slots: [2, 4], origin: 'somebody' }])
   view.publish([{ kind: 'flags', slots: [0, 2], origin: 'somebody' }])
   const news = client.selected.takeNews({ allowsExpunge: false })
-  assert.deepEqual(news, { expunged: [], expungedUids: [], exists: null, flags: [0, 2, 4] })
+  assert.deepEqual(news, { ...NO_NEWS, flags: [0, 2, 4] })
 })
 
 test('a message that came and went between two looks is never mentioned', () => {
@@ -191,7 +195,7 @@ test('a message that came and went between two looks is never mentioned', () => 
   mailbox.append(1)
   mailbox.expunge(mailbox.living.slice(-1))
   const news = client.selected.takeNews({ allowsExpunge: true })
-  assert.deepEqual(news, { expunged: [], expungedUids: [], exists: null, flags: [] })
+  assert.deepEqual(news, NO_NEWS)
 })
 
 test('recent messages are counted as the client sees them', () => {
