@@ -1,7 +1,7 @@
 /**
  * BINARY sections: a part's content without its transfer encoding, RFC 3516 §4.2 and §4.3. A literal says its length
  * first, and must be a literal8 if there is a NUL in it, so the content is decoded once to find out; what is small is
- * kept from that, what is large is decoded again as it goes out.
+ * kept from that, what is large is decoded again as it goes out. Others have their turn between two pieces.
  *
  * Only parts that hold no other parts have an encoding to take off (RFC 2045 §6.4); multiparts, messages and the whole
  * message go out as they are.
@@ -12,6 +12,7 @@ import { createTransferDecoder } from '../../mime/transfer-encoding.js'
 
 /** @import { PartTree } from '../../mime/part-tree.js' */
 /** @import { AccountStore, MessageRecord } from '../../store/account-store.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
 /** @import { BinaryItem } from '../protocol/values/fetch-item.js' */
 
 /** Decoded bytes that are kept from the first decoding. */
@@ -25,14 +26,14 @@ const KEPT_BYTES = 256 * 1024
  */
 
 /**
- * @param {AccountStore} store
+ * @param {{ store: AccountStore, slicer: Slicer }} source - `slicer`: of the command
  * @param {MessageRecord} record
  * @param {PartTree} tree
  * @param {BinaryItem} item
  * @returns {Promise<BinarySource | null>} null when there is no such part
  * @throws {MailError} UNKNOWN_TRANSFER_ENCODING; MESSAGE_GONE
  */
-export async function openBinary(store, record, tree, { kind, section, partial }) {
+export async function openBinary(source, record, tree, { kind, section, partial }) {
   const { path } = section
   const found = resolveSection(tree, section)
   if (found === null) return null
@@ -40,8 +41,8 @@ export async function openBinary(store, record, tree, { kind, section, partial }
   const isLeaf = path.length > 0 && node !== null && node.children.length === 0
   const encoding = isLeaf ? node.encoding : ''
   if (createTransferDecoder(encoding) === null) throw new MailError('UNKNOWN_TRANSFER_ENCODING')
-  const decode = () =>
-    rangeOf(decodedPieces(store, record.contentId, found.start, found.end, encoding), partial)
+  const range = { contentId: record.contentId, start: found.start, end: found.end }
+  const decode = () => rangeOf(decodedPieces(source, range, encoding), partial)
   let sizeBytes = 0
   let hasNul = false
   /** @type {Buffer[] | null} */
@@ -56,17 +57,18 @@ export async function openBinary(store, record, tree, { kind, section, partial }
 }
 
 /**
- * @param {AccountStore} store
- * @param {number} contentId
- * @param {number} start
- * @param {number} end - exclusive
+ * @param {{ store: AccountStore, slicer: Slicer }} source
+ * @param {{ contentId: number, start: number, end: number }} range - of the message's bytes; `end` is exclusive
  * @param {string} encoding - one that is known
  * @returns {AsyncGenerator<Buffer, void>}
  */
-async function* decodedPieces(store, contentId, start, end, encoding) {
+async function* decodedPieces({ store, slicer }, { contentId, start, end }, encoding) {
   const decoder = createTransferDecoder(encoding)
   if (decoder === null || start >= end) return
-  for await (const piece of store.readContent(contentId, start, end)) yield decoder.push(piece)
+  for await (const piece of store.readContent(contentId, start, end)) {
+    yield decoder.push(piece)
+    await slicer.breathe()
+  }
   yield decoder.end()
 }
 

@@ -226,7 +226,10 @@ export class FetchResponse {
    * @returns {Promise<boolean>} false: the message was expunged meanwhile, nothing was written
    */
   async writeRecord(record, slot, isNowSeen) {
-    const sources = await openSections(this.#session.store, this.#plan.items, record)
+    // Many messages of a page may each take a while to decode, or to make a preview of.
+    await this.#slicer.breathe()
+    const { store } = this.#session
+    const sources = await openSections({ store, slicer: this.#slicer }, this.#plan.items, record)
     if (sources === null || !(await this.#readPreviews(record))) return false
     tellKeywords(this.#session)
     this.#begin(slot)

@@ -10,6 +10,7 @@ import { isBinary, isWhole } from './fetch-plan.js'
 /** @import { PartTree } from '../../mime/part-tree.js' */
 /** @import { AccountStore } from '../../store/account-store.js' */
 /** @import { MessageRecord } from '../../store/read-messages.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
 /** @import { BinaryItem, FetchItem, SectionItem } from '../protocol/values/fetch-item.js' */
 
 /**
@@ -28,13 +29,14 @@ const MAX_FILTERED_BYTES = 1024 * 1024
 /**
  * Finds every section and reads the first piece of each, so that what can fail fails before the response has begun.
  *
- * @param {AccountStore} store
+ * @param {{ store: AccountStore, slicer: Slicer }} source - `slicer`: of the command
  * @param {readonly FetchItem[]} items
  * @param {MessageRecord} record
  * @returns {Promise<(SectionSource | null)[] | null>} one for each section among the items, null for a part that is not
  *   there; null as a whole when the message has gone
  */
-export async function openSections(store, items, record) {
+export async function openSections(source, items, record) {
+  const { store } = source
   /** @type {(SectionSource | null)[]} */
   const sources = []
   /** @type {PartTree | null} */
@@ -43,8 +45,8 @@ export async function openSections(store, items, record) {
     for (const item of items) {
       if (isBinary(item)) {
         tree ??= decodePartTree(required(record.partTree))
-        const source = await openBinary(store, record, tree, item)
-        sources.push(source === null ? null : { item, first: null, ...source })
+        const binary = await openBinary(source, record, tree, item)
+        sources.push(binary === null ? null : { item, first: null, ...binary })
         continue
       }
       if (item.kind !== 'SECTION') continue
