@@ -197,12 +197,16 @@ export function countRecent(db, { id, recentFromUid, uidNext, messageCount }) {
 /**
  * @param {Database} db
  * @param {number} mailboxId
+ * @param {number} toUid - exclusive
  * @returns {{ fromUid: number }} the first UID that is \Recent for the caller and for nobody after it
  * @throws {MailError} MAILBOX_NOT_FOUND
  */
-export function claimRecentRows(db, mailboxId) {
-  const { recentFromUid, uidNext } = requireMailboxRowById(db, mailboxId)
-  prepared(db, 'UPDATE mailboxes SET recent_from_uid = ? WHERE id = ?').run(uidNext, mailboxId)
+export function claimRecentRows(db, mailboxId, toUid) {
+  const { recentFromUid } = requireMailboxRowById(db, mailboxId)
+  prepared(db, 'UPDATE mailboxes SET recent_from_uid = max(recent_from_uid, ?) WHERE id = ?').run(
+    toUid,
+    mailboxId
+  )
   return { fromUid: recentFromUid }
 }
 

@@ -73,7 +73,7 @@ export async function tellNews(session, { allowsExpunge, isUid }) {
 export async function claimRecent(session) {
   const { selected } = session
   if (selected === null || selected.isReadOnly) return
-  // What the view did not know before is not taken: others may have claimed it by the time we hear of it.
+  // The view may have more once it is done; only what it has now is claimed.
   const { uidNext } = selected.view
   try {
     const { fromUid } = await session.store.claimRecent(selected.view)

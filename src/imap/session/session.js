@@ -17,7 +17,7 @@ import { ConnectionClosed } from './connection.js'
 import { dispatch } from './dispatcher.js'
 import { replyToSyntaxFailure } from './error-response.js'
 import { LateReplies } from './late-replies.js'
-import { claimRecent, tellNews } from './mailbox-news.js'
+import { tellNews } from './mailbox-news.js'
 import { SignsOfLife } from './signs-of-life.js'
 import { Strikes } from './strikes.js'
 
@@ -398,11 +398,6 @@ export class Session {
    */
   async tellNews(options) {
     await tellNews(this, options)
-  }
-
-  /** Takes \Recent of the messages that have come since, for a session that may. */
-  async claimRecent() {
-    await claimRecent(this)
   }
 
   /**

@@ -152,18 +152,23 @@ export class MailboxMethods {
   }
 
   /**
-   * Messages from this UID on are \Recent for the caller, and no longer for anybody after it (RFC 3501 §2.3.2).
+   * Messages from this UID on, as far as the view has them, are \Recent for the caller and no longer for anybody after it
+   * (RFC 3501 §2.3.2). What the view does not have yet is left: the caller cannot tell of it, and others may.
    *
    * @param {MailboxView} view
    * @returns {Promise<{ fromUid: number }>}
    * @throws {MailError} MAILBOX_NOT_FOUND
    */
-  async claimRecent({ mailboxId }) {
-    const { recentFromUid, uidNext } = await this.#database.read((db) =>
+  async claimRecent({ mailboxId, uidNext }) {
+    const { recentFromUid } = await this.#database.read((db) =>
       requireMailboxRowById(db, mailboxId)
     )
-    if (this.#database.isReadOnly || recentFromUid === uidNext) return { fromUid: recentFromUid }
+    if (this.#database.isReadOnly || recentFromUid >= uidNext) return { fromUid: recentFromUid }
     // Lazy: lost in a crash, a message is \Recent twice, which harms nobody.
-    return await this.#database.write((db) => claimRecentRows(db, mailboxId), undefined, LAZY)
+    return await this.#database.write(
+      (db) => claimRecentRows(db, mailboxId, uidNext),
+      undefined,
+      LAZY
+    )
   }
 }
