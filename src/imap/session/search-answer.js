@@ -1,13 +1,16 @@
 /**
  * What a search with RETURN answers and saves. RFC 4731 §3.1 (MIN, MAX, ALL, COUNT), §3.2 (MODSEQ); RFC 5182 §2.1 and
- * §2.4 (SAVE); RFC 9394 §3.1 and §3.2 (PARTIAL).
+ * §2.4 (SAVE); RFC 9394 §3.1 and §3.2 (PARTIAL). For SORT it is the same, in the order of the sort (RFC 5267 §3).
  */
 import { compileEsearch } from '../protocol/compile/search.js'
+import { savesResult } from '../protocol/parse/search.js'
 import { takePage } from '../protocol/values/partial-range.js'
 import { writeLongAnswer } from './long-answer.js'
-import { SavedResult } from './saved-result.js'
+import { NOTHING_SAVED, SavedResult } from './saved-result.js'
 
 /** @import { SearchReturn } from '../protocol/parse/search.js' */
+/** @import { SyntaxFailure } from '../protocol/syntax-failure.js' */
+/** @import { RawCommand } from '../protocol/token.js' */
 /** @import { Session } from './session.js' */
 
 /**
@@ -15,7 +18,7 @@ import { SavedResult } from './saved-result.js'
  * @param {object} answer
  * @param {string} answer.tag - of the command
  * @param {boolean} answer.isUid
- * @param {readonly number[]} answer.slots - of the messages found, ascending
+ * @param {readonly number[]} answer.slots - of the messages found, in the order of the mailbox or of the sort
  * @param {SearchReturn} answer.returns
  * @param {boolean} answer.tellsModSeq - MODSEQ was among the keys
  */
@@ -25,8 +28,10 @@ export async function answerSearch(session, { tag, isUid, slots, returns, tellsM
   const { options, partial } = returns
   const told = toldSlots(slots, returns)
   if (options.includes('SAVE')) {
+    // `$` has no order.
+    const saved = [...told].sort((left, right) => left - right)
     selected.savedResult = new SavedResult(
-      told.map((slot) => /** @type {number} */ (view.uids[slot]))
+      saved.map((slot) => /** @type {number} */ (view.uids[slot]))
     )
     // RFC 5182 §2.1: alone, SAVE also suppresses the answer.
     if (options.length === 1 && partial === null) return
@@ -58,9 +63,9 @@ export async function answerSearch(session, { tag, isUid, slots, returns, tellsM
  * The messages that `$` will stand for, and whose highest mod-sequence is told: all that were found, unless only some
  * of them are asked for.
  *
- * @param {readonly number[]} slots - found, ascending
+ * @param {readonly number[]} slots - found, in the order of the answer
  * @param {SearchReturn} returns
- * @returns {readonly number[]} ascending
+ * @returns {readonly number[]} each once, in no order
  */
 function toldSlots(slots, { options, partial }) {
   const isPage = partial !== null
@@ -71,7 +76,7 @@ function toldSlots(slots, { options, partial }) {
   const last = slots.at(-1)
   if (options.includes('MIN') && first !== undefined) told.add(first)
   if (options.includes('MAX') && last !== undefined) told.add(last)
-  return [...told].sort((left, right) => left - right)
+  return [...told]
 }
 
 /**
@@ -81,4 +86,16 @@ function toldSlots(slots, { options, partial }) {
  */
 export function highestModSeqOf(slots, modSeqs) {
   return slots.reduce((top, slot) => Math.max(top, modSeqs[slot] ?? 0), 0)
+}
+
+/**
+ * What is answered NO leaves nothing saved (RFC 5182 §2.1), also where nothing runs because the charset is not known.
+ *
+ * @param {Session} session
+ * @param {RawCommand} raw - a SEARCH or SORT
+ * @param {SyntaxFailure} failure
+ */
+export function forgetSaved(session, raw, failure) {
+  if (failure.code !== 'BAD_CHARSET' || !savesResult(raw)) return
+  session.requireSelected().savedResult = NOTHING_SAVED
 }

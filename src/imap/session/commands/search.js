@@ -7,15 +7,12 @@
  * NO [BADCHARSET].
  */
 import { compileNumberList } from '../../protocol/compile/number-list.js'
-import { savesResult } from '../../protocol/parse/search.js'
 import { writeLongAnswer } from '../long-answer.js'
-import { answerSearch, highestModSeqOf } from '../search-answer.js'
+import { answerSearch, forgetSaved, highestModSeqOf } from '../search-answer.js'
 import { findMessages, hasModSeq } from '../search-query.js'
 import { NOTHING_SAVED } from '../saved-result.js'
 import { SELECTED } from '../states.js'
 
-/** @import { SyntaxFailure } from '../../protocol/syntax-failure.js' */
-/** @import { RawCommand } from '../../protocol/token.js' */
 /** @import { Command, CommandCall, CommandResult } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
 
@@ -67,16 +64,4 @@ async function searchMailbox(session, { isUid, key, returns }, { tag }) {
     await writeLongAnswer(session, pieces)
   }
   return { text: `${isUid ? 'UID SEARCH' : 'SEARCH'} completed` }
-}
-
-/**
- * A charset that is not known is answered NO too, although nothing runs.
- *
- * @param {Session} session
- * @param {RawCommand} raw
- * @param {SyntaxFailure} failure
- */
-function forgetSaved(session, raw, failure) {
-  if (failure.code !== 'BAD_CHARSET' || !savesResult(raw)) return
-  session.requireSelected().savedResult = NOTHING_SAVED
 }

@@ -6,16 +6,13 @@
  * (PARTIAL). Responses: RFC 5256 §4 (SORT), RFC 5267 §3.2 (ESEARCH), RFC 7162 §3.1.6 (MODSEQ).
  */
 import { sortMessages } from '../../../store/sort/sort-messages.js'
-import { compileEsearch } from '../../protocol/compile/search.js'
 import { compileNumberList } from '../../protocol/compile/number-list.js'
-import { takePage } from '../../protocol/values/partial-range.js'
 import { writeLongAnswer } from '../long-answer.js'
-import { highestModSeqOf } from '../search-answer.js'
+import { answerSearch, forgetSaved, highestModSeqOf } from '../search-answer.js'
 import { findMessages, hasModSeq, stillThere } from '../search-query.js'
-import { NOTHING_SAVED, SavedResult } from '../saved-result.js'
+import { NOTHING_SAVED } from '../saved-result.js'
 import { SELECTED } from '../states.js'
 
-/** @import { SearchReturn } from '../../protocol/parse/search.js' */
 /** @import { Command, CommandCall, CommandResult } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
 
@@ -26,6 +23,7 @@ export const sort = {
   name: 'SORT',
   states: SELECTED,
   allowsExpunge: false,
+  onSyntaxFailure: forgetSaved,
   run: sortMailbox
 }
 
@@ -34,6 +32,7 @@ export const uidSort = {
   name: 'UID SORT',
   states: SELECTED,
   allowsExpunge: true,
+  onSyntaxFailure: forgetSaved,
   run: sortMailbox
 }
 
@@ -54,18 +53,16 @@ async function sortMailbox(session, { isUid, criteria, key, returns }, { tag }) 
     throw error
   })
   const sorted = stillThere(view, slots)
-  const modSeq = tellsModSeq && sorted.length > 0 ? highestModSeqOf(sorted, view.modSeqs) : null
-  const numberAt = (/** @type {number} */ index) => {
-    const slot = /** @type {number} */ (sorted[index])
-    return isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
-  }
-  if (returns === null) {
+  if (returns !== null) {
+    await answerSearch(session, { tag, isUid, slots: sorted, returns, tellsModSeq })
+  } else {
+    const modSeq = tellsModSeq && sorted.length > 0 ? highestModSeqOf(sorted, view.modSeqs) : null
+    const numberAt = (/** @type {number} */ index) => {
+      const slot = /** @type {number} */ (sorted[index])
+      return isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
+    }
     const pieces = compileNumberList('SORT', sorted.length, numberAt, { modSeq })
     await writeLongAnswer(session, pieces)
-  } else {
-    if (returns.options.includes('SAVE')) save(session, sorted)
-    const numbers = sorted.map((_, index) => numberAt(index))
-    await answer(session, { tag, isUid, numbers, returns, modSeq })
   }
   return { text: `${isUid ? 'UID SORT' : 'SORT'} completed` }
 }
@@ -83,47 +80,4 @@ async function findAndSort(session, { key, criteria }) {
     criteria,
     signal: session.connection.closeSignal
   })
-}
-
-/**
- * RFC 5267 §3.1: the options of ESEARCH, with the order of the sort in place of that of the mailbox.
- *
- * @param {Session} session
- * @param {object} answer
- * @param {string} answer.tag - of the command
- * @param {boolean} answer.isUid
- * @param {number[]} answer.numbers - in order
- * @param {SearchReturn} answer.returns
- * @param {number | null} answer.modSeq
- */
-async function answer(session, { tag, isUid, numbers, returns: { options, partial }, modSeq }) {
-  if (options.length === 1 && options[0] === 'SAVE' && partial === null) return
-  const isAll = options.includes('ALL') || (options.length === 0 && partial === null)
-  await writeLongAnswer(
-    session,
-    compileEsearch({
-      tag,
-      isUid,
-      min: options.includes('MIN') ? (numbers[0] ?? null) : null,
-      max: options.includes('MAX') ? (numbers.at(-1) ?? null) : null,
-      all: isAll ? numbers : null,
-      count: options.includes('COUNT') ? numbers.length : null,
-      partial: partial === null ? null : { range: partial, numbers: takePage(numbers, partial) },
-      modSeq
-    })
-  )
-}
-
-/**
- * RFC 5182 §2.1: `$` has no order.
- *
- * @param {Session} session
- * @param {readonly number[]} sorted - slots
- */
-function save(session, sorted) {
-  const selected = session.requireSelected()
-  const slots = [...sorted].sort((left, right) => left - right)
-  selected.savedResult = new SavedResult(
-    slots.map((slot) => /** @type {number} */ (selected.view.uids[slot]))
-  )
 }
