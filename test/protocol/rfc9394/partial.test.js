@@ -55,7 +55,7 @@ test('a range with a star, a zero or mixed signs, a second one, and ALL beside i
   )
 })
 
-test('UID FETCH (PARTIAL) answers one page of what the set and CHANGEDSINCE leave (RFC 9394 §3.3, §3.4)', async (t) => {
+test('UID FETCH (PARTIAL) answers one page of the set, of that what has changed (RFC 9394 §3.3, §3.4)', async (t) => {
   const server = await startImapServer(t)
   await transcript(
     server,
@@ -74,10 +74,15 @@ test('UID FETCH (PARTIAL) answers one page of what the set and CHANGEDSINCE leav
     S: a3 OK ...
     C: s STORE 1,4 +FLAGS.SILENT (\\Seen)
     S: s OK ...
-    C: a4 UID FETCH 1:* (UID) (PARTIAL -1:-1 CHANGEDSINCE 6)
+    C: a4 UID FETCH 1:* (UID) (PARTIAL -1:-3 CHANGEDSINCE 6)
     S: * OK [HIGHESTMODSEQ 7] ...
     S: * 4 FETCH (UID 4 MODSEQ (7))
     S: a4 OK ...
+    C: a5 UID FETCH 1:* (UID) (CHANGEDSINCE 6 PARTIAL 2:4)
+    S: * 4 FETCH (UID 4 MODSEQ (7))
+    S: a5 OK ...
+    C: a6 UID FETCH 1:* (UID) (PARTIAL -1:-1 CHANGEDSINCE 6)
+    S: a6 OK ...
     `
   )
 })

@@ -70,11 +70,12 @@ async function fetchMessages(session, args) {
   if (plan.usesModSeq) session.enableCondstore()
   const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)
   const { view } = selected
-  const changed =
+  // RFC 9394 §3.4: the page is one of the set, whatever of it has changed.
+  const paged = page === null ? slots : takePage(slots, page)
+  const wanted =
     changedSince === null
-      ? slots
-      : slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > changedSince)
-  const wanted = page === null ? changed : takePage(changed, page)
+      ? paged
+      : paged.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > changedSince)
   if (isVanished && changedSince !== null)
     await tellVanished(session, { set, sinceModSeq: changedSince })
   tellKeywords(session)
