@@ -117,6 +117,43 @@ test('an empty $ matches nothing and is no error; expunged messages leave it (RF
   )
 })
 
+test('COPY and MOVE of $ leave out what another session has expunged and this one was not told of (RFC 5182 §2.1)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${four}
+    ${select('INBOX', { exists: 4 })}
+    ${select('INBOX', { exists: 4, connection: 2 })}
+    1C: a1 SEARCH RETURN (SAVE) ALL
+    1S: a1 OK ...
+    2C: b1 STORE 2 +FLAGS.SILENT (\\Deleted)
+    2S: b1 OK ...
+    2C: b2 EXPUNGE
+    2S: * 2 EXPUNGE
+    2S: b2 OK ...
+    1C: a2 COPY $ Archive
+    1S: * 2 EXPUNGE
+    1S: a2 OK [COPYUID ... 1,3:4 1:3] ...
+    2C: b3 STORE 1 +FLAGS.SILENT (\\Deleted)
+    2S: b3 OK ...
+    2C: b4 EXPUNGE
+    2S: * 1 EXPUNGE
+    2S: b4 OK ...
+    1C: a3 MOVE $ Archive
+    1S: * OK [COPYUID ... 3:4 4:5] ...
+    1S~: * 3 EXPUNGE
+    1S~: * 2 EXPUNGE
+    1S~: * 1 EXPUNGE
+    1S: a3 OK ...
+    2C: b5 NOOP
+    2S~: * 2 EXPUNGE
+    2S~: * 1 EXPUNGE
+    2S: b5 OK ...
+    `
+  )
+})
+
 test('NO forgets what was saved, BAD and a search without SAVE do not (RFC 5182 §2.1)', async (t) => {
   const server = await startImapServer(t)
   await transcript(

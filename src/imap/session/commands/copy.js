@@ -41,8 +41,10 @@ async function copyMessages(session, { isUid, set, mailbox }, name) {
   session.requireWriteScope()
   const selected = session.requireSelected()
   const { uids, isSomeExpunged } = uidsOf(selected, set, isUid)
-  // A message that has a number but is gone cannot be copied, and a part of the set must not be (RFC 3501 §6.4.7).
-  if (isSomeExpunged && !isUid) throw new MailError('MESSAGE_GONE')
+  // A message that has a number but is gone cannot be copied, and a part of the set must not be (RFC 3501 §6.4.7). From
+  // `$` an expunged message has gone by itself (RFC 5182 §2.1).
+  const isExact = !isUid && !set.isSearchResult
+  if (isSomeExpunged && isExact) throw new MailError('MESSAGE_GONE')
   if (uids.length === 0) return { text: `${name} completed, nothing to copy` }
   const copied = await session.whileWorking(() =>
     session.store.copyMessages({
@@ -50,7 +52,7 @@ async function copyMessages(session, { isUid, set, mailbox }, name) {
       uids,
       toMailbox: mailbox,
       // One that another session expunges meanwhile counts as well.
-      isExact: !isUid,
+      isExact,
       origin: session.origin
     })
   )

@@ -41,7 +41,9 @@ export const uidMove = {
 async function moveMessages(session, { isUid, set, mailbox }, name) {
   const selected = session.requireWritable()
   const { uids, isSomeExpunged } = uidsOf(selected, set, isUid)
-  if (isSomeExpunged && !isUid) throw new MailError('MESSAGE_GONE')
+  // As for COPY.
+  const isExact = !isUid && !set.isSearchResult
+  if (isSomeExpunged && isExact) throw new MailError('MESSAGE_GONE')
   if (uids.length === 0) return { text: `${name} completed, nothing to move` }
   const moved = await session.whileWorking(() =>
     session.store.moveMessages({
@@ -49,7 +51,7 @@ async function moveMessages(session, { isUid, set, mailbox }, name) {
       uids,
       toMailbox: mailbox,
       // One that another session expunges meanwhile counts as well.
-      isExact: !isUid,
+      isExact,
       origin: session.origin
     })
   )
