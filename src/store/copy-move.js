@@ -7,6 +7,7 @@ import { prepared } from '../database/statement.js'
 import { expungeRows } from './expunge.js'
 import { DELETED, SEEN } from './flags.js'
 import {
+  findMailboxRowById,
   moveCounters,
   nextModSeq,
   requireMailboxRow,
@@ -91,9 +92,11 @@ function readSources(db, mailboxId, uids) {
  * @param {Database} db
  * @param {CopyRequest} request
  * @returns {CopyResult}
- * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, MESSAGE_GONE
+ * @throws {MailError} MAILBOX_NOT_FOUND where there is no such target; MESSAGE_GONE, also where the source has gone as a whole;
+ *   OVER_QUOTA, LIMIT
  */
 export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, isExact, quota, nowMs }) {
+  if (findMailboxRowById(db, fromMailboxId) === undefined) throw new MailError('MESSAGE_GONE')
   const target = requireMailboxRow(db, toMailbox)
   const wanted = uids ?? allUids(db, fromMailboxId)
   const sources = readSources(db, fromMailboxId, wanted)

@@ -1,10 +1,12 @@
 /**
  * CLOSE expunges what is marked \Deleted, without telling, and leaves the mailbox. After EXAMINE, and for a credential
- * that may only read, nothing is expunged.
+ * that may only read, nothing is expunged. RFC 3501 §6.4.2 knows no NO: a mailbox that another session has deleted is left
+ * as any other.
  *
  * State: selected.
  * Command: RFC 3501 §6.4.2, RFC 9051 §6.4.1.
  */
+import { isMailError } from '../../../errors.js'
 import { SELECTED } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
@@ -19,6 +21,8 @@ export const close = {
     const { store, origin } = session
     try {
       if (!selected.isReadOnly) await store.expunge({ view: selected.view, uids: null, origin })
+    } catch (error) {
+      if (!isMailError(error, 'MAILBOX_NOT_FOUND')) throw error
     } finally {
       session.unselect()
     }

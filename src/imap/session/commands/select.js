@@ -27,6 +27,7 @@ import { SEEN } from '../../../store/flags.js'
 import { AUTHENTICATED } from '../states.js'
 
 /** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { MailboxRow } from '../../../store/mailbox-rows.js' */
 /** @import { Session } from '../session.js' */
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['SELECT']} SelectArgs */
@@ -76,23 +77,39 @@ async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) 
   session.select(selected)
   selected.hold()
   try {
-    if (isReadOnly) selected.addRecent(row.recentFromUid, view.uidNext)
-    else await claimRecent(session)
-    session.toldKeywords = -1
-    tellKeywords(session)
-    session.write(compileExists(selected.messageCount))
-    session.write(compileRecent(selected.recentCount))
-    const firstUnseen = findFirstUnseen(selected)
-    if (firstUnseen > 0) session.untagged('OK', unseen(firstUnseen), 'First unseen message')
-    session.untagged('OK', uidValidity(view.uidValidity), 'UIDs are valid')
-    session.untagged('OK', uidNext(view.uidNext), 'Predicted next UID')
-    session.untagged('OK', highestModSeq(selected.toldModSeq), 'Highest modification sequence')
-    session.untagged('OK', mailboxId(mailboxIdOf(view.mailboxId)), 'The mailbox, whatever its name')
-    if (qresync !== null) await tellMissed(session, qresync)
+    await tellMailbox(session, selected, { row, qresync })
+  } catch (error) {
+    // RFC 3501 §6.3.1: after a SELECT that fails, no mailbox is selected.
+    session.unselect()
+    throw error
   } finally {
     selected.unhold()
   }
   return { code: isReadOnly ? CODE.readOnly : CODE.readWrite, text: `${name} completed` }
+}
+
+/**
+ * Tells what a client must know of a mailbox that has just been selected, and what it has missed.
+ *
+ * @param {Session} session
+ * @param {SelectedMailbox} selected
+ * @param {{ row: MailboxRow, qresync: SelectArgs['qresync'] }} options
+ */
+async function tellMailbox(session, selected, { row, qresync }) {
+  const { view } = selected
+  if (selected.isReadOnly) selected.addRecent(row.recentFromUid, view.uidNext)
+  else await claimRecent(session)
+  session.toldKeywords = -1
+  tellKeywords(session)
+  session.write(compileExists(selected.messageCount))
+  session.write(compileRecent(selected.recentCount))
+  const firstUnseen = findFirstUnseen(selected)
+  if (firstUnseen > 0) session.untagged('OK', unseen(firstUnseen), 'First unseen message')
+  session.untagged('OK', uidValidity(view.uidValidity), 'UIDs are valid')
+  session.untagged('OK', uidNext(view.uidNext), 'Predicted next UID')
+  session.untagged('OK', highestModSeq(selected.toldModSeq), 'Highest modification sequence')
+  session.untagged('OK', mailboxId(mailboxIdOf(view.mailboxId)), 'The mailbox, whatever its name')
+  if (qresync !== null) await tellMissed(session, qresync)
 }
 
 /**
