@@ -3,8 +3,8 @@
  * first, and must be a literal8 if there is a NUL in it, so the content is decoded once to find out; what is small is
  * kept from that, what is large is decoded again as it goes out. Others have their turn between two pieces.
  *
- * Only parts that hold no other parts have an encoding to take off (RFC 2045 §6.4); multiparts, messages and the whole
- * message go out as they are.
+ * Multiparts and the whole message go out as they are: what encoding they name is that of the parts in them. So should
+ * attached messages (RFC 2045 §6.4), but many are in base64, and BODYSTRUCTURE says so.
  */
 import { MailError } from '../../errors.js'
 import { resolvePart, resolveSection } from '../../mime/section.js'
@@ -38,8 +38,8 @@ export async function openBinary(source, record, tree, { kind, section, partial 
   const found = resolveSection(tree, section)
   if (found === null) return null
   const node = resolvePart(tree, path)
-  const isLeaf = path.length > 0 && node !== null && node.children.length === 0
-  const encoding = isLeaf ? node.encoding : ''
+  const isWhole = path.length === 0 || node === null || node.type === 'multipart'
+  const encoding = isWhole ? '' : node.encoding
   if (createTransferDecoder(encoding) === null) throw new MailError('UNKNOWN_TRANSFER_ENCODING')
   const range = { contentId: record.contentId, start: found.start, end: found.end }
   const decode = () => rangeOf(decodedPieces(source, range, encoding), partial)

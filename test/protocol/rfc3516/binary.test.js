@@ -71,6 +71,40 @@ test('BINARY, BINARY.PEEK and BINARY.SIZE: decoded parts, ranges of the decoded 
   )
 })
 
+test('a message that is attached in base64 comes decoded, as BODYSTRUCTURE says (RFC 3516 §4.3)', async (t) => {
+  const server = await startImapServer(t)
+  const attached = (/** @type {string} */ encoding, /** @type {string} */ body) =>
+    append('INBOX', {
+      message: [
+        'Content-Type: multipart/mixed; boundary=b',
+        '',
+        '--b',
+        'Content-Type: message/rfc822',
+        `Content-Transfer-Encoding: ${encoding}`,
+        '',
+        body,
+        '--b--',
+        ''
+      ].join('\r\n')
+    })
+  await transcript(
+    server,
+    `
+    ${attached('base64', Buffer.from('Subject: inner\r\n\r\nbody').toString('base64'))}
+    ${attached('x-own', 'secret')}
+    ${select('INBOX', { exists: 2 })}
+    C: a FETCH 1 (BODYSTRUCTURE BINARY.SIZE[1] BINARY.PEEK[1])
+    S: * 1 FETCH (BODYSTRUCTURE (("message" "rfc822" NIL NIL NIL "base64" 34 ... BINARY.SIZE[1] 22 BINARY[1] {22}
+    S: Subject: inner
+    S:
+    S: body)
+    S: a OK ...
+    C: b FETCH 2 BINARY.SIZE[1]
+    S: b NO [UNKNOWN-CTE] ...
+    `.replaceAll('S:\n', 'S: \n')
+  )
+})
+
 test('an encoding that is not known is NO [UNKNOWN-CTE]; what is no part is BAD (RFC 3516 §4.3)', async (t) => {
   const server = await startImapServer(t)
   await transcript(
