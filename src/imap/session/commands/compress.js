@@ -9,6 +9,7 @@
  */
 import { CODE } from '../../protocol/compile/response-code.js'
 import { tagged } from '../../protocol/compile/status-response.js'
+import { badSyntax } from '../../protocol/syntax-failure.js'
 import { AUTHENTICATED } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
@@ -19,9 +20,10 @@ export const compress = {
   states: AUTHENTICATED,
   allowsExpunge: false,
   async run({ connection }, /** @type {{ algorithm: string }} */ { algorithm }, { tag }) {
-    if (algorithm !== 'DEFLATE') return { status: 'NO', text: 'DEFLATE is the only algorithm' }
+    if (algorithm !== 'DEFLATE') throw badSyntax('DEFLATE is the only algorithm')
+    // NO is for compression by another layer.
     if (connection.isCompressed) {
-      return { status: 'NO', code: CODE.compressionActive, text: 'Compression is on already' }
+      return { status: 'BAD', code: CODE.compressionActive, text: 'Compression is on already' }
     }
     connection.compress(tagged(tag, 'OK', null, 'Everything is compressed from here on'))
     return { text: 'COMPRESS completed', isAnswered: true }
