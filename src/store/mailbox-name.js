@@ -16,14 +16,15 @@ const MAX_LEVELS = 40
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 
+/** As the first level. Without the flag `u`, the case of ASCII letters alone is ignored: ı is no I. */
+const INBOX = /^inbox(?=\/|$)/i
+
 /**
  * @param {string} name
  * @returns {string} the one spelling under which it is stored: INBOX in capitals, also as the first level
  */
 export function normalizeMailboxName(name) {
-  const end = name.indexOf(DELIMITER)
-  const first = end < 0 ? name : name.slice(0, end)
-  return first.toUpperCase() === 'INBOX' ? `INBOX${name.slice(first.length)}` : name
+  return name.replace(INBOX, 'INBOX')
 }
 
 /**

@@ -4,7 +4,12 @@
  */
 import { parentsOf } from './mailbox-tree.js'
 
+/** @import { Slicer } from '../../support/slicer.js' */
+/** @import { NameTest } from './list-pattern.js' */
 /** @import { MailboxNode } from './mailbox-tree.js' */
+
+/** Comparisons of a name and a pattern between two looks at the clock: each may take ten microseconds and more. */
+const STEP_TESTS = 32
 
 /**
  * @typedef {object} ListedNode
@@ -31,15 +36,16 @@ const isThere = ({ row, hasChildren }) => row !== null || hasChildren
  * @param {readonly MailboxNode[]} nodes - as `buildMailboxTree` gives them
  * @param {object} options
  * @param {readonly string[]} options.selection - as LIST was given; REMOTE adds none, there are no remote mailboxes
- * @param {(name: string) => boolean} options.isMatch - whether one of the patterns matches
- * @returns {ListedNode[]} in the order of the nodes
+ * @param {readonly NameTest[]} options.tests - one of which must match
+ * @param {Slicer} options.slicer
+ * @returns {Promise<ListedNode[]>} in the order of the nodes
  */
-export function selectNodes(nodes, { selection, isMatch }) {
+export async function selectNodes(nodes, { selection, tests, slicer }) {
   const options = selection.filter((option) => Object.hasOwn(CRITERIA, option))
   const criteria = options.map((option) => CRITERIA[option] ?? isThere)
   if (criteria.length === 0) criteria.push(isThere)
   const isSelected = (/** @type {MailboxNode} */ node) => criteria.every((meets) => meets(node))
-  const matching = new Set(nodes.filter(({ name }) => isMatch(name)))
+  const matching = await matchingNodes(nodes, tests, slicer)
   /** @type {Set<string>} */
   const parents = new Set()
   if (selection.includes('RECURSIVEMATCH')) {
@@ -55,4 +61,25 @@ export function selectNodes(nodes, { selection, isMatch }) {
       childInfo: parents.has(node.name) ? options : []
     }))
     .filter(({ isSelected, childInfo }) => isSelected || childInfo.length > 0)
+}
+
+/**
+ * @param {readonly MailboxNode[]} nodes
+ * @param {readonly NameTest[]} tests
+ * @param {Slicer} slicer
+ * @returns {Promise<Set<MailboxNode>>} those whose names one of the tests takes, in their order
+ */
+async function matchingNodes(nodes, tests, slicer) {
+  /** @type {Set<MailboxNode>} */
+  const matching = new Set()
+  let count = 0
+  for (const node of nodes) {
+    for (const test of tests) {
+      if (count++ % STEP_TESTS === 0) await slicer.breathe()
+      if (!test(node.name)) continue
+      matching.add(node)
+      break
+    }
+  }
+  return matching
 }

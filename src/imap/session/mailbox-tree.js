@@ -3,7 +3,13 @@
  * names that are subscribed but not there.
  */
 
+import { sortInSlices } from '../../store/sort/sliced-sort.js'
+
 /** @import { MailboxRow } from '../../store/mailbox-rows.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
+
+/** Names between two looks at the clock: each may have forty levels. */
+const STEP_NAMES = 32
 
 /**
  * @typedef {object} MailboxNode
@@ -18,9 +24,10 @@
  * @param {object} options
  * @param {readonly MailboxRow[]} options.rows
  * @param {readonly string[]} options.subscriptions
- * @returns {MailboxNode[]} sorted by name, INBOX first; levels without a mailbox included
+ * @param {Slicer} options.slicer
+ * @returns {Promise<MailboxNode[]>} sorted by name, INBOX first; levels without a mailbox included
  */
-export function buildMailboxTree({ rows, subscriptions }) {
+export async function buildMailboxTree({ rows, subscriptions, slicer }) {
   /** @type {Map<string, MailboxNode>} */
   const nodes = new Map()
   /** @param {string} name */
@@ -37,15 +44,19 @@ export function buildMailboxTree({ rows, subscriptions }) {
     nodes.set(name, node)
     return node
   }
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
+    if (index % STEP_NAMES === 0) await slicer.breathe()
     nodeOf(row.name).row = row
     for (const parent of parentsOf(row.name)) nodeOf(parent).hasChildren = true
   }
-  for (const name of subscriptions) {
+  for (const [index, name] of subscriptions.entries()) {
+    if (index % STEP_NAMES === 0) await slicer.breathe()
     nodeOf(name).isSubscribed = true
     for (const parent of parentsOf(name)) nodeOf(parent).hasSubscribedChildren = true
   }
-  return [...nodes.values()].sort((left, right) => compareNames(left.name, right.name))
+  const byName = (/** @type {MailboxNode} */ left, /** @type {MailboxNode} */ right) =>
+    compareNames(left.name, right.name)
+  return await sortInSlices([...nodes.values()], byName, slicer)
 }
 
 /**

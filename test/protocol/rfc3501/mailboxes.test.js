@@ -188,6 +188,34 @@ test('names are modified UTF-7 on the wire, and quoted where they must be (RFC 3
   )
 })
 
+test('INBOX is one name in any case of ASCII letters, also as the first level (RFC 3501 §5.1)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a CREATE iNbOx/x
+    S: a OK ...
+    C: b LIST "" "inbox/%"
+    S: * LIST (\\HasNoChildren) "/" INBOX/x
+    S: b OK ...
+    C: c LIST inbox/ x
+    S: * LIST (\\HasNoChildren) "/" INBOX/x
+    S: c OK ...
+    C: d SUBSCRIBE InBox/x
+    S: d OK ...
+    C: e LSUB "" inbox/x
+    S: * LSUB () "/" INBOX/x
+    S: e OK ...
+    # The Turkish ı becomes I in capitals, and is another letter.
+    C: f CREATE &ATE-nbox
+    S: f OK ...
+    C: g LIST "" &ATE-nb%
+    S: * LIST (\\HasNoChildren) "/" &ATE-nbox
+    S: g OK ...
+    `
+  )
+})
+
 test('a deleted mailbox that is selected elsewhere has no messages any more, and the session lives', async (t) => {
   const server = await startImapServer(t)
   await transcript(

@@ -16,6 +16,9 @@ export const HIERARCHY_DELIMITER = '/'
 // eslint-disable-next-line no-control-regex
 const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 
+/** As the first level. Without the flag `u`, the case of ASCII letters alone is ignored: ı is no I. */
+const INBOX = /^inbox(?=\/|$)/i
+
 /**
  * @param {Buffer} bytes - the argument as sent
  * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT is enabled
@@ -60,9 +63,7 @@ export function encodeMailboxName(name, { isUtf8 }) {
  * @returns {string} with a first component `inbox` in upper case
  */
 export function canonicalInbox(name) {
-  if (name.slice(0, 5).toUpperCase() !== 'INBOX') return name
-  if (name.length > 5 && name[5] !== HIERARCHY_DELIMITER) return name
-  return `INBOX${name.slice(5)}`
+  return name.replace(INBOX, 'INBOX')
 }
 
 /**

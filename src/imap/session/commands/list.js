@@ -6,6 +6,7 @@
  * RFC 3348 §3 (CHILDREN). Response: RFC 3501 §7.2.2.
  */
 import { isMailError } from '../../../errors.js'
+import { Slicer } from '../../../support/slicer.js'
 import { compileList } from '../../protocol/compile/list.js'
 import { compileListPattern } from '../list-pattern.js'
 import { selectNodes } from '../list-selection.js'
@@ -36,11 +37,14 @@ export const list = {
     }
     const rows = await session.store.listMailboxes()
     const subscriptions = await session.store.listSubscriptions()
-    const nodes = buildMailboxTree({ rows, subscriptions })
+    // A client that goes away ends it.
+    const slicer = new Slicer(session.connection.closeSignal)
+    const nodes = await buildMailboxTree({ rows, subscriptions, slicer })
     const tests = patterns.map((pattern) => compileListPattern(reference + pattern))
-    const isMatch = (/** @type {string} */ name) => tests.some((test) => test(name))
-    for (const listed of selectNodes(nodes, { selection: args.selection, isMatch })) {
+    const { selection } = args
+    for (const listed of await selectNodes(nodes, { selection, tests, slicer })) {
       await writeNode(session, listed, args)
+      await slicer.breathe()
     }
     return { text: 'LIST completed' }
   }

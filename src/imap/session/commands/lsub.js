@@ -5,6 +5,7 @@
  * State: authenticated, selected.
  * Command: RFC 3501 §6.3.9. Response: RFC 3501 §7.2.3.
  */
+import { Slicer } from '../../../support/slicer.js'
 import { compileList } from '../../protocol/compile/list.js'
 import { compileListPattern } from '../list-pattern.js'
 import { buildMailboxTree } from '../mailbox-tree.js'
@@ -25,10 +26,13 @@ export const lsub = {
       return { text: 'LSUB completed' }
     }
     const subscriptions = await session.store.listSubscriptions()
-    const nodes = buildMailboxTree({ rows: [], subscriptions })
+    // A client that goes away ends it.
+    const slicer = new Slicer(session.connection.closeSignal)
+    const nodes = await buildMailboxTree({ rows: [], subscriptions, slicer })
     const isMatch = compileListPattern(reference + pattern)
     const tellsLevels = pattern.endsWith('%')
     for (const node of nodes) {
+      await slicer.breathe()
       if (!isMatch(node.name)) continue
       if (node.isSubscribed) writeEntry(session, node.name, [])
       else if (tellsLevels && node.hasSubscribedChildren) {
