@@ -37,8 +37,20 @@ class Container {
 
 /** @typedef {Container} ThreadContainer */
 
-/** Threads between two looks at the clock: below a millisecond. */
+/** Threads, references or links between two looks at the clock: below a millisecond. */
 const STEP = 1024
+
+/**
+ * Identifiers that are kept without a message, beside two for each message. Each takes 300 bytes, and few messages can name
+ * very many. Of those that are too many, only that threads have them in common is not seen.
+ */
+const MAX_ABSENT = 100_000
+
+/**
+ * Links that are walked up to see that a new one makes no loop: a second of work. Threads of people need none or a few for
+ * each message; after so many a link that would have to be looked at is not made.
+ */
+const MAX_WALKED = 10_000_000
 
 /** @returns {Container} */
 const newDummy = () => new Container()
@@ -75,11 +87,15 @@ export async function threadByReferences(source, slots, slicer) {
 async function linkMessages(source, slots, slicer) {
   /** @type {Map<string, Container>} */
   const byId = new Map()
+  const room = MAX_ABSENT + 2 * slots.length
   const containerOf = (/** @type {string} */ id) => {
     let container = byId.get(id)
     if (container === undefined) byId.set(id, (container = new Container()))
     return container
   }
+  let seen = 0
+  let walked = 0
+  let nextBreath = STEP
   /** @type {Container[]} */
   const messages = []
   for await (const { slot, record } of readPages(source, slots, { search: true }, slicer)) {
@@ -94,12 +110,18 @@ async function linkMessages(source, slots, slicer) {
     /** @type {Container | null} */
     let last = null
     for (const id of referencesOf(record)) {
+      if (byId.size >= room && !byId.has(id)) continue
       const reference = containerOf(id)
-      if (last !== null && reference.parent === null) link(last, reference)
+      seen++
+      if (last !== null && reference.parent === null)
+        walked += link(last, reference, MAX_WALKED - walked)
       last = reference
+      if (seen + walked < nextBreath) continue
+      nextBreath = seen + walked + STEP
+      await slicer.breathe()
     }
     unlink(message)
-    if (last !== null) link(last, message)
+    if (last !== null) walked += link(last, message, MAX_WALKED - walked)
   }
   return messages
 }
@@ -116,16 +138,22 @@ function referencesOf({ references = [], inReplyTo }) {
 /**
  * @param {Container} parent
  * @param {Container} child - without a parent
+ * @param {number} maxWalked
+ * @returns {number} how many links were walked up
  */
-function link(parent, child) {
-  if (parent === child) return
+function link(parent, child, maxWalked) {
+  let walked = 0
+  if (parent === child) return walked
   // Who has no children is nobody's ancestor: so it is for nearly every message, and no way up need be walked.
   if (child.childCount > 0) {
-    for (let above = parent.parent; above !== null; above = above.parent)
-      if (above === child) return
+    for (let above = parent.parent; above !== null; above = above.parent) {
+      if (above === child || walked === maxWalked) return walked
+      walked++
+    }
   }
   child.parent = parent
   parent.childCount++
+  return walked
 }
 
 /** @param {Container} child */
