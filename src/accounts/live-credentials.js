@@ -7,8 +7,9 @@
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
  *
  * @typedef {object} LiveAccount
- * @property {AccountStore} store
- * @property {Map<string, { version: number, sessions: number }>} credentials - of live sessions, by id
+ * @property {Pick<Account, 'id'>} account
+ * @property {{ store: AccountStore } | null} parts - null while it is being opened: it has no sessions yet
+ * @property {Iterable<{ id: string, version: number }>} credentials - of live sessions
  */
 
 /**
@@ -16,22 +17,23 @@
  *
  * @param {object} input
  * @param {Pick<import('./services.js').AccountServices, 'directory' | 'clock'>} input.services
- * @param {Iterable<[string, Promise<LiveAccount>]>} input.open - by account id; those that are still being opened, too
+ * @param {Iterable<LiveAccount>} input.open
  * @param {(accountId: string, text: string) => void} input.endSessions
  * @throws what the directory throws
  */
 export async function checkLiveAccounts({ services: { directory, clock }, open, endSessions }) {
-  for (const [accountId, opening] of open) {
-    const live = await opening.catch(() => null)
-    if (live === null || live.credentials.size === 0) continue
+  for (const { account: opened, parts, credentials } of open) {
+    const [...present] = credentials
+    if (parts === null || present.length === 0) continue
+    const accountId = opened.id
     const account = await directory.findAccount(accountId)
     if (!account?.isEnabled) {
       endSessions(accountId, 'The account was closed')
       continue
     }
-    limitStore(live.store, account, await directory.tenantRoom(account.tenant))
-    for (const [credentialId, { version }] of live.credentials) {
-      const now = await directory.findCredential(credentialId)
+    limitStore(parts.store, account, await directory.tenantRoom(account.tenant))
+    for (const { id, version } of present) {
+      const now = await directory.findCredential(id)
       const isGood =
         now !== null &&
         now.version === version &&

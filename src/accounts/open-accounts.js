@@ -9,16 +9,13 @@
  */
 import { MailError, isMailError } from '../errors.js'
 import { isDamage, recordDamage } from './damage.js'
-import { checkLiveAccounts, limitStore } from './live-credentials.js'
-import { OpenSpool } from './open-spool.js'
-import { openStore } from './open-store.js'
+import { checkLiveAccounts } from './live-credentials.js'
+import { OpenAccount, openParts } from './open-account.js'
 import { checkRestored } from './restored.js'
-import { openSealIdentities } from './seal-identity.js'
 import { SharedParts } from './shared-parts.js'
 
 /**
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
- * @typedef {import('../crypto/age.js').SealIdentity} SealIdentity
  * @typedef {import('./directory-port.js').Account} Account
  * @typedef {import('./unlock.js').Unlocked} Unlocked
  */
@@ -28,17 +25,6 @@ const DRAIN_AT_LOGIN_FILES = 200
 
 /** How often the credentials of live sessions are compared with the directory, ms. */
 const CREDENTIAL_CHECK_MS = 2_000
-
-/**
- * @typedef {object} OpenAccount
- * @property {Account} account
- * @property {AccountStore} store
- * @property {SealIdentity[]} identities
- * @property {Map<string, { version: number, sessions: number }>} credentials - of live sessions, by id
- * @property {number} sessions
- * @property {NodeJS.Timeout | null} lingerTimer
- * @property {OpenSpool} spool
- */
 
 /**
  * @typedef {object} AcquiredAccount
@@ -70,7 +56,7 @@ const CREDENTIAL_CHECK_MS = 2_000
 /** Opens, shares and closes mailboxes. */
 export class OpenAccounts {
   #options
-  /** @type {Map<string, Promise<OpenAccount>>} */
+  /** @type {Map<string, OpenAccount>} */
   #open = new Map()
   /** @type {Map<string, Promise<void>>} */
   #closing = new Map()
@@ -124,23 +110,16 @@ export class OpenAccounts {
       if (!this.#open.has(account.id)) this.#options.onLocked(account.id)
       throw error
     })
-    const credential = entry.credentials.get(credentialId) ?? {
-      version: credentialVersion,
-      sessions: 0
-    }
-    credential.version = credentialVersion
-    credential.sessions += 1
-    entry.credentials.set(credentialId, credential)
-
+    const { store } = await entry.opening
+    const endCredential = entry.noteCredential(credentialId, credentialVersion)
     let isReleased = false
     const release = async () => {
       if (isReleased) return
       isReleased = true
-      credential.sessions -= 1
-      if (credential.sessions === 0) entry.credentials.delete(credentialId)
+      endCredential()
       this.#leave(entry)
     }
-    return { account, scope, credentialId, store: entry.store, release }
+    return { account, scope, credentialId, store, release }
   }
 
   /**
@@ -148,60 +127,73 @@ export class OpenAccounts {
    *
    * @param {Account} account
    * @param {import('../crypto/secret-buffer.js').SecretBuffer} masterKey
-   * @returns {Promise<OpenAccount>}
+   * @returns {Promise<OpenAccount>} open
    */
   async #enter(account, masterKey) {
     for (;;) {
-      if (this.#isShuttingDown) throw new MailError('SHUTTING_DOWN')
       if (this.#closing.has(account.id)) this.#options.maintenance?.need(account.id)
-      await this.#closing.get(account.id)
+      // Whoever closes it is told what went wrong with that; it is opened through recovery.
+      await this.#closing.get(account.id)?.catch(() => {})
+      // Asked after the wait: nobody would close what is opened from then on.
+      if (this.#isShuttingDown) throw new MailError('SHUTTING_DOWN')
       const present = this.#open.get(account.id)
-      if (present !== undefined) {
-        const entry = await present
-        // It may have been closed for damage while we waited.
-        if (this.#open.get(account.id) !== present) continue
-        this.#count(entry)
-        return entry
+      const entry = present ?? (await this.#openFirst(account, masterKey))
+      await entry.opening
+      // It may have been closed for damage, or for a restore, while we waited.
+      if (this.#open.get(account.id) !== entry) continue
+      if (entry.account.keyEpoch < account.keyEpoch) {
+        // Under the new key there is another mailbox; the keys of this one are destroyed, and what it got now would be lost.
+        await this.closeMailbox(account.id, 'The mailbox was made anew, log in again')
+        continue
       }
-      const opening = this.#openAccount(account, masterKey)
-      this.#open.set(account.id, opening)
-      this.#options.onOpening?.(account.id)
-      try {
-        const entry = await opening
-        this.#count(entry)
-        await entry.spool.drain(DRAIN_AT_LOGIN_FILES)
-        return entry
-      } catch (error) {
-        if (isDamage(error)) this.#recordDamage(account.id)
-        await this.#discard(account.id, opening)
-        throw error
-      }
+      if (entry === present) this.#count(entry)
+      return entry
     }
   }
 
-  /** @param {OpenAccount} entry */
+  /**
+   * @param {Account} account - whose mailbox is not open
+   * @param {import('../crypto/secret-buffer.js').SecretBuffer} masterKey
+   * @returns {Promise<OpenAccount>} open unless somebody has it closed again, with one session counted in
+   */
+  async #openFirst(account, masterKey) {
+    const entry = new OpenAccount(account, (opened) => this.#openParts(opened, masterKey))
+    this.#open.set(account.id, entry)
+    this.#options.onOpening?.(account.id)
+    try {
+      const { spool } = await entry.opening
+      this.#count(entry)
+      await spool.drain(DRAIN_AT_LOGIN_FILES)
+      return entry
+    } catch (error) {
+      if (isDamage(error)) this.#recordDamage(account.id)
+      // Others may be in already, with whom nothing is wrong.
+      if (entry.sessions > 1) entry.sessions -= 1
+      else await this.#close(entry)
+      throw error
+    }
+  }
+
+  /** @param {OpenAccount} entry - open */
   #count(entry) {
-    entry.sessions += 1
+    entry.enter()
     if (entry.sessions === 1) this.#options.maintenance?.need(entry.account.id)
-    if (entry.lingerTimer) clearTimeout(entry.lingerTimer)
-    entry.lingerTimer = null
   }
 
   /** @param {OpenAccount} entry */
   #leave(entry) {
     entry.sessions -= 1
-    if (entry.sessions > 0 || this.#isShuttingDown) return
-    const { lingerMs } = this.#options.services.config.accounts
-    entry.lingerTimer = setTimeout(() => {
-      entry.lingerTimer = null
+    // Sessions that are ended because their mailbox is closed go after it; another may be open for others by then.
+    const isOpen = this.#open.get(entry.account.id) === entry
+    if (!isOpen || entry.sessions > 0 || this.#isShuttingDown) return
+    entry.linger(this.#options.services.config.accounts.lingerMs, () => {
       this.#retire(entry).catch((err) => {
         this.#options.services.logger.error(
           { accountId: entry.account.id, err },
           'closing a mailbox failed'
         )
       })
-    }, lingerMs)
-    entry.lingerTimer.unref()
+    })
   }
 
   /**
@@ -212,43 +204,27 @@ export class OpenAccounts {
   async #retire(entry) {
     await this.#options.maintenance?.beforeClose(entry.account.id)
     // Meanwhile somebody may have come back, and may have gone again: then a new linger time runs.
-    if (entry.sessions === 0 && entry.lingerTimer === null) await this.#close(entry.account.id)
+    if (entry.isDeserted) await this.#close(entry)
   }
 
   /**
-   * @param {Account} account
+   * @param {OpenAccount} entry
    * @param {import('../crypto/secret-buffer.js').SecretBuffer} masterKey
-   * @returns {Promise<OpenAccount>}
+   * @returns {Promise<import('./open-account.js').OpenParts>}
    */
-  async #openAccount(account, masterKey) {
-    const { directory } = this.#options.services
-    const tenantRoom = await directory.tenantRoom(account.tenant)
-    const identities = await openSealIdentities({ directory, accountId: account.id, masterKey })
-    try {
-      const store = await openStore({
-        services: this.#options.services,
-        account,
-        masterKey,
-        shared: this.#shared.forStore,
-        onAlert: (alert) => this.#alarm(account.id, alert)
-      })
-      this.#shared.join(store)
-      limitStore(store, account, tenantRoom)
-      this.#checkRestored(account.id, store)
-      this.#options.maintenance?.join(account, store)
-      return {
-        account,
-        store,
-        identities,
-        credentials: new Map(),
-        sessions: 0,
-        lingerTimer: null,
-        spool: new OpenSpool({ services: this.#options.services, account, store, identities })
-      }
-    } catch (error) {
-      for (const identity of identities) identity.destroy()
-      throw error
-    }
+  async #openParts(entry, masterKey) {
+    const { account } = entry
+    const parts = await openParts({
+      services: this.#options.services,
+      account,
+      masterKey,
+      shared: this.#shared.forStore,
+      onAlert: (alert) => this.#alarm(entry, alert)
+    })
+    this.#shared.join(parts.store)
+    this.#checkRestored(account.id, parts.store)
+    this.#options.maintenance?.join(account, parts.store)
+    return parts
   }
 
   /**
@@ -277,20 +253,21 @@ export class OpenAccounts {
    * what fails. Where the store has given its file up (damage met while writing, a lost sync), the sessions end,
    * and the next login opens the file through SQLite's recovery.
    *
-   * @param {string} accountId
+   * @param {OpenAccount} entry
    * @param {import('../store/account-database.js').Alert} alert
    */
-  async #alarm(accountId, { code, detail }) {
+  async #alarm(entry, { code, detail }) {
     const { services, endSessions } = this.#options
+    const accountId = entry.account.id
     const { logger, directory } = services
     logger.error({ accountId, code, detail }, 'mailbox alert')
     directory.audit({ action: 'mailbox-alert', accountId, detail: { code } })
     if (code === 'ACCOUNT_DAMAGED') this.#recordDamage(accountId)
     try {
-      const entry = await this.#open.get(accountId)
-      if (!entry?.store.hasFailed) return
+      const { store } = await entry.opening
+      if (!store.hasFailed || this.#open.get(accountId) !== entry) return
       endSessions(accountId, 'The mailbox is not available')
-      await this.#close(accountId)
+      await this.#close(entry)
     } catch (err) {
       logger.error({ accountId, err }, 'closing a mailbox failed')
     }
@@ -313,8 +290,8 @@ export class OpenAccounts {
    */
   async findStore(accountId) {
     await this.#closing.get(accountId)
-    const entry = await this.#open.get(accountId)?.catch(() => null)
-    return entry?.store ?? null
+    const parts = await this.#open.get(accountId)?.opening.catch(() => null)
+    return parts?.store ?? null
   }
 
   /**
@@ -324,8 +301,9 @@ export class OpenAccounts {
    * @param {string} text - what the sessions are told
    */
   async closeMailbox(accountId, text) {
+    const entry = this.#open.get(accountId)
     this.#options.endSessions(accountId, text)
-    await this.#close(accountId)
+    await (entry === undefined ? this.#closing.get(accountId) : this.#close(entry))
   }
 
   /**
@@ -336,7 +314,7 @@ export class OpenAccounts {
   ring(accountId) {
     const present = this.#open.get(accountId)
     if (present === undefined) return
-    present.then(
+    present.opening.then(
       ({ spool }) => spool.ring(),
       () => {
         // Opening failed; the mail waits for the next login.
@@ -347,56 +325,51 @@ export class OpenAccounts {
   async #checkCredentials() {
     const { services, endSessions } = this.#options
     try {
-      await checkLiveAccounts({ services, open: this.#open, endSessions })
+      await checkLiveAccounts({ services, open: this.#open.values(), endSessions })
     } catch (err) {
       services.logger.error({ err }, 'credentials could not be checked')
     }
   }
 
   /**
-   * @param {string} accountId
-   * @param {Promise<OpenAccount>} opening - that failed, or whose first drain did
+   * @param {OpenAccount} entry - that is open, being opened, or could not be
+   * @returns {Promise<void>} when nobody in this process has it open any more
    */
-  async #discard(accountId, opening) {
-    if (this.#open.get(accountId) !== opening) return
+  #close(entry) {
+    const accountId = entry.account.id
+    if (this.#open.get(accountId) !== entry)
+      return this.#closing.get(accountId) ?? Promise.resolve()
     this.#open.delete(accountId)
-    this.#damaged.delete(accountId)
-    const entry = await opening.catch(() => null)
-    if (entry !== null) await this.#shut(entry)
-  }
-
-  /**
-   * @param {string} accountId
-   * @returns {Promise<void>}
-   */
-  #close(accountId) {
-    const opening = this.#open.get(accountId)
-    if (opening === undefined) return this.#closing.get(accountId) ?? Promise.resolve()
-    this.#open.delete(accountId)
-    const closing = opening
-      .then((entry) => this.#shut(entry))
+    entry.stay()
+    const closing = entry.opening
+      .then(
+        (parts) => this.#shut(accountId, parts),
+        // Whoever opens it is told.
+        () => {}
+      )
       .finally(() => {
+        this.#damaged.delete(accountId)
         this.#closing.delete(accountId)
       })
     this.#closing.set(accountId, closing)
     return closing
   }
 
-  /** @param {OpenAccount} entry */
-  async #shut(entry) {
+  /**
+   * @param {string} accountId
+   * @param {import('./open-account.js').OpenParts} parts
+   */
+  async #shut(accountId, { store, identities, spool }) {
     const { services, onLocked } = this.#options
-    const { logger } = services
-    if (entry.lingerTimer) clearTimeout(entry.lingerTimer)
-    await entry.spool.close()
+    await spool.close()
     try {
-      const workAlone = await this.#options.maintenance?.leave(entry.account.id)
-      this.#shared.leave(entry.store)
-      await entry.store.close().finally(() => workAlone?.())
+      const workAlone = await this.#options.maintenance?.leave(accountId)
+      this.#shared.leave(store)
+      await store.close().finally(() => workAlone?.())
     } finally {
-      this.#damaged.delete(entry.account.id)
-      for (const identity of entry.identities) identity.destroy()
-      onLocked(entry.account.id)
-      logger.debug({ accountId: entry.account.id }, 'mailbox locked')
+      for (const identity of identities) identity.destroy()
+      onLocked(accountId)
+      services.logger.debug({ accountId }, 'mailbox locked')
     }
   }
 
@@ -404,14 +377,11 @@ export class OpenAccounts {
   async close() {
     this.#isShuttingDown = true
     clearInterval(this.#credentialTimer)
-    const ids = [...this.#open.keys()]
-    const results = await Promise.allSettled([
-      ...ids.map((accountId) => this.#close(accountId)),
-      ...this.#closing.values()
-    ])
+    for (const entry of this.#open.values()) this.#close(entry)
+    const results = await Promise.allSettled(this.#closing.values())
+    await this.#shared.close()
     for (const result of results) {
       if (result.status === 'rejected' && !isMailError(result.reason, 'BUSY')) throw result.reason
     }
-    await this.#shared.close()
   }
 }

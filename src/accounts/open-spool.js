@@ -28,6 +28,7 @@ export class OpenSpool {
   #draining = null
   /** Mail came while a drain was running. */
   #isRungAgain = false
+  #isClosed = false
 
   /**
    * @param {object} options
@@ -45,6 +46,7 @@ export class OpenSpool {
 
   /** Mail lies in the spool. */
   ring() {
+    if (this.#isClosed) return
     this.#isRungAgain = true
     this.#draining ??= this.#drainWhileRung()
       .catch((err) => {
@@ -75,7 +77,7 @@ export class OpenSpool {
     counters.spool.setAside += setAside
     if (delivered > 0 || setAside > 0)
       logger.info({ accountId, delivered, setAside, remaining }, 'spool drained')
-    if (remaining === 0) return
+    if (remaining === 0 || this.#isClosed) return
     if (stoppedBy === null) return this.ring()
     this.#retryTimer ??= setTimeout(() => {
       this.#retryTimer = null
@@ -85,6 +87,7 @@ export class OpenSpool {
 
   /** Ends when the drain that runs has; none is begun by itself after that. */
   async close() {
+    this.#isClosed = true
     if (this.#retryTimer) clearTimeout(this.#retryTimer)
     this.#isRungAgain = false
     await this.#draining

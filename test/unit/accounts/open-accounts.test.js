@@ -1,0 +1,240 @@
+/**
+ * Mailboxes that are opened, shared and closed, where these meet each other: over real files and the real directory.
+ */
+import assert from 'node:assert/strict'
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { resetAccount } from '../../../src/accounts/change-password.js'
+import { openParts } from '../../../src/accounts/open-account.js'
+import { OpenAccounts } from '../../../src/accounts/open-accounts.js'
+import { SharedParts } from '../../../src/accounts/shared-parts.js'
+import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
+import { lockExclusive } from '../../../src/database/lock.js'
+import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { appendMany } from '../../helpers/account-folder.js'
+import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
+import { NEW, OLD, assertRefused, change, deliver } from '../../helpers/change-keys.js'
+
+/** @typedef {import('../../../src/accounts/open-accounts.js').MaintenancePort} MaintenancePort */
+/** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
+
+/** No time that a mailbox stays open for runs out by itself here. */
+const LINGER_MS = 60_000
+
+/** How often the credentials of live sessions are looked at, ms. */
+const LOOK_MS = 2_000
+
+/** After this a drain that was stopped is tried again, ms. */
+const RETRY_MS = 5_000
+
+/** @type {MaintenancePort} */
+const IDLE = {
+  join: () => {},
+  beforeClose: async () => {},
+  need: () => {},
+  leave: async () => null
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Partial<MaintenancePort>} [maintenance]
+ */
+async function setUp(t, maintenance = {}) {
+  /** @type {OpenAccounts[]} */
+  const toClose = []
+  // Registered before the folder's removal.
+  t.after(async () => {
+    for (const openAccounts of toClose) await openAccounts.close()
+  })
+  const { services, lines } = await openTestAccounts(t, { 'accounts.lingerMs': LINGER_MS })
+  const { account } = await makeAccount(services)
+  /** @type {string[]} accounts whose sessions were ended */
+  const ended = []
+  const openAccounts = new OpenAccounts({
+    services,
+    maintenance: { ...IDLE, ...maintenance },
+    onLocked: (accountId) => services.unlocker.forget(accountId),
+    endSessions: (accountId) => ended.push(accountId)
+  })
+  toClose.push(openAccounts)
+  const enter = async (password = OLD, username = 'anna') =>
+    openAccounts.acquire(await logIn(services, password, { username }))
+  const look = async () => {
+    t.mock.timers.tick(LOOK_MS)
+    for (let i = 0; i < 1000 && ended.length === 0; i++) await turn()
+  }
+  return { services, account, openAccounts, enter, ended, look, lines }
+}
+
+/**
+ * @param {import('../../../src/accounts/directory-port.js').Account} account
+ * @param {import('../../../src/crypto/secret-buffer.js').SecretBuffer} masterKey - disposed of
+ * @returns {() => void} lets others write again
+ */
+function lockWriters({ folder, cipher }, masterKey) {
+  const key = deriveDatabaseKey(masterKey.bytes)
+  masterKey.dispose()
+  const { db } = openEncryptedDatabase({ path: join(folder, 'mail.db'), key, cipher })
+  db.exec('BEGIN IMMEDIATE')
+  return () => {
+    db.exec('ROLLBACK')
+    db.close()
+  }
+}
+
+/**
+ * @param {AccountStore | null} store
+ * @returns {Promise<unknown>} when it is about to write
+ */
+function nextWrite(store) {
+  const { promise, resolve } = Promise.withResolvers()
+  store?.searchAccess.database.onWrite(() => resolve(undefined))
+  return promise
+}
+
+/** @param {{ store: AccountStore }} session */
+const count = async ({ store }) => (await store.mailboxStatus('INBOX')).messageCount
+
+test('a session that ends after its mailbox was closed does not close the one that was opened since', async (t) => {
+  const { enter, account, openAccounts } = await setUp(t)
+  const before = await enter()
+  await openAccounts.closeMailbox(account.id, 'closed')
+  const after = await enter()
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  await before.release()
+  t.mock.timers.tick(LINGER_MS)
+  t.mock.timers.reset()
+  await turn()
+  assert.ok(openAccounts.isOpen(account.id))
+  assert.equal(await count(after), 0)
+})
+
+test('who logs in with a new password at once does not save the sessions of the old one', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { enter, services, account, ended, look } = await setUp(t)
+  await enter()
+  await change(services, account, OLD)
+  await enter(NEW)
+  await look()
+  assert.deepEqual(ended, [account.id])
+})
+
+test('a mailbox that takes long to open keeps nobody from being shut out', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { enter, services, account, ended, look, openAccounts } = await setUp(t)
+  const { account: other } = await makeAccount(services, 'bert@example.org')
+  const lock = await lockExclusive(other.folder, { timeoutMs: 0 })
+  const waiting = enter(OLD, 'bert')
+  while (!openAccounts.isOpen(other.id)) await turn()
+  await enter()
+  await change(services, account, OLD)
+  await look()
+  const endedBefore = [...ended]
+  lock.release()
+  await waiting
+  assert.deepEqual(endedBefore, [account.id])
+})
+
+test('a login during whose drain the mailbox is closed gets the one that is opened next', async (t) => {
+  const { enter, services, account, openAccounts } = await setUp(t)
+  await deliver(account)
+  const { masterKey } = await logIn(services, OLD)
+  const entering = enter()
+  while (!openAccounts.isOpen(account.id)) await turn()
+  const store = await openAccounts.findStore(account.id)
+  const release = lockWriters(account, masterKey)
+  await nextWrite(store)
+  await openAccounts.closeMailbox(account.id, 'closed')
+  release()
+  const session = await entering
+  assert.equal(await count(session), 1)
+})
+
+test('a spool whose drain was stopped by the close is left alone from then on', async (t) => {
+  const { services, account, lines } = await setUp(t)
+  await deliver(account)
+  const { masterKey } = await logIn(services, OLD)
+  const shared = new SharedParts(services)
+  const { store, spool, identities } = await openParts({
+    services,
+    account,
+    masterKey,
+    shared: shared.forStore,
+    onAlert: () => {}
+  })
+  const release = lockWriters(account, masterKey)
+  const draining = spool.drain(Infinity)
+  await nextWrite(store)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  await spool.close()
+  const closing = store.close()
+  await draining
+  t.mock.timers.tick(RETRY_MS)
+  t.mock.timers.reset()
+  release()
+  await closing
+  await shared.close()
+  for (let i = 0; i < 10; i++) await turn()
+  for (const identity of identities) identity.destroy()
+  const stops = lines.filter(({ msg }) => msg === 'the spool was not drained to its end')
+  assert.equal(stops.length, 1)
+})
+
+test('of two logins at once, one that fails takes nothing from the other', async (t) => {
+  const { enter, services, account, openAccounts } = await setUp(t)
+  const first = await logIn(services, OLD)
+  const second = await logIn(services, OLD)
+  const spool = join(account.folder, 'spool')
+  await rename(spool, `${spool}-away`)
+  await writeFile(spool, '')
+  const failing = openAccounts.acquire(first)
+  const session = await openAccounts.acquire(second)
+  await assertRefused(failing, 'NOT_DURABLE')
+  assert.equal(await count(session), 0)
+  await session.release()
+  assert.ok(openAccounts.isOpen(account.id))
+  assert.equal((await enter()).store, session.store)
+})
+
+test('after the mail was given up, a login finds the new mailbox, not the old one that is still open', async (t) => {
+  const { enter, services, account, ended } = await setUp(t)
+  const before = await enter()
+  await appendMany(before.store, 'INBOX', 2)
+  const resetting = resetAccount({ services, account, newPassword: Buffer.from(NEW) })
+  while ((await services.directory.findAccount(account.id))?.keyEpoch === account.keyEpoch)
+    await turn()
+  const after = await enter(NEW)
+  assert.equal(await count(after), 0)
+  assert.deepEqual(ended, [account.id])
+  const { isRemoved, account: now } = await resetting
+  assert.ok(isRemoved)
+  assert.equal(after.store.folder, now.folder)
+})
+
+test('a login that waits for a mailbox to be closed does not open it when the process ends', async (t) => {
+  const { promise: isLeft, resolve: leave } = Promise.withResolvers()
+  const { promise: isWaiting, resolve: onWaiting } = Promise.withResolvers()
+  let isClosing = false
+  const { enter, account, openAccounts } = await setUp(t, {
+    need: () => {
+      if (isClosing) onWaiting(undefined)
+    },
+    leave: async () => {
+      await isLeft
+      return null
+    }
+  })
+  const first = await enter()
+  isClosing = true
+  const closing = openAccounts.closeMailbox(account.id, 'closed')
+  const second = enter()
+  await isWaiting
+  const closed = openAccounts.close()
+  leave(undefined)
+  await assertRefused(second, 'SHUTTING_DOWN')
+  await Promise.all([closing, closed])
+  assert.equal(openAccounts.size, 0)
+  await first.release()
+})
