@@ -28,6 +28,7 @@ const run = (prefix, first) =>
 test('references to nowhere are followed up to a bound, those to messages always', async (t) => {
   const server = await startImapServer(t)
   const client = await loggedIn(t, server)
+  /** @type {Promise<string>[]} */
   const appended = []
   const append = (/** @type {Buffer} */ message) =>
     appended.push(client.command('APPEND INBOX', message))
