@@ -9,9 +9,9 @@ import { FetchWriter } from '../protocol/compile/fetch.js'
 import { writePage } from './fetch-page.js'
 import { isBinary } from './fetch-plan.js'
 import { openSections } from './fetch-sections.js'
-import { emailIdOf } from './object-id.js'
 import { flagsText, writeFlagLines } from './flag-lines.js'
 import { tellKeywords } from './mailbox-news.js'
+import { writeRecordItem } from './record-item.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
 /** @import { BinaryItem, SectionItem } from '../protocol/values/fetch-item.js' */
@@ -20,6 +20,8 @@ import { tellKeywords } from './mailbox-news.js'
 /** @import { SectionSource } from './fetch-sections.js' */
 /** @import { Session } from './session.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
+
+/** @typedef {{ flags: string, modSeq: number }} MessageState - `flags`: as they stand between the parentheses */
 
 /** Gathered responses above this are handed to the connection. */
 const BATCH_BYTES = 64 * 1024
@@ -232,6 +234,7 @@ export class FetchResponse {
     const sources = await openSections({ store, slicer: this.#slicer }, this.#plan.items, record)
     if (sources === null || !(await this.#readPreviews(record))) return false
     tellKeywords(this.#session)
+    const state = this.#stateOf(slot)
     this.#begin(slot)
     let next = 0
     for (const item of this.#plan.items) {
@@ -240,9 +243,10 @@ export class FetchResponse {
           item,
           /** @type {SectionSource | null} */ (sources[next++] ?? null)
         )
-      } else if (!this.#writeViewItem(item.kind, slot)) this.#writeRecordItem(item.kind, record)
+      } else if (!this.#writeStateItem(item.kind, slot, state))
+        writeRecordItem(this.#writer, item.kind, record, this.#preview)
     }
-    if (isNowSeen) this.#writeSeen(slot)
+    if (isNowSeen) this.#writeSeen(slot, state)
     this.#writer.end()
     if (this.#writer.length >= BATCH_BYTES) await this.#flush()
     return true
@@ -273,12 +277,40 @@ export class FetchResponse {
   }
 
   /**
+   * What may change while a section goes out. It is told as it was before: a keyword that is made meanwhile could not be
+   * announced within the response, and the MODSEQ must be that of the flags.
+   *
+   * @param {number} slot
+   * @returns {MessageState}
+   */
+  #stateOf(slot) {
+    const selected = this.#session.requireSelected()
+    return {
+      flags: flagsText(selected, this.#session.store.keywords, slot),
+      modSeq: /** @type {number} */ (selected.view.modSeqs[slot])
+    }
+  }
+
+  /**
    * @param {string} kind
    * @param {number} slot
-   * @param {FetchWriter} [writer]
+   * @param {MessageState} state
    * @returns {boolean} whether the view has it
    */
-  #writeViewItem(kind, slot, writer = this.#writer) {
+  #writeStateItem(kind, slot, { flags, modSeq }) {
+    if (kind === 'FLAGS') this.#writer.flags(flags)
+    else if (kind === 'MODSEQ') this.#writer.modSeq(modSeq)
+    else return this.#writeViewItem(kind, slot, this.#writer)
+    return true
+  }
+
+  /**
+   * @param {string} kind
+   * @param {number} slot
+   * @param {FetchWriter} writer
+   * @returns {boolean} whether the view has it
+   */
+  #writeViewItem(kind, slot, writer) {
     const selected = this.#session.requireSelected()
     const { view } = selected
     if (kind === 'FLAGS') writer.flags(flagsText(selected, this.#session.store.keywords, slot))
@@ -289,48 +321,16 @@ export class FetchResponse {
     return true
   }
 
-  /** @param {number} slot */
-  #writeSeen(slot) {
+  /**
+   * @param {number} slot
+   * @param {MessageState} state
+   */
+  #writeSeen(slot, state) {
     const has = (/** @type {string} */ kind) => this.#plan.items.some((item) => item.kind === kind)
     // RFC 7162 §3.2.4
-    if (!has('UID') && this.#session.isCondstore) this.#writeViewItem('UID', slot)
-    if (!has('FLAGS')) this.#writeViewItem('FLAGS', slot)
-    if (!has('MODSEQ') && this.#session.isCondstore) this.#writeViewItem('MODSEQ', slot)
-  }
-
-  /**
-   * @param {string} kind
-   * @param {MessageRecord} record
-   */
-  #writeRecordItem(kind, record) {
-    switch (kind) {
-      case 'INTERNALDATE':
-        this.#writer.internalDate(record.internalDate)
-        break
-      case 'SAVEDATE':
-        this.#writer.saveDate({ epochSeconds: Math.floor(record.savedAtMs / 1000), zoneMinutes: 0 })
-        break
-      case 'EMAILID':
-        this.#writer.emailId(emailIdOf(record.contentId))
-        break
-      case 'RFC822.SIZE':
-        this.#writer.size(record.size)
-        break
-      case 'PREVIEW':
-        this.#writer.preview(this.#preview)
-        break
-      case 'ENVELOPE':
-        this.#writer.structure(kind, required(record.envelope))
-        break
-      case 'BODY':
-        this.#writer.structure(kind, required(record.body))
-        break
-      case 'BODYSTRUCTURE':
-        this.#writer.structure(kind, required(record.bodyStructure))
-        break
-      default:
-        throw new Error(`no such FETCH item: ${kind}`)
-    }
+    if (!has('UID') && this.#session.isCondstore) this.#writeStateItem('UID', slot, state)
+    if (!has('FLAGS')) this.#writeStateItem('FLAGS', slot, state)
+    if (!has('MODSEQ') && this.#session.isCondstore) this.#writeStateItem('MODSEQ', slot, state)
   }
 
   /**
@@ -408,13 +408,4 @@ export class FetchResponse {
     if (connection.isCongested) await connection.drain()
     return length
   }
-}
-
-/**
- * @param {Buffer | undefined | null} bytes
- * @returns {Buffer}
- */
-function required(bytes) {
-  if (bytes == null) throw new Error('the store did not read what was asked for')
-  return bytes
 }
