@@ -1,6 +1,7 @@
 /**
  * Which mailboxes an extended LIST names, RFC 5258 §3.1 and §3.5: those that match a pattern and meet all selection
- * options, and with RECURSIVEMATCH also those above one that meets them but matches no pattern itself.
+ * options, and with RECURSIVEMATCH also those above one that meets them but matches no pattern itself. Whatever is named
+ * tells whether one below it meets them, named or not.
  */
 import { parentsOf } from './mailbox-tree.js'
 
@@ -46,21 +47,28 @@ export async function selectNodes(nodes, { selection, tests, slicer }) {
   if (criteria.length === 0) criteria.push(isThere)
   const isSelected = (/** @type {MailboxNode} */ node) => criteria.every((meets) => meets(node))
   const matching = await matchingNodes(nodes, tests, slicer)
-  /** @type {Set<string>} */
-  const parents = new Set()
+  /**
+   * Names above those that meet the criteria: whether one of these is not listed itself.
+   *
+   * @type {Map<string, boolean>}
+   */
+  const parents = new Map()
   if (selection.includes('RECURSIVEMATCH')) {
     for (const node of nodes) {
-      if (matching.has(node) || !isSelected(node)) continue
-      for (const parent of parentsOf(node.name)) parents.add(parent)
+      await slicer.breathe()
+      if (!isSelected(node)) continue
+      const isUnlisted = !matching.has(node)
+      for (const parent of parentsOf(node.name))
+        parents.set(parent, isUnlisted || parents.get(parent) === true)
     }
   }
   return [...matching]
+    .filter((node) => isSelected(node) || parents.get(node.name) === true)
     .map((node) => ({
       node,
       isSelected: isSelected(node),
       childInfo: parents.has(node.name) ? options : []
     }))
-    .filter(({ isSelected, childInfo }) => isSelected || childInfo.length > 0)
 }
 
 /**

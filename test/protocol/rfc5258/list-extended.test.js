@@ -74,7 +74,7 @@ test('RECURSIVEMATCH names what stands above a match that no pattern takes (RFC 
     S: * LIST (\\NonExistent \\HasNoChildren \\Subscribed) "/" gone
     S: a OK ...
     C: b LIST (RECURSIVEMATCH SUBSCRIBED) "" "a*"
-    S: * LIST (\\HasChildren \\Subscribed) "/" a/b
+    S: * LIST (\\HasChildren \\Subscribed) "/" a/b (CHILDINFO ("SUBSCRIBED"))
     S: * LIST (\\HasNoChildren \\Subscribed) "/" a/b/c
     S: b OK ...
     C: c LIST (RECURSIVEMATCH SUBSCRIBED) "" "a/%"
@@ -84,6 +84,32 @@ test('RECURSIVEMATCH names what stands above a match that no pattern takes (RFC 
     S: d BAD ...
     C: e LIST (RECURSIVEMATCH REMOTE) "" "*"
     S: e BAD ...
+    `
+  )
+})
+
+test('CHILDINFO stands wherever a mailbox below meets the criteria, listed or not (RFC 5258 §3.5, §5 example 9)', async (t) => {
+  const server = await startImapServer(t)
+  const there = ['foo2/bar1', 'foo2/bar2', 'baz2/bar2', 'baz2/bar22', 'baz2/bar222', 'eps2/mamba']
+  const names = [...there, 'eps2']
+  await transcript(
+    server,
+    `
+    ${there.map((name) => `C: m CREATE ${name}\nS: m OK ...`).join('\n')}
+    ${names.map((name) => `C: m SUBSCRIBE ${name}\nS: m OK ...`).join('\n')}
+    C: a LIST (RECURSIVEMATCH SUBSCRIBED) "" "*2"
+    S: * LIST (\\HasNoChildren \\Subscribed) "/" baz2/bar2
+    S: * LIST (\\HasNoChildren \\Subscribed) "/" baz2/bar22
+    S: * LIST (\\HasNoChildren \\Subscribed) "/" baz2/bar222
+    S: * LIST (\\HasChildren \\Subscribed) "/" eps2 (CHILDINFO ("SUBSCRIBED"))
+    S: * LIST (\\HasChildren) "/" foo2 (CHILDINFO ("SUBSCRIBED"))
+    S: * LIST (\\HasNoChildren \\Subscribed) "/" foo2/bar2
+    S: a OK ...
+    # What is listed all the same has it too, although a client could tell by itself.
+    C: b LIST (RECURSIVEMATCH SUBSCRIBED) "" "eps2*"
+    S: * LIST (\\HasChildren \\Subscribed) "/" eps2 (CHILDINFO ("SUBSCRIBED"))
+    S: * LIST (\\HasNoChildren \\Subscribed) "/" eps2/mamba
+    S: b OK ...
     `
   )
 })
