@@ -361,9 +361,10 @@ export class OpenAccounts {
    */
   async #shut(accountId, { store, identities, spool }) {
     const { services, onLocked } = this.#options
+    const leaving = this.#options.maintenance?.leave(accountId)
     await spool.close()
     try {
-      const workAlone = await this.#options.maintenance?.leave(accountId)
+      const workAlone = await leaving
       this.#shared.leave(store)
       await store.close().finally(() => workAlone?.())
     } finally {

@@ -141,15 +141,17 @@ export class MaintenanceWorker {
   async leave(accountId) {
     const tracked = this.#tracked.get(accountId)
     this.#tracked.delete(accountId)
-    tracked?.run?.abort()
-    await tracked?.ended
-    if (!tracked || this.#isClosed || tracked.store.hasFailed) return null
-    const { account, store } = tracked
-    const needs = { services: this.#services, account, store, resources: this.#resources }
-    const work = await planConversion(needs)
-    if (work === null) return null
+    if (!tracked) return null
+    tracked.run?.abort()
+    // From now on, so that whoever comes back while the mailbox is being closed does not wait for that work either.
     const stop = new AbortController()
     this.#alone.set(accountId, stop)
+    await tracked.ended
+    const work = await this.#plan(tracked)
+    if (work === null) {
+      this.#alone.delete(accountId)
+      return null
+    }
     return () => work(stop.signal).finally(() => this.#alone.delete(accountId))
   }
 
@@ -159,6 +161,22 @@ export class MaintenanceWorker {
     clearInterval(this.#timer)
     for (const stop of this.#alone.values()) stop.abort()
     await Promise.all([...this.#tracked.keys()].map((accountId) => this.leave(accountId)))
+  }
+
+  /**
+   * @param {Tracked} tracked
+   * @returns {Promise<((signal: AbortSignal) => Promise<void>) | null>}
+   */
+  async #plan({ account, store }) {
+    if (this.#isClosed || store.hasFailed) return null
+    const services = this.#services
+    try {
+      return await planConversion({ services, account, store, resources: this.#resources })
+    } catch (err) {
+      // The mailbox is closed all the same, and the next time comes.
+      services.logger.error({ accountId: account.id, err }, 'maintenance could not look for work')
+      return null
+    }
   }
 
   async #look() {
@@ -191,13 +209,16 @@ export class MaintenanceWorker {
   #enqueue(tracked) {
     const run = new AbortController()
     tracked.run = run
+    // Only as long as it waits: the queue takes a run that is ended for over at once, and it goes on to its next step.
+    const waiting = new AbortController()
+    const takeBack = () => waiting.abort()
+    run.signal.addEventListener('abort', takeBack, { once: true })
+    const begin = () => {
+      run.signal.removeEventListener('abort', takeBack)
+      return this.#run(tracked, AbortSignal.any([run.signal, AbortSignal.timeout(MAX_RUN_MS)]))
+    }
     tracked.ended = this.#queue
-      .add(
-        () => this.#run(tracked, AbortSignal.any([run.signal, AbortSignal.timeout(MAX_RUN_MS)])),
-        {
-          signal: run.signal
-        }
-      )
+      .add(begin, { signal: waiting.signal })
       .catch((err) => {
         // Taken back while it waited, or the store was closed under it.
         if (run.signal.aborted || err instanceof MailError) return

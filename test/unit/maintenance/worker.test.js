@@ -2,88 +2,17 @@
  * The worker over real mailboxes: what it does, when it gives way, and what it leaves on record.
  */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { OpenAccounts } from '../../../src/accounts/open-accounts.js'
-import { convertCipher } from '../../../src/store/open-store.js'
-import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
 import { DAY_MS } from '../../../src/maintenance/job.js'
 import { cleanLeftovers } from '../../../src/maintenance/leftovers.js'
 import { systemResources } from '../../../src/maintenance/resources.js'
 import { runJobs } from '../../../src/maintenance/run-jobs.js'
-import { MaintenanceWorker } from '../../../src/maintenance/worker.js'
 import { isWorthMerging } from '../../../src/store/search/index-job.js'
 import { appendMany, appendOne } from '../../helpers/account-folder.js'
-import { logIn, makeAccount, openTestAccounts, tamper } from '../../helpers/accounts.js'
-
-/** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
-
-/**
- * @param {import('node:test').TestContext} t
- * @param {Record<string, unknown>} [settings]
- * @param {Partial<import('../../../src/maintenance/resources.js').Resources>} [resources]
- */
-async function setUp(t, settings = {}, resources = {}) {
-  /** @type {(() => Promise<void>)[]} */
-  const closers = []
-  // Registered before the folder's removal.
-  t.after(async () => {
-    for (const close of closers) await close()
-  })
-  const accounts = await openTestAccounts(t, { 'accounts.lingerMs': 0, ...settings })
-  const { services } = accounts
-  const { account } = await makeAccount(services)
-  const worker = new MaintenanceWorker({
-    services,
-    resources: { ...systemResources, ...resources }
-  })
-  const { promise: isLocked, resolve: onLocked } = Promise.withResolvers()
-  const openAccounts = new OpenAccounts({
-    services,
-    maintenance: worker,
-    onLocked: () => onLocked(undefined),
-    endSessions: () => {}
-  })
-  closers.push(
-    () => worker.close(),
-    () => openAccounts.close()
-  )
-  const enter = async () => openAccounts.acquire(await logIn(services, 'old secret'))
-  const runs = async () => {
-    await services.directory.flush()
-    return services.directory.listMaintenanceRuns({ accountId: account.id })
-  }
-  const run = (/** @type {AccountStore} */ store) =>
-    runJobs({
-      services,
-      account,
-      store,
-      resources: { ...systemResources, ...resources },
-      signal: new AbortController().signal
-    })
-  const locked = () => isLocked
-  return { ...accounts, account, worker, openAccounts, enter, runs, run, locked }
-}
-
-/**
- * @param {AccountStore} store
- * @param {number} count - of 200 kB each
- */
-async function fillAndEmpty(store, count) {
-  const head = Buffer.from('Subject: x\r\nContent-Type: application/octet-stream\r\n\r\n')
-  for (let i = 0; i < count; i++)
-    await appendOne(store, 'INBOX', Buffer.concat([head, randomBytes(200_000)]), ['\\Deleted'])
-  await appendMany(store, 'INBOX', 3)
-  const { view } = await store.openView('INBOX')
-  await store.expunge({ view, uids: null })
-  store.closeView(view)
-}
-
-/** @param {import('../../../src/accounts/directory-port.js').MaintenanceRun[]} runs */
-const results = (runs) => Object.fromEntries(runs.map(({ job, result }) => [job, result]))
+import { fillAndEmpty, results, setUp } from '../../helpers/looked-after.js'
 
 test('before a mailbox is locked, its free space is back, and the directory says so without a key', async (t) => {
   const { enter, runs, services, account, locked } = await setUp(t)
@@ -295,27 +224,6 @@ test('with maintenance.enabled off nothing is looked after', async (t) => {
   await session.release()
   await locked()
   assert.deepEqual(await runs(), [])
-})
-
-test('a mailbox in AES-256-CBC is found out, converted when it is closed, and recorded', async (t) => {
-  const { enter, runs, account, services, data, locked } = await setUp(t)
-  const { masterKey } = await logIn(services, 'old secret')
-  const key = deriveDatabaseKey(masterKey.bytes)
-  masterKey.dispose()
-  const { folder } = account
-  const away = { folder, key, cipher: /** @type {const} */ ('chacha20'), timeoutMs: 5000 }
-  await convertCipher({ ...away, nextCipher: 'aes256cbc' })
-  tamper(data, 'UPDATE accounts SET cipher = NULL')
-  const session = await enter()
-  assert.equal(session.store.cipher, 'aes256cbc')
-  await appendMany(session.store, 'INBOX', 2)
-  await session.release()
-  await locked()
-  const again = await enter()
-  assert.equal(again.store.cipher, 'chacha20')
-  assert.equal((await again.store.mailboxStatus('INBOX')).messageCount, 2)
-  assert.equal((await services.directory.findAccount(account.id))?.cipher, 'chacha20')
-  assert.equal(results(await runs())['cipher'], 'done')
 })
 
 test('the records of an account go with it, and one that comes late does no harm', async (t) => {

@@ -1,0 +1,76 @@
+/**
+ * A mailbox with a worker of maintenance that looks after it, over the real directory.
+ */
+import { randomBytes } from 'node:crypto'
+import { OpenAccounts } from '../../src/accounts/open-accounts.js'
+import { systemResources } from '../../src/maintenance/resources.js'
+import { runJobs } from '../../src/maintenance/run-jobs.js'
+import { MaintenanceWorker } from '../../src/maintenance/worker.js'
+import { appendMany, appendOne } from './account-folder.js'
+import { logIn, makeAccount, openTestAccounts } from './accounts.js'
+
+/** @typedef {import('../../src/store/account-store.js').AccountStore} AccountStore */
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, unknown>} [settings]
+ * @param {Partial<import('../../src/maintenance/resources.js').Resources>} [resources]
+ */
+export async function setUp(t, settings = {}, resources = {}) {
+  /** @type {(() => Promise<void>)[]} */
+  const closers = []
+  // Registered before the folder's removal.
+  t.after(async () => {
+    for (const close of closers) await close()
+  })
+  const accounts = await openTestAccounts(t, { 'accounts.lingerMs': 0, ...settings })
+  const { services } = accounts
+  const { account } = await makeAccount(services)
+  const worker = new MaintenanceWorker({
+    services,
+    resources: { ...systemResources, ...resources }
+  })
+  const { promise: isLocked, resolve: onLocked } = Promise.withResolvers()
+  const openAccounts = new OpenAccounts({
+    services,
+    maintenance: worker,
+    onLocked: () => onLocked(undefined),
+    endSessions: () => {}
+  })
+  closers.push(
+    () => worker.close(),
+    () => openAccounts.close()
+  )
+  const enter = async () => openAccounts.acquire(await logIn(services, 'old secret'))
+  const runs = async () => {
+    await services.directory.flush()
+    return services.directory.listMaintenanceRuns({ accountId: account.id })
+  }
+  const run = (/** @type {AccountStore} */ store) =>
+    runJobs({
+      services,
+      account,
+      store,
+      resources: { ...systemResources, ...resources },
+      signal: new AbortController().signal
+    })
+  const locked = () => isLocked
+  return { ...accounts, account, worker, openAccounts, enter, runs, run, locked }
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {number} count - of 200 kB each
+ */
+export async function fillAndEmpty(store, count) {
+  const head = Buffer.from('Subject: x\r\nContent-Type: application/octet-stream\r\n\r\n')
+  for (let i = 0; i < count; i++)
+    await appendOne(store, 'INBOX', Buffer.concat([head, randomBytes(200_000)]), ['\\Deleted'])
+  await appendMany(store, 'INBOX', 3)
+  const { view } = await store.openView('INBOX')
+  await store.expunge({ view, uids: null })
+  store.closeView(view)
+}
+
+/** @param {import('../../src/accounts/directory-port.js').MaintenanceRun[]} runs */
+export const results = (runs) => Object.fromEntries(runs.map(({ job, result }) => [job, result]))
