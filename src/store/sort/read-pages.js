@@ -1,14 +1,20 @@
 /**
  * Reads stored rows of many messages, a page at a time, for SORT and THREAD. No message is parsed for it.
  */
+import { nextPageSize } from '../page-size.js'
+
 /** @import { AccountStore, MessageNeeds, MessageRecord } from '../account-store.js' */
 /** @import { MailboxView } from '../mailbox-view.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
 /** Messages a page: some 2 ms. */
 const MESSAGES_A_PAGE = 250
-/** Where ENVELOPEs are read, which may be large: some 100 KiB a page as a rule. */
+/** Where ENVELOPEs are read, which may be up to 256 KiB each: some 100 KiB a page as a rule. */
 const ENVELOPES_A_PAGE = 100
+/** The first page of ENVELOPEs, of which nothing is known yet. */
+const FIRST_ENVELOPES = 25
+/** What an identifier in References takes, as a rule. */
+const REFERENCE_BYTES = 64
 
 /**
  * @param {object} source
@@ -21,13 +27,22 @@ const ENVELOPES_A_PAGE = 100
  *   meanwhile are left out
  */
 export async function* readPages({ store, view }, slots, needs, slicer) {
-  const pageSize = needs.envelope ? ENVELOPES_A_PAGE : MESSAGES_A_PAGE
-  for (let start = 0; start < slots.length; start += pageSize) {
+  const maxSize = needs.envelope ? ENVELOPES_A_PAGE : MESSAGES_A_PAGE
+  let pageSize = needs.envelope ? FIRST_ENVELOPES : MESSAGES_A_PAGE
+  for (let start = 0; start < slots.length;) {
     await slicer.breathe()
     const page = slots.slice(start, start + pageSize)
     const uids = page.map((slot) => /** @type {number} */ (view.uids[slot]))
-    for (const record of await store.readMessages(view.mailboxId, uids, needs))
-      yield { slot: view.slotOf(record.uid), record }
+    let bytes = 0
+    for (const record of await store.readMessages(view.mailboxId, uids, needs)) {
+      const { uid, envelope, references } = record
+      bytes += (envelope?.length ?? 0) + REFERENCE_BYTES * (references?.length ?? 0)
+      yield { slot: view.slotOf(uid), record }
+      // To make something of a large one takes a while too.
+      if (slicer.isSpent) await slicer.breathe()
+    }
+    start += page.length
+    pageSize = nextPageSize(pageSize, bytes, maxSize)
   }
 }
 

@@ -10,6 +10,7 @@
  */
 import { MailError } from '../../../errors.js'
 import { SEEN } from '../../../store/flags.js'
+import { nextPageSize } from '../../../store/page-size.js'
 import { Slicer } from '../../../support/slicer.js'
 import { CODE } from '../../protocol/compile/response-code.js'
 import { takePage } from '../../protocol/values/partial-range.js'
@@ -34,8 +35,6 @@ const ROW_PAGE = 500
 const FIRST_WIDE_PAGE = 25
 /** @type {ReadonlySet<number>} */
 const NOTHING_SEEN = new Set()
-/** Bytes of a page above which the next one is smaller, and far below which it is larger. */
-const PAGE_BYTES = 512 * 1024
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['FETCH']} FetchArgs */
 
@@ -126,7 +125,7 @@ async function writeMessages(session, plan, slots, slicer) {
         pageBytes += sizeOf(record)
       }
     }
-    if (plan.isWide) pageSize = nextPageSize(pageSize, pageBytes)
+    if (plan.isWide) pageSize = nextPageSize(pageSize, pageBytes, ROW_PAGE)
     if (start < slots.length) await slicer.breathe()
   }
   response.finish()
@@ -142,16 +141,6 @@ function sizeOf({ envelope, body, bodyStructure, header, partTree, content }) {
     (sum, bytes) => sum + (bytes?.length ?? 0),
     0
   )
-}
-
-/**
- * @param {number} pageSize
- * @param {number} bytes - what the page held in memory
- * @returns {number}
- */
-function nextPageSize(pageSize, bytes) {
-  if (bytes > PAGE_BYTES) return Math.max(1, pageSize >>> 1)
-  return bytes * 4 < PAGE_BYTES ? Math.min(ROW_PAGE, pageSize * 2) : pageSize
 }
 
 /**
