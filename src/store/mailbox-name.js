@@ -28,14 +28,22 @@ export function normalizeMailboxName(name) {
 }
 
 /**
- * For a name that is to be made. RFC 9051 §6.3.4: a trailing delimiter only says that children will follow.
+ * @param {string} name - maybe with a trailing delimiter, which only says that children will follow (RFC 9051 §6.3.4)
+ * @returns {string} normalised, without it
+ */
+export function bareMailboxName(name) {
+  return normalizeMailboxName(name.endsWith(DELIMITER) ? name.slice(0, -1) : name)
+}
+
+/**
+ * For a name that is to be made.
  *
  * @param {string} name
  * @returns {string} normalised, without a trailing delimiter
  * @throws {MailError} CANNOT for a name that no mailbox may have; LIMIT for one that is too long
  */
 export function requireMailboxName(name) {
-  const normal = normalizeMailboxName(name.endsWith(DELIMITER) ? name.slice(0, -1) : name)
+  const normal = bareMailboxName(name)
   const levels = normal.split(DELIMITER)
   if (levels.includes('') || CONTROL.test(normal) || !normal.isWellFormed())
     throw new MailError('CANNOT', { detail: 'mailbox name' })

@@ -4,7 +4,12 @@
 import { MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
 import { copyRows } from './copy-move.js'
-import { DELIMITER, normalizeMailboxName, requireMailboxName } from './mailbox-name.js'
+import {
+  bareMailboxName,
+  DELIMITER,
+  normalizeMailboxName,
+  requireMailboxName
+} from './mailbox-name.js'
 import { findMailboxRow, insertMailboxRow, requireMailboxRow } from './mailbox-rows.js'
 
 /**
@@ -167,7 +172,7 @@ export function renameInbox(db, { to, nowMs }) {
  */
 export function setSubscription(db, name, isSubscribed) {
   if (!isSubscribed) {
-    prepared(db, 'DELETE FROM subscriptions WHERE name = ?').run(normalizeMailboxName(name))
+    prepared(db, 'DELETE FROM subscriptions WHERE name = ?').run(bareMailboxName(name))
     return
   }
   const wanted = requireMailboxName(name)

@@ -32,6 +32,7 @@ import { COMMANDS } from './commands/index.js'
  * @property {ResponseCode | null} [code]
  * @property {Reply['status']} [status] - OK unless told otherwise
  * @property {boolean} [isAnswered] - the command has written its own tagged reply
+ * @property {boolean} [holdsExpunges] - untagged EXPUNGE must wait, although others of that name allow it
  *
  * @typedef {object} LateResult - the command has been read to its end, and nothing is left to do but to wait
  * @property {Promise<CommandResult>} later
@@ -115,16 +116,16 @@ export async function dispatch(session, event) {
   return outcome.reply.status
 }
 
-/** @typedef {{ reply: Reply, isAnswered: boolean }} Outcome */
+/** @typedef {{ reply: Reply, isAnswered: boolean, holdsExpunges: boolean }} Outcome */
 
 /**
  * @param {CommandResult} result
  * @returns {Outcome}
  */
-const toOutcome = ({ status = 'OK', code = null, text, isAnswered = false }) => ({
-  reply: { status, code, text },
-  isAnswered
-})
+const toOutcome = (result) => {
+  const { status = 'OK', code = null, text, isAnswered = false, holdsExpunges = false } = result
+  return { reply: { status, code, text }, isAnswered, holdsExpunges }
+}
 
 /**
  * @param {Session} session
@@ -135,7 +136,7 @@ const toOutcome = ({ status = 'OK', code = null, text, isAnswered = false }) => 
  */
 function failed(session, error, raw) {
   if (error instanceof ConnectionClosed) throw error
-  return { reply: onFailure(session, error, raw.name), isAnswered: false }
+  return { reply: onFailure(session, error, raw.name), isAnswered: false, holdsExpunges: false }
 }
 
 /**
@@ -147,9 +148,10 @@ function failed(session, error, raw) {
  * @param {Outcome} outcome
  * @param {number} startedAt - of the command, monotonic ms
  */
-async function answer(session, command, { raw, isUid }, { reply, isAnswered }, startedAt) {
+async function answer(session, command, { raw, isUid }, outcome, startedAt) {
+  const { reply, isAnswered, holdsExpunges } = outcome
   if (!isAnswered) {
-    const allowsExpunge = command?.allowsExpunge === true
+    const allowsExpunge = command?.allowsExpunge === true && !holdsExpunges
     if (session.state !== 'logout') await tellNews(session, { allowsExpunge, isUid }, raw.name)
     session.tagged(raw.tag, reply)
   }

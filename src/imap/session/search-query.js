@@ -54,15 +54,32 @@ export function stillThere(view, slots) {
  * @returns {boolean} whether MODSEQ is among the keys, which enables CONDSTORE (RFC 7162 §3.1)
  */
 export function hasModSeq(key) {
+  return hasKey(key, ({ op }) => op === 'modseq')
+}
+
+/**
+ * @param {SearchKey} key - of a UID command
+ * @returns {boolean} whether message numbers are among the keys: until it is answered, none may change (RFC 7162 §3.2.10.2)
+ */
+export function hasMessageNumbers(key) {
+  return hasKey(key, (each) => each.op === 'sequence' && !each.set.isSearchResult)
+}
+
+/**
+ * @param {SearchKey} key
+ * @param {(key: SearchKey) => boolean} isWanted
+ * @returns {boolean} whether it, or any that it is made of, is such a one
+ */
+function hasKey(key, isWanted) {
   switch (key.op) {
     case 'and':
-      return key.keys.some(hasModSeq)
+      return key.keys.some((each) => hasKey(each, isWanted))
     case 'or':
-      return hasModSeq(key.left) || hasModSeq(key.right)
+      return hasKey(key.left, isWanted) || hasKey(key.right, isWanted)
     case 'not':
-      return hasModSeq(key.key)
+      return hasKey(key.key, isWanted)
     default:
-      return key.op === 'modseq'
+      return isWanted(key)
   }
 }
 

@@ -9,7 +9,7 @@
 import { compileNumberList } from '../../protocol/compile/number-list.js'
 import { writeLongAnswer } from '../long-answer.js'
 import { answerSearch, forgetSaved, highestModSeqOf } from '../search-answer.js'
-import { findMessages, hasModSeq } from '../search-query.js'
+import { findMessages, hasMessageNumbers, hasModSeq } from '../search-query.js'
 import { NOTHING_SAVED } from '../saved-result.js'
 import { SELECTED } from '../states.js'
 
@@ -63,5 +63,8 @@ async function searchMailbox(session, { isUid, key, returns }, { tag }) {
     const pieces = compileNumberList('SEARCH', slots.length, numberAt, { modSeq })
     await writeLongAnswer(session, pieces)
   }
-  return { text: `${isUid ? 'UID SEARCH' : 'SEARCH'} completed` }
+  return {
+    text: `${isUid ? 'UID SEARCH' : 'SEARCH'} completed`,
+    holdsExpunges: hasMessageNumbers(key)
+  }
 }

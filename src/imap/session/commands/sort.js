@@ -9,7 +9,7 @@ import { sortMessages } from '../../../store/sort/sort-messages.js'
 import { compileNumberList } from '../../protocol/compile/number-list.js'
 import { writeLongAnswer } from '../long-answer.js'
 import { answerSearch, forgetSaved, highestModSeqOf } from '../search-answer.js'
-import { findMessages, hasModSeq, stillThere } from '../search-query.js'
+import { findMessages, hasMessageNumbers, hasModSeq, stillThere } from '../search-query.js'
 import { NOTHING_SAVED } from '../saved-result.js'
 import { SELECTED } from '../states.js'
 
@@ -64,7 +64,10 @@ async function sortMailbox(session, { isUid, criteria, key, returns }, { tag }) 
     const pieces = compileNumberList('SORT', sorted.length, numberAt, { modSeq })
     await writeLongAnswer(session, pieces)
   }
-  return { text: `${isUid ? 'UID SORT' : 'SORT'} completed` }
+  return {
+    text: `${isUid ? 'UID SORT' : 'SORT'} completed`,
+    holdsExpunges: hasMessageNumbers(key)
+  }
 }
 
 /**

@@ -7,7 +7,7 @@
 import { threadMessages } from '../../../store/thread/thread-messages.js'
 import { compileThread } from '../../protocol/compile/thread.js'
 import { writeLongAnswer } from '../long-answer.js'
-import { findMessages, hasModSeq } from '../search-query.js'
+import { findMessages, hasMessageNumbers, hasModSeq } from '../search-query.js'
 import { SELECTED } from '../states.js'
 
 /** @import { Command, CommandResult } from '../dispatcher.js' */
@@ -51,5 +51,8 @@ async function threadMailbox(session, { isUid, algorithm, key }) {
     isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
   )
   await writeLongAnswer(session, pieces)
-  return { text: `${isUid ? 'UID THREAD' : 'THREAD'} completed` }
+  return {
+    text: `${isUid ? 'UID THREAD' : 'THREAD'} completed`,
+    holdsExpunges: hasMessageNumbers(key)
+  }
 }
