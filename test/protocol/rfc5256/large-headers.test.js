@@ -31,7 +31,7 @@ suite('messages with large headers', () => {
   })
 
   const numbers = Array.from({ length: MESSAGES }, (_, index) => index + 1)
-  for (const [command, expected] of [
+  for (const [command = '', expected = ''] of [
     ['SORT (CC) UTF-8 ALL', `* SORT ${numbers.toReversed().join(' ')}\r\n`],
     ['THREAD REFERENCES UTF-8 ALL', `* THREAD (${numbers.map((each) => `(${each})`).join('')})\r\n`]
   ]) {
