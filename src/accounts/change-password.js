@@ -2,11 +2,18 @@
  * Changing a password rewrites one small row and keeps all mail: the master key stays, its wrap is made
  * anew. Losing the mail is the only other way, for who has neither the password nor the recovery code.
  */
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { MailError } from '../errors.js'
 import { KEY_BYTES } from '../crypto/kdf.js'
 import { SecretBuffer } from '../crypto/secret-buffer.js'
 import { requireOwner } from './check-credential.js'
-import { makeCodeCredential, makePasswordCredential, requireUsablePassword } from './credential.js'
+import {
+  makeCodeCredential,
+  makePasswordCredential,
+  newId,
+  requireUsablePassword
+} from './credential.js'
 import { createMailboxFolder } from './mailbox-file.js'
 import { makeFirstKeys, mailboxFolder } from './provision.js'
 import { removePendingFolders } from './remove-account.js'
@@ -110,7 +117,7 @@ export function nextFrame({
  * @param {Account} input.account
  * @param {Uint8Array} input.newPassword - the caller zeroes it
  * @returns {Promise<{ account: Account, recoveryCode: string, isRemoved: boolean }>} `isRemoved` is false
- *   while somebody still has the old mailbox open; its files then go when it is closed
+ *   while somebody still has the old mailbox open, or something else keeps its files; they go later then
  * @throws {MailError} PASSWORD_REFUSED, THROTTLED, DISK_FULL, ACCOUNT_NOT_FOUND
  */
 export async function resetAccount({ services, account, newPassword }) {
@@ -118,7 +125,9 @@ export async function resetAccount({ services, account, newPassword }) {
   requireUsablePassword(newPassword)
   const keyEpoch = account.keyEpoch + 1
   const { id: accountId, domain } = account
-  const folder = mailboxFolder({ data: config.data, domain, accountId, keyEpoch })
+  const place = mailboxFolder({ data: config.data, domain, accountId, keyEpoch })
+  // A reset that was killed may have left one, which nobody knows.
+  const folder = existsSync(place) ? `${place}-${newId()}` : place
   using masterKey = SecretBuffer.random(KEY_BYTES)
   const made = await makeFirstKeys({
     services,
@@ -128,7 +137,12 @@ export async function resetAccount({ services, account, newPassword }) {
     keyEpoch
   })
   await createMailboxFolder({ services, folder, masterKey })
-  await directory.replaceMailbox(accountId, made.keys, folder)
+  try {
+    await directory.replaceMailbox(accountId, made.keys, folder)
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
   await directory.updateAccount(accountId, { cipher: config.storage.cipher })
   directory.audit({ action: 'account-reset', accountId })
   const { left } = await removePendingFolders({ services })

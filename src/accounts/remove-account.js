@@ -17,8 +17,8 @@ const LOCK_TIMEOUT_MS = 5_000
  * @param {object} input
  * @param {Pick<AccountServices, 'directory' | 'logger' | 'unlocker'>} input.services
  * @param {Account} input.account
- * @returns {Promise<{ isRemoved: boolean }>} false while somebody still has the mailbox open: its files go
- *   at the next start or the next deletion
+ * @returns {Promise<{ isRemoved: boolean }>} false while somebody still has the mailbox open, or something else keeps
+ *   its files: they go at the next start or the next deletion
  * @throws {import('../errors.js').MailError} ACCOUNT_NOT_FOUND
  */
 export async function deleteAccount({ services, account }) {
@@ -36,7 +36,7 @@ export async function deleteAccount({ services, account }) {
  * @param {object} input
  * @param {Pick<AccountServices, 'directory' | 'logger'>} input.services
  * @param {number} [input.timeoutMs] - how long to wait for each mailbox that is still open
- * @returns {Promise<{ left: string[] }>} absolute folders that are still in use
+ * @returns {Promise<{ left: string[] }>} absolute folders that are still in use, or could not be removed
  */
 export async function removePendingFolders({ services, timeoutMs = LOCK_TIMEOUT_MS }) {
   const { directory, logger } = services
@@ -46,9 +46,11 @@ export async function removePendingFolders({ services, timeoutMs = LOCK_TIMEOUT_
     try {
       await removeMailboxFolder(folder, { timeoutMs })
       await directory.finishRemoval(folder)
-    } catch (error) {
-      if (!isMailError(error, 'BUSY')) throw error
-      logger.warn('the files of an erased mailbox are still open; they are removed later')
+    } catch (err) {
+      // The keys are gone, which is what counts: neither what asked for it nor the other folders must fail for that.
+      if (isMailError(err, 'BUSY'))
+        logger.warn('the files of an erased mailbox are still open; they are removed later')
+      else logger.error({ err }, 'the files of an erased mailbox cannot be removed')
       left.push(folder)
     }
   }

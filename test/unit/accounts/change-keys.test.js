@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { cp, rm } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createAppPassword, listAppPasswords } from '../../../src/accounts/app-passwords.js'
 import { revokeAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
+import { mailboxFolder } from '../../../src/accounts/provision.js'
 import { deleteAccount, removePendingFolders } from '../../../src/accounts/remove-account.js'
 import { lockShared } from '../../../src/database/lock.js'
+import { MailError } from '../../../src/errors.js'
 import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
 import { isOnDisk } from '../../helpers/disk-search.js'
 import {
@@ -91,6 +93,51 @@ test('of two changes side by side one wins and the other says so', async (t) => 
   assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   const winner = results[0]?.status === 'fulfilled' ? 'first' : 'second'
   ;(await logIn(services, winner)).masterKey.dispose()
+})
+
+test('the mail can be given up also where that was tried before and killed', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const { id: accountId, domain } = account
+  await mkdir(mailboxFolder({ data, domain, accountId, keyEpoch: 2 }))
+  const { account: now } = await resetAccount({
+    services,
+    account,
+    newPassword: Buffer.from(NEW)
+  })
+  assert.equal(now.keyEpoch, 2)
+  assert.deepEqual(await readInbox(services, NEW), [])
+})
+
+test('giving the mail up in vain leaves nothing behind', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const failing = {
+    ...services,
+    directory: {
+      ...services.directory,
+      replaceMailbox: async () => {
+        throw new MailError('DISK_FULL')
+      }
+    }
+  }
+  const newPassword = Buffer.from(NEW)
+  await assertRefused(resetAccount({ services: failing, account, newPassword }), 'DISK_FULL')
+  const { id: accountId, domain } = account
+  assert.equal(existsSync(mailboxFolder({ data, domain, accountId, keyEpoch: 2 })), false)
+})
+
+test('the files of one erased account that cannot be removed are in nobody’s way', async (t) => {
+  const { services, lines } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const { account: erased } = await makeAccount(services, 'bert@example.org')
+  await writeFile(join(erased.folder, 'mail.lock'), 'this is no lock, and no database either')
+  assert.deepEqual(await deleteAccount({ services, account: erased }), { isRemoved: false })
+  const reset = await resetAccount({ services, account, newPassword: Buffer.from(NEW) })
+  assert.match(reset.recoveryCode, /^llrec-/)
+  assert.ok(reset.isRemoved)
+  assert.deepEqual(await removePendingFolders({ services }), { left: [erased.folder] })
+  assert.ok(lines.some(({ msg }) => msg === 'the files of an erased mailbox cannot be removed'))
 })
 
 test('losing the mail makes an empty mailbox under a new key, and destroys the old one', async (t) => {
