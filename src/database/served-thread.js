@@ -67,13 +67,18 @@ export class ServedThread {
       if (failure) waiter?.reject(fromThreadFailure(failure))
       else waiter?.resolve(/** @type {Result} */ (result))
     })
-    worker.on('error', (error) => this.#end(/** @type {Error} */ (error)))
-    worker.on('exit', () => this.#end(new MailError('SHUTTING_DOWN')))
+    worker.on('error', (error) => this.#end(worker, /** @type {Error} */ (error)))
+    worker.on('exit', () => this.#end(worker, new MailError('SHUTTING_DOWN')))
     return worker
   }
 
-  /** @param {Error} error */
-  #end(error) {
+  /**
+   * @param {Worker} worker
+   * @param {Error} error
+   */
+  #end(worker, error) {
+    // One that has died of an error exits a moment later, when there may be another.
+    if (this.#worker !== worker) return
     this.#worker = null
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()
