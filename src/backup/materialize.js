@@ -5,6 +5,7 @@ import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
+import { writeAll } from '../support/write-all.js'
 import { syncFolder } from '../support/write-file.js'
 import { packObject } from './repository.js'
 import { UNIT_BYTES, unitsOf } from './snapshot-format.js'
@@ -121,7 +122,7 @@ export async function materialize({ target, snapshot, folder, wants = () => true
           folders.add(dirname(path))
           handle = await open(path, 'w', 0o600)
         }
-        await handle?.write(bytes, 0, bytes.length, number * UNIT_BYTES)
+        if (handle) await writeAll(handle, bytes, number * UNIT_BYTES)
         if (number === 0 && file.path === 'mail.db') requireMailboxHeader(bytes, file.size)
         number += 1
         if (unit.isLast) await handle?.sync()

@@ -3,6 +3,7 @@
  */
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeAll } from '../support/write-all.js'
 import { newPackName, packObject } from './repository.js'
 
 /** A pack is stored once it has grown to this, bytes: few requests, and no long wait where one is repeated. */
@@ -49,7 +50,7 @@ export class PackWriter {
   async add(bytes) {
     const pack = (this.#pack ??= await this.#start())
     const place = { pack: pack.name, offset: pack.size }
-    await pack.handle.write(bytes, 0, bytes.length, pack.size)
+    await writeAll(pack.handle, bytes, pack.size)
     pack.size += bytes.length
     this.bytes += bytes.length
     if (pack.size >= PACK_BYTES) await this.#finish()

@@ -6,6 +6,7 @@
 import { hash as hashOnce } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
 import { MailError } from '../errors.js'
+import { writeAll } from '../support/write-all.js'
 import { UNIT_BYTES, unitCount } from './snapshot-format.js'
 import { HASH_BYTES } from './unit-table.js'
 
@@ -97,7 +98,7 @@ export class Staging {
           const hash = sha256(unit)
           hash.copy(hashes, number * HASH_BYTES)
           if (known.find(hash, unit.length)) continue
-          await this.#handle.write(unit, 0, unit.length, this.#position)
+          await writeAll(this.#handle, unit, this.#position)
           this.#position += unit.length
           isStaged[number] = 1
         }

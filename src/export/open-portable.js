@@ -9,7 +9,7 @@ import { MailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { openAccountStore } from '../store/account-store.js'
 import { HEADER_BYTES, openHeader, parseHeader } from './portable-format.js'
-import { writeAll } from './write-all.js'
+import { writeAll } from '../support/write-all.js'
 
 /**
  * @typedef {object} OpenPortable

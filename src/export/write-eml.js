@@ -5,7 +5,7 @@
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FileNames } from './file-names.js'
-import { writeAll } from './write-all.js'
+import { writeAll } from '../support/write-all.js'
 
 /**
  * @param {string} folder - there, and empty

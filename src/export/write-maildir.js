@@ -6,7 +6,7 @@ import { mkdir, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { encodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
 import { FileNames } from './file-names.js'
-import { writeAll } from './write-all.js'
+import { writeAll } from '../support/write-all.js'
 
 /** @typedef {import('./export-mailbox.js').ExportedMessage} ExportedMessage */
 

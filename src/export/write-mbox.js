@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 import { addedLines } from '../import/added-lines.js'
 import { FileNames } from './file-names.js'
 import { quoted } from './mbox-quoting.js'
-import { writeAll } from './write-all.js'
+import { writeAll } from '../support/write-all.js'
 
 /** @typedef {import('./export-mailbox.js').ExportedMessage} ExportedMessage */
 /** @typedef {import('./export-mailbox.js').MailboxWriter} MailboxWriter */

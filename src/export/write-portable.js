@@ -12,7 +12,7 @@ import { toMailError } from '../database/sqlite-error.js'
 import { runThread } from '../database/thread.js'
 import { syncFolder } from '../support/write-file.js'
 import { HEADER_BYTES, sealHeader } from './portable-format.js'
-import { writeAll } from './write-all.js'
+import { writeAll } from '../support/write-all.js'
 
 /** @typedef {import('../crypto/kdf.js').Argon2Params} Argon2Params */
 

@@ -1,0 +1,70 @@
+/**
+ * A disk that is nearly full takes a part of a write: what a backup takes for written must be all there.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { KnownUnits } from '../../src/backup/known-units.js'
+import { materialize } from '../../src/backup/materialize.js'
+import { PackWriter } from '../../src/backup/pack-writer.js'
+import { RateLimit } from '../../src/backup/rate-limit.js'
+import { SnapshotBuilder, UNIT_BYTES } from '../../src/backup/snapshot-format.js'
+import { Staging, sha256 } from '../../src/backup/staging.js'
+import { openFolderTarget } from '../../src/backup/targets/folder.js'
+import { errorCodeOf } from '../../src/database/sqlite-error.js'
+import { scratchFolder } from '../helpers/account-folder.js'
+import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
+
+const DISK_BYTES = 4 * 1024 * 1024
+
+/** Room for one unit and a part of the next. */
+const LEFT_BYTES = UNIT_BYTES + UNIT_BYTES / 2
+
+const options = { skip: smallDiskIsMissing }
+
+/** @param {Promise<unknown>} work */
+async function assertFull(work) {
+  await assert.rejects(work, (error) => /^(ENOSPC|DISK_FULL)$/.test(errorCodeOf(error)))
+}
+
+test('a mailbox of which the scratch file takes a part only is not read', options, async (t) => {
+  const { root, fill } = smallDisk(t, DISK_BYTES)
+  const source = join(await scratchFolder(t), 'mail.db')
+  const size = 2 * UNIT_BYTES
+  await writeFile(source, randomBytes(size))
+  const staging = await Staging.open(join(root, 'units'), new RateLimit(0))
+  fill(LEFT_BYTES)
+  const known = new KnownUnits([])
+  await assertFull(staging.stage({ source, path: 'mail.db', size, known, onRead: () => {} }))
+  await staging.close()
+})
+
+test('a unit of which the pack takes a part only is not in it', options, async (t) => {
+  const { root, fill } = smallDisk(t, DISK_BYTES)
+  const target = openFolderTarget(await scratchFolder(t))
+  const packs = new PackWriter({ target, scratchFolder: root })
+  fill(LEFT_BYTES)
+  await packs.add(randomBytes(UNIT_BYTES))
+  await assertFull(packs.add(randomBytes(UNIT_BYTES)))
+  await packs.abort()
+})
+
+test('a mailbox that is restored in part only is not restored', options, async (t) => {
+  const { root, fill } = smallDisk(t, DISK_BYTES)
+  const target = openFolderTarget(await scratchFolder(t))
+  const packs = new PackWriter({ target, scratchFolder: await scratchFolder(t) })
+  const builder = new SnapshotBuilder()
+  builder.startFile({ path: 'spool/a', size: 2 * UNIT_BYTES })
+  for (let i = 0; i < 2; i++) {
+    const bytes = randomBytes(UNIT_BYTES)
+    builder.addUnit(sha256(bytes), await packs.add(bytes))
+  }
+  await packs.flush()
+  const snapshot = builder.finish({ accountId: 'a', keyEpoch: 1, cipher: 'chacha20' })
+  const folder = join(root, 'restored')
+  await mkdir(join(folder, 'spool'), { recursive: true })
+  fill(LEFT_BYTES)
+  await assertFull(materialize({ target, snapshot, folder }))
+})
