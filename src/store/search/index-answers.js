@@ -192,39 +192,51 @@ export async function askIndex(database, request) {
  * @param {IndexRequest} request
  * @returns {Promise<{ answers: IndexAnswers, isCut: boolean } | null>}
  */
-async function ask(database, { plan, maxRows, maxBlocks, breathe, cache }) {
-  const leaves = indexedLeaves(plan)
+async function ask(database, request) {
+  const leaves = indexedLeaves(request.plan)
   if (leaves.length === 0) return null
+  const readVersion = () => database.readSettled((db) => readIndexState(db).textVersion)
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const version = await database.readSettled((db) => readIndexState(db).textVersion)
-    if (version !== INDEX_VERSION) return null
-    const answers = new IndexAnswers(plan, await readWholeList(database, breathe))
-    const { index, rows } = await TextIndex.open(database, {
-      maxBlocks,
-      breathe,
-      ...(cache && { cache })
-    })
-    let isCut = false
-    try {
-      for (const leaf of leaves) {
-        if (answers.isEnough) break
-        await breathe()
-        const answer = await askLeaf(database, leaf, maxRows, index)
-        if (answer) answers.add(leaf, answer)
-        else isCut = true
-      }
-    } catch (error) {
-      // What was found so far is of segments that are gone by now.
-      if (error instanceof OvertakenError) continue
-      throw error
-    }
-    // Another program's version may have begun to make the index anew meanwhile, or segments may have been merged.
-    const isSame = await database.readSettled(
-      (db) => readIndexState(db).textVersion === INDEX_VERSION && areWhole(db, rows)
-    )
-    if (isSame) return { answers, isCut }
+    if ((await readVersion()) !== INDEX_VERSION) return null
+    const asked = await askOnce(database, leaves, request)
+    if (asked) return asked
   }
   return null
+}
+
+/**
+ * @param {Source} database
+ * @param {readonly LeafNode[]} leaves - those that the index can answer
+ * @param {IndexRequest} request
+ * @returns {Promise<{ answers: IndexAnswers, isCut: boolean } | null>} null when the index has changed meanwhile, and what was
+ *   found is worth nothing
+ */
+async function askOnce(database, leaves, { plan, maxRows, maxBlocks, breathe, cache }) {
+  const answers = new IndexAnswers(plan, await readWholeList(database, breathe))
+  const { index, rows } = await TextIndex.open(database, {
+    maxBlocks,
+    breathe,
+    ...(cache && { cache })
+  })
+  let isCut = false
+  try {
+    for (const leaf of leaves) {
+      if (answers.isEnough) break
+      await breathe()
+      const answer = await askLeaf(database, leaf, maxRows, index)
+      if (answer) answers.add(leaf, answer)
+      else isCut = true
+    }
+  } catch (error) {
+    // What was found so far is of segments that are gone by now.
+    if (error instanceof OvertakenError) return null
+    throw error
+  }
+  // Another program's version may have begun to make the index anew meanwhile, or segments may have been merged.
+  const isSame = await database.readSettled(
+    (db) => readIndexState(db).textVersion === INDEX_VERSION && areWhole(db, rows)
+  )
+  return isSame ? { answers, isCut } : null
 }
 
 /**

@@ -5,21 +5,17 @@
  * Invariants: what is held is the answers of the index, and one page of messages (500 rows, or 32 headers and contents of
  * a chunk at most, and the text of one part); the slicer is asked between any two reads.
  */
-import { isMailError } from '../../errors.js'
-import { readContentRange } from '../content-reader.js'
-import { readMessageRecords } from '../read-messages.js'
+import { CandidateReader, unlessGone } from './candidate-reader.js'
 import { placesOf } from './content-ids.js'
 import { IdSet } from './id-list.js'
 import { evaluatePlan, STAGE } from './plan.js'
 import { RANGE_PAGE, RangeSifter } from './range-sifter.js'
 import { compileDateTest, compileRowKey } from './row-keys.js'
-import { chooseListed, readListedHeaders } from './listed-header.js'
-import { compileHeaderKey, HeaderText, TextHits } from './match-text.js'
-import { readHeaderBlock, readTextPieces } from './message-text.js'
+import { compileHeaderKey, TextHits } from './match-text.js'
 import { NO, OPEN, VerdictPage, YES } from './verdict-page.js'
 
-/** @typedef {import('../read-messages.js').MessageRecord} MessageRecord */
 /** @typedef {import('../read-messages.js').Source} Source */
+/** @typedef {import('./candidate-reader.js').Candidate} Candidate */
 /** @typedef {import('./index-answers.js').IndexAnswers} IndexAnswers */
 /** @typedef {import('./plan.js').LeafNode} LeafNode */
 /** @typedef {import('./plan.js').Plan} Plan */
@@ -61,12 +57,6 @@ const PLACES_DIVISOR = 256
  * @property {number[]} matches
  * @property {number[]} open - to be looked at
  *
- * @typedef {object} Candidate
- * @property {number} index
- * @property {number} contentId - 0 when it is not known
- * @property {MessageRecord | null} record - null until the row is read
- * @property {HeaderText | null} header
- *
  * @typedef {object} ResolverOptions
  * @property {Source} database
  * @property {number} mailboxId
@@ -90,10 +80,6 @@ export class Resolver {
   #tests
   #hits
   #stages
-  /** What header and text stage read of each message. */
-  #needs
-  /** Of the header, if what is asked for is listed: then the header itself is not read. */
-  #listed
   #reader
 
   /** @param {ResolverOptions} options */
@@ -115,20 +101,13 @@ export class Resolver {
     })
     this.#stages = new Set(plan.leaves.map(({ stage }) => stage))
     this.#hits = new TextHits(plan.leaves)
-    const operations = new Set(plan.leaves.map(({ key }) => key.op))
-    this.#listed = operations.has('text') ? null : chooseListed(plan.leaves)
-    this.#needs = {
-      row: true,
-      header: operations.has('header') || operations.has('text'),
-      search: operations.has('date')
-    }
-    this.#reader = {
-      readContent: (
-        /** @type {number} */ id,
-        /** @type {number} */ start,
-        /** @type {number} */ end
-      ) => readContentRange(database, id, start, end)
-    }
+    this.#reader = new CandidateReader({
+      database,
+      mailboxId,
+      leaves: plan.leaves,
+      uidAt: (index) => candidates.uidAt(index),
+      breathe: this.#breathe
+    })
     this.#tests = plan.leaves.map((leaf) => this.#compileLeaf(leaf, nowSeconds))
   }
 
@@ -306,7 +285,7 @@ export class Resolver {
   async #resolvePage(page, matches, needsRows) {
     let open = page
     if (needsRows && this.#stages.has(STAGE.ROW)) {
-      open = await this.#read(page, { row: true })
+      open = await this.#reader.readRows(page)
       open = this.#sift(open, STAGE.ROW, matches)
     }
     for (let start = 0; start < open.length; start += HEADER_PAGE)
@@ -320,16 +299,11 @@ export class Resolver {
   async #resolveHeaders(page, matches) {
     let open = page
     if (this.#stages.has(STAGE.HEADER)) {
-      if (this.#listed) open = await this.#readListed(open, this.#listed)
-      else open = await this.#read(open, this.#needs)
-      const there = []
-      for (const candidate of open)
-        if (await unlessGone(() => this.#loadHeader(candidate))) there.push(candidate)
-      open = there
+      open = await this.#reader.readHeaders(page)
       open = this.#sift(open, STAGE.HEADER, matches)
     }
     if (open.length === 0 || !this.#stages.has(STAGE.TEXT)) return
-    open = await this.#read(open, { ...this.#needs, partTree: true, content: true })
+    open = await this.#reader.readContents(open)
     for (const candidate of open) {
       if (await unlessGone(() => this.#resolveText(candidate))) matches.push(candidate.index)
       candidate.header = null
@@ -347,12 +321,12 @@ export class Resolver {
     const { record } = candidate
     if (!record) return false
     this.#hits.reset()
-    await this.#loadHeader(candidate)
+    await this.#reader.loadHeader(candidate)
     if (candidate.header && this.#hits.wantsHeader && this.#hits.addHeader(candidate.header)) {
       const verdict = this.#judge(candidate, STAGE.TEXT)
       if (verdict !== undefined) return verdict
     }
-    for await (const piece of readTextPieces(this.#reader, record)) {
+    for await (const piece of this.#reader.textPieces(record)) {
       await this.#breathe()
       if (!this.#hits.addText(piece)) continue
       const verdict = this.#judge(candidate, STAGE.TEXT)
@@ -374,70 +348,5 @@ export class Resolver {
       if (verdict) matches.push(candidate.index)
       return verdict === undefined
     })
-  }
-
-  /**
-   * @param {Candidate[]} page
-   * @param {import('../read-messages.js').MessageNeeds} needs
-   * @returns {Promise<Candidate[]>} those whose message is still there, with their records
-   */
-  async #read(page, needs) {
-    if (page.length === 0) return page
-    await this.#breathe()
-    const uids = page.map(({ index }) => this.#candidates.uidAt(index))
-    const records = await readMessageRecords(this.#database, this.#mailboxId, uids, needs)
-    const byUid = new Map(records.map((record) => [record.uid, record]))
-    return page.filter((candidate) => {
-      candidate.record = byUid.get(this.#candidates.uidAt(candidate.index)) ?? null
-      candidate.contentId = candidate.record?.contentId ?? 0
-      return candidate.record !== null
-    })
-  }
-
-  /**
-   * @param {Candidate[]} page
-   * @param {import('../../mime/header-fields.js').FieldChoice} choice
-   * @returns {Promise<Candidate[]>} those whose message is still there, with their records and their headers
-   */
-  async #readListed(page, choice) {
-    const open = await this.#read(page, { ...this.#needs, header: false })
-    const contentIds = open.map(({ contentId }) => contentId)
-    const headers = await readListedHeaders(this.#database, contentIds, choice)
-    const rest = open.filter((candidate, at) => {
-      const block = headers[at]
-      if (block) candidate.header = new HeaderText(block)
-      return !block
-    })
-    if (rest.length === 0) return open
-    const found = new Set(await this.#read(rest, this.#needs))
-    return open.filter((candidate) => candidate.header !== null || found.has(candidate))
-  }
-
-  /**
-   * @param {Candidate} candidate - its record has the header block, or says that it is too large to keep
-   * @returns {Promise<true>} when it is there, if it is needed
-   * @throws {MailError} MESSAGE_GONE
-   */
-  async #loadHeader(candidate) {
-    if (!this.#needs.header || candidate.header || !candidate.record) return true
-    await this.#breathe()
-    const block = await readHeaderBlock(this.#reader, candidate.record)
-    candidate.header = new HeaderText(block)
-    return true
-  }
-}
-
-/**
- * One message that is expunged and swept while it is read is no reason to say nothing of the others.
- *
- * @param {() => Promise<boolean>} work - reads one message
- * @returns {Promise<boolean>} false when the message has gone meanwhile
- */
-async function unlessGone(work) {
-  try {
-    return await work()
-  } catch (error) {
-    if (isMailError(error, 'MESSAGE_GONE')) return false
-    throw error
   }
 }
