@@ -4,7 +4,7 @@
  */
 import { MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
-import { expungeRows } from './expunge.js'
+import { expungeRows, toRanges } from './expunge.js'
 import { DELETED, SEEN } from './flags.js'
 import {
   findMailboxRowById,
@@ -13,7 +13,7 @@ import {
   requireMailboxRow,
   requireMailboxRowById
 } from './mailbox-rows.js'
-import { messageRowId } from './message-id.js'
+import { messageRowId, uidOfRow } from './message-id.js'
 import { requireQuota } from './quota.js'
 
 /**
@@ -39,22 +39,22 @@ import { requireQuota } from './quota.js'
  * @property {number} sourceModSeq - of the source after a move
  */
 
-/** Messages that are copied without a thread: about 10 ms. */
+/**
+ * What is copied without a thread: up to so many messages, in up to so many runs of UIDs. Scattered ones stand on a page of
+ * their own in the index of contents, and cost twice as much: some 5 ms either way, 9 ms to move them.
+ */
 export const COPY_INLINE = 1000
+const COPY_INLINE_RUNS = 500
 
-const NARROW = `id, flags, keywords, internal_date AS internalDate, internal_zone AS internalZone, size,
-  content_id AS contentId`
+/** @typedef {[id: number, flags: number, keywords: number, size: number]} SourceRow */
 
 /**
- * @typedef {object} NarrowRow
- * @property {number} id
- * @property {number} flags
- * @property {number} keywords
- * @property {number} internalDate
- * @property {number} internalZone
- * @property {number} size
- * @property {number} contentId
+ * @param {readonly number[]} uids - ascending, of the messages to be copied or moved
+ * @returns {boolean} whether that would hold up the event loop for too long
  */
+export const isLongTransfer = (uids) =>
+  uids.length > COPY_INLINE ||
+  (uids.length > COPY_INLINE_RUNS && toRanges(uids).length > COPY_INLINE_RUNS)
 
 /**
  * @param {Database} db
@@ -75,17 +75,21 @@ function allUids(db, mailboxId) {
 /**
  * @param {Database} db
  * @param {number} mailboxId
- * @param {readonly number[]} uids
- * @returns {{ uid: number, row: NarrowRow }[]} those that are there
+ * @param {readonly number[]} uids - ascending
+ * @returns {SourceRow[]} those that are there, by UID
  */
 function readSources(db, mailboxId, uids) {
-  const read = prepared(db, `SELECT ${NARROW} FROM messages WHERE id = ?`)
-  const sources = []
-  for (const uid of uids) {
-    const row = /** @type {NarrowRow | undefined} */ (read.get(messageRowId(mailboxId, uid)))
-    if (row) sources.push({ uid, row })
-  }
-  return sources
+  const read = prepared(
+    db,
+    'SELECT id, flags, keywords, size FROM messages WHERE id BETWEEN ? AND ? ORDER BY id',
+    'array'
+  )
+  return toRanges(uids).flatMap(
+    ({ first, last }) =>
+      /** @type {SourceRow[]} */ (
+        read.all(messageRowId(mailboxId, first), messageRowId(mailboxId, last))
+      )
+  )
 }
 
 /**
@@ -101,28 +105,31 @@ export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, isExact, 
   const wanted = uids ?? allUids(db, fromMailboxId)
   const sources = readSources(db, fromMailboxId, wanted)
   if (isExact === true && sources.length < wanted.length) throw new MailError('MESSAGE_GONE')
-  const bytes = sources.reduce((sum, { row }) => sum + row.size, 0)
+  const bytes = sources.reduce((sum, [, , , size]) => sum + size, 0)
   if (quota && !isMove) requireQuota(db, quota, { bytes, messages: sources.length })
   const modSeq = nextModSeq(target)
-  const insert = prepared(
+  // One statement for all: a call for each row takes half as long again.
+  prepared(
     db,
     `INSERT INTO messages (id, modseq, flags, keywords, internal_date, internal_zone, saved_at, size, content_id)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+     SELECT ? + wanted.key, ?, m.flags, m.keywords, m.internal_date, m.internal_zone, ?, m.size, m.content_id
+     FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value`
+  ).run(
+    messageRowId(target.id, target.uidNext),
+    modSeq,
+    nowMs,
+    JSON.stringify(sources.map(([id]) => id))
   )
   /** @type {ViewRow[]} */
   const rows = []
   const change = { messages: sources.length, unseen: 0, deleted: 0, bytes, uids: sources.length }
-  for (const { row } of sources) {
-    const uid = target.uidNext + rows.length
-    const { flags, keywords, internalDate, internalZone, size, contentId } = row
-    const id = messageRowId(target.id, uid)
-    insert.run(id, modSeq, flags, keywords, internalDate, internalZone, nowMs, size, contentId)
-    rows.push({ uid, modSeq, flags, keywords })
+  for (const [, flags, keywords] of sources) {
+    rows.push({ uid: target.uidNext + rows.length, modSeq, flags, keywords })
     if (!(flags & SEEN)) change.unseen++
     if (flags & DELETED) change.deleted++
   }
   if (rows.length > 0) moveCounters(db, target, change)
-  const sourceUids = sources.map(({ uid }) => uid)
+  const sourceUids = sources.map(([id]) => uidOfRow(id))
   const sourceModSeq = isMove
     ? expungeRows(db, {
         mailboxId: fromMailboxId,

@@ -2,7 +2,7 @@
  * COPY, MOVE and RENAME INBOX as the store offers them: one transaction, in a thread when there are many messages, and
  * both mailboxes told when it is durable.
  */
-import { COPY_INLINE, copyRows } from './copy-move.js'
+import { COPY_INLINE, copyRows, isLongTransfer } from './copy-move.js'
 import { requireMailboxRow } from './mailbox-rows.js'
 import { renameInbox } from './mailboxes.js'
 
@@ -64,10 +64,9 @@ export class Transfers {
     }
     const publish = (/** @type {CopyResult} */ result) =>
       this.#publish(from.mailboxId, result, isMove, origin)
-    const result =
-      uids.length > COPY_INLINE
-        ? await this.#writeInThread({ kind: 'copy', request }, publish)
-        : await this.#database.write((db) => copyRows(db, request), publish)
+    const result = isLongTransfer(uids)
+      ? await this.#writeInThread({ kind: 'copy', request }, publish)
+      : await this.#database.write((db) => copyRows(db, request), publish)
     const { uidValidity, sourceUids } = result
     return { uidValidity, sourceUids, uids: result.uids }
   }
