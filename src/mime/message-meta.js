@@ -55,6 +55,16 @@ export function buildMessageMeta({ root }) {
 }
 
 /**
+ * @param {MessageMeta} meta
+ * @returns {number} bytes that it holds in memory, about
+ */
+export function metaBytes({ envelope, body, bodyStructure, partTree, header }) {
+  return (
+    envelope.length + body.length + bodyStructure.length + partTree.length + (header?.length ?? 0)
+  )
+}
+
+/**
  * @param {(writer: ByteWriter) => void} write
  * @returns {Buffer}
  */

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { MailError } from '../errors.js'
-import { buildMessageMeta } from '../mime/message-meta.js'
+import { buildMessageMeta, metaBytes } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, copyOf, decodeChunk, encodeChunk, releaseBuffer } from './chunk-codec.js'
@@ -25,10 +25,13 @@ import { MAX_CHUNK } from './message-id.js'
  * @property {number | null} contentId - of the staged rows; null when all chunks are here
  * @property {readonly EncodedChunk[]} chunks - those that are not in the file yet
  * @property {number} chunkCount - chunks that are in the file
+ * @property {number} heldBytes - what it takes in memory, about
  */
 
 /** Raw bytes that are kept until the message's own transaction. */
 const KEPT_BYTES = 256 * 1024
+/** What the objects around a content take, with the texts that are compared. */
+const OBJECT_BYTES = 2048
 
 /** Receives one message. */
 export class ContentWriter {
@@ -38,6 +41,7 @@ export class ContentWriter {
   #parser = new MessageParser()
   #size = 0
   #sizeHint
+  #keptBytes
   /**
    * Where the present chunk is filled; null while there is none.
    *
@@ -57,11 +61,14 @@ export class ContentWriter {
    * @param {AccountDatabase} options.database
    * @param {number} options.maxBytes - a larger message is refused
    * @param {number} [options.sizeHint] - bytes that are expected, to take no more memory than needed
+   * @param {number} [options.keptBytes] - a message of more goes into the file at once; 0 for one of many whose own
+   *   transaction is far away
    */
-  constructor({ database, maxBytes, sizeHint = CHUNK_BYTES }) {
+  constructor({ database, maxBytes, sizeHint = CHUNK_BYTES, keptBytes = KEPT_BYTES }) {
     this.#database = database
     this.#maxBytes = maxBytes
     this.#sizeHint = sizeHint
+    this.#keptBytes = keptBytes
   }
 
   /**
@@ -102,7 +109,11 @@ export class ContentWriter {
         meta,
         contentId: this.#contentId,
         chunks: this.#chunks,
-        chunkCount: this.#writtenChunks
+        chunkCount: this.#writtenChunks,
+        heldBytes: this.#chunks.reduce(
+          (sum, { data }) => sum + data.length,
+          metaBytes(meta) + OBJECT_BYTES
+        )
       }
     } catch (error) {
       await this.#giveUp()
@@ -181,7 +192,7 @@ export class ContentWriter {
     // The room is for the next chunk, or the next message.
     this.#chunks.push({ codec, data: data === raw ? copyOf(raw) : data })
     if (this.#writtenChunks + this.#chunks.length > MAX_CHUNK) throw new MailError('TOO_BIG')
-    if (this.#size > KEPT_BYTES) await this.#writeChunks()
+    if (this.#size > this.#keptBytes) await this.#writeChunks()
   }
 
   async #writeChunks() {

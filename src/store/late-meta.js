@@ -8,6 +8,7 @@
  *                                                  └─ add: read from here, until they are in the file
  */
 import { MailError } from '../errors.js'
+import { metaBytes } from '../mime/message-meta.js'
 import { hasContent } from './content-rows.js'
 import { writeMeta } from './meta-rows.js'
 
@@ -31,13 +32,6 @@ const MAX_WAITING_BYTES = 512 * 1024
 
 /** Without a transaction that takes them along they are written by themselves after this long, milliseconds. */
 const WAIT_MS = 5000
-
-/**
- * @param {MessageMeta} meta
- * @returns {number} bytes, about
- */
-const bytesOf = ({ envelope, body, bodyStructure, partTree, header }) =>
-  envelope.length + body.length + bodyStructure.length + partTree.length + (header?.length ?? 0)
 
 /** The rows of one open mailbox that wait. */
 export class LateMeta {
@@ -72,7 +66,7 @@ export class LateMeta {
   add(fresh) {
     for (const { contentId, meta } of fresh) {
       this.#waiting.set(contentId, meta)
-      this.#waitingBytes += bytesOf(meta)
+      this.#waitingBytes += metaBytes(meta)
     }
     if (fresh.length > 0) this.#timer ??= setTimeout(() => this.#writeSoon(), WAIT_MS).unref()
   }

@@ -125,3 +125,32 @@ for (const isTls of [false, true]) {
     }
   )
 }
+
+test(
+  'an APPEND of many messages (RFC 3502) does not have them all in memory',
+  { skip: memoryIsUnreadable },
+  async (t) => {
+    const { server, pid } = await start(t)
+    const client = await WireClient.connect(server.ports.imap)
+    t.after(() => client.destroy())
+    await client.login('u1@example.org')
+    /** @param {number} count */
+    const appendMany = async (count) => {
+      const message = Buffer.concat([...largeMessage(0.2 * MB, 'attachment')])
+      client.send('many APPEND INBOX')
+      for (let nth = 0; nth < count; nth++) {
+        client.send(` {${message.length}+}\r\n`)
+        const one = Buffer.from(message)
+        one.write(`${nth}`.padStart(5), 'Subject: '.length)
+        if (!client.socket.write(one))
+          await new Promise((resolve) => client.socket.once('drain', resolve))
+      }
+      client.send('\r\n')
+      assert.match(await client.until(/^many .*\r\n/m), /many OK/)
+    }
+    await appendMany(100)
+    const growth = await growthDuring(pid, () => appendMany(500))
+    t.diagnostic(`+${(growth / MB).toFixed(1)} MB`)
+    assert.ok(growth < ALLOWED_GROWTH, `+${(growth / MB).toFixed(1)} MB`)
+  }
+)

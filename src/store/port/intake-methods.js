@@ -44,8 +44,9 @@ export class IntakeMethods extends MailboxMethods {
   }
 
   /**
-   * @param {{ sizeHint?: number, isSizeExempt?: boolean }} [options] - `sizeHint`: bytes that are expected;
-   *   `isSizeExempt`: whatever its size, because it was accepted already
+   * @param {{ sizeHint?: number, keptBytes?: number, isSizeExempt?: boolean }} [options] - `sizeHint`: bytes that are
+   *   expected; `keptBytes`: a message of more goes into the file at once; `isSizeExempt`: whatever its size, because it
+   *   was accepted already
    * @returns {Promise<ContentWriter>} takes the message's bytes; `abort` it when it comes to nothing
    * @throws {MailError} READ_ONLY
    */

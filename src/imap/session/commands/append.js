@@ -6,6 +6,7 @@
  * Command: RFC 3501 §6.3.11, RFC 9051 §6.3.12; RFC 3502 §6.3.11 (MULTIAPPEND), RFC 6855 §4 (UTF8), RFC 7888 §4
  * (LITERAL+), RFC 3516 §4.4 (literal8). Responses: RFC 4315 §3 (APPENDUID), RFC 3501 §7.1 (TRYCREATE).
  */
+import { MailError } from '../../../errors.js'
 import { appendUid } from '../../protocol/compile/response-code.js'
 import { continuation } from '../../protocol/compile/status-response.js'
 import { parseAppendStart, parseCommand } from '../../protocol/parse/index.js'
@@ -25,6 +26,10 @@ import { AUTHENTICATED } from '../states.js'
 
 /** A message that comes unasked is looked at beforehand when it is larger, bytes. */
 const SMALL_BYTES = 64 * 1024
+/** With so many bytes of a command in memory, its next messages go into the file at once. */
+const KEPT_BYTES = 4 * 1024 * 1024
+/** What a command may hold in all: of messages in the file there is still what was made of their headers. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024
 
 /** @type {Command} */
 export const append = {
@@ -51,6 +56,8 @@ class AppendDialogue {
   #contents = []
   /** @type {ContentWriter[]} */
   #writers = []
+  /** What the complete ones take in memory. */
+  #heldBytes = 0
   /** Whether the command's end has been read, or will not come. */
   #isOver = false
   /** Whether a message's bytes are still due. */
@@ -101,7 +108,9 @@ class AppendDialogue {
     const { mailbox } = parseAppendStart(command, { isUtf8: session.isUtf8 })
     if (!literal.isNonSync || literal.size > SMALL_BYTES)
       await session.store.checkAppend({ mailboxName: mailbox, sizeBytes: literal.size })
-    this.#writers.push(await session.store.stageContent({ sizeHint: literal.size }))
+    const isFar = this.#heldBytes >= KEPT_BYTES
+    const options = { sizeHint: literal.size, ...(isFar && { keptBytes: 0 }) }
+    this.#writers.push(await session.store.stageContent(options))
   }
 
   /**
@@ -125,7 +134,7 @@ class AppendDialogue {
         if (event.chunk.length > 0) await writer.write(event.chunk)
         hasNul ||= literal.isLiteral8 && event.chunk.includes(0)
         session.connection.releaseInput(event.chunk)
-        if (event.isLast) this.#contents.push(await this.#finish(writer, hasNul))
+        if (event.isLast) this.#keep(await this.#finish(writer, hasNul))
       } else if (event.kind === 'message') {
         this.#isInMessage = true
         return event
@@ -137,6 +146,16 @@ class AppendDialogue {
         throw session.failureOf(event)
       } else if (event.kind === 'continue') session.write(continuation('OK'))
     }
+  }
+
+  /**
+   * @param {StagedContent} content
+   * @throws {MailError} LIMIT
+   */
+  #keep(content) {
+    this.#contents.push(content)
+    this.#heldBytes += content.heldBytes
+    if (this.#heldBytes > MAX_HELD_BYTES) throw new MailError('LIMIT')
   }
 
   /**
@@ -167,8 +186,7 @@ class AppendDialogue {
       flags: messages[index]?.flags ?? [],
       internalDate: messages[index]?.internalDate ?? null
     }))
-    const heldBytes = this.#contents.reduce((sum, { size }) => sum + size, 0)
-    return { later: this.#commit(mailbox, contents), heldBytes }
+    return { later: this.#commit(mailbox, contents), heldBytes: this.#heldBytes }
   }
 
   /**

@@ -1,0 +1,56 @@
+/** APPEND of many messages in one command (RFC 3502). */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { loggedIn } from '../../helpers/logged-in.js'
+import { startImapServer } from '../../helpers/server.js'
+
+/**
+ * @param {import('../../helpers/wire-client.js').WireClient} client
+ * @param {Iterable<Buffer>} messages
+ * @returns {Promise<string>} the tagged answer
+ */
+async function appendMany(client, messages) {
+  client.send('many APPEND Archive')
+  for (const message of messages) {
+    client.send(` {${message.length}+}\r\n`)
+    if (!client.socket.write(message))
+      await new Promise((resolve) => client.socket.once('drain', resolve))
+  }
+  client.send('\r\n')
+  return await client.until(/^many .*\r\n/m)
+}
+
+/** @param {number} size */
+const noise = (size) => randomBytes(size).toString('base64').replace(/.{76}/g, '$&\r\n')
+
+test('messages of which some had to go into the file at once come back byte for byte', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  const messages = Array.from({ length: 40 }, (_, nth) =>
+    Buffer.from(`Subject: ${nth}\r\n\r\n${noise(nth % 2 === 0 ? 180_000 : 100)}`)
+  )
+  assert.match(await appendMany(client, messages), /^many OK \[APPENDUID \d+ 1:40\] /)
+  await client.command('SELECT Archive')
+  for (const [index, message] of messages.entries()) {
+    client.send(`get FETCH ${index + 1} BODY.PEEK[]\r\n`)
+    assert.equal(Number(/\{(\d+)\}/.exec(await client.line())?.[1]), message.length)
+    assert.ok((await client.take(message.length)).equals(message), `message ${index + 1}`)
+    await client.until(/^get OK .*\r\n/m)
+  }
+})
+
+test('too much of what is kept of headers is refused as a whole', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  const field = 'X-Long: '.padEnd(998, 'x')
+  const head = Buffer.from(`${field}\r\n`.repeat(250))
+  /** @returns {Generator<Buffer>} more than 64 MiB of header */
+  function* messages() {
+    for (let nth = 0; nth < 300; nth++)
+      yield Buffer.concat([Buffer.from(`Subject: ${nth}\r\n`), head, Buffer.from('\r\nx')])
+  }
+  assert.match(await appendMany(client, messages()), /^many NO \[LIMIT\] /)
+  const status = await client.command('STATUS Archive (MESSAGES UIDNEXT)')
+  assert.match(status, /\(MESSAGES 0 UIDNEXT 1\)/)
+})
