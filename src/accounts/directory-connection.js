@@ -121,14 +121,19 @@ export class DirectoryConnection {
     return result
   }
 
-  /** Truncates the write-ahead log if that is owed; readers of other processes can postpone it. */
+  /**
+   * Truncates the write-ahead log if that is owed; readers of other processes can postpone it, and so can a full disk.
+   * What was committed before is done all the same: nobody is told that it failed.
+   */
   async settleTruncation() {
     const startedMs = performance.now()
     while (this.#owesTruncation) {
-      const [result] = /** @type {{ busy: number }[]} */ (
-        this.db.pragma('wal_checkpoint(TRUNCATE)')
-      )
-      this.#owesTruncation = result?.busy !== 0
+      try {
+        this.#truncate()
+      } catch (err) {
+        this.logger.error({ err }, 'directory: the log cannot be truncated; it is tried again')
+        return
+      }
       if (!this.#owesTruncation) return
       if (performance.now() - startedMs >= TRUNCATE_TIMEOUT_MS) {
         this.logger.warn(
@@ -138,6 +143,11 @@ export class DirectoryConnection {
       }
       await sleep(TRUNCATE_PAUSE_MS)
     }
+  }
+
+  #truncate() {
+    const [result] = /** @type {{ busy: number }[]} */ (this.db.pragma('wal_checkpoint(TRUNCATE)'))
+    this.#owesTruncation = result?.busy !== 0
   }
 
   /** @returns {Promise<string[]>} what is wrong with the file; empty if nothing is */
