@@ -143,11 +143,8 @@ class BackupRun {
   async #measure(accounts) {
     this.#progress.accountsTotal = accounts.length
     for (const { id, folder } of accounts) {
-      const found = await stat(join(folder, 'mail.db')).catch((error) => {
-        // It is counted among the failures when its turn comes.
-        if (errorCodeOf(error) === 'ENOENT') return null
-        throw error
-      })
+      // What cannot be looked at is counted among the failures when its turn comes.
+      const found = await stat(join(folder, 'mail.db')).catch(() => null)
       const size = found?.size ?? 0
       this.#sizes.set(id, size)
       this.#progress.bytesTotal += size

@@ -115,6 +115,20 @@ test('one bad mailbox stops nothing: it is in the summary, and in the generation
   assert.equal(second.accounts.length, 2)
 })
 
+test('one folder that cannot be looked at stops nothing either', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount('anna@example.org', 3)
+  await host.addAccount('bob@example.org', 3)
+  await rm(anna.folder, { recursive: true })
+  await writeFile(anna.folder, 'this is no folder')
+  const summary = await host.backUp()
+  assert.deepEqual(
+    summary.failed.map(({ address }) => address),
+    ['anna@example.org']
+  )
+  assert.equal(summary.accounts, 1)
+})
+
 test('a mailbox that a command keeps open for a while, without answering, is waited for', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount('anna@example.org', 3)
