@@ -15,6 +15,8 @@ export const LIMITS = Object.freeze({
   lineBytesBeforeLogin: 36 * KIB,
   /** Bytes of a command's lines after login: mbsync and mutt send UID sets of tens of kilobytes. */
   lineBytesAfterLogin: 64 * KIB,
+  /** Bytes of the lines of one APPEND: flags and dates of ten thousand messages; Alpine sends a whole folder in one command. */
+  appendLineBytesAfterLogin: 1024 * KIB,
   /** Bytes of one buffered literal before login: a user name or a password, nothing else. */
   literalBytesBeforeLogin: 4 * KIB,
   /** Bytes of one buffered literal after login: mailbox names, header names, search strings. */
@@ -69,6 +71,7 @@ export function limitsBeforeLogin() {
 export function limitsAfterLogin(maxMessageBytes) {
   return {
     maxLineBytes: LIMITS.lineBytesAfterLogin,
+    maxAppendLineBytes: LIMITS.appendLineBytesAfterLogin,
     maxLiteralBytes: LIMITS.literalBytesAfterLogin,
     maxCommandBytes: LIMITS.commandBytesAfterLogin,
     maxNesting: LIMITS.nesting,

@@ -20,7 +20,10 @@ import { badSyntax, SyntaxFailure } from './syntax-failure.js'
 
 /**
  * @typedef {object} ReceiverLimits
- * @property {number} maxLineBytes - bytes of a command's lines together, without line ends and literals
+ * @property {number} maxLineBytes - bytes of a command's lines together, without line ends and literals; what follows a
+ *   message counts anew
+ * @property {number} [maxAppendLineBytes] - bytes of the lines of a command with messages, all together. Default: 16 times
+ *   maxLineBytes
  * @property {number} maxLiteralBytes - bytes of one buffered literal
  * @property {number} maxCommandBytes - bytes of a command's lines and buffered literals together
  * @property {number} maxNesting - levels of parentheses
@@ -66,8 +69,10 @@ export class Receiver {
   #isLineExpected = false
   /** @type {CommandLine} */
   #command
-  /** Bytes of this command's earlier lines. */
+  /** Bytes of this command's earlier lines, from its last message on. */
   #lineBytes = 0
+  /** Bytes of those before that. */
+  #passedBytes = 0
   /** Bytes of this command's buffered literals. */
   #literalBytes = 0
   #messageCount = 0
@@ -105,7 +110,8 @@ export class Receiver {
 
   /** @returns {number} bytes that are held: not read yet, or part of the command in progress */
   get bufferedBytes() {
-    return this.#input.unreadBytes + this.#input.partialBytes + this.#lineBytes + this.#literalBytes
+    const inCommand = this.#passedBytes + this.#lineBytes + this.#literalBytes
+    return this.#input.unreadBytes + this.#input.partialBytes + inCommand
   }
 
   /** @returns {boolean} whether a command has begun and has not ended */
@@ -242,6 +248,8 @@ export class Receiver {
       throw new SyntaxFailure('TOO_BIG', 'The literal is larger than this server accepts')
     this.#header = header
     if (isMessage) {
+      if (this.#passedBytes + this.#lineBytes > this.#limits.maxAppendLineBytes)
+        throw new SyntaxFailure('TOO_LONG', 'The command is longer than this server accepts')
       this.#state = STATE.decision
       const index = this.#messageCount
       this.#messageCount += 1
@@ -300,6 +308,8 @@ export class Receiver {
       const { size, isLiteral8, gap } = this.#requireHeader()
       this.#command.addLiteral({ type: 'streamed', size, isLiteral8, gap })
       this.#header = null
+      this.#passedBytes += this.#lineBytes
+      this.#lineBytes = 0
       this.#state = STATE.line
     }
     return { kind: 'messageData', chunk, isLast }
@@ -379,6 +389,7 @@ export class Receiver {
   #reset() {
     this.#command = new CommandLine(this.#limits.maxNesting)
     this.#lineBytes = 0
+    this.#passedBytes = 0
     this.#literalBytes = 0
     this.#messageCount = 0
     this.#header = null
@@ -411,5 +422,6 @@ export class Receiver {
 function withDefaults(limits) {
   const maxSkipBytes =
     limits.maxSkipBytes ?? 4 * Math.max(limits.maxMessageBytes, limits.maxLiteralBytes)
-  return { ...limits, maxSkipBytes }
+  const maxAppendLineBytes = limits.maxAppendLineBytes ?? 16 * limits.maxLineBytes
+  return { ...limits, maxAppendLineBytes, maxSkipBytes }
 }

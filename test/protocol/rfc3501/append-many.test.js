@@ -8,18 +8,39 @@ import { startImapServer } from '../../helpers/server.js'
 /**
  * @param {import('../../helpers/wire-client.js').WireClient} client
  * @param {Iterable<Buffer>} messages
+ * @param {string} [before] - flags and date of each
  * @returns {Promise<string>} the tagged answer
  */
-async function appendMany(client, messages) {
+async function appendMany(client, messages, before = '') {
   client.send('many APPEND Archive')
   for (const message of messages) {
-    client.send(` {${message.length}+}\r\n`)
+    client.send(` ${before}{${message.length}+}\r\n`)
     if (!client.socket.write(message))
       await new Promise((resolve) => client.socket.once('drain', resolve))
   }
   client.send('\r\n')
   return await client.until(/^many .*\r\n/m)
 }
+
+test('two thousand messages with flags and dates are one command', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  const before = '(\\Seen \\Answered $Forwarded) "01-Jan-2024 10:00:00 +0100" '
+  const messages = Array.from({ length: 2000 }, (_, nth) => Buffer.from(`Subject: ${nth}\r\n\r\nx`))
+  assert.match(await appendMany(client, messages, before), /^many OK \[APPENDUID \d+ 1:2000\] /)
+  const answer = await client.command('STATUS Archive (MESSAGES UNSEEN)')
+  assert.match(answer, /\(MESSAGES 2000 UNSEEN 0\)/)
+})
+
+test('more than there is room for is refused, and the session goes on', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  const before = `(${Array.from({ length: 2000 }, (_, nth) => `keyword${nth}`).join(' ')}) `
+  const messages = Array(60).fill(Buffer.from('x'))
+  assert.match(await appendMany(client, messages, before), /^many BAD \[LIMIT\] /)
+  const answer = await client.command('STATUS Archive (MESSAGES)')
+  assert.match(answer, /\(MESSAGES 0\)/)
+})
 
 /** @param {number} size */
 const noise = (size) => randomBytes(size).toString('base64').replace(/.{76}/g, '$&\r\n')

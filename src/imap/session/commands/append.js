@@ -30,6 +30,8 @@ const SMALL_BYTES = 64 * 1024
 const KEPT_BYTES = 4 * 1024 * 1024
 /** What a command may hold in all: of messages in the file there is still what was made of their headers. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
+/** Messages of one command: one transaction adds them all, which takes half a second for so many. */
+const MAX_MESSAGES = 10_000
 
 /** @type {Command} */
 export const append = {
@@ -155,7 +157,8 @@ class AppendDialogue {
   #keep(content) {
     this.#contents.push(content)
     this.#heldBytes += content.heldBytes
-    if (this.#heldBytes > MAX_HELD_BYTES) throw new MailError('LIMIT')
+    if (this.#heldBytes > MAX_HELD_BYTES || this.#contents.length > MAX_MESSAGES)
+      throw new MailError('LIMIT')
   }
 
   /**

@@ -21,6 +21,7 @@ test('before login everything is small, and no message is taken', () => {
 test('after login lines have 64 KiB, and the message size comes from the configuration', () => {
   assert.deepEqual(limitsAfterLogin(50_000_000), {
     maxLineBytes: 65536,
+    maxAppendLineBytes: 1048576,
     maxLiteralBytes: 65536,
     maxCommandBytes: 131072,
     maxNesting: 50,
