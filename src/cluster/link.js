@@ -9,6 +9,9 @@ import { onFrames, writeFrame } from './frame.js'
 /** A worker that does not answer within this is as good as dead to whoever asks, ms. */
 const ANSWER_MS = 5_000
 
+/** One that has left so much unread hangs, bytes: in the time that a live one takes, some KiB are said to it. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
+
 /** Asks one worker. */
 export class Link {
   #socket
@@ -64,13 +67,19 @@ export class Link {
         clearTimeout(timer)
         resolve(answer)
       })
-      writeFrame(this.#socket, { ...question, n })
+      this.#say({ ...question, n })
     })
   }
 
   /** @param {{ op: string, [name: string]: unknown }} notice */
   tell(notice) {
-    if (!this.#isClosed) writeFrame(this.#socket, notice)
+    if (!this.#isClosed) this.#say(notice)
+  }
+
+  /** @param {object} value */
+  #say(value) {
+    if (this.#socket.writableLength > MAX_UNREAD_BYTES) this.#socket.destroy()
+    else writeFrame(this.#socket, value)
   }
 
   /** Ends it. */
