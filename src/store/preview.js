@@ -2,6 +2,7 @@
  * Previews of messages (RFC 8970): made when they are first asked for, and kept beside what else is stored of a
  * content.
  */
+import { MailError } from '../errors.js'
 import { decodePartTree } from '../mime/part-tree.js'
 import { MAX_PREVIEW_BYTES, previewPart, previewText } from '../mime/preview.js'
 import { prepared } from '../database/statement.js'
@@ -25,19 +26,26 @@ export async function readPreview(database, record, { isLazy }) {
   if (typeof known === 'string') return known
   if (isLazy) return null
   const preview = await makePreview(database, record)
-  // It can be made again: no need to wait for the disk.
-  if (!database.isReadOnly) {
-    await database.write(
-      (db) =>
-        prepared(db, 'UPDATE message_meta SET preview = ? WHERE content_id = ?').run(
-          preview,
-          contentId
-        ),
-      undefined,
-      { isLazy: true }
-    )
-  }
+  if (!database.isReadOnly) await keepPreview(database, contentId, preview)
   return preview
+}
+
+/**
+ * @param {AccountDatabase} database
+ * @param {number} contentId
+ * @param {string} preview
+ */
+async function keepPreview(database, contentId, preview) {
+  const sql = 'UPDATE message_meta SET preview = ? WHERE content_id = ?'
+  try {
+    // It can be made again: no need to wait for the disk.
+    await database.write((db) => prepared(db, sql).run(preview, contentId), undefined, {
+      isLazy: true
+    })
+  } catch (error) {
+    // Mail can be read from a full or busy disk.
+    if (!(error instanceof MailError) || !error.temporary) throw error
+  }
 }
 
 /**

@@ -112,6 +112,23 @@ test(
   }
 )
 
+test('PREVIEWs are made on a full disk too, and not kept', { skip }, async (t) => {
+  const { disk, server, client, append, check } = await setUp(t)
+  disk.fill(0)
+  let answer = ''
+  for (let i = 0; i < 200 && !answer.includes(' NO '); i++)
+    answer = await append(`small-${i}`, 20_000)
+  assert.match(answer, /^w\d+ NO \[UNAVAILABLE\] /m)
+  const previews = await client.command('UID FETCH 1:5 PREVIEW')
+  assert.equal(previews.match(/PREVIEW "[^"]+"/g)?.length, 5, previews.slice(-200))
+  assert.match(previews, /^w\d+ OK/m)
+  disk.clear()
+  assert.match(await client.command('UID FETCH 1:5 PREVIEW'), /^w\d+ OK/m)
+  client.destroy()
+  assert.equal(await server.stop(), 0)
+  assert.equal((await check()).code, 0)
+})
+
 test(
   'LMTP on a full disk: 452 4.3.1, nothing stays, and mail comes in when there is room',
   { skip },
