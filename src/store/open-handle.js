@@ -24,7 +24,7 @@ export class OpenHandle {
    * @param {Database} options.db
    * @param {string} options.path - of the file
    * @param {() => Database} options.reopen - opens the file once more, as `db` was
-   * @param {(db: Database) => void} options.onWake - the file is open again
+   * @param {(db: Database) => void} options.onWake - the file is open again, and nobody has read it yet
    * @param {(db: Database) => void} options.onClose - and is about to be closed
    */
   constructor({ db, path, reopen, onWake, onClose }) {
@@ -78,12 +78,18 @@ export class OpenHandle {
    */
   wake(retry) {
     this.#waking ??= retry(() => {
-      this.#db = this.#reopen()
+      const db = this.#reopen()
+      try {
+        // First of all: whoever comes at the same moment takes an open file for one that has been looked at.
+        this.#onWake(db)
+      } catch (error) {
+        db.close()
+        throw error
+      }
+      this.#db = db
+    }).finally(() => {
+      this.#waking = null
     })
-      .then(() => this.#onWake(this.db))
-      .finally(() => {
-        this.#waking = null
-      })
     return this.#waking
   }
 

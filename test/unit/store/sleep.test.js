@@ -117,6 +117,22 @@ test('what was written and moved into the file just before it went to sleep is t
   assert.equal(store.isAsleep, true)
 })
 
+test('whoever looks at the moment when another wakes the file is told what was written meanwhile', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const other = await account.open()
+  const { database } = store.searchAccess
+  assert.equal(await database.takeForeignNews(), false)
+  assert.ok(await database.sleep())
+  await appendOne(other, 'INBOX', makeMessage('from another process'))
+  const [{ messageCount }, isNews] = await Promise.all([
+    store.mailboxStatus('INBOX'),
+    database.takeForeignNews()
+  ])
+  assert.equal(messageCount, 1)
+  assert.ok(isNews)
+})
+
 test('a write of our own behind one that came while the file slept shows both', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create({ openFiles: openFiles() })
