@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { counters } from '../telemetry/counters.js'
 import { drainSpool } from '../delivery/drain.js'
+import { MailError } from '../errors.js'
 
 /** A drain that was stopped is tried again after this, ms. */
 const RETRY_MS = 5_000
@@ -59,12 +60,12 @@ export class OpenSpool {
 
   /**
    * @param {number} limit - files; what is left follows in the background
-   * @throws {import('../errors.js').MailError} what the store throws
+   * @throws what the store throws, unless it is temporary: then it is tried again in the background
    */
   async drain(limit) {
     const { logger, directory } = this.#services
     const { id: accountId, folder } = this.#account
-    const { delivered, setAside, remaining, stoppedBy } = await drainSpool({
+    const drained = await drainSpool({
       spoolFolder: join(folder, 'spool'),
       identities: this.#identities,
       store: this.#store,
@@ -72,13 +73,24 @@ export class OpenSpool {
       limit,
       onSetAside: ({ name, code }) =>
         directory.audit({ action: 'spool-set-aside', accountId, detail: { name, code } })
+    }).catch((error) => {
+      if (!(error instanceof MailError) || !error.temporary) throw error
+      logger.warn({ accountId, err: error }, 'the spool cannot be looked at')
+      return null
     })
+    if (drained === null) return this.#tryLater()
+    const { delivered, setAside, remaining, stoppedBy } = drained
     counters.spool.drained += delivered
     counters.spool.setAside += setAside
     if (delivered > 0 || setAside > 0)
       logger.info({ accountId, delivered, setAside, remaining }, 'spool drained')
-    if (remaining === 0 || this.#isClosed) return
-    if (stoppedBy === null) return this.ring()
+    if (remaining === 0) return
+    if (stoppedBy === null) this.ring()
+    else this.#tryLater()
+  }
+
+  #tryLater() {
+    if (this.#isClosed) return
     this.#retryTimer ??= setTimeout(() => {
       this.#retryTimer = null
       this.ring()

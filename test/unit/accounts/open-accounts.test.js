@@ -2,7 +2,7 @@
  * Mailboxes that are opened, shared and closed, where these meet each other: over real files and the real directory.
  */
 import assert from 'node:assert/strict'
-import { rename, writeFile } from 'node:fs/promises'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -92,6 +92,26 @@ function nextWrite(store) {
   const { promise, resolve } = Promise.withResolvers()
   store?.searchAccess.database.onWrite(() => resolve(undefined))
   return promise
+}
+
+/**
+ * Spoils the page on which the names of drained files stand; nothing but a drain reads it.
+ *
+ * @param {{ store: AccountStore }} session
+ * @param {string} folder
+ * @param {() => Promise<void>} close - the mailbox
+ */
+async function damageDrained({ store }, folder, close) {
+  const { rootPage, pageBytes } = await store.searchAccess.database.read((db) => ({
+    rootPage: Number(
+      db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'drained'").pluck().get()
+    ),
+    pageBytes: Number(db.pragma('page_size', { simple: true }))
+  }))
+  await close()
+  const file = await open(join(folder, 'mail.db'), 'r+')
+  await file.write(Buffer.alloc(16, 0xff), 0, 16, (rootPage - 1) * pageBytes + 100)
+  await file.close()
 }
 
 /** @param {{ store: AccountStore }} session */
@@ -184,18 +204,35 @@ test('a spool whose drain was stopped by the close is left alone from then on', 
 
 test('of two logins at once, one that fails takes nothing from the other', async (t) => {
   const { enter, services, account, openAccounts } = await setUp(t)
+  await damageDrained(await enter(), account.folder, () =>
+    openAccounts.closeMailbox(account.id, 'closed')
+  )
   const first = await logIn(services, OLD)
   const second = await logIn(services, OLD)
-  const spool = join(account.folder, 'spool')
-  await rename(spool, `${spool}-away`)
-  await writeFile(spool, '')
   const failing = openAccounts.acquire(first)
   const session = await openAccounts.acquire(second)
-  await assertRefused(failing, 'NOT_DURABLE')
+  await assertRefused(failing, 'ACCOUNT_DAMAGED')
   assert.equal(await count(session), 0)
   await session.release()
   assert.ok(openAccounts.isOpen(account.id))
   assert.equal((await enter()).store, session.store)
+})
+
+test('who logs in is let in also where the spool cannot be read, and mail comes as soon as it can', async (t) => {
+  const { services, account, openAccounts } = await setUp(t)
+  const unlocked = await logIn(services, OLD)
+  const spool = join(account.folder, 'spool')
+  await deliver(account)
+  await rename(spool, `${spool}-away`)
+  await writeFile(spool, '')
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const session = await openAccounts.acquire(unlocked)
+  await rm(spool)
+  await rename(`${spool}-away`, spool)
+  t.mock.timers.tick(RETRY_MS)
+  t.mock.timers.reset()
+  for (let i = 0; i < 10_000 && (await count(session)) === 0; i++) await turn()
+  assert.equal(await count(session), 1)
 })
 
 test('after the mail was given up, a login finds the new mailbox, not the old one that is still open', async (t) => {
