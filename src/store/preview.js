@@ -2,12 +2,13 @@
  * Previews of messages (RFC 8970): made when they are first asked for, and kept beside what else is stored of a
  * content.
  */
-import { MailError } from '../errors.js'
 import { decodePartTree } from '../mime/part-tree.js'
 import { MAX_PREVIEW_BYTES, previewPart, previewText } from '../mime/preview.js'
 import { prepared } from '../database/statement.js'
 import { readContentRange } from './content-reader.js'
+import { tryWrite } from './try-write.js'
 
+/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 /** @typedef {import('./account-database.js').AccountDatabase} AccountDatabase */
 /** @typedef {import('./read-messages.js').MessageRecord} MessageRecord */
 
@@ -26,26 +27,11 @@ export async function readPreview(database, record, { isLazy }) {
   if (typeof known === 'string') return known
   if (isLazy) return null
   const preview = await makePreview(database, record)
-  if (!database.isReadOnly) await keepPreview(database, contentId, preview)
-  return preview
-}
-
-/**
- * @param {AccountDatabase} database
- * @param {number} contentId
- * @param {string} preview
- */
-async function keepPreview(database, contentId, preview) {
   const sql = 'UPDATE message_meta SET preview = ? WHERE content_id = ?'
-  try {
-    // It can be made again: no need to wait for the disk.
-    await database.write((db) => prepared(db, sql).run(preview, contentId), undefined, {
-      isLazy: true
-    })
-  } catch (error) {
-    // Mail can be read from a full or busy disk.
-    if (!(error instanceof MailError) || !error.temporary) throw error
-  }
+  const keep = (/** @type {Database} */ db) => prepared(db, sql).run(preview, contentId)
+  // It can be made again: no need to wait for the disk.
+  if (!database.isReadOnly) await tryWrite(() => database.write(keep, undefined, { isLazy: true }))
+  return preview
 }
 
 /**

@@ -11,6 +11,7 @@ import { CHUNK_BYTES } from './chunk-codec.js'
 import { hasContent, unpackSmallContent } from './content-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
 import { isStale, rebuildMeta, writeMeta } from './meta-rows.js'
+import { tryWrite } from './try-write.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -325,13 +326,10 @@ async function renew(database, row, lateMeta) {
     sentAt: meta.sentDate?.epochSeconds ?? null,
     sentZone: meta.sentDate?.zoneMinutes ?? null
   })
+  const keep = (/** @type {Database} */ db) => {
+    if (hasContent(db, row.contentId)) writeMeta(db, row.contentId, meta)
+  }
   if (late === null && !database.isReadOnly)
-    await database.write(
-      (db) => {
-        if (hasContent(db, row.contentId)) writeMeta(db, row.contentId, meta)
-      },
-      undefined,
-      { isDerived: true }
-    )
+    await tryWrite(() => database.write(keep, undefined, { isDerived: true }))
   return true
 }

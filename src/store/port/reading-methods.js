@@ -7,6 +7,7 @@ import { readPreview } from '../preview.js'
 import { readBodies } from '../read-bodies.js'
 import { readMessageRecords } from '../read-messages.js'
 import { readPage } from '../read-page.js'
+import { tryWrite } from '../try-write.js'
 import { IntakeMethods } from './intake-methods.js'
 
 /**
@@ -92,7 +93,7 @@ export class ReadingMethods extends IntakeMethods {
    */
   async readPreview(record, options) {
     // It is kept beside the rows that may still be on their way.
-    await this.#lateMeta.flush()
+    await tryWrite(() => this.#lateMeta.flush())
     return await readPreview(this.#database, record, options)
   }
 }
