@@ -244,6 +244,8 @@ export class MaintenanceWorker {
         'maintenance'
       )
     }
+    // What was cut short is gone on with at the next occasion, also if nobody writes until then.
+    if (signal.aborted) return
     tracked.seenWrites = store.upkeep.writeCount
     tracked.lookAgainAtMs = performance.now() + LOOK_AGAIN_MS
   }

@@ -44,6 +44,34 @@ test('a mailbox is closed only when its run has come to the end of its step', as
   await locked()
 })
 
+test('what a login has cut short is done when the mailbox is closed the next time', async (t) => {
+  const { promise: isAsked, resolve: onAsked } = Promise.withResolvers()
+  const { promise: isAnswered, resolve: answer } = Promise.withResolvers()
+  const { enter, locked, runs, worker } = await setUp(
+    t,
+    {},
+    {
+      freeDiskBytes: async (folder) => {
+        onAsked(undefined)
+        await isAnswered
+        return systemResources.freeDiskBytes(folder)
+      }
+    }
+  )
+  const session = await enter()
+  await fillAndEmpty(session.store, 8)
+  await session.store.indexSearch()
+  await session.release()
+  await isAsked
+  const again = await enter()
+  answer(undefined)
+  while (worker.figures.maintenanceRunning > 0) await turn()
+  assert.equal(results(await runs())['release'], undefined)
+  await again.release()
+  await locked()
+  assert.equal(results(await runs())['release'], 'done')
+})
+
 /**
  * Makes it a mailbox as it is brought from elsewhere.
  *
