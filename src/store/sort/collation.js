@@ -3,6 +3,14 @@
  * title case, then decomposed, then compared as UTF-8 bytes.
  */
 
+import { MAX_BASE_SUBJECT_CHARACTERS } from '../../mime/limits.js'
+
+/**
+ * A key is kept for each message while they are sorted. A display name may have a quarter of a megabyte, and
+ * decomposition makes eighteen characters of some.
+ */
+const MAX_KEY_BYTES = 4096
+
 const ASCII = /^[\0-\x7f]*$/
 
 /** Letters that hold two; their title case has only the first of them large. */
@@ -18,14 +26,15 @@ const DIGRAPHS = new Map([
 ])
 
 /**
- * @param {string} text
+ * @param {string} text - of which as much counts as of a subject
  * @returns {string} one character for each byte; two texts compare as these do by `<`, and match if they are equal
  */
 export function collationKey(text) {
-  if (ASCII.test(text)) return text.toUpperCase()
+  // The start of a longer one would hold all of it in memory: that is copied below.
+  if (text.length <= MAX_BASE_SUBJECT_CHARACTERS && ASCII.test(text)) return text.toUpperCase()
   let titled = ''
-  for (const character of text) titled += titleCase(character)
-  return Buffer.from(titled.normalize('NFKD')).toString('latin1')
+  for (const character of text.slice(0, MAX_BASE_SUBJECT_CHARACTERS)) titled += titleCase(character)
+  return Buffer.from(titled.normalize('NFKD')).toString('latin1', 0, MAX_KEY_BYTES)
 }
 
 /**
