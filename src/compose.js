@@ -122,7 +122,18 @@ export async function startServer({
   const closers = [] // run in reverse order
   const close = async () => {
     isReady = false
-    for (const closeOne of closers.splice(0).reverse()) await closeOne()
+    /** @type {unknown[]} */
+    const failures = []
+    // Each of them, whatever becomes of the others: behind them wait keys in memory and what is not written yet.
+    for (const closeOne of closers.splice(0).reverse()) {
+      try {
+        await closeOne()
+      } catch (err) {
+        logger.error({ err }, 'a part of the server did not close')
+        failures.push(err)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
   }
   let isReady = false
   const endOutliving = outliveUnawaited(logger)
@@ -360,7 +371,8 @@ export async function startServer({
       close
     }
   } catch (error) {
-    await close()
+    // What goes wrong with that is in the log, and is not why the server has not started.
+    await close().catch(() => {})
     throw error
   }
 }
