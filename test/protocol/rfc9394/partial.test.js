@@ -29,7 +29,7 @@ test('SEARCH RETURN (PARTIAL) answers one page, from either end (RFC 9394 §3.1)
     S: * ESEARCH (TAG "a4") UID PARTIAL (-1:-2 5:6)
     S: a4 OK ...
     C: a5 SEARCH RETURN (PARTIAL -10:-4 MIN) ALL
-    S: * ESEARCH (TAG "a5") MIN 1 PARTIAL (-4:-10 1:2)
+    S: * ESEARCH (TAG "a5") MIN 1 PARTIAL (-10:-4 1:2)
     S: a5 OK ...
     C: a6 SEARCH RETURN (PARTIAL -6:-7) ALL
     S: * ESEARCH (TAG "a6") PARTIAL (-6:-7 NIL)

@@ -1,6 +1,6 @@
 /**
  * `partial-range`, RFC 9394 §4: a page of results, counted from 1, from the first result on or, with minus signs, from
- * the last one backwards. `400:500` and `500:400` are the same page.
+ * the last one backwards. `400:500` and `500:400` are the same page; the answer repeats which of them was asked for.
  */
 import { badSyntax } from '../syntax-failure.js'
 import { parseNzNumber } from './number.js'
@@ -10,6 +10,7 @@ import { parseNzNumber } from './number.js'
  * @property {number} from - 1 or more, up to `to`
  * @property {number} to - inclusive
  * @property {boolean} isFromEnd - counted from the last result
+ * @property {boolean} isReversed - written with the larger number first
  */
 
 const RANGE = /^(-?)(\d+):(-?)(\d+)$/
@@ -22,17 +23,22 @@ const RANGE = /^(-?)(\d+):(-?)(\d+)$/
 export function parsePartialRange(text) {
   const [, sign, first = '', secondSign, second = ''] = RANGE.exec(text) ?? []
   if (sign === undefined || sign !== secondSign) throw badSyntax('Invalid PARTIAL range')
-  const ends = [parseNzNumber(first), parseNzNumber(second)]
-  return { from: Math.min(...ends), to: Math.max(...ends), isFromEnd: sign === '-' }
+  const [one, other] = [parseNzNumber(first), parseNzNumber(second)]
+  return {
+    from: Math.min(one, other),
+    to: Math.max(one, other),
+    isFromEnd: sign === '-',
+    isReversed: one > other
+  }
 }
 
 /**
  * @param {PartialRange} range
  * @returns {string} as on the wire
  */
-export function compilePartialRange({ from, to, isFromEnd }) {
+export function compilePartialRange({ from, to, isFromEnd, isReversed }) {
   const sign = isFromEnd ? '-' : ''
-  return `${sign}${from}:${sign}${to}`
+  return isReversed ? `${sign}${to}:${sign}${from}` : `${sign}${from}:${sign}${to}`
 }
 
 /**

@@ -12,7 +12,7 @@ test('PARTIAL stands in ESEARCH with its range, NIL when the page is empty (RFC 
       tag: 'a',
       isUid: true,
       count: 9,
-      partial: { range: { from: 2, to: 4, isFromEnd }, numbers },
+      partial: { range: { from: 2, to: 4, isFromEnd, isReversed: false }, numbers },
       modSeq: 7
     })
     return Array.from(pieces, String).join('')

@@ -136,9 +136,18 @@ test('PARTIAL brings its page, in the order of the count', () => {
   const page = (/** @type {string} */ range) =>
     parseWire(`SEARCH RETURN (partial ${range} COUNT) ALL`).returns
   const options = ['COUNT']
-  assert.deepEqual(page('1:500'), { options, partial: { from: 1, to: 500, isFromEnd: false } })
-  assert.deepEqual(page('9:2'), { options, partial: { from: 2, to: 9, isFromEnd: false } })
-  assert.deepEqual(page('-100:-1'), { options, partial: { from: 1, to: 100, isFromEnd: true } })
+  assert.deepEqual(page('1:500'), {
+    options,
+    partial: { from: 1, to: 500, isFromEnd: false, isReversed: false }
+  })
+  assert.deepEqual(page('9:2'), {
+    options,
+    partial: { from: 2, to: 9, isFromEnd: false, isReversed: true }
+  })
+  assert.deepEqual(page('-100:-1'), {
+    options,
+    partial: { from: 1, to: 100, isFromEnd: true, isReversed: true }
+  })
   for (const range of ['1', '1:*', '0:1', '-1:1', '1:-1', '1:4294967296', '1:2,3', '--1:--2'])
     refuses(`SEARCH RETURN (PARTIAL ${range}) ALL`)
   refuses('SEARCH RETURN (PARTIAL 1:2 ALL) ALL')
