@@ -153,7 +153,9 @@ export class Housekeeping {
     }
     if (this.#database.hasFailed || this.#isClosing) return
     this.noteGarbage()
-    if (!this.#checkpoint && this.#waitingBytes() > 0) this.#startCheckpoint('TRUNCATE')
+    // A file that sleeps has left nothing in the log.
+    if (this.#database.isAsleep || this.#checkpoint || this.#waitingBytes() === 0) return
+    this.#startCheckpoint('TRUNCATE')
   }
 
   /** @returns {number} bytes of the `-wal` that are not in the database yet */

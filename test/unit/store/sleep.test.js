@@ -145,6 +145,25 @@ test('a write of our own behind one that came while the file slept shows both', 
   assert.deepEqual(aliveUids(view), [1, 2, 3])
 })
 
+test('what looks at an idle mailbox finds nothing to do in a file that sleeps', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const { database } = store.searchAccess
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  await store.createMailbox('New')
+  // What it holds is told first.
+  t.mock.timers.tick(1000)
+  await store.usage()
+  await store.checkpoint()
+  assert.ok(await database.sleep())
+  const { now } = performance
+  t.mock.method(performance, 'now', () => now.call(performance) + 60_000)
+  assert.doesNotThrow(() => t.mock.timers.tick(60_000))
+  t.mock.restoreAll()
+  t.mock.timers.reset()
+  assert.equal((await store.mailboxStatus('New')).messageCount, 0)
+})
+
 test('beyond the number of files that may be open, those longest unused sleep', async (t) => {
   const files = openFiles({ sleepAfterMs: 60_000, maxAwake: 2 })
   const pool = new CachePool({ totalBytes: 64 << 20, maxShareBytes: 16 << 20 })
