@@ -114,7 +114,8 @@ export class Importer {
 
   /** @param {ImportItem} item */
   async #take(item) {
-    const mailbox = [this.#options.mailbox, ...item.folder].join('/')
+    // As the store has it.
+    const mailbox = [this.#options.mailbox, ...item.folder].join('/').normalize('NFC')
     if (mailbox !== this.#pendingMailbox) await this.#flush()
     this.#pendingMailbox = mailbox
     try {

@@ -36,14 +36,15 @@ export function bareMailboxName(name) {
 }
 
 /**
- * For a name that is to be made.
+ * For a name that is to be made. It is composed (NFC), as mail programs' names are once they have come in: by another
+ * spelling nobody would find it.
  *
  * @param {string} name
  * @returns {string} normalised, without a trailing delimiter
  * @throws {MailError} CANNOT for a name that no mailbox may have; LIMIT for one that is too long
  */
 export function requireMailboxName(name) {
-  const normal = bareMailboxName(name)
+  const normal = bareMailboxName(name).normalize('NFC')
   const levels = normal.split(DELIMITER)
   if (levels.includes('') || CONTROL.test(normal) || !normal.isWellFormed())
     throw new MailError('CANNOT', { detail: 'mailbox name' })

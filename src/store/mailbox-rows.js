@@ -56,7 +56,9 @@ export function listMailboxRows(db) {
  */
 export function findMailboxRow(db, name) {
   const statement = prepared(db, `SELECT ${COLUMNS} FROM mailboxes m WHERE m.name = ?`)
-  return toMailboxRow(statement.get(normalizeMailboxName(name)))
+  const normal = normalizeMailboxName(name)
+  // Without composing it first: there may be one from before all names were composed.
+  return toMailboxRow(statement.get(normal) ?? statement.get(normal.normalize('NFC')))
 }
 
 /**

@@ -54,7 +54,7 @@ export function planFolders(folders, { exclude = [] } = {}) {
  */
 function mailboxName(levels) {
   const [first = '', ...rest] = levels.map(
-    (level) => level.toWellFormed().replace(IMPOSSIBLE, '_') || '_'
+    (level) => level.toWellFormed().normalize('NFC').replace(IMPOSSIBLE, '_') || '_'
   )
   return [first.toUpperCase() === 'INBOX' ? 'INBOX' : first, ...rest].join('/')
 }

@@ -277,6 +277,17 @@ test('flags come along, and subfolders of a Maildir become mailboxes', async (t)
   )
 })
 
+test('a name that is not composed is that of the mailbox which mail programs find', async (t) => {
+  const folder = await temporaryFolder(t)
+  const store = await temporaryStore(t)
+  await writeFile(join(folder, '1.eml'), 'Subject: one\r\n\r\n')
+  for (const imported of [1, 0]) {
+    const summary = await importFrom(store, folder, { mailbox: 'Entwu\u0308rfe' })
+    assert.deepEqual({ ...summary, skipped: 0 }, { imported, skipped: 0, failed: 0, failures: [] })
+  }
+  assert.equal((await store.mailboxStatus('Entw\u00fcrfe')).messageCount, 1)
+})
+
 test('bad messages are reported with their places, and the others go in', async (t) => {
   const folder = await temporaryFolder(t)
   for (const name of ['1.eml', '3.eml', '6.eml']) await writeFile(join(folder, name), MAIL)

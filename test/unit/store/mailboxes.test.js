@@ -54,6 +54,9 @@ test('a mailbox can be made once, in one spelling of INBOX', async (t) => {
   await assert.rejects(store.createMailbox('inbox'), { code: 'MAILBOX_EXISTS' })
   await assert.rejects(store.createMailbox('a//b'), { code: 'CANNOT' })
   assert.equal((await store.mailboxStatus('iNbOx')).name, 'INBOX')
+  assert.equal((await store.createMailbox('Entwu\u0308rfe')).name, 'Entw\u00fcrfe')
+  await assert.rejects(store.createMailbox('Entw\u00fcrfe'), { code: 'MAILBOX_EXISTS' })
+  assert.equal((await store.mailboxStatus('Entwu\u0308rfe')).name, 'Entw\u00fcrfe')
 })
 
 test('UIDVALIDITY and ids never repeat, though a mailbox is deleted and made within a second', async (t) => {

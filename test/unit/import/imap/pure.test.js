@@ -82,6 +82,8 @@ test('every folder has a mailbox of its own, with a name that can be', () => {
       listed({ path: 'Sent', levels: ['Sent'], use: '\\Sent' }),
       listed({ path: 'Sent too', levels: ['Sent too'], use: '\\Sent' }),
       listed({ path: 'All', levels: ['All'], use: '\\All' }),
+      listed({ path: 'Caf\u00e9', levels: ['Caf\u00e9'] }),
+      listed({ path: 'Cafe\u0301', levels: ['Cafe\u0301'] }),
       listed({ path: 'Old.2001', levels: ['Old', '2001'] })
     ],
     { exclude: ['Old'] }
@@ -92,6 +94,8 @@ test('every folder has a mailbox of its own, with a name that can be', () => {
       ['INBOX', null],
       ['All', null],
       ['Be_ll/_', null],
+      ['Caf\u00e9', null],
+      ['Caf\u00e9 (2)', null],
       ['Sent', '\\Sent'],
       ['Sent too', null],
       ['Sent/a_b', null],
