@@ -150,7 +150,7 @@ export class DirectoryKeys {
   /**
    * A wrap of yesterday's master key must not stand among today's, nor get lost between two.
    *
-   * @param {Credential} credential
+   * @param {Pick<Credential, 'accountId' | 'keyEpoch'>} credential
    */
   #requireEpoch({ accountId, keyEpoch }) {
     const row = this.connection
@@ -214,11 +214,13 @@ export class DirectoryKeys {
 
   /**
    * @param {PendingRekey} rekey
-   * @throws {MailError} BUSY where a credential was changed since the next rows were made of it
+   * @throws {MailError} BUSY where a credential or the key was changed since the next rows were made, or is being changed
    */
   async beginRekey({ accountId, wrappedNextKey, next, startedAtMs }) {
     const { connection } = this
     await connection.write(() => {
+      // Another mailbox may have taken the place of the one whose key is to change.
+      this.#requireEpoch({ accountId, keyEpoch: next.keyEpoch - 1 })
       const present = connection.prepare('SELECT version FROM credentials WHERE id = ?')
       for (const { id, version } of next.credentials) {
         const row = present.get(id)

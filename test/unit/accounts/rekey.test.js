@@ -3,6 +3,7 @@ import { cp, mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
+import { resetAccount } from '../../../src/accounts/change-password.js'
 import { lockShared } from '../../../src/database/lock.js'
 import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
 import { isOnDisk } from '../../helpers/disk-search.js'
@@ -201,4 +202,22 @@ test('keys are not changed while an interrupted rekey is only just finished', as
     const now = /** @type {Account} */ (await services.directory.findAccount(account.id))
     await work(services, now)
   }
+})
+
+test('a rekey that is overtaken by a reset leaves the new mailbox as it is', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const { directory } = services
+  const overtaken = {
+    ...services,
+    directory: {
+      ...directory,
+      beginRekey: async (/** @type {Parameters<typeof directory.beginRekey>[0]} */ request) => {
+        await resetAccount({ services, account, newPassword: Buffer.from(NEW) })
+        await directory.beginRekey(request)
+      }
+    }
+  }
+  await assertRefused(rekey(overtaken, account), 'BUSY')
+  assert.deepEqual(await readInbox(services, NEW), [])
 })
