@@ -126,6 +126,33 @@ test('an encoding that is not known is NO [UNKNOWN-CTE]; what is no part is BAD 
   )
 })
 
+test('what was read before an encoding that is not known is told, and every \\Seen that is set (RFC 3501 §7.4.2)', async (t) => {
+  const server = await startImapServer(t)
+  const encoded = (/** @type {string} */ encoding, /** @type {string} */ text) =>
+    append('INBOX', { message: `Content-Transfer-Encoding: ${encoding}\r\n\r\n${text}\r\n` })
+  await transcript(
+    server,
+    `
+    ${encoded('8bit', 'one')}
+    ${encoded('x-own', 'two')}
+    ${encoded('8bit', 'three')}
+    ${select('INBOX', { exists: 3 })}
+    C: a FETCH 1:3 BINARY[1]
+    S: * 1 FETCH (BINARY[1] {5}
+    S: one
+    S:  FLAGS (\\Seen \\Recent))
+    S: * 2 FETCH (FLAGS (\\Seen \\Recent))
+    S: * 3 FETCH (FLAGS (\\Seen \\Recent))
+    S: a NO [UNKNOWN-CTE] ...
+    C: b FETCH 1:3 FLAGS
+    S: * 1 FETCH (FLAGS (\\Seen \\Recent))
+    S: * 2 FETCH (FLAGS (\\Seen \\Recent))
+    S: * 3 FETCH (FLAGS (\\Seen \\Recent))
+    S: b OK ...
+    `
+  )
+})
+
 test('a large part is decoded as it goes out, byte for byte; NUL makes a literal8 (RFC 3516 §4.3)', async (t) => {
   const server = await startImapServer(t)
   const bytes = Buffer.concat([randomBytes(700_000), Buffer.alloc(1)])

@@ -18,7 +18,7 @@ import { badSyntax } from '../../protocol/syntax-failure.js'
 import { planPages } from '../fetch-page.js'
 import { isForBodies, planFetch } from '../fetch-plan.js'
 import { FetchResponse } from '../fetch-response.js'
-import { tellKeywords } from '../mailbox-news.js'
+import { tellFlags, tellKeywords } from '../mailbox-news.js'
 import { slotsOf } from '../message-set.js'
 import { tellVanished } from '../resynchronize.js'
 import { SELECTED } from '../states.js'
@@ -78,7 +78,14 @@ async function fetchMessages(session, args) {
   if (isVanished && changedSince !== null)
     await tellVanished(session, { set, sinceModSeq: changedSince })
   tellKeywords(session)
-  const gone = await writeMessages(session, plan, wanted, slicer)
+  const response = new FetchResponse(session, plan, slicer)
+  let gone
+  try {
+    gone = await writeMessages(session, plan, wanted, { response, slicer, isUid })
+  } finally {
+    // What is gathered is whole, also where a later message cannot be answered.
+    response.finish()
+  }
   const name = isUid ? 'UID FETCH' : 'FETCH'
   if (!isSomeExpunged && !gone) return { text: `${name} completed` }
   return { code: CODE.expungeIssued, text: 'Some messages were expunged meanwhile' }
@@ -88,12 +95,12 @@ async function fetchMessages(session, args) {
  * @param {Session} session
  * @param {FetchPlan} plan
  * @param {readonly number[]} slots
- * @param {Slicer} slicer
+ * @param {{ response: FetchResponse, slicer: Slicer, isUid: boolean }} command - what is gathered in the response at the end
+ *   is the caller's to hand over
  * @returns {Promise<boolean>} whether some were expunged before they were read
  */
-async function writeMessages(session, plan, slots, slicer) {
+async function writeMessages(session, plan, slots, { response, slicer, isUid }) {
   const selected = session.requireSelected()
-  const response = new FetchResponse(session, plan, slicer)
   if (plan.isViewOnly) {
     await response.writeFromView(slots)
     return false
@@ -119,17 +126,46 @@ async function writeMessages(session, plan, slots, slicer) {
       const records = await session.store.readMessages(view.mailboxId, uids, plan.needs)
       const seen = setsSeen ? await markSeen(session, selected, page) : NOTHING_SEEN
       if (records.length < page.length) isSomeGone = true
-      for (const record of records) {
-        const slot = view.slotOf(record.uid)
-        if (!(await response.writeRecord(record, slot, seen.has(slot)))) isSomeGone = true
-        pageBytes += sizeOf(record)
-      }
+      if (!(await writeRecords(session, response, { records, seen, isUid }))) isSomeGone = true
+      for (const record of records) pageBytes += sizeOf(record)
     }
     if (plan.isWide) pageSize = nextPageSize(pageSize, pageBytes, ROW_PAGE)
     if (start < slots.length) await slicer.breathe()
   }
-  response.finish()
   return isSomeGone || response.isSomeGone
+}
+
+/**
+ * @param {Session} session
+ * @param {FetchResponse} response
+ * @param {object} page
+ * @param {readonly MessageRecord[]} page.records
+ * @param {ReadonlySet<number>} page.seen - slots of which \Seen has been set
+ * @param {boolean} page.isUid
+ * @returns {Promise<boolean>} whether none was expunged meanwhile
+ */
+async function writeRecords(session, response, { records, seen, isUid }) {
+  const { view } = session.requireSelected()
+  const untold = new Set(seen)
+  let isComplete = true
+  try {
+    for (const record of records) {
+      const slot = view.slotOf(record.uid)
+      if (!(await response.writeRecord(record, slot, seen.has(slot)))) isComplete = false
+      untold.delete(slot)
+    }
+  } catch (error) {
+    // \Seen of the others has been set all the same, and would never be told: it is this session's own change.
+    response.finish()
+    const { isCondstore } = session
+    await tellFlags(session, [...untold], {
+      withUid: isUid || isCondstore,
+      withFlags: true,
+      withModSeq: isCondstore
+    })
+    throw error
+  }
+  return isComplete
 }
 
 /**
