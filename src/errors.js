@@ -69,6 +69,7 @@ export const ERROR_TABLE = Object.freeze({
   OVERLOADED: { temporary: true, text: 'The server is busy beyond its means, come back later' },
   SEAL_FAILED: { temporary: true, text: 'The message could not be sealed' },
   UNSEAL_FAILED: { temporary: false, text: 'The sealed message does not open' },
+  MESSAGE_FAULT: { temporary: false, text: 'The program fails at this message' },
   // Backups
   BACKUP_NOT_READY: { temporary: false, text: 'Backups are not set up here' },
   BACKUP_MISSING: { temporary: false, text: 'There is no such backup' },

@@ -100,7 +100,7 @@ export function checkSpool({ spoolFiles, spoolBytes, oldestSpoolMs, oldestOpenSp
 export function checkSetAside({ setAside }) {
   const name = 'set-aside'
   if (setAside === 0) return { name, status: 'ok', text: 'All sealed mail could be opened' }
-  const text = `${setAside} sealed messages could not be opened and lie in spool/aside: see docs/spool.md`
+  const text = `${setAside} sealed messages could not be opened or taken in, and lie in spool/aside: see docs/spool.md`
   return { name, status: 'warn', text }
 }
 

@@ -28,7 +28,7 @@ const MAX_NAMED = 10
  * @property {number} spoolBytes
  * @property {number | null} oldestSpoolMs - when the oldest of it came; null: none waits
  * @property {number | null} oldestOpenSpoolMs - the same, of mailboxes that were open both times they were looked at
- * @property {number} setAside - files in spool/aside: they could not be opened
+ * @property {number} setAside - files in spool/aside: they could not be opened or taken in
  * @property {number} walBytes - of all write-ahead logs
  * @property {number} largestWalBytes
  * @property {number} directoryWalBytes

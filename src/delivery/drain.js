@@ -5,8 +5,9 @@
  *       ─► durable ─► unlink ─► fsync the folder ─► forget the names
  *
  * A crash anywhere loses nothing and delivers nothing twice: until the unlink the file is there; from the
- * transaction until after the unlink is durable the store knows its name. A file that does not open, or that
- * the disk does not give back, goes to aside/ and is reported. A temporary error ends the run, and the rest
+ * transaction until after the unlink is durable the store knows its name. A file that does not open, that the
+ * disk does not give back, or whose message this program fails at, goes to aside/ and is reported: the owner's
+ * login waits for this, and no message may keep the owner out. A temporary error ends the run, and the rest
  * stays for the next.
  */
 
@@ -31,7 +32,9 @@ const BATCH_MESSAGES = 16
 const BATCH_BYTES = 4 * 1024 * 1024
 
 /** Codes that speak of one message, not of the store: that file is set aside, the others go on. */
-const MESSAGE_CODES = new Set(/** @type {ErrorCode[]} */ (['UNSEAL_FAILED', 'TOO_BIG']))
+const MESSAGE_CODES = new Set(
+  /** @type {ErrorCode[]} */ (['UNSEAL_FAILED', 'TOO_BIG', 'MESSAGE_FAULT'])
+)
 
 /**
  * What draining needs of an account's store; `AccountStore` has it.
@@ -52,9 +55,17 @@ const MESSAGE_CODES = new Set(/** @type {ErrorCode[]} */ (['UNSEAL_FAILED', 'TOO
  */
 
 /**
+ * @typedef {object} StagedMessage
+ * @property {string} name - of its file
+ * @property {number} bytes
+ * @property {DrainContentWriter} writer
+ * @property {object} message - for `appendMessages`
+ */
+
+/**
  * @typedef {object} DrainResult
  * @property {number} delivered - messages that are in INBOX now, durably
- * @property {number} setAside - files that did not open, or were too big for the store
+ * @property {number} setAside - files that did not open, or whose message the store could not take
  * @property {number} remaining - files that are still in the spool
  * @property {ErrorCode | null} stoppedBy - the temporary error that ended the run, null where none did
  */
@@ -96,7 +107,7 @@ class DrainRun {
   #options
   #delivered = 0
   #setAside = 0
-  /** @type {{ name: string, bytes: number, writer: DrainContentWriter, message: object }[]} not yet in INBOX */
+  /** @type {StagedMessage[]} not yet in INBOX */
   #batch = []
 
   /** @param {DrainOptions} options */
@@ -139,7 +150,7 @@ class DrainRun {
       // Another process has brought it in since the spool was listed.
       if (error instanceof MailError && codeOf(error.cause) === 'ENOENT') return
       if (!(error instanceof MailError) || !MESSAGE_CODES.has(error.code)) throw error
-      await this.#putAside(file, error)
+      await this.#putAside(file.name, error)
       return
     }
     const bytes = this.#batch.reduce((sum, staged) => sum + staged.bytes, 0)
@@ -162,7 +173,7 @@ class DrainRun {
       this.#batch.push({ name, bytes, writer, message })
     } catch (error) {
       await writer.abort()
-      throw error
+      throw asMessageError(error)
     }
   }
 
@@ -193,14 +204,51 @@ class DrainRun {
   }
 
   async #commit() {
-    const { store } = this.#options
     if (this.#batch.length === 0) return
-    const messages = this.#batch.map((staged) => staged.message)
-    const { uids } = await store.appendMessages('INBOX', messages, { isQuotaExempt: true })
-    this.#delivered += uids.filter((uid) => uid !== 0).length
+    try {
+      await this.#append(this.#batch)
+    } catch (error) {
+      if (error instanceof MailError) throw error
+      const { logger } = this.#options
+      logger.error(
+        { err: error },
+        'the program fails at a batch of mail; it is taken in one by one'
+      )
+      for (const staged of this.#batch) await this.#appendAlone(staged)
+    }
     const names = this.#batch.map((staged) => staged.name)
     this.#batch = []
     await this.#release(names)
+  }
+
+  /** @param {readonly StagedMessage[]} batch */
+  async #append(batch) {
+    const messages = batch.map((staged) => staged.message)
+    const options = /** @type {const} */ ({ isQuotaExempt: true })
+    const { uids } = await this.#options.store.appendMessages('INBOX', messages, options)
+    this.#delivered += uids.filter((uid) => uid !== 0).length
+  }
+
+  /**
+   * The program has failed at one message of a batch, nobody knows which.
+   *
+   * @param {StagedMessage} staged
+   */
+  async #appendAlone(staged) {
+    const { store, logger } = this.#options
+    try {
+      await this.#append([staged])
+    } catch (error) {
+      if (error instanceof MailError) throw error
+      if ((await store.listDrained()).includes(staged.name)) {
+        // Set aside, it could be delivered a second time.
+        logger.error({ file: staged.name, err: error }, 'the program failed behind a delivery')
+        this.#delivered += 1
+        return
+      }
+      await staged.writer.abort()
+      await this.#putAside(staged.name, asMessageError(error))
+    }
   }
 
   /**
@@ -219,14 +267,22 @@ class DrainRun {
   }
 
   /**
-   * @param {SpoolFile} file
+   * @param {string} name
    * @param {MailError} error
    */
-  async #putAside({ name }, error) {
+  async #putAside(name, error) {
     const { spoolFolder, logger, onSetAside } = this.#options
     await setAsideSpoolFile(spoolFolder, name)
     this.#setAside += 1
     logger.error({ file: name, err: error }, 'a sealed message was set aside')
     onSetAside?.({ name, code: error.code })
   }
+}
+
+/**
+ * @param {unknown} error - met at one message
+ * @returns {MailError} MESSAGE_FAULT for a fault of this program
+ */
+function asMessageError(error) {
+  return error instanceof MailError ? error : new MailError('MESSAGE_FAULT', { cause: error })
 }

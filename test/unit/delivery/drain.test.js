@@ -6,7 +6,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateSealIdentity, identityFromSecret } from '../../../src/crypto/age.js'
 import { drainSpool } from '../../../src/delivery/drain.js'
-import { listAside, listSpool, writeSpoolFile } from '../../../src/delivery/spool.js'
+import {
+  listAside,
+  listSpool,
+  retryAsideFile,
+  writeSpoolFile
+} from '../../../src/delivery/spool.js'
 import { MailError } from '../../../src/errors.js'
 import { createAccountStore, openAccountStore } from '../../../src/store/account-store.js'
 import { systemClock } from '../../../src/support/clock.js'
@@ -72,6 +77,9 @@ async function readInbox(store) {
   store.closeView(view)
   return messages
 }
+
+/** @param {import('../../../src/store/account-store.js').AccountStore} store */
+const textsOf = async (store) => (await readInbox(store)).map(({ bytes }) => bytes.toString())
 
 /**
  * A store that does as the real one but for some methods.
@@ -168,6 +176,89 @@ test('a file that does not open is set aside and reported, and the others come i
   assert.deepEqual(await drain(), NOTHING)
 })
 
+/**
+ * A store whose code fails at one message.
+ *
+ * @param {import('../../../src/store/account-store.js').AccountStore} store
+ * @param {'write' | 'finish'} step
+ */
+const faultyAt = (store, step) =>
+  altered(store, {
+    stageContent: async (options) => {
+      const writer = await store.stageContent(options)
+      let isBad = false
+      /** @param {typeof step} at */
+      const check = (at) => {
+        if (isBad && step === at) throw new TypeError('Cannot read properties of undefined')
+      }
+      return {
+        write: async (chunk) => {
+          isBad ||= chunk.includes('bad')
+          check('write')
+          await writer.write(chunk)
+        },
+        finish: async () => {
+          check('finish')
+          return writer.finish()
+        },
+        abort: () => writer.abort()
+      }
+    }
+  })
+
+for (const step of /** @type {const} */ (['write', 'finish'])) {
+  test(`a message that the program fails at (${step}) is set aside and reported, and keeps no other out`, async (t) => {
+    const { put, drain, store, spoolFolder } = await setUp(t)
+    await put('first')
+    const { name } = await put('bad')
+    await put('last')
+    /** @type {object[]} */
+    const reported = []
+    const result = await drain({
+      store: faultyAt(store, step),
+      onSetAside: (file) => reported.push(file)
+    })
+    assert.deepEqual(result, { ...NOTHING, delivered: 2, setAside: 1 })
+    assert.deepEqual(reported, [{ name, code: 'MESSAGE_FAULT' }])
+    assert.deepEqual(await listAside(spoolFolder), [name])
+    assert.deepEqual(await textsOf(store), ['first', 'last'])
+    await retryAsideFile(spoolFolder, name)
+    assert.deepEqual(await drain(), { ...NOTHING, delivered: 1 })
+  })
+}
+
+test('of a batch that the program fails at, only the message that it fails at alone is set aside', async (t) => {
+  const { put, drain, store, spoolFolder } = await setUp(t)
+  await put('first')
+  const { name } = await put('bad message')
+  await put('last')
+  const failing = altered(store, {
+    appendMessages: async (mailbox, messages, options) => {
+      // As where a value of one of them is none that a column takes.
+      if (messages.some(({ spoolName }) => spoolName === name)) throw new RangeError('out of range')
+      return store.appendMessages(mailbox, messages, options)
+    }
+  })
+  assert.deepEqual(await drain({ store: failing }), { ...NOTHING, delivered: 2, setAside: 1 })
+  assert.deepEqual(await listAside(spoolFolder), [name])
+  assert.deepEqual(await textsOf(store), ['first', 'last'])
+})
+
+test('mail behind whose commit the program fails is in, and is not set aside', async (t) => {
+  const { put, drain, store, spoolFolder } = await setUp(t)
+  for (const text of ['a', 'b']) await put(text)
+  const failing = altered(store, {
+    appendMessages: async (mailbox, messages, options) => {
+      await store.appendMessages(mailbox, messages, options)
+      throw new TypeError('views is undefined')
+    }
+  })
+  assert.deepEqual(await drain({ store: failing }), { ...NOTHING, delivered: 2 })
+  assert.deepEqual(await listAside(spoolFolder), [])
+  assert.deepEqual(await textsOf(store), ['a', 'b'])
+  assert.deepEqual(await drain(), NOTHING)
+})
+
 test('a folder in the place of a file is set aside like a damaged file', async (t) => {
   const { put, drain, spoolFolder } = await setUp(t)
   await put('x')
@@ -232,10 +323,11 @@ test('what was in INBOX when the process died before the unlink comes in once', 
   const dying = altered(store, {
     appendMessages: async (name, messages, options) => {
       await store.appendMessages(name, messages, options)
-      throw new Error('killed')
+      throw new MailError('SHUTTING_DOWN')
     }
   })
-  await assert.rejects(drain({ store: dying }), /killed/)
+  const result = await drain({ store: dying })
+  assert.deepEqual(result, { ...NOTHING, remaining: 1, stoppedBy: 'SHUTTING_DOWN' })
   assert.equal((await listSpool(spoolFolder)).length, 1)
   await put('another')
   assert.deepEqual(await drain(), { ...NOTHING, delivered: 1 })
