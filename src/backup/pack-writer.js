@@ -88,7 +88,13 @@ export class PackWriter {
     const pack = this.#pack
     if (!pack) return
     this.#pack = null
-    await pack.handle.close()
+    try {
+      await pack.handle.close()
+    } catch (error) {
+      // Others have units in it too, not only whoever is told now.
+      this.#failure = error
+      throw error
+    }
     while (this.#storing.size >= MAX_WAITING) await Promise.race(this.#storing)
     const stored = this.#target
       .putFile(packObject(pack.name), pack.path)
