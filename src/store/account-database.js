@@ -133,8 +133,7 @@ export class AccountDatabase {
     if (this.#active > 0 || this.#failure || this.closing.aborted) return false
     if (this.#durability.isPending || readWal(this.db).waiting > 0) return false
     // The connection that is opened next cannot tell that anybody has committed before it.
-    this.#noticeForeignCommits()
-    this.#handle.sleep()
+    this.#handle.sleep(() => this.#noticeForeignCommits())
     await this.#durability.letGo()
     return true
   }

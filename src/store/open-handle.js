@@ -17,7 +17,7 @@ export class OpenHandle {
   /** @type {Promise<void> | null} */
   #waking = null
   /** What the file looked like when it went to sleep. */
-  #traceAsleep = ''
+  #traceAsleep = { file: '', log: '' }
 
   /**
    * @param {object} options
@@ -51,14 +51,23 @@ export class OpenHandle {
 
   /** @returns {boolean} whether another process has written while the file slept */
   get hasChangedAsleep() {
-    return this.isAsleep && this.#trace() !== this.#traceAsleep
+    if (!this.isAsleep) return false
+    const { file, log } = this.#trace()
+    // A log that is gone is the work of whoever closed the file last, ourselves mostly: what was in it stood in the file.
+    return file !== this.#traceAsleep.file || (log !== '' && log !== this.#traceAsleep.log)
   }
 
-  /** Closes the file; nothing may be under way in it. Does nothing when it sleeps. */
-  sleep() {
-    if (this.isAsleep) return
-    this.close()
+  /**
+   * Closes the file; nothing may be under way in it. Does nothing when it sleeps.
+   *
+   * @param {(db: Database) => void} lookLast - takes note of what others have committed: whatever they commit after it
+   *   shows in the file
+   */
+  sleep(lookLast) {
+    if (this.#db === null) return
     this.#traceAsleep = this.#trace()
+    lookLast(this.#db)
+    this.close()
   }
 
   /** Closes the file, if it is open. */
@@ -93,11 +102,17 @@ export class OpenHandle {
     return this.#waking
   }
 
-  /** @returns {string} what changes when anybody writes */
+  /** @returns {{ file: string, log: string }} of which one changes when anybody writes */
   #trace() {
-    return ['', '-wal']
-      .map((suffix) => statSync(`${this.#path}${suffix}`, { throwIfNoEntry: false }))
-      .map((stat) => (stat && stat.size > 0 ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : ''))
-      .join()
+    return { file: traceOf(this.#path), log: traceOf(`${this.#path}-wal`) }
   }
+}
+
+/**
+ * @param {string} path
+ * @returns {string} empty where nothing is there
+ */
+function traceOf(path) {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat && stat.size > 0 ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : ''
 }
