@@ -6,7 +6,8 @@ import { zstdCompressSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { parseMessage } from '../../src/mime/parse-message.js'
 import { toPartTree } from '../../src/mime/part-tree.js'
-import { decodedField, textPieces } from '../../src/mime/text-extract.js'
+import { decodedField } from '../../src/mime/searchable-header.js'
+import { textPieces } from '../../src/mime/text-extract.js'
 
 /** @typedef {import('./mail.js').Mail} Mail */
 

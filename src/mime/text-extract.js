@@ -4,17 +4,12 @@
  * @typedef {import('./part-tree.js').PartNode} PartNode
  * @typedef {import('./part-tree.js').PartTree} PartTree
  */
-import { MAX_CACHED_HEADER_BYTES, MAX_TEXT_PART_BYTES } from './limits.js'
-import { decodeByteString, decodeHeaderText } from './encoded-word.js'
-import { formatAddresses, parseAddressList } from './address.js'
+import { MAX_CACHED_HEADER_BYTES, MAX_PART_HEADER_BYTES, MAX_TEXT_PART_BYTES } from './limits.js'
 import { createCharsetDecoder } from './charset.js'
 import { createTransferDecoder } from './transfer-encoding.js'
 import { HtmlTextReader } from './html-text.js'
 import { releaseBuffer } from '../support/release-buffer.js'
-import { scanHeader } from './header.js'
-
-/** Fields that are also compared in their plain form, without comments and folds: `a (x) @ b` as `a@b`. */
-const ADDRESS_FIELDS = new Set(['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'])
+import { searchableHeader, searchablePartHeader } from './searchable-header.js'
 
 /** Decoded pieces from this size on are not left to the garbage collector. */
 const RELEASED_BYTES = 4_096
@@ -23,46 +18,65 @@ const RELEASED_BYTES = 4_096
 const HTML_HEAD_BYTES = 2_048
 
 /**
+ * @typedef {object} TextRange - of a message, to be read as text
+ * @property {'text' | 'header' | 'part header'} kind - `header`: that of a message inside
+ * @property {number} start
+ * @property {number} end - exclusive
+ * @property {PartNode} node - the part that it is of; for a header that of the message inside
+ *
  * @typedef {object} TextPiece
- * @property {number[]} partPath - as in a section; for the header of a message inside, the part that holds it
+ * @property {TextRange['kind']} kind
  * @property {string} text - decoded
  */
 
 /**
- * Yields the decoded text of all text parts, attached ones included, and the headers of messages inside, in their
- * order. One part is one piece; of a part only its first MAX_TEXT_PART_BYTES are read.
+ * What of a message is text, in its order: the names and descriptions of its parts, all text parts, attached ones
+ * included, what reports and other messages about messages (`message/delivery-status` …) say, and the headers of
+ * messages inside. Of a part only its first MAX_TEXT_PART_BYTES count.
  *
- * @param {PartTree} tree
- * @param {(start: number, end: number) => Buffer} read - gives bytes of the message
- * @returns {Generator<TextPiece>}
+ * @param {PartNode} node
+ * @returns {Generator<TextRange>}
  */
-export function* textPieces(tree, read) {
-  yield* piecesOf(tree, tree.type === 'multipart' ? [] : [1], read)
+export function* textRanges(node) {
+  const { type, headerEnd, bodyEnd, children } = node
+  const message = node.isMessage ? children[0] : undefined
+  if (message) {
+    const { headerStart: start } = message
+    const end = Math.min(message.headerEnd, start + MAX_CACHED_HEADER_BYTES)
+    yield { kind: 'header', start, end, node: message }
+    yield* textRanges(message)
+  } else if ((type === 'text' || type === 'message') && bodyEnd > headerEnd) {
+    const end = Math.min(bodyEnd, headerEnd + MAX_TEXT_PART_BYTES)
+    yield { kind: 'text', start: headerEnd, end, node }
+  } else
+    for (const child of children) {
+      const { headerStart: start } = child
+      const end = Math.min(child.headerEnd, start + MAX_PART_HEADER_BYTES)
+      if (end > start) yield { kind: 'part header', start, end, node: child }
+      yield* textRanges(child)
+    }
 }
 
 /**
- * @param {PartNode} node
- * @param {number[]} partPath
- * @param {(start: number, end: number) => Buffer} read
- * @returns {Generator<TextPiece>}
+ * @param {PartTree} tree
+ * @param {(start: number, end: number) => Buffer} read - gives bytes of the message
+ * @returns {Generator<TextPiece>} the text of each range; none of part headers that say nothing
  */
-function* piecesOf(node, partPath, read) {
-  const { type, headerEnd, bodyEnd, children } = node
-  const message = node.isMessage ? children[0] : undefined
-  if (type === 'text' && bodyEnd > headerEnd) {
-    const bytes = read(headerEnd, Math.min(bodyEnd, headerEnd + MAX_TEXT_PART_BYTES))
-    yield { partPath, text: decodeText(node, bytes) }
-  } else if (message) {
-    const { headerStart } = message
-    const block = read(
-      headerStart,
-      Math.min(message.headerEnd, headerStart + MAX_CACHED_HEADER_BYTES)
-    )
-    yield { partPath, text: searchableHeader(block) }
-    yield* piecesOf(message, message.type === 'multipart' ? partPath : [...partPath, 1], read)
-  } else
-    for (const [index, child] of children.entries())
-      yield* piecesOf(child, [...partPath, index + 1], read)
+export function* textPieces(tree, read) {
+  for (const range of textRanges(tree)) {
+    const text = rangeText(range, read(range.start, range.end))
+    if (text !== '' || range.kind !== 'part header') yield { kind: range.kind, text }
+  }
+}
+
+/**
+ * @param {TextRange} range
+ * @param {Buffer} bytes - of the range
+ * @returns {string}
+ */
+export function rangeText({ kind, node }, bytes) {
+  if (kind === 'text') return decodeText(node, bytes)
+  return kind === 'header' ? searchableHeader(bytes) : searchablePartHeader(bytes)
 }
 
 /**
@@ -129,52 +143,6 @@ export class TextPartDecoder {
     this.#decoder = createCharsetDecoder(this.#charset ?? charsetOfHtml(head))
     return this.#decode(head, isLast)
   }
-}
-
-/**
- * @param {Buffer} headerBytes - a header block
- * @returns {string} all its fields decoded, `Name: value` a line; address fields once more in their plain form
- */
-export function searchableHeader(headerBytes) {
-  /** @type {string[]} */
-  const lines = []
-  scanHeader(headerBytes, (start, nameEnd, valueStart, end) => {
-    if (nameEnd === -1) return
-    const name = headerBytes.toString('latin1', start, nameEnd)
-    const text = searchableValue(name.toLowerCase(), headerBytes.subarray(valueStart, end))
-    lines.push(`${name}: ${text}`)
-  })
-  return lines.join('\n')
-}
-
-/**
- * @param {Buffer} headerBytes - a header block
- * @param {string} name - of a field, in any case
- * @returns {string[]} a text for each field of that name: its decoded value, and for an address field on a further
- *   line its addresses in plain form, so that a substring is found in either
- */
-export function decodedField(headerBytes, name) {
-  const lowerName = name.toLowerCase()
-  /** @type {string[]} */
-  const values = []
-  scanHeader(headerBytes, (start, nameEnd, valueStart, end) => {
-    if (nameEnd - start !== lowerName.length) return
-    if (headerBytes.toString('latin1', start, nameEnd).toLowerCase() === lowerName)
-      values.push(searchableValue(lowerName, headerBytes.subarray(valueStart, end)))
-  })
-  return values
-}
-
-/**
- * @param {string} lowerName
- * @param {Buffer} value
- * @returns {string}
- */
-function searchableValue(lowerName, value) {
-  const text = decodeHeaderText(value)
-  if (!ADDRESS_FIELDS.has(lowerName)) return text
-  const plain = decodeByteString(formatAddresses(parseAddressList(value)))
-  return plain === text ? text : `${text}\n${plain}`
 }
 
 /**

@@ -35,7 +35,7 @@ export function readNaively(bytes, readHtml) {
   const { fields, rest } = cutHeader(bytes.toString('latin1'))
   return {
     fields,
-    header: fields.map(({ name, value }) => `${name}: ${value}`).join('\n'),
+    header: headerText(fields),
     body: readBody(fields, rest, readHtml),
     sent: sentDay(fields)
   }
@@ -50,12 +50,31 @@ function cutHeader(text) {
   const head = end ? text.slice(0, end.index) : text
   const rest = end ? text.slice(end.index + end[0].length) : ''
   const fields = head
-    .replace(/\r?\n(?=[ \t])/g, '')
+    .replace(/[ \t]*\r?\n[ \t]+/g, ' ')
     .split(/\r?\n/)
-    .map((line) => /^([^:]+?)[ \t]*:(.*)$/s.exec(line))
-    .filter((match) => match !== null)
+    .map((line) => /^([^:]+?)[ \t]*:(.*)$/s.exec(line) ?? [line, '', line])
     .map(([, name = '', value = '']) => ({ name, value: decodeValue(value.trim()) }))
   return { fields, rest }
+}
+
+/**
+ * @param {{ name: string, value: string }[]} fields - without a name: lines that are no field
+ * @returns {string}
+ */
+function headerText(fields) {
+  return fields.map(({ name, value }) => (name === '' ? value : `${name}: ${value}`)).join('\n')
+}
+
+/**
+ * @param {{ name: string, value: string }[]} fields - of a part
+ * @returns {string[]} its description and the names of its file
+ */
+function partNames(fields) {
+  const named = ['content-type', 'content-disposition'].flatMap((field) => {
+    const { params } = libmime.parseHeaderValue(fieldOf(fields, field))
+    return [params.name, params.filename].filter((name) => name !== undefined).map(decodeValue)
+  })
+  return [...named, fieldOf(fields, 'content-description')].filter((text) => text !== '')
 }
 
 /**
@@ -93,15 +112,15 @@ function readBody(fields, body, readHtml, isDigest = false) {
   if (parts.length > 0) {
     return parts.flatMap((part) => {
       const { fields: partFields, rest } = cutHeader(part)
-      return readBody(partFields, rest, readHtml, type === 'multipart/digest')
+      const texts = readBody(partFields, rest, readHtml, type === 'multipart/digest')
+      return [...partNames(partFields), ...texts]
     })
   }
   if (type === 'message/rfc822') {
     const inner = cutHeader(body)
-    const header = inner.fields.map(({ name, value: text }) => `${name}: ${text}`).join('\n')
-    return [header, ...readBody(inner.fields, inner.rest, readHtml)]
+    return [headerText(inner.fields), ...readBody(inner.fields, inner.rest, readHtml)]
   }
-  if (!type.startsWith('text/') && !type.startsWith('multipart/')) return []
+  if (!/^(?:text|message|multipart)\//.test(type)) return []
   const bytes = decodeBytes(body, fieldOf(fields, 'content-transfer-encoding').toLowerCase())
   const text = decodeText(bytes, params.charset)
   return [type === 'text/html' ? readHtml(text) : text]

@@ -1,6 +1,7 @@
 import { MessageParser } from '../../src/mime/parse-message.js'
 import { toPartTree } from '../../src/mime/part-tree.js'
-import { decodedField, searchableHeader, textPieces } from '../../src/mime/text-extract.js'
+import { decodedField, searchableHeader } from '../../src/mime/searchable-header.js'
+import { textPieces } from '../../src/mime/text-extract.js'
 
 /** @typedef {import('../../src/imap/protocol/values/search-key.js').SearchKey} SearchKey */
 

@@ -2,7 +2,7 @@
  * Substring search in a message's header and text, on decoded text and regardless of case (fold.js), for the keys
  * HEADER and its short forms, BODY and TEXT. RFC 3501 §6.4.4.
  */
-import { decodedField, searchableHeader } from '../../mime/text-extract.js'
+import { decodedField, searchableHeader } from '../../mime/searchable-header.js'
 import { foldCase } from './fold.js'
 
 /** @typedef {import('./plan.js').LeafNode} LeafNode */

@@ -2,16 +2,12 @@
  * Brings a message's header and decoded text from the store, one part at a time, so that no message lies in memory as a
  * whole. What counts as text is src/mime/text-extract.js's to say; here is the way there without blocking.
  */
-import {
-  MAX_CACHED_HEADER_BYTES,
-  MAX_HEADER_BLOCK_BYTES,
-  MAX_TEXT_PART_BYTES
-} from '../../mime/limits.js'
+import { MAX_HEADER_BLOCK_BYTES } from '../../mime/limits.js'
 import { decodePartTree } from '../../mime/part-tree.js'
-import { decodeText, searchableHeader, TextPartDecoder } from '../../mime/text-extract.js'
+import { rangeText, TextPartDecoder, textRanges } from '../../mime/text-extract.js'
 import { releaseBuffer } from '../chunk-codec.js'
 
-/** @typedef {import('../../mime/part-tree.js').PartNode} PartNode */
+/** @typedef {import('../../mime/text-extract.js').TextRange} TextRange */
 /** @typedef {Pick<import('../account-store.js').AccountStore, 'readContent'>} ContentReader */
 /** @typedef {Pick<import('../account-store.js').MessageRecord, 'contentId' | 'size' | 'header' | 'partTree' | 'content'>} TextRecord */
 
@@ -23,8 +19,6 @@ const WHOLE_MESSAGE_BYTES = 256 * 1024
  * until the garbage collector looks at large objects, tens of megabytes later.
  */
 const PIECE_BYTES = 16 * 1024
-
-/** @typedef {{ start: number, end: number, node: PartNode | null }} TextRange - without a node: a header block */
 
 /**
  * @typedef {object} TextPiece
@@ -46,8 +40,7 @@ export async function readHeaderBlock(store, record) {
 }
 
 /**
- * The same text as `textPieces` gives: of each text part, and of the header of each message inside. A large part comes
- * in several pieces.
+ * The same text as `textPieces` gives. A large part comes in several pieces.
  *
  * @param {ContentReader} store
  * @param {TextRecord} record - read with `partTree`; with `content` a small message is not read again
@@ -58,20 +51,22 @@ export async function* readTextPieces(store, record) {
   const ranges = [...textRanges(decodePartTree(record.partTree))]
   const isSmall = record.size <= WHOLE_MESSAGE_BYTES && ranges.length > 1
   const whole = record.content ?? (isSmall ? await readRange(store, record, 0, record.size) : null)
-  for (const { start, end, node } of ranges) {
-    const bytes = whole && whole.subarray(start, end)
-    if (!node) {
-      const text = searchableHeader(bytes ?? (await readRange(store, record, start, end)))
-      yield { text, isContinued: false }
-    } else if (bytes) yield { text: decodeText(node, bytes), isContinued: false }
-    else yield* readPart(store, record, { start, end, node })
+  for (const range of ranges) {
+    const { kind, start, end } = range
+    if (kind === 'text' && !whole) {
+      yield* readPart(store, record, range)
+      continue
+    }
+    const bytes = whole?.subarray(start, end) ?? (await readRange(store, record, start, end))
+    const text = rangeText(range, bytes)
+    if (text !== '') yield { text, isContinued: false }
   }
 }
 
 /**
  * @param {ContentReader} store
  * @param {TextRecord} record
- * @param {{ start: number, end: number, node: PartNode }} part
+ * @param {TextRange} part
  * @returns {AsyncGenerator<TextPiece>}
  */
 async function* readPart(store, { contentId }, { start, end, node }) {
@@ -87,24 +82,6 @@ async function* readPart(store, { contentId }, { start, end, node }) {
     releaseBuffer(bytes)
   }
   yield { text: decoder.end(), isContinued }
-}
-
-/**
- * @param {PartNode} node
- * @returns {Generator<TextRange>} in the message's order
- */
-function* textRanges(node) {
-  const { type, headerEnd, bodyEnd, children } = node
-  const [inner] = children
-  if (type === 'text' && bodyEnd > headerEnd) {
-    yield { start: headerEnd, end: Math.min(bodyEnd, headerEnd + MAX_TEXT_PART_BYTES), node }
-  } else if (node.isMessage && inner) {
-    const end = Math.min(inner.headerEnd, inner.headerStart + MAX_CACHED_HEADER_BYTES)
-    yield { start: inner.headerStart, end, node: null }
-    yield* textRanges(inner)
-  } else {
-    for (const child of children) yield* textRanges(child)
-  }
 }
 
 /**

@@ -15,7 +15,8 @@ import { buildMessageMeta } from '../../../src/mime/message-meta.js'
 import { MessageParser, parseMessage } from '../../../src/mime/parse-message.js'
 import { decodePartTree } from '../../../src/mime/part-tree.js'
 import { resolvePart } from '../../../src/mime/section.js'
-import { searchableHeader, textPieces } from '../../../src/mime/text-extract.js'
+import { searchableHeader } from '../../../src/mime/searchable-header.js'
+import { textPieces } from '../../../src/mime/text-extract.js'
 
 const skip = corpusIsMissing
 

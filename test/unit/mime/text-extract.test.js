@@ -4,14 +4,14 @@ import { MAX_TEXT_PART_BYTES } from '../../../src/mime/limits.js'
 import { htmlToVisibleText } from '../../../src/mime/html-text.js'
 import { parseMessage } from '../../../src/mime/parse-message.js'
 import { toPartTree } from '../../../src/mime/part-tree.js'
-import { decodedField, searchableHeader, textPieces } from '../../../src/mime/text-extract.js'
+import { textPieces } from '../../../src/mime/text-extract.js'
 
 /** @param {string} text */
 const piecesOf = (text) => {
   const bytes = Buffer.from(text, 'latin1')
   const tree = toPartTree(parseMessage(bytes).root)
   return [...textPieces(tree, (start, end) => bytes.subarray(start, end))].map(
-    ({ partPath, text: found }) => [partPath.join('.'), found]
+    ({ kind, text: found }) => [kind, found]
   )
 }
 
@@ -22,29 +22,32 @@ test('the text of every text part is decoded from its encoding and its charset',
         '--b\r\nContent-Type: text/plain; charset=koi8-r\r\nContent-Transfer-Encoding: base64\r\n\r\n8NLJ18XU\r\n' +
         '--b\r\nContent-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n' +
         '<p>J=C3=B6rg</p>\r\n' +
-        '--b\r\nContent-Type: image/png\r\n\r\nnot text\r\n' +
+        '--b\r\nContent-Type: image/png; name=a.png\r\n\r\nnot text\r\n' +
         '--b\r\nContent-Type: text/plain\r\nContent-Transfer-Encoding: x-own\r\n\r\nas it is\r\n' +
-        '--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: =?utf-8?q?J=C3=B6rg?=\r\n\r\ninner\r\n--b--'
+        '--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: =?utf-8?q?J=C3=B6rg?=\r\n\r\ninner\r\n' +
+        '--b\r\nContent-Type: message/delivery-status\r\n\r\nAction: failed\r\n--b--'
     ),
     [
-      ['1', 'Привет'],
-      ['2', 'Jörg'],
-      ['4', 'as it is'],
-      ['5', 'Subject: Jörg'],
-      ['5.1', 'inner']
+      ['text', 'Привет'],
+      ['text', 'Jörg'],
+      ['part header', 'a.png'],
+      ['text', 'as it is'],
+      ['header', 'Subject: Jörg'],
+      ['text', 'inner'],
+      ['text', 'Action: failed']
     ]
   )
 })
 
-test('a message of one part has the path 1', () => {
-  assert.deepEqual(piecesOf('A: 1\r\n\r\nhi'), [['1', 'hi']])
+test('of a message of one part its body is the text', () => {
+  assert.deepEqual(piecesOf('A: 1\r\n\r\nhi'), [['text', 'hi']])
   assert.deepEqual(piecesOf('A: 1\r\n\r\n'), [])
 })
 
 test('HTML without a charset in its header is read in the one that it names itself', () => {
   const head = 'Content-Type: text/html\r\n\r\n'
   const page = '<meta http-equiv=x content="text/html; charset=windows-1251"><p>\xcf\xf0'
-  assert.deepEqual(piecesOf(head + page), [['1', 'Пр']])
+  assert.deepEqual(piecesOf(head + page), [['text', 'Пр']])
 })
 
 test('of a part larger than the limit only the first bytes are read', () => {
@@ -99,20 +102,3 @@ test('a megabyte of open tags, comments or references takes linear time', () => 
     // prettier-ignore
     htmlToVisibleText(piece.repeat(1_000_000 / piece.length))
 })
-
-const BLOCK = Buffer.from(
-  'From: =?utf-8?q?J=C3=B6rg?= <j (x)@ (y) d>\r\nSubject: one\r\n two\r\nrubbish\r\nX: J\xf6rg\r\nFROM: c@d\r\n\r\n',
-  'latin1'
-)
-
-test('fields are decoded, and addresses are also there in plain form', () => {
-  assert.deepEqual(decodedField(BLOCK, 'From'), ['Jörg <j (x)@ (y) d>\nJörg <j@d>', 'c@d'])
-  assert.deepEqual(decodedField(BLOCK, 'SUBJECT'), ['one two'])
-  assert.deepEqual(decodedField(BLOCK, 'missing'), [])
-})
-
-test('the searchable header has every field once, decoded', () =>
-  assert.equal(
-    searchableHeader(BLOCK),
-    'From: Jörg <j (x)@ (y) d>\nJörg <j@d>\nSubject: one two\nX: Jörg\nFROM: c@d'
-  ))

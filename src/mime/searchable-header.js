@@ -1,0 +1,133 @@
+/**
+ * Header fields as SEARCH compares them: RFC 3501 §6.4.4 has strings in the headers of messages and of their parts
+ * decoded first (RFC 2047, RFC 2231). Of a field that can be read in several ways each stands on a line of its own, so
+ * that a substring is found in any of them.
+ */
+import { findParameter, parseStructured } from './content-type.js'
+import { decodeByteString, decodeHeaderText } from './encoded-word.js'
+import { formatAddresses, parseAddressList } from './address.js'
+import { scanHeader, trimSpace } from './header.js'
+
+/** Fields that a client knows from an ENVELOPE, and may look for as they stand there. */
+const ENVELOPE_FIELDS = new Set([
+  'date',
+  'subject',
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'bcc',
+  'in-reply-to',
+  'message-id'
+])
+
+/** Fields that are also compared in their plain form, without comments and folds: `a (x) @ b` as `a@b`. */
+const ADDRESS_FIELDS = new Set(['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'])
+
+/** Fields whose parameters may name a file. */
+const NAMING_FIELDS = new Set(['content-type', 'content-disposition'])
+
+/** Parameters that name it. */
+const NAMES = new Set(['name', 'filename'])
+
+/**
+ * @param {Buffer} block - a header block
+ * @returns {string} all its fields decoded, `Name: value` a line, each with its other forms below it; lines that are no
+ *   field as they are, since a body whose blank line is none stands there
+ */
+export function searchableHeader(block) {
+  /** @type {string[]} */
+  const lines = []
+  scanHeader(block, (start, nameEnd, valueStart, end) => {
+    if (nameEnd === -1) {
+      lines.push(readableText(block.subarray(start, end)))
+      return
+    }
+    const name = block.toString('latin1', start, nameEnd)
+    const text = searchableValue(name.toLowerCase(), block.subarray(valueStart, end))
+    lines.push(`${name}: ${text}`)
+  })
+  return lines.join('\n')
+}
+
+/**
+ * @param {Buffer} block - a header block
+ * @param {string} name - of a field, in any case
+ * @returns {string[]} a text for each field of that name: its decoded value and on further lines its other forms
+ */
+export function decodedField(block, name) {
+  const lowerName = name.toLowerCase()
+  /** @type {string[]} */
+  const values = []
+  scanHeader(block, (start, nameEnd, valueStart, end) => {
+    if (nameEnd - start !== lowerName.length) return
+    if (block.toString('latin1', start, nameEnd).toLowerCase() === lowerName)
+      values.push(searchableValue(lowerName, block.subarray(valueStart, end)))
+  })
+  return values
+}
+
+/**
+ * @param {Buffer} block - the header of a part of a message
+ * @returns {string} what a reader is shown of it, a line each: the names of the file and the description. The rest of
+ *   such headers (types, encodings, boundaries) would make words like "image" and "text" match nearly everything.
+ */
+export function searchablePartHeader(block) {
+  /** @type {Set<string>} */
+  const lines = new Set()
+  scanHeader(block, (start, nameEnd, valueStart, end) => {
+    const name = nameEnd === -1 ? '' : block.toString('latin1', start, nameEnd).toLowerCase()
+    const value = block.subarray(valueStart, end)
+    if (name === 'content-description') lines.add(readableText(value))
+    else if (NAMING_FIELDS.has(name)) for (const file of fileNames(value)) lines.add(file)
+  })
+  return [...lines].filter((line) => line !== '').join('\n')
+}
+
+/**
+ * @param {string} lowerName
+ * @param {Buffer} value
+ * @returns {string}
+ */
+function searchableValue(lowerName, value) {
+  const text = readableText(value)
+  const forms = new Set([text])
+  if (ENVELOPE_FIELDS.has(lowerName)) forms.add(decodeHeaderText(value))
+  if (ADDRESS_FIELDS.has(lowerName))
+    forms.add(decodeByteString(formatAddresses(parseAddressList(value))))
+  else if (NAMING_FIELDS.has(lowerName) && text.includes('*'))
+    for (const file of fileNames(value)) forms.add(file)
+  return forms.size === 1 ? text : [...forms].join('\n')
+}
+
+/**
+ * A fold leaves a tab or several spaces where its writer had one space. Mail programs show one, and nobody could type what
+ * stands there.
+ *
+ * @param {Buffer} value - a raw header value
+ * @returns {string} decoded, each fold as one space
+ */
+function readableText(value) {
+  const text = trimSpace(value.toString('latin1', 0, value.length))
+  if (!text.includes('\n') && !text.includes('\r')) return decodeByteString(text)
+  const lines = text.split(/[\r\n]+/).map(trimSpace)
+  return decodeByteString(lines.filter((line) => line !== '').join(' '))
+}
+
+/**
+ * @param {Buffer} value - of Content-Type or Content-Disposition
+ * @returns {string[]} names of the file, decoded; encoded words in them are against RFC 2047 §5 and usual
+ */
+function fileNames(value) {
+  const { params } = parseStructured(value.toString('latin1'))
+  return params.flatMap(([written, text]) => {
+    const name = written.toLowerCase().replace(/\*$/, '')
+    if (!NAMES.has(name)) return []
+    return [
+      written.endsWith('*')
+        ? (findParameter([[written, text]], name) ?? '')
+        : decodeByteString(text)
+    ]
+  })
+}
