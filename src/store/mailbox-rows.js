@@ -211,23 +211,3 @@ export function claimRecentRows(db, mailboxId, toUid) {
   )
   return { fromUid: recentFromUid }
 }
-
-/**
- * @param {Database} db
- * @param {number} mailboxId
- * @param {number} sinceModSeq
- * @returns {{ isComplete: boolean, ranges: { first: number, last: number }[] }} UIDs expunged since; `isComplete` is
- *   false when the log does not reach back so far
- * @throws {MailError} MAILBOX_NOT_FOUND
- */
-export function readExpungedRanges(db, mailboxId, sinceModSeq) {
-  const { expungedFloor } = requireMailboxRowById(db, mailboxId)
-  const ranges = /** @type {{ first: number, last: number }[]} */ (
-    prepared(
-      db,
-      `SELECT first_uid AS first, last_uid AS last FROM expunged WHERE mailbox_id = ? AND modseq > ?
-       ORDER BY first_uid`
-    ).all(mailboxId, sinceModSeq)
-  )
-  return { isComplete: sinceModSeq >= expungedFloor, ranges }
-}

@@ -276,19 +276,11 @@ export class MailboxView {
     const tombstones = this.length - this.aliveCount
     if (tombstones === 0 || (tombstones < MANY_TOMBSTONES && tombstones * 4 < this.length)) return
     for (const attachment of this.#attachments) if (attachment.needsSlots) return
-    let to = 0
-    for (let from = 0; from < this.length; from++) {
-      if (this.#dead[from]) continue
-      if (from !== to) {
-        for (const array of [this.uids, this.flags, this.keywords, this.modSeqs])
-          array[to] = /** @type {number} */ (array[from])
-        for (const array of [this.contentIds, this.sizes]) array[to] = array[from] ?? 0
-      }
-      to++
-    }
+    const { uids, flags, keywords, modSeqs, contentIds, sizes } = this
+    for (const array of [uids, flags, keywords, modSeqs, contentIds, sizes])
+      closeUp(array, this.#dead, this.length)
     this.#dead.fill(0)
-    this.contentIds.fill(0, to)
-    this.length = to
+    this.length = this.aliveCount
     for (const attachment of this.#attachments) attachment.onCompact()
   }
 
@@ -393,4 +385,19 @@ export class MailboxView {
     this.modSeqs = grown(this.modSeqs, new Float64Array(capacity))
     this.#dead = grown(this.#dead, new Uint8Array(capacity))
   }
+}
+
+/**
+ * Moves what is of living messages to the front; behind it stand zeros.
+ *
+ * @param {Uint32Array | Float64Array} array - may be shorter than `length`
+ * @param {Uint8Array} dead - 1 for a tombstone
+ * @param {number} length - slots in use
+ */
+function closeUp(array, dead, length) {
+  const end = Math.min(length, array.length)
+  let to = 0
+  for (let from = 0; from < end; from++)
+    if (dead[from] === 0) array[to++] = /** @type {number} */ (array[from])
+  array.fill(0, to)
 }

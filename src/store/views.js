@@ -7,7 +7,7 @@
  * modseq. Applying is idempotent slot by slot, so what arrives both ways does no harm. While a view loads or catches
  * up, changes of our own wait.
  */
-import { prepared } from '../database/statement.js'
+import { readExpungedSince } from './expunged-log.js'
 import { MailboxView } from './mailbox-view.js'
 import { findMailboxRowById, requireMailboxRow, requireMailboxRowById } from './mailbox-rows.js'
 import { FEW_ROWS } from './pack-views.js'
@@ -293,24 +293,14 @@ export class ViewKeeper {
    * @returns {Promise<number[]>} UIDs, ascending
    */
   async #readExpunged(view, mailbox, since) {
-    if (mailbox.expungedFloor > since) {
+    const { isComplete, ranges } = await readExpungedSince(this.#database, mailbox.id, since)
+    if (!isComplete) {
       const present = new Set()
       await readAllRows(this.#database, mailbox, (uid) => present.add(uid))
       return [...view.uids.subarray(0, view.length)].filter((uid) => !present.has(uid))
     }
-    const ranges = await this.#database.read(
-      (db) =>
-        /** @type {[number, number][]} */ (
-          prepared(
-            db,
-            `SELECT first_uid, last_uid FROM expunged WHERE mailbox_id = ? AND modseq > ?
-             ORDER BY first_uid`,
-            'array'
-          ).all(mailbox.id, since)
-        )
-    )
     const expunged = []
-    for (const [first, last] of ranges) {
+    for (const { first, last } of ranges) {
       for (let slot = view.lowerBound(first); slot < view.length; slot++) {
         const uid = /** @type {number} */ (view.uids[slot])
         if (uid > last) break

@@ -8,10 +8,11 @@ import { Slicer } from '../../support/slicer.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { compileFlags } from '../protocol/compile/flags.js'
 import { highestModSeq, permanentFlags } from '../protocol/compile/response-code.js'
-import { compileExists, compileRecent } from '../protocol/compile/untagged.js'
+import { compileExists, compileExpunges, compileRecent } from '../protocol/compile/untagged.js'
 import { compileVanished } from '../protocol/compile/vanished.js'
-import { SequenceSet } from '../protocol/values/sequence-set.js'
+import { rangesOf } from '../protocol/values/sequence-set.js'
 import { writeFlagLines } from './flag-lines.js'
+import { writeLongAnswer } from './long-answer.js'
 
 /** @import { FlagLine } from './fetch-plan.js' */
 /** @import { Session } from './session.js' */
@@ -41,11 +42,8 @@ export async function tellNews(session, { allowsExpunge, isUid }) {
     const news = selected.takeNews({ allowsExpunge })
     const { expunged, expungedUids, exists, flags, isHeldBack } = news
     if (session.isQresync) {
-      const { ranges } = SequenceSet.fromNumbers(expungedUids)
-      session.write(compileVanished(ranges, { isEarlier: false }))
-    } else if (expunged.length > 0) {
-      session.write(expunged.map((sequence) => `* ${sequence} EXPUNGE\r\n`).join(''))
-    }
+      await writeLongAnswer(session, compileVanished(rangesOf(expungedUids), { isEarlier: false }))
+    } else await writeLongAnswer(session, compileExpunges(expunged))
     if (exists !== null) {
       await claimRecent(session)
       session.write(compileExists(exists))

@@ -5,6 +5,7 @@
 import { compileVanished } from '../protocol/compile/vanished.js'
 import { intersectRanges, withoutNumbers } from '../protocol/values/number-ranges.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
+import { writeLongAnswer } from './long-answer.js'
 import { tellFlags } from './mailbox-news.js'
 
 /** @import { QresyncArguments } from '../protocol/parse/select.js' */
@@ -51,29 +52,26 @@ export async function tellVanished(session, { set, sinceModSeq, firstUid = 1 }) 
   const selected = session.requireSelected()
   const { view } = selected
   const lastUid = view.uidNext - 1
-  const wanted = intersectRanges(set.resolve(lastUid), [{ from: firstUid, to: lastUid }])
+  const wanted = [...intersectRanges(set.resolve(lastUid), [{ from: firstUid, to: lastUid }])]
   if (wanted.length === 0) return
   const { isComplete, ranges } = await session.store.readExpunged(view.mailboxId, sinceModSeq)
   const expunged = ranges.map(({ first, last }) => ({ from: first, to: last }))
   const gone = isComplete ? intersectRanges(wanted, expunged) : wanted
-  session.write(
-    compileVanished(withoutNumbers(gone, visibleUids(selected, gone)), { isEarlier: true })
-  )
+  const untold = withoutNumbers(gone, (range) => visibleUids(selected, range))
+  await writeLongAnswer(session, compileVanished(untold, { isEarlier: true }))
 }
 
 /**
  * @param {SelectedMailbox} selected
- * @param {readonly NumberRange[]} ranges - ascending
- * @returns {Generator<number>} UIDs within these ranges whose messages the client counts, or will be told of, ascending
+ * @param {NumberRange} range
+ * @returns {Generator<number>} UIDs within it whose messages the client counts, or will be told of, ascending
  */
-function* visibleUids(selected, ranges) {
+function* visibleUids(selected, { from, to }) {
   const { view } = selected
-  for (const { from, to } of ranges) {
-    const end = view.lowerBound(to + 1)
-    for (let slot = view.lowerBound(from); slot < end; slot++) {
-      if (!view.isExpunged(slot) || selected.sequenceOfSlot(slot) > 0)
-        yield /** @type {number} */ (view.uids[slot])
-    }
+  const end = view.lowerBound(to + 1)
+  for (let slot = view.lowerBound(from); slot < end; slot++) {
+    if (!view.isExpunged(slot) || selected.sequenceOfSlot(slot) > 0)
+      yield /** @type {number} */ (view.uids[slot])
   }
 }
 

@@ -278,40 +278,47 @@ export class SelectedMailbox {
   }
 
   #absorb() {
-    /** @type {number[]} */
-    let expunged = []
+    /** @type {number[][]} */
+    const pages = []
     const knownLength = this.#toldLength
     for (const record of this.#attachment.take()) {
       if (record.kind === 'append') {
         this.#toldLength = Math.max(this.#toldLength, record.toSlot)
       } else if (record.kind === 'expunge') {
-        expunged = mergeSorted(expunged, record.slots)
+        pages.push(record.slots)
         this.#pendingAfter = Math.min(this.#pendingAfter, record.after)
       } else if (record.origin !== this.#origin) {
         for (const slot of record.slots) if (slot < knownLength) this.#changed.add(slot)
       }
     }
-    if (expunged.length === 0) return
+    if (pages.length === 0) return
+    // A message goes once. Put in order all at once: a large mailbox is expunged in many pages, mostly one behind the other.
+    const expunged = pages.flat().sort((left, right) => left - right)
+    const seen = expunged.slice(0, countBelow(expunged, knownLength))
     // What came and went between two looks is never mentioned.
-    const unseen = expunged.filter((slot) => slot >= knownLength)
+    const unseen = expunged.slice(seen.length)
     if (unseen.length > 0) {
       this.#hidden = mergeSorted(this.#hidden, unseen)
       this.#attachment.acknowledgeExpunged(unseen)
     }
-    const seen = expunged.filter((slot) => slot < knownLength && this.sequenceOfSlot(slot) > 0)
     this.#pending = mergeSorted(this.#pending, seen)
     if (this.#pending.length === 0) this.#pendingAfter = Infinity
   }
 
   #tellExpunged() {
     const slots = this.#pending
+    const hidden = this.#hidden
     this.#pending = []
     this.#pendingAfter = Infinity
-    // Highest first: no number changes before it has been sent.
-    const sequences = slots.map((slot) => this.sequenceOfSlot(slot)).reverse()
-    this.#hidden = mergeSorted(this.#hidden, slots)
+    let hiddenBelow = 0
+    const sequences = slots.map((slot) => {
+      while ((hidden[hiddenBelow] ?? Infinity) < slot) hiddenBelow++
+      return slot + 1 - hiddenBelow
+    })
+    this.#hidden = mergeSorted(hidden, slots)
     this.#attachment.acknowledgeExpunged(slots)
-    return sequences
+    // Highest first: no number changes before it has been sent.
+    return sequences.reverse()
   }
 
   /**

@@ -3,7 +3,7 @@
  */
 import { changeFlags } from '../change-flags.js'
 import { expungeMessages } from '../expunge.js'
-import { readExpungedRanges } from '../mailbox-rows.js'
+import { readExpungedSince } from '../expunged-log.js'
 import { findUidsOfContent, sumDeletedPage } from '../message-queries.js'
 import { ReadingMethods } from './reading-methods.js'
 
@@ -88,12 +88,12 @@ export class ChangeMethods extends ReadingMethods {
    *
    * @param {number} mailboxId
    * @param {number} sinceModSeq
-   * @returns {Promise<{ isComplete: boolean, ranges: { first: number, last: number }[] }>} `isComplete` is false when
-   *   the log does not reach back so far: then every UID that is not there must be told
+   * @returns {Promise<import('../expunged-log.js').ExpungedSince>} where it is not complete, every UID that is not there
+   *   must be told
    * @throws {MailError} MAILBOX_NOT_FOUND
    */
   readExpunged(mailboxId, sinceModSeq) {
-    return this.#database.read((db) => readExpungedRanges(db, mailboxId, sinceModSeq))
+    return readExpungedSince(this.#database, mailboxId, sinceModSeq)
   }
 
   /**

@@ -308,6 +308,27 @@ test('what is expunged is logged in ranges, and its content goes when nothing el
   assert.deepEqual([report.problems, report.contents], [[], 3])
 })
 
+test('what is expunged is read in pages, between which others have their turn', async (t) => {
+  const { store, view } = await setup(t)
+  await appendMany(store, 'INBOX', 8001)
+  const odd = firstUids(8001).filter((uid) => uid % 2 === 1)
+  await store.changeFlags({ view, uids: odd, action: 'add', flags: ['\\Deleted'] })
+  // The second half first: MODSEQs do not rise with UIDs.
+  for (const uids of [odd.slice(2000), odd.slice(0, 2000)]) await store.expunge({ view, uids })
+  let turns = 0
+  let isRead = false
+  const countTurn = () => {
+    turns++
+    if (!isRead) setImmediate(countTurn)
+  }
+  setImmediate(countTurn)
+  const { isComplete, ranges } = await store.readExpunged(view.mailboxId, 0)
+  isRead = true
+  assert.equal(isComplete, true)
+  assert.deepEqual(ranges, toRanges(odd))
+  assert.ok(turns >= 2, `${turns} turns`)
+})
+
 test('runs of UIDs become ranges', () => {
   assert.deepEqual(toRanges([]), [])
   assert.deepEqual(toRanges([4]), [{ first: 4, last: 4 }])

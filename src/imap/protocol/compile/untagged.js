@@ -1,6 +1,9 @@
 /** Untagged responses of one line: RFC 9051 §7.2 to §7.5 and the extensions'. */
 import { compileNstring, compileString } from './quoted.js'
 
+/** Lines in one piece of a long answer: some 16 KiB. */
+const EXPUNGES_A_PIECE = 1000
+
 /** @param {string} text */
 const line = (text) => Buffer.from(`* ${text}\r\n`, 'latin1')
 
@@ -21,11 +24,14 @@ export function compileRecent(count) {
 }
 
 /**
- * @param {number} sequenceNumber
- * @returns {Buffer} RFC 9051 §7.5.1
+ * @param {readonly number[]} sequenceNumbers - in the order in which they are to be told; may be none
+ * @returns {Generator<Buffer, void, void>} RFC 9051 §7.5.1, some lines at a time
  */
-export function compileExpunge(sequenceNumber) {
-  return line(`${sequenceNumber} EXPUNGE`)
+export function* compileExpunges(sequenceNumbers) {
+  for (let start = 0; start < sequenceNumbers.length; start += EXPUNGES_A_PIECE) {
+    const piece = sequenceNumbers.slice(start, start + EXPUNGES_A_PIECE)
+    yield Buffer.from(piece.map((number) => `* ${number} EXPUNGE\r\n`).join(''), 'latin1')
+  }
 }
 
 /**

@@ -6,18 +6,20 @@
 const RANGES_A_LINE = 1000
 
 /**
- * @param {readonly NumberRange[]} ranges - UIDs, ascending; may be none
+ * @param {Iterable<NumberRange>} ranges - UIDs, ascending; may be none
  * @param {{ isEarlier: boolean }} options - `isEarlier`: gone before this session could know
- * @returns {string} as many lines as it takes
+ * @returns {Generator<Buffer, void, void>} as many lines as it takes, one by one
  */
-export function compileVanished(ranges, { isEarlier }) {
-  let lines = ''
-  for (let start = 0; start < ranges.length; start += RANGES_A_LINE) {
-    const set = ranges
-      .slice(start, start + RANGES_A_LINE)
-      .map(({ from, to }) => (from === to ? String(from) : `${from}:${to}`))
-      .join(',')
-    lines += `* VANISHED ${isEarlier ? '(EARLIER) ' : ''}${set}\r\n`
+export function* compileVanished(ranges, { isEarlier }) {
+  const line = (/** @type {string[]} */ set) =>
+    Buffer.from(`* VANISHED ${isEarlier ? '(EARLIER) ' : ''}${set.join(',')}\r\n`, 'latin1')
+  /** @type {string[]} */
+  let set = []
+  for (const { from, to } of ranges) {
+    set.push(from === to ? String(from) : `${from}:${to}`)
+    if (set.length < RANGES_A_LINE) continue
+    yield line(set)
+    set = []
   }
-  return lines
+  if (set.length > 0) yield line(set)
 }

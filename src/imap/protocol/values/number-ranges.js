@@ -5,54 +5,53 @@
 /**
  * @param {readonly NumberRange[]} left
  * @param {readonly NumberRange[]} right
- * @returns {NumberRange[]} what both have
+ * @returns {Generator<NumberRange, void, void>} what both have
  */
-export function intersectRanges(left, right) {
-  /** @type {NumberRange[]} */
-  const common = []
+export function* intersectRanges(left, right) {
   let i = 0
   let j = 0
   for (;;) {
     const a = left[i]
     const b = right[j]
-    if (a === undefined || b === undefined) return common
+    if (a === undefined || b === undefined) return
     const from = Math.max(a.from, b.from)
     const to = Math.min(a.to, b.to)
-    if (from <= to) common.push({ from, to })
+    if (from <= to) yield { from, to }
     if (a.to <= b.to) i++
     if (b.to <= a.to) j++
   }
 }
 
 /**
- * @param {readonly NumberRange[]} ranges
- * @param {Iterable<number>} numbers - ascending
- * @returns {NumberRange[]} the ranges without these numbers, those next to each other joined
+ * @param {Iterable<NumberRange>} ranges
+ * @param {(range: NumberRange) => Iterable<number>} numbersIn - those to leave out of a range, ascending
+ * @returns {Generator<NumberRange, void, void>} the ranges without these numbers, those next to each other joined
  */
-export function withoutNumbers(ranges, numbers) {
-  /** @type {NumberRange[]} */
-  const left = []
-  const add = (/** @type {number} */ from, /** @type {number} */ to) => {
-    const last = left.at(-1)
-    if (last !== undefined && last.to + 1 === from) last.to = to
-    else if (from <= to) left.push({ from, to })
-  }
-  let index = 0
-  let from = ranges[0]?.from ?? 0
-  for (const number of numbers) {
-    let range = ranges[index]
-    while (range !== undefined && range.to < number) {
-      add(from, range.to)
-      range = ranges[++index]
-      from = range?.from ?? 0
+export function* withoutNumbers(ranges, numbersIn) {
+  /** @type {NumberRange | null} */
+  let last = null
+  for (const { from, to } of rest(ranges, numbersIn)) {
+    if (last !== null && last.to + 1 === from) last.to = to
+    else {
+      if (last !== null) yield last
+      last = { from, to }
     }
-    if (range === undefined) return left
-    if (number < from) continue
-    if (from < number) add(from, number - 1)
-    from = number + 1
   }
-  for (let range = ranges[index]; range !== undefined; range = ranges[++index]) {
-    if (from <= range.to) add(Math.max(from, range.from), range.to)
+  if (last !== null) yield last
+}
+
+/**
+ * @param {Iterable<NumberRange>} ranges
+ * @param {(range: NumberRange) => Iterable<number>} numbersIn - as above
+ * @returns {Generator<NumberRange, void, void>} not joined
+ */
+function* rest(ranges, numbersIn) {
+  for (const range of ranges) {
+    let { from } = range
+    for (const number of numbersIn(range)) {
+      if (from < number) yield { from, to: number - 1 }
+      from = number + 1
+    }
+    if (from <= range.to) yield { from, to: range.to }
   }
-  return left
 }

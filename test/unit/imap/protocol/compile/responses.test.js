@@ -60,10 +60,19 @@ test('response codes carry their values', () => {
   for (const word of Object.values(code.CODE)) assert.match(word, /^[A-Z-]+$/)
 })
 
+test('EXPUNGE: a line for each message, a thousand at a time', () => {
+  assert.deepEqual([...compile.compileExpunges([])], [])
+  const pieces = [
+    ...compile.compileExpunges(Array.from({ length: 1001 }, (_, index) => 2000 - index))
+  ]
+  assert.deepEqual(String(pieces[0]).split('\r\n').length, 1001)
+  assert.ok(String(pieces[0]).startsWith('* 2000 EXPUNGE\r\n* 1999 EXPUNGE\r\n'))
+  assert.deepEqual(String(pieces[1]), '* 1000 EXPUNGE\r\n')
+})
+
 test('untagged responses of one line', () => {
   isLine(compile.compileExists(3), '* 3 EXISTS')
   isLine(compile.compileRecent(0), '* 0 RECENT')
-  isLine(compile.compileExpunge(7), '* 7 EXPUNGE')
   isLine(compile.compileCapability(['A', 'B=C']), '* CAPABILITY A B=C')
   isLine(compile.compileEnabled(['UTF8=ACCEPT']), '* ENABLED UTF8=ACCEPT')
   isLine(compile.compileEnabled([]), '* ENABLED')
