@@ -103,6 +103,13 @@
  */
 
 /**
+ * @typedef {object} RestoreStep
+ * @property {PendingRestore['state']} from
+ * @property {PendingRestore['state'] | null} to - null: it is over
+ * @property {string} [staged] - of this restore alone, should another have taken its place
+ */
+
+/**
  * @typedef {object} AuditEvent
  * @property {string} action
  * @property {string | null} [accountId]
@@ -292,8 +299,8 @@
  * @property {(folder: string) => Promise<void>} finishRemoval
  * @property {(accountId: string) => Promise<PendingRestore | null>} findRestore
  * @property {(restore: PendingRestore) => Promise<void>} beginRestore - takes the place of one that was not over
- * @property {(accountId: string, change: { from: PendingRestore['state'], to: PendingRestore['state'] | null }) => Promise<boolean>} advanceRestore -
- *   null: it is over; false where it is in another state
+ * @property {(accountId: string, step: RestoreStep) => Promise<boolean>} advanceRestore - false where it is in another
+ *   state, or another restore
  * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second
  * @property {(accountId: string) => Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>} findMaintenance
  * @property {() => Promise<Map<string, number>>} listMaintenanceRequests - when it was asked for, by account id

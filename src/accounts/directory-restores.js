@@ -50,18 +50,20 @@ export class DirectoryRestores {
 
   /**
    * @param {string} accountId
-   * @param {{ from: PendingRestore['state'], to: PendingRestore['state'] | null }} change - null: it is over
-   * @returns {Promise<boolean>} false where it is in another state
+   * @param {import('./directory-port.js').RestoreStep} step
+   * @returns {Promise<boolean>} false where it is in another state, or another restore
    */
-  async advanceRestore(accountId, { from, to }) {
+  async advanceRestore(accountId, { from, to, staged }) {
     const { connection } = this
     return await connection.write(() => {
-      const where = 'WHERE account_id = ? AND state = ?'
+      const where =
+        'WHERE account_id = $accountId AND state = $from AND staged = ifnull($staged, staged)'
+      const which = { accountId, from, staged: staged ?? null }
       if (to === null)
-        return connection.prepare(`DELETE FROM restores ${where}`).run(accountId, from).changes > 0
+        return connection.prepare(`DELETE FROM restores ${where}`).run(which).changes > 0
       const { changes } = connection
-        .prepare(`UPDATE restores SET state = ? ${where}`)
-        .run(to, accountId, from)
+        .prepare(`UPDATE restores SET state = $to ${where}`)
+        .run({ ...which, to })
       // The file that stands there now may be of another cipher than the one before.
       if (changes > 0 && to === 'lift')
         connection

@@ -3,6 +3,7 @@
  * has it open (src/accounts/restored.js). What stood there is kept beside it.
  */
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { settleSwitch } from '../accounts/restored.js'
@@ -36,7 +37,7 @@ const LOCK_WAIT_MS = 6_000
  * @returns {Promise<{ replaced: string, copiedAtMs: number }>} the folder where the mailbox of before lies, and the time
  *   that the account is back at
  * @throws {MailError} BACKUP_MISSING, BACKUP_DAMAGED, BACKUP_UNREACHABLE, DISK_FULL; RESTORE_REFUSED where the account got
- *   another key since; BUSY where somebody keeps the mailbox open: nothing has changed then
+ *   another key since, or the restore was called off meanwhile; BUSY where somebody keeps the mailbox open: nothing has changed then
  */
 export async function restoreAccount({
   directory,
@@ -54,6 +55,7 @@ export async function restoreAccount({
   const staged = `restore-${name}`
   const replaced = `replaced-${name}`
   const stagedFolder = join(account.folder, staged)
+  const replacedFolder = join(account.folder, replaced)
   try {
     const snapshot = await readSnapshot(target, entry.snapshot)
     await materialize({ target, snapshot, folder: stagedFolder, ...(onRead && { onRead }) })
@@ -68,11 +70,16 @@ export async function restoreAccount({
       requestedAtMs: clock.nowMs()
     })
     await switchWhenClosed({ directory, account, data, timeoutMs })
-    return { replaced: join(account.folder, replaced), copiedAtMs: entry.copiedAtMs }
+    // The row may have gone on, and be over by now; only the switch makes this folder.
+    if (!existsSync(replacedFolder))
+      throw new MailError('RESTORE_REFUSED', {
+        detail: 'it was called off meanwhile: by another restore, or because the account was reset'
+      })
+    return { replaced: replacedFolder, copiedAtMs: entry.copiedAtMs }
   } catch (error) {
-    // Called off, unless somebody who has just opened the mailbox is at it already.
-    const isOff = await directory.advanceRestore(account.id, { from: 'asked', to: null })
-    const pending = isOff ? null : await directory.findRestore(account.id)
+    // Called off, unless somebody who has just opened the mailbox is at it already. What another restore asks for stays.
+    await directory.advanceRestore(account.id, { from: 'asked', to: null, staged })
+    const pending = await directory.findRestore(account.id)
     if (pending?.staged !== staged) await rm(stagedFolder, { recursive: true, force: true })
     throw error
   }

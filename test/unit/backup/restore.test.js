@@ -1,11 +1,12 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
-import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeFreezeFile, writeFreezeFile } from '../../../src/database/freeze-file.js'
 import { materialize } from '../../../src/backup/materialize.js'
 import { readSnapshot } from '../../../src/backup/snapshot-store.js'
+import { resetAccount } from '../../../src/accounts/change-password.js'
 import { checkRestored } from '../../../src/accounts/restored.js'
 import { chooseGeneration, requireEntry } from '../../../src/backup/choose.js'
 import { restoreAccount } from '../../../src/backup/restore-account.js'
@@ -13,6 +14,8 @@ import { lockShared } from '../../../src/database/lock.js'
 import { listSpool } from '../../../src/delivery/spool.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { ANNA, deliver, drain, restore, withLogin } from '../../helpers/restore.js'
+
+/** @typedef {import('../../../src/accounts/directory-port.js').Account} Account */
 
 const UID_STEP = 2 ** 20
 const MODSEQ_STEP = 2 ** 32
@@ -175,6 +178,70 @@ test('a damaged backup never takes a mailbox’s place', async (t) => {
   assert.equal(await host.services.directory.findRestore(anna.id), null)
   assert.equal((await host.inboxOf(ANNA)).count, 3)
 })
+
+/** @param {import('../../helpers/restore.js').Host} host */
+const damagePacks = async (host) => {
+  const packs = join(host.folder, 'packs')
+  for (const entry of await readdir(packs, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) await writeFile(join(entry.parentPath, entry.name), 'damaged')
+  }
+}
+
+test('a restore that fails while it is staged leaves alone what another asks for', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  const { generation } = await host.backUp()
+  const { directory } = host.services
+  const earlier = {
+    accountId: anna.id,
+    generation,
+    state: /** @type {const} */ ('asked'),
+    staged: 'restore-earlier',
+    replaced: 'replaced-earlier',
+    cipher: null,
+    requestedAtMs: 1
+  }
+  await directory.beginRestore(earlier)
+  await damagePacks(host)
+  await assert.rejects(restore(host, anna), { code: 'BACKUP_DAMAGED' })
+  assert.deepEqual(await directory.findRestore(anna.id), earlier)
+})
+
+/** @type {Record<string, (host: import('../../helpers/restore.js').Host, account: Account) => Promise<unknown>>} */
+const CALLED_OFF_BY = {
+  'a reset': ({ services }, account) =>
+    resetAccount({ services, account, newPassword: Buffer.from('another secret') }),
+  'another restore': (host, account) => restore(host, account)
+}
+
+for (const [what, callOff] of Object.entries(CALLED_OFF_BY)) {
+  test(`a restore that ${what} has called off meanwhile says so`, async (t) => {
+    const host = await openBackupHost(t)
+    const anna = await host.addAccount(ANNA, 3)
+    await host.backUp()
+    const { directory } = host.services
+    const calledOff = restoreAccount({
+      directory: {
+        ...directory,
+        beginRestore: async (pending) => {
+          await directory.beginRestore(pending)
+          await callOff(host, anna)
+        }
+      },
+      target: host.target,
+      generation: await chooseGeneration(host.repository),
+      account: anna,
+      data: host.data,
+      clock: host.clock
+    })
+    await assert.rejects(calledOff, { code: 'RESTORE_REFUSED', detail: /called off/ })
+    const left = existsSync(anna.folder) ? readdirSync(anna.folder) : []
+    assert.deepEqual(
+      left.filter((entry) => entry.startsWith('restore-')),
+      []
+    )
+  })
+}
 
 for (const interrupted of /** @type {const} */ (['before', 'old away', 'after'])) {
   test(`a switch that was cut short (${interrupted}) is finished by the next unlock`, async (t) => {

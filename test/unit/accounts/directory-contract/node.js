@@ -29,6 +29,8 @@ export function nodeContract({ name, setUp }) {
     await directory.beginRestore({ ...restore, generation: 'g0' })
     await directory.beginRestore(restore)
     assert.deepEqual(await directory.findRestore(id), restore)
+    const off = { from: restore.state, to: null }
+    assert.equal(await directory.advanceRestore(id, { ...off, staged: 'staged-0' }), false)
     const other = open()
     const step = { from: /** @type {const} */ ('asked'), to: /** @type {const} */ ('switching') }
     const taken = await Promise.all([directory, other].map((each) => each.advanceRestore(id, step)))
@@ -38,6 +40,9 @@ export function nodeContract({ name, setUp }) {
     assert.equal((await directory.findAccount(id))?.cipher, 'aegis-256', 'of the file now there')
     assert.equal(await directory.advanceRestore(id, { from: 'check', to: null }), false)
     assert.equal(await directory.advanceRestore(id, { from: 'lift', to: null }), true)
+    assert.equal(await directory.findRestore(id), null)
+    await directory.beginRestore(restore)
+    assert.equal(await directory.advanceRestore(id, { ...off, staged: 'staged-1' }), true)
     assert.equal(await directory.findRestore(id), null)
   })
 
