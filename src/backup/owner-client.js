@@ -84,16 +84,24 @@ export class Owner {
  *
  * @param {string} runFolder - `<data>/run`
  * @returns {Promise<Owner[]>} the caller closes each
+ * @throws what connecting to one of them failed with, unless it is gone: nobody can be asked then, because that one may
+ *   have the mailbox open
  */
 export async function connectOwners(runFolder) {
   const names = await readdir(runFolder).catch((error) => {
     if (errorCodeOf(error) === 'ENOENT') return []
     throw error
   })
-  const found = await Promise.all(
+  const tries = await Promise.allSettled(
     names.filter(isSocketName).map((name) => connectOne(join(runFolder, name)))
   )
-  return found.filter((owner) => owner !== null)
+  const owners = tries
+    .map((attempt) => (attempt.status === 'fulfilled' ? attempt.value : null))
+    .filter((owner) => owner !== null)
+  const failed = tries.find((attempt) => attempt.status === 'rejected')
+  if (failed === undefined) return owners
+  for (const owner of owners) owner.close()
+  throw failed.reason
 }
 
 /**
