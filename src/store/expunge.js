@@ -18,8 +18,11 @@ import { dropViewBlocks } from './view-blocks.js'
  * @property {number} modSeq - the mailbox's after it
  */
 
-/** Messages in one transaction: 3 ms in runs of UIDs, 10 ms when each stands alone. */
+/** Messages in one transaction: 3 ms in runs of UIDs. */
 const EXPUNGE_PAGE = 2000
+
+/** And so many such runs: about 5 ms when each message stands alone. */
+const EXPUNGE_RUNS = 750
 
 /**
  * @param {MailboxView} view
@@ -69,7 +72,8 @@ export async function expungePages({ database, views }, request) {
   const { mailboxId, uids: candidates, onlyDeleted, origin = null } = request
   database.requireWritable()
   const nowMs = database.clock.nowMs()
-  const pages = await inPages(candidates, { pageSize: EXPUNGE_PAGE }, (uids) =>
+  const limits = { pageSize: EXPUNGE_PAGE, pageRuns: EXPUNGE_RUNS }
+  const pages = await inPages(candidates, limits, (uids) =>
     database.write(
       (db) => expungeRows(db, { mailboxId, uids, onlyDeleted, nowMs }),
       ({ uids: expunged, modSeq }) => {

@@ -10,13 +10,19 @@ const MAX_UNDER_WAY = 4
 /**
  * @template T
  * @param {readonly number[]} uids
- * @param {{ pageSize: number, mayOverlap?: () => boolean }} options - `mayOverlap`: whether a page may begin before the one
- *   before it is through; default: always
+ * @param {object} options
+ * @param {number} options.pageSize
+ * @param {number} [options.pageRuns] - runs without a gap that a page has at most, where each costs about as much as a long one
+ * @param {() => boolean} [options.mayOverlap] - whether a page may begin before the one before it is through; default: always
  * @param {(page: readonly number[]) => Promise<T>} work - begins its transaction at once
  * @returns {Promise<T[]>} in the order of the pages
  * @throws what `work` threw first; the pages that had begun have come to their end by then, later ones were not begun
  */
-export async function inPages(uids, { pageSize, mayOverlap = () => true }, work) {
+export async function inPages(
+  uids,
+  { pageSize, pageRuns = Infinity, mayOverlap = () => true },
+  work
+) {
   /** @type {Promise<T>[]} */
   const underWay = []
   /** @type {T[]} */
@@ -25,10 +31,12 @@ export async function inPages(uids, { pageSize, mayOverlap = () => true }, work)
     results.push(await /** @type {Promise<T>} */ (underWay.shift()))
   }
   try {
-    for (let start = 0; start < uids.length; start += pageSize) {
+    for (let start = 0; start < uids.length;) {
+      const page = uids.slice(start, endOfPage(uids, start, { pageSize, pageRuns }))
       // Whoever has a long list has taken his time to make it.
-      if (uids.length > pageSize) await setImmediate()
-      underWay.push(work(uids.slice(start, start + pageSize)))
+      if (page.length < uids.length) await setImmediate()
+      underWay.push(work(page))
+      start += page.length
       while (underWay.length >= (mayOverlap() ? MAX_UNDER_WAY : 1)) await settleFirst()
     }
     while (underWay.length > 0) await settleFirst()
@@ -36,4 +44,18 @@ export async function inPages(uids, { pageSize, mayOverlap = () => true }, work)
     await Promise.allSettled(underWay)
   }
   return results
+}
+
+/**
+ * @param {readonly number[]} uids
+ * @param {number} start
+ * @param {{ pageSize: number, pageRuns: number }} limits
+ * @returns {number} where the page that starts there ends, exclusive
+ */
+function endOfPage(uids, start, { pageSize, pageRuns }) {
+  const last = Math.min(start + pageSize, uids.length)
+  let runs = 1
+  for (let end = start + 1; end < last; end++)
+    if (uids[end] !== (uids[end - 1] ?? 0) + 1 && ++runs > pageRuns) return end
+  return last
 }

@@ -34,8 +34,8 @@ const MANY_TOMBSTONES = 1024
 export class ViewAttachment {
   #view
   #onChange
-  /** @type {Set<number>} */
-  #unacknowledged = new Set()
+  /** Tombstones that were taken: a message goes once, so that their number is enough. */
+  #unacknowledged = 0
   /** Called after tombstones were dropped: every slot number known before is void. */
   onCompact = () => {}
   /** Number of the next record to take; the view's own business. */
@@ -59,7 +59,7 @@ export class ViewAttachment {
 
   /** @returns {boolean} whether this attachment stands against dropping tombstones */
   get needsSlots() {
-    return this.isBusy || this.hasPending || this.#unacknowledged.size > 0
+    return this.isBusy || this.hasPending || this.#unacknowledged > 0
   }
 
   /**
@@ -71,7 +71,7 @@ export class ViewAttachment {
   take() {
     const records = this.#view.takeRecords(this)
     for (const record of records) {
-      if (record.kind === 'expunge') for (const slot of record.slots) this.#unacknowledged.add(slot)
+      if (record.kind === 'expunge') this.#unacknowledged += record.slots.length
     }
     return records
   }
@@ -87,10 +87,10 @@ export class ViewAttachment {
   }
 
   /**
-   * @param {readonly number[]} slots - tombstones that the client has been told of; others are ignored
+   * @param {number} count - tombstones among those taken that the client has been told of, or need never hear of
    */
-  acknowledgeExpunged(slots) {
-    for (const slot of slots) this.#unacknowledged.delete(slot)
+  acknowledgeExpunged(count) {
+    this.#unacknowledged -= count
     this.#view.compactIfPossible()
   }
 

@@ -123,7 +123,6 @@ export class SelectedMailbox {
         if (view.isExpunged(slot)) this.#hidden.push(slot)
       }
     }
-    if (this.#hidden.length > 0) this.#attachment.acknowledgeExpunged(this.#hidden)
     this.#toldExists = this.messageCount
   }
 
@@ -278,28 +277,28 @@ export class SelectedMailbox {
   }
 
   #absorb() {
-    /** @type {number[][]} */
-    const pages = []
+    /** @type {number[]} */
+    const expunged = []
     const knownLength = this.#toldLength
     for (const record of this.#attachment.take()) {
       if (record.kind === 'append') {
         this.#toldLength = Math.max(this.#toldLength, record.toSlot)
       } else if (record.kind === 'expunge') {
-        pages.push(record.slots)
+        for (const slot of record.slots) expunged.push(slot)
         this.#pendingAfter = Math.min(this.#pendingAfter, record.after)
       } else if (record.origin !== this.#origin) {
         for (const slot of record.slots) if (slot < knownLength) this.#changed.add(slot)
       }
     }
-    if (pages.length === 0) return
-    // A message goes once. Put in order all at once: a large mailbox is expunged in many pages, mostly one behind the other.
-    const expunged = pages.flat().sort((left, right) => left - right)
+    if (expunged.length === 0) return
+    // A message goes once. All at once, because a large mailbox is expunged in many pages, mostly one behind the other.
+    expunged.sort((left, right) => left - right)
     const seen = expunged.slice(0, countBelow(expunged, knownLength))
     // What came and went between two looks is never mentioned.
     const unseen = expunged.slice(seen.length)
     if (unseen.length > 0) {
       this.#hidden = mergeSorted(this.#hidden, unseen)
-      this.#attachment.acknowledgeExpunged(unseen)
+      this.#attachment.acknowledgeExpunged(unseen.length)
     }
     this.#pending = mergeSorted(this.#pending, seen)
     if (this.#pending.length === 0) this.#pendingAfter = Infinity
@@ -316,7 +315,7 @@ export class SelectedMailbox {
       return slot + 1 - hiddenBelow
     })
     this.#hidden = mergeSorted(hidden, slots)
-    this.#attachment.acknowledgeExpunged(slots)
+    this.#attachment.acknowledgeExpunged(slots.length)
     // Highest first: no number changes before it has been sent.
     return sequences.reverse()
   }

@@ -393,6 +393,17 @@ test('EXPUNGE takes exactly what has \\Deleted among those that are asked for, i
   assert.deepEqual((await store.verify()).problems, [])
 })
 
+test('EXPUNGE of messages that stand alone takes fewer in one transaction', async (t) => {
+  const { store, view } = await setup(t)
+  await appendMany(store, 'INBOX', 3001)
+  const odd = firstUids(3001).filter((uid) => uid % 2 === 1)
+  await store.changeFlags({ view, uids: odd, action: 'add', flags: ['\\Deleted'] })
+  const attachment = view.attach(() => {})
+  assert.deepEqual(await store.expunge({ view, uids: null }), odd)
+  const pages = attachment.take().map((record) => record.kind === 'expunge' && record.slots.length)
+  assert.deepEqual(pages, [750, 750, 1])
+})
+
 test('EXPUNGE of more messages than a page takes all of them, and tells the view page by page', async (t) => {
   const { store, view } = await setup(t)
   await appendMany(store, 'INBOX', 7001, ['\\Deleted'])
