@@ -16,7 +16,7 @@ import { constants } from 'node:fs'
 import { copyFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { removeFreezeFile, writeFreezeFile } from '../database/freeze-file.js'
+import { FreezeNotice } from '../database/freeze-file.js'
 import { lockExclusive } from '../database/lock.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { listAside, listSpool } from '../delivery/spool.js'
@@ -137,23 +137,15 @@ class MailboxCopier {
   async run() {
     const { staging, clock, holdMs = HOLD_MS } = this.options
     const token = randomBytes(16).toString('hex')
-    const register = () =>
-      writeFreezeFile(this.folder, { token, deadlineMs: clock.nowMs() + holdMs })
     requireThere(await findStamp(this.path))
-    await register()
-    /** @type {unknown} */
-    let failure = null
-    const timer = setInterval(() => {
-      register().catch((error) => {
-        failure ??= error
-      })
-    }, RENEW_MS)
+    const { folder } = this
+    const notice = await FreezeNotice.place({ folder, token, holdMs, renewMs: RENEW_MS, clock })
     try {
       const spool = await this.#stageSpool()
       const position = staging.position
       for (let attempt = 1; ; attempt++) {
         const copy = await this.#try()
-        if (failure) throw failure
+        if (notice.failure) throw notice.failure
         if (copy) return { spool, ...copy }
         if (attempt === MAX_ATTEMPTS)
           throw new MailError('BUSY', { detail: 'the mailbox was changed during every copy' })
@@ -161,8 +153,7 @@ class MailboxCopier {
         await sleep(attempt * PAUSE_MS)
       }
     } finally {
-      clearInterval(timer)
-      await removeFreezeFile(this.folder, token)
+      await notice.remove()
     }
   }
 

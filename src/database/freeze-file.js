@@ -69,3 +69,75 @@ export function isFrozen(folder, clock = systemClock) {
 export async function removeFreezeFile(folder, token) {
   if (readFreezeFile(folder)?.token === token) await rm(freezeFile(folder), { force: true })
 }
+
+/** The `mail.freeze` of one backup, renewed until it is removed. */
+export class FreezeNotice {
+  #folder
+  #token
+  #holdMs
+  #clock
+  #timer
+  /** @type {Promise<void>} */
+  #written
+  /**
+   * What a renewal failed with: from the deadline on the file means nothing.
+   *
+   * @type {unknown}
+   */
+  failure = null
+
+  /**
+   * @param {object} options
+   * @param {string} options.folder - of an account
+   * @param {string} options.token - of the backup
+   * @param {number} options.holdMs - how long the file is to mean something without a renewal
+   * @param {number} options.renewMs - the time between two
+   * @param {import('../support/clock.js').Clock} options.clock
+   * @returns {Promise<FreezeNotice>} when every opener can see the file
+   */
+  static async place(options) {
+    const notice = new FreezeNotice(options)
+    try {
+      await notice.#written
+    } catch (error) {
+      clearInterval(notice.#timer)
+      throw error
+    }
+    return notice
+  }
+
+  /**
+   * Use `FreezeNotice.place`.
+   *
+   * @param {Parameters<typeof FreezeNotice.place>[0]} options
+   */
+  constructor({ folder, token, holdMs, renewMs, clock }) {
+    this.#folder = folder
+    this.#token = token
+    this.#holdMs = holdMs
+    this.#clock = clock
+    this.#written = this.#write()
+    this.#timer = setInterval(() => this.#renew(), renewMs)
+  }
+
+  /** Removes the file. */
+  async remove() {
+    clearInterval(this.#timer)
+    // A renewal that is under way would bring it back.
+    await this.#written
+    await removeFreezeFile(this.#folder, this.#token)
+  }
+
+  #renew() {
+    this.#written = this.#written
+      .then(() => this.#write())
+      .catch((error) => {
+        this.failure ??= error
+      })
+  }
+
+  #write() {
+    const deadlineMs = this.#clock.nowMs() + this.#holdMs
+    return writeFreezeFile(this.#folder, { token: this.#token, deadlineMs })
+  }
+}

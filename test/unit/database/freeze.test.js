@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import {
+  FreezeNotice,
   freezeFile,
   isFrozen,
   removeFreezeFile,
@@ -15,6 +17,7 @@ import {
 import { Freezer } from '../../../src/database/freeze.js'
 import { lockExclusive } from '../../../src/database/lock.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { errorCodeOf } from '../../../src/database/sqlite-error.js'
 import {
   accountFolder,
   appendOne,
@@ -181,4 +184,37 @@ test('a copy of mail.freeze that was not written to its end freezes nothing', as
   const folder = await scratchFolder(t)
   copyFileSync('/dev/null', freezeFile(folder))
   assert.equal(isFrozen(folder), false)
+})
+
+test('a mail.freeze that was being renewed when it was removed does not come back', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const folder = await scratchFolder(t)
+  const clock = new ManualClock()
+  const notice = await FreezeNotice.place({ folder, token: 'a', holdMs: 60, renewMs: 15, clock })
+  clock.advance(59)
+  t.mock.timers.tick(15)
+  await notice.remove()
+  assert.equal(existsSync(freezeFile(folder)), false)
+  for (let i = 0; i < 50; i++) await stat(folder)
+  assert.equal(existsSync(freezeFile(folder)), false)
+  t.mock.timers.tick(15)
+  for (let i = 0; i < 50; i++) await stat(folder)
+  assert.equal(existsSync(freezeFile(folder)), false)
+})
+
+test('a mail.freeze means something until a while after its last renewal; one that fails is remembered', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const folder = await scratchFolder(t)
+  const clock = new ManualClock()
+  const notice = await FreezeNotice.place({ folder, token: 'a', holdMs: 60, renewMs: 15, clock })
+  clock.advance(59)
+  t.mock.timers.tick(15)
+  clock.advance(59)
+  while (!isFrozen(folder, clock)) await stat(folder)
+  assert.equal(notice.failure, null)
+  mkdirSync(`${freezeFile(folder)}.tmp`)
+  t.mock.timers.tick(15)
+  await notice.remove()
+  assert.equal(errorCodeOf(notice.failure), 'EISDIR')
+  assert.equal(existsSync(freezeFile(folder)), false)
 })
