@@ -129,16 +129,6 @@ export function createCharsetDecoder(label) {
 }
 
 /**
- * @param {string} label
- * @returns {boolean} whether `decodeCharset` knows this charset, so that it need not guess (SEARCH CHARSET,
- *   RFC 9051 §6.4.4)
- */
-export function isCharsetSupported(label) {
-  const name = canonicalName(label)
-  return name === 'us-ascii' || SHIFTED.has(name) || isKnownToIconv(name) || isKnownToPlatform(name)
-}
-
-/**
  * @param {string | null} label
  * @returns {string} lower case, quotes and a language tag (RFC 2231 §5) removed, aliases resolved
  */

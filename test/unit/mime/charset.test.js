@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { decodeCharset, isCharsetSupported } from '../../../src/mime/charset.js'
+import { decodeCharset } from '../../../src/mime/charset.js'
 
 /** @type {[string | null, string, string][]} label, bytes in hexadecimal, text */
 const TEXTS = [
@@ -46,22 +46,6 @@ const TEXTS = [
 for (const [label, hex, expected] of TEXTS)
   test(`${label} ${hex} is ${expected}`, () =>
     assert.equal(decodeCharset(Buffer.from(hex, 'hex'), label), expected))
-
-test('the charsets that SEARCH may name are told from those that are not known', () => {
-  for (const label of ['us-ascii', 'UTF-8', 'iso-8859-1', 'iso-2022-jp', 'koi8-r', 'gb2312', 'hz'])
-    assert.ok(isCharsetSupported(label), label)
-  for (const label of [
-    '',
-    'no-such',
-    'base64',
-    'hex',
-    '-',
-    'x-unknown',
-    '__proto__',
-    'constructor'
-  ])
-    assert.ok(!isCharsetSupported(label), label)
-})
 
 test('any label with any bytes gives text', () => {
   fc.assert(

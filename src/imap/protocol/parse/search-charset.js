@@ -1,5 +1,6 @@
 /** The charset of a SEARCH command's strings, RFC 9051 §6.4.4. */
 import { isUtf8 } from 'node:buffer'
+import { TextDecoder } from 'node:util'
 import iconv from 'iconv-lite'
 import { LIMITS } from '../limits.js'
 import { badSyntax, SyntaxFailure } from '../syntax-failure.js'
@@ -17,22 +18,34 @@ const UTF8_NAMES = new Set(['utf8', 'usascii', 'ascii'])
 export function searchTextDecoder(charset) {
   const name = charset === null ? 'utf8' : charset.toLowerCase().replace(/[^0-9a-z]/g, '')
   if (UTF8_NAMES.has(name)) return decodeUtf8
-  if (charset === null || !isKnown(charset, name))
-    throw new SyntaxFailure('BAD_CHARSET', 'The charset is not supported')
-  return (bytes) => iconv.decode(bytes, charset)
+  if (charset === null || charset.length > LIMITS.charsetNameLength || NOT_CHARSETS.has(name))
+    throw unknown()
+  return iconv.encodingExists(charset)
+    ? (bytes) => iconv.decode(bytes, charset)
+    : platformDecoder(charset)
+}
+
+/**
+ * @param {string} charset - that iconv-lite does not know: ISO-2022-JP, in which Japanese programs search
+ * @returns {(bytes: Buffer) => string}
+ */
+function platformDecoder(charset) {
+  try {
+    const decoder = new TextDecoder(charset)
+    return (bytes) => decoder.decode(bytes)
+  } catch {
+    // The only way to ask: an unknown name throws a RangeError.
+    throw unknown()
+  }
+}
+
+/** @returns {SyntaxFailure} */
+function unknown() {
+  return new SyntaxFailure('BAD_CHARSET', 'The charset is not supported')
 }
 
 /** @param {Buffer} bytes */
 function decodeUtf8(bytes) {
   if (!isUtf8(bytes)) throw badSyntax('A search string is not valid in its charset')
   return bytes.toString()
-}
-
-/**
- * @param {string} charset
- * @param {string} name - without punctuation
- */
-function isKnown(charset, name) {
-  if (charset.length > LIMITS.charsetNameLength || NOT_CHARSETS.has(name)) return false
-  return iconv.encodingExists(charset)
 }

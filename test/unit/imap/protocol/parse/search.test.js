@@ -167,6 +167,7 @@ test('strings are decoded from their charset', () => {
   assert.equal(search('windows-1251', Buffer.from([0xcf, 0xf0])), 'Пр')
   assert.equal(search('Shift_JIS', Buffer.from([0x93, 0xfa])), '日')
   assert.equal(search('koi8-r', Buffer.from([0xf0])), 'П')
+  assert.equal(search('ISO-2022-JP', Buffer.from('\x1b$BF|K\\\x1b(B')), '日本')
 })
 
 test('an unknown charset is told as such', () => {
