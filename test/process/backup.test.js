@@ -255,7 +255,8 @@ test('a server that runs backs up at its hour, in a child process', async (t) =>
       ...env,
       LETTERLOCK_BACKUP_HOUR: '3',
       LETTERLOCK_BACKUP_JITTER_MINUTES: '0',
-      LETTERLOCK_TEST_NOW_MS: String(Date.UTC(2030, 0, 1, 2, 59, 57)),
+      // Time enough to start on a busy machine: once it is past the hour, the next night is waited for.
+      LETTERLOCK_TEST_NOW_MS: String(Date.UTC(2030, 0, 1, 2, 59, 47)),
       NODE_OPTIONS: `--import=${new URL('../helpers/shifted-clock.js', import.meta.url)}`
     }
   })
@@ -263,7 +264,7 @@ test('a server that runs backs up at its hour, in a child process', async (t) =>
   while (!server.output().includes('the nightly backup is done')) await sleep(50)
   const [generation = ''] = readdirSync(join(target, 'generations'))
   // The child's clock begins anew.
-  assert.match(generation, /^2030-01-01T02-59-5/)
+  assert.match(generation, /^2030-01-01T02-59-[45]/)
   ;(await logIn(server.ports.imap)).destroy()
   assert.equal(await server.stop(), 0)
 })
