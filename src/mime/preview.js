@@ -1,6 +1,7 @@
 /**
- * The first words of a message as text, RFC 8970 §3: from its first plain text, or from its first HTML where there is
- * none. What the sender quotes is left out, unless there is nothing else.
+ * The first words of a message as text, RFC 8970 §3: from the text that a reader sees first. Of alternatives that is the
+ * plain one, since they say the same; elsewhere the order decides: after a page in HTML, plain text is what a mailing
+ * list adds to every message. What the sender quotes is left out, unless there is nothing else.
  *
  * @typedef {import('./part-tree.js').PartNode} PartNode
  * @typedef {import('./part-tree.js').PartTree} PartTree
@@ -15,6 +16,9 @@ const PREVIEW_CHARACTERS = 200
 /** Bytes of a part that are looked at: newsletters have up to 100 KiB of styles before their first word. */
 export const MAX_PREVIEW_BYTES = 256 * 1024
 
+/** Subtypes of text that a preview can be made of. */
+const READABLE = new Set(['plain', 'html'])
+
 /** A line that begins a quotation, or is one. */
 const QUOTED_LINE = /^\s*>/
 
@@ -22,28 +26,22 @@ const QUOTED_LINE = /^\s*>/
 const UNSEEN = /(?:[\s\p{Cc}\u200b\u200c\u2060\ufeff]|\u034f|\u200d)+/gu
 
 /**
- * @param {PartTree} tree
+ * @param {PartTree | PartNode} node
  * @returns {PartNode | null} the part that a preview is made of; null when there is none, as in encrypted mail
  */
-export function previewPart(tree) {
-  return findText(tree, 'plain') ?? findText(tree, 'html')
-}
-
-/**
- * @param {PartNode} node
- * @param {string} subtype
- * @returns {PartNode | null}
- */
-function findText(node, subtype) {
+export function previewPart(node) {
+  const { type, subtype } = node
   if (node.isAttachment || node.isMessage) return null
-  if (node.type === 'text')
-    return node.subtype === subtype && node.bodyEnd > node.headerEnd ? node : null
-  if (node.subtype === 'encrypted') return null
+  if (type === 'text') return READABLE.has(subtype) && node.bodyEnd > node.headerEnd ? node : null
+  if (subtype === 'encrypted') return null
+  /** @type {PartNode | null} */
+  let first = null
   for (const child of node.children) {
-    const found = findText(child, subtype)
-    if (found !== null) return found
+    const found = previewPart(child)
+    if (found !== null && (subtype !== 'alternative' || found.subtype === 'plain')) return found
+    first ??= found
   }
-  return null
+  return first
 }
 
 /**

@@ -33,9 +33,34 @@ test('quotations are left out, unless there is nothing else', () => {
   assert.equal(preview('\r\n> old\r\n>older'), '> old >older')
 })
 
+/**
+ * @param {string} subtype
+ * @param {string[]} bodies - parts of a multipart
+ */
+const multipart = (subtype, ...bodies) =>
+  `Content-Type: multipart/${subtype}; boundary=${subtype}\r\n\r\n${bodies.map((body) => `--${subtype}\r\n${body}\r\n`).join('')}--${subtype}--\r\n`
+
+test('of alternatives the plain text is shown, of other parts the first text', () => {
+  const page = 'Content-Type: text/html\r\n\r\n<p>page'
+  const plain = '\r\nplain'
+  const footer = '\r\n____\r\na mailing list'
+  const calendar = 'Content-Type: text/calendar\r\n\r\nBEGIN:VCALENDAR'
+  assert.equal(preview(multipart('alternative', page, plain)), 'plain')
+  assert.equal(preview(multipart('mixed', page, footer)), 'page')
+  assert.equal(
+    preview(multipart('mixed', multipart('alternative', calendar, page), footer)),
+    'page'
+  )
+  assert.equal(preview(multipart('mixed', multipart('alternative', page, plain), footer)), 'plain')
+  assert.equal(
+    preview(multipart('alternative', multipart('related', page, footer), plain)),
+    'plain'
+  )
+  assert.equal(preview(multipart('mixed', calendar, footer)), '____ a mailing list')
+})
+
 test('attachments and messages inside are no text of the message', () => {
-  const parts = (/** @type {string[]} */ ...bodies) =>
-    `Content-Type: multipart/mixed; boundary=b\r\n\r\n${bodies.map((body) => `--b\r\n${body}\r\n`).join('')}--b--\r\n`
+  const parts = (/** @type {string[]} */ ...bodies) => multipart('mixed', ...bodies)
   assert.equal(
     preview(
       parts(
