@@ -263,14 +263,9 @@ export class AccountStore extends ChangeMethods {
   }
 
   async #close() {
-    const { indexer, database, housekeeping, lateMeta, scanner, views } = this.#parts
+    const { database, scanner, views } = this.#parts
     try {
-      await indexer.close()
-      if (database.hasFailed) housekeeping.stop()
-      else {
-        await lateMeta.flush()
-        await housekeeping.close()
-      }
+      await this.#endWork()
     } finally {
       this.#leaveFiles?.()
       views.dropIdle()
@@ -280,6 +275,18 @@ export class AccountStore extends ChangeMethods {
       this.#ownChildren?.close()
       new Uint8Array(this.#key).fill(0)
       this.#lock.release()
+    }
+  }
+
+  /** Ends what the store does by itself, while the file is still open. */
+  async #endWork() {
+    const { indexer, database, housekeeping, lateMeta } = this.#parts
+    try {
+      await indexer.close()
+      if (!database.hasFailed) await lateMeta.flush()
+    } finally {
+      if (database.hasFailed) housekeeping.stop()
+      else await housekeeping.close()
     }
   }
 }

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
-import { accountFolder, appendOne, makeMessage, stage } from '../../helpers/account-folder.js'
+import { createAccountStore } from '../../../src/store/account-store.js'
+import { systemClock } from '../../../src/support/clock.js'
+import {
+  accountFolder,
+  appendOne,
+  makeMessage,
+  scratchFolder,
+  stage
+} from '../../helpers/account-folder.js'
 
 const TABLES = ['message_meta', 'message_envelopes', 'message_structures', 'message_fields']
 
@@ -49,6 +58,27 @@ test('what waits is written when the store is closed', async (t) => {
   assert.deepEqual(counts(), [0, 0, 0, 0])
   await store.close()
   assert.deepEqual(counts(), [1, 1, 1, 1])
+})
+
+test('a store that cannot write what waits when it is closed ends everything else, and tells its usage', async (t) => {
+  const folder = await scratchFolder(t)
+  const key = randomBytes(32)
+  /** @type {import('../../../src/store/account-store.js').Usage[]} */
+  const told = []
+  const store = await createAccountStore({
+    folder,
+    key: Uint8Array.from(key),
+    clock: systemClock,
+    config: { busyTimeoutMs: 0 },
+    onUsage: (usage) => told.push(usage)
+  })
+  const message = makeMessage('one')
+  await appendOne(store, 'INBOX', message)
+  const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
+  db.exec('BEGIN IMMEDIATE')
+  await assert.rejects(store.close(), { code: 'BUSY' })
+  db.close()
+  assert.deepEqual(told, [{ bytes: message.length, messages: 1 }])
 })
 
 test('messages of one transaction are company for each other: nothing of them waits', async (t) => {
