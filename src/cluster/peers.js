@@ -61,6 +61,7 @@ export class Peers {
   /** Meets everybody who is there, and goes on looking. */
   async start() {
     await this.#look()
+    if (this.#isClosed) return
     this.#timer = setInterval(() => {
       this.#look().catch((err) => this.#logger.warn({ err }, 'the run folder could not be read'))
     }, LOOK_AGAIN_MS)
@@ -167,6 +168,8 @@ export class Peers {
       if (errorCodeOf(error) === 'ECONNREFUSED') await rm(path, { force: true })
       return
     }
+    // Nobody would close it any more.
+    if (this.#isClosed) return link.close()
     const peer = { slot, generation, pid, path, link, isLeaving: false }
     this.#peers.set(path, peer)
     this.#taking = null
