@@ -8,11 +8,13 @@
 import { MailError } from '../errors.js'
 import { runNested } from '../database/transaction.js'
 import { appendRows } from './append.js'
+import { fromThread, isLongAppend, StagedContents } from './long-append.js'
 import { forgetReservedIds } from './reserved-ids.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./append.js').AppendResult} AppendResult
+ * @typedef {import('./long-append.js').LongAppendResult} LongAppendResult
  *
  * @typedef {object} AppendRequest
  * @property {string} mailboxName
@@ -41,6 +43,7 @@ export class AppendQueue {
   #views
   #keywords
   #lateMeta
+  #threads
   /** @type {Waiter[]} */
   #waiting = []
   #isRunning = false
@@ -51,12 +54,14 @@ export class AppendQueue {
    * @param {import('./views.js').ViewKeeper} parts.views
    * @param {import('./account-keywords.js').AccountKeywords} parts.keywords
    * @param {import('./late-meta.js').LateMeta} parts.lateMeta
+   * @param {import('./store-threads.js').StoreThreads} parts.threads
    */
-  constructor({ database, views, keywords, lateMeta }) {
+  constructor({ database, views, keywords, lateMeta, threads }) {
     this.#database = database
     this.#views = views
     this.#keywords = keywords
     this.#lateMeta = lateMeta
+    this.#threads = threads
   }
 
   /**
@@ -79,7 +84,12 @@ export class AppendQueue {
     while (this.#waiting.length > 0) {
       const waiters = this.#takeBatch()
       try {
-        const { outcomes } = await this.#write(waiters.map(({ request }) => request))
+        const requests = waiters.map(({ request }) => request)
+        const [first] = requests
+        const outcomes =
+          first !== undefined && isLongAppend(first.messages)
+            ? [await this.#writeInThread(first)]
+            : (await this.#write(requests)).outcomes
         waiters.forEach(({ resolve, reject }, index) => {
           const outcome = /** @type {Outcome} */ (outcomes[index])
           if (outcome instanceof MailError) reject(outcome)
@@ -117,6 +127,28 @@ export class AppendQueue {
         return this.#publish(requests, outcomes)
       }
     )
+  }
+
+  /**
+   * @param {AppendRequest} request - alone, because it is long
+   * @returns {Promise<AppendResult>}
+   */
+  async #writeInThread(request) {
+    const { mailboxName, messages, quota } = request
+    this.#database.requireWritable()
+    const contents = new StagedContents(this.#database)
+    try {
+      const staged = await contents.stage(messages)
+      const nowMs = this.#database.clock.nowMs()
+      const written = await this.#threads.write(
+        { kind: 'append', request: { mailboxName, ...staged, quota, nowMs } },
+        (/** @type {LongAppendResult} */ result) => this.#publish([request], [fromThread(result)])
+      )
+      return fromThread(written)
+    } catch (error) {
+      await contents.leave().catch(() => {})
+      throw error
+    }
   }
 
   /**

@@ -18,23 +18,26 @@ const pools = {
 }
 
 /** Jobs whose one transaction is long, and that a user waits for. */
-const LONG_WRITES = new Set(['copy', 'renameInbox'])
+const LONG_WRITES = new Set(['append', 'copy', 'renameInbox'])
 
 /** Runs long jobs, each in a thread that has no other meanwhile, while the store is open. */
 export class StoreThreads {
   #database
   #children
   #settings
+  #onCommit
 
   /**
    * @param {import('./account-database.js').AccountDatabase} database
    * @param {import('../database/child.js').ChildPool} children
    * @param {Pick<ThreadData, 'key' | 'cipher' | 'tempStore' | 'tempFolder' | 'secureDelete'>} settings
+   * @param {() => void} onCommit - called after the sync of what a thread has committed for a user
    */
-  constructor(database, children, settings) {
+  constructor(database, children, settings, onCommit) {
     this.#database = database
     this.#children = children
     this.#settings = settings
+    this.#onCommit = onCommit
   }
 
   /**
@@ -66,7 +69,25 @@ export class StoreThreads {
   }
 
   /**
-   * The same in a process of its own, which can be killed in the middle of a statement.
+   * A transaction that a user waits for.
+   *
+   * @template T
+   * @param {import('./thread-job.js').ThreadJob} job - that commits once
+   * @param {(result: T) => Promise<void> | void} publish
+   * @returns {Promise<T>} when it is durable and published
+   * @throws {import('../errors.js').MailError} as `run`; READ_ONLY, NOT_DURABLE
+   */
+  async write(job, publish) {
+    this.#database.requireWritable()
+    const result = /** @type {T} */ (await this.run(job))
+    await this.#database.settle()
+    this.#onCommit()
+    await publish(result)
+    return result
+  }
+
+  /**
+   * As `run`, in a process of its own, which can be killed in the middle of a statement.
    *
    * @param {import('./thread-job.js').ThreadJob} job
    * @param {{ signal: AbortSignal, onStart?: (pid: number) => void }} options - `signal` kills it

@@ -12,6 +12,7 @@ import { runTransaction } from '../database/transaction.js'
 import { Writers } from '../database/writers.js'
 import { copyRows } from './copy-move.js'
 import { liftRestored } from './lift-restored.js'
+import { appendStagedRows } from './long-append.js'
 import { renameInbox } from './mailboxes.js'
 import { readAhead } from './read-ahead-job.js'
 import { releasePages } from './upkeep/space.js'
@@ -21,7 +22,8 @@ import { quickCheck, verifyAll } from './verify.js'
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  *
- * @typedef {{ kind: 'copy', request: import('./copy-move.js').CopyRequest }
+ * @typedef {{ kind: 'append', request: import('./long-append.js').LongAppendRequest }
+ *   | { kind: 'copy', request: import('./copy-move.js').CopyRequest }
  *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
  *   | { kind: 'liftRestored', request: { nowMs: number } }
  *   | { kind: 'quickCheck' }
@@ -103,6 +105,8 @@ async function openAndRun(
  */
 async function runJob(db, { job, writers }, onProgress) {
   switch (job.kind) {
+    case 'append':
+      return runTransaction(db, () => appendStagedRows(db, job.request))
     case 'copy':
       return runTransaction(db, () => copyRows(db, job.request))
     case 'renameInbox':

@@ -28,7 +28,6 @@ export class Transfers {
   #views
   #threads
   #quota
-  #noteCommit
 
   /**
    * @param {object} options
@@ -36,14 +35,12 @@ export class Transfers {
    * @param {import('./views.js').ViewKeeper} options.views
    * @param {import('./store-threads.js').StoreThreads} options.threads
    * @param {import('./quota.js').Quota} options.quota
-   * @param {() => void} options.noteCommit - called after a thread's commit
    */
-  constructor({ database, views, threads, quota, noteCommit }) {
+  constructor({ database, views, threads, quota }) {
     this.#database = database
     this.#views = views
     this.#threads = threads
     this.#quota = quota
-    this.#noteCommit = noteCommit
   }
 
   /**
@@ -65,7 +62,7 @@ export class Transfers {
     const publish = (/** @type {CopyResult} */ result) =>
       this.#publish(from.mailboxId, result, isMove, origin)
     const result = isLongTransfer(uids)
-      ? await this.#writeInThread({ kind: 'copy', request }, publish)
+      ? await this.#threads.write({ kind: 'copy', request }, publish)
       : await this.#database.write((db) => copyRows(db, request), publish)
     const { uidValidity, sourceUids } = result
     return { uidValidity, sourceUids, uids: result.uids }
@@ -83,7 +80,7 @@ export class Transfers {
     const publish = (/** @type {ReturnType<typeof renameInbox>} */ { inboxId, result }) =>
       this.#publish(inboxId, result, true, null)
     if (messageCount > COPY_INLINE)
-      await this.#writeInThread({ kind: 'renameInbox', request }, publish)
+      await this.#threads.write({ kind: 'renameInbox', request }, publish)
     else await this.#database.write((db) => renameInbox(db, request), publish)
   }
 
@@ -108,20 +105,5 @@ export class Transfers {
       this.#views.publish(appended),
       isMove ? this.#views.publish(expunged) : undefined
     ])
-  }
-
-  /**
-   * @template T
-   * @param {import('./thread-job.js').ThreadJob} job - that commits
-   * @param {(result: T) => Promise<void>} publish
-   * @returns {Promise<T>}
-   */
-  async #writeInThread(job, publish) {
-    this.#database.requireWritable()
-    const result = /** @type {T} */ (await this.#threads.run(job))
-    await this.#database.settle()
-    this.#noteCommit()
-    await publish(result)
-    return result
   }
 }

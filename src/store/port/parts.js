@@ -58,6 +58,10 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
   const { db, cipher, tempStore } = file
   const quota = { bytes: config.quotaBytes ?? null, messages: config.quotaMessages ?? null }
   const noteCommit = () => housekeeping.noteCommit()
+  const onCommit = () => {
+    noteCommit()
+    indexer.noteWork()
+  }
   const chunkCache = options.chunkCache ?? new ChunkCache({ totalBytes: DEFAULT_CHUNK_CACHE_BYTES })
   const chunks = chunkCache.share()
   /** @type {(() => void) | undefined} */
@@ -86,19 +90,12 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
         onAlert({ code: 'ACCOUNT_DAMAGED', detail: `close: ${errorCodeOf(error)}` })
       })
     },
-    onCommit: () => {
-      noteCommit()
-      indexer.noteWork()
-    },
+    onCommit,
     ...(options.syncCalls && { syncCalls: options.syncCalls })
   })
-  const threads = new StoreThreads(database, children, {
-    key,
-    cipher,
-    tempStore,
-    tempFolder: files.tempFolder,
-    secureDelete
-  })
+  const { tempFolder } = files
+  const settings = { key, cipher, tempStore, tempFolder, secureDelete }
+  const threads = new StoreThreads(database, children, settings, onCommit)
   const readAhead = new ReadAhead(threads, chunks)
   const housekeeping = new Housekeeping({
     database,
@@ -119,7 +116,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
   const keywords = new AccountKeywords(database)
   const lateMeta = new LateMeta(database)
   const scanner = new Scanner(database, { key, cipher, tempStore })
-  const transfers = new Transfers({ database, views, threads, quota, noteCommit })
+  const transfers = new Transfers({ database, views, threads, quota })
   const indexer = new SearchIndexer({ database, threads, noteCommit })
   const maxMessageBytes = config.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
   return {

@@ -7,6 +7,7 @@
  * (LITERAL+), RFC 3516 §4.4 (literal8). Responses: RFC 4315 §3 (APPENDUID), RFC 3501 §7.1 (TRYCREATE).
  */
 import { MailError } from '../../../errors.js'
+import { Slicer } from '../../../support/slicer.js'
 import { appendUid } from '../../protocol/compile/response-code.js'
 import { continuation } from '../../protocol/compile/status-response.js'
 import { parseAppendStart, parseCommand } from '../../protocol/parse/index.js'
@@ -30,7 +31,7 @@ const SMALL_BYTES = 64 * 1024
 const KEPT_BYTES = 4 * 1024 * 1024
 /** What a command may hold in all: of messages in the file there is still what was made of their headers. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
-/** Messages of one command: one transaction adds them all, which takes half a second for so many. */
+/** Messages of one command: one transaction adds them all, for which other writers of the mailbox wait. */
 const MAX_MESSAGES = 10_000
 
 /** @type {Command} */
@@ -78,10 +79,13 @@ class AppendDialogue {
   async run(first) {
     /** @type {MessageEvent | RawCommand} */
     let next = first
+    const slicer = new Slicer()
     while ('kind' in next) {
       if (next.literal.size === 0) return await this.#refuseEmpty()
       await this.#prepare(next)
       next = await this.#takeMessage(next)
+      // Hundreds of small ones may have come at once.
+      if ('kind' in next) await slicer.breathe()
     }
     return this.#finishCommand(next)
   }
