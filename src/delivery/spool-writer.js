@@ -60,7 +60,14 @@ export class SpoolWriter {
     const pending = [sealer.start(), ...sealer.push(start)]
     const name = `${randomBytes(16).toString('hex')}.sealed`
     const path = join(spoolFolder, TEMPORARY_FOLDER, name)
-    const handle = await asMailError(() => openTemporary(spoolFolder, path))
+    /** @type {import('node:fs/promises').FileHandle} */
+    let handle
+    try {
+      handle = await asMailError(() => openTemporary(spoolFolder, path))
+    } catch (error) {
+      sealer.destroy()
+      throw error
+    }
     return new SpoolWriter({
       spoolFolder,
       name,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { generateSealIdentity, identityFromSecret } from '../../../src/crypto/age.js'
+import { Sealer, generateSealIdentity, identityFromSecret } from '../../../src/crypto/age.js'
 import { SpoolMeter } from '../../../src/delivery/spool-meter.js'
 import {
   cleanSpoolLeftovers,
@@ -55,6 +55,13 @@ test('mail for an account whose folder is gone does not bring the folder back', 
   const folder = join(scratchFolder(t, 'spool'), 'gone')
   await assert.rejects(put(join(folder, 'spool'), 'x'), { code: 'NOT_DURABLE', temporary: true })
   assert.throws(() => statSync(folder), { code: 'ENOENT' })
+})
+
+test('where no file can be made, nothing is kept of the key that was to seal it', async (t) => {
+  const folder = join(scratchFolder(t, 'spool'), 'gone')
+  const { mock } = t.mock.method(Sealer.prototype, 'destroy')
+  await assert.rejects(put(join(folder, 'spool'), 'x'), { code: 'NOT_DURABLE' })
+  assert.equal(mock.callCount(), 1)
 })
 
 test('a message that breaks off leaves nothing', async (t) => {
