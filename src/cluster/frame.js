@@ -65,14 +65,22 @@ class FrameReader {
     if (jsonBytes > MAX_JSON_BYTES) throw new RangeError('Too much for one frame')
     const size = HEAD_BYTES + jsonBytes + secretBytes
     if (this.#bytes < size) return null
+    // Before it is taken: where this throws, `wipe` finds the secret.
+    const value = JSON.parse(this.#peek(size).toString('utf8', HEAD_BYTES, HEAD_BYTES + jsonBytes))
     const frame = this.#take(size)
-    const value = JSON.parse(frame.toString('utf8', HEAD_BYTES, HEAD_BYTES + jsonBytes))
     return { value, secret: SecretBuffer.moveFrom(frame.subarray(HEAD_BYTES + jsonBytes)) }
   }
 
   /** @returns {Buffer} what follows the frames that were read */
   takeRest() {
     return this.#take(this.#bytes)
+  }
+
+  /** Zeroes what was not read: of a frame that breaks off it may be a part of the secret. */
+  wipe() {
+    for (const chunk of this.#chunks) chunk.fill(0)
+    this.#chunks = []
+    this.#bytes = 0
   }
 
   /** @param {number} size - as many are there */
@@ -113,6 +121,7 @@ export function onFrames(socket, onFrame) {
       socket.destroy()
     }
   })
+  socket.on('close', () => reader.wipe())
 }
 
 /**
@@ -142,5 +151,6 @@ export async function readFrame(socket, { timeoutMs }) {
     return null
   } finally {
     clearTimeout(timer)
+    reader.wipe()
   }
 }

@@ -67,3 +67,44 @@ test('what is no frame ends the connection', async (t) => {
   assert.equal(await readFrame(socket, { timeoutMs: 10_000 }), null)
   assert.equal(socket.destroyed, true)
 })
+
+/**
+ * @param {object} value
+ * @returns {Buffer} a frame with a secret, as it goes over the wire
+ */
+function bytesOf(value) {
+  const json = Buffer.from(JSON.stringify(value))
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(json.length, 0)
+  head.writeUInt8(32, 4)
+  return Buffer.concat([head, json, Buffer.alloc(32, 7)])
+}
+
+const whole = bytesOf({ op: 'session' })
+const BROKEN = {
+  'breaks off': whole.subarray(0, -1),
+  'is none': Buffer.concat([whole.subarray(0, 5), Buffer.from('x'), whole.subarray(6)])
+}
+
+for (const [what, bytes] of Object.entries(BROKEN)) {
+  test(`of a frame that ${what} no secret stays in memory`, async (t) => {
+    const first = await connected(t)
+    const reads = t.mock.method(first.socket, 'read').mock
+    first.client.end(bytes)
+    assert.equal(await readFrame(first.socket, { timeoutMs: 10_000 }), null)
+    const read = reads.calls.map(({ result }) => result).filter((chunk) => chunk !== null)
+    assert.equal(Buffer.concat(read).length, bytes.length)
+    assert.ok(Buffer.concat(read).every((byte) => byte === 0))
+
+    const second = await connected(t)
+    /** @type {Buffer[]} */
+    const got = []
+    onFrames(second.socket, () => assert.fail('a frame'))
+    second.socket.on('data', (chunk) => got.push(/** @type {Buffer} */ (chunk)))
+    second.socket.on('end', () => second.socket.destroy())
+    second.client.end(bytes)
+    await once(second.socket, 'close')
+    assert.equal(Buffer.concat(got).length, bytes.length)
+    assert.ok(Buffer.concat(got).every((byte) => byte === 0))
+  })
+}
