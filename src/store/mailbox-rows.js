@@ -51,6 +51,20 @@ export function listMailboxRows(db) {
 
 /**
  * @param {Database} db
+ * @param {number} afterId
+ * @param {number} limit
+ * @returns {MailboxRow[]} by id
+ */
+export function readMailboxPage(db, afterId, limit) {
+  const page = prepared(
+    db,
+    `SELECT ${COLUMNS} FROM mailboxes m WHERE m.id > ? ORDER BY m.id LIMIT ?`
+  )
+  return page.all(afterId, limit).map((row) => /** @type {MailboxRow} */ (toMailboxRow(row)))
+}
+
+/**
+ * @param {Database} db
  * @param {string} name
  * @returns {MailboxRow | undefined}
  */

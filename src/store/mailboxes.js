@@ -182,11 +182,17 @@ export function setSubscription(db, name, isSubscribed) {
 
 /**
  * @param {Database} db
+ * @param {string} after - a name
+ * @param {number} limit
  * @returns {string[]} by name
  */
-export function listSubscriptionRows(db) {
+export function readSubscriptionPage(db, after, limit) {
   return /** @type {string[]} */ (
-    prepared(db, 'SELECT name FROM subscriptions ORDER BY name', 'value').all()
+    prepared(
+      db,
+      'SELECT name FROM subscriptions WHERE name > ? ORDER BY name LIMIT ?',
+      'value'
+    ).all(after, limit)
   )
 }
 

@@ -1,18 +1,17 @@
 /**
  * The port's methods for mailboxes, subscriptions, flags' names and views.
  */
+import { listMailboxes, listSubscriptions } from '../list-mailboxes.js'
 import { normalizeMailboxName } from '../mailbox-name.js'
 import {
   claimRecentRows,
   countRecent,
-  listMailboxRows,
   requireMailboxRow,
   requireMailboxRowById
 } from '../mailbox-rows.js'
 import {
   createMailboxRow,
   deleteMailboxRow,
-  listSubscriptionRows,
   renameMailboxRows,
   setSubscription
 } from '../mailboxes.js'
@@ -61,12 +60,12 @@ export class MailboxMethods {
 
   /** @returns {Promise<MailboxRow[]>} by name */
   listMailboxes() {
-    return this.#database.read(listMailboxRows)
+    return listMailboxes(this.#database)
   }
 
   /** @returns {Promise<string[]>} names, which need not have a mailbox; by name */
   listSubscriptions() {
-    return this.#database.read(listSubscriptionRows)
+    return listSubscriptions(this.#database)
   }
 
   /**

@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expungePages } from '../expunge.js'
 import { hasGarbage } from '../garbage.js'
-import { listMailboxRows } from '../mailbox-rows.js'
+import { listMailboxes } from '../list-mailboxes.js'
 import { isWorthMerging } from '../search/index-job.js'
 import { readIndexState } from '../search/index-rows.js'
 import { readPending } from '../search/pending-rows.js'
@@ -169,7 +169,7 @@ export class Upkeep {
    * @returns {Promise<number>} messages that are gone
    */
   async expungeOlder({ specialUse, beforeMs, signal }) {
-    const mailboxes = await this.#database.read(listMailboxRows)
+    const mailboxes = await listMailboxes(this.#database)
     let count = 0
     for (const mailbox of mailboxes.filter((row) => row.specialUse === specialUse)) {
       let afterUid = /** @type {number | null} */ (0)
@@ -197,7 +197,7 @@ export class Upkeep {
    */
   async pruneExpunged({ beforeMs, signal }) {
     let count = 0
-    for (const { id } of await this.#database.read(listMailboxRows)) {
+    for (const { id } of await listMailboxes(this.#database)) {
       for (let isMore = true; isMore && !signal?.aborted;) {
         const gone = await this.#pruneOnce(id, beforeMs)
         count += gone

@@ -10,6 +10,9 @@ import {
 } from '../../helpers/account-folder.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 
+/** Mailboxes of a new account. */
+const USUAL = ['Archive', 'Drafts', 'INBOX', 'Junk', 'Sent', 'Trash']
+
 /**
  * @param {import('node:test').TestContext} t
  * @param {Partial<import('../../../src/store/account-store.js').StoreOptions>} [options]
@@ -20,6 +23,25 @@ async function setup(t, options) {
   const names = async () => (await store.listMailboxes()).map(({ name }) => name)
   return { ...account, store, names }
 }
+
+test('thousands of mailboxes and subscriptions are read in pages, between which others have their turn', async (t) => {
+  const { store, names } = await setup(t, { syncCalls: { syncFile: async () => {} } })
+  const made = Array.from({ length: 2100 }, (_, index) => `box ${String(index).padStart(4, '0')}`)
+  await Promise.all(made.toReversed().map((name) => store.createMailbox(name)))
+  await Promise.all(made.map((name) => store.setSubscribed(name, true)))
+  let turns = 0
+  let isRead = false
+  const countTurn = () => {
+    turns++
+    if (!isRead) setImmediate(countTurn)
+  }
+  setImmediate(countTurn)
+  const all = [...(await names()), ...(await store.listSubscriptions())]
+  isRead = true
+  assert.ok(turns >= 4, `${turns} turns`)
+  const there = [...USUAL, ...made].sort()
+  assert.deepEqual(all, [...there, ...there])
+})
 
 test('a new account has the usual folders, subscribed, with their uses', async (t) => {
   const { store, create } = await setup(t)
