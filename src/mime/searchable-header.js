@@ -48,7 +48,7 @@ export function searchableHeader(block) {
     const text = searchableValue(name.toLowerCase(), block.subarray(valueStart, end))
     lines.push(`${name}: ${text}`)
   })
-  return lines.join('\n')
+  return lines.join('\n').normalize('NFC')
 }
 
 /**
@@ -63,7 +63,7 @@ export function decodedField(block, name) {
   scanHeader(block, (start, nameEnd, valueStart, end) => {
     if (nameEnd - start !== lowerName.length) return
     if (block.toString('latin1', start, nameEnd).toLowerCase() === lowerName)
-      values.push(searchableValue(lowerName, block.subarray(valueStart, end)))
+      values.push(searchableValue(lowerName, block.subarray(valueStart, end)).normalize('NFC'))
   })
   return values
 }
@@ -82,7 +82,8 @@ export function searchablePartHeader(block) {
     if (name === 'content-description') lines.add(readableText(value))
     else if (NAMING_FIELDS.has(name)) for (const file of fileNames(value)) lines.add(file)
   })
-  return [...lines].filter((line) => line !== '').join('\n')
+  const found = [...lines].filter((line) => line !== '')
+  return found.join('\n').normalize('NFC')
 }
 
 /**

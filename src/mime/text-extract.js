@@ -14,6 +14,15 @@ import { searchableHeader, searchablePartHeader } from './searchable-header.js'
 /** Decoded pieces from this size on are not left to the garbage collector. */
 const RELEASED_BYTES = 4_096
 
+/** Characters at the end of a piece that are looked at for a place to cut; nothing is written with more marks. */
+const MAX_HELD_CHARACTERS = 64
+
+/** From here on there are characters that are written as one with the one before them. */
+const FIRST_MARK = 0x300
+
+/** What may become one with the character before it: marks, the later letters of a Korean syllable, half a pair. */
+const JOINING = /[\p{M}\u1160-\u11ff\udc00-\udfff]/u
+
 /** A page says its charset in its first bytes, or not at all. */
 const HTML_HEAD_BYTES = 2_048
 
@@ -100,6 +109,8 @@ export class TextPartDecoder {
   /** @type {Buffer[]} the beginning of a page that has to say its charset itself */
   #head = []
   #headBytes = 0
+  /** The end of the text so far, which the next letters may change. */
+  #tail = ''
 
   /** @param {PartNode} node - a text part */
   constructor({ encoding, charset, subtype }) {
@@ -111,21 +122,25 @@ export class TextPartDecoder {
 
   /**
    * @param {Buffer} bytes - the next ones of its body as it lies in the message; nothing of them is kept
-   * @returns {string} the text that is certain by now, whole letters
+   * @returns {string} the text that is certain by now, whole letters, in Unicode's form NFC
    */
   push(bytes) {
     const decoded = this.#transfer ? this.#transfer.push(bytes) : bytes
     const text = this.#decode(decoded, false)
     // Of a few bytes a decoder may keep hold.
     if (decoded !== bytes && decoded.length >= RELEASED_BYTES) releaseBuffer(decoded)
-    return this.#html ? this.#html.push(text) : text
+    const all = this.#tail + (this.#html ? this.#html.push(text) : text)
+    const end = lastCut(all)
+    this.#tail = all.slice(end)
+    return all.slice(0, end).normalize('NFC')
   }
 
   /** @returns {string} the rest */
   end() {
     const rest = this.#transfer ? this.#transfer.end() : Buffer.alloc(0)
     const text = this.#decode(rest, true)
-    return this.#html ? this.#html.push(text) + this.#html.end() : text
+    const last = this.#html ? this.#html.push(text) + this.#html.end() : text
+    return (this.#tail + last).normalize('NFC')
   }
 
   /**
@@ -143,6 +158,19 @@ export class TextPartDecoder {
     this.#decoder = createCharsetDecoder(this.#charset ?? charsetOfHtml(head))
     return this.#decode(head, isLast)
   }
+}
+
+/**
+ * @param {string} text
+ * @returns {number} a place near its end where it may be cut and both pieces be normalized by themselves
+ */
+function lastCut(text) {
+  const first = Math.max(0, text.length - MAX_HELD_CHARACTERS)
+  for (let at = text.length - 1; at >= first; at--) {
+    const code = text.codePointAt(at) ?? 0
+    if (code < FIRST_MARK || !JOINING.test(String.fromCodePoint(code))) return at
+  }
+  return text.length < MAX_HELD_CHARACTERS ? 0 : text.length
 }
 
 /**

@@ -291,5 +291,6 @@ function isIn(set, number, largest) {
  * @returns {boolean}
  */
 function contains(text, part) {
-  return new RegExp(part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').test(text)
+  const [inside, whole] = [part.normalize('NFC'), text.normalize('NFC')]
+  return new RegExp(inside.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').test(whole)
 }

@@ -72,5 +72,6 @@ export function matchesByScan(key, message) {
  * @returns {boolean}
  */
 function contains(text, part) {
-  return new RegExp(part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').test(text)
+  const inside = part.normalize('NFC')
+  return new RegExp(inside.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').test(text)
 }

@@ -97,10 +97,24 @@ function buildNode(key, state) {
     case 'body':
     case 'text':
       // The empty string is a substring of every text.
-      return key.value === '' ? constant(!isNegated) : leaf(key, state)
+      return key.value === '' ? constant(!isNegated) : leaf(inNfc(key), state)
+    case 'header':
+      return leaf(inNfc(key), state)
     default:
       return leaf(key, state)
   }
+}
+
+/**
+ * Text is compared in Unicode's form NFC: Apple's programs write `ü` as two characters, and nobody sees which.
+ *
+ * @template {{ value: string }} K
+ * @param {K} key
+ * @returns {K}
+ */
+function inNfc(key) {
+  const value = key.value.normalize('NFC')
+  return value === key.value ? key : { ...key, value }
 }
 
 /**

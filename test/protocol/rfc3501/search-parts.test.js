@@ -82,3 +82,35 @@ test('SEARCH finds the names of attachments, what reports say, and words on both
     `
   )
 })
+
+test('SEARCH finds letters that are written as one character or as two, either by either', async (t) => {
+  const server = await startImapServer(t)
+  const parts = {
+    one: 'Subject: J\u00e4nner\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nv\u00e0o l\u00fac\r\n',
+    two: 'Subject: Ja\u0308nner\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nva\u0300o lu\u0301c\r\n'
+  }
+  await transcript(
+    server,
+    `
+    ${append('INBOX', { message: parts.one })}
+    ${append('INBOX', { message: parts.two })}
+    ${select('INBOX', { exists: 2 })}
+    C: a SEARCH CHARSET UTF-8 SUBJECT {7+}
+    C: j\u00e4nner
+    S: * SEARCH 1 2
+    S: a OK ...
+    C: b SEARCH CHARSET UTF-8 SUBJECT {8+}
+    C: ja\u0308nner
+    S: * SEARCH 1 2
+    S: b OK ...
+    C: c SEARCH CHARSET UTF-8 BODY {9+}
+    C: v\u00e0o l\u00fac
+    S: * SEARCH 1 2
+    S: c OK ...
+    C: d SEARCH CHARSET UTF-8 TEXT {11+}
+    C: va\u0300o lu\u0301c
+    S: * SEARCH 1 2
+    S: d OK ...
+    `
+  )
+})

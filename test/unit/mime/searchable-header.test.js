@@ -55,6 +55,7 @@ const PARTS = [
     'äbä'
   ],
   ['Content-Description: =?utf-8?q?=C3=A4?= and\r\n\tb\r\n', 'ä and b'],
+  ["Content-Disposition: attachment; filename*=utf-8''a%CC%88\r\n", '\u00e4'],
   ['Content-Type\r\nContent-Disposition:\r\n', '']
 ]
 

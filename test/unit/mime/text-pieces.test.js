@@ -189,3 +189,38 @@ test('a charset that nobody names is told by what follows the first letter outsi
   const japanese = Buffer.from(`${plain}\x1b$B0!\x1b(B`)
   assert.equal(decodeCharset(japanese, null), `${plain}亜`)
 })
+
+test('letters that are written with marks are composed, however their bytes are cut', () => {
+  const letter = fc.constantFrom(
+    'a',
+    'u',
+    ' ',
+    '\u0308',
+    '\u0301',
+    '\u0323',
+    'か',
+    '\u3099',
+    '\u1112',
+    '\u1161',
+    '\u11ab',
+    '😀',
+    '語',
+    '&#776;'
+  )
+  fc.assert(
+    fc.property(
+      fc.array(letter, { maxLength: 300 }),
+      lengths,
+      fc.boolean(),
+      (letters, sizes, isHtml) => {
+        const shape = { encoding: '8bit', charset: 'utf-8', subtype: isHtml ? 'html' : 'plain' }
+        const node = /** @type {import('../../../src/mime/part-tree.js').PartNode} */ (
+          /** @type {unknown} */ (shape)
+        )
+        const bytes = Buffer.from(letters.join(''))
+        const whole = isHtml ? htmlToVisibleText(letters.join('')) : letters.join('')
+        assert.equal(read(new TextPartDecoder(node), cut(bytes, sizes)), whole.normalize('NFC'))
+      }
+    )
+  )
+})
