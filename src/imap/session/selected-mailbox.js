@@ -78,8 +78,12 @@ export class SelectedMailbox {
   #pending = []
   /** The mailbox's mod-sequence before the first of these expunges. */
   #pendingAfter = Infinity
-  /** @type {Set<number>} */
-  #changed = new Set()
+  /**
+   * In any order, some more than once.
+   *
+   * @type {number[]}
+   */
+  #changed = []
   #toldLength
   #toldExists
   #holds = 0
@@ -139,7 +143,7 @@ export class SelectedMailbox {
 
   /** @returns {boolean} whether there may be something to tell */
   get hasNews() {
-    return this.#attachment.hasPending || this.#pending.length > 0 || this.#changed.size > 0
+    return this.#attachment.hasPending || this.#pending.length > 0 || this.#changed.length > 0
   }
 
   /**
@@ -154,7 +158,7 @@ export class SelectedMailbox {
     this.#hidden = []
     this.#pending = []
     this.#pendingAfter = Infinity
-    this.#changed.clear()
+    this.#changed = []
     this.#toldLength = this.view.length
   }
 
@@ -264,13 +268,16 @@ export class SelectedMailbox {
     const exists = this.messageCount
     const hasGrown = exists !== this.#toldExists - expunged.length
     this.#toldExists = exists
+    const changed = Uint32Array.from(this.#changed).sort()
+    this.#changed = []
     /** @type {number[]} */
     const flags = []
-    for (const slot of this.#changed) {
-      if (this.sequenceOfSlot(slot) > 0 && !this.view.isExpunged(slot)) flags.push(slot)
+    let last = -1
+    for (const slot of changed) {
+      if (slot !== last && this.sequenceOfSlot(slot) > 0 && !this.view.isExpunged(slot))
+        flags.push(slot)
+      last = slot
     }
-    this.#changed.clear()
-    flags.sort((a, b) => a - b)
     this.toldModSeq = Math.min(this.view.highestModSeq, this.#pendingAfter)
     const isHeldBack = this.#pending.length > 0
     return { expunged, expungedUids, exists: hasGrown ? exists : null, flags, isHeldBack }
@@ -287,7 +294,7 @@ export class SelectedMailbox {
         for (const slot of record.slots) expunged.push(slot)
         this.#pendingAfter = Math.min(this.#pendingAfter, record.after)
       } else if (record.origin !== this.#origin) {
-        for (const slot of record.slots) if (slot < knownLength) this.#changed.add(slot)
+        for (const slot of record.slots) if (slot < knownLength) this.#changed.push(slot)
       }
     }
     if (expunged.length === 0) return
