@@ -27,20 +27,20 @@ const STRUCTURE_FIELDS = new Set([
   'content-location'
 ])
 
-/** Fields that describe a message. */
-const ENVELOPE_FIELDS = new Set([
+/** Fields of addresses. */
+export const ADDRESS_FIELDS = new Set(['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'])
+
+/** Fields of an ENVELOPE. */
+export const ENVELOPE_FIELDS = new Set([
   'date',
   'subject',
-  'from',
-  'sender',
-  'reply-to',
-  'to',
-  'cc',
-  'bcc',
+  ...ADDRESS_FIELDS,
   'in-reply-to',
-  'message-id',
-  'references'
+  'message-id'
 ])
+
+/** Fields that describe a message. */
+const MESSAGE_FIELDS = new Set([...ENVELOPE_FIELDS, 'references'])
 
 /** Longest name in the two sets: longer ones need not be cut out to be compared. */
 const MAX_NAME_LENGTH = 'content-transfer-encoding'.length
@@ -49,7 +49,7 @@ const MAX_NAME_LENGTH = 'content-transfer-encoding'.length
  * Address fields may be repeated against RFC 5322 §3.6, and their lists are then read as one. Of the others the
  * first counts.
  */
-const REPEATABLE = new Set(['from', 'sender', 'reply-to', 'to', 'cc', 'bcc', 'references'])
+const REPEATABLE = new Set([...ADDRESS_FIELDS, 'references'])
 
 /** @type {PartHeader} */
 export const EMPTY_HEADER = Object.freeze({ fields: new Map(), block: null })
@@ -72,7 +72,7 @@ export function readPartHeader(block, { isMessage, isTop, budgetBytes }) {
     if (nameLength < 2 || nameLength > MAX_NAME_LENGTH) return
     const name = block.toString('latin1', start, nameEnd).toLowerCase()
     const isStructure = STRUCTURE_FIELDS.has(name)
-    if (!isStructure && !(isMessage && ENVELOPE_FIELDS.has(name))) return
+    if (!isStructure && !(isMessage && MESSAGE_FIELDS.has(name))) return
     const known = fields.get(name)
     if (known && !REPEATABLE.has(name)) return
     const limit = isStructure ? MAX_STRUCTURE_FIELD_BYTES : MAX_ENVELOPE_FIELD_BYTES

@@ -7,23 +7,7 @@ import { findParameter, parseStructured } from './content-type.js'
 import { decodeByteString, decodeHeaderText } from './encoded-word.js'
 import { formatAddresses, parseAddressList } from './address.js'
 import { scanHeader, trimSpace } from './header.js'
-
-/** Fields that a client knows from an ENVELOPE, and may look for as they stand there. */
-const ENVELOPE_FIELDS = new Set([
-  'date',
-  'subject',
-  'from',
-  'sender',
-  'reply-to',
-  'to',
-  'cc',
-  'bcc',
-  'in-reply-to',
-  'message-id'
-])
-
-/** Fields that are also compared in their plain form, without comments and folds: `a (x) @ b` as `a@b`. */
-const ADDRESS_FIELDS = new Set(['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'])
+import { ADDRESS_FIELDS, ENVELOPE_FIELDS } from './part-header.js'
 
 /** Fields whose parameters may name a file. */
 const NAMING_FIELDS = new Set(['content-type', 'content-disposition'])
@@ -94,7 +78,9 @@ export function searchablePartHeader(block) {
 function searchableValue(lowerName, value) {
   const text = readableText(value)
   const forms = new Set([text])
+  // As it stands in an ENVELOPE, from which a client may have it.
   if (ENVELOPE_FIELDS.has(lowerName)) forms.add(decodeHeaderText(value))
+  // Without comments and folds: `a (x) @ b` as `a@b`.
   if (ADDRESS_FIELDS.has(lowerName))
     forms.add(decodeByteString(formatAddresses(parseAddressList(value))))
   else if (NAMING_FIELDS.has(lowerName) && text.includes('*'))
