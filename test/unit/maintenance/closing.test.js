@@ -14,20 +14,23 @@ import { appendMany } from '../../helpers/account-folder.js'
 import { logIn, tamper } from '../../helpers/accounts.js'
 import { fillAndEmpty, results, setUp } from '../../helpers/looked-after.js'
 
-test('a mailbox is closed only when its run has come to the end of its step', async (t) => {
+/** Resources by which a run of maintenance stands still when it asks for the free disk space, until it is answered. */
+function heldAtDisk() {
   const { promise: isAsked, resolve: onAsked } = Promise.withResolvers()
-  const { promise: isAnswered, resolve: answer } = Promise.withResolvers()
-  const { enter, worker, account, locked } = await setUp(
-    t,
-    {},
-    {
-      freeDiskBytes: async (folder) => {
-        onAsked(undefined)
-        await isAnswered
-        return systemResources.freeDiskBytes(folder)
-      }
+  const { promise: isAnswered, resolve: onAnswer } = Promise.withResolvers()
+  const resources = {
+    freeDiskBytes: async (/** @type {string} */ folder) => {
+      onAsked(undefined)
+      await isAnswered
+      return systemResources.freeDiskBytes(folder)
     }
-  )
+  }
+  return { isAsked, answer: () => onAnswer(undefined), resources }
+}
+
+test('a mailbox is closed only when its run has come to the end of its step', async (t) => {
+  const { isAsked, answer, resources } = heldAtDisk()
+  const { enter, worker, account, locked } = await setUp(t, {}, resources)
   const session = await enter()
   await fillAndEmpty(session.store, 8)
   await session.release()
@@ -38,33 +41,22 @@ test('a mailbox is closed only when its run has come to the end of its step', as
   for (let i = 0; i < 10; i++) await turn()
   assert.equal(worker.figures.maintenanceRunning, 1)
   order.push('answered')
-  answer(undefined)
+  answer()
   await left
   assert.deepEqual(order, ['answered', 'left'])
   await locked()
 })
 
 test('what a login has cut short is done when the mailbox is closed the next time', async (t) => {
-  const { promise: isAsked, resolve: onAsked } = Promise.withResolvers()
-  const { promise: isAnswered, resolve: answer } = Promise.withResolvers()
-  const { enter, locked, runs, worker } = await setUp(
-    t,
-    {},
-    {
-      freeDiskBytes: async (folder) => {
-        onAsked(undefined)
-        await isAnswered
-        return systemResources.freeDiskBytes(folder)
-      }
-    }
-  )
+  const { isAsked, answer, resources } = heldAtDisk()
+  const { enter, locked, runs, worker } = await setUp(t, {}, resources)
   const session = await enter()
   await fillAndEmpty(session.store, 8)
   await session.store.indexSearch()
   await session.release()
   await isAsked
   const again = await enter()
-  answer(undefined)
+  answer()
   while (worker.figures.maintenanceRunning > 0) await turn()
   assert.equal(results(await runs())['release'], undefined)
   await again.release()
