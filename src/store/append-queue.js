@@ -85,11 +85,11 @@ export class AppendQueue {
       const waiters = this.#takeBatch()
       try {
         const requests = waiters.map(({ request }) => request)
-        const [first] = requests
-        const outcomes =
-          first !== undefined && isLongAppend(first.messages)
-            ? [await this.#writeInThread(first)]
-            : (await this.#write(requests)).outcomes
+        const [first, ...others] = requests
+        const isLong = first !== undefined && others.length === 0 && isLongAppend(first.messages)
+        const outcomes = isLong
+          ? [await this.#writeInThread(first)]
+          : (await this.#write(requests)).outcomes
         waiters.forEach(({ resolve, reject }, index) => {
           const outcome = /** @type {Outcome} */ (outcomes[index])
           if (outcome instanceof MailError) reject(outcome)
@@ -130,7 +130,7 @@ export class AppendQueue {
   }
 
   /**
-   * @param {AppendRequest} request - alone, because it is long
+   * @param {AppendRequest} request - alone: a long one always is, being more than go together
    * @returns {Promise<AppendResult>}
    */
   async #writeInThread(request) {
