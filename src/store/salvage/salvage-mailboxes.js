@@ -25,6 +25,12 @@ const ID_RESERVE = 2 ** 20
 /** The same for mod-sequences. */
 const MODSEQ_RESERVE = 2 ** 32
 
+/** Tables that a file of an older program may lack, with their keys. */
+const NEWER_TABLES = /** @type {ReadonlyArray<readonly [string, string]>} */ ([
+  ['imap_folders', 'id'],
+  ['past_uid_validities', 'uid_validity']
+])
+
 const ignore = () => {}
 
 /**
@@ -116,7 +122,8 @@ export function requireInbox(to, nowMs) {
 }
 
 /**
- * Keywords, subscriptions, what was drained and imported, and the log of expunges as far as it is whole.
+ * Keywords, subscriptions, what was drained and imported and from where, the UIDVALIDITYs of before, and the log of
+ * expunges as far as it is whole.
  *
  * @param {Database} from
  * @param {Database} to
@@ -134,6 +141,8 @@ export function salvageAccount(from, to, mailboxes) {
     copyTable(from, to, { name: 'subscriptions', keys: ['name'] })
     copyTable(from, to, { name: 'drained', keys: ['spool_name'] })
     copyTable(from, to, { name: 'import_log', keys: ['key'] })
+    for (const [name, key] of NEWER_TABLES)
+      if (hasTable(from, name)) copyTable(from, to, { name, keys: [key] })
     const isLogWhole = copyTable(
       from,
       to,
@@ -165,6 +174,15 @@ function copyTable(from, to, { name, keys }, isWanted = () => true) {
 }
 
 /**
+ * @param {Database} from
+ * @param {string} name
+ * @returns {boolean}
+ */
+const hasTable = (from, name) =>
+  from.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !==
+  undefined
+
+/**
  * No id is given twice: what the counters of the old file said holds on.
  *
  * @param {Database} from
@@ -181,7 +199,9 @@ export function salvageCounters(from, to, highestContentId) {
   const known = new Map(counters === UNREADABLE ? [] : counters.map(({ name, seq }) => [name, seq]))
   const wanted = /** @type {const} */ ([
     ['contents', known.get('contents') ?? highestContentId + ID_RESERVE],
-    ['mailboxes', known.get('mailboxes') ?? 0]
+    ['mailboxes', known.get('mailboxes') ?? 0],
+    // Where it is lost: keys in import_log may name folders whose rows are lost as well.
+    ['imap_folders', known.get('imap_folders') ?? (counters === UNREADABLE ? ID_RESERVE : 0)]
   ])
   for (const [name, sequence] of wanted) {
     const { changes } = to

@@ -18,6 +18,7 @@ import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { repairMailFile } from '../../../../src/store/salvage/repair-file.js'
 import { fileOptions } from '../../../../src/store/port/options.js'
+import { imapImportKey } from '../../../../src/store/moving-in/import-key.js'
 import { systemClock } from '../../../../src/support/clock.js'
 import {
   accountFolder,
@@ -25,7 +26,8 @@ import {
   appendMany,
   appendOne,
   makeMessage,
-  readBytes
+  readBytes,
+  stage
 } from '../../../helpers/account-folder.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
@@ -215,5 +217,41 @@ test('a repair needs the mailbox alone, and leaves nothing behind that it gives 
   assert.deepEqual(readdirSync(folder).sort(), before)
   assert.throws(() => openEncryptedDatabase({ path, key, cipher: 'chacha20' }), {
     code: 'KEY_REJECTED'
+  })
+})
+
+test('an import from another server goes on after a repair as it would have before', async (t) => {
+  const { create, open, repair } = await setUp(t)
+  const store = await create()
+  const source = { source: 'ann@old.example', uidValidity: 7, modSeq: 1 }
+  await store.createMailbox('Old')
+  await store.createMailbox('Gone')
+  const { folder: old } = await store.movingIn.openFolder({ ...source, path: 'Old' }, 'Old')
+  const content = await stage(store, makeMessage('from there'))
+  const importKey = imapImportKey(old.id, 5)
+  const message = { content, flags: [], internalDate: null, importKey, sourceFlags: '', uid: 5 }
+  await store.appendMessages('Old', [message])
+  const { folder: gone } = await store.movingIn.openFolder({ ...source, path: 'Gone' }, 'Gone')
+  const end = { sourceUidNext: 6, sourceModSeq: 1 }
+  assert.deepEqual(await store.movingIn.finishFolder({ ...end, folderId: old.id }), {
+    hasIdentity: true
+  })
+  const [before] = (await store.listMailboxes()).filter(({ name }) => name === 'Old')
+  await store.deleteMailbox('Old')
+  await store.close()
+
+  assert.deepEqual((await repair()).report.lost, [])
+  const again = await open()
+  const found = await again.movingIn.findMailbox({ ...source, path: 'Gone' })
+  assert.equal(found, 'Gone')
+  const same = await again.movingIn.openFolder({ ...source, path: 'Gone' }, 'Archive')
+  assert.deepEqual(same.folder, gone)
+  // Another folder must not pass for one whose messages are known, nor take a UIDVALIDITY whose UIDs were given.
+  const other = await again.movingIn.openFolder({ ...source, path: 'Other' }, 'Archive')
+  assert.ok(other.folder.id > gone.id)
+  assert.equal(await again.hasImportKey(imapImportKey(other.folder.id, 5)), false)
+  assert.equal(before?.uidValidity, source.uidValidity)
+  assert.deepEqual(await again.movingIn.finishFolder({ ...end, folderId: other.folder.id }), {
+    hasIdentity: false
   })
 })
