@@ -51,7 +51,7 @@ try {
     })
   )
   const config = /** @type {import('../../config/load.js').Config} */ ({ data })
-  const survey = new HostSurvey({ data, directory, isOpen: () => false, clock, logger })
+  const survey = new HostSurvey({ data, directory, whichAreOpen: async () => [], clock, logger })
   await timed('the look at all folders, each minute, in each process', () => survey.look())
   const services = { config, directory, clock, logger }
   await timed('leftovers, at each start of each process', () => cleanLeftovers({ services }).done)

@@ -4,6 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openPlainDatabase } from '../database/open.js'
+import { isMailError } from '../errors.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
 
@@ -25,8 +26,13 @@ function check() {
     } finally {
       db.close()
     }
-  } catch (error) {
-    return { kind: 'failed', failure: toThreadFailure(toMailError(error)) }
+  } catch (cause) {
+    const error = toMailError(cause)
+    // So damaged that the check cannot be made: that is its answer.
+    if (isMailError(error, 'ACCOUNT_DAMAGED')) {
+      return { kind: 'done', value: [error.detail ?? error.message] }
+    }
+    return { kind: 'failed', failure: toThreadFailure(error) }
   }
 }
 

@@ -59,6 +59,8 @@ export async function createAdmin({
   /** @type {Admin['answers']} */
   const answers = {
     snapshot: () => takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure }),
+    openOf: (/** @type {string[]} */ accountIds) =>
+      accountIds.filter((accountId) => openAccounts.isOpen(accountId)),
     sessions: () => imap.listSessions(),
     endSession: (/** @type {string} */ sessionId) => imap.endSession(sessionId, BYE)
   }
@@ -67,7 +69,8 @@ export async function createAdmin({
   const survey = new HostSurvey({
     data: config.data,
     directory,
-    isOpen: (accountId) => openAccounts.isOpen(accountId),
+    whichAreOpen: async (accountIds) =>
+      /** @type {string[][]} */ (await ask('openOf', accountIds)).flat(),
     clock,
     logger
   })

@@ -154,18 +154,30 @@ export function checkMaintenance({ failing, failingTotal }) {
 }
 
 /**
+ * What SQLite's check of the directory has found; the mailboxes cannot be surveyed then.
+ *
+ * @type {Check}
+ */
+export const DIRECTORY_DAMAGED = Object.freeze({
+  name: 'integrity',
+  status: 'fail',
+  text: 'The directory is damaged: restore it from a backup'
+})
+
+/**
  * @param {Survey} survey
- * @param {string[]} directoryProblems - of SQLite's own check
  * @returns {Check}
  */
-export function checkIntegrity(
-  { mailboxes, misshapen, misshapenIds, damaged, damagedIds },
-  directoryProblems
-) {
+export function checkIntegrity({
+  mailboxes,
+  misshapen,
+  misshapenIds,
+  unreadable,
+  unreadableIds,
+  damaged,
+  damagedIds
+}) {
   const name = 'integrity'
-  if (directoryProblems.length > 0) {
-    return { name, status: 'fail', text: 'The directory is damaged: restore it from a backup' }
-  }
   if (misshapen > 0) {
     const text = `${misshapen} mailbox files are missing or cut off, first ${misshapenIds[0]}: restore them`
     return { name, status: 'fail', text }
@@ -174,12 +186,26 @@ export function checkIntegrity(
     const text = `${damaged} mailboxes were found damaged, first ${damagedIds[0]}: repair or restore them`
     return { name, status: 'fail', text }
   }
+  if (unreadable > 0) {
+    const text = `The folders of ${unreadable} mailboxes cannot be looked at, first ${unreadableIds[0]}: the log says why`
+    return { name, status: 'fail', text }
+  }
   return {
     name,
     status: 'ok',
     text: `The directory and the files of ${mailboxes} mailboxes are whole`
   }
 }
+
+/**
+ * @param {string} name - of a check
+ * @returns {Check} where what it is about could not be read
+ */
+export const notLookedAt = (name) => ({
+  name,
+  status: 'fail',
+  text: 'It could not be looked at: the log says why'
+})
 
 /**
  * @param {WorkerSnapshot} snapshot

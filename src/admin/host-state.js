@@ -11,6 +11,8 @@ import {
   checkSetAside,
   checkSpool,
   checkWal,
+  DIRECTORY_DAMAGED,
+  notLookedAt,
   worstOf
 } from './health.js'
 import { mergeSnapshots } from '../telemetry/snapshot.js'
@@ -99,20 +101,43 @@ export class HostState {
   async deepHealth() {
     const { directory, clock } = this.#parts.services
     const nowMs = clock.nowMs()
-    const survey = await this.survey()
-    const snapshot = await this.snapshot()
-    const checks = [
-      checkDisk(survey),
-      checkSpool(survey, nowMs),
-      checkSetAside(survey),
-      checkBackup(await this.listBackups(), nowMs),
-      checkWal(survey),
-      checkMaintenance(await directory.listMaintenanceFailures()),
-      checkIntegrity(survey, await this.checkDirectory()),
-      checkEventLoop(snapshot),
-      checkPressure(snapshot)
-    ]
+    /** @type {Record<string, () => Promise<Check>>} */
+    const looks = {
+      disk: async () => checkDisk(await this.survey()),
+      spool: async () => checkSpool(await this.survey(), nowMs),
+      'set-aside': async () => checkSetAside(await this.survey()),
+      backup: async () => checkBackup(await this.listBackups(), nowMs),
+      wal: async () => checkWal(await this.survey()),
+      maintenance: async () => checkMaintenance(await directory.listMaintenanceFailures()),
+      integrity: () => this.#checkIntegrity(),
+      'event-loop': async () => checkEventLoop(await this.snapshot()),
+      pressure: async () => checkPressure(await this.snapshot())
+    }
+    const checks = []
+    for (const [name, look] of Object.entries(looks)) checks.push(await this.#look(name, look))
     return { status: worstOf(checks), checks }
+  }
+
+  /** @returns {Promise<Check>} */
+  async #checkIntegrity() {
+    const problems = await this.checkDirectory()
+    return problems.length > 0 ? DIRECTORY_DAMAGED : checkIntegrity(await this.survey())
+  }
+
+  /**
+   * What one check fails at must not hide what the others say.
+   *
+   * @param {string} name
+   * @param {() => Promise<Check>} check
+   * @returns {Promise<Check>}
+   */
+  async #look(name, check) {
+    try {
+      return await check()
+    } catch (err) {
+      this.#parts.services.logger.error({ err, check: name }, 'a health check failed')
+      return notLookedAt(name)
+    }
   }
 
   /** @returns {Promise<Point[]>} oldest first, and one of now */

@@ -27,7 +27,8 @@ const MAX_NAMED = 10
  * @property {number} spoolFiles - sealed mail that waits
  * @property {number} spoolBytes
  * @property {number | null} oldestSpoolMs - when the oldest of it came; null: none waits
- * @property {number | null} oldestOpenSpoolMs - the same, of mailboxes that were open both times they were looked at
+ * @property {number | null} oldestOpenSpoolMs - the same, of mailboxes that were open, with mail that waits, both times they
+ *   were looked at
  * @property {number} setAside - files in spool/aside: they could not be opened or taken in
  * @property {number} walBytes - of all write-ahead logs
  * @property {number} largestWalBytes
@@ -35,6 +36,8 @@ const MAX_NAMED = 10
  * @property {number} mailboxes - that were looked at
  * @property {number} misshapen - of these, missing or of a size that no mailbox has
  * @property {string[]} misshapenIds - of the first of them
+ * @property {number} unreadable - whose folder could not be looked at
+ * @property {string[]} unreadableIds - of the first of them
  * @property {number} damaged - that sessions or SQLite’s own check have found, and nothing has cleared since
  * @property {string[]} damagedIds - some of them
  */
@@ -73,14 +76,14 @@ export class HostSurvey {
   #running = Promise.resolve()
   /** @type {Survey | null} */
   #last = null
-  /** @type {Set<string>} ids of mailboxes that were open at the last look */
+  /** @type {Set<string>} ids of mailboxes that were open at the last look, and had mail that waits */
   #openBefore = new Set()
 
   /**
    * @param {object} options
    * @param {string} options.data
    * @param {DirectoryPort} options.directory
-   * @param {(accountId: string) => boolean} options.isOpen - whether some worker has the mailbox open
+   * @param {(accountIds: string[]) => Promise<string[]>} options.whichAreOpen - those of them that some worker has open
    * @param {import('../support/clock.js').Clock} options.clock
    * @param {import('../telemetry/logger.js').Logger} options.logger
    */
@@ -120,7 +123,7 @@ export class HostSurvey {
 
   /** @returns {Promise<Survey>} */
   async look() {
-    const { data, directory, isOpen, clock } = this.#options
+    const { data, directory, clock } = this.#options
     const disk = await statfs(data)
     /** @type {Survey} */
     const survey = {
@@ -138,6 +141,8 @@ export class HostSurvey {
       mailboxes: 0,
       misshapen: 0,
       misshapenIds: [],
+      unreadable: 0,
+      unreadableIds: [],
       damaged: 0,
       damagedIds: []
     }
@@ -145,13 +150,20 @@ export class HostSurvey {
     const openNow = new Set()
     for (let afterId = ''; ;) {
       const page = await directory.pageFolders({ afterId, limit: ACCOUNTS_PER_SLICE })
+      /** @type {Map<string, number>} when the oldest mail came, by id */
+      const waiting = new Map()
       for (const { id, folder: stored } of page) {
         const folder = join(data, stored)
-        if (isOpen(id)) openNow.add(id)
-        const wasOpen = openNow.has(id) && this.#openBefore.has(id)
-        await lookAtMailbox(survey, { id, folder })
-        await lookAtSpool(survey, { spool: join(folder, 'spool'), wasOpen })
+        try {
+          await lookAtMailbox(survey, { id, folder })
+          const oldestMs = await lookAtSpool(survey, join(folder, 'spool'))
+          if (oldestMs !== null) waiting.set(id, oldestMs)
+        } catch (err) {
+          // How all others are must not be unknown for that.
+          this.#noteUnreadable(survey, id, err)
+        }
       }
+      await this.#lookAtOpen(survey, waiting, openNow)
       const last = page.at(-1)
       if (!last || page.length < ACCOUNTS_PER_SLICE) break
       afterId = last.id
@@ -166,6 +178,33 @@ export class HostSurvey {
     this.#openBefore = openNow
     this.#last = survey
     return survey
+  }
+
+  /**
+   * @param {Survey} survey - added to
+   * @param {Map<string, number>} waiting - when the oldest mail came, by id
+   * @param {Set<string>} openNow - added to
+   */
+  async #lookAtOpen(survey, waiting, openNow) {
+    if (waiting.size === 0) return
+    for (const id of await this.#options.whichAreOpen([...waiting.keys()])) {
+      openNow.add(id)
+      if (!this.#openBefore.has(id)) continue
+      const oldestMs = waiting.get(id) ?? Infinity
+      survey.oldestOpenSpoolMs = Math.min(survey.oldestOpenSpoolMs ?? Infinity, oldestMs)
+    }
+  }
+
+  /**
+   * @param {Survey} survey - added to
+   * @param {string} accountId
+   * @param {unknown} err
+   */
+  #noteUnreadable(survey, accountId, err) {
+    survey.unreadable++
+    if (survey.unreadableIds.length >= MAX_NAMED) return
+    survey.unreadableIds.push(accountId)
+    this.#options.logger.error({ accountId, err }, 'the folder of a mailbox cannot be looked at')
   }
 }
 
@@ -187,9 +226,11 @@ async function lookAtMailbox(survey, { id, folder }) {
 
 /**
  * @param {Survey} survey - added to
- * @param {{ spool: string, wasOpen: boolean }} where
+ * @param {string} spool - the folder
+ * @returns {Promise<number | null>} when the oldest that waits came; null: none waits
  */
-async function lookAtSpool(survey, { spool, wasOpen }) {
+async function lookAtSpool(survey, spool) {
+  let oldestMs = Infinity
   for (const name of await namesIn(spool)) {
     if (name === 'aside') survey.setAside += (await namesIn(join(spool, name))).length
     if (!name.endsWith('.sealed')) continue
@@ -198,9 +239,9 @@ async function lookAtSpool(survey, { spool, wasOpen }) {
     if (file === null) continue
     survey.spoolFiles++
     survey.spoolBytes += file.size
-    survey.oldestSpoolMs = Math.min(survey.oldestSpoolMs ?? Infinity, file.mtimeMs)
-    if (wasOpen) {
-      survey.oldestOpenSpoolMs = Math.min(survey.oldestOpenSpoolMs ?? Infinity, file.mtimeMs)
-    }
+    oldestMs = Math.min(oldestMs, file.mtimeMs)
   }
+  if (oldestMs === Infinity) return null
+  survey.oldestSpoolMs = Math.min(survey.oldestSpoolMs ?? Infinity, oldestMs)
+  return oldestMs
 }

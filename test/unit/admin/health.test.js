@@ -1,7 +1,9 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { mkdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, open, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import Database from 'better-sqlite3-multiple-ciphers'
+import { createAdmin } from '../../../src/admin/create.js'
 import {
   checkBackup,
   checkDisk,
@@ -11,12 +13,13 @@ import {
   checkSetAside,
   checkSpool,
   checkWal,
+  DIRECTORY_DAMAGED,
   worstOf
 } from '../../../src/admin/health.js'
 import { HostSurvey } from '../../../src/admin/survey.js'
 import { startAdmin } from '../../helpers/admin.js'
 import { makeAccount, openTestAccounts } from '../../helpers/accounts.js'
-import { PASSWORD } from '../../helpers/server.js'
+import { PASSWORD, startImapServer } from '../../helpers/server.js'
 import { WireClient } from '../../helpers/wire-client.js'
 
 const HOUR_MS = 3_600_000
@@ -39,6 +42,8 @@ const WELL = {
   mailboxes: 3,
   misshapen: 0,
   misshapenIds: [],
+  unreadable: 0,
+  unreadableIds: [],
   damaged: 0,
   damagedIds: []
 }
@@ -107,10 +112,11 @@ test('each check has its ok, warn and fail, and says why', () => {
     [failing([]), 'ok', /No job/],
     [failing([1, 2]), 'warn', /2 jobs/],
     [failing([3]), 'fail', /3 times/],
-    [checkIntegrity(WELL, []), 'ok', /3 mailboxes/],
-    [checkIntegrity(WELL, ['bad']), 'fail', /directory/],
-    [checkIntegrity({ ...WELL, misshapen: 1, misshapenIds: ['ab'] }, []), 'fail', /ab/],
-    [checkIntegrity({ ...WELL, damaged: 1, damagedIds: ['d1'] }, []), 'fail', /damaged, first d1/],
+    [checkIntegrity(WELL), 'ok', /3 mailboxes/],
+    [DIRECTORY_DAMAGED, 'fail', /directory/],
+    [checkIntegrity({ ...WELL, misshapen: 1, misshapenIds: ['ab'] }), 'fail', /ab/],
+    [checkIntegrity({ ...WELL, damaged: 1, damagedIds: ['d1'] }), 'fail', /damaged, first d1/],
+    [checkIntegrity({ ...WELL, unreadable: 1, unreadableIds: ['u1'] }), 'fail', /first u1/],
     [loop(3), 'ok', /3\.0 ms/],
     [loop(300), 'warn', /300/],
     [loop(3000), 'fail', /3000/]
@@ -137,7 +143,8 @@ test('a survey counts spools, what was set aside, and mailbox files that are gon
   await rm(join(ben.folder, 'mail.db'))
   await writeFile(join(clara.folder, 'mail.db'), 'x'.repeat(5000))
   const open = new Set([anna.id])
-  const survey = new HostSurvey({ data, directory, isOpen: (id) => open.has(id), clock, logger })
+  const whichAreOpen = async (/** @type {string[]} */ ids) => ids.filter((id) => open.has(id))
+  const survey = new HostSurvey({ data, directory, whichAreOpen, clock, logger })
   const first = await survey.look()
   assert.equal(first.mailboxes, 3)
   assert.equal(first.misshapen, 2)
@@ -191,4 +198,80 @@ test('the deep check gathers all of it; a failure answers 503', async (t) => {
   assert.equal(well.status, 200)
   assert.equal(well.body.checks.length, 9)
   assert.ok(account.id)
+})
+
+test('a folder that cannot be looked at hides nothing of the others, and is named', async (t) => {
+  const { ask, addAccount } = await startAdmin(t)
+  const anna = await addAccount('anna@example.org')
+  const ben = await addAccount('ben@example.org')
+  await rm(join(anna.folder, 'spool'), { recursive: true, force: true })
+  await writeFile(join(anna.folder, 'spool'), 'no folder')
+  await mkdir(join(ben.folder, 'spool'), { recursive: true })
+  await writeFile(join(ben.folder, 'spool', 'a.sealed'), 'x')
+  const { status, body } = await ask('GET', '/health/deep')
+  assert.equal(status, 503)
+  const textOf = (/** @type {string} */ wanted) =>
+    body.checks.find((/** @type {any} */ { name }) => name === wanted).text
+  assert.match(textOf('integrity'), new RegExp(`1 mailboxes cannot be looked at, first ${anna.id}`))
+  assert.match(textOf('spool'), /^1 messages/)
+  const metrics = await ask('GET', '/metrics')
+  assert.equal(metrics.status, 200)
+  assert.match(metrics.text, /^letterlock_spool_messages 1$/m)
+})
+
+test('a damaged directory is told as such, beside what else is known', async (t) => {
+  const { ask, addAccount, services, data } = await startAdmin(t)
+  await addAccount('anna@example.org')
+  await services.directory.flush()
+  const path = join(data, 'directory.db')
+  const db = new Database(path)
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  db.close()
+  const file = await open(path, 'r+')
+  const { size } = await file.stat()
+  for (let at = 2 * 4096; at < size; at += 4096)
+    await file.write(Buffer.alloc(4096, 0x55), 0, 4096, at)
+  await file.close()
+  const { status, body } = await ask('GET', '/health/deep')
+  assert.equal(status, 503)
+  const checks = new Map(body.checks.map((/** @type {any} */ { name, ...check }) => [name, check]))
+  assert.match(checks.get('integrity').text, /The directory is damaged/)
+  assert.equal(checks.get('event-loop').status !== 'fail', true)
+})
+
+test('mail that waits although another worker has its mailbox open is seen, too', async (t) => {
+  const { services, imap, openAccounts } = await startImapServer(t, { users: ['anna'] })
+  const account = await services.directory.findByAddress('anna@example.org')
+  assert.ok(account)
+  const spool = join(account.folder, 'spool')
+  await mkdir(spool, { recursive: true })
+  await writeFile(join(spool, 'a.sealed'), 'x')
+  /** @type {PromiseWithResolvers<unknown>} */
+  const asked = Promise.withResolvers()
+  const admin = await createAdmin({
+    services,
+    imap,
+    openAccounts,
+    maintenance: { figures: /** @type {any} */ ({}) },
+    certificate: /** @type {any} */ ({}),
+    pressure: { figures: { refusing: 0, refused: 0 } },
+    isReady: () => true,
+    askAllWorkers: async (kind, argument) => {
+      if (kind === 'openOf') asked.resolve(argument)
+      return [await admin.answers[kind]?.(argument)]
+    }
+  })
+  t.after(() => admin.close())
+  await admin.listen({ host: '127.0.0.1', port: 0 })
+  assert.deepEqual(await asked.promise, [account.id])
+  assert.deepEqual(admin.answers['openOf']?.([account.id]), [])
+  const { release } = await openAccounts.acquire(
+    await services.unlocker.unlock({
+      username: 'anna',
+      password: Buffer.from(PASSWORD),
+      remoteAddress: null
+    })
+  )
+  assert.deepEqual(admin.answers['openOf']?.([account.id, 'another']), [account.id])
+  await release()
 })
