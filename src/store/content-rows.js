@@ -55,18 +55,43 @@ export function insertChunks(db, contentId, firstSequence, chunks) {
 }
 
 /**
+ * A staged content without a sign of life for an hour is swept, because whoever brought it may be gone.
+ *
+ * @param {number} changes - rows of a staged content that were changed
+ * @throws {MailError} LIMIT when there is none any more: not BUSY, because trying again does not bring it back
+ */
+function requireStaged(changes) {
+  if (changes === 0) throw new MailError('LIMIT', { detail: 'staged content was collected' })
+}
+
+/**
+ * A sign of life of a staged content.
+ *
+ * @param {Database} db
+ * @param {{ contentId: number, size?: number, nowMs: number }} sign - `size`: bytes so far, where more have come
+ * @throws {MailError} LIMIT when it has been swept
+ */
+export function touchStaged(db, { contentId, size, nowMs }) {
+  const { changes } = prepared(
+    db,
+    'UPDATE contents SET size = coalesce(?, size), staged_at = ? WHERE id = ? AND staged_at IS NOT NULL'
+  ).run(size ?? null, nowMs, contentId)
+  requireStaged(changes)
+}
+
+/**
  * Makes a staged content a complete one.
  *
  * @param {Database} db
  * @param {{ contentId: number, hash: Buffer, size: number }} content
+ * @throws {MailError} LIMIT when it has been swept
  */
 export function completeContent(db, { contentId, hash, size }) {
   const { changes } = prepared(
     db,
     'UPDATE contents SET hash = ?, size = ?, staged_at = NULL WHERE id = ? AND staged_at IS NOT NULL'
   ).run(hash, size, contentId)
-  // Staged for longer than an hour and swept: the client took too long between its last byte and the commit.
-  if (changes === 0) throw new MailError('BUSY', { detail: 'staged content was collected' })
+  requireStaged(changes)
 }
 
 /**

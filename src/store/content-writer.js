@@ -10,7 +10,13 @@ import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, copyOf, decodeChunk, encodeChunk, releaseBuffer } from './chunk-codec.js'
 import { giveRoomBack, takeRoom } from './chunk-rooms.js'
-import { insertChunks, insertContent, leaveContent, readChunk } from './content-rows.js'
+import {
+  insertChunks,
+  insertContent,
+  leaveContent,
+  readChunk,
+  touchStaged
+} from './content-rows.js'
 import { MAX_CHUNK } from './message-id.js'
 
 /**
@@ -205,8 +211,8 @@ export class ContentWriter {
     this.#contentId = await this.#database.write(
       (db) => {
         const id = known ?? insertContent(db, { hash: null, size, stagedAtMs: nowMs })
-        // The time of the last sign of life: a slow sender's content is not taken for an abandoned one.
-        if (known !== null) touchStaged(db, id, size, nowMs)
+        // A slow sender's content is not taken for an abandoned one.
+        if (known !== null) touchStaged(db, { contentId: id, size, nowMs })
         insertChunks(db, id, firstSequence, chunks)
         return id
       },
@@ -217,20 +223,6 @@ export class ContentWriter {
     this.#chunks = []
     for (const { data } of chunks) releaseBuffer(data)
   }
-}
-
-/**
- * @param {import('better-sqlite3-multiple-ciphers').Database} db
- * @param {number} contentId
- * @param {number} size - bytes so far
- * @param {number} nowMs
- */
-function touchStaged(db, contentId, size, nowMs) {
-  const { changes } = prepared(
-    db,
-    'UPDATE contents SET size = ?, staged_at = ? WHERE id = ? AND staged_at IS NOT NULL'
-  ).run(size, nowMs, contentId)
-  if (changes === 0) throw new MailError('BUSY', { detail: 'staged content was collected' })
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { appendRows } from './append.js'
-import { insertChunks, insertContent, leaveContent } from './content-rows.js'
+import { insertChunks, insertContent, leaveContent, touchStaged } from './content-rows.js'
 import { KeywordTable } from './flags.js'
 import { readKeywords } from './keyword-rows.js'
 import { writeMeta } from './meta-rows.js'
@@ -119,6 +119,7 @@ function stagePage(db, contents, known, nowMs) {
     const { size, meta, chunks, chunkCount } = content
     const key = keyOf(content)
     if (content.contentId === null && (known.has(key) || ids.has(key))) continue
+    if (content.contentId !== null) touchStaged(db, { contentId: content.contentId, nowMs })
     const id = content.contentId ?? insertContent(db, { hash: null, size, stagedAtMs: nowMs })
     insertChunks(db, id, chunkCount, chunks)
     writeMeta(db, id, meta)
@@ -131,7 +132,7 @@ function stagePage(db, contents, known, nowMs) {
  * @param {Database} db
  * @param {LongAppendRequest} request
  * @returns {LongAppendResult}
- * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, CANNOT; BUSY when a content was swept
+ * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, CANNOT
  */
 export function appendStagedRows(db, { messages, hashes, ...request }) {
   const known = new KeywordTable()

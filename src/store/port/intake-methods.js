@@ -1,15 +1,21 @@
 /**
  * The port's methods for messages that come in.
  */
+import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
 import { forgetDrainedRows, hasImportKey, isDrained, listDrainedRows } from '../append.js'
 import { AppendQueue } from '../append-queue.js'
+import { touchStaged } from '../content-rows.js'
 import { ContentWriter } from '../content-writer.js'
 import { requireMailboxRow } from '../mailbox-rows.js'
 import { requireQuota } from '../quota.js'
 import { MailboxMethods } from './mailbox-methods.js'
 
 /** @typedef {import('../append.js').AppendedMessage} AppendedMessage */
+/** @typedef {import('../content-writer.js').StagedContent} StagedContent */
+
+/** Contents in one transaction: some 3 ms. */
+const KEEP_PAGE = 1000
 
 /** Of an account: see AccountStore. */
 export class IntakeMethods extends MailboxMethods {
@@ -57,6 +63,28 @@ export class IntakeMethods extends MailboxMethods {
       database: this.#database,
       maxBytes: isSizeExempt ? Infinity : this.#maxMessageBytes
     })
+  }
+
+  /**
+   * A sign of life of contents that wait for others to come: without one for an hour, what of them is in the file passes
+   * for abandoned.
+   *
+   * @param {readonly StagedContent[]} contents - of ContentWriters' `finish`, not appended yet
+   * @returns {Promise<void>}
+   * @throws {MailError} LIMIT when it comes too late
+   */
+  async keepStaged(contents) {
+    const nowMs = this.#database.clock.nowMs()
+    const ids = contents.map(({ contentId }) => contentId).filter((id) => id !== null)
+    for (let at = 0; at < ids.length; at += KEEP_PAGE) {
+      const page = ids.slice(at, at + KEEP_PAGE)
+      await this.#database.write(
+        (db) => page.forEach((contentId) => touchStaged(db, { contentId, nowMs })),
+        undefined,
+        { isDerived: true }
+      )
+      await setImmediate()
+    }
   }
 
   /**

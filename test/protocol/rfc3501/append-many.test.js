@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { logIn } from '../../helpers/accounts.js'
 import { loggedIn } from '../../helpers/logged-in.js'
-import { startImapServer } from '../../helpers/server.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
+import { PASSWORD, startImapServer } from '../../helpers/server.js'
 
 /**
  * @param {import('../../helpers/wire-client.js').WireClient} client
@@ -74,4 +76,28 @@ test('too much of what is kept of headers is refused as a whole', async (t) => {
   assert.match(await appendMany(client, messages()), /^many NO \[LIMIT\] /)
   const status = await client.command('STATUS Archive (MESSAGES UIDNEXT)')
   assert.match(status, /\(MESSAGES 0 UIDNEXT 1\)/)
+})
+
+test('a command may take hours to come, as over a slow line', async (t) => {
+  const clock = new ManualClock()
+  const server = await startImapServer(t, { clock })
+  const client = await loggedIn(t, server)
+  const { store, release } = await server.openAccounts.acquire(
+    await logIn(server.services, PASSWORD, { username: 'alice' })
+  )
+  const messages = Array.from({ length: 4 }, (_, nth) =>
+    Buffer.from(`Subject: ${nth}\r\n\r\n${noise(300_000)}`)
+  )
+  client.send('many APPEND Archive')
+  for (const message of messages) {
+    client.send(` {${message.length}}\r\n`)
+    // The message before it is in the file by now.
+    await client.until(/^\+ .*\r\n/m)
+    clock.advance(25 * 60 * 1000)
+    await store.sweep()
+    client.socket.write(message)
+  }
+  client.send('\r\n')
+  assert.match(await client.until(/^many .*\r\n/m), /^many OK \[APPENDUID \d+ 1:4\] /m)
+  await release()
 })

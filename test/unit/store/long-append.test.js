@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountFolder, aliveUids, makeMessage, stage } from '../../helpers/account-folder.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
 
 const MESSAGES = 400
 /** Larger than what is kept in memory until the transaction. */
@@ -92,6 +93,21 @@ test('what is refused leaves nothing behind', async (t) => {
   const many = await messages(TEXTS)
   await assert.rejects(store.appendMessages('INBOX', many), { code: 'OVER_QUOTA' })
   await assert.rejects(store.appendMessages('Nowhere', many), { code: 'MAILBOX_NOT_FOUND' })
+  assert.deepEqual(aliveUids(view), [])
+  await store.sweep()
+  const { problems, contents } = await store.verify()
+  assert.deepEqual([problems, contents], [[], 0])
+})
+
+test('what was staged so long ago that it was swept is refused at once, and nothing of it stays', async (t) => {
+  const clock = new ManualClock()
+  const { store, view, messages } = await setup(t, { clock })
+  for (const count of [2, MESSAGES]) {
+    const many = await messages(['x'.repeat(LARGE_BYTES), ...TEXTS.slice(1, count)])
+    clock.advance(61 * 60 * 1000)
+    await store.sweep()
+    await assert.rejects(store.appendMessages('INBOX', many), { code: 'LIMIT' })
+  }
   assert.deepEqual(aliveUids(view), [])
   await store.sweep()
   const { problems, contents } = await store.verify()

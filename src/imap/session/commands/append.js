@@ -31,6 +31,8 @@ const SMALL_BYTES = 64 * 1024
 const KEPT_BYTES = 4 * 1024 * 1024
 /** What a command may hold in all: of messages in the file there is still what was made of their headers. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
+/** A command may last as long as its messages take to come; the store hears so often that it still does, milliseconds. */
+const KEEP_INTERVAL_MS = 10 * 60 * 1000
 /** Messages of one command: one transaction adds them all, for which other writers of the mailbox wait. */
 const MAX_MESSAGES = 10_000
 
@@ -66,10 +68,13 @@ class AppendDialogue {
   /** Whether a message's bytes are still due. */
   #isInMessage = true
   #session
+  /** When the store last heard of the contents, wall-clock milliseconds. */
+  #keptAtMs
 
   /** @param {Session} session */
   constructor(session) {
     this.#session = session
+    this.#keptAtMs = session.context.clock.nowMs()
   }
 
   /**
@@ -138,6 +143,7 @@ class AppendDialogue {
       if (event.kind === 'messageData') {
         this.#isInMessage = !event.isLast
         if (event.chunk.length > 0) await writer.write(event.chunk)
+        await this.#keepOthers()
         hasNul ||= literal.isLiteral8 && event.chunk.includes(0)
         session.connection.releaseInput(event.chunk)
         if (event.isLast) this.#keep(await this.#finish(writer, hasNul))
@@ -152,6 +158,15 @@ class AppendDialogue {
         throw session.failureOf(event)
       } else if (event.kind === 'continue') session.write(continuation('OK'))
     }
+  }
+
+  /** Those that are complete already show no sign of life by themselves. */
+  async #keepOthers() {
+    const { context, store } = this.#session
+    const nowMs = context.clock.nowMs()
+    if (nowMs - this.#keptAtMs < KEEP_INTERVAL_MS) return
+    this.#keptAtMs = nowMs
+    await store.keepStaged(this.#contents)
   }
 
   /**
