@@ -158,7 +158,8 @@ function guard(v1, services) {
     if (!access) throw new Error('the route does not say who may use it')
     request.token = await requireToken({ request, access, services })
   })
-  v1.addHook('onResponse', async (request, reply) => {
+  // Not behind the answer: what was done counts also where nobody is left to be told of it.
+  v1.addHook('onSend', async (request, reply) => {
     const { token, method } = request
     if (token === null || method === 'GET' || method === 'HEAD') return
     const { operationId = '' } = /** @type {{ operationId?: string }} */ (

@@ -5,6 +5,7 @@
 import { parseAddress } from '../../accounts/address.js'
 import { provisionAccount } from '../../accounts/provision.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
+import { MailError } from '../../errors.js'
 import { openTo, requireOwnDomain, requireVisibleAccount, tenantFilter } from '../access.js'
 import { Refusal } from '../problem.js'
 import {
@@ -23,7 +24,7 @@ import {
 
 /** @import { FastifyInstance, FastifyRequest } from 'fastify' */
 /** @import { AdminParts } from '../server.js' */
-/** @import { AccountPageQuery, AccountSummary } from '../../accounts/directory-port.js' */
+/** @import { AccountPageQuery } from '../../accounts/directory-port.js' */
 
 const READ = openTo('read', 'accounts')
 const WRITE = openTo('accounts')
@@ -62,7 +63,10 @@ export function addAccountRoutes(app, { services }) {
       limit: 1,
       offset: 0
     })
-    return /** @type {AccountSummary} */ (accounts[0])
+    const [account] = accounts
+    // Somebody else may have deleted it since this request looked.
+    if (!account) throw new MailError('ACCOUNT_NOT_FOUND')
+    return account
   }
 
   app.get('/accounts', {

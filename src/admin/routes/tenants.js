@@ -23,12 +23,16 @@ const tags = ['tenants']
  */
 export function addTenantRoutes(app, { services }) {
   const { directory } = services
+  const find = async (/** @type {string} */ id) => {
+    const tenant = await directory.findTenant(id)
+    // Also where somebody else has deleted it since this request changed it.
+    if (!tenant) throw new MailError('TENANT_NOT_FOUND')
+    return tenant
+  }
   const requireTenant = async (/** @type {FastifyRequest} */ request) => {
     const { tenantId } = /** @type {Params} */ (request.params)
     tenantFilter(request, tenantId)
-    const tenant = await directory.findTenant(tenantId)
-    if (!tenant) throw new MailError('TENANT_NOT_FOUND')
-    return tenant
+    return await find(tenantId)
   }
 
   app.get('/tenants', {
@@ -63,7 +67,8 @@ export function addTenantRoutes(app, { services }) {
         maxAccounts = 0
       } = /** @type {{ id: string } & Change} */ (request.body)
       await directory.createTenant({ id, label, quotaBytes, maxAccounts })
-      return reply.code(201).send(await directory.findTenant(id))
+      directory.audit({ action: 'tenant-create', tenant: id })
+      return reply.code(201).send(await find(id))
     }
   })
 
@@ -91,8 +96,10 @@ export function addTenantRoutes(app, { services }) {
     },
     handler: async (request) => {
       const { id } = await requireTenant(request)
-      await directory.updateTenant(id, /** @type {Change} */ (request.body))
-      return await directory.findTenant(id)
+      const change = /** @type {Change} */ (request.body)
+      await directory.updateTenant(id, change)
+      directory.audit({ action: 'tenant-set', tenant: id, detail: { ...change } })
+      return await find(id)
     }
   })
 
@@ -106,7 +113,9 @@ export function addTenantRoutes(app, { services }) {
       response: answers({ 204: NOTHING })
     },
     handler: async (request, reply) => {
-      await directory.deleteTenant(/** @type {Params} */ (request.params).tenantId)
+      const { tenantId } = /** @type {Params} */ (request.params)
+      await directory.deleteTenant(tenantId)
+      directory.audit({ action: 'tenant-delete', detail: { tenant: tenantId } })
       return reply.code(204).send()
     }
   })
@@ -125,9 +134,10 @@ export function addTenantRoutes(app, { services }) {
     },
     handler: async (request) => {
       const { id } = await requireTenant(request)
-      const { domain } = /** @type {{ domain: string }} */ (request.params)
-      await directory.assignDomain(normalizeDomain(domain), id)
-      return await directory.findTenant(id)
+      const domain = normalizeDomain(/** @type {{ domain: string }} */ (request.params).domain)
+      await directory.assignDomain(domain, id)
+      directory.audit({ action: 'domain-assign', tenant: id, detail: { domain } })
+      return await find(id)
     }
   })
 }

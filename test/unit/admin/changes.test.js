@@ -1,0 +1,107 @@
+/**
+ * What is written down of changes over /v1, and changes that meet each other.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createConnection } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startAdmin } from '../../helpers/admin.js'
+
+test('who goes before the answer is written down as well', async (t) => {
+  const { admin, services, token } = await startAdmin(t)
+  const { argon2, directory } = services
+  const all = await token(['all'])
+  const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
+  const socket = createConnection({ host: '127.0.0.1', port })
+  const body = JSON.stringify({ address: 'anna@example.org', password: 'a good password' })
+  socket.write(
+    `POST /v1/accounts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${all}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  )
+  while (argon2.stats.derivations === 0) await sleep(1)
+  const [connection] = await Promise.all([once(socket, 'close'), socket.destroy()])
+  assert.ok(connection)
+  /** @type {import('../../../src/accounts/directory-port.js').AuditRow[]} */
+  let rows = []
+  while (!rows.some(({ action }) => action === 'account-create')) {
+    await sleep(10)
+    await directory.flush()
+    rows = await directory.listAudit()
+  }
+  await directory.flush()
+  const write = (await directory.listAudit()).find(({ action }) => action === 'api-write')
+  assert.equal(write?.detail?.['operation'], 'createAccount')
+  assert.equal(write?.detail?.['status'], 201)
+  assert.equal(write?.accountId, (await directory.findByAddress('anna@example.org'))?.id)
+})
+
+test('the audit log says which tenant and which domain was changed', async (t) => {
+  const { ask, services, token } = await startAdmin(t)
+  const all = await token(['all'])
+  const steps = /** @type {const} */ ([
+    ['POST', '/v1/tenants', { id: 'acme' }],
+    ['PATCH', '/v1/tenants/acme', { maxAccounts: 3 }],
+    ['PUT', '/v1/tenants/acme/domains/Example.COM', undefined],
+    ['POST', '/v1/tenants', { id: 'other' }],
+    ['DELETE', '/v1/tenants/other', undefined],
+    ['DELETE', '/v1/tenants/acme', undefined]
+  ])
+  const statuses = []
+  for (const [method, url, body] of steps) {
+    statuses.push((await ask(method, url, { token: all, body })).status)
+  }
+  assert.deepEqual(statuses, [201, 200, 200, 201, 204, 409])
+  await services.directory.flush()
+  const rows = await services.directory.listAudit()
+  assert.deepEqual(
+    rows
+      .toReversed()
+      .filter(({ action }) => /^(tenant|domain)-/.test(action))
+      .map(({ action, tenant, detail }) => [action, tenant, detail ?? {}]),
+    [
+      ['tenant-create', 'acme', {}],
+      ['tenant-set', 'acme', { maxAccounts: 3 }],
+      ['domain-assign', 'acme', { domain: 'example.com' }],
+      ['tenant-create', 'other', {}],
+      ['tenant-delete', null, { tenant: 'other' }]
+    ]
+  )
+})
+
+test('what somebody else deletes while it is looked at or changed is answered as not there', async (t) => {
+  const { ask, services, token, addAccount } = await startAdmin(t)
+  const { directory } = services
+  const all = await token(['all'])
+  const { findAccount, updateAccount, updateTenant } = directory
+  const account = await addAccount('anna@example.org')
+  const url = `/v1/accounts/${account.id}`
+  directory.findAccount = async (id) => {
+    const found = await findAccount(id)
+    if (found) await directory.deleteAccount(id)
+    return found
+  }
+  const read = await ask('GET', url, { token: all })
+  directory.findAccount = findAccount
+  const { id } = await addAccount('anna@example.org')
+  directory.updateAccount = async (accountId, change) => {
+    await updateAccount(accountId, change)
+    await directory.deleteAccount(accountId)
+  }
+  const body = { quotaBytes: 5 }
+  const changed = await ask('PATCH', `/v1/accounts/${id}`, { token: all, body })
+  await directory.createTenant({ id: 'acme', label: '', quotaBytes: 0, maxAccounts: 0 })
+  directory.updateTenant = async (tenant, change) => {
+    await updateTenant(tenant, change)
+    await directory.deleteTenant(tenant)
+  }
+  const tenant = await ask('PATCH', '/v1/tenants/acme', { token: all, body })
+  assert.deepEqual(
+    [read, changed, tenant].map(({ status, body: problem }) => [status, problem?.code]),
+    [
+      [404, 'ACCOUNT_NOT_FOUND'],
+      [404, 'ACCOUNT_NOT_FOUND'],
+      [404, 'TENANT_NOT_FOUND']
+    ]
+  )
+})
