@@ -48,10 +48,24 @@ const auditValues = ({ atMs, accountId, action, remoteAddress, detail, tenant })
  * @typedef {object} AuditLimits - how far the audit log looks back
  * @property {number} days
  * @property {number} maxEvents
+ * @property {number} [deletionDays] - deletions of accounts stay for so long whatever the other two say, because the
+ *   backups are told by them whose keys are to go; default: 0
  */
 
 /** @type {AuditLimits} */
 const AUDIT_LIMITS = { days: 365, maxEvents: 1_000_000 }
+
+/** Backups may fail for a while, days. */
+const LATE_ERASURE_DAYS = 90
+
+/**
+ * @param {Pick<import('../../config/load.js').Config, 'audit' | 'backup'>} config
+ * @returns {AuditLimits}
+ */
+export const auditLimitsOf = ({ audit, backup }) => ({
+  ...audit,
+  deletionDays: backup.eraseDeletedAfterDays + LATE_ERASURE_DAYS
+})
 
 /** Collects and writes by the second. */
 export class DirectoryBatch {
@@ -239,11 +253,14 @@ export class DirectoryBatch {
       insert.run(auditValues({ atMs: nowMs, action: 'audit-overflow', detail }))
     }
     for (const entry of maintenance) writeMaintenanceEntry(connection, entry)
+    const { days, maxEvents, deletionDays = 0 } = this.#auditLimits
+    const deletedAfterMs = nowMs - deletionDays * DAY_MS
+    const mayGo = "NOT (action = 'account-delete' AND at_ms >= $deletedAfterMs)"
     if (nowMs - this.#prunedAtMs >= PRUNE_INTERVAL_MS) {
       pruneMaintenanceRuns(connection)
       connection
-        .prepare('DELETE FROM audit WHERE at_ms < ?')
-        .run(nowMs - this.#auditLimits.days * DAY_MS)
+        .prepare(`DELETE FROM audit WHERE at_ms < $beforeMs AND ${mayGo}`)
+        .run({ beforeMs: nowMs - days * DAY_MS, deletedAfterMs })
       this.#prunedAtMs = nowMs
     }
     if (events.length > 0) {
@@ -251,9 +268,10 @@ export class DirectoryBatch {
       connection
         .prepare(
           `DELETE FROM audit WHERE id IN
-             (SELECT id FROM audit WHERE id <= (SELECT max(id) FROM audit) - ? ORDER BY id LIMIT ?)`
+             (SELECT id FROM audit WHERE id <= (SELECT max(id) FROM audit) - $maxEvents AND ${mayGo}
+              ORDER BY id LIMIT $limit)`
         )
-        .run(this.#auditLimits.maxEvents, PRUNED_EVENTS)
+        .run({ maxEvents, deletedAfterMs, limit: PRUNED_EVENTS })
     }
   }
 }

@@ -8,6 +8,7 @@ import { hkdf } from '../crypto/kdf.js'
 import { MailError } from '../errors.js'
 import { Argon2Queue } from './argon2-queue.js'
 import { openDirectory } from './directory.js'
+import { auditLimitsOf } from './directory-batch.js'
 import { loadPepper } from './pepper.js'
 import { RepeatLoginCache } from './repeat-login-cache.js'
 import { Throttle } from './throttle.js'
@@ -48,7 +49,7 @@ export async function openAccountServices({ config, clock, logger }) {
     defaultDomain: config.defaultDomain,
     clock,
     logger,
-    audit: config.audit
+    audit: auditLimitsOf(config)
   })
   try {
     const pepper = await loadPepper({

@@ -16,7 +16,7 @@ import { tenantsContract } from './tenants.js'
  * @typedef {object} Opened - a fresh, empty directory, closed and removed after the test; `example.org` is the domain of
  *   names without one
  * @property {DirectoryPort} directory
- * @property {(options?: { audit?: { days: number, maxEvents: number } }) => DirectoryPort} open - the same directory once
+ * @property {(options?: { audit?: { days: number, maxEvents: number, deletionDays?: number } }) => DirectoryPort} open - the same directory once
  *   more, as another process would; the test closes it
  * @property {import('../../../helpers/manual-clock.js').ManualClock} clock - of all of them
  * @property {string} data - the data folder that mailboxes lie in; none is there

@@ -86,6 +86,27 @@ export function lateWritesContract({ name, setUp }) {
     await directory.close()
   })
 
+  test(`${name}: deletions of accounts outlast the audit log's limits until the backups have let go of the keys`, async (t) => {
+    const { open, clock } = await setUp(t)
+    const directory = open({ audit: { days: 2, maxEvents: 1000, deletionDays: 10 } })
+    directory.audit({ action: 'account-delete', accountId: '0123456789abcdef' })
+    for (let index = 0; index < 2000; index++) directory.audit({ action: 'login' })
+    await directory.flush()
+    clock.advance(9 * 24 * 3_600_000)
+    directory.audit({ action: 'login' })
+    await directory.flush()
+    assert.deepEqual(
+      (await directory.listAudit()).map(({ action }) => action),
+      ['login', 'account-delete']
+    )
+    assert.equal((await directory.listDeletions()).length, 1)
+    clock.advance(2 * 24 * 3_600_000)
+    directory.audit({ action: 'login' })
+    await directory.flush()
+    assert.deepEqual(await directory.listDeletions(), [])
+    await directory.close()
+  })
+
   test(`${name}: refused logins of one account and address are one row for each write, with their number`, async (t) => {
     const { directory } = await setUp(t)
     const refuse = (/** @type {string | null} */ accountId, /** @type {string} */ remoteAddress) =>
