@@ -158,3 +158,39 @@ test('two processes may open a new directory side by side', async (t) => {
   await Promise.all([run(), run(), run()])
   assert.ok((await stat(path)).size > 0)
 })
+
+test('a page of a long audit log in which a filter lets little through is put together in many turns', async (t) => {
+  const { path, directory } = await setUp(t)
+  const db = new Database(path)
+  db.exec(
+    `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 100000)
+     INSERT INTO audit (at_ms, action, tenant_id) SELECT n, iif(n % 45000 = 7, 'rare', 'login'), 'acme' FROM n`
+  )
+  db.close()
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const rare = await directory.pageAudit({ action: 'rare', limit: 50 })
+  isOver = true
+  assert.deepEqual(
+    rare.map(({ id }) => id),
+    [90_007, 45_007, 7]
+  )
+  assert.ok(turns >= 5, `${turns} turns`)
+  const idsOf = async (/** @type {Parameters<typeof directory.pageAudit>[0]} */ query) =>
+    (await directory.pageAudit(query)).map(({ id }) => id)
+  const action = 'rare'
+  assert.deepEqual(await idsOf({ action, limit: 2, tenant: 'acme' }), [90_007, 45_007])
+  assert.deepEqual(await idsOf({ action, limit: 2, beforeId: 45_007 }), [7])
+  assert.deepEqual(await idsOf({ action, limit: 2, isOldestFirst: true }), [7, 45_007])
+  assert.deepEqual(
+    await idsOf({ action, limit: 2, isOldestFirst: true, afterId: 7 }),
+    [45_007, 90_007]
+  )
+  assert.deepEqual(await idsOf({ action, limit: 9, sinceMs: 45_007, untilMs: 90_007 }), [45_007])
+  assert.deepEqual(await idsOf({ limit: 2, beforeId: 1 }), [])
+})
