@@ -2,12 +2,14 @@
  * One client's socket, plain or TLS: bytes in through client-input.js and the receiver, replies out through reply-output.js.
  *
  * Back-pressure works both ways. Bytes are taken from the socket only when the session asks for its next
- * event, so while a command runs the client is held back by TCP; and whoever writes much awaits `drain`.
+ * event, so while a command runs the client is held back by TCP; and whoever writes much awaits `drain`. Of thousands of
+ * commands that came in one packet some are given in one turn of the event loop: others want their turn, too.
  *
  * The object keeps no timer of its own (an idle connection must stay small): the listener calls `tick`.
  */
 import { TLSSocket } from 'node:tls'
 import { randomBytes } from 'node:crypto'
+import { Slicer } from '../../support/slicer.js'
 import { ClientInput, INPUT_BYTES } from './client-input.js'
 import { Pause } from './pause.js'
 import { ReplyOutput } from './reply-output.js'
@@ -56,6 +58,8 @@ export class Connection {
   #reading = new Pause()
   /** Where whoever has more to write waits. */
   #writing = new Pause()
+  /** Events given without waiting for the client. */
+  #slicer = new Slicer()
   #isWoken = false
   #isClosed = false
   #isEnding = false
@@ -192,6 +196,7 @@ export class Connection {
    */
   async nextEvent({ deadlineMs, isWakeable = false }) {
     for (;;) {
+      if (this.#slicer.isSpent) await this.#slicer.breathe()
       if (this.isClosed) return CLOSED
       if (isWakeable && this.#isWoken) {
         this.#isWoken = false
@@ -216,6 +221,7 @@ export class Connection {
       if (this.#input.hasEnded) return CLOSED
       if (this.#nowMs > deadlineMs) return TIMEOUT
       await this.#reading.until(deadlineMs)
+      this.#slicer.begin()
     }
   }
 

@@ -78,3 +78,24 @@ test('all who wait for the client go on when it reads, and when it goes', async 
     assert.deepEqual(states, Array(2).fill(goes ? 'rejected' : 'fulfilled'))
   }
 })
+
+test('of many commands that came in one packet some are given in one turn of the event loop', async (t) => {
+  const { connection, client } = await connected(t)
+  const commands = 100
+  client.write('a NOOP\r\n'.repeat(commands))
+  let turns = 0
+  let turn = setImmediate(() => {})
+  const countTurns = () => {
+    turns++
+    turn = setImmediate(countTurns)
+  }
+  t.after(() => clearImmediate(turn))
+  for (let given = 0; given < commands; given++) {
+    const event = await connection.nextEvent({ deadlineMs: Infinity })
+    assert.equal(event.kind, 'command')
+    if (given === 0) countTurns()
+    // What a command costs at least.
+    for (const startedMs = performance.now(); performance.now() - startedMs < 1;);
+  }
+  assert.ok(turns >= 10, String(turns))
+})
