@@ -1,11 +1,13 @@
 /**
  * The port's methods for mailboxes, subscriptions, flags' names and views.
  */
+import { setImmediate } from 'node:timers/promises'
 import { listMailboxes, listSubscriptions } from '../list-mailboxes.js'
 import { normalizeMailboxName } from '../mailbox-name.js'
 import {
   claimRecentRows,
   countRecent,
+  findMailboxRow,
   requireMailboxRow,
   requireMailboxRowById
 } from '../mailbox-rows.js'
@@ -15,9 +17,11 @@ import {
   renameMailboxRows,
   setSubscription
 } from '../mailboxes.js'
+import { hasLongLog, isLastPage, pruneExpungedPage } from '../upkeep/expunge-log.js'
 import { LAZY } from './parts.js'
 
 /**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('../flags.js').FlagBit} FlagBit
  * @typedef {import('../flags.js').KeywordTable} KeywordTable
  * @typedef {import('../mailbox-rows.js').MailboxRow} MailboxRow
@@ -88,11 +92,30 @@ export class MailboxMethods {
    *   (INBOX), READ_ONLY
    */
   async deleteMailbox(name) {
+    await this.#forgetExpunged(name)
     await this.#database.write(
       (db) => deleteMailboxRow(db, name),
       (id) => this.#views.markDeleted(id)
     )
     this.#housekeeping.noteGarbage()
+  }
+
+  /**
+   * The log of expunges goes with its mailbox, and there may be a hundred thousand rows of it. A page at a time it goes
+   * beforehand: should the mailbox stay after all, clients are told as much with less of it.
+   *
+   * @param {string} name - of a mailbox that is about to be deleted
+   */
+  async #forgetExpunged(name) {
+    const mailbox = await this.#database.readSettled((db) => findMailboxRow(db, name))
+    if (mailbox === undefined || mailbox.name === 'INBOX') return
+    const { id } = mailbox
+    const isLong = await this.#database.readSettled((db) => hasLongLog(db, id))
+    for (let isMore = isLong; isMore;) {
+      const prune = (/** @type {Database} */ db) => pruneExpungedPage(db, id, Infinity)
+      isMore = !isLastPage(await this.#database.write(prune, undefined, { isDerived: true }))
+      await setImmediate()
+    }
   }
 
   /**

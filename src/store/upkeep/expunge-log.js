@@ -27,7 +27,7 @@ export function hasOldExpunged(db, mailboxId, beforeMs) {
 /**
  * @param {Database} db
  * @param {number} mailboxId
- * @param {number} beforeMs - what was expunged before
+ * @param {number} beforeMs - what was expunged before; Infinity: all
  * @returns {number} rows that are gone; fewer than a page: there is nothing more
  */
 export function pruneExpungedPage(db, mailboxId, beforeMs) {
@@ -62,3 +62,14 @@ export function pruneExpungedPage(db, mailboxId, beforeMs) {
 
 /** @param {number} gone - of pruneExpungedPage */
 export const isLastPage = (gone) => gone < PAGE_ROWS
+
+/**
+ * @param {Database} db
+ * @param {number} mailboxId
+ * @returns {boolean} whether the log has more than a page of rows
+ */
+export const hasLongLog = (db, mailboxId) =>
+  prepared(db, 'SELECT 1 FROM expunged WHERE mailbox_id = ? LIMIT 1 OFFSET ?', 'value').get(
+    mailboxId,
+    PAGE_ROWS
+  ) !== undefined

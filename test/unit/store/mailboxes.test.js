@@ -127,6 +127,31 @@ test('deleting a mailbox keeps those below it, its subscription, and tells who h
   assert.deepEqual([report.problems, report.messages, report.contents], [[], 0, 0])
 })
 
+test('a mailbox from which thousands were expunged one by one is deleted in pieces, between which others have their turn', async (t) => {
+  let syncs = 0
+  const syncFile = async () => {
+    syncs++
+  }
+  const { store, names } = await setup(t, { syncCalls: { syncFile } })
+  await store.createMailbox('Full')
+  const uids = (await appendMany(store, 'Full', 12_000)).filter((uid) => uid % 2 === 0)
+  const { view } = await store.openView('Full')
+  await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: null })
+  const before = syncs
+  let turns = 0
+  const countTurn = () => {
+    if (syncs > before) return
+    turns++
+    setImmediate(countTurn)
+  }
+  setImmediate(countTurn)
+  await store.deleteMailbox('Full')
+  assert.ok(turns >= 5, `${turns} turns before it was gone`)
+  assert.ok(view.isDeleted)
+  assert.deepEqual(await names(), USUAL)
+})
+
 test('a mailbox that is made again under its name is another one', async (t) => {
   const { store } = await setup(t)
   await store.createMailbox('A')

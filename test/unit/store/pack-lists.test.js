@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
+import { runTransaction } from '../../../src/database/transaction.js'
 import { chooseFields } from '../../../src/mime/header-fields.js'
+import { sweepSlice } from '../../../src/store/garbage.js'
 import { BLOCK_KINDS, readBlock } from '../../../src/store/list-blocks.js'
 import { readListedHeaders } from '../../../src/store/search/listed-header.js'
 import { accountFolder, appendOne, makeMessage, stage } from '../../helpers/account-folder.js'
@@ -296,4 +298,22 @@ test('rows that are packed between two reads of one answer are in it all the sam
   )
   assert.match(String(header), /hop0.*\r\nReceived: from hop1[^]*Subject: marker-1\r\n\r\n$/)
   assert.equal(db.prepare('SELECT count(*) FROM message_received').pluck().get(), 0)
+})
+
+test('a sweep opens few blocks at a time, however scattered what goes is', async (t) => {
+  const { store, view, db, count, open } = await setup(t)
+  await fillAndPack(store, 1500)
+  const uids = Array.from({ length: 40 }, (_, nth) => 1 + nth * 32)
+  await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: null })
+  // It would begin to sweep by itself.
+  await store.close()
+  for (let left = uids.length, isMore = true; isMore;) {
+    isMore = runTransaction(db, () => sweepSlice(db))
+    const now = count('garbage_contents')
+    assert.ok(left - now <= 10, `${left - now} blocks at once`)
+    assert.equal(isMore, now > 0)
+    left = now
+  }
+  assert.deepEqual((await (await open()).verify()).problems, [])
 })
