@@ -232,6 +232,7 @@ export async function startServer({
       pressure,
       certificate,
       isReady: () => isReady,
+      slot,
       askAllWorkers
     })
     closers.push(() => admin.close())

@@ -40,6 +40,7 @@ const BYE = 'The administrator has ended this session'
  * @param {import('../support/certificate.js').Certificate} options.certificate
  * @param {Pick<import('../telemetry/pressure.js').PressureGuard, 'figures'>} options.pressure
  * @param {() => boolean} options.isReady
+ * @param {number | null} [options.slot] - of this worker; null where it is the only one
  * @param {((kind: string, argument?: unknown) => Promise<unknown[]>) | null} [options.askAllWorkers] - for one of `answers`
  *   from each worker; null where this is the only one
  * @returns {Promise<Admin>}
@@ -52,13 +53,15 @@ export async function createAdmin({
   certificate,
   pressure,
   isReady,
+  slot = null,
   askAllWorkers = null
 }) {
   const { config, directory, clock, logger } = services
   const eventLoop = new EventLoopMeter()
   /** @type {Admin['answers']} */
   const answers = {
-    snapshot: () => takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure }),
+    snapshot: () =>
+      takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure, slot }),
     openOf: (/** @type {string[]} */ accountIds) =>
       accountIds.filter((accountId) => openAccounts.isOpen(accountId)),
     sessions: () => imap.listSessions(),

@@ -87,9 +87,14 @@ export class HostState {
     this.#timer.unref()
   }
 
+  /** @returns {Promise<WorkerSnapshot[]>} one for each worker */
+  workerSnapshots() {
+    return this.#parts.workers()
+  }
+
   /** @returns {Promise<WorkerSnapshot>} of all workers together */
   async snapshot() {
-    return mergeSnapshots(await this.#parts.workers())
+    return mergeSnapshots(await this.workerSnapshots())
   }
 
   /** @returns {Promise<import('./survey.js').Survey>} */

@@ -1,9 +1,13 @@
 /**
  * /metrics for Prometheus. The figures are counted elsewhere, in plain numbers; here they get names, labels and help, at
  * the time of a scrape and from one snapshot, so that one answer fits together.
+ *
+ * What only grows is told for each worker by itself: it begins anew with its worker, and a sum over workers would shrink
+ * when one of them does, which Prometheus takes for a restart of the whole, all of it counted once more.
  */
 import { Counter, Gauge, Registry } from 'prom-client'
 import { DURATION_BITS, boundsOf } from '../telemetry/histogram.js'
+import { mergeBySlot, mergeSnapshots } from '../telemetry/snapshot.js'
 
 /** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
 /** @import { HistogramSnapshot } from '../telemetry/histogram.js' */
@@ -12,13 +16,15 @@ import { DURATION_BITS, boundsOf } from '../telemetry/histogram.js'
 
 /**
  * @typedef {object} MetricsInput
- * @property {WorkerSnapshot} snapshot - of all workers together
+ * @property {WorkerSnapshot[]} workers - one for each
  * @property {Survey} survey
  * @property {BackupList} backups
  * @property {{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }} totals
  * @property {number} maintenanceFailing
  * @property {number} nowMs
  */
+
+/** @typedef {{ OK: number, NO: number, BAD: number, duration: HistogramSnapshot }} CommandCounts */
 
 const PREFIX = 'letterlock_'
 const MICROSECONDS = 1e-6
@@ -70,48 +76,65 @@ export async function renderMetrics(input) {
     /** @type {string} */ help,
     /** @type {number} */ value
   ) => new Gauge({ name: `${PREFIX}${name}`, help, registers }).set(value)
-  const counter = (
-    /** @type {string} */ name,
-    /** @type {string} */ help,
-    /** @type {number} */ value
-  ) => new Counter({ name: `${PREFIX}${name}`, help, registers }).inc(value)
-  const labelled = (
-    /** @type {typeof Gauge | typeof Counter} */ Kind,
+  const bySlot = [...mergeBySlot(input.workers)].map(([slot, { sums }]) => ({
+    labels: slot === null ? {} : { worker: String(slot) },
+    counts: /** @type {any} */ (sums)
+  }))
+  const counters = (
     /** @type {string} */ name,
     /** @type {string} */ help,
     /** @type {string} */ label,
-    /** @type {Record<string, number>} */ values
+    /** @type {(counts: any) => Record<string, number>} */ read
   ) => {
-    const metric = new Kind({ name: `${PREFIX}${name}`, help, labelNames: [label], registers })
-    for (const [key, value] of Object.entries(values)) metric.inc({ [label]: key }, value)
+    const labelNames = ['worker', ...(label === '' ? [] : [label])]
+    const metric = new Counter({ name: `${PREFIX}${name}`, help, labelNames, registers })
+    for (const { labels, counts } of bySlot) {
+      for (const [key, value] of Object.entries(read(counts))) {
+        metric.inc(label === '' ? labels : { ...labels, [label]: key }, value)
+      }
+    }
   }
+  const counter = (
+    /** @type {string} */ name,
+    /** @type {string} */ help,
+    /** @type {(counts: any) => number} */ read
+  ) => counters(name, help, '', (counts) => ({ all: read(counts) }))
 
-  const { sums, maxima } = input.snapshot
-  const {
-    sessions,
-    logins,
-    deliveries,
-    spool,
-    sync,
-    mailboxes,
-    maintenance,
-    pressure,
-    process: usage
-  } = /** @type {any} */ (sums)
+  const { sums, maxima } = mergeSnapshots(input.workers)
+  const { sessions, mailboxes, maintenance, pressure, process: usage } = /** @type {any} */ (sums)
   gauge('workers', 'Processes that serve.', Number(sums['workers'] ?? 0))
   gauge('workers_refusing', 'Of these, processes that take no new sessions.', pressure.refusing)
-  counter('refused_for_pressure_total', 'Connections that were refused so.', pressure.refused)
+  counter(
+    'refused_for_pressure_total',
+    'Connections that were refused so.',
+    (counts) => counts.pressure.refused
+  )
   gauge('connections', 'Open IMAP connections.', sessions.connections)
   gauge('sessions', 'IMAP sessions that are logged in.', sessions.loggedIn)
   gauge('sessions_idling', 'Of these, sessions in IDLE.', sessions.idling)
-  addCommands(registry, /** @type {any} */ (sums)['commands'] ?? {})
-  labelled(Counter, 'logins_total', 'Login attempts by outcome.', 'outcome', logins)
-
-  const { bytes: deliveredBytes, ...outcomes } = deliveries
-  labelled(Counter, 'deliveries_total', 'Recipients of LMTP by outcome.', 'outcome', outcomes)
-  counter('delivered_bytes_total', 'Bytes of stored mail, once for each recipient.', deliveredBytes)
-  counter('spool_drained_total', 'Sealed messages taken into their mailbox.', spool.drained)
-  counter('spool_set_aside_total', 'Sealed messages that did not open.', spool.setAside)
+  addCommands(registry, bySlot)
+  counters('logins_total', 'Login attempts by outcome.', 'outcome', ({ logins }) => logins)
+  counters(
+    'deliveries_total',
+    'Recipients of LMTP by outcome.',
+    'outcome',
+    ({ deliveries: { bytes: _, ...outcomes } }) => outcomes
+  )
+  counter(
+    'delivered_bytes_total',
+    'Bytes of stored mail, once for each recipient.',
+    ({ deliveries }) => deliveries.bytes
+  )
+  counter(
+    'spool_drained_total',
+    'Sealed messages taken into their mailbox.',
+    ({ spool }) => spool.drained
+  )
+  counter(
+    'spool_set_aside_total',
+    'Sealed messages that did not open.',
+    ({ spool }) => spool.setAside
+  )
 
   registry.registerMetric(
     histogramMetric({
@@ -119,7 +142,7 @@ export async function renderMetrics(input) {
       help: 'Time of each sync of a write-ahead log.',
       firstBits: DURATION_BITS,
       unit: MICROSECONDS,
-      rows: [{ labels: {}, histogram: sync.duration }]
+      rows: bySlot.map(({ labels, counts }) => ({ labels, histogram: counts.sync.duration }))
     })
   )
   registry.registerMetric(
@@ -128,10 +151,14 @@ export async function renderMetrics(input) {
       help: 'Commits that one sync made durable; the sum counts the commits.',
       firstBits: 0,
       unit: 1,
-      rows: [{ labels: {}, histogram: sync.group }]
+      rows: bySlot.map(({ labels, counts }) => ({ labels, histogram: counts.sync.group }))
     })
   )
-  counter('sync_failures_total', 'Syncs that failed: their mailbox was closed.', sync.failed)
+  counter(
+    'sync_failures_total',
+    'Syncs that failed: their mailbox was closed.',
+    ({ sync }) => sync.failed
+  )
 
   gauge('mailboxes_open', 'Mailboxes whose key is in memory.', mailboxes.open)
   gauge('mailboxes_awake', 'Of these, with their file open.', mailboxes.awake)
@@ -140,51 +167,60 @@ export async function renderMetrics(input) {
   gauge('view_bytes', 'Memory of the views of mailboxes.', mailboxes.viewBytes)
   gauge('idle_view_bytes', 'Of these, of views that nobody uses.', mailboxes.idleViewBytes)
 
-  const { maintenanceRunning, maintenanceWaiting, ...ended } = maintenance
+  const { maintenanceRunning, maintenanceWaiting } = maintenance
   gauge('maintenance_running', 'Mailboxes that are being looked after.', maintenanceRunning)
   gauge('maintenance_waiting', 'Mailboxes that wait for it.', maintenanceWaiting)
   gauge('maintenance_failing', 'Jobs that failed last time.', input.maintenanceFailing)
-  labelled(Counter, 'maintenance_jobs_total', 'Jobs of maintenance by result.', 'result', {
-    done: ended.maintenanceDone,
-    skipped: ended.maintenanceSkipped,
-    stopped: ended.maintenanceStopped,
-    failed: ended.maintenanceFailed
-  })
+  counters(
+    'maintenance_jobs_total',
+    'Jobs of maintenance by result.',
+    'result',
+    ({ maintenance: ended }) => ({
+      done: ended.maintenanceDone,
+      skipped: ended.maintenanceSkipped,
+      stopped: ended.maintenanceStopped,
+      failed: ended.maintenanceFailed
+    })
+  )
 
   gauge('resident_bytes', 'Resident memory of all workers.', usage.rss)
   gauge('heap_bytes', 'Used JavaScript heap of all workers.', usage.heapUsed)
-  counter('cpu_seconds_total', 'Processor time of all workers.', usage.cpuSeconds)
+  counter('cpu_seconds_total', 'Processor time.', (counts) => counts.process.cpuSeconds)
   gauge('uptime_seconds', 'Of the worker that runs longest.', maxima['uptimeSeconds'] ?? 0)
-  labelled(
-    Gauge,
-    'event_loop_delay_seconds',
-    'How late the event loop was in the last seconds, of the worker that was latest.',
-    'quantile',
-    {
-      0.5: (maxima['eventLoopP50Ms'] ?? 0) / 1000,
-      0.99: (maxima['eventLoopP99Ms'] ?? 0) / 1000,
-      1: (maxima['eventLoopMaxMs'] ?? 0) / 1000
-    }
-  )
+  const delay = new Gauge({
+    name: `${PREFIX}event_loop_delay_seconds`,
+    help: 'How late the event loop was in the last seconds, of the worker that was latest.',
+    labelNames: ['quantile'],
+    registers
+  })
+  delay.set({ quantile: '0.5' }, (maxima['eventLoopP50Ms'] ?? 0) / 1000)
+  delay.set({ quantile: '0.99' }, (maxima['eventLoopP99Ms'] ?? 0) / 1000)
+  delay.set({ quantile: '1' }, (maxima['eventLoopMaxMs'] ?? 0) / 1000)
   addHost(gauge, input)
   return { contentType: registry.contentType, text: await registry.metrics() }
 }
 
 /**
  * @param {Registry} registry
- * @param {Record<string, { OK: number, NO: number, BAD: number, duration: HistogramSnapshot }>} commands
+ * @param {{ labels: Record<string, string>, counts: { commands?: Record<string, CommandCounts> } }[]} bySlot
  */
-function addCommands(registry, commands) {
+function addCommands(registry, bySlot) {
+  const rows = bySlot.flatMap(({ labels, counts }) =>
+    Object.entries(counts.commands ?? {}).map(([command, of]) => ({
+      labels: { ...labels, command },
+      ...of
+    }))
+  )
   const total = new Counter({
     name: `${PREFIX}commands_total`,
     help: 'IMAP commands by name and result.',
-    labelNames: ['command', 'result'],
+    labelNames: ['worker', 'command', 'result'],
     registers: [registry]
   })
-  for (const [command, { OK, NO, BAD }] of Object.entries(commands)) {
-    total.inc({ command, result: 'ok' }, OK)
-    total.inc({ command, result: 'no' }, NO)
-    total.inc({ command, result: 'bad' }, BAD)
+  for (const { labels, OK, NO, BAD } of rows) {
+    total.inc({ ...labels, result: 'ok' }, OK)
+    total.inc({ ...labels, result: 'no' }, NO)
+    total.inc({ ...labels, result: 'bad' }, BAD)
   }
   registry.registerMetric(
     histogramMetric({
@@ -192,10 +228,7 @@ function addCommands(registry, commands) {
       help: 'From a command’s last byte to its tagged reply; IDLE is not timed.',
       firstBits: DURATION_BITS,
       unit: MICROSECONDS,
-      rows: Object.entries(commands).map(([command, { duration }]) => ({
-        labels: { command },
-        histogram: duration
-      }))
+      rows: rows.map(({ labels, duration }) => ({ labels, histogram: duration }))
     })
   )
 }

@@ -12,17 +12,19 @@ import { snapshotCounters } from '../telemetry/counters.js'
  * @property {{ figures: import('../maintenance/worker.js').WorkerFigures }} maintenance
  * @property {import('../telemetry/event-loop.js').EventLoopMeter} eventLoop
  * @property {Pick<import('../telemetry/pressure.js').PressureGuard, 'figures'>} pressure
+ * @property {number | null} slot - null where it is the only one
  */
 
 /**
  * @param {WorkerParts} parts
  * @returns {WorkerSnapshot}
  */
-export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure }) {
+export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure, slot }) {
   const { rss, heapUsed, external } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
   const { largestWalBytes, ...mailboxes } = openAccounts.figures
   return {
+    slot,
     sums: {
       .../** @type {any} */ (snapshotCounters()),
       workers: 1,

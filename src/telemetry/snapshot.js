@@ -8,6 +8,7 @@
  * @typedef {object} WorkerSnapshot
  * @property {Sums} sums - added up over workers
  * @property {Record<string, number>} maxima - of which the largest counts
+ * @property {number | null} [slot] - of the worker; null, or none, where it is the only one
  */
 
 /**
@@ -61,4 +62,19 @@ export function mergeSnapshots(snapshots) {
     }
   }
   return merged
+}
+
+/**
+ * In a reload two workers have one slot for a while, and are one here.
+ *
+ * @param {WorkerSnapshot[]} snapshots - one for each worker
+ * @returns {Map<number | null, WorkerSnapshot>} by slot, in its order
+ */
+export function mergeBySlot(snapshots) {
+  const bySlot = Map.groupBy(snapshots, ({ slot = null }) => slot)
+  return new Map(
+    [...bySlot]
+      .sort(([left], [right]) => (left ?? 0) - (right ?? 0))
+      .map(([slot, ofSlot]) => [slot, mergeSnapshots(ofSlot)])
+  )
 }

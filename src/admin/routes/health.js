@@ -62,7 +62,7 @@ export function addHealthRoutes(app, { services, state, isReady, maintenance }) 
 
   app.get('/metrics', { schema: hidden(), onRequest: onlyFromHere }, async (_request, reply) => {
     const { contentType, text } = await renderMetrics({
-      snapshot: await state.snapshot(),
+      workers: await state.workerSnapshots(),
       survey: await state.survey(),
       backups: await state.listBackups(),
       totals: await directory.totals(),

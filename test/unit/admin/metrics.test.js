@@ -1,0 +1,126 @@
+/**
+ * Figures of several workers, as Prometheus takes them: what only grows may begin anew, and must not shrink.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { renderMetrics } from '../../../src/admin/metrics.js'
+import { takeWorkerSnapshot } from '../../../src/admin/worker-snapshot.js'
+
+/** @typedef {import('../../../src/telemetry/snapshot.js').WorkerSnapshot} WorkerSnapshot */
+
+const MAILBOXES = {
+  open: 1,
+  awake: 1,
+  cacheBytes: 0,
+  chunkBytes: 0,
+  viewBytes: 0,
+  idleViewBytes: 0,
+  largestWalBytes: 0
+}
+const MAINTENANCE = {
+  maintenanceRunning: 0,
+  maintenanceWaiting: 0,
+  maintenanceDone: 1,
+  maintenanceSkipped: 0,
+  maintenanceStopped: 0,
+  maintenanceFailed: 0
+}
+const SURVEY = {
+  atMs: 0,
+  freeBytes: 1,
+  totalBytes: 2,
+  spoolFiles: 0,
+  spoolBytes: 0,
+  oldestSpoolMs: null,
+  oldestOpenSpoolMs: null,
+  setAside: 0,
+  walBytes: 0,
+  largestWalBytes: 0,
+  directoryWalBytes: 0,
+  mailboxes: 0,
+  misshapen: 0,
+  misshapenIds: [],
+  unreadable: 0,
+  unreadableIds: [],
+  damaged: 0,
+  damagedIds: []
+}
+const EVENT_LOOP = { figures: { p50Ms: 1, p99Ms: 2, maxMs: 3 } }
+
+/**
+ * @param {number | null} slot
+ * @param {number} logins
+ * @returns {WorkerSnapshot}
+ */
+function workerWith(slot, logins) {
+  const snapshot = takeWorkerSnapshot({
+    imap: { counts: () => ({ connections: 2, loggedIn: 1, idling: 0 }) },
+    openAccounts: { figures: MAILBOXES },
+    maintenance: { figures: MAINTENANCE },
+    eventLoop: /** @type {any} */ (EVENT_LOOP),
+    pressure: { figures: { refusing: 0, refused: logins } },
+    slot
+  })
+  const duration = { counts: [logins, 0], sum: logins }
+  const sums = /** @type {any} */ (snapshot.sums)
+  sums.logins = { good: logins, refused: 0, throttled: 0, failed: 0 }
+  sums.commands = { NOOP: { OK: logins, NO: 0, BAD: 0, duration } }
+  return snapshot
+}
+
+/**
+ * @param {WorkerSnapshot[]} workers
+ * @returns {Promise<Map<string, number>>} by series
+ */
+async function seriesOf(workers) {
+  const { text } = await renderMetrics({
+    workers,
+    survey: SURVEY,
+    backups: { isSetUp: false, generations: [], problem: null },
+    totals: {
+      accounts: 0,
+      tenants: 0,
+      usedBytes: 0,
+      usedMessages: 0,
+      fileBytes: 0,
+      freeBytes: 0
+    },
+    maintenanceFailing: 0,
+    nowMs: 0
+  })
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ')
+      return [line.slice(0, at), Number(line.slice(at + 1))]
+    })
+  )
+}
+
+test('a worker that begins anew takes nothing from what the others have counted', async () => {
+  const before = await seriesOf([workerWith(0, 1000), workerWith(1, 500)])
+  const after = await seriesOf([workerWith(1, 501), workerWith(0, 3)])
+  const grows = /_(total|count|sum|bucket)(\{|$)/
+  const series = [...before.keys()].filter((name) => grows.test(name))
+  assert.ok(series.length > 20)
+  for (const name of series) {
+    assert.match(name, /worker="[01]"/, name)
+    if (name.includes('worker="0"')) continue
+    assert.ok((after.get(name) ?? -1) >= (before.get(name) ?? 0), name)
+  }
+  const good = (/** @type {number} */ slot) =>
+    `letterlock_logins_total{worker="${slot}",outcome="good"}`
+  assert.deepEqual([before.get(good(0)), before.get(good(1))], [1000, 500])
+  assert.deepEqual([after.get(good(0)), after.get(good(1))], [3, 501])
+  assert.equal(after.get('letterlock_sessions'), 2, 'what is now is one figure')
+})
+
+test('old and new worker of a reload are one; the only worker of a host needs no name', async () => {
+  const noops = 'letterlock_command_duration_seconds_count'
+  const reload = await seriesOf([workerWith(0, 1000), workerWith(0, 2), workerWith(1, 5)])
+  assert.equal(reload.get(`${noops}{worker="0",command="NOOP"}`), 1002)
+  assert.equal(reload.get('letterlock_workers'), 3)
+  const alone = await seriesOf([workerWith(null, 7)])
+  assert.equal(alone.get(`${noops}{command="NOOP"}`), 7)
+  assert.equal(alone.get('letterlock_logins_total{outcome="good"}'), 7)
+})
