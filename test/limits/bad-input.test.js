@@ -175,6 +175,17 @@ for (const [where, connectClient] of /** @type {const} */ ([
   })
 }
 
+test('strangers who have words by the thousand wait for a literal cost next to nothing', async () => {
+  const clients = await Promise.all(Array.from({ length: 50 }, open))
+  await withBoundedMemory(async () => {
+    for (const client of clients) {
+      client.send(`a ID (${'""'.repeat(18_000)} {9}\r\n`)
+      await client.until(/^(\+|a BAD) .+\r\n/m)
+    }
+  })
+  for (const client of clients) client.destroy()
+})
+
 test('an APPEND literal above the limit is refused before a byte of it, and one of an absurd size too', async () => {
   const client = await openLoggedIn()
   for (const size of ['50000001', '4294967295', '9007199254740993']) {

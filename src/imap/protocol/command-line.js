@@ -97,10 +97,17 @@ export class CommandLine {
   #open = []
   /** @type {Token[]} */
   #current = this.tokens
+  #tokenCount = 0
+  #maxTokens
   #maxNesting
 
-  /** @param {number} maxNesting - levels of parentheses */
-  constructor(maxNesting) {
+  /**
+   * @param {object} limits
+   * @param {number} limits.maxTokens
+   * @param {number} limits.maxNesting - levels of parentheses
+   */
+  constructor({ maxTokens, maxNesting }) {
+    this.#maxTokens = maxTokens
     this.#maxNesting = maxNesting
   }
 
@@ -133,6 +140,7 @@ export class CommandLine {
         gap += 1
       }
       if (at >= line.length) break
+      this.#countToken()
       const code = /** @type {number} */ (line[at])
       if (code === LEFT_PARENTHESIS) at = this.#openList(at, gap)
       else if (code === RIGHT_PARENTHESIS) at = this.#closeList(at)
@@ -184,6 +192,13 @@ export class CommandLine {
     this.#open.push(this.#current)
     this.#current = items
     return at + 1
+  }
+
+  /** A closing parenthesis counts as well: each belongs to a list that does. */
+  #countToken() {
+    this.#tokenCount += 1
+    if (this.#tokenCount > this.#maxTokens)
+      throw new SyntaxFailure('TOO_LONG', 'The command has too many words')
   }
 
   /** @param {number} at */

@@ -29,6 +29,11 @@ export const LIMITS = Object.freeze({
   skipBytesBeforeLogin: 64 * KIB,
   /** Refused literals are skipped up to this many times the largest message; beyond that BYE is cheaper. */
   skipFactorAfterLogin: 4,
+  /**
+   * Tokens of a command before login. Each takes 100 to 200 bytes of memory, however short it is, for as long as a literal
+   * behind them is waited for: 3 MB for a line of `""`. The longest command of a stranger's is an ID of 30 fields.
+   */
+  tokensBeforeLogin: 256,
   /** Levels of parentheses: real searches stay below ten; every level costs a frame in the readers above. */
   nesting: 50,
   /** Bytes of a tag: clients use below twenty, and the tag is echoed in every reply. */
@@ -57,6 +62,7 @@ export function limitsBeforeLogin() {
     maxLineBytes: LIMITS.lineBytesBeforeLogin,
     maxLiteralBytes: LIMITS.literalBytesBeforeLogin,
     maxCommandBytes: LIMITS.commandBytesBeforeLogin,
+    maxTokens: LIMITS.tokensBeforeLogin,
     maxNesting: LIMITS.nesting,
     maxMessageBytes: 0,
     maxSkipBytes: LIMITS.skipBytesBeforeLogin
@@ -74,6 +80,8 @@ export function limitsAfterLogin(maxMessageBytes) {
     maxAppendLineBytes: LIMITS.appendLineBytesAfterLogin,
     maxLiteralBytes: LIMITS.literalBytesAfterLogin,
     maxCommandBytes: LIMITS.commandBytesAfterLogin,
+    // The length of the lines is bound enough: sessions of an account are counted.
+    maxTokens: Infinity,
     maxNesting: LIMITS.nesting,
     maxMessageBytes,
     maxSkipBytes: Math.max(

@@ -26,6 +26,7 @@ import { badSyntax, SyntaxFailure } from './syntax-failure.js'
  *   maxLineBytes
  * @property {number} maxLiteralBytes - bytes of one buffered literal
  * @property {number} maxCommandBytes - bytes of a command's lines and buffered literals together
+ * @property {number} [maxTokens] - of a command: words, strings and lists. Default: as many as its lines have room for
  * @property {number} maxNesting - levels of parentheses
  * @property {number} maxMessageBytes - bytes of a message literal
  * @property {number} [maxSkipBytes] - a refused non-synchronising literal up to this size is read and dropped; a larger
@@ -86,16 +87,16 @@ export class Receiver {
   /** @param {ReceiverLimits} limits */
   constructor(limits) {
     this.#limits = withDefaults(limits)
-    this.#command = new CommandLine(limits.maxNesting)
+    this.#command = new CommandLine(this.#limits)
   }
 
   /**
-   * Changes limits, from the next command on for the nesting, at once for the others.
+   * Changes limits, from the next command on for tokens and nesting, at once for the others.
    * @param {Partial<ReceiverLimits>} limits - those that change
    */
   setLimits(limits) {
     this.#limits = { ...this.#limits, ...limits }
-    if (this.#command.tag === null) this.#command = new CommandLine(this.#limits.maxNesting)
+    if (this.#command.tag === null) this.#command = new CommandLine(this.#limits)
   }
 
   /** @returns {boolean} whether `read` has nothing to go on with: the socket may be resumed */
@@ -387,7 +388,7 @@ export class Receiver {
 
   /** Drops what the command held, and expects a new one. */
   #reset() {
-    this.#command = new CommandLine(this.#limits.maxNesting)
+    this.#command = new CommandLine(this.#limits)
     this.#lineBytes = 0
     this.#passedBytes = 0
     this.#literalBytes = 0
@@ -423,5 +424,5 @@ function withDefaults(limits) {
   const maxSkipBytes =
     limits.maxSkipBytes ?? 4 * Math.max(limits.maxMessageBytes, limits.maxLiteralBytes)
   const maxAppendLineBytes = limits.maxAppendLineBytes ?? 16 * limits.maxLineBytes
-  return { ...limits, maxAppendLineBytes, maxSkipBytes }
+  return { maxTokens: Infinity, ...limits, maxAppendLineBytes, maxSkipBytes }
 }

@@ -12,6 +12,7 @@ test('before login everything is small, and no message is taken', () => {
     maxLineBytes: 36864,
     maxLiteralBytes: 4096,
     maxCommandBytes: 40960,
+    maxTokens: 256,
     maxNesting: 50,
     maxMessageBytes: 0,
     maxSkipBytes: 65536
@@ -24,6 +25,7 @@ test('after login lines have 64 KiB, and the message size comes from the configu
     maxAppendLineBytes: 1048576,
     maxLiteralBytes: 65536,
     maxCommandBytes: 131072,
+    maxTokens: Infinity,
     maxNesting: 50,
     maxMessageBytes: 50_000_000,
     maxSkipBytes: 200_000_000
@@ -39,6 +41,9 @@ test('a hostile client before login costs one error each', () => {
   assert.deepEqual(events('a LOGIN {99999999999+}\r\n'), [['error', 'a', 'TOO_BIG', true]])
   assert.deepEqual(events(`a LOGIN {${'9'.repeat(500)}}\r\n`), [['error', 'a', 'TOO_BIG', false]])
   assert.deepEqual(events(`a X ${'('.repeat(8000)}\r\n`), [['error', 'a', 'TOO_DEEP', false]])
+  assert.deepEqual(events(`a ID (${'""'.repeat(16_000)} {9}\r\n`), [
+    ['error', 'a', 'TOO_LONG', false]
+  ])
   assert.deepEqual(events('a '.repeat(5_000_000)), [['error', 'a', 'TOO_LONG', true]])
   assert.deepEqual(events('\0'.repeat(100_000)), [['error', null, 'TOO_LONG', true]])
   assert.deepEqual(events('a APPEND x {1}\r\n'), [['error', 'a', 'TOO_BIG', false]])

@@ -189,6 +189,26 @@ test('parentheses may be nested to the limit and not one level more', () => {
   assert.deepEqual(events(`${nested(4000)}z NOOP\r\n`), [['error', 'a', 'TOO_DEEP', false], NOOP])
 })
 
+test('a command may have the limit of tokens and not one more, over all its lines', () => {
+  const limits = { maxTokens: 5 }
+  for (const wire of ['a X (1 2 3)\r\n', 'a X 1 "2" {1+}\r\n3 4 {1+}\r\n5\r\n']) {
+    assert.equal(receive(wire, limits).at(-1)?.kind, 'command', wire)
+  }
+  for (const wire of [
+    'a X 1 2 3 4 5 6\r\n',
+    'a X ()()()\r\n',
+    'a X 1 "2" {1+}\r\n3 4 {1+}\r\n5 {1}\r\n',
+    'a X 1 "2" {1+}\r\n3 4 {1+}\r\n5 {9+}\r\nb NOOP 6\r\n'
+  ]) {
+    const events = sketchEvents(receive(`${wire}c NOOP\r\n`, limits))
+    const expected = [
+      ['error', 'a', 'TOO_LONG', false],
+      ['command', 'c', 'NOOP']
+    ]
+    assert.deepEqual(events, expected, wire)
+  }
+})
+
 test('a refused literal is skipped with the literals after it, and none of it is run', () => {
   const wire = 'a X ) {9+}\r\nb DELETE  {3}\r\nc NOOP\r\n'
   assert.deepEqual(events(wire), [
