@@ -44,28 +44,8 @@ const auditValues = ({ atMs, accountId, action, remoteAddress, detail, tenant })
   tenant: tenant ?? null
 })
 
-/**
- * @typedef {object} AuditLimits - how far the audit log looks back
- * @property {number} days
- * @property {number} maxEvents
- * @property {number} [deletionDays] - deletions of accounts stay for so long whatever the other two say, because the
- *   backups are told by them whose keys are to go; default: 0
- */
-
-/** @type {AuditLimits} */
+/** @type {import('./audit-limits.js').AuditLimits} */
 const AUDIT_LIMITS = { days: 365, maxEvents: 1_000_000 }
-
-/** Backups may fail for a while, days. */
-const LATE_ERASURE_DAYS = 90
-
-/**
- * @param {Pick<import('../../config/load.js').Config, 'audit' | 'backup'>} config
- * @returns {AuditLimits}
- */
-export const auditLimitsOf = ({ audit, backup }) => ({
-  ...audit,
-  deletionDays: backup.eraseDeletedAfterDays + LATE_ERASURE_DAYS
-})
 
 /** Collects and writes by the second. */
 export class DirectoryBatch {
@@ -92,7 +72,7 @@ export class DirectoryBatch {
 
   /**
    * @param {DirectoryConnection} connection
-   * @param {AuditLimits} [auditLimits]
+   * @param {import('./audit-limits.js').AuditLimits} [auditLimits]
    */
   constructor(connection, auditLimits = AUDIT_LIMITS) {
     this.connection = connection

@@ -25,7 +25,7 @@ import { DirectoryTokens } from './directory-tokens.js'
  * @param {string} [options.defaultDomain] - of names without a domain; they are no addresses without it
  * @param {import('../support/clock.js').Clock} options.clock
  * @param {import('../telemetry/logger.js').Logger} options.logger
- * @param {import('./directory-batch.js').AuditLimits} [options.audit] - the settings
+ * @param {import('./audit-limits.js').AuditLimits} [options.audit] - the settings
  * @returns {DirectoryPort}
  * @throws {import('../errors.js').MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, ACCOUNT_DAMAGED, BUSY
  */

@@ -16,6 +16,7 @@ import { readSnapshot, writeSnapshot } from './snapshot-store.js'
  * @property {import('./targets/target.js').BackupTarget} target
  * @property {import('./pack-writer.js').PackWriter} packs
  * @property {import('./staging.js').Staging} staging
+ * @property {import('./stored-objects.js').StoredObjects} stored - by earlier runs
  * @property {string} runFolder
  * @property {string} scratchFolder
  * @property {import('../support/clock.js').Clock} clock
@@ -41,17 +42,21 @@ const SAVE_EVERY_BYTES = 512 * 1024 * 1024
  * @returns {Promise<AccountResult>}
  */
 export async function backUpAccount(parts, { account, previous, partial, onSave }) {
-  const { packs, staging, clock } = parts
+  const { packs, staging, clock, stored } = parts
   const before = previous && (await readIfWhole(parts, previous))
   const unfinished = partial && (await readIfWhole(parts, partial))
-  const known = new KnownUnits([before, unfinished].filter((snapshot) => snapshot !== null))
+  const known = new KnownUnits(
+    [before, unfinished].filter((snapshot) => snapshot !== null),
+    (unit) => stored.hasUnit(unit)
+  )
+  const isBeforeStored = before !== null && stored.hasSnapshot(before)
   await staging.rewind()
   const copiedAtMs = clock.nowMs()
   const copy = await copyMailbox({
     account,
     known,
-    // Without its snapshot, an unchanged mailbox must be read again.
-    previousStamp: before && previous ? previous.stamp : null,
+    // Without all that was stored of it, an unchanged mailbox must be read again.
+    previousStamp: isBeforeStored && previous ? previous.stamp : null,
     ...parts
   })
 

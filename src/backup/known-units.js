@@ -14,12 +14,17 @@ export class KnownUnits {
   /** @type {Map<string, number>} */
   #indexes = new Map()
 
-  /** @param {import('./snapshot-format.js').Snapshot[]} snapshots - of the account, whose packs are stored */
-  constructor(snapshots) {
+  /**
+   * @param {import('./snapshot-format.js').Snapshot[]} snapshots - of the account
+   * @param {(unit: import('./snapshot-format.js').Unit) => boolean} [isStored] - false where the pack was lost; default:
+   *   none was
+   */
+  constructor(snapshots, isStored = () => true) {
     const expected = Math.max(0, ...snapshots.map(({ units }) => units.length / 40))
     this.#table = new UnitTable(expected)
     for (const snapshot of snapshots)
-      for (const unit of unitsOf(snapshot)) this.add(unit.hash, unit.length, unit)
+      for (const unit of unitsOf(snapshot))
+        if (isStored(unit)) this.add(unit.hash, unit.length, unit)
   }
 
   /**

@@ -65,7 +65,7 @@ export async function* readUnits(target, units, onRead = () => {}) {
       const piece = bytes.subarray(from, from + unit.length)
       if (!sha256(piece).equals(unit.hash))
         throw new MailError('BACKUP_DAMAGED', {
-          detail: `pack ${unit.pack} at ${unit.offset}: another hash`
+          detail: `${packObject(unit.pack)} at ${unit.offset}: another hash`
         })
       yield { unit, bytes: piece }
     }

@@ -38,9 +38,13 @@ export async function rehearseRestore({ config, target, logger, accounts }) {
     const wanted = accounts ?? config.backup.rehearsalAccounts
     /** @type {RehearsalSummary} */
     const summary = { generation: generation.name, accounts: 0, bytes: 0, failed: [] }
+    // Without these two nobody would get in again, whatever there is of the mailboxes.
+    for (const object of [generation.directory, generation.pepper])
+      await requireSealed(target, object)
     for (const entry of sample(generation.accounts, wanted)) {
       const folder = join(scratchFolder, 'rehearsal')
       try {
+        await requireSealed(target, entry.keys)
         const snapshot = await readSnapshot(target, entry.snapshot)
         await materialize({ target, snapshot, folder })
         for (const { path, size } of snapshot.files) {
@@ -63,6 +67,16 @@ export async function rehearseRestore({ config, target, logger, accounts }) {
     logger.info({ ...summary, failed: summary.failed.length }, 'restore rehearsed')
     return summary
   })
+}
+
+/**
+ * @param {import('./targets/target.js').BackupTarget} target
+ * @param {string} object - which the recovery key alone opens
+ * @throws {MailError} BACKUP_DAMAGED
+ */
+async function requireSealed(target, object) {
+  if (!(await target.size(object)))
+    throw new MailError('BACKUP_DAMAGED', { detail: `${object} is missing` })
 }
 
 /**

@@ -8,10 +8,11 @@
  */
 import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
 import { RestoredDirectory } from '../accounts/directory-restored.js'
 import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { isThere } from '../support/is-there.js'
 import { syncFolder, unfinishedFile, writeFileDurably } from '../support/write-file.js'
 import { writeHostState } from './host-state.js'
@@ -66,6 +67,8 @@ class HostRestore {
     // Both are asked before anything is written: the key is the operator's only copy, and may be mistyped.
     const directory = await openSealedObject(this.target, generation.directory, recoveryKey)
     const pepper = await openSealedObject(this.target, generation.pepper, recoveryKey)
+    // As is what would stand in the way at the end.
+    await isPepperThere(config.auth.pepperFile, pepper)
     // All but the removal of the mark was done.
     if ((await this.#requireEmpty()) === 'placed') return await this.#finish()
     await writeFileDurably(join(this.data, MARK), JSON.stringify({ generation: generation.name }))
@@ -86,9 +89,9 @@ class HostRestore {
   /** @returns {Promise<HostRestoreSummary>} of what stands in the directory */
   async #finish() {
     await rm(join(this.data, MARK))
-    const { clock, logger } = this.options
+    const { config, clock, logger } = this.options
     const path = join(this.data, DIRECTORY)
-    const directory = openDirectory({ path, clock, logger })
+    const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })
     try {
       const { accounts } = await directory.totals()
       return { accounts, missing: [] }
@@ -181,7 +184,9 @@ class HostRestore {
       await directory.completeAccount(entry.id, { keys, cipher, generation: generation.name })
       return null
     } catch (err) {
-      if (!(err instanceof MailError) || err.code !== 'BACKUP_DAMAGED') throw err
+      // The recovery key has opened the directory: keys that it does not open are these keys' own trouble.
+      if (!isMailError(err, 'BACKUP_DAMAGED') && !isMailError(err, 'RECOVERY_KEY_REJECTED'))
+        throw err
       logger.error({ err, accountId: entry.id }, 'an account could not be restored')
       await rm(`${join(this.data, stored)}.part`, { recursive: true, force: true })
       return err.code
@@ -194,11 +199,7 @@ class HostRestore {
    */
   async #placePepper(path, pepper) {
     try {
-      const present = (await isThere(path)) ? await readFile(path) : null
-      if (present && !present.equals(pepper))
-        throw new MailError('RESTORE_REFUSED', { detail: `${path} holds another pepper` })
-      present?.fill(0)
-      if (!present) await writeFileDurably(path, pepper)
+      if (!(await isPepperThere(path, pepper))) await writeFileDurably(path, pepper)
     } finally {
       pepper.fill(0)
     }
@@ -207,6 +208,21 @@ class HostRestore {
   #tell() {
     this.options.onProgress?.({ ...this.#progress })
   }
+}
+
+/**
+ * @param {string} path
+ * @param {Buffer} pepper
+ * @returns {Promise<boolean>} false where there is none
+ * @throws {MailError} RESTORE_REFUSED where it is another
+ */
+async function isPepperThere(path, pepper) {
+  if (!(await isThere(path))) return false
+  const present = await readFile(path)
+  const isSame = present.equals(pepper)
+  present.fill(0)
+  if (!isSame) throw new MailError('RESTORE_REFUSED', { detail: `${path} holds another pepper` })
+  return true
 }
 
 /**

@@ -9,9 +9,10 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { backUpAccount } from './account-backup.js'
 import { DirectorySnapshot } from '../accounts/directory-snapshot.js'
 import { eraseDeletedAccounts } from './erase.js'
@@ -22,6 +23,7 @@ import { Repository, generationName } from './repository.js'
 import { withBackupLock } from './scratch.js'
 import { Staging } from './staging.js'
 import { storeDirectory, storeKeys, storePepper } from './store-sealed.js'
+import { StoredObjects } from './stored-objects.js'
 
 /**
  * @typedef {import('../../config/load.js').Config} Config
@@ -81,10 +83,11 @@ class BackupRun {
   #sizes = new Map()
 
   /**
-   * @param {BackupOptions & { repository: Repository, recipient: string, scratchFolder: string, directory: DirectoryPort, staging: Staging }} options
+   * @param {BackupOptions & { repository: Repository, recipient: string, scratchFolder: string, directory: DirectoryPort,
+   *   staging: Staging, stored: StoredObjects }} options - `stored`: by earlier runs
    */
   constructor(options) {
-    const { target, scratchFolder, config, clock, logger, staging } = options
+    const { target, scratchFolder, config, clock, logger, staging, stored } = options
     this.options = options
     this.startedAtMs = clock.nowMs()
     this.packs = new PackWriter({ target, scratchFolder })
@@ -92,6 +95,7 @@ class BackupRun {
       target,
       scratchFolder,
       staging,
+      stored,
       clock,
       logger,
       packs: this.packs,
@@ -131,12 +135,38 @@ class BackupRun {
   /** What this run needs not store again. */
   async #loadPrevious() {
     const { repository } = this.options
-    const last = (await repository.listGenerations()).at(-1)
-    const generation = last === undefined ? null : await repository.readGeneration(last)
+    const generation = await this.#readLast()
     for (const entry of generation?.accounts ?? []) this.#previous.set(entry.id, entry)
-    const partial = await repository.readPartial()
+    const partial = await this.#unlessDamaged(() => repository.readPartial())
     if (partial && partial.startedAtMs > (generation?.startedAtMs ?? 0))
       for (const entry of partial.accounts) this.#partial.set(entry.id, entry)
+  }
+
+  /** @returns {Promise<Generation | null>} the last one that can be read */
+  async #readLast() {
+    const { repository } = this.options
+    for (const name of (await repository.listGenerations()).reverse()) {
+      const generation = await this.#unlessDamaged(() => repository.readGeneration(name))
+      if (generation) return generation
+    }
+    return null
+  }
+
+  /**
+   * A manifest that was damaged must not be the end of all backups: it only spares work.
+   *
+   * @template T
+   * @param {() => Promise<T | null>} read
+   * @returns {Promise<T | null>}
+   */
+  async #unlessDamaged(read) {
+    try {
+      return await read()
+    } catch (err) {
+      if (!isMailError(err, 'BACKUP_DAMAGED')) throw err
+      this.options.logger.error({ err }, 'a manifest is damaged; the backup goes on without it')
+      return null
+    }
   }
 
   /** @param {Account[]} accounts */
@@ -277,11 +307,12 @@ class BackupRun {
     const { repository, clock, target } = this.options
     await this.packs.flush()
     const name = await this.#newName()
-    const { recipient, scratchFolder, config } = this.options
+    const { recipient, scratchFolder, config, stored } = this.options
     const sealed = { target, recipient }
     const entries = await storeKeys({
       ...sealed,
       snapshot,
+      stored,
       done: new Map([...this.#done].filter(([id]) => !this.#failed.has(id))),
       previous: this.#previous
     })
@@ -341,25 +372,30 @@ export async function runBackup(options) {
       path: join(config.data, 'directory.db'),
       defaultDomain: config.defaultDomain,
       clock,
-      logger
+      logger,
+      audit: auditLimitsOf(config)
     })
     const limit = new RateLimit(config.backup.diskBytesPerSecond)
     const staging = await Staging.open(join(scratchFolder, 'units'), limit)
-    const run = new BackupRun({
-      ...options,
-      repository,
-      recipient,
-      scratchFolder,
-      directory,
-      staging
-    })
     try {
-      return await run.run()
-    } catch (error) {
-      await run.saveIfPossible()
-      throw error
+      const run = new BackupRun({
+        ...options,
+        repository,
+        recipient,
+        scratchFolder,
+        directory,
+        staging,
+        stored: await StoredObjects.list(target)
+      })
+      try {
+        return await run.run()
+      } catch (error) {
+        await run.saveIfPossible()
+        throw error
+      } finally {
+        await run.packs.abort()
+      }
     } finally {
-      await run.packs.abort()
       await staging.close()
       await directory.close()
     }

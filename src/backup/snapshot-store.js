@@ -20,7 +20,9 @@ import { sha256 } from './staging.js'
 export async function readSnapshot(target, { pack, offset, size, sha256: expected }) {
   const bytes = await target.getRange(packObject(pack), offset, size)
   if (sha256(bytes).toString('hex') !== expected)
-    throw new MailError('BACKUP_DAMAGED', { detail: `the snapshot in pack ${pack}` })
+    throw new MailError('BACKUP_DAMAGED', {
+      detail: `${packObject(pack)}: the snapshot at ${offset}`
+    })
   return decodeSnapshot(bytes)
 }
 

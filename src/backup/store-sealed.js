@@ -19,11 +19,11 @@ import { sealBytes, sealFile } from './sealed.js'
  */
 
 /**
- * @param {Sealed & { snapshot: DirectorySnapshot, done: Map<string, AccountEntry>, previous: Map<string, AccountEntry> }} input -
- *   `done`: of this run, by account
+ * @param {Sealed & { snapshot: DirectorySnapshot, stored: import('./stored-objects.js').StoredObjects,
+ *   done: Map<string, AccountEntry>, previous: Map<string, AccountEntry> }} input - `done`: of this run, by account
  * @returns {Promise<AccountEntry[]>} of this run; for an account that failed, of the last one, with the keys of then
  */
-export async function storeKeys({ target, recipient, snapshot, done, previous }) {
+export async function storeKeys({ target, recipient, snapshot, stored, done, previous }) {
   /** @type {AccountEntry[]} */
   const entries = []
   for (const { id } of snapshot.accounts()) {
@@ -35,7 +35,7 @@ export async function storeKeys({ target, recipient, snapshot, done, previous })
     }
     const keys = snapshot.keysOf(id)
     const object = keysObject(id, keysName(`${recipient}\n${keys}`))
-    if (before?.keys !== object)
+    if (before?.keys !== object || !stored.hasKeys(object))
       await target.put(object, await sealBytes(Buffer.from(keys), recipient))
     entries.push({ ...entry, keys: object })
   }

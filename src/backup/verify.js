@@ -1,6 +1,6 @@
 /**
  * What can be said of backups without a key: every object is there, every unit has its hash, and every `mail.db` begins
- * as one. The page MACs, the messages and the counters need a credential: see restore-scratch.js.
+ * as one. The page MACs, the messages and the counters need a credential: see open-copy.js.
  */
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
@@ -32,6 +32,8 @@ class Verifier {
   #sizes = new Map()
   /** @type {Set<string>} snapshots that are good */
   #seen = new Set()
+  /** @type {Promise<Set<string>> | null} accounts of the newest backup */
+  #living = null
   /** @type {BackupReport} */
   report = { generations: 0, snapshots: 0, bytes: 0, problems: [] }
 
@@ -102,11 +104,20 @@ class Verifier {
 
   /**
    * @param {string} accountId
-   * @returns {Promise<boolean>} whether no key of the account is left in any generation
+   * @returns {Promise<boolean>} whether the account is gone, and no key of it is left in any generation
    */
   async #isErased(accountId) {
+    this.#living ??= this.#listLiving()
+    if ((await this.#living).has(accountId)) return false
     const objects = this.repository.target.list(`keys/${accountId}/`)
     return (await objects[Symbol.asyncIterator]().next()).done === true
+  }
+
+  /** @returns {Promise<Set<string>>} ids; what is erased was deleted before the newest backup */
+  async #listLiving() {
+    const newest = (await this.repository.listGenerations()).at(-1)
+    const generation = newest === undefined ? null : await this.repository.readGeneration(newest)
+    return new Set(generation?.accounts.map(({ id }) => id))
   }
 
   /**

@@ -297,6 +297,29 @@ test('the keys of a deleted account leave every backup, after the time that is s
   assert.deepEqual(report.problems, [])
 })
 
+test('a run keeps the audit log for as long as the settings say, and erases whom a short one has forgotten', async (t) => {
+  const long = await openBackupHost(t, { 'audit.days': 3650 })
+  await long.addAccount('anna@example.org')
+  await long.services.directory.flush()
+  long.clock.advance(400 * DAY_MS)
+  await long.backUp()
+  const actions = (await long.services.directory.listAudit()).map(({ action }) => action)
+  assert.ok(actions.includes('account-create'))
+
+  const short = await openBackupHost(t, { 'audit.days': 1, 'backup.eraseDeletedAfterDays': 3 })
+  const ben = await short.addAccount('ben@example.org')
+  await short.backUp()
+  await deleteAccount({ services: short.services, account: ben })
+  await short.services.directory.flush()
+  short.clock.advance(2 * DAY_MS)
+  await short.addAccount('carl@example.org')
+  await short.services.directory.flush()
+  await short.backUp()
+  short.clock.advance(2 * DAY_MS)
+  await short.backUp()
+  assert.deepEqual(await readdir(join(short.folder, 'keys', ben.id)), [])
+})
+
 test('a run that dies half-way leaves the last backup whole, and the next one uses what it stored', async (t) => {
   const host = await openBackupHost(t)
   await host.addAccount('anna@example.org', 30, 50_000)

@@ -1,0 +1,55 @@
+/**
+ * What a target has at the beginning of a run. A run builds on the one before, so that what is missing would be missing
+ * from every backup to come: what was lost there is stored again.
+ */
+import { PREFIXES, packOfObject } from './repository.js'
+import { unitsOf } from './snapshot-format.js'
+
+/** Packs and keys, as they are listed. */
+export class StoredObjects {
+  /** @type {Map<string, number>} bytes by pack */
+  #packs = new Map()
+  /** @type {Set<string>} names of objects that are not empty */
+  #keys = new Set()
+
+  /**
+   * @param {import('./targets/target.js').BackupTarget} target
+   * @returns {Promise<StoredObjects>}
+   * @throws {import('../errors.js').MailError} BACKUP_UNREACHABLE
+   */
+  static async list(target) {
+    const stored = new StoredObjects()
+    for await (const { name, size } of target.list(PREFIXES.packs)) {
+      const pack = packOfObject(name)
+      if (pack !== null) stored.#packs.set(pack, size)
+    }
+    for await (const { name, size } of target.list(PREFIXES.keys))
+      if (size > 0) stored.#keys.add(name)
+    return stored
+  }
+
+  /**
+   * @param {import('./snapshot-format.js').Unit} unit
+   * @returns {boolean} whether its pack is there, and long enough
+   */
+  hasUnit({ pack, offset, length }) {
+    return (this.#packs.get(pack) ?? 0) >= offset + length
+  }
+
+  /**
+   * @param {import('./snapshot-format.js').Snapshot} snapshot
+   * @returns {boolean} whether every unit of it is there
+   */
+  hasSnapshot(snapshot) {
+    for (const unit of unitsOf(snapshot)) if (!this.hasUnit(unit)) return false
+    return true
+  }
+
+  /**
+   * @param {string} object - keys of an account
+   * @returns {boolean}
+   */
+  hasKeys(object) {
+    return this.#keys.has(object)
+  }
+}

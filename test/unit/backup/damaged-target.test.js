@@ -1,0 +1,144 @@
+/**
+ * A target that has lost something, or gives back what nobody wrote: the backups of the nights that follow are whole
+ * again, and what is damaged keeps nothing else from being restored.
+ */
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { loadConfig } from '../../../config/load.js'
+import { rehearseRestore } from '../../../src/backup/rehearse.js'
+import { restoreHost } from '../../../src/backup/restore-host.js'
+import { RecoveryKey } from '../../../src/backup/sealed.js'
+import { verifyBackups } from '../../../src/backup/verify.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
+import { openBackupHost } from '../../helpers/backup.js'
+import { ANNA, restore } from '../../helpers/restore.js'
+
+const BOB = 'bob@example.org'
+
+/** @typedef {Awaited<ReturnType<typeof openBackupHost>>} Host */
+
+/**
+ * @param {Host} host
+ * @param {string} generation
+ */
+const verify = async (host, generation) =>
+  await verifyBackups({ repository: host.repository, generations: [generation] })
+
+/**
+ * @param {Host} host
+ * @param {string} prefix
+ * @returns {Promise<string[]>} names of the objects
+ */
+async function objectsOf(host, prefix) {
+  const names = []
+  for await (const { name } of host.target.list(prefix)) names.push(name)
+  return names
+}
+
+test('a damaged manifest is not the end of all backups: the next builds on the one before it', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 5)
+  await host.backUp()
+  const { generation: damaged } = await host.backUp()
+  await truncate(join(host.folder, 'generations', `${damaged}.json`), 50)
+  await writeFile(join(host.folder, 'partial.json'), '{"for')
+  const { generation, failed, newBytes } = await host.backUp()
+  assert.deepEqual([failed, newBytes], [[], 0])
+  assert.deepEqual((await verify(host, generation)).problems, [])
+  assert.equal(await host.repository.readPartial(), null)
+})
+
+for (const [what, spoil] of /** @type {[string, (path: string) => Promise<void>][]} */ ([
+  ['lost', (path) => rm(path)],
+  ['cut', (path) => truncate(path, 1000)]
+])) {
+  test(`packs that were ${what} are stored again by the next run, of mailboxes that did not change too`, async (t) => {
+    const host = await openBackupHost(t)
+    const anna = await host.addAccount(ANNA, 5)
+    await host.addAccount(BOB, 3)
+    await host.backUp()
+    const packs = await objectsOf(host, 'packs/')
+    await host.addMessages(ANNA, 1)
+    const { generation: second } = await host.backUp()
+    // Of the first, only what is in the packs is needed: the snapshots of the second lie with what it stored.
+    for (const pack of packs) await spoil(join(host.folder, pack))
+    assert.equal((await verify(host, second)).problems.length, 2)
+
+    const { generation: third } = await host.backUp()
+    assert.deepEqual((await verify(host, third)).problems, [])
+    await restore(host, anna, third)
+    assert.equal((await host.inboxOf(ANNA)).count, 6)
+  })
+}
+
+test('keys that were lost are missed by verify and rehearsal, and are stored again by the next run', async (t) => {
+  const host = await openBackupHost(t, { 'backup.rehearsalAccounts': 2 })
+  const anna = await host.addAccount(ANNA)
+  await host.addAccount(BOB)
+  const { generation } = await host.backUp()
+  await host.target.remove(await objectsOf(host, `keys/${anna.id}/`))
+  const { problems } = await verify(host, generation)
+  assert.deepEqual(
+    problems.map(({ accountId, code }) => [accountId, code]),
+    [[anna.id, 'BACKUP_DAMAGED']]
+  )
+  const rehearse = () => rehearseRestore({ ...host.services, target: host.target })
+  assert.deepEqual((await rehearse()).failed, [{ id: anna.id, code: 'BACKUP_DAMAGED' }])
+
+  const { generation: next } = await host.backUp()
+  assert.deepEqual((await verify(host, next)).problems, [])
+  assert.deepEqual((await rehearse()).failed, [])
+  await host.target.remove(await objectsOf(host, 'directory/'))
+  await assert.rejects(rehearse(), { code: 'BACKUP_DAMAGED' })
+})
+
+test('a host comes back although the keys of one account do not open', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 2)
+  await host.addAccount(BOB, 2)
+  const { generation: name } = await host.backUp()
+  const [keys = ''] = await objectsOf(host, `keys/${anna.id}/`)
+  const sealed = await readFile(join(host.folder, keys))
+  sealed[sealed.length - 1] = (sealed.at(-1) ?? 0) ^ 1
+  await writeFile(join(host.folder, keys), sealed)
+
+  const data = join(await scratchFolder(t), 'new')
+  const settings = { data, defaultDomain: 'example.org', 'backup.folder': host.folder }
+  const summary = await restoreHost({
+    config: loadConfig({ settings, environment: {} }),
+    repository: host.repository,
+    generation: await host.repository.readGeneration(name),
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    clock: host.clock,
+    logger: host.services.logger
+  })
+  assert.deepEqual(summary, {
+    accounts: 1,
+    missing: [{ address: ANNA, code: 'RECOVERY_KEY_REJECTED' }]
+  })
+})
+
+test('a pepper of another host that stands in the way is told before anything is restored', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 1)
+  const { generation: name } = await host.backUp()
+  const folder = await scratchFolder(t)
+  const pepperFile = join(folder, 'pepper')
+  await writeFile(pepperFile, Buffer.alloc(32, 7), { mode: 0o600 })
+  const data = join(folder, 'new')
+  const restoring = restoreHost({
+    config: loadConfig({
+      settings: { data, 'auth.pepperFile': pepperFile, 'backup.folder': host.folder },
+      environment: {}
+    }),
+    repository: host.repository,
+    generation: await host.repository.readGeneration(name),
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    clock: host.clock,
+    logger: host.services.logger
+  })
+  await assert.rejects(restoring, { code: 'RESTORE_REFUSED' })
+  assert.deepEqual(await readdir(folder), ['pepper'])
+})
