@@ -47,6 +47,18 @@ import { compileValidator } from './validation.js'
  */
 
 const BODY_LIMIT_BYTES = 64 * 1024
+/** For the handshake, and for the head of a request, ms: strangers hold no sockets for long. */
+const HEAD_MS = 10_000
+/** For a whole request, ms; the largest is some 64 KiB. */
+const REQUEST_MS = 30_000
+/** Connections at once, of monitors, programs and browsers: what strangers take is not to be missing at IMAP. */
+const MAX_CONNECTIONS = 500
+
+/** Of what comes before there is a request that could be answered; all else is 400. */
+const UNREADABLE_STATUS = new Map([
+  ['HPE_HEADER_OVERFLOW', 431],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 408]
+])
 
 /** What belongs to the whole document. */
 const OPENAPI = Object.freeze({
@@ -73,6 +85,7 @@ const OPENAPI = Object.freeze({
  */
 export async function createAdminServer(parts) {
   const { services, version, tls = null } = parts
+  const limits = { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS }
   const app = /** @type {FastifyInstance} */ (
     /** @type {unknown} */ (
       fastify({
@@ -85,7 +98,10 @@ export async function createAdminServer(parts) {
           sendProblem(reply, plainProblem(error.statusCode ?? 400))
         },
         clientErrorHandler: refuseUnreadable,
-        ...(tls && { https: { ...tls, minVersion: 'TLSv1.2' } })
+        requestTimeout: REQUEST_MS,
+        ...(tls
+          ? { https: { ...tls, ...limits, handshakeTimeout: HEAD_MS, minVersion: 'TLSv1.2' } }
+          : { http: limits })
       })
     )
   )
@@ -118,6 +134,7 @@ export async function createAdminServer(parts) {
   app.get('/v1/openapi.json', { schema: { hide: true } }, async () => app.swagger())
   await app.register(swaggerUi, { routePrefix: '/v1/docs', staticCSP: true })
   await app.ready()
+  app.server.maxConnections = MAX_CONNECTIONS
 
   return {
     app,
@@ -216,8 +233,10 @@ function answerUnknown(app) {
  */
 function refuseUnreadable(error, socket) {
   if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
-  const body = JSON.stringify(plainProblem(400))
+  const status = UNREADABLE_STATUS.get(error.code ?? '') ?? 400
+  const problem = plainProblem(status)
+  const body = JSON.stringify(problem)
   socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: ${PROBLEM_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+    `HTTP/1.1 ${status} ${problem.title}\r\nContent-Type: ${PROBLEM_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
   )
 }

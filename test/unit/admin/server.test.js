@@ -153,3 +153,23 @@ test('HTTPS with the server’s certificate, where it is asked for, and with the
   assert.notEqual(before, certificate.fingerprint)
   assert.equal(await ask(), certificate.fingerprint)
 })
+
+test('who is slow, or says too much, is not waited for, nor is there room for everybody', async (t) => {
+  for (const isTls of [false, true]) {
+    const { admin } = await startAdmin(t, { settings: { 'admin.isTls': isTls } })
+    const { headersTimeout, requestTimeout, maxConnections } =
+      /** @type {import('node:http').Server} */ (admin.app.server)
+    assert.ok(headersTimeout > 0 && headersTimeout <= 10_000, `${headersTimeout}`)
+    assert.ok(requestTimeout > 0 && requestTimeout <= 30_000, `${requestTimeout}`)
+    assert.ok(maxConnections <= 500, `${maxConnections}`)
+  }
+  const { admin } = await startAdmin(t)
+  const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
+  const socket = createConnection({ host: '127.0.0.1', port })
+  socket.write(`GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
+  let text = ''
+  socket.on('data', (chunk) => (text += chunk))
+  await once(socket, 'close')
+  assert.match(text, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
+  assert.match(text, /"status":431/)
+})
