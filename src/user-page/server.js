@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fastify } from 'fastify'
+import { errorCodeOf } from '../database/sqlite-error.js'
 import { FormBody } from './form-body.js'
 import { findLogin, requireSameOrigin, requireToken } from './guard.js'
 import { html } from './html.js'
@@ -94,15 +95,18 @@ export async function createPageServer(parts, makeServer) {
   app.addHook('onRequest', async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') requireSameOrigin(request)
   })
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', async (request, reply) => {
+    // Not behind the answer, which there is none of where the browser has gone.
+    formOf(request).dispose()
     reply.headers(HEADERS)
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   })
-  app.addHook('onResponse', async (request) => formOf(request).dispose())
   app.setNotFoundHandler((_request, reply) =>
     sendPage(reply, 404, problemPage({ status: 404, text: 'There is no such page.' }))
   )
-  app.setErrorHandler((error, _request, reply) => {
+  app.setErrorHandler((error, request, reply) => {
+    // Nobody reads the answer: the browser went while a download was made for it.
+    if (request.raw.socket.destroyed && errorCodeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE') return
     const known = problemOf(error)
     if (known) return sendPage(reply, known.status, problemPage(known))
     const reference = randomUUID()

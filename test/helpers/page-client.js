@@ -23,7 +23,7 @@ export class PageClient {
 
   /**
    * @param {number} port - on 127.0.0.1
-   * @param {{ localAddress?: string, createConnection?: any }} [options] - of the connection
+   * @param {{ localAddress?: string, createConnection?: any, signal?: AbortSignal }} [options] - of the connection
    */
   constructor(port, options = {}) {
     this.port = port

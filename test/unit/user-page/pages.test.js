@@ -220,6 +220,30 @@ test('the mailbox is downloaded as a file that opens with the password, and noth
   assert.ok(rows.some(({ action }) => action === 'mailbox-download'))
 })
 
+test('a browser that goes while its download is made leaves nothing behind, and nothing to look into', async (t) => {
+  const server = await startUserPage(t)
+  const tmp = join(server.data, 'tmp')
+  const browser = server.browser()
+  await browser.logIn(ALICE, PASSWORD)
+  const gone = new AbortController()
+  browser.options = { signal: gone.signal }
+  const asked = browser.post('/download', { password: PASSWORD })
+  while (readdirSync(tmp).length === 0) await sleep(1)
+  gone.abort()
+  await assert.rejects(asked)
+  browser.options = {}
+  let status = 503
+  for (; status === 503; await sleep(20)) {
+    status = (await browser.post('/download', { password: PASSWORD })).status
+  }
+  assert.equal(status, 200)
+  assert.deepEqual(readdirSync(tmp), [])
+  assert.deepEqual(
+    server.logged.filter((/** @type {any} */ { level }) => level === 'error'),
+    []
+  )
+})
+
 test('what a killed process has left of a download is removed at the start', async (t) => {
   const server = await startUserPage(t)
   const tmp = join(server.data, 'tmp')
