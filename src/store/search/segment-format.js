@@ -44,6 +44,15 @@ const FIRST_POSTING_ROW = 2 ** 20
 const MAX_BLOCK_BYTES = 1024 * 1024
 
 /**
+ * Of a first term so much stands in the directory, bytes. Runs and trigrams are never longer, and for them it must be all:
+ * only values of Message-ID are, and these are always looked through from the first to the last.
+ */
+const MAX_FIRST_BYTES = 72
+
+/** No directory is longer when it is unpacked, bytes: that of as many term blocks as a segment can have. */
+export const MAX_DIRECTORY_BYTES = FIRST_POSTING_ROW * (MAX_FIRST_BYTES + 2)
+
+/**
  * @param {number} segmentId
  * @param {number} number - of the term block
  * @returns {number} search_blocks.id
@@ -84,13 +93,14 @@ export function packBlock(raw) {
 
 /**
  * @param {Buffer} packed
+ * @param {number} [maxBytes] - when it is unpacked
  * @returns {Buffer}
  * @throws {MailError} ACCOUNT_DAMAGED
  */
-export function unpackBlock(packed) {
+export function unpackBlock(packed, maxBytes = MAX_BLOCK_BYTES) {
   try {
     const expectedBytes = packed.readUInt32LE(0)
-    const raw = decompressFrame(packed.subarray(4), { maxBytes: MAX_BLOCK_BYTES, expectedBytes })
+    const raw = decompressFrame(packed.subarray(4), { maxBytes, expectedBytes })
     if (raw.length === expectedBytes) return raw
   } catch (error) {
     throw damaged('does not unpack', error)
@@ -152,7 +162,8 @@ export function decodeTermBlock(raw) {
  */
 export function encodeDirectory({ classes, firsts }) {
   const sink = new ByteSink(1024)
-  for (const [index, first] of firsts.entries()) {
+  for (const [index, whole] of firsts.entries()) {
+    const first = whole.slice(0, MAX_FIRST_BYTES)
     sink.pushNumber(/** @type {number} */ (classes[index]))
     sink.pushNumber(first.length)
     sink.pushBinary(first)

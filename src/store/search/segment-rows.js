@@ -5,7 +5,7 @@
  * transaction that makes it `going`. So whoever finds a segment live or left after reading its blocks has read all of it.
  */
 import { prepared } from '../../database/statement.js'
-import { damaged, postingRow, termRow, unpackBlock } from './segment-format.js'
+import { damaged, MAX_DIRECTORY_BYTES, postingRow, termRow, unpackBlock } from './segment-format.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -70,7 +70,7 @@ export function readDirectory(db, segmentId) {
     segmentId
   )
   if (!Buffer.isBuffer(packed)) throw damaged('has no directory')
-  return unpackBlock(packed)
+  return unpackBlock(packed, MAX_DIRECTORY_BYTES)
 }
 
 /**

@@ -6,7 +6,14 @@ import { ByteSink, decodeList } from '../../../../src/store/search/postings.js'
 import { intersectPostings, PostingUnion } from '../../../../src/store/search/posting-set.js'
 import { SegmentBatch } from '../../../../src/store/search/segment-batch.js'
 import { SegmentCursor } from '../../../../src/store/search/segment-cursor.js'
-import { TERM_CLASS, toBinary } from '../../../../src/store/search/segment-format.js'
+import {
+  decodeDirectory,
+  encodeDirectory,
+  MAX_DIRECTORY_BYTES,
+  TERM_CLASS,
+  toBinary,
+  unpackBlock
+} from '../../../../src/store/search/segment-format.js'
 import {
   chooseCompaction,
   chooseMerge,
@@ -22,6 +29,7 @@ import {
 import { TextIndex } from '../../../../src/store/search/text-answers.js'
 import { foldCase } from '../../../../src/store/search/fold.js'
 import { TokenCollector } from '../../../../src/store/search/token-collector.js'
+import { segmentProblems } from '../../../../src/store/search/verify-segments.js'
 import { temporaryStore } from '../../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
@@ -68,6 +76,15 @@ async function addSegment(store, texts) {
   const batch = new SegmentBatch()
   for (const [id, { body, header }] of texts)
     batch.add(id, { body: tokensOf(batch, body), header: tokensOf(batch, header), ids: new Set() })
+  await writeSegment(store, batch, [...texts.keys()])
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {SegmentBatch} batch
+ * @param {number[]} contentIds - that are in it
+ */
+async function writeSegment(store, batch, contentIds) {
   const segment = batch.toSegment()
   assert.ok(segment)
   await store.searchAccess.database.write((db) => {
@@ -77,7 +94,7 @@ async function addSegment(store, texts) {
     const insert = db.prepare(
       'INSERT OR IGNORE INTO contents (id, hash, size, chunk_size) VALUES (?, randomblob(32), 0, 1)'
     )
-    for (const contentId of texts.keys()) insert.run(contentId)
+    for (const contentId of contentIds) insert.run(contentId)
   })
 }
 
@@ -202,6 +219,46 @@ test('a segment of many words is asked through the parts of its words, and all o
   assert.equal((await ask(store, 'common', 'body')).possible.length, 0)
   assert.equal(toBinary('é').length, 2)
   assert.equal(TERM_CLASS.CONTENTS, 0)
+})
+
+test('a segment with thousands of the longest values of Message-ID can be read and merged', async (t) => {
+  const store = await temporaryStore(t)
+  const { database } = store.searchAccess
+  for (const contentId of [1, 2]) {
+    const batch = new SegmentBatch()
+    const ids = Array.from({ length: 10_000 }, (_, number) => {
+      const letters = [contentId, number >> 7, number & 127].map((digit) => 0x4e00 + digit)
+      return String.fromCodePoint(...letters).padEnd(256, '長')
+    })
+    const none = () => tokensOf(batch, '')
+    batch.add(contentId, { body: none(), header: none(), ids: new Set(ids) })
+    await writeSegment(store, batch, [contentId])
+  }
+  await mergeSegments(
+    { read: (work) => database.readSettled(work), write: (work) => database.write(work) },
+    { maxContents: Infinity, all: true }
+  )
+  await database.write((db) =>
+    db.prepare('UPDATE search_state SET text_version = ?, listed_through = 2').run(INDEX_VERSION)
+  )
+  assert.deepEqual(await database.readSettled(segmentProblems), [])
+  const { index } = await TextIndex.open(database, { maxBlocks: Infinity, breathe: async () => {} })
+  for (const [term, found] of /** @type {const} */ ([
+    ['\u4e01\u4e05\u4e7f', [1]],
+    ['\u4e02\u4e00\u4e00長', [2]],
+    ['長長長', [1, 2]]
+  ]))
+    assert.deepEqual([...(await index.askIds(term)).certain], found)
+})
+
+test('a directory of as many blocks as a very large mailbox has comes back', () => {
+  const count = 100_000
+  const directory = {
+    classes: Array.from({ length: count }, () => TERM_CLASS.WHOLE),
+    firsts: Array.from({ length: count }, (_, number) => `beginning of block ${number}`)
+  }
+  const raw = unpackBlock(encodeDirectory(directory), MAX_DIRECTORY_BYTES)
+  assert.deepEqual(decodeDirectory(raw), directory)
 })
 
 test('segments of one size are merged when there are enough of them, small ones first', () => {
