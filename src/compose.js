@@ -152,7 +152,7 @@ export async function startServer({
     const certificate = certificates.main
     closers.push(() => services.close())
     const { directory, unlocker } = services
-    await removePendingFolders({ services, timeoutMs: 0 })
+    await removePendingFolders({ services })
 
     const workers = slot === null ? 1 : config.cluster.workers || availableParallelism()
     const pressure = new PressureGuard({

@@ -145,7 +145,7 @@ export async function resetAccount({ services, account, newPassword }) {
   }
   await directory.updateAccount(accountId, { cipher: config.storage.cipher })
   directory.audit({ action: 'account-reset', accountId })
-  const { left } = await removePendingFolders({ services })
+  const { left } = await removePendingFolders({ services, awaited: account.folder })
   const now = await directory.findAccount(accountId)
   if (!now) throw new MailError('ACCOUNT_NOT_FOUND')
   return {

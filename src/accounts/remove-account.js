@@ -13,6 +13,9 @@ import { removeMailboxFolder } from './mailbox-file.js'
 /** How long the files wait for sessions of the erased account to notice and go, ms. */
 const LOCK_TIMEOUT_MS = 5_000
 
+/** @type {WeakMap<object, Promise<unknown>>} by directory: who removes something now, one at a time */
+const removing = new WeakMap()
+
 /**
  * @param {object} input
  * @param {Pick<AccountServices, 'directory' | 'logger' | 'unlocker'>} input.services
@@ -26,31 +29,48 @@ export async function deleteAccount({ services, account }) {
   await directory.deleteAccount(account.id)
   unlocker.forget(account.id)
   directory.audit({ action: 'account-delete', accountId: account.id, tenant: account.tenant })
-  const { left } = await removePendingFolders({ services })
+  const { left } = await removePendingFolders({ services, awaited: account.folder })
   return { isRemoved: !left.includes(account.folder) }
 }
 
 /**
- * Removes what earlier deletions had to leave.
+ * Removes what was just erased, and what earlier deletions had to leave.
  *
  * @param {object} input
  * @param {Pick<AccountServices, 'directory' | 'logger'>} input.services
- * @param {number} [input.timeoutMs] - how long to wait for each mailbox that is still open
+ * @param {string | null} [input.awaited] - the folder that was just erased: that one alone is waited for while it is open
  * @returns {Promise<{ left: string[] }>} absolute folders that are still in use, or could not be removed
  */
-export async function removePendingFolders({ services, timeoutMs = LOCK_TIMEOUT_MS }) {
-  const { directory, logger } = services
+export async function removePendingFolders({ services, awaited = null }) {
+  const { directory } = services
+  // Two that remove one folder would meet each other's files.
+  const before = removing.get(directory)
+  const work = (async () => {
+    await before?.catch(() => {})
+    return await removeListed({ services, awaited })
+  })()
+  removing.set(directory, work)
+  return await work
+}
+
+/**
+ * @param {{ services: Pick<AccountServices, 'directory' | 'logger'>, awaited: string | null }} input
+ * @returns {Promise<{ left: string[] }>}
+ */
+async function removeListed({ services: { directory, logger }, awaited }) {
   /** @type {string[]} */
   const left = []
   for (const folder of await directory.listRemovals()) {
     try {
-      await removeMailboxFolder(folder, { timeoutMs })
+      await removeMailboxFolder(folder, { timeoutMs: folder === awaited ? LOCK_TIMEOUT_MS : 0 })
       await directory.finishRemoval(folder)
     } catch (err) {
       // The keys are gone, which is what counts: neither what asked for it nor the other folders must fail for that.
-      if (isMailError(err, 'BUSY'))
-        logger.warn('the files of an erased mailbox are still open; they are removed later')
-      else logger.error({ err }, 'the files of an erased mailbox cannot be removed')
+      if (isMailError(err, 'BUSY')) {
+        // Of the others whoever erased them was told.
+        if (awaited === null || folder === awaited)
+          logger.warn('the files of an erased mailbox are still open; they are removed later')
+      } else logger.error({ err }, 'the files of an erased mailbox cannot be removed')
       left.push(folder)
     }
   }

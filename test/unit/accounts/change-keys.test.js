@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createAppPassword, listAppPasswords } from '../../../src/accounts/app-passwords.js'
 import { revokeAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
@@ -195,12 +196,30 @@ test('deleting destroys the keys before the files, and the files are gone', asyn
   await assertRefused(deleteAccount({ services, account }), 'ACCOUNT_NOT_FOUND')
 })
 
+test('accounts that are deleted at the same moment keep nobody from removing their files', async (t) => {
+  const { services, lines } = await openTestAccounts(t)
+  const accounts = []
+  for (let nth = 0; nth < 12; nth++) {
+    accounts.push((await makeAccount(services, `user${nth}@example.org`)).account)
+  }
+  const lock = await lockShared(accounts[0]?.folder ?? '', { timeoutMs: 1000 })
+  const [held, ...others] = accounts.map((account) => deleteAccount({ services, account }))
+  while ((await services.directory.listRemovals()).length < accounts.length) await sleep(1)
+  lock.release()
+  for (const deletion of [held, ...others]) assert.deepEqual(await deletion, { isRemoved: true })
+  assert.deepEqual(
+    accounts.filter(({ folder }) => existsSync(folder)),
+    []
+  )
+  assert.deepEqual(lines, [])
+})
+
 test('files that are in use are removed later, and the address is free at once', async (t) => {
   const { services, open } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
   const lock = await lockShared(account.folder, { timeoutMs: 1000 })
   await services.directory.deleteAccount(account.id)
-  const { left } = await removePendingFolders({ services, timeoutMs: 50 })
+  const { left } = await removePendingFolders({ services })
   assert.deepEqual(left, [account.folder])
   const again = await makeAccount(services)
   assert.notEqual(again.account.id, account.id)
