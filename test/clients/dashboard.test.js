@@ -273,3 +273,32 @@ test(
     assert.deepEqual(other.faults, [])
   }
 )
+
+test(
+  'what is no token, or is none any more, leads back to the login; each scope has its pages',
+  { skip: noBrowser },
+  async (t) => {
+    const { admin, services, token } = await startAdmin(t, { users: ['anna'] })
+    const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
+    const browser = await startBrowser(t)
+    const { page, faults } = await openPage(browser, `http://127.0.0.1:${port}`)
+    // No header can have the sign at its end.
+    await logIn(page, 'lltok_…')
+    await page.getByRole('alert').filter({ hasText: 'not known' }).waitFor()
+
+    await logIn(page, await token(['accounts']))
+    await page.getByText('1–1 of 1').waitFor()
+    for (const { id } of await services.directory.listApiTokens()) {
+      await services.directory.deleteApiToken(id)
+    }
+    await page.getByRole('button', { name: 'Mail' }).click()
+    await page.getByRole('alert').filter({ hasText: 'not any more' }).waitFor()
+
+    await logIn(page, await token(['backups']))
+    await page.getByRole('heading', { name: 'Backups' }).waitFor()
+    await page.getByRole('link', { name: 'Maintenance' }).click()
+    await page.getByRole('heading', { name: 'Maintenance' }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Accounts' }).count(), 0)
+    assert.deepEqual(faults, [])
+  }
+)

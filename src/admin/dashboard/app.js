@@ -26,16 +26,25 @@ import { showTenants } from './views/tenants.js'
  * @typedef {(page: HTMLElement, context: ViewContext) => Promise<(() => void) | void>} View - gives what ends it
  */
 
-/** @type {{ path: string, title: string, show: View, isHostWide?: boolean, scope?: string }[]} */
+/** @type {{ path: string, title: string, show: View, isHostWide?: boolean, scopes: string[] }[]} */
 const VIEWS = [
-  { path: '', title: 'Overview', show: showOverview, isHostWide: true, scope: 'read' },
-  { path: 'accounts', title: 'Accounts', show: showAccounts, scope: 'accounts' },
-  { path: 'tenants', title: 'Tenants', show: showTenants, scope: 'accounts' },
-  { path: 'sessions', title: 'Sessions', show: showSessions, scope: 'accounts' },
-  { path: 'backups', title: 'Backups', show: showBackups, scope: 'backups' },
-  { path: 'maintenance', title: 'Maintenance', show: showMaintenance, scope: 'accounts' },
-  { path: 'audit', title: 'Audit', show: showAudit, scope: 'read' }
+  { path: '', title: 'Overview', show: showOverview, isHostWide: true, scopes: ['read'] },
+  { path: 'accounts', title: 'Accounts', show: showAccounts, scopes: ['accounts'] },
+  { path: 'tenants', title: 'Tenants', show: showTenants, scopes: ['accounts'] },
+  { path: 'sessions', title: 'Sessions', show: showSessions, scopes: ['accounts'] },
+  { path: 'backups', title: 'Backups', show: showBackups, scopes: ['backups'] },
+  {
+    path: 'maintenance',
+    title: 'Maintenance',
+    show: showMaintenance,
+    scopes: ['accounts', 'backups']
+  },
+  { path: 'audit', title: 'Audit', show: showAudit, scopes: ['read'] }
 ]
+
+const UNKNOWN = 'That token is not known, or not any more.'
+/** What a header can carry; each token is such a text. */
+const TOKEN_TEXT = /^[\x21-\x7e]+$/
 
 /** @type {(() => void) | void} */
 let endView
@@ -59,7 +68,9 @@ function showLogin(problem = '') {
   })
   const submit = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault()
-    keepToken(/** @type {HTMLInputElement} */ (field).value.trim())
+    const text = /** @type {HTMLInputElement} */ (field).value.trim()
+    if (!TOKEN_TEXT.test(text)) return showLogin(UNKNOWN)
+    keepToken(text)
     return start()
   }
   fill(
@@ -84,26 +95,30 @@ function showLogin(problem = '') {
 
 /**
  * @param {unknown} error
+ * @returns {string}
  */
+function problemText(error) {
+  if (error instanceof ApiError && error.status === 401) return UNKNOWN
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** @param {unknown} error */
 function showProblem(error) {
-  if (error instanceof ApiError && error.status === 401) {
+  const text = problemText(error)
+  if (text === UNKNOWN) {
     dropToken()
-    showLogin('That token is not known, or not any more.')
-    return
+    return showLogin(text)
   }
-  const text = error instanceof Error ? error.message : String(error)
   fill(byId('page'), h('div.card', {}, h('p.error', { role: 'alert' }, text)))
 }
 
 /** @param {Token} of */
-const viewsOf = ({ tenant, scopes }) => {
-  const may = (/** @type {string | undefined} */ scope) =>
-    scope === undefined ||
-    scopes.includes('all') ||
-    scopes.includes('read') ||
-    scopes.includes(scope)
-  return VIEWS.filter(({ isHostWide, scope }) => may(scope) && !(isHostWide && tenant !== null))
-}
+const viewsOf = ({ tenant, scopes: own }) =>
+  VIEWS.filter(
+    ({ isHostWide, scopes }) =>
+      ['all', 'read', ...scopes].some((scope) => own.includes(scope)) &&
+      !(isHostWide && tenant !== null)
+  )
 
 async function showView() {
   if (token === null) return
@@ -153,7 +168,9 @@ async function start() {
   try {
     token = await get('/token')
   } catch (error) {
-    return showProblem(error)
+    // Where the server does not answer, the token may be good when it does.
+    if (error instanceof ApiError && error.status < 500) dropToken()
+    return showLogin(problemText(error))
   }
   byId('bar').hidden = false
   const { label, tenant } = /** @type {Token} */ (token)

@@ -63,10 +63,11 @@ export function table(columns, rows, { headers, onOpen } = {}) {
  * @param {Column<Row>[]} options.columns
  * @param {(query: { search: string, sort: string, order: string, limit: number, offset: number }) => Promise<{ total: number, rows: Row[] }>} options.load
  * @param {string} [options.sort] - first order
+ * @param {(work: () => Promise<unknown>) => Promise<void>} options.attempt - shows what fails
  * @param {(row: Row) => void} [options.onOpen]
  * @returns {{ search: HTMLElement, body: HTMLElement, reload: () => Promise<void> }}
  */
-export function pagedTable({ placeholder, columns, load, sort = '', onOpen }) {
+export function pagedTable({ placeholder, columns, load, attempt, sort = '', onOpen }) {
   const state = { search: '', sort, order: 'asc', offset: 0 }
   const body = h('div.card')
   let asked = 0
@@ -79,7 +80,7 @@ export function pagedTable({ placeholder, columns, load, sort = '', onOpen }) {
     const last = Math.min(state.offset + PAGE_ROWS, total)
     const step = (/** @type {number} */ by) => () => {
       state.offset += by
-      return reload()
+      return attempt(reload)
     }
     fill(
       body,
@@ -118,7 +119,7 @@ export function pagedTable({ placeholder, columns, load, sort = '', onOpen }) {
       state.order = isSorted ? (state.order === 'asc' ? 'desc' : 'asc') : first
       state.sort = name
       state.offset = 0
-      return reload()
+      return attempt(reload)
     }
     return h(
       tag,
@@ -138,7 +139,7 @@ export function pagedTable({ placeholder, columns, load, sort = '', onOpen }) {
       typing = setTimeout(() => {
         state.search = target.value
         state.offset = 0
-        return reload()
+        return attempt(reload)
       }, TYPING_MS)
     }
   })

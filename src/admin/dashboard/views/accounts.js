@@ -30,6 +30,7 @@ const usage = ({ usedBytes, quotaBytes }) =>
 export async function showAccounts(page, { token, may, attempt }) {
   const accounts = pagedTable({
     placeholder: 'Search addresses',
+    attempt,
     sort: 'address',
     columns: [
       {

@@ -10,6 +10,7 @@ import { pagedTable } from '../table.js'
 export async function showSessions(page, { may, attempt }) {
   const sessions = pagedTable({
     placeholder: 'Search accounts or client addresses',
+    attempt,
     columns: [
       { title: 'Account', cell: (/** @type {any} */ row) => row.address },
       { title: 'From', cell: (row) => row.remoteAddress },
