@@ -71,11 +71,11 @@ async function ask(session, challenge) {
   const { connection } = session
   connection.receiver.expectLine()
   session.write(continuation(Buffer.from(challenge).toString('base64')))
-  const event = await connection.nextEvent({ deadlineMs: session.deadlineMs })
+  const event = await connection.nextEvent({ deadlineMs: session.deadlineMs, isWakeable: true })
   if (event.kind === 'error') throw session.failureOf(event)
   if (event.kind === 'closed') throw new ConnectionClosed()
   if (event.kind !== 'line') {
-    // The receiver still takes the next line for SASL, so there is no way back to commands.
+    // The receiver still takes the next line for SASL, so there is no way back to commands. Who is to go is told why.
     session.end('Autologout, the authentication was not finished')
     throw badSyntax('Authentication was interrupted')
   }

@@ -345,7 +345,12 @@ export class Connection {
       this.#isHandshaking = false
       this.#reading.end()
     })
-    while (this.#isHandshaking && !this.#isClosed) await this.#reading.until(deadlineMs)
+    while (this.#isHandshaking && !this.#isClosed) {
+      await this.#reading.until(deadlineMs)
+      // Nothing can be read before the handshake is through, but only who reads is told of the end.
+      if (this.#isHandshaking) this.#input.read(this.#nowMs)
+      if (this.#isHandshaking && this.#input.hasEnded) this.destroy()
+    }
     this.#isHandshaking = false
     this.isTls = !this.#isClosed
     return this.isTls

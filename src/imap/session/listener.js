@@ -29,6 +29,11 @@ const TICK_MS = 1000
 const TICKS_PER_POLL = 2
 /** Where other workers go on, sessions end one after the other, so that their logins do not all come at once, ms. */
 const BETWEEN_BYES_MS = 20
+/**
+ * Refused connections that are told why at a time; others are closed without a word. Without a bound those that finish no
+ * handshake, or do not go, would take the descriptors that the limits are to keep.
+ */
+const MAX_REFUSED = 100
 /** Connections that the kernel holds for us while the process is busy. */
 const BACKLOG = 1024
 
@@ -95,6 +100,8 @@ class Listener {
   #sessions = new Set()
   /** @type {Map<string, number>} */
   #perAddress = new Map()
+  /** Refused connections that are still there. */
+  #refused = 0
   /** @type {Set<Promise<void>>} */
   #running = new Set()
   /** @type {NodeJS.Timeout | null} */
@@ -297,26 +304,33 @@ class Listener {
       socket.destroy()
       return
     }
+    const key = addressKey(remoteAddress ?? '')
+    const refusal = this.#refusal(key)
+    const isRefused = refusal !== null
+    if (isRefused && this.#refused >= MAX_REFUSED) {
+      socket.destroy()
+      return
+    }
     const connection = new Connection({
       socket,
       ...(remoteAddress !== undefined && { remoteAddress }),
       receiver: new Receiver(limitsBeforeLogin()),
       nowMs: context.clock.nowMs()
     })
-    const key = addressKey(connection.remoteAddress)
     const session = new Session({ connection, context })
     // Counted before the handshake: those who never finish one are the ones to be counted.
-    const refusal = this.#refusal(key)
+    if (isRefused) this.#refused++
     this.#sessions.add(session)
     this.#perAddress.set(key, (this.#perAddress.get(key) ?? 0) + 1)
     try {
       if (isImplicitTls && !(await this.#secure(connection))) return
-      if (refusal !== null) {
+      if (isRefused) {
         session.untagged('BYE', CODE.unavailable, refusal)
         connection.end()
       } else await session.run()
       await connection.closed
     } finally {
+      if (isRefused) this.#refused--
       this.#sessions.delete(session)
       const left = (this.#perAddress.get(key) ?? 1) - 1
       if (left === 0) this.#perAddress.delete(key)

@@ -49,6 +49,8 @@ import { Strikes } from './strikes.js'
 
 /** Commands that came together may go by the same look at what other processes wrote for so long. */
 const POLL_MS = 20
+/** A stranger whose time is over is cut off after so long: it has been told, but need not have read that. */
+const LAST_WORDS_MS = 10_000
 
 /** A session. */
 export class Session {
@@ -78,6 +80,8 @@ export class Session {
   #remote = null
   /** @type {string | null} */
   #byeText = null
+  /** Whether nobody has logged in yet. */
+  #isStranger = true
   #strikes = new Strikes()
   #signsOfLife = new SignsOfLife()
   /** Replies of commands that wait for the disk. */
@@ -342,6 +346,7 @@ export class Session {
       this.#login = login
       this.#setPace(login.account.id)
     }
+    this.#isStranger = false
     this.#strikes.noteLogin()
     this.state = 'authenticated'
     this.connection.receiver.setLimits(limitsAfterLogin(this.context.config.messages.maxBytes))
@@ -425,6 +430,10 @@ export class Session {
    */
   tick(nowMs) {
     const { connection, context, isIdling, runningTag } = this
+    // Whatever it does: it may never read, or never stop to send.
+    const { loginTimeoutMs } = context.config.imap
+    const isOverdue = nowMs > this.#openedAtMs + loginTimeoutMs + LAST_WORDS_MS
+    if (this.#isStranger && isOverdue) connection.destroy()
     connection.tick(nowMs)
     if (connection.hasUnsent) return
     const { isHeldBack } = connection

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { append, select } from '../../helpers/dialogue.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
 import { PASSWORD, startImapServer } from '../../helpers/server.js'
 import { LineClient, transcript } from '../../helpers/transcript.js'
 
@@ -108,6 +109,60 @@ test('more connections from one address than it may have are sent away; exempt o
   const next = await LineClient.connect(server)
   assert.match((await next.line()) ?? '', /^\* OK/)
   for (const client of [...clients, next]) client.close()
+})
+
+test('of more connections than that, a hundred are told so at a time, and the rest is closed at once', async (t) => {
+  const settings = { 'imap.maxConnectionsPerAddress': 2, 'limits.exemptAddresses': [] }
+  const { tlsPort, port, imap } = await startImapServer(t, { settings })
+  /** @type {LineClient[]} */
+  const silent = []
+  t.after(() => silent.forEach((client) => client.close()))
+  for (let count = 0; count < 110; count++) {
+    silent.push(await LineClient.connect({ port: tlsPort, tlsPort: port }))
+  }
+  for (const client of silent.slice(102)) assert.equal(await client.line(), null)
+  assert.equal(imap.counts().connections, 102)
+  assert.deepEqual(new Set(silent.slice(0, 102).map(({ isClosed }) => isClosed)), new Set([false]))
+})
+
+test('a client that goes in the middle of its handshake is not waited for', async (t) => {
+  const server = await startImapServer(t)
+  const { port, tlsPort } = server
+  const implicit = await LineClient.connect({ port: tlsPort, tlsPort: port })
+  implicit.socket.end(Buffer.from('16030100c8010000c4', 'hex'))
+  assert.equal(await implicit.line(), null)
+  const explicit = await LineClient.connect(server)
+  await explicit.line()
+  await explicit.command('STARTTLS')
+  explicit.socket.end()
+  assert.equal(await explicit.line(), null)
+})
+
+test('a stranger whose time is over is cut off, also one that never reads and never stops to send', async (t) => {
+  const clock = new ManualClock()
+  const server = await startImapServer(t, { clock })
+  const client = await LineClient.connect(server)
+  t.after(() => client.close())
+  client.socket.pause()
+  const closed = new Promise((resolve) => client.socket.once('close', resolve))
+  client.send('a CAPABILITY\r\n'.repeat(500_000))
+  const startMs = clock.nowMs()
+  const passing = setInterval(() => clock.advance(45_000), 1000)
+  t.after(() => clearInterval(passing))
+  await closed
+  // Two minutes for the login; who has logged in and does not read is given five.
+  assert.ok(clock.nowMs() - startMs < 240_000)
+})
+
+test('an authentication that does not go on is not waited for at the end', async (t) => {
+  const server = await startImapServer(t)
+  const client = await LineClient.connect(server)
+  await client.line()
+  client.send('a AUTHENTICATE PLAIN\r\n')
+  assert.equal(await client.line(), '+ ')
+  await server.imap.close({ graceMs: 60_000 })
+  assert.match((await client.line()) ?? '', /^a BAD /)
+  assert.equal(await client.line(), '* BYE The server is shutting down')
 })
 
 test('a handshake that does not come is not waited for at the end', async (t) => {
