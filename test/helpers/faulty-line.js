@@ -6,8 +6,10 @@ import { createServer, request as send } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 
 /**
- * @typedef {'pass' | 'busy' | 'cut' | 'flip'} Fault - `busy`: 503 instead of an answer; `cut`: the connection ends after
- *   half of the answer's body; `flip`: one bit of the request's body arrives as another
+ * @typedef {'pass' | 'busy' | 'cut' | 'flip' | 'silent' | 'stall' | 'missing' | 'page'} Fault - `busy`: 503 instead of an
+ *   answer; `cut`: the connection ends after half of the answer's body; `flip`: one bit of the request's body arrives as
+ *   another; `silent`: no answer; `stall`: nothing follows half of the answer's body; `missing`: 404; `page`: 200 with
+ *   something for people
  *
  * @typedef {object} PassingRequest
  * @property {number} number - from 1
@@ -34,6 +36,15 @@ export async function startFaultyLine(t, endpoint, faultOf) {
       response.writeHead(503, { 'content-length': 0 }).end()
       return
     }
+    if (fault === 'silent') return
+    if (fault === 'missing') {
+      response.writeHead(404, { 'content-length': 0 }).end()
+      return
+    }
+    if (fault === 'page') {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Back soon</html>')
+      return
+    }
     if (fault === 'flip' && body.length > 0)
       body[body.length >> 1] = (body[body.length >> 1] ?? 0) ^ 1
     // The host stays as the client has signed it.
@@ -46,6 +57,7 @@ export async function startFaultyLine(t, endpoint, faultOf) {
     response.writeHead(answer.statusCode ?? 500, answer.headers)
     if (fault === 'cut')
       response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
+    else if (fault === 'stall') response.write(bytes.subarray(0, bytes.length >> 1))
     else response.end(bytes)
   })
   line.listen(0, '127.0.0.1')

@@ -7,10 +7,28 @@ import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { errorCodeOf, toMailError } from '../../database/sqlite-error.js'
 import { MailError } from '../../errors.js'
+import { systemClock } from '../../support/clock.js'
 import { syncFolder } from '../../support/write-file.js'
 
-/** What is being written has such a name; a killed run leaves it, and the next one removes it. */
+/** What is being written has such a name; a killed run leaves it. */
 const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/
+
+/** Nobody writes one object for so long, whatever the clocks of a share and of this host say, ms. */
+const LEFTOVER_AGE_MS = 24 * 60 * 60 * 1000
+
+/** The disk does not give back this one file; anything else speaks of the folder. */
+const UNREADABLE = new Set(['EIO', 'EISDIR', 'ELOOP'])
+
+/**
+ * @param {unknown} error - of the file system
+ * @returns {unknown} DISK_FULL, or BACKUP_UNREACHABLE: a share that is gone, read-only, another user's
+ */
+function toTargetError(error) {
+  const known = toMailError(error)
+  if (errorCodeOf(known) === 'DISK_FULL' || !(error instanceof Error && 'syscall' in error))
+    return known
+  return new MailError('BACKUP_UNREACHABLE', { detail: error.message, cause: error })
+}
 
 /**
  * @template T
@@ -22,8 +40,50 @@ async function unlessMissing(work) {
     return await work()
   } catch (error) {
     if (errorCodeOf(error) === 'ENOENT') return null
-    throw toMailError(error)
+    throw toTargetError(error)
   }
+}
+
+/**
+ * @template T
+ * @param {string} name - of the object
+ * @param {() => Promise<T>} read
+ * @returns {Promise<T>}
+ */
+async function unlessUnreadable(name, read) {
+  try {
+    return await read()
+  } catch (cause) {
+    const code = errorCodeOf(cause)
+    if (!UNREADABLE.has(code)) throw cause
+    throw new MailError('BACKUP_DAMAGED', { detail: `${name} cannot be read: ${code}`, cause })
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {number} offset
+ * @param {number} length - bytes
+ * @returns {Promise<Buffer>} shorter at the end of the file
+ */
+async function readRange(path, offset, length) {
+  const handle = await open(path, 'r')
+  try {
+    const bytes = Buffer.allocUnsafe(length)
+    const { bytesRead } = await handle.read(bytes, 0, length, offset)
+    return bytes.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Who only looks, on a share that is mounted read-only for instance, needs not remove anything.
+ *
+ * @param {string} path
+ */
+async function removeLeftover(path) {
+  await rm(path, { force: true }).catch(() => {})
 }
 
 /**
@@ -49,8 +109,9 @@ export function openFolderTarget(folder) {
       await syncFolder(dirname(path))
       if (made !== undefined) await syncFolder(dirname(made))
     } catch (error) {
-      await rm(temporary, { force: true })
-      throw toMailError(error)
+      // Where that fails too, the first error says why.
+      await rm(temporary, { force: true }).catch(() => {})
+      throw toTargetError(error)
     }
   }
 
@@ -61,16 +122,18 @@ export function openFolderTarget(folder) {
   async function* list(prefix) {
     const names = await readdir(pathOf(prefix), { withFileTypes: true }).catch((error) => {
       if (errorCodeOf(error) === 'ENOENT') return []
-      throw toMailError(error)
+      throw toTargetError(error)
     })
     names.sort((a, b) => (a.name < b.name ? -1 : 1))
     for (const entry of names) {
       const name = `${prefix}${entry.name}`
       if (entry.isDirectory()) yield* list(`${name}/`)
-      else if (TEMPORARY.test(name)) await rm(pathOf(name), { force: true })
       else {
         const found = await unlessMissing(() => stat(pathOf(name)))
-        if (found) yield { name, size: found.size }
+        if (!found) continue
+        if (!TEMPORARY.test(name)) yield { name, size: found.size }
+        else if (systemClock.nowMs() - found.mtimeMs > LEFTOVER_AGE_MS)
+          await removeLeftover(pathOf(name))
       }
     }
   }
@@ -86,24 +149,20 @@ export function openFolderTarget(folder) {
       place(name, (temporary) =>
         copyFile(path, temporary, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL)
       ),
-    get: (name) => unlessMissing(() => readFile(pathOf(name))),
+    get: (name) => unlessMissing(() => unlessUnreadable(name, () => readFile(pathOf(name)))),
     getRange: async (name, offset, length) => {
-      const handle = await unlessMissing(() => open(pathOf(name), 'r'))
-      if (!handle) throw new MailError('BACKUP_DAMAGED', { detail: `${name} is missing` })
-      try {
-        const bytes = Buffer.allocUnsafe(length)
-        const { bytesRead } = await handle.read(bytes, 0, length, offset)
-        if (bytesRead < length)
-          throw new MailError('BACKUP_DAMAGED', { detail: `${name} is too short` })
-        return bytes
-      } finally {
-        await handle.close()
-      }
+      const bytes = await unlessMissing(() =>
+        unlessUnreadable(name, () => readRange(pathOf(name), offset, length))
+      )
+      if (!bytes) throw new MailError('BACKUP_DAMAGED', { detail: `${name} is missing` })
+      if (bytes.length < length)
+        throw new MailError('BACKUP_DAMAGED', { detail: `${name} is too short` })
+      return bytes
     },
     size: async (name) => (await unlessMissing(() => stat(pathOf(name))))?.size ?? null,
     list,
     remove: async (names) => {
-      for (const name of names) await rm(pathOf(name), { force: true })
+      for (const name of names) await unlessMissing(() => rm(pathOf(name)))
     },
     close: async () => {}
   }

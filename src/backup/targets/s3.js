@@ -26,6 +26,10 @@ const PART_BYTES = 8 * 1024 * 1024
 /** Tries of one request, with backoff between them. */
 const MAX_ATTEMPTS = 6
 
+/** A server that is silent for so long is asked again, ms: without an end, one that hangs would keep all later backups away. */
+const CONNECT_MS = 15_000
+const SILENCE_MS = 60_000
+
 /** Pause before a body that was cut is asked for again, ms, doubled each time. */
 const BODY_BACKOFF_MS = 50
 
@@ -40,6 +44,7 @@ const REMOVE_AT_ONCE = 1000
  * @property {string} region
  * @property {boolean} isPathStyle
  * @property {number} bytesPerSecond - 0: no limit
+ * @property {number} [silenceMs] - default: SILENCE_MS
  */
 
 /**
@@ -52,15 +57,50 @@ function isMissing(error) {
 }
 
 /**
+ * @template T
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T | null>} null where there is no such object
+ */
+async function unlessMissing(work) {
+  try {
+    return await work()
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+/**
+ * The client takes any answer for a list, if need be an empty one: what is not in it would be removed as needed by nobody.
+ *
+ * @param {import('@aws-sdk/client-s3').ListObjectsV2CommandOutput} page
+ * @throws {MailError} BACKUP_UNREACHABLE
+ */
+function requireWhole({ Name, KeyCount, IsTruncated, NextContinuationToken }) {
+  const isList = Name !== undefined || KeyCount !== undefined || IsTruncated !== undefined
+  if (isList && (IsTruncated !== true || NextContinuationToken !== undefined)) return
+  throw new MailError('BACKUP_UNREACHABLE', { detail: 'what was answered is no list of objects' })
+}
+
+/**
  * @param {S3Settings} settings
  * @returns {import('./target.js').BackupTarget}
  */
-export function openS3Target({ bucket, prefix, endpoint, region, isPathStyle, bytesPerSecond }) {
+export function openS3Target({
+  bucket,
+  prefix,
+  endpoint,
+  region,
+  isPathStyle,
+  bytesPerSecond,
+  silenceMs = SILENCE_MS
+}) {
   const client = new S3Client({
     region,
     forcePathStyle: isPathStyle,
     maxAttempts: MAX_ATTEMPTS,
     retryMode: 'standard',
+    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: silenceMs },
     ...(endpoint !== '' && { endpoint })
   })
   const limit = new RateLimit(bytesPerSecond)
@@ -76,7 +116,7 @@ export function openS3Target({ bucket, prefix, endpoint, region, isPathStyle, by
     try {
       return await work()
     } catch (error) {
-      if (error instanceof MailError || isMissing(error)) throw error
+      if (error instanceof MailError) throw error
       // The client has repeated what can be repeated; its message names no secret.
       const { name, message } = /** @type {Error} */ (error)
       throw new MailError('BACKUP_UNREACHABLE', { detail: `${name}: ${message}`, cause: error })
@@ -107,19 +147,10 @@ export function openS3Target({ bucket, prefix, endpoint, region, isPathStyle, by
    * @returns {Promise<Buffer | null>}
    */
   async function read(name, range) {
-    try {
-      return await reached(async () => {
-        const bytes = await readBody({
-          ...where(name),
-          ...(range !== undefined && { Range: range })
-        })
-        await limit.take(bytes.length)
-        return bytes
-      })
-    } catch (error) {
-      if (isMissing(error)) return null
-      throw error
-    }
+    const input = { ...where(name), ...(range !== undefined && { Range: range }) }
+    const bytes = await reached(() => unlessMissing(() => readBody(input)))
+    if (bytes) await limit.take(bytes.length)
+    return bytes
   }
 
   /** @type {import('./target.js').BackupTarget['put']} */
@@ -162,15 +193,10 @@ export function openS3Target({ bucket, prefix, endpoint, region, isPathStyle, by
       return bytes
     },
     size: async (name) => {
-      try {
-        const { ContentLength } = await reached(() =>
-          client.send(new HeadObjectCommand(where(name)))
-        )
-        return ContentLength ?? null
-      } catch (error) {
-        if (isMissing(error)) return null
-        throw error
-      }
+      const found = await reached(() =>
+        unlessMissing(() => client.send(new HeadObjectCommand(where(name))))
+      )
+      return found?.ContentLength ?? null
     },
     async *list(namePrefix) {
       const pages = paginateListObjectsV2(
@@ -181,6 +207,7 @@ export function openS3Target({ bucket, prefix, endpoint, region, isPathStyle, by
       for (;;) {
         const { value, done } = await reached(() => iterator.next())
         if (done) return
+        requireWhole(value)
         for (const { Key = '', Size = 0 } of value.Contents ?? [])
           yield { name: Key.slice(prefix.length), size: Size }
       }

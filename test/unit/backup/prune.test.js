@@ -1,6 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pruneBackups } from '../../../src/backup/prune.js'
 import { rehearseRestore } from '../../../src/backup/rehearse.js'
@@ -114,7 +114,9 @@ test('what a killed run left half written is removed, and what it had noted is k
   await host.repository.writePartial({ startedAtMs: host.clock.nowMs() + 1, accounts })
   await host.repository.removeGenerations([generation])
   await host.backUp()
-  await writeFile(join(host.folder, 'pepper', `x.age.${'a'.repeat(12)}.tmp`), 'half')
+  const half = join(host.folder, 'pepper', `x.age.${'a'.repeat(12)}.tmp`)
+  await writeFile(half, 'half')
+  await utimes(half, new Date(0), new Date(0))
   await prune(host)
   assert.deepEqual(
     (await readdir(join(host.folder, 'pepper'))).filter((name) => name.endsWith('.tmp')),

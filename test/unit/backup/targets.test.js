@@ -1,22 +1,28 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdir, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { openS3Target } from '../../../src/backup/targets/s3.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { startFaultyLine } from '../../helpers/faulty-line.js'
 import { S3_ENVIRONMENT, skipWithoutS3, startS3Server } from '../../helpers/s3-server.js'
+import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 Object.assign(process.env, S3_ENVIRONMENT)
 
 /**
  * @param {string} endpoint
  * @param {string} [bucket]
+ * @param {number} [silenceMs]
  */
-const s3At = (endpoint, bucket = 'backups') =>
+const s3At = (endpoint, bucket = 'backups', silenceMs = 60_000) =>
   openS3Target({
+    silenceMs,
     bucket,
     endpoint,
     prefix: 'host-1/',
@@ -121,12 +127,47 @@ test('what a killed run left half written in a folder is not listed, and goes', 
   const folder = await scratchFolder(t)
   const target = openFolderTarget(folder)
   await target.put('keys/a', Buffer.from('whole'))
-  await writeFile(join(folder, 'keys', `b.${'0'.repeat(12)}.tmp`), 'half')
+  const [old, fresh] = ['0', '1'].map((digit) => `b.${digit.repeat(12)}.tmp`)
+  for (const name of [old, fresh]) await writeFile(join(folder, 'keys', name ?? ''), 'half')
+  const daysAgo = new Date(Date.now() - 2 * DAY_MS)
+  await utimes(join(folder, 'keys', old ?? ''), daysAgo, daysAgo)
   assert.deepEqual(
     (await listed(target.list('keys/'))).map(({ name }) => name),
     ['keys/a']
   )
-  assert.deepEqual(await readdir(join(folder, 'keys')), ['a'])
+  // What a run is just writing stays, whoever looks meanwhile.
+  assert.deepEqual((await readdir(join(folder, 'keys'))).sort(), ['a', fresh])
+})
+
+test(
+  'a folder that is read-only can be read, with what a killed run left there, and says that it cannot be written',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const { root } = smallDisk(t, 1024 * 1024)
+    const target = openFolderTarget(root)
+    await target.put('keys/a', Buffer.from('whole'))
+    const left = join(root, 'keys', `b.${'0'.repeat(12)}.tmp`)
+    await writeFile(left, 'half')
+    await utimes(left, new Date(0), new Date(0))
+    assert.equal(spawnSync('mount', ['-o', 'remount,ro', root]).status, 0)
+    assert.deepEqual(
+      (await listed(target.list('keys/'))).map(({ name }) => name),
+      ['keys/a']
+    )
+    assert.deepEqual(await target.get('keys/a'), Buffer.from('whole'))
+    const unreachable = { code: 'BACKUP_UNREACHABLE' }
+    await assert.rejects(target.put('keys/b', Buffer.alloc(1)), unreachable)
+    await assert.rejects(target.putFile('keys/b', join(root, 'keys', 'a')), unreachable)
+    await assert.rejects(target.remove(['keys/a']), unreachable)
+  }
+)
+
+test('an object that the disk of a folder does not give back is damaged, not the folder out of reach', async (t) => {
+  const folder = await scratchFolder(t)
+  const target = openFolderTarget(folder)
+  await mkdir(join(folder, 'keys', 'a'), { recursive: true })
+  await assert.rejects(target.get('keys/a'), { code: 'BACKUP_DAMAGED' })
+  await assert.rejects(target.getRange('keys/a', 0, 10), { code: 'BACKUP_DAMAGED' })
 })
 
 test(
@@ -208,5 +249,47 @@ test(
     assert.equal(await target.size('packs/aa/large.pack'), null)
     await target.close()
     assert.ok(line.faults.includes('flip'))
+  }
+)
+
+test(
+  'object storage that falls silent is asked again, and told where it stays so',
+  { skip: skipWithoutS3 },
+  async (t) => {
+    const { endpoint } = await startS3Server(t)
+    let isDead = false
+    /** @type {import('../../helpers/faulty-line.js').Fault[]} */
+    const moods = ['silent', 'stall']
+    const line = await startFaultyLine(t, endpoint, ({ method }) => {
+      if (method !== 'GET') return 'pass'
+      return isDead ? 'silent' : (moods.shift() ?? 'pass')
+    })
+    const target = s3At(line.endpoint, 'backups', 500)
+    await target.put('keys/a', Buffer.from('whole'))
+    assert.deepEqual(await target.get('keys/a'), Buffer.from('whole'))
+    assert.deepEqual(moods, [])
+    isDead = true
+    await assert.rejects(target.get('keys/a'), { code: 'BACKUP_UNREACHABLE' })
+    await target.close()
+  }
+)
+
+test(
+  'object storage that lists something else, or does not find what it has just stored, is told',
+  { skip: skipWithoutS3 },
+  async (t) => {
+    const { endpoint } = await startS3Server(t)
+    const line = await startFaultyLine(t, endpoint, ({ method }) => {
+      if (method === 'HEAD') return 'missing'
+      return method === 'GET' ? 'page' : 'pass'
+    })
+    const target = s3At(line.endpoint)
+    const path = join(await scratchFolder(t), 'small')
+    await writeFile(path, 'whole')
+    const unreachable = { code: 'BACKUP_UNREACHABLE' }
+    await assert.rejects(target.putFile('packs/aa/small.pack', path), unreachable)
+    await assert.rejects(listed(target.list('packs/')), unreachable)
+    assert.equal(await target.size('packs/aa/small.pack'), null)
+    await target.close()
   }
 )
