@@ -2,8 +2,9 @@
  * The PROXY protocol, versions 1 and 2 (haproxy's proxy-protocol.txt): what a load balancer says about its client before
  * the client's first byte. Only taken from addresses that are trusted, because whoever may send it may claim any address.
  */
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, SocketAddress } from 'node:net'
 import { MailError } from '../errors.js'
+import { unmapAddress } from './loopback.js'
 import { somethingHappens } from './socket-event.js'
 
 /** @import { Socket } from 'node:net' */
@@ -58,7 +59,7 @@ function parseV1(bytes) {
     isIP(destination) === version &&
     ports.length === 2 &&
     ports.every((port) => /^\d{1,5}$/.test(port) && Number(port) < 65_536)
-  return isGood ? { size, address: source } : 'invalid'
+  return isGood ? { size, address: asOfASocket(source) } : 'invalid'
 }
 
 /**
@@ -79,9 +80,19 @@ function parseV2(bytes) {
     return { size, address: addresses.subarray(0, 4).join('.') }
   if (family === 0x21 && addresses.length >= 36) {
     const groups = Array.from({ length: 8 }, (_, at) => addresses.readUInt16BE(2 * at).toString(16))
-    return { size, address: groups.join(':') }
+    return { size, address: asOfASocket(groups.join(':')) }
   }
   return family === 0x11 || family === 0x21 ? 'invalid' : { size, address: null }
+}
+
+/**
+ * @param {string} address - IPv4 or IPv6
+ * @returns {string} in the shortest form; an IPv4 one that is mapped into IPv6, as balancers have those that listen for both
+ *   (HAProxy's `v4v6`), by itself: whoever counts by /64 would take all of them for one
+ */
+function asOfASocket(address) {
+  if (isIP(address) === 4) return address
+  return unmapAddress(new SocketAddress({ address, family: 'ipv6' }).address)
 }
 
 /** Whom a PROXY header is taken from. */

@@ -25,14 +25,26 @@ const IPV6 = Buffer.concat([
   Buffer.from([0xd4, 0x31, 0x03, 0xe1])
 ])
 
+const MAPPED = Buffer.concat([
+  Buffer.from('00000000000000000000ffffc0000201', 'hex'),
+  Buffer.from('00000000000000000000ffffc6336402', 'hex'),
+  Buffer.from([0xd4, 0x31, 0x03, 0xe1])
+])
+
 /** @type {[string, Buffer, string | null][]} */
 const GOOD = [
   ['1, IPv4', Buffer.from('PROXY TCP4 192.0.2.1 198.51.100.2 54321 993\r\n'), '192.0.2.1'],
   ['1, IPv6', Buffer.from('PROXY TCP6 2001:db8::1 2001:db8::2 54321 993\r\n'), '2001:db8::1'],
+  [
+    '1, IPv4 within IPv6',
+    Buffer.from('PROXY TCP6 0:0:0:0:0:FFFF:192.0.2.1 ::ffff:198.51.100.2 54321 993\r\n'),
+    '192.0.2.1'
+  ],
   ['1, unknown', Buffer.from('PROXY UNKNOWN\r\n'), null],
   ['1, unknown with words', Buffer.from('PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n'), null],
   ['2, IPv4', versionTwo(0x21, 0x11, IPV4), '192.0.2.1'],
-  ['2, IPv6', versionTwo(0x21, 0x21, IPV6), '2001:db8:0:0:0:0:0:1'],
+  ['2, IPv6', versionTwo(0x21, 0x21, IPV6), '2001:db8::1'],
+  ['2, IPv4 within IPv6', versionTwo(0x21, 0x21, MAPPED), '192.0.2.1'],
   ['2, with TLVs', versionTwo(0x21, 0x11, Buffer.concat([IPV4, Buffer.alloc(60, 4)])), '192.0.2.1'],
   ['2, the balancer itself', versionTwo(0x20, 0x00, Buffer.alloc(0)), null],
   ['2, a unix socket', versionTwo(0x21, 0x31, Buffer.alloc(216)), null]
