@@ -230,7 +230,7 @@ export async function startServer({
       openAccounts,
       maintenance,
       pressure,
-      certificate,
+      certificates,
       isReady: () => isReady,
       slot,
       askAllWorkers
@@ -339,7 +339,7 @@ export async function startServer({
       onChange: (changed) => {
         imap.replaceCertificate(tlsSettingsOf(changed))
         lmtp.replaceCertificate(lmtpTlsOf(changed))
-        admin.replaceCertificate(changed.main)
+        admin.replaceCertificates(changed)
         userPage?.replaceCertificate(tlsSettingsOf(changed))
         discovery?.replaceCertificate(tlsSettingsOf(changed))
       },

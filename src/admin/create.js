@@ -4,12 +4,14 @@
  */
 import { readFileSync } from 'node:fs'
 import { EventLoopMeter } from '../telemetry/event-loop.js'
+import { certificateEnds } from '../support/certificates.js'
 import { createBackupList } from '../backup/backup-list.js'
 import { HostState } from './host-state.js'
 import { createAdminServer } from './server.js'
 import { HostSurvey } from './survey.js'
 import { takeWorkerSnapshot } from './worker-snapshot.js'
 
+/** @import { CertificateSet } from '../support/certificates.js' */
 /** @import { AccountServices } from '../accounts/services.js' */
 /** @import { ImapServer } from '../imap/session/listener.js' */
 /** @import { OpenAccounts } from '../accounts/open-accounts.js' */
@@ -26,7 +28,7 @@ const BYE = 'The administrator has ended this session'
  * @property {import('./server.js').AdminServer['app']} app - for tests
  * @property {import('./server.js').AdminServer['listen']} listen
  * @property {(path: string) => Promise<void>} listenOnSocket - besides
- * @property {(certificate: import('../support/certificate.js').Certificate) => void} replaceCertificate - for new handshakes
+ * @property {(certificates: CertificateSet) => void} replaceCertificates - for new handshakes, and for health
  * @property {Record<string, (argument: any) => unknown>} answers - what this worker tells the others, by kind
  * @property {() => Promise<void>} close
  */
@@ -37,7 +39,7 @@ const BYE = 'The administrator has ended this session'
  * @param {Pick<ImapServer, 'counts' | 'listSessions' | 'endSession'>} options.imap
  * @param {Pick<OpenAccounts, 'figures' | 'isOpen'>} options.openAccounts
  * @param {Pick<MaintenanceWorker, 'figures'>} options.maintenance
- * @param {import('../support/certificate.js').Certificate} options.certificate
+ * @param {CertificateSet} options.certificates
  * @param {Pick<import('../telemetry/pressure.js').PressureGuard, 'figures'>} options.pressure
  * @param {() => boolean} options.isReady
  * @param {number | null} [options.slot] - of this worker; null where it is the only one
@@ -50,7 +52,7 @@ export async function createAdmin({
   imap,
   openAccounts,
   maintenance,
-  certificate,
+  certificates,
   pressure,
   isReady,
   slot = null,
@@ -77,10 +79,12 @@ export async function createAdmin({
     clock,
     logger
   })
+  let ends = certificateEnds(certificates)
   const state = new HostState({
     workers: async () => /** @type {WorkerSnapshot[]} */ (await ask('snapshot')),
     survey,
     backups,
+    certificates: () => ends,
     services
   })
   const parts = {
@@ -99,7 +103,7 @@ export async function createAdmin({
         (await ask('endSession', sessionId)).includes(true)
     }
   }
-  const { certificate: cert, key } = certificate
+  const { certificate: cert, key } = certificates.main
   const server = await createAdminServer({
     ...parts,
     tls: config.admin.isTls ? { cert, key } : null
@@ -115,8 +119,9 @@ export async function createAdmin({
   return {
     note: `admin over HTTP${config.admin.isTls ? 'S' : ''}`,
     app: server.app,
-    replaceCertificate: (changed) => {
-      if (config.admin.isTls) server.replaceCertificate(changed)
+    replaceCertificates: (changed) => {
+      ends = certificateEnds(changed)
+      if (config.admin.isTls) server.replaceCertificate(changed.main)
     },
     answers,
     listen: async (where) => {

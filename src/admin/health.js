@@ -4,6 +4,7 @@
 
 /** @import { Survey } from './survey.js' */
 /** @import { BackupList } from '../backup/backup-list.js' */
+/** @import { CertificateEnd } from '../support/certificates.js' */
 /** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
 
 /** @typedef {'ok' | 'warn' | 'fail'} Status */
@@ -24,6 +25,8 @@ const LOCKED_SPOOL_WARN_MS = 30 * DAY_MS
 /** A night's backup may begin some hours later than the one before. */
 const BACKUP_WARN_MS = 30 * HOUR_MS
 const BACKUP_FAIL_MS = 3 * DAY_MS
+/** What renews certificates of 90 days does so 30 days before the end. */
+const CERTIFICATE_WARN_MS = 21 * DAY_MS
 /** Checkpoints keep a log below some MB; one that grows on is held by a reader that does not end. */
 const WAL_WARN_BYTES = 64 * MB
 const WAL_FAIL_BYTES = GB
@@ -126,6 +129,24 @@ export function checkBackup({ isSetUp, generations, problem }, nowMs) {
     status: verdict(ageMs > BACKUP_FAIL_MS, ageMs > BACKUP_WARN_MS || failed > 0),
     text: `The last backup is ${ageText(ageMs)} old${ending}`
   }
+}
+
+/**
+ * @param {CertificateEnd[]} ends - of all that the server has, the first one first
+ * @param {number} nowMs
+ * @returns {Check}
+ */
+export function checkCertificate([first], nowMs) {
+  const name = 'certificate'
+  if (!first) return { name, status: 'ok', text: 'There is none' }
+  const leftMs = first.endMs - nowMs
+  if (leftMs <= 0) {
+    const text = `The one for ${first.name} ended ${ageText(-leftMs)} ago, and mail programs refuse it: renew it`
+    return { name, status: 'fail', text }
+  }
+  const text = `The one for ${first.name} ends in ${ageText(leftMs)}`
+  const isNear = leftMs < CERTIFICATE_WARN_MS
+  return { name, status: verdict(false, isNear), text: isNear ? `${text}: renew it` : text }
 }
 
 /**

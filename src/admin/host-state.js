@@ -3,6 +3,7 @@
  */
 import {
   checkBackup,
+  checkCertificate,
   checkDisk,
   checkEventLoop,
   checkIntegrity,
@@ -75,12 +76,14 @@ export class HostState {
    * @param {() => Promise<WorkerSnapshot[]>} parts.workers - one snapshot each
    * @param {import('./survey.js').HostSurvey} parts.survey
    * @param {import('../backup/backup-list.js').BackupPort} parts.backups
+   * @param {() => import('../support/certificates.js').CertificateEnd[]} parts.certificates - the first one first
    * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'clock' | 'logger'>} parts.services
    * @param {number} [parts.pointMs] - between two points
    */
-  constructor({ workers, survey, backups, services, pointMs = POINT_MS }) {
+  constructor({ workers, survey, backups, certificates, services, pointMs = POINT_MS }) {
     const { clock, directory } = services
     this.#parts = { workers, survey, services }
+    this.certificates = certificates
     this.listBackups = remembered(() => backups.list(), { ageMs: BACKUP_AGE_MS, clock })
     this.checkDirectory = remembered(() => directory.quickCheck(), { ageMs: CHECK_AGE_MS, clock })
     this.#timer = setInterval(() => this.#keepPoint(), pointMs)
@@ -112,6 +115,7 @@ export class HostState {
       spool: async () => checkSpool(await this.survey(), nowMs),
       'set-aside': async () => checkSetAside(await this.survey()),
       backup: async () => checkBackup(await this.listBackups(), nowMs),
+      certificate: async () => checkCertificate(this.certificates(), nowMs),
       wal: async () => checkWal(await this.survey()),
       maintenance: async () => checkMaintenance(await directory.listMaintenanceFailures()),
       integrity: () => this.#checkIntegrity(),

@@ -19,6 +19,7 @@ import { mergeBySlot, mergeSnapshots } from '../telemetry/snapshot.js'
  * @property {WorkerSnapshot[]} workers - one for each
  * @property {Survey} survey
  * @property {BackupList} backups
+ * @property {import('../support/certificates.js').CertificateEnd[]} certificates - the first one first
  * @property {{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }} totals
  * @property {number} maintenanceFailing
  * @property {number} nowMs
@@ -237,7 +238,7 @@ function addCommands(registry, bySlot) {
  * @param {(name: string, help: string, value: number) => void} gauge
  * @param {MetricsInput} input
  */
-function addHost(gauge, { survey, backups, totals, nowMs }) {
+function addHost(gauge, { survey, backups, certificates, totals, nowMs }) {
   const age = (/** @type {number | null | undefined} */ atMs) =>
     atMs == null ? 0 : Math.max(0, (nowMs - atMs) / 1000)
   gauge('accounts', 'Accounts in the directory.', totals.accounts)
@@ -254,6 +255,11 @@ function addHost(gauge, { survey, backups, totals, nowMs }) {
   gauge('wal_bytes', 'Of all write-ahead logs.', survey.walBytes + survey.directoryWalBytes)
   gauge('wal_largest_bytes', 'Of the largest.', survey.largestWalBytes)
   gauge('survey_age_seconds', 'How old the figures of the disk are.', age(survey.atMs))
+  gauge(
+    'certificate_end_timestamp_seconds',
+    'When the certificate that ends first does, seconds since 1970.',
+    Math.floor((certificates[0]?.endMs ?? 0) / 1000)
+  )
   gauge('backups', 'Backups that are kept.', backups.generations.length)
   gauge(
     'backup_age_seconds',

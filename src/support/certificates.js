@@ -19,7 +19,22 @@ const KEY_FILE = 'privkey.pem'
  * @typedef {import('./certificate.js').Certificate} Certificate
  * @typedef {{ names: string[], cert: Buffer, key: Buffer }} OtherCertificate
  * @typedef {{ main: Certificate, others: OtherCertificate[] }} CertificateSet
+ * @typedef {{ name: string, endMs: number }} CertificateEnd - one of the names that it is for
  */
+
+/**
+ * @param {CertificateSet} certificates
+ * @returns {CertificateEnd[]} the one that ends first comes first
+ */
+export function certificateEnds({ main, others }) {
+  return [main.certificate, ...others.map(({ cert }) => cert)]
+    .map((pem) => {
+      const { subject = '', subjectAltName = '', validToDate } = new X509Certificate(pem)
+      const name = /DNS:([^,\s"]+)/.exec(subjectAltName)?.[1] ?? subject
+      return { name, endMs: validToDate.getTime() }
+    })
+    .sort((left, right) => left.endMs - right.endMs)
+}
 
 /**
  * @param {object} options

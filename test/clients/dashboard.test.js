@@ -198,7 +198,7 @@ test(
     await logIn(page, await token(['all']))
     await page.locator('#status').waitFor()
     if (IMAGES) await busyMinute(parts)
-    assert.equal(await page.locator('.check').count(), 9)
+    assert.equal(await page.locator('.check').count(), 10)
     assert.ok((await page.locator('.chart canvas').count()) >= 6)
     assert.match(await page.locator('main').innerText(), /10,002/)
     await picture(page, 'dashboard-overview')

@@ -41,7 +41,7 @@ export async function startAdmin(t, { users = [], settings = {} } = {}) {
     imap,
     openAccounts,
     maintenance,
-    certificate,
+    certificates: { main: certificate, others: [] },
     pressure: { figures: { refusing: 0, refused: 0 } },
     isReady: () => state.isReady
   })

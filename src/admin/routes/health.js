@@ -65,6 +65,7 @@ export function addHealthRoutes(app, { services, state, isReady, maintenance }) 
       workers: await state.workerSnapshots(),
       survey: await state.survey(),
       backups: await state.listBackups(),
+      certificates: state.certificates(),
       totals: await directory.totals(),
       maintenanceFailing: (await directory.listMaintenanceFailures(1)).failingTotal,
       nowMs: clock.nowMs()

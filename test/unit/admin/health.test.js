@@ -6,6 +6,7 @@ import Database from 'better-sqlite3-multiple-ciphers'
 import { createAdmin } from '../../../src/admin/create.js'
 import {
   checkBackup,
+  checkCertificate,
   checkDisk,
   checkEventLoop,
   checkIntegrity,
@@ -17,6 +18,8 @@ import {
   worstOf
 } from '../../../src/admin/health.js'
 import { HostSurvey } from '../../../src/admin/survey.js'
+import { loadCertificate } from '../../../src/support/certificate.js'
+import { systemClock } from '../../../src/support/clock.js'
 import { startAdmin } from '../../helpers/admin.js'
 import { makeAccount, openTestAccounts } from '../../helpers/accounts.js'
 import { PASSWORD, startImapServer } from '../../helpers/server.js'
@@ -82,6 +85,8 @@ test('each check has its ok, warn and fail, and says why', () => {
     )
   const loop = (/** @type {number} */ eventLoopP99Ms) =>
     checkEventLoop({ sums: {}, maxima: { eventLoopP99Ms, eventLoopMaxMs: eventLoopP99Ms } })
+  const ending = (/** @type {number} */ ms) =>
+    checkCertificate([{ name: 'a.test', endMs: NOW_MS + ms }], NOW_MS)
   const failing = (/** @type {number[]} */ counts) =>
     checkMaintenance({
       failing: counts.map((failures) => ({ failures })),
@@ -106,6 +111,9 @@ test('each check has its ok, warn and fail, and says why', () => {
     [checkBackup({ ...backups(0), generations: [] }, NOW_MS), 'warn', /none/],
     [checkBackup({ ...backups(0), isSetUp: false }, NOW_MS), 'warn', /backup init/],
     [checkBackup({ ...backups(0), problem: 'gone' }, NOW_MS), 'fail', /gone/],
+    [ending(90 * DAY_MS), 'ok', /a\.test ends in 90 days/],
+    [ending(20 * DAY_MS), 'warn', /a\.test ends in 20 days: renew/],
+    [ending(-3 * HOUR_MS), 'fail', /a\.test ended 3 hours ago/],
     [checkWal(WELL), 'ok', /0 bytes/],
     [checkWal({ ...WELL, largestWalBytes: 100e6 }), 'warn', /100\.0 MB/],
     [checkWal({ ...WELL, directoryWalBytes: 2e9 }), 'fail', /2\.0 GB/],
@@ -196,7 +204,7 @@ test('the deep check gathers all of it; a failure answers 503', async (t) => {
   const account = await addAccount('anna@example.org')
   const well = await ask('GET', '/health/deep')
   assert.equal(well.status, 200)
-  assert.equal(well.body.checks.length, 9)
+  assert.equal(well.body.checks.length, 10)
   assert.ok(account.id)
 })
 
@@ -240,7 +248,7 @@ test('a damaged directory is told as such, beside what else is known', async (t)
 })
 
 test('mail that waits although another worker has its mailbox open is seen, too', async (t) => {
-  const { services, imap, openAccounts } = await startImapServer(t, { users: ['anna'] })
+  const { services, imap, openAccounts, data } = await startImapServer(t, { users: ['anna'] })
   const account = await services.directory.findByAddress('anna@example.org')
   assert.ok(account)
   const spool = join(account.folder, 'spool')
@@ -253,7 +261,7 @@ test('mail that waits although another worker has its mailbox open is seen, too'
     imap,
     openAccounts,
     maintenance: { figures: /** @type {any} */ ({}) },
-    certificate: /** @type {any} */ ({}),
+    certificates: await certificatesIn(data),
     pressure: { figures: { refusing: 0, refused: 0 } },
     isReady: () => true,
     askAllWorkers: async (kind, argument) => {
@@ -274,4 +282,40 @@ test('mail that waits although another worker has its mailbox open is seen, too'
   )
   assert.deepEqual(admin.answers['openOf']?.([account.id, 'another']), [account.id])
   await release()
+})
+
+/**
+ * @param {string} folder
+ * @param {number} [nowMs] - when the self-signed one is made
+ */
+async function certificatesIn(folder, nowMs = systemClock.nowMs()) {
+  const main = await loadCertificate({
+    folder: join(folder, `tls-${nowMs}`),
+    certificateFile: '',
+    keyFile: '',
+    clock: { ...systemClock, nowMs: () => nowMs }
+  })
+  return { main, others: [] }
+}
+
+test('a certificate that has ended fails, until another one takes its place', async (t) => {
+  const { ask, admin, data } = await startAdmin(t)
+  const certificateIn = async () => {
+    const { body } = await ask('GET', '/health/deep')
+    return body.checks.find((/** @type {any} */ { name }) => name === 'certificate')
+  }
+  const nowMs = systemClock.nowMs()
+  assert.equal((await certificateIn()).status, 'ok')
+  const { main: ended } = await certificatesIn(data, nowMs - 11 * 365 * DAY_MS)
+  const good = await certificatesIn(data, nowMs)
+  const other = { names: ['a.test'], cert: ended.certificate, key: ended.key }
+  admin.replaceCertificates({ ...good, others: [other] })
+  assert.match((await certificateIn()).text, /localhost ended .*refuse it/)
+  assert.equal((await ask('GET', '/health/deep')).status, 503)
+  const { text } = await ask('GET', '/metrics')
+  const endMs =
+    1000 * Number(/^letterlock_certificate_end_timestamp_seconds (\d+)$/m.exec(text)?.[1])
+  assert.ok(endMs > 0 && endMs < nowMs, `${endMs}`)
+  admin.replaceCertificates(good)
+  assert.equal((await certificateIn()).status, 'ok')
 })

@@ -20,6 +20,7 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
     workers: async () => [snapshot, snapshot],
     survey: /** @type {any} */ (null),
     backups: { list: async () => ({ isSetUp: false, generations: [], problem: null }) },
+    certificates: () => [],
     services,
     pointMs: 5
   })

@@ -77,6 +77,7 @@ async function seriesOf(workers) {
     workers,
     survey: SURVEY,
     backups: { isSetUp: false, generations: [], problem: null },
+    certificates: [],
     totals: {
       accounts: 0,
       tenants: 0,

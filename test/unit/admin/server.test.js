@@ -149,7 +149,7 @@ test('HTTPS with the server’s certificate, where it is asked for, and with the
     keyFile: '',
     clock: systemClock
   })
-  admin.replaceCertificate(certificate)
+  admin.replaceCertificates({ main: certificate, others: [] })
   assert.notEqual(before, certificate.fingerprint)
   assert.equal(await ask(), certificate.fingerprint)
 })
