@@ -19,6 +19,7 @@ import { slices, toUidSet } from './uid-ranges.js'
  * @typedef {import('./folder-changes.js').Target} Target
  * @typedef {import('./plan-folders.js').PlannedFolder} PlannedFolder
  * @typedef {import('./source-connection.js').OpenedSource} OpenedSource
+ * @typedef {import('./source-connection.js').SourceConnection} SourceConnection
  * @typedef {import('./source-connection.js').SourceMessage} SourceMessage
  * @typedef {import('./source-pool.js').SourcePool} SourcePool
  *
@@ -43,7 +44,7 @@ import { slices, toUidSet } from './uid-ranges.js'
  * @property {ExpungeRule} expunge
  * @property {AbortSignal | undefined} signal
  * @property {(progress: { done: number, total: number }) => void} onProgress
- * @property {(failure: { uid: number, error: unknown }) => void} onFailure
+ * @property {(failure: { uid: number | null, error: unknown }) => void} onFailure - `uid`: null where it is the folder's
  */
 
 /** Messages that are described by one command. */
@@ -52,6 +53,9 @@ const DESCRIBED = 500
 /** Messages and bytes that are fetched by one command and stored by one transaction. */
 const BATCH_MESSAGES = 100
 const BATCH_BYTES = 2 * 1024 * 1024
+
+/** Tries to get a list of all messages that a folder has: while it is being read, some may go. */
+const LISTED_TIMES = 3
 
 /** Fewer messages than these may always go. */
 const SAFE_TO_EXPUNGE = 50
@@ -66,12 +70,10 @@ const MAX_MODSEQ = 2n ** 52n
  */
 export async function copyFolder(copy) {
   const { store, pool, planned, signal, onProgress } = copy
-  const { path } = planned
-  const { opened, uids } = await pool.run(path, async (connection) => {
-    // The state first: what comes in between is seen twice rather than not at all.
-    const state = await connection.open(path, { isFresh: true })
-    return { opened: state, uids: await connection.listUids() }
-  })
+  const { opened, uids } = await pool.run(planned.path, (connection) =>
+    listFolder(connection, planned.path)
+  )
+  const missing = Math.max(opened.messages - uids.length, 0)
   const { target, isRenumbered, isFinished } = await openTarget(copy, opened)
   const { known, fresh, gone } = await compare(store, target.folder.id, uids)
   /** @type {FolderReport} */
@@ -90,9 +92,18 @@ export async function copyFolder(copy) {
   }
   tell()
   report.flagged = await bringFlags(copy, { target, known, opened, isFinished })
-  await bringExpunges(copy, { target, gone, knownCount: known.length + gone.length, report })
+  // What is not on a list that is short may be there all the same.
+  if (missing > 0) report.kept = gone.length
+  else await bringExpunges(copy, { target, gone, knownCount: known.length + gone.length, report })
   const taken = isRenumbered ? new Set(known.map(({ rowId }) => rowId)) : null
   await copyFresh(copy, { target: { ...target, taken }, opened, fresh, report, tell })
+  if (missing > 0) {
+    report.failed += missing
+    const { length } = uids
+    const error = new Error(`the server has ${opened.messages} messages and lists ${length}`)
+    copy.onFailure({ uid: null, error })
+    return report
+  }
   if (signal?.aborted) return report
   const { hasIdentity } = await store.movingIn.finishFolder({
     folderId: target.folder.id,
@@ -101,6 +112,20 @@ export async function copyFolder(copy) {
   })
   report.keepsUids = hasIdentity
   return report
+}
+
+/**
+ * @param {SourceConnection} connection
+ * @param {string} path
+ * @returns {Promise<{ opened: OpenedSource, uids: number[] }>} fewer UIDs than messages where the server does not list all
+ */
+async function listFolder(connection, path) {
+  for (let time = 1; ; time++) {
+    // The state first: what comes in between is seen twice rather than not at all.
+    const opened = await connection.open(path, { isFresh: true })
+    const uids = await connection.listUids()
+    if (uids.length >= opened.messages || time === LISTED_TIMES) return { opened, uids }
+  }
 }
 
 /**

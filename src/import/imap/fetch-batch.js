@@ -40,13 +40,15 @@ export async function fetchBatch({ store, connection, messages }) {
   }
   const [first] = messages
   if (messages.length === 1 && first && first.sizeBytes > LARGE_BYTES) {
-    await refusable(batch, first.uid, () => keep(first.uid, connection.readWindows(first.uid)))
+    await refusable(batch, { connection, uid: first.uid }, () =>
+      keep(first.uid, connection.readWindows(first))
+    )
   } else {
     await readTogether(connection, messages, keep)
   }
   for (const { uid } of await missingOf(connection, messages, batch)) {
     // Once more alone: the server's answer is then about this message.
-    await refusable(batch, uid, async () => {
+    await refusable(batch, { connection, uid }, async () => {
       for await (const { bytes } of connection.readWhole(String(uid))) await keep(uid, one(bytes))
       if (!batch.contents.has(uid) && !batch.failures.some((failure) => failure.uid === uid)) {
         throw new Error('the server lists this message and does not give it')
@@ -89,15 +91,17 @@ async function missingOf(connection, messages, { contents, failures }) {
 
 /**
  * @param {StagedBatch} batch
- * @param {number} uid
+ * @param {{ connection: SourceConnection, uid: number }} message - that the work is about
  * @param {() => Promise<void>} work
  */
-async function refusable({ failures }, uid, work) {
+async function refusable({ failures }, { connection, uid }, work) {
   try {
     await work()
   } catch (error) {
     if (error instanceof MailError || isConnectionTrouble(error)) throw error
-    failures.push({ uid, error })
+    const [isThere] = await connection.describe(String(uid))
+    // One that somebody has deleted meanwhile is no failure.
+    if (isThere) failures.push({ uid, error })
   }
 }
 

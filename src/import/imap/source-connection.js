@@ -45,6 +45,9 @@ import { isLocal } from './source-server.js'
 /** What a server may send as one literal: a window of a message, or a whole one where it ignores windows. */
 const MAX_LITERAL_BYTES = 256 * 1024 * 1024
 
+/** In one folder: whoever answers with more wants our memory. */
+const MAX_MESSAGES = 2 ** 24
+
 /** Silence after which a connection counts as dead, milliseconds. */
 const SILENCE_MS = 120_000
 
@@ -143,9 +146,20 @@ export class SourceConnection {
     return this.#opened
   }
 
-  /** @returns {Promise<number[]>} UIDs of the open folder, ascending */
+  /**
+   * @returns {Promise<number[]>} UIDs of the open folder, ascending
+   * @throws what imapflow throws: its own `search` gives an empty answer for a refusal and for a lost connection alike
+   */
   async listUids() {
-    const uids = (await this.#flow.search({ all: true }, { uid: true })) || []
+    /** @type {Set<number>} */
+    const uids = new Set()
+    const take = async (/** @type {Untagged} */ untagged) => {
+      for (const uid of foundUids(untagged)) {
+        if (uids.size === MAX_MESSAGES) throw new Error('the server lists too many messages')
+        uids.add(uid)
+      }
+    }
+    await this.#run('UID SEARCH', [{ type: 'ATOM', value: 'ALL' }], { SEARCH: take, ESEARCH: take })
     return [...uids].sort((left, right) => left - right)
   }
 
@@ -173,21 +187,28 @@ export class SourceConnection {
     /** @type {SourceMessage[]} */
     const messages = []
     const items = ['UID', 'FLAGS', 'INTERNALDATE', 'RFC822.SIZE']
-    const runner = /** @type {CommandRunner} */ (/** @type {unknown} */ (this.#flow))
-    const response = await runner.exec(
+    await this.#run(
       'UID FETCH',
       [{ type: 'SEQUENCE', value: range }, items.map((value) => ({ type: 'ATOM', value }))],
       {
-        untagged: {
-          FETCH: async (untagged) => {
-            const message = toSourceMessage(untagged)
-            if (message) messages.push(message)
-          }
+        FETCH: async (untagged) => {
+          const message = toSourceMessage(untagged)
+          if (message) messages.push(message)
         }
       }
     )
-    response.next()
     return messages.sort((left, right) => left.uid - right.uid)
+  }
+
+  /**
+   * @param {string} command
+   * @param {unknown[]} attributes
+   * @param {Record<string, (untagged: Untagged) => Promise<void>>} untagged - what takes the answers, by their names
+   */
+  async #run(command, attributes, untagged) {
+    const runner = /** @type {CommandRunner} */ (/** @type {unknown} */ (this.#flow))
+    const response = await runner.exec(command, attributes, { untagged })
+    response.next()
   }
 
   /**
@@ -209,14 +230,18 @@ export class SourceConnection {
   /**
    * One message, window by window.
    *
-   * @param {number} uid
+   * @param {Pick<SourceMessage, 'uid' | 'sizeBytes'>} message
    * @returns {AsyncGenerator<Buffer>} nothing when it is gone
+   * @throws {Error} where it goes away, or the server gives no more of it, before its end
    */
-  async *readWindows(uid) {
+  async *readWindows({ uid, sizeBytes }) {
     for (let start = 0; ;) {
       const source = { start, maxLength: WINDOW_BYTES }
       const message = await this.#flow.fetchOne(String(uid), { uid: true, source }, { uid: true })
       const bytes = message ? message.source : undefined
+      // Behind the end there is an empty string (RFC 9051 §6.4.5); some servers say NIL.
+      const isCut = start > 0 && (!message || (!bytes && start < sizeBytes))
+      if (isCut) throw new Error('the server gave only the beginning of this message')
       if (!bytes || bytes.length === 0) return
       yield bytes
       // A longer answer is the whole message, from a server that knows no windows.
@@ -246,8 +271,31 @@ function levelsOf(path, delimiter, prefix) {
 }
 
 /**
+ * @param {Untagged} untagged - `* SEARCH 1 2 3`, or `* ESEARCH (TAG "A1") UID ALL 1:3` as servers of IMAP4rev2 answer
+ * @returns {Generator<number>}
+ */
+function* foundUids({ attributes }) {
+  if (!Array.isArray(attributes)) return
+  const words = attributes.map((token) => textOf(token) ?? '')
+  const at = words.findIndex((word) => word.toUpperCase() === 'ALL')
+  const ranges = at === -1 ? words : (words[at + 1] ?? '').split(',')
+  for (const range of ranges) {
+    const [first = 0, last = first] = range.split(':').map(Number)
+    if (!isUid(first) || !isUid(last)) continue
+    for (let uid = Math.min(first, last); uid <= Math.max(first, last); uid++) yield uid
+  }
+}
+
+/**
+ * @param {number} number
+ * @returns {boolean}
+ */
+const isUid = (number) => Number.isSafeInteger(number) && number > 0 && number < 2 ** 32
+
+/**
  * @param {Untagged} untagged
- * @returns {SourceMessage | null} null for an answer that is about something else
+ * @returns {SourceMessage | null} null for an answer that is about something else, such as flags that somebody changes
+ *   meanwhile
  */
 function toSourceMessage({ attributes }) {
   const values = /** @type {Map<string, unknown>} */ (new Map())
@@ -258,10 +306,10 @@ function toSourceMessage({ attributes }) {
   const uid = Number(textOf(values.get('UID')))
   const sizeBytes = Number(textOf(values.get('RFC822.SIZE')))
   const flags = values.get('FLAGS')
-  if (!Number.isSafeInteger(uid) || uid < 1 || !Array.isArray(flags)) return null
+  if (!isUid(uid) || !values.has('RFC822.SIZE')) return null
   return {
     uid,
-    flags: flags.map(textOf).filter((flag) => flag !== null),
+    flags: Array.isArray(flags) ? flags.map(textOf).filter((flag) => flag !== null) : [],
     internalDate: dateOf(textOf(values.get('INTERNALDATE'))),
     sizeBytes: Number.isSafeInteger(sizeBytes) ? sizeBytes : 0
   }

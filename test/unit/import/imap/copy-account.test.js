@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { copyAccount } from '../../../../src/import/imap/copy-account.js'
+import { SourcePool } from '../../../../src/import/imap/source-pool.js'
+import { parseSourceServer } from '../../../../src/import/imap/source-server.js'
+import { startImapSource } from '../../../helpers/imap-source.js'
+import { temporaryStore } from '../../../helpers/temporary-store.js'
+
+/**
+ * @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore
+ * @typedef {import('../../../helpers/imap-source.js').Exchange} Exchange
+ */
+
+/** What a message becomes whose INTERNALDATE is told. */
+const DATE = { epochSeconds: Date.UTC(2024, 0, 1, 9) / 1000, zoneMinutes: 60 }
+
+/** Larger than what is asked for at once. */
+const LARGE = Buffer.alloc(2_500_000, 'line after line\r\n')
+
+/**
+ * @param {number} uid
+ * @returns {import('../../../helpers/imap-source.js').OfferedMessage}
+ */
+const messageOf = (uid) => ({ uid, bytes: Buffer.from(`Subject: ${uid}\r\n\r\nbody\r\n`) })
+
+/**
+ * @param {AccountStore} store
+ * @param {number} port
+ */
+async function copy(store, port) {
+  const server = parseSourceServer(`imap://ann@127.0.0.1:${port}`)
+  const pool = new SourcePool({
+    login: {
+      server,
+      password: Buffer.from('pass'),
+      certificateAuthority: null,
+      mayBePlaintext: true
+    },
+    connections: 1,
+    retryMs: [0, 0]
+  })
+  /** @type {string[]} */
+  const failures = []
+  const onFailure = (/** @type {{ uid: number | null, error: unknown }} */ { uid, error }) => {
+    failures.push(`${uid}: ${/** @type {Error} */ (error).message}`)
+  }
+  try {
+    const source = server.name
+    return { ...(await copyAccount({ store, pool, source, observer: { onFailure } })), failures }
+  } finally {
+    await pool.close()
+  }
+}
+
+/**
+ * @param {AccountStore} store
+ * @returns {Promise<{ uid: number, size: number, internalDate: unknown }[]>} messages of INBOX
+ */
+async function inbox(store) {
+  const { view } = await store.openView('INBOX')
+  const uids = [...view.uids.subarray(0, view.length)]
+  const rows = await store.readMessages(view.mailboxId, uids, { row: true })
+  store.closeView(view)
+  return rows.map(({ uid, size, internalDate }) => ({ uid, size, internalDate }))
+}
+
+/** @type {[string, (exchange: Exchange) => unknown, RegExp | null][]} */
+const UNLISTED = [
+  ['refuses', ({ end }) => end('NO [UNAVAILABLE] busy'), /^null: Command failed$/],
+  ['says nothing', ({ end }) => end(), /^null: the server has 3 messages and lists 0$/],
+  [
+    'gives a part',
+    ({ say, end }) => {
+      say('SEARCH 2')
+      end()
+    },
+    /^null: the server has 3 messages and lists 1$/
+  ],
+  ['goes away', ({ socket }) => socket.destroy(), null]
+]
+
+for (const [what, answerSearch, failure] of UNLISTED) {
+  test(`a source that ${what} when it is asked for its messages takes none away here`, async (t) => {
+    const store = await temporaryStore(t)
+    let isBad = false
+    const folders = { INBOX: { uidValidity: 7, messages: [1, 2, 3].map(messageOf) } }
+    const { port } = await startImapSource(t, {
+      folders,
+      answer: (exchange) => {
+        if (!isBad || !exchange.command.startsWith('UID SEARCH')) return false
+        answerSearch(exchange)
+        return true
+      }
+    })
+    assert.equal((await copy(store, port)).copied, 3)
+    isBad = true
+    if (failure === null) await assert.rejects(copy(store, port), { code: 'NoConnection' })
+    else {
+      const { failures, expunged, failed, foldersWithUids } = await copy(store, port)
+      assert.equal(failures.length, 1)
+      assert.match(failures[0] ?? '', failure)
+      assert.deepEqual([expunged, failed > 0, foldersWithUids], [0, true, 0])
+    }
+    assert.equal((await inbox(store)).length, 3)
+    isBad = false
+    const { skipped, failed } = await copy(store, port)
+    assert.deepEqual([skipped, failed], [3, 0])
+  })
+}
+
+test('a connection that is lost while messages are listed is made again', async (t) => {
+  const store = await temporaryStore(t)
+  let lost = 0
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [1, 2, 3].map(messageOf) } },
+    answer: ({ command, socket }) => {
+      if (!command.startsWith('UID SEARCH') || lost++ > 0) return false
+      socket.destroy()
+      return true
+    }
+  })
+  const { copied, failed } = await copy(store, port)
+  assert.deepEqual([copied, failed], [3, 0])
+})
+
+test('a list of messages may come as ESEARCH', async (t) => {
+  const store = await temporaryStore(t)
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [1, 2, 3, 7].map(messageOf) } },
+    answer: ({ command, say, end }) => {
+      if (!command.startsWith('UID SEARCH')) return false
+      say('ESEARCH (TAG "A1") UID ALL 1:3,7')
+      end()
+      return true
+    }
+  })
+  await copy(store, port)
+  assert.deepEqual(
+    (await inbox(store)).map(({ uid }) => uid),
+    [1, 2, 3, 7]
+  )
+})
+
+test('a large message that is deleted while it is read does not come in as a part', async (t) => {
+  const store = await temporaryStore(t)
+  const folder = { uidValidity: 7, messages: [messageOf(1), { uid: 2, bytes: LARGE }] }
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: folder },
+    answer: ({ command }) => {
+      if (command.includes('[]<1048576.')) folder.messages.splice(1, 1)
+    }
+  })
+  const { copied, failed } = await copy(store, port)
+  assert.deepEqual([copied, failed], [1, 0])
+  assert.deepEqual(
+    (await inbox(store)).map(({ uid }) => uid),
+    [1]
+  )
+})
+
+test('a large message of which the source gives only the beginning fails, and comes in the next run', async (t) => {
+  const store = await temporaryStore(t)
+  let isBad = true
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [{ uid: 2, bytes: LARGE }] } },
+    answer: ({ command, say, end }) => {
+      if (!isBad || !command.includes('[]<1048576.')) return false
+      say('1 FETCH (UID 2 BODY[]<1048576> NIL)')
+      end()
+      return true
+    }
+  })
+  const { copied, failures } = await copy(store, port)
+  assert.deepEqual(
+    [copied, failures],
+    [0, ['2: the server gave only the beginning of this message']]
+  )
+  isBad = false
+  assert.equal((await copy(store, port)).copied, 1)
+  assert.deepEqual(
+    (await inbox(store)).map(({ size }) => size),
+    [LARGE.length]
+  )
+})
+
+test('flags that somebody changes meanwhile are no description of a message', async (t) => {
+  const store = await temporaryStore(t)
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [1, 2].map(messageOf) } },
+    answer: ({ command, say }) => {
+      if (command.includes('RFC822.SIZE')) say('2 FETCH (UID 2 FLAGS (\\Flagged))')
+    }
+  })
+  const { copied, skipped } = await copy(store, port)
+  assert.deepEqual([copied, skipped], [2, 0])
+  assert.deepEqual(
+    (await inbox(store)).map(({ internalDate }) => internalDate),
+    [DATE, DATE]
+  )
+})
+
+test('a message whose flags are NIL has none', async (t) => {
+  const store = await temporaryStore(t)
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [messageOf(1)] } },
+    answer: ({ command, say, end }) => {
+      if (!command.includes('RFC822.SIZE')) return false
+      say('1 FETCH (UID 1 FLAGS NIL INTERNALDATE "01-Jan-2024 10:00:00 +0100" RFC822.SIZE 20)')
+      end()
+      return true
+    }
+  })
+  assert.equal((await copy(store, port)).copied, 1)
+})
