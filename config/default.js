@@ -496,7 +496,8 @@ export const SETTINGS = {
   'limits.exemptAddresses': {
     value: ['127.0.0.1', '::1'],
     unit: 'addresses',
-    reason: 'Not counted per address: webmail and proxies on this host speak for many users.'
+    reason:
+      'Not counted per address, addresses or CIDR blocks: webmail and proxies on this host speak for many users.'
   },
   'limits.commandsPerMinutePerAccount': {
     value: 0,

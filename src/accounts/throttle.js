@@ -17,8 +17,9 @@
  * them gains nothing; one that starts begins with what the others know (`state`, `adopt`).
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { MailError } from '../errors.js'
+import { AddressList } from '../support/address-list.js'
 
 /** Failures on a name that cost nothing: people mistype. */
 const FREE_NAME_FAILURES = 5
@@ -151,7 +152,7 @@ class Tallies {
 /** Counts failures and says how long the next attempt waits. */
 export class Throttle {
   #clock
-  #exempt = new BlockList()
+  #exempt
   #names = new Tallies()
   #addresses = new Tallies()
   #pairs = new Tallies()
@@ -173,15 +174,7 @@ export class Throttle {
   constructor({ clock, fingerprintKey = randomBytes(32), exemptAddresses = ['127.0.0.1', '::1'] }) {
     this.#clock = clock
     this.#fingerprintKey = fingerprintKey
-    for (const entry of exemptAddresses) {
-      const [address = '', bits] = entry.split('/')
-      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-      if (isIP(address) === 0) {
-        throw new MailError('CONFIG_INVALID', { detail: `limits.exemptAddresses: ${entry}` })
-      }
-      if (bits === undefined) this.#exempt.addAddress(address, family)
-      else this.#exempt.addSubnet(address, Number(bits), family)
-    }
+    this.#exempt = new AddressList(exemptAddresses, 'limits.exemptAddresses')
   }
 
   /**
@@ -189,10 +182,7 @@ export class Throttle {
    * @returns {boolean}
    */
   #isExempt(remoteAddress) {
-    if (remoteAddress === null) return true
-    const bare = remoteAddress.replace(/^::ffff:(?=\d+\.)/i, '')
-    const family = isIP(bare)
-    return family !== 0 && this.#exempt.check(bare, family === 6 ? 'ipv6' : 'ipv4')
+    return remoteAddress === null || this.#exempt.has(remoteAddress)
   }
 
   /**

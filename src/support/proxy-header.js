@@ -2,8 +2,8 @@
  * The PROXY protocol, versions 1 and 2 (haproxy's proxy-protocol.txt): what a load balancer says about its client before
  * the client's first byte. Only taken from addresses that are trusted, because whoever may send it may claim any address.
  */
-import { BlockList, isIP, SocketAddress } from 'node:net'
-import { MailError } from '../errors.js'
+import { isIP, SocketAddress } from 'node:net'
+import { AddressList } from './address-list.js'
 import { unmapAddress } from './loopback.js'
 import { somethingHappens } from './socket-event.js'
 
@@ -97,21 +97,14 @@ function asOfASocket(address) {
 
 /** Whom a PROXY header is taken from. */
 export class ProxyTrust {
-  #trusted = new BlockList()
+  #trusted
 
   /**
    * @param {readonly string[]} addresses - single ones or CIDR blocks
-   * @throws {MailError} CONFIG_INVALID
+   * @throws {import('../errors.js').MailError} CONFIG_INVALID
    */
   constructor(addresses) {
-    for (const entry of addresses) {
-      const [address = '', bits] = entry.split('/')
-      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-      if (isIP(address) === 0)
-        throw new MailError('CONFIG_INVALID', { detail: `proxy.trustedAddresses: ${entry}` })
-      if (bits === undefined) this.#trusted.addAddress(address, family)
-      else this.#trusted.addSubnet(address, Number(bits), family)
-    }
+    this.#trusted = new AddressList(addresses, 'proxy.trustedAddresses')
   }
 
   /**
@@ -122,9 +115,8 @@ export class ProxyTrust {
    *   elsewhere, or began with something else
    */
   async clientOf(socket) {
-    const peer = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
-    const family = isIP(peer)
-    if (family === 0 || !this.#trusted.check(peer, family === 6 ? 'ipv6' : 'ipv4')) return null
+    const peer = unmapAddress(socket.remoteAddress ?? '')
+    if (!this.#trusted.has(peer)) return null
     const header = await readHeader(socket)
     return header === null ? null : (header.address ?? peer)
   }

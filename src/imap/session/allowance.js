@@ -123,7 +123,7 @@ export class Allowances {
    * @param {AllowanceLimits} options.limits
    * @param {Clock} options.clock
    * @param {(limit: number) => number} options.shareOf - of a limit for all workers: this one's
-   * @param {(addressKey: string) => boolean} options.isExempt - whether an address is not counted
+   * @param {(remoteAddress: string) => boolean} options.isExempt - whether an address is not counted
    */
   constructor({ limits, clock, shareOf, isExempt }) {
     this.#limits = limits
@@ -139,7 +139,7 @@ export class Allowances {
   paceOf({ remoteAddress, accountId }) {
     const limits = this.#limits
     const place = addressKey(remoteAddress)
-    const isCounted = !this.#isExempt(place)
+    const isCounted = !this.#isExempt(remoteAddress)
     const taken = (/** @type {'commands' | 'bytes'} */ kind) => {
       const perAddress = limits[`${kind}PerMinutePerAddress`]
       const perAccount = limits[`${kind}PerMinutePerAccount`]

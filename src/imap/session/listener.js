@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CODE } from '../protocol/compile/response-code.js'
 import { limitsBeforeLogin } from '../protocol/limits.js'
 import { Receiver } from '../protocol/receiver.js'
+import { AddressList } from '../../support/address-list.js'
 import { isLoopback } from '../../support/loopback.js'
 import { Allowances } from './allowance.js'
 import { addressKey } from './address-key.js'
@@ -110,6 +111,7 @@ class Listener {
   #isClosing = false
   #shareOf
   #admits
+  #exempt
   #allowances
   /** @type {ImapServerContext} */
   #context
@@ -127,11 +129,12 @@ class Listener {
   }) {
     this.#shareOf = shareOf
     this.#admits = admits
+    this.#exempt = new AddressList(config.limits.exemptAddresses, 'limits.exemptAddresses')
     this.#allowances = new Allowances({
       limits: config.limits,
       clock,
       shareOf,
-      isExempt: (key) => this.#isExempt(key)
+      isExempt: (address) => this.#exempt.has(address)
     })
     this.#context = {
       config,
@@ -305,7 +308,7 @@ class Listener {
       return
     }
     const key = addressKey(remoteAddress ?? '')
-    const refusal = this.#refusal(key)
+    const refusal = this.#refusal(remoteAddress ?? '', key)
     const isRefused = refusal !== null
     if (isRefused && this.#refused >= MAX_REFUSED) {
       socket.destroy()
@@ -375,27 +378,19 @@ class Listener {
   }
 
   /**
-   * @param {string} key - of the client's address
+   * @param {string} remoteAddress - the client's
+   * @param {string} key - of it
    * @returns {string | null} why this connection is refused
    */
-  #refusal(key) {
+  #refusal(remoteAddress, key) {
     const { config } = this.#context
     const { maxConnections, maxConnectionsPerAddress } = config.imap
     if (this.#isClosing) return 'The server is shutting down'
     if (this.#sessions.size >= maxConnections) return 'Too many connections'
     if (!this.#admits()) return 'The server is busy beyond its means, come back later'
-    if (this.#isExempt(key)) return null
+    if (this.#exempt.has(remoteAddress)) return null
     const isTooMany = (this.#perAddress.get(key) ?? 0) >= this.#shareOf(maxConnectionsPerAddress)
     return isTooMany ? 'Too many connections from this address' : null
-  }
-
-  /**
-   * @param {string} key - of an address
-   * @returns {boolean}
-   */
-  #isExempt(key) {
-    const { exemptAddresses } = this.#context.config.limits
-    return exemptAddresses.some((address) => addressKey(address) === key)
   }
 
   #tick() {

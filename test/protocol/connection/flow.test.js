@@ -111,6 +111,19 @@ test('more connections from one address than it may have are sent away; exempt o
   for (const client of [...clients, next]) client.close()
 })
 
+test('a block of addresses may be exempt', async (t) => {
+  const settings = {
+    'imap.maxConnectionsPerAddress': 2,
+    'limits.exemptAddresses': ['10.0.0.0/8', '127.0.0.0/8']
+  }
+  const server = await startImapServer(t, { settings })
+  for (let count = 0; count < 3; count++) {
+    const client = await LineClient.connect(server)
+    t.after(() => client.close())
+    assert.match((await client.line()) ?? '', /^\* OK/)
+  }
+})
+
 test('of more connections than that, a hundred are told so at a time, and the rest is closed at once', async (t) => {
   const settings = { 'imap.maxConnectionsPerAddress': 2, 'limits.exemptAddresses': [] }
   const { tlsPort, port, imap } = await startImapServer(t, { settings })
