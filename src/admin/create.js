@@ -70,7 +70,7 @@ export async function createAdmin({
     endSession: (/** @type {string} */ sessionId) => imap.endSession(sessionId, BYE)
   }
   const ask = askAllWorkers ?? (async (kind, argument) => [await answers[kind]?.(argument)])
-  const backups = createBackupList({ config, directory })
+  const backups = createBackupList({ config, directory, clock })
   const survey = new HostSurvey({
     data: config.data,
     directory,

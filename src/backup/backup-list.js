@@ -2,6 +2,7 @@
  * What may be known of backups without any key: which there are, and how their runs went. The names come from the target,
  * the figures from the audit log, where each run leaves them: no manifest is read, which grows with the accounts.
  */
+import { inOrder } from './generation-order.js'
 import { readHostState } from './host-state.js'
 import { Repository, generationTimeMs } from './repository.js'
 import { openTarget } from './targets/open-target.js'
@@ -23,7 +24,7 @@ const MAX_RUNS = 500
  *
  * @typedef {object} BackupList
  * @property {boolean} isSetUp - whether `letterlock backup init` has been done
- * @property {BackupRow[]} generations - newest first
+ * @property {BackupRow[]} generations - newest first; at the end those that cannot have been made yet
  * @property {string | null} problem - why they could not be listed, for the operator
  *
  * @typedef {object} BackupPort
@@ -34,9 +35,10 @@ const MAX_RUNS = 500
  * @param {object} options
  * @param {import('../../config/load.js').Config} options.config
  * @param {import('../accounts/directory-port.js').DirectoryPort} options.directory
+ * @param {import('../support/clock.js').Clock} options.clock
  * @returns {BackupPort}
  */
-export function createBackupList({ config, directory }) {
+export function createBackupList({ config, directory, clock }) {
   return {
     async list() {
       if ((await readHostState(config.data)) === null) {
@@ -45,11 +47,13 @@ export function createBackupList({ config, directory }) {
       try {
         const names = await listNames(config)
         const figures = await readFigures(directory)
-        const generations = names.toReversed().map((name) => ({
-          name,
-          startedAtMs: generationTimeMs(name),
-          ...figuresOf(figures.get(name))
-        }))
+        const generations = inOrder(names, clock.nowMs())
+          .toReversed()
+          .map((name) => ({
+            name,
+            startedAtMs: generationTimeMs(name),
+            ...figuresOf(figures.get(name))
+          }))
         return { isSetUp: true, generations, problem: null }
       } catch (error) {
         if (!(error instanceof MailError)) throw error

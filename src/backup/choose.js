@@ -2,6 +2,7 @@
  * Which generation, and which account of it.
  */
 import { MailError } from '../errors.js'
+import { inOrder } from './generation-order.js'
 import { generationTimeMs } from './repository.js'
 
 /**
@@ -12,15 +13,18 @@ import { generationTimeMs } from './repository.js'
 
 /**
  * @param {Repository} repository
- * @param {{ name?: string | undefined, atMs?: number | undefined }} [wanted] - a name, or the last one that had begun by
- *   then; default: the last one
+ * @param {{ nowMs: number, name?: string | undefined, atMs?: number | undefined }} wanted - a name, or the last one that
+ *   had begun by then; neither: the last one
  * @returns {Promise<Generation>}
  * @throws {MailError} BACKUP_MISSING
  */
-export async function chooseGeneration(repository, { name, atMs } = {}) {
+export async function chooseGeneration(repository, { nowMs, name, atMs }) {
   if (name !== undefined) return await repository.readGeneration(name)
   const names = await repository.listGenerations()
-  const chosen = names.filter((one) => atMs === undefined || generationTimeMs(one) <= atMs).at(-1)
+  const chosen =
+    atMs === undefined
+      ? inOrder(names, nowMs).at(-1)
+      : names.filter((one) => generationTimeMs(one) <= atMs).at(-1)
   if (chosen === undefined)
     throw new MailError('BACKUP_MISSING', {
       detail: names.length === 0 ? 'there is none yet' : `the oldest is ${names[0]}`

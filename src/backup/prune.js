@@ -28,16 +28,18 @@ const MIN_THIN_BYTES = 64 * 1024
  * @param {object} options
  * @param {import('../../config/load.js').Config} options.config
  * @param {import('./targets/target.js').BackupTarget} options.target
+ * @param {import('../support/clock.js').Clock} options.clock
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @param {boolean} [options.isDryRun] - say what would go, remove nothing
  * @returns {Promise<PruneSummary>}
  * @throws {import('../errors.js').MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_DAMAGED, BACKUP_UNREACHABLE
  */
-export async function pruneBackups({ config, target, logger, isDryRun = false }) {
+export async function pruneBackups({ config, target, clock, logger, isDryRun = false }) {
   const repository = new Repository(target)
   await requireHostState(config.data, repository)
   return await withBackupLock(config.data, async (scratchFolder) => {
-    const { keep, drop } = applyRetention(await repository.listGenerations(), config.backup)
+    const names = await repository.listGenerations()
+    const { keep, drop } = applyRetention(names, config.backup, clock.nowMs())
     let marks = await markAll(repository, keep)
     /** @type {PruneSummary} */
     const summary = { kept: keep, dropped: drop, objects: 0, freedBytes: 0, repackedBytes: 0 }

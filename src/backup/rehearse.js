@@ -25,16 +25,17 @@ import { readSnapshot } from './snapshot-store.js'
  * @param {object} options
  * @param {import('../../config/load.js').Config} options.config
  * @param {import('./targets/target.js').BackupTarget} options.target
+ * @param {import('../support/clock.js').Clock} options.clock
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @param {number} [options.accounts] - how many; default: the configuration's
  * @returns {Promise<RehearsalSummary>}
  * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_MISSING, BACKUP_UNREACHABLE, DISK_FULL
  */
-export async function rehearseRestore({ config, target, logger, accounts }) {
+export async function rehearseRestore({ config, target, clock, logger, accounts }) {
   const repository = new Repository(target)
   await requireHostState(config.data, repository)
   return await withBackupLock(config.data, async (scratchFolder) => {
-    const generation = await chooseGeneration(repository)
+    const generation = await chooseGeneration(repository, { nowMs: clock.nowMs() })
     const wanted = accounts ?? config.backup.rehearsalAccounts
     /** @type {RehearsalSummary} */
     const summary = { generation: generation.name, accounts: 0, bytes: 0, failed: [] }

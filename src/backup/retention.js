@@ -1,7 +1,9 @@
 /**
  * Which generations are kept: the last of each of so many days, weeks and months that have one, and always the newest.
+ * Of those days, all in UTC, none is longer or shorter than another.
  * Pure.
  */
+import { isOfFuture } from './generation-order.js'
 import { generationTimeMs } from './repository.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -37,11 +39,15 @@ const monthOf = (timeMs) => dayOf(timeMs).slice(0, 7)
 /**
  * @param {string[]} names - of generations, in any order
  * @param {Retention} retention
+ * @param {number} nowMs
  * @returns {{ keep: string[], drop: string[] }} each the oldest first
  */
-export function applyRetention(names, { keepDaily, keepWeekly, keepMonthly }) {
-  const newestFirst = [...names].sort().reverse()
-  const keep = new Set(newestFirst.slice(0, 1))
+export function applyRetention(names, { keepDaily, keepWeekly, keepMonthly }, nowMs) {
+  const all = [...names].sort()
+  // Made while the clock was wrong, or the clock is wrong now: they are kept, and stand in nobody's place.
+  const future = all.filter((name) => isOfFuture(name, nowMs))
+  const newestFirst = all.slice(0, all.length - future.length).reverse()
+  const keep = new Set([...newestFirst.slice(0, 1), ...future])
   for (const [periodOf, count] of /** @type {const} */ ([
     [dayOf, keepDaily],
     [weekOf, keepWeekly],
@@ -57,7 +63,7 @@ export function applyRetention(names, { keepDaily, keepWeekly, keepMonthly }) {
     }
   }
   return {
-    keep: newestFirst.filter((name) => keep.has(name)).reverse(),
-    drop: newestFirst.filter((name) => !keep.has(name)).reverse()
+    keep: all.filter((name) => keep.has(name)),
+    drop: all.filter((name) => !keep.has(name))
   }
 }

@@ -16,6 +16,7 @@ import { MailError, isMailError } from '../errors.js'
 import { backUpAccount } from './account-backup.js'
 import { DirectorySnapshot } from '../accounts/directory-snapshot.js'
 import { eraseDeletedAccounts } from './erase.js'
+import { inOrder } from './generation-order.js'
 import { requireHostState } from './host-state.js'
 import { PackWriter } from './pack-writer.js'
 import { RateLimit } from './rate-limit.js'
@@ -144,8 +145,9 @@ class BackupRun {
 
   /** @returns {Promise<Generation | null>} the last one that can be read */
   async #readLast() {
-    const { repository } = this.options
-    for (const name of (await repository.listGenerations()).reverse()) {
+    const { repository, clock } = this.options
+    const names = inOrder(await repository.listGenerations(), clock.nowMs())
+    for (const name of names.reverse()) {
       const generation = await this.#unlessDamaged(() => repository.readGeneration(name))
       if (generation) return generation
     }

@@ -80,9 +80,14 @@ export function scheduleNightly({ settings, command, isWanted, clock, logger, lo
     })
   }
   let isClosed = false
+  let lookedMs = clock.nowMs()
   const look = async () => {
-    if (clock.nowMs() < dueMs) return
-    dueMs = nextNight(clock.nowMs(), settings)
+    const nowMs = clock.nowMs()
+    // A clock that was set back: the next night comes before the one that was waited for.
+    if (nowMs < lookedMs) dueMs = Math.min(dueMs, nextNight(nowMs, settings))
+    lookedMs = nowMs
+    if (nowMs < dueMs) return
+    dueMs = nextNight(nowMs, settings)
     if (child) logger.warn('last night’s backup is still running')
     else if ((await isWanted()) && !isClosed) start()
   }

@@ -4,6 +4,8 @@
  */
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
+import { systemClock } from '../support/clock.js'
+import { inOrder } from './generation-order.js'
 import { readUnits, requireMailboxHeader } from './materialize.js'
 import { packObject } from './repository.js'
 import { unitsOf } from './snapshot-format.js'
@@ -39,10 +41,11 @@ class Verifier {
 
   /**
    * @param {Repository} repository
-   * @param {{ isQuick: boolean, onProgress: (report: BackupReport) => void }} options
+   * @param {{ isQuick: boolean, clock: import('../support/clock.js').Clock, onProgress: (report: BackupReport) => void }} options
    */
-  constructor(repository, { isQuick, onProgress }) {
+  constructor(repository, { isQuick, clock, onProgress }) {
     this.repository = repository
+    this.clock = clock
     this.isQuick = isQuick
     this.onProgress = onProgress
   }
@@ -115,7 +118,8 @@ class Verifier {
 
   /** @returns {Promise<Set<string>>} ids; what is erased was deleted before the newest backup */
   async #listLiving() {
-    const newest = (await this.repository.listGenerations()).at(-1)
+    const names = await this.repository.listGenerations()
+    const newest = inOrder(names, this.clock.nowMs()).at(-1)
     const generation = newest === undefined ? null : await this.repository.readGeneration(newest)
     return new Set(generation?.accounts.map(({ id }) => id))
   }
@@ -158,6 +162,7 @@ class Verifier {
  * @param {object} input
  * @param {Repository} input.repository
  * @param {string[]} input.generations - names
+ * @param {import('../support/clock.js').Clock} [input.clock]
  * @param {boolean} [input.isQuick] - sizes and the beginning of each mailbox, not every unit
  * @param {(report: BackupReport) => void} [input.onProgress] - the report so far
  * @returns {Promise<BackupReport>}
@@ -166,10 +171,11 @@ class Verifier {
 export async function verifyBackups({
   repository,
   generations,
+  clock = systemClock,
   isQuick = false,
   onProgress = () => {}
 }) {
-  const verifier = new Verifier(repository, { isQuick, onProgress })
+  const verifier = new Verifier(repository, { isQuick, clock, onProgress })
   for (const name of generations) await verifier.verifyGeneration(name)
   return verifier.report
 }

@@ -90,6 +90,7 @@ export function registerRestore(backup, context) {
         throw new CliError('Give either an address or --host', { exitCode: NOTHING_DONE })
       return withBackups(context, options, async (parts) => {
         const generation = await chooseGeneration(parts.repository, {
+          nowMs: parts.clock.nowMs(),
           name: options.generation,
           atMs: options.at === undefined ? undefined : parseTime(options.at)
         })

@@ -51,7 +51,7 @@ export async function restore(host, account, name) {
   return await restoreAccount({
     directory: host.services.directory,
     target: host.target,
-    generation: await chooseGeneration(host.repository, { name }),
+    generation: await chooseGeneration(host.repository, { nowMs: host.clock.nowMs(), name }),
     account,
     data: host.data,
     clock: host.clock

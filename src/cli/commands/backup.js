@@ -206,11 +206,12 @@ function registerVerify(backup, context) {
  * @param {VerifyOptions} options
  * @returns {Promise<number>} the exit code
  */
-async function verifyStored({ repository, print, tell }, { generation, all, quick }) {
+async function verifyStored({ repository, clock, print, tell }, { generation, all, quick }) {
+  const wanted = { nowMs: clock.nowMs(), name: generation }
   const generations = all
     ? await repository.listGenerations()
-    : [(await chooseGeneration(repository, { name: generation })).name]
-  const report = await verifyBackups({ repository, generations, isQuick: quick === true })
+    : [(await chooseGeneration(repository, wanted)).name]
+  const report = await verifyBackups({ repository, generations, clock, isQuick: quick === true })
   for (const { generation: name, accountId, code, detail } of report.problems)
     tell(`${name}${accountId && ` account ${accountId}`}: ${code} ${detail}`)
   print(
@@ -231,7 +232,8 @@ async function verifyMailbox({ target, repository }, context, options, address) 
   return await withAccounts(context, options, async ({ services, input, print, tell }) => {
     const { config, clock } = services
     const account = await requireAccount(services, address)
-    const generation = await chooseGeneration(repository, { name: options.generation })
+    const wanted = { nowMs: clock.nowMs(), name: options.generation }
+    const generation = await chooseGeneration(repository, wanted)
     const entry = requireEntry(generation, account.id)
     if (entry.keyEpoch !== account.keyEpoch)
       throw new CliError('The account has got another key since that backup', { exitCode: 2 })
@@ -273,10 +275,11 @@ function registerPrune(backup, context) {
  * @param {BackupParts} parts
  * @param {boolean} isDryRun
  */
-async function pruneNow({ config, target, logger, print }, isDryRun) {
+async function pruneNow({ config, target, clock, logger, print }, isDryRun) {
   const { kept, dropped, objects, freedBytes, repackedBytes } = await pruneBackups({
     config,
     target,
+    clock,
     logger,
     isDryRun
   })
@@ -313,10 +316,11 @@ function registerRehearse(backup, context) {
  * @param {number} [accounts]
  * @returns {Promise<number>} the exit code
  */
-async function rehearseNow({ config, target, logger, print, tell }, accounts) {
+async function rehearseNow({ config, target, clock, logger, print, tell }, accounts) {
   const summary = await rehearseRestore({
     config,
     target,
+    clock,
     logger,
     ...(accounts !== undefined && { accounts })
   })

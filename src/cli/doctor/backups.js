@@ -18,7 +18,11 @@ const LATE_MS = 30 * HOUR_MS
 export async function checkBackups({ services }) {
   const name = 'backups'
   const { config, directory, clock } = services
-  const { isSetUp, generations, problem } = await createBackupList({ config, directory }).list()
+  const { isSetUp, generations, problem } = await createBackupList({
+    config,
+    directory,
+    clock
+  }).list()
   if (!isSetUp)
     return bad(
       name,

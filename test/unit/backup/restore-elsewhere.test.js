@@ -53,7 +53,7 @@ test('under another name, with the password of today', async (t) => {
   await host.backUp()
   await host.addMessages(ANNA, 1)
   const { services, target } = host
-  const generation = await chooseGeneration(host.repository)
+  const generation = await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() })
   const password = Buffer.from(PASSWORD)
   const request = { services, target, generation, account, keys: null, password }
   await assert.rejects(restoreAs({ ...request, address: ANNA }), { code: 'ACCOUNT_EXISTS' })
@@ -127,7 +127,7 @@ test('a folder and a message come back into a folder of their own, with flags an
   await host.backUp()
   await withLogin(services, ANNA, (store) => store.deleteMailbox('Invoices'))
 
-  const generation = await chooseGeneration(host.repository)
+  const generation = await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() })
   const entry = requireEntry(generation, account.id)
   const { masterKey } = await logIn(services, PASSWORD)
   const folder = join(host.data, 'tmp', 'copy')

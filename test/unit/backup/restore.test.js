@@ -229,7 +229,7 @@ for (const [what, callOff] of Object.entries(CALLED_OFF_BY)) {
         }
       },
       target: host.target,
-      generation: await chooseGeneration(host.repository),
+      generation: await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() }),
       account: anna,
       data: host.data,
       clock: host.clock
@@ -252,7 +252,7 @@ for (const interrupted of /** @type {const} */ (['before', 'old away', 'after'])
     const { directory } = host.services
     // What restoreAccount leaves when it is killed: everything staged, and the row.
     const staged = join(anna.folder, 'restore-x')
-    const generation = await chooseGeneration(host.repository)
+    const generation = await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() })
     const snapshot = await readSnapshot(host.target, requireEntry(generation, anna.id).snapshot)
     await materialize({ target: host.target, snapshot, folder: staged })
     await directory.beginRestore({

@@ -8,6 +8,8 @@ import Database from 'better-sqlite3-multiple-ciphers'
 import { rekeyAccount } from '../../../src/accounts/rekey.js'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { initBackups } from '../../../src/backup/init.js'
+import { createBackupList } from '../../../src/backup/backup-list.js'
+import { chooseGeneration } from '../../../src/backup/choose.js'
 import { runBackup } from '../../../src/backup/run.js'
 import { withBackupLock } from '../../../src/backup/scratch.js'
 import { findInSealedDirectory, openKeys } from '../../../src/backup/sealed-directory.js'
@@ -318,6 +320,28 @@ test('a run keeps the audit log for as long as the settings say, and erases whom
   short.clock.advance(2 * DAY_MS)
   await short.backUp()
   assert.deepEqual(await readdir(join(short.folder, 'keys', ben.id)), [])
+})
+
+test('a backup of a night on which the clock was years ahead is not taken for the last one', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 1)
+  await host.backUp()
+  host.clock.advance(3650 * DAY_MS)
+  const { generation: future } = await host.backUp()
+  host.clock.advance(-3650 * DAY_MS)
+  await host.addMessages('anna@example.org', 20, 20_000)
+  assert.ok((await host.backUp()).newBytes > 0)
+  // It builds on the one of the hour before, not on the one of ten years later.
+  const { generation: last, newBytes } = await host.backUp()
+  assert.equal(newBytes, 0)
+  const nowMs = host.clock.nowMs()
+  assert.equal((await chooseGeneration(host.repository, { nowMs })).name, last)
+  const { directory } = host.services
+  const backups = createBackupList({ config: host.config, directory, clock: host.clock })
+  const { generations } = await backups.list()
+  assert.deepEqual([generations[0]?.name, generations.at(-1)?.name], [last, future])
+  // Where the clock is years behind, all are of the future, and the last of them is the last.
+  assert.equal((await chooseGeneration(host.repository, { nowMs: 0 })).name, future)
 })
 
 test('a run that dies half-way leaves the last backup whole, and the next one uses what it stored', async (t) => {

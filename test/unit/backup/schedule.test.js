@@ -36,14 +36,25 @@ for (const [now, cron, expected] of /** @type {const} */ ([
   })
 }
 
+/** Counts how often it is asked. */
+class WatchedClock extends ManualClock {
+  looks = 0
+
+  /** @override */
+  nowMs() {
+    this.looks += 1
+    return super.nowMs()
+  }
+}
+
 /**
  * @param {import('node:test').TestContext} t
- * @param {{ isWanted?: boolean, script?: string }} [options]
+ * @param {{ isWanted?: boolean, script?: string, nowMs?: number }} [options]
  */
-async function start(t, { isWanted = true, script } = {}) {
+async function start(t, { isWanted = true, script, nowMs = Date.UTC(2026, 10, 21, 1) } = {}) {
   const folder = await scratchFolder(t)
   const mark = join(folder, 'ran')
-  const clock = new ManualClock(Date.UTC(2026, 10, 21, 1))
+  const clock = new WatchedClock(nowMs)
   const { logger, lines } = recordingLogger()
   const command = [
     process.execPath,
@@ -76,6 +87,17 @@ test('the job runs at its hour, not before, and once', async (t) => {
   assert.equal(existsSync(mark), true)
   await sleep(50)
   assert.equal(lines.length, 1)
+})
+
+test('a clock that was years ahead and is set back puts off no night', async (t) => {
+  const { clock, lines } = await start(t, { nowMs: Date.UTC(2036, 1, 7, 6, 28) })
+  const looked = clock.looks
+  await until(() => clock.looks > looked)
+  clock.advance(Date.UTC(2026, 10, 21, 1) - clock.nowMs())
+  const before = clock.looks
+  await until(() => clock.looks > before + 3)
+  clock.advance(2 * 60 * 60 * 1000)
+  await until(() => lines.some(({ msg }) => msg === 'the nightly backup is done'))
 })
 
 test('a job that fails is told with its exit code', async (t) => {
