@@ -179,6 +179,8 @@ export class Connection {
       this.#isClosed = true
       this.#output.stop()
       this.#input.stop()
+      // Of a connection that was refused, or finished no handshake, no session has run that would.
+      this.dropPace()
       this.#reading.end()
       this.#writing.end()
       this.#closing?.abort(new ConnectionClosed())
@@ -223,6 +225,12 @@ export class Connection {
       await this.#reading.until(deadlineMs)
       this.#slicer.begin()
     }
+  }
+
+  /** Nothing is counted any longer. */
+  dropPace() {
+    this.pace?.release()
+    this.pace = null
   }
 
   /** Makes a wakeable wait return; without one, the next such wait returns at once. Ends a TLS handshake. */

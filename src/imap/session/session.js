@@ -355,14 +355,8 @@ export class Session {
   /** @param {string | null} accountId - whose commands and bytes are counted from now on, besides the address's */
   #setPace(accountId) {
     const { connection, context } = this
-    connection.pace?.release()
+    connection.dropPace()
     connection.pace = context.paceOf({ remoteAddress: connection.remoteAddress, accountId })
-  }
-
-  /** Nothing is counted any longer. */
-  #dropPace() {
-    this.connection.pace?.release()
-    this.connection.pace = null
   }
 
   /**
@@ -413,7 +407,7 @@ export class Session {
   end(text) {
     this.#byeText ??= text
     // Whoever is to go need not wait for it.
-    this.#dropPace()
+    this.connection.dropPace()
     this.#remote?.end(this.#byeText)
     this.connection.wake()
   }
@@ -454,7 +448,7 @@ export class Session {
   }
 
   async #leave() {
-    this.#dropPace()
+    this.connection.dropPace()
     try {
       this.unselect()
     } finally {

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitsBeforeLogin } from '../../../../src/imap/protocol/limits.js'
 import { Receiver } from '../../../../src/imap/protocol/receiver.js'
+import { Pace } from '../../../../src/imap/session/allowance.js'
 import { Connection } from '../../../../src/imap/session/connection.js'
 
 /** More than the sockets of both sides hold. */
@@ -77,6 +78,19 @@ test('all who wait for the client go on when it reads, and when it goes', async 
     const states = (await outcomes).map(({ status }) => status)
     assert.deepEqual(states, Array(2).fill(goes ? 'rejected' : 'fulfilled'))
   }
+})
+
+test('a client that goes before a session has run is no longer counted', async (t) => {
+  const { connection, client } = await connected(t)
+  let released = 0
+  const release = () => released++
+  connection.pace = new Pace({ commands: [], bytes: [], refill: () => {}, release })
+  client.destroy()
+  connection.end()
+  await connection.closed
+  assert.equal(released, 1)
+  connection.dropPace()
+  assert.equal(released, 1)
 })
 
 test('of many commands that came in one packet some are given in one turn of the event loop', async (t) => {
