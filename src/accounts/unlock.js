@@ -109,13 +109,13 @@ export class Unlocker {
     const { directory } = this.#services
     const isKept = service === undefined
     const account = await directory.findByAddress(username)
-    // Before the throttle: it costs nothing, and whoever is in already is not kept out by strangers.
-    const repeated = await this.#recognize(account, password)
-    if (repeated !== null) {
-      directory.recordUse(repeated.credentialId)
+    const attempt = { username, password, remoteAddress }
+    const recognize = async () => {
+      const repeated = await this.#recognize(account, password)
+      if (repeated !== null) directory.recordUse(repeated.credentialId)
       return repeated
     }
-    return this.throttled({ username, password, remoteAddress }, account, async ({ isKnown }) => {
+    return this.#throttled(attempt, account, recognize, async ({ isKnown }) => {
       const check = () => this.#check({ account, password, remoteAddress, isKept, isKnown })
       const unlocked = isKept
         ? await this.#equalAttempts.run(
@@ -154,11 +154,29 @@ export class Unlocker {
    * @returns {Promise<T>}
    * @throws {MailError} THROTTLED; what `check` throws
    */
-  async throttled(attempt, account, check) {
+  throttled(attempt, account, check) {
+    return this.#throttled(attempt, account, async () => null, check)
+  }
+
+  /**
+   * @template T
+   * @param {LoginAttempt} attempt
+   * @param {Account | null} account
+   * @param {() => Promise<T | null>} recognize - what needs neither a wait nor a derivation; but an address that is held
+   *   would test passwords by it as fast as it can ask
+   * @param {(admitted: { isKnown: boolean }) => Promise<T>} check
+   * @returns {Promise<T>}
+   */
+  async #throttled(attempt, account, recognize, check) {
     const admitted = await this.#admit(attempt, account)
     /** @type {'succeed' | 'fail' | 'cancel'} */
     let outcome = 'cancel'
     try {
+      const repeated = await recognize()
+      if (repeated !== null) {
+        outcome = 'succeed'
+        return repeated
+      }
       if (admitted.waitMs > 0) await this.#sleep(admitted.waitMs)
       const result = await check(admitted)
       outcome = 'succeed'

@@ -355,6 +355,24 @@ test('guessing is slowed down, and a repeat login is not', async (t) => {
   ;(await logIn(services, 'old secret', { remoteAddress: STRANGER })).masterKey.dispose()
 })
 
+test('from an address that is held the password of an open mailbox is not tried out', async (t) => {
+  const { services, clock } = await openTestAccounts(t)
+  await makeAccount(services)
+  const OWN = '198.51.100.7'
+  ;(await logIn(services, 'old secret', { remoteAddress: OWN })).masterKey.dispose()
+  for (let index = 0; index < 10; index++) {
+    const username = `guess${index}`
+    await assertRefused(logIn(services, `guess ${index}`, { username, remoteAddress: STRANGER }))
+  }
+  for (const typed of ['wrong', 'old secret']) {
+    await assertRefused(logIn(services, typed, { remoteAddress: STRANGER }), 'THROTTLED')
+  }
+  ;(await logIn(services, 'old secret', { remoteAddress: OWN })).masterKey.dispose()
+  clock.advance(60_000)
+  const again = () => logIn(services, 'old secret', { remoteAddress: STRANGER })
+  assert.equal(await derivationsOf(services, again), 0, 'recognised once it may ask')
+})
+
 test('no login, good or wrong, waits for the directory to write: what it leaves is written later', async (t) => {
   const { services, data } = await openTestAccounts(t)
   await makeAccount(services)
