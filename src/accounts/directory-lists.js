@@ -89,7 +89,16 @@ export class DirectoryLists {
    * @param {AccountPageQuery} query
    * @returns {Promise<{ total: number, accounts: AccountSummary[] }>}
    */
-  async pageAccounts({ tenant, accountId, search, sort, isDescending, limit, offset }) {
+  async pageAccounts({
+    tenant,
+    accountId,
+    search,
+    afterAddress,
+    sort,
+    isDescending,
+    limit,
+    offset
+  }) {
     const { connection } = this
     const from =
       accountId === undefined ? LISTED : 'FROM accounts a JOIN domains d ON d.id = a.domain_id'
@@ -99,7 +108,9 @@ export class DirectoryLists {
       accountId !== undefined && 'a.id = $id',
       search && "a.address LIKE $search ESCAPE '!'"
     ].filter(Boolean)
-    const filter = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`
+    const filterOf = (/** @type {(string | false | undefined | '')[]} */ conditions) =>
+      conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+    const behind = afterAddress === undefined ? [] : ['a.address > $afterAddress']
     const values = {
       ...(tenant != null && { tenant }),
       ...(accountId !== undefined && { id: accountId }),
@@ -112,9 +123,9 @@ export class DirectoryLists {
       // First the ids, from the index alone; then what is shown, of this page.
       const ids = connection
         .prepare(
-          `SELECT a.id, coalesce(a.tenant_id, d.tenant_id) AS tenant ${from} ${joined} ${filter} ${order}`
+          `SELECT a.id, coalesce(a.tenant_id, d.tenant_id) AS tenant ${from} ${joined} ${filterOf([...where, ...behind])} ${order}`
         )
-        .all({ ...values, limit, offset })
+        .all({ ...values, ...(afterAddress !== undefined && { afterAddress }), limit, offset })
         .map((row) => row.id)
       const found = connection
         .prepare(
@@ -127,7 +138,7 @@ export class DirectoryLists {
         .all(JSON.stringify(ids))
       return {
         rows: found,
-        total: connection.prepare(`SELECT count(*) AS n ${from} ${filter}`).get(values)
+        total: connection.prepare(`SELECT count(*) AS n ${from} ${filterOf(where)}`).get(values)
       }
     })
     return { total: total.n, accounts: rows.map(summaryFromRow) }

@@ -216,6 +216,7 @@
  * @property {string | null} [tenant] - null: of all
  * @property {string} [accountId]
  * @property {string} [search] - part of an address
+ * @property {string} [afterAddress] - only those behind it; the total counts the others as well
  * @property {'address' | 'tenant' | 'createdAtMs' | 'usedBytes' | 'usedMessages' | 'fileBytes' | 'fragmentation'} sort
  * @property {boolean} isDescending
  * @property {number} limit

@@ -41,7 +41,7 @@ const SORTS = [
 const tags = ['accounts']
 
 /**
- * @typedef {{ search?: string, tenant?: string, sort: AccountPageQuery['sort'], order: 'asc' | 'desc', limit: number, offset: number }} ListQuery
+ * @typedef {{ search?: string, tenant?: string, sort: AccountPageQuery['sort'], order: 'asc' | 'desc', after?: string, limit: number, offset: number }} ListQuery
  * @typedef {{ address: string, password: string, quotaBytes?: number, quotaMessages?: number, tenant?: string }} NewAccount
  * @typedef {{ isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, tenant?: string }} Change
  */
@@ -81,15 +81,24 @@ export function addAccountRoutes(app, { services }) {
         sort: { type: 'string', enum: SORTS, default: 'address' },
         order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
         limit: LIMIT,
+        after: {
+          ...ADDRESS,
+          description:
+            'Only what comes after this address, the last one of the page before; in the order of addresses alone. So none is missed where others are deleted meanwhile'
+        },
         offset: { ...COUNT, default: 0 }
       }),
       response: answers({ 200: listOf('accounts', ACCOUNT, { total: COUNT }) })
     },
     handler: async (request) => {
       const query = /** @type {ListQuery} */ (request.query)
+      if (query.after !== undefined && (query.sort !== 'address' || query.order !== 'asc')) {
+        throw new Refusal(400, '`after` goes with the order of addresses alone')
+      }
       return await directory.pageAccounts({
         tenant: tenantFilter(request, query.tenant),
         ...(query.search !== undefined && { search: query.search }),
+        ...(query.after !== undefined && { afterAddress: query.after }),
         sort: query.sort,
         isDescending: query.order === 'desc',
         limit: query.limit,

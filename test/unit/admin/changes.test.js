@@ -105,3 +105,35 @@ test('what somebody else deletes while it is looked at or changed is answered as
     ]
   )
 })
+
+test('who goes through all accounts by address misses none and sees none twice, whatever is made and deleted', async (t) => {
+  const { ask, services, token, addAccount } = await startAdmin(t)
+  const all = await token(['read'])
+  /** @type {Map<string, string>} */
+  const ids = new Map()
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    ids.set(name, (await addAccount(`${name}@example.org`)).id)
+  }
+  const seen = []
+  for (let after = ''; ;) {
+    const search = after === '' ? '' : `&after=${encodeURIComponent(after)}`
+    const { body } = await ask('GET', `/v1/accounts?limit=2${search}`, { token: all })
+    const page = body.accounts.map((/** @type {any} */ { address }) => address)
+    seen.push(...page)
+    if (page.length < 2) break
+    after = page.at(-1)
+    if (seen.length > 2) continue
+    // One before the place where it goes on, and one in front of all.
+    await services.directory.deleteAccount(ids.get('a') ?? '')
+    await addAccount('0@example.org')
+    assert.equal(body.total, 5)
+  }
+  assert.deepEqual(
+    seen,
+    ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}@example.org`)
+  )
+  for (const other of ['sort=usedBytes', 'order=desc']) {
+    const url = `/v1/accounts?after=a%40example.org&${other}`
+    assert.equal((await ask('GET', url, { token: all })).status, 400, other)
+  }
+})
