@@ -289,6 +289,8 @@ export class Session {
         this.untagged('BYE', null, 'Autologout, nothing was said for too long')
         return false
       case 'continue':
+        // It belongs to this command: the client hears of those before it first.
+        await this.replies.settle()
         this.write(continuation('OK'))
         return true
       case 'error':

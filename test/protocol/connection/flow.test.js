@@ -92,6 +92,19 @@ test('hundreds of pipelined commands, writes among them, are answered each and i
   client.close()
 })
 
+test('an APPEND that waits for the disk is answered before the next command is asked for its literal', async (t) => {
+  const server = await startImapServer(t)
+  const client = await LineClient.connect(server)
+  await client.login()
+  client.send('a APPEND INBOX {4+}\r\na: b\r\nb STATUS {5}\r\n')
+  assert.match((await client.line()) ?? '', /^a OK \[APPENDUID /)
+  assert.match((await client.line()) ?? '', /^\+ /)
+  client.send('INBOX (MESSAGES)\r\n')
+  assert.equal(await client.line(), '* STATUS INBOX (MESSAGES 1)')
+  assert.match((await client.line()) ?? '', /^b OK /)
+  client.close()
+})
+
 test('more connections from one address than it may have are sent away; exempt ones are not', async (t) => {
   const settings = { 'imap.maxConnectionsPerAddress': 2, 'limits.exemptAddresses': [] }
   const server = await startImapServer(t, { settings })
