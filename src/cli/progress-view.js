@@ -8,6 +8,10 @@ import { MailError } from '../errors.js'
 /** Plain lines are for logs: not more often than this. */
 const LINE_EVERY_MS = 10_000
 
+/** Names of files and what other servers say may hold orders to a terminal. */
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
+
 /** One run. */
 export class ProgressView {
   #stdout
@@ -61,7 +65,7 @@ export class ProgressView {
 
   /** @param {string} text - what failed, and why */
   fail(text) {
-    const line = `letterlock: ${text}\n`
+    const line = `letterlock: ${text.replace(CONTROL, '?')}\n`
     if (this.bars) this.bars.log(line)
     else this.#stderr.write(line)
   }

@@ -1,12 +1,26 @@
 /**
- * Reads a file as a stream of chunks, unpacked when it is a gzip (by its first bytes, not by its name).
+ * Reads a file as a stream of chunks, unpacked when it is a gzip or a zstd (by its first bytes, not by its name).
  */
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
-import { createGunzip } from 'node:zlib'
+import { createGunzip, createZstdDecompress } from 'node:zlib'
+import { MailError } from '../errors.js'
 
-const GZIP_MAGIC = Buffer.of(0x1f, 0x8b)
+/**
+ * How packed files begin; no message does.
+ *
+ * @type {{ magic: Buffer, unpack: (() => import('node:stream').Transform) | null }[]}
+ */
+const PACKINGS = [
+  { magic: Buffer.of(0x1f, 0x8b), unpack: () => createGunzip() },
+  { magic: Buffer.of(0x28, 0xb5, 0x2f, 0xfd), unpack: () => createZstdDecompress() },
+  // xz and bzip2, which Dovecot packs with as well.
+  { magic: Buffer.from('fd377a585a00', 'hex'), unpack: null },
+  { magic: Buffer.from('BZh91AY&SY'), unpack: null }
+]
+
+const MAGIC_BYTES = 16
 
 /**
  * @typedef {object} ByteSource
@@ -17,14 +31,16 @@ const GZIP_MAGIC = Buffer.of(0x1f, 0x8b)
  */
 
 /**
- * @param {string} path
+ * @param {string | Buffer} path
  * @returns {Promise<ByteSource>}
- * @throws what the file system throws
+ * @throws {MailError} FORMAT_UNKNOWN where it is packed otherwise; and what the file system throws
  */
 export async function openBytes(path) {
-  const { isGzip, sizeBytes } = await look(path)
+  const { head, sizeBytes } = await look(path)
+  const packing = PACKINGS.find(({ magic }) => head.subarray(0, magic.length).equals(magic))
+  if (packing?.unpack === null) throw new MailError('FORMAT_UNKNOWN')
   const file = createReadStream(path)
-  const chunks = isGzip ? pipeline(file, createGunzip(), reportedByIterator) : file
+  const chunks = packing ? pipeline(file, packing.unpack(), reportedByIterator) : file
   return {
     chunks,
     totalBytes: sizeBytes,
@@ -42,17 +58,31 @@ export async function openBytes(path) {
 function reportedByIterator() {}
 
 /**
- * @param {string} path
- * @returns {Promise<{ isGzip: boolean, sizeBytes: number }>}
+ * @param {string | Buffer} path
+ * @returns {Promise<{ head: Buffer, sizeBytes: number }>}
  */
 async function look(path) {
   const file = await open(path)
   try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(2), 0, 2, 0)
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0)
     const { size } = await file.stat()
-    return { isGzip: bytesRead === 2 && buffer.equals(GZIP_MAGIC), sizeBytes: size }
+    return { head: buffer.subarray(0, bytesRead), sizeBytes: size }
   } finally {
     await file.close()
+  }
+}
+
+/**
+ * @param {string | Buffer} path
+ * @returns {AsyncGenerator<Buffer>} the whole file, unpacked
+ * @throws {MailError} as `openBytes`
+ */
+export async function* readUnpacked(path) {
+  const source = await openBytes(path)
+  try {
+    yield* source.chunks
+  } finally {
+    source.close()
   }
 }
 

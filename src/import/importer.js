@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import { isMailError, MailError } from '../errors.js'
+import { requireMailboxName } from '../store/mailbox-name.js'
 import { parseFromLineDate } from './from-line.js'
 import { withCrlf, withoutFromLine } from './line-ends.js'
 import { chooseInternalDate } from './message-date.js'
@@ -114,11 +115,11 @@ export class Importer {
 
   /** @param {ImportItem} item */
   async #take(item) {
-    // As the store has it.
-    const mailbox = [this.#options.mailbox, ...item.folder].join('/').normalize('NFC')
-    if (mailbox !== this.#pendingMailbox) await this.#flush()
-    this.#pendingMailbox = mailbox
     try {
+      // As the store has it.
+      const mailbox = requireMailboxName([this.#options.mailbox, ...item.folder].join('/'))
+      if (mailbox !== this.#pendingMailbox) await this.#flush()
+      this.#pendingMailbox = mailbox
       await this.#ensureMailbox(mailbox)
       await this.#takeMessage(item)
     } catch (error) {
@@ -135,7 +136,12 @@ export class Importer {
     if (this.#presentMailboxes.has(name)) return
     const { store } = this.#options
     const mailboxes = await store.listMailboxes()
-    if (!mailboxes.some((mailbox) => mailbox.name === name)) await store.createMailbox(name)
+    if (!mailboxes.some((mailbox) => mailbox.name === name)) {
+      await store.createMailbox(name).catch((error) => {
+        // Another run beside this one was faster.
+        if (!isMailError(error, 'MAILBOX_EXISTS')) throw error
+      })
+    }
     this.#presentMailboxes.add(name)
   }
 

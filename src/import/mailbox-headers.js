@@ -12,6 +12,9 @@ const STATUS_LETTERS = {
   T: '\\Draft'
 }
 
+/** What mail programs write there, flags or not. A message may have a Status of its own, such as `Delivered`. */
+const STATUS = /^[ADFIKNORTUr]*$/
+
 /**
  * Bits of X-Mozilla-Status.
  *
@@ -26,7 +29,7 @@ const MOZILLA_BITS = [
 ]
 
 /** An IMAP atom (RFC 9051 §9) of a length that a server may be asked to keep. */
-const KEYWORD = /^[!#$&'+,\-./0-9:;<=>?@A-Z^_`a-z|~]{1,100}$/
+export const KEYWORD = /^[!#$&'+,\-./0-9:;<=>?@A-Z^_`a-z|~]{1,100}$/
 
 /**
  * @param {Buffer} header - the message's header block, or its beginning
@@ -55,5 +58,6 @@ function flagsOf(name, value) {
     const bits = /^[0-9a-f]{4}\b/i.test(value) ? parseInt(value, 16) : 0
     return MOZILLA_BITS.filter(([bit]) => (bits & bit) !== 0).map(([, flag]) => flag)
   }
+  if (!STATUS.test(value.trim())) return []
   return [...value].map((letter) => STATUS_LETTERS[letter]).filter((flag) => flag !== undefined)
 }

@@ -19,7 +19,7 @@ const HEAD_BYTES = 1024
 const HEADER_FIELD = /^[!-9;-~]+[ \t]*:/
 
 /**
- * @param {string} path - a folder of .eml files, a Maildir, an mbox, a tar of .eml files (both gzipped or not), one .eml
+ * @param {string} path - a folder of .eml files, a Maildir, an mbox, a tar of .eml files (both packed or not), one .eml
  * @param {{ mboxQuoting?: MboxQuoting }} [options]
  * @returns {Promise<ImportSource>}
  * @throws {MailError} FORMAT_UNKNOWN; and what the file system throws

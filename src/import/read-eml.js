@@ -4,12 +4,20 @@
  * the day of copying): an mbox line or the Date header stands first, the file's time last.
  */
 import { createReadStream } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
-import { basename, join, relative, sep } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
+
+/**
+ * @typedef {object} EmlFile
+ * @property {string | Buffer} path
+ * @property {string} place - relative to the source
+ * @property {unknown} [error] - what kept a folder from being read
+ */
 
 /**
  * @param {string} path - a folder
@@ -17,7 +25,10 @@ import { dateFromMs } from './import-item.js'
  * @throws what the file system throws
  */
 export async function openEmlFolder(path) {
-  const { files, ignoredCount } = await listEmlFiles(path)
+  const found = await listFiles(path, '')
+  const files = found.filter(({ place, error }) => error !== undefined || isEmlName(place))
+  files.sort((left, right) => comparePlaces(left.place, right.place))
+  const ignoredCount = found.length - files.length
   return emlSource({ path, files, ignoredCount, format: 'folder' })
 }
 
@@ -26,11 +37,12 @@ export async function openEmlFolder(path) {
  * @returns {ImportSource}
  */
 export function openEmlFile(path) {
-  return emlSource({ path, files: [path], ignoredCount: 0, format: 'eml' })
+  const files = [{ path, place: basename(path) }]
+  return emlSource({ path, files, ignoredCount: 0, format: 'eml' })
 }
 
 /**
- * @param {{ path: string, files: string[], ignoredCount: number, format: 'folder' | 'eml' }} found
+ * @param {{ path: string, files: EmlFile[], ignoredCount: number, format: 'folder' | 'eml' }} found
  * @returns {ImportSource}
  */
 function emlSource({ path, files, ignoredCount, format }) {
@@ -44,7 +56,8 @@ function emlSource({ path, files, ignoredCount, format }) {
     ignoredCount,
     async *items() {
       for (const file of files) {
-        yield await emlItem(file, format === 'eml' ? basename(file) : relative(path, file))
+        const { place, error } = file
+        yield error === undefined ? await emlItem(file) : unreadableItem(place, error)
         source.position++
       }
     }
@@ -53,16 +66,15 @@ function emlSource({ path, files, ignoredCount, format }) {
 }
 
 /**
- * @param {string} file
- * @param {string} place - relative to the source
+ * @param {EmlFile} file
  * @returns {Promise<ImportItem>}
  */
-async function emlItem(file, place) {
+async function emlItem({ path, place }) {
   // A file that is not to be read is this message's failure, not the run's: open() tells it.
-  const stats = await stat(file).catch(() => null)
+  const stats = await stat(path).catch(() => null)
   return {
     name: place,
-    importKeyParts: place.split(sep),
+    importKeyParts: place.split('/'),
     folder: [],
     flags: [],
     internalDate: null,
@@ -70,22 +82,29 @@ async function emlItem(file, place) {
     hasFromLine: true,
     sizeHint: stats && stats.size,
     async *open() {
-      yield* createReadStream(file)
+      yield* createReadStream(path)
     }
   }
 }
 
 /**
- * @param {string} root
- * @returns {Promise<{ files: string[], ignoredCount: number }>} in the order of their names
+ * @param {string | Buffer} folder
+ * @param {string} place - of the folder, '' for the source itself
+ * @returns {Promise<EmlFile[]>} at any depth
+ * @throws what the file system throws, where it is the source itself
  */
-async function listEmlFiles(root) {
-  const entries = await readdir(root, { withFileTypes: true, recursive: true })
-  const files = entries.filter((entry) => !entry.isDirectory())
-  const wanted = files
-    .filter(({ name }) => isEmlName(name))
-    .map((entry) => join(entry.parentPath, entry.name))
-  return { files: wanted.sort(comparePlaces), ignoredCount: files.length - wanted.length }
+async function listFiles(folder, place) {
+  const files = []
+  for (const { name, path, isFolder } of await readEntries(folder)) {
+    const below = place === '' ? name : `${place}/${name}`
+    if (!isFolder) files.push({ path, place: below })
+    else {
+      const found = await listFiles(path, below).catch((error) => [{ path, place: below, error }])
+      // Not spread over the arguments of a call: there may be any number.
+      for (const file of found) files.push(file)
+    }
+  }
+  return files
 }
 
 /**

@@ -1,27 +1,31 @@
 /**
  * A Maildir (cr.yp.to/proto/maildir.html): one file a message in `cur` and `new`, flags after `:2,` in the name. Subfolders
  * of Maildir++ (`.Sent`, `.Lists.Node`) go to mailboxes below the chosen one. Dovecot's `dovecot-keywords` names the
- * letters a … z.
+ * letters a … z. Files may be packed with gzip or zstd, as Dovecot's zlib plugin leaves them.
  *
  * The date: delivery writes the same second into the name and into the file's time; an IMAP server that files an older
  * message sets the file's time back; a copy has a later one. So the earlier of the two is the message's.
  */
-import { createReadStream } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { decodeMailboxName } from '../imap/protocol/values/mailbox-name.js'
 import { SyntaxFailure } from '../imap/protocol/syntax-failure.js'
+import { readUnpacked } from './byte-source.js'
+import { pathIn, readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
+import { KEYWORD } from './mailbox-headers.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
 /**
  * @typedef {object} MaildirFile
- * @property {string} path
+ * @property {Buffer} path
  * @property {string} place - relative to the source
  * @property {string} name - of the file
  * @property {string[]} folder
  * @property {Map<string, string>} keywords - by letter
+ *
+ * @typedef {{ place: string, error: unknown }} UnreadableFolder
  */
 
 /** @type {Record<string, string>} */
@@ -35,7 +39,7 @@ const FLAG_LETTERS = {
 }
 
 /**
- * @param {string} path
+ * @param {string | Buffer} path
  * @returns {Promise<boolean>} whether the folder is a Maildir
  */
 export async function isMaildir(path) {
@@ -49,9 +53,7 @@ export async function isMaildir(path) {
  * @throws what the file system throws
  */
 export async function openMaildir(path) {
-  const subfolders = await listSubfolders(path)
-  const files = await listFolder(path, '', [])
-  for (const name of subfolders) files.push(...(await listFolder(path, name, decodeFolder(name))))
+  const files = await listMaildir(path)
   /** @type {ImportSource} */
   const source = {
     name: basename(path),
@@ -62,7 +64,7 @@ export async function openMaildir(path) {
     ignoredCount: 0,
     async *items() {
       for (const file of files) {
-        yield await maildirItem(file)
+        yield 'error' in file ? unreadableItem(file.place, file.error) : await maildirItem(file)
         source.position++
       }
     }
@@ -87,9 +89,7 @@ async function maildirItem({ path, place, name, folder, keywords }) {
     fallbackDate: null,
     hasFromLine: true,
     sizeHint: stats && stats.size,
-    async *open() {
-      yield* createReadStream(path)
-    }
+    open: () => readUnpacked(path)
   }
 }
 
@@ -117,45 +117,51 @@ function flagsOf(letters, keywords) {
 
 /**
  * @param {string} root
- * @returns {Promise<string[]>} names like `.Sent`
+ * @returns {Promise<(MaildirFile | UnreadableFolder)[]>} of the Maildir itself, then of its subfolders by name
+ * @throws what the file system throws, where it is about the Maildir itself
  */
-async function listSubfolders(root) {
-  const entries = await readdir(root, { withFileTypes: true })
-  const names = []
-  for (const entry of entries) {
-    if (!entry.isDirectory() || !/^\.[^.]/.test(entry.name)) continue
-    if (await isMaildir(join(root, entry.name))) names.push(entry.name)
+async function listMaildir(root) {
+  /** @type {(MaildirFile | UnreadableFolder)[]} */
+  const files = await listFolder(root, { place: '', folder: [] })
+  const entries = await readEntries(root)
+  const subfolders = entries.filter(({ name, isFolder }) => isFolder && /^\.[^.]/.test(name))
+  for (const { name, path } of subfolders.sort(byName)) {
+    try {
+      if (!(await isMaildir(path))) continue
+      const found = await listFolder(path, { place: `${name}/`, folder: decodeFolder(name) })
+      for (const file of found) files.push(file)
+    } catch (error) {
+      files.push({ place: name, error })
+    }
   }
-  return names.sort()
+  return files
 }
 
 /**
- * @param {string} root
- * @param {string} subfolder - '' for the Maildir itself
- * @param {string[]} folder
+ * @param {string | Buffer} path
+ * @param {{ place: string, folder: string[] }} where - `place`: before the places of its files
  * @returns {Promise<MaildirFile[]>} in the order of arrival, as far as the names tell it
  */
-async function listFolder(root, subfolder, folder) {
-  const keywords = await readKeywords(join(root, subfolder))
+async function listFolder(path, { place, folder }) {
+  const keywords = await readKeywords(path)
   /** @type {MaildirFile[]} */
   const files = []
   for (const part of ['cur', 'new']) {
-    const entries = await readdir(join(root, subfolder, part), { withFileTypes: true })
-    for (const { name } of entries.filter((entry) => isMessage(entry))) {
-      const place = join(subfolder, part, name)
-      files.push({ path: join(root, place), place, name, folder, keywords })
+    for (const entry of await readEntries(pathIn(path, part))) {
+      const { name } = entry
+      if (entry.isFolder || name.startsWith('.')) continue
+      files.push({ path: entry.path, place: `${place}${part}/${name}`, name, folder, keywords })
     }
   }
-  return files.sort((left, right) => (left.name < right.name ? -1 : 1))
+  return files.sort(byName)
 }
 
 /**
- * @param {import('node:fs').Dirent} entry
- * @returns {boolean}
+ * @param {{ name: string }} left
+ * @param {{ name: string }} right
+ * @returns {number}
  */
-function isMessage(entry) {
-  return !entry.isDirectory() && !entry.name.startsWith('.')
-}
+const byName = (left, right) => (left.name < right.name ? -1 : 1)
 
 /**
  * @param {string} name - `.Lists.Node`, in modified UTF-7
@@ -183,13 +189,16 @@ function decodePart(part) {
 }
 
 /**
- * @param {string} folder
- * @returns {Promise<Map<string, string>>} keyword by letter
+ * @param {string | Buffer} folder
+ * @returns {Promise<Map<string, string>>} keyword by letter; what cannot be a keyword in IMAP is none
  */
 async function readKeywords(folder) {
-  const text = await readFile(join(folder, 'dovecot-keywords'), 'utf8').catch(() => '')
-  const lines = text.matchAll(/^(\d{1,2}) (\S+)$/gm)
+  const text = await readFile(pathIn(folder, 'dovecot-keywords'), 'latin1').catch(() => '')
+  const lines = [...text.matchAll(/^(\d{1,2}) (\S+)$/gm)]
   return new Map(
-    [...lines].map(([, index, name]) => [String.fromCharCode(97 + Number(index)), name ?? ''])
+    lines
+      .map(([, index, name = '']) => /** @type {const} */ ([Number(index), name]))
+      .filter(([, name]) => KEYWORD.test(name))
+      .map(([index, name]) => [String.fromCharCode(97 + index), name])
   )
 }

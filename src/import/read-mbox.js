@@ -1,5 +1,5 @@
 /**
- * An mbox, gzipped or not, read in one pass: the messages come in the file's order, one at a time.
+ * An mbox, packed or not, read in one pass: the messages come in the file's order, one at a time.
  */
 import { basename } from 'node:path'
 import { MailError } from '../errors.js'

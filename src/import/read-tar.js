@@ -1,5 +1,5 @@
 /**
- * A tar archive of `.eml` files, gzipped or not, read in one pass. The archive's time of a member is its date, unless it
+ * A tar archive of `.eml` files, packed or not, read in one pass. The archive's time of a member is its date, unless it
  * is zero, as archives made to be reproducible have it.
  */
 import { basename } from 'node:path'
@@ -47,13 +47,15 @@ export async function openTar(path) {
       return bytes.bytesRead
     },
     async *items() {
-      const archive = extract()
+      // Without the names of owners, as the oldest tar writes it.
+      const archive = extract(/** @type {object} */ ({ allowUnknownFormat: true }))
       const feeding = feed(bytes.chunks, archive)
       try {
         for await (const entry of archive) {
           const rest = /** @type {AsyncIterable<Buffer>} */ (entry)[Symbol.asyncIterator]()
-          if (entry.header.type === 'file') {
-            if (isEmlName(entry.header.name)) yield tarItem(source.name, entry.header, rest)
+          const { header } = entry
+          if (header.type !== 'directory') {
+            if (isEmlName(header.name)) yield tarItem(source.name, header, rest)
             else source.ignoredCount++
           }
           await drain(rest)
@@ -84,8 +86,24 @@ function tarItem(archiveName, header, rest) {
     fallbackDate: null,
     hasFromLine: true,
     sizeHint: header.size,
-    open: () => untilDone(rest)
+    async *open() {
+      const obstacle = obstacleOf(header)
+      if (obstacle !== null) throw new Error(obstacle)
+      yield* untilDone(rest)
+    }
   }
+}
+
+/**
+ * @param {import('tar-stream').Header} header
+ * @returns {string | null} why the member's bytes are not the file's; null: they are
+ */
+function obstacleOf({ type, pax }) {
+  if (type === 'link') return 'a hard link: its message stands elsewhere in the archive'
+  if (type === 'symlink') return 'a link, which an archive cannot follow'
+  const isSparse = Object.keys(pax ?? {}).some((name) => name.startsWith('GNU.sparse.'))
+  const isFile = type === 'file' || type === 'contiguous-file'
+  return isFile && !isSparse ? null : 'no ordinary file; if it is sparse: tar without --sparse'
 }
 
 /**

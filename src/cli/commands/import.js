@@ -8,6 +8,7 @@ import { openSource } from '../../import/open-source.js'
 import { CliError } from '../cli-error.js'
 import { ImportProgress } from '../import-progress.js'
 import { reasonOf } from '../progress-view.js'
+import { requireMailboxName } from '../../store/mailbox-name.js'
 import { NOTHING_DONE, openMailbox } from '../open-mailbox.js'
 import { registerImap } from './import-imap.js'
 
@@ -32,7 +33,7 @@ const INTERRUPTED = 130
 
 const HELP = `
 SOURCE is a folder of .eml files (at any depth), a Maildir, an mbox or a tar of .eml files (both also
-gzipped), or one .eml file; which of them is seen from what it contains.
+packed with gzip or zstd), or one .eml file; which of them is seen from what it contains.
 
 A message is stored once: a second run skips what is there, and one that was interrupted goes on.
 Line ends become CRLF, as IMAP wants them, and an mbox line before a message is dropped.
@@ -80,6 +81,7 @@ export function register(program, context) {
  * @returns {Promise<number>} the exit code
  */
 async function runImport({ context, options, paths }) {
+  requireTarget(options.mailbox)
   const mailbox = await openMailbox({
     context,
     options,
@@ -98,6 +100,19 @@ async function runImport({ context, options, paths }) {
 }
 
 /**
+ * @param {string} name
+ * @throws {CliError} where no mailbox can have it
+ */
+function requireTarget(name) {
+  try {
+    requireMailboxName(name)
+  } catch (cause) {
+    if (!(cause instanceof MailError)) throw cause
+    throw new CliError(`No mailbox can have the name “${name}”`, { exitCode: NOTHING_DONE, cause })
+  }
+}
+
+/**
  * @param {object} request
  * @param {CliContext} request.context
  * @param {ImportOptions} request.options
@@ -111,7 +126,7 @@ async function importAll({ context, options, paths, store, interrupt }) {
   const progress = new ImportProgress({ stdout, stderr, clock })
   const importer = new Importer({
     store,
-    mailbox: options.mailbox.toUpperCase() === 'INBOX' ? 'INBOX' : options.mailbox,
+    mailbox: options.mailbox,
     clock,
     keepLineEnds: options.keepLineEnds === true,
     isAsIs: options.asIs === true,

@@ -33,6 +33,7 @@ test('without a terminal there is a line every ten seconds, with share, rate and
   }
   progress.fail({ name: 'mail.mbox: message 7 at byte 70', error: new MailError('TOO_BIG') })
   progress.fail({ name: 'other', error: new Error('one line\nand another') })
+  progress.fail({ name: 'a.tar: \u001b[2Jgone\n.eml', error: new MailError('MESSAGE_EMPTY') })
   progress.end([source], summary)
   assert.deepEqual(String(stdout.read()).split('\n'), [
     'mail.mbox: 40 %, 200 messages, 20/s, 15 s left',
@@ -43,6 +44,7 @@ test('without a terminal there is a line every ten seconds, with share, rate and
   assert.deepEqual(String(stderr.read()).split('\n'), [
     'letterlock: mail.mbox: message 7 at byte 70: The message is larger than this server accepts',
     'letterlock: other: one line',
+    'letterlock: a.tar: ?[2Jgone?.eml: The message is empty',
     ''
   ])
 })

@@ -288,6 +288,17 @@ test('a name that is not composed is that of the mailbox which mail programs fin
   assert.equal((await store.mailboxStatus('Entw\u00fcrfe')).messageCount, 1)
 })
 
+test('a mailbox below INBOX is one, whatever the case of inbox; a / at the end of a name is none', async (t) => {
+  const folder = await temporaryFolder(t)
+  const store = await temporaryStore(t)
+  await writeFile(join(folder, '1.eml'), MAIL)
+  for (const mailbox of ['inbox/Sub', 'INBOX/Sub', 'Inbox/Sub/']) {
+    const { failures, imported, skipped } = await importFrom(store, folder, { mailbox })
+    assert.deepEqual([failures, imported + skipped], [[], 1], mailbox)
+  }
+  assert.equal((await store.mailboxStatus('INBOX/Sub')).messageCount, 1)
+})
+
 test('bad messages are reported with their places, and the others go in', async (t) => {
   const folder = await temporaryFolder(t)
   for (const name of ['1.eml', '3.eml', '6.eml']) await writeFile(join(folder, name), MAIL)

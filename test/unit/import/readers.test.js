@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import test from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { openSource } from '../../../src/import/open-source.js'
 import { isMailError } from '../../../src/errors.js'
@@ -47,13 +47,21 @@ async function readAll(path, options) {
 }
 
 /**
- * @param {{ name: string, content: string | Buffer, mtime?: Date, type?: 'file' | 'directory' | 'symlink' }[]} members
+ * @typedef {object} Member
+ * @property {string} name
+ * @property {string | Buffer} content
+ * @property {Date} [mtime]
+ * @property {'file' | 'directory' | 'link' | 'symlink'} [type]
+ * @property {string} [linkname]
+ * @property {Record<string, string>} [pax]
+ *
+ * @param {Member[]} members
  * @returns {Promise<Buffer>}
  */
 async function tarOf(members) {
   const archive = pack()
-  for (const { name, content, mtime, type = 'file' } of members) {
-    archive.entry({ name, type, ...(mtime && { mtime }) }, content)
+  for (const { content, type = 'file', ...more } of members) {
+    archive.entry({ type, ...more }, content)
   }
   archive.finalize()
   return await collectBytes(/** @type {AsyncIterable<Buffer>} */ (archive))
@@ -112,6 +120,86 @@ test('a file that cannot be opened fails when it is read, and the others come', 
     outcomes.push(await collectBytes(item.open()).then(String, (error) => error.code))
   }
   assert.deepEqual(outcomes, ['one', 'ENOENT', 'three'])
+})
+
+/**
+ * @param {string} folder
+ * @param {string} name
+ * @returns {Buffer} a path whose bytes are no UTF-8
+ */
+const inLatin1 = (folder, name) =>
+  Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name, 'latin1')])
+
+test('names need not be UTF-8, of files and of folders', async (t) => {
+  const folder = await folderOf(t, { 'ok.eml': 'ok' })
+  await writeFile(inLatin1(folder, 'n\u00e4chste.eml'), 'name')
+  await mkdir(inLatin1(folder, 'M\u00e4rz'))
+  await writeFile(inLatin1(folder, 'M\u00e4rz/1.eml'), 'below')
+  const items = await readAll(folder)
+  assert.deepEqual(
+    items.map(({ name, text }) => [name, text]),
+    [
+      ['M\u00e4rz/1.eml', 'below'],
+      ['n\u00e4chste.eml', 'name'],
+      ['ok.eml', 'ok']
+    ]
+  )
+})
+
+test('a Maildir may have such names as well', async (t) => {
+  const folder = await folderOf(t, { 'cur/.keep': '', 'new/1600000001.a': 'one' })
+  await writeFile(inLatin1(folder, 'cur/1600000002.h\u00f6st:2,S'), 'two')
+  await mkdir(inLatin1(folder, '.Gel\u00f6scht'))
+  for (const part of ['cur', 'new']) await mkdir(inLatin1(folder, `.Gel\u00f6scht/${part}`))
+  await writeFile(inLatin1(folder, '.Gel\u00f6scht/cur/1600000003.a:2,'), 'three')
+  const items = await readAll(folder)
+  assert.deepEqual(
+    items.map(({ text, folder: path }) => [text, ...path]),
+    [['one'], ['two'], ['three', 'Gel\u00f6scht']]
+  )
+})
+
+test(
+  'a folder that may not be read fails, and the others come',
+  { skip: process.getuid?.() === 0 && 'root may read everything' },
+  async (t) => {
+    const folder = await folderOf(t, { '1.eml': 'one', 'locked/2.eml': 'two' })
+    await chmod(join(folder, 'locked'), 0)
+    const source = await openSource(folder)
+    await chmod(join(folder, 'locked'), 0o700)
+    /** @type {string[]} */
+    const outcomes = []
+    for await (const item of source.items()) {
+      outcomes.push(await collectBytes(item.open()).then(String, (error) => error.code))
+    }
+    assert.deepEqual(outcomes, ['one', 'EACCES'])
+  }
+)
+
+test('messages that Dovecot has packed are unpacked; what cannot be is reported, not stored', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.a:2,SZ': gzipSync(MAIL),
+    'cur/1600000002.a:2,': zstdCompressSync(Buffer.from(MAIL)),
+    'cur/1600000003.a:2,': Buffer.from('fd377a585a000004', 'hex'),
+    'cur/1600000004.a:2,': Buffer.from('BZh91AY&SYxyz'),
+    'new/.keep': ''
+  })
+  /** @type {string[]} */
+  const outcomes = []
+  for await (const item of (await openSource(folder)).items()) {
+    outcomes.push(await collectBytes(item.open()).then(String, (error) => error.code))
+  }
+  assert.deepEqual(outcomes, [MAIL, MAIL, 'FORMAT_UNKNOWN', 'FORMAT_UNKNOWN'])
+})
+
+test('keywords of a Maildir that IMAP cannot have are left out', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.a:2,abcd': MAIL,
+    'new/.keep': '',
+    'dovecot-keywords': '0 Gr\u00f6\u00dfe\n1 a)b\n2 Work\n3 "x"\n'
+  })
+  const [item] = await readAll(folder)
+  assert.deepEqual(item?.flags, ['Work'])
 })
 
 test('a Maildir gives flags, keywords and subfolders', async (t) => {
@@ -189,14 +277,16 @@ test('flags of Thunderbird, Alpine and Dovecot are read from an mbox', async (t)
     mbox: [
       `${line}X-Mozilla-Status: 1007\nA: b\n\n\n`,
       `${line}X-Keywords: NonJunk $Label1 b{d \nstatus: D\n\nStatus: RA\n\n`,
-      `${line}X-Mozilla-Status: 0008\nX-Mozilla-Status2: 00000007\n\n\n`
+      `${line}X-Mozilla-Status: 0008\nX-Mozilla-Status2: 00000007\n\n\n`,
+      `${line}Status: Delivered\n\n\n`
     ].join('')
   })
   const flags = (await readAll(join(folder, 'mbox'))).map((item) => item.flags)
   assert.deepEqual(flags, [
     ['\\Seen', '\\Answered', '\\Flagged', '$Forwarded'],
     ['NonJunk', '$Label1', '\\Deleted'],
-    ['\\Deleted']
+    ['\\Deleted'],
+    []
   ])
 })
 
@@ -235,6 +325,40 @@ for (const isGzipped of [false, true]) {
     assert.equal(items[1]?.importKeyParts[0], 'pack')
   })
 }
+
+test('a link in a tar and a sparse file are reported: their bytes are not the message', async (t) => {
+  const pax = { 'GNU.sparse.major': '1', 'GNU.sparse.minor': '0' }
+  const tar = await tarOf([
+    { name: '1.eml', content: MAIL },
+    { name: '2.eml', content: '', type: 'link', linkname: '1.eml' },
+    { name: '3.eml', content: '', type: 'symlink', linkname: '1.eml' },
+    { name: 'GNUSparseFile.0/4.eml', content: `1\n0\n${MAIL}`, pax },
+    { name: '5.eml', content: MAIL }
+  ])
+  const folder = await folderOf(t, { 'a.tar': tar })
+  /** @type {string[]} */
+  const outcomes = []
+  for await (const item of (await openSource(join(folder, 'a.tar'))).items()) {
+    outcomes.push(await collectBytes(item.open()).then(String, (error) => error.message))
+  }
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome.slice(0, 11)),
+    [MAIL, 'a hard link', 'a link, which', 'no ordinary file', MAIL].map((text) =>
+      text.slice(0, 11)
+    )
+  )
+})
+
+test('a tar as the oldest program writes it is read', async (t) => {
+  const tar = await tarOf([{ name: '1.eml', content: MAIL }])
+  // Without `ustar` and what follows it; the checksum is told anew.
+  tar.fill(0, 257, 512)
+  tar.fill(' ', 148, 156)
+  const sum = tar.subarray(0, 512).reduce((total, byte) => total + byte, 0)
+  tar.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
+  const folder = await folderOf(t, { 'a.tar': tar })
+  assert.equal((await readAll(join(folder, 'a.tar')))[0]?.text, MAIL)
+})
 
 test('a member of a tar that is not read to its end does not disturb the next', async (t) => {
   const content = Buffer.alloc(2_000_000, 'x\n')
