@@ -3,8 +3,10 @@
  * its settings in effect and its file verified; whatever fails on the way closes it again.
  */
 import { statSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { MailError } from '../errors.js'
+import { runUnended } from './endable-thread.js'
 import {
   BUSY_TIMEOUT_MS,
   DEFAULT_CACHE_BYTES,
@@ -34,6 +36,9 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {'ON' | 'FAST'} [secureDelete] - default ON
  * @property {number} [cacheBytes] - default 2 MiB
  */
+
+// In a thread the addon is loaded when this module is, where it can be told that this is the moment.
+if (!isMainThread) runUnended(() => new Database(':memory:').close())
 
 /**
  * @param {string} path

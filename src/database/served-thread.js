@@ -1,8 +1,8 @@
 /**
  * A thread that stays and takes one job after the other from all mailboxes of the process. It begins with the first job.
  */
-import { Worker } from 'node:worker_threads'
 import { MailError } from '../errors.js'
+import { endThread, startThread } from './endable-thread.js'
 import { fromThreadFailure } from './thread.js'
 
 /**
@@ -17,7 +17,7 @@ import { fromThreadFailure } from './thread.js'
  */
 export class ServedThread {
   #module
-  /** @type {Worker | null} */
+  /** @type {import('node:worker_threads').Worker | null} */
   #worker = null
   /** @type {Map<number, { resolve: (result: Result) => void, reject: (error: Error) => void }>} */
   #waiting = new Map()
@@ -54,12 +54,12 @@ export class ServedThread {
   /** Ends the thread, in the middle of a job if need be. */
   async close() {
     this.#isClosed = true
-    await this.#worker?.terminate()
+    if (this.#worker) await endThread(this.#worker)
   }
 
-  /** @returns {Worker} */
+  /** @returns {import('node:worker_threads').Worker} */
   #start() {
-    const worker = new Worker(this.#module)
+    const worker = startThread(this.#module)
     worker.on('message', (/** @type {ThreadReply} */ { id, result, failure }) => {
       const waiter = this.#waiting.get(id)
       this.#waiting.delete(id)
@@ -73,7 +73,7 @@ export class ServedThread {
   }
 
   /**
-   * @param {Worker} worker
+   * @param {import('node:worker_threads').Worker} worker
    * @param {Error} error
    */
   #end(worker, error) {

@@ -2,8 +2,8 @@
  * Threads that stay a while and take one job after the other, from all mailboxes of the process: to start one and to load
  * its modules costs more processor time than most jobs.
  */
-import { Worker } from 'node:worker_threads'
 import { MailError } from '../errors.js'
+import { endThread, startThread } from './endable-thread.js'
 import { fromThreadFailure, THREAD_LIMITS } from './thread.js'
 
 /** @typedef {import('./thread.js').ThreadMessage} ThreadMessage */
@@ -27,10 +27,10 @@ class PooledThread {
 
   /**
    * @param {URL} module
-   * @param {unknown} workerData
+   * @param {object} workerData
    */
   constructor(module, workerData) {
-    this.worker = new Worker(module, { workerData, resourceLimits: THREAD_LIMITS })
+    this.worker = startThread(module, { workerData, resourceLimits: THREAD_LIMITS })
     this.worker.on('error', (error) => {
       this.error = error
       this.isEnding = true
@@ -42,7 +42,7 @@ class PooledThread {
 
   end() {
     this.isEnding = true
-    this.worker.terminate()
+    endThread(this.worker)
   }
 }
 
@@ -56,9 +56,9 @@ export class ThreadPool {
 
   /**
    * @param {URL} module - run as the thread; it posts ThreadMessages for each message that it gets
-   * @param {{ workerData?: unknown, idleMs?: number }} [options]
+   * @param {{ workerData?: object, idleMs?: number }} [options]
    */
-  constructor(module, { workerData, idleMs = IDLE_MS } = {}) {
+  constructor(module, { workerData = {}, idleMs = IDLE_MS } = {}) {
     this.#module = module
     this.#workerData = workerData
     this.#idleMs = idleMs

@@ -2,13 +2,14 @@
  * Long searches run in a thread, one for each mailbox that has any: it starts with the first and stays for a while,
  * because who has searched searches again.
  */
-import { Worker } from 'node:worker_threads'
 import { MailError } from '../../errors.js'
+import { endThread, startThread } from '../../database/endable-thread.js'
 import { THREAD_LIMITS, fromThreadFailure } from '../../database/thread.js'
 
 /**
  * @typedef {import('./scan-request.js').ScanRequest} ScanRequest
  * @typedef {import('./scan-thread.js').ScanReply} ScanReply
+ * @typedef {import('node:worker_threads').Worker} Worker
  * @typedef {Omit<import('./scan-thread.js').ScanThreadData, 'path'>} ScannerSettings
  */
 
@@ -76,7 +77,7 @@ export class Scanner {
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
     const worker = this.#worker
     this.#worker = null
-    await worker?.terminate()
+    if (worker) await endThread(worker)
   }
 
   /**
@@ -103,7 +104,7 @@ export class Scanner {
   /** @returns {Worker} */
   #start() {
     const { path } = this.#database
-    const worker = new Worker(MODULE, {
+    const worker = startThread(MODULE, {
       workerData: { ...this.#settings, path },
       resourceLimits: THREAD_LIMITS
     })
@@ -132,7 +133,7 @@ export class Scanner {
   #endIdle(worker) {
     if (this.#worker === worker && this.#waiting.size === 0) this.#worker = null
     // Its connection reads only: nothing is lost however it ends.
-    worker.terminate().catch(() => {})
+    endThread(worker).catch(() => {})
   }
 
   /** @param {ScanReply} reply */

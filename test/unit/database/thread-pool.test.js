@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ThreadPool } from '../../../src/database/thread-pool.js'
 
-/** @typedef {{ threadId: number, jobs: number, workerData: unknown }} Answer */
+/** @typedef {{ threadId: number, jobs: number, name: unknown }} Answer */
 
 /** A thread that does what it is told, and says who it is. */
 const THREAD = new URL(
@@ -20,7 +20,7 @@ const THREAD = new URL(
         return parentPort.postMessage({ kind: 'failed', failure: { code: 'DISK_FULL', detail: 'sda1' } })
       parentPort.postMessage({ kind: 'progress', value: jobs })
       if (gate) Atomics.wait(new Int32Array(gate), 0, 0)
-      parentPort.postMessage({ kind: 'done', value: { threadId, jobs, workerData } })
+      parentPort.postMessage({ kind: 'done', value: { threadId, jobs, name: workerData.name } })
     })
   `)}`
 )
@@ -43,9 +43,9 @@ function makeGate() {
 }
 
 test('jobs that come one after the other are done by one thread, those at once by several', async () => {
-  const pool = new ThreadPool(THREAD, { workerData: 'settings' })
+  const pool = new ThreadPool(THREAD, { workerData: { name: 'settings' } })
   const first = await ask(pool)
-  assert.deepEqual([first.jobs, first.workerData], [1, 'settings'])
+  assert.deepEqual([first.jobs, first.name], [1, 'settings'])
   assert.deepEqual(await ask(pool), { ...first, jobs: 2 })
   const gates = [makeGate(), makeGate(), makeGate()]
   const running = gates.map(({ gate }) => ask(pool, { gate }))
@@ -118,7 +118,7 @@ test('a signal that comes when the job is done ends nobody else', async () => {
   const next = ask(pool, { gate })
   stop.abort()
   open()
-  assert.deepEqual(await next, { threadId, jobs: 2, workerData: undefined })
+  assert.deepEqual(await next, { threadId, jobs: 2, name: undefined })
 })
 
 test('threads that wait keep no process alive', async () => {
