@@ -2,7 +2,7 @@
  * LIST, RFC 9051 §6.3.9, with the syntax of RFC 5258 (LIST-EXTENDED), RFC 5819 (LIST-STATUS) and RFC 6154 (SPECIAL-USE);
  * LSUB, RFC 3501 §6.3.9.
  */
-import { badSyntax } from '../syntax-failure.js'
+import { badSyntax, SyntaxFailure } from '../syntax-failure.js'
 import { decodeMailboxPattern } from '../values/mailbox-name.js'
 import { parseStatusItems } from './status.js'
 
@@ -57,11 +57,21 @@ export function parseLsub(args) {
 /** @param {Arguments} args */
 const parsePattern = (args) => decodeMailboxPattern(args.listMailbox(), args)
 
-/** @param {Arguments} list */
+/**
+ * A pattern that is no name in modified UTF-7 matches nothing; the others beside it count as ever (RFC 5258 §3).
+ *
+ * @param {Arguments} list
+ * @returns {string[]}
+ */
 function parsePatterns(list) {
   const patterns = []
-  do patterns.push(parsePattern(list))
-  while (list.left > 0)
+  do {
+    try {
+      patterns.push(parsePattern(list))
+    } catch (error) {
+      if (!(error instanceof SyntaxFailure) || error.code !== 'BAD_MAILBOX_NAME') throw error
+    }
+  } while (list.left > 0)
   return patterns
 }
 
