@@ -23,11 +23,10 @@ export class SavedResult {
 
   /** @returns {NumberRange[]} UIDs, ascending, apart from each other */
   get ranges() {
+    const bounds = this.#bounds
     const ranges = []
-    for (let at = 0; at < this.#bounds.length; at += 2) {
-      const [from = 0, to = 0] = this.#bounds.subarray(at, at + 2)
-      ranges.push({ from, to })
-    }
+    for (let at = 0; at < bounds.length; at += 2)
+      ranges.push({ from: bounds[at] ?? 0, to: bounds[at + 1] ?? 0 })
     return ranges
   }
 }

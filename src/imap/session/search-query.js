@@ -26,7 +26,7 @@ const NOTHING = { op: 'not', key: { op: 'all' } }
 export async function findMessages(session, key) {
   const selected = session.requireSelected()
   const { view } = selected
-  const resolved = await resolveKey(key, session)
+  const resolved = await resolveKey(key, session, new Map())
   const found = await session.whileWorking(() =>
     searchMessages({
       store: session.store,
@@ -86,37 +86,67 @@ function hasKey(key, isWanted) {
 /**
  * @param {SearchKey} key
  * @param {Session} session
+ * @param {Map<string, SearchKey>} known - what `$` and ids stand for, once each: there may be thousands of either in a search,
+ *   and each may stand for all messages
  * @returns {Promise<SearchKey>} the same search in words that the store knows
  */
-async function resolveKey(key, session) {
-  const selected = session.requireSelected()
+async function resolveKey(key, session, known) {
   switch (key.op) {
     case 'and': {
       const keys = []
-      for (const each of key.keys) keys.push(await resolveKey(each, session))
+      for (const each of key.keys) keys.push(await resolveKey(each, session, known))
       return { op: 'and', keys }
     }
     case 'or':
       return {
         op: 'or',
-        left: await resolveKey(key.left, session),
-        right: await resolveKey(key.right, session)
+        left: await resolveKey(key.left, session, known),
+        right: await resolveKey(key.right, session, known)
       }
     case 'not':
-      return { op: 'not', key: await resolveKey(key.key, session) }
+      return { op: 'not', key: await resolveKey(key.key, session, known) }
     case 'sequence':
     case 'uid':
-      if (!key.set.isSearchResult) return key
-      return { op: 'uid', set: new SequenceSet(selected.savedResult.ranges) }
-    case 'emailId': {
-      const contentId = contentIdOf(key.id)
-      if (contentId === null) return NOTHING
-      const uids = await session.store.findByContent(selected.view.mailboxId, contentId)
-      return { op: 'uid', set: SequenceSet.fromNumbers(uids) }
-    }
+      return key.set.isSearchResult ? savedKey(session, known) : key
+    case 'emailId':
+      return await idKey(key.id, session, known)
     case 'threadId':
       return NOTHING
     default:
       return key
   }
+}
+
+/**
+ * @param {Session} session
+ * @param {Map<string, SearchKey>} known
+ * @returns {SearchKey} the messages that `$` stands for
+ */
+function savedKey(session, known) {
+  const before = known.get('$')
+  if (before) return before
+  const { ranges } = session.requireSelected().savedResult
+  /** @type {SearchKey} */
+  const key = { op: 'uid', set: new SequenceSet(ranges) }
+  known.set('$', key)
+  return key
+}
+
+/**
+ * @param {string} id - EMAILID
+ * @param {Session} session
+ * @param {Map<string, SearchKey>} known
+ * @returns {Promise<SearchKey>} the messages that have it
+ */
+async function idKey(id, session, known) {
+  const before = known.get(id)
+  if (before) return before
+  const contentId = contentIdOf(id)
+  if (contentId === null) return NOTHING
+  const { mailboxId } = session.requireSelected().view
+  const uids = await session.store.findByContent(mailboxId, contentId)
+  /** @type {SearchKey} */
+  const key = { op: 'uid', set: SequenceSet.fromNumbers(uids) }
+  known.set(id, key)
+  return key
 }

@@ -28,18 +28,25 @@ export async function placesOf(database, mailboxId, contentIds, breathe) {
   const end = messageRowId(mailboxId + 1, 0)
   /** @type {Place[]} */
   const places = []
-  for (let start = 0; start < contentIds.length; start += PAGE_CONTENTS) {
-    const page = contentIds.subarray(start, start + PAGE_CONTENTS)
+  // A content may have any number of messages: `after` is the last one read of the one at hand.
+  let after = first
+  for (let at = 0; at < contentIds.length;) {
     await breathe()
     await database.readSettled((db) => {
       const select = prepared(
         db,
-        'SELECT id FROM messages WHERE content_id = ? AND id > ? AND id < ?',
+        'SELECT id FROM messages WHERE content_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
         'value'
       )
-      for (const contentId of page)
-        for (const id of /** @type {number[]} */ (select.all(contentId, first, end)))
-          places.push({ uid: uidOfRow(id), contentId })
+      const last = Math.min(at + PAGE_CONTENTS, contentIds.length)
+      for (let room = PAGE_ROWS; room > 0 && at < last;) {
+        const contentId = /** @type {number} */ (contentIds[at])
+        const ids = /** @type {number[]} */ (select.all(contentId, after, end, room))
+        for (const id of ids) places.push({ uid: uidOfRow(id), contentId })
+        room -= ids.length
+        after = room === 0 ? (ids.at(-1) ?? after) : first
+        if (room > 0) at++
+      }
     })
   }
   return places

@@ -28,8 +28,14 @@ const INLINE_ROWS = 16_384
 /** Blocks of the index that are read on the event loop, for one search: some 30 µs each. */
 const INLINE_BLOCKS = 512
 
+/** Contents that the index names to one search on the event loop, for all of its keys: 8 MB. */
+const INLINE_IDS = 1_000_000
+
 /** Messages whose text is looked at on the event loop, 0.1 to 0.3 ms each; so few need no index either. */
 const INLINE_TEXTS = 128
+
+/** A search by more keys than these is the thread's, unless the view alone answers it. */
+const INLINE_LEAVES = 32
 
 /** Matches of the thread that are taken between two looks at the clock. */
 const STEP = 1024
@@ -100,6 +106,7 @@ class Search {
     this.#maxLooks = stage === STAGE.TEXT ? INLINE_TEXTS : INLINE_HEADERS
     // Rows are narrow, and read in pages as fast as a thread would read them.
     if (stage <= STAGE.ROW) this.#maxLooks = Infinity
+    if (plan.leaves.length > INLINE_LEAVES) this.#maxLooks = 0
   }
 
   /** @returns {Promise<number[]>} slots, in no order */
@@ -120,12 +127,14 @@ class Search {
 
   /** @returns {Promise<number[] | null>} null when the index has too much to say, or leaves too much open */
   async #runIndexed() {
+    if (this.#maxLooks === 0) return null
     const { database } = this.#request.store.searchAccess
     const breathe = () => this.#slicer.breathe()
     const asked = await askIndex(database, {
       plan: this.#plan,
       maxRows: INLINE_ROWS,
       maxBlocks: INLINE_BLOCKS,
+      maxIds: INLINE_IDS,
       breathe
     })
     if (!asked || asked.isCut) return null
@@ -185,9 +194,13 @@ class Search {
  */
 function slotsOf({ store, view, selected }, plan) {
   const findFlag = (/** @type {string} */ name) => store.findFlag(name)
-  const tests = plan.leaves.map(({ key, stage }) =>
-    stage === STAGE.VIEW ? compileViewKey(key, { view, selected, findFlag }) : null
-  )
+  // One test for a key that stands in the search many times: of a set of UIDs it may be as large as the mailbox.
+  const known = new Map()
+  const tests = plan.leaves.map(({ key, stage }) => {
+    if (stage === STAGE.VIEW && !known.has(key))
+      known.set(key, compileViewKey(key, { view, selected, findFlag }))
+    return known.get(key) ?? null
+  })
   const length = selected.slotOfSequence(selected.messageCount) + 1
   // Where the last slot is no higher than there are messages, none is missing.
   const isWhole = length === selected.messageCount

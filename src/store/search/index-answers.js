@@ -36,6 +36,7 @@ import { isAskable } from './tokens.js'
  * @property {Plan} plan
  * @property {number} maxRows - of the fields' index, for one leaf: whoever has more is not answered
  * @property {number} maxBlocks - of the text's index, for all leaves: the same
+ * @property {number} maxIds - of contents, for all leaves: after so many no further leaf is asked
  * @property {() => Promise<void>} breathe - called between two reads
  * @property {import('./block-cache.js').BlockCache} [cache] - of the blocks that were read before
  */
@@ -67,6 +68,9 @@ const MAX_ATTEMPTS = 5
 /** So few are looked at sooner than another term is asked for. */
 const FEW_CONTENTS = 32
 
+/** After each of so many answers it is seen whether little enough is left, and then after twice as many as the time before. */
+const FIRST_ANSWERS = 8
+
 /** Contents on the list that are read at once: about 3 ms. */
 const PENDING_PAGE = 16_384
 
@@ -79,8 +83,12 @@ export class IndexAnswers {
   /** @type {({ possible: IdSet, certain: IdSet } | undefined)[]} the same */
   #sets = []
   #isPending
-  /** @type {IdList | null} */
+  #count = 0
+  /** Ids of all answers. */
+  #size = 0
+  /** @type {IdList | null} what `#seen` answers leave */
   #possible = null
+  #seen = 0
 
   /**
    * @param {Plan} plan
@@ -96,12 +104,13 @@ export class IndexAnswers {
    * @returns {IdList | null} contents outside match for certain not; null when they might
    */
   get possible() {
-    return this.#possible && unite(this.#possible, this.#pending)
+    const possible = this.#seePossible()
+    return possible && unite(possible, this.#pending)
   }
 
-  /** @returns {boolean} whether the index has said anything */
-  get isEmpty() {
-    return this.#answers.length === 0
+  /** @returns {number} ids that are held */
+  get size() {
+    return this.#size
   }
 
   /**
@@ -116,12 +125,23 @@ export class IndexAnswers {
       possible,
       certain: isCertain ? possible : new IdSet(answer.certain)
     }
-    this.#possible = possibleOf(this.#plan.root, this.#answers)
+    this.#size += answer.possible.length + (isCertain ? 0 : answer.certain.length)
+    this.#count++
   }
 
   /** @returns {boolean} whether so little is left that the index need not be asked further */
   get isEnough() {
-    return this.#possible !== null && this.#possible.length <= FEW_CONTENTS
+    // All answers are gone through for this: not after each of thousands.
+    if (this.#count > FIRST_ANSWERS && this.#count < this.#seen * 2) return false
+    const possible = this.#seePossible()
+    return possible !== null && possible.length <= FEW_CONTENTS
+  }
+
+  /** @returns {IdList | null} what all answers leave but for the pending; null when anything may match */
+  #seePossible() {
+    if (this.#seen < this.#count) this.#possible = possibleOf(this.#plan.root, this.#answers)
+    this.#seen = this.#count
+    return this.#possible
   }
 
   /**
@@ -211,7 +231,7 @@ async function ask(database, request) {
  * @returns {Promise<{ answers: IndexAnswers, isCut: boolean } | null>} null when the index has changed meanwhile, and what was
  *   found is worth nothing
  */
-async function askOnce(database, leaves, { plan, maxRows, maxBlocks, breathe, cache }) {
+async function askOnce(database, leaves, { plan, maxRows, maxBlocks, maxIds, breathe, cache }) {
   const answers = new IndexAnswers(plan, await readWholeList(database, breathe))
   const { index, rows } = await TextIndex.open(database, {
     maxBlocks,
@@ -226,6 +246,10 @@ async function askOnce(database, leaves, { plan, maxRows, maxBlocks, breathe, ca
       const answer = await askLeaf(database, leaf, maxRows, index)
       if (answer) answers.add(leaf, answer)
       else isCut = true
+      if (answers.size > maxIds) {
+        isCut = true
+        break
+      }
     }
   } catch (error) {
     // What was found so far is of segments that are gone by now.

@@ -15,8 +15,11 @@ import { MailError } from '../../errors.js'
  */
 export const STAGE = Object.freeze({ VIEW: 0, ROW: 1, HEADER: 2, TEXT: 3 })
 
-/** Deeper trees than this are no client's; the bound keeps the walks over a plan off the end of the stack. */
-const MAX_DEPTH = 500
+/** Leaves of a search as people make it, at most. */
+const USUAL_LEAVES = 64
+
+/** Deeper trees than this come from no command, which has 1,000 levels; the bound keeps the walks over a plan off the end of the stack. */
+const MAX_DEPTH = 1100
 
 /**
  * @typedef {object} LeafNode
@@ -61,7 +64,19 @@ export function planSearch(key) {
   /** @type {LeafNode[]} */
   const leaves = []
   const root = buildNode(key, { isNegated: false, depth: 0, leaves })
+  cheapestFirst(root)
   return { root, leaves }
+}
+
+/**
+ * Once for the whole tree: sorted while it is built, a chain of a thousand ORs would be sorted a thousand times.
+ *
+ * @param {PlanNode} node - is put in order
+ */
+function cheapestFirst(node) {
+  if (node.kind === 'constant' || node.kind === 'leaf') return
+  node.children.sort((left, right) => left.stage - right.stage)
+  for (const child of node.children) cheapestFirst(child)
 }
 
 /**
@@ -147,8 +162,7 @@ function buildBranch(kind, keys, state) {
   const [only] = children
   if (!only) return constant(neutral)
   if (children.length === 1) return only
-  children.sort((left, right) => left.stage - right.stage)
-  const stage = /** @type {PlanNode} */ (children.at(-1)).stage
+  const stage = children.reduce((highest, child) => Math.max(highest, child.stage), 0)
   return { kind: effective, stage, children }
 }
 
@@ -187,6 +201,16 @@ function stageOf(key) {
 function constant(value) {
   return { kind: 'constant', stage: 0, value }
 }
+
+/**
+ * A command has room for ten thousand keys, all of which are compared for each message.
+ *
+ * @param {Plan} plan
+ * @param {number} count - messages that are judged between two looks at the clock by a search of usual size
+ * @returns {number} how many are judged by this one, at least 1
+ */
+export const judgedAtOnce = ({ leaves }, count) =>
+  Math.max(1, Math.floor((count * USUAL_LEAVES) / Math.max(USUAL_LEAVES, leaves.length)))
 
 /** @typedef {true | false | undefined} Verdict - undefined: not to be told with what is at hand */
 

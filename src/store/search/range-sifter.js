@@ -15,6 +15,9 @@ export const RANGE_PAGE = 4096
 /** So few are read one by one sooner. */
 const MIN_RANGE = 16
 
+/** With more keys about rows each row is read once, and not the range for each of them. */
+const MAX_ROW_LEAVES = 4
+
 /** A range may hold so many UIDs for each candidate. */
 const RANGE_FACTOR = 4
 
@@ -45,7 +48,8 @@ export class RangeSifter {
    * @returns {boolean} whether their rows are best looked at as one range
    */
   isRange(page) {
-    if (this.#rowLeaves.length === 0 || page.length < MIN_RANGE) return false
+    const count = this.#rowLeaves.length
+    if (count === 0 || count > MAX_ROW_LEAVES || page.length < MIN_RANGE) return false
     const { firstUid, lastUid } = this.#rangeOf(page)
     return lastUid - firstUid < page.length * RANGE_FACTOR
   }

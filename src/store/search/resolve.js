@@ -8,7 +8,7 @@
 import { CandidateReader, unlessGone } from './candidate-reader.js'
 import { placesOf } from './content-ids.js'
 import { IdSet } from './id-list.js'
-import { evaluatePlan, STAGE } from './plan.js'
+import { evaluatePlan, judgedAtOnce, STAGE } from './plan.js'
 import { RANGE_PAGE, RangeSifter } from './range-sifter.js'
 import { compileDateTest, compileRowKey } from './row-keys.js'
 import { compileHeaderKey, TextHits } from './match-text.js'
@@ -81,6 +81,8 @@ export class Resolver {
   #hits
   #stages
   #reader
+  /** Candidates between two looks at the clock. */
+  #step
 
   /** @param {ResolverOptions} options */
   constructor({ database, mailboxId, plan, candidates, answers, nowSeconds, slicer }) {
@@ -90,6 +92,7 @@ export class Resolver {
     this.#candidates = candidates
     this.#answers = answers
     this.#slicer = slicer
+    this.#step = judgedAtOnce(plan, STEP)
     this.#ranges = new RangeSifter({
       database,
       mailboxId,
@@ -130,7 +133,8 @@ export class Resolver {
     const possible = this.#answers?.possible ?? null
     if (possible !== null && this.#hasFewPlaces(possible.length)) {
       const places = await placesOf(this.#database, this.#mailboxId, possible, this.#breathe)
-      for (const { uid, contentId } of places) {
+      for (const [at, { uid, contentId }] of places.entries()) {
+        if (at % this.#step === 0) await this.#breathe()
         const index = this.#candidates.indexOf(uid)
         if (index >= 0) take(index, contentId)
       }
@@ -140,7 +144,7 @@ export class Resolver {
     if (possible === null) return await this.#sortAll(maxOpen)
     const set = new IdSet(possible)
     for (let index = 0; index < this.#candidates.length; index++) {
-      if (index % STEP === 0) await this.#breathe()
+      if (index % this.#step === 0) await this.#breathe()
       if (result.open.length > maxOpen) return null
       const contentId = this.#candidates.contentIdAt(index)
       // Most are out at once. Without a content it has gone, and is judged by what the view tells.
@@ -158,14 +162,15 @@ export class Resolver {
    */
   async #sortAll(maxOpen) {
     const candidates = this.#candidates
-    const page = new VerdictPage(this.#plan, VIEW_PAGE)
+    const size = judgedAtOnce(this.#plan, VIEW_PAGE)
+    const page = new VerdictPage(this.#plan, size)
     /** @type {number[]} */
     const matches = []
     /** @type {number[]} */
     const open = []
-    for (let first = 0; first < candidates.length; first += VIEW_PAGE) {
+    for (let first = 0; first < candidates.length; first += size) {
       await this.#breathe()
-      const count = Math.min(VIEW_PAGE, candidates.length - first)
+      const count = Math.min(size, candidates.length - first)
       const verdicts = page.judge(count, (leaf, target) => this.#fillKnown(leaf, first, target))
       candidates.dropNone(first, verdicts)
       for (let at = 0; at < count; at++) {
@@ -212,7 +217,8 @@ export class Resolver {
     /** @type {number[]} */
     const matches = []
     open.sort((left, right) => left - right)
-    const size = this.#stages.has(STAGE.ROW) ? RANGE_PAGE : ROW_PAGE
+    const isByRow = this.#stages.has(STAGE.ROW)
+    const size = isByRow ? judgedAtOnce(this.#plan, RANGE_PAGE) : ROW_PAGE
     for (let start = 0; start < open.length; start += size) {
       const page = open.slice(start, start + size)
       const mayAskIndex = !this.#answers || this.#candidates.knowsContents
@@ -286,7 +292,7 @@ export class Resolver {
     let open = page
     if (needsRows && this.#stages.has(STAGE.ROW)) {
       open = await this.#reader.readRows(page)
-      open = this.#sift(open, STAGE.ROW, matches)
+      open = await this.#sift(open, STAGE.ROW, matches)
     }
     for (let start = 0; start < open.length; start += HEADER_PAGE)
       await this.#resolveHeaders(open.slice(start, start + HEADER_PAGE), matches)
@@ -300,7 +306,7 @@ export class Resolver {
     let open = page
     if (this.#stages.has(STAGE.HEADER)) {
       open = await this.#reader.readHeaders(page)
-      open = this.#sift(open, STAGE.HEADER, matches)
+      open = await this.#sift(open, STAGE.HEADER, matches)
     }
     if (open.length === 0 || !this.#stages.has(STAGE.TEXT)) return
     open = await this.#reader.readContents(open)
@@ -340,13 +346,16 @@ export class Resolver {
    * @param {Candidate[]} candidates
    * @param {number} stage
    * @param {number[]} matches - collects indexes
-   * @returns {Candidate[]} those still open
+   * @returns {Promise<Candidate[]>} those still open
    */
-  #sift(candidates, stage, matches) {
-    return candidates.filter((candidate) => {
+  async #sift(candidates, stage, matches) {
+    const open = []
+    for (const [at, candidate] of candidates.entries()) {
+      if (at % this.#step === 0) await this.#breathe()
       const verdict = this.#judge(candidate, stage)
       if (verdict) matches.push(candidate.index)
-      return verdict === undefined
-    })
+      else if (verdict === undefined) open.push(candidate)
+    }
+    return open
   }
 }

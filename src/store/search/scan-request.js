@@ -2,7 +2,7 @@
  * What a search gives to the thread: its key, and for each message that is still open what the view has said.
  */
 import { indexedLeaves } from './index-answers.js'
-import { STAGE } from './plan.js'
+import { judgedAtOnce, STAGE } from './plan.js'
 import { NO, YES } from './verdict-page.js'
 
 /** @typedef {import('./plan.js').LeafNode} LeafNode */
@@ -45,11 +45,12 @@ export async function packCandidates(plan, candidates, open, breathe) {
   if (hasContents) await candidates.learnContents(breathe)
   const contentIds = new Float64Array(hasContents ? open.length : 0)
   const stride = Math.ceil(leaves.length / 8)
+  const step = judgedAtOnce(plan, STEP)
   const uids = new Uint32Array(open.length)
   const verdicts = new Uint8Array(open.length * stride)
   open.sort((left, right) => left - right)
   for (const [place, index] of open.entries()) {
-    if (place % STEP === 0) await breathe()
+    if (place % step === 0) await breathe()
     uids[place] = candidates.uidAt(index)
     if (hasContents) contentIds[place] = candidates.contentIdAt(index)
     for (const [bit, leaf] of leaves.entries()) {

@@ -36,6 +36,9 @@ const ROWS_A_MESSAGE = 200
 /** Whatever the number of messages, so many rows are cheap. */
 const MIN_ROWS = 16_384
 
+/** Contents that the index names to one search, for all of its keys: 32 MB. Thousands of keys may name all contents each. */
+const MAX_IDS = 4_000_000
+
 /** Blocks of the index that are kept unpacked, bytes. */
 const CACHED_BLOCK_BYTES = 8 * 1024 * 1024
 
@@ -67,9 +70,15 @@ async function scan({ request, abort }) {
   const candidates = unpackCandidates(plan, request)
   const maxRows = Math.max(MIN_ROWS, candidates.length * ROWS_A_MESSAGE)
   const breathe = () => slicer.breathe()
-  const answers =
-    (await askIndex(database, { plan, maxRows, maxBlocks: Infinity, breathe, cache }))?.answers ??
-    null
+  const asked = await askIndex(database, {
+    plan,
+    maxRows,
+    maxBlocks: Infinity,
+    maxIds: MAX_IDS,
+    breathe,
+    cache
+  })
+  const answers = asked?.answers ?? null
   const resolver = new Resolver({
     database,
     mailboxId,

@@ -3,34 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loggedIn, selectMany } from '../../helpers/logged-in.js'
 import { startImapServer } from '../../helpers/server.js'
+import { turnsDuring } from '../../helpers/turns.js'
 
 const DOUBLINGS = 14
 const MESSAGES = 2 ** DOUBLINGS
 /** Each stands alone, so that VANISHED has a number for each. */
 const ODD = Array.from({ length: MESSAGES / 2 }, (_, index) => 2 * index + 1)
-
-/**
- * @param {import('node:test').TestContext} t
- * @param {() => Promise<string>} work
- * @returns {Promise<{ answer: string, turns: number }>} what it gave, and how often something else had its turn meanwhile,
- *   were each look at the clock a slice after the one before
- */
-async function turnsDuring(t, work) {
-  const nowMs = performance.now.bind(performance)
-  let looks = 0
-  const clock = t.mock.method(performance, 'now', () => nowMs() + 10 * looks++)
-  let turns = 0
-  let isDone = false
-  const countTurn = () => {
-    turns++
-    if (!isDone) setImmediate(countTurn)
-  }
-  setImmediate(countTurn)
-  const answer = await work()
-  isDone = true
-  clock.mock.restore()
-  return { answer, turns }
-}
 
 test('EXPUNGE and VANISHED of thousands of messages let others have their turn', async (t) => {
   const server = await startImapServer(t)

@@ -1,5 +1,13 @@
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { append, select } from '../../helpers/dialogue.js'
+import { loggedIn, selectMany } from '../../helpers/logged-in.js'
+import {
+  forgetPeak,
+  memoryIsUnreadable,
+  peakBytes,
+  residentBytes
+} from '../../helpers/process-memory.js'
 import { startImapServer } from '../../helpers/server.js'
 import { transcript } from '../../helpers/transcript.js'
 
@@ -221,3 +229,23 @@ test('pipelined commands use the $ of the search before them (RFC 5182 §2.3)', 
     `
   )
 })
+
+test(
+  '$ may stand in a search thousands of times, and takes room for one',
+  { skip: memoryIsUnreadable },
+  async (t) => {
+    const server = await startImapServer(t)
+    const client = await loggedIn(t, server)
+    const doublings = 11
+    await selectMany(client, doublings)
+    await client.command('SELECT INBOX')
+    const odd = Array.from({ length: 2 ** (doublings - 1) }, (_, index) => 2 * index + 1)
+    await client.command(`SEARCH RETURN (SAVE) ${odd.join(',')}`)
+    const before = residentBytes(process.pid)
+    forgetPeak(process.pid)
+    const answer = await client.command(`SEARCH RETURN (COUNT) ${'$ '.repeat(10_000)}NOT 1`)
+    assert.match(answer, new RegExp(`COUNT ${odd.length - 1}\\r`))
+    const megabytes = (peakBytes(process.pid) - before) / 1e6
+    assert.ok(megabytes < 200, `${megabytes} MB`)
+  }
+)

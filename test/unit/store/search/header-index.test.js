@@ -169,6 +169,7 @@ async function checkAnswer(store, key, matches) {
     plan,
     maxRows: Infinity,
     maxBlocks: Infinity,
+    maxIds: Infinity,
     breathe: async () => {}
   })
   if (!asked) return
@@ -192,7 +193,8 @@ test('a part of a Message-ID is answered by the index alone, and a field that fe
   /** @param {SearchKey} key */
   const ask = async (key) => {
     const plan = planSearch(key)
-    const options = { plan, maxRows: Infinity, maxBlocks: Infinity, breathe: async () => {} }
+    const breathe = async () => {}
+    const options = { plan, maxRows: Infinity, maxBlocks: Infinity, maxIds: Infinity, breathe }
     const asked = await askIndex(store.searchAccess.database, options)
     const [leaf] = plan.leaves
     assert.ok(asked && leaf)

@@ -22,6 +22,7 @@ function ask(store, key, onBreath) {
     plan: planSearch(key),
     maxRows: 1000,
     maxBlocks: 1000,
+    maxIds: 1000,
     breathe: () => onBreath(++breath)
   })
 }

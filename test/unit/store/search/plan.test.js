@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
+import { LIMITS } from '../../../../src/imap/protocol/limits.js'
 import { evaluatePlan, planSearch, STAGE } from '../../../../src/store/search/plan.js'
+import { searchKey } from '../../../helpers/search-key.js'
 import { searchTree } from '../../../helpers/search-tree.js'
 import { isMailError } from '../../../../src/errors.js'
 
@@ -92,6 +94,11 @@ for (const [name, key, plan] of PLANS) {
 test('dates of arrival and saving are answered by the row, the sending date by the header', () => {
   const stages = planSearch(and(sent, saved)).leaves.map(({ stage }) => stage)
   assert.deepEqual(stages, [STAGE.HEADER, STAGE.ROW])
+})
+
+test('a chain as deep as a command may have is planned', () => {
+  const { leaves } = planSearch(searchKey(`${'OR SEEN '.repeat(LIMITS.searchDepth)}SEEN`))
+  assert.equal(leaves.length, LIMITS.searchDepth + 1)
 })
 
 test('a chain that is nested too deep is refused with LIMIT', () => {
