@@ -75,6 +75,10 @@ export const ERROR_TABLE = Object.freeze({
   BACKUP_MISSING: { temporary: false, text: 'There is no such backup' },
   BACKUP_DAMAGED: { temporary: false, text: 'The backup is damaged' },
   BACKUP_UNREACHABLE: { temporary: true, text: 'The place of the backups cannot be reached' },
+  SCRATCH_FULL: {
+    temporary: true,
+    text: 'There is no room for what is new of the mailbox in the scratch folder'
+  },
   BACKUP_RUNNING: { temporary: true, text: 'A backup is running on this host already' },
   RECOVERY_KEY_REJECTED: {
     temporary: false,

@@ -42,7 +42,7 @@ export function requireEntry(generation, accountId) {
   const entry = generation.accounts.find(({ id }) => id === accountId)
   if (!entry)
     throw new MailError('BACKUP_MISSING', {
-      detail: `the account is not in ${generation.name}`
+      detail: `the account is not in ${generation.name}; one that had its address then comes back with --as`
     })
   return entry
 }

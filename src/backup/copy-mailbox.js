@@ -13,7 +13,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, rm, stat } from 'node:fs/promises'
+import { copyFile, open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreezeNotice } from '../database/freeze-file.js'
@@ -22,6 +22,7 @@ import { errorCodeOf } from '../database/sqlite-error.js'
 import { listAside, listSpool } from '../delivery/spool.js'
 import { MailError, isMailError } from '../errors.js'
 import { connectOwners } from './owner-client.js'
+import { MAILBOX_HEADER_BYTES, requireMailboxHeader } from './materialize.js'
 import { HOLD_MS, RENEW_MS } from './owner-protocol.js'
 
 /**
@@ -207,6 +208,7 @@ class MailboxCopier {
   async #copyHeld(owner, token) {
     const { clock, scratchFolder, holdMs = HOLD_MS } = this.options
     const before = requireThere(await settledStamp(this.path, clock))
+    await this.#requireSane(before.size)
     const timer = setInterval(() => owner.ask({ op: 'renew', token, forMs: holdMs }), RENEW_MS)
     const clone = join(scratchFolder, `clone-${token}`)
     try {
@@ -264,12 +266,34 @@ class MailboxCopier {
         // Begun anew meanwhile, it would be the beginning of an old log and the rest of a new one.
         if (!isSameStamp(log, await findStamp(`${this.path}-wal`))) return null
       } else if (isSameStamp(previousStamp, before)) return { mailbox: null, stamp: before }
+      else await this.#requireSane(before.size)
     } finally {
       lock.release()
     }
     const database = await this.#stage(this.path, 'mail.db', before.size)
     if (!isSameStamp(before, await findStamp(this.path))) return null
     return { mailbox: [...wal, database], stamp: wal.length === 0 ? before : null }
+  }
+
+  /**
+   * What is plainly no mailbox, for instance a file that a crash of the file system has emptied, must not become the last
+   * backup of it. With a `-wal`, that may have what is missing.
+   *
+   * @param {number} size - of `mail.db`, bytes
+   * @throws {MailError} ACCOUNT_DAMAGED
+   */
+  async #requireSane(size) {
+    const handle = await open(this.path, 'r')
+    try {
+      const header = Buffer.alloc(MAILBOX_HEADER_BYTES)
+      const { bytesRead } = await handle.read(header, 0, header.length, 0)
+      requireMailboxHeader(header.subarray(0, bytesRead), size)
+    } catch (cause) {
+      if (!isMailError(cause, 'BACKUP_DAMAGED')) throw cause
+      throw new MailError('ACCOUNT_DAMAGED', { detail: cause.detail ?? '', cause })
+    } finally {
+      await handle.close()
+    }
   }
 
   /**
@@ -287,7 +311,7 @@ class MailboxCopier {
 /**
  * @param {CopyOptions} options
  * @returns {Promise<MailboxCopy>} staged, in this order: the spool, then the mailbox
- * @throws {MailError} BUSY where it was disturbed each time, ACCOUNT_DAMAGED where there is no mailbox
+ * @throws {MailError} BUSY where it was disturbed each time, ACCOUNT_DAMAGED where there is no mailbox, SCRATCH_FULL
  */
 export function copyMailbox(options) {
   return new MailboxCopier(options).run()

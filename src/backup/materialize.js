@@ -72,6 +72,9 @@ export async function* readUnits(target, units, onRead = () => {}) {
   }
 }
 
+/** What `requireMailboxHeader` looks at. */
+export const MAILBOX_HEADER_BYTES = 24
+
 /**
  * @param {Buffer} header - the first bytes of `mail.db`
  * @param {number} size - of the file, bytes
@@ -80,7 +83,7 @@ export async function* readUnits(target, units, onRead = () => {}) {
 export function requireMailboxHeader(header, size) {
   // The cipher leaves bytes 16 to 23 as SQLite writes them (https://sqlite.org/fileformat2.html#the_database_header):
   // page size, WAL twice, reserved bytes, and three fixed payload fractions.
-  const pageBytes = header.length >= 24 ? header.readUInt16BE(16) : 0
+  const pageBytes = header.length >= MAILBOX_HEADER_BYTES ? header.readUInt16BE(16) : 0
   const isSane =
     pageBytes >= 512 &&
     (pageBytes & (pageBytes - 1)) === 0 &&
@@ -134,6 +137,6 @@ export async function materialize({ target, snapshot, folder, wants = () => true
   } catch (error) {
     throw toMailError(error)
   }
-  if (!snapshot.files.some(({ path }) => path === 'mail.db'))
+  if (!snapshot.files.some(({ path, size }) => path === 'mail.db' && size > 0))
     throw new MailError('BACKUP_DAMAGED', { detail: 'a snapshot without mail.db' })
 }

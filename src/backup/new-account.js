@@ -35,6 +35,8 @@ export async function restoreAsNewAccount({
   const { id: accountId, folder } = account
   const staged = `${folder}.part`
   try {
+    // A restore of another backup may have been killed here: its log, or its waiting mail, would become part of this one.
+    await rm(staged, { recursive: true, force: true })
     const snapshot = await readSnapshot(target, entry.snapshot)
     await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })
     await rename(staged, folder)
@@ -55,7 +57,7 @@ export async function restoreAsNewAccount({
     directory.audit({ action, accountId, detail: { generation: generation.name } })
     return made
   } catch (error) {
-    if (!(await directory.findAccount(accountId))) {
+    if ((await directory.findAccount(accountId))?.folder !== folder) {
       await rm(staged, { recursive: true, force: true })
       await rm(folder, { recursive: true, force: true })
     }

@@ -5,12 +5,12 @@
 import { randomInt } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { chooseGeneration } from './choose.js'
 import { requireHostState } from './host-state.js'
 import { materialize } from './materialize.js'
 import { Repository } from './repository.js'
-import { withBackupLock } from './scratch.js'
+import { requireRoom, withBackupLock } from './scratch.js'
 import { readSnapshot } from './snapshot-store.js'
 
 /**
@@ -29,7 +29,8 @@ import { readSnapshot } from './snapshot-store.js'
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @param {number} [options.accounts] - how many; default: the configuration's
  * @returns {Promise<RehearsalSummary>}
- * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_MISSING, BACKUP_UNREACHABLE, DISK_FULL
+ * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_MISSING, BACKUP_UNREACHABLE, DISK_FULL,
+ *   SCRATCH_FULL where none of them has room there
  */
 export async function rehearseRestore({ config, target, clock, logger, accounts }) {
   const repository = new Repository(target)
@@ -42,9 +43,13 @@ export async function rehearseRestore({ config, target, clock, logger, accounts 
     // Without these two nobody would get in again, whatever there is of the mailboxes.
     for (const object of [generation.directory, generation.pepper])
       await requireSealed(target, object)
-    for (const entry of sample(generation.accounts, wanted)) {
-      const folder = join(scratchFolder, 'rehearsal')
+    const folder = join(scratchFolder, 'rehearsal')
+    /** @type {MailError | null} */
+    let tooLarge = null
+    for (const entry of shuffled(generation.accounts)) {
+      if (summary.accounts + summary.failed.length >= wanted) break
       try {
+        await requireRoom(scratchFolder, entry.bytes)
         await requireSealed(target, entry.keys)
         const snapshot = await readSnapshot(target, entry.snapshot)
         await materialize({ target, snapshot, folder })
@@ -55,7 +60,12 @@ export async function rehearseRestore({ config, target, clock, logger, accounts 
         summary.accounts += 1
         summary.bytes += entry.bytes
       } catch (err) {
-        if (!(err instanceof MailError) || err.code !== 'BACKUP_DAMAGED') throw err
+        if (isMailError(err, 'SCRATCH_FULL')) {
+          logger.warn({ accountId: entry.id }, 'an account is too large to be rehearsed here')
+          tooLarge = err
+          continue
+        }
+        if (!isMailError(err, 'BACKUP_DAMAGED')) throw err
         logger.error(
           { err, accountId: entry.id },
           'an account could not be restored in a rehearsal'
@@ -65,6 +75,7 @@ export async function rehearseRestore({ config, target, clock, logger, accounts 
         await rm(folder, { recursive: true, force: true })
       }
     }
+    if (tooLarge && summary.accounts + summary.failed.length === 0) throw tooLarge
     logger.info({ ...summary, failed: summary.failed.length }, 'restore rehearsed')
     return summary
   })
@@ -83,14 +94,13 @@ async function requireSealed(target, object) {
 /**
  * @template T
  * @param {readonly T[]} all
- * @param {number} count
- * @returns {T[]} so many, each with the same chance
+ * @yields {T} each of them, in any order with the same chance
  */
-function sample(all, count) {
+function* shuffled(all) {
   const rest = [...all]
-  /** @type {T[]} */
-  const chosen = []
-  while (chosen.length < count && rest.length > 0)
-    chosen.push(...rest.splice(randomInt(rest.length), 1))
-  return chosen
+  for (let left = rest.length; left > 0; left--) {
+    const at = randomInt(left)
+    yield /** @type {T} */ (rest[at])
+    rest[at] = /** @type {T} */ (rest[left - 1])
+  }
 }

@@ -38,6 +38,9 @@ export async function restoreDeleted({
 }) {
   const { directory, config } = services
   const { account } = found
+  const today = await directory.findAccount(account.id)
+  if (today)
+    throw new MailError('ACCOUNT_EXISTS', { detail: `it was not deleted: it is ${today.address}` })
   const entry = requireEntry(generation, account.id)
   const parsed = parseAddress(address ?? account.address, { defaultDomain: config.defaultDomain })
   const keys = await openKeys(target, entry, recoveryKey)

@@ -12,11 +12,11 @@ import { join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
-import { MailError, isMailError } from '../errors.js'
+import { MailError } from '../errors.js'
 import { backUpAccount } from './account-backup.js'
 import { DirectorySnapshot } from '../accounts/directory-snapshot.js'
+import { readEarlierRuns } from './earlier-runs.js'
 import { eraseDeletedAccounts } from './erase.js'
-import { inOrder } from './generation-order.js'
 import { requireHostState } from './host-state.js'
 import { PackWriter } from './pack-writer.js'
 import { RateLimit } from './rate-limit.js'
@@ -113,7 +113,9 @@ class BackupRun {
   async run() {
     const { directory } = this.options
     await eraseDeletedAccounts(this.options)
-    await this.#loadPrevious()
+    const earlier = await readEarlierRuns(this.options)
+    this.#previous = earlier.previous
+    this.#partial = earlier.partial
     let accounts = await directory.listAccounts()
     await this.#measure(accounts)
     for (let round = 1; ; round++) {
@@ -130,44 +132,6 @@ class BackupRun {
         await snapshot.discard()
       }
       this.options.logger.info({ accounts: accounts.length }, 'accounts changed meanwhile')
-    }
-  }
-
-  /** What this run needs not store again. */
-  async #loadPrevious() {
-    const { repository } = this.options
-    const generation = await this.#readLast()
-    for (const entry of generation?.accounts ?? []) this.#previous.set(entry.id, entry)
-    const partial = await this.#unlessDamaged(() => repository.readPartial())
-    if (partial && partial.startedAtMs > (generation?.startedAtMs ?? 0))
-      for (const entry of partial.accounts) this.#partial.set(entry.id, entry)
-  }
-
-  /** @returns {Promise<Generation | null>} the last one that can be read */
-  async #readLast() {
-    const { repository, clock } = this.options
-    const names = inOrder(await repository.listGenerations(), clock.nowMs())
-    for (const name of names.reverse()) {
-      const generation = await this.#unlessDamaged(() => repository.readGeneration(name))
-      if (generation) return generation
-    }
-    return null
-  }
-
-  /**
-   * A manifest that was damaged must not be the end of all backups: it only spares work.
-   *
-   * @template T
-   * @param {() => Promise<T | null>} read
-   * @returns {Promise<T | null>}
-   */
-  async #unlessDamaged(read) {
-    try {
-      return await read()
-    } catch (err) {
-      if (!isMailError(err, 'BACKUP_DAMAGED')) throw err
-      this.options.logger.error({ err }, 'a manifest is damaged; the backup goes on without it')
-      return null
     }
   }
 

@@ -5,8 +5,10 @@
  */
 import { hash as hashOnce } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
+import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { writeAll } from '../support/write-all.js'
+import { requireRoom } from './scratch.js'
 import { UNIT_BYTES, unitCount } from './snapshot-format.js'
 import { HASH_BYTES } from './unit-table.js'
 
@@ -81,7 +83,7 @@ export class Staging {
    * @param {import('./known-units.js').KnownUnits} input.known
    * @param {(bytes: number) => void} input.onRead
    * @returns {Promise<StagedFile>}
-   * @throws {MailError} BUSY where the file is shorter: it was changed
+   * @throws {MailError} BUSY where the file is shorter: it was changed; SCRATCH_FULL
    */
   async stage({ source, path, size, known, onRead }) {
     const hashes = Buffer.alloc(unitCount(size) * HASH_BYTES)
@@ -93,13 +95,14 @@ export class Staging {
         await this.#limit.take(wanted)
         const read = await readFully(handle, this.#buffer.subarray(0, wanted), at)
         if (read < wanted) throw new MailError('BUSY', { detail: `${path} became shorter` })
+        const position = this.#position
         for (let from = 0; from < wanted; from += UNIT_BYTES, number++) {
           const unit = this.#buffer.subarray(from, Math.min(from + UNIT_BYTES, wanted))
           const hash = sha256(unit)
           hash.copy(hashes, number * HASH_BYTES)
           if (known.find(hash, unit.length)) continue
-          await writeAll(this.#handle, unit, this.#position)
-          this.#position += unit.length
+          if (this.#position === position) await requireRoom(this.#path, wanted)
+          await this.#write(unit)
           isStaged[number] = 1
         }
         at += wanted
@@ -109,6 +112,17 @@ export class Staging {
       await handle.close()
     }
     return { path, size, hashes, isStaged }
+  }
+
+  /** @param {Buffer} unit */
+  async #write(unit) {
+    try {
+      await writeAll(this.#handle, unit, this.#position)
+    } catch (error) {
+      const isFull = errorCodeOf(toMailError(error)) === 'DISK_FULL'
+      throw isFull ? new MailError('SCRATCH_FULL', { cause: error }) : error
+    }
+    this.#position += unit.length
   }
 
   /**

@@ -3,7 +3,7 @@
  * as one. The page MACs, the messages and the counters need a credential: see open-copy.js.
  */
 import { errorCodeOf } from '../database/sqlite-error.js'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { systemClock } from '../support/clock.js'
 import { inOrder } from './generation-order.js'
 import { readUnits, requireMailboxHeader } from './materialize.js'
@@ -14,6 +14,7 @@ import { readSnapshot } from './snapshot-store.js'
 /**
  * @typedef {import('./repository.js').Repository} Repository
  * @typedef {import('./repository.js').AccountEntry} AccountEntry
+ * @typedef {import('./repository.js').Generation} Generation
  *
  * @typedef {object} BackupProblem
  * @property {string} generation
@@ -50,19 +51,51 @@ class Verifier {
     this.onProgress = onProgress
   }
 
-  /** @param {string} name - of a generation */
+  /**
+   * What a prune drops or moves while it is looked at is no damage: where anything is found, the manifest is read again.
+   *
+   * @param {string} name - of a generation
+   */
   async verifyGeneration(name) {
+    const { problems } = this.report
+    const found = problems.length
     this.report.generations += 1
-    const about = { generation: name, accountId: '' }
-    await this.#noting(about, async () => {
-      const generation = await this.repository.readGeneration(name)
-      for (const object of [generation.directory, generation.pepper])
-        await this.#noting(about, () => this.#requireObject(object))
-      for (const entry of generation.accounts)
-        await this.#noting({ generation: name, accountId: entry.id }, () =>
-          this.#verifyAccount(entry)
-        )
+    await this.#noting({ generation: name, accountId: '' }, async () => {
+      let generation = await this.#readIfThere(name)
+      while (generation !== null) {
+        await this.#verifyObjects(generation)
+        if (problems.length === found) return
+        const again = await this.#readIfThere(name)
+        if (JSON.stringify(again) === JSON.stringify(generation)) return
+        problems.length = found
+        this.#sizes.clear()
+        generation = again
+      }
+      this.report.generations -= 1
     })
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Promise<Generation | null>} null where it has been dropped
+   */
+  async #readIfThere(name) {
+    try {
+      return await this.repository.readGeneration(name)
+    } catch (error) {
+      if (isMailError(error, 'BACKUP_MISSING')) return null
+      throw error
+    }
+  }
+
+  /** @param {Generation} generation */
+  async #verifyObjects({ name, directory, pepper, accounts }) {
+    for (const object of [directory, pepper])
+      await this.#noting({ generation: name, accountId: '' }, () => this.#requireObject(object))
+    for (const entry of accounts)
+      await this.#noting({ generation: name, accountId: entry.id }, () =>
+        this.#verifyAccount(entry)
+      )
   }
 
   /** @param {AccountEntry} entry */

@@ -164,7 +164,8 @@ async function runAccount(parts, context, options, generation, name) {
       }
       const restore = { parts, services, input, generation, options, scratchFolder, onRead }
       try {
-        if (!account) await bringBack(restore, address)
+        const isOfThen = generation.accounts.some(({ id }) => id === account?.id)
+        if (!account || (!isOfThen && options.as !== undefined)) await bringBack(restore, address)
         else if (options.as !== undefined) await restoreUnderName(restore, account, options.as)
         else if (options.folder !== undefined || options.messageId !== undefined)
           await takeMessages(restore, account)
@@ -185,7 +186,7 @@ async function bringBack(
   address
 ) {
   const { target, config, print, tell } = parts
-  tell(`${address} is no account of today: the recovery key of the backups is needed`)
+  tell(`${address} was deleted since: the recovery key of the backups is needed`)
   const recoveryKey = await askRecoveryKey(input)
   const found = await findInSealedDirectory({
     target,

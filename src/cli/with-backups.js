@@ -21,7 +21,9 @@ import { CliError } from './cli-error.js'
  * @property {(line: string) => void} tell - words for people
  */
 
-/** What a script reads when nothing was done. */
+/** What a script reads when something did not go well. */
+export const SOME_FAILED = 1
+/** What it reads when nothing was done. */
 export const NOTHING_DONE = 2
 
 /**

@@ -3,18 +3,21 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { KnownUnits } from '../../src/backup/known-units.js'
 import { materialize } from '../../src/backup/materialize.js'
 import { PackWriter } from '../../src/backup/pack-writer.js'
 import { RateLimit } from '../../src/backup/rate-limit.js'
+import { rehearseRestore } from '../../src/backup/rehearse.js'
 import { SnapshotBuilder, UNIT_BYTES } from '../../src/backup/snapshot-format.js'
 import { Staging, sha256 } from '../../src/backup/staging.js'
 import { openFolderTarget } from '../../src/backup/targets/folder.js'
 import { errorCodeOf } from '../../src/database/sqlite-error.js'
-import { scratchFolder } from '../helpers/account-folder.js'
+import { appendOne, scratchFolder } from '../helpers/account-folder.js'
+import { openBackupHost } from '../helpers/backup.js'
+import { withLogin } from '../helpers/restore.js'
 import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
 
 const DISK_BYTES = 4 * 1024 * 1024
@@ -26,7 +29,9 @@ const options = { skip: smallDiskIsMissing }
 
 /** @param {Promise<unknown>} work */
 async function assertFull(work) {
-  await assert.rejects(work, (error) => /^(ENOSPC|DISK_FULL)$/.test(errorCodeOf(error)))
+  await assert.rejects(work, (error) =>
+    /^(ENOSPC|DISK_FULL|SCRATCH_FULL)$/.test(errorCodeOf(error))
+  )
 }
 
 test('a mailbox of which the scratch file takes a part only is not read', options, async (t) => {
@@ -40,6 +45,41 @@ test('a mailbox of which the scratch file takes a part only is not read', option
   await assertFull(staging.stage({ source, path: 'mail.db', size, known, onRead: () => {} }))
   await staging.close()
 })
+
+test(
+  'a mailbox that the scratch folder has no room for stops no other, and leaves room to the mail',
+  options,
+  async (t) => {
+    const { root } = smallDisk(t, 8 * 1024 * 1024)
+    const host = await openBackupHost(t)
+    await host.addAccount('anna@example.org')
+    await withLogin(host.services, 'anna@example.org', async (store) => {
+      for (let i = 0; i < 12; i++)
+        await appendOne(store, 'INBOX', Buffer.from(randomBytes(1024 * 1024).toString('base64')))
+    })
+    const small = ['bob@example.org', 'carl@example.org']
+    for (const address of small) await host.addAccount(address, 1)
+    await rm(join(host.data, 'tmp'), { recursive: true, force: true })
+    await symlink(root, join(host.data, 'tmp'))
+    const { accounts, failed } = await host.backUp()
+    assert.equal(accounts, small.length)
+    assert.deepEqual(
+      failed.map(({ address, code }) => [address, code]),
+      [['anna@example.org', 'SCRATCH_FULL']]
+    )
+
+    // With room enough it is in the backup, and too large to be rehearsed where there is less again.
+    const tmp = join(host.data, 'tmp')
+    await rm(tmp)
+    await mkdir(tmp)
+    assert.deepEqual((await host.backUp()).failed, [])
+    await rm(tmp, { recursive: true })
+    await symlink(root, tmp)
+    const rehearsal = { ...host.services, target: host.target, accounts: 3 }
+    const rehearsed = await rehearseRestore(rehearsal)
+    assert.deepEqual([rehearsed.accounts, rehearsed.failed], [small.length, []])
+  }
+)
 
 test('a unit of which the pack takes a part only is not in it', options, async (t) => {
   const { root, fill } = smallDisk(t, DISK_BYTES)

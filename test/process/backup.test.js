@@ -1,6 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3-multiple-ciphers'
@@ -300,6 +300,33 @@ test('one bad mailbox: exit code 1, its address for the operator, everybody else
   assert.equal(run.code, 1)
   assert.match(run.stderr, /^failed: (anna|ben)@example\.org \(ACCOUNT_DAMAGED\)$/m)
   assert.match(run.stdout, /1 accounts, 1 failed/)
+})
+
+test('an account whose address another has by now comes back beside it; exit codes say what was done', async (t) => {
+  const { data, target, backup, recoveryKey } = await host(t)
+  assert.equal((await backup(['run'])).code, 0)
+  assert.equal((await letterlock(['account', 'delete', BEN, '--yes', '--data', data])).code, 0)
+  await createAccounts(data, [BEN])
+  const inPlace = await backup(['restore', BEN, '--yes'])
+  assert.equal(inPlace.code, 2)
+  assert.match(inPlace.stderr, /--as/)
+  const args = ['restore', BEN, '--as', 'ben-old@example.org', '--password-stdin']
+  const beside = await backup(args, `${recoveryKey}\n`)
+  assert.equal(beside.code, 0, beside.stderr)
+  assert.match(beside.stdout, /^ben-old@example\.org is back/)
+
+  assert.equal((await backup(['rehearse', '--accounts', 'all'])).code, 2)
+  assert.equal((await backup(['verify', 'nobody@example.org', '--password-stdin'])).code, 2)
+  const [first = ''] = readdirSync(join(target, 'generations'))
+  for (const pack of readdirSync(join(target, 'packs')))
+    rmSync(join(target, 'packs', pack), { recursive: true })
+  assert.equal((await backup(['verify', ANNA, '--password-stdin'], 'pass\n')).code, 1)
+  assert.equal((await backup(['run'])).code, 0)
+  writeFileSync(join(target, 'generations', first), '{')
+  const list = await backup(['list'])
+  assert.equal(list.code, 1)
+  assert.match(list.stderr, /BACKUP|damaged/)
+  assert.match(list.stdout, /^\S+Z\t3 accounts/)
 })
 
 test(

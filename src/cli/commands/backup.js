@@ -1,33 +1,23 @@
 /**
- * `letterlock backup`: init, run, list, verify, prune, rehearse, nightly; restore is in backup-restore.js.
+ * `letterlock backup`: init, run, list, verify, prune, rehearse, nightly; verify and restore have files of their own.
  */
-import { requireOwner } from '../../accounts/check-credential.js'
-import { chooseGeneration, requireEntry } from '../../backup/choose.js'
 import { initBackups } from '../../backup/init.js'
-import { withOpenCopy } from '../../backup/open-copy.js'
 import { pruneBackups } from '../../backup/prune.js'
 import { rehearseRestore } from '../../backup/rehearse.js'
 import { readHostState } from '../../backup/host-state.js'
 import { runBackup } from '../../backup/run.js'
 import { scheduleNightly } from '../../backup/schedule.js'
-import { withBackupLock } from '../../backup/scratch.js'
-import { verifyBackups } from '../../backup/verify.js'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { registerRestore } from '../backup-restore.js'
+import { registerVerify } from '../backup-verify.js'
 import { BackupProgress } from '../backup-progress.js'
 import { CliError } from '../cli-error.js'
 import { nightlyCommand } from '../nightly-command.js'
+import { isMailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
 import { createLogger } from '../../telemetry/logger.js'
-import {
-  formatBytes,
-  formatTime,
-  requireAccount,
-  withAccounts,
-  withSecret
-} from '../with-accounts.js'
-import { withBackups } from '../with-backups.js'
+import { formatBytes } from '../with-accounts.js'
+import { NOTHING_DONE, SOME_FAILED, withBackups } from '../with-backups.js'
 
 /**
  * @typedef {import('commander').Command} Command
@@ -35,8 +25,6 @@ import { withBackups } from '../with-backups.js'
  * @typedef {import('../index.js').CommonOptions} CommonOptions
  * @typedef {import('../with-backups.js').BackupParts} BackupParts
  */
-
-const SOME_FAILED = 1
 
 /**
  * @param {Command} program
@@ -153,10 +141,18 @@ function registerList(backup, context) {
     .option('--json', 'one JSON object a line')
     .addHelpText('after', '\nExample:\n  letterlock backup list')
     .action((/** @type {CommonOptions & { json?: boolean }} */ options) =>
-      withBackups(context, options, async ({ repository, print }) => {
+      withBackups(context, options, async ({ repository, print, tell }) => {
         for (const name of await repository.listGenerations()) {
-          const { accounts, failed, counts, startedAtMs, finishedAtMs } =
-            await repository.readGeneration(name)
+          const generation = await repository.readGeneration(name).catch((error) => {
+            // Pruned since they were listed.
+            if (isMailError(error, 'BACKUP_MISSING')) return null
+            if (!isMailError(error, 'BACKUP_DAMAGED')) throw error
+            tell(`${name}: ${error.message} (${error.detail})`)
+            process.exitCode = SOME_FAILED
+            return null
+          })
+          if (generation === null) continue
+          const { accounts, failed, counts, startedAtMs, finishedAtMs } = generation
           const bytes = accounts.reduce((sum, entry) => sum + entry.bytes, 0)
           const figures = { accounts: accounts.length, failed: failed.length, bytes, ...counts }
           if (options.json) print(JSON.stringify({ name, startedAtMs, finishedAtMs, ...figures }))
@@ -168,90 +164,6 @@ function registerList(backup, context) {
         }
       })
     )
-}
-
-/**
- * @typedef {CommonOptions & { generation?: string, all?: boolean, quick?: boolean, passwordStdin?: boolean }} VerifyOptions
- */
-
-/**
- * @param {Command} backup
- * @param {CliContext} context
- */
-function registerVerify(backup, context) {
-  backup
-    .command('verify')
-    .argument('[address]', 'open this account’s mailbox as well, with its password')
-    .description('Check backups: without a key every stored byte, with a password a whole mailbox')
-    .option('--generation <name>', 'this one; default: the last')
-    .option('--all', 'all of them')
-    .option('--quick', 'presence and sizes only, not every byte')
-    .option('--password-stdin', 'read the password from standard input')
-    .addHelpText(
-      'after',
-      '\nExit code: 0 all is well, 1 something is damaged, 2 nothing could be checked.\n\nExamples:\n  letterlock backup verify --all --quick\n  letterlock backup verify anna@example.org'
-    )
-    .action((/** @type {string | undefined} */ address, /** @type {VerifyOptions} */ options) =>
-      withBackups(context, options, async (parts) => {
-        process.exitCode =
-          address === undefined
-            ? await verifyStored(parts, options)
-            : await verifyMailbox(parts, context, options, address)
-      })
-    )
-}
-
-/**
- * @param {BackupParts} parts
- * @param {VerifyOptions} options
- * @returns {Promise<number>} the exit code
- */
-async function verifyStored({ repository, clock, print, tell }, { generation, all, quick }) {
-  const wanted = { nowMs: clock.nowMs(), name: generation }
-  const generations = all
-    ? await repository.listGenerations()
-    : [(await chooseGeneration(repository, wanted)).name]
-  const report = await verifyBackups({ repository, generations, clock, isQuick: quick === true })
-  for (const { generation: name, accountId, code, detail } of report.problems)
-    tell(`${name}${accountId && ` account ${accountId}`}: ${code} ${detail}`)
-  print(
-    `${report.generations} backups, ${report.snapshots} mailboxes, ${formatBytes(report.bytes)} read`
-  )
-  print(report.problems.length === 0 ? 'ok' : `damaged: ${report.problems.length} problems`)
-  return report.problems.length === 0 ? 0 : SOME_FAILED
-}
-
-/**
- * @param {BackupParts} parts
- * @param {CliContext} context
- * @param {VerifyOptions} options
- * @param {string} address
- * @returns {Promise<number>} the exit code
- */
-async function verifyMailbox({ target, repository }, context, options, address) {
-  return await withAccounts(context, options, async ({ services, input, print, tell }) => {
-    const { config, clock } = services
-    const account = await requireAccount(services, address)
-    const wanted = { nowMs: clock.nowMs(), name: options.generation }
-    const generation = await chooseGeneration(repository, wanted)
-    const entry = requireEntry(generation, account.id)
-    if (entry.keyEpoch !== account.keyEpoch)
-      throw new CliError('The account has got another key since that backup', { exitCode: 2 })
-    const checked = await withSecret(await input.read(`Password of ${account.address}`), (secret) =>
-      requireOwner({ services, account, secret })
-    )
-    using masterKey = checked.masterKey
-    const { problems, messages, bytes } = await withBackupLock(config.data, (scratchFolder) =>
-      withOpenCopy(
-        { target, entry, masterKey, clock, folder: join(scratchFolder, 'verify') },
-        (store) => store.verify()
-      )
-    )
-    for (const problem of problems) tell(problem)
-    print(`as of ${formatTime(entry.copiedAtMs)}: ${messages} messages, ${formatBytes(bytes)} read`)
-    print(problems.length === 0 ? 'ok' : `damaged: ${problems.length} problems`)
-    return problems.length === 0 ? 0 : SOME_FAILED
-  })
 }
 
 /**
@@ -299,7 +211,7 @@ function registerRehearse(backup, context) {
   backup
     .command('rehearse')
     .description('Restore some accounts, chosen at random, into a scratch folder and check them')
-    .option('--accounts <number>', 'how many; default: backup.rehearsalAccounts', Number)
+    .option('--accounts <number>', 'how many; default: backup.rehearsalAccounts', parseCount)
     .addHelpText(
       'after',
       '\nExit code: 0 all were good, 1 some were not, 2 nothing could be done.\n\nExample:\n  letterlock backup rehearse --accounts 10'
@@ -309,6 +221,17 @@ function registerRehearse(backup, context) {
         process.exitCode = await rehearseNow(parts, options.accounts)
       })
     )
+}
+
+/**
+ * @param {string} text
+ * @returns {number}
+ * @throws {CliError}
+ */
+function parseCount(text) {
+  const count = Number(text)
+  if (Number.isSafeInteger(count) && count > 0) return count
+  throw new CliError(`${text} is no number of accounts`, { exitCode: NOTHING_DONE })
 }
 
 /**

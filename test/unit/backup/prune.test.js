@@ -4,7 +4,7 @@ import { readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pruneBackups } from '../../../src/backup/prune.js'
 import { rehearseRestore } from '../../../src/backup/rehearse.js'
-import { packObject } from '../../../src/backup/repository.js'
+import { Repository, packObject } from '../../../src/backup/repository.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { openBackupHost } from '../../helpers/backup.js'
 
@@ -174,6 +174,33 @@ test('verify finds missing keys, directory and pepper', async (t) => {
     problems.map(({ detail }) => detail),
     [directory, pepper, entry.keys].map((object) => `${object} is missing`)
   )
+})
+
+test('what is pruned while it is verified is no damage', async (t) => {
+  const host = await openBackupHost(t, {
+    'backup.keepDaily': 1,
+    'backup.keepWeekly': 0,
+    'backup.keepMonthly': 0
+  })
+  await host.addAccount(ANNA, 3)
+  const { generation: first } = await host.backUp()
+  const { generation: second } = await host.backUp()
+  let isPruned = false
+  const repository = new Repository({
+    ...host.target,
+    get: async (name) => {
+      const bytes = await host.target.get(name)
+      if (!isPruned && name === `generations/${first}.json`) {
+        isPruned = true
+        await prune(host)
+      }
+      return bytes
+    }
+  })
+  const report = await verifyBackups({ repository, generations: [first, second] })
+  assert.deepEqual([report.generations, report.problems], [1, []])
+  const gone = await verifyBackups({ repository, generations: [first] })
+  assert.deepEqual([gone.generations, gone.problems], [0, []])
 })
 
 test('a rehearsal restores as many accounts as it is told, leaves nothing, and names those that fail', async (t) => {

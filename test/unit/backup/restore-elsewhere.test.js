@@ -1,7 +1,8 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { requireOwner } from '../../../src/accounts/check-credential.js'
 import { rekeyAccount } from '../../../src/accounts/rekey.js'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
@@ -104,6 +105,30 @@ test('a deleted account is back with its credentials and aliases, and is not era
   await assert.rejects(restoreDeleted({ services, target, generation, recoveryKey, found }), {
     code: 'RESTORE_REFUSED'
   })
+})
+
+test('of a restore of a deleted account that was killed nothing becomes part of the next one', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 2)
+  const { services, target } = host
+  const { generation: name } = await host.backUp()
+  const generation = await host.repository.readGeneration(name)
+  const recoveryKey = await RecoveryKey.parse(host.recoveryKey)
+  const found = { account: anna, aliases: [] }
+  const restoring = () => restoreDeleted({ services, target, generation, recoveryKey, found })
+
+  // Not deleted at all, only asked for by a name that it had once.
+  await assert.rejects(restoring(), { code: 'ACCOUNT_EXISTS' })
+  assert.deepEqual(await readdir(dirname(anna.folder)), [anna.id])
+
+  await deleteAccount({ services, account: anna })
+  const staged = `${anna.folder}.part`
+  await mkdir(join(staged, 'spool'), { recursive: true })
+  for (const left of ['mail.db-wal', join('spool', `${'a'.repeat(32)}.sealed`)])
+    await writeFile(join(staged, left), 'of another backup')
+  const { account } = await restoring()
+  assert.deepEqual((await readdir(account.folder)).sort(), ['mail.db'])
+  assert.equal((await host.inboxOf(ANNA)).count, 2)
 })
 
 test('a folder and a message come back into a folder of their own, with flags and dates', async (t) => {
