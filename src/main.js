@@ -62,19 +62,6 @@ function isPrepared() {
   return isClusterWorker || ['UV_THREADPOOL_SIZE', ...Object.keys(ALLOCATOR)].every(isSet)
 }
 
-/**
- * A pipe takes its time; what process.exit finds unwritten is lost.
- *
- * @param {NodeJS.WriteStream} stream
- * @returns {Promise<void>} also when nobody reads any longer
- */
-function flushed(stream) {
-  return new Promise((resolve) => {
-    stream.once('error', () => resolve())
-    stream.write('', () => resolve())
-  })
-}
-
 if (!isSupportedNode()) {
   const pinned = findPinnedNode()
   if (pinned === undefined) {
@@ -90,7 +77,5 @@ if (!isSupportedNode()) {
   const { runCommandLine } = await import('./cli/index.js')
   /** @type {import('./cli/index.js').CliContext['startServer']} */
   const startServer = async (options) => (await import('./compose.js')).startServer(options)
-  const exitCode = await runCommandLine(process.argv, { startServer })
-  await Promise.all([process.stdout, process.stderr].map(flushed))
-  process.exit(exitCode)
+  process.exit(await runCommandLine(process.argv, { startServer }))
 }

@@ -1,12 +1,13 @@
 /**
  * `account create --batch FILE`: an account for each line `address<TAB>password`.
  */
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import PQueue from 'p-queue'
 import { MailError } from '../errors.js'
 import { provisionAccount } from '../accounts/provision.js'
 import { byteLines } from './byte-lines.js'
+import { CliError } from './cli-error.js'
 
 const TAB = 0x09
 /** An address and a password at their longest, bytes. */
@@ -54,19 +55,40 @@ export async function createBatch({ services, file, stdin, quota, onCreated, onF
     }
   }
 
-  const source = file === '-' ? stdin : createReadStream(file)
+  const source = file === '-' ? stdin : await openFile(file)
   let number = 0
-  for await (const line of byteLines(source, { maxBytes: MAX_LINE_BYTES })) {
-    number++
-    if (line.length === 0) continue
-    const lineNumber = number
-    queue.add(() => createLine(line, lineNumber))
-    await queue.onSizeLessThan(CONCURRENCY)
-    if (fault) break
+  try {
+    for await (const line of byteLines(source, { maxBytes: MAX_LINE_BYTES })) {
+      number++
+      if (line.length === 0) continue
+      const lineNumber = number
+      queue.add(() => createLine(line, lineNumber))
+      await queue.onSizeLessThan(CONCURRENCY)
+      if (fault) break
+    }
+  } finally {
+    // Whatever becomes of the rest: who has an account must learn its code.
+    await queue.onIdle()
   }
-  await queue.onIdle()
   if (fault) throw fault
   return counts
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<NodeJS.ReadableStream>}
+ * @throws {CliError} exit code 2
+ */
+async function openFile(path) {
+  try {
+    const file = await open(path)
+    if (!(await file.stat()).isDirectory()) return file.createReadStream()
+    await file.close()
+  } catch (cause) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (cause)
+    throw new CliError(`${path} cannot be read (${code})`, { exitCode: 2, cause })
+  }
+  throw new CliError(`${path} is a folder`, { exitCode: 2 })
 }
 
 /**

@@ -93,16 +93,20 @@ export async function importList({ file, parallel, command, signal, onAccount })
   await requirePrivate(file)
   const queue = new PQueue({ concurrency: parallel })
   const counts = { whole: 0, partly: 0, failed: 0 }
-  for await (const listed of readList(file)) {
-    if (signal.aborted) break
-    queue.add(async () => {
-      const result = await importOne(command, listed)
-      counts[result.code === 0 ? 'whole' : result.code === 2 ? 'failed' : 'partly']++
-      onAccount({ account: listed.account, ...result })
-    })
-    await queue.onSizeLessThan(parallel)
+  try {
+    for await (const listed of readList(file)) {
+      if (signal.aborted) break
+      queue.add(async () => {
+        const result = await importOne(command, listed)
+        counts[result.code === 0 ? 'whole' : result.code === 2 ? 'failed' : 'partly']++
+        onAccount({ account: listed.account, ...result })
+      })
+      await queue.onSizeLessThan(parallel)
+    }
+  } finally {
+    // A bad line ends nothing that is under way, and leaves nothing behind that nobody sees.
+    await queue.onIdle()
   }
-  await queue.onIdle()
   return counts
 }
 

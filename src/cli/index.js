@@ -8,6 +8,10 @@ import { loadConfig } from '../../config/load.js'
 import { MailError } from '../errors.js'
 import { systemClock } from '../support/clock.js'
 import { CliError } from './cli-error.js'
+import { Outputs } from './outputs.js'
+
+/** What was said is lost: it may have been a password that is shown once. */
+const OUTPUT_LOST = 1
 
 /**
  * In the order of the help. Only the command that is asked for is loaded, with its libraries: a worker that takes the place
@@ -122,9 +126,23 @@ function report(error, stderr) {
 /**
  * @param {string[]} argv - as process.argv
  * @param {Pick<CliContext, 'startServer'>} parts
+ * @returns {Promise<number>} the exit code, when all is written
+ */
+export async function runCommandLine(argv, parts) {
+  const outputs = new Outputs([process.stdout, process.stderr])
+  const exitCode = await runCommand(argv, parts)
+  const failure = await outputs.flushed()
+  if (failure === null) return exitCode
+  process.stderr.write(`letterlock: the output cannot be written (${failure.code})\n`)
+  return exitCode === 0 ? OUTPUT_LOST : exitCode
+}
+
+/**
+ * @param {string[]} argv
+ * @param {Pick<CliContext, 'startServer'>} parts
  * @returns {Promise<number>} the exit code
  */
-export async function runCommandLine(argv, { startServer }) {
+async function runCommand(argv, { startServer }) {
   const { stdin, stdout, stderr } = process
   /** @type {CliContext} */
   const context = {

@@ -37,11 +37,21 @@ export const NOTHING_DONE = 2
  * @returns {Promise<OpenMailbox>}
  * @throws {CliError} with exit code 2 when the mailbox does not open
  */
-export async function openMailbox({ context, options, account, isReadOnly, password }) {
+async function openMailbox({ context, options, account, isReadOnly, password }) {
   /** @type {(() => unknown)[]} */
   const closers = []
   const close = async () => {
-    for (const closer of closers.splice(0).reverse()) await closer()
+    /** @type {{ error: unknown } | null} */
+    let fault = null
+    for (const closer of closers.splice(0).reverse()) {
+      try {
+        await closer()
+      } catch (error) {
+        // The rest is closed all the same: a key is among it.
+        fault ??= { error }
+      }
+    }
+    if (fault) throw /** @type {{ error: unknown }} */ (fault).error
   }
   try {
     const config = context.loadConfig(options)
@@ -58,7 +68,7 @@ export async function openMailbox({ context, options, account, isReadOnly, passw
       masterKey: unlocked.masterKey,
       isReadOnly,
       // What was being done fails with the same error; here it is for the log.
-      onAlert: (err) => logger.error({ err }, 'the mailbox has closed itself')
+      onAlert: (alert) => logger.error(alert, 'the mailbox needs an operator')
     })
     closers.push(() => store.close())
     const { id } = unlocked.account
@@ -72,9 +82,32 @@ export async function openMailbox({ context, options, account, isReadOnly, passw
     closers.push(() => owner.close())
     return { store, address: unlocked.account.address, close }
   } catch (error) {
-    await close()
+    await close().catch(() => {})
     throw asCliError(error)
   }
+}
+
+/**
+ * Does some work with a mailbox that is open meanwhile.
+ *
+ * @template T
+ * @param {Parameters<typeof openMailbox>[0]} request
+ * @param {(mailbox: OpenMailbox) => Promise<T>} work
+ * @returns {Promise<T>}
+ * @throws {CliError} with exit code 2 when the mailbox does not open; what the work throws, also where the mailbox then
+ *   does not close well
+ */
+export async function withMailbox(request, work) {
+  const mailbox = await openMailbox(request)
+  let result
+  try {
+    result = await work(mailbox)
+  } catch (error) {
+    await mailbox.close().catch(() => {})
+    throw error
+  }
+  await mailbox.close()
+  return result
 }
 
 /**

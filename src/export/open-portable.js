@@ -23,14 +23,16 @@ import { writeAll } from '../support/write-all.js'
  * @param {Uint8Array} request.password
  * @param {string} request.scratchFolder - where the copy may be
  * @param {import('../support/clock.js').Clock} request.clock
+ * @param {(folder: string) => void} [request.onScratch] - is told where the copy lies
  * @returns {Promise<OpenPortable>}
  * @throws {MailError} KEY_REJECTED for another password; NOT_PORTABLE, FILE_TOO_NEW, ACCOUNT_DAMAGED; and what the file
  *   system throws
  */
-export async function openPortable({ path, password, scratchFolder, clock }) {
+export async function openPortable({ path, password, scratchFolder, clock, onScratch = () => {} }) {
   const header = parseHeader(await readHead(path))
   using masterKey = await openHeader(header, password)
   const folder = await mkdtemp(join(scratchFolder, 'letterlock-open-'))
+  onScratch(folder)
   const remove = () => rm(folder, { recursive: true, force: true })
   const key = deriveDatabaseKey(masterKey.bytes)
   try {

@@ -29,13 +29,23 @@ const MASTER_KEY_BYTES = 32
  * @param {Uint8Array} request.password - that the file shall open with
  * @param {string} request.out - must not exist
  * @param {Argon2Params} [request.argon2]
+ * @param {(folder: string) => void} [request.onScratch] - is told where the copy lies until it is whole
  * @returns {Promise<{ bytes: number }>} when it is on the disk
  * @throws {MailError} EXPORT_REFUSED where the file exists; DISK_FULL, ACCOUNT_DAMAGED
  */
-export async function writePortable({ folder, masterKey, cipher, password, out, argon2 }) {
+export async function writePortable({
+  folder,
+  masterKey,
+  cipher,
+  password,
+  out,
+  argon2,
+  onScratch = () => {}
+}) {
   if (await exists(out)) throw new MailError('EXPORT_REFUSED', { detail: 'the file exists' })
   // Beside its place, so that it can be put there in one step.
   const scratch = await mkdtemp(join(dirname(out), `.${basename(out)}-`))
+  onScratch(scratch)
   try {
     using ownKey = SecretBuffer.random(MASTER_KEY_BYTES)
     const database = join(scratch, 'mail.db')

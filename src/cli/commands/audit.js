@@ -2,6 +2,7 @@
  * `letterlock audit export`: the audit log as JSON lines, oldest first.
  */
 import { once } from 'node:events'
+import { CliError } from '../cli-error.js'
 import { parseTime } from '../with-backups.js'
 import { withAccounts } from '../with-accounts.js'
 
@@ -41,7 +42,7 @@ export function register(program, context) {
           ...(options.action !== undefined && { action: options.action }),
           ...(options.tenant !== undefined && { tenant: options.tenant })
         }
-        for (let afterId = Number(options.afterId ?? 0); ;) {
+        for (let afterId = parseId(options.afterId); ;) {
           const rows = await services.directory.pageAudit({
             ...filter,
             afterId,
@@ -50,7 +51,9 @@ export function register(program, context) {
           })
           for (const { atMs, ...row } of rows) {
             const line = JSON.stringify({ at: new Date(atMs).toISOString(), ...row })
-            if (!stdout.write(`${line}\n`)) await once(stdout, 'drain')
+            // Whoever read it has gone: index.js tells what is to be told.
+            if (stdout.destroyed) return
+            if (!stdout.write(`${line}\n`)) await once(stdout, 'drain').catch(() => {})
           }
           const last = rows.at(-1)
           if (!last || rows.length < PAGE_ROWS) break
@@ -58,4 +61,15 @@ export function register(program, context) {
         }
       })
     )
+}
+
+/**
+ * @param {string | undefined} text
+ * @returns {number} 0 where none is given
+ * @throws {CliError}
+ */
+function parseId(text) {
+  if (text === undefined) return 0
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new CliError(`“${text}” is no id of an event`, { exitCode: 2 })
 }

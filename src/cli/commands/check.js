@@ -4,7 +4,7 @@
 import cliProgress from 'cli-progress'
 import { MailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
-import { NOTHING_DONE, openMailbox } from '../open-mailbox.js'
+import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
 import { formatBytes } from '../with-accounts.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
@@ -48,17 +48,16 @@ export function register(program, context) {
  * @returns {Promise<number>} the exit code
  */
 async function runCheck({ context, options, address }) {
-  const mailbox = await openMailbox({ context, options, account: address, isReadOnly: true })
-  try {
-    const report = await verify(mailbox.store, context)
-    return tell(report, context)
-  } catch (error) {
-    if (!(error instanceof MailError)) throw error
-    const exitCode = error.temporary ? NOTHING_DONE : DAMAGED
-    throw new CliError(`The check ended early: ${error.message}`, { exitCode, cause: error })
-  } finally {
-    await mailbox.close()
-  }
+  const request = { context, options, account: address, isReadOnly: true }
+  return await withMailbox(request, async ({ store }) => {
+    try {
+      return tell(await verify(store, context), context)
+    } catch (error) {
+      if (!(error instanceof MailError)) throw error
+      const exitCode = error.temporary ? NOTHING_DONE : DAMAGED
+      throw new CliError(`The check ended early: ${error.message}`, { exitCode, cause: error })
+    }
+  })
 }
 
 /**

@@ -9,8 +9,10 @@ import { emlTarget } from '../../export/write-eml.js'
 import { maildirTarget } from '../../export/write-maildir.js'
 import { mboxTarget } from '../../export/write-mbox.js'
 import { writePortable } from '../../export/write-portable.js'
+import { bareMailboxName } from '../../store/mailbox-name.js'
 import { CliError } from '../cli-error.js'
-import { NOTHING_DONE, openMailbox } from '../open-mailbox.js'
+import { goneWhenInterrupted } from '../gone-when-interrupted.js'
+import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
 import { formatBytes, withAccounts, withSecret } from '../with-accounts.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
@@ -90,40 +92,39 @@ async function exportFolder(context, options, folder) {
   const { stdout, clock } = context
   await named(() => requireEmptyFolder(folder), folder)
   const { account } = options
-  const mailbox = await openMailbox({ context, options, account, isReadOnly: true })
   const interrupt = new AbortController()
   const onInterrupt = () => interrupt.abort()
-  process.once('SIGINT', onInterrupt)
   let toldMs = clock.nowMs()
-  try {
-    const wanted = new Set(options.mailbox)
-    const present = (await mailbox.store.listMailboxes()).map(({ name }) => name)
-    const missing = options.mailbox.find((name) => !present.includes(name))
+  return await withMailbox({ context, options, account, isReadOnly: true }, async ({ store }) => {
+    // As the store has them.
+    const names = options.mailbox.map((name) => bareMailboxName(name).normalize('NFC'))
+    const wanted = new Set(names)
+    const present = (await store.listMailboxes()).map(({ name }) => name)
+    const missing = names.find((name) => !present.includes(name))
     if (missing !== undefined) {
       throw new CliError(`There is no mailbox ${missing}`, { exitCode: NOTHING_DONE })
     }
-    const summary = await named(
-      () =>
-        exportMailboxes({
-          store: mailbox.store,
-          target: TARGETS[options.format](folder),
-          isWanted: (name) => wanted.size === 0 || wanted.has(name),
-          signal: interrupt.signal,
-          onProgress: ({ mailbox: name, done, total }) => {
-            if (clock.nowMs() - toldMs < LINE_EVERY_MS) return
-            toldMs = clock.nowMs()
-            stdout.write(`${name}: ${done} of ${total} messages\n`)
-          }
-        }),
-      folder
-    )
-    const { mailboxes, messages, bytes } = summary
-    stdout.write(`${messages} messages of ${mailboxes} mailboxes, ${formatBytes(bytes)}\n`)
-    return interrupt.signal.aborted ? INTERRUPTED : 0
-  } finally {
-    process.removeListener('SIGINT', onInterrupt)
-    await mailbox.close()
-  }
+    process.once('SIGINT', onInterrupt)
+    const work = () =>
+      exportMailboxes({
+        store,
+        target: TARGETS[options.format](folder),
+        isWanted: (name) => wanted.size === 0 || wanted.has(name),
+        signal: interrupt.signal,
+        onProgress: ({ mailbox: name, done, total }) => {
+          if (clock.nowMs() - toldMs < LINE_EVERY_MS) return
+          toldMs = clock.nowMs()
+          stdout.write(`${name}: ${done} of ${total} messages\n`)
+        }
+      })
+    try {
+      const { mailboxes, messages, bytes } = await named(work, folder)
+      stdout.write(`${messages} messages of ${mailboxes} mailboxes, ${formatBytes(bytes)}\n`)
+      return interrupt.signal.aborted ? INTERRUPTED : 0
+    } finally {
+      process.removeListener('SIGINT', onInterrupt)
+    }
+  })
 }
 
 /**
@@ -142,6 +143,7 @@ function exportFile(context, options, path) {
         try {
           // Open meanwhile, so that the file stays the one that it is.
           const store = await openStore({ services, account, masterKey, onAlert: () => {} })
+          let release = () => {}
           try {
             const { folder } = account
             const { cipher } = store
@@ -150,11 +152,13 @@ function exportFile(context, options, path) {
               masterKey,
               cipher,
               password,
-              out: path
+              out: path,
+              onScratch: (scratch) => (release = goneWhenInterrupted(scratch))
             })
             print(`${path}: ${formatBytes(bytes)}; it opens with the password that was just given`)
             return 0
           } finally {
+            release()
             await store.close()
           }
         } finally {

@@ -11,7 +11,7 @@ import { parseSourceServer } from '../../import/imap/source-server.js'
 import { CliError } from '../cli-error.js'
 import { importList } from '../imap-import-list.js'
 import { ImapImportProgress, sourceReason } from '../imap-import-progress.js'
-import { NOTHING_DONE, openMailbox } from '../open-mailbox.js'
+import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
 import { PasswordInput } from '../password-input.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
@@ -122,52 +122,59 @@ async function runOne(context, options, signal) {
   }
   const server = readServer(from)
   const certificateAuthority = await readAuthority(options.ca)
-  const { stdin, stdout, stderr, clock } = context
+  const { stdin, stderr } = context
   const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })
   const [password, sourcePassword] = await readBoth(input, account, server.name)
+  const login = {
+    server,
+    password: sourcePassword,
+    certificateAuthority,
+    mayBePlaintext: options.plaintext === true
+  }
   try {
-    const mailbox = await openMailbox({ context, options, account, isReadOnly: false, password })
-    const pool = new SourcePool({
-      login: {
-        server,
-        password: sourcePassword,
-        certificateAuthority,
-        mayBePlaintext: options.plaintext === true
-      },
-      connections: options.connections
-    })
-    const progress = new ImapImportProgress({ stdout, stderr, clock })
-    try {
-      const report = await copyAccount({
-        store: mailbox.store,
-        pool,
-        source: server.name,
-        exclude: options.exclude,
-        expunge: options.expunge,
-        signal,
-        observer: progress.observer
-      })
-      progress.end(report)
-      if (signal.aborted) {
-        stderr.write('letterlock: stopped; the same command goes on where it was\n')
-        return INTERRUPTED
-      }
-      if (report.failed === 0) return 0
-      return report.copied + report.skipped > 0 ? SOME_FAILED : NOTHING_DONE
-    } catch (cause) {
-      if (!(cause instanceof Error)) throw cause
-      progress.stop()
-      throw new CliError(`The copy ended early: ${sourceReason(cause)}`, {
-        exitCode: NOTHING_DONE,
-        cause
-      })
-    } finally {
-      await pool.close()
-      await mailbox.close()
-    }
+    const request = { context, options, account, isReadOnly: false, password }
+    return await withMailbox(request, ({ store }) =>
+      copyInto(store, { context, options, login, signal })
+    )
   } finally {
     password.fill(0)
     sourcePassword.fill(0)
+  }
+}
+
+/**
+ * @param {import('../../store/account-store.js').AccountStore} store
+ * @param {object} request
+ * @param {CliContext} request.context
+ * @param {ImapImportOptions} request.options
+ * @param {import('../../import/imap/source-connection.js').SourceLogin} request.login
+ * @param {AbortSignal} request.signal
+ * @returns {Promise<number>}
+ */
+async function copyInto(store, { context: { stdout, stderr, clock }, options, login, signal }) {
+  const { connections, exclude, expunge } = options
+  const pool = new SourcePool({ login, connections })
+  const progress = new ImapImportProgress({ stdout, stderr, clock })
+  try {
+    const { observer } = progress
+    const source = login.server.name
+    const report = await copyAccount({ store, pool, source, exclude, expunge, signal, observer })
+    progress.end(report)
+    if (signal.aborted) {
+      stderr.write('letterlock: stopped; the same command goes on where it was\n')
+      return INTERRUPTED
+    }
+    if (report.failed === 0) return 0
+    return report.copied + report.skipped > 0 ? SOME_FAILED : NOTHING_DONE
+  } catch (cause) {
+    if (!(cause instanceof Error)) throw cause
+    progress.stop()
+    throw new CliError(`The copy ended early: ${sourceReason(cause)}`, {
+      exitCode: NOTHING_DONE,
+      cause
+    })
+  } finally {
+    await pool.close()
   }
 }
 

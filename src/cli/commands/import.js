@@ -9,7 +9,7 @@ import { CliError } from '../cli-error.js'
 import { ImportProgress } from '../import-progress.js'
 import { reasonOf } from '../progress-view.js'
 import { requireMailboxName } from '../../store/mailbox-name.js'
-import { NOTHING_DONE, openMailbox } from '../open-mailbox.js'
+import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
 import { registerImap } from './import-imap.js'
 
 /** @typedef {import('../../import/import-item.js').ImportSource} ImportSource */
@@ -82,21 +82,17 @@ export function register(program, context) {
  */
 async function runImport({ context, options, paths }) {
   requireTarget(options.mailbox)
-  const mailbox = await openMailbox({
-    context,
-    options,
-    account: options.account,
-    isReadOnly: false
-  })
+  const { account } = options
   const interrupt = new AbortController()
   const onInterrupt = () => interrupt.abort()
-  process.once('SIGINT', onInterrupt)
-  try {
-    return await importAll({ context, options, paths, store: mailbox.store, interrupt })
-  } finally {
-    process.removeListener('SIGINT', onInterrupt)
-    await mailbox.close()
-  }
+  return await withMailbox({ context, options, account, isReadOnly: false }, async ({ store }) => {
+    process.once('SIGINT', onInterrupt)
+    try {
+      return await importAll({ context, options, paths, store, interrupt })
+    } finally {
+      process.removeListener('SIGINT', onInterrupt)
+    }
+  })
 }
 
 /**

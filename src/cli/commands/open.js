@@ -12,6 +12,7 @@ import { openPortable } from '../../export/open-portable.js'
 import { createImapServer } from '../../imap/session/listener.js'
 import { createLogger } from '../../telemetry/logger.js'
 import { CliError } from '../cli-error.js'
+import { goneWhenInterrupted } from '../gone-when-interrupted.js'
 import { NOTHING_DONE } from '../open-mailbox.js'
 import { PasswordInput } from '../password-input.js'
 
@@ -98,19 +99,31 @@ async function run(context, options, file) {
  * @param {{ context: CliContext, options: OpenOptions, file: string, password: Buffer }} request
  */
 async function openNamed({ context, options, file, password }) {
+  let release = () => {}
   try {
-    const { clock } = context
-    return await openPortable({ path: file, password, scratchFolder: options.scratch, clock })
+    return await openPortable({
+      path: file,
+      password,
+      scratchFolder: options.scratch,
+      clock: context.clock,
+      onScratch: (folder) => (release = goneWhenInterrupted(folder))
+    })
   } catch (cause) {
-    const { code } = /** @type {NodeJS.ErrnoException} */ (cause)
+    const { code, path, syscall } = /** @type {NodeJS.ErrnoException} */ (cause)
     if (typeof code !== 'string') throw cause
+    const isAboutFile = path === file || syscall === 'read'
     const reason =
       code === 'KEY_REJECTED'
         ? 'The password is not that of this file'
         : cause instanceof MailError
           ? cause.message
-          : `it cannot be read (${code})`
+          : isAboutFile
+            ? `it cannot be read (${code})`
+            : `there can be no copy of it in ${options.scratch} (${code})`
     throw new CliError(`${file}: ${reason}`, { exitCode: NOTHING_DONE, cause })
+  } finally {
+    // From here on it goes at the end of the command.
+    release()
   }
 }
 

@@ -220,6 +220,24 @@ test('a batch makes an account of each line, reports the others, and goes on', a
   assert.equal((await change('carl@example.org', 'pässwörd')).code, 0)
 })
 
+test('a batch whose input is bad makes the accounts before that, and shows their codes', async (t) => {
+  const { data, run } = setUp(t)
+  const file = join(data, '..', 'accounts.tsv')
+  writeFileSync(file, `anna@example.org\tx\nbert@example.org\ty\n${'z'.repeat(9000)}\n`)
+  const { code, lines, stderr } = await run(['account', 'create', '--batch', file])
+  assert.equal(code, 2)
+  assert.equal(stderr, 'letterlock: A line of the input has over 8192 bytes\n')
+  assert.deepEqual(lines.map((line) => line.split('\t')[0]).sort(), [
+    'anna@example.org',
+    'bert@example.org'
+  ])
+  for (const missing of [join(data, 'nowhere'), data]) {
+    const refused = await run(['account', 'create', '--batch', missing])
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /^letterlock: \S+ (cannot be read \(ENOENT\)|is a folder)\n$/)
+  }
+})
+
 test('two hundred accounts in a batch from standard input, as a script makes them', async (t) => {
   const { run } = setUp(t)
   const input = Array.from({ length: 200 }, (_, index) => `u${index}@example.org\tp${index}\n`)

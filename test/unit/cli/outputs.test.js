@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  createAccounts,
+  ENVIRONMENT,
+  letterlock,
+  MAIN,
+  scratchFolder
+} from '../../helpers/process.js'
+
+const ANN = 'ann@example.org'
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @returns {Promise<{ data: string, source: string }>} a data folder with an account, a folder with mail
+ */
+async function setUp(t) {
+  const folder = scratchFolder(t, 'outputs')
+  const [data, source] = [join(folder, 'data'), join(folder, 'source')]
+  for (const path of [data, source]) mkdirSync(path)
+  await createAccounts(data, [ANN])
+  for (let n = 0; n < 20; n++) writeFileSync(join(source, `${n}.eml`), `Subject: ${n}\n\nbody\n`)
+  return { data, source }
+}
+
+/**
+ * @param {string[]} args
+ * @param {number | 'closed'} stdout - a descriptor; `closed`: a pipe that nobody reads
+ * @returns {Promise<{ code: number | null, stderr: string }>}
+ */
+async function withOutput(args, stdout) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['pipe', stdout === 'closed' ? 'pipe' : stdout, 'pipe'],
+    env: ENVIRONMENT
+  })
+  child.stdout?.destroy()
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => (stderr += chunk))
+  child.stdin?.end('pass\n')
+  const [code] = await once(child, 'close')
+  return { code, stderr }
+}
+
+test('a pipe that nobody reads any longer ends no work, and is no fault', async (t) => {
+  const { data, source } = await setUp(t)
+  const commands = [
+    ['import', '--password-stdin', source],
+    ['check', ANN, '--password-stdin'],
+    ['export', '--account', ANN, '--password-stdin', join(data, '..', 'out')],
+    ['audit', 'export']
+  ]
+  for (const command of commands) {
+    const ended = await withOutput([...command, '--data', data], 'closed')
+    assert.deepEqual(ended, { code: 0, stderr: '' }, command.join(' '))
+  }
+  assert.ok(existsSync(join(data, '..', 'out', 'INBOX.mbox')))
+})
+
+test(
+  'what could not be written is told, for it may have been shown this once',
+  { skip: !existsSync('/dev/full') && 'this system has no /dev/full' },
+  async (t) => {
+    const { data } = await setUp(t)
+    const full = openSync('/dev/full', 'w')
+    t.after(() => closeSync(full))
+    const created = ['account', 'create', 'ben@example.org', '--password-stdin']
+    for (const command of [created, ['audit', 'export']]) {
+      const { code, stderr } = await withOutput([...command, '--data', data], full)
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, /^letterlock: the output cannot be written \(ENOSPC\)$/m)
+      assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/)
+    }
+  }
+)
+
+test('an audit log goes on behind an id, and behind nothing else', async (t) => {
+  const { data } = await setUp(t)
+  const run = (/** @type {string} */ id) =>
+    letterlock(['audit', 'export', '--after-id', id, '--data', data])
+  assert.equal((await run('0')).code, 0)
+  for (const id of ['', 'abc', '-1', '1.5']) {
+    const { code, stdout, stderr } = await run(id)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.equal(stderr, `letterlock: “${id}” is no id of an event\n`)
+  }
+})
