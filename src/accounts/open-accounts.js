@@ -20,8 +20,8 @@ import { SharedParts } from './shared-parts.js'
  * @typedef {import('./unlock.js').Unlocked} Unlocked
  */
 
-/** Files that a login waits for, at most; the rest follows while the user is already in. */
-const DRAIN_AT_LOGIN_FILES = 200
+/** What a login waits for, at most, in files and their bytes; the rest follows while the user is already in. */
+const DRAIN_AT_LOGIN = Object.freeze({ limit: 200, limitBytes: 8 * 1024 * 1024 })
 
 /** How often the credentials of live sessions are compared with the directory, ms. */
 const CREDENTIAL_CHECK_MS = 2_000
@@ -163,7 +163,7 @@ export class OpenAccounts {
     try {
       const { spool } = await entry.opening
       this.#count(entry)
-      await spool.drain(DRAIN_AT_LOGIN_FILES)
+      await spool.drain(DRAIN_AT_LOGIN)
       return entry
     } catch (error) {
       if (isDamage(error)) this.#recordDamage(account.id)

@@ -59,10 +59,11 @@ export class OpenSpool {
   }
 
   /**
-   * @param {number} limit - files; what is left follows in the background
+   * @param {{ limit?: number, limitBytes?: number }} [limits] - files, and their bytes; what is left follows in the
+   *   background
    * @throws what the store throws, unless it is temporary: then it is tried again in the background
    */
-  async drain(limit) {
+  async drain(limits = {}) {
     const { logger, directory } = this.#services
     const { id: accountId, folder } = this.#account
     const drained = await drainSpool({
@@ -70,7 +71,7 @@ export class OpenSpool {
       identities: this.#identities,
       store: this.#store,
       logger,
-      limit,
+      ...limits,
       onSetAside: ({ name, code }) =>
         directory.audit({ action: 'spool-set-aside', accountId, detail: { name, code } })
     }).catch((error) => {
@@ -108,7 +109,7 @@ export class OpenSpool {
   async #drainWhileRung() {
     while (this.#isRungAgain) {
       this.#isRungAgain = false
-      await this.drain(Infinity)
+      await this.drain()
       if (this.#isRungAgain) await sleep(GATHER_MS)
     }
   }

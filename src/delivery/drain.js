@@ -78,6 +78,7 @@ const MESSAGE_CODES = new Set(
  * @property {import('../telemetry/logger.js').Logger} logger
  * @property {(file: { name: string, code: ErrorCode }) => void} [onSetAside]
  * @property {number} [limit] - files to look at, the oldest first; all by default
+ * @property {number} [limitBytes] - what these files may have together
  */
 
 /**
@@ -117,13 +118,18 @@ class DrainRun {
 
   /** @returns {Promise<DrainResult>} */
   async run() {
-    const { spoolFolder, limit = Infinity, logger } = this.#options
+    const { spoolFolder, limit = Infinity, limitBytes = Infinity, logger } = this.#options
     /** @type {ErrorCode | null} */
     let stoppedBy = null
     try {
       await this.#finishEarlierRun()
       const files = await listSpool(spoolFolder)
-      for (const file of files.slice(0, limit)) await this.#take(file)
+      let bytes = 0
+      for (const file of files.slice(0, limit)) {
+        bytes += file.bytes
+        if (bytes > limitBytes) break
+        await this.#take(file)
+      }
       await this.#commit()
     } catch (error) {
       if (!(error instanceof MailError) || !error.temporary) throw error

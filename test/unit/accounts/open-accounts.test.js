@@ -185,7 +185,7 @@ test('a spool whose drain was stopped by the close is left alone from then on', 
     onAlert: () => {}
   })
   const release = lockWriters(account, masterKey)
-  const draining = spool.drain(Infinity)
+  const draining = spool.drain()
   await nextWrite(store)
   t.mock.timers.enable({ apis: ['setTimeout'] })
   await spool.close()
