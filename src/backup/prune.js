@@ -2,6 +2,10 @@
  * Lets go of what is no longer kept: the manifests of old generations first, then every object that no manifest needs
  * (mark and sweep). Where anything that is to stay cannot be read, nothing is swept.
  */
+import { join } from 'node:path'
+import { auditLimitsOf } from '../accounts/audit-limits.js'
+import { openDirectory } from '../accounts/directory.js'
+import { isMailError } from '../errors.js'
 import { applyRetention } from './retention.js'
 import { requireHostState } from './host-state.js'
 import { Marks } from './marks.js'
@@ -21,6 +25,9 @@ import { withBackupLock } from './scratch.js'
 /** A pack of which less than this share is needed is written anew. */
 const THIN_SHARE = 0.5
 
+/** Runs that a list of objects may not know of yet. */
+const LAST_RUNS = 3
+
 /** Smaller packs are not worth a request more. */
 const MIN_THIN_BYTES = 64 * 1024
 
@@ -38,7 +45,7 @@ export async function pruneBackups({ config, target, clock, logger, isDryRun = f
   const repository = new Repository(target)
   await requireHostState(config.data, repository)
   return await withBackupLock(config.data, async (scratchFolder) => {
-    const names = await repository.listGenerations()
+    const names = await listAll(repository, { config, clock, logger })
     const { keep, drop } = applyRetention(names, config.backup, clock.nowMs())
     let marks = await markAll(repository, keep)
     /** @type {PruneSummary} */
@@ -59,6 +66,43 @@ export async function pruneBackups({ config, target, clock, logger, isDryRun = f
     logger.info({ ...summary, kept: keep.length, dropped: drop.length, isDryRun }, 'backups pruned')
     return summary
   })
+}
+
+/**
+ * Some object storage lists what was stored a moment ago only after a while. The backup of this night, made just before,
+ * would be swept for not being in the list.
+ *
+ * @param {Repository} repository
+ * @param {Pick<Parameters<typeof pruneBackups>[0], 'config' | 'clock' | 'logger'>} parts
+ * @returns {Promise<string[]>} names of generations, those of this host's last runs too where they are not listed
+ */
+async function listAll(repository, { config, clock, logger }) {
+  const names = await repository.listGenerations()
+  const path = join(config.data, 'directory.db')
+  const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })
+  try {
+    for (const { detail } of await directory.pageAudit({ action: 'backup', limit: LAST_RUNS })) {
+      const name = String(detail?.['generation'])
+      if (!names.includes(name) && (await isThere(repository, name))) names.push(name)
+    }
+  } finally {
+    await directory.close()
+  }
+  return names
+}
+
+/**
+ * @param {Repository} repository
+ * @param {string} name - of a generation
+ * @returns {Promise<boolean>}
+ */
+async function isThere(repository, name) {
+  try {
+    return (await repository.readGeneration(name)).name === name
+  } catch (error) {
+    if (isMailError(error, 'BACKUP_MISSING')) return false
+    throw error
+  }
 }
 
 /**

@@ -176,6 +176,27 @@ test('verify finds missing keys, directory and pepper', async (t) => {
   )
 })
 
+test('the backup of this night stays whole where the storage does not list it yet', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 3)
+  const { generation: first } = await host.backUp()
+  await host.addMessages(ANNA, 3)
+  const { generation: second } = await host.backUp()
+  const target = {
+    ...host.target,
+    /** @type {import('../../../src/backup/targets/target.js').BackupTarget['list']} */
+    list: async function* (prefix) {
+      for await (const object of host.target.list(prefix))
+        if (object.name !== `generations/${second}.json`) yield object
+    }
+  }
+  const { kept } = await pruneBackups({ ...host.services, target })
+  assert.deepEqual(kept, [second])
+  assert.deepEqual((await verify(host)).problems, [])
+  assert.deepEqual(await host.repository.listGenerations(), [second])
+  assert.notEqual(first, second)
+})
+
 test('what is pruned while it is verified is no damage', async (t) => {
   const host = await openBackupHost(t, {
     'backup.keepDaily': 1,
