@@ -2,7 +2,7 @@
  * Writes an account's mail out as files that other programs read, one message at a time, each as a stream.
  */
 import { mkdir, readdir } from 'node:fs/promises'
-import { MailError } from '../errors.js'
+import { isMailError, MailError } from '../errors.js'
 
 /**
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
@@ -17,7 +17,7 @@ import { MailError } from '../errors.js'
  * @property {() => Promise<boolean>} endsLine - whether the last byte is a LF
  *
  * @typedef {object} MailboxWriter
- * @property {(message: ExportedMessage) => Promise<void>} write
+ * @property {(message: ExportedMessage) => Promise<void>} write - leaves nothing of a message that it fails at
  * @property {() => Promise<void>} close
  *
  * @typedef {object} ExportTarget
@@ -68,7 +68,7 @@ export async function exportMailboxes({
     try {
       for await (const message of readMessages(store, name)) {
         if (signal?.aborted) break
-        await writer.write(message)
+        if (!(await isWritten(writer, message))) continue
         summary.messages++
         summary.bytes += message.size
         onProgress({ mailbox: name, done: summary.messages, total })
@@ -79,6 +79,21 @@ export async function exportMailboxes({
     summary.mailboxes++
   }
   return summary
+}
+
+/**
+ * @param {MailboxWriter} writer
+ * @param {ExportedMessage} message
+ * @returns {Promise<boolean>} false where it was expunged, and its content swept away, before it was read
+ */
+async function isWritten(writer, message) {
+  try {
+    await writer.write(message)
+    return true
+  } catch (error) {
+    if (!isMailError(error, 'MESSAGE_GONE')) throw error
+    return false
+  }
 }
 
 /**

@@ -40,7 +40,7 @@ export class FileNames {
     if (known) return known
     const at = mailbox.lastIndexOf('/')
     const above = at === -1 ? [] : this.placeOf(mailbox.slice(0, at))
-    const level = safeLevel(this.#toLevel(mailbox.slice(at + 1)))
+    const level = this.#safeLevel(mailbox.slice(at + 1))
     let place = [...above, level]
     for (let number = 2; this.#taken.has(keyOf(place)); number++) {
       place = [...above, `${level} ${number}`]
@@ -48,6 +48,19 @@ export class FileNames {
     this.#taken.add(keyOf(place))
     this.#places.set(mailbox, place)
     return place
+  }
+
+  /**
+   * @param {string} level
+   * @returns {string} as much of it as there is room for, cut before it is encoded: a piece of a code would be none
+   */
+  #safeLevel(level) {
+    const letters = [...level.toWellFormed()]
+    for (;;) {
+      const safe = safeLevel(this.#toLevel(letters.join('')))
+      if (Buffer.byteLength(safe) <= MAX_LEVEL_BYTES) return safe
+      letters.pop()
+    }
   }
 }
 
@@ -62,12 +75,10 @@ const keyOf = (place) => place.join('/').normalize('NFC').toLowerCase()
  * @returns {string}
  */
 function safeLevel(level) {
-  let safe = level
-    .toWellFormed()
+  const safe = level
     .replace(IMPOSSIBLE, '_')
     .replace(/^\./, '_')
     .replace(/[. ]+$/, '_')
-  while (Buffer.byteLength(safe) > MAX_LEVEL_BYTES) safe = [...safe].slice(0, -1).join('')
   if (DEVICES.test(safe)) return `_${safe}`
   // No folder has the name of a file that lies beside it.
   return FILES.test(safe) ? `${safe}_` : safe || '_'

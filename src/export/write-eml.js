@@ -2,10 +2,10 @@
  * A tree of `.eml` files: a folder for each mailbox, a file for each message with its UID as name and its date as time.
  * The format has no place for flags.
  */
-import { mkdir, open } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FileNames } from './file-names.js'
-import { writeAll } from '../support/write-all.js'
+import { writeMessageFile } from './write-message-file.js'
 
 /**
  * @param {string} folder - there, and empty
@@ -19,14 +19,8 @@ export function emlTarget(folder) {
       await mkdir(root, { recursive: true, mode: 0o700 })
       return {
         write: async ({ uid, internalDate, read }) => {
-          const file = await open(join(root, `${String(uid).padStart(8, '0')}.eml`), 'wx', 0o600)
-          try {
-            for await (const piece of read()) await writeAll(file, piece)
-            const seconds = Math.max(internalDate.epochSeconds, 0)
-            await file.utimes(seconds, seconds)
-          } finally {
-            await file.close()
-          }
+          const path = join(root, `${String(uid).padStart(8, '0')}.eml`)
+          await writeMessageFile(path, { internalDate, read })
         },
         close: async () => {}
       }

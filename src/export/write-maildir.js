@@ -2,11 +2,11 @@
  * A Maildir++ (cr.yp.to/proto/maildir.html): INBOX is the folder itself, other mailboxes are `.Name.Below` in it. Flags
  * are letters in the file's name, keywords the letters a … z that `dovecot-keywords` names; dates are the file's time.
  */
-import { mkdir, open, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { encodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
 import { FileNames } from './file-names.js'
-import { writeAll } from '../support/write-all.js'
+import { writeMessageFile } from './write-message-file.js'
 
 /** @typedef {import('./export-mailbox.js').ExportedMessage} ExportedMessage */
 
@@ -23,6 +23,9 @@ const LETTERS = {
 /** Letters for keywords. */
 const MAX_KEYWORDS = 26
 
+/** Bytes of a subfolder's name: file systems end at 255. */
+const MAX_PLACE_BYTES = 240
+
 /**
  * @param {string} folder - there, and empty
  * @returns {import('./export-mailbox.js').ExportTarget}
@@ -30,13 +33,25 @@ const MAX_KEYWORDS = 26
 export function maildirTarget(folder) {
   // Modified UTF-7 as IMAP has it; '.' divides levels.
   const names = new FileNames((level) => encodeUtf7(level.replaceAll('.', '_')))
+  /** @type {Set<string>} */
+  const taken = new Set()
+  const placeOf = (/** @type {string} */ name) => {
+    if (name === 'INBOX') return ''
+    const whole = `.${names.placeOf(name).join('.')}`
+    let place = whole
+    for (let number = 1; place.length > MAX_PLACE_BYTES || taken.has(place); number++) {
+      place = shortened(whole, number)
+    }
+    taken.add(place)
+    return place
+  }
   return {
     async openMailbox(name) {
-      const place = name === 'INBOX' ? '' : `.${names.placeOf(name).join('.')}`
+      const place = placeOf(name)
       const root = join(folder, place)
-      for (const part of ['cur', 'new', 'tmp']) {
-        await mkdir(join(root, part), { recursive: true, mode: 0o700 })
-      }
+      // The folder is a Maildir also where INBOX is left out.
+      await makeMaildir(folder)
+      await makeMaildir(root)
       if (place !== '')
         await writeFile(join(root, 'maildirfolder'), '', { flag: 'wx', mode: 0o600 })
       /** @type {string[]} */
@@ -54,6 +69,25 @@ export function maildirTarget(folder) {
   }
 }
 
+/** @param {string} root */
+async function makeMaildir(root) {
+  for (const part of ['cur', 'new', 'tmp']) {
+    await mkdir(join(root, part), { recursive: true, mode: 0o700 })
+  }
+}
+
+/**
+ * @param {string} place - in modified UTF-7, so each character is a byte
+ * @param {number} number
+ * @returns {string} as many of its first levels as there is room for, and the number
+ */
+function shortened(place, number) {
+  const end = ` (${number})`
+  const levels = place.split('.')
+  while (levels.length > 2 && levels.join('.').length + end.length > MAX_PLACE_BYTES) levels.pop()
+  return levels.join('.') + end
+}
+
 /**
  * @param {string} root - of the mailbox
  * @param {string[]} keywords - those that have a letter; grows
@@ -63,13 +97,7 @@ async function writeMessage(root, keywords, { uid, flags, size, internalDate, re
   const letters = lettersOf(flags, keywords)
   const seconds = Math.max(internalDate.epochSeconds, 0)
   const name = `${seconds}.U${uid}.letterlock,S=${size}:2,${letters}`
-  const file = await open(join(root, 'cur', name), 'wx', 0o600)
-  try {
-    for await (const piece of read()) await writeAll(file, piece)
-    await file.utimes(seconds, seconds)
-  } finally {
-    await file.close()
-  }
+  await writeMessageFile(join(root, 'cur', name), { internalDate, read })
 }
 
 /**

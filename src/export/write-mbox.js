@@ -26,9 +26,18 @@ export function mboxTarget(folder) {
     async openMailbox(name) {
       const path = `${join(folder, ...names.placeOf(name))}.mbox`
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      const file = await open(path, 'wx', 0o600)
+      // Appended to: what is cut off leaves no hole.
+      const file = await open(path, 'ax', 0o600)
       return {
-        write: (message) => writeMessage(file, message),
+        write: async (message) => {
+          const { size } = await file.stat()
+          try {
+            await writeMessage(file, message)
+          } catch (error) {
+            await file.truncate(size)
+            throw error
+          }
+        },
         close: () => file.close()
       }
     }

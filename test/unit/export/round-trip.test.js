@@ -10,6 +10,7 @@ import { FileNames } from '../../../src/export/file-names.js'
 import { emlTarget } from '../../../src/export/write-eml.js'
 import { maildirTarget } from '../../../src/export/write-maildir.js'
 import { mboxTarget } from '../../../src/export/write-mbox.js'
+import { decodeUtf7, encodeUtf7 } from '../../../src/imap/protocol/values/modified-utf7.js'
 import { Importer } from '../../../src/import/importer.js'
 import { openSource } from '../../../src/import/open-source.js'
 import { accountFolder, collect, scratchFolder, stage } from '../../helpers/account-folder.js'
@@ -187,13 +188,105 @@ test('the tree of mailboxes is a tree of files; dates are the files’ times', a
   assert.deepEqual(list(join(scratch, 'eml')), eml)
   assert.equal(statSync(join(scratch, 'eml', eml[2] ?? '')).mtimeMs, 1_500_000_000_000)
   const maildir = readdirSync(join(scratch, 'maildir'))
-  assert.deepEqual(maildir, ['.Work.Gr&APYA3w-e &- Ma&AN8-'])
+  assert.deepEqual(maildir.sort(), ['.Work.Gr&APYA3w-e &- Ma&AN8-', 'cur', 'new', 'tmp'])
+  const source = await openSource(join(scratch, 'maildir'))
+  assert.deepEqual([source.format, source.total], ['maildir', 1], 'it is one without INBOX as well')
   const mbox = readFileSync(join(scratch, 'mbox', 'Work/Größe & Maß.mbox'), 'latin1')
   assert.match(
     mbox,
     /^From MAILER-DAEMON Fri Jul 14 02:40:00 2017\nX-Letterlock-Added: 1\nStatus: O\nSubject: a\r\n/
   )
 })
+
+test('mailboxes with long names and many levels have places, each its own', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const long = [
+    `${'я'.repeat(100)}/${'ж'.repeat(100)}`,
+    ...['a', 'b'].map((last) => `${'x'.repeat(140)}/${'y'.repeat(140)}/${last}`),
+    Array.from({ length: 30 }, () => 'level'.repeat(6)).join('/')
+  ]
+  for (const name of long) {
+    await store.createMailbox(name)
+    await fill(store, name, [Buffer.from(`Subject: ${long.indexOf(name)}\r\n\r\n`)])
+  }
+  const scratch = await scratchFolder(t)
+  for (const [format, target] of Object.entries(TARGETS)) {
+    mkdirSync(join(scratch, format))
+    const { messages } = await exportMailboxes({ store, target: target(join(scratch, format)) })
+    assert.equal(messages, long.length, format)
+  }
+  const folders = readdirSync(join(scratch, 'maildir'))
+  for (const name of folders) {
+    // Modified UTF-7 that was cut in its middle would be none.
+    assert.equal(encodeUtf7(decodeUtf7(name) ?? ''), name)
+  }
+  assert.equal((await openSource(join(scratch, 'maildir'))).total, long.length)
+})
+
+for (const [format, target] of Object.entries(TARGETS)) {
+  test(`${format}: messages that are expunged and swept away meanwhile are left out, the others whole`, async (t) => {
+    const clock = new ManualClock()
+    const store = await (await accountFolder(t)).create({ clock })
+    // Of a large one there is a part already when it goes.
+    const large = Buffer.from(`Subject: large\r\n\r\n${'line after line\r\n'.repeat(100_000)}`)
+    const small = [1, 2, 3, 4].map((number) => Buffer.from(`Subject: ${number}\r\n\r\nbody\r\n`))
+    await fill(store, 'Archive', [...small.slice(0, 2), large, ...small.slice(2)])
+    const folder = await scratchFolder(t)
+    const expungeAll = async () => {
+      const { view } = await store.openView('Archive')
+      const uids = [2, 3, 4]
+      await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
+      await store.expunge({ view, uids })
+      store.closeView(view)
+      await store.sweep()
+    }
+    const whole = target(folder)
+    const summary = await exportMailboxes({
+      store,
+      isWanted: (name) => name === 'Archive',
+      target: {
+        openMailbox: async (name) => {
+          const writer = await whole.openMailbox(name)
+          return {
+            ...writer,
+            write: (message) =>
+              message.uid === 3
+                ? writer.write({ ...message, read: () => interrupted(message.read(), expungeAll) })
+                : writer.write(message)
+          }
+        }
+      }
+    })
+    assert.equal(summary.messages, 3)
+    const to = await (await accountFolder(t)).create({ clock })
+    const importer = new Importer({ store: to, mailbox: 'Back', clock, isAsIs: true })
+    const path = { mbox: 'Archive.mbox', maildir: '', eml: '' }[format] ?? ''
+    await importer.run(await openSource(join(folder, path)))
+    assert.deepEqual(importer.summary, { imported: 3, skipped: 0, failed: 0 })
+    const found = await contentsOf(to, format === 'maildir' ? 'Back/Archive' : 'Back', {
+      withFlags: false
+    })
+    const wanted = [0, 1, 3].map((index) => hashOf(small[index] ?? large))
+    assert.deepEqual(
+      found.map((line) => line.slice(0, 20)),
+      wanted.sort()
+    )
+  })
+}
+
+/**
+ * @param {AsyncGenerator<Buffer>} pieces
+ * @param {() => Promise<void>} work - behind the first piece
+ */
+async function* interrupted(pieces, work) {
+  for await (const piece of pieces) {
+    yield piece
+    await work()
+  }
+}
+
+/** @param {Buffer} bytes */
+const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex').slice(0, 20)
 
 test('nothing is written where something is', async (t) => {
   const scratch = await scratchFolder(t)
