@@ -35,6 +35,8 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {string} [tempFolder] - where `disk` is
  * @property {'ON' | 'FAST'} [secureDelete] - default ON
  * @property {number} [cacheBytes] - default 2 MiB
+ * @property {boolean} [mayEndEarly] - for a salvage: reads a file whose end is missing as far as it goes; default: it is
+ *   damaged as a whole
  */
 
 // In a thread the addon is loaded when this module is, where it can be told that this is the moment.
@@ -105,6 +107,7 @@ function openWithCipher(options, cipher) {
   const timeoutMs = isBlocking ? BUSY_TIMEOUT_MS : 0
   return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
     applyKey(db, cipher, key)
+    if (options.mayEndEarly) takeAsItIs(db)
     if (isNew) setupNewFile(db, pageSizeFor(cipher))
     verifyWithKey(db)
     setupConnection(db, {
@@ -117,6 +120,17 @@ function openWithCipher(options, cipher) {
       synchronous: 'NORMAL'
     })
   })
+}
+
+/**
+ * SQLite refuses a file that is shorter than its first page says, unless the list of tables may be written.
+ *
+ * @param {DatabaseHandle} db - not read yet
+ */
+function takeAsItIs(db) {
+  const unsafe = /** @type {{ unsafeMode: () => void }} */ (/** @type {unknown} */ (db))
+  unsafe.unsafeMode()
+  db.pragma('writable_schema = ON')
 }
 
 /**

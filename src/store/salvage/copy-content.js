@@ -27,12 +27,12 @@ import { UNREADABLE, tryRead } from './readable-rows.js'
  * @param {number} contentId - the same in both
  * @param {object} more
  * @param {number | null} more.expectedBytes - as a message's row says; null where that is lost
- * @param {() => import('./leaf-pages.js').LeafPages | null} more.leafPages - of the damaged file
+ * @param {() => import('./leaf-pages.js').LeafPages} more.leafPages - of the damaged file
  * @returns {CopiedContent | null} null where it cannot be read whole
  */
 export function copyContent(from, to, contentId, { expectedBytes, leafPages }) {
   const known = tryRead(() => /** @type {any} */ (readContent(from, contentId)))
-  const row = known === UNREADABLE ? (leafPages()?.content(contentId) ?? null) : known
+  const row = known === UNREADABLE ? (leafPages().content(contentId) ?? null) : known
   // Gone on purpose, or never complete.
   if (row === undefined || row?.hash === null) return null
   const size = row?.size ?? expectedBytes
@@ -70,7 +70,7 @@ const readContent = (db, contentId) =>
   prepared(db, 'SELECT hash, size, chunk_size FROM contents WHERE id = ?').get(contentId)
 
 /**
- * @param {{ from: Database, to: Database, leafPages: () => import('./leaf-pages.js').LeafPages | null }} files
+ * @param {{ from: Database, to: Database, leafPages: () => import('./leaf-pages.js').LeafPages }} files
  * @param {{ contentId: number, size: number, chunkSize: number }} content
  * @param {(raw: Buffer) => void} onChunk
  * @returns {number} bytes that could be read, up to the first that could not
@@ -83,7 +83,7 @@ function copyChunks({ from, to, leafPages }, { contentId, size, chunkSize }, onC
     const id = chunkRowId(contentId, sequence)
     const expectedBytes = Math.min(chunkSize, size - sequence * chunkSize)
     const found = tryRead(() => /** @type {Chunk | undefined} */ (read.get(id)))
-    const candidates = found === UNREADABLE ? (leafPages()?.chunks(id) ?? []) : found ? [found] : []
+    const candidates = found === UNREADABLE ? leafPages().chunks(id) : found ? [found] : []
     const chunk = firstWhole(candidates, expectedBytes)
     if (chunk === null) return bytes
     insert.run(id, chunk.codec, chunk.data)

@@ -3,11 +3,12 @@
  * is looked at as if it were the only one of a table; SQLite reads it, its overflow pages included, and the rows of the
  * three tables that hold the mail are known by their shape.
  *
- * For that the list of tables is replaced by one with a table for each page, in a copy of the file. Not in a transaction:
- * after a page that does not authenticate, all further reads of a transaction fail (measured).
+ * For that there is a list of tables with a table for each page, in a file into which the pages are transplanted. Not in a
+ * transaction: after a page that does not authenticate, all further reads of a transaction fail (measured).
  */
 import { isCodec } from '../chunk-codec.js'
 import { UNREADABLE, tryRead } from './readable-rows.js'
+import { FIRST_PAGE } from './transplant.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -34,15 +35,15 @@ export class LeafPages {
   #messages = new Map()
 
   /**
-   * @param {Database} db - a copy of the damaged file, which is spoilt by this
+   * @param {Database} db - of transplantPages
+   * @param {number} pages - of the damaged file
    */
-  constructor(db) {
+  constructor(db, pages) {
     this.#db = db
     const unsafe = /** @type {{ unsafeMode: () => void }} */ (/** @type {unknown} */ (db))
     unsafe.unsafeMode()
     db.pragma('synchronous = OFF')
-    const pages = /** @type {number} */ (db.pragma('page_count', { simple: true }))
-    for (let first = 2; first <= pages; first += PAGES_AT_ONCE) {
+    for (let first = FIRST_PAGE; first <= pages; first += PAGES_AT_ONCE) {
       const batch = Array.from(
         { length: Math.min(PAGES_AT_ONCE, pages - first + 1) },
         (_, index) => first + index
@@ -142,21 +143,23 @@ export class LeafPages {
 /**
  * The pages of a file, looked at when they are first asked for: most damage needs none of them.
  *
- * @param {() => Database} openCopy - makes a copy of the damaged file
- * @returns {{ get: () => LeafPages | null, close: () => void }} null where the damage keeps it from being done
+ * @param {() => ReturnType<typeof import('./transplant.js').transplantPages>} transplant
+ * @returns {{ get: () => LeafPages, close: () => void }}
  */
-export function lazyLeafPages(openCopy) {
-  /** @type {LeafPages | null | undefined} */
-  let pages
+export function lazyLeafPages(transplant) {
+  /** @type {LeafPages | undefined} */
+  let leafPages
   return {
     get: () => {
-      if (pages !== undefined) return pages
-      const db = openCopy()
-      const found = tryRead(() => new LeafPages(db))
-      pages = found === UNREADABLE ? null : found
-      if (pages === null) db.close()
-      return pages
+      if (leafPages !== undefined) return leafPages
+      const { db, pages } = transplant()
+      try {
+        return (leafPages = new LeafPages(db, pages))
+      } catch (error) {
+        db.close()
+        throw error
+      }
     },
-    close: () => pages?.close()
+    close: () => leafPages?.close()
   }
 }

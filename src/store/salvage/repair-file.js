@@ -2,7 +2,6 @@
  * Puts a salvaged file in the place of a damaged one, which is kept. The new file is verified before, hash by hash; a
  * crash at any moment leaves the old file in its place, or the new one whole.
  */
-import { constants, copyFileSync } from 'node:fs'
 import { link, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../../errors.js'
@@ -17,6 +16,7 @@ import { verifyAll } from '../verify.js'
 import { lazyLeafPages } from './leaf-pages.js'
 import { tryRead } from './readable-rows.js'
 import { salvage } from './salvage.js'
+import { transplantPages } from './transplant.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -91,18 +91,13 @@ async function salvageInto(workFolder, options, onProgress) {
     path,
     key,
     cipher: options.cipher,
-    isBlocking: true
+    isBlocking: true,
+    mayEndEarly: true
   })
-  const leafPages = lazyLeafPages(() => {
-    // This drops the locks that SQLite has on the file: what keeps others away is mail.lock.
-    copyFileSync(path, join(workFolder, 'pages.db'), constants.COPYFILE_FICLONE)
-    return openEncryptedDatabase({
-      path: join(workFolder, 'pages.db'),
-      key,
-      cipher,
-      isBlocking: true
-    }).db
-  })
+  // The locks that it drops are not needed: what keeps others away is mail.lock.
+  const leafPages = lazyLeafPages(() =>
+    transplantPages(path, join(workFolder, 'pages.db'), { cipher, key })
+  )
   try {
     // A file of a newer program is none of ours to read; where the list itself is lost, it is taken for our own.
     tryRead(() => pendingMigrations(from, readMigrations(ACCOUNT_MIGRATIONS)))

@@ -64,7 +64,7 @@ const BATCH_BYTES = 32 * 1024 * 1024
  * @param {Database} to - a new file of the newest schema, without mailboxes
  * @param {object} options
  * @param {number} options.nowMs
- * @param {() => import('./leaf-pages.js').LeafPages | null} options.leafPages - of the damaged file, asked for if they are needed
+ * @param {() => import('./leaf-pages.js').LeafPages} options.leafPages - of the damaged file, asked for if they are needed
  * @param {(progress: { done: number, total: number }) => void} [options.onProgress] - messages
  * @returns {SalvageReport}
  */
@@ -83,6 +83,7 @@ export function salvage(from, to, { nowMs, leafPages, onProgress }) {
   }
   /** @type {Map<number, import('./copy-content.js').CopiedContent | null>} */
   const contents = new Map()
+  const sizeOf = sizesWhereLost(rows)
   const isDeletedMailbox = deletedMailboxes(from)
   const requireMailbox = (/** @type {number} */ id) => {
     const present = mailboxes.get(id)
@@ -104,7 +105,8 @@ export function salvage(from, to, { nowMs, leafPages, onProgress }) {
         const mailboxId = Math.floor(row.id / messageRowId(1, 0))
         if (isDeletedMailbox(mailboxId)) continue
         const mailbox = requireMailbox(mailboxId)
-        bytes += salvageMessage({ from, to, leafPages }, { row, mailbox, contents, report, nowMs })
+        const files = { from, to, leafPages }
+        bytes += salvageMessage(files, { row, mailbox, sizeOf, contents, report, nowMs })
       }
       return at
     })
@@ -120,18 +122,18 @@ export function salvage(from, to, { nowMs, leafPages, onProgress }) {
 }
 
 /**
- * @param {{ from: Database, to: Database, leafPages: () => import('./leaf-pages.js').LeafPages | null }} files
- * @param {{ row: MessageRow, mailbox: SalvagedMailbox,
+ * @param {{ from: Database, to: Database, leafPages: () => import('./leaf-pages.js').LeafPages }} files
+ * @param {{ row: MessageRow, mailbox: SalvagedMailbox, sizeOf: (row: MessageRow) => number | null,
  *   contents: Map<number, import('./copy-content.js').CopiedContent | null>, report: SalvageReport, nowMs: number }} input
  * @returns {number} bytes that were copied
  */
 function salvageMessage({ from, to, leafPages }, input) {
-  const { row, mailbox, contents, report, nowMs } = input
+  const { row, mailbox, sizeOf, contents, report, nowMs } = input
   const uid = uidOfRow(row.id)
   const isCopied = contents.has(row.content_id)
   const content = isCopied
     ? contents.get(row.content_id)
-    : copyContent(from, to, row.content_id, { expectedBytes: row.size, leafPages })
+    : copyContent(from, to, row.content_id, { expectedBytes: sizeOf(row), leafPages })
   contents.set(row.content_id, content ?? null)
   if (!content) {
     const savedAtMs = row.saved_at ?? null
@@ -165,7 +167,7 @@ function salvageMessage({ from, to, leafPages }, input) {
 
 /**
  * @param {Database} from
- * @param {() => import('./leaf-pages.js').LeafPages | null} leafPages
+ * @param {() => import('./leaf-pages.js').LeafPages} leafPages
  * @returns {{ rows: MessageRow[], gaps: number }} by id: narrow rows, some 200 bytes of memory each
  */
 function listMessages(from, leafPages) {
@@ -175,7 +177,7 @@ function listMessages(from, leafPages) {
   const table = { name: 'messages', key: 'id', columns: '*' }
   for (const row of readableRows(from, table, () => gapsInTable++)) rows.set(row.id, row)
   if (gapsInTable === 0) return { rows: [...rows.values()], gaps: 0 }
-  for (const row of leafPages()?.messages() ?? []) if (!rows.has(row.id)) rows.set(row.id, row)
+  for (const row of leafPages().messages()) if (!rows.has(row.id)) rows.set(row.id, row)
   let gapsInIndex = 0
   const known = readableEnds(
     from,
@@ -188,6 +190,19 @@ function listMessages(from, leafPages) {
   const sorted = [...rows.values()].sort((a, b) => a.id - b.id)
   // With the index whole, nothing is unknown.
   return { rows: sorted, gaps: gapsInIndex > 0 ? gapsInTable : 0 }
+}
+
+/**
+ * @param {readonly MessageRow[]} rows
+ * @returns {(row: MessageRow) => number | null} the size of its content, which its copies know as well
+ */
+function sizesWhereLost(rows) {
+  const lost = new Set(rows.filter(({ size }) => size === null).map((row) => row.content_id))
+  /** @type {Map<number, number>} */
+  const sizes = new Map()
+  for (const { content_id: contentId, size } of rows)
+    if (size !== null && lost.has(contentId)) sizes.set(contentId, size)
+  return ({ content_id: contentId, size }) => size ?? sizes.get(contentId) ?? null
 }
 
 /**

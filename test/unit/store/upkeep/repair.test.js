@@ -11,6 +11,7 @@ import {
   readSync,
   readdirSync,
   statSync,
+  truncateSync,
   writeSync
 } from 'node:fs'
 import { join } from 'node:path'
@@ -49,6 +50,26 @@ function damagePage(path, page) {
   byte[0] = (byte[0] ?? 0) ^ 0x55
   writeSync(file, byte, 0, 1, offset)
   closeSync(file)
+}
+
+/**
+ * @param {string} path
+ * @param {Buffer} key
+ * @param {string} table
+ * @param {'internal' | 'leaf'} type
+ * @returns {number} the first page of that kind
+ */
+function pageOf(path, key, table, type) {
+  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
+  try {
+    const page = db
+      .prepare('SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY path')
+      .pluck()
+      .get(table, type)
+    return Number(page)
+  } finally {
+    db.close()
+  }
 }
 
 /** @param {import('node:test').TestContext} t */
@@ -254,4 +275,48 @@ test('an import from another server goes on after a repair as it would have befo
   assert.deepEqual(await again.movingIn.finishFolder({ ...end, folderId: other.folder.id }), {
     hasIdentity: false
   })
+})
+
+test('what SQLite keeps about its pages may be damaged as well as the way to the messages', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create()
+  await fill(store)
+  const before = await everything(store)
+  await store.close()
+  damagePage(path, pageOf(path, key, 'content_chunks', 'internal'))
+  // The first page of the map of which page belongs to which.
+  damagePage(path, 2)
+  assert.deepEqual((await repair()).report.lost, [])
+  assert.deepEqual(await everything(await open()), before)
+})
+
+test('a file whose end is missing gives what is left of it', async (t) => {
+  const { create, open, repair, path } = await setUp(t)
+  const store = await create()
+  await fill(store)
+  for (let i = 0; i < 4; i++) await appendOne(store, 'INBOX', randomBytes(100_000))
+  const before = await everything(store)
+  await store.close()
+  truncateSync(path, statSync(path).size - 250_000)
+  await assert.rejects(open(), { code: 'ACCOUNT_DAMAGED' })
+  const { lost, salvaged } = (await repair()).report
+  assert.ok(lost.length >= 1 && lost.length <= 4, `${lost.length} lost`)
+  assert.equal(salvaged + lost.length, before.size)
+  for (const [name, { bytes }] of await everything(await open()))
+    assert.deepEqual(bytes, before.get(name)?.bytes)
+})
+
+test('a message is saved by what its copies know of it', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create()
+  await appendMany(store, 'INBOX', 300)
+  const before = await everything(store)
+  await store.close()
+  damagePage(path, pageOf(path, key, 'messages', 'leaf'))
+  damagePage(path, pageOf(path, key, 'contents', 'leaf'))
+  const { lost, withoutFlags } = (await repair()).report
+  assert.deepEqual(lost, [])
+  assert.ok(withoutFlags.length > 0)
+  for (const [name, { bytes }] of await everything(await open()))
+    assert.deepEqual(bytes, before.get(name)?.bytes)
 })
