@@ -10,6 +10,7 @@
  */
 import { Checkpointer } from '../database/checkpoint.js'
 import { ChildPool } from '../database/child.js'
+import { toMailError } from '../database/sqlite-error.js'
 import { readUsage } from './mailbox-rows.js'
 import { MovingIn } from './moving-in/moving-in.js'
 import { createMailFile, openMailFile } from './open-store.js'
@@ -50,7 +51,7 @@ export async function openAccountStore(options) {
     new Uint8Array(key).fill(0)
     file.db.close()
     file.lock.release()
-    throw error
+    throw toMailError(error)
   }
 }
 

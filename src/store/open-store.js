@@ -122,7 +122,7 @@ export async function openMailFile(options) {
     } catch (error) {
       // Somebody else has migrated it and has it open now: then there is nothing left to do.
       if (!isMailError(error, 'BUSY') || performance.now() - startedMs > BUSY_TIMEOUT_MS)
-        throw error
+        throw toMailError(error)
     }
   }
 }

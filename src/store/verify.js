@@ -182,6 +182,30 @@ export function verifyAll(db, onProgress) {
     // Of one moment: what others write meanwhile would contradict what was read before.
     ...findings('consistency', () => runSnapshot(db, () => contradictions(db)))
   ]
+  const report = { problems, contents: 0, bytes: 0, messages: 0 }
+  const complete = (/** @type {string} */ what, /** @type {() => void} */ read) => {
+    const check = () => {
+      read()
+      return []
+    }
+    problems.push(...findings(what, check))
+  }
+  complete('contents', () => readContents(db, report, onProgress))
+  complete('messages', () => {
+    const count = prepared(db, 'SELECT count(*) FROM messages', 'value')
+    report.messages = /** @type {number} */ (count.get())
+  })
+  return report
+}
+
+/**
+ * Reads every content.
+ *
+ * @param {Database} db
+ * @param {VerifyReport} report - says how much was read, and what of it is damaged
+ * @param {(progress: VerifyProgress) => void} onProgress
+ */
+function readContents(db, report, onProgress) {
   const total = /** @type {number} */ (
     prepared(
       db,
@@ -194,7 +218,7 @@ export function verifyAll(db, onProgress) {
     `SELECT id, hash, size, chunk_size AS chunkSize FROM contents WHERE id > ? AND hash IS NOT NULL
      ORDER BY id LIMIT 1`
   )
-  const report = { problems, contents: 0, bytes: 0, messages: 0 }
+  const { problems } = report
   let toldMs = performance.now()
   // One content at a time, each a read of its own: no snapshot is held against the checkpoints.
   for (let id = 0; ;) {
@@ -214,9 +238,5 @@ export function verifyAll(db, onProgress) {
       onProgress({ done: report.bytes, total })
     }
   }
-  report.messages = /** @type {number} */ (
-    prepared(db, 'SELECT count(*) FROM messages', 'value').get()
-  )
   onProgress({ done: report.bytes, total: Math.max(total, report.bytes) })
-  return report
 }

@@ -24,6 +24,7 @@ import {
   scratchFolder,
   stage
 } from '../../helpers/account-folder.js'
+import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 
 /**
  * @param {number} sizeBytes
@@ -76,6 +77,44 @@ test('an older file is brought up to date when it is opened, alone', async (t) =
   openEncryptedDatabase({ path, key: account.key, cipher: 'chacha20', isNew: true }).db.close()
   const opened = await Promise.all([account.open(), account.open()])
   for (const store of opened) assert.deepEqual(await store.listMailboxes(), [])
+})
+
+test(
+  'an older file that there is no room to bring up to date answers DISK_FULL, and is as it was',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const disk = smallDisk(t, 1024 * 1024)
+    const account = await accountFolder(t)
+    const folder = join(disk.root, 'account')
+    mkdirSync(folder)
+    const file = {
+      path: join(folder, 'mail.db'),
+      key: account.key,
+      cipher: /** @type {const} */ ('chacha20')
+    }
+    openEncryptedDatabase({ ...file, isNew: true }).db.close()
+    disk.fill(150_000)
+    await assert.rejects(account.open({ folder }), { code: 'DISK_FULL' })
+    disk.clear()
+    const store = await account.open({ folder })
+    assert.deepEqual(await store.listMailboxes(), [])
+    await store.close()
+  }
+)
+
+test('a file whose keywords are damaged does not open, and the lock is not kept', async (t) => {
+  const account = await accountFolder(t)
+  await (await account.create()).close()
+  const db = rawHandle(account)
+  const page = db.prepare("SELECT pageno FROM dbstat WHERE name = 'keywords'").pluck().get()
+  db.close()
+  const path = join(account.folder, 'mail.db')
+  const bytes = readFileSync(path)
+  const at = Number(page) * 4096 - 100
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+  writeFileSync(path, bytes)
+  await assert.rejects(account.open(), { code: 'ACCOUNT_DAMAGED' })
+  ;(await lockExclusive(account.folder, { timeoutMs: 0 })).release()
 })
 
 test('the wrong key answers KEY_REJECTED, and the lock is not kept', async (t) => {

@@ -2,7 +2,7 @@
  * What `letterlock check` finds: one contradiction at a time, made in a copy of a sound file.
  */
 import assert from 'node:assert/strict'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
@@ -90,4 +90,25 @@ test('each contradiction between rows is found and named by a number', async (t)
     const problems = problemsAfter(sql)
     assert.ok(problems.includes(problem), `${sql}: ${problems.join('; ')}`)
   }
+})
+
+test('a page that cannot be read is one finding, and what else is wrong is told as well', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  for (const text of ['one', 'two']) await appendOne(store, 'INBOX', makeMessage(text))
+  await store.close()
+  const path = join(account.folder, 'mail.db')
+  const open = () => openEncryptedDatabase({ path, key: account.key, cipher: 'chacha20' }).db
+  const sound = open()
+  sound.exec('UPDATE mailboxes SET total_bytes = total_bytes + 1 WHERE id = 1')
+  const page = sound.prepare("SELECT pageno FROM dbstat WHERE name = 'contents'").pluck().get()
+  sound.close()
+  const bytes = readFileSync(path)
+  bytes.writeUInt8(bytes.readUInt8(Number(page) * 4096 - 100) ^ 1, Number(page) * 4096 - 100)
+  writeFileSync(path, bytes)
+  const db = open()
+  t.after(() => db.close())
+  const { problems, messages } = verifyAll(db, () => {})
+  assert.ok(problems.includes('contents: SQLITE_CORRUPT'), problems.join('; '))
+  assert.equal(messages, 2)
 })
