@@ -5,6 +5,7 @@
 import { DirectoryConnection } from './directory-connection.js'
 import { writeKeyRows } from './directory-keys.js'
 import { prepareRestoredDirectory } from './directory-snapshot.js'
+import { MailError } from '../errors.js'
 
 /**
  * @typedef {object} RestoredAccount
@@ -31,9 +32,20 @@ export class RestoredDirectory {
     this.#clock = clock
   }
 
-  /** @returns {RestoredAccount[]} by id */
+  /**
+   * @returns {RestoredAccount[]} by id
+   * @throws {MailError} BACKUP_DAMAGED where a folder is outside the data folder: whoever can write the backups can seal a
+   *   directory of their own making, and no mailbox is written elsewhere for them
+   */
   listAccounts() {
-    return this.#connection.prepare('SELECT id, address, folder FROM accounts ORDER BY id').all()
+    const rows = /** @type {RestoredAccount[]} */ (
+      this.#connection.prepare('SELECT id, address, folder FROM accounts ORDER BY id').all()
+    )
+    for (const { folder } of rows) {
+      if (!/^mail[\\/]/.test(folder) || folder.split(/[\\/]/).includes('..'))
+        throw new MailError('BACKUP_DAMAGED', { detail: 'a mailbox outside the data folder' })
+    }
+    return rows
   }
 
   /**

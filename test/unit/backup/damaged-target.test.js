@@ -6,10 +6,11 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import Database from 'better-sqlite3-multiple-ciphers'
 import { loadConfig } from '../../../config/load.js'
 import { rehearseRestore } from '../../../src/backup/rehearse.js'
 import { restoreHost } from '../../../src/backup/restore-host.js'
-import { RecoveryKey } from '../../../src/backup/sealed.js'
+import { RecoveryKey, sealBytes } from '../../../src/backup/sealed.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { openBackupHost } from '../../helpers/backup.js'
@@ -118,6 +119,37 @@ test('a host comes back although the keys of one account do not open', async (t)
     accounts: 1,
     missing: [{ address: ANNA, code: 'RECOVERY_KEY_REJECTED' }]
   })
+})
+
+test('a directory that somebody has forged in the target writes nothing outside the data folder', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 1)
+  const { generation: name } = await host.backUp()
+  const generation = await host.repository.readGeneration(name)
+  const recoveryKey = await RecoveryKey.parse(host.recoveryKey)
+  const folder = await scratchFolder(t)
+  const path = join(folder, 'forged.db')
+  const sealed = await host.target.get(generation.directory)
+  await writeFile(path, await recoveryKey.open(sealed ?? Buffer.alloc(0)))
+  const forged = new Database(path)
+  forged.exec("UPDATE accounts SET folder = 'mail/../../outside'")
+  forged.close()
+  await host.target.put(
+    generation.directory,
+    await sealBytes(await readFile(path), recoveryKey.recipient)
+  )
+  const data = join(folder, 'new')
+  const settings = { data, defaultDomain: 'example.org', 'backup.folder': host.folder }
+  const restoring = restoreHost({
+    config: loadConfig({ settings, environment: {} }),
+    repository: host.repository,
+    generation,
+    recoveryKey,
+    clock: host.clock,
+    logger: host.services.logger
+  })
+  await assert.rejects(restoring, { code: 'BACKUP_DAMAGED' })
+  assert.deepEqual((await readdir(folder)).sort(), ['forged.db', 'new'])
 })
 
 test('a pepper of another host that stands in the way is told before anything is restored', async (t) => {
