@@ -195,7 +195,7 @@ async function readBatch(db, source, { after, isCalledOff }) {
     if (characters > BATCH_CHARACTERS || batch.size > BATCH_POSTINGS) break
     if (isCalledOff()) break
   }
-  return { segment: batch.toSegment(), contents }
+  return { segment: await batch.toSegment(async () => {}), contents }
 }
 
 /**

@@ -42,6 +42,9 @@ const INLINE_CONTENTS = 32
 /** Contents that are written in one transaction on the event loop: some milliseconds. */
 const INLINE_BATCH = 20
 
+/** And postings, or tokens if these are more: what may take ten milliseconds in one piece, however strange the text. */
+const INLINE_POSTINGS = 12_000
+
 /** And a merge of more than this, contents. */
 const INLINE_MERGED = 64
 
@@ -204,8 +207,8 @@ export class SearchIndexer {
       },
       write: (work) => this.#write(work)
     }
-    for (let at = 0; at < pending.length; at += INLINE_BATCH) {
-      await this.#indexHere(port, pending.slice(at, at + INLINE_BATCH))
+    for (let at = 0; at < pending.length;) {
+      at += await this.#indexHere(port, pending.slice(at, at + INLINE_BATCH))
       if (this.#isClosed) return
     }
     await packLists(port)
@@ -213,24 +216,29 @@ export class SearchIndexer {
 
   /**
    * @param {import('../pack-lists.js').PackPort} port
-   * @param {readonly { id: number }[]} pending
+   * @param {readonly { id: number }[]} pending - not empty
+   * @returns {Promise<number>} how many of them it has taken
    */
   async #indexHere(port, pending) {
     const batch = new SegmentBatch()
     /** @type {{ id: number, fields: string[] | null }[]} */
     const contents = []
+    let count = 0
     for (const { id } of pending) {
+      if (batch.size > INLINE_POSTINGS || !batch.hasRoomFor(id)) break
       const text = await readTextOf(this.#database, id, batch.tokens)
-      if (this.#isClosed) return
-      if (!batch.hasRoomFor(id)) break
+      count++
       if (text !== undefined) contents.push({ id, fields: text && text.fields })
       if (text) batch.add(id, text.tokens)
       await setImmediate()
+      if (this.#isClosed) return count
     }
-    if (contents.length === 0) return
-    const segment = batch.toSegment()
+    if (contents.length === 0) return count
+    const segment = await batch.toSegment(setImmediate)
+    if (this.#isClosed) return count
     await port.write((db) => writeBatch(db, { segment, contents }))
     await mergeSegments(port, { maxContents: INLINE_MERGED })
+    return count
   }
 
   /**

@@ -3,7 +3,7 @@
  */
 import { grown } from '../../support/grown.js'
 import { fromBinary, TERM_CLASS, toBinary } from './segment-format.js'
-import { SegmentWriter } from './segment-writer.js'
+import { BREATH_TERMS, SegmentWriter } from './segment-writer.js'
 import { BatchTokens } from './token-collector.js'
 
 /**
@@ -118,16 +118,19 @@ export class SegmentBatch {
     this.#postingCount += body.size + header.size + ids.size
   }
 
-  /** @returns {NewSegment | null} null when nothing is in it */
-  toSegment() {
+  /**
+   * @param {() => Promise<unknown>} breathe - called every now and then
+   * @returns {Promise<NewSegment | null>} null when nothing is in it
+   */
+  async toSegment(breathe) {
     if (this.#base === -1) return null
     const writer = new SegmentWriter()
     writer.add(TERM_CLASS.CONTENTS, '', this.#contents)
-    writeTokens(writer, TERM_CLASS.WHOLE, this.tokens.whole, this.#whole)
-    writeTokens(writer, TERM_CLASS.GRAM, this.tokens.grams, this.#grams)
+    await writeTokens(writer, TERM_CLASS.WHOLE, this.tokens.whole, this.#whole, breathe)
+    await writeTokens(writer, TERM_CLASS.GRAM, this.tokens.grams, this.#grams, breathe)
     for (const term of Array.from(this.#ids.keys(), toBinary).sort())
       writer.add(TERM_CLASS.ID, term, this.#ids.get(fromBinary(term)) ?? [])
-    const directory = writer.finish()
+    const directory = await writer.finish(breathe)
     return {
       base: this.#base,
       last: this.#last,
@@ -143,15 +146,21 @@ export class SegmentBatch {
  * @param {number} termClass
  * @param {import('./token-table.js').TokenTable} table
  * @param {Postings} all
+ * @param {() => Promise<unknown>} breathe
  */
-function writeTokens(writer, termClass, table, all) {
+async function writeTokens(writer, termClass, table, all, breathe) {
   const { ends, postings } = all.byToken(table.size)
   const startOf = (/** @type {number} */ token) => (token === 0 ? 0 : (ends[token - 1] ?? 0))
-  // Of a content that was left out there are tokens that are nowhere else.
-  const terms = Array.from({ length: table.size }, (_, token) =>
-    startOf(token) === ends[token] ? '' : toBinary(table.textOf(token))
-  )
-  for (const token of inOrder(terms)) {
+  /** @type {string[]} */
+  const terms = []
+  for (let token = 0; token < table.size; token++) {
+    if (token % BREATH_TERMS === 0) await breathe()
+    // Of a content that was left out there are tokens that are nowhere else.
+    terms.push(startOf(token) === ends[token] ? '' : toBinary(table.textOf(token)))
+  }
+  const order = await inOrder(terms, breathe)
+  for (const [nth, token] of order.entries()) {
+    if (nth % BREATH_TERMS === 0) await breathe()
     const range = { from: startOf(token), to: ends[token] ?? 0 }
     writer.add(termClass, /** @type {string} */ (terms[token]), postings, range)
   }
@@ -162,16 +171,22 @@ function writeTokens(writer, termClass, table, all) {
  * these are the same.
  *
  * @param {readonly string[]} terms - binary; empty ones are left out
- * @returns {number[]} their places in the order of a segment
+ * @param {() => Promise<unknown>} breathe
+ * @returns {Promise<number[]>} their places in the order of a segment
  */
-function inOrder(terms) {
+async function inOrder(terms, breathe) {
   const keys = new Float64Array(terms.length)
   let count = 0
   for (const [at, term] of terms.entries())
     if (term !== '') keys[count++] = prefixOf(term) * MAX_TERMS + at
   const sorted = keys.subarray(0, count).sort()
   const order = Array.from(sorted, (key) => key % MAX_TERMS)
+  let nextBreath = 0
   for (let from = 0; from < count;) {
+    if (from >= nextBreath) {
+      nextBreath = from + BREATH_TERMS
+      await breathe()
+    }
     const prefix = Math.floor((sorted[from] ?? 0) / MAX_TERMS)
     let to = from + 1
     while (to < count && Math.floor((sorted[to] ?? 0) / MAX_TERMS) === prefix) to++

@@ -179,7 +179,8 @@ async function mergeOne(port, rows) {
     blocks = []
     await write((db) => insertBlocks(db, segmentId, written))
   }
-  const directory = writer.finish()
+  // A read is a breath, in whatever way the file is reached.
+  const directory = await writer.finish(() => port.read(() => undefined))
   blocks.push(...writer.takeBlocks())
   for (; blocks.length > WRITTEN_BLOCKS;) {
     const written = blocks.splice(0, WRITTEN_BLOCKS)

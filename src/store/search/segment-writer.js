@@ -13,6 +13,9 @@ import {
 } from './segment-format.js'
 import { ByteSink } from './postings.js'
 
+/** Terms that are written between two breaths: about a millisecond. */
+export const BREATH_TERMS = 500
+
 /** With fewer blocks of words all of them are looked through. */
 const MIN_PARTED_BLOCKS = 4
 
@@ -73,12 +76,16 @@ export class SegmentWriter {
     return blocks
   }
 
-  /** @returns {Buffer} the directory; the last blocks can be taken */
-  finish() {
+  /**
+   * @param {() => Promise<unknown>} breathe - called every now and then
+   * @returns {Promise<Buffer>} the directory; the last blocks can be taken
+   */
+  async finish(breathe) {
     this.#endTermBlock()
     if (this.#blocksOfWords >= MIN_PARTED_BLOCKS) {
       const parts = [...this.#parts].sort(([left], [right]) => left - right)
-      for (const [part, blocks] of parts) {
+      for (const [nth, [part, blocks]] of parts.entries()) {
+        if (nth % BREATH_TERMS === 0) await breathe()
         const term = String.fromCharCode(part >> 16, (part >> 8) & 0xff, part & 0xff)
         this.add(TERM_CLASS.PART, term, blocks)
       }

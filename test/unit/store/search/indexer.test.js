@@ -90,6 +90,29 @@ test('a large message is much: it is indexed before what another mailbox has a l
   if (performance.now() - appendedMs < LITTLE_QUIET_MS) assert.equal(await pendingCount(little), 2)
 })
 
+test('messages of very many words are indexed a few at a time where others have to wait for it', async (t) => {
+  const store = await temporaryStore(t)
+  const words = Array.from({ length: 40_000 }, (_, number) =>
+    [...number.toString(26).padStart(4, '0')]
+      .map((digit) => String.fromCharCode(97 + parseInt(digit, 26)))
+      .join('')
+  )
+  const texts = [0, 1, 2, 3, 4].map((nth) => words.slice(nth * 8000, (nth + 1) * 8000).join(' '))
+  await appendAll(
+    store,
+    'INBOX',
+    texts.map((text) => ({ bytes: Buffer.from(`Subject: words\r\n\r\n${text}\r\n`) }))
+  )
+  await store.indexSearch()
+  assert.equal(await pendingCount(store), 0)
+  const segments = await segmentsOf(store)
+  assert.deepEqual(
+    segments.map(({ contentCount }) => contentCount),
+    [2, 2, 1]
+  )
+  assert.equal(await countFound(store, /** @type {string} */ (words[39_999])), 1)
+})
+
 test('so many messages are indexed though more keep coming', async (t) => {
   const store = await temporaryStore(t)
   await appendAll(store, 'INBOX', mails('first', 600))

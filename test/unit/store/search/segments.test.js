@@ -85,7 +85,7 @@ async function addSegment(store, texts) {
  * @param {number[]} contentIds - that are in it
  */
 async function writeSegment(store, batch, contentIds) {
-  const segment = batch.toSegment()
+  const segment = await batch.toSegment(async () => {})
   assert.ok(segment)
   await store.searchAccess.database.write((db) => {
     const id = insertSegment(db, segment)
@@ -249,6 +249,18 @@ test('a segment with thousands of the longest values of Message-ID can be read a
     ['長長長', [1, 2]]
   ]))
     assert.deepEqual([...(await index.askIds(term)).certain], found)
+})
+
+test('others have their turn while a segment of many words is made', async () => {
+  const batch = new SegmentBatch()
+  const text = Array.from({ length: 20_000 }, (_, number) => `w${number.toString(36)}z`).join(' ')
+  batch.add(1, { body: tokensOf(batch, text), header: tokensOf(batch, ''), ids: new Set() })
+  let breaths = 0
+  const segment = await batch.toSegment(async () => {
+    breaths++
+  })
+  assert.ok(segment && segment.blocks.length > 10)
+  assert.ok(breaths > 100, `${breaths}`)
 })
 
 test('a directory of as many blocks as a very large mailbox has comes back', () => {
