@@ -151,7 +151,7 @@ export class SelectedMailbox {
    *   this client as for any
    */
   get isPlain() {
-    return this.#hidden.length === 0 && !this.#isSeenSoon && this.#recent.length === 0
+    return this.#hidden.length === 0 && !this.hasOwnFlags && this.#recent.length === 0
   }
 
   #compact() {
@@ -365,7 +365,7 @@ export class SelectedMailbox {
    *
    * @returns {boolean} whether the client knows of a \Seen that the view does not know yet
    */
-  get #isSeenSoon() {
+  get hasOwnFlags() {
     if (this.#seenSoon.size === 0) return false
     if (this.view.highestModSeq < this.#seenSoonModSeq) return true
     this.#seenSoon.clear()
@@ -378,7 +378,7 @@ export class SelectedMailbox {
    */
   flagsOf(slot) {
     const flags = /** @type {number} */ (this.view.flags[slot])
-    if (!this.#isSeenSoon) return flags
+    if (!this.hasOwnFlags) return flags
     const modSeq = this.#seenSoon.get(/** @type {number} */ (this.view.uids[slot])) ?? 0
     return modSeq > this.view.highestModSeq ? (flags | SEEN) >>> 0 : flags
   }

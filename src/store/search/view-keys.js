@@ -17,6 +17,8 @@ import { NO, YES } from './verdict-page.js'
  * @property {(sequence: number) => number} slotOfSequence - -1 when there is no such message
  * @property {(slot: number) => number} sequenceOfSlot - 0 for a message the client knows as gone, or not yet
  * @property {(slot: number) => boolean} isRecent
+ * @property {boolean} hasOwnFlags - whether it was told flags that the view does not have yet
+ * @property {(slot: number) => number} flagsOf - of `view.flags`, with those
  */
 
 /** @typedef {{ from: number, to: number }} NumberRange */
@@ -47,7 +49,7 @@ import { NO, YES } from './verdict-page.js'
 export function compileViewKey(key, { view, selected, findFlag }) {
   switch (key.op) {
     case 'flag':
-      return flagTest(view, findFlag(key.flag), key.isSet)
+      return flagTest(view, selected, findFlag(key.flag), key.isSet)
     case 'recent':
       return eachTest((slot) => selected.isRecent(slot))
     case 'uid':
@@ -70,13 +72,16 @@ export function compileViewKey(key, { view, selected, findFlag }) {
 
 /**
  * @param {MailboxView} view
+ * @param {SelectedMessages} selected
  * @param {FlagBit | null} bit
  * @param {boolean} isSet
  * @returns {ViewTest}
  */
-function flagTest(view, bit, isSet) {
+function flagTest(view, selected, bit, isSet) {
   if (bit === null) return eachTest(() => !isSet)
   const { word, mask } = bit
+  if (word === 'flags' && selected.hasOwnFlags)
+    return eachTest((slot) => ((selected.flagsOf(slot) & mask) !== 0) === isSet)
   // The arrays are looked up each time: the view replaces them when it grows.
   return {
     test: (slot) => {

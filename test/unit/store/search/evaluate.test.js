@@ -318,6 +318,22 @@ test('a message that has arrived but was not told yet is not found', async (t) =
   assert.deepEqual(await search('BODY words'), [3])
 })
 
+test('a message that this client was told is \\Seen is so in its searches, also before that is on the disk', async (t) => {
+  const { store, selected, search } = await mailboxOf(t, MAILS)
+  const seen = await search('SEEN')
+  const [uid = 0] = await search('UNSEEN BODY words')
+  assert.ok(uid > 0)
+  const modSeq = selected.view.highestModSeq + 1
+  selected.noteSeen([uid], modSeq)
+  const found = [...seen, uid].sort((left, right) => left - right)
+  assert.deepEqual(await search('SEEN'), found)
+  assert.deepEqual(await search('NOT UNSEEN'), found)
+  assert.deepEqual(await search('UNSEEN BODY words'), [])
+  await store.changeFlags({ view: selected.view, uids: [uid], action: 'add', flags: ['\\Seen'] })
+  assert.equal(selected.view.highestModSeq, modSeq)
+  assert.deepEqual(await search('SEEN'), found)
+})
+
 test('a search stops when it is called off', async (t) => {
   const { store, selected } = await mailboxOf(t, MAILS)
   const controller = new AbortController()
