@@ -102,6 +102,34 @@ async function bind(name, where, listen) {
 }
 
 /**
+ * @param {string} path - of the setting admin.socket
+ * @param {(path: string) => Promise<void>} listen
+ */
+async function bindSocket(path, listen) {
+  try {
+    await listen(path)
+  } catch (cause) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (cause)
+    throw new MailError('CONFIG_INVALID', {
+      detail: `admin.socket cannot listen on ${path}: ${code ?? 'unknown'}`,
+      cause
+    })
+  }
+}
+
+/**
+ * @param {string} folder - the data folder, or in it
+ */
+async function makeFolder(folder) {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const { message } = /** @type {Error} */ (cause)
+    throw new MailError('CONFIG_INVALID', { detail: message, cause })
+  }
+}
+
+/**
  * @param {StartOptions} options
  * @returns {Promise<RunningServer>} when every listener is up
  * @throws {MailError} CONFIG_INVALID, PEPPER_MISSING, FILE_TOO_NEW …; whatever had started is closed again
@@ -141,7 +169,7 @@ export async function startServer({
 
   try {
     for (const folder of ['', 'tmp', 'run', 'mail']) {
-      await mkdir(join(config.data, folder), { recursive: true, mode: 0o700 })
+      await makeFolder(join(config.data, folder))
     }
     const isFirstStart = !existsSync(join(config.data, 'directory.db'))
     const begin = async () => ({
@@ -324,7 +352,8 @@ export async function startServer({
     )
     await start('lmtp', 'delivery', (where) => lmtp.listen({ ...where, proxy: proxyOf('lmtp') }))
     await start('admin', admin.note, (where) => admin.listen(where))
-    if (config.admin.socket !== '') await admin.listenOnSocket(config.admin.socket)
+    if (config.admin.socket !== '')
+      await bindSocket(config.admin.socket, (path) => admin.listenOnSocket(path))
     if (config.sasl.socket !== '') await sasl.listen()
     if (userPage !== null)
       await start('userPage', 'page for users over HTTPS', (where) =>

@@ -1,6 +1,6 @@
 /**
  * Whether this process has taken on as much as it can bear. Looked at every second: its memory, its heap, what memory the
- * machine has left, and how late the event loop is.
+ * machine has left, how late the event loop is, and whether a file can still be opened.
  *
  * Whoever is over a bound for some seconds refuses new sessions until it has been clearly below for as long: one peak
  * turns nobody away, and a server at its bound does not change its mind with each look.
@@ -19,11 +19,11 @@ const MEMORY_PART = 0.8
 /** Of the largest heap that V8 takes; at its end the process dies. */
 const HEAP_PART = 0.9
 
-/** @typedef {'memory' | 'heap' | 'machine' | 'event-loop'} Pressure */
+/** @typedef {'memory' | 'heap' | 'machine' | 'event-loop' | 'descriptors'} Pressure */
 
 /**
  * @typedef {object} PressureFigures
- * @property {number} rssBytes
+ * @property {number | null} rssBytes - null: the process, or the machine, has no file descriptors left
  * @property {number} heapBytes
  * @property {number} heapLimitBytes
  * @property {number} availableBytes - memory that programs may still take on this machine
@@ -56,11 +56,22 @@ function memoryOfHost() {
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
 
+/** @returns {number | null} bytes; null where no file can be opened any more, to read it from */
+function residentBytes() {
+  try {
+    return process.memoryUsage.rss()
+  } catch (error) {
+    const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error)
+    if (['EMFILE', 'ENFILE'].includes(code)) return null
+    throw error
+  }
+}
+
 /** @returns {PressureFigures} */
 function readFigures() {
   const heap = getHeapStatistics()
   return {
-    rssBytes: process.memoryUsage.rss(),
+    rssBytes: residentBytes(),
     heapBytes: heap.used_heap_size,
     heapLimitBytes: heap.heap_size_limit,
     availableBytes: freemem()
@@ -140,6 +151,7 @@ export class PressureGuard {
   #overBound(lateMs, part) {
     const { memoryBytes, reserveBytes, eventLoopMs } = this.#bounds
     const { rssBytes, heapBytes, heapLimitBytes, availableBytes } = this.#read()
+    if (rssBytes === null) return 'descriptors'
     if (rssBytes > memoryBytes * part) return 'memory'
     if (heapBytes > heapLimitBytes * HEAP_PART * part) return 'heap'
     if (reserveBytes > 0 && availableBytes < reserveBytes / part) return 'machine'

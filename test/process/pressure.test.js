@@ -48,3 +48,21 @@ test('a server beyond its memory refuses new sessions and deliveries, keeps thos
   assert.match(metrics, /^letterlock_workers_refusing 1$/m)
   assert.match(metrics, /^letterlock_refused_for_pressure_total 2$/m)
 })
+
+test('a server without file descriptors lives on, refuses new sessions, and takes them again', async (t) => {
+  const data = join(scratchFolder(t, 'descriptors'), 'data')
+  mkdirSync(data)
+  await createAccounts(data, ['u1@example.org'])
+  // Of a shell, because its limit is the one that Node does not raise.
+  const wrapper = ['sh', '-c', 'ulimit -n 80 && exec "$0" "$@"']
+  const server = await startServerProcess(t, { data, wrapper })
+  const sockets = Array.from({ length: 100 }, () => connect(server.ports.imap, '127.0.0.1'))
+  for (const socket of sockets) socket.on('error', () => {})
+  while (!server.output().includes('"reason":"descriptors"')) await sleep(50)
+  for (const socket of sockets) socket.destroy()
+  while (!server.output().includes('new sessions are taken again')) await sleep(50)
+  const client = await WireClient.connect(server.ports.imap)
+  await client.login('u1@example.org')
+  client.destroy()
+  assert.equal(await server.stop(), 0)
+})

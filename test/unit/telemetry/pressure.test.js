@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { PressureGuard, boundsOf } from '../../../src/telemetry/pressure.js'
 
 const GiB = 1024 ** 3
+/** @type {import('../../../src/telemetry/pressure.js').PressureFigures} */
 const WELL = {
   rssBytes: 100,
   heapBytes: 100,
@@ -36,7 +37,8 @@ const OVER = [
   ['memory', { rssBytes: 1001 }, 0],
   ['heap', { heapBytes: 901 }, 0],
   ['machine', { availableBytes: 99 }, 0],
-  ['event-loop', {}, 501]
+  ['event-loop', {}, 501],
+  ['descriptors', { rssBytes: null }, 0]
 ]
 
 for (const [pressure, figures, lateMs] of OVER) {
