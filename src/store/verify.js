@@ -147,7 +147,9 @@ function contradictions(db) {
   )
   const dangling = prepared(db, 'PRAGMA foreign_key_check').all()
   if (dangling.length > 0) problems.push(`${dangling.length} references to nothing`)
-  return [...wrongCounters(db), ...problems, ...viewBlockProblems(db), ...segmentProblems(db)]
+  // By itself: mail is whole where only its index is damaged.
+  const ofIndex = findings('search index', () => segmentProblems(db))
+  return [...wrongCounters(db), ...problems, ...viewBlockProblems(db), ...ofIndex]
 }
 
 /**

@@ -17,6 +17,9 @@ import {
 /** Of INBOX, the first mailbox: messages.id less the UID. */
 const INBOX = 2 ** 32
 
+/** The first segment of the search index: search_blocks.id less the number of the block. */
+const SEGMENT = 2 ** 21
+
 /** Contents 1 and 2 are in the search index, two more wait for it. */
 const CONTRADICTIONS = /** @type {ReadonlyArray<readonly [string, string]>} */ ([
   ['UPDATE mailboxes SET uid_next = 2 WHERE id = 1', 'UID or modseq beyond those of mailbox 1'],
@@ -62,6 +65,13 @@ const CONTRADICTIONS = /** @type {ReadonlyArray<readonly [string, string]>} */ (
     'content on the list of the search index that is not complete, or above its mark, number 3'
   ],
   ['DELETE FROM search_segments', 'content in no segment of the index, number 1'],
+  ['DELETE FROM search_blocks', 'search index: ACCOUNT_DAMAGED'],
+  ['UPDATE search_segments SET last = base', 'segment of the search index out of order, number 1'],
+  [
+    `UPDATE search_blocks SET data = (SELECT data FROM search_blocks b WHERE b.id = ${SEGMENT + 2})
+     WHERE id = ${SEGMENT + 1}`,
+    'segment of the search index out of order, number 1'
+  ],
   [`UPDATE content_chunks SET data = x'00' WHERE id / 65536 = 2`, 'content 2: ACCOUNT_DAMAGED']
 ])
 

@@ -11,6 +11,7 @@ import {
   encodeDirectory,
   MAX_DIRECTORY_BYTES,
   TERM_CLASS,
+  termRow,
   toBinary,
   unpackBlock
 } from '../../../../src/store/search/segment-format.js'
@@ -219,6 +220,27 @@ test('a segment of many words is asked through the parts of its words, and all o
   assert.equal((await ask(store, 'common', 'body')).possible.length, 0)
   assert.equal(toBinary('é').length, 2)
   assert.equal(TERM_CLASS.CONTENTS, 0)
+})
+
+test('term blocks of a segment that stand in each other’s place are found by a check', async (t) => {
+  const store = await temporaryStore(t)
+  const { database } = store.searchAccess
+  const body = Array.from({ length: 20_000 }, (_, number) => `w${number.toString(36)}`).join(' ')
+  await addSegment(store, new Map([[1, { body, header: 'head' }]]))
+  await database.write((db) =>
+    db.prepare('UPDATE search_state SET text_version = ?, listed_through = 1').run(INDEX_VERSION)
+  )
+  assert.deepEqual(await database.readSettled(segmentProblems), [])
+  await database.write((db) => {
+    const [first, second] = [2, 3].map((number) => termRow(1, number))
+    const move = db.prepare('UPDATE search_blocks SET id = ? WHERE id = ?')
+    move.run(-1, first)
+    move.run(first, second)
+    move.run(second, -1)
+  })
+  assert.deepEqual(await database.readSettled(segmentProblems), [
+    'segment of the search index out of order, number 1'
+  ])
 })
 
 test('a segment with thousands of the longest values of Message-ID can be read and merged', async (t) => {
