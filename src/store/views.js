@@ -48,18 +48,22 @@ import { readAllRows, readChangedRows } from './view-rows.js'
 /** The views of an account that are in use, and those that were lately. */
 export class ViewKeeper {
   #database
+  #keywords
   #idle
   #onManyRows
   /** @type {Map<number, Entry>} */
   #entries = new Map()
 
   /**
-   * @param {AccountDatabase} database
-   * @param {import('./idle-views.js').IdleViews} idle - the process's
-   * @param {() => void} onManyRows - a mailbox was opened that should be packed for the next time (pack-views.js)
+   * @param {object} parts
+   * @param {AccountDatabase} parts.database
+   * @param {import('./account-keywords.js').AccountKeywords} parts.keywords
+   * @param {import('./idle-views.js').IdleViews} parts.idle - the process's
+   * @param {() => void} parts.onManyRows - a mailbox was opened that should be packed for the next time (pack-views.js)
    */
-  constructor(database, idle, onManyRows) {
+  constructor({ database, keywords, idle, onManyRows }) {
     this.#database = database
+    this.#keywords = keywords
     this.#idle = idle
     this.#onManyRows = onManyRows
   }
@@ -216,6 +220,8 @@ export class ViewKeeper {
       view.highestModSeq = mailbox.highestModSeq
       const rowCount = await readAllRows(this.#database, mailbox, view.append.bind(view))
       if (rowCount >= FEW_ROWS) this.#onManyRows()
+      // As in `#readChanges`.
+      await this.#keywords.reload()
       await this.#database.settle()
       entry.isLoaded = true
     } finally {
@@ -263,6 +269,9 @@ export class ViewKeeper {
       changed.push({ uid, modSeq, flags, keywords })
     })
     const expunged = await this.#readExpunged(view, mailbox, since)
+    // Read after the rows: these may have a keyword that another process has made since anybody looked, and a client that is
+    // told of flags without it hears no more of it.
+    await this.#keywords.reload()
     await this.#database.settle()
     // Flag changes of our own that waited go first, so that they keep the mark of who made them.
     for (const { updated = [], masked: run, modSeq, origin } of entry.queue) {

@@ -108,12 +108,13 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
     checkpointBytes: config.checkpointBytes ?? CHECKPOINT_BYTES,
     onUsage
   })
-  const views = new ViewKeeper(
-    database,
-    options.idleViews ?? new IdleViews({ totalBytes: DEFAULT_IDLE_VIEW_BYTES }),
-    () => indexer.noteWork()
-  )
   const keywords = new AccountKeywords(database)
+  const views = new ViewKeeper({
+    database,
+    keywords,
+    idle: options.idleViews ?? new IdleViews({ totalBytes: DEFAULT_IDLE_VIEW_BYTES }),
+    onManyRows: () => indexer.noteWork()
+  })
   const lateMeta = new LateMeta(database)
   const scanner = new Scanner(database, { key, cipher, tempStore })
   const transfers = new Transfers({ database, views, threads, quota })

@@ -61,6 +61,29 @@ test('messages, flags with new keywords, and expunges of the other store are tol
   assert.equal(attachment.hasPending, false)
 })
 
+test('a keyword of the other store has its name as soon as a message has it, also behind an own change', async (t) => {
+  const { here, there } = await setup(t)
+  await appendMany(here, 'INBOX', 2)
+  const mine = (await here.openView('INBOX')).view
+  const theirs = (await there.openView('INBOX')).view
+  /** @type {string[][]} */
+  const told = []
+  theirs.attach(() => told.push(describe(there, theirs)))
+  await here.changeFlags({ view: mine, uids: [1], action: 'add', flags: ['$New'] })
+  // There is a gap below its MODSEQ, and the view reads what stands in it.
+  await there.changeFlags({ view: theirs, uids: [2], action: 'add', flags: ['\\Seen'] })
+  assert.match(told.at(-1)?.[0] ?? '', / \$New$/)
+})
+
+test('a keyword of the other store has its name in a mailbox that has just been opened', async (t) => {
+  const { here, there } = await setup(t)
+  await appendMany(here, 'INBOX', 1)
+  const mine = (await here.openView('INBOX')).view
+  await here.changeFlags({ view: mine, uids: [1], action: 'add', flags: ['$New'] })
+  const theirs = (await there.openView('INBOX')).view
+  assert.match(describe(there, theirs)[0] ?? '', / \$New$/)
+})
+
 test('an own append behind an unseen one of the other store shows both, in the order of UIDs', async (t) => {
   const { here, there } = await setup(t)
   const view = (await there.openView('INBOX')).view
