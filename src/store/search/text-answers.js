@@ -12,7 +12,7 @@ import { intersectPostings, NO_POSTINGS, PostingUnion } from './posting-set.js'
 import { TERM_CLASS, toBinary } from './segment-format.js'
 import { SegmentReader } from './segment-reader.js'
 import { areWhole, readSegments } from './segment-rows.js'
-import { countPoints, gramsOf, isWhole, runsOf, SEPARATOR } from './tokens.js'
+import { countPoints, gramsOf, isWhole, MAX_WORD_LENGTH, runsOf, SEPARATOR } from './tokens.js'
 
 /**
  * @typedef {import('./id-list.js').IdList} IdList
@@ -34,8 +34,20 @@ import { countPoints, gramsOf, isWhole, runsOf, SEPARATOR } from './tokens.js'
 /** Which postings of a content count: the even one is its text, the odd one its own header. */
 const SIDES = Object.freeze({ body: [true, false], text: [true, true], header: [false, true] })
 
+/**
+ * A term may have 64 KiB. Of so many of its runs, and of so much of a run, UTF-16 units, is chosen what is asked for: more
+ * takes milliseconds, and hardly selects better.
+ */
+const MAX_CHOICE = 1000
+
+/** Runs of a sequence that are asked for. */
+const MAX_RUNS = 16
+
 /** Trigrams that are asked for: each costs a look at two blocks, and more select next to nothing more. */
 const MAX_GRAMS = 5
+
+/** Half a pair, where a text was cut. */
+const CUT_PAIR = /[\ud800-\udbff]$/
 
 /** An open run that is shorter is in nearly every text; asked for only when there is nothing else to ask. */
 const MIN_TELLING_POINTS = 3
@@ -170,11 +182,12 @@ export class TextIndex {
 async function askRun(reader, { text, isOpenLeft, isOpenRight }) {
   const isOpen = isOpenLeft || isOpenRight
   const pattern = { text: toBinary(text), isOpenLeft, isOpenRight }
-  const canBeWhole = isOpen || isWhole(text)
+  const canBeWhole = text.length <= MAX_WORD_LENGTH && (isOpen || isWhole(text))
   const whole = canBeWhole ? await reader.find(TERM_CLASS.WHOLE, pattern) : NO_POSTINGS
   // A run that is whole and has nothing around it is in no long one.
   if (!isOpen && canBeWhole) return { certain: whole, others: NO_POSTINGS }
-  const grams = rarestFirst([...gramsOf(text)]).slice(0, MAX_GRAMS)
+  const beginning = text.slice(0, MAX_CHOICE).replace(CUT_PAIR, '')
+  const grams = rarestFirst([...gramsOf(beginning)]).slice(0, MAX_GRAMS)
   if (grams.length <= 1) {
     // Where a run has a trigram, its every piece of up to three letters is in one.
     const anywhere = { text: toBinary(text), isOpenLeft: true, isOpenRight: true }
@@ -205,7 +218,7 @@ async function askRun(reader, { text, isOpenLeft, isOpenRight }) {
 async function askSequence(reader, runs) {
   /** @type {PostingList | null} */
   let possible = null
-  for (const run of [...runs].sort((left, right) => tellingOf(right) - tellingOf(left))) {
+  for (const run of mostTelling(runs)) {
     if (possible !== null && tellingOf(run) < MIN_TELLING_POINTS) break
     const { certain, others } = await askRun(reader, run)
     const list = united(reader, certain, others)
@@ -213,6 +226,21 @@ async function askSequence(reader, runs) {
     if (possible.length === 0) break
   }
   return possible ?? NO_POSTINGS
+}
+
+/**
+ * @param {TermRun[]} runs
+ * @returns {TermRun[]} some of them, each once, the one that tells most first
+ */
+function mostTelling(runs) {
+  /** @type {Map<string, TermRun>} */
+  const distinct = new Map()
+  for (const run of runs.slice(0, MAX_CHOICE)) {
+    const { text, isOpenLeft, isOpenRight } = run
+    distinct.set(`${Number(isOpenLeft)}${Number(isOpenRight)}${text}`, run)
+  }
+  const sorted = [...distinct.values()].sort((left, right) => tellingOf(right) - tellingOf(left))
+  return sorted.slice(0, MAX_RUNS)
 }
 
 /**

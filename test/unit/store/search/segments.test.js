@@ -28,6 +28,7 @@ import {
   readSegments
 } from '../../../../src/store/search/segment-rows.js'
 import { TextIndex } from '../../../../src/store/search/text-answers.js'
+import { BlockCache } from '../../../../src/store/search/block-cache.js'
 import { foldCase } from '../../../../src/store/search/fold.js'
 import { TokenCollector } from '../../../../src/store/search/token-collector.js'
 import { segmentProblems } from '../../../../src/store/search/verify-segments.js'
@@ -220,6 +221,50 @@ test('a segment of many words is asked through the parts of its words, and all o
   assert.equal((await ask(store, 'common', 'body')).possible.length, 0)
   assert.equal(toBinary('é').length, 2)
   assert.equal(TERM_CLASS.CONTENTS, 0)
+})
+
+test('of a term as long as a command may have only a few pieces are asked for', async (t) => {
+  const store = await temporaryStore(t)
+  const words = Array.from({ length: 9000 }, (_, number) => `w${number.toString(36)}`)
+  const run = Array.from({ length: 30_000 }, (_, number) =>
+    String.fromCharCode(97 + ((number * number * 7 + (number >> 3)) % 26))
+  ).join('')
+  const clef = '\u{1d11e}'.repeat(20_000)
+  await addSegment(
+    store,
+    new Map([
+      [1, { body: words.join(' '), header: '' }],
+      [2, { body: `${run} ${clef}`, header: '' }],
+      [3, { body: words.slice(1).join(' '), header: '' }]
+    ])
+  )
+  let reads = 0
+  class CountedCache extends BlockCache {
+    /**
+     * @override
+     * @param {number} rowId
+     */
+    get(rowId) {
+      reads++
+      return super.get(rowId)
+    }
+  }
+  const options = { maxBlocks: Infinity, breathe: async () => {}, cache: new CountedCache() }
+  const { index } = await TextIndex.open(store.searchAccess.database, options)
+  for (const [term, found] of /** @type {[string, number[]][]} */ ([
+    [words.join(' '), [1]],
+    [words.slice(4000).join(' '), [1, 3]],
+    ['w1 '.repeat(9000), [1, 3]],
+    [run, [2]],
+    [`x${clef}`, [2]],
+    [`${run}%`, []]
+  ])) {
+    reads = 0
+    const { possible, certain } = await index.ask(term, 'body')
+    for (const id of found) assert.ok(possible.includes(id), term.slice(0, 20))
+    assert.equal(certain.length, 0)
+    assert.ok(reads < 500, `${reads} blocks`)
+  }
 })
 
 test('term blocks of a segment that stand in each other’s place are found by a check', async (t) => {
