@@ -63,9 +63,11 @@ export class PostingUnion {
   /** @returns {PostingList} */
   toList() {
     if (this.#count === 0) return NO_POSTINGS
-    const list = new Int32Array(this.#count)
-    let count = 0
     const bits = this.#bits
+    // A letter is in a hundred words of each text: what was added is far more than what there is.
+    const room = Math.min(this.#count, bits.length * 8 + this.#others.length)
+    const list = new Int32Array(room)
+    let count = 0
     for (let place = 0; place < bits.length; place++) {
       for (let left = /** @type {number} */ (bits[place]); left !== 0; left &= left - 1)
         list[count++] = place * 8 + (31 - Math.clz32(left & -left))

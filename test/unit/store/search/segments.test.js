@@ -70,6 +70,14 @@ test('lists are united and intersected as sets are, whatever the highest of them
   fc.assert(property)
 })
 
+test('a list that is united of thousands takes no more room than there are numbers', () => {
+  const union = new PostingUnion(1000)
+  const list = Int32Array.from({ length: 500 }, (_, index) => index * 2)
+  for (let time = 0; time < 10_000; time++) union.add(list)
+  assert.deepEqual(union.toList(), list)
+  assert.ok(union.toList().buffer.byteLength <= 4000)
+})
+
 /**
  * @param {AccountStore} store
  * @param {Map<number, { body: string, header: string }>} texts - by content id, ascending
