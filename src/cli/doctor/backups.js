@@ -1,6 +1,7 @@
 /**
  * Backups: whether there are any, and how old the last one is.
  */
+import { stat } from 'node:fs/promises'
 import { createBackupList } from '../../backup/backup-list.js'
 import { bad, doubtful, good } from './finding.js'
 
@@ -48,12 +49,21 @@ export async function checkBackups({ services }) {
       'See the log for their ids'
     )
   }
-  const isBeside = config.backup.s3.bucket === '' && config.backup.folder.startsWith(config.data)
-  return isBeside
+  return (await isOnDiskOf(config))
     ? doubtful(
         name,
         `${text}, on the same disk as the mail`,
         'Set backup.folder to another disk, or backup.s3.bucket'
       )
     : good(name, text)
+}
+
+/**
+ * @param {import('../../../config/load.js').Config} config
+ * @returns {Promise<boolean>} whether backups are lost together with the mail, should its disk fail
+ */
+async function isOnDiskOf({ data, backup }) {
+  if (backup.s3.bucket !== '') return false
+  const [mail, backups] = await Promise.all([stat(data), stat(backup.folder)])
+  return mail.dev === backups.dev
 }

@@ -1,0 +1,40 @@
+/**
+ * What `letterlock doctor` says of backups.
+ */
+import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { checkBackups } from '../../../src/cli/doctor/backups.js'
+import { openBackupHost } from '../../helpers/backup.js'
+import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+test('backups that are missing, late or on the disk of the mail are named', async (t) => {
+  const { services, clock, backUp, addAccount } = await openBackupHost(t)
+  await addAccount('anna@example.org')
+  assert.equal((await checkBackups({ services })).text, 'None was made yet')
+  await backUp()
+  // Below the system's temporary folder are both, in folders that have nothing in common but that.
+  const { status, text } = await checkBackups({ services })
+  assert.equal(status, 'warn')
+  assert.equal(text, 'The last of 1 is 0 hours old, on the same disk as the mail')
+  clock.advance(2 * DAY_MS)
+  const late = await checkBackups({ services })
+  assert.equal(late.status, 'fail')
+  assert.equal(late.text, 'The last of 1 is 48 hours old')
+})
+
+test('backups on another disk are well', { skip: smallDiskIsMissing }, async (t) => {
+  const { services, config, folder, backUp } = await openBackupHost(t)
+  await backUp()
+  const elsewhere = join(smallDisk(t, 16 * 1024 * 1024).root, 'backups')
+  cpSync(folder, elsewhere, { recursive: true })
+  const moved = { ...config, backup: { ...config.backup, folder: elsewhere } }
+  const finding = await checkBackups({ services: { ...services, config: moved } })
+  assert.deepEqual(
+    { status: finding.status, text: finding.text },
+    { status: 'ok', text: 'The last of 1 is 0 hours old' }
+  )
+})
