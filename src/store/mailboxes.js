@@ -131,6 +131,8 @@ export function renameMailboxRows(db, from, to) {
     id,
     name: requireMailboxName(target + name.slice(source.length))
   }))
+  // Where all moves up by a level, `a/a/x` takes the name that `a/x` had: the shorter one goes first.
+  renamed.sort((one, other) => one.name.length - other.name.length)
   const update = prepared(db, 'UPDATE mailboxes SET name = ? WHERE id = ?')
   for (const { id, name } of renamed) {
     if (findMailboxRow(db, name)) throw new MailError('MAILBOX_EXISTS')

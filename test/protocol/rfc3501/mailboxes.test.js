@@ -136,6 +136,36 @@ test('RENAME takes the mailboxes below along; RENAME INBOX moves its messages an
   )
 })
 
+test('RENAME of a mailbox to the level above it, whose name those below it repeat', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a CREATE up/up/x
+    S: a OK ...
+    C: b CREATE up/up/up/x
+    S: b OK ...
+    C: c APPEND up/up/up/x {4+}
+    C: a: b
+    S: c OK ...
+    C: d DELETE up
+    S: d OK ...
+    C: e RENAME up/up up
+    S: e OK ...
+    C: f LIST "" "up*" RETURN (STATUS (MESSAGES))
+    S: * LIST (\\HasChildren) "/" up
+    S: * STATUS up (MESSAGES 0)
+    S: * LIST (\\HasChildren) "/" up/up
+    S: * STATUS up/up (MESSAGES 0)
+    S: * LIST (\\HasNoChildren) "/" up/up/x
+    S: * STATUS up/up/x (MESSAGES 1)
+    S: * LIST (\\HasNoChildren) "/" up/x
+    S: * STATUS up/x (MESSAGES 0)
+    S: f OK ...
+    `
+  )
+})
+
 test('LSUB with % tells the level above a subscribed name as \\Noselect; subscriptions outlive mailboxes (RFC 3501 §6.3.9)', async (t) => {
   const server = await startImapServer(t)
   await transcript(
