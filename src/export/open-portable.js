@@ -3,12 +3,13 @@
  * the file itself is never written to.
  */
 import { createReadStream } from 'node:fs'
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { openAccountStore } from '../store/account-store.js'
 import { HEADER_BYTES, openHeader, parseHeader } from './portable-format.js'
+import { makeScratchFolder } from './scratch-folder.js'
 import { writeAll } from '../support/write-all.js'
 
 /**
@@ -23,7 +24,7 @@ import { writeAll } from '../support/write-all.js'
  * @param {Uint8Array} request.password
  * @param {string} request.scratchFolder - where the copy may be
  * @param {import('../support/clock.js').Clock} request.clock
- * @param {(folder: string) => void} [request.onScratch] - is told where the copy lies
+ * @param {(folder: string) => void} [request.onScratch] - is told where the copy will lie
  * @returns {Promise<OpenPortable>}
  * @throws {MailError} KEY_REJECTED for another password; NOT_PORTABLE, FILE_TOO_NEW, ACCOUNT_DAMAGED; and what the file
  *   system throws
@@ -31,8 +32,7 @@ import { writeAll } from '../support/write-all.js'
 export async function openPortable({ path, password, scratchFolder, clock, onScratch = () => {} }) {
   const header = parseHeader(await readHead(path))
   using masterKey = await openHeader(header, password)
-  const folder = await mkdtemp(join(scratchFolder, 'letterlock-open-'))
-  onScratch(folder)
+  const folder = makeScratchFolder(join(scratchFolder, 'letterlock-open-'), onScratch)
   const remove = () => rm(folder, { recursive: true, force: true })
   const key = deriveDatabaseKey(masterKey.bytes)
   try {

@@ -3,7 +3,7 @@
  * makes is encrypted, and is then given a key of its own.
  */
 import { createReadStream } from 'node:fs'
-import { link, mkdtemp, open, rm, stat } from 'node:fs/promises'
+import { link, open, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { MailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
@@ -12,6 +12,7 @@ import { toMailError } from '../database/sqlite-error.js'
 import { runThread } from '../database/thread.js'
 import { syncFolder } from '../support/write-file.js'
 import { HEADER_BYTES, sealHeader } from './portable-format.js'
+import { makeScratchFolder } from './scratch-folder.js'
 import { writeAll } from '../support/write-all.js'
 
 /** @typedef {import('../crypto/kdf.js').Argon2Params} Argon2Params */
@@ -29,7 +30,7 @@ const MASTER_KEY_BYTES = 32
  * @param {Uint8Array} request.password - that the file shall open with
  * @param {string} request.out - must not exist
  * @param {Argon2Params} [request.argon2]
- * @param {(folder: string) => void} [request.onScratch] - is told where the copy lies until it is whole
+ * @param {(folder: string) => void} [request.onScratch] - is told where the copy will lie until it is whole
  * @returns {Promise<{ bytes: number }>} when it is on the disk
  * @throws {MailError} EXPORT_REFUSED where the file exists; DISK_FULL, ACCOUNT_DAMAGED
  */
@@ -44,8 +45,7 @@ export async function writePortable({
 }) {
   if (await exists(out)) throw new MailError('EXPORT_REFUSED', { detail: 'the file exists' })
   // Beside its place, so that it can be put there in one step.
-  const scratch = await mkdtemp(join(dirname(out), `.${basename(out)}-`))
-  onScratch(scratch)
+  const scratch = makeScratchFolder(join(dirname(out), `.${basename(out)}-`), onScratch)
   try {
     using ownKey = SecretBuffer.random(MASTER_KEY_BYTES)
     const database = join(scratch, 'mail.db')

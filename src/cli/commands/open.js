@@ -65,7 +65,12 @@ async function run(context, options, file) {
   const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })
   const typed = await input.read(`Password of ${file}`).finally(() => input.close())
   using password = SecretBuffer.moveFrom(typed)
-  const portable = await openNamed({ context, options, file, password: password.bytes })
+  const { portable, release } = await openNamed({
+    context,
+    options,
+    file,
+    password: password.bytes
+  })
   const { store } = portable
   try {
     const config = context.loadConfig({}, { 'imap.allowPlaintextLoopback': true })
@@ -87,28 +92,36 @@ async function run(context, options, file) {
     const { port } = await listen(server, options.port)
     stdout.write(`imap 127.0.0.1:${port}, no TLS, any user name, the password just given\n`)
     stdout.write('read-only; Ctrl-C ends it\nready\n')
-    await stopped()
+    const isOver = stopped()
+    // From here on the copy goes at the end of the command.
+    release()
+    await isOver
     await server.close({ graceMs: 2000 })
     return 0
   } finally {
     await portable.close()
+    release()
   }
 }
 
 /**
  * @param {{ context: CliContext, options: OpenOptions, file: string, password: Buffer }} request
+ * @returns {Promise<{ portable: import('../../export/open-portable.js').OpenPortable, release: () => void }>} what is open,
+ *   and what ends that its copy goes when a signal ends the program
  */
 async function openNamed({ context, options, file, password }) {
   let release = () => {}
   try {
-    return await openPortable({
+    const portable = await openPortable({
       path: file,
       password,
       scratchFolder: options.scratch,
       clock: context.clock,
       onScratch: (folder) => (release = goneWhenInterrupted(folder))
     })
+    return { portable, release }
   } catch (cause) {
+    release()
     const { code, path, syscall } = /** @type {NodeJS.ErrnoException} */ (cause)
     if (typeof code !== 'string') throw cause
     const isAboutFile = path === file || syscall === 'read'
@@ -121,9 +134,6 @@ async function openNamed({ context, options, file, password }) {
             ? `it cannot be read (${code})`
             : `there can be no copy of it in ${options.scratch} (${code})`
     throw new CliError(`${file}: ${reason}`, { exitCode: NOTHING_DONE, cause })
-  } finally {
-    // From here on it goes at the end of the command.
-    release()
   }
 }
 

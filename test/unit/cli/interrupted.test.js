@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeScratchFolder } from '../../../src/export/scratch-folder.js'
 import {
   createAccounts,
   ENVIRONMENT,
@@ -50,4 +51,13 @@ test('an export to one file that is interrupted leaves nothing behind', async (t
   const open = ['open', whole, '--scratch', String(scratch), '--password-stdin']
   await interruptedWhenIn(open, String(scratch))
   assert.deepEqual(readdirSync(String(scratch)), [])
+})
+
+test('whoever removes a copy at a signal knows of it before it is there', (t) => {
+  const prefix = join(scratchFolder(t, 'copies'), 'copy-')
+  /** @type {[string, boolean][]} */
+  const told = []
+  const made = makeScratchFolder(prefix, (folder) => told.push([folder, existsSync(folder)]))
+  assert.deepEqual(told, [[made, false]])
+  assert.equal(statSync(made).mode & 0o777, 0o700)
 })

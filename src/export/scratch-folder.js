@@ -1,0 +1,24 @@
+/**
+ * A folder of their own for copies of mailboxes that are on their way into a file, or out of one.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+
+const OWNER_ONLY = 0o700
+const NAME_BYTES = 6
+
+/**
+ * Makes the folder in the same turn of the event loop in which it is told of, and after that: whoever removes it when a signal
+ * comes knows of it before it is there.
+ *
+ * @param {string} prefix - path, to which random letters are added
+ * @param {(folder: string) => void} onScratch - is told where it will be
+ * @returns {string}
+ * @throws what the file system throws
+ */
+export function makeScratchFolder(prefix, onScratch) {
+  const folder = prefix + randomBytes(NAME_BYTES).toString('hex')
+  onScratch(folder)
+  mkdirSync(folder, { mode: OWNER_ONLY })
+  return folder
+}
