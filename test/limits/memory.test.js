@@ -149,8 +149,10 @@ test(
       assert.match(await client.until(/^many .*\r\n/m), /many OK/)
     }
     await appendMany(100)
-    const growth = await growthDuring(pid, () => appendMany(500))
+    const count = 1000
+    const growth = await growthDuring(pid, () => appendMany(count))
     t.diagnostic(`+${(growth / MB).toFixed(1)} MB`)
-    assert.ok(growth < ALLOWED_GROWTH, `+${(growth / MB).toFixed(1)} MB`)
+    // When garbage is collected is a matter of chance: some 30 to 45 MB, of 200 that are sent.
+    assert.ok(growth < (count * 0.2 * MB) / 2, `+${(growth / MB).toFixed(1)} MB`)
   }
 )
