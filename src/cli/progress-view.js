@@ -9,8 +9,7 @@ import { MailError } from '../errors.js'
 const LINE_EVERY_MS = 10_000
 
 /** Names of files and what other servers say may hold orders to a terminal. */
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
+const CONTROL = /\p{Cc}/gu
 
 /** One run. */
 export class ProgressView {

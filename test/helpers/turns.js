@@ -4,15 +4,10 @@
 
 /**
  * @template T
- * @param {import('node:test').TestContext} t
  * @param {() => Promise<T>} work
- * @returns {Promise<{ answer: T, turns: number }>} what it gave, and how often something else had its turn meanwhile,
- *   were each look at the clock a slice after the one before
+ * @returns {Promise<{ answer: T, turns: number }>} what it gave, and how often something else had its turn meanwhile
  */
-export async function turnsDuring(t, work) {
-  const nowMs = performance.now.bind(performance)
-  let looks = 0
-  const clock = t.mock.method(performance, 'now', () => nowMs() + 10 * looks++)
+export async function countTurns(work) {
   let turns = 0
   let isDone = false
   const countTurn = () => {
@@ -22,6 +17,22 @@ export async function turnsDuring(t, work) {
   setImmediate(countTurn)
   const answer = await work()
   isDone = true
-  clock.mock.restore()
   return { answer, turns }
+}
+
+/**
+ * The same, were each look at the clock a slice after the one before.
+ *
+ * @template T
+ * @param {import('node:test').TestContext} t
+ * @param {() => Promise<T>} work
+ * @returns {Promise<{ answer: T, turns: number }>}
+ */
+export async function turnsDuring(t, work) {
+  const nowMs = performance.now.bind(performance)
+  let looks = 0
+  const clock = t.mock.method(performance, 'now', () => nowMs() + 10 * looks++)
+  const counted = await countTurns(work)
+  clock.mock.restore()
+  return counted
 }

@@ -12,6 +12,7 @@ import { credential, newAccount } from '../../helpers/directory-rows.js'
 import { isOnDisk } from '../../helpers/disk-search.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
+import { countTurns } from '../../helpers/turns.js'
 import { directoryContract } from './directory-contract/index.js'
 
 /** @typedef {import('../../../src/accounts/directory-port.js').Credential} Credential */
@@ -167,15 +168,9 @@ test('a page of a long audit log in which a filter lets little through is put to
      INSERT INTO audit (at_ms, action, tenant_id) SELECT n, iif(n % 45000 = 7, 'rare', 'login'), 'acme' FROM n`
   )
   db.close()
-  let turns = 0
-  let isOver = false
-  const count = () => {
-    turns++
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  const rare = await directory.pageAudit({ action: 'rare', limit: 50 })
-  isOver = true
+  const { answer: rare, turns } = await countTurns(() =>
+    directory.pageAudit({ action: 'rare', limit: 50 })
+  )
   assert.deepEqual(
     rare.map(({ id }) => id),
     [90_007, 45_007, 7]

@@ -10,6 +10,7 @@ import {
   appendOne,
   makeMessage
 } from '../../helpers/account-folder.js'
+import { countTurns } from '../../helpers/turns.js'
 
 /** @param {import('node:test').TestContext} t */
 async function setup(t) {
@@ -315,15 +316,8 @@ test('what is expunged is read in pages, between which others have their turn', 
   await store.changeFlags({ view, uids: odd, action: 'add', flags: ['\\Deleted'] })
   // The second half first: MODSEQs do not rise with UIDs.
   for (const uids of [odd.slice(2000), odd.slice(0, 2000)]) await store.expunge({ view, uids })
-  let turns = 0
-  let isRead = false
-  const countTurn = () => {
-    turns++
-    if (!isRead) setImmediate(countTurn)
-  }
-  setImmediate(countTurn)
-  const { isComplete, ranges } = await store.readExpunged(view.mailboxId, 0)
-  isRead = true
+  const { answer, turns } = await countTurns(() => store.readExpunged(view.mailboxId, 0))
+  const { isComplete, ranges } = answer
   assert.equal(isComplete, true)
   assert.deepEqual(ranges, toRanges(odd))
   assert.ok(turns >= 2, `${turns} turns`)

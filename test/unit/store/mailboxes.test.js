@@ -9,6 +9,7 @@ import {
   readBytes
 } from '../../helpers/account-folder.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
+import { countTurns } from '../../helpers/turns.js'
 
 /** Mailboxes of a new account. */
 const USUAL = ['Archive', 'Drafts', 'INBOX', 'Junk', 'Sent', 'Trash']
@@ -29,15 +30,10 @@ test('thousands of mailboxes and subscriptions are read in pages, between which 
   const made = Array.from({ length: 2100 }, (_, index) => `box ${String(index).padStart(4, '0')}`)
   await Promise.all(made.toReversed().map((name) => store.createMailbox(name)))
   await Promise.all(made.map((name) => store.setSubscribed(name, true)))
-  let turns = 0
-  let isRead = false
-  const countTurn = () => {
-    turns++
-    if (!isRead) setImmediate(countTurn)
-  }
-  setImmediate(countTurn)
-  const all = [...(await names()), ...(await store.listSubscriptions())]
-  isRead = true
+  const { answer: all, turns } = await countTurns(async () => [
+    ...(await names()),
+    ...(await store.listSubscriptions())
+  ])
   assert.ok(turns >= 4, `${turns} turns`)
   const there = [...USUAL, ...made].sort()
   assert.deepEqual(all, [...there, ...there])
