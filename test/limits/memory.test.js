@@ -126,33 +126,42 @@ for (const isTls of [false, true]) {
   )
 }
 
+/**
+ * @param {import('node:test').TestContext} t
+ * @returns {Promise<number>} how far a new server grows at an APPEND of 500 messages, 100 MB in all, bytes
+ */
+async function growthOfManyAppends(t) {
+  const { server, pid } = await start(t)
+  const client = await WireClient.connect(server.ports.imap)
+  t.after(() => client.destroy())
+  await client.login('u1@example.org')
+  /** @param {number} count */
+  const appendMany = async (count) => {
+    const message = Buffer.concat([...largeMessage(0.2 * MB, 'attachment')])
+    client.send('many APPEND INBOX')
+    for (let nth = 0; nth < count; nth++) {
+      client.send(` {${message.length}+}\r\n`)
+      const one = Buffer.from(message)
+      one.write(`${nth}`.padStart(5), 'Subject: '.length)
+      if (!client.socket.write(one))
+        await new Promise((resolve) => client.socket.once('drain', resolve))
+    }
+    client.send('\r\n')
+    assert.match(await client.until(/^many .*\r\n/m), /many OK/)
+  }
+  await appendMany(100)
+  return await growthDuring(pid, () => appendMany(500))
+}
+
 test(
   'an APPEND of many messages (RFC 3502) does not have them all in memory',
   { skip: memoryIsUnreadable },
   async (t) => {
-    const { server, pid } = await start(t)
-    const client = await WireClient.connect(server.ports.imap)
-    t.after(() => client.destroy())
-    await client.login('u1@example.org')
-    /** @param {number} count */
-    const appendMany = async (count) => {
-      const message = Buffer.concat([...largeMessage(0.2 * MB, 'attachment')])
-      client.send('many APPEND INBOX')
-      for (let nth = 0; nth < count; nth++) {
-        client.send(` {${message.length}+}\r\n`)
-        const one = Buffer.from(message)
-        one.write(`${nth}`.padStart(5), 'Subject: '.length)
-        if (!client.socket.write(one))
-          await new Promise((resolve) => client.socket.once('drain', resolve))
-      }
-      client.send('\r\n')
-      assert.match(await client.until(/^many .*\r\n/m), /many OK/)
-    }
-    await appendMany(100)
-    const count = 1000
-    const growth = await growthDuring(pid, () => appendMany(count))
-    t.diagnostic(`+${(growth / MB).toFixed(1)} MB`)
-    // When garbage is collected is a matter of chance: some 30 to 45 MB, of 200 that are sent.
-    assert.ok(growth < (count * 0.2 * MB) / 2, `+${(growth / MB).toFixed(1)} MB`)
+    const growths = []
+    for (let round = 0; round < ROUNDS; round++) growths.push(await growthOfManyAppends(t))
+    const figures = growths.map((growth) => `+${(growth / MB).toFixed(1)} MB`).join(', ')
+    t.diagnostic(figures)
+    // When garbage is collected differs by 15 MB from server to server; messages that are kept would be in each of them.
+    assert.ok(Math.min(...growths) < ALLOWED_GROWTH, figures)
   }
 )
