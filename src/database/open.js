@@ -53,6 +53,16 @@ function hasContent(path) {
 }
 
 /**
+ * @param {DatabaseHandle} db
+ * @returns {boolean} whether whoever makes the file is not done: a process that starts beside this one, or one that was
+ *   killed amid that
+ */
+function isHalfMade(db) {
+  if (db.pragma('journal_mode', { simple: true }) === 'wal') return false
+  return db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0
+}
+
+/**
  * Opens an unencrypted database in WAL mode with synchronous=FULL: the account directory, which writes little
  * and needs each commit on the disk. Its secure_delete is ON, because wrapped keys that were revoked must go.
  *
@@ -65,7 +75,7 @@ function hasContent(path) {
 export function openPlainDatabase(path, { isReadOnly = false, timeoutMs = 5000 } = {}) {
   const isNew = !hasContent(path)
   return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
-    if (isNew && !isReadOnly) setupNewFile(db, 4096)
+    if (!isReadOnly && (isNew || isHalfMade(db))) setupNewFile(db, 4096)
     setupConnection(db, {
       isReadOnly,
       tempStore: 'memory',

@@ -6,6 +6,7 @@
  * else and answers BUSY while another process writes (measured).
  */
 import { MailError } from '../errors.js'
+import { isBusy } from './sqlite-error.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -33,6 +34,9 @@ export const pageSizeFor = (cipher) => (cipher === 'aegis-256' ? 8192 : 4096)
 
 /** auto_vacuum: 2 is INCREMENTAL. FULL makes deletes 2 to 3.5 times dearer, NONE never gives space back. */
 const AUTO_VACUUM_INCREMENTAL = 2
+
+/** A new file that several processes make at once: each of them switches once. */
+const MAX_WAL_TRIES = 10
 
 /** How long a blocking connection (CLI, threads) waits for a lock, milliseconds. */
 export const BUSY_TIMEOUT_MS = 30_000
@@ -125,7 +129,27 @@ export function setupNewFile(db, pageSizeBytes) {
   // Mailbox names and keywords are Unicode; UTF-8 is what goes over the wire.
   db.pragma("encoding = 'UTF-8'")
   // Readers never wait for the writer, and a commit is one append to the -wal file.
-  db.pragma('journal_mode = WAL')
+  switchToWal(db)
+}
+
+/**
+ * Where another process makes the same file at this moment, SQLite does not wait for it in this one statement, whatever
+ * the busy timeout (measured).
+ *
+ * @param {Database} db
+ */
+function switchToWal(db) {
+  for (let tries = 1; ; tries++) {
+    try {
+      db.pragma('journal_mode = WAL')
+      return
+    } catch (error) {
+      if (!isBusy(error) || tries === MAX_WAL_TRIES) throw error
+    }
+    // It does wait here.
+    db.exec('BEGIN IMMEDIATE')
+    db.exec('ROLLBACK')
+  }
 }
 
 /**

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
@@ -148,6 +150,24 @@ test('a file without auto_vacuum is refused, because nothing would ever shrink i
   plain.pragma('journal_mode = WAL')
   plain.close()
   assert.throws(() => openPlainDatabase(path), { code: 'SCHEMA_MISMATCH' })
+})
+
+test('a new file that another process is making is waited for, and one that it has left half made is made', async (t) => {
+  const path = join(await scratchFolder(t), 'directory.db')
+  const script = `
+    import Database from 'better-sqlite3-multiple-ciphers'
+    const db = new Database(process.argv[1])
+    db.pragma('auto_vacuum = INCREMENTAL')
+    db.exec('BEGIN IMMEDIATE')
+    console.log('held')
+    setTimeout(() => db.exec('ROLLBACK'), 300)`
+  const other = spawn(process.execPath, ['--input-type=module', '-e', script, path])
+  const ended = once(other, 'close')
+  await once(other.stdout, 'data')
+  const db = openPlainDatabase(path, { timeoutMs: 30_000 })
+  assert.equal(db.pragma('journal_mode', { simple: true }), 'wal')
+  db.close()
+  assert.deepEqual(await ended, [0, null])
 })
 
 test('the directory is opened plain, with each commit on the disk', async (t) => {
