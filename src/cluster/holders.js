@@ -14,9 +14,9 @@
 import { Register } from './register.js'
 
 /** A registrar that is silent for so long is not waited for: the session is served where it is, ms. */
-const CLAIM_MS = 2_000
+const CLAIM_MS = 3_000
 /** A worker that is silent for so long holds nothing, as far as a claim is concerned, ms. */
-const HOLDS_MS = 500
+const HOLDS_MS = 1_500
 /** After a worker has come or gone, all others have told what they hold within this, ms. */
 const SETTLE_MS = 1_000
 /** A registrar that knows a newer one passes the question on; two that disagree do not go on for ever. */
