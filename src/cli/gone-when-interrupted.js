@@ -11,7 +11,8 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
  */
 export function goneWhenInterrupted(folder) {
   const onSignal = (/** @type {NodeJS.Signals} */ signal) => {
-    rmSync(folder, { recursive: true, force: true })
+    // A thread may make a file in it meanwhile.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
     release()
     // As without this: a thread may be busy for long, and would be waited for by an ordered end.
     process.kill(process.pid, signal)

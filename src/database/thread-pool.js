@@ -123,7 +123,9 @@ export class ThreadPool {
     // One that waits keeps no process alive.
     thread.worker.unref()
     thread.idleTimer = setTimeout(() => {
-      this.#idle = this.#idle.filter((each) => each !== thread)
+      const at = this.#idle.indexOf(thread)
+      if (at === -1) return
+      this.#idle.splice(at, 1)
       thread.end()
     }, this.#idleMs).unref()
     this.#idle.push(thread)
