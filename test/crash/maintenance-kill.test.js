@@ -148,9 +148,13 @@ test(`kill -9 of VACUUM, ${ROUNDS} times: the mailbox is whole, and a later one 
   }
   t.diagnostic(`${killed} of ${ROUNDS} were killed in time`)
   assert.deepEqual(await contentsOf(store, 'INBOX'), kept)
-  // The store's own work in the background is a writer as well.
-  while (!(await untilNotKilled(() => store.upkeep.vacuum())).isDone);
-  assert.equal((await store.upkeep.readSpace()).freePages, 0)
+  // The store's own work in the background is a writer as well, and gives pages back.
+  let freePages = 0
+  for (let tries = 0; tries === 0 || (freePages > 0 && tries < 5); tries++) {
+    while (!(await untilNotKilled(() => store.upkeep.vacuum())).isDone);
+    ;({ freePages } = await store.upkeep.readSpace())
+  }
+  assert.equal(freePages, 0)
   assert.deepEqual((await store.verify()).problems, [])
   await store.close()
 })

@@ -20,7 +20,7 @@ import { systemClock } from '../../src/support/clock.js'
  */
 export async function scratchFolder(t) {
   const folder = await mkdtemp(join(tmpdir(), 'letterlock-test-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }))
   return folder
 }
 

@@ -13,10 +13,11 @@ import {
   rmSync,
   writeFileSync
 } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.js'
 
 const PROGRAM = '/usr/sbin/dovecot'
 
@@ -39,16 +40,6 @@ export const dovecotIsMissing = (() => {
   if (!found.startsWith('2.3.')) return 'Dovecot 2.3 (Debian: dovecot-imapd) is not installed'
   return process.getuid?.() === 0 ? false : 'Dovecot can be started by root only'
 })()
-
-/** @returns {Promise<number>} a free port of loopback */
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /**
  * Every name logs in with the password `pass`.

@@ -42,7 +42,8 @@ export async function letterlock(args, { input = '', environment = {}, wrapper =
  */
 export function scratchFolder(t, label = 'test') {
   const folder = mkdtempSync(join(tmpdir(), `letterlock-${label}-`))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  // Hooks run in the order in which they came: a server that was started here may still make a file.
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
   return folder
 }
 

@@ -5,11 +5,12 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
-import { createConnection, createServer } from 'node:net'
+import { createConnection } from 'node:net'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { scratchFolder } from './account-folder.js'
+import { freePort } from './free-port.js'
 
 export const S3_ENVIRONMENT = Object.freeze({
   AWS_ACCESS_KEY_ID: 'test-key',
@@ -31,18 +32,6 @@ const program = findProgram()
 /** What to tell where it is not installed; false where it is: the `skip` of a test. */
 export const skipWithoutS3 =
   program === null && 'no S3 server: go install github.com/versity/versitygw/cmd/versitygw@latest'
-
-/**
- * @returns {Promise<number>} a port of loopback that nobody listens on
- */
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /**
  * @param {number} port

@@ -120,7 +120,10 @@ test('doctor says what to do about what it finds, and exits with 1 where somethi
     const { code, stdout } = await letterlock(['doctor', '--data', data, ...args], { environment })
     return { code, stdout }
   }
-  const first = await doctor()
+  let first = await doctor()
+  // A machine that has much else to do may take longer than is waited for a greeting.
+  for (let tries = 0; tries < 5 && !first.stdout.includes('Letterlock answers there'); tries++)
+    first = await doctor()
   assert.equal(first.code, 1)
   assert.match(first.stdout, /ok {4}port imap: .*Letterlock answers there/)
   assert.match(first.stdout, /fail {2}port discovery: 192\.0\.2\.77:443 is no address of this/)

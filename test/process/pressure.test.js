@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,16 +11,21 @@ test('a server beyond its memory refuses new sessions and deliveries, keeps thos
   const data = join(scratchFolder(t, 'pressure'), 'data')
   mkdirSync(data)
   await createAccounts(data, ['u1@example.org'])
+  const full = join(data, '..', 'full')
   const server = await startServerProcess(t, {
     data,
-    environment: { LETTERLOCK_LIMITS_MEMORY_BYTES: '1' }
+    environment: {
+      LETTERLOCK_LIMITS_MEMORY_BYTES: '1',
+      LETTERLOCK_TEST_FULL: full,
+      NODE_OPTIONS: `--import=${new URL('../helpers/memory-on-demand.js', import.meta.url)}`
+    }
   })
-  // It looks three times before it refuses: there are three seconds for this.
   const early = await WireClient.connect(server.ports.imap)
   t.after(() => early.destroy())
   await early.login('u1@example.org')
   const ask = (/** @type {string} */ path) => fetch(`http://127.0.0.1:${server.ports.admin}${path}`)
   assert.equal((await ask('/health/ready')).status, 200)
+  writeFileSync(full, '')
   while (!server.output().includes('new sessions are refused')) await sleep(50)
 
   const late = new WireClient(connect({ host: '127.0.0.1', port: server.ports.imap }))

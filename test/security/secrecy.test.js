@@ -61,13 +61,24 @@ function leaks(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => {
-      const bytes = readFileSync(path)
-      return (
-        needles.some((needle) => bytes.includes(needle)) ||
-        MARKERS.some((word) => path.includes(word))
-      )
-    })
+    .filter(
+      (path) =>
+        MARKERS.some((word) => path.includes(word)) ||
+        needles.some((needle) => bytesOf(path).includes(needle))
+    )
+}
+
+/**
+ * @param {string} path
+ * @returns {Buffer} nothing where a server that runs has removed the file meanwhile
+ */
+function bytesOf(path) {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  }
 }
 
 /**

@@ -214,10 +214,11 @@ for (const habit of ['writes', 'checkpoints', 'closes', 'crashes'])
 
 test('a copy that takes longer than its owner holds the mailbox is discarded, another try is not', async (t) => {
   let reads = 0
+  let untilDisturbed = async () => {}
   class SlowAtFirst extends RateLimit {
     /** @override */
     async take() {
-      if (reads++ === 0) await sleep(1500)
+      if (reads++ === 0) await untilDisturbed()
     }
   }
   const { copy, place, folder, runFolder } = await mailbox(t, new SlowAtFirst(0))
@@ -226,7 +227,11 @@ test('a copy that takes longer than its owner holds the mailbox is discarded, an
     const before = owner.acknowledged()
     const path = join(folder, 'mail.db')
     const { mtimeMs } = statSync(path)
-    const made = await copy({ holdMs: 400 })
+    untilDisturbed = async () => {
+      const held = statSync(path).mtimeMs
+      while (statSync(path).mtimeMs === held || owner.acknowledged() <= before + 20) await sleep(20)
+    }
+    const made = await copy({ holdMs: 2000 })
     // The owner went on meanwhile, and moved what it wrote into the file.
     assert.ok(statSync(path).mtimeMs > mtimeMs)
     assert.ok(reads >= 2, `${reads} reads`)

@@ -142,7 +142,8 @@ test('Ctrl-C stores what was read and says so', async (t) => {
   while (!isOver() && !isWrittenSince(data, startedMs)) await sleep(10)
   child.kill('SIGINT')
   const [code] = await closed
-  if (code === 0) return t.skip('the import was faster than the signal')
+  if (code === 0 || /^imported 3000,/m.test(output))
+    return t.skip('the import was faster than the signal')
   assert.equal(code, 130, output)
   assert.match(output, /stopped; the same command goes on where it was/)
   const stored = Number(/imported (\d+)/.exec(output)?.[1])

@@ -19,6 +19,8 @@ import { createLogger } from '../../../src/telemetry/logger.js'
 
 /** @param {import('node:test').TestContext} t */
 function runFolder(t) {
+  // No worker here is silent, however long the machine stands still.
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const folder = mkdtempSync(join(tmpdir(), 'letterlock-workers-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder

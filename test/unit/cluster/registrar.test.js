@@ -1,9 +1,11 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { registrarAmong } from '../../../src/cluster/registrar.js'
 
-const IDS = Array.from({ length: 4000 }, () => randomBytes(8).toString('hex'))
+const IDS = Array.from({ length: 4000 }, (_, number) =>
+  createHash('sha256').update(`${number}`).digest('hex').slice(0, 16)
+)
 
 /**
  * @param {number} slot

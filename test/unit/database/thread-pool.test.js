@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ThreadPool } from '../../../src/database/thread-pool.js'
 
 /** @typedef {{ threadId: number, jobs: number, name: unknown }} Answer */
@@ -55,7 +54,8 @@ test('jobs that come one after the other are done by one thread, those at once b
   assert.ok(answers.some(({ threadId }) => threadId === first.threadId))
 })
 
-test('of many threads only two wait for more, and after some time none', async () => {
+test('of many threads only two wait for more, and after some time none', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const pool = new ThreadPool(THREAD, { idleMs: 50 })
   const gates = [1, 2, 3, 4].map(() => makeGate())
   const running = gates.map(({ gate }) => ask(pool, { gate }))
@@ -63,7 +63,7 @@ test('of many threads only two wait for more, and after some time none', async (
   const used = (await Promise.all(running)).map(({ threadId }) => threadId)
   const again = await Promise.all([ask(pool), ask(pool), ask(pool)])
   assert.equal(again.filter(({ threadId }) => used.includes(threadId)).length, 2)
-  await sleep(500)
+  t.mock.timers.tick(50)
   const late = await ask(pool)
   assert.equal(late.jobs, 1)
 })

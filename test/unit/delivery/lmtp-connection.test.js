@@ -46,9 +46,11 @@ test('a connection above the limit is told so with 421', async (t) => {
 
 test('a silent client is sent away after the timeout', async (t) => {
   const { port } = await startLmtp(t, { lmtp: { timeoutMs: 200 } })
-  const client = await LmtpClient.connect(port)
-  assert.match(await client.reply(), /^421 /)
-  client.wire.destroy()
+  const wire = await WireClient.connect(port)
+  wire.send('LHLO mta.example\r\n')
+  // On a machine that stands still for a moment it comes before the answer to LHLO.
+  await wire.until(/^421 [^\r]*\r\n/m)
+  wire.destroy()
 })
 
 test('STARTTLS is offered with a certificate; Received then says LMTPS; what was pipelined is dropped', async (t) => {

@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { listSpool } from '../../../src/delivery/spool.js'
 import {
@@ -82,9 +83,11 @@ test(`${ROUNDS} times killed while it delivers, a server has every message that 
   /** @type {Set<string>} */
   const acknowledged = new Set()
   for (let round = 0; round < ROUNDS; round++) {
-    const { port, kill } = await startChild(t, folder)
+    const { child, port, kill } = await startChild(t, folder)
     const clients = [0, 1, 2].map((n) => deliverUntilDeath(port, `${round}.${n}`, acknowledged))
-    await new Promise((resolve) => setTimeout(resolve, 150 + randomInt(250)))
+    // However slow the machine is, there is something to lose.
+    while (acknowledged.size === 0 && child.exitCode === null) await sleep(5)
+    await sleep(150 + randomInt(250))
     await kill()
     await Promise.all(clients)
   }
@@ -177,11 +180,11 @@ function memory(pid, field) {
 }
 
 test(
-  'a message of 50 MB for three recipients raises the memory by less than 64 MB',
+  'a message of 100 MB for three recipients raises the memory by less than 96 MB',
   { skip: process.platform === 'linux' ? false : 'needs /proc' },
   async (t) => {
     const { folder, spoolFolder, identity } = await setUp(t)
-    const { port, child } = await startChild(t, folder, { maxBytes: 60_000_000 })
+    const { port, child } = await startChild(t, folder, { maxBytes: 120_000_000 })
     const client = await LmtpClient.connect(port)
     // The first message pays for code and pools.
     const to = [ANN, 'ann+2@example.org', 'ann+3@example.org']
@@ -191,17 +194,17 @@ test(
     for (const address of to) await client.say(`RCPT TO:<${address}>`)
     await client.say('DATA')
     const piece = Buffer.alloc(1_000_000, `${'0123456789'.repeat(7)}\r\n`)
-    for (let i = 0; i < 50; i++) {
+    for (let i = 0; i < 100; i++) {
       if (!client.wire.socket.write(piece)) await once(client.wire.socket, 'drain')
     }
     client.wire.send(stuffed('\r\n'))
     for (let i = 0; i < 3; i++) assert.match(await client.reply(), /^250 /)
     const peak = memory(Number(child.pid), 'VmHWM')
     t.diagnostic(`${before.toFixed(0)} MiB before, ${peak.toFixed(0)} MiB at the peak`)
-    // About 35 MiB of it are buffers that V8 has not collected yet, however long the message.
-    assert.ok(peak - before < 64, `${before} MiB before, ${peak} MiB at the peak`)
+    // Some 35 MiB of it are buffers that V8 has not collected yet, on a busy machine more, however long the message.
+    assert.ok(peak - before < 96, `${before} MiB before, ${peak} MiB at the peak`)
     const mails = await openSpool(spoolFolder, identity)
-    assert.equal(mails.filter((mail) => mail.message.length > 50_000_000).length, 3)
+    assert.equal(mails.filter((mail) => mail.message.length > 100_000_000).length, 3)
     client.wire.destroy()
   }
 )

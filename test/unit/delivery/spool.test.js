@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Sealer, generateSealIdentity, identityFromSecret } from '../../../src/crypto/age.js'
 import { SpoolMeter } from '../../../src/delivery/spool-meter.js'
 import {
@@ -171,8 +172,11 @@ test('the meter counts arrivals of its own, and sees those of others', async (t)
   await put(spoolFolder, 'y')
   await meter.noteArrival(spoolFolder, bytes)
   assert.deepEqual(await meter.usage(spoolFolder), { bytes: 2 * bytes, messages: 2 })
+  // The kernel's clock ticks every 1 to 10 ms, and the folder's time is of that.
+  await sleep(20)
   await put(spoolFolder, 'z')
   assert.deepEqual(await meter.usage(spoolFolder), { bytes: 3 * bytes, messages: 3 })
+  await sleep(20)
   await removeSpoolFiles(spoolFolder, [name])
   assert.deepEqual(await meter.usage(spoolFolder), { bytes: 2 * bytes, messages: 2 })
 })

@@ -68,7 +68,7 @@ test('nothing in the file is in the clear, and the account’s own key does not 
   const { out, write, masterKey, scratch } = await setup(t)
   await write()
   const bytes = readFileSync(out)
-  for (const marker of ['marker-in-the-mail', 'INBOX', 'SQLite format', 'example.org'])
+  for (const marker of ['marker-in-the-mail', 'Archive', 'SQLite format', 'example.org'])
     assert.ok(!bytes.includes(marker), marker)
   const key = deriveDatabaseKey(masterKey.bytes)
   const folder = join(scratch, 'raw')

@@ -413,6 +413,8 @@ test('EXPUNGE of more messages than a page takes all of them, and tells the view
 })
 
 test('a move leaves nothing to the sweep: the contents are in use', async (t) => {
+  // It would begin by itself.
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const { store, view, folder, key } = await setup(t)
   await appendOne(store, 'INBOX', makeMessage('one'))
   await store.moveMessages({ from: view, uids: [1], toMailbox: 'Archive' })

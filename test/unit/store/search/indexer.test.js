@@ -48,9 +48,10 @@ async function countFound(store, value) {
 
 test('mail that keeps coming is indexed together, but at once for a search that had to read it', async (t) => {
   const store = await temporaryStore(t)
-  await appendAll(store, 'INBOX', mails('first', 200))
   let lastMs = performance.now()
-  let longestGapMs = 0
+  await appendAll(store, 'INBOX', mails('first', 200))
+  let longestGapMs = performance.now() - lastMs
+  lastMs = performance.now()
   const appendOne = async (/** @type {string} */ name) => {
     await appendAll(store, 'INBOX', mails(name, 1))
     longestGapMs = Math.max(longestGapMs, performance.now() - lastMs)
