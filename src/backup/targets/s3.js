@@ -204,10 +204,16 @@ export function openS3Target({
         { Bucket: bucket, Prefix: prefix + namePrefix }
       )
       const iterator = pages[Symbol.asyncIterator]()
+      /** @type {string | undefined} */
+      let token
       for (;;) {
         const { value, done } = await reached(() => iterator.next())
         if (done) return
         requireWhole(value)
+        // The next page would be this one again, for ever.
+        if (value.NextContinuationToken !== undefined && value.NextContinuationToken === token)
+          throw new MailError('BACKUP_UNREACHABLE', { detail: 'the list of objects has no end' })
+        token = value.NextContinuationToken
         for (const { Key = '', Size = 0 } of value.Contents ?? [])
           yield { name: Key.slice(prefix.length), size: Size }
       }

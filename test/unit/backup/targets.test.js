@@ -2,7 +2,9 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { openS3Target } from '../../../src/backup/targets/s3.js'
@@ -293,3 +295,20 @@ test(
     await target.close()
   }
 )
+
+test('object storage whose list has no end is told', async (t) => {
+  const page =
+    '<ListBucketResult><Name>backups</Name><KeyCount>1</KeyCount><IsTruncated>true</IsTruncated>' +
+    '<NextContinuationToken>same</NextContinuationToken>' +
+    '<Contents><Key>host-1/packs/a</Key><Size>1</Size></Contents></ListBucketResult>'
+  const server = createServer((_, response) => response.end(page)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const target = s3At(`http://127.0.0.1:${port}`)
+  const objects = target.list('packs/')
+  const next = async () => (await objects[Symbol.asyncIterator]().next()).value?.name
+  assert.equal(await next(), 'packs/a')
+  await assert.rejects(next(), { code: 'BACKUP_UNREACHABLE' })
+  await target.close()
+})
