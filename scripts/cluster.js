@@ -8,6 +8,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../config/load.js'
 import { clusterEnvironment } from '../config/runtime.js'
@@ -22,6 +23,14 @@ const COMMANDS = {
   stop: [['stop', ECOSYSTEM], ['kill']]
 }
 
+/** What PM2 calls a worker that is not there yet; one that fails again and again is not waited for longer than a minute. */
+const STARTING = new Set(['launching', 'waiting restart'])
+const LOOK_MS = 500
+const START_TRIES = 60
+
+/** Of PM2's list, which has the whole environment of each process. */
+const LIST_BYTES = 64 * 1024 * 1024
+
 const [command = 'start', ...rest] = process.argv.slice(2).filter((_, at, all) => {
   // `npm run cluster -- logs` gives `start logs`.
   return !(at === 0 && all.length > 1 && all[0] === 'start')
@@ -31,10 +40,31 @@ mkdirSync(environment.PM2_HOME, { recursive: true, mode: 0o700 })
 process.umask(0o077)
 
 const pm2 = createRequire(import.meta.url).resolve('pm2/bin/pm2')
+if (command === 'reload') await untilStarted()
 for (const args of COMMANDS[command] ?? [[command]]) {
   const { status } = spawnSync(process.execPath, [pm2, ...args, ...rest], {
     stdio: 'inherit',
     env: environment
   })
   if (status !== 0) process.exit(status ?? 1)
+}
+
+/**
+ * A worker that PM2 is just starting again when it is told to reload it starts twice, and knows one of the two: the other one
+ * would serve, with the old program after an upgrade, until the cluster stops.
+ */
+async function untilStarted() {
+  for (let tries = 0; tries < START_TRIES; tries++) {
+    const { stdout } = spawnSync(process.execPath, [pm2, 'jlist'], {
+      encoding: 'utf8',
+      env: environment,
+      maxBuffer: LIST_BYTES
+    })
+    // PM2 may greet before the list.
+    const list = /** @type {{ pm2_env: { status: string } }[]} */ (
+      JSON.parse(/^\[.*\]$/m.exec(stdout)?.[0] ?? '[]')
+    )
+    if (!list.some(({ pm2_env: { status } }) => STARTING.has(status))) return
+    await sleep(LOOK_MS)
+  }
 }
