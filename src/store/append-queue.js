@@ -31,7 +31,7 @@ import { forgetReservedIds } from './reserved-ids.js'
  *
  * @typedef {object} Batch
  * @property {Outcome[]} outcomes - in the order of the requests
- * @property {readonly import('./late-meta.js').ContentMeta[]} late
+ * @property {readonly import('./late-meta.js').FreshContent[]} late
  */
 
 /** Messages in one transaction with others: about 5 ms. A request with more has one for itself. */
@@ -159,7 +159,7 @@ export class AppendQueue {
    */
   #appendAll(db, requests, nowMs) {
     let keywords = this.#keywords.table
-    /** @type {import('./late-meta.js').ContentMeta[]} */
+    /** @type {import('./late-meta.js').FreshContent[]} */
     const fresh = []
     const outcomes = requests.map((request) => {
       const append = () => appendRows(db, { ...request, keywords, nowMs })

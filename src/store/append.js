@@ -17,7 +17,7 @@ import { requireQuota } from './quota.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
- * @typedef {import('./content-writer.js').StagedContent} StagedContent
+ * @typedef {import('./staged-content.js').StagedContent} StagedContent
  * @typedef {import('./flags.js').KeywordTable} KeywordTable
  * @typedef {import('./mailbox-view.js').ViewRow} ViewRow
  * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
@@ -40,8 +40,7 @@ import { requireQuota } from './quota.js'
  * @property {number} modSeq
  * @property {ViewRow[]} rows
  * @property {KeywordTable} keywords - with the new ones
- * @property {readonly import('./late-meta.js').ContentMeta[]} fresh - of contents that were not there before: not written
- *   yet
+ * @property {readonly import('./late-meta.js').FreshContent[]} fresh
  */
 
 /**
@@ -70,7 +69,7 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
   const change = { messages: 0, unseen: 0, deleted: 0, bytes: 0, uids: 0 }
   const uids = []
   const rows = []
-  /** @type {import('./late-meta.js').ContentMeta[]} */
+  /** @type {import('./late-meta.js').FreshContent[]} */
   const fresh = []
   for (const message of messages) {
     if (isKnown(db, message)) {
@@ -82,7 +81,7 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
     const rowId = messageRowId(mailbox.id, uid)
     const words = table.wordsOf(message.flags)
     const { contentId, isNew } = adoptContent(db, message.content)
-    if (isNew) fresh.push({ contentId, meta: message.content.meta })
+    if (isNew) fresh.push({ contentId, content: message.content })
     insertMessage(db, { rowId, modSeq, words, message, contentId, nowMs })
     remember(db, rowId, message, nowMs)
     uids.push(uid)

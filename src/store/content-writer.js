@@ -1,15 +1,14 @@
 /**
- * Takes in the bytes of one message as they arrive: hash, MIME structure and compressed chunks in one pass. A message
+ * Takes in the bytes of one message as they arrive: hash, compressed chunks and MIME structure in one pass. A message
  * up to KEPT_BYTES stays in memory until its own transaction; the chunks of a larger one go into the encrypted file one
  * by one as staged content, so that no message lies in memory as a whole and none in a file in the clear.
  */
 import { createHash } from 'node:crypto'
 import { MailError } from '../errors.js'
-import { buildMessageMeta, metaBytes } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, copyOf, decodeChunk, encodeChunk, releaseBuffer } from './chunk-codec.js'
-import { giveRoomBack, takeRoom } from './chunk-rooms.js'
+import { giveRoomBack, hasSpareRoom, takeRoom } from './chunk-rooms.js'
 import {
   insertChunks,
   insertContent,
@@ -18,26 +17,18 @@ import {
   touchStaged
 } from './content-rows.js'
 import { MAX_CHUNK } from './message-id.js'
+import { StagedContent } from './staged-content.js'
 
 /**
  * @typedef {import('./account-database.js').AccountDatabase} AccountDatabase
  * @typedef {import('./chunk-codec.js').EncodedChunk} EncodedChunk
- * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
- *
- * @typedef {object} StagedContent - a complete content that no message refers to yet
- * @property {number} size - bytes
- * @property {Buffer} hash - SHA-256
- * @property {MessageMeta} meta
- * @property {number | null} contentId - of the staged rows; null when all chunks are here
- * @property {readonly EncodedChunk[]} chunks - those that are not in the file yet
- * @property {number} chunkCount - chunks that are in the file
- * @property {number} heldBytes - what it takes in memory, about
+ * @typedef {import('../mime/parse-message.js').ParsedMessage} ParsedMessage
  */
+
+const NOTHING = Buffer.alloc(0)
 
 /** Raw bytes that are kept until the message's own transaction. */
 const KEPT_BYTES = 256 * 1024
-/** What the objects around a content take, with the texts that are compared. */
-const OBJECT_BYTES = 2048
 
 /** Receives one message. */
 export class ContentWriter {
@@ -48,6 +39,7 @@ export class ContentWriter {
   #size = 0
   #sizeHint
   #keptBytes
+  #isAlone
   /**
    * Where the present chunk is filled; null while there is none.
    *
@@ -69,12 +61,21 @@ export class ContentWriter {
    * @param {number} [options.sizeHint] - bytes that are expected, to take no more memory than needed
    * @param {number} [options.keptBytes] - a message of more goes into the file at once; 0 for one of many whose own
    *   transaction is far away
+   * @param {boolean} [options.isAlone] - whether nothing else of the same client is on its way to the disk: what is made of
+   *   a small message can then wait until its own bytes are
    */
-  constructor({ database, maxBytes, sizeHint = CHUNK_BYTES, keptBytes = KEPT_BYTES }) {
+  constructor({
+    database,
+    maxBytes,
+    sizeHint = CHUNK_BYTES,
+    keptBytes = KEPT_BYTES,
+    isAlone = false
+  }) {
     this.#database = database
     this.#maxBytes = maxBytes
     this.#sizeHint = sizeHint
     this.#keptBytes = keptBytes
+    this.#isAlone = isAlone
   }
 
   /**
@@ -88,10 +89,12 @@ export class ContentWriter {
       this.#size += chunk.length
       if (this.#size > this.#maxBytes) throw new MailError('TOO_BIG')
       this.#hash.update(chunk)
-      this.#parser.push(chunk)
       for (let offset = 0; offset < chunk.length;) {
         offset += this.#fill(chunk, offset)
-        if (this.#filled === CHUNK_BYTES) await this.#finishChunk()
+        if (this.#filled === CHUNK_BYTES) {
+          this.#parser.push(this.#received)
+          await this.#finishChunk()
+        }
       }
     } catch (error) {
       await this.#giveUp()
@@ -105,22 +108,19 @@ export class ContentWriter {
   async finish() {
     if (this.#isOver) throw new MailError('CANNOT', { detail: 'content is complete' })
     try {
+      const rest = this.#received
       if (this.#filled > 0) await this.#finishChunk()
-      this.#leaveRoom()
-      const meta = buildMessageMeta(this.#parser.end())
-      this.#isOver = true
-      return {
+      const content = new StagedContent({
         size: this.#size,
         hash: this.#hash.digest(),
-        meta,
         contentId: this.#contentId,
         chunks: this.#chunks,
         chunkCount: this.#writtenChunks,
-        heldBytes: this.#chunks.reduce(
-          (sum, { data }) => sum + data.length,
-          metaBytes(meta) + OBJECT_BYTES
-        )
-      }
+        parse: this.#parsing(rest),
+        isLate: this.#isAlone && rest.length === this.#size && hasSpareRoom()
+      })
+      this.#isOver = true
+      return content
     } catch (error) {
       await this.#giveUp()
       throw error
@@ -186,13 +186,36 @@ export class ContentWriter {
     return wanted
   }
 
+  /** @returns {Buffer} the bytes of the present chunk, in its room */
+  get #received() {
+    return this.#room === null ? NOTHING : this.#room.subarray(0, this.#filled)
+  }
+
+  /**
+   * @param {Buffer} rest - what the parser has not seen, in the room
+   * @returns {() => ParsedMessage} reads it, once, and gives the room back
+   */
+  #parsing(rest) {
+    const parser = this.#parser
+    const room = this.#room
+    this.#room = null
+    return () => {
+      try {
+        parser.push(rest)
+        return parser.end()
+      } finally {
+        if (room) giveRoomBack(room, Math.min(this.#size, CHUNK_BYTES))
+      }
+    }
+  }
+
   #leaveRoom() {
     if (this.#room) giveRoomBack(this.#room, Math.min(this.#size, CHUNK_BYTES))
     this.#room = null
   }
 
   async #finishChunk() {
-    const raw = /** @type {Buffer} */ (this.#room).subarray(0, this.#filled)
+    const raw = this.#received
     const { codec, data } = encodeChunk(raw)
     this.#filled = 0
     // The room is for the next chunk, or the next message.

@@ -16,9 +16,9 @@ import { writeMeta } from './meta-rows.js'
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
  *
- * @typedef {object} ContentMeta
+ * @typedef {object} FreshContent - one that was not there before, of which nothing is written yet
  * @property {number} contentId
- * @property {MessageMeta} meta
+ * @property {import('./staged-content.js').StagedContent} content
  */
 
 /** Messages of one transaction that are company enough for each other. */
@@ -51,20 +51,22 @@ export class LateMeta {
    * Writes what is to be written in the transaction that has brought these contents.
    *
    * @param {Database} db
-   * @param {readonly ContentMeta[]} fresh - complete contents that nobody has seen yet
-   * @returns {readonly ContentMeta[]} those for `add`, when the transaction is durable
+   * @param {readonly FreshContent[]} fresh - that nobody has seen yet
+   * @returns {readonly FreshContent[]} those for `add`, when the transaction is durable
    */
   writeWith(db, fresh) {
     if (this.#waiting.size >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES)
       this.#writeWaiting(db)
     if (fresh.length < COMPANY) return fresh
-    for (const { contentId, meta } of fresh) writeMeta(db, contentId, meta)
+    for (const { contentId, content } of fresh) writeMeta(db, contentId, content.meta)
     return []
   }
 
-  /** @param {readonly ContentMeta[]} fresh - of `writeWith` */
+  /** @param {readonly FreshContent[]} fresh - of `writeWith` */
   add(fresh) {
-    for (const { contentId, meta } of fresh) {
+    for (const { contentId, content } of fresh) {
+      const meta = content.tryMeta()
+      if (meta === null) continue
       this.#waiting.set(contentId, meta)
       this.#waitingBytes += metaBytes(meta)
     }

@@ -14,7 +14,7 @@ import { writeMeta } from './meta-rows.js'
  * @typedef {import('./account-database.js').AccountDatabase} AccountDatabase
  * @typedef {import('./append.js').AppendedMessage} AppendedMessage
  * @typedef {import('./append.js').AppendResult} AppendResult
- * @typedef {import('./content-writer.js').StagedContent} StagedContent
+ * @typedef {import('./staged-content.js').StagedContent} StagedContent
  *
  * @typedef {Omit<AppendedMessage, 'content'> & { size: number, contentId: number }} StagedMessage
  *

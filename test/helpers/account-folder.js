@@ -77,7 +77,7 @@ function fill(sizeBytes) {
  * @param {AccountStore} store
  * @param {Buffer} bytes
  * @param {number} [pieceBytes] - written in pieces of this size
- * @returns {Promise<import('../../src/store/content-writer.js').StagedContent>}
+ * @returns {Promise<import('../../src/store/staged-content.js').StagedContent>}
  */
 export async function stage(store, bytes, pieceBytes = 65_536) {
   const writer = await store.stageContent({ sizeHint: bytes.length })

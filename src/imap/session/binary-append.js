@@ -7,7 +7,8 @@ import { planRewriting, rewritten } from '../../mime/binary-to-base64.js'
 import { decodePartTree } from '../../mime/part-tree.js'
 
 /** @import { PartNode } from '../../mime/part-tree.js' */
-/** @import { ContentWriter, StagedContent } from '../../store/content-writer.js' */
+/** @import { ContentWriter } from '../../store/content-writer.js' */
+/** @import { StagedContent } from '../../store/staged-content.js' */
 /** @import { AccountStore } from '../../store/account-store.js' */
 
 /** Base64 with its line ends takes 78 bytes for 57. */

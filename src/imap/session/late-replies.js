@@ -41,6 +41,11 @@ export class LateReplies {
       })
   }
 
+  /** @returns {boolean} whether none waits */
+  get isIdle() {
+    return this.#waiting === 0
+  }
+
   /** Waits until another command may begin. */
   async makeRoom() {
     while (this.#waiting >= MAX_WAITING || this.#heldBytes >= MAX_HELD_BYTES) {

@@ -7,7 +7,7 @@ import { toUidSet } from './uid-ranges.js'
 
 /**
  * @typedef {import('../../store/account-store.js').AccountStore} AccountStore
- * @typedef {import('../../store/content-writer.js').StagedContent} StagedContent
+ * @typedef {import('../../store/staged-content.js').StagedContent} StagedContent
  * @typedef {import('./source-connection.js').SourceConnection} SourceConnection
  * @typedef {import('./source-connection.js').SourceMessage} SourceMessage
  *

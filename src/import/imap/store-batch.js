@@ -51,7 +51,7 @@ export async function storeBatch(target, messages, { contents, failures }) {
 /**
  * @param {Target} target
  * @param {SourceMessage} message
- * @param {import('../../store/content-writer.js').StagedContent} content
+ * @param {import('../../store/staged-content.js').StagedContent} content
  * @returns {AppendedMessage}
  */
 function toAppended({ folder }, { uid, flags: named, internalDate }, content) {

@@ -12,7 +12,7 @@ import { requireQuota } from '../quota.js'
 import { MailboxMethods } from './mailbox-methods.js'
 
 /** @typedef {import('../append.js').AppendedMessage} AppendedMessage */
-/** @typedef {import('../content-writer.js').StagedContent} StagedContent */
+/** @typedef {import('../staged-content.js').StagedContent} StagedContent */
 
 /** Contents in one transaction: some 3 ms. */
 const KEEP_PAGE = 1000
@@ -50,9 +50,8 @@ export class IntakeMethods extends MailboxMethods {
   }
 
   /**
-   * @param {{ sizeHint?: number, keptBytes?: number, isSizeExempt?: boolean }} [options] - `sizeHint`: bytes that are
-   *   expected; `keptBytes`: a message of more goes into the file at once; `isSizeExempt`: whatever its size, because it
-   *   was accepted already
+   * @param {{ sizeHint?: number, keptBytes?: number, isAlone?: boolean, isSizeExempt?: boolean }} [options] - as those of
+   *   `ContentWriter`; `isSizeExempt`: whatever its size, because it was accepted already
    * @returns {Promise<ContentWriter>} takes the message's bytes; `abort` it when it comes to nothing
    * @throws {MailError} READ_ONLY
    */

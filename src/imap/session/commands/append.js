@@ -17,7 +17,8 @@ import { ConnectionClosed } from '../connection.js'
 import { AUTHENTICATED } from '../states.js'
 
 /** @import { CommandArguments } from '../../protocol/parse/index.js' */
-/** @import { ContentWriter, StagedContent } from '../../../store/content-writer.js' */
+/** @import { ContentWriter } from '../../../store/content-writer.js' */
+/** @import { StagedContent } from '../../../store/staged-content.js' */
 /** @import { ReceiverEvent } from '../../protocol/receiver.js' */
 /** @import { RawCommand } from '../../protocol/token.js' */
 /** @import { Command, CommandResult, LateResult } from '../dispatcher.js' */
@@ -120,8 +121,13 @@ class AppendDialogue {
     if (!literal.isNonSync || literal.size > SMALL_BYTES)
       await session.store.checkAppend({ mailboxName: mailbox, sizeBytes: literal.size })
     const isFar = this.#heldBytes >= KEPT_BYTES
-    const options = { sizeHint: literal.size, ...(isFar && { keptBytes: 0 }) }
-    this.#writers.push(await session.store.stageContent(options))
+    this.#writers.push(
+      await session.store.stageContent({
+        sizeHint: literal.size,
+        ...(isFar && { keptBytes: 0 }),
+        isAlone: this.#contents.length === 0 && session.replies.isIdle
+      })
+    )
   }
 
   /**
