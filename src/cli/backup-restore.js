@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { parseAddress } from '../accounts/address.js'
 import { openStore } from '../accounts/open-store.js'
 import { chooseGeneration, requireEntry } from '../backup/choose.js'
+import { findDeleted } from '../backup/find-deleted.js'
+import { inOrder } from '../backup/generation-order.js'
 import { withOpenCopy } from '../backup/open-copy.js'
 import { openPastAccount } from '../backup/past-credential.js'
 import { restoreAccount } from '../backup/restore-account.js'
@@ -13,7 +15,7 @@ import { restoreDeleted } from '../backup/restore-deleted.js'
 import { restoreHost } from '../backup/restore-host.js'
 import { restoreMessages } from '../backup/restore-messages.js'
 import { withBackupLock } from '../backup/scratch.js'
-import { findInSealedDirectory, openKeys } from '../backup/sealed-directory.js'
+import { openKeys } from '../backup/sealed-directory.js'
 import { RecoveryKey } from '../backup/sealed.js'
 import { BackupProgress } from './backup-progress.js'
 import { CliError } from './cli-error.js'
@@ -58,7 +60,8 @@ A folder, or a message, into “Restored <day>/…” of the present mailbox, wi
   letterlock backup restore anna@example.org --folder Invoices
   letterlock backup restore anna@example.org --message-id '<1234@example.net>'
 
-A deleted account, with the recovery key of the backups; the same command as for one that is there.
+A deleted account, out of the last backup that has it, with the recovery key of the backups; the same command as
+for one that is there.
 
 A whole host, onto an empty data folder, with the recovery key of the backups:
 
@@ -181,24 +184,21 @@ async function runAccount(parts, context, options, generation, name) {
  * @param {AccountRestore} restore
  * @param {string} address - canonical
  */
-async function bringBack(
-  { parts, services, input, generation, options, scratchFolder, onRead },
-  address
-) {
-  const { target, config, print, tell } = parts
+async function bringBack(restore, address) {
+  const { parts, services, input, options, scratchFolder, onRead } = restore
+  const { repository, target, config, clock, logger, print, tell } = parts
   tell(`${address} was deleted since: the recovery key of the backups is needed`)
   const recoveryKey = await askRecoveryKey(input)
-  const found = await findInSealedDirectory({
-    target,
-    generation,
-    recoveryKey,
-    address,
-    scratchFile: join(scratchFolder, 'directory.db'),
-    dataFolder: config.data,
-    clock: parts.clock,
-    logger: parts.logger
-  })
-  if (!found) throw new CliError(`${address} is not in ${generation.name}`)
+  const names = await generationsToSearch(restore)
+  const scratchFile = join(scratchFolder, 'directory.db')
+  const dataFolder = config.data
+  const search = { target, recoveryKey, address, scratchFile, dataFolder, clock, logger }
+  const last = await findDeleted({ repository, names, search })
+  if (last === null)
+    throw new CliError(
+      `${address} is in none of ${names.length} backups, ${names.at(-1)} to ${names[0]}`
+    )
+  const { generation, found } = last
   const { account, lostAliases } = await restoreDeleted({
     services,
     target,
@@ -210,6 +210,16 @@ async function bringBack(
   })
   for (const alias of lostAliases) tell(`the alias ${alias} belongs to another account now`)
   print(`${account.address} is back, with its credentials of ${generation.name}`)
+}
+
+/**
+ * @param {AccountRestore} restore
+ * @returns {Promise<string[]>} the one that was asked for by name or time; otherwise all, the last one first
+ */
+async function generationsToSearch({ parts, generation, options }) {
+  if (options.generation !== undefined || options.at !== undefined) return [generation.name]
+  const names = await parts.repository.listGenerations()
+  return inOrder(names, parts.clock.nowMs()).reverse()
 }
 
 /**

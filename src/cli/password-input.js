@@ -68,12 +68,12 @@ export class PasswordInput {
    *
    * @param {string} question
    * @param {string} expected
-   * @throws {CliError} where the answer is another
+   * @throws {CliError} where the answer is another, or there is nobody to ask
    */
   async confirm(question, expected) {
     const answer = this.#options.isStdin
       ? (await this.#readLine(question)).toString('utf8')
-      : await this.#ask(() => promptText({ message: question }, this.#terminal()))
+      : await this.#ask(() => promptText({ message: question }, this.#terminal('--yes')))
     if (answer.trim() !== expected) throw new CliError('Nothing was changed')
   }
 
@@ -82,11 +82,11 @@ export class PasswordInput {
     await this.#lines?.return()
   }
 
-  #terminal() {
+  /** @param {string} instead - the option that makes the question needless */
+  #terminal(instead) {
     const { stdin, stderr } = this.#options
-    if (stdin.isTTY !== true) {
-      throw new CliError('There is no terminal to ask on: use --password-stdin', { exitCode: 2 })
-    }
+    if (stdin.isTTY !== true)
+      throw new CliError(`There is no terminal to ask on: use ${instead}`, { exitCode: 2 })
     return { input: stdin, output: stderr }
   }
 
@@ -95,7 +95,9 @@ export class PasswordInput {
    * @returns {Promise<Buffer>}
    */
   async #prompt(message) {
-    const typed = await this.#ask(() => promptPassword({ message, mask: false }, this.#terminal()))
+    const typed = await this.#ask(() =>
+      promptPassword({ message, mask: false }, this.#terminal('--password-stdin'))
+    )
     return Buffer.from(new TextEncoder().encode(typed).buffer)
   }
 

@@ -193,13 +193,17 @@ test('an account is restored beside a running server: its sessions end, mail tha
   assert.equal(copy.code, 0, copy.stderr)
   ;(await logIn(server.ports.imap, 'ben2@example.org')).destroy()
   assert.equal((await letterlock(['account', 'delete', BEN, '--yes', '--data', data])).code, 0)
+  // The night after, the last backup has the account no more.
+  await sleep(1000)
+  assert.equal((await backup(['run'])).code, 0)
   const back = await backup(['restore', BEN, '--password-stdin'], `${recoveryKey}\n`)
   assert.equal(back.code, 0, back.stderr)
   ;(await logIn(server.ports.imap, BEN)).destroy()
-  assert.equal(
-    (await backup(['restore', 'nobody@example.org', '--password-stdin'], 'AGE\n')).code,
-    2
-  )
+  const nobody = ['restore', 'nobody@example.org', '--password-stdin']
+  assert.equal((await backup(nobody, 'AGE\n')).code, 2)
+  const { code, stderr } = await backup(nobody, `${recoveryKey}\n`)
+  assert.equal(code, 1)
+  assert.match(stderr, /nobody@example\.org is in none of 2 backups, 2\S+Z to 2\S+Z\n/)
 })
 
 test('a point in time and a folder come back, and a client that resynchronises is never misled', async (t) => {

@@ -7,6 +7,7 @@ import { requireOwner } from '../../../src/accounts/check-credential.js'
 import { rekeyAccount } from '../../../src/accounts/rekey.js'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { chooseGeneration, requireEntry } from '../../../src/backup/choose.js'
+import { findDeleted } from '../../../src/backup/find-deleted.js'
 import { withOpenCopy } from '../../../src/backup/open-copy.js'
 import { restoreAs } from '../../../src/backup/restore-as.js'
 import { restoreDeleted } from '../../../src/backup/restore-deleted.js'
@@ -104,6 +105,41 @@ test('a deleted account is back with its credentials and aliases, and is not era
   await host.backUp()
   await assert.rejects(restoreDeleted({ services, target, generation, recoveryKey, found }), {
     code: 'RESTORE_REFUSED'
+  })
+})
+
+test('a deleted account is found in the last backup that has it', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 1)
+  await host.addAccount('ben@example.org', 1)
+  const { repository, services, target } = host
+  const names = []
+  for (let night = 0; night < 4; night++) {
+    if (night === 2) await deleteAccount({ services, account: anna })
+    await services.directory.flush()
+    names.unshift((await host.backUp()).generation)
+    host.clock.advance(86_400_000)
+  }
+  const search = {
+    target,
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    address: ANNA,
+    scratchFile: join(host.data, 'tmp', 'found.db'),
+    dataFolder: host.data,
+    clock: host.clock,
+    logger: services.logger
+  }
+  const last = await findDeleted({ repository, names, search })
+  assert.equal(last?.generation.name, names[2])
+  assert.equal(last?.found.account.id, anna.id)
+  assert.equal(await findDeleted({ repository, names: names.slice(0, 2), search }), null)
+
+  // One that cannot be looked into hides no older one, and is told where no other has the account.
+  const { directory } = await repository.readGeneration(names[1] ?? '')
+  await target.remove([directory])
+  assert.equal((await findDeleted({ repository, names, search }))?.generation.name, names[2])
+  await assert.rejects(findDeleted({ repository, names: names.slice(0, 2), search }), {
+    code: 'BACKUP_DAMAGED'
   })
 })
 

@@ -69,6 +69,9 @@ test('passwords never come from the command line, and without a terminal the com
     assert.notEqual(code, 0)
     assert.equal(stdout, '')
   }
+  const unasked = await run(['account', 'create', ANNA])
+  assert.equal(unasked.code, 2)
+  assert.match(unasked.stderr, /no terminal to ask on: use --password-stdin/)
   const nothing = await run(['account', 'create', ANNA, '--password-stdin'])
   assert.equal(nothing.code, 2)
   assert.match(nothing.stderr, /no line for: Password/)
@@ -148,7 +151,9 @@ test('delete asks for the address, and destroys with --yes alone', async (t) => 
   const { run, create } = setUp(t)
   await create()
   const folder = JSON.parse((await run(['account', 'show', ANNA, '--json'])).stdout).folder
-  assert.equal((await run(['account', 'delete', ANNA])).code, 2)
+  const unasked = await run(['account', 'delete', ANNA])
+  assert.equal(unasked.code, 2)
+  assert.match(unasked.stderr, /no terminal to ask on: use --yes/)
   assert.equal(existsSync(folder), true)
   const deleted = await run(['account', 'delete', ANNA, '--yes'])
   assert.equal(deleted.code, 0, deleted.stderr)
