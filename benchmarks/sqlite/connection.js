@@ -1,13 +1,13 @@
 /**
  * Opens a contender's database: the published way (cipher, passphrase, pragmas), or Letterlock's (its own code).
  */
-import { statSync } from 'node:fs'
 import PlainDatabase from 'better-sqlite3'
 import CipherDatabase from 'better-sqlite3-multiple-ciphers'
 import { SETTINGS } from '../../config/default.js'
 import { Checkpointer } from '../../src/database/checkpoint.js'
 import { WalSync } from '../../src/database/durability.js'
 import { openEncryptedDatabase } from '../../src/database/open.js'
+import { readWal } from '../../src/store/upkeep/space.js'
 import { require } from '../lib/question.js'
 
 /**
@@ -74,12 +74,12 @@ export class Connection {
     if (!this.#checkpointer || this.#checkpoint || cipher === 'none') return
     if (performance.now() - this.#lookedAt < LOOK_INTERVAL_MS) return
     this.#lookedAt = performance.now()
-    const size = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0
-    if (size < CHECKPOINT_BYTES) return
+    const { waiting, pageBytes } = readWal(this.db)
+    if (waiting * pageBytes < CHECKPOINT_BYTES) return
     const key = new SharedArrayBuffer(32)
     new Uint8Array(key).set(RAW_KEY)
     this.#checkpoint = this.#checkpointer
-      .run({ path: this.#path, key, cipher, mode: 'PASSIVE' })
+      .run({ path: this.#path, key, cipher, mode: 'RESTART', mayWait: false })
       .finally(() => (this.#checkpoint = null))
   }
 

@@ -14,8 +14,8 @@ import { toThreadFailure } from './thread.js'
  */
 
 /**
- * How long RESTART and TRUNCATE wait for readers, milliseconds. They hold the write lock meanwhile, so this bounds
- * what a reader in another process can cost our writers.
+ * How long readers are waited for where they may be, milliseconds. The write lock is held meanwhile, so this bounds what
+ * a reader in another process can cost our writers.
  */
 const LOCK_WAIT_MS = 200
 
@@ -23,16 +23,16 @@ const LOCK_WAIT_MS = 200
  * @param {CheckpointJob} job
  * @returns {CheckpointResult}
  */
-function runJob({ path, key, cipher, mode, withOptimize }) {
+function runJob({ path, key, cipher, mode, mayWait, withOptimize }) {
   // A backup is copying the file: it comes back to the -wal later.
   if (isFrozen(dirname(path))) return { busy: 1, log: 0, checkpointed: 0 }
   const { db } = openEncryptedDatabase({ path, key: new Uint8Array(key), cipher })
   try {
-    db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`)
+    db.pragma(`busy_timeout = ${mayWait ? LOCK_WAIT_MS : 0}`)
     // 0x10002: all tables, those that were never analysed too; analysis_limit bounds what it reads.
     if (withOptimize) db.pragma('optimize = 0x10002')
-    // RESTART and TRUNCATE keep writers out for as long as they move frames: the bulk of them goes first, beside writers.
-    if (mode !== 'PASSIVE') db.pragma('wal_checkpoint(PASSIVE)')
+    // Both modes keep writers out for as long as they move frames: the bulk of them goes first, beside writers.
+    db.pragma('wal_checkpoint(PASSIVE)')
     const [result] = /** @type {CheckpointResult[]} */ (db.pragma(`wal_checkpoint(${mode})`))
     return /** @type {CheckpointResult} */ (result)
   } finally {

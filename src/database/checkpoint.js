@@ -9,8 +9,10 @@ import { ServedThread } from './served-thread.js'
  * @property {string} path - of the database
  * @property {SharedArrayBuffer} key - 32 bytes, the owner's
  * @property {import('./setup-pragma.js').Cipher} cipher
- * @property {'PASSIVE' | 'RESTART' | 'TRUNCATE'} mode - PASSIVE waits for nobody; RESTART makes the next commit
- *   begin at the front of the `-wal`; TRUNCATE empties it as well
+ * @property {'RESTART' | 'TRUNCATE'} mode - RESTART makes the next commit begin at the front of the `-wal`; TRUNCATE
+ *   empties it as well
+ * @property {boolean} mayWait - whether for readers, with the write lock held; if not, and one stands in the way, as much
+ *   is moved as he allows
  * @property {boolean} [withOptimize] - refresh the query planner's statistics first
  *
  * @typedef {object} CheckpointResult

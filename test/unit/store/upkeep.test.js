@@ -166,6 +166,67 @@ test('the thread keeps the -wal small while messages come in', async (t) => {
   assert.deepEqual((await store.verify()).problems, [])
 })
 
+/**
+ * @param {string} folder - of an account
+ * @returns {number} of its `-wal`: the checkpoint sequence number, which counts how often it has begun anew (SQLite file
+ *   format, 4.1)
+ */
+const turnOf = (folder) => readFileSync(join(folder, 'mail.db-wal')).readUInt32BE(12)
+
+test('while messages come in without a pause, the -wal begins anew and does not grow', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ config: { checkpointBytes: 512 * 1024 } })
+  const size = 20_000
+  await appendOne(store, 'INBOX', noise(size))
+  const first = turnOf(account.folder)
+  // Room for the thread to start, and for many rounds after it, however slow the machine.
+  for (let bytes = 0; turnOf(account.folder) < first + 4; bytes += size) {
+    assert.ok(bytes < 16 * 1024 * 1024, `begun anew ${turnOf(account.folder) - first} times`)
+    await appendOne(store, 'INBOX', noise(size))
+  }
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+for (const mayWait of [true, false]) {
+  const name = mayWait
+    ? 'waits for a reader with the lock held'
+    : 'leaves a reader and the lock alone'
+  test(`a checkpoint that ${mayWait ? 'may' : 'may not'} wait ${name}`, async (t) => {
+    const account = await accountFolder(t)
+    const store = await account.create()
+    const [reader, writer] = [rawHandle(account), rawHandle(account)]
+    const checkpointer = new Checkpointer()
+    t.after(async () => {
+      await checkpointer.close()
+      reader.close()
+      writer.close()
+    })
+    reader.exec('BEGIN; SELECT count(*) FROM messages')
+    await appendOne(store, 'INBOX', noise(20_000))
+    writer.pragma('busy_timeout = 0')
+    const key = new SharedArrayBuffer(32)
+    new Uint8Array(key).set(account.key)
+    const path = join(account.folder, 'mail.db')
+    const over = new AbortController()
+    const job = /** @type {const} */ ({ path, key, cipher: 'chacha20', mode: 'RESTART', mayWait })
+    const result = checkpointer.run(job).finally(() => over.abort())
+    let [tries, refused] = [0, 0]
+    while (!over.signal.aborted) {
+      tries++
+      try {
+        writer.exec('BEGIN IMMEDIATE; ROLLBACK')
+      } catch {
+        refused++
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    assert.equal((await result).busy, 1)
+    t.diagnostic(`${refused} of ${tries} refused`)
+    if (mayWait) assert.ok(refused > 5)
+    else assert.ok(refused <= 2)
+  })
+}
+
 test('while a large -wal is moved into the file, writers go on', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create({ config: { checkpointBytes: Number.MAX_SAFE_INTEGER } })
