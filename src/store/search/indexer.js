@@ -39,6 +39,13 @@ const MANY_CONTENTS = 500
  */
 const INLINE_CONTENTS = 32
 
+/**
+ * And no more than this is little, bytes: a search that reads it in passing takes some tens of milliseconds longer. Where
+ * one long message in thirty made much of a little, each pause of a second had a thread for some of two hundred users at work
+ * (measured).
+ */
+const LITTLE_BYTES = 512 * 1024
+
 /** Contents that are written in one transaction on the event loop: some milliseconds. */
 const INLINE_BATCH = 20
 
@@ -51,7 +58,7 @@ const INLINE_MERGED = 64
 /** And so is packing of more than this, blocks of 32 messages. */
 const INLINE_BLOCKS = 4
 
-/** And so is one that is larger, bytes: decoding its text might hold up the event loop. */
+/** One that is larger is a thread's work, too, bytes: decoding its text might hold up the event loop. */
 const INLINE_BYTES = 48 * 1024
 
 /**
@@ -196,7 +203,7 @@ export class SearchIndexer {
     const isOld = isNew && state.indexedCount > 0
     const isLong = isWorthMerging(state) || isMuch(chooseMerge(segments))
     const isPacking = packable > INLINE_BLOCKS || hasViews
-    if (isOld || !isLittle(pending) || hasRest || isLong || isPacking)
+    if (isOld || !isInline(pending) || hasRest || isLong || isPacking)
       return await this.#indexInThread()
     if (isNew) while (await this.#write(resetStep));
     /** @type {import('../pack-lists.js').PackPort} */
@@ -261,9 +268,17 @@ const readSomePending = (db) => readPending(db, 0, INLINE_CONTENTS + 1)
 
 /**
  * @param {readonly { size: number }[]} pending - of `readSomePending`
- * @returns {boolean} whether that is no thread's work
+ * @returns {boolean} whether more is waited for
  */
 const isLittle = (pending) =>
+  pending.length <= INLINE_CONTENTS &&
+  pending.reduce((sum, { size }) => sum + size, 0) <= LITTLE_BYTES
+
+/**
+ * @param {readonly { size: number }[]} pending - of `readSomePending`
+ * @returns {boolean} whether that is no thread's work
+ */
+const isInline = (pending) =>
   pending.length <= INLINE_CONTENTS && pending.every(({ size }) => size <= INLINE_BYTES)
 
 /**
