@@ -25,6 +25,7 @@ const STATUS = /** @satisfies {Partial<Record<ErrorCode, number>>} */ ({
   THROTTLED: 429,
   BUSY: 503,
   SHUTTING_DOWN: 503,
+  OVERLOADED: 503,
   NOT_DURABLE: 503,
   BACKUP_UNREACHABLE: 503,
   DISK_FULL: 507

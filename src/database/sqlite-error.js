@@ -1,6 +1,8 @@
 /**
  * What SQLite and the file system report, as this program's own codes. The one place that knows SQLITE_… names.
  */
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { MailError } from '../errors.js'
 
 /**
@@ -26,7 +28,9 @@ const CODE_BY_PREFIX = /** @type {ReadonlyArray<readonly [string, ErrorCode]>} *
   ['SQLITE_LOCKED', 'BUSY'],
   ['SQLITE_READONLY', 'READ_ONLY'],
   ['ENOSPC', 'DISK_FULL'],
-  ['EDQUOT', 'DISK_FULL']
+  ['EDQUOT', 'DISK_FULL'],
+  ['EMFILE', 'OVERLOADED'],
+  ['ENFILE', 'OVERLOADED']
 ])
 
 /**
@@ -50,6 +54,22 @@ export function isBusy(error) {
 }
 
 /**
+ * SQLite has one code for whatever open(2) answers, and no descriptor left is the one answer that goes away by itself.
+ *
+ * @param {unknown} error
+ * @returns {string | null} why a file cannot be opened, where a file that is always there cannot either
+ */
+function openFailure(error) {
+  if (!errorCodeOf(error).startsWith('SQLITE_CANTOPEN')) return null
+  try {
+    closeSync(openSync(devNull, 'r'))
+    return null
+  } catch (cause) {
+    return errorCodeOf(cause)
+  }
+}
+
+/**
  * Turns an error of SQLite or of the file system into a MailError. Anything that the table does not know
  * comes back as it is: it is a fault of the program, and hiding it behind a code would hide the fault.
  *
@@ -58,7 +78,7 @@ export function isBusy(error) {
  */
 export function toMailError(error) {
   if (error instanceof MailError) return error
-  const code = errorCodeOf(error)
+  const code = openFailure(error) ?? errorCodeOf(error)
   const entry = CODE_BY_PREFIX.find(([prefix]) => code.startsWith(prefix))
   return entry ? new MailError(entry[1], { detail: code, cause: error }) : error
 }

@@ -61,13 +61,19 @@ test('a server without file descriptors lives on, refuses new sessions, and take
   // Of a shell, because its limit is the one that Node does not raise.
   const wrapper = ['sh', '-c', 'ulimit -n 80 && exec "$0" "$@"']
   const server = await startServerProcess(t, { data, wrapper })
+  const early = await WireClient.connect(server.ports.imap)
+  t.after(() => early.destroy())
   const sockets = Array.from({ length: 100 }, () => connect(server.ports.imap, '127.0.0.1'))
   for (const socket of sockets) socket.on('error', () => {})
   while (!server.output().includes('"reason":"descriptors"')) await sleep(50)
+  // The right password, and no file can be opened.
+  assert.match(await early.command('LOGIN u1@example.org pass'), /^\S+ NO \[UNAVAILABLE\] /)
+  assert.doesNotMatch(server.output(), /SQLITE_CANTOPEN|"level":"error"/)
   for (const socket of sockets) socket.destroy()
   while (!server.output().includes('new sessions are taken again')) await sleep(50)
   const client = await WireClient.connect(server.ports.imap)
   await client.login('u1@example.org')
   client.destroy()
+  await early.login('u1@example.org')
   assert.equal(await server.stop(), 0)
 })

@@ -12,7 +12,9 @@ const table = /** @type {[string, string][]} */ ([
   ['SQLITE_BUSY', 'BUSY'],
   ['SQLITE_BUSY_SNAPSHOT', 'BUSY'],
   ['SQLITE_IOERR_FSYNC', 'NOT_DURABLE'],
-  ['SQLITE_READONLY', 'READ_ONLY']
+  ['SQLITE_READONLY', 'READ_ONLY'],
+  ['EMFILE', 'OVERLOADED'],
+  ['ENFILE', 'OVERLOADED']
 ])
 
 for (const [code, expected] of table) {
@@ -31,6 +33,8 @@ test('what the table does not know stays what it is', () => {
   for (const error of [
     new TypeError('fault'),
     Object.assign(new Error(), { code: 'SQLITE_ERROR' }),
+    // There are descriptors: what SQLite cannot open is something else.
+    Object.assign(new Error(), { code: 'SQLITE_CANTOPEN' }),
     null
   ])
     assert.equal(toMailError(error), error)
