@@ -60,11 +60,8 @@ class BareStore {
     this.#db.exec('COMMIT')
     this.#descriptor ??= openSync(`${this.#path}-wal`, 'r')
     await sync(this.#descriptor)
-    if (fstatSync(this.#descriptor).size > CHECKPOINT_BYTES) this.checkpoint()
-  }
-
-  checkpoint() {
-    this.#db.pragma('wal_checkpoint(TRUNCATE)')
+    if (fstatSync(this.#descriptor).size > CHECKPOINT_BYTES)
+      this.#db.pragma('wal_checkpoint(TRUNCATE)')
   }
 
   /**

@@ -33,12 +33,16 @@ async function startBare(folder) {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...ALLOCATOR, UV_THREADPOOL_SIZE: THREAD_POOL_SIZE }
   })
-  const [line] = await once(/** @type {import('node:stream').Readable} */ (child.stdout), 'data')
+  const exited = once(child, 'exit')
+  const [line] = await Promise.race([
+    once(/** @type {import('node:stream').Readable} */ (child.stdout), 'data'),
+    exited.then(() => Promise.reject(new Error('The bare server did not start')))
+  ])
   return {
     port: Number(line),
     stop: async () => {
       child.kill('SIGTERM')
-      await once(child, 'exit')
+      await exited
     }
   }
 }

@@ -7,7 +7,6 @@
  *
  * A mailbox that is just being closed is waited for: the next login opens it afresh.
  */
-import { toMailError } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
 import { isDamage, recordDamage } from './damage.js'
 import { checkLiveAccounts } from './live-credentials.js'
@@ -171,7 +170,7 @@ export class OpenAccounts {
       // Others may be in already, with whom nothing is wrong.
       if (entry.sessions > 1) entry.sessions -= 1
       else await this.#close(entry)
-      throw toMailError(error)
+      throw error
     }
   }
 

@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { counters } from '../telemetry/counters.js'
+import { toMailError } from '../database/sqlite-error.js'
 import { drainSpool } from '../delivery/drain.js'
 import { MailError } from '../errors.js'
 
@@ -74,7 +75,8 @@ export class OpenSpool {
       ...limits,
       onSetAside: ({ name, code }) =>
         directory.audit({ action: 'spool-set-aside', accountId, detail: { name, code } })
-    }).catch((error) => {
+    }).catch((cause) => {
+      const error = toMailError(cause)
       if (!(error instanceof MailError) || !error.temporary) throw error
       logger.warn({ accountId, err: error }, 'the spool cannot be looked at')
       return null

@@ -44,13 +44,15 @@ export class MailLock {
  * @returns {MailLock | null} null when somebody holds it otherwise
  */
 function tryLock(folder, mode, file) {
-  const db = new Database(join(folder, file), { timeout: 0 })
+  /** @type {import('better-sqlite3-multiple-ciphers').Database | null} */
+  let db = null
   try {
+    db = new Database(join(folder, file), { timeout: 0 })
     db.exec(mode === 'shared' ? 'BEGIN' : 'BEGIN EXCLUSIVE')
     if (mode === 'shared') db.prepare('SELECT count(*) FROM sqlite_schema').get()
     return new MailLock(db)
   } catch (error) {
-    db.close()
+    db?.close()
     if (isBusy(error)) return null
     throw toMailError(error)
   }

@@ -87,18 +87,18 @@ function openFile(options, how) {
  *
  * @param {FileOptions} options
  * @returns {Promise<OpenFile>}
- * @throws {MailError} KEY_REJECTED, ACCOUNT_NOT_FOUND, ACCOUNT_DAMAGED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_NOT_FOUND, ACCOUNT_DAMAGED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY, OVERLOADED
  */
 export async function openMailFile(options) {
   if (!statSync(mailFile(options.folder), { throwIfNoEntry: false }))
     throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no mail.db in the folder' })
-  const migrations = accountMigrations()
   const startedMs = performance.now()
   for (;;) {
     const lock = await lockShared(options.folder, { timeoutMs: BUSY_TIMEOUT_MS })
     /** @type {Database | null} */
     let db = null
     try {
+      const migrations = accountMigrations()
       const opened = await retryWhileBusy(
         () => openFile(options, { isReadOnly: options.isReadOnly }),
         options

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openEncryptedDatabase } from '../../src/database/open.js'
 import { createAccountStore, openAccountStore } from '../../src/store/account-store.js'
 import { systemClock } from '../../src/support/clock.js'
 
@@ -49,6 +50,14 @@ export async function accountFolder(t) {
     }
   return { folder, key, create: opener(createAccountStore), open: opener(openAccountStore) }
 }
+
+/**
+ * A connection of its own to an account's file, beside the store's.
+ *
+ * @param {{ folder: string, key: Buffer }} account
+ */
+export const rawHandle = ({ folder, key }) =>
+  openEncryptedDatabase({ path: join(folder, 'mail.db'), key, cipher: 'chacha20' }).db
 
 /**
  * @param {string} [text] - of the body

@@ -62,12 +62,15 @@ test('a server without file descriptors lives on, refuses new sessions, and take
   const wrapper = ['sh', '-c', 'ulimit -n 80 && exec "$0" "$@"']
   const server = await startServerProcess(t, { data, wrapper })
   const early = await WireClient.connect(server.ports.imap)
-  t.after(() => early.destroy())
+  const beside = await WireClient.connect(server.ports.imap)
+  t.after(() => [early, beside].forEach((client) => client.destroy()))
   const sockets = Array.from({ length: 100 }, () => connect(server.ports.imap, '127.0.0.1'))
   for (const socket of sockets) socket.on('error', () => {})
   while (!server.output().includes('"reason":"descriptors"')) await sleep(50)
   // The right password, and no file can be opened.
-  assert.match(await early.command('LOGIN u1@example.org pass'), /^\S+ NO \[UNAVAILABLE\] /)
+  const login = 'LOGIN u1@example.org pass'
+  for (const answer of await Promise.all([early.command(login), beside.command(login)]))
+    assert.match(answer, /^\S+ NO \[UNAVAILABLE\] /)
   assert.doesNotMatch(server.output(), /SQLITE_CANTOPEN|"level":"error"/)
   for (const socket of sockets) socket.destroy()
   while (!server.output().includes('new sessions are taken again')) await sleep(50)

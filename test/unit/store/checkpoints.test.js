@@ -1,0 +1,125 @@
+/**
+ * How the write-ahead log of an open mailbox is moved into its file while clients read and write.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Checkpointer } from '../../../src/database/checkpoint.js'
+import { CachePool } from '../../../src/database/pool.js'
+import {
+  accountFolder,
+  appendMany,
+  appendOne,
+  makeMessage,
+  rawHandle
+} from '../../helpers/account-folder.js'
+
+test('the thread keeps the -wal small while messages come in', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ config: { checkpointBytes: 512 * 1024 } })
+  for (let i = 0; i < 60; i++) await appendOne(store, 'INBOX', makeMessage(`${i}`, 200_000))
+  await store.checkpoint()
+  assert.equal(statSync(join(account.folder, 'mail.db-wal')).size, 0)
+  assert.ok(statSync(join(account.folder, 'mail.db')).size > 1_000_000)
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+/**
+ * @param {string} folder - of an account
+ * @returns {number} of its `-wal`: the checkpoint sequence number, which counts how often it has begun anew (SQLite file
+ *   format, 4.1)
+ */
+const turnOf = (folder) => readFileSync(join(folder, 'mail.db-wal')).readUInt32BE(12)
+
+test('while messages come in without a pause, the -wal begins anew and does not grow', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ config: { checkpointBytes: 512 * 1024 } })
+  const size = 20_000
+  await appendOne(store, 'INBOX', randomBytes(size))
+  const first = turnOf(account.folder)
+  // Room for the thread to start, and for many rounds after it, however slow the machine.
+  for (let bytes = 0; turnOf(account.folder) < first + 4; bytes += size) {
+    assert.ok(bytes < 16 * 1024 * 1024, `begun anew ${turnOf(account.folder) - first} times`)
+    await appendOne(store, 'INBOX', randomBytes(size))
+  }
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+for (const mayWait of [true, false]) {
+  const name = mayWait
+    ? 'waits for a reader with the lock held'
+    : 'leaves a reader and the lock alone'
+  test(`a checkpoint that ${mayWait ? 'may' : 'may not'} wait ${name}`, async (t) => {
+    const account = await accountFolder(t)
+    const store = await account.create()
+    const [reader, writer] = [rawHandle(account), rawHandle(account)]
+    const checkpointer = new Checkpointer()
+    t.after(async () => {
+      await checkpointer.close()
+      reader.close()
+      writer.close()
+    })
+    reader.exec('BEGIN; SELECT count(*) FROM messages')
+    await appendOne(store, 'INBOX', randomBytes(20_000))
+    writer.pragma('busy_timeout = 0')
+    const key = new SharedArrayBuffer(32)
+    new Uint8Array(key).set(account.key)
+    const path = join(account.folder, 'mail.db')
+    const over = new AbortController()
+    const job = /** @type {const} */ ({ path, key, cipher: 'chacha20', mode: 'RESTART', mayWait })
+    const result = checkpointer.run(job).finally(() => over.abort())
+    let [tries, refused] = [0, 0]
+    while (!over.signal.aborted) {
+      tries++
+      try {
+        writer.exec('BEGIN IMMEDIATE; ROLLBACK')
+      } catch {
+        refused++
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    assert.equal((await result).busy, 1)
+    t.diagnostic(`${refused} of ${tries} refused`)
+    if (mayWait) assert.ok(refused > 5)
+    else assert.ok(refused <= 2)
+  })
+}
+
+test('while a large -wal is moved into the file, writers go on', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create({ config: { checkpointBytes: Number.MAX_SAFE_INTEGER } })
+  await appendOne(store, 'INBOX', makeMessage('first'))
+  await store.checkpoint()
+  for (let i = 0; i < 100; i++) await appendOne(store, 'INBOX', randomBytes(400_000))
+  const { view } = await store.openView('INBOX')
+  const over = new AbortController()
+  const startedMs = performance.now()
+  const moved = store.checkpoint().finally(() => over.abort())
+  let longestMs = 0
+  for (let round = 0; !over.signal.aborted; round++) {
+    const sentMs = performance.now()
+    // Done when it is committed: how long the disk takes for a sync is not the lock's doing.
+    const action = round % 2 === 0 ? 'add' : 'remove'
+    await store.changeFlags({ view, uids: [1], action, flags: ['\\Flagged'], isLazy: true })
+    longestMs = Math.max(longestMs, performance.now() - sentMs)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  await moved
+  // With the write lock held throughout, one of them waits for nearly all of it.
+  assert.ok(longestMs < (performance.now() - startedMs) * 0.7)
+})
+
+test('one checkpointer serves several stores, and outlives them', async (t) => {
+  const checkpointer = new Checkpointer()
+  t.after(() => checkpointer.close())
+  const pool = new CachePool({ totalBytes: 1024 * 1024, maxShareBytes: 1024 * 1024 })
+  for (const account of [await accountFolder(t), await accountFolder(t)]) {
+    const store = await account.create({ checkpointer, cachePool: pool })
+    await appendMany(store, 'INBOX', 10)
+    await store.checkpoint()
+    assert.equal(statSync(join(account.folder, 'mail.db-wal')).size, 0)
+    await store.close()
+  }
+})
