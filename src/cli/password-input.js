@@ -2,7 +2,6 @@
  * Where commands get passwords and confirmations from: prompts on a terminal, or lines of standard input
  * with `--password-stdin`. Never from the command line, which every user of the machine can read.
  */
-import { input as promptText, password as promptPassword } from '@inquirer/prompts'
 import { byteLines } from './byte-lines.js'
 import { CliError } from './cli-error.js'
 
@@ -18,6 +17,8 @@ export const MIN_TYPED_CHARACTERS = 8
  * @property {NodeJS.WritableStream} stderr - prompts go here, so that standard output stays for results
  * @property {boolean} isStdin - `--password-stdin` was given
  */
+
+/** @typedef {{ input: NodeJS.ReadableStream, output: NodeJS.WritableStream }} Terminal */
 
 /** Asks for what one command needs, in the order in which it needs it. */
 export class PasswordInput {
@@ -73,7 +74,7 @@ export class PasswordInput {
   async confirm(question, expected) {
     const answer = this.#options.isStdin
       ? (await this.#readLine(question)).toString('utf8')
-      : await this.#ask(() => promptText({ message: question }, this.#terminal('--yes')))
+      : await this.#ask('--yes', ({ input }, terminal) => input({ message: question }, terminal))
     if (answer.trim() !== expected) throw new CliError('Nothing was changed')
   }
 
@@ -82,35 +83,32 @@ export class PasswordInput {
     await this.#lines?.return()
   }
 
-  /** @param {string} instead - the option that makes the question needless */
-  #terminal(instead) {
-    const { stdin, stderr } = this.#options
-    if (stdin.isTTY !== true)
-      throw new CliError(`There is no terminal to ask on: use ${instead}`, { exitCode: 2 })
-    return { input: stdin, output: stderr }
-  }
-
   /**
    * @param {string} message
    * @returns {Promise<Buffer>}
    */
   async #prompt(message) {
-    const typed = await this.#ask(() =>
-      promptPassword({ message, mask: false }, this.#terminal('--password-stdin'))
+    const typed = await this.#ask('--password-stdin', ({ password }, terminal) =>
+      password({ message, mask: false }, terminal)
     )
     return Buffer.from(new TextEncoder().encode(typed).buffer)
   }
 
   /**
    * @template T
-   * @param {() => Promise<T>} prompt
+   * @param {string} instead - the option that makes the question needless
+   * @param {(prompts: typeof import('@inquirer/prompts'), terminal: Terminal) => Promise<T>} prompt
    * @returns {Promise<T>}
    */
-  async #ask(prompt) {
+  async #ask(instead, prompt) {
+    const { stdin, stderr } = this.#options
+    if (stdin.isTTY !== true)
+      throw new CliError(`There is no terminal to ask on: use ${instead}`, { exitCode: 2 })
+    // A tenth of what a command takes to start, and most ask nothing.
+    const prompts = await import('@inquirer/prompts')
     try {
-      return await prompt()
+      return await prompt(prompts, { input: stdin, output: stderr })
     } catch (cause) {
-      if (cause instanceof CliError) throw cause
       // Ctrl-C, or a terminal that went away.
       throw new CliError('Nothing was changed', { exitCode: 130, cause })
     }
