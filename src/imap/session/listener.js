@@ -10,8 +10,8 @@ import { limitsBeforeLogin } from '../protocol/limits.js'
 import { Receiver } from '../protocol/receiver.js'
 import { AddressList } from '../../support/address-list.js'
 import { isLoopback } from '../../support/loopback.js'
+import { Admission } from './admission.js'
 import { Allowances } from './allowance.js'
-import { addressKey } from './address-key.js'
 import { INPUT_BYTES } from './client-input.js'
 import { Connection } from './connection.js'
 import { Session } from './session.js'
@@ -30,11 +30,6 @@ const TICK_MS = 1000
 const TICKS_PER_POLL = 2
 /** Where other workers go on, sessions end one after the other, so that their logins do not all come at once, ms. */
 const BETWEEN_BYES_MS = 20
-/**
- * Refused connections that are told why at a time; others are closed without a word. Without a bound those that finish no
- * handshake, or do not go, would take the descriptors that the limits are to keep.
- */
-const MAX_REFUSED = 100
 /** Connections that the kernel holds for us while the process is busy. */
 const BACKLOG = 1024
 
@@ -99,19 +94,13 @@ class Listener {
   #servers = new Set()
   /** @type {Set<Session>} */
   #sessions = new Set()
-  /** @type {Map<string, number>} */
-  #perAddress = new Map()
-  /** Refused connections that are still there. */
-  #refused = 0
   /** @type {Set<Promise<void>>} */
   #running = new Set()
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   #ticks = 0
   #isClosing = false
-  #shareOf
-  #admits
-  #exempt
+  #admission
   #allowances
   /** @type {ImapServerContext} */
   #context
@@ -127,15 +116,10 @@ class Listener {
     shareOf = (limit) => limit,
     admits = () => true
   }) {
-    this.#shareOf = shareOf
-    this.#admits = admits
-    this.#exempt = new AddressList(config.limits.exemptAddresses, 'limits.exemptAddresses')
-    this.#allowances = new Allowances({
-      limits: config.limits,
-      clock,
-      shareOf,
-      isExempt: (address) => this.#exempt.has(address)
-    })
+    const exempt = new AddressList(config.limits.exemptAddresses, 'limits.exemptAddresses')
+    const isExempt = (/** @type {string} */ address) => exempt.has(address)
+    this.#admission = new Admission({ bounds: config.imap, isExempt, shareOf, admits })
+    this.#allowances = new Allowances({ limits: config.limits, clock, shareOf, isExempt })
     this.#context = {
       config,
       authenticate,
@@ -301,19 +285,32 @@ class Listener {
    * @param {ProxyTrust | null} proxy
    */
   async #serve(socket, isImplicitTls, proxy) {
-    const context = this.#context
     const remoteAddress = proxy === null ? socket.remoteAddress : await proxy.clientOf(socket)
     if (remoteAddress === null) {
       socket.destroy()
       return
     }
-    const key = addressKey(remoteAddress ?? '')
-    const refusal = this.#refusal(remoteAddress ?? '', key)
-    const isRefused = refusal !== null
-    if (isRefused && this.#refused >= MAX_REFUSED) {
+    const entry = this.#admission.enter(remoteAddress ?? '', {
+      connections: this.#sessions.size,
+      isClosing: this.#isClosing
+    })
+    if (entry === null) {
       socket.destroy()
       return
     }
+    try {
+      await this.#serveEntered(socket, { remoteAddress, isImplicitTls, refusal: entry.refusal })
+    } finally {
+      entry.leave()
+    }
+  }
+
+  /**
+   * @param {Socket} socket
+   * @param {{ remoteAddress: string | undefined, isImplicitTls: boolean, refusal: string | null }} client
+   */
+  async #serveEntered(socket, { remoteAddress, isImplicitTls, refusal }) {
+    const context = this.#context
     const connection = new Connection({
       socket,
       ...(remoteAddress !== undefined && { remoteAddress }),
@@ -321,23 +318,17 @@ class Listener {
       nowMs: context.clock.nowMs()
     })
     const session = new Session({ connection, context })
-    // Counted before the handshake: those who never finish one are the ones to be counted.
-    if (isRefused) this.#refused++
     this.#sessions.add(session)
-    this.#perAddress.set(key, (this.#perAddress.get(key) ?? 0) + 1)
     try {
       if (isImplicitTls && !(await this.#secure(connection))) return
-      if (isRefused) {
+      if (refusal === null) await session.run()
+      else {
         session.untagged('BYE', CODE.unavailable, refusal)
         connection.end()
-      } else await session.run()
+      }
       await connection.closed
     } finally {
-      if (isRefused) this.#refused--
       this.#sessions.delete(session)
-      const left = (this.#perAddress.get(key) ?? 1) - 1
-      if (left === 0) this.#perAddress.delete(key)
-      else this.#perAddress.set(key, left)
     }
   }
 
@@ -375,22 +366,6 @@ class Listener {
     if (tls === null) throw new Error('TLS was asked for without a certificate')
     const deadlineMs = clock.nowMs() + config.imap.loginTimeoutMs
     return await connection.secure({ tls, deadlineMs })
-  }
-
-  /**
-   * @param {string} remoteAddress - the client's
-   * @param {string} key - of it
-   * @returns {string | null} why this connection is refused
-   */
-  #refusal(remoteAddress, key) {
-    const { config } = this.#context
-    const { maxConnections, maxConnectionsPerAddress } = config.imap
-    if (this.#isClosing) return 'The server is shutting down'
-    if (this.#sessions.size >= maxConnections) return 'Too many connections'
-    if (!this.#admits()) return 'The server is busy beyond its means, come back later'
-    if (this.#exempt.has(remoteAddress)) return null
-    const isTooMany = (this.#perAddress.get(key) ?? 0) >= this.#shareOf(maxConnectionsPerAddress)
-    return isTooMany ? 'Too many connections from this address' : null
   }
 
   #tick() {

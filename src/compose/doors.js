@@ -1,0 +1,110 @@
+/**
+ * The sockets at which each of the servers can be reached, as the settings say.
+ */
+import { MailError } from '../errors.js'
+import { ProxyTrust } from '../support/proxy-header.js'
+
+/** @import { Config } from '../../config/load.js' */
+
+/**
+ * @typedef {object} Address
+ * @property {string} host
+ * @property {number} port
+ */
+
+/** @typedef {(where: Address) => Promise<Address>} Listen - resolves with what was bound */
+
+/**
+ * @typedef {object} Servers
+ * @property {import('../imap/session/listener.js').ImapServer} imap
+ * @property {import('../delivery/lmtp.js').LmtpServer} lmtp
+ * @property {import('../admin/create.js').Admin} admin
+ * @property {import('../sasl/auth-server.js').AuthServer} sasl
+ * @property {import('../user-page/create.js').UserPage | null} userPage - null: it is off
+ * @property {import('../discovery/server.js').DiscoveryServer | null} discovery - null: it is off
+ */
+
+/**
+ * @typedef {object} ListenerInfo
+ * @property {'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage' | 'discovery'} name
+ * @property {string} host
+ * @property {number} port
+ * @property {string} note - what speaks there
+ */
+
+/**
+ * @param {string} address - HOST:PORT, [IPV6]:PORT or `off`, as the schema has checked
+ * @returns {Address | null} null for `off`
+ */
+function parseAddress(address) {
+  if (address === 'off') return null
+  const colon = address.lastIndexOf(':')
+  return {
+    host: address.slice(0, colon).replace(/^\[|\]$/g, ''),
+    port: Number(address.slice(colon + 1))
+  }
+}
+
+/**
+ * @template Bound
+ * @param {string} setting - that says where
+ * @param {string} place - what it says, for the operator
+ * @param {() => Promise<Bound>} listen
+ * @returns {Promise<Bound>}
+ * @throws {MailError} CONFIG_INVALID
+ */
+async function bind(setting, place, listen) {
+  try {
+    return await listen()
+  } catch (cause) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (cause)
+    throw new MailError('CONFIG_INVALID', {
+      detail: `${setting} cannot listen on ${place}: ${code ?? 'unknown'}`,
+      cause
+    })
+  }
+}
+
+/**
+ * @param {Config} config
+ * @param {Servers} servers
+ * @returns {Promise<ListenerInfo[]>} as bound, in the order of the names above
+ * @throws {MailError} CONFIG_INVALID where one cannot be bound; those before it listen
+ */
+export async function openDoors(config, { imap, lmtp, admin, sasl, userPage, discovery }) {
+  /** @type {ListenerInfo[]} */
+  const listeners = []
+  const open = async (
+    /** @type {ListenerInfo['name']} */ name,
+    /** @type {string} */ note,
+    /** @type {Listen} */ listen
+  ) => {
+    const where = parseAddress(config[name].listen)
+    if (where === null) return
+    const place = `${where.host}:${where.port}`
+    const bound = await bind(`${name}.listen`, place, () => listen(where))
+    listeners.push({ name, note, ...bound })
+  }
+  const trust = new ProxyTrust(config.proxy.trustedAddresses)
+  const proxyOf = (/** @type {'imap' | 'imaps' | 'lmtp' | 'userPage'} */ name) =>
+    config[name].isProxied ? trust : null
+
+  await open('imap', 'STARTTLS', (where) =>
+    imap.listen({ ...where, isImplicitTls: false, proxy: proxyOf('imap') })
+  )
+  await open('imaps', 'TLS', (where) =>
+    imap.listen({ ...where, isImplicitTls: true, proxy: proxyOf('imaps') })
+  )
+  await open('lmtp', 'delivery', (where) => lmtp.listen({ ...where, proxy: proxyOf('lmtp') }))
+  await open('admin', admin.note, (where) => admin.listen(where))
+  const { socket } = config.admin
+  if (socket !== '') await bind('admin.socket', socket, () => admin.listenOnSocket(socket))
+  if (config.sasl.socket !== '') await sasl.listen()
+  if (userPage !== null)
+    await open('userPage', 'page for users over HTTPS', (where) =>
+      userPage.listen({ ...where, proxy: proxyOf('userPage') })
+    )
+  if (discovery !== null)
+    await open('discovery', 'settings of mail programs', (where) => discovery.listen(where))
+  return listeners
+}
