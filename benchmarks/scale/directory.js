@@ -62,13 +62,13 @@ async function fill(path, count) {
         id: 'p.new',
         address: at(renamed('address')),
         folder: `replace(t.folder, p.old, p.new)`,
-        seal_public_key: 'randomblob(1216)',
-        // As long as that of a hybrid key.
-        seal_recipient: 'lower(hex(randomblob(980)))',
         used_bytes: 'abs(random() % 1000000000)'
       },
       'JOIN pairs p ON p.old = t.id'
     )
+    // As long as those of a hybrid key.
+    const seal = { public_key: 'randomblob(1216)', recipient: 'lower(hex(randomblob(980)))' }
+    copy('account_seals', { account_id: id, ...seal }, first)
     copy('addresses', { address: at(renamed('address')), account_id: id }, first)
     const credentialId = 'lower(hex(randomblob(8)))'
     const salted = { salt: 'randomblob(16)', wrapped_key: 'randomblob(61)' }

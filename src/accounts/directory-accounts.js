@@ -15,8 +15,21 @@ import { ensureDomain, requireTenantSeat } from './directory-tenants.js'
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
  */
 
-const SELECT = `SELECT a.*, d.name AS domain, coalesce(a.tenant_id, d.tenant_id) AS tenant
-  FROM accounts a JOIN domains d ON d.id = a.domain_id`
+const SELECT = `SELECT a.*, d.name AS domain, coalesce(a.tenant_id, d.tenant_id) AS tenant,
+    s.recipient AS seal_recipient, s.public_key AS seal_public_key
+  FROM accounts a JOIN domains d ON d.id = a.domain_id JOIN account_seals s ON s.account_id = a.id`
+
+/**
+ * Removes an account that has no wrapped keys any more; part of the caller's transaction.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {string} accountId
+ */
+export function deleteAccountRows(connection, accountId) {
+  for (const table of ['addresses', 'account_seals'])
+    connection.prepare(`DELETE FROM ${table} WHERE account_id = ?`).run(accountId)
+  connection.prepare('DELETE FROM accounts WHERE id = ?').run(accountId)
+}
 
 /** The account part of the directory. */
 export class DirectoryAccounts {
@@ -127,9 +140,9 @@ export class DirectoryAccounts {
       connection
         .prepare(
           `INSERT INTO accounts (id, domain_id, address, folder, created_at_ms, cipher, quota_bytes,
-             quota_messages, key_epoch, seal_recipient, seal_public_key, tenant_id)
+             quota_messages, key_epoch, tenant_id)
            VALUES ($id, (SELECT id FROM domains WHERE name = $domain), $address, $folder, $nowMs,
-             $cipher, $quotaBytes, $quotaMessages, $keyEpoch, $sealRecipient, $sealPublicKey, $tenant)`
+             $cipher, $quotaBytes, $quotaMessages, $keyEpoch, $tenant)`
         )
         .run({
           id: account.id,
@@ -141,8 +154,6 @@ export class DirectoryAccounts {
           quotaBytes: account.quotaBytes,
           quotaMessages: account.quotaMessages,
           keyEpoch: account.keys.keyEpoch,
-          sealRecipient: account.keys.sealRecipient,
-          sealPublicKey: account.keys.sealPublicKey,
           tenant: tenant === ofDomain ? null : tenant
         })
       this.#insertAddress(account.id, account.address)
@@ -162,8 +173,7 @@ export class DirectoryAccounts {
     await connection.erase(() => {
       deleteKeyRows(connection, accountId)
       this.#queueRemoval(accountId)
-      connection.prepare('DELETE FROM addresses WHERE account_id = ?').run(accountId)
-      connection.prepare('DELETE FROM accounts WHERE id = ?').run(accountId)
+      deleteAccountRows(connection, accountId)
     })
   }
 

@@ -63,9 +63,11 @@ export function writeKeyRows(connection, accountId, keys) {
   }
   connection
     .prepare(
-      'UPDATE accounts SET key_epoch = ?, seal_recipient = ?, seal_public_key = ? WHERE id = ?'
+      `INSERT INTO account_seals (account_id, recipient, public_key) VALUES (?, ?, ?)
+       ON CONFLICT (account_id) DO UPDATE SET recipient = excluded.recipient, public_key = excluded.public_key`
     )
-    .run(keys.keyEpoch, keys.sealRecipient, keys.sealPublicKey, accountId)
+    .run(accountId, keys.sealRecipient, keys.sealPublicKey)
+  connection.prepare('UPDATE accounts SET key_epoch = ? WHERE id = ?').run(keys.keyEpoch, accountId)
 }
 
 /** The key part of the directory. */

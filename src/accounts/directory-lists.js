@@ -6,10 +6,12 @@ import { setImmediate } from 'node:timers/promises'
 
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
+ * @typedef {import('./directory-port.js').AccountState} AccountState
  * @typedef {import('./directory-port.js').AccountSummary} AccountSummary
  * @typedef {import('./directory-port.js').AccountPageQuery} AccountPageQuery
  * @typedef {import('./directory-port.js').AuditQuery} AuditQuery
  * @typedef {import('./directory-port.js').AuditRow} AuditRow
+ * @typedef {import('./directory-port.js').CredentialState} CredentialState
  * @typedef {import('./directory-port.js').MaintenanceRun} MaintenanceRun
  */
 
@@ -29,8 +31,8 @@ const FILE_ORDERS = Object.freeze({ fileBytes: true, fragmentation: true })
 const FILE_FIGURES = 'LEFT JOIN maintenance_accounts m ON m.account_id = a.id'
 
 /**
- * Accounts with their domains, read from one narrow index in its order: the planner would go by domain and then read each
- * row, most of which is keys. (CROSS JOIN keeps SQLite to the order as written.)
+ * Accounts with their domains, read from one narrow index in its order: the planner would go by domain and then search each
+ * row. (CROSS JOIN keeps SQLite to the order as written.)
  */
 export const LISTED =
   'FROM accounts a INDEXED BY accounts_listed CROSS JOIN domains d ON d.id = a.domain_id'
@@ -159,6 +161,55 @@ export class DirectoryLists {
         .all(JSON.stringify(accountIds))
     )
     return new Map(rows.map((row) => [row.id, row.tenant]))
+  }
+
+  /**
+   * @param {string[]} accountIds
+   * @returns {Promise<Map<string, AccountState>>} by account id
+   */
+  async accountStates(accountIds) {
+    const { connection } = this
+    const rows = await connection.read(() =>
+      connection
+        .prepare(
+          `SELECT a.id, a.is_enabled, a.quota_bytes, a.quota_messages, a.used_bytes,
+             coalesce(a.tenant_id, d.tenant_id) AS tenant
+           FROM json_each(?) j CROSS JOIN accounts a ON a.id = j.value
+           CROSS JOIN domains d ON d.id = a.domain_id`
+        )
+        .all(JSON.stringify(accountIds))
+    )
+    return new Map(
+      rows.map((row) => [
+        row.id,
+        {
+          isEnabled: row.is_enabled === 1,
+          tenant: row.tenant,
+          quotaBytes: row.quota_bytes,
+          quotaMessages: row.quota_messages,
+          usedBytes: row.used_bytes
+        }
+      ])
+    )
+  }
+
+  /**
+   * @param {string[]} credentialIds
+   * @returns {Promise<Map<string, CredentialState>>} by credential id
+   */
+  async credentialStates(credentialIds) {
+    const { connection } = this
+    const rows = await connection.read(() =>
+      connection
+        .prepare(
+          `SELECT c.id, c.version, c.expires_at_ms FROM json_each(?) j
+           JOIN credentials c ON c.id = j.value`
+        )
+        .all(JSON.stringify(credentialIds))
+    )
+    return new Map(
+      rows.map((row) => [row.id, { version: row.version, expiresAtMs: row.expires_at_ms }])
+    )
   }
 
   /**

@@ -52,6 +52,12 @@
  */
 
 /**
+ * @typedef {Pick<Credential, 'version' | 'expiresAtMs'>} CredentialState - what a session that came in with it depends on
+ * @typedef {Pick<Account, 'isEnabled' | 'tenant' | 'quotaBytes' | 'quotaMessages' | 'usedBytes'>} AccountState - what an
+ *   open mailbox depends on
+ */
+
+/**
  * @typedef {object} SealIdentityRow
  * @property {string} accountId
  * @property {number} number - the highest is the current one
@@ -281,6 +287,10 @@
  * @property {(domain: string, tenantId: string) => Promise<void>} assignDomain
  * @property {(domain: string) => Promise<string | null>} findTenantOfDomain
  * @property {(id: string) => Promise<number | null>} tenantRoom - bytes that its accounts may still grow by; null: no limit
+ * @property {(accountIds: string[]) => Promise<Map<string, AccountState>>} accountStates - by account id; without those that
+ *   are gone
+ * @property {(credentialIds: string[]) => Promise<Map<string, CredentialState>>} credentialStates - by credential id; without
+ *   those that are gone
  * @property {(query: AccountPageQuery) => Promise<{ total: number, accounts: AccountSummary[] }>} pageAccounts
  * @property {(accountIds: string[]) => Promise<Map<string, string>>} tenantsOf - by account id; without those that are gone
  * @property {() => Promise<{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }>} totals

@@ -2,6 +2,7 @@
  * The directory of a lost host, as it came out of a backup: without keys, and on its way to become the directory of a new
  * host. Nobody serves from it yet.
  */
+import { deleteAccountRows } from './directory-accounts.js'
 import { DirectoryConnection } from './directory-connection.js'
 import { writeKeyRows } from './directory-keys.js'
 import { prepareRestoredDirectory } from './directory-snapshot.js'
@@ -90,8 +91,7 @@ export class RestoredDirectory {
    */
   dropAccount(accountId) {
     const connection = this.#connection
-    connection.prepare('DELETE FROM addresses WHERE account_id = ?').run(accountId)
-    connection.prepare('DELETE FROM accounts WHERE id = ?').run(accountId)
+    deleteAccountRows(connection, accountId)
   }
 
   /** All accounts are complete or dropped: one file then, which can be renamed. */

@@ -74,12 +74,15 @@ export class DirectorySnapshot {
   keysOf(accountId) {
     const all = (/** @type {string} */ sql) =>
       /** @type {any[]} */ (this.#db.prepare(sql).all(accountId))
-    const [account] = all('SELECT * FROM accounts WHERE id = ?')
+    const [account] = all(
+      `SELECT a.key_epoch, s.recipient, s.public_key
+       FROM accounts a JOIN account_seals s ON s.account_id = a.id WHERE a.id = ?`
+    )
     const [rekey] = all('SELECT * FROM rekeys WHERE account_id = ?')
     const rows = keyRowsToJson({
       keyEpoch: account.key_epoch,
-      sealRecipient: account.seal_recipient,
-      sealPublicKey: account.seal_public_key,
+      sealRecipient: account.recipient,
+      sealPublicKey: account.public_key,
       credentials: all('SELECT * FROM credentials WHERE account_id = ? ORDER BY id').map((row) => ({
         ...credentialFromRow(row),
         lastUsedAtMs: null

@@ -108,6 +108,8 @@ export function openDirectory({
     tenantRoom: (id) => tenants.tenantRoom(id),
     pageAccounts: (query) => lists.pageAccounts(query),
     tenantsOf: (accountIds) => lists.tenantsOf(accountIds),
+    accountStates: (accountIds) => lists.accountStates(accountIds),
+    credentialStates: (credentialIds) => lists.credentialStates(credentialIds),
     pageFolders: (page) => lists.pageFolders(page),
     totals: () => lists.totals(),
     pageAudit: (query) => lists.pageAudit(query),

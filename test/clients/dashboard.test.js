@@ -32,9 +32,10 @@ function fillDirectory(data, nowMs) {
     createHash('sha256').update(seed).digest().readUInt32LE(0)
   const account = db.prepare(
     `INSERT INTO accounts (id, domain_id, address, folder, created_at_ms, is_enabled, cipher, quota_bytes, used_bytes,
-       used_messages, seal_recipient, seal_public_key)
-     VALUES (?, (SELECT id FROM domains WHERE name = ?), ?, ?, ?, ?, 'chacha20', ?, ?, ?, 'age1pq1', x'00')`
+       used_messages)
+     VALUES (?, (SELECT id FROM domains WHERE name = ?), ?, ?, ?, ?, 'chacha20', ?, ?, ?)`
   )
+  const seal = db.prepare("INSERT INTO account_seals VALUES (?, 'age1pq1', x'00')")
   const address = db.prepare('INSERT INTO addresses (address, account_id) VALUES (?, ?)')
   const space = db.prepare(
     'INSERT INTO maintenance_accounts (account_id, file_bytes, free_bytes, measured_at_ms) VALUES (?, ?, ?, ?)'
@@ -70,6 +71,7 @@ function fillDirectory(data, nowMs) {
       bytes,
       bytes / 40_000
     )
+    seal.run(id)
     address.run(where, id)
     mkdirSync(join(data, 'mail', id))
     writeFileSync(join(data, 'mail', id, 'mail.db'), page)

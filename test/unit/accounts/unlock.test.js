@@ -204,7 +204,7 @@ const ROW_CHANGES = [
   ['expiry', 'UPDATE credentials SET expires_at_ms = 9e15'],
   ['absence', 'DELETE FROM credentials'],
   ['key epoch', 'UPDATE accounts SET key_epoch = 9'],
-  ['public key', "UPDATE accounts SET seal_public_key = x'00'"]
+  ['public key', "UPDATE account_seals SET public_key = x'00'"]
 ]
 for (const [name, sql] of ROW_CHANGES) {
   test(`a repeat login is not recognised once the directory says another ${name}`, async (t) => {
@@ -325,7 +325,7 @@ test('somebody else’s public seal key in the directory is an alarm, and nobody
   ;(await logIn(services, 'old secret')).masterKey.dispose()
   const theirs = generateSealIdentity()
   for (const sql of [
-    'UPDATE accounts SET seal_public_key = $publicKey, seal_recipient = $recipient',
+    'UPDATE account_seals SET public_key = $publicKey, recipient = $recipient',
     'UPDATE seal_identities SET recipient = $recipient'
   ]) {
     const values = { publicKey: theirs.publicKey, recipient: theirs.recipient }

@@ -41,6 +41,21 @@ export function accountsContract({ name, setUp }) {
     const again = open()
     assert.deepEqual(await again.findAccount(input.id), created)
     assert.deepEqual(
+      await again.accountStates(['nobody', input.id]),
+      new Map([
+        [
+          input.id,
+          {
+            isEnabled: true,
+            tenant: 'example.org',
+            quotaBytes: 0,
+            quotaMessages: 0,
+            usedBytes: 0
+          }
+        ]
+      ])
+    )
+    assert.deepEqual(
       (await again.listCredentials(input.id)).map(({ id }) => id).sort(),
       input.keys.credentials.map(({ id }) => id).sort()
     )

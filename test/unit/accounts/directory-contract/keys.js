@@ -55,8 +55,16 @@ export function keysContract({ name, setUp }) {
     const next = { ...password, version: 2, salt: randomBytes(16), wrappedKey: randomBytes(61) }
     assert.equal(await directory.replaceCredentials([next], { version: 1 }), true)
     assert.deepEqual(await directory.findSingleCredential(input.id, 'password'), next)
+    assert.deepEqual(
+      await directory.credentialStates([app.id, password.id, 'nothing']),
+      new Map([
+        [app.id, { version: 1, expiresAtMs: 99 }],
+        [password.id, { version: 2, expiresAtMs: null }]
+      ])
+    )
     assert.equal(await directory.deleteCredential(app.id), true)
     assert.equal(await directory.deleteCredential(app.id), false)
+    assert.equal((await directory.credentialStates([app.id])).size, 0)
     assert.equal(await directory.findCredential(app.id), null)
     await assert.rejects(directory.insertCredential(credential('nobody', {})), (error) =>
       isMailError(error, 'ACCOUNT_NOT_FOUND')

@@ -9,6 +9,7 @@ import { newAccount } from '../../../helpers/directory-rows.js'
 
 /**
  * @typedef {import('./index.js').ContractOptions} ContractOptions
+ * @typedef {import('../../../../src/accounts/directory-port.js').Account} Account
  * @typedef {import('../../../../src/accounts/directory-port.js').ApiToken} ApiToken
  */
 
@@ -49,6 +50,14 @@ export function tenantsContract({ name, setUp }) {
         [bert.id, 'acme']
       ])
     )
+    const states = await directory.accountStates([anna.id, bert.id, 'nobody'])
+    assert.deepEqual(
+      [...states].map(([id, { tenant }]) => [id, tenant]).sort(),
+      [
+        [anna.id, 'acme'],
+        [bert.id, 'acme']
+      ].sort()
+    )
     const isFull = (/** @type {unknown} */ error) => isMailError(error, 'LIMIT')
     await assert.rejects(directory.createAccount(newAccount(data, 'cy@one.test')), isFull)
     await assert.rejects(
@@ -86,6 +95,34 @@ export function tenantsContract({ name, setUp }) {
     )
     assert.equal((await directory.listAccounts({ tenant: 'acme' })).length, 2)
     await assert.rejects(directory.updateTenant('nobody', { label: '' }), isUnknown)
+  })
+
+  test(`${name}: a tenant's room is what its own accounts leave, whatever domains they are in`, async (t) => {
+    const { data, directory, clock } = await setUp(t)
+    for (const id of ['acme', 'other'])
+      await directory.createTenant({ id, label: '', quotaBytes: 1000, maxAccounts: 0 })
+    await directory.assignDomain('one.test', 'acme')
+    await directory.assignDomain('two.test', 'acme')
+    const made = []
+    const addresses = ['a@one.test', 'b@one.test', 'c@two.test', 'd@three.test', 'e@two.test']
+    for (const address of addresses)
+      made.push(await directory.createAccount(newAccount(data, address)))
+    const [, , , d, e] = /** @type {[Account, Account, Account, Account, Account]} */ (
+      /** @type {unknown} */ (made)
+    )
+    await directory.updateAccount(d.id, { tenant: 'acme' })
+    await directory.updateAccount(e.id, { tenant: 'other' })
+    const used = [7, 20, 300, 400, 999]
+    made.forEach(({ id }, nth) => {
+      directory.recordUsage(id, { bytes: used[nth] ?? 0, messages: 1 })
+    })
+    await directory.flush()
+    assert.equal(await directory.tenantRoom('acme'), 1000 - 727)
+    assert.equal(await directory.tenantRoom('other'), 1)
+    await directory.updateAccount(d.id, { tenant: 'other' })
+    clock.advance(1001)
+    assert.equal(await directory.tenantRoom('acme'), 1000 - 327)
+    assert.equal(await directory.tenantRoom('other'), 0)
   })
 
   test(`${name}: a tenant in use stays, and one that goes takes its tokens along`, async (t) => {

@@ -1,0 +1,78 @@
+/**
+ * A directory of an older version, filled as that one did, is the same directory afterwards.
+ */
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { openDirectory } from '../../../src/accounts/directory.js'
+import { migrate } from '../../../src/database/migrate.js'
+import { openPlainDatabase } from '../../../src/database/open.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
+import { recordingLogger } from '../../helpers/log-lines.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
+
+const MIGRATIONS = fileURLToPath(new URL('../../../migrations/directory/', import.meta.url))
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {number} version
+ */
+async function oldDirectory(t, version) {
+  const folder = await scratchFolder(t)
+  const older = join(folder, 'migrations')
+  mkdirSync(older)
+  for (const name of readdirSync(MIGRATIONS))
+    if (Number(name.slice(0, 4)) <= version) copyFileSync(join(MIGRATIONS, name), join(older, name))
+  const path = join(folder, 'directory.db')
+  const db = openPlainDatabase(path)
+  const clock = new ManualClock()
+  migrate(db, pathToFileURL(older), { clock })
+  const { logger } = recordingLogger()
+  return { db, open: () => openDirectory({ path, clock, logger }) }
+}
+
+test('keys that stood in the rows of accounts stand beside them (0006)', async (t) => {
+  const { db, open } = await oldDirectory(t, 5)
+  db.exec(`INSERT INTO tenants (id, created_at_ms) VALUES ('example.org', 1);
+    INSERT INTO domains (id, name, created_at_ms, tenant_id) VALUES (1, 'example.org', 1, 'example.org')`)
+  const seal = (/** @type {number} */ n) => Buffer.alloc(1216, n)
+  for (const n of [1, 2, 3]) {
+    db.prepare(
+      `INSERT INTO accounts (id, domain_id, address, folder, created_at_ms, cipher, used_bytes, seal_recipient, seal_public_key)
+       VALUES (?, 1, ?, ?, 1, 'chacha20', ?, ?, ?)`
+    ).run(`a${n}`, `u${n}@example.org`, `mail/${n}`, n * 100, `age1pq1${n}`.repeat(200), seal(n))
+    db.prepare('INSERT INTO addresses VALUES (?, ?)').run(`u${n}@example.org`, `a${n}`)
+    for (const number of [1, 2])
+      db.prepare('INSERT INTO seal_identities VALUES (?, ?, ?, 1, ?, 1)').run(
+        ...[`a${n}`, number, `age1pq1${n}${number}`.repeat(200), Buffer.alloc(61, 10 * n + number)]
+      )
+  }
+  db.close()
+
+  const directory = open()
+  t.after(() => directory.close())
+  for (const n of [1, 2, 3]) {
+    const account = await directory.findByAddress(`u${n}@example.org`)
+    assert.equal(account?.id, `a${n}`)
+    assert.equal(account.usedBytes, n * 100)
+    assert.equal(account.sealRecipient, `age1pq1${n}`.repeat(200))
+    assert.deepEqual(account.sealPublicKey, seal(n))
+    assert.deepEqual(
+      (await directory.listSealIdentities(`a${n}`)).map(({ number, recipient, wrappedSecret }) => [
+        number,
+        recipient.slice(0, 9),
+        wrappedSecret[0]
+      ]),
+      [
+        [2, `age1pq1${n}2`, 10 * n + 2],
+        [1, `age1pq1${n}1`, 10 * n + 1]
+      ]
+    )
+  }
+  await directory.deleteAccount('a2')
+  assert.equal(await directory.findByAddress('u2@example.org'), null)
+  assert.deepEqual(await directory.listSealIdentities('a2'), [])
+  assert.deepEqual(await directory.quickCheck(), [])
+})
