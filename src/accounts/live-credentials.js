@@ -1,45 +1,71 @@
 /**
  * Compares what live sessions came in with, and what their mailboxes may hold, with what the directory says now.
  */
+import { Slicer } from '../support/slicer.js'
 
 /**
  * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./directory-port.js').AccountState} AccountState
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
  *
  * @typedef {object} LiveAccount
  * @property {Pick<Account, 'id'>} account
  * @property {{ store: AccountStore } | null} parts - null while it is being opened: it has no sessions yet
  * @property {Iterable<{ id: string, version: number }>} credentials - of live sessions
+ *
+ * @typedef {object} CheckOptions
+ * @property {Pick<import('./services.js').AccountServices, 'directory' | 'clock'>} services
+ * @property {Iterable<LiveAccount>} open
+ * @property {(accountId: string, text: string) => void} endSessions
  */
 
+/** Accounts that the directory is asked about at once: some hundred microseconds. */
+const PAGE = 100
+
 /**
- * A revoked, expired or changed credential ends the sessions that came in with it (RFC 9051 §7.1.5: BYE).
+ * A revoked, expired or changed credential ends the sessions that came in with it (RFC 9051 §7.1.5: BYE). Gives way to
+ * others between pages: thousands of mailboxes may be open.
  *
- * @param {object} input
- * @param {Pick<import('./services.js').AccountServices, 'directory' | 'clock'>} input.services
- * @param {Iterable<LiveAccount>} input.open
- * @param {(accountId: string, text: string) => void} input.endSessions
+ * @param {CheckOptions} options
  * @throws what the directory throws
  */
-export async function checkLiveAccounts({ services: { directory, clock }, open, endSessions }) {
-  for (const { account: opened, parts, credentials } of open) {
-    const [...present] = credentials
-    if (parts === null || present.length === 0) continue
-    const accountId = opened.id
-    const account = await directory.findAccount(accountId)
+export async function checkLiveAccounts({ open, ...options }) {
+  const all = [...open]
+  const slicer = new Slicer()
+  for (let start = 0; start < all.length; start += PAGE) {
+    await slicer.breathe()
+    await checkPage({ ...options, open: all.slice(start, start + PAGE) })
+  }
+}
+
+/** @param {CheckOptions} options */
+async function checkPage({ services: { directory, clock }, open, endSessions }) {
+  const live = [...open]
+    .map(({ account, parts, credentials }) => ({
+      id: account.id,
+      parts,
+      present: [...credentials]
+    }))
+    .filter(({ parts, present }) => parts !== null && present.length > 0)
+  if (live.length === 0) return
+  const accounts = await directory.accountStates(live.map(({ id }) => id))
+  const credentials = await directory.credentialStates(
+    live.flatMap(({ present }) => present.map(({ id }) => id))
+  )
+  for (const { id: accountId, parts, present } of live) {
+    const account = accounts.get(accountId)
     if (!account?.isEnabled) {
       endSessions(accountId, 'The account was closed')
       continue
     }
-    limitStore(parts.store, account, await directory.tenantRoom(account.tenant))
-    for (const { id, version } of present) {
-      const now = await directory.findCredential(id)
-      const isGood =
-        now !== null &&
-        now.version === version &&
-        (now.expiresAtMs === null || now.expiresAtMs > clock.nowMs())
-      if (!isGood) endSessions(accountId, 'The credential was changed or revoked, log in again')
+    if (parts !== null) limitStore(parts.store, account, await directory.tenantRoom(account.tenant))
+    const isGood = (/** @type {{ id: string, version: number }} */ { id, version }) => {
+      const now = credentials.get(id)
+      if (now === undefined || now.version !== version) return false
+      return now.expiresAtMs === null || now.expiresAtMs > clock.nowMs()
     }
+    if (!present.every(isGood))
+      endSessions(accountId, 'The credential was changed or revoked, log in again')
   }
 }
 
@@ -48,7 +74,7 @@ export async function checkLiveAccounts({ services: { directory, clock }, open, 
  * accepted comes in all the same.
  *
  * @param {AccountStore} store
- * @param {Account} account
+ * @param {Pick<AccountState, 'quotaBytes' | 'quotaMessages' | 'usedBytes'>} account
  * @param {number | null} tenantRoom - bytes; null: no limit
  */
 export function limitStore({ quota }, { quotaBytes, quotaMessages, usedBytes }, tenantRoom) {

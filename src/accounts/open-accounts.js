@@ -64,6 +64,8 @@ export class OpenAccounts {
   /** @type {Set<string>} accounts that are on record as damaged since they were opened */
   #damaged = new Set()
   #credentialTimer
+  /** Whether a look at the credentials is under way: with many accounts it may take longer than until the next. */
+  #isChecking = false
   #isShuttingDown = false
 
   /** @param {OpenAccountsOptions} options */
@@ -323,11 +325,15 @@ export class OpenAccounts {
   }
 
   async #checkCredentials() {
+    if (this.#isChecking) return
+    this.#isChecking = true
     const { services, endSessions } = this.#options
     try {
       await checkLiveAccounts({ services, open: this.#open.values(), endSessions })
     } catch (err) {
       services.logger.error({ err }, 'credentials could not be checked')
+    } finally {
+      this.#isChecking = false
     }
   }
 

@@ -14,6 +14,7 @@ import { Admission } from './admission.js'
 import { Allowances } from './allowance.js'
 import { INPUT_BYTES } from './client-input.js'
 import { Connection } from './connection.js'
+import { pollForIdlers } from './poll-idlers.js'
 import { Session } from './session.js'
 import { makeTlsContext } from './tls-context.js'
 
@@ -21,7 +22,6 @@ import { makeTlsContext } from './tls-context.js'
 /** @import { ProxyTrust } from '../../support/proxy-header.js' */
 /** @import { TlsSettings } from './tls-context.js' */
 /** @import { Clock } from '../../support/clock.js' */
-/** @import { AccountStore } from '../../store/account-store.js' */
 /** @import { Authenticate, ImapConfig, ImapServerContext, Login, SessionLogger } from './server-context.js' */
 
 /** Deadlines, IDLE reminders and other processes' changes are looked at this often. */
@@ -99,6 +99,8 @@ class Listener {
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   #ticks = 0
+  /** Whether those in IDLE are being looked after: with thousands that may take longer than until the next time. */
+  #isPolling = false
   #isClosing = false
   #admission
   #allowances
@@ -372,18 +374,14 @@ class Listener {
     const nowMs = this.#context.clock.nowMs()
     this.#allowances.tidy()
     for (const session of this.#sessions) session.tick(nowMs)
-    if (++this.#ticks % TICKS_PER_POLL === 0) this.#pollForIdlers()
+    if (++this.#ticks % TICKS_PER_POLL === 0 && !this.#isPolling) this.#pollForIdlers()
   }
 
-  /** One look for each account: its sessions share the store, and its views wake those that have news. */
-  #pollForIdlers() {
-    /** @type {Set<AccountStore>} */
-    const stores = new Set()
-    for (const session of this.#sessions) if (session.isIdling) stores.add(session.store)
-    for (const store of stores) {
-      Promise.resolve(store.pollOtherProcesses()).catch((error) => {
-        this.#context.logger.error({ err: error }, 'poll for other processes failed')
-      })
-    }
+  async #pollForIdlers() {
+    this.#isPolling = true
+    await pollForIdlers(this.#sessions, (error) => {
+      this.#context.logger.error({ err: error }, 'poll for other processes failed')
+    })
+    this.#isPolling = false
   }
 }

@@ -1,0 +1,25 @@
+/**
+ * What other processes have written, for sessions in IDLE: whoever sends commands sees it with these.
+ */
+import { Slicer } from '../../support/slicer.js'
+
+/** @import { AccountStore } from '../../store/account-store.js' */
+
+/**
+ * One look for each account: its sessions share the store, and its views wake those that have news. Gives way to others in
+ * between, because thousands may idle.
+ *
+ * @param {Iterable<{ isIdling: boolean, store: Pick<AccountStore, 'pollOtherProcesses'> }>} sessions
+ * @param {(error: unknown) => void} onError - told of each look that failed
+ * @returns {Promise<void>} when all have been begun; what there is to be taken in may take longer
+ */
+export async function pollForIdlers(sessions, onError) {
+  /** @type {Set<Pick<AccountStore, 'pollOtherProcesses'>>} */
+  const stores = new Set()
+  for (const session of sessions) if (session.isIdling) stores.add(session.store)
+  const slicer = new Slicer()
+  for (const store of stores) {
+    await slicer.breathe()
+    store.pollOtherProcesses().catch(onError)
+  }
+}

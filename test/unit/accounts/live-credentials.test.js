@@ -1,0 +1,67 @@
+/**
+ * Live sessions are compared with the directory, however many there are.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkLiveAccounts } from '../../../src/accounts/live-credentials.js'
+import { OpenAccounts } from '../../../src/accounts/open-accounts.js'
+import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
+import { turnsDuring } from '../../helpers/turns.js'
+
+test('among a thousand mailboxes each one is looked at, and others have their turn meanwhile', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account, password } = await makeAccount(services)
+  const openAccounts = new OpenAccounts({
+    services,
+    onLocked: () => {},
+    endSessions: () => {}
+  })
+  t.after(() => openAccounts.close())
+  const { store, credentialId, release } = await openAccounts.acquire(
+    await logIn(services, password)
+  )
+  assert.ok(credentialId)
+  const credential = await services.directory.findCredential(credentialId)
+  const version = credential?.version ?? 0
+  await services.directory.updateAccount(account.id, { quotaBytes: 4711 })
+
+  const live = (/** @type {string} */ id, /** @type {number} */ ofVersion) => ({
+    account: { id },
+    parts: { store },
+    credentials: [{ id: credentialId, version: ofVersion }]
+  })
+  const open = Array.from({ length: 1000 }, () => live(account.id, version))
+  open[555] = live('closed', version)
+  open[777] = live(account.id, version - 1)
+  /** @type {[string, string][]} */
+  const ended = []
+  const { turns } = await turnsDuring(t, () =>
+    checkLiveAccounts({
+      services,
+      open,
+      endSessions: (id, text) => ended.push([id, text])
+    })
+  )
+  assert.deepEqual(ended, [
+    ['closed', 'The account was closed'],
+    [account.id, 'The credential was changed or revoked, log in again']
+  ])
+  assert.equal(store.quota.bytes, 4711)
+  assert.ok(turns >= 9, `${turns} turns of others`)
+  await release()
+})
+
+test('an account that is being opened, or that nobody uses, is left alone', async (t) => {
+  const { services } = await openTestAccounts(t)
+  /** @type {string[]} */
+  const ended = []
+  await checkLiveAccounts({
+    services,
+    open: [
+      { account: { id: 'opening' }, parts: null, credentials: [{ id: 'x', version: 1 }] },
+      { account: { id: 'lingering' }, parts: null, credentials: [] }
+    ],
+    endSessions: (id) => ended.push(id)
+  })
+  assert.deepEqual(ended, [])
+})
