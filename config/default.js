@@ -622,7 +622,7 @@ export const SETTINGS = {
     maximum: 1_000_000,
     unit: 'files',
     reason:
-      'With more mailboxes in use than this, the files of those longest unused are closed at once. Each open one takes five descriptors and its page cache.'
+      'With more mailboxes in use than this, the files of those longest unused are closed at once. Each open one takes five descriptors and its page cache, and the cipher’s library goes through a list of them for each overflow page that it reads (docs/scale.md).'
   },
   'storage.busyTimeoutMs': {
     value: 30_000,
