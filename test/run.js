@@ -27,8 +27,8 @@ const files = roots
 // Each file is a process, and many start servers and commands of their own: a tenth of the time would go into compiling
 // the same modules again. Coverage is not exact for functions that come out of this cache.
 const compiled = mkdtempSync(join(tmpdir(), 'letterlock-compiled-'))
-// They wait for the disk and for clients too: one process more than cores leaves none of them idle.
-const concurrency = Math.min(availableParallelism(), 8) + 1
+// They wait for the disk and for clients too: two processes more than cores leave none of them idle.
+const concurrency = Math.min(availableParallelism(), 8) + 2
 
 const result = spawnSync(
   process.execPath,
