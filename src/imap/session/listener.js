@@ -379,9 +379,10 @@ class Listener {
 
   async #pollForIdlers() {
     this.#isPolling = true
-    await pollForIdlers(this.#sessions, (error) => {
+    const onError = (/** @type {unknown} */ error) => {
       this.#context.logger.error({ err: error }, 'poll for other processes failed')
-    })
+    }
+    await pollForIdlers(this.#sessions, onError).catch(onError)
     this.#isPolling = false
   }
 }
