@@ -3,6 +3,7 @@
  * sessions, its key and its lock stay, while descriptors, page cache and compiled statements go; the next command opens
  * the file again. Beyond a number of files, those longest unused go to sleep at once.
  */
+import { Slicer } from '../support/slicer.js'
 
 /**
  * @typedef {object} SleepingFile - what is needed of an account's database
@@ -26,6 +27,10 @@ export class OpenFiles {
   #files = new Set()
   /** @type {NodeJS.Timeout | null} */
   #timer = null
+  /** @type {Promise<void> | null} a look that is under way */
+  #looking = null
+  /** Whether another look is wanted behind it. */
+  #isWanted = false
 
   /**
    * @param {object} options
@@ -59,7 +64,7 @@ export class OpenFiles {
     this.#files.add(file)
     const lookMs = Math.max(MIN_LOOK_MS, (this.#sleepAfterMs || MIN_LOOK_MS * LOOKS * 100) / LOOKS)
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref()
-    if (this.#files.size > this.#maxAwake) this.#look()
+    if (this.#files.size > this.#maxAwake && this.awake > this.#maxAwake) this.#look()
     return () => {
       this.#files.delete(file)
       if (this.#files.size > 0 || this.#timer === null) return
@@ -68,15 +73,33 @@ export class OpenFiles {
     }
   }
 
+  /** Begins a look; one that is under way is followed by another. */
   #look() {
+    if (this.#looking !== null) {
+      this.#isWanted = true
+      return
+    }
+    this.#looking = this.#closeTired().finally(() => {
+      this.#looking = null
+      if (this.#isWanted) this.#look()
+    })
+  }
+
+  /** Gives way to others in between: after a rush of logins hundreds of files go to sleep at once. */
+  async #closeTired() {
+    this.#isWanted = false
     const awake = [...this.#files].filter((file) => !file.isAsleep)
     awake.sort((a, b) => b.idleMs - a.idleMs)
     let excess = awake.length - this.#maxAwake
+    const slicer = new Slicer()
     for (const file of awake) {
-      const isTired = this.#sleepAfterMs > 0 && file.idleMs >= this.#sleepAfterMs
-      if (!isTired && (excess <= 0 || file.idleMs < BUSY_MS)) break
+      const { idleMs } = file
+      const isTired = this.#sleepAfterMs > 0 && idleMs >= this.#sleepAfterMs
+      if (!isTired && excess <= 0) break
+      if (!isTired && idleMs < BUSY_MS) continue
       excess--
       file.sleep().catch(this.#onError)
+      await slicer.breathe()
     }
   }
 }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { CachePool } from '../../../src/database/pool.js'
 import { OpenFiles } from '../../../src/store/open-files.js'
 import {
@@ -188,6 +188,32 @@ test('beyond the number of files that may be open, those longest unused sleep', 
     [true, true, true, false, false]
   )
   assert.equal(files.size, 5)
+})
+
+test('of many files that go to sleep at once one follows the other, and others have their turn in between', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const files = openFiles({ sleepAfterMs: 1000 })
+  const stores = []
+  for (let index = 0; index < 5; index++) {
+    const store = await (await accountFolder(t)).create({ openFiles: files })
+    await store.checkpoint()
+    stores.push(store)
+  }
+  // Each look at the clock is a slice after the one before.
+  const nowMs = performance.now.bind(performance)
+  let looks = 0
+  t.mock.method(performance, 'now', () => nowMs() + 10_000 + 10 * looks++)
+  t.mock.timers.tick(250)
+  let before = 0
+  let most = 0
+  while (before < stores.length) {
+    const asleep = stores.filter(({ isAsleep }) => isAsleep).length
+    most = Math.max(most, asleep - before)
+    before = asleep
+    await turn()
+  }
+  assert.equal(most, 1)
+  t.mock.restoreAll()
 })
 
 test('a file with something under way stays open', async (t) => {
