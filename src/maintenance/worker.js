@@ -7,6 +7,7 @@
  * needed for something else (its close, a login while it was about to close, the end of the process); no job waits for
  * a user, and none of its slices keeps one waiting.
  */
+import { setImmediate } from 'node:timers/promises'
 import PQueue from 'p-queue'
 import { MailError } from '../errors.js'
 import { planConversion } from './convert-cipher.js'
@@ -236,6 +237,8 @@ export class MaintenanceWorker {
   async #run(tracked, signal) {
     const { account, store } = tracked
     const services = this.#services
+    // A mailbox that needs nothing is done within a millisecond; of hundreds that become quiet together each has its turn.
+    await setImmediate()
     const runs = await runJobs({ services, account, store, resources: this.#resources, signal })
     for (const { job, result, note, tookMs } of runs) {
       this.#counts[result]++

@@ -5,13 +5,14 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { DAY_MS } from '../../../src/maintenance/job.js'
 import { cleanLeftovers } from '../../../src/maintenance/leftovers.js'
 import { systemResources } from '../../../src/maintenance/resources.js'
 import { runJobs } from '../../../src/maintenance/run-jobs.js'
 import { isWorthMerging } from '../../../src/store/search/index-job.js'
 import { appendMany, appendOne } from '../../helpers/account-folder.js'
+import { logIn, makeAccount } from '../../helpers/accounts.js'
 import { fillAndEmpty, results, setUp } from '../../helpers/looked-after.js'
 
 test('before a mailbox is locked, its free space is back, and the directory says so without a key', async (t) => {
@@ -215,6 +216,42 @@ test('a process that ends waits for no job', async (t) => {
   await worker.close()
   await openAccounts.close()
   assert.equal(worker.figures.maintenanceRunning, 0)
+})
+
+test('mailboxes that become quiet together are looked after one by one, with others in between', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { services, openAccounts, worker } = await setUp(t, {
+    'maintenance.quietMs': 0,
+    'maintenance.concurrency': 1
+  })
+  const addresses = Array.from({ length: 12 }, (_, index) => `u${index}@example.org`)
+  for (const address of addresses) await makeAccount(services, address, 'old secret')
+  const enterAll = async () => {
+    const sessions = []
+    for (const username of addresses)
+      sessions.push(await openAccounts.acquire(await logIn(services, 'old secret', { username })))
+    return sessions
+  }
+  const left = () => worker.figures.maintenanceRunning + worker.figures.maintenanceWaiting
+  /** @returns {Promise<number[]>} how many mailboxes were left at each turn of the event loop */
+  const lookedAfter = async () => {
+    t.mock.timers.tick(5000)
+    const seen = []
+    for (let quiet = 0; quiet < 100; quiet = left() === 0 ? quiet + 1 : 0) {
+      seen.push(left())
+      await turn()
+    }
+    return seen
+  }
+  const sessions = await enterAll()
+  await lookedAfter()
+  for (const { release } of sessions) await release()
+  while (openAccounts.size > 0) await turn()
+  // Everything has been done today.
+  await enterAll()
+  const seen = await lookedAfter()
+  for (let number = 1; number < addresses.length; number++)
+    assert.ok(seen.includes(number), `${number} left: ${seen.join()}`)
 })
 
 test('with maintenance.enabled off nothing is looked after', async (t) => {
