@@ -145,13 +145,14 @@ async function compose(
 
   const firstAccount = mayMakeAccount && isFirstStart ? await makeFirstAccount({ services }) : null
 
+  const tls = tlsSettingsOf(certificates)
   const imap = createImapServer({
     config,
     authenticate: async (attempt) => {
       const unlocked = await unlocker.unlock(attempt)
       return cluster === null ? openAccounts.acquire(unlocked) : cluster.acquire(unlocked, attempt)
     },
-    tls: tlsSettingsOf(certificates),
+    tls,
     clock,
     logger,
     shareOf: (limit) => Math.ceil(limit / (cluster?.slots ?? 1)),
@@ -188,7 +189,6 @@ async function compose(
   })
   closers.add(() => admin.close())
   // What many hosts have switched off is loaded where it is on.
-  const tls = tlsSettingsOf(certificates)
   const userPage =
     config.userPage.listen === 'off'
       ? null
@@ -206,9 +206,9 @@ async function compose(
     const { joinCluster, shareThrottle } = await import('./compose/join-cluster.js')
     const answers = { ...admin.answers, ...userPage?.answers }
     const parts = { services, openAccounts, imap, admits, answers, logger }
-    const joined = (cluster = await joinCluster({ slot, runFolder, ...parts }))
-    closers.add(() => joined.close())
-    await shareThrottle(joined, services.throttle)
+    cluster = await joinCluster({ slot, runFolder, ...parts })
+    closers.add(async () => cluster?.close())
+    await shareThrottle(cluster, services.throttle)
   }
 
   const { graceMs } = config.shutdown
@@ -245,8 +245,7 @@ async function compose(
     })
     closers.add(() => nightly.close())
   }
-  const joined = cluster
-  if (joined !== null) closers.add(() => joined.leave())
+  closers.add(async () => cluster?.leave())
   isReady = true
   logger.info({ listeners: listeners.length }, 'started')
   const hasAccounts = (await directory.pageFolders({ afterId: '', limit: 1 })).length > 0

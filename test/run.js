@@ -4,9 +4,9 @@
  * tests against N workers in processes of their own, without those that look inside of a server.
  */
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { globSync, readFileSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 
 /** What only a server in the test's own process has. */
 const INSIDE = /\b(server\.(imap|openAccounts|logged|unexpected)|startSibling|clock|hasTls)\b/
@@ -26,7 +26,7 @@ const files = roots
 
 // Each file is a process, and many start servers and commands of their own: a tenth of the time would go into compiling
 // the same modules again. Coverage is not exact for functions that come out of this cache.
-const compiled = mkdtempSync(join(tmpdir(), 'letterlock-compiled-'))
+const compiled = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url))
 // They wait for the disk and for clients too: two processes more than cores leave none of them idle.
 const concurrency = Math.min(availableParallelism(), 8) + 2
 
@@ -44,5 +44,4 @@ const result = spawnSync(
     }
   }
 )
-rmSync(compiled, { recursive: true, force: true })
 process.exit(result.status ?? 1)

@@ -3,6 +3,7 @@
  * SQLite, so that a page costs the same wherever it lies.
  */
 import { setImmediate } from 'node:timers/promises'
+import { accountStateFromRow, credentialStateFromRow } from './directory-rows.js'
 
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
@@ -148,23 +149,6 @@ export class DirectoryLists {
 
   /**
    * @param {string[]} accountIds
-   * @returns {Promise<Map<string, string>>} tenants by account id
-   */
-  async tenantsOf(accountIds) {
-    const { connection } = this
-    const rows = await connection.read(() =>
-      connection
-        .prepare(
-          `SELECT a.id, coalesce(a.tenant_id, d.tenant_id) AS tenant FROM json_each(?) j
-           JOIN accounts a ON a.id = j.value JOIN domains d ON d.id = a.domain_id`
-        )
-        .all(JSON.stringify(accountIds))
-    )
-    return new Map(rows.map((row) => [row.id, row.tenant]))
-  }
-
-  /**
-   * @param {string[]} accountIds
    * @returns {Promise<Map<string, AccountState>>} by account id
    */
   async accountStates(accountIds) {
@@ -179,18 +163,7 @@ export class DirectoryLists {
         )
         .all(JSON.stringify(accountIds))
     )
-    return new Map(
-      rows.map((row) => [
-        row.id,
-        {
-          isEnabled: row.is_enabled === 1,
-          tenant: row.tenant,
-          quotaBytes: row.quota_bytes,
-          quotaMessages: row.quota_messages,
-          usedBytes: row.used_bytes
-        }
-      ])
-    )
+    return new Map(rows.map((row) => [row.id, accountStateFromRow(row)]))
   }
 
   /**
@@ -207,9 +180,7 @@ export class DirectoryLists {
         )
         .all(JSON.stringify(credentialIds))
     )
-    return new Map(
-      rows.map((row) => [row.id, { version: row.version, expiresAtMs: row.expires_at_ms }])
-    )
+    return new Map(rows.map((row) => [row.id, credentialStateFromRow(row)]))
   }
 
   /**

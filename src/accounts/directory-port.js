@@ -292,7 +292,6 @@
  * @property {(credentialIds: string[]) => Promise<Map<string, CredentialState>>} credentialStates - by credential id; without
  *   those that are gone
  * @property {(query: AccountPageQuery) => Promise<{ total: number, accounts: AccountSummary[] }>} pageAccounts
- * @property {(accountIds: string[]) => Promise<Map<string, string>>} tenantsOf - by account id; without those that are gone
  * @property {() => Promise<{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }>} totals
  * @property {(query: AuditQuery) => Promise<AuditRow[]>} pageAudit - newest first unless told
  * @property {(token: Omit<ApiToken, 'lastUsedAtMs'> & { hash: Buffer }) => Promise<void>} insertApiToken

@@ -5,6 +5,8 @@ import { join, relative, sep } from 'node:path'
 
 /**
  * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./directory-port.js').AccountState} AccountState
+ * @typedef {import('./directory-port.js').CredentialState} CredentialState
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
  * @typedef {import('./directory-port.js').SealIdentityRow} SealIdentityRow
@@ -26,6 +28,27 @@ export function storedFolder(dataFolder, folder) {
 
 /**
  * @param {any} row - of `accounts` joined with `domains`
+ * @returns {AccountState}
+ */
+export const accountStateFromRow = (row) => ({
+  isEnabled: row.is_enabled === 1,
+  tenant: row.tenant,
+  quotaBytes: row.quota_bytes,
+  quotaMessages: row.quota_messages,
+  usedBytes: row.used_bytes
+})
+
+/**
+ * @param {any} row
+ * @returns {CredentialState}
+ */
+export const credentialStateFromRow = (row) => ({
+  version: row.version,
+  expiresAtMs: row.expires_at_ms
+})
+
+/**
+ * @param {any} row - of `accounts` joined with `domains` and `account_seals`
  * @param {string} dataFolder
  * @returns {Account}
  */
@@ -34,15 +57,12 @@ export function accountFromRow(row, dataFolder) {
     id: row.id,
     address: row.address,
     domain: row.domain,
+    ...accountStateFromRow(row),
     // A directory out of an old backup has no tenants yet.
     tenant: row.tenant ?? row.domain,
     folder: join(dataFolder, row.folder),
     createdAtMs: row.created_at_ms,
-    isEnabled: row.is_enabled === 1,
     cipher: row.cipher,
-    quotaBytes: row.quota_bytes,
-    quotaMessages: row.quota_messages,
-    usedBytes: row.used_bytes,
     usedMessages: row.used_messages,
     keyEpoch: row.key_epoch,
     sealRecipient: row.seal_recipient,
@@ -61,8 +81,7 @@ export function credentialFromRow(row) {
     kind: row.kind,
     label: row.label,
     scope: row.scope,
-    expiresAtMs: row.expires_at_ms,
-    version: row.version,
+    ...credentialStateFromRow(row),
     argon2:
       row.argon2_memory_kib === null
         ? null

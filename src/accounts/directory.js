@@ -107,7 +107,6 @@ export function openDirectory({
     findTenantOfDomain: (domain) => tenants.findTenantOfDomain(domain),
     tenantRoom: (id) => tenants.tenantRoom(id),
     pageAccounts: (query) => lists.pageAccounts(query),
-    tenantsOf: (accountIds) => lists.tenantsOf(accountIds),
     accountStates: (accountIds) => lists.accountStates(accountIds),
     credentialStates: (credentialIds) => lists.credentialStates(credentialIds),
     pageFolders: (page) => lists.pageFolders(page),

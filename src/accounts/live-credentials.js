@@ -15,7 +15,7 @@ import { Slicer } from '../support/slicer.js'
  *
  * @typedef {object} CheckOptions
  * @property {Pick<import('./services.js').AccountServices, 'directory' | 'clock'>} services
- * @property {Iterable<LiveAccount>} open
+ * @property {LiveAccount[]} open
  * @property {(accountId: string, text: string) => void} endSessions
  */
 
@@ -30,35 +30,33 @@ const PAGE = 100
  * @throws what the directory throws
  */
 export async function checkLiveAccounts({ open, ...options }) {
-  const all = [...open]
   const slicer = new Slicer()
-  for (let start = 0; start < all.length; start += PAGE) {
+  for (let start = 0; start < open.length; start += PAGE) {
     await slicer.breathe()
-    await checkPage({ ...options, open: all.slice(start, start + PAGE) })
+    await checkPage({ ...options, open: open.slice(start, start + PAGE) })
   }
 }
 
 /** @param {CheckOptions} options */
 async function checkPage({ services: { directory, clock }, open, endSessions }) {
-  const live = [...open]
-    .map(({ account, parts, credentials }) => ({
-      id: account.id,
-      parts,
-      present: [...credentials]
-    }))
-    .filter(({ parts, present }) => parts !== null && present.length > 0)
+  const live = open.flatMap(({ account, parts, credentials }) => {
+    const present = [...credentials]
+    return parts === null || present.length === 0
+      ? []
+      : [{ id: account.id, store: parts.store, present }]
+  })
   if (live.length === 0) return
   const accounts = await directory.accountStates(live.map(({ id }) => id))
   const credentials = await directory.credentialStates(
     live.flatMap(({ present }) => present.map(({ id }) => id))
   )
-  for (const { id: accountId, parts, present } of live) {
+  for (const { id: accountId, store, present } of live) {
     const account = accounts.get(accountId)
     if (!account?.isEnabled) {
       endSessions(accountId, 'The account was closed')
       continue
     }
-    if (parts !== null) limitStore(parts.store, account, await directory.tenantRoom(account.tenant))
+    limitStore(store, account, await directory.tenantRoom(account.tenant))
     const isGood = (/** @type {{ id: string, version: number }} */ { id, version }) => {
       const now = credentials.get(id)
       if (now === undefined || now.version !== version) return false

@@ -329,7 +329,7 @@ export class OpenAccounts {
     this.#isChecking = true
     const { services, endSessions } = this.#options
     try {
-      await checkLiveAccounts({ services, open: this.#open.values(), endSessions })
+      await checkLiveAccounts({ services, open: [...this.#open.values()], endSessions })
     } catch (err) {
       services.logger.error({ err }, 'credentials could not be checked')
     } finally {

@@ -64,7 +64,7 @@ export class OpenFiles {
     this.#files.add(file)
     const lookMs = Math.max(MIN_LOOK_MS, (this.#sleepAfterMs || MIN_LOOK_MS * LOOKS * 100) / LOOKS)
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref()
-    if (this.#files.size > this.#maxAwake && this.awake > this.#maxAwake) this.#look()
+    if (this.awake > this.#maxAwake) this.#look()
     return () => {
       this.#files.delete(file)
       if (this.#files.size > 0 || this.#timer === null) return

@@ -25,8 +25,10 @@ export function addSessionRoutes(app, { services, sessions }) {
     const tenant = tenantFilter(request, wanted === '' ? undefined : wanted)
     const all = await sessions.list()
     if (tenant === null) return all
-    const tenants = await directory.tenantsOf([...new Set(all.map(({ accountId }) => accountId))])
-    return all.filter(({ accountId }) => tenants.get(accountId) === tenant)
+    const states = await directory.accountStates([
+      ...new Set(all.map(({ accountId }) => accountId))
+    ])
+    return all.filter(({ accountId }) => states.get(accountId)?.tenant === tenant)
   }
 
   app.get('/sessions', {

@@ -7,7 +7,7 @@ import { Slicer } from '../../support/slicer.js'
 
 /**
  * One look for each account: its sessions share the store, and its views wake those that have news. Gives way to others in
- * between, because thousands may idle.
+ * between, because thousands may idle; whoever has ended meanwhile is passed over.
  *
  * @param {Iterable<{ isIdling: boolean, store: Pick<AccountStore, 'pollOtherProcesses'> }>} sessions
  * @param {(error: unknown) => void} onError - told of each look that failed
@@ -15,11 +15,12 @@ import { Slicer } from '../../support/slicer.js'
  */
 export async function pollForIdlers(sessions, onError) {
   /** @type {Set<Pick<AccountStore, 'pollOtherProcesses'>>} */
-  const stores = new Set()
-  for (const session of sessions) if (session.isIdling) stores.add(session.store)
+  const looked = new Set()
   const slicer = new Slicer()
-  for (const store of stores) {
-    await slicer.breathe()
-    store.pollOtherProcesses().catch(onError)
+  for (const session of [...sessions]) {
+    if (slicer.isSpent) await slicer.breathe()
+    if (!session.isIdling || looked.has(session.store)) continue
+    looked.add(session.store)
+    session.store.pollOtherProcesses().catch(onError)
   }
 }

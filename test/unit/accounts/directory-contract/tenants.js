@@ -43,13 +43,6 @@ export function tenantsContract({ name, setUp }) {
     const bert = await directory.createAccount(newAccount(data, 'bert@two.test'))
     assert.deepEqual([anna.tenant, bert.tenant], ['acme', 'two.test'])
     await directory.updateAccount(bert.id, { tenant: 'acme' })
-    assert.deepEqual(
-      await directory.tenantsOf([anna.id, bert.id, 'nobody']),
-      new Map([
-        [anna.id, 'acme'],
-        [bert.id, 'acme']
-      ])
-    )
     const states = await directory.accountStates([anna.id, bert.id, 'nobody'])
     assert.deepEqual(
       [...states].map(([id, { tenant }]) => [id, tenant]).sort(),
