@@ -10,6 +10,7 @@
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { MailError } from '../errors.js'
+import { secretKey } from './secret-key.js'
 
 /** Bytes of the key that a header carries. */
 export const FILE_KEY_BYTES = 16
@@ -105,7 +106,7 @@ export function requireHeaderMac(header, fileKey) {
  * @returns {Buffer} the key of the payload, the caller's to zero
  */
 export function derivePayloadKey(fileKey, nonce) {
-  return Buffer.from(hkdfSync('sha256', fileKey, nonce, 'payload', 32))
+  return Buffer.from(hkdfSync('sha256', secretKey(fileKey), nonce, 'payload', 32))
 }
 
 /**
@@ -132,8 +133,8 @@ export function requireBase64(text) {
  * @param {Buffer} signed
  */
 function headerMac(fileKey, signed) {
-  const key = Buffer.from(hkdfSync('sha256', fileKey, '', 'header', 32))
-  const mac = createHmac('sha256', key).update(signed).digest()
+  const key = Buffer.from(hkdfSync('sha256', secretKey(fileKey), '', 'header', 32))
+  const mac = createHmac('sha256', secretKey(key)).update(signed).digest()
   key.fill(0)
   return mac
 }

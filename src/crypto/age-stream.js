@@ -10,6 +10,9 @@
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { MailError } from '../errors.js'
+import { secretKey } from './secret-key.js'
+
+/** @typedef {import('node:crypto').KeyObject} KeyObject */
 
 /** Plaintext bytes in every chunk but the last. */
 export const CHUNK_BYTES = 64 * 1024
@@ -39,14 +42,18 @@ class ChunkCounter {
   }
 }
 
+/** Most messages are much smaller than a chunk, bytes. */
+const FIRST_ROOM_BYTES = 8 * 1024
+
 /** Collects bytes into chunks of one size, and hands a full one on only when more bytes follow it. */
 class ChunkBuffer {
-  #bytes
+  #size
+  #bytes = Buffer.alloc(FIRST_ROOM_BYTES)
   #used = 0
 
   /** @param {number} size - bytes */
   constructor(size) {
-    this.#bytes = Buffer.alloc(size)
+    this.#size = size
   }
 
   /** @returns {Buffer} what is collected, a view valid until the next `fill` */
@@ -61,10 +68,11 @@ class ChunkBuffer {
   fill(input, onFull) {
     let offset = 0
     while (offset < input.length) {
-      if (this.#used === this.#bytes.length) {
+      if (this.#used === this.#size) {
         onFull(this.#bytes)
         this.#used = 0
       }
+      this.#makeRoom(this.#used + input.length - offset)
       const copied = input.copy(this.#bytes, this.#used, offset)
       this.#used += copied
       offset += copied
@@ -75,17 +83,29 @@ class ChunkBuffer {
     this.#bytes.fill(0)
     this.#used = 0
   }
+
+  /** @param {number} wanted - bytes that are to be collected, if they are no more than a chunk */
+  #makeRoom(wanted) {
+    const needed = Math.min(wanted, this.#size)
+    if (needed <= this.#bytes.length) return
+    const bytes = Buffer.alloc(Math.min(Math.max(needed, 2 * this.#bytes.length), this.#size))
+    this.#bytes.copy(bytes, 0, 0, this.#used)
+    this.#bytes.fill(0)
+    this.#bytes = bytes
+  }
 }
 
 /** Plaintext in, chunks of ciphertext out. Holds one chunk of plaintext at most. */
 export class StreamSealer {
+  /** @type {KeyObject | null} */
   #key
   #counter = new ChunkCounter()
   #buffer = new ChunkBuffer(CHUNK_BYTES)
 
-  /** @param {Buffer} key - 32 bytes; owned by this object from now on and zeroed at the end */
+  /** @param {Buffer} key - 32 bytes; zeroed here */
   constructor(key) {
-    this.#key = key
+    this.#key = secretKey(key)
+    key.fill(0)
   }
 
   /**
@@ -99,16 +119,16 @@ export class StreamSealer {
     return out
   }
 
-  /** @returns {Buffer[]} the rest of the payload; the key is zeroed */
+  /** @returns {Buffer[]} the rest of the payload; the key is let go */
   end() {
     const out = this.#seal(this.#buffer.collected, true)
     this.destroy()
     return out
   }
 
-  /** Zeroes key and plaintext; for a payload that is given up. Harmless when repeated. */
+  /** Zeroes the plaintext and lets the key go; for a payload that is given up. Harmless when repeated. */
   destroy() {
-    this.#key.fill(0)
+    this.#key = null
     this.#buffer.destroy()
   }
 
@@ -117,7 +137,7 @@ export class StreamSealer {
    * @param {boolean} isLast
    */
   #seal(chunk, isLast) {
-    const cipher = createCipheriv(CIPHER, this.#key, this.#counter.advance(isLast), {
+    const cipher = createCipheriv(CIPHER, held(this.#key), this.#counter.advance(isLast), {
       authTagLength: CHUNK_TAG_BYTES
     })
     const sealed = cipher.update(chunk)
@@ -128,13 +148,15 @@ export class StreamSealer {
 
 /** Ciphertext in, authenticated plaintext out. Holds one chunk at most. */
 export class StreamOpener {
+  /** @type {KeyObject | null} */
   #key
   #counter = new ChunkCounter()
   #buffer = new ChunkBuffer(CHUNK_BYTES + CHUNK_TAG_BYTES)
 
-  /** @param {Buffer} key - 32 bytes; owned by this object from now on and zeroed at the end */
+  /** @param {Buffer} key - 32 bytes; zeroed here */
   constructor(key) {
-    this.#key = key
+    this.#key = secretKey(key)
+    key.fill(0)
   }
 
   /**
@@ -150,7 +172,7 @@ export class StreamOpener {
   }
 
   /**
-   * @returns {Buffer[]} the rest of the plaintext; the key is zeroed
+   * @returns {Buffer[]} the rest of the plaintext; the key is let go
    * @throws {MailError} UNSEAL_FAILED where the payload ends too early
    */
   end() {
@@ -161,9 +183,9 @@ export class StreamOpener {
     return plaintext.length === 0 ? [] : [plaintext]
   }
 
-  /** Zeroes the key. Harmless when repeated. */
+  /** Lets the key go. Harmless when repeated. */
   destroy() {
-    this.#key.fill(0)
+    this.#key = null
     this.#buffer.destroy()
   }
 
@@ -175,7 +197,7 @@ export class StreamOpener {
   #open(chunk, isLast) {
     const size = chunk.length - CHUNK_TAG_BYTES
     if (size < 0) throw refusal('the payload ends inside a chunk')
-    const decipher = createDecipheriv(CIPHER, this.#key, this.#counter.advance(isLast), {
+    const decipher = createDecipheriv(CIPHER, held(this.#key), this.#counter.advance(isLast), {
       authTagLength: CHUNK_TAG_BYTES
     })
     decipher.setAuthTag(chunk.subarray(size))
@@ -188,6 +210,16 @@ export class StreamOpener {
     }
     return plaintext
   }
+}
+
+/**
+ * @param {KeyObject | null} key
+ * @returns {KeyObject}
+ * @throws {MailError} KEY_UNAVAILABLE once it has been let go
+ */
+function held(key) {
+  if (key === null) throw new MailError('KEY_UNAVAILABLE')
+  return key
 }
 
 /**

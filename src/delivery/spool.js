@@ -9,8 +9,10 @@
  * Order: write, fsync the file, rename it into spool/, fsync spool/. Nothing is ever written in the clear.
  */
 
-import { open, rename } from 'node:fs/promises'
+import { closeSync, open, read } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { syncFolder } from '../support/write-file.js'
 import {
   TEMPORARY_FOLDER,
@@ -22,6 +24,9 @@ import {
   statIfThere
 } from './spool-files.js'
 import { SpoolWriter } from './spool-writer.js'
+
+const openFile = promisify(open)
+const readInto = promisify(read)
 
 const ASIDE_FOLDER = 'aside'
 const NAME = /^[0-9a-f]{32}\.sealed$/
@@ -98,22 +103,27 @@ async function listFolder(spoolFolder) {
 
 /**
  * @param {string} spoolFolder
- * @param {string} name
+ * @param {Pick<SpoolFile, 'name' | 'bytes'>} file
  * @yields {Buffer} its sealed bytes, 64 KiB at a time, each in a buffer of its own
  * @throws {MailError} UNSEAL_FAILED where the disk does not give the file back, BUSY where this process
  *   lacks the means for now
  */
-export async function* readSpoolFile(spoolFolder, name) {
-  const handle = await asReadError(() => open(join(spoolFolder, name), 'r'))
+export async function* readSpoolFile(spoolFolder, { name, bytes }) {
+  const descriptor = await asReadError(() => openFile(join(spoolFolder, name), 'r'))
   try {
+    let rest = bytes
     for (;;) {
-      const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
-      const { bytesRead } = await asReadError(() => handle.read(buffer, 0, READ_BYTES))
+      // One more than there should be: where that is not filled, no second call has to ask whether this was the end.
+      const wanted = Math.min(READ_BYTES, Math.max(0, rest) + 1)
+      const buffer = Buffer.allocUnsafeSlow(wanted)
+      const { bytesRead } = await asReadError(() => readInto(descriptor, buffer, 0, wanted, null))
       if (bytesRead === 0) return
       yield buffer.subarray(0, bytesRead)
+      rest -= bytesRead
+      if (bytesRead < wanted && rest <= 0) return
     }
   } finally {
-    await handle.close()
+    closeSync(descriptor)
   }
 }
 

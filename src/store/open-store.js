@@ -4,7 +4,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
-import { syncFolder } from '../database/durability.js'
+import { syncFolder } from '../support/write-file.js'
 import { lockShared, withExclusiveLock } from '../database/lock.js'
 import { migrate, pendingMigrations, readMigrations } from '../database/migrate.js'
 import { openEncryptedDatabase } from '../database/open.js'

@@ -5,7 +5,7 @@
 import { link, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../../errors.js'
-import { syncFolder } from '../../database/durability.js'
+import { syncFolder } from '../../support/write-file.js'
 import { withExclusiveLock } from '../../database/lock.js'
 import { pendingMigrations, readMigrations } from '../../database/migrate.js'
 import { openEncryptedDatabase } from '../../database/open.js'
