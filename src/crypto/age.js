@@ -146,6 +146,34 @@ export class SealIdentity {
   }
 }
 
+/** Public keys that are kept ready: some 10 kB each. */
+const RECIPIENTS_KEPT = 500
+
+/**
+ * By their bytes, those used last at the end. To make one ready is a quarter of what it takes to seal a short message, and
+ * mail comes in bursts for the same people.
+ *
+ * @type {Map<string, HybridPublicKey>}
+ */
+const recipients = new Map()
+
+/**
+ * @param {Buffer} publicKey
+ * @returns {HybridPublicKey}
+ * @throws {Error} where it is not a public key
+ */
+function recipientOf(publicKey) {
+  const bytes = publicKey.toString('latin1')
+  const recipient = recipients.get(bytes) ?? new HybridPublicKey(publicKey)
+  recipients.delete(bytes)
+  recipients.set(bytes, recipient)
+  if (recipients.size > RECIPIENTS_KEPT) {
+    const [oldest] = recipients.keys()
+    recipients.delete(/** @type {string} */ (oldest))
+  }
+  return recipient
+}
+
 /** Seals one plaintext to one public key: `start()`, any number of `push(bytes)`, `end()`. */
 export class Sealer {
   #recipient
@@ -158,7 +186,7 @@ export class Sealer {
    */
   constructor(publicKey) {
     try {
-      this.#recipient = new HybridPublicKey(publicKey)
+      this.#recipient = recipientOf(publicKey)
     } catch (cause) {
       throw new MailError('SEAL_FAILED', { detail: 'not a hybrid public key', cause })
     }

@@ -108,8 +108,10 @@ class DrainRun {
   #options
   #delivered = 0
   #setAside = 0
-  /** @type {StagedMessage[]} not yet in INBOX */
+  /** @type {StagedMessage[]} not yet on the way to INBOX */
   #batch = []
+  /** @type {Promise<void>} of the batch before, which goes to the disk while the next one is opened */
+  #committing = Promise.resolve()
 
   /** @param {DrainOptions} options */
   constructor(options) {
@@ -131,11 +133,13 @@ class DrainRun {
         await this.#take(file)
       }
       await this.#commit()
+      await this.#committing
     } catch (error) {
       if (!(error instanceof MailError) || !error.temporary) throw error
       stoppedBy = error.code
       logger.warn({ err: error }, 'the spool was not drained to its end')
     } finally {
+      await this.#committing.catch(() => {})
       for (const { writer } of this.#batch) await writer.abort()
     }
     const remaining = (await listSpool(spoolFolder)).length
@@ -209,10 +213,32 @@ class DrainRun {
     }
   }
 
+  /** @returns {Promise<void>} when the batch before is in, and this one on its way: no more than two are in memory */
   async #commit() {
-    if (this.#batch.length === 0) return
+    await this.#committing
+    const batch = this.#batch
+    this.#batch = []
+    this.#committing = this.#bringIn(batch)
+    // Who waits for it next is told.
+    this.#committing.catch(() => {})
+  }
+
+  /** @param {readonly StagedMessage[]} batch */
+  async #bringIn(batch) {
+    if (batch.length === 0) return
     try {
-      await this.#append(this.#batch)
+      await this.#appendAll(batch)
+    } catch (error) {
+      for (const { writer } of batch) await writer.abort()
+      throw error
+    }
+    await this.#release(batch.map((staged) => staged.name))
+  }
+
+  /** @param {readonly StagedMessage[]} batch */
+  async #appendAll(batch) {
+    try {
+      await this.#append(batch)
     } catch (error) {
       if (error instanceof MailError) throw error
       const { logger } = this.#options
@@ -220,11 +246,8 @@ class DrainRun {
         { err: error },
         'the program fails at a batch of mail; it is taken in one by one'
       )
-      for (const staged of this.#batch) await this.#appendAlone(staged)
+      for (const staged of batch) await this.#appendAlone(staged)
     }
-    const names = this.#batch.map((staged) => staged.name)
-    this.#batch = []
-    await this.#release(names)
   }
 
   /** @param {readonly StagedMessage[]} batch */
