@@ -114,7 +114,7 @@ export async function* readSpoolFile(spoolFolder, { name, bytes }) {
     let rest = bytes
     for (;;) {
       // One more than there should be: where that is not filled, no second call has to ask whether this was the end.
-      const wanted = Math.min(READ_BYTES, Math.max(0, rest) + 1)
+      const wanted = rest > 0 ? Math.min(READ_BYTES, rest + 1) : READ_BYTES
       const buffer = Buffer.allocUnsafeSlow(wanted)
       const { bytesRead } = await asReadError(() => readInto(descriptor, buffer, 0, wanted, null))
       if (bytesRead === 0) return

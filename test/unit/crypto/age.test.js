@@ -96,6 +96,20 @@ test('a file for several recipients opens with any of them', async () => {
   }
 })
 
+test('each of many recipients opens what is sealed to it, and nothing else', () => {
+  const pairs = Array.from({ length: 510 }, generateSealIdentity)
+  const files = [0, 1].map(() => pairs.map((each, index) => seal(sample(index), each.publicKey)))
+  for (const [index, { secret }] of pairs.entries()) {
+    const identities = [identityFromSecret(secret)]
+    for (const sealed of files) {
+      assert.ok(open(/** @type {Buffer} */ (sealed[index]), { identities }).equals(sample(index)))
+      if (index === 0) continue
+      const other = /** @type {Buffer} */ (sealed[index - 1])
+      if (index % 10 === 0) assert.throws(() => open(other, { identities }), UNSEAL_FAILED)
+    }
+  }
+})
+
 test('older identities are tried after the current one', () => {
   const older = identityFromSecret(generateSealIdentity().secret)
   const file = seal(sample(10), older.publicKey)

@@ -300,6 +300,56 @@ test('mail for an older identity opens; mail for another account does not', asyn
   assert.deepEqual(await drain({ identities: [newer] }), { ...NOTHING, setAside: 1 })
 })
 
+test('the next batch is opened while the one before goes to the disk', async (t) => {
+  const { put, drain, store } = await setUp(t)
+  for (let i = 0; i < 20; i++) await put(`${i}`)
+  let opened = 0
+  /** @type {PromiseWithResolvers<void>} */
+  const next = Promise.withResolvers()
+  const slow = altered(store, {
+    stageContent: (options) => {
+      if (++opened === 20) next.resolve()
+      return store.stageContent(options)
+    },
+    appendMessages: async (name, messages, options) => {
+      await next.promise
+      return store.appendMessages(name, messages, options)
+    }
+  })
+  assert.deepEqual(await drain({ store: slow }), { ...NOTHING, delivered: 20 })
+  assert.deepEqual(
+    await textsOf(store),
+    Array.from({ length: 20 }, (_, index) => `${index}`)
+  )
+})
+
+test('when a batch is refused, what was opened of it and of the next is given up', async (t) => {
+  const { put, drain, store } = await setUp(t)
+  for (let i = 0; i < 40; i++) await put(`${i}`)
+  let staged = 0
+  let aborted = 0
+  const failing = altered(store, {
+    stageContent: async (options) => {
+      staged++
+      const writer = await store.stageContent(options)
+      return {
+        write: (chunk) => writer.write(chunk),
+        finish: () => writer.finish(),
+        abort: () => {
+          aborted++
+          return writer.abort()
+        }
+      }
+    },
+    appendMessages: () => Promise.reject(new MailError('BUSY'))
+  })
+  const result = await drain({ store: failing })
+  assert.deepEqual(result, { ...NOTHING, remaining: 40, stoppedBy: 'BUSY' })
+  assert.equal(staged, 32)
+  assert.equal(aborted, staged)
+  assert.deepEqual(await drain(), { ...NOTHING, delivered: 40 })
+})
+
 for (const code of /** @type {const} */ (['BUSY', 'DISK_FULL', 'NOT_DURABLE'])) {
   test(`a store that answers ${code} stops the drain; every file stays, and comes in later, once`, async (t) => {
     const { put, drain, store, spoolFolder } = await setUp(t)

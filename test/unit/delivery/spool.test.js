@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import {
   cleanSpoolLeftovers,
   listAside,
   listSpool,
+  readSpoolFile,
   removeSpoolFiles,
   setAsideSpoolFile,
   writeSpoolFile
@@ -114,6 +115,18 @@ test('the oldest file comes first, and what is no spool file is not listed', asy
     (await listSpool(spoolFolder)).map((file) => file.name),
     names.reverse()
   )
+})
+
+test('a file is read to its end, whatever size it is taken to have', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const { name, bytes } = await put(spoolFolder, 'x'.repeat(200_000))
+  const whole = readFileSync(join(spoolFolder, name))
+  assert.equal(whole.length, bytes)
+  for (const taken of [0, 1, 64 * 1024, bytes - 1, bytes, bytes + 1, 10 * bytes]) {
+    const pieces = []
+    for await (const piece of readSpoolFile(spoolFolder, { name, bytes: taken })) pieces.push(piece)
+    assert.ok(Buffer.concat(pieces).equals(whole), `${taken} bytes`)
+  }
 })
 
 test('an account without a spool folder has an empty spool', async (t) => {
