@@ -149,8 +149,8 @@ export class SpoolWriter {
   async abort() {
     this.#sealer.destroy()
     this.#pending = []
-    this.#close()
     await asMailError(async () => {
+      this.#close()
       await removeIfThere(this.#temporaryPath)
       await removeIfThere(join(this.#spoolFolder, this.#name))
     })
