@@ -270,6 +270,11 @@ export class AccountDatabase {
     return this.#guarded(() => this.#sync())
   }
 
+  /** @returns {boolean} whether another connection is known to have committed since `takeForeignNews` was last asked */
+  get hasForeignNews() {
+    return this.#foreign.hasNews
+  }
+
   /**
    * Looks, which does not count as use: a file that sleeps goes on sleeping while nobody has written.
    *

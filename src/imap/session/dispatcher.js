@@ -48,6 +48,7 @@ import { COMMANDS } from './commands/index.js'
  * @property {boolean} allowsExpunge - whether untagged EXPUNGE may precede the tagged reply (RFC 3501 §7.4.1)
  * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
  * @property {boolean} [isOverlapping] - may begin while others like it wait for their results
+ * @property {boolean} [mayLag] - works on what the client knows: what other processes have just written may come later
  * @property {boolean} [asksForNames] - a name that cannot be decoded is a question with an empty answer, no failure
  * @property {(session: Session, raw: RawCommand, failure: SyntaxFailure) => void} [onSyntaxFailure] - before the reply
  * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult | LateResult>} run
@@ -75,7 +76,6 @@ const SLOTS = new Map([
  */
 export async function dispatch(session, event) {
   const raw = event.command
-  const startedMs = session.context.clock.nowMs()
   const startedAt = performance.now()
   const command = COMMANDS.get(raw.name)
   const call = {
@@ -92,7 +92,7 @@ export async function dispatch(session, event) {
   /** @type {Outcome} */
   let outcome
   try {
-    const result = await run(session, command, call, startedMs)
+    const result = await run(session, command, call)
     if ('later' in result) {
       // It may fail before its turn has come: to Node, a failure that nobody waits for ends the process.
       result.later.catch(() => {})
@@ -173,14 +173,14 @@ async function answer(session, command, { raw, isUid }, outcome, startedAt) {
  * @param {Session} session
  * @param {Command | undefined} command
  * @param {CommandCall} call
- * @param {number} startedMs - of the command
  * @returns {Promise<CommandResult | LateResult>}
  */
-async function run(session, command, call, startedMs) {
+async function run(session, command, call) {
   if (command !== undefined && !command.states.includes(session.state)) {
     throw new WrongState(wrongStateText(session.state))
   }
-  if (session.state !== 'notAuthenticated') await session.pollOtherProcesses(startedMs)
+  if (session.state !== 'notAuthenticated')
+    await session.pollOtherProcesses(command?.mayLag === true)
   if (command?.isStreaming === true && call.message !== null) {
     call.isTaken = true
     return await command.run(session, null, call)

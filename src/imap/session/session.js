@@ -49,6 +49,8 @@ import { Strikes } from './strikes.js'
 
 /** Commands that came together may go by the same look at what other processes wrote for so long. */
 const POLL_MS = 20
+/** The same for those that ask for no news. */
+const LAG_MS = 500
 /** A stranger whose time is over is cut off after so long: it has been told, but need not have read that. */
 const LAST_WORDS_MS = 10_000
 
@@ -89,9 +91,8 @@ export class Session {
   /** Of the command that runs. */
   runningTag = ''
   #openedAtMs
-  /** The connection's inputCount when other processes' changes were last taken in, and when that was. */
+  /** The connection's inputCount when what other processes wrote was last asked for. */
   #polledInput = -1
-  #polledMs = 0
 
   /**
    * @param {object} options
@@ -219,14 +220,14 @@ export class Session {
    * Takes in what other processes have written since the command that is to be run was sent. One that came in the same
    * packet as another was sent before that one was answered: what was taken in for the one will do for both, for a while.
    *
-   * @param {number} nowMs
+   * @param {boolean} mayLag - the command asks for no news: what was taken in a moment ago, for anybody, will do as well
    */
-  async pollOtherProcesses(nowMs) {
+  async pollOtherProcesses(mayLag) {
     const { inputCount } = this.connection
-    if (inputCount === this.#polledInput && nowMs - this.#polledMs < POLL_MS) return
+    if (mayLag) return await this.store.pollOtherProcesses(LAG_MS)
+    const isTogether = inputCount === this.#polledInput
     this.#polledInput = inputCount
-    this.#polledMs = nowMs
-    await this.store.pollOtherProcesses()
+    await this.store.pollOtherProcesses(isTogether ? POLL_MS : 0)
   }
 
   /**

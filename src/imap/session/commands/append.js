@@ -42,6 +42,7 @@ export const append = {
   name: 'APPEND',
   states: AUTHENTICATED,
   allowsExpunge: true,
+  mayLag: true,
   isStreaming: true,
   isOverlapping: true,
   async run(session, _args, { message }) {

@@ -20,6 +20,7 @@ export const copy = {
   name: 'COPY',
   states: SELECTED,
   allowsExpunge: true,
+  mayLag: true,
   run: (session, /** @type {CopyArgs} */ args) => copyMessages(session, args, 'COPY')
 }
 
@@ -28,6 +29,7 @@ export const uidCopy = {
   name: 'UID COPY',
   states: SELECTED,
   allowsExpunge: true,
+  mayLag: true,
   run: (session, /** @type {CopyArgs} */ args) => copyMessages(session, args, 'UID COPY')
 }
 

@@ -43,6 +43,7 @@ export const fetch = {
   name: 'FETCH',
   states: SELECTED,
   allowsExpunge: false,
+  mayLag: true,
   run: fetchMessages
 }
 
@@ -51,6 +52,7 @@ export const uidFetch = {
   name: 'UID FETCH',
   states: SELECTED,
   allowsExpunge: true,
+  mayLag: true,
   run: fetchMessages
 }
 

@@ -21,6 +21,7 @@ export const move = {
   name: 'MOVE',
   states: SELECTED,
   allowsExpunge: true,
+  mayLag: true,
   run: (session, /** @type {CopyArgs} */ args) => moveMessages(session, args, 'MOVE')
 }
 
@@ -29,6 +30,7 @@ export const uidMove = {
   name: 'UID MOVE',
   states: SELECTED,
   allowsExpunge: true,
+  mayLag: true,
   run: (session, /** @type {CopyArgs} */ args) => moveMessages(session, args, 'UID MOVE')
 }
 

@@ -23,6 +23,7 @@ export const store = {
   name: 'STORE',
   states: SELECTED,
   allowsExpunge: false,
+  mayLag: true,
   run: storeFlags
 }
 
@@ -31,6 +32,7 @@ export const uidStore = {
   name: 'UID STORE',
   states: SELECTED,
   allowsExpunge: true,
+  mayLag: true,
   run: storeFlags
 }
 
