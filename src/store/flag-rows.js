@@ -31,7 +31,7 @@ import { dropViewBlocks } from './view-blocks.js'
  * @property {number[]} failedUids - left alone because their modseq is above `unchangedSince` (RFC 7162 §3.1.3)
  * @property {number} unseen - how many more are without \Seen
  * @property {number} deleted - how many more have \Deleted
- * @property {Pick<import('./views.js').ViewChange, 'updated' | 'masked'>} change - for the view
+ * @property {Pick<import('./views.js').ViewChange, 'updated' | 'masks' | 'masked'>} change - for the view
  *
  * @typedef {object} FlagPage
  * @property {number} changedCount
@@ -168,7 +168,7 @@ function changeEach(db, { mailboxId, uids, unchangedSince }, masks, modSeq) {
     mailboxId,
     updated.map(({ uid }) => ({ first: uid, last: uid }))
   )
-  return { changedCount: updated.length, failedUids, unseen, deleted, change: { updated } }
+  return { changedCount: updated.length, failedUids, unseen, deleted, change: { updated, masks } }
 }
 
 /**

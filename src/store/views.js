@@ -8,6 +8,7 @@
  * up, changes of our own wait.
  */
 import { readExpungedSince } from './expunged-log.js'
+import { masked } from './flag-masks.js'
 import { MailboxView } from './mailbox-view.js'
 import { findMailboxRowById, requireMailboxRow, requireMailboxRowById } from './mailbox-rows.js'
 import { FEW_ROWS } from './pack-views.js'
@@ -30,6 +31,7 @@ import { readAllRows, readChangedRows } from './view-rows.js'
  * @property {number} modSeq - the mailbox's after it
  * @property {ViewRow[]} [appended] - by UID
  * @property {ViewRow[]} [updated] - by UID
+ * @property {import('./flag-masks.js').FlagMasks} [masks] - what has made these of the rows before
  * @property {MaskedRun} [masked] - flags of a run of messages
  * @property {number[]} [expunged] - UIDs, ascending
  * @property {unknown} [origin] - who did it
@@ -274,11 +276,18 @@ export class ViewKeeper {
     await this.#keywords.reload()
     await this.#database.settle()
     // Flag changes of our own that waited go first, so that they keep the mark of who made them.
-    for (const { updated = [], masked: run, modSeq, origin } of entry.queue) {
+    for (const { updated = [], masked: run, masks = run?.masks, modSeq, origin } of entry.queue) {
       // What masks make of it is known of messages as they were just before: here it is read.
       const rows = run ? changed.filter((row) => row.modSeq === modSeq) : updated
-      const slots = updateSlots(view, rows)
-      if (slots.length > 0) view.publish([{ kind: 'flags', slots, origin }])
+      // Another process may have changed the same messages before: then who made this change does not know all of it.
+      const isOwn = (/** @type {ViewRow} */ row) => !masks || isMadeBy(masks, view, row)
+      const own = updateSlots(view, rows.filter(isOwn))
+      const others = updateSlots(view, rows)
+      /** @type {ChangeRecord[]} */
+      const records = []
+      if (own.length > 0) records.push({ kind: 'flags', slots: own, origin })
+      if (others.length > 0) records.push({ kind: 'flags', slots: others, origin: null })
+      if (records.length > 0) view.publish(records)
     }
     const lastKnown = view.length > 0 ? /** @type {number} */ (view.uids[view.length - 1]) : 0
     applyChange(view, {
@@ -332,6 +341,20 @@ function updateSlots(view, rows) {
     if (slot >= 0 && view.update(slot, row)) slots.push(slot)
   }
   return slots
+}
+
+/**
+ * @param {import('./flag-masks.js').FlagMasks} masks
+ * @param {MailboxView} view - as it was before
+ * @param {ViewRow} row
+ * @returns {boolean} whether the masks make the row of what the view has
+ */
+function isMadeBy({ keepFlags, putFlags, keepKeywords, putKeywords }, view, row) {
+  const slot = view.slotOf(row.uid)
+  return (
+    row.flags === masked(view.flags[slot] ?? 0, keepFlags, putFlags) &&
+    row.keywords === masked(view.keywords[slot] ?? 0, keepKeywords, putKeywords)
+  )
 }
 
 /**

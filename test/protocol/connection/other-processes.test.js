@@ -29,6 +29,29 @@ test('what another server writes to the same mailbox is told before the next com
   there.close()
 })
 
+test('and in the end to a client that never asks for news', async (t) => {
+  const server = await startImapServer(t)
+  const sibling = await server.startSibling()
+  const here = await LineClient.connect(server)
+  await here.login()
+  await here.command(APPEND)
+  await here.command('SELECT INBOX')
+  const there = await LineClient.connect(sibling)
+  await there.login()
+  await there.command(APPEND)
+  await there.command('SELECT INBOX')
+  await there.command('STORE 1 +FLAGS.SILENT ($Word)')
+  /** @type {string[]} */
+  const told = []
+  while (!told.includes('* 2 EXISTS') || !told.some((line) => line.includes('$Word')))
+    told.push(...(await here.command('STORE 1 +FLAGS.SILENT (\\Seen)')))
+  // What the other one has written stays.
+  await there.command('NOOP')
+  assert.ok((await there.command('FETCH 1 FLAGS')).includes('* 1 FETCH (FLAGS (\\Seen $Word))'))
+  here.close()
+  there.close()
+})
+
 test('and in IDLE without any command', async (t) => {
   const server = await startImapServer(t)
   const sibling = await server.startSibling()

@@ -44,6 +44,52 @@ test('a look beside one that is under way shows what was there before it', async
   await first
 })
 
+test('a look that is young enough is not taken again', async (t) => {
+  const { here, there, uids, view } = await setup(t, 2)
+  const uid = await appendOne(here, 'INBOX', makeMessage('first'))
+  await there.pollOtherProcesses(Infinity)
+  assert.deepEqual(aliveUids(view), uids)
+  await there.pollOtherProcesses()
+  assert.deepEqual(aliveUids(view), [...uids, uid])
+})
+
+test('what a read has met of another process is taken in, however young the last look', async (t) => {
+  const { here, there, uids, view } = await setup(t, 2)
+  const uid = await appendOne(here, 'INBOX', makeMessage('first'))
+  await there.mailboxStatus('INBOX')
+  await there.pollOtherProcesses(Infinity)
+  assert.deepEqual(aliveUids(view), [...uids, uid])
+})
+
+for (const [what, chosen] of /** @type {const} */ ([
+  ['a run of messages', [0, 1, 2]],
+  ['messages here and there', [0, 2]]
+])) {
+  test(`who changes flags of ${what} is told what another process had changed of them`, async (t) => {
+    const { here, there, uids, view } = await setup(t, 3)
+    const { view: seenHere } = await here.openView('INBOX')
+    await here.changeFlags({
+      view: seenHere,
+      uids: uids.slice(0, 1),
+      action: 'add',
+      flags: ['\\Flagged', '$Word']
+    })
+    const attachment = view.attach(() => {})
+    await there.changeFlags({
+      view,
+      uids: chosen.map((index) => Number(uids[index])),
+      action: 'add',
+      flags: ['\\Seen'],
+      origin: 'me'
+    })
+    assert.deepEqual(attachment.take(), [
+      { kind: 'flags', slots: chosen.slice(1), origin: 'me' },
+      { kind: 'flags', slots: [0], origin: null }
+    ])
+    attachment.detach()
+  })
+}
+
 test('a look beside one that reads already shows what came after that began', async (t) => {
   const { here, there, view } = await setup(t, MANY)
   await appendOne(here, 'INBOX', makeMessage('first'))
