@@ -23,8 +23,8 @@ import { inPages } from './in-pages.js'
  * @property {number} modSeq - the mailbox's
  */
 
-/** Messages in one transaction: about 10 ms, one by one. */
-const FLAG_PAGE = 2000
+/** Messages in one transaction: 6 to 9 ms, one by one, where each stands on a page of its own. */
+const FLAG_PAGE = 1000
 
 /** And when they are a run, which is changed by one statement. */
 const RUN_PAGE = 8000

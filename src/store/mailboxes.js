@@ -16,6 +16,10 @@ import { findMailboxRow, insertMailboxRow, requireMailboxRow } from './mailbox-r
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./mailbox-rows.js').MailboxRow} MailboxRow
  * @typedef {{ id: number, name: string }} NamedMailbox
+ *
+ * @typedef {object} RenameRequest
+ * @property {string} from - not INBOX
+ * @property {string} to
  */
 
 /** The folders of a new account, with their uses (RFC 6154 §2); all are subscribed. */
@@ -48,6 +52,21 @@ function childrenOf(db, name) {
     )
   )
 }
+
+/**
+ * @param {Database} db
+ * @param {string} name
+ * @param {number} count
+ * @returns {boolean} whether there are more than so many mailboxes below it
+ */
+export const hasMoreBelow = (db, name, count) =>
+  Number(
+    prepared(
+      db,
+      'SELECT count(*) FROM (SELECT 1 FROM mailboxes WHERE name > ? AND name < ? LIMIT ?)',
+      'value'
+    ).get(`${name}/`, `${name}0`, count + 1)
+  ) > count
 
 /**
  * @param {Database} db
@@ -113,12 +132,11 @@ export function deleteMailboxRow(db, name) {
  * name has never had it.
  *
  * @param {Database} db
- * @param {string} from - not INBOX
- * @param {string} to
+ * @param {RenameRequest} request
  * @returns {NamedMailbox[]} the renamed, with their new names
  * @throws {MailError} MAILBOX_NOT_FOUND, MAILBOX_EXISTS, CANNOT, LIMIT
  */
-export function renameMailboxRows(db, from, to) {
+export function renameMailboxRows(db, { from, to }) {
   const source = normalizeMailboxName(from)
   const target = requireMailboxName(to)
   const mailbox = findMailboxRow(db, source)

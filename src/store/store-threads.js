@@ -18,7 +18,7 @@ const pools = {
 }
 
 /** Jobs whose one transaction is long, and that a user waits for. */
-const LONG_WRITES = new Set(['append', 'copy', 'renameInbox'])
+const LONG_WRITES = new Set(['append', 'copy', 'rename', 'renameInbox'])
 
 /** Runs long jobs, each in a thread that has no other meanwhile, while the store is open. */
 export class StoreThreads {

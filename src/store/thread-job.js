@@ -13,7 +13,7 @@ import { Writers } from '../database/writers.js'
 import { copyRows } from './copy-move.js'
 import { liftRestored } from './lift-restored.js'
 import { appendStagedRows } from './long-append.js'
-import { renameInbox } from './mailboxes.js'
+import { renameInbox, renameMailboxRows } from './mailboxes.js'
 import { readAhead } from './read-ahead-job.js'
 import { releasePages } from './upkeep/space.js'
 import { sweepAll } from './upkeep/sweep.js'
@@ -24,6 +24,7 @@ import { quickCheck, verifyAll } from './verify.js'
  *
  * @typedef {{ kind: 'append', request: import('./long-append.js').LongAppendRequest }
  *   | { kind: 'copy', request: import('./copy-move.js').CopyRequest }
+ *   | { kind: 'rename', request: import('./mailboxes.js').RenameRequest }
  *   | { kind: 'renameInbox', request: { to: string, nowMs: number } }
  *   | { kind: 'liftRestored', request: { nowMs: number } }
  *   | { kind: 'quickCheck' }
@@ -109,6 +110,8 @@ async function runJob(db, { job, writers }, onProgress) {
       return runTransaction(db, () => appendStagedRows(db, job.request))
     case 'copy':
       return runTransaction(db, () => copyRows(db, job.request))
+    case 'rename':
+      return runTransaction(db, () => renameMailboxRows(db, job.request))
     case 'renameInbox':
       return runTransaction(db, () => renameInbox(db, job.request))
     case 'liftRestored':

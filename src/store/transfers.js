@@ -1,10 +1,11 @@
 /**
- * COPY, MOVE and RENAME INBOX as the store offers them: one transaction, in a thread when there are many messages, and
- * both mailboxes told when it is durable.
+ * COPY, MOVE and RENAME as the store offers them: one transaction, in a thread when there are many messages or mailboxes,
+ * and the views told when it is durable.
  */
 import { COPY_INLINE, copyRows, isLongTransfer } from './copy-move.js'
 import { requireMailboxRow } from './mailbox-rows.js'
-import { renameInbox } from './mailboxes.js'
+import { normalizeMailboxName } from './mailbox-name.js'
+import { hasMoreBelow, renameInbox, renameMailboxRows } from './mailboxes.js'
 
 /**
  * @typedef {import('./copy-move.js').CopyResult} CopyResult
@@ -22,7 +23,10 @@ import { renameInbox } from './mailboxes.js'
  * @property {number[]} uids - in the target, in the same order
  */
 
-/** Moves and copies messages between the mailboxes of one account. */
+/** Mailboxes that are renamed without a thread: some 5 ms. */
+const RENAME_INLINE = 500
+
+/** Moves and copies messages between the mailboxes of one account, and renames mailboxes. */
 export class Transfers {
   #database
   #views
@@ -82,6 +86,22 @@ export class Transfers {
     if (messageCount > COPY_INLINE)
       await this.#threads.write({ kind: 'renameInbox', request }, publish)
     else await this.#database.write((db) => renameInbox(db, request), publish)
+  }
+
+  /**
+   * Renames a mailbox and those below it.
+   *
+   * @param {import('./mailboxes.js').RenameRequest} request
+   * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, MAILBOX_EXISTS, CANNOT, LIMIT, READ_ONLY
+   */
+  async rename(request) {
+    const name = normalizeMailboxName(request.from)
+    const isLong = await this.#database.readSettled((db) => hasMoreBelow(db, name, RENAME_INLINE))
+    const publish = (/** @type {ReturnType<typeof renameMailboxRows>} */ renamed) => {
+      for (const mailbox of renamed) this.#views.rename(mailbox.id, mailbox.name)
+    }
+    if (isLong) await this.#threads.write({ kind: 'rename', request }, publish)
+    else await this.#database.write((db) => renameMailboxRows(db, request), publish)
   }
 
   /**

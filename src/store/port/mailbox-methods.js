@@ -11,12 +11,7 @@ import {
   requireMailboxRow,
   requireMailboxRowById
 } from '../mailbox-rows.js'
-import {
-  createMailboxRow,
-  deleteMailboxRow,
-  renameMailboxRows,
-  setSubscription
-} from '../mailboxes.js'
+import { createMailboxRow, deleteMailboxRow, setSubscription } from '../mailboxes.js'
 import { hasLongLog, isLastPage, pruneExpungedPage } from '../upkeep/expunge-log.js'
 import { LAZY } from './parts.js'
 
@@ -127,11 +122,8 @@ export class MailboxMethods {
    * @throws {MailError} MAILBOX_NOT_FOUND, MAILBOX_EXISTS, CANNOT, LIMIT, READ_ONLY
    */
   async renameMailbox(from, to) {
-    if (normalizeMailboxName(from) === 'INBOX') return await this.#transfers.renameInbox(to)
-    await this.#database.write(
-      (db) => renameMailboxRows(db, from, to),
-      (renamed) => renamed.forEach(({ id, name }) => this.#views.rename(id, name))
-    )
+    if (normalizeMailboxName(from) === 'INBOX') await this.#transfers.renameInbox(to)
+    else await this.#transfers.rename({ from, to })
   }
 
   /**

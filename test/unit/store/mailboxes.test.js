@@ -180,6 +180,23 @@ test('renaming takes those below along, keeps UIDs and UIDVALIDITY, and renames 
   assert.deepEqual(await readBytes(store, view, uid), makeMessage('kept'))
 })
 
+test('renaming takes very many along, all of them or none', async (t) => {
+  const { store, names } = await setup(t)
+  const below = Array.from({ length: 600 }, (_, index) => String(1000 + index))
+  for (const name of ['A', ...below.map((name) => `A/${name}`)]) await store.createMailbox(name)
+  await store.createMailbox('B/1599')
+  const { view } = await store.openView('A/1000')
+  const before = await names()
+  await assert.rejects(store.renameMailbox('A', 'B'), { code: 'MAILBOX_EXISTS' })
+  assert.deepEqual(await names(), before)
+  await store.renameMailbox('A', 'C')
+  assert.deepEqual(
+    (await names()).filter((name) => /^[ABC](\/|$)/.test(name)),
+    ['B/1599', 'C', ...below.map((name) => `C/${name}`)]
+  )
+  assert.equal(view.name, 'C/1000')
+})
+
 const refusals = /** @type {[string, string, string][]} */ ([
   ['Nowhere', 'B', 'MAILBOX_NOT_FOUND'],
   ['A', 'Sent', 'MAILBOX_EXISTS'],
