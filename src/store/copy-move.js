@@ -18,7 +18,6 @@ import { requireQuota } from './quota.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
- * @typedef {import('./mailbox-view.js').ViewRow} ViewRow
  *
  * @typedef {object} CopyRequest
  * @property {number} fromMailboxId
@@ -34,7 +33,9 @@ import { requireQuota } from './quota.js'
  * @property {number} uidValidity - of the target
  * @property {number[]} sourceUids - copied, ascending
  * @property {number[]} uids - in the target, in the same order
- * @property {ViewRow[]} rows - in the target
+ * @property {Uint32Array} flags - of the copies, in the same order: as objects, those of 30,000 would take as long to come
+ *   from a thread as to publish
+ * @property {Uint32Array} keywords - the same
  * @property {number} targetModSeq
  * @property {number} sourceModSeq - of the source after a move
  */
@@ -120,15 +121,13 @@ export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, isExact, 
     nowMs,
     JSON.stringify(sources.map(([id]) => id))
   )
-  /** @type {ViewRow[]} */
-  const rows = []
-  const change = { messages: sources.length, unseen: 0, deleted: 0, bytes, uids: sources.length }
-  for (const [, flags, keywords] of sources) {
-    rows.push({ uid: target.uidNext + rows.length, modSeq, flags, keywords })
+  const count = sources.length
+  const change = { messages: count, unseen: 0, deleted: 0, bytes, uids: count }
+  for (const [, flags] of sources) {
     if (!(flags & SEEN)) change.unseen++
     if (flags & DELETED) change.deleted++
   }
-  if (rows.length > 0) moveCounters(db, target, change)
+  if (count > 0) moveCounters(db, target, change)
   const sourceUids = sources.map(([id]) => uidOfRow(id))
   const sourceModSeq = isMove
     ? expungeRows(db, {
@@ -143,9 +142,10 @@ export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, isExact, 
     toMailboxId: target.id,
     uidValidity: target.uidValidity,
     sourceUids,
-    uids: rows.map(({ uid }) => uid),
-    rows,
-    targetModSeq: rows.length > 0 ? modSeq : target.highestModSeq,
+    uids: Array.from(sources, (_, index) => target.uidNext + index),
+    flags: Uint32Array.from(sources, ([, flags]) => flags),
+    keywords: Uint32Array.from(sources, ([, , keywords]) => keywords),
+    targetModSeq: count > 0 ? modSeq : target.highestModSeq,
     sourceModSeq
   }
 }

@@ -111,8 +111,14 @@ export class Transfers {
    * @param {unknown} origin
    */
   async #publish(fromMailboxId, result, isMove, origin) {
-    const { toMailboxId, rows, targetModSeq, sourceModSeq, sourceUids } = result
-    if (rows.length === 0) return
+    const { toMailboxId, uids, flags, keywords, targetModSeq, sourceModSeq, sourceUids } = result
+    if (uids.length === 0) return
+    const rows = uids.map((uid, index) => ({
+      uid,
+      modSeq: targetModSeq,
+      flags: /** @type {number} */ (flags[index]),
+      keywords: /** @type {number} */ (keywords[index])
+    }))
     const appended = { mailboxId: toMailboxId, modSeq: targetModSeq, appended: rows, origin }
     const expunged = {
       mailboxId: fromMailboxId,
