@@ -160,27 +160,32 @@ export class AccountStore extends ChangeMethods {
    * begins with cold caches, a tenth of what a short one takes.
    *
    * @param {number} [maxAgeMs] - a look that was taken no longer ago will do
-   * @returns {Promise<void>}
+   * @returns {Promise<void> | null} null: it will do, and there is nothing to wait for
    */
-  async pollOtherProcesses(maxAgeMs = 0) {
-    const { database, keywords, views } = this.#parts
+  pollOtherProcesses(maxAgeMs = 0) {
     const nowMs = performance.now()
-    if (nowMs - this.#lookedAtMs >= maxAgeMs || database.hasForeignNews) {
-      const hasNews = await database.takeForeignNews()
-      this.#lookedAtMs = nowMs
-      if (hasNews) {
-        const before = this.#polling
-        const takeIn = async () => {
-          // Whoever began that is told how it went; here everything is read in any case.
-          await before?.catch(() => {})
-          await keywords.reload()
-          await views.catchUpAll()
-        }
-        const polling = takeIn().finally(() => {
-          if (this.#polling === polling) this.#polling = null
-        })
-        this.#polling = polling
+    const isYoung = nowMs - this.#lookedAtMs < maxAgeMs
+    if (isYoung && !this.#parts.database.hasForeignNews) return this.#polling
+    return this.#poll(nowMs)
+  }
+
+  /** @param {number} nowMs - monotonic */
+  async #poll(nowMs) {
+    const { database, keywords, views } = this.#parts
+    const hasNews = await database.takeForeignNews()
+    this.#lookedAtMs = nowMs
+    if (hasNews) {
+      const before = this.#polling
+      const takeIn = async () => {
+        // Whoever began that is told how it went; here everything is read in any case.
+        await before?.catch(() => {})
+        await keywords.reload()
+        await views.catchUpAll()
       }
+      const polling = takeIn().finally(() => {
+        if (this.#polling === polling) this.#polling = null
+      })
+      this.#polling = polling
     }
     // The news are told once: whoever comes after that has seen nothing of them before they are taken in.
     await this.#polling

@@ -86,7 +86,8 @@ export async function dispatch(session, event) {
     isTaken: false
   }
   const { replies, selected } = session
-  await (command?.isOverlapping === true ? replies.makeRoom() : replies.settle())
+  if (!replies.isIdle)
+    await (command?.isOverlapping === true ? replies.makeRoom() : replies.settle())
   session.runningTag = raw.tag
   selected?.hold()
   /** @type {Outcome} */
@@ -111,7 +112,7 @@ export async function dispatch(session, event) {
     selected?.unhold()
   }
   // Those that began before it are answered before it.
-  await replies.settle()
+  if (!replies.isIdle) await replies.settle()
   await answer(session, command, call, outcome, startedAt)
   return outcome.reply.status
 }
@@ -152,7 +153,7 @@ async function answer(session, command, { raw, isUid }, outcome, startedAt) {
   const { reply, isAnswered, holdsExpunges } = outcome
   if (!isAnswered) {
     const allowsExpunge = command?.allowsExpunge === true && !holdsExpunges
-    if (session.state !== 'logout') await tellNews(session, { allowsExpunge, isUid }, raw.name)
+    if (session.hasNews) await tellNews(session, { allowsExpunge, isUid }, raw.name)
     session.tagged(raw.tag, reply)
   }
   const ms = performance.now() - startedAt
@@ -179,8 +180,10 @@ async function run(session, command, call) {
   if (command !== undefined && !command.states.includes(session.state)) {
     throw new WrongState(wrongStateText(session.state))
   }
-  if (session.state !== 'notAuthenticated')
-    await session.pollOtherProcesses(command?.mayLag === true)
+  if (session.state !== 'notAuthenticated') {
+    const polling = session.pollOtherProcesses(command?.mayLag === true)
+    if (polling !== null) await polling
+  }
   if (command?.isStreaming === true && call.message !== null) {
     call.isTaken = true
     return await command.run(session, null, call)

@@ -21,6 +21,6 @@ export async function pollForIdlers(sessions, onError) {
     if (slicer.isSpent) await slicer.breathe()
     if (!session.isIdling || looked.has(session.store)) continue
     looked.add(session.store)
-    session.store.pollOtherProcesses().catch(onError)
+    session.store.pollOtherProcesses()?.catch(onError)
   }
 }

@@ -221,13 +221,14 @@ export class Session {
    * packet as another was sent before that one was answered: what was taken in for the one will do for both, for a while.
    *
    * @param {boolean} mayLag - the command asks for no news: what was taken in a moment ago, for anybody, will do as well
+   * @returns {Promise<void> | null} null: there is nothing to wait for
    */
-  async pollOtherProcesses(mayLag) {
+  pollOtherProcesses(mayLag) {
     const { inputCount } = this.connection
-    if (mayLag) return await this.store.pollOtherProcesses(LAG_MS)
+    if (mayLag) return this.store.pollOtherProcesses(LAG_MS)
     const isTogether = inputCount === this.#polledInput
     this.#polledInput = inputCount
-    await this.store.pollOtherProcesses(isTogether ? POLL_MS : 0)
+    return this.store.pollOtherProcesses(isTogether ? POLL_MS : 0)
   }
 
   /**
@@ -391,6 +392,11 @@ export class Session {
     if (this.state === 'selected') this.state = 'authenticated'
     selected.detach()
     this.store.closeView(selected.view)
+  }
+
+  /** @returns {boolean} whether there may be something to tell about the selected mailbox */
+  get hasNews() {
+    return this.state === 'selected' && this.selected?.hasNews === true
   }
 
   /**
