@@ -33,8 +33,8 @@ import { requireQuota } from './quota.js'
  * @property {number} uidValidity - of the target
  * @property {number[]} sourceUids - copied, ascending
  * @property {number[]} uids - in the target, in the same order
- * @property {Uint32Array} flags - of the copies, in the same order: as objects, those of 30,000 would take as long to come
- *   from a thread as to publish
+ * @property {Uint32Array} flags - of the copies, in the same order; an object for each of 30,000, that comes from a thread,
+ *   would hold up the event loop for some 10 ms
  * @property {Uint32Array} keywords - the same
  * @property {number} targetModSeq
  * @property {number} sourceModSeq - of the source after a move

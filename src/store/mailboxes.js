@@ -38,18 +38,24 @@ const MAX_MAILBOXES = 20_000
 /** Subscriptions of one account: they outlive mailboxes, so they need a bound of their own. */
 const MAX_SUBSCRIPTIONS = 40_000
 
+const BELOW = 'FROM mailboxes WHERE name > ? AND name < ?'
+
+/**
+ * A range instead of LIKE, whose wildcards may stand in names: '0' follows the delimiter '/'.
+ *
+ * @param {string} name
+ * @returns {[string, string]} the parameters of BELOW
+ */
+const boundsBelow = (name) => [`${name}/`, `${name}0`]
+
 /**
  * @param {Database} db
  * @param {string} name
  * @returns {NamedMailbox[]} mailboxes below it
  */
 function childrenOf(db, name) {
-  // A range instead of LIKE, whose wildcards may stand in names: '0' follows the delimiter '/'.
   return /** @type {NamedMailbox[]} */ (
-    prepared(db, 'SELECT id, name FROM mailboxes WHERE name > ? AND name < ? ORDER BY name').all(
-      `${name}/`,
-      `${name}0`
-    )
+    prepared(db, `SELECT id, name ${BELOW} ORDER BY name`).all(...boundsBelow(name))
   )
 }
 
@@ -61,11 +67,10 @@ function childrenOf(db, name) {
  */
 export const hasMoreBelow = (db, name, count) =>
   Number(
-    prepared(
-      db,
-      'SELECT count(*) FROM (SELECT 1 FROM mailboxes WHERE name > ? AND name < ? LIMIT ?)',
-      'value'
-    ).get(`${name}/`, `${name}0`, count + 1)
+    prepared(db, `SELECT count(*) FROM (SELECT 1 ${BELOW} LIMIT ?)`, 'value').get(
+      ...boundsBelow(name),
+      count + 1
+    )
   ) > count
 
 /**

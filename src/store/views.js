@@ -277,11 +277,12 @@ export class ViewKeeper {
     await this.#database.settle()
     // Flag changes of our own that waited go first, so that they keep the mark of who made them.
     for (const { updated = [], masked: run, masks = run?.masks, modSeq, origin } of entry.queue) {
+      if (!masks) continue
       // What masks make of it is known of messages as they were just before: here it is read.
       const rows = run ? changed.filter((row) => row.modSeq === modSeq) : updated
       // Another process may have changed the same messages before: then who made this change does not know all of it.
-      const isOwn = (/** @type {ViewRow} */ row) => !masks || isMadeBy(masks, view, row)
-      const own = updateSlots(view, rows.filter(isOwn))
+      const ownRows = rows.filter((row) => isMadeBy(masks, view, row))
+      const own = updateSlots(view, ownRows)
       const others = updateSlots(view, rows)
       /** @type {ChangeRecord[]} */
       const records = []

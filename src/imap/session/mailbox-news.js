@@ -35,8 +35,8 @@ const SYSTEM_FLAGS = ['\\Answered', '\\Flagged', '\\Deleted', '\\Seen', '\\Draft
  * @param {{ allowsExpunge: boolean, isUid: boolean }} options - `isUid` adds the UID to each FETCH
  */
 export async function tellNews(session, { allowsExpunge, isUid }) {
-  const { selected } = session
-  if (selected === null || !selected.hasNews) return
+  if (!session.hasNews) return
+  const selected = session.requireSelected()
   selected.hold()
   try {
     const news = selected.takeNews({ allowsExpunge })

@@ -224,8 +224,8 @@ export class Session {
    * @returns {Promise<void> | null} null: there is nothing to wait for
    */
   pollOtherProcesses(mayLag) {
-    const { inputCount } = this.connection
     if (mayLag) return this.store.pollOtherProcesses(LAG_MS)
+    const { inputCount } = this.connection
     const isTogether = inputCount === this.#polledInput
     this.#polledInput = inputCount
     return this.store.pollOtherProcesses(isTogether ? POLL_MS : 0)
