@@ -16,7 +16,7 @@ import { takeWorkerSnapshot } from './worker-snapshot.js'
 /** @import { ImapServer } from '../imap/session/listener.js' */
 /** @import { OpenAccounts } from '../accounts/open-accounts.js' */
 /** @import { MaintenanceWorker } from '../maintenance/worker.js' */
-/** @import { SessionFacts } from '../imap/session/session.js' */
+/** @import { SessionFacts } from '../imap/session/session-facts.js' */
 /** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
 
 /** What a client is told that an operator disconnects. */

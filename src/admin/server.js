@@ -23,7 +23,7 @@ import { compileValidator } from './validation.js'
 
 /**
  * @typedef {object} SessionPort - the sessions of all workers
- * @property {() => Promise<import('../imap/session/session.js').SessionFacts[]>} list
+ * @property {() => Promise<import('../imap/session/session-facts.js').SessionFacts[]>} list
  * @property {(sessionId: string) => Promise<boolean>} end - false where there is none
  *
  * @typedef {object} AdminParts

@@ -6,7 +6,7 @@ import { HttpsListener } from './listener.js'
 import { PageSessions, SharedPageSessions } from './page-sessions.js'
 import { createPageServer } from './server.js'
 
-/** @import { SessionFacts } from '../imap/session/session.js' */
+/** @import { SessionFacts } from '../imap/session/session-facts.js' */
 /** @import { TlsSettings } from '../imap/session/tls-context.js' */
 /** @import { SessionQuestion } from './page-sessions.js' */
 

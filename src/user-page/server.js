@@ -22,7 +22,7 @@ import { addPasswordRoutes } from './routes/password.js'
 import { addSessionRoutes } from './routes/sessions.js'
 
 /** @import { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify' */
-/** @import { SessionFacts } from '../imap/session/session.js' */
+/** @import { SessionFacts } from '../imap/session/session-facts.js' */
 
 /**
  * @typedef {object} ImapSessionPort - the sessions of all workers

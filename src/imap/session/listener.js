@@ -73,7 +73,7 @@ const BACKLOG = 1024
  *   running command
  * @property {(tls: TlsSettings) => void} replaceCertificate - for new handshakes
  * @property {() => { connections: number, loggedIn: number, idling: number }} counts
- * @property {() => import('./session.js').SessionFacts[]} listSessions - those that are logged in, oldest first
+ * @property {() => import('./session-facts.js').SessionFacts[]} listSessions - those that are logged in, oldest first
  * @property {(sessionId: string, text: string) => boolean} endSession - as `endSessions`; false where there is none
  * @property {(options: { graceMs: number, isReplaced?: () => boolean }) => Promise<void>} close - no new connections, BYE to
  *   all after their running commands; what is left after graceMs is cut. While `isReplaced`, other workers take the clients,
@@ -187,7 +187,7 @@ class Listener {
     }
   }
 
-  /** @returns {import('./session.js').SessionFacts[]} */
+  /** @returns {import('./session-facts.js').SessionFacts[]} */
   listSessions() {
     return [...this.#sessions].map(({ facts }) => facts).filter((facts) => facts !== null)
   }

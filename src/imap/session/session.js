@@ -14,45 +14,27 @@ import { continuation, tagged, untagged } from '../protocol/compile/status-respo
 import { limitsAfterLogin } from '../protocol/limits.js'
 import { MailError } from '../../errors.js'
 import { ConnectionClosed } from './connection.js'
+import { Deadlines } from './deadlines.js'
 import { dispatch } from './dispatcher.js'
 import { replyToSyntaxFailure } from './error-response.js'
+import { ForeignNews } from './foreign-news.js'
 import { LateReplies } from './late-replies.js'
 import { tellNews } from './mailbox-news.js'
+import { sessionFacts } from './session-facts.js'
 import { SignsOfLife } from './signs-of-life.js'
 import { Strikes } from './strikes.js'
 
 /** @import { Connection } from './connection.js' */
 /** @import { ImapServerContext, Login, RemoteLogin } from './server-context.js' */
 /** @import { SelectedMailbox } from './selected-mailbox.js' */
+/** @import { SessionFacts } from './session-facts.js' */
 /** @import { AccountStore } from '../../store/account-store.js' */
 /** @import { ResponseCode } from '../protocol/compile/response-code.js' */
 /** @import { ReceiverEvent } from '../protocol/receiver.js' */
 /** @import { SyntaxFailure } from '../protocol/syntax-failure.js' */
 /** @import { Reply } from './error-response.js' */
 
-/**
- * @typedef {object} SessionFacts
- * @property {string} id
- * @property {string} accountId
- * @property {string} address - the account's
- * @property {string} remoteAddress
- * @property {number} startedAtMs
- * @property {'read-write' | 'read-only'} scope
- * @property {string | null} credentialId - that it has logged in with; null where there is no directory
- * @property {string | null} clientName - as the client says (RFC 2971); null where it says none
- * @property {boolean} isTls
- * @property {boolean} isCompressed
- * @property {boolean} isIdling
- */
-
 /** @typedef {'notAuthenticated' | 'authenticated' | 'selected' | 'logout'} SessionState */
-
-/** Commands that came together may go by the same look at what other processes wrote for so long. */
-const POLL_MS = 20
-/** The same for those that ask for no news. */
-const LAG_MS = 500
-/** A stranger whose time is over is cut off after so long: it has been told, but need not have read that. */
-const LAST_WORDS_MS = 10_000
 
 /** A session. */
 export class Session {
@@ -91,8 +73,8 @@ export class Session {
   /** Of the command that runs. */
   runningTag = ''
   #openedAtMs
-  /** The connection's inputCount when what other processes wrote was last asked for. */
-  #polledInput = -1
+  #deadlines
+  #foreignNews = new ForeignNews()
 
   /**
    * @param {object} options
@@ -106,6 +88,7 @@ export class Session {
     this.origin = connection.id
     this.logger = context.logger.child({ connection: connection.id })
     this.#openedAtMs = context.clock.nowMs()
+    this.#deadlines = new Deadlines(context.config.imap, this.#openedAtMs)
     this.#setPace(null)
   }
 
@@ -122,22 +105,10 @@ export class Session {
 
   /** @returns {SessionFacts | null} what an operator may know; null before login */
   get facts() {
-    const login = this.#login
-    if (login === null) return null
-    const { connection } = this
-    return {
-      id: connection.id,
-      accountId: login.account.id,
-      address: login.account.address,
-      remoteAddress: connection.remoteAddress,
-      startedAtMs: this.#openedAtMs,
-      scope: login.scope,
-      credentialId: login.credentialId ?? null,
-      clientName: this.clientName,
-      isTls: connection.isTls,
-      isCompressed: connection.isCompressed,
-      isIdling: this.isIdling
-    }
+    if (this.#login === null) return null
+    const { clientName, isIdling } = this
+    const rest = { startedAtMs: this.#openedAtMs, clientName, isIdling }
+    return sessionFacts(this.#login, this.connection, rest)
   }
 
   /** @returns {boolean} whether the credential may only read */
@@ -147,9 +118,8 @@ export class Session {
 
   /** @returns {number} when a client that says nothing is sent away, wall-clock ms */
   get deadlineMs() {
-    const { loginTimeoutMs, inactivityTimeoutMs } = this.context.config.imap
-    if (this.state === 'notAuthenticated') return this.#openedAtMs + loginTimeoutMs
-    return this.context.clock.nowMs() + inactivityTimeoutMs
+    const isAuthenticated = this.state !== 'notAuthenticated'
+    return this.#deadlines.ofSilence(this.context.clock.nowMs(), isAuthenticated)
   }
 
   /** @returns {string[]} the capabilities that hold now */
@@ -217,18 +187,14 @@ export class Session {
   }
 
   /**
-   * Takes in what other processes have written since the command that is to be run was sent. One that came in the same
-   * packet as another was sent before that one was answered: what was taken in for the one will do for both, for a while.
+   * Takes in what other processes have written.
    *
-   * @param {boolean} mayLag - the command asks for no news: what was taken in a moment ago, for anybody, will do as well
+   * @param {boolean} mayLag - the command that is to be run asks for no news
    * @returns {Promise<void> | null} null: there is nothing to wait for
    */
   pollOtherProcesses(mayLag) {
-    if (mayLag) return this.store.pollOtherProcesses(LAG_MS)
     const { inputCount } = this.connection
-    const isTogether = inputCount === this.#polledInput
-    this.#polledInput = inputCount
-    return this.store.pollOtherProcesses(isTogether ? POLL_MS : 0)
+    return this.#foreignNews.poll(this.store, { inputCount, mayLag })
   }
 
   /**
@@ -433,10 +399,7 @@ export class Session {
    */
   tick(nowMs) {
     const { connection, context, isIdling, runningTag } = this
-    // Whatever it does: it may never read, or never stop to send.
-    const { loginTimeoutMs } = context.config.imap
-    const isOverdue = nowMs > this.#openedAtMs + loginTimeoutMs + LAST_WORDS_MS
-    if (this.#isStranger && isOverdue) connection.destroy()
+    if (this.#isStranger && this.#deadlines.isStrangerOverdue(nowMs)) connection.destroy()
     connection.tick(nowMs)
     if (connection.hasUnsent) return
     const { isHeldBack } = connection

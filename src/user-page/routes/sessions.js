@@ -8,7 +8,7 @@ import { addPage } from '../page-route.js'
 import { Refusal } from '../problem.js'
 
 /** @import { FastifyInstance } from 'fastify' */
-/** @import { SessionFacts } from '../../imap/session/session.js' */
+/** @import { SessionFacts } from '../../imap/session/session-facts.js' */
 /** @import { PageLogin } from '../guard.js' */
 /** @import { PageSession } from '../page-sessions.js' */
 /** @import { PageParts } from '../server.js' */
