@@ -7,7 +7,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from './config/load.js'
-import { ALLOCATOR, NODE_FLAGS, THREAD_POOL_SIZE } from './config/runtime.js'
+import { ALLOCATOR, NODE_FLAGS, SERVER_FLAGS, THREAD_POOL_SIZE } from './config/runtime.js'
 
 const script = fileURLToPath(new URL('src/main.js', import.meta.url))
 const config = loadConfig()
@@ -27,6 +27,7 @@ export const apps = [
     ...common,
     name: 'letterlock',
     args: 'serve',
+    node_args: SERVER_FLAGS,
     exec_mode: 'cluster',
     instances: config.cluster.workers || 'max',
     instance_var: 'LETTERLOCK_WORKER',

@@ -8,7 +8,7 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { ALLOCATOR, NODE_FLAGS, THREAD_POOL_SIZE } from '../config/runtime.js'
+import { ALLOCATOR, NODE_FLAGS, SERVER_FLAGS, THREAD_POOL_SIZE } from '../config/runtime.js'
 
 /** As `engines` in package.json says: ML-KEM in node:crypto came with 24.7. */
 const MINIMUM_NODE = [24, 7]
@@ -17,7 +17,8 @@ const MINIMUM_NODE = [24, 7]
 process.umask(0o077)
 
 const script = fileURLToPath(import.meta.url)
-const runtimeArguments = [...NODE_FLAGS, script, ...process.argv.slice(2)]
+const flags = process.argv[2] === 'serve' ? SERVER_FLAGS : NODE_FLAGS
+const runtimeArguments = [...flags, script, ...process.argv.slice(2)]
 const runtimeEnvironment = { ...ALLOCATOR, ...process.env, UV_THREADPOOL_SIZE: THREAD_POOL_SIZE }
 
 /** @returns {boolean} */

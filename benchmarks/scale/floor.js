@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ALLOCATOR, NODE_FLAGS, THREAD_POOL_SIZE } from '../../config/runtime.js'
+import { ALLOCATOR, SERVER_FLAGS, THREAD_POOL_SIZE } from '../../config/runtime.js'
 import { ImapClient, appendArguments, literalsOf } from '../lib/imap-client.js'
 import { createUsers, startLetterlock } from '../lib/letterlock-server.js'
 import { MailGenerator } from '../lib/mail.js'
@@ -29,7 +29,7 @@ let nextMail = FILLED
  */
 async function startBare(folder) {
   mkdirSync(folder)
-  const child = spawn(process.execPath, [...NODE_FLAGS, BARE, folder], {
+  const child = spawn(process.execPath, [...SERVER_FLAGS, BARE, folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...ALLOCATOR, UV_THREADPOOL_SIZE: THREAD_POOL_SIZE }
   })

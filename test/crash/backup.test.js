@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ALLOCATOR, THREAD_POOL_SIZE } from '../../config/runtime.js'
 import {
   MAIN,
   createAccounts,
@@ -71,11 +72,9 @@ async function killed(args, { environment, input = '', withinMs }) {
       ...process.env,
       ...environment,
       LETTERLOCK_AUTH_ARGON2_MEMORY_KIB: String(19 * 1024),
-      UV_THREADPOOL_SIZE: '16',
       // Set, so that the program does not start itself anew: the process that is killed is the one that works.
-      MALLOC_ARENA_MAX: '2',
-      MALLOC_TRIM_THRESHOLD_: '65536',
-      MALLOC_MMAP_THRESHOLD_: '32768'
+      ...ALLOCATOR,
+      UV_THREADPOOL_SIZE: THREAD_POOL_SIZE
     },
     stdio: ['pipe', 'ignore', 'ignore']
   })

@@ -11,6 +11,7 @@ import cluster from 'node:cluster'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { SERVER_FLAGS } from '../../config/runtime.js'
 
 const [count = '', ...args] = process.argv.slice(2)
 let isStopping = false
@@ -20,7 +21,7 @@ cluster.schedulingPolicy = cluster.SCHED_NONE
 cluster.setupPrimary({
   exec: fileURLToPath(new URL('../../src/main.js', import.meta.url)),
   args,
-  execArgv: ['--disable-sigusr1', '--max-semi-space-size=16']
+  execArgv: SERVER_FLAGS
 })
 
 /** @type {Map<number, import('node:cluster').Worker>} */
