@@ -8,17 +8,17 @@ import { CLAIM_FREE, CLAIM_SESSION, CLAIM_THREAD } from './read-ahead-job.js'
 
 /** @typedef {import('./read-ahead-job.js').ChunkAhead} ChunkAhead */
 
-/** Chunks that the thread is given at once: 1 MiB, some 5 ms of its work. To open the file takes it one. */
-const BATCH_CHUNKS = 8
+/** Chunks that the thread may be ahead: 1 MiB, some 5 ms of its work. */
+const AHEAD_CHUNKS = 8
 
-/** With fewer ready, the next ones are asked for. */
+/** With fewer to come, it may go on. */
 const LOW_CHUNKS = 4
 
 /** A shorter content has been read before a thread would be of use. */
 const MIN_CHUNKS = 8
 
-/** What a thread has been asked for. */
-class Batch {
+/** What a thread has been asked for: all that comes, a few chunks at a time. */
+class Run {
   /** @type {Set<number>} chunks that came */
   #arrived = new Set()
   /** @type {Map<number, (bytes: Buffer | null) => void>} */
@@ -28,14 +28,28 @@ class Batch {
   /**
    * @param {number} contentId
    * @param {number} first - number of the first chunk
-   * @param {number} count
+   * @param {number} end - behind the content's last one
    */
-  constructor(contentId, first, count) {
+  constructor(contentId, first, end) {
     this.contentId = contentId
     this.first = first
-    this.end = first + count
-    this.claims = new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT)
+    this.end = end
+    this.claims = new SharedArrayBuffer((end - first) * Int32Array.BYTES_PER_ELEMENT)
     this.owners = new Int32Array(this.claims)
+    this.limit = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+    this.limits = new Int32Array(this.limit)
+  }
+
+  /** @returns {number} number of the first chunk that has not been asked for yet */
+  get asked() {
+    return this.first + Atomics.load(this.limits, 0)
+  }
+
+  /** @param {number} next - number of the chunk that the reader wants next */
+  goOn(next) {
+    if (this.asked - next >= LOW_CHUNKS) return
+    Atomics.store(this.limits, 0, Math.min(next + AHEAD_CHUNKS, this.end) - this.first)
+    Atomics.notify(this.limits, 0)
   }
 
   /**
@@ -80,8 +94,8 @@ export class ReadAhead {
   #chunks
   /** Where the last piece ended: who begins there reads on. */
   #last = { contentId: 0, end: 0 }
-  /** @type {Batch | null} */
-  #batch = null
+  /** @type {Run | null} the last one */
+  #run = null
 
   /**
    * @param {Pick<import('./store-threads.js').StoreThreads, 'run'>} threads
@@ -101,7 +115,7 @@ export class ReadAhead {
   take(contentId, sequence) {
     return (
       this.#chunks.take(chunkRowId(contentId, sequence)) ??
-      this.#batch?.wait(contentId, sequence) ??
+      this.#run?.wait(contentId, sequence) ??
       null
     )
   }
@@ -128,35 +142,42 @@ export class ReadAhead {
     this.#last = { contentId, end }
     const count = Math.ceil(size / chunkSize)
     const isLarge = end - start > LOW_CHUNKS * chunkSize
-    if (!isNext || isLarge || count < MIN_CHUNKS || this.#batch?.isUnderWay === true) return
+    if (!isNext || isLarge || count < MIN_CHUNKS) return
     // The chunk of which this piece is the beginning is kept when it has been read.
     const next = Math.ceil(end / chunkSize)
-    const asked = this.#batch?.contentId === contentId ? this.#batch.end : 0
+    const run = this.#run?.contentId === contentId ? this.#run : null
     // Where the reader has gone back, or on by itself, what was asked for is not what it needs now.
-    const isAhead = asked > next && asked <= next + BATCH_CHUNKS
-    const first = isAhead ? asked : next
-    const last = Math.min(first + BATCH_CHUNKS, count)
-    if (first - next < LOW_CHUNKS && last > first)
-      this.#start(new Batch(contentId, first, last - first))
+    const isAhead = run !== null && run.asked >= next && run.asked <= next + AHEAD_CHUNKS
+    if (this.#run?.isUnderWay === true) {
+      if (isAhead) run.goOn(next)
+      return
+    }
+    const first = isAhead ? run.asked : next
+    if (first - next < LOW_CHUNKS && first < count)
+      this.#start(new Run(contentId, first, count), next)
   }
 
-  /** @param {Batch} batch */
-  #start(batch) {
-    const bytes = batch.owners.length * CHUNK_BYTES
+  /**
+   * @param {Run} run
+   * @param {number} next - number of the chunk that the reader wants next
+   */
+  #start(run, next) {
+    const bytes = AHEAD_CHUNKS * CHUNK_BYTES
     if (!this.#chunks.reserve(bytes)) return
-    this.#batch = batch
-    const { contentId, first, claims } = batch
+    this.#run = run
+    const { contentId, first, limit, claims } = run
+    run.goOn(next)
     const onProgress = (/** @type {unknown} */ value) => {
       const { sequence, bytes: raw } = /** @type {ChunkAhead} */ (value)
       const chunk = Buffer.from(raw.buffer, raw.byteOffset, raw.length)
-      if (!batch.arrive(sequence, chunk)) this.keep(contentId, sequence, chunk)
+      if (!run.arrive(sequence, chunk)) this.keep(contentId, sequence, chunk)
     }
     this.#threads
-      .run({ kind: 'readAhead', request: { contentId, first, claims } }, { onProgress })
+      .run({ kind: 'readAhead', request: { contentId, first, limit, claims } }, { onProgress })
       // Who wants the chunk then reads it and meets the same trouble, where it can be told.
       .catch(() => {})
       .finally(() => {
-        batch.settle()
+        run.settle()
         this.#chunks.release(bytes)
       })
   }

@@ -11,8 +11,8 @@ import { appendAll } from '../../helpers/temporary-store.js'
 
 const MiB = 1024 * 1024
 
-/** What the thread is given at once. */
-const BATCH_BYTES = 8 * CHUNK_BYTES
+/** As far as the thread may be ahead. */
+const AHEAD_BYTES = 8 * CHUNK_BYTES
 
 /**
  * @param {number} chunks
@@ -80,13 +80,35 @@ test('who reads on finds the next chunks ready; who jumps about or takes all doe
   assert.equal(cache.usedBytes, 0)
   await read(store, 0, CHUNK_BYTES)
   await read(store, CHUNK_BYTES, 2 * CHUNK_BYTES)
-  while (cache.usedBytes < BATCH_BYTES) await setTimeout(5)
+  while (cache.usedBytes < AHEAD_BYTES) await setTimeout(5)
   // From now on they are in memory alone.
   deleteChunks('id % 65536 BETWEEN 2 AND 9')
   const piece = 64 * 1024
   for (let at = 2 * CHUNK_BYTES; at < 10 * CHUNK_BYTES; at += piece)
     assert.ok((await read(store, at, at + piece)).equals(bytes.subarray(at, at + piece)), `${at}`)
   await assert.rejects(read(store, 3 * CHUNK_BYTES, 4 * CHUNK_BYTES), { code: 'ACCOUNT_DAMAGED' })
+})
+
+test('who pauses longer than the thread waits finds what it had read, and has the next read', async (t) => {
+  const bytes = longMail(40)
+  const { cache, store, deleteChunks } = await storeWith(t, { bytes })
+  const readChunks = async (/** @type {number} */ from, /** @type {number} */ to) => {
+    for (let at = from * CHUNK_BYTES; at < to * CHUNK_BYTES; at += CHUNK_BYTES)
+      assert.ok(
+        (await read(store, at, at + CHUNK_BYTES)).equals(bytes.subarray(at, at + CHUNK_BYTES))
+      )
+  }
+  await readChunks(0, 2)
+  for (let chunk = 2; chunk < 30;) {
+    while (cache.usedBytes < AHEAD_BYTES / 2) await setTimeout(5)
+    await setTimeout(40)
+    assert.ok(cache.usedBytes <= AHEAD_BYTES)
+    // They are in memory alone now.
+    const end = chunk + cache.usedBytes / CHUNK_BYTES
+    deleteChunks(`id % 65536 BETWEEN ${chunk} AND ${end - 1}`)
+    await readChunks(chunk, end)
+    chunk = end
+  }
 })
 
 test('the bytes are the message’s, however they are asked for, and by how many', async (t) => {
@@ -138,7 +160,7 @@ test('many readers stay within the memory that they have together, and give all 
   assert.equal(cache.usedBytes, 0)
   cache.release(MiB)
   await read(/** @type {AccountStore} */ (stores[0]), 3 * CHUNK_BYTES, 4 * CHUNK_BYTES)
-  while (cache.usedBytes < BATCH_BYTES) await setTimeout(5)
+  while (cache.usedBytes < AHEAD_BYTES) await setTimeout(5)
   let most = 0
   await Promise.all(
     stores.map(async (store) => {
