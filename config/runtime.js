@@ -29,8 +29,8 @@ export const ALLOCATOR = {
 /**
  * SIGUSR1 would open the inspector, and with it every key in memory, to anybody who may signal the process.
  * V8 lets the young generation grow with the machine's memory; less than its default on a large one costs little time
- * here, and saves a busy server a hundred megabytes. To begin with all of it won 5 % with 200 clients, but a thousand
- * idle connections left 12 kB of garbage each, and 25 KiB is what one may cost.
+ * here, and saves a busy server a hundred megabytes. To begin with all of it (--min-semi-space-size) won 5 % with 200
+ * clients, but each thread begins with as much, whatever its own limits say.
  *
  * Left to itself V8 marks a heap of 30 MB again whenever 8 MB were added, buffers of messages among them: three times a
  * second while eight users append, which takes a tenth of two cores. Doubled before it is marked, it costs a quarter.
