@@ -80,9 +80,11 @@ class Run {
     return resolve !== undefined
   }
 
-  /** The thread has done what it could. */
+  /** The thread has done what it could. What it was asked for as it left is to be asked for again. */
   settle() {
     this.isUnderWay = false
+    const unread = this.owners.indexOf(CLAIM_FREE)
+    if (unread !== -1) this.limits[0] = unread
     for (const resolve of this.#waiting.values()) resolve(null)
     this.#waiting.clear()
   }

@@ -48,6 +48,17 @@ async function read(store, start, end) {
 }
 
 /**
+ * Waits for the thread; fails instead of going on for ever.
+ *
+ * @param {ChunkCache} cache
+ * @param {number} bytes
+ */
+async function untilUsed(cache, bytes) {
+  for (let looks = 0; looks < 10_000 && cache.usedBytes < bytes; looks++) await setTimeout(5)
+  assert.ok(cache.usedBytes >= bytes, `${cache.usedBytes} bytes`)
+}
+
+/**
  * @param {import('node:test').TestContext} t
  * @param {{ bytes: Buffer, totalBytes?: number }} options
  */
@@ -80,7 +91,7 @@ test('who reads on finds the next chunks ready; who jumps about or takes all doe
   assert.equal(cache.usedBytes, 0)
   await read(store, 0, CHUNK_BYTES)
   await read(store, CHUNK_BYTES, 2 * CHUNK_BYTES)
-  while (cache.usedBytes < AHEAD_BYTES) await setTimeout(5)
+  await untilUsed(cache, AHEAD_BYTES)
   // From now on they are in memory alone.
   deleteChunks('id % 65536 BETWEEN 2 AND 9')
   const piece = 64 * 1024
@@ -100,7 +111,7 @@ test('who pauses longer than the thread waits finds what it had read, and has th
   }
   await readChunks(0, 2)
   for (let chunk = 2; chunk < 30;) {
-    while (cache.usedBytes < AHEAD_BYTES / 2) await setTimeout(5)
+    await untilUsed(cache, AHEAD_BYTES / 2)
     await setTimeout(40)
     assert.ok(cache.usedBytes <= AHEAD_BYTES)
     // They are in memory alone now.
@@ -160,7 +171,7 @@ test('many readers stay within the memory that they have together, and give all 
   assert.equal(cache.usedBytes, 0)
   cache.release(MiB)
   await read(/** @type {AccountStore} */ (stores[0]), 3 * CHUNK_BYTES, 4 * CHUNK_BYTES)
-  while (cache.usedBytes < AHEAD_BYTES) await setTimeout(5)
+  await untilUsed(cache, AHEAD_BYTES)
   let most = 0
   await Promise.all(
     stores.map(async (store) => {
