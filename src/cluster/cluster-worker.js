@@ -10,6 +10,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
+import { readShared } from '../support/shared-read.js'
 import { readFrame } from './frame.js'
 import { offerSession, takeSession } from './handoff.js'
 import { Holders } from './holders.js'
@@ -88,7 +89,8 @@ export class ClusterWorker {
       logger: options.logger
     })
     this.#holders = new Holders(self.path, this.#peers)
-    server.on('connection', (socket) => {
+    server.on('connection', (accepted) => {
+      const socket = readShared(accepted)
       this.#serve(socket).catch((err) => {
         options.logger.error({ err }, 'a worker’s connection failed')
         socket.destroy()
@@ -117,7 +119,7 @@ export class ClusterWorker {
       throw new MailError('CONFIG_INVALID', {
         detail: `the data folder's path is too long for a socket: ${path}`
       })
-    const server = createServer({ allowHalfOpen: true })
+    const server = createServer({ allowHalfOpen: true, pauseOnConnect: true })
     const worker = new ClusterWorker(options, { server, self: { ...candidate, path } })
     await rm(temporary, { force: true })
     // In a worker of node:cluster any other would belong to its primary.

@@ -8,6 +8,7 @@
 import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { MailError, isMailError } from '../errors.js'
+import { onreadShared } from '../support/shared-read.js'
 import { readFrame, writeFrame } from './frame.js'
 
 /** @import { Socket } from 'node:net' */
@@ -37,7 +38,8 @@ const ANSWER_MS = 60_000
 export async function offerSession(path, unlocked, client) {
   const { account, credentialId, credentialVersion, scope, masterKey } = unlocked
   // Half-open, as the client's own connection is.
-  const socket = createConnection({ path, allowHalfOpen: true })
+  const onread = onreadShared(() => socket)
+  const socket = createConnection({ path, allowHalfOpen: true, onread })
   try {
     await once(socket, 'connect')
   } catch {

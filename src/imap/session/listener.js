@@ -10,6 +10,7 @@ import { limitsBeforeLogin } from '../protocol/limits.js'
 import { Receiver } from '../protocol/receiver.js'
 import { AddressList } from '../../support/address-list.js'
 import { isLoopback } from '../../support/loopback.js'
+import { readShared } from '../../support/shared-read.js'
 import { Admission } from './admission.js'
 import { Allowances } from './allowance.js'
 import { INPUT_BYTES } from './client-input.js'
@@ -155,8 +156,11 @@ class Listener {
    */
   async listen({ host, port, isImplicitTls, proxy = null }) {
     // Half-open: a client may say its last words and close its side before it has our answers.
-    const server = createServer({ allowHalfOpen: true, highWaterMark: INPUT_BYTES }, (socket) => {
-      this.#accept(socket, isImplicitTls, proxy)
+    // TLS reads into memory of its own.
+    const isPlain = !isImplicitTls
+    const options = { allowHalfOpen: true, highWaterMark: INPUT_BYTES, pauseOnConnect: isPlain }
+    const server = createServer(options, (socket) => {
+      this.#accept(isPlain ? readShared(socket) : socket, isImplicitTls, proxy)
     })
     await new Promise((resolve, reject) => {
       server.once('error', reject)
