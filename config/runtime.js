@@ -13,8 +13,9 @@ export const THREAD_POOL_SIZE = '16'
  * glibc's allocator gives memory back late and gives each of the pool's threads an arena of its own. With these an idle
  * TLS connection costs some 50 kB instead of 74; other libraries ignore them. What is larger than the threshold of
  * mappings costs system calls and page faults each time: with 12 KiB, below most messages, 200 clients took a tenth more
- * processor time than with 32. With 64 they took another tenth less, but an idle connection cost 27 kB instead of 22, and
- * 25 KiB is what it may. The number of mappings is kept within half of what Linux allows a process (vm.max_map_count).
+ * processor time than with 32. With 36 or more, the pieces of 32 KiB stay that V8's compilers take: 200 clients took
+ * another tenth less in their first half minute, but an idle connection cost 28 kB instead of 23, and 25 KiB is what it
+ * may. The number of mappings is kept within half of what Linux allows a process (vm.max_map_count).
  * With 128 KiB to grow by and 1 MiB kept at the end, an idle compressed TLS connection cost more than the 90 kB that it
  * may, and so it did in huge pages (glibc.malloc.hugetlb).
  */
