@@ -8,6 +8,7 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 import { ALLOCATOR, NODE_FLAGS, SERVER_FLAGS, THREAD_POOL_SIZE } from '../config/runtime.js'
 
 /** As `engines` in package.json says: ML-KEM in node:crypto came with 24.7. */
@@ -75,6 +76,8 @@ if (!isSupportedNode()) {
 } else if (!isPrepared() && typeof process.execve === 'function') {
   process.execve(process.execPath, [process.execPath, ...runtimeArguments], runtimeEnvironment)
 } else {
+  // This heap keeps what it was started with (SERVER_FLAGS); those of the threads to come begin small, as V8 has it.
+  setFlagsFromString('--min-semi-space-size=0')
   const { runCommandLine } = await import('./cli/index.js')
   /** @type {import('./cli/index.js').CliContext['startServer']} */
   const startServer = async (options) => (await import('./compose.js')).startServer(options)
