@@ -82,6 +82,30 @@ export function hasPending(db, count) {
 }
 
 /**
+ * @param {Database} db
+ * @param {number} limit - contents that are looked at, at most, of each half of the list
+ * @returns {{ count: number, bytes: number }} contents that are to be indexed
+ */
+export function sumPending(db, limit) {
+  const listed = prepared(
+    db,
+    `SELECT count(*) AS count, total(size) AS bytes FROM (
+       SELECT c.size FROM search_listed p CROSS JOIN contents c ON c.id = p.content_id
+       WHERE p.is_left_out = 0 LIMIT ?)`
+  ).get(limit)
+  const above = prepared(
+    db,
+    `SELECT count(*) AS count, total(size) AS bytes FROM (
+       SELECT size FROM contents WHERE id > ? AND hash IS NOT NULL LIMIT ?)`
+  ).get(readMark(db), limit)
+  const sums = /** @type {{ count: number, bytes: number }[]} */ ([listed, above])
+  return {
+    count: sums.reduce((sum, { count }) => sum + count, 0),
+    bytes: sums.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+}
+
+/**
  * Raises the mark. What stays on the list has rows then, also what has come to be complete in between.
  *
  * @param {Database} db - in a transaction

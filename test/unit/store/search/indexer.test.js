@@ -121,16 +121,23 @@ test('messages of very many words are indexed a few at a time where others have 
   assert.equal(await countFound(store, /** @type {string} */ (words[39_999])), 1)
 })
 
-test('so many messages are indexed though more keep coming', async (t) => {
-  const store = await temporaryStore(t)
-  await appendAll(store, 'INBOX', mails('first', 600))
-  let appended = 0
-  while ((await pendingCount(store)) >= 600) {
-    await appendAll(store, 'INBOX', mails(`more${appended++}`, 1))
-    await sleep(100)
-  }
-  assert.ok(appended < 300, `${appended} messages came meanwhile`)
+const MEBIBYTE = 1024 * 1024
+const MUCH = /** @type {const} */ ({
+  'so many messages': mails('first', 600),
+  'messages of so many bytes': Array.from({ length: 9 }, (_, index) => mailOf(MEBIBYTE + index))
 })
+for (const [what, much] of Object.entries(MUCH)) {
+  test(`${what} are indexed though more keep coming`, async (t) => {
+    const store = await temporaryStore(t)
+    await appendAll(store, 'INBOX', much)
+    let appended = 0
+    while ((await pendingCount(store)) >= much.length && appended < 300) {
+      await appendAll(store, 'INBOX', mails(`more${appended++}`, 1))
+      await sleep(100)
+    }
+    assert.ok(appended < 300, `${appended} messages came meanwhile`)
+  })
+}
 
 test('while others wait for a turn, merging is left for later, and done when nobody waits', async (t) => {
   const stores = await Promise.all(Array.from({ length: 6 }, () => temporaryStore(t)))
