@@ -12,7 +12,7 @@ import {
   remake,
   serverOf
 } from './session.js'
-import { untilQuiet } from './set-up.js'
+import { untilQuiet, untilRested } from './set-up.js'
 
 const MAILBOX = 'appended'
 const FIRST = 2_000_000
@@ -24,7 +24,7 @@ export const question = {
   notes:
     'Each client has a user and a connection of its own and appends one message after the other; durable when the OK comes. The rate is of all clients together, a sample is one APPEND. Checked: the number of messages in each mailbox.',
   warmUp:
-    'what the round before has left is deleted, and the server idle again; then as many messages of each client as are timed, before the clock starts, so that code is compiled in each of several workers too',
+    'what the round before has left is deleted, and the server idle again; then as many messages of each client as are timed, before the clock starts, so that code is compiled in each of several workers too; the next server begins when this one rests',
   lines: [
     { id: 'eight', label: '8 users', unit: 'ms', better: 'lower' },
     { id: 'fifty', label: '50 users', unit: 'ms', better: 'lower' }
@@ -34,6 +34,7 @@ export const question = {
     const { isQuick } = run.options
     const eight = await appendFrom(run, 8, isQuick ? 4 : 200)
     const fifty = await appendFrom(run, 50, isQuick ? 2 : 60)
+    await untilRested(serverOf(run).pid, run.options)
     return {
       samples: { eight: eight.samples, fifty: fifty.samples },
       rates: { eight: eight.rate, fifty: fifty.rate }

@@ -5,7 +5,8 @@ import { appendArguments, literalsOf } from '../lib/imap-client.js'
 import { MailGenerator } from '../lib/mail.js'
 import { now, require, requireEqual } from '../lib/question.js'
 import { Random } from '../lib/random.js'
-import { imapContenders, messageCount, openSession, remake } from './session.js'
+import { imapContenders, messageCount, openSession, remake, serverOf } from './session.js'
+import { untilRested } from './set-up.js'
 
 const MAILBOX = 'appended'
 /** Messages in one MULTIAPPEND. */
@@ -18,7 +19,8 @@ export const question = {
   id: 'append',
   title: 'APPEND by one user',
   notes: `Durable when the tagged OK comes, for both. Pipelined: all commands are sent at once. MULTIAPPEND: ${BATCH} messages a command; a sample is a message’s share. Literals are non-synchronising. Checked: the number of messages, and twenty of them byte for byte.`,
-  warmUp: 'as many messages, one by one, as are timed so, before the clock starts',
+  warmUp:
+    'as many messages, one by one, as are timed so, before the clock starts; the next server begins when this one rests',
   lines: [
     { id: 'single', label: 'one by one', unit: 'ms', better: 'lower' },
     { id: 'pipelined', label: 'pipelined', unit: 'ms', better: 'lower' },
@@ -69,6 +71,7 @@ export const question = {
       ), `message ${at + 1}`)
     }
     client.close()
+    await untilRested(serverOf(run).pid, run.options)
     return {
       samples: { single, pipelined: [pipelined.ms / count], multi },
       rates: {

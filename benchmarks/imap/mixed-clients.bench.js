@@ -1,20 +1,16 @@
 /**
  * How many operations a second do many clients get who do what mail clients do all day?
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { appendArguments, literalsOf } from '../lib/imap-client.js'
 import { MailGenerator } from '../lib/mail.js'
 import { now, require } from '../lib/question.js'
 import { Random, seedFor } from '../lib/random.js'
 import { imapContenders, imapContext, openSession, serverOf } from './session.js'
-import { untilQuiet } from './set-up.js'
+import { untilQuiet, untilRested } from './set-up.js'
 
 const MAILBOX = 'mixed'
 const FILLED = 200
 const FIRST = 4_000_000
-
-/** After its work a server has so long before it is looked whether it rests: Letterlock indexes after ten quiet seconds. */
-const REST_MS = 12_000
 
 /** @type {import('../lib/question.js').Question} */
 export const question = {
@@ -22,7 +18,7 @@ export const question = {
   title: 'Many clients, mixed work',
   notes: `Every client has a connection and, as far as there are users, a user of its own, and asks without a pause: 40 % a message, 20 % the flags of all ${FILLED}, 15 % STORE one flag, 10 % NOOP, 10 % STATUS, 5 % APPEND. A sample is one command; the rate is of all clients together. Checked: every answer is OK, every tenth message byte for byte.`,
   warmUp:
-    'until the server rests after the fill (a search index), then a tenth of the time before the clock starts; the other server begins when this one rests',
+    'until the server rests after the fill (a search index), then a tenth of the time before the clock starts; the next server begins when this one rests',
   lines: [
     { id: 'fifty', label: '50 clients', unit: 'ms', better: 'lower' },
     { id: 'twoHundred', label: '200 clients', unit: 'ms', better: 'lower' }
@@ -45,12 +41,10 @@ export const question = {
     return {}
   },
   async measure(run) {
-    const { isQuick } = run.options
-    const ms = isQuick ? 500 : 15_000
+    const ms = run.options.isQuick ? 500 : 15_000
     const fifty = await clientsAtWork(run, 50, ms)
     const twoHundred = await clientsAtWork(run, 200, ms)
-    if (!isQuick) await sleep(REST_MS)
-    await untilQuiet(serverOf(run).pid)
+    await untilRested(serverOf(run).pid, run.options)
     return {
       samples: { fifty: fifty.samples, twoHundred: twoHundred.samples },
       rates: { fifty: fifty.rate, twoHundred: twoHundred.rate }

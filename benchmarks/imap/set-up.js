@@ -94,6 +94,21 @@ export async function untilQuiet(pid) {
   }
 }
 
+/** Letterlock indexes what has come after a pause of ten seconds at most. */
+const PAUSE_MS = 12_000
+
+/**
+ * To be awaited where a measurement has left work to do: the next server must not be measured beside it.
+ *
+ * @param {number} pid
+ * @param {{ isQuick: boolean }} options
+ */
+export async function untilRested(pid, { isQuick }) {
+  if (isQuick) return
+  await sleep(PAUSE_MS)
+  await untilQuiet(pid)
+}
+
 /**
  * @typedef {object} Prepared
  * @property {Omit<ServerFacts, 'pid' | 'ports' | 'appPassword'>} facts
