@@ -33,8 +33,10 @@ const LITTLE_QUIET_MS = 10_000
  */
 const MAX_DELAY_MS = 5 * 60_000
 
-/** … and not when so many contents wait, or so many bytes, or when a search has had to read what the index does not know. */
+/** … and not when so many contents wait, or when a search has had to read what the index does not know … */
 const MANY_CONTENTS = 500
+
+/** … or when so many bytes wait, these for as long as little waits for a pause: one large APPEND shall be over first. */
 const MANY_BYTES = 8 * 1024 * 1024
 
 /**
@@ -203,7 +205,8 @@ export class SearchIndexer {
       const { count, bytes } = await this.#database.readSettled((db) =>
         sumPending(db, MANY_CONTENTS)
       )
-      return count >= MANY_CONTENTS || bytes >= MANY_BYTES
+      const hasMuchForLong = bytes >= MANY_BYTES && nowMs - this.#firstMs >= LITTLE_QUIET_MS
+      return count >= MANY_CONTENTS || hasMuchForLong
     }
     if (this.#isMergeDue) return true
     const lastMs = this.#lastMs
