@@ -135,10 +135,12 @@ export async function requireSealKeyIsOurs({ directory, account, masterKey }) {
   using secret = unwrapIdentity(row, masterKey)
   const identity = identityFromSecret(secret.bytes)
   try {
+    // To spell a recipient takes as long as all the rest of this: once is enough.
+    const { recipient } = identity
     const isOurs =
       identity.publicKey.equals(account.sealPublicKey) &&
-      identity.recipient === account.sealRecipient &&
-      identity.recipient === row.recipient
+      recipient === account.sealRecipient &&
+      recipient === row.recipient
     if (!isOurs) throw refuse()
   } finally {
     identity.destroy()
