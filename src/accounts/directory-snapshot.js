@@ -4,13 +4,13 @@
  */
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import Database from 'better-sqlite3-multiple-ciphers'
 import {
   credentialFromRow,
   keyRowsFromJson,
   keyRowsToJson,
   sealIdentityFromRow
 } from './directory-rows.js'
+import Database from '../database/library.js'
 import { openPlainDatabase } from '../database/open.js'
 import { runTransaction } from '../database/transaction.js'
 import { MailError } from '../errors.js'

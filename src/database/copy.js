@@ -1,7 +1,7 @@
 /**
  * Copies a database that is in use, as it is at one moment, and gives the copy a key of its own.
  */
-import Database from 'better-sqlite3-multiple-ciphers'
+import Database from './library.js'
 import { openEncryptedDatabase } from './open.js'
 import { applyCipher, applyKey, rawKey } from './setup-pragma.js'
 

@@ -7,8 +7,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
-import Database from 'better-sqlite3-multiple-ciphers'
 import { MailError } from '../errors.js'
+import Database from './library.js'
 import { isBusy, toMailError } from './sqlite-error.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} DatabaseHandle */

@@ -3,10 +3,8 @@
  * its settings in effect and its file verified; whatever fails on the way closes it again.
  */
 import { statSync } from 'node:fs'
-import { isMainThread } from 'node:worker_threads'
-import Database from 'better-sqlite3-multiple-ciphers'
 import { MailError } from '../errors.js'
-import { runUnended } from './endable-thread.js'
+import Database from './library.js'
 import {
   BUSY_TIMEOUT_MS,
   DEFAULT_CACHE_BYTES,
@@ -38,9 +36,6 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {boolean} [mayEndEarly] - for a salvage: reads a file whose end is missing as far as it goes; default: it is
  *   damaged as a whole
  */
-
-// In a thread the addon is loaded when this module is, where it can be told that this is the moment.
-if (!isMainThread) runUnended(() => new Database(':memory:').close())
 
 /**
  * @param {string} path

@@ -6,7 +6,7 @@
  *     1 │ 2 │ 3 … those of the damaged file │ what SQLite adds
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
-import Database from 'better-sqlite3-multiple-ciphers'
+import Database from '../../database/library.js'
 import { applyKey, pageSizeFor } from '../../database/setup-pragma.js'
 
 /**
