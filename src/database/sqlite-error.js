@@ -34,11 +34,30 @@ const CODE_BY_PREFIX = /** @type {ReadonlyArray<readonly [string, ErrorCode]>} *
 ])
 
 /**
+ * Node's own SQLite gives numbers, of which the last byte is the primary code.
+ *
+ * @type {ReadonlyMap<unknown, string>}
+ */
+const NAMES_BY_NUMBER = new Map([
+  [5, 'SQLITE_BUSY'],
+  [6, 'SQLITE_LOCKED'],
+  [8, 'SQLITE_READONLY'],
+  [10, 'SQLITE_IOERR'],
+  [11, 'SQLITE_CORRUPT'],
+  [13, 'SQLITE_FULL'],
+  [14, 'SQLITE_CANTOPEN'],
+  [26, 'SQLITE_NOTADB']
+])
+
+/**
  * @param {unknown} error
  * @returns {string} the `code` of an error of SQLite, Node or this program; empty if there is none
  */
 export function errorCodeOf(error) {
   if (typeof error !== 'object' || error === null || !('code' in error)) return ''
+  if (error.code === 'ERR_SQLITE_ERROR' && 'errcode' in error) {
+    return NAMES_BY_NUMBER.get(Number(error.errcode) & 0xff) ?? error.code
+  }
   return typeof error.code === 'string' ? error.code : ''
 }
 

@@ -7,6 +7,7 @@
  * Keywords are numbered once for the account, so that COPY and MOVE carry both words unchanged.
  */
 import { MailError } from '../errors.js'
+import { FlagWires } from './flag-wires.js'
 
 /** The system flags' bits. */
 export const SEEN = 1
@@ -36,9 +37,6 @@ export const MAX_KEYWORDS = 59
 /** A longer keyword is nobody's; characters. */
 const MAX_KEYWORD_LENGTH = 255
 
-/** Cached renderings before the cache starts anew: more combinations than any mailbox was seen to have. */
-const MAX_CACHED_WIRES = 4096
-
 /**
  * @typedef {{ flags: number, keywords: number }} FlagWords - both unsigned
  * @typedef {{ word: 'flags' | 'keywords', mask: number }} FlagBit
@@ -59,9 +57,8 @@ export class KeywordTable {
   #numbers = new Map()
   /** @type {(string | undefined)[]} */
   #names = []
-  /** @type {Map<number, Map<number, string>>} */
-  #wires = new Map()
-  #wireCount = 0
+  /** Without and with `\Recent`. */
+  #wires = [new FlagWires(), new FlagWires()]
 
   /** @returns {boolean} whether no further keyword fits: PERMANENTFLAGS loses `\*` */
   get isFull() {
@@ -80,8 +77,7 @@ export class KeywordTable {
     this.#numbers = new Map(rows.map(({ number, name }) => [name.toLowerCase(), number]))
     this.#names = []
     for (const { number, name } of rows) this.#names[number] = name
-    this.#wires.clear()
-    this.#wireCount = 0
+    for (const wires of this.#wires) wires.clear()
   }
 
   /**
@@ -148,21 +144,15 @@ export class KeywordTable {
    *
    * @param {number} flags
    * @param {number} keywords
+   * @param {boolean} [isRecent] - RFC 3501 §2.3.2
    * @returns {string} such as `\Seen $Junk`
    */
-  flagsWire(flags, keywords) {
-    let byKeywords = this.#wires.get(flags)
-    const known = byKeywords?.get(keywords)
+  flagsWire(flags, keywords, isRecent = false) {
+    const wires = /** @type {FlagWires} */ (this.#wires[isRecent ? 1 : 0])
+    const known = wires.get(flags, keywords)
     if (known !== undefined) return known
-    if (this.#wireCount >= MAX_CACHED_WIRES) {
-      this.#wires.clear()
-      this.#wireCount = 0
-      byKeywords = undefined
-    }
-    if (!byKeywords) this.#wires.set(flags, (byKeywords = new Map()))
-    const wire = this.flagNames(flags, keywords).join(' ')
-    byKeywords.set(keywords, wire)
-    this.#wireCount++
-    return wire
+    const names = this.flagNames(flags, keywords)
+    if (isRecent) names.push('\\Recent')
+    return wires.add(flags, keywords, names.join(' '))
   }
 }

@@ -16,9 +16,7 @@
  */
 export function flagsText(selected, keywords, slot) {
   const words = /** @type {number} */ (selected.view.keywords[slot])
-  const wire = keywords.flagsWire(selected.flagsOf(slot), words)
-  if (!selected.isRecent(slot)) return wire
-  return wire === '' ? '\\Recent' : `${wire} \\Recent`
+  return keywords.flagsWire(selected.flagsOf(slot), words, selected.isRecent(slot))
 }
 
 /**

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { MailError } from '../../../src/errors.js'
 import { isBusy, toMailError } from '../../../src/database/sqlite-error.js'
@@ -38,4 +39,27 @@ test('what the table does not know stays what it is', () => {
     null
   ])
     assert.equal(toMailError(error), error)
+})
+
+test('Node’s own SQLite says by numbers what the other says by names', () => {
+  const db = new DatabaseSync(':memory:')
+  const thrownBy = (/** @type {() => void} */ work) => {
+    try {
+      work()
+    } catch (error) {
+      return error
+    }
+    throw new Error('nothing was thrown')
+  }
+  // One page is full at once.
+  db.exec('PRAGMA max_page_count = 1')
+  const full = thrownBy(() => db.exec('CREATE TABLE t (x)'))
+  assert.equal(/** @type {MailError} */ (toMailError(full)).code, 'DISK_FULL')
+  assert.equal(isBusy(full), false)
+  const busy = Object.assign(new Error('x'), { code: 'ERR_SQLITE_ERROR', errcode: 5 | (2 << 8) })
+  assert.equal(isBusy(busy), true)
+  assert.equal(/** @type {MailError} */ (toMailError(busy)).code, 'BUSY')
+  const wrong = thrownBy(() => db.exec('no SQL'))
+  assert.equal(toMailError(wrong), wrong)
+  db.close()
 })

@@ -40,6 +40,9 @@ test('names are found in any case, and keep the first spelling', () => {
   assert.deepEqual(table.find('\\sEEN'), { word: 'flags', mask: 1 })
   assert.equal(table.find('other'), null)
   assert.equal(table.flagsWire(33, 0), '\\Seen $Forwarded')
+  assert.equal(table.flagsWire(33, 0, true), '\\Seen $Forwarded \\Recent')
+  assert.equal(table.flagsWire(0, 0, true), '\\Recent')
+  assert.equal(table.flagsWire(0, 0), '')
 })
 
 test('new keywords are named once; what is no flag is refused', () => {
