@@ -35,24 +35,28 @@ export function flagsText(selected, keywords, slot) {
 export function writeFlagLines(options, slots, start) {
   const { selected, keywords, line, writer, enoughBytes } = options
   const { withUid, withFlags, withModSeq } = line
-  const { view, isPlain } = selected
+  const { view, hasOwnFlags, hasPlainNumbers, hasRecent } = selected
   const end = slots.length
   // Most messages have the flags of the one before.
   let lastFlags = -1
   let lastKeywords = -1
+  let wasRecent = false
   let item = null
   let next = start
   while (next < end) {
     const slot = /** @type {number} */ (slots[next++])
     const flagWord = /** @type {number} */ (view.flags[slot])
     const keywordWord = /** @type {number} */ (view.keywords[slot])
-    if (withFlags && !(isPlain && flagWord === lastFlags && keywordWord === lastKeywords)) {
+    const isRecent = hasRecent && selected.isRecent(slot)
+    const isSame = flagWord === lastFlags && keywordWord === lastKeywords && isRecent === wasRecent
+    if (withFlags && (hasOwnFlags || !isSame)) {
       item = writer.flagItem(flagsText(selected, keywords, slot))
       lastFlags = flagWord
       lastKeywords = keywordWord
+      wasRecent = isRecent
     }
     const length = writer.flagLine(
-      isPlain ? slot + 1 : selected.sequenceOfSlot(slot),
+      hasPlainNumbers ? slot + 1 : selected.sequenceOfSlot(slot),
       withUid ? /** @type {number} */ (view.uids[slot]) : -1,
       item,
       withModSeq ? /** @type {number} */ (view.modSeqs[slot]) : -1

@@ -146,12 +146,14 @@ export class SelectedMailbox {
     return this.#attachment.hasPending || this.#pending.length > 0 || this.#changed.length > 0
   }
 
-  /**
-   * @returns {boolean} whether every message's sequence number is its slot's place, and its flags are those of the view, for
-   *   this client as for any
-   */
-  get isPlain() {
-    return this.#hidden.length === 0 && !this.hasOwnFlags && this.#recent.length === 0
+  /** @returns {boolean} whether every message's sequence number is its slot's place */
+  get hasPlainNumbers() {
+    return this.#hidden.length === 0
+  }
+
+  /** @returns {boolean} whether any message may be \Recent in this session */
+  get hasRecent() {
+    return this.#recent.length > 0
   }
 
   #compact() {
@@ -343,9 +345,13 @@ export class SelectedMailbox {
    * @returns {boolean} whether the message is \Recent in this session
    */
   isRecent(slot) {
-    if (this.#recent.length === 0) return false
     const uid = /** @type {number} */ (this.view.uids[slot])
-    return this.#recent.some(({ from, to }) => uid >= from && uid < to)
+    // Ascending, and most messages are older than all of them.
+    for (const { from, to } of this.#recent) {
+      if (uid < from) return false
+      if (uid < to) return true
+    }
+    return false
   }
 
   /**
