@@ -3,13 +3,17 @@
  * loads SQLite's addon (one of some hundred that are ended when they have just begun: measured).
  *
  *     BEGUN ── the thread: runUnended ──► UNENDED ── its work is over ──► BEGUN
- *     BEGUN ── endThread ──► ENDED: what it was about to do unended it does not begin
+ *     BEGUN ── endThread ──► ENDED: what it was about to do unended it does not begin, and ends by itself
+ *
+ * By itself, because an end from outside gets lost now and then while a thread loads its modules (one of some two hundred on
+ * a busy machine: measured with Node 24.21): a thread that waited for it would wait for ever, and whoever ends it as well.
  */
 import { Worker, workerData } from 'node:worker_threads'
 
 const BEGUN = 0
 const UNENDED = 1
-const ENDED = 2
+/** Exported for the tests. */
+export const ENDED = 2
 
 /** @type {WeakMap<Worker, Int32Array>} */
 const states = new WeakMap()
@@ -52,8 +56,7 @@ export function runUnended(work) {
     work()
     return
   }
-  // The end is on its way.
-  if (Atomics.compareExchange(state, 0, BEGUN, UNENDED) === ENDED) Atomics.wait(state, 0, ENDED)
+  if (Atomics.compareExchange(state, 0, BEGUN, UNENDED) === ENDED) process.exit()
   try {
     work()
   } finally {

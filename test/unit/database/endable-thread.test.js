@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { endThread, startThread } from '../../../src/database/endable-thread.js'
+import { Worker } from 'node:worker_threads'
+import { ENDED, endThread, startThread } from '../../../src/database/endable-thread.js'
 
 const API = new URL('../../../src/database/endable-thread.js', import.meta.url)
 
@@ -58,6 +59,21 @@ test('a thread that is being ended begins nothing that must not be ended', async
   open(1)
   await ending
   assert.deepEqual(marks(), [0, 0, 0])
+})
+
+test('a thread that is being ended goes by itself: the end from outside may get lost', async () => {
+  const endable = new Int32Array(new SharedArrayBuffer(4)).fill(ENDED)
+  const module = `
+    import { runUnended } from ${JSON.stringify(API.href)}
+    runUnended(() => { throw new Error('it was to begin nothing') })
+  `
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(module)}`), {
+    workerData: { endable }
+  })
+  while (worker.threadId !== -1) {
+    assert.equal(Atomics.notify(endable, 0), 0, 'it waits for somebody')
+    await setImmediate()
+  }
 })
 
 test('a thread that has died in the midst of it is not waited for', async () => {
