@@ -347,10 +347,7 @@ export class SelectedMailbox {
   isRecent(slot) {
     const uid = /** @type {number} */ (this.view.uids[slot])
     // Ascending, and most messages are older than all of them.
-    for (const { from, to } of this.#recent) {
-      if (uid < from) return false
-      if (uid < to) return true
-    }
+    for (const { from, to } of this.#recent) if (uid < to) return uid >= from
     return false
   }
 
