@@ -8,6 +8,7 @@
  *
  * Long and synchronous: for the command line.
  */
+import { MailError } from '../../errors.js'
 import { prepared } from '../../database/statement.js'
 import { runTransaction } from '../../database/transaction.js'
 import { DELETED, SEEN } from '../flags.js'
@@ -53,11 +54,41 @@ import {
  * @property {number} [saved_at]
  */
 
+/** That a file has had from the beginning. */
+const TABLES = Object.freeze([
+  'account',
+  'contents',
+  'content_chunks',
+  'drained',
+  'expunged',
+  'import_log',
+  'keywords',
+  'mailboxes',
+  'messages',
+  'subscriptions'
+])
+
 /** Messages in one transaction of the new file. */
 const BATCH_MESSAGES = 200
 
 /** Raw bytes in one: what is not committed yet lies in memory. */
 const BATCH_BYTES = 32 * 1024 * 1024
+
+/**
+ * SQLite goes on with the part of the schema that it could read, as if the file had no other tables.
+ *
+ * @param {Database} from
+ * @throws {MailError} ACCOUNT_DAMAGED
+ */
+function requireSchema(from) {
+  for (const table of TABLES) {
+    try {
+      from.prepare(`SELECT 1 FROM ${table} LIMIT 0`).get()
+    } catch (cause) {
+      throw new MailError('ACCOUNT_DAMAGED', { detail: 'the schema cannot be read', cause })
+    }
+  }
+}
 
 /**
  * @param {Database} from - the damaged file; nobody else has it open
@@ -67,8 +98,10 @@ const BATCH_BYTES = 32 * 1024 * 1024
  * @param {() => import('./leaf-pages.js').LeafPages} options.leafPages - of the damaged file, asked for if they are needed
  * @param {(progress: { done: number, total: number }) => void} [options.onProgress] - messages
  * @returns {SalvageReport}
+ * @throws {MailError} ACCOUNT_DAMAGED when a part of the schema is lost: nobody knows where its tables are
  */
 export function salvage(from, to, { nowMs, leafPages, onProgress }) {
+  requireSchema(from)
   const mailboxes = salvageMailboxes(from, to)
   salvageAccount(from, to, mailboxes)
   const { rows, gaps } = listMessages(from, leafPages)

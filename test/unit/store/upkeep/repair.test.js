@@ -8,6 +8,7 @@ import {
   copyFileSync,
   existsSync,
   openSync,
+  readFileSync,
   readSync,
   readdirSync,
   statSync,
@@ -156,6 +157,36 @@ test('a sound file comes out of a repair as it was: UIDs, flags, MODSEQs, names,
   // Ids go on where they were.
   const uid = await appendOne(again, 'INBOX', makeMessage('new'))
   assert.equal(uid, mailboxes.find(({ name }) => name === 'INBOX')?.uidNext)
+})
+
+test('a file of whose schema a page is lost is repaired, or left as it is, and that is said', async (t) => {
+  const { create, repair, path, key, folder } = await setUp(t)
+  await (await create()).close()
+  const sound = join(folder, 'sound')
+  copyFileSync(path, sound)
+  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
+  const pages = /** @type {number[]} */ (
+    db
+      .prepare("SELECT pageno FROM dbstat WHERE name = 'sqlite_schema' AND pageno > 1")
+      .pluck()
+      .all()
+  )
+  db.close()
+  let refused = 0
+  for (const page of pages) {
+    copyFileSync(sound, path)
+    damagePage(path, page)
+    const damaged = readFileSync(path)
+    const code = await repair().then(
+      () => null,
+      (error) => error.code
+    )
+    if (code === null) continue
+    assert.equal(code, 'ACCOUNT_DAMAGED', `page ${page}`)
+    assert.ok(readFileSync(path).equals(damaged))
+    refused++
+  }
+  assert.ok(refused > 0)
 })
 
 test('whichever page is damaged, every message that does not need it is saved', async (t) => {
