@@ -40,7 +40,8 @@ const MESSAGE_CODES = new Set(
  * What draining needs of an account's store; `AccountStore` has it.
  *
  * @typedef {object} DrainStore
- * @property {(options: { sizeHint: number, isSizeExempt: true }) => Promise<DrainContentWriter>} stageContent
+ * @property {(options: { sizeHint: number, isSizeExempt: true, isAlone: boolean }) =>
+ *   Promise<DrainContentWriter>} stageContent
  * @property {(mailbox: string, messages: any[], options: { isQuotaExempt: true }) => Promise<{ uids: number[] }>} appendMessages -
  *   durable, the spool names with it; a UID of 0 where the name is known already
  * @property {() => Promise<string[]>} listDrained - spool names that are in, durably, and not forgotten
@@ -108,6 +109,8 @@ class DrainRun {
   #options
   #delivered = 0
   #setAside = 0
+  /** Whether there is one message alone. */
+  #isAlone = false
   /** @type {StagedMessage[]} not yet on the way to INBOX */
   #batch = []
   /** @type {Promise<void>} of the batch before, which goes to the disk while the next one is opened */
@@ -127,6 +130,7 @@ class DrainRun {
       await this.#finishEarlierRun()
       const files = await listSpool(spoolFolder)
       let bytes = 0
+      this.#isAlone = files.length === 1
       for (const file of files.slice(0, limit)) {
         bytes += file.bytes
         if (bytes > limitBytes) break
@@ -170,7 +174,11 @@ class DrainRun {
   /** @param {SpoolFile} file */
   async #stage({ name, bytes }) {
     // It was accepted under the limit of its day, which may have been lowered since.
-    const writer = await this.#options.store.stageContent({ sizeHint: bytes, isSizeExempt: true })
+    const writer = await this.#options.store.stageContent({
+      sizeHint: bytes,
+      isSizeExempt: true,
+      isAlone: this.#isAlone
+    })
     try {
       const { receivedAtMs } = await this.#open({ name, bytes }, writer)
       const content = await writer.finish()

@@ -35,9 +35,6 @@ export function takeRoom(bytes) {
   return room
 }
 
-/** @returns {boolean} whether the next one who asks gets a room that is kept */
-export const hasSpareRoom = () => spare.length > 0 || keptCount < MAX_KEPT
-
 /**
  * @param {Buffer} room - of `takeRoom`, which nobody reads any more
  * @param {number} usedBytes - of it that were written

@@ -5,10 +5,11 @@
  */
 import { createHash } from 'node:crypto'
 import { MailError } from '../errors.js'
+import { buildMessageMeta } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, copyOf, decodeChunk, encodeChunk, releaseBuffer } from './chunk-codec.js'
-import { giveRoomBack, hasSpareRoom, takeRoom } from './chunk-rooms.js'
+import { giveRoomBack, takeRoom } from './chunk-rooms.js'
 import {
   insertChunks,
   insertContent,
@@ -22,7 +23,6 @@ import { StagedContent } from './staged-content.js'
 /**
  * @typedef {import('./account-database.js').AccountDatabase} AccountDatabase
  * @typedef {import('./chunk-codec.js').EncodedChunk} EncodedChunk
- * @typedef {import('../mime/parse-message.js').ParsedMessage} ParsedMessage
  */
 
 const NOTHING = Buffer.alloc(0)
@@ -61,8 +61,8 @@ export class ContentWriter {
    * @param {number} [options.sizeHint] - bytes that are expected, to take no more memory than needed
    * @param {number} [options.keptBytes] - a message of more goes into the file at once; 0 for one of many whose own
    *   transaction is far away
-   * @param {boolean} [options.isAlone] - whether nothing else of the same client is on its way to the disk: what is made of
-   *   a small message can then wait until its own bytes are
+   * @param {boolean} [options.isAlone] - whether the message seems to come alone: of a small one nothing is made then before
+   *   somebody asks for it
    */
   constructor({
     database,
@@ -116,10 +116,10 @@ export class ContentWriter {
         contentId: this.#contentId,
         chunks: this.#chunks,
         chunkCount: this.#writtenChunks,
-        parse: this.#parsing(rest),
-        isLate: this.#isAlone && rest.length === this.#size && hasSpareRoom()
+        meta: this.#isAlone && this.#isOneChunkHere ? null : this.#makeMeta(rest)
       })
       this.#isOver = true
+      this.#leaveRoom()
       return content
     } catch (error) {
       await this.#giveUp()
@@ -191,22 +191,18 @@ export class ContentWriter {
     return this.#room === null ? NOTHING : this.#room.subarray(0, this.#filled)
   }
 
+  /** @returns {boolean} whether all of the message is one chunk, which is not in the file */
+  get #isOneChunkHere() {
+    return this.#chunks.length === 1 && this.#writtenChunks === 0
+  }
+
   /**
-   * @param {Buffer} rest - what the parser has not seen, in the room
-   * @returns {() => ParsedMessage} reads it, once, and gives the room back
+   * @param {Buffer} rest - what the parser has not seen
+   * @returns {import('../mime/message-meta.js').MessageMeta}
    */
-  #parsing(rest) {
-    const parser = this.#parser
-    const room = this.#room
-    this.#room = null
-    return () => {
-      try {
-        parser.push(rest)
-        return parser.end()
-      } finally {
-        if (room) giveRoomBack(room, Math.min(this.#size, CHUNK_BYTES))
-      }
-    }
+  #makeMeta(rest) {
+    this.#parser.push(rest)
+    return buildMessageMeta(this.#parser.end())
   }
 
   #leaveRoom() {

@@ -1,16 +1,15 @@
 /**
- * What was made of the messages that came one by one, on its way into the file. Its rows lie in tables of their own,
- * five pages for each message that is committed alone; written for many messages at once they cost a page and a half
- * each. So they wait a moment for company. Nothing is lost when they never get there: they are made of the content,
- * and made again when they are missing.
+ * What was made of single messages, on its way into the file. Its rows lie in tables of their own, five pages for each
+ * message that is committed alone; written for many messages at once they cost a page and a half each. So they wait a
+ * moment for company. Nothing is lost when they never get there: they are made of the content, and made again when they
+ * are missing.
  *
- *     APPEND: content and narrow row ── commit ── sync ── OK
- *                                                  └─ add: read from here, until they are in the file
+ *     APPEND of a small message: content and narrow row ── commit ── sync ── OK
+ *     FETCH ENVELOPE: made of the content ── keep: read from here, until it is in the file
  */
 import { MailError } from '../errors.js'
 import { metaBytes } from '../mime/message-meta.js'
-import { hasContent } from './content-rows.js'
-import { writeMeta } from './meta-rows.js'
+import { writeMeta, writeMetas } from './meta-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -24,7 +23,7 @@ import { writeMeta } from './meta-rows.js'
 /** Messages of one transaction that are company enough for each other. */
 const COMPANY = 4
 
-/** So many wait, and the next transaction takes them along: about 2 ms. */
+/** So many wait, and the next transaction takes them along, or they have one for themselves: about 2 ms. */
 const MAX_WAITING = 32
 
 /** And so many bytes. */
@@ -47,6 +46,11 @@ export class LateMeta {
     this.#database = database
   }
 
+  /** @returns {boolean} whether no more should wait */
+  get #isFull() {
+    return this.#waiting.size >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES
+  }
+
   /**
    * Writes what is to be written in the transaction that has brought these contents.
    *
@@ -55,22 +59,39 @@ export class LateMeta {
    * @returns {readonly FreshContent[]} those for `add`, when the transaction is durable
    */
   writeWith(db, fresh) {
-    if (this.#waiting.size >= MAX_WAITING || this.#waitingBytes >= MAX_WAITING_BYTES)
-      this.#writeWaiting(db)
+    if (this.#isFull) this.#writeWaiting(db)
     if (fresh.length < COMPANY) return fresh
     for (const { contentId, content } of fresh) writeMeta(db, contentId, content.meta)
     return []
   }
 
-  /** @param {readonly FreshContent[]} fresh - of `writeWith` */
+  /**
+   * Takes what was made of them on the way here. Of most nothing was.
+   *
+   * @param {readonly FreshContent[]} fresh - of `writeWith`
+   */
   add(fresh) {
-    for (const { contentId, content } of fresh) {
-      const meta = content.tryMeta()
-      if (meta === null) continue
-      this.#waiting.set(contentId, meta)
-      this.#waitingBytes += metaBytes(meta)
+    for (const { contentId, content } of fresh)
+      if (content.madeMeta !== null) this.#wait(contentId, content.madeMeta)
+  }
+
+  /**
+   * Takes what was made because somebody asked for it.
+   *
+   * @param {number} contentId
+   * @param {MessageMeta} meta
+   * @returns {Promise<void>} when there is room for the next
+   * @throws {MailError} what a write may throw: it is made again then
+   */
+  async keep(contentId, meta) {
+    this.#wait(contentId, meta)
+    if (!this.#isFull) return
+    try {
+      await this.flush()
+    } finally {
+      // A full disk is no reason to gather what is read of a whole mailbox.
+      if (this.#isFull) this.#forget()
     }
-    if (fresh.length > 0) this.#timer ??= setTimeout(() => this.#writeSoon(), WAIT_MS).unref()
   }
 
   /**
@@ -89,6 +110,16 @@ export class LateMeta {
     await this.#database.write((db) => this.#writeWaiting(db), undefined, { isDerived: true })
   }
 
+  /**
+   * @param {number} contentId
+   * @param {MessageMeta} meta
+   */
+  #wait(contentId, meta) {
+    if (!this.#waiting.has(contentId)) this.#waitingBytes += metaBytes(meta)
+    this.#waiting.set(contentId, meta)
+    this.#timer ??= setTimeout(() => this.#writeSoon(), WAIT_MS).unref()
+  }
+
   #writeSoon() {
     this.flush().catch((error) => {
       // What matters of it has reached `onAlert`; the rows are made again when they are missed.
@@ -102,8 +133,11 @@ export class LateMeta {
    * @param {Database} db
    */
   #writeWaiting(db) {
-    for (const [contentId, meta] of this.#waiting)
-      if (hasContent(db, contentId)) writeMeta(db, contentId, meta)
+    writeMetas(db, this.#waiting)
+    this.#forget()
+  }
+
+  #forget() {
     this.#waiting.clear()
     this.#waitingBytes = 0
   }

@@ -7,7 +7,7 @@ import { BUILDER_VERSION, buildMessageMeta } from '../mime/message-meta.js'
 import { listFields } from '../mime/header-fields.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
-import { readChunk, requireContent } from './content-rows.js'
+import { hasContent, readChunk, requireContent } from './content-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -55,6 +55,17 @@ export function writeMeta(db, contentId, meta) {
       contentId,
       listed.received
     )
+}
+
+/**
+ * The same of several contents, as far as they are still there.
+ *
+ * @param {Database} db - in a transaction
+ * @param {Iterable<readonly [number, MessageMeta]>} metas - by content id
+ */
+export function writeMetas(db, metas) {
+  for (const [contentId, meta] of metas)
+    if (hasContent(db, contentId)) writeMeta(db, contentId, meta)
 }
 
 /**

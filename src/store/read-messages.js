@@ -4,19 +4,21 @@
  */
 import { isMailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
+import { Slicer } from '../support/slicer.js'
 import { BUILDER_VERSION } from '../mime/message-meta.js'
 import { decodePartTree } from '../mime/part-tree.js'
 import { BlockReader } from './block-reader.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
-import { hasContent, unpackSmallContent } from './content-rows.js'
+import { unpackSmallContent } from './content-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
-import { isStale, rebuildMeta, writeMeta } from './meta-rows.js'
+import { isStale, rebuildMeta, writeMetas } from './meta-rows.js'
 import { tryWrite } from './try-write.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {Pick<import('./account-database.js').AccountDatabase, 'readSettled' | 'write' | 'isReadOnly'>} Source
  * @typedef {import('./late-meta.js').LateMeta} LateMeta
+ * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
  * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
  *
  * @typedef {object} MessageNeeds
@@ -117,6 +119,9 @@ const TABLES = [
     version: 's.builder_version AS structureVersion'
   }
 ]
+
+/** @type {ReadonlySet<Row>} */
+const NONE = new Set()
 
 /** One text for each set of needs: at most 64 statements. */
 const selects = new Map()
@@ -278,12 +283,9 @@ export async function readMessageRecords(database, mailboxId, uids, needs, lateM
     addPacked(db, found)
     return found
   })
-  const records = []
-  for (const row of rows) {
-    const isFresh = !needsRenewal(row) || (await renew(database, row, lateMeta))
-    if (isFresh) records.push(toRecord(row, needs))
-  }
-  return records
+  const stale = rows.filter(needsRenewal)
+  const gone = stale.length > 0 ? await renewAll(database, stale, lateMeta) : NONE
+  return rows.filter((row) => !gone.has(row)).map((row) => toRecord(row, needs))
 }
 
 /**
@@ -297,22 +299,57 @@ function headerOf({ content, partTree }) {
 }
 
 /**
- * Adds what was computed from the content: what is on its way into the file, or made anew, in the row and in the file.
+ * Adds what was computed from the contents: what is on its way into the file, or made anew, in the rows and in the file.
  *
  * @param {Source} database
- * @param {Row} row - changed in place
+ * @param {readonly Row[]} rows - changed in place
  * @param {LateMeta | null} lateMeta
- * @returns {Promise<boolean>} false when the message has gone meanwhile
+ * @returns {Promise<Set<Row>>} those whose message has gone meanwhile
  */
-async function renew(database, row, lateMeta) {
-  const late = lateMeta?.find(row.contentId) ?? null
-  let meta
+async function renewAll(database, rows, lateMeta) {
+  /** @type {Set<Row>} */
+  const gone = new Set()
+  /** @type {Map<number, MessageMeta>} */
+  const made = new Map()
+  const slicer = new Slicer()
+  for (const row of rows) {
+    const { contentId } = row
+    // A content that several messages share is made once.
+    const known = lateMeta?.find(contentId) ?? made.get(contentId) ?? null
+    const meta = known ?? (await makeUnlessGone(database, contentId))
+    if (meta === null) gone.add(row)
+    else renew(row, meta)
+    if (known !== null || meta === null) continue
+    if (lateMeta === null) made.set(contentId, meta)
+    else if (!database.isReadOnly) await tryWrite(() => lateMeta.keep(contentId, meta))
+    await slicer.breathe()
+  }
+  if (made.size > 0 && !database.isReadOnly)
+    await tryWrite(() =>
+      database.write((db) => writeMetas(db, made), undefined, { isDerived: true })
+    )
+  return gone
+}
+
+/**
+ * @param {Source} database
+ * @param {number} contentId
+ * @returns {Promise<MessageMeta | null>} null when the message has gone
+ */
+async function makeUnlessGone(database, contentId) {
   try {
-    meta = late ?? (await rebuildMeta((work) => database.readSettled(work), row.contentId))
+    return await rebuildMeta((work) => database.readSettled(work), contentId)
   } catch (error) {
-    if (isMailError(error, 'MESSAGE_GONE')) return false
+    if (isMailError(error, 'MESSAGE_GONE')) return null
     throw error
   }
+}
+
+/**
+ * @param {Row} row - changed in place
+ * @param {MessageMeta} meta
+ */
+function renew(row, meta) {
   const { envelope, body, bodyStructure, partTree, messageId, inReplyTo, baseSubject } = meta
   Object.assign(row, {
     envelope,
@@ -326,10 +363,4 @@ async function renew(database, row, lateMeta) {
     sentAt: meta.sentDate?.epochSeconds ?? null,
     sentZone: meta.sentDate?.zoneMinutes ?? null
   })
-  const keep = (/** @type {Database} */ db) => {
-    if (hasContent(db, row.contentId)) writeMeta(db, row.contentId, meta)
-  }
-  if (late === null && !database.isReadOnly)
-    await tryWrite(() => database.write(keep, undefined, { isDerived: true }))
-  return true
 }

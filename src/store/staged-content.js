@@ -1,19 +1,17 @@
 /**
  * A complete content that no message refers to yet.
  *
- * What is made of a message (ENVELOPE, BODYSTRUCTURE and the like) takes as long as compressing it, and nobody asks for it
- * before the message is durable. Of one that comes alone it is made while its commit is on the way to the disk: the event
- * loop has nothing else to do then, and the client waits that much less.
- *
- *     last byte ── compress ── COMMIT ── fdatasync ──────────► OK
- *                                        └─ what is made of it
+ * What is made of a message (ENVELOPE, BODYSTRUCTURE and the like) takes longer than compressing it, and of most messages
+ * that come one by one nobody asks for it before the search index reads them. Of these nothing is made here: whoever asks
+ * first has it made (read-messages.js), or the index does, for many at once and in a thread (search/index-job.js).
  */
 import { buildMessageMeta, metaBytes } from '../mime/message-meta.js'
+import { parseMessage } from '../mime/parse-message.js'
+import { decodeChunk, releaseBuffer } from './chunk-codec.js'
 
 /**
  * @typedef {import('./chunk-codec.js').EncodedChunk} EncodedChunk
  * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
- * @typedef {import('../mime/parse-message.js').ParsedMessage} ParsedMessage
  */
 
 /** What the objects around a content take, with the texts that are compared. */
@@ -21,14 +19,7 @@ const OBJECT_BYTES = 2048
 
 /** What a ContentWriter has received. */
 export class StagedContent {
-  /** @type {MessageMeta | null} */
-  #meta = null
-  /**
-   * Until it has been called.
-   *
-   * @type {(() => ParsedMessage) | null}
-   */
-  #parse
+  #meta
 
   /**
    * @param {object} parts
@@ -37,50 +28,40 @@ export class StagedContent {
    * @param {number | null} parts.contentId - of the staged rows; null when all chunks are here
    * @param {readonly EncodedChunk[]} parts.chunks - those that are not in the file yet
    * @param {number} parts.chunkCount - chunks that are in the file
-   * @param {() => ParsedMessage} parts.parse - called once
-   * @param {boolean} parts.isLate - whether `parse` may wait for the end of this turn of the event loop
+   * @param {MessageMeta | null} parts.meta - null: the only chunk is here, of which it can be made
    */
-  constructor({ size, hash, contentId, chunks, chunkCount, parse, isLate }) {
+  constructor({ size, hash, contentId, chunks, chunkCount, meta }) {
     this.size = size
     this.hash = hash
     this.contentId = contentId
     this.chunks = chunks
     this.chunkCount = chunkCount
-    this.#parse = parse
-    if (isLate) setImmediate(() => this.tryMeta())
-    else this.#make()
+    this.#meta = meta
+  }
+
+  /** @returns {MessageMeta | null} what is made of the message; null when nobody has asked for it yet */
+  get madeMeta() {
+    return this.#meta
   }
 
   /** @returns {MessageMeta} what is made of the message */
   get meta() {
-    if (this.#meta === null) this.#make()
-    return /** @type {MessageMeta} */ (this.#meta)
-  }
-
-  /**
-   * The same of a message that is in the file: what fails here fails for whoever reads the message, and takes nothing
-   * with it that has been promised.
-   *
-   * @returns {MessageMeta | null}
-   */
-  tryMeta() {
-    try {
-      return this.meta
-    } catch {
-      return null
-    }
+    return (this.#meta ??= this.#make())
   }
 
   #make() {
-    const parse = this.#parse
-    if (parse === null) throw new TypeError('The message could not be read before')
-    this.#parse = null
-    this.#meta = buildMessageMeta(parse())
+    const { codec, data } = /** @type {EncodedChunk} */ (this.chunks[0])
+    const raw = decodeChunk(codec, data, this.size)
+    try {
+      return buildMessageMeta(parseMessage(raw))
+    } finally {
+      if (raw !== data) releaseBuffer(raw)
+    }
   }
 
   /** @returns {number} bytes that it takes in memory, about */
   get heldBytes() {
-    const metaOrRaw = this.#meta === null ? this.size : metaBytes(this.#meta)
-    return this.chunks.reduce((sum, { data }) => sum + data.length, metaOrRaw + OBJECT_BYTES)
+    const meta = this.#meta === null ? 0 : metaBytes(this.#meta)
+    return this.chunks.reduce((sum, { data }) => sum + data.length, meta + OBJECT_BYTES)
   }
 }

@@ -176,10 +176,11 @@ export async function readTextOf(source, contentId, batchTokens) {
  * @param {object} options
  * @param {number} options.after - content id
  * @param {() => boolean} options.isCalledOff - asked after each content; what is read until then is a batch too
- * @returns {Promise<{ segment: import('./segment-batch.js').NewSegment | null, contents: { id: number, fields: string[] | null }[] }>}
+ * @returns {Promise<{ segment: import('./segment-batch.js').NewSegment | null, contents: import('./index-rows.js').IndexedContent[] }>}
  *   without contents when nothing is left
  */
 async function readBatch(db, source, { after, isCalledOff }) {
+  /** @type {import('./index-rows.js').IndexedContent[]} */
   const contents = []
   const batch = new SegmentBatch()
   let characters = 0
@@ -187,7 +188,7 @@ async function readBatch(db, source, { after, isCalledOff }) {
     if (!batch.hasRoomFor(id)) break
     const text = await readTextOf(source, id, batch.tokens)
     if (text === undefined) continue
-    contents.push({ id, fields: text && text.fields })
+    contents.push(toIndexed(id, text))
     if (text !== null) {
       batch.add(id, text.tokens)
       characters += text.characters
@@ -197,6 +198,17 @@ async function readBatch(db, source, { after, isCalledOff }) {
   }
   return { segment: await batch.toSegment(async () => {}), contents }
 }
+
+/**
+ * @param {number} id - content id
+ * @param {IndexText | null} text - of `readTextOf`
+ * @returns {import('./index-rows.js').IndexedContent}
+ */
+export const toIndexed = (id, text) => ({
+  id,
+  fields: text && text.fields,
+  madeMeta: text && text.madeMeta
+})
 
 /**
  * @param {import('./index-rows.js').IndexState} state

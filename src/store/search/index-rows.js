@@ -2,6 +2,8 @@
  * Rows of the search index. Everything here runs inside a transaction or read of the caller.
  */
 import { prepared } from '../../database/statement.js'
+import { hasContent } from '../content-rows.js'
+import { writeMeta } from '../meta-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { raiseMark } from './pending-rows.js'
 import {
@@ -20,6 +22,11 @@ import {
  * @property {number} textVersion
  * @property {number} indexedCount
  * @property {number} deletedCount
+ *
+ * @typedef {object} IndexedContent
+ * @property {number} id
+ * @property {string[] | null} fields - null: it cannot be indexed, and is left out for good
+ * @property {import('../../mime/message-meta.js').MessageMeta | null} madeMeta - what was made of the message on the way
  */
 
 /** Of an index that is being emptied; a new mailbox has it too. */
@@ -47,8 +54,7 @@ export const readIndexState = (db) =>
  * @param {Database} db
  * @param {object} batch
  * @param {NewSegment | null} batch.segment - of all that have a text; null when none has
- * @param {{ id: number, fields: string[] | null }[]} batch.contents - by id; without fields: it cannot be indexed, and is
- *   left out for good
+ * @param {IndexedContent[]} batch.contents - by id
  */
 export function writeBatch(db, { segment, contents }) {
   if (segment) {
@@ -64,7 +70,8 @@ export function writeBatch(db, { segment, contents }) {
     'INSERT INTO search_header (rowid, subject, sender, recipient, copy) VALUES (?, ?, ?, ?, ?)'
   )
   let count = 0
-  for (const { id, fields } of contents) {
+  for (const { id, fields, madeMeta } of contents) {
+    if (madeMeta !== null && hasContent(db, id)) writeMeta(db, id, madeMeta)
     if (fields === null) leaveOut.run(id)
     else if (takeOff.run(id).changes > 0) {
       insertFields.run(id, ...fields)

@@ -2,9 +2,11 @@
  * The text of one content as the search index takes it: the same pieces, decoded and folded in the same way, that a
  * search without the index would look at. Only then may the index be asked instead.
  */
-import { BUILDER_VERSION } from '../../mime/message-meta.js'
+import { BUILDER_VERSION, buildMessageMeta } from '../../mime/message-meta.js'
+import { parseMessage } from '../../mime/parse-message.js'
 import { prepared } from '../../database/statement.js'
 import { readContentRange } from '../content-reader.js'
+import { readChunk, requireContent } from '../content-rows.js'
 import { BlockReader } from '../block-reader.js'
 import { isStale, rebuildMeta } from '../meta-rows.js'
 import { foldCase } from './fold.js'
@@ -15,12 +17,15 @@ import { fit, SEPARATOR } from './tokens.js'
 
 /**
  * @typedef {Pick<import('../account-database.js').AccountDatabase, 'readSettled'>} Source
+ * @typedef {import('../../mime/message-meta.js').MessageMeta} MessageMeta
+ * @typedef {import('./message-text.js').TextRecord} TextRecord
  *
  * @typedef {object} IndexText
  * @property {{ body: TokenCollector, header: TokenCollector, ids: Set<string> }} tokens - `ids`: values of Message-ID, or
  *   the separator where they are too many or too long
  * @property {string[]} fields - SUBJECT, FROM, TO and CC for `search_header`
  * @property {number} characters - that were read
+ * @property {MessageMeta | null} madeMeta - what is made of the message; null when it has been made before
  *
  * @typedef {object} ContentRow
  * @property {number} size
@@ -40,6 +45,9 @@ export const INDEX_VERSION = BUILDER_VERSION * 1000 + TEXT_VERSION
 /** A content with more different tokens is left out and looked at by each search: it is no text but noise. */
 const MAX_TOKENS = 100_000
 
+/** A message of which nothing has been made yet is read once if it is no longer, bytes: its texts die young then. */
+const WHOLE_BYTES = 32 * 1024
+
 /** Values of Message-ID that are kept as they stand: one is usual, of 20 to 100 characters. */
 const MAX_IDS = 8
 const MAX_ID_LENGTH = 256
@@ -55,7 +63,7 @@ export const INDEXED_FIELDS = Object.freeze(['subject', 'from', 'to', 'cc'])
  * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
 export async function readIndexText(database, contentId, batchTokens) {
-  const record = await readRecord(database, contentId)
+  const { record, madeMeta } = await readRecord(database, contentId)
   const reader = {
     readContent: (
       /** @type {number} */ id,
@@ -77,7 +85,7 @@ export async function readIndexText(database, contentId, batchTokens) {
   }
   body.end()
   const fields = INDEXED_FIELDS.map((name) => fit(headerText.field(name).join(SEPARATOR)))
-  return { tokens: { body, header, ids: idsOf(headerText) }, fields, characters }
+  return { tokens: { body, header, ids: idsOf(headerText) }, fields, characters, madeMeta }
 }
 
 /**
@@ -93,10 +101,11 @@ function idsOf(header) {
 /**
  * @param {Source} database
  * @param {number} contentId
- * @returns {Promise<import('./message-text.js').TextRecord>}
+ * @returns {Promise<{ record: TextRecord, madeMeta: MessageMeta | null }>}
+ * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
 async function readRecord(database, contentId) {
-  const { size, partTree } = await database.readSettled((db) => {
+  const read = await database.readSettled((db) => {
     const row = /** @type {ContentRow | undefined} */ (
       prepared(
         db,
@@ -104,13 +113,22 @@ async function readRecord(database, contentId) {
          FROM contents c LEFT JOIN message_structures s ON s.content_id = c.id WHERE c.id = ?`
       ).get(contentId)
     )
+    const size = row?.size ?? 0
     const isInRow = row && !isStale(row.builderVersion)
-    return {
-      size: row?.size ?? 0,
-      partTree: isInRow ? row.partTree : new BlockReader(db).entry('partTree', contentId)
-    }
+    const partTree = isInRow ? row.partTree : new BlockReader(db).entry('partTree', contentId)
+    const isMissing = partTree === null && size <= WHOLE_BYTES
+    const content = isMissing ? readChunk(db, contentId, 0, requireContent(db, contentId)) : null
+    return { size, partTree, content }
   })
-  if (partTree) return { contentId, size, partTree }
-  const meta = await rebuildMeta((work) => database.readSettled(work), contentId)
-  return { contentId, size, partTree: meta.partTree }
+  const { size, partTree, content } = read
+  if (partTree !== null) return { record: { contentId, size, partTree }, madeMeta: null }
+  const madeMeta =
+    content === null
+      ? await rebuildMeta((work) => database.readSettled(work), contentId)
+      : buildMessageMeta(parseMessage(content))
+  const { header } = madeMeta
+  return {
+    record: { contentId, size, header, partTree: madeMeta.partTree, ...(content && { content }) },
+    madeMeta
+  }
 }

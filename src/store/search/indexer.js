@@ -9,7 +9,7 @@ import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
 import { countPackable, packLists } from '../pack-lists.js'
 import { hasPackableViews } from '../pack-views.js'
-import { isWorthMerging, readTextOf } from './index-job.js'
+import { isWorthMerging, readTextOf, toIndexed } from './index-job.js'
 import { readIndexState, resetStep, writeBatch } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { IndexTurns } from './index-turns.js'
@@ -257,14 +257,14 @@ export class SearchIndexer {
    */
   async #indexHere(port, pending) {
     const batch = new SegmentBatch()
-    /** @type {{ id: number, fields: string[] | null }[]} */
+    /** @type {import('./index-rows.js').IndexedContent[]} */
     const contents = []
     let count = 0
     for (const { id } of pending) {
       if (batch.size > INLINE_POSTINGS || !batch.hasRoomFor(id)) break
       const text = await readTextOf(this.#database, id, batch.tokens)
       count++
-      if (text !== undefined) contents.push({ id, fields: text && text.fields })
+      if (text !== undefined) contents.push(toIndexed(id, text))
       if (text) batch.add(id, text.tokens)
       await setImmediate()
       if (this.#isClosed) return count

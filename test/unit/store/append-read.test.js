@@ -252,6 +252,7 @@ test('rows that an older MIME builder made, or that are missing, are made again 
   const reader = await open({ isReadOnly: true })
   assert.deepEqual(await reader.readMessages(view.mailboxId, [1, 2], needs), before)
   assert.deepEqual(await store.readMessages(view.mailboxId, [1, 2], needs), before)
+  await store.close()
   const old = db.prepare('SELECT count(*) AS n FROM message_meta WHERE builder_version > 0').get()
   assert.deepEqual(old, { n: 2 })
 })

@@ -23,10 +23,13 @@ const NEEDS = {
   search: true
 }
 
-/** @param {import('node:test').TestContext} t */
-async function setup(t) {
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Parameters<Awaited<ReturnType<typeof accountFolder>>['create']>[0]} [options]
+ */
+async function setup(t, options) {
   const account = await accountFolder(t)
-  const store = await account.create()
+  const store = await account.create(options)
   const { view } = await store.openView('INBOX')
   const { folder, key } = account
   const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
@@ -50,6 +53,95 @@ test('what is computed of a message that came alone is there at once, and in the
   await store.close()
   const reader = await open({ isReadOnly: true })
   assert.deepEqual(await reader.readMessages(view.mailboxId, [1], NEEDS), before)
+})
+
+/**
+ * @param {import('../../helpers/account-folder.js').AccountStore} store
+ * @param {number} count
+ */
+async function appendAlone(store, count) {
+  for (let n = 0; n < count; n++) {
+    const writer = await store.stageContent({ isAlone: true })
+    await writer.write(makeMessage(`alone ${n}`, 300 + n))
+    const content = await writer.finish()
+    await store.appendMessages('INBOX', [{ content, flags: [], internalDate: null }])
+  }
+}
+
+/** @param {number} count */
+const uidsTo = (count) => Array.from({ length: count }, (_, index) => index + 1)
+
+test('of a message that comes alone nothing is made before somebody asks for it', async (t) => {
+  const { store, view, counts } = await setup(t)
+  await appendAlone(store, 2)
+  const [narrow] = await store.readMessages(view.mailboxId, [1], { row: true })
+  assert.equal(narrow?.uid, 1)
+  const first = await store.readMessages(view.mailboxId, [1], NEEDS)
+  assert.ok(first[0]?.envelope?.includes('alone 0'))
+  while (counts().some((count) => count === 0))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.deepEqual(counts(), [1, 1, 1, 1])
+  assert.deepEqual(await store.readMessages(view.mailboxId, [1], NEEDS), first)
+})
+
+for (const [where, count] of /** @type {const} */ ([
+  ['on the event loop', 3],
+  ['in a thread', 60]
+])) {
+  test(`the index makes what nobody has asked for, ${where}`, async (t) => {
+    const { store, view, counts, open } = await setup(t)
+    await appendAlone(store, count)
+    assert.deepEqual(counts(), [0, 0, 0, 0])
+    await store.indexSearch()
+    assert.deepEqual(
+      counts(),
+      TABLES.map(() => count)
+    )
+    const made = await store.readMessages(view.mailboxId, uidsTo(count), NEEDS)
+    const expected = await freshRecords(t, count)
+    assert.deepEqual(made.map(withoutTimes), expected.map(withoutTimes))
+    await store.close()
+    const reader = await open({ isReadOnly: true })
+    assert.deepEqual(await reader.readMessages(view.mailboxId, uidsTo(count), NEEDS), made)
+  })
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {number} count
+ */
+async function freshRecords(t, count) {
+  const { store, view } = await setup(t)
+  await appendAlone(store, count)
+  return await store.readMessages(view.mailboxId, uidsTo(count), NEEDS)
+}
+
+/** @param {import('../../../src/store/read-messages.js').MessageRecord} record */
+const withoutTimes = (record) => ({ ...record, internalDate: null, savedAtMs: 0 })
+
+test('of many that are made at once no more than some dozens are on the way, and other work goes on', async (t) => {
+  const { store, view, counts } = await setup(t)
+  await appendAlone(store, 200)
+  let turns = 0
+  const timer = setInterval(() => turns++, 1)
+  const records = await store.readMessages(view.mailboxId, uidsTo(200), NEEDS)
+  clearInterval(timer)
+  assert.equal(records.length, 200)
+  assert.ok(turns > 0)
+  assert.ok(200 - Number(counts()[0]) <= 32, `${counts()[0]} rows`)
+})
+
+test('what cannot be written is given all the same, and made again for the next who asks', async (t) => {
+  const { store, view, db, counts } = await setup(t, { config: { busyTimeoutMs: 0 } })
+  await appendAlone(store, 100)
+  db.exec('BEGIN IMMEDIATE')
+  const records = await store.readMessages(view.mailboxId, uidsTo(100), NEEDS)
+  assert.equal(records.length, 100)
+  db.exec('ROLLBACK')
+  assert.deepEqual(counts(), [0, 0, 0, 0])
+  assert.deepEqual(await store.readMessages(view.mailboxId, uidsTo(100), NEEDS), records)
+  await store.close()
+  assert.deepEqual(counts(), [100, 100, 100, 100])
 })
 
 test('what waits is written when the store is closed', async (t) => {

@@ -211,7 +211,7 @@ test('rows that come to a block that is packed already are packed into it', asyn
   await fillAndPack(store, 200)
   const before = await readList(store, view, 200, 'fieldsAndReceived')
   db.exec('DELETE FROM field_blocks WHERE id = 1; DELETE FROM envelope_blocks WHERE id = 1')
-  const uids = Array.from({ length: 31 }, (_, index) => index + 32)
+  const uids = Array.from({ length: 32 }, (_, index) => index + 32)
   await store.readMessages(view.mailboxId, uids, { envelope: true })
   assert.ok(
     /** @type {number} */ (db.prepare('SELECT count(*) FROM message_fields').pluck().get()) > 0

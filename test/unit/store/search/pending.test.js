@@ -150,9 +150,9 @@ test('what is expunged goes from the list or from the index, on either side of t
 
 /**
  * @param {number | undefined} id
- * @returns {{ id: number, fields: null }} one that cannot be indexed
+ * @returns {{ id: number, fields: null, madeMeta: null }} one that cannot be indexed
  */
-const withoutText = (id = 0) => ({ id, fields: null })
+const withoutText = (id = 0) => ({ id, fields: null, madeMeta: null })
 
 test('a file of an older version keeps its list, and what comes later is on it', async (t) => {
   const folder = await scratchFolder(t)
