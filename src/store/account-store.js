@@ -300,6 +300,7 @@ export class AccountStore extends ChangeMethods {
       await indexer.close()
       if (!database.hasFailed) await lateMeta.flush()
     } finally {
+      lateMeta.leave()
       if (database.hasFailed) housekeeping.stop()
       else await housekeeping.close()
     }

@@ -4,11 +4,12 @@
  * moment for company. Nothing is lost when they never get there: they are made of the content, and made again when they
  * are missing.
  *
- *     APPEND of a small message: content and narrow row ── commit ── sync ── OK
- *     FETCH ENVELOPE: made of the content ── keep: read from here, until it is in the file
+ *     APPEND of a small message: content and narrow row ── commit ── sync ── OK ── add: at hand for a moment
+ *     FETCH ENVELOPE: made of the content ── find or keep: read from here, until it is in the file
  */
 import { MailError } from '../errors.js'
 import { metaBytes } from '../mime/message-meta.js'
+import { forgetFresh, keepFresh, takeFresh } from './fresh-contents.js'
 import { writeMeta, writeMetas } from './meta-rows.js'
 
 /**
@@ -66,13 +67,15 @@ export class LateMeta {
   }
 
   /**
-   * Takes what was made of them on the way here. Of most nothing was.
+   * Takes what was made of them on the way here. Of most nothing was: they are at hand for a moment.
    *
    * @param {readonly FreshContent[]} fresh - of `writeWith`
    */
   add(fresh) {
-    for (const { contentId, content } of fresh)
-      if (content.madeMeta !== null) this.#wait(contentId, content.madeMeta)
+    for (const { contentId, content } of fresh) {
+      if (content.madeMeta === null) keepFresh(this, contentId, content)
+      else this.#wait(contentId, content.madeMeta)
+    }
   }
 
   /**
@@ -99,7 +102,12 @@ export class LateMeta {
    * @returns {MessageMeta | null} null: it is in the file, or must be made again
    */
   find(contentId) {
-    return this.#waiting.get(contentId) ?? null
+    const waiting = this.#waiting.get(contentId)
+    if (waiting) return waiting
+    const fresh = takeFresh(this, contentId)
+    if (fresh === null) return null
+    this.#wait(contentId, fresh.meta)
+    return fresh.meta
   }
 
   /** Writes what waits. */
@@ -108,6 +116,11 @@ export class LateMeta {
     this.#timer = null
     if (this.#waiting.size === 0) return
     await this.#database.write((db) => this.#writeWaiting(db), undefined, { isDerived: true })
+  }
+
+  /** To be called when the mailbox is closed, after the last `flush`: nothing is at hand any more. */
+  leave() {
+    forgetFresh(this)
   }
 
   /**

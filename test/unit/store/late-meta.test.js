@@ -128,7 +128,8 @@ test('of many that are made at once no more than some dozens are on the way, and
   clearInterval(timer)
   assert.equal(records.length, 200)
   assert.ok(turns > 0)
-  assert.ok(200 - Number(counts()[0]) <= 32, `${counts()[0]} rows`)
+  // Thirty-two, and those that had come last and were at hand.
+  assert.ok(200 - Number(counts()[0]) <= 48, `${counts()[0]} rows`)
 })
 
 test('what cannot be written is given all the same, and made again for the next who asks', async (t) => {
