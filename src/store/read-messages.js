@@ -313,6 +313,7 @@ async function renewAll(database, rows, lateMeta) {
   const made = new Map()
   const slicer = new Slicer()
   for (const row of rows) {
+    await slicer.breathe()
     const { contentId } = row
     // A content that several messages share is made once.
     const known = lateMeta?.find(contentId) ?? made.get(contentId) ?? null
@@ -322,7 +323,6 @@ async function renewAll(database, rows, lateMeta) {
     if (known !== null || meta === null) continue
     if (lateMeta === null) made.set(contentId, meta)
     else if (!database.isReadOnly) await tryWrite(() => lateMeta.keep(contentId, meta))
-    await slicer.breathe()
   }
   if (made.size > 0 && !database.isReadOnly)
     await tryWrite(() =>

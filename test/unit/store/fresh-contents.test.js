@@ -79,3 +79,27 @@ test('ENVELOPE of a message that has just come is made without reading it; a clo
     code: 'ACCOUNT_DAMAGED'
   })
 })
+
+test('what is at hand is made in slices too', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const { view } = await store.openView('INBOX')
+  const to = Array.from({ length: 4500 }, (_, nth) => `"Name ${nth}" <user${nth}@x>`)
+  const message = Buffer.from(`To: ${to.join(',\r\n ')}\r\n\r\nx\r\n`)
+  for (let nth = 0; nth < 16; nth++) {
+    const writer = await store.stageContent({ isAlone: true })
+    await writer.write(Buffer.concat([Buffer.from(`Subject: ${nth}\r\n`), message]))
+    const content = await writer.finish()
+    await store.appendMessages('INBOX', [{ content, flags: [], internalDate: null }])
+  }
+  let turns = 0
+  const count = () => {
+    turns++
+    immediate = setImmediate(count)
+  }
+  let immediate = setImmediate(count)
+  const uids = Array.from({ length: 16 }, (_, at) => at + 1)
+  const records = await store.readMessages(view.mailboxId, uids, { envelope: true })
+  clearImmediate(immediate)
+  assert.equal(records.length, 16)
+  assert.ok(turns > 2, `${turns} turns of the event loop`)
+})
