@@ -61,9 +61,10 @@ export class LateMeta {
    */
   writeWith(db, fresh) {
     if (this.#isFull) this.#writeWaiting(db)
-    if (fresh.length < COMPANY) return fresh
-    for (const { contentId, content } of fresh) writeMeta(db, contentId, content.meta)
-    return []
+    const made = fresh.filter(({ content }) => content.madeMeta !== null)
+    if (made.length < COMPANY) return fresh
+    for (const { contentId, content } of made) writeMeta(db, contentId, content.meta)
+    return fresh.filter(({ content }) => content.madeMeta === null)
   }
 
   /**

@@ -46,10 +46,15 @@ export class StagedContent {
 
   /** @returns {MessageMeta} what is made of the message */
   get meta() {
-    return (this.#meta ??= this.#make())
+    return (this.#meta ??= this.#build())
   }
 
-  #make() {
+  /** Makes it now: the message has not come alone after all. */
+  make() {
+    this.#meta ??= this.#build()
+  }
+
+  #build() {
     const { codec, data } = /** @type {EncodedChunk} */ (this.chunks[0])
     const raw = decodeChunk(codec, data, this.size)
     try {

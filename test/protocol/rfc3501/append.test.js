@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openBeside } from '../../helpers/beside.js'
 import { append, select } from '../../helpers/dialogue.js'
 import { startImapServer } from '../../helpers/server.js'
 import { LineClient, transcript } from '../../helpers/transcript.js'
@@ -147,6 +148,25 @@ test('a message comes back byte for byte, whatever packets it came in', async (t
     Buffer.from(part.slice(from, from + 65536), 'latin1').equals(message.subarray(200000, 265536))
   )
   client.close()
+})
+
+test('what lists are made of is there with a MULTIAPPEND, and left for later with a message that comes alone', async (t) => {
+  const server = await startImapServer(t)
+  const client = await LineClient.connect(server)
+  t.after(() => client.close())
+  await client.login()
+  const db = await openBeside(server)
+  t.after(() => db.close())
+  const made = () =>
+    db
+      .prepare('SELECT c.id FROM contents c JOIN message_envelopes e ON e.content_id = c.id')
+      .pluck()
+      .all()
+  await client.command('APPEND INBOX {6+}\r\na: b\r\n')
+  assert.deepEqual(made(), [])
+  const several = Array.from({ length: 5 }, (_, nth) => `{6+}\r\nb: ${nth}\r\n`)
+  await client.command(`APPEND INBOX ${several.join(' ')}`)
+  assert.equal(made().length, 5)
 })
 
 test('MULTIAPPEND: all messages of one command, or none (RFC 3502)', async (t) => {

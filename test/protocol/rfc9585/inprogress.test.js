@@ -1,27 +1,10 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
-import { openEncryptedDatabase } from '../../../src/database/open.js'
-import { mailFile } from '../../../src/store/open-store.js'
+import { openBeside } from '../../helpers/beside.js'
 import { append, select } from '../../helpers/dialogue.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
-import { PASSWORD, startImapServer } from '../../helpers/server.js'
+import { startImapServer } from '../../helpers/server.js'
 import { LineClient, transcript } from '../../helpers/transcript.js'
-
-/**
- * @param {import('../../helpers/server.js').TestServer} server
- * @returns {Promise<import('../../../src/database/open.js').DatabaseHandle>} alice's file, beside the server's handle
- */
-async function openBeside({ services }) {
-  const { account, masterKey } = await services.unlocker.unlock({
-    username: 'alice',
-    password: Buffer.from(PASSWORD),
-    remoteAddress: '127.0.0.1'
-  })
-  const key = deriveDatabaseKey(masterKey.bytes)
-  masterKey.dispose()
-  return openEncryptedDatabase({ path: mailFile(account.folder), key, cipher: null }).db
-}
 
 test('a command that takes long says that it is still at work, and is answered then (RFC 9585 §4)', async (t) => {
   const clock = new ManualClock()

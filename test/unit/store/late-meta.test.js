@@ -58,9 +58,10 @@ test('what is computed of a message that came alone is there at once, and in the
 /**
  * @param {import('../../helpers/account-folder.js').AccountStore} store
  * @param {number} count
+ * @param {number} [from] - number of the first
  */
-async function appendAlone(store, count) {
-  for (let n = 0; n < count; n++) {
+async function appendAlone(store, count, from = 0) {
+  for (let n = from; n < from + count; n++) {
     const writer = await store.stageContent({ isAlone: true })
     await writer.write(makeMessage(`alone ${n}`, 300 + n))
     const content = await writer.finish()
@@ -185,6 +186,14 @@ test('messages of one transaction are company for each other: nothing of them wa
     })
   await store.appendMessages('INBOX', messages)
   assert.deepEqual(counts(), [8, 8, 8, 8])
+})
+
+test('of messages that come alone at the same time nothing is made in their transaction', async (t) => {
+  const { store, counts } = await setup(t)
+  await Promise.all(Array.from({ length: 9 }, (_, n) => appendAlone(store, 1, n)))
+  assert.deepEqual(counts(), [0, 0, 0, 0])
+  await store.indexSearch()
+  assert.deepEqual(counts(), [9, 9, 9, 9])
 })
 
 test('many messages one by one never have more than some dozens on the way', async (t) => {

@@ -121,6 +121,8 @@ class AppendDialogue {
     const { mailbox } = parseAppendStart(command, { isUtf8: session.isUtf8 })
     if (!literal.isNonSync || literal.size > SMALL_BYTES)
       await session.store.checkAppend({ mailboxName: mailbox, sizeBytes: literal.size })
+    // The first one seemed to come alone. What is made of those that come together is written with them.
+    if (this.#contents.length === 1) this.#contents[0]?.make()
     const isFar = this.#heldBytes >= KEPT_BYTES
     this.#writers.push(
       await session.store.stageContent({
