@@ -80,7 +80,7 @@ export class LateMeta {
   }
 
   /**
-   * Takes what was made because somebody asked for it.
+   * Takes what was made because somebody asked for it. Of a store that may only read nothing is kept.
    *
    * @param {number} contentId
    * @param {MessageMeta} meta
@@ -88,6 +88,7 @@ export class LateMeta {
    * @throws {MailError} what a write may throw: it is made again then
    */
   async keep(contentId, meta) {
+    if (this.#database.isReadOnly) return
     this.#wait(contentId, meta)
     if (!this.#isFull) return
     try {

@@ -8,7 +8,6 @@
 import { isMailError } from '../errors.js'
 import { BUILDER_VERSION } from '../mime/message-meta.js'
 import { prepared } from '../database/statement.js'
-import { hasContent } from './content-rows.js'
 import {
   BLOCK_CONTENTS,
   MAX_ENTRY_BYTES,
@@ -17,7 +16,7 @@ import {
   readBlock,
   writeBlock
 } from './list-blocks.js'
-import { rebuildMeta, writeMeta } from './meta-rows.js'
+import { rebuildMeta, writeMetas } from './meta-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -173,9 +172,7 @@ function findMissing(db, number) {
 async function remake({ read, write }, contentId) {
   try {
     const meta = await rebuildMeta(read, contentId)
-    await write((db) => {
-      if (hasContent(db, contentId)) writeMeta(db, contentId, meta)
-    })
+    await write((db) => writeMetas(db, [[contentId, meta]]))
   } catch (error) {
     // Gone meanwhile, or it cannot be read: whoever asks for that message hears of it.
     if (!isMailError(error, 'MESSAGE_GONE') && !isMailError(error, 'ACCOUNT_DAMAGED')) throw error

@@ -11,12 +11,12 @@ import { BlockReader } from './block-reader.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
 import { unpackSmallContent } from './content-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
-import { isStale, rebuildMeta, writeMetas } from './meta-rows.js'
+import { isStale, rebuildMeta } from './meta-rows.js'
 import { tryWrite } from './try-write.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
- * @typedef {Pick<import('./account-database.js').AccountDatabase, 'readSettled' | 'write' | 'isReadOnly'>} Source
+ * @typedef {Pick<import('./account-database.js').AccountDatabase, 'readSettled'>} Source
  * @typedef {import('./late-meta.js').LateMeta} LateMeta
  * @typedef {import('../mime/message-meta.js').MessageMeta} MessageMeta
  * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
@@ -271,7 +271,7 @@ function toRecord(row, needs) {
  * @param {number} mailboxId
  * @param {readonly number[]} uids - ascending
  * @param {MessageNeeds} needs
- * @param {LateMeta | null} [lateMeta] - of the account; without it, what waits there is made anew
+ * @param {LateMeta | null} [lateMeta] - of the account; without it, as in a search, what is missing is made and not kept: the index does that
  * @returns {Promise<MessageRecord[]>} by UID; those that are gone are left out
  */
 export async function readMessageRecords(database, mailboxId, uids, needs, lateMeta = null) {
@@ -299,35 +299,27 @@ function headerOf({ content, partTree }) {
 }
 
 /**
- * Adds what was computed from the contents: what is on its way into the file, or made anew, in the rows and in the file.
+ * Adds what was computed from the contents: what is on its way into the file, or made anew.
  *
  * @param {Source} database
  * @param {readonly Row[]} rows - changed in place
- * @param {LateMeta | null} lateMeta
+ * @param {LateMeta | null} lateMeta - takes what is made; null: it is kept nowhere
  * @returns {Promise<Set<Row>>} those whose message has gone meanwhile
  */
 async function renewAll(database, rows, lateMeta) {
   /** @type {Set<Row>} */
   const gone = new Set()
-  /** @type {Map<number, MessageMeta>} */
-  const made = new Map()
   const slicer = new Slicer()
   for (const row of rows) {
     await slicer.breathe()
     const { contentId } = row
-    // A content that several messages share is made once.
-    const known = lateMeta?.find(contentId) ?? made.get(contentId) ?? null
+    const known = lateMeta?.find(contentId) ?? null
     const meta = known ?? (await makeUnlessGone(database, contentId))
     if (meta === null) gone.add(row)
     else renew(row, meta)
-    if (known !== null || meta === null) continue
-    if (lateMeta === null) made.set(contentId, meta)
-    else if (!database.isReadOnly) await tryWrite(() => lateMeta.keep(contentId, meta))
+    if (known !== null || meta === null || lateMeta === null) continue
+    await tryWrite(() => lateMeta.keep(contentId, meta))
   }
-  if (made.size > 0 && !database.isReadOnly)
-    await tryWrite(() =>
-      database.write((db) => writeMetas(db, made), undefined, { isDerived: true })
-    )
   return gone
 }
 

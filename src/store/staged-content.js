@@ -46,12 +46,16 @@ export class StagedContent {
 
   /** @returns {MessageMeta} what is made of the message */
   get meta() {
-    return (this.#meta ??= this.#build())
+    return this.make()
   }
 
-  /** Makes it now: the message has not come alone after all. */
+  /**
+   * To be called when the message has not come alone after all.
+   *
+   * @returns {MessageMeta}
+   */
   make() {
-    this.#meta ??= this.#build()
+    return (this.#meta ??= this.#build())
   }
 
   #build() {

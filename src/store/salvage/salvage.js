@@ -9,6 +9,7 @@
  * Long and synchronous: for the command line.
  */
 import { MailError } from '../../errors.js'
+import { errorCodeOf } from '../../database/sqlite-error.js'
 import { prepared } from '../../database/statement.js'
 import { runTransaction } from '../../database/transaction.js'
 import { DELETED, SEEN } from '../flags.js'
@@ -85,6 +86,7 @@ function requireSchema(from) {
     try {
       from.prepare(`SELECT 1 FROM ${table} LIMIT 0`).get()
     } catch (cause) {
+      if (errorCodeOf(cause) !== 'SQLITE_ERROR') throw cause
       throw new MailError('ACCOUNT_DAMAGED', { detail: 'the schema cannot be read', cause })
     }
   }

@@ -2,8 +2,7 @@
  * Rows of the search index. Everything here runs inside a transaction or read of the caller.
  */
 import { prepared } from '../../database/statement.js'
-import { hasContent } from '../content-rows.js'
-import { writeMeta } from '../meta-rows.js'
+import { writeMetas } from '../meta-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { raiseMark } from './pending-rows.js'
 import {
@@ -71,7 +70,7 @@ export function writeBatch(db, { segment, contents }) {
   )
   let count = 0
   for (const { id, fields, madeMeta } of contents) {
-    if (madeMeta !== null && hasContent(db, id)) writeMeta(db, id, madeMeta)
+    if (madeMeta !== null) writeMetas(db, [[id, madeMeta]])
     if (fields === null) leaveOut.run(id)
     else if (takeOff.run(id).changes > 0) {
       insertFields.run(id, ...fields)

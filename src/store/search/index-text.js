@@ -116,8 +116,8 @@ async function readRecord(database, contentId) {
     const size = row?.size ?? 0
     const isInRow = row && !isStale(row.builderVersion)
     const partTree = isInRow ? row.partTree : new BlockReader(db).entry('partTree', contentId)
-    const isMissing = partTree === null && size <= WHOLE_BYTES
-    const content = isMissing ? readChunk(db, contentId, 0, requireContent(db, contentId)) : null
+    const isReadWhole = partTree === null && size > 0 && size <= WHOLE_BYTES
+    const content = isReadWhole ? readChunk(db, contentId, 0, requireContent(db, contentId)) : null
     return { size, partTree, content }
   })
   const { size, partTree, content } = read

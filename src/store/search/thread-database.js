@@ -2,14 +2,12 @@
  * The connection of a thread, with the face that the readers of the store know. A thread may wait inside a statement,
  * and what it reads for a search was durable before it was asked.
  */
-import { MailError } from '../../errors.js'
 import { toMailError } from '../../database/sqlite-error.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
 /** Reads only: what a thread writes it writes by itself. */
 export class ThreadDatabase {
-  isReadOnly = true
   #db
 
   /** @param {Database} db - that waits for locks by itself */
@@ -21,7 +19,7 @@ export class ThreadDatabase {
    * @template T
    * @param {(db: Database) => T} work - synchronous
    * @returns {Promise<T>}
-   * @throws {MailError} as the store's own connection does
+   * @throws {import('../../errors.js').MailError} as the store's own connection does
    */
   async readSettled(work) {
     try {
@@ -29,10 +27,5 @@ export class ThreadDatabase {
     } catch (error) {
       throw toMailError(error)
     }
-  }
-
-  /** @returns {Promise<never>} */
-  write() {
-    return Promise.reject(new MailError('READ_ONLY'))
   }
 }

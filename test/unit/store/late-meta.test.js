@@ -107,6 +107,15 @@ for (const [where, count] of /** @type {const} */ ([
   })
 }
 
+test('the index takes an empty message of which nothing has been made, too', async (t) => {
+  const { store, db, counts } = await setup(t)
+  const content = await stage(store, Buffer.alloc(0))
+  await store.appendMessages('INBOX', [{ content, flags: [], internalDate: null }])
+  await store.indexSearch()
+  assert.equal(db.prepare('SELECT count(*) FROM search_listed').pluck().get(), 0)
+  assert.deepEqual(counts(), [1, 1, 1, 1])
+})
+
 /**
  * @param {import('node:test').TestContext} t
  * @param {number} count

@@ -33,8 +33,6 @@ async function remove(store, view, uid) {
  */
 function watched({ searchAccess: { database } }, afterRead) {
   return {
-    isReadOnly: false,
-    write: database.write.bind(database),
     readSettled: async (work) => {
       const result = await database.readSettled(work)
       await afterRead(result)
