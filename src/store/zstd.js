@@ -32,6 +32,17 @@ const PARAMS = Object.freeze({ [constants.ZSTD_c_compressionLevel]: LEVEL })
 /** Smallest output buffer that zlib takes, bytes. */
 const MIN_OUTPUT_BYTES = 64
 
+/** What a chunk of a message may become at most, bytes; what is larger gets an output of its own. */
+const SCRATCH_BYTES = frameBound(128 * 1024)
+
+/**
+ * Where frames are made, one after the other: nobody knows beforehand how short one gets, and what is kept of a message
+ * is to take as much memory as it says.
+ *
+ * @type {Buffer | undefined}
+ */
+let scratch
+
 /** @type {Context | null | undefined} undefined: not made yet; null: cannot be made */
 let compressor
 /** @type {Context | null | undefined} */
@@ -73,20 +84,43 @@ function run(
 }
 
 /**
+ * @param {number} bytes - of the input
+ * @returns {number} bytes that its frame has at most; a frame is never much larger than its input
+ */
+function frameBound(bytes) {
+  return bytes + Math.ceil(bytes / 128) + 256
+}
+
+/**
  * @param {Buffer} raw - not empty
- * @returns {Buffer} one frame, which holds the size of its content; its memory is its own
+ * @returns {Buffer} one frame, which holds the size of its content; its memory is its own, and no more than it
  */
 export function compressFrame(raw) {
-  // A frame is never much larger than its input.
-  const room = raw.length + Math.ceil(raw.length / 128) + 256
+  const room = frameBound(raw.length)
   if (compressor === undefined) compressor = contextOf(createZstdCompress({ params: PARAMS }))
   if (compressor) {
-    const output = Buffer.allocUnsafeSlow(room)
-    const bytes = run(compressor, constants.ZSTD_e_end, raw, output)
-    if (bytes > 0) return output.subarray(0, bytes)
+    const output =
+      room > SCRATCH_BYTES
+        ? Buffer.allocUnsafeSlow(room)
+        : (scratch ??= Buffer.allocUnsafeSlow(SCRATCH_BYTES))
+    const bytes = run(compressor, constants.ZSTD_e_end, raw, output, 0, room)
+    if (bytes > 0) return cutOut(output, bytes)
     compressor = undefined
   }
-  return zstdCompressSync(raw, { params: PARAMS, chunkSize: room })
+  const frame = zstdCompressSync(raw, { params: PARAMS, chunkSize: room })
+  return cutOut(frame, frame.length)
+}
+
+/**
+ * @param {Buffer} output - of which nothing is left
+ * @param {number} bytes - of it that are wanted
+ * @returns {Buffer} in memory of its own
+ */
+function cutOut(output, bytes) {
+  const frame = Buffer.allocUnsafeSlow(bytes)
+  output.copy(frame, 0, 0, bytes)
+  output.fill(0, 0, bytes)
+  return frame
 }
 
 /**

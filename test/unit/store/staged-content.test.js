@@ -43,6 +43,8 @@ for (const [title, bytes, isMadeLate] of /** @type {const} */ ([
     assert.deepEqual(alone.meta, atOnce.meta)
     assert.deepEqual(alone.madeMeta, atOnce.meta)
     assert.equal(alone.heldBytes, atOnce.heldBytes)
+    const memory = alone.chunks.reduce((sum, { data }) => sum + data.buffer.byteLength, 0)
+    assert.ok(memory < alone.heldBytes, 'what a command may hold is counted by it')
   })
 }
 

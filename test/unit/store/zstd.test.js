@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { compressFrame, decompressFrame, decompressInto } from '../../../src/store/zstd.js'
 
-const SIZES = [1, 2, 63, 64, 65, 1000, 65_536, 131_071, 131_072]
+const MAX_BYTES = 400_000
+const SIZES = [1, 2, 63, 64, 65, 1000, 65_536, 131_071, 131_072, MAX_BYTES]
 
 /**
  * @param {number} size
@@ -20,19 +21,20 @@ test('a frame holds what went in, for any size, in any order, and zlib reads it 
   const made = SIZES.flatMap(samples).map((raw) => ({ raw, frame: compressFrame(raw) }))
   for (const { raw, frame } of [...made, ...made.toReversed()]) {
     assert.deepEqual(zstdDecompressSync(frame), raw)
-    const size = { maxBytes: 131_072, expectedBytes: raw.length }
+    assert.equal(frame.buffer.byteLength, frame.length, 'takes no more memory than it says')
+    const size = { maxBytes: MAX_BYTES, expectedBytes: raw.length }
     assert.deepEqual(decompressFrame(frame, size), raw)
     assert.deepEqual(decompressFrame(zstdCompressSync(raw), size), raw)
     // What was expected may be wrong.
-    assert.deepEqual(decompressFrame(frame, { maxBytes: 131_072 }), raw)
-    assert.deepEqual(decompressFrame(frame, { maxBytes: 131_072, expectedBytes: 3 }), raw)
+    assert.deepEqual(decompressFrame(frame, { maxBytes: MAX_BYTES }), raw)
+    assert.deepEqual(decompressFrame(frame, { maxBytes: MAX_BYTES, expectedBytes: 3 }), raw)
   }
 })
 
 test('a damaged, cut or oversized frame is refused, and leaves nothing to the next one', () => {
   const raw = Buffer.from('words and words and words '.repeat(200))
   const frame = compressFrame(raw)
-  const size = { maxBytes: 131_072, expectedBytes: raw.length }
+  const size = { maxBytes: MAX_BYTES, expectedBytes: raw.length }
   const bad = [
     frame.subarray(0, frame.length - 1),
     frame.subarray(0, 5),
@@ -50,7 +52,7 @@ test('a damaged, cut or oversized frame is refused, and leaves nothing to the ne
 })
 
 test('into a buffer that is there comes what comes alone, and what is not right is said', () => {
-  const target = Buffer.alloc(131_072 + 10)
+  const target = Buffer.alloc(MAX_BYTES + 10)
   for (const raw of SIZES.flatMap(samples)) {
     const frame = compressFrame(raw)
     target.fill(0x55)
