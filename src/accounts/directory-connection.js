@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MailError } from '../errors.js'
 import { openPlainDatabase } from '../database/open.js'
-import { migrate } from '../database/migrate.js'
+import { migrate, readMigrations } from '../database/migrate.js'
 import { runThread } from '../database/thread.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
 
@@ -60,7 +60,7 @@ export class DirectoryConnection {
     // Opening and migrating may wait for another process that does the same: nobody is served yet.
     this.db = openPlainDatabase(path, { timeoutMs: BUSY_TIMEOUT_MS })
     try {
-      migrate(this.db, MIGRATIONS, { clock })
+      migrate(this.db, readMigrations(MIGRATIONS), { clock })
       this.db.pragma('busy_timeout = 0')
     } catch (error) {
       this.db.close()

@@ -78,16 +78,15 @@ export function pendingMigrations(db, migrations) {
 }
 
 /**
- * Brings the file to the newest schema. A file that is there already is only read.
+ * Brings the file to the newest of these schemas. A file that is there already is only read.
  *
  * @param {Database} db - not inside a transaction
- * @param {URL} folderUrl - folder of the numbered files
+ * @param {Migration[]} migrations - of readMigrations
  * @param {{ clock: import('../support/clock.js').Clock }} options
  * @returns {number} how many migrations were applied
  * @throws {MailError} FILE_TOO_NEW, SCHEMA_MISMATCH
  */
-export function migrate(db, folderUrl, { clock }) {
-  const migrations = readMigrations(folderUrl)
+export function migrate(db, migrations, { clock }) {
   if (pendingMigrations(db, migrations).length === 0) return 0
   let count = 0
   for (const migration of migrations) {

@@ -27,28 +27,21 @@ export class CachePool {
     this.#shareBytes = maxShareBytes
   }
 
-  /** @returns {number} what each file may use now, bytes */
-  get shareBytes() {
-    return this.#shareBytes
-  }
-
   /** @returns {number} what all files together may use now, bytes */
   get grantedBytes() {
     return this.#members.size * this.#shareBytes
   }
 
-  /**
-   * @param {Database} db
-   * @returns {() => void} to be called before the file is closed
-   */
+  /** @param {Database} db */
   join(db) {
-    this.#members.add(db)
     apply(db, this.#shareBytes)
+    this.#members.add(db)
     this.#share()
-    return () => {
-      this.#members.delete(db)
-      this.#share()
-    }
+  }
+
+  /** @param {Database} db - that is about to be closed; it need not be here */
+  leave(db) {
+    if (this.#members.delete(db)) this.#share()
   }
 
   /** Shares change by halves and doubles, so that opening the thousandth file does not touch all others. */

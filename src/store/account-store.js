@@ -49,6 +49,8 @@ export async function openAccountStore(options) {
     return new AccountStore({ options, files, file, key })
   } catch (error) {
     new Uint8Array(key).fill(0)
+    // It may have joined before something else failed.
+    options.cachePool?.leave(file.db)
     file.db.close()
     file.lock.release()
     throw toMailError(error)
@@ -83,6 +85,8 @@ export class AccountStore extends ChangeMethods {
   #polling = null
   /** When it was last looked for that, monotonic ms. */
   #lookedAtMs = -Infinity
+  /** Whether something that others have written was found and could not be taken in. */
+  #isBehind = false
 
   /**
    * @param {object} input
@@ -161,12 +165,15 @@ export class AccountStore extends ChangeMethods {
    *
    * @param {number} [maxAgeMs] - a look that was taken no longer ago will do
    * @returns {Promise<void> | null} null: it will do, and there is nothing to wait for
+   * @throws {MailError} ACCOUNT_DAMAGED, BUSY, and what a read may throw; the next call takes in what this one could not. A
+   *   view that cannot be read on fails only who uses it (`MailboxView.failure`)
    */
   pollOtherProcesses(maxAgeMs = 0) {
     const nowMs = performance.now()
     const isYoung = nowMs - this.#lookedAtMs < maxAgeMs
-    if (isYoung && !this.#parts.database.hasForeignNews) return this.#polling
-    return this.#poll(nowMs)
+    const { database, views } = this.#parts
+    const isBehind = this.#isBehind || views.isBehind || database.hasForeignNews
+    return isYoung && !isBehind ? this.#polling : this.#poll(nowMs)
   }
 
   /** @param {number} nowMs - monotonic */
@@ -174,13 +181,15 @@ export class AccountStore extends ChangeMethods {
     const { database, keywords, views } = this.#parts
     const hasNews = await database.takeForeignNews()
     this.#lookedAtMs = nowMs
-    if (hasNews) {
+    if (hasNews || this.#isBehind || views.isBehind) {
       const before = this.#polling
       const takeIn = async () => {
         // Whoever began that is told how it went; here everything is read in any case.
         await before?.catch(() => {})
+        this.#isBehind = true
         await keywords.reload()
         await views.catchUpAll()
+        this.#isBehind = false
       }
       const polling = takeIn().finally(() => {
         if (this.#polling === polling) this.#polling = null
@@ -189,15 +198,6 @@ export class AccountStore extends ChangeMethods {
     }
     // The news are told once: whoever comes after that has seen nothing of them before they are taken in.
     await this.#polling
-  }
-
-  /**
-   * Deletes what no message refers to any more, now instead of little by little.
-   *
-   * @returns {Promise<void>}
-   */
-  sweep() {
-    return this.#parts.housekeeping.sweep()
   }
 
   /**
@@ -248,11 +248,6 @@ export class AccountStore extends ChangeMethods {
     await database.settle()
   }
 
-  /** @returns {Promise<string[]>} what is wrong with the file's structure; empty if nothing is */
-  async quickCheck() {
-    return /** @type {string[]} */ (await this.#parts.threads.run({ kind: 'quickCheck' }))
-  }
-
   /**
    * Checks the structure, the figures and every content against its hash, in a thread.
    *
@@ -278,18 +273,26 @@ export class AccountStore extends ChangeMethods {
   }
 
   async #close() {
-    const { database, scanner, views } = this.#parts
     try {
       await this.#endWork()
     } finally {
       this.#leaveFiles?.()
-      views.dropIdle()
+      await this.#closeFile().finally(() => {
+        new Uint8Array(this.#key).fill(0)
+        this.#lock.release()
+      })
+    }
+  }
+
+  async #closeFile() {
+    const { database, scanner, views } = this.#parts
+    views.dropIdle()
+    try {
       await scanner.close()
+    } finally {
       await database.close()
       if (this.#ownsCheckpointer) await this.#checkpointer.close()
       this.#ownChildren?.close()
-      new Uint8Array(this.#key).fill(0)
-      this.#lock.release()
     }
   }
 

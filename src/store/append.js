@@ -11,7 +11,7 @@ import {
 } from './content-rows.js'
 import { DELETED, SEEN } from './flags.js'
 import { withKeywords } from './keyword-rows.js'
-import { moveCounters, nextModSeq, requireMailboxRow } from './mailbox-rows.js'
+import { moveCounters, nextModSeq, requireMailboxRow, requireUids } from './mailbox-rows.js'
 import { messageRowId } from './message-id.js'
 import { requireQuota } from './quota.js'
 
@@ -78,6 +78,7 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
     }
     const nextUid = mailbox.uidNext + change.uids
     const uid = Math.max(nextUid, message.uid ?? nextUid)
+    requireUids(mailbox, uid + 1 - mailbox.uidNext)
     const rowId = messageRowId(mailbox.id, uid)
     const words = table.wordsOf(message.flags)
     const { contentId, isNew } = adoptContent(db, message.content)
@@ -121,7 +122,7 @@ function isKnown(db, { spoolName, isSpoolFileGone, importKey }) {
  * @param {string} spoolName
  * @returns {boolean}
  */
-export const isDrained = (db, spoolName) =>
+const isDrained = (db, spoolName) =>
   prepared(db, 'SELECT 1 FROM drained WHERE spool_name = ?', 'value').get(spoolName) !== undefined
 
 /**

@@ -14,13 +14,13 @@ import { compressFrame, decompressFrame, decompressInto } from './zstd.js'
 export const CHUNK_BYTES = 128 * 1024
 
 /** Stored as they are. */
-export const CODEC_RAW = 0
+const CODEC_RAW = 0
 /** One zstd frame. */
-export const CODEC_ZSTD = 1
+const CODEC_ZSTD = 1
 /** With base64 decoded, as base64-lines.js says. */
-export const CODEC_BASE64 = 2
+const CODEC_BASE64 = 2
 /** The length of the same, 4 bytes, lowest first; then one zstd frame of it. */
-export const CODEC_BASE64_ZSTD = 3
+const CODEC_BASE64_ZSTD = 3
 
 /**
  * @param {unknown} value - of a row that may be a chunk

@@ -11,7 +11,8 @@ import {
   moveCounters,
   nextModSeq,
   requireMailboxRow,
-  requireMailboxRowById
+  requireMailboxRowById,
+  requireUids
 } from './mailbox-rows.js'
 import { messageRowId, uidOfRow } from './message-id.js'
 import { requireQuota } from './quota.js'
@@ -108,6 +109,7 @@ export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, isExact, 
   if (isExact === true && sources.length < wanted.length) throw new MailError('MESSAGE_GONE')
   const bytes = sources.reduce((sum, [, , , size]) => sum + size, 0)
   if (quota && !isMove) requireQuota(db, quota, { bytes, messages: sources.length })
+  requireUids(target, sources.length)
   const modSeq = nextModSeq(target)
   // One statement for all: a call for each row takes half as long again.
   prepared(

@@ -35,7 +35,10 @@ export async function inPages(
       const page = uids.slice(start, endOfPage(uids, start, { pageSize, pageRuns }))
       // Whoever has a long list has taken his time to make it.
       if (page.length < uids.length) await setImmediate()
-      underWay.push(work(page))
+      const begun = work(page)
+      // Whoever waits for its turn hears of it. To Node, a failure that nobody waits for yet ends the process.
+      begun.catch(() => {})
+      underWay.push(begun)
       start += page.length
       while (underWay.length >= (mayOverlap() ? MAX_UNDER_WAY : 1)) await settleFirst()
     }

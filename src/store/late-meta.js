@@ -39,6 +39,7 @@ export class LateMeta {
   /** @type {Map<number, MessageMeta>} */
   #waiting = new Map()
   #waitingBytes = 0
+  #hasLeft = false
   /** @type {NodeJS.Timeout | null} */
   #timer = null
 
@@ -73,6 +74,8 @@ export class LateMeta {
    * @param {readonly FreshContent[]} fresh - of `writeWith`
    */
   add(fresh) {
+    // A transaction may become durable while the mailbox is being closed.
+    if (this.#hasLeft) return
     for (const { contentId, content } of fresh) {
       if (content.madeMeta === null) keepFresh(this, contentId, content)
       else this.#wait(contentId, content.madeMeta)
@@ -122,6 +125,7 @@ export class LateMeta {
 
   /** To be called when the mailbox is closed, after the last `flush`: nothing is at hand any more. */
   leave() {
+    this.#hasLeft = true
     forgetFresh(this)
   }
 

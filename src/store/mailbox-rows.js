@@ -161,16 +161,26 @@ export function insertMailboxRow(db, { name, specialUse, nowMs }) {
 export const nextModSeq = (mailbox) => mailbox.highestModSeq + 1
 
 /**
+ * To be asked before a row is written: one beyond the last UID would be a row of the next mailbox.
+ *
+ * @param {MailboxRow} mailbox
+ * @param {number} count - UIDs that are wanted
+ * @throws {MailError} LIMIT when the UIDs of this mailbox are used up
+ */
+export function requireUids(mailbox, count) {
+  if (mailbox.uidNext + count > MAX_UID + 1)
+    throw new MailError('LIMIT', { detail: 'UIDs used up' })
+}
+
+/**
  * Raises the mailbox's modseq by one and moves its counters along with the rows.
  *
  * @param {Database} db
  * @param {MailboxRow} mailbox - read in this transaction
  * @param {MailboxChange} change
- * @throws {MailError} LIMIT when the UIDs of this mailbox are used up
  */
 export function moveCounters(db, mailbox, change) {
   const { messages = 0, unseen = 0, deleted = 0, bytes = 0, uids = 0 } = change
-  if (mailbox.uidNext + uids > MAX_UID + 1) throw new MailError('LIMIT', { detail: 'UIDs used up' })
   prepared(
     db,
     `UPDATE mailboxes SET highest_modseq = highest_modseq + 1, uid_next = uid_next + ?,

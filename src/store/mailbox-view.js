@@ -116,6 +116,12 @@ export class MailboxView {
   aliveCount = 0
   /** Whether the mailbox itself was deleted: nothing changes here any more. */
   isDeleted = false
+  /**
+   * Why what is in the file could not be taken in last time: until it is, the view shows the mailbox as it was before.
+   *
+   * @type {unknown}
+   */
+  failure = null
   uids = new Uint32Array(INITIAL_CAPACITY)
   flags = new Uint32Array(INITIAL_CAPACITY)
   keywords = new Uint32Array(INITIAL_CAPACITY)

@@ -23,7 +23,7 @@ import { findMailboxRow, insertMailboxRow, requireMailboxRow } from './mailbox-r
  */
 
 /** The folders of a new account, with their uses (RFC 6154 §2); all are subscribed. */
-export const USUAL_MAILBOXES = /** @type {ReadonlyArray<readonly [string, string | null]>} */ ([
+const USUAL_MAILBOXES = /** @type {ReadonlyArray<readonly [string, string | null]>} */ ([
   ['INBOX', null],
   ['Drafts', '\\Drafts'],
   ['Sent', '\\Sent'],
@@ -142,9 +142,11 @@ export function deleteMailboxRow(db, name) {
  * @throws {MailError} MAILBOX_NOT_FOUND, MAILBOX_EXISTS, CANNOT, LIMIT
  */
 export function renameMailboxRows(db, { from, to }) {
-  const source = normalizeMailboxName(from)
+  const given = normalizeMailboxName(from)
   const target = requireMailboxName(to)
-  const mailbox = findMailboxRow(db, source)
+  const mailbox = findMailboxRow(db, given)
+  // It may have been found under its composed name.
+  const source = mailbox?.name ?? given
   const moved = [...(mailbox ? [mailbox] : []), ...childrenOf(db, source)]
   if (moved.length === 0) throw new MailError('MAILBOX_NOT_FOUND')
   if (findMailboxRow(db, target)) throw new MailError('MAILBOX_EXISTS')

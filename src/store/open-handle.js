@@ -74,9 +74,12 @@ export class OpenHandle {
   close() {
     const db = this.#db
     if (db === null) return
-    this.#onClose(db)
     this.#db = null
-    db.close()
+    try {
+      this.#onClose(db)
+    } finally {
+      db.close()
+    }
   }
 
   /**

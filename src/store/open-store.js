@@ -170,7 +170,7 @@ function migrateAlone(options) {
     const { db } = openFile(options, { isBlocking: true })
     try {
       db.pragma('synchronous = FULL')
-      migrate(db, ACCOUNT_MIGRATIONS, { clock: options.clock })
+      migrate(db, accountMigrations(), { clock: options.clock })
     } finally {
       db.close()
     }
@@ -198,7 +198,7 @@ export async function createMailFile(options) {
     const { db } = openFile(options, { isNew: true, isBlocking: true })
     try {
       db.pragma('synchronous = FULL')
-      migrate(db, ACCOUNT_MIGRATIONS, { clock })
+      migrate(db, accountMigrations(), { clock })
       runTransaction(db, () => insertUsualMailboxes(db, clock.nowMs()))
       db.pragma('wal_checkpoint(TRUNCATE)')
     } catch (error) {

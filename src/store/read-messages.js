@@ -82,7 +82,7 @@ import { tryWrite } from './try-write.js'
  */
 
 /** Messages in one call: bounds what is in memory and how long the event loop is held. */
-export const MAX_MESSAGES_PER_READ = 500
+const MAX_MESSAGES_PER_READ = 500
 
 const ROW_COLUMNS = `m.id, m.modseq AS modSeq, m.flags, m.keywords, m.internal_date AS internalDate,
   m.internal_zone AS internalZone, m.saved_at AS savedAt, m.size, m.content_id AS contentId`

@@ -9,7 +9,7 @@ const SERVICE = new URL('thread-service.js', import.meta.url)
 const ONCE = new URL('thread-once.js', import.meta.url)
 
 /** Jobs that nobody waits for, and whose transactions are short. */
-const BACKGROUND_JOBS = new Set(['index', 'optimize', 'quickCheck', 'release', 'sweep'])
+const BACKGROUND_JOBS = new Set(['index', 'release', 'sweep'])
 
 /** The threads of all stores of the process. */
 const pools = {

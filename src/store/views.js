@@ -6,6 +6,9 @@
  * it is; if it is further behind, somebody else has written in between, and the view reads everything above its own
  * modseq. Applying is idempotent slot by slot, so what arrives both ways does no harm. While a view loads or catches
  * up, changes of our own wait.
+ *
+ * A view that cannot read (a damaged page, a disk in trouble) says so in its `failure` and tries again with the next look
+ * at the file. It fails neither whoever has written, whose change is durable, nor the other views of the account.
  */
 import { readExpungedSince } from './expunged-log.js'
 import { masked } from './flag-masks.js'
@@ -55,6 +58,7 @@ export class ViewKeeper {
   #onManyRows
   /** @type {Map<number, Entry>} */
   #entries = new Map()
+  #isClosing = false
 
   /**
    * @param {object} parts
@@ -70,8 +74,9 @@ export class ViewKeeper {
     this.#onManyRows = onManyRows
   }
 
-  /** Gives up the views that nobody uses: the store is being closed. */
+  /** Gives up the views that nobody uses, now and from now on: the store is being closed. */
   dropIdle() {
+    this.#isClosing = true
     for (const [mailboxId, { view, references }] of this.#entries) {
       if (references > 0) continue
       this.#idle.take(view)
@@ -129,23 +134,24 @@ export class ViewKeeper {
     if (entry?.view === view) this.#release(entry)
   }
 
-  /** @returns {MailboxView[]} */
-  get views() {
-    return [...this.#entries.values()].map(({ view }) => view)
+  /** @returns {boolean} whether some view could not take in what is in the file */
+  get isBehind() {
+    for (const { view } of this.#entries.values()) if (view.failure !== null) return true
+    return false
   }
 
   /**
    * Applies a durable change of our own and tells the attachments.
    *
    * @param {ViewChange} change
-   * @returns {Promise<void> | void} a promise when the view must read first
+   * @returns {Promise<void> | void} a promise when the view must read first; never rejected, because the change stands
    */
   publish(change) {
     const entry = this.#entries.get(change.mailboxId)
     if (!entry) return
     if (entry.isReading) {
       entry.queue.push(change)
-      return entry.settled
+      return entry.settled.catch(() => {})
     }
     const { view } = entry
     if (change.modSeq <= view.highestModSeq) return
@@ -154,7 +160,7 @@ export class ViewKeeper {
       return
     }
     entry.queue.push(change)
-    return this.#catchUp(entry)
+    return this.#catchUp(entry).catch(() => {})
   }
 
   /**
@@ -162,6 +168,7 @@ export class ViewKeeper {
    *
    * @param {number} mailboxId
    * @returns {Promise<void>}
+   * @throws what is its `failure` then
    */
   async catchUp(mailboxId) {
     const entry = this.#entries.get(mailboxId)
@@ -178,9 +185,9 @@ export class ViewKeeper {
     await entry.again
   }
 
-  /** Brings all views up to what the file says now. */
+  /** Brings all views up to what the file says now, as far as it can be read. */
   async catchUpAll() {
-    for (const mailboxId of [...this.#entries.keys()]) await this.catchUp(mailboxId)
+    for (const mailboxId of [...this.#entries.keys()]) await this.catchUp(mailboxId).catch(() => {})
   }
 
   /**
@@ -207,9 +214,10 @@ export class ViewKeeper {
   /** @param {Entry} entry */
   #release(entry) {
     if (--entry.references > 0) return
-    const { mailboxId, isDeleted } = entry.view
-    if (!entry.isLoaded || isDeleted) this.#entries.delete(mailboxId)
-    else this.#idle.keep(entry.view, () => this.#entries.delete(mailboxId))
+    const { mailboxId, isDeleted, failure } = entry.view
+    const isOfUse = entry.isLoaded && !isDeleted && failure === null && !this.#isClosing
+    if (isOfUse) this.#idle.keep(entry.view, () => this.#entries.delete(mailboxId))
+    else this.#entries.delete(mailboxId)
   }
 
   /** @param {Entry} entry */
@@ -235,12 +243,35 @@ export class ViewKeeper {
   /** @param {Entry} entry */
   #catchUp(entry) {
     entry.isReading = true
-    entry.settled = this.#readChanges(entry)
+    const read = this.#readChanges(entry).then(
+      () => {
+        entry.view.failure = null
+      },
+      (error) => {
+        this.#noteFailure(entry, error)
+        throw error
+      }
+    )
+    entry.settled = read
       .finally(() => {
         entry.isReading = false
       })
       .then(() => this.#drainQueue(entry))
     return entry.settled
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {unknown} error
+   */
+  #noteFailure(entry, error) {
+    const { view, references } = entry
+    view.failure = error
+    // The next reading finds these changes in the file.
+    entry.queue = []
+    if (references > 0) return
+    this.#idle.take(view)
+    this.#entries.delete(view.mailboxId)
   }
 
   /** @param {Entry} entry */

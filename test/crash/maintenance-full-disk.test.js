@@ -36,7 +36,7 @@ test(
     }
     const { view } = await store.openView('INBOX')
     await store.expunge({ view, uids: null })
-    await store.sweep()
+    await store.upkeep.sweep()
     await store.checkpoint()
     const before = await readBytes(store, view, 2)
 

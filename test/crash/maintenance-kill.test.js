@@ -118,7 +118,7 @@ test(`kill -9 of VACUUM, ${ROUNDS} times: the mailbox is whole, and a later one 
   // The first one has its child started as well.
   for (let round = 0; round < 2; round++) {
     await makeHoles(store)
-    await store.sweep()
+    await store.upkeep.sweep()
     const startedMs = performance.now()
     await store.upkeep.vacuum()
     takesMs = performance.now() - startedMs
@@ -126,7 +126,7 @@ test(`kill -9 of VACUUM, ${ROUNDS} times: the mailbox is whole, and a later one 
   let killed = 0
   for (let round = 0; round < ROUNDS; round++) {
     await makeHoles(store)
-    await store.sweep()
+    await store.upkeep.sweep()
     /** @type {Promise<void>} */
     let killing = Promise.resolve()
     const outcome = store.upkeep
@@ -173,7 +173,7 @@ test(`kill -9 of the process that runs the jobs, ${ROUNDS} times: nothing is los
     await store.close()
   }
   const store = await openStore(folder)
-  await store.sweep()
+  await store.upkeep.sweep()
   await store.indexSearch()
   await store.upkeep.releasePages()
   await store.checkpoint()

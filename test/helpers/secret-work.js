@@ -62,7 +62,7 @@ if (mode === 'look') {
 await store.expunge({ view, uids: null })
 await store.renameMailbox(mark('folder'), `${mark('folder')}2/${mark('folder')}`)
 await store.deleteMailbox(`${mark('folder')}2/${mark('folder')}`)
-await store.sweep()
+await store.upkeep.sweep()
 await store.upkeep.releasePages()
 await store.upkeep.optimize()
 await store.upkeep.vacuum()

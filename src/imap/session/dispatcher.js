@@ -8,8 +8,9 @@ import { counters } from '../../telemetry/counters.js'
 import { parseCommand } from '../protocol/parse/index.js'
 import { SyntaxFailure } from '../protocol/syntax-failure.js'
 import { ConnectionClosed } from './connection.js'
-import { replyToFailure, WrongState } from './error-response.js'
+import { failureReply, WrongState } from './error-response.js'
 import { COMMANDS } from './commands/index.js'
+import { SELECTED } from './states.js'
 
 /** @import { ResponseCode } from '../protocol/compile/response-code.js' */
 /** @import { RawCommand } from '../protocol/token.js' */
@@ -49,6 +50,7 @@ import { COMMANDS } from './commands/index.js'
  * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
  * @property {boolean} [isOverlapping] - may begin while others like it wait for their results
  * @property {boolean} [mayLag] - works on what the client knows: what other processes have just written may come later
+ * @property {boolean} [leavesMailbox] - is of use also where the mailbox cannot be read on
  * @property {boolean} [asksForNames] - a name that cannot be decoded is a question with an empty answer, no failure
  * @property {(session: Session, raw: RawCommand, failure: SyntaxFailure) => void} [onSyntaxFailure] - before the reply
  * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult | LateResult>} run
@@ -137,7 +139,7 @@ const toOutcome = (result) => {
  */
 function failed(session, error, raw) {
   if (error instanceof ConnectionClosed) throw error
-  return { reply: onFailure(session, error, raw.name), isAnswered: false, holdsExpunges: false }
+  return { reply: failureReply(session, error, raw.name), isAnswered: false, holdsExpunges: false }
 }
 
 /**
@@ -153,7 +155,7 @@ async function answer(session, command, { raw, isUid }, outcome, startedAt) {
   const { reply, isAnswered, holdsExpunges } = outcome
   if (!isAnswered) {
     const allowsExpunge = command?.allowsExpunge === true && !holdsExpunges
-    if (session.hasNews) await tellNews(session, { allowsExpunge, isUid }, raw.name)
+    if (session.hasNews) await session.tellNews({ allowsExpunge, isUid }, raw.name)
     session.tagged(raw.tag, reply)
   }
   const ms = performance.now() - startedAt
@@ -184,6 +186,10 @@ async function run(session, command, call) {
     const polling = session.pollOtherProcesses(command?.mayLag === true)
     if (polling !== null) await polling
   }
+  // What is in the file now could not be read: nothing is shown as if it were all.
+  const failure = session.selected?.view.failure ?? null
+  if (failure !== null && command?.states === SELECTED && command.leavesMailbox !== true)
+    throw failure
   if (command?.isStreaming === true && call.message !== null) {
     call.isTaken = true
     return await command.run(session, null, call)
@@ -220,36 +226,4 @@ function parse(session, command, raw) {
 function wrongStateText(state) {
   if (state === 'notAuthenticated') return 'Log in first'
   return state === 'authenticated' ? 'Select a mailbox first' : 'Already logged in'
-}
-
-/**
- * @param {Session} session
- * @param {unknown} error
- * @param {string} commandName
- * @returns {Reply}
- */
-function onFailure(session, error, commandName) {
-  const { reply, reference } = replyToFailure(error, {
-    commandName,
-    logger: session.logger
-  })
-  if (reference !== null) session.context.onUnexpectedError(error)
-  return reply
-}
-
-/**
- * News that cannot be told now must not turn a command that is done into one that has failed.
- *
- * @param {Session} session
- * @param {{ allowsExpunge: boolean, isUid: boolean }} options
- * @param {string} commandName
- * @throws {ConnectionClosed}
- */
-async function tellNews(session, options, commandName) {
-  try {
-    await session.tellNews(options)
-  } catch (error) {
-    if (error instanceof ConnectionClosed) throw error
-    onFailure(session, error, commandName)
-  }
 }

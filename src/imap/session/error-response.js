@@ -18,6 +18,7 @@ import { SyntaxFailure } from '../protocol/syntax-failure.js'
 
 /** @import { ErrorCode } from '../../errors.js' */
 /** @import { ResponseCode } from '../protocol/compile/response-code.js' */
+/** @import { Session } from './session.js' */
 
 /** A command that is known, but not valid in the session's state (RFC 9051 §3). */
 export class WrongState extends Error {
@@ -122,6 +123,20 @@ export function replyToFailure(error, { commandName, logger }) {
   logger.error({ command: commandName, reference, err: error }, 'unexpected failure')
   const text = `Something went wrong in the server, reference ${reference}`
   return { ...plain({ status: 'NO', code: CODE.serverBug, text }), reference }
+}
+
+/**
+ * The same for a session, whose owner hears of what nobody has expected.
+ *
+ * @param {Pick<Session, 'logger' | 'context'>} session
+ * @param {unknown} error
+ * @param {string} commandName
+ * @returns {Reply}
+ */
+export function failureReply({ logger, context }, error, commandName) {
+  const { reply, reference } = replyToFailure(error, { commandName, logger })
+  if (reference !== null) context.onUnexpectedError(error)
+  return reply
 }
 
 /**

@@ -77,10 +77,10 @@ export async function claimRecent(session) {
     const { fromUid } = await session.store.claimRecent(selected.view)
     selected.addRecent(fromUid, uidNext)
   } catch (error) {
-    // \Recent is a courtesy: a busy or full disk must not cost the client its EXISTS. Others get it then. In a mailbox
+    // \Recent is a courtesy: a busy or damaged disk must not cost the client its EXISTS. Others get it then. In a mailbox
     // that was deleted meanwhile nobody needs it.
     if (isMailError(error, 'MAILBOX_NOT_FOUND')) return
-    if (!(error instanceof MailError) || !error.temporary) throw error
+    if (!(error instanceof MailError)) throw error
     session.logger.warn({ err: error }, 'recent could not be claimed')
   }
 }

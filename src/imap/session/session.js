@@ -16,7 +16,7 @@ import { MailError } from '../../errors.js'
 import { ConnectionClosed } from './connection.js'
 import { Deadlines } from './deadlines.js'
 import { dispatch } from './dispatcher.js'
-import { replyToSyntaxFailure } from './error-response.js'
+import { failureReply, replyToSyntaxFailure } from './error-response.js'
 import { ForeignNews } from './foreign-news.js'
 import { LateReplies } from './late-replies.js'
 import { tellNews } from './mailbox-news.js'
@@ -366,12 +366,20 @@ export class Session {
   }
 
   /**
-   * Sends what waits to be told about the selected mailbox.
+   * Sends what waits to be told about the selected mailbox. News that cannot be told now must not turn a command that is
+   * done into one that has failed.
    *
    * @param {{ allowsExpunge: boolean, isUid: boolean }} options - `isUid` adds the UID to each FETCH
+   * @param {string} commandName - for the log
+   * @throws {ConnectionClosed}
    */
-  async tellNews(options) {
-    await tellNews(this, options)
+  async tellNews(options, commandName) {
+    try {
+      await tellNews(this, options)
+    } catch (error) {
+      if (error instanceof ConnectionClosed) throw error
+      failureReply(this, error, commandName)
+    }
   }
 
   /**

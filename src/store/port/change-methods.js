@@ -34,7 +34,7 @@ export class ChangeMethods extends ReadingMethods {
   }
 
   /**
-   * Atomic for each page of 2,000 messages.
+   * Atomic for each page of 1,000 messages, or of 8,000 without a gap between them.
    *
    * @param {FlagRequest} request
    * @returns {Promise<FlagOutcome>}

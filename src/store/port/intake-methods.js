@@ -3,7 +3,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
-import { forgetDrainedRows, hasImportKey, isDrained, listDrainedRows } from '../append.js'
+import { forgetDrainedRows, hasImportKey, listDrainedRows } from '../append.js'
 import { AppendQueue } from '../append-queue.js'
 import { touchStaged } from '../content-rows.js'
 import { ContentWriter } from '../content-writer.js'
@@ -112,14 +112,6 @@ export class IntakeMethods extends MailboxMethods {
    */
   hasImportKey(key) {
     return this.#database.read((db) => hasImportKey(db, key))
-  }
-
-  /**
-   * @param {string} spoolName
-   * @returns {Promise<boolean>} whether the message of that spool file is in, and on the disk
-   */
-  isDrained(spoolName) {
-    return this.#database.read((db) => isDrained(db, spoolName))
   }
 
   /**

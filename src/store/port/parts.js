@@ -64,16 +64,12 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
   }
   const chunkCache = options.chunkCache ?? new ChunkCache({ totalBytes: DEFAULT_CHUNK_CACHE_BYTES })
   const chunks = chunkCache.share()
-  /** @type {(() => void) | undefined} */
-  let leavePool
   const database = new AccountDatabase({
     db,
     reopen: () => reopenMailFile({ ...files, cipher, key: Uint8Array.from(new Uint8Array(key)) }),
-    onOpen: (opened) => {
-      leavePool = options.cachePool?.join(opened)
-    },
-    onClose: () => {
-      leavePool?.()
+    onOpen: (opened) => options.cachePool?.join(opened),
+    onClose: (closing) => {
+      options.cachePool?.leave(closing)
       chunks.clear()
     },
     folder,

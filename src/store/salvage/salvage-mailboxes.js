@@ -178,7 +178,7 @@ function copyTable(from, to, { name, keys }, isWanted = () => true) {
  * @param {string} name
  * @returns {boolean}
  */
-const hasTable = (from, name) =>
+export const hasTable = (from, name) =>
   from.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !==
   undefined
 
@@ -190,12 +190,14 @@ const hasTable = (from, name) =>
  * @param {number} highestContentId - that any message refers to
  */
 export function salvageCounters(from, to, highestContentId) {
-  const counters = tryRead(
-    () =>
-      /** @type {{ name: string, seq: number }[]} */ (
-        from.prepare('SELECT name, seq FROM sqlite_sequence').all()
+  const counters = hasTable(from, 'sqlite_sequence')
+    ? tryRead(
+        () =>
+          /** @type {{ name: string, seq: number }[]} */ (
+            from.prepare('SELECT name, seq FROM sqlite_sequence').all()
+          )
       )
-  )
+    : UNREADABLE
   const known = new Map(counters === UNREADABLE ? [] : counters.map(({ name, seq }) => [name, seq]))
   const wanted = /** @type {const} */ ([
     ['contents', known.get('contents') ?? highestContentId + ID_RESERVE],

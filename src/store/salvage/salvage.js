@@ -17,6 +17,7 @@ import { messageRowId, uidOfRow } from '../message-id.js'
 import { copyContent } from './copy-content.js'
 import { UNREADABLE, readableEnds, readableRows, tryRead } from './readable-rows.js'
 import {
+  hasTable,
   inventMailbox,
   namedMailboxes,
   requireInbox,
@@ -55,7 +56,7 @@ import {
  * @property {number} [saved_at]
  */
 
-/** That a file has had from the beginning. */
+/** That a file has had from the beginning, and without which its mail is not found. */
 const TABLES = Object.freeze([
   'account',
   'contents',
@@ -245,7 +246,9 @@ function sizesWhereLost(rows) {
  * @returns {(mailboxId: number) => boolean} whether the user has deleted that mailbox, and only the sweep had not come
  */
 function deletedMailboxes(from) {
-  const ids = tryRead(() => from.prepare('SELECT mailbox_id FROM garbage_mailboxes').pluck().all())
+  const ids = hasTable(from, 'garbage_mailboxes')
+    ? tryRead(() => from.prepare('SELECT mailbox_id FROM garbage_mailboxes').pluck().all())
+    : UNREADABLE
   const known = new Set(ids === UNREADABLE ? [] : /** @type {number[]} */ (ids))
   return (mailboxId) => known.has(mailboxId)
 }

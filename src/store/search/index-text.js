@@ -53,7 +53,7 @@ const MAX_IDS = 8
 const MAX_ID_LENGTH = 256
 
 /** In the order of the columns of `search_header`. */
-export const INDEXED_FIELDS = Object.freeze(['subject', 'from', 'to', 'cc'])
+const INDEXED_FIELDS = Object.freeze(['subject', 'from', 'to', 'cc'])
 
 /**
  * @param {Source} database

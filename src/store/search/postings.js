@@ -5,6 +5,8 @@
 /** Bytes of the largest number below 2^35. */
 const MAX_BYTES = 5
 
+const MAX_INT32 = 2 ** 31 - 1
+
 /** Bytes that grow. */
 export class ByteSink {
   #bytes
@@ -20,14 +22,14 @@ export class ByteSink {
     return this.#length
   }
 
-  /** @param {number} value - whole, not negative, below 2^31 */
+  /** @param {number} value - whole, not negative, below 2^35 */
   pushNumber(value) {
     this.#makeRoom(MAX_BYTES)
     const bytes = this.#bytes
     let left = value
     while (left > 0x7f) {
       bytes[this.#length++] = (left & 0x7f) | 0x80
-      left >>>= 7
+      left = left > MAX_INT32 ? Math.floor(left / 128) : left >>> 7
     }
     bytes[this.#length++] = left
   }
@@ -69,7 +71,7 @@ export class ByteSink {
 
   /**
    * @param {number} [count] - bytes to take away from the beginning; all by default
-   * @returns {Buffer} valid until the next call
+   * @returns {Buffer} a copy
    */
   take(count = this.#length) {
     const taken = Buffer.from(this.#bytes.subarray(0, count))

@@ -73,7 +73,7 @@ const spanOf = (rows) =>
  * @param {readonly SegmentRow[]} rows
  * @returns {SegmentRow[][]} all of them, in groups that one segment each can take
  */
-export function groupsInRange(rows) {
+function groupsInRange(rows) {
   /** @type {SegmentRow[][]} */
   const groups = []
   for (const row of [...rows].sort((left, right) => left.base - right.base)) {

@@ -18,7 +18,7 @@ import { damaged, MAX_DIRECTORY_BYTES, postingRow, termRow, unpackBlock } from '
  * @property {number} contentCount
  */
 
-export const SEGMENT_STATE = Object.freeze({ MADE: 0, LIVE: 1, LEFT: 2, GOING: 3 })
+const SEGMENT_STATE = Object.freeze({ MADE: 0, LIVE: 1, LEFT: 2, GOING: 3 })
 
 /** Blocks that are deleted in one transaction: some 2 MB. */
 const DELETED_BLOCKS = 256

@@ -244,7 +244,7 @@ async function sortSiblings(siblings, slicer) {
  * @param {Container} head
  * @returns {Container} the message that stands for it
  */
-export function leaderOf(head) {
+function leaderOf(head) {
   return head.isDummy ? (head.children[0] ?? head) : head
 }
 

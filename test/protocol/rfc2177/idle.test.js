@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { AccountStore } from '../../../src/store/account-store.js'
 import { append, select } from '../../helpers/dialogue.js'
 import { startImapServer } from '../../helpers/server.js'
 import { LineClient, transcript } from '../../helpers/transcript.js'
@@ -42,6 +44,27 @@ test('IDLE is taken before SELECT, which Outlook does, and ends with done in any
 test('anything but DONE is BAD, and the session goes on', async (t) => {
   const server = await startImapServer(t)
   await transcript(server, 'C: a IDLE\nS: + ...\nC: b NOOP\nS: a BAD ...\nC: c NOOP\nS: c OK ...')
+})
+
+test('news that cannot be told end no IDLE, and its DONE is still its own', async (t) => {
+  const server = await startImapServer(t)
+  const fault = new Error('a fault in the store')
+  const client = await LineClient.connect(server)
+  await client.login()
+  await client.command('SELECT INBOX')
+  client.send('a IDLE\r\n')
+  assert.match((await client.line()) ?? '', /^\+ /)
+  t.mock.method(AccountStore.prototype, 'claimRecent', () => Promise.reject(fault), { times: 1 })
+  const other = await LineClient.connect(server)
+  await other.login()
+  await other.command('APPEND INBOX {1+}\r\nx')
+  while (server.unexpected.length === 0) await setTimeout(5)
+  assert.deepEqual(server.unexpected.splice(0), [fault])
+  client.send('DONE\r\n')
+  assert.match((await client.line()) ?? '', /^a OK/)
+  assert.match((await client.command('NOOP')).at(-1) ?? '', /OK/)
+  client.close()
+  other.close()
 })
 
 test('DONE and what follows it may come in one packet', async (t) => {

@@ -94,7 +94,7 @@ test('a command may take hours to come, as over a slow line', async (t) => {
     // The message before it is in the file by now.
     await client.until(/^\+ .*\r\n/m)
     clock.advance(25 * 60 * 1000)
-    await store.sweep()
+    await store.upkeep.sweep()
     client.socket.write(message)
   }
   client.send('\r\n')

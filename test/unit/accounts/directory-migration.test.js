@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { openDirectory } from '../../../src/accounts/directory.js'
-import { migrate } from '../../../src/database/migrate.js'
+import { migrate, readMigrations } from '../../../src/database/migrate.js'
 import { openPlainDatabase } from '../../../src/database/open.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
@@ -28,7 +28,7 @@ async function oldDirectory(t, version) {
   const path = join(folder, 'directory.db')
   const db = openPlainDatabase(path)
   const clock = new ManualClock()
-  migrate(db, pathToFileURL(older), { clock })
+  migrate(db, readMigrations(pathToFileURL(older)), { clock })
   const { logger } = recordingLogger()
   return { db, open: () => openDirectory({ path, clock, logger }) }
 }

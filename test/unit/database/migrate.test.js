@@ -22,7 +22,7 @@ async function setup(t, files) {
   t.after(() => db.close())
   const clock = new ManualClock(1000)
   const url = pathToFileURL(folder)
-  return { folder, write, db, clock, url, run: () => migrate(db, url, { clock }) }
+  return { folder, write, db, clock, url, run: () => migrate(db, readMigrations(url), { clock }) }
 }
 
 const FIRST = { '0001-first.sql': 'CREATE TABLE a (x INTEGER) STRICT;' }
@@ -84,5 +84,5 @@ test('two connections that migrate at the same time apply each file once', async
   const { folder, url, clock, run } = await setup(t, FIRST)
   const other = openPlainDatabase(join(folder, 'a.db'))
   t.after(() => other.close())
-  assert.equal(run() + migrate(other, url, { clock }), 1)
+  assert.equal(run() + migrate(other, readMigrations(url), { clock }), 1)
 })

@@ -238,7 +238,7 @@ for (const [format, target] of Object.entries(TARGETS)) {
       await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
       await store.expunge({ view, uids })
       store.closeView(view)
-      await store.sweep()
+      await store.upkeep.sweep()
     }
     const whole = target(folder)
     const summary = await exportMailboxes({

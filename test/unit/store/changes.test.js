@@ -8,7 +8,8 @@ import {
   aliveUids,
   appendMany,
   appendOne,
-  makeMessage
+  makeMessage,
+  rawHandle
 } from '../../helpers/account-folder.js'
 import { countTurns } from '../../helpers/turns.js'
 
@@ -22,6 +23,14 @@ async function setup(t) {
     return store.keywords.flagNames(view.flags[slot] ?? 0, view.keywords[slot] ?? 0)
   }
   return { ...account, store, view, namesOf }
+}
+
+/** @param {import('node:test').TestContext} t */
+async function withRaw(t) {
+  const all = await setup(t)
+  const db = rawHandle(all)
+  t.after(() => db.close())
+  return { ...all, db }
 }
 
 /** @param {number} count */
@@ -253,6 +262,24 @@ test('moving within one mailbox gives new UIDs', async (t) => {
   assert.equal(view.highestModSeq, (await store.mailboxStatus('INBOX')).highestModSeq)
 })
 
+test('where the UIDs end, nothing gets into the next mailbox', async (t) => {
+  const { store, db, view } = await withRaw(t)
+  await store.createMailbox('Full')
+  await store.createMailbox('Next')
+  await appendMany(store, 'Next', 2)
+  await appendMany(store, 'INBOX', 2)
+  db.prepare("UPDATE mailboxes SET uid_next = 4294967295 WHERE name = 'Full'").run()
+  const copy = (/** @type {number[]} */ uids) =>
+    store.copyMessages({ from: view, uids, toMailbox: 'Full' })
+  await assert.rejects(copy([1, 2]), { code: 'LIMIT' })
+  await assert.rejects(appendMany(store, 'Full', 2), { code: 'LIMIT' })
+  assert.deepEqual((await copy([1])).uids, [4294967295])
+  for (const uids of [[1], [1, 2]]) await assert.rejects(copy(uids), { code: 'LIMIT' })
+  for (const count of [1, 2])
+    await assert.rejects(appendMany(store, 'Full', count), { code: 'LIMIT' })
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
 test('copying to a mailbox that is not there answers MAILBOX_NOT_FOUND', async (t) => {
   const { store, view } = await setup(t)
   await appendMany(store, 'INBOX', 1)
@@ -304,7 +331,7 @@ test('what is expunged is logged in ranges, and its content goes when nothing el
   })
   const since = (await store.mailboxStatus('INBOX')).highestModSeq
   assert.deepEqual((await store.readExpunged(view.mailboxId, since)).ranges, [])
-  await store.sweep()
+  await store.upkeep.sweep()
   const report = await store.verify()
   assert.deepEqual([report.problems, report.contents], [[], 3])
 })
@@ -383,7 +410,7 @@ test('EXPUNGE takes exactly what has \\Deleted among those that are asked for, i
     { numRuns: 40 }
   )
   await store.expunge({ view, uids: null })
-  await store.sweep()
+  await store.upkeep.sweep()
   assert.deepEqual((await store.verify()).problems, [])
 })
 
@@ -425,6 +452,6 @@ test('a move leaves nothing to the sweep: the contents are in use', async (t) =>
   await store.changeFlags({ view: archive.view, uids: [1], action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view: archive.view, uids: null })
   assert.equal(db.prepare('SELECT count(*) FROM garbage_contents').pluck().get(), 1)
-  await store.sweep()
+  await store.upkeep.sweep()
   assert.equal((await store.verify()).contents, 0)
 })

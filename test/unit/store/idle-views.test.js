@@ -31,6 +31,15 @@ test('a closed view is there again, and has seen what happened meanwhile', async
   assert.notEqual(again.slotOf(40), -1)
 })
 
+test('a view that is closed after its store is not kept', async (t) => {
+  const idleViews = new IdleViews({ totalBytes: 1 << 20 })
+  const store = await temporaryStore(t, { idleViews })
+  const { view } = await store.openView('INBOX')
+  await store.close()
+  store.closeView(view)
+  assert.equal(idleViews.usedBytes, 0)
+})
+
 test('accounts share one budget: the view that was closed first makes room', async (t) => {
   const probe = await temporaryStore(t)
   await appendAll(probe, 'INBOX', MAILS)

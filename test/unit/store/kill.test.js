@@ -78,7 +78,7 @@ test(`after ${ROUNDS} times kill -9 every acknowledged message is there, and the
     // One message may have been committed and not yet acknowledged: it stays, and its UID is not given again.
     for (const uid of alive) given.add(String(uid))
     if (round >= ROUNDS - 1) assert.deepEqual((await store.verify()).problems, [])
-    else assert.deepEqual(await store.quickCheck(), [])
+    else assert.deepEqual(await store.upkeep.quickCheck(), [])
     await store.close()
   }
   assert.ok(isEnough(), `only ${acknowledged} messages were acknowledged`)

@@ -229,7 +229,7 @@ test('a content that has been swept meanwhile gets no rows', async (t) => {
   for (let i = 0; i < 3; i++)
     await appendOne(store, 'INBOX', makeMessage(`${i}`), i === 1 ? [] : ['\\Deleted'])
   await store.expunge({ view, uids: null })
-  await store.sweep()
+  await store.upkeep.sweep()
   assert.deepEqual((await store.verify()).problems, [])
   await store.close()
   assert.deepEqual(counts(), [1, 1, 1, 1])

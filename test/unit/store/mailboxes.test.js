@@ -118,7 +118,7 @@ test('deleting a mailbox keeps those below it, its subscription, and tells who h
   await assert.rejects(store.changeFlags({ view, uids: [1], action: 'add', flags: ['\\Seen'] }), {
     code: 'MAILBOX_NOT_FOUND'
   })
-  await store.sweep()
+  await store.upkeep.sweep()
   const report = await store.verify()
   assert.deepEqual([report.problems, report.messages, report.contents], [[], 0, 0])
 })
@@ -135,7 +135,7 @@ test('a mailbox from which thousands were expunged one by one is deleted in piec
   await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: null })
   // It would be swept amid what follows, and that is synced as well.
-  await store.sweep()
+  await store.upkeep.sweep()
   await store.sync()
   const before = syncs
   let turns = 0
@@ -178,6 +178,16 @@ test('renaming takes those below along, keeps UIDs and UIDVALIDITY, and renames 
   const status = await store.mailboxStatus('X/Y/B')
   assert.deepEqual([status.uidValidity, status.id], [mailbox.uidValidity, mailbox.id])
   assert.deepEqual(await readBytes(store, view, uid), makeMessage('kept'))
+})
+
+test('renaming takes those below along, whatever way the name is written', async (t) => {
+  const { store, names } = await setup(t)
+  for (const name of ['Bücher', 'Bücher/alt']) await store.createMailbox(name.normalize('NFC'))
+  await store.renameMailbox('Bücher'.normalize('NFD'), 'Books')
+  assert.deepEqual(
+    (await names()).filter((name) => /^B/.test(name)),
+    ['Books', 'Books/alt']
+  )
 })
 
 test('renaming takes very many along, all of them or none', async (t) => {

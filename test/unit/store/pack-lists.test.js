@@ -166,7 +166,7 @@ test('nothing of a deleted message stays in a block, and its neighbours do', asy
   assert.ok(blockTexts().includes('marker-41\r\n'))
   await store.changeFlags({ view, uids: [42], action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: null })
-  await store.sweep()
+  await store.upkeep.sweep()
   assert.ok(!blockTexts().includes('marker-41'))
   assert.ok(!blockTexts().includes('w41@example.org'))
   assert.deepEqual(
@@ -176,7 +176,7 @@ test('nothing of a deleted message stays in a block, and its neighbours do', asy
   const rest = Array.from({ length: 199 }, (_, index) => (index < 41 ? index + 1 : index + 2))
   await store.changeFlags({ view, uids: rest, action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: null })
-  await store.sweep()
+  await store.upkeep.sweep()
   for (const table of BLOCK_TABLES)
     assert.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), 0, table)
 })

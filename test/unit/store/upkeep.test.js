@@ -220,7 +220,7 @@ test('a message that comes again while its content is being swept is stored agai
     // Who still reads the old one gets it whole, or is told that it is gone.
     const rest = await collect(store.readContent(old?.contentId ?? 0)).catch((error) => error.code)
     assert.ok(rest === 'MESSAGE_GONE' || bytes.equals(rest))
-    await store.sweep()
+    await store.upkeep.sweep()
     assert.ok(bytes.equals(await readBytes(store, view, uid)), `after ${turns} turns`)
   }
   assert.deepEqual((await store.verify()).problems, [])
@@ -265,7 +265,7 @@ test('the sweep deletes large contents in slices, and what a copy still needs st
     await appendOne(store, 'INBOX', makeMessage(`${i}`, 3_000_000), ['\\Deleted'])
   await store.copyMessages({ from: view, uids: [3], toMailbox: 'Archive' })
   await store.expunge({ view, uids: null })
-  await store.sweep()
+  await store.upkeep.sweep()
   const report = await store.verify()
   assert.deepEqual([report.problems, report.contents], [[], 1])
   // So that what is computed from the messages does not wait for company any more.
@@ -302,7 +302,7 @@ test(
     for (let i = 0; i < 3; i++)
       await appendOne(store, 'INBOX', makeMessage(`${i}`, 3_000_000), ['\\Deleted'])
     const own = getPriority()
-    for (const work of [() => store.indexSearch(), () => store.sweep()]) {
+    for (const work of [() => store.indexSearch(), () => store.upkeep.sweep()]) {
       const running = { isOver: false, seen: new Set(), main: new Set() }
       const done = work().finally(() => (running.isOver = true))
       while (!running.isOver) {
@@ -373,7 +373,7 @@ for (const { title, isMuch, discard } of DISCARDED)
     await discard(store)
     await store.expunge({ view, uids: null })
     assert.equal(await store.searchAccess.database.readSettled(isMuchGarbage), isMuch)
-    await store.sweep()
+    await store.upkeep.sweep()
     assert.ok(!(await store.upkeep.hasGarbage()))
     assert.deepEqual((await store.verify()).problems, [])
     await store.close()
@@ -388,7 +388,7 @@ test('when many mailboxes are emptied at once, each is swept in its turn, and cl
     stores.push(store)
   }
   const [first, ...others] = stores
-  const sweeps = others.map((store) => store.sweep())
+  const sweeps = others.map((store) => store.upkeep.sweep())
   const last = /** @type {AccountStore} */ (others.at(-1))
   await last.close()
   await first?.close()

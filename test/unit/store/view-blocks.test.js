@@ -253,7 +253,7 @@ test('whatever is done, what is packed says what the rows say', async (t) => {
     ['a restore', () => store.liftRestored()],
     ['messages after it', () => appendMany(store, 'Old', 3000)],
     ['DELETE', () => store.deleteMailbox('Old')],
-    ['the sweep', () => store.sweep()]
+    ['the sweep', () => store.upkeep.sweep()]
   ]
   for (const [what, step] of steps) {
     await step()

@@ -122,7 +122,11 @@ class AppendDialogue {
     if (!literal.isNonSync || literal.size > SMALL_BYTES)
       await session.store.checkAppend({ mailboxName: mailbox, sizeBytes: literal.size })
     // The first one seemed to come alone. What is made of those that come together is written with them.
-    if (this.#contents.length === 1) this.#contents[0]?.make()
+    const [first] = this.#contents
+    if (first !== undefined && this.#contents.length === 1) {
+      first.make()
+      this.#heldBytes = first.heldBytes
+    }
     const isFar = this.#heldBytes >= KEPT_BYTES
     this.#writers.push(
       await session.store.stageContent({

@@ -15,6 +15,7 @@ import { SELECTED } from '../states.js'
 export const close = {
   name: 'CLOSE',
   states: SELECTED,
+  leavesMailbox: true,
   allowsExpunge: false,
   async run(session) {
     const selected = session.requireSelected()

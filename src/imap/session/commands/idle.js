@@ -42,7 +42,7 @@ export const idle = {
 async function waitForLine(session) {
   const { connection } = session
   for (;;) {
-    await session.tellNews({ allowsExpunge: true, isUid: false })
+    await session.tellNews({ allowsExpunge: true, isUid: false }, 'IDLE')
     if (connection.isCongested) await connection.drain()
     if (session.isEnding) return null
     const event = await connection.nextEvent({ deadlineMs: Infinity, isWakeable: true })

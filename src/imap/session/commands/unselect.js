@@ -12,6 +12,7 @@ import { SELECTED } from '../states.js'
 export const unselect = {
   name: 'UNSELECT',
   states: SELECTED,
+  leavesMailbox: true,
   allowsExpunge: false,
   async run(session) {
     session.unselect()

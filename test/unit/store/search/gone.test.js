@@ -23,7 +23,7 @@ import { selectIn } from '../../../helpers/selected.js'
 async function remove(store, view, uid) {
   await store.changeFlags({ view, uids: [uid], action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: [uid] })
-  await store.sweep()
+  await store.upkeep.sweep()
 }
 
 /**

@@ -91,7 +91,7 @@ test('what has come is indexed a while later, without being asked; what goes is 
   while ((await pendingCount(store)) > 0) await sleep(50)
   const { view } = await store.openView('INBOX')
   await expungeAll(store, view, [...view.uids.subarray(0, view.length)])
-  await store.sweep()
+  await store.upkeep.sweep()
   const left = await store.searchAccess.database.read((db) =>
     db.prepare('SELECT count(*) FROM search_header_docsize').pluck().get()
   )
@@ -194,7 +194,7 @@ test('after a large expunge the index gives its room back', async (t) => {
   const { view } = await store.openView('INBOX')
   const uids = [...view.uids.subarray(0, view.length)].filter((uid) => uid > 60)
   await expungeAll(store, view, uids)
-  await store.sweep()
+  await store.upkeep.sweep()
   await store.indexSearch()
   const after = await postingBytes()
   assert.ok(after < before / 5, `${before} bytes before, ${after} after`)

@@ -95,7 +95,7 @@ test(
           if ('mails' in each) await append(each.mails)
           else if ('every' in each) await change(each.op, each.every)
           else if (each.op === 'index') await store.indexSearch()
-          else if (each.op === 'sweep') await store.sweep()
+          else if (each.op === 'sweep') await store.upkeep.sweep()
           else if (each.op === 'older') await makeOlder(store)
           else {
             await store.close()

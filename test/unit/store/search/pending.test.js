@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { migrate } from '../../../../src/database/migrate.js'
+import { migrate, readMigrations } from '../../../../src/database/migrate.js'
 import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { readIndexState, writeBatch } from '../../../../src/store/search/index-rows.js'
 import { readMark, readPending, readPendingIds } from '../../../../src/store/search/pending-rows.js'
@@ -140,7 +140,7 @@ test('what is expunged goes from the list or from the index, on either side of t
   for (let n = 4; n < 8; n++) await appendOne(store, 'INBOX', makeMessage(`word${n}`))
   await store.changeFlags({ view, uids: [2, 6], action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: [2, 6] })
-  await store.sweep()
+  await store.upkeep.sweep()
   assert.equal(await pendingCount(store), 3)
   const { indexedCount, deletedCount } = await store.searchAccess.database.read(readIndexState)
   assert.deepEqual([indexedCount, deletedCount], [4, 1])
@@ -168,7 +168,7 @@ test('a file of an older version keeps its list, and what comes later is on it',
   mkdirSync(older)
   for (const name of readdirSync(migrations).filter((name) => name < '0009'))
     copyFileSync(new URL(name, migrations), join(older, name))
-  migrate(db, pathToFileURL(older), { clock: systemClock })
+  migrate(db, readMigrations(pathToFileURL(older)), { clock: systemClock })
 
   const insert = db.prepare(
     'INSERT INTO contents (id, hash, size, chunk_size) VALUES (?, ?, 10, 131072)'
@@ -179,7 +179,7 @@ test('a file of an older version keeps its list, and what comes later is on it',
   db.exec('DELETE FROM search_pending WHERE content_id < 3')
   db.exec('UPDATE search_pending SET is_left_out = 1 WHERE content_id = 5')
   db.exec('UPDATE search_state SET indexed_count = 2')
-  migrate(db, migrations, { clock: systemClock })
+  migrate(db, readMigrations(migrations), { clock: systemClock })
   assert.deepEqual(pending(), [4])
   assert.deepEqual(readPendingIds(db, readMark(db), 0, 10), [4, 5])
 

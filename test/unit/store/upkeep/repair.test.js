@@ -4,16 +4,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import {
-  closeSync,
   copyFileSync,
   existsSync,
-  openSync,
   readFileSync,
-  readSync,
   readdirSync,
   statSync,
-  truncateSync,
-  writeSync
+  truncateSync
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -31,47 +27,12 @@ import {
   readBytes,
   stage
 } from '../../../helpers/account-folder.js'
+import { PAGE_BYTES, damagePage, pagesOf } from '../../../helpers/damage-page.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
 
-const PAGE_BYTES = 4096
-
 /** Every page in the long run, some in the suite. */
 const PAGE_STEP = process.env['LETTERLOCK_TEST_TORTURE'] ? 1 : 7
-
-/**
- * @param {string} path
- * @param {number} page - from 1, as SQLite counts
- */
-function damagePage(path, page) {
-  const file = openSync(path, 'r+')
-  const byte = Buffer.alloc(1)
-  const offset = (page - 1) * PAGE_BYTES + 1234
-  readSync(file, byte, 0, 1, offset)
-  byte[0] = (byte[0] ?? 0) ^ 0x55
-  writeSync(file, byte, 0, 1, offset)
-  closeSync(file)
-}
-
-/**
- * @param {string} path
- * @param {Buffer} key
- * @param {string} table
- * @param {'internal' | 'leaf'} type
- * @returns {number} the first page of that kind
- */
-function pageOf(path, key, table, type) {
-  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
-  try {
-    const page = db
-      .prepare('SELECT pageno FROM dbstat WHERE name = ? AND pagetype = ? ORDER BY path')
-      .pluck()
-      .get(table, type)
-    return Number(page)
-  } finally {
-    db.close()
-  }
-}
 
 /** @param {import('node:test').TestContext} t */
 async function setUp(t) {
@@ -122,7 +83,7 @@ async function fill(store) {
   await store.changeFlags({ view, uids: [4, 5], action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: null })
   await store.setSubscribed('Work/Old', true)
-  await store.sweep()
+  await store.upkeep.sweep()
   await store.indexSearch()
   await store.checkpoint()
 }
@@ -188,6 +149,28 @@ test('a file of whose schema a page is lost is repaired, or left as it is, and t
   }
   assert.ok(refused > 0)
 })
+
+for (const table of ['garbage_mailboxes', 'garbage_contents', 'sqlite_sequence']) {
+  test(`a file that has lost ${table}, which no message needs, gives all its mail`, async (t) => {
+    const { create, open, repair, path, key } = await setUp(t)
+    const store = await create()
+    await fill(store)
+    const uidNext = (await store.openView('INBOX')).view.uidNext
+    const before = await everything(store)
+    await store.close()
+    const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
+    // @ts-expect-error -- the types lack it
+    db.unsafeMode()
+    db.pragma('writable_schema = ON')
+    db.prepare('DELETE FROM sqlite_schema WHERE name = ? OR tbl_name = ?').run(table, table)
+    db.close()
+    assert.deepEqual((await repair()).report.lost, [])
+    const again = await open()
+    assert.deepEqual(await everything(again), before)
+    assert.ok((await appendOne(again, 'INBOX', makeMessage('new'))) >= uidNext)
+    assert.deepEqual((await again.verify()).problems, [])
+  })
+}
 
 test('whichever page is damaged, every message that does not need it is saved', async (t) => {
   const { create, open, repair, path, key, folder } = await setUp(t)
@@ -314,7 +297,7 @@ test('what SQLite keeps about its pages may be damaged as well as the way to the
   await fill(store)
   const before = await everything(store)
   await store.close()
-  damagePage(path, pageOf(path, key, 'content_chunks', 'internal'))
+  damagePage(path, pagesOf(path, key, 'content_chunks', 'internal')[0] ?? 0)
   // The first page of the map of which page belongs to which.
   damagePage(path, 2)
   assert.deepEqual((await repair()).report.lost, [])
@@ -343,8 +326,8 @@ test('a message is saved by what its copies know of it', async (t) => {
   await appendMany(store, 'INBOX', 300)
   const before = await everything(store)
   await store.close()
-  damagePage(path, pageOf(path, key, 'messages', 'leaf'))
-  damagePage(path, pageOf(path, key, 'contents', 'leaf'))
+  damagePage(path, pagesOf(path, key, 'messages', 'leaf')[0] ?? 0)
+  damagePage(path, pagesOf(path, key, 'contents', 'leaf')[0] ?? 0)
   const { lost, withoutFlags } = (await repair()).report
   assert.deepEqual(lost, [])
   assert.ok(withoutFlags.length > 0)

@@ -38,7 +38,7 @@ async function fillWithHoles(store, count) {
   const uids = Array.from({ length: count >> 1 }, (_, i) => 2 * i + 2)
   await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: null })
-  await store.sweep()
+  await store.upkeep.sweep()
   await store.indexSearch()
   return view
 }

@@ -1,0 +1,79 @@
+/**
+ * A mailbox with a damaged page: whoever has it selected is told so, and all the others go on.
+ */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
+import { openAccountStore } from '../../../src/store/account-store.js'
+import { systemClock } from '../../../src/support/clock.js'
+import { appendMany } from '../../helpers/account-folder.js'
+import { damagePage } from '../../helpers/damage-page.js'
+import { SMALL_MESSAGE } from '../../helpers/dialogue.js'
+import { PASSWORD, startImapServer } from '../../helpers/server.js'
+import { LineClient } from '../../helpers/transcript.js'
+
+const LITERAL = `{${SMALL_MESSAGE.length}+}\r\n${SMALL_MESSAGE}`
+
+/**
+ * @param {LineClient} client
+ * @param {string} command
+ * @returns {Promise<string>} the tagged reply, without its tag
+ */
+const replyTo = async (client, command) =>
+  (await client.command(command)).at(-1)?.replace(/^\S+ /, '') ?? ''
+
+/**
+ * @param {import('node:test').TestContext} t - closed after it
+ * @param {import('../../helpers/server.js').TestServer} server
+ * @returns {Promise<import('../../../src/store/account-store.js').AccountStore>} alice's mail, as another process has it open
+ */
+async function storeBeside(t, { services }) {
+  const { account, masterKey } = await services.unlocker.unlock({
+    username: 'alice',
+    password: Buffer.from(PASSWORD),
+    remoteAddress: '127.0.0.1'
+  })
+  const key = deriveDatabaseKey(masterKey.bytes)
+  masterKey.dispose()
+  const store = await openAccountStore({ folder: account.folder, key, clock: systemClock })
+  t.after(() => store.close())
+  return store
+}
+
+test('only who has the damaged mailbox selected hears of it, and can leave it', async (t) => {
+  const server = await startImapServer(t)
+  const other = await storeBeside(t, server)
+  await other.createMailbox('Broken')
+  await appendMany(other, 'Broken', 2000)
+  const inBroken = await LineClient.connect(server)
+  await inBroken.login()
+  await inBroken.command('SELECT Broken')
+  const inInbox = await LineClient.connect(server)
+  await inInbox.login()
+  await inInbox.command('SELECT INBOX')
+
+  await other.checkpoint()
+  const { db } = other.searchAccess.database
+  const leaves = /** @type {number[]} */ (
+    db
+      .prepare("SELECT pageno FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf'")
+      .pluck()
+      .all()
+  )
+  for (const page of leaves.slice(5, -5)) damagePage(join(other.folder, 'mail.db'), page)
+  await appendMany(other, 'Broken', 1)
+  await appendMany(other, 'INBOX', 2)
+
+  assert.ok((await inInbox.command('NOOP')).includes('* 2 EXISTS'))
+  assert.match(await replyTo(inBroken, 'FETCH 1 FLAGS'), /^NO \[CORRUPTION\]/)
+  assert.match(await replyTo(inInbox, 'FETCH 1 FLAGS'), /^OK/)
+  assert.match(await replyTo(inBroken, 'SEARCH ALL'), /^NO \[CORRUPTION\]/)
+  // It is in the file, and durable.
+  assert.match(await replyTo(inInbox, `APPEND Broken ${LITERAL}`), /^OK \[APPENDUID \d+ 2002\]/)
+  assert.match(await replyTo(inBroken, 'UNSELECT'), /^OK/)
+  assert.match(await replyTo(inBroken, 'SELECT Broken'), /^NO \[CORRUPTION\]/)
+  assert.match(await replyTo(inBroken, 'SELECT INBOX'), /^OK/)
+  inBroken.close()
+  inInbox.close()
+})

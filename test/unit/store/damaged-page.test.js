@@ -1,0 +1,96 @@
+/**
+ * One damaged page costs what lies on it, and nothing else: no other mailbox, no other account, no answer that is not true.
+ */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { CachePool } from '../../../src/database/pool.js'
+import {
+  accountFolder,
+  aliveUids,
+  appendMany,
+  appendOne,
+  makeMessage
+} from '../../helpers/account-folder.js'
+import { damagePage, pagesOf } from '../../helpers/damage-page.js'
+
+const SHARE_BYTES = 1024 * 1024
+
+test('an account that cannot be opened leaves nothing behind in the cache that all share', async (t) => {
+  const cachePool = new CachePool({ totalBytes: 2 * SHARE_BYTES, maxShareBytes: SHARE_BYTES })
+  const damaged = await accountFolder(t)
+  await (await damaged.create()).close()
+  const path = join(damaged.folder, 'mail.db')
+  damagePage(path, pagesOf(path, damaged.key, 'keywords', 'leaf')[0] ?? 0)
+  for (let attempt = 0; attempt < 3; attempt++) {
+    await assert.rejects(damaged.open({ cachePool }), { code: 'ACCOUNT_DAMAGED' })
+    assert.equal(cachePool.grantedBytes, 0)
+  }
+  // Each halves the share of those before it, or doubles it when it goes.
+  const stores = []
+  for (let count = 0; count < 8; count++)
+    stores.push(await (await accountFolder(t)).create({ cachePool }))
+  for (const store of stores) await store.close()
+  assert.equal(cachePool.grantedBytes, 0)
+})
+
+/**
+ * Two mailboxes that are open here, one of which cannot be read any more, and another process that has written to that one.
+ *
+ * @param {import('node:test').TestContext} t
+ */
+async function setUp(t) {
+  const account = await accountFolder(t)
+  const maker = await account.create()
+  await maker.createMailbox('Broken')
+  await appendMany(maker, 'Broken', 2000)
+  await maker.close()
+  /** @type {string[]} */
+  const alerts = []
+  const store = await account.open({ onAlert: ({ code }) => alerts.push(code) })
+  const broken = await store.openView('Broken')
+  const inbox = await store.openView('INBOX')
+  const other = await account.open()
+  await store.checkpoint()
+  const path = join(account.folder, 'mail.db')
+  const leaves = pagesOf(path, account.key, 'messages', 'leaf')
+  for (const page of leaves.slice(5, -5)) damagePage(path, page)
+  return { account, store, other, alerts, broken: broken.view, inbox: inbox.view }
+}
+
+/**
+ * What it has read of the file before, it does not read again.
+ *
+ * @param {import('../../helpers/account-folder.js').AccountStore} store
+ */
+function forgetPages(store) {
+  store.searchAccess.database.db.pragma('shrink_memory')
+}
+
+test('what is durable is acknowledged, although the view cannot show it', async (t) => {
+  const { store, other, alerts, broken } = await setUp(t)
+  await appendOne(other, 'Broken', makeMessage('from elsewhere'))
+  forgetPages(store)
+  const before = (await store.listMailboxes()).find(({ name }) => name === 'Broken')
+  for (let count = 1; count <= 3; count++) {
+    await appendOne(store, 'Broken', makeMessage(`number ${count}`))
+    const now = (await store.listMailboxes()).find(({ name }) => name === 'Broken')
+    assert.equal(now?.messageCount, (before?.messageCount ?? 0) + count)
+  }
+  assert.deepEqual([alerts.length > 0, broken.failure !== null], [true, true])
+  assert.equal(store.hasFailed, false)
+})
+
+test('the other mailboxes hear of what others have written', async (t) => {
+  const { store, other, broken, inbox } = await setUp(t)
+  await appendOne(other, 'Broken', makeMessage('from elsewhere'))
+  await appendMany(other, 'INBOX', 3)
+  forgetPages(store)
+  await store.pollOtherProcesses()
+  assert.deepEqual(aliveUids(inbox), [1, 2, 3])
+  assert.equal(/** @type {any} */ (broken.failure).code, 'ACCOUNT_DAMAGED')
+  assert.equal(inbox.failure, null)
+  await appendMany(other, 'INBOX', 1)
+  await store.pollOtherProcesses(60_000)
+  assert.deepEqual(aliveUids(inbox), [1, 2, 3, 4])
+})
