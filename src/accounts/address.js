@@ -4,6 +4,7 @@
  */
 import { domainToASCII } from 'node:url'
 import { MailError } from '../errors.js'
+import { composed } from '../support/composed.js'
 
 /** RFC 5321 §4.5.3.1.1, in bytes. */
 const MAX_LOCAL_BYTES = 64
@@ -51,7 +52,7 @@ export function normalizeDomain(text) {
 function normalizeLocalPart(text) {
   // "name"@domain is name@domain where the name needs no quotes (RFC 5321 §4.1.2).
   const bare = /^"(.+)"$/s.exec(text)?.[1] ?? text
-  const localPart = bare.normalize('NFC').toLowerCase().normalize('NFC')
+  const localPart = composed(composed(bare).toLowerCase())
   const isLocalPart =
     Buffer.byteLength(localPart) <= MAX_LOCAL_BYTES &&
     LOCAL_PART.test(localPart) &&

@@ -10,6 +10,7 @@
 import { hkdfSync } from 'node:crypto'
 import { hashRaw } from '@node-rs/argon2'
 import { SecretBuffer } from './secret-buffer.js'
+import { composed } from '../support/composed.js'
 
 /**
  * @typedef {object} Argon2Params
@@ -100,7 +101,7 @@ export function normalizePassword(password) {
   if (password.every((byte) => byte < 0x80)) return SecretBuffer.copyOf(password)
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(password)
-    return SecretBuffer.moveFrom(new TextEncoder().encode(text.normalize('NFC')))
+    return SecretBuffer.moveFrom(new TextEncoder().encode(composed(text)))
   } catch {
     // Not UTF-8: an old client sends Latin-1, and sends the same bytes next time.
     return SecretBuffer.copyOf(password)

@@ -8,6 +8,7 @@ import { decodeByteString, decodeHeaderText } from './encoded-word.js'
 import { formatAddresses, parseAddressList } from './address.js'
 import { scanHeader, trimSpace } from './header.js'
 import { ADDRESS_FIELDS, ENVELOPE_FIELDS } from './part-header.js'
+import { composed } from '../support/composed.js'
 
 /** Fields whose parameters may name a file. */
 const NAMING_FIELDS = new Set(['content-type', 'content-disposition'])
@@ -32,7 +33,7 @@ export function searchableHeader(block) {
     const text = searchableValue(name.toLowerCase(), block.subarray(valueStart, end))
     lines.push(`${name}: ${text}`)
   })
-  return lines.join('\n').normalize('NFC')
+  return composed(lines.join('\n'))
 }
 
 /**
@@ -47,7 +48,7 @@ export function decodedField(block, name) {
   scanHeader(block, (start, nameEnd, valueStart, end) => {
     if (nameEnd - start !== lowerName.length) return
     if (block.toString('latin1', start, nameEnd).toLowerCase() === lowerName)
-      values.push(searchableValue(lowerName, block.subarray(valueStart, end)).normalize('NFC'))
+      values.push(composed(searchableValue(lowerName, block.subarray(valueStart, end))))
   })
   return values
 }
@@ -67,7 +68,7 @@ export function searchablePartHeader(block) {
     else if (NAMING_FIELDS.has(name)) for (const file of fileNames(value)) lines.add(file)
   })
   const found = [...lines].filter((line) => line !== '')
-  return found.join('\n').normalize('NFC')
+  return composed(found.join('\n'))
 }
 
 /**

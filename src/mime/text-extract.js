@@ -10,6 +10,7 @@ import { createTransferDecoder } from './transfer-encoding.js'
 import { HtmlTextReader } from './html-text.js'
 import { releaseBuffer } from '../support/release-buffer.js'
 import { searchableHeader, searchablePartHeader } from './searchable-header.js'
+import { composed } from '../support/composed.js'
 
 /** Decoded pieces from this size on are not left to the garbage collector. */
 const RELEASED_BYTES = 4_096
@@ -132,7 +133,7 @@ export class TextPartDecoder {
     const all = this.#tail + (this.#html ? this.#html.push(text) : text)
     const end = lastCut(all)
     this.#tail = all.slice(end)
-    return all.slice(0, end).normalize('NFC')
+    return composed(all.slice(0, end))
   }
 
   /** @returns {string} the rest */
@@ -140,7 +141,7 @@ export class TextPartDecoder {
     const rest = this.#transfer ? this.#transfer.end() : Buffer.alloc(0)
     const text = this.#decode(rest, true)
     const last = this.#html ? this.#html.push(text) + this.#html.end() : text
-    return (this.#tail + last).normalize('NFC')
+    return composed(this.#tail + last)
   }
 
   /**

@@ -2,6 +2,7 @@
  * Which names a mailbox may have. Levels are divided by '/'; INBOX is one name in any case (RFC 9051 §5.1).
  */
 import { MailError } from '../errors.js'
+import { composed } from '../support/composed.js'
 
 /** Hierarchy delimiter. */
 export const DELIMITER = '/'
@@ -44,7 +45,7 @@ export function bareMailboxName(name) {
  * @throws {MailError} CANNOT for a name that no mailbox may have; LIMIT for one that is too long
  */
 export function requireMailboxName(name) {
-  const normal = bareMailboxName(name).normalize('NFC')
+  const normal = composed(bareMailboxName(name))
   const levels = normal.split(DELIMITER)
   if (levels.includes('') || CONTROL.test(normal) || !normal.isWellFormed())
     throw new MailError('CANNOT', { detail: 'mailbox name' })

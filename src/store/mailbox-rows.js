@@ -5,6 +5,7 @@ import { MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
 import { normalizeMailboxName } from './mailbox-name.js'
 import { MAX_UID, messageRowId } from './message-id.js'
+import { composed } from '../support/composed.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -72,7 +73,7 @@ export function findMailboxRow(db, name) {
   const statement = prepared(db, `SELECT ${COLUMNS} FROM mailboxes m WHERE m.name = ?`)
   const normal = normalizeMailboxName(name)
   // Without composing it first: there may be one from before all names were composed.
-  return toMailboxRow(statement.get(normal) ?? statement.get(normal.normalize('NFC')))
+  return toMailboxRow(statement.get(normal) ?? statement.get(composed(normal)))
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * Which mailbox each folder of the source goes to.
  */
+import { composed } from '../../support/composed.js'
 
 /**
  * @typedef {import('./source-connection.js').ListedFolder} ListedFolder
@@ -54,7 +55,7 @@ export function planFolders(folders, { exclude = [] } = {}) {
  */
 function mailboxName(levels) {
   const [first = '', ...rest] = levels.map(
-    (level) => level.toWellFormed().normalize('NFC').replace(IMPOSSIBLE, '_') || '_'
+    (level) => composed(level.toWellFormed()).replace(IMPOSSIBLE, '_') || '_'
   )
   return [first.toUpperCase() === 'INBOX' ? 'INBOX' : first, ...rest].join('/')
 }

@@ -6,6 +6,7 @@
  * RFC 8514 §4.3 (SAVEDBEFORE, SAVEDON, SAVEDSINCE).
  */
 import { MailError } from '../../errors.js'
+import { composed } from '../../support/composed.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
 
@@ -128,7 +129,7 @@ function buildNode(key, state) {
  * @returns {K}
  */
 function inNfc(key) {
-  const value = key.value.normalize('NFC')
+  const value = composed(key.value)
   return value === key.value ? key : { ...key, value }
 }
 

@@ -8,6 +8,7 @@ import { compileString } from '../compile/quoted.js'
 import { LIMITS } from '../limits.js'
 import { SyntaxFailure } from '../syntax-failure.js'
 import { decodeUtf7, encodeUtf7 } from './modified-utf7.js'
+import { composed } from '../../../support/composed.js'
 
 /** What separates the components of a mailbox name. */
 export const HIERARCHY_DELIMITER = '/'
@@ -75,7 +76,7 @@ function decodeName(bytes, isUtf8) {
   const name = decodeBytes(bytes, isUtf8)
   if (name === null || FORBIDDEN.test(name) || !name.isWellFormed())
     throw badName('Invalid mailbox name')
-  return name.normalize('NFC')
+  return composed(name)
 }
 
 /**
