@@ -132,7 +132,9 @@ export class LmtpService {
       const account = await directory.findByAddress(address.address)
       if (account === null) throw new LmtpRefusal(REFUSALS.unknownRecipient)
       if (!account.isEnabled) throw new LmtpRefusal(REFUSALS.disabledAccount)
-      await this.#requireRoom(account, declaredSize(session))
+      // A mail server that only asks whether there is such a recipient takes no for an answer also where it is meant for now:
+      // it would refuse its senders instead of keeping their mail. It hears of the quota when it has brought a message.
+      if (this.#isRefusedForGood) await this.#requireRoom(account, declaredSize(session))
       recipients.push({
         account,
         address: wireAddress(address.address, session.envelope.smtpUtf8 === true)
@@ -301,8 +303,14 @@ export class LmtpService {
       (quotaBytes > 0 && usedBytes + spool.bytes + bytes > quotaBytes) ||
       (quotaMessages > 0 && usedMessages + spool.messages + 1 > quotaMessages)
     if (!isOver) return
-    const isForGood = this.#options.config.lmtp.overQuota === 'permanent'
-    throw new LmtpRefusal(isForGood ? REFUSALS.mailboxFullForGood : REFUSALS.mailboxFull)
+    throw new LmtpRefusal(
+      this.#isRefusedForGood ? REFUSALS.mailboxFullForGood : REFUSALS.mailboxFull
+    )
+  }
+
+  /** @returns {boolean} whether mail for a full mailbox goes back to its sender at once */
+  get #isRefusedForGood() {
+    return this.#options.config.lmtp.overQuota === 'permanent'
   }
 }
 
