@@ -54,9 +54,11 @@ export async function tellNews(session, { allowsExpunge, isUid }) {
       withFlags: true,
       withModSeq: session.isCondstore
     })
-    // RFC 7162 §3.2: a MODSEQ that this command has told may be above that of an expunge which it must not tell.
-    if (isHeldBack && session.isQresync)
-      session.untagged('OK', highestModSeq(selected.toldModSeq), 'Expunges are told later')
+    // RFC 7162 §3.2: a MODSEQ that this command has told may be above that of an expunge which it must not tell, or of what
+    // others have changed while this was written.
+    const isOvertaken = selected.view.highestModSeq > selected.toldModSeq
+    if (isHeldBack ? session.isQresync : isOvertaken && session.isCondstore)
+      session.untagged('OK', highestModSeq(selected.toldModSeq), 'More is told later')
   } finally {
     selected.unhold()
   }
