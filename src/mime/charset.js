@@ -154,6 +154,12 @@ function isKnownToIconv(name) {
     : false
 }
 
+/** Below it there is no byte that ends a letter of several in the charsets of East Asia. */
+const FIRST_TRAIL_BYTE = 0x30
+
+/** No line of a mail is that long, bytes. */
+const MAX_HELD_BYTES = 1024
+
 /**
  * @param {string} name - known to iconv-lite
  * @returns {CharsetDecoder} of well-formed text, as the platform's: halves of surrogate pairs that stand alone in the
@@ -161,15 +167,33 @@ function isKnownToIconv(name) {
  */
 function iconvDecoder(name) {
   const decoder = iconv.getDecoder(name)
+  let held = EMPTY
   let half = ''
   return {
     push(bytes) {
-      const text = half + decoder.write(asBuffer(bytes))
+      const all = held.length === 0 ? asBuffer(bytes) : Buffer.concat([held, bytes])
+      const end = soundCut(all)
+      held = Buffer.from(all.subarray(end))
+      const text = half + decoder.write(all.subarray(0, end))
       half = HIGH_SURROGATE_AT_END.test(text) ? text.slice(-1) : ''
       return (half ? text.slice(0, -1) : text).toWellFormed()
     },
-    end: () => (half + (decoder.end() ?? '')).toWellFormed()
+    end: () => (half + decoder.write(held) + (decoder.end() ?? '')).toWellFormed()
   }
+}
+
+/**
+ * Where the first bytes of a letter of two or four ended one piece, and turn out to be none with the next, iconv-lite
+ * drops letters at the end of that one. So pieces are cut behind a byte that is part of no such letter.
+ *
+ * @param {Buffer} bytes
+ * @returns {number} how many may be decoded now
+ */
+function soundCut(bytes) {
+  const first = Math.max(0, bytes.length - MAX_HELD_BYTES)
+  for (let at = bytes.length - 1; at >= first; at--)
+    if (/** @type {number} */ (bytes[at]) < FIRST_TRAIL_BYTE) return at + 1
+  return bytes.length < MAX_HELD_BYTES ? 0 : bytes.length
 }
 
 /**

@@ -185,7 +185,9 @@ function readRows(db, mailboxId, uids, sql) {
     const rows = /** @type {Row[]} */ (
       range.all(messageRowId(mailboxId, first), messageRowId(mailboxId, last))
     )
-    return rows.length === uids.length ? rows : rows.filter(({ id }) => wanted.has(uidOfRow(id)))
+    // As many as were asked for may still be others: some of these have gone, and some stand between them.
+    const isRun = uids.length === last - first + 1
+    return isRun ? rows : rows.filter(({ id }) => wanted.has(uidOfRow(id)))
   }
   const single = prepared(db, `${sql} WHERE m.id = ?`)
   const rows = []

@@ -4,10 +4,15 @@
  */
 import { runSnapshot } from '../../database/transaction.js'
 import { chooseFields } from '../../mime/header-fields.js'
+import { newlineOf } from '../../mime/header.js'
 import { BlockReader } from '../block-reader.js'
 import { readListRow, readReceivedRow } from '../read-page.js'
 
 /** @typedef {import('../../mime/header-fields.js').FieldChoice} FieldChoice */
+
+const LF = 10
+
+const BLANK_LINE_BYTES = 2
 
 const NO_LINES = { bytes: Buffer.alloc(0), start: 0 }
 
@@ -42,7 +47,7 @@ export async function readListedHeaders(database, contentIds, choice) {
  * @param {BlockReader} blocks
  * @param {number} contentId
  * @param {FieldChoice} choice
- * @returns {Buffer | null} null: they are not listed
+ * @returns {Buffer | null} null: they are not listed, or cannot be told apart as they are
  */
 function readChosen(db, blocks, contentId, choice) {
   const packed = blocks.holding('fields', contentId)
@@ -52,7 +57,9 @@ function readChosen(db, blocks, contentId, choice) {
   const block = Buffer.allocUnsafe(choice.sizeOf(fields, at))
   const received = choice.needsReceived ? readReceived(db, blocks, contentId) : NO_LINES
   choice.copy(fields, at, received.bytes, received.start, block, 0)
-  return block
+  // Lines that end by CR alone would be one line with the blank one behind them, which ends by CR and LF.
+  const hasUsualLineEnds = newlineOf(block.subarray(0, -BLANK_LINE_BYTES)) === LF
+  return hasUsualLineEnds ? block : null
 }
 
 /**

@@ -25,6 +25,14 @@ const DIGRAPHS = new Map([
   ['\u01f3', '\u01f2']
 ])
 
+/** Georgian has capital letters since Unicode 11, but writes no title case with them. */
+const GEORGIAN = /^[\u10d0-\u10ff]$/
+
+/** Greek vowels with an iota below: in upper case they are two letters, in title case one, so many places behind. */
+const WITH_IOTA = /^[\u1f80-\u1f87\u1f90-\u1f97\u1fa0-\u1fa7]$/
+const WITH_LATE_IOTA = /^[\u1fb3\u1fc3\u1ff3]$/
+const IOTA_STEP = 8
+
 /**
  * @param {string} text - of which as much counts as of a subject
  * @returns {string} one character for each byte; two texts compare as these do by `<`, and match if they are equal
@@ -44,6 +52,13 @@ export function collationKey(text) {
 function titleCase(character) {
   const digraph = DIGRAPHS.get(character)
   if (digraph !== undefined) return digraph
+  if (GEORGIAN.test(character)) return character
+  const step = WITH_IOTA.test(character)
+    ? IOTA_STEP
+    : WITH_LATE_IOTA.test(character)
+      ? IOTA_STEP + 1
+      : 0
+  if (step > 0) return String.fromCharCode(character.charCodeAt(0) + step)
   const upper = character.toUpperCase()
   return upper.length === character.length ? upper : character
 }

@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { decodeCharset } from '../../../src/mime/charset.js'
+import { createCharsetDecoder, decodeCharset } from '../../../src/mime/charset.js'
 
 /** @type {[string | null, string, string][]} label, bytes in hexadecimal, text */
 const TEXTS = [
@@ -54,3 +54,38 @@ test('any label with any bytes gives text', () => {
     })
   )
 })
+
+/** A first byte of two that turns out to be none, at the end of a piece; then a piece without an odd byte. */
+const CUT_LABELS = ['euc-kr', 'cp949', 'shift_jis', 'gb2312', 'gbk', 'gb18030', 'euc-jp', 'big5']
+
+for (const label of CUT_LABELS) {
+  test(`${label} is decoded to the same however its bytes are cut, also where they are another charset's`, () => {
+    const line = fc
+      .array(
+        fc.constantFrom('a', '3', ' ', '\xa0', '\xa1', '\xc4\xe3', '\x81', '\xfe', '\x81\x30'),
+        {
+          maxLength: 40
+        }
+      )
+      .map((letters) => Buffer.from(`${letters.join('')}\r\n`, 'latin1'))
+    fc.assert(
+      fc.property(
+        fc.array(line, { maxLength: 8 }),
+        fc.array(fc.nat({ max: 50 }), { maxLength: 10 }),
+        (lines, sizes) => {
+          const bytes = Buffer.concat(lines)
+          const decoder = createCharsetDecoder(label)
+          let text = ''
+          let at = 0
+          for (const size of sizes) {
+            text += decoder.push(bytes.subarray(at, at + size))
+            at = Math.min(at + size, bytes.length)
+          }
+          text += decoder.push(bytes.subarray(at)) + decoder.end()
+          assert.equal(text, decodeCharset(bytes, label))
+        }
+      ),
+      { numRuns: 500 }
+    )
+  })
+}

@@ -8,6 +8,20 @@ test('texts match whatever their case and composition (RFC 5051 §2)', () => {
   assert.notEqual(collationKey('a'), collationKey('\u00e4'))
 })
 
+test('title case is one letter: Greek with an iota below, Georgian', () => {
+  for (const [lower, title] of [
+    '\u1f80\u1f88',
+    '\u1f97\u1f9f',
+    '\u1fa3\u1fab',
+    '\u1fb3\u1fbc',
+    '\u1fc3\u1fcc',
+    '\u1ff3\u1ffc'
+  ])
+    assert.equal(collationKey(lower ?? ''), collationKey(title ?? ''))
+  assert.notEqual(collationKey('\u1f80'), collationKey('\u1f81'))
+  assert.equal(collationKey('\u10d0'), Buffer.from('\u10d0').toString('latin1'))
+})
+
 test('they compare as their UTF-8 bytes do', () => {
   const texts = ['', 'A', 'b', 'Z', '\u00e9', '\u0416', '\u65e5', '\u{1f600}']
   const keys = texts.map(collationKey)

@@ -135,6 +135,28 @@ test('any field of odd headers is found by any piece of it or by its presence, w
   )
 })
 
+test('fields of a header whose lines end by CR are told apart, before and after they are listed', async (t) => {
+  const lines = ['From: anna@mail.example', 'Subject: qz needle', 'List-Id: <abc>', '', 'body', '']
+  const store = await temporaryStore(t)
+  await appendAll(store, 'INBOX', [{ bytes: Buffer.from(lines.join('\r')) }])
+  const find = await searcher(store)
+  /**
+   * @param {string} field
+   * @param {string} value
+   */
+  const header = (field, value) => /** @type {SearchKey} */ ({ op: 'header', field, value })
+  const either = (/** @type {SearchKey} */ left, /** @type {SearchKey} */ right) =>
+    /** @type {SearchKey} */ ({ op: 'or', left, right })
+  const questions = /** @type {[SearchKey, number[]][]} */ ([
+    [either(header('from', 'xx'), header('subject', 'qz')), [0]],
+    [either(header('from', 'needle'), header('subject', 'anna')), []],
+    [either(header('cc', ''), header('list-id', 'abc')), [0]]
+  ])
+  for (const [key, expected] of questions) assert.deepEqual(await find(key), expected)
+  await store.indexSearch()
+  for (const [key, expected] of questions) assert.deepEqual(await find(key), expected)
+})
+
 /**
  * @param {AccountStore} store
  * @returns {Promise<(key: SearchKey) => Promise<number[]>>} gives slots
