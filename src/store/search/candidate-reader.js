@@ -24,7 +24,7 @@ import { readHeaderBlock, readTextPieces } from './message-text.js'
  * @property {number} mailboxId
  * @property {readonly import('./plan.js').LeafNode[]} leaves - of the search
  * @property {(index: number) => number} uidAt - of a candidate
- * @property {() => Promise<void>} breathe - called between two reads
+ * @property {() => Promise<void>} breathe - called between two reads, and between pieces of a long text
  */
 
 /** Of one search. */
@@ -109,7 +109,7 @@ export class CandidateReader {
    * @returns {ReturnType<typeof readTextPieces>} of its texts, one part after the other
    */
   textPieces(record) {
-    return readTextPieces(this.#contents, record)
+    return readTextPieces(this.#contents, record, this.#breathe)
   }
 
   /**

@@ -157,12 +157,13 @@ function releaseStep(db) {
  * @param {import('./index-text.js').Source} source
  * @param {number} contentId
  * @param {import('./token-collector.js').BatchTokens} batchTokens - of the batch that it comes into
+ * @param {() => Promise<void>} [breathe] - called between pieces of its text
  * @returns {Promise<IndexText | null | undefined>} null: it cannot be indexed; undefined: it has gone
  * @throws {MailError} what does not come from the message: BUSY, SHUTTING_DOWN
  */
-export async function readTextOf(source, contentId, batchTokens) {
+export async function readTextOf(source, contentId, batchTokens, breathe) {
   try {
-    return await readIndexText(source, contentId, batchTokens)
+    return await readIndexText(source, contentId, batchTokens, breathe)
   } catch (error) {
     if (isMailError(error, 'MESSAGE_GONE')) return undefined
     if (error instanceof MailError && error.code !== 'ACCOUNT_DAMAGED') throw error

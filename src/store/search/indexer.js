@@ -7,6 +7,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
+import { Slicer } from '../../support/slicer.js'
 import { countPackable, packLists } from '../pack-lists.js'
 import { hasPackableViews } from '../pack-views.js'
 import { isWorthMerging, readTextOf, toIndexed } from './index-job.js'
@@ -260,13 +261,16 @@ export class SearchIndexer {
     /** @type {import('./index-rows.js').IndexedContent[]} */
     const contents = []
     let count = 0
+    const slicer = new Slicer()
+    const breathe = () => slicer.breathe()
     for (const { id } of pending) {
       if (batch.size > INLINE_POSTINGS || !batch.hasRoomFor(id)) break
-      const text = await readTextOf(this.#database, id, batch.tokens)
+      const text = await readTextOf(this.#database, id, batch.tokens, breathe)
       count++
       if (text !== undefined) contents.push(toIndexed(id, text))
       if (text) batch.add(id, text.tokens)
       await setImmediate()
+      slicer.begin()
       if (this.#isClosed) return count
     }
     if (contents.length === 0) return count

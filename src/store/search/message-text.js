@@ -5,14 +5,11 @@
 import { MAX_HEADER_BLOCK_BYTES } from '../../mime/limits.js'
 import { decodePartTree } from '../../mime/part-tree.js'
 import { rangeText, TextPartDecoder, textRanges } from '../../mime/text-extract.js'
-import { releaseBuffer } from '../chunk-codec.js'
+import { CHUNK_BYTES, releaseBuffer } from '../chunk-codec.js'
 
 /** @typedef {import('../../mime/text-extract.js').TextRange} TextRange */
 /** @typedef {Pick<import('../account-store.js').AccountStore, 'readContent'>} ContentReader */
 /** @typedef {Pick<import('../account-store.js').MessageRecord, 'contentId' | 'size' | 'header' | 'partTree' | 'content'>} TextRecord */
-
-/** Up to here a message with several texts is read once: its few chunks would be unpacked again for each of them. */
-const WHOLE_MESSAGE_BYTES = 256 * 1024
 
 /**
  * Bytes that are decoded at once of a large part. Strings of this size die young; those of a whole chunk would be kept
@@ -22,7 +19,7 @@ const PIECE_BYTES = 16 * 1024
 
 /**
  * @typedef {object} TextPiece
- * @property {string} text - decoded; of a small message a whole part, else some ten thousand characters
+ * @property {string} text - decoded; of a small part all of it, else some ten thousand characters
  * @property {boolean} isContinued - whether it goes on where the piece before has ended
  */
 
@@ -39,50 +36,108 @@ export async function readHeaderBlock(store, record) {
   return await readRange(store, record, 0, Math.min(headerEnd, MAX_HEADER_BLOCK_BYTES))
 }
 
+/** What needs no pause, as in a thread. */
+const withoutPause = async () => {}
+
 /**
- * The same text as `textPieces` gives. A large part comes in several pieces.
+ * The same text as `textPieces` gives. A large part comes in several pieces. Megabytes may hold no text at all, a page
+ * of nothing but tags for one: so pauses are made where bytes are decoded, not where text is found.
  *
  * @param {ContentReader} store
  * @param {TextRecord} record - read with `partTree`; with `content` a small message is not read again
+ * @param {() => Promise<void>} [breathe] - called before each piece that is decoded
  * @returns {AsyncGenerator<TextPiece>}
  */
-export async function* readTextPieces(store, record) {
+export async function* readTextPieces(store, record, breathe = withoutPause) {
   if (!record.partTree) return
-  const ranges = [...textRanges(decodePartTree(record.partTree))]
-  const isSmall = record.size <= WHOLE_MESSAGE_BYTES && ranges.length > 1
-  const whole = record.content ?? (isSmall ? await readRange(store, record, 0, record.size) : null)
-  for (const range of ranges) {
-    const { kind, start, end } = range
-    if (kind === 'text' && !whole) {
-      yield* readPart(store, record, range)
-      continue
+  const reader = new RangeReader(store, record)
+  try {
+    for (const range of textRanges(decodePartTree(record.partTree))) {
+      await breathe()
+      const { kind, start, end } = range
+      if (kind === 'text' && end - start > PIECE_BYTES) {
+        yield* readPart(reader, range, breathe)
+        continue
+      }
+      const text = rangeText(range, await reader.read(start, end))
+      if (text !== '') yield { text, isContinued: false }
     }
-    const bytes = whole?.subarray(start, end) ?? (await readRange(store, record, start, end))
-    const text = rangeText(range, bytes)
-    if (text !== '') yield { text, isContinued: false }
+  } finally {
+    reader.release()
   }
 }
 
 /**
- * @param {ContentReader} store
- * @param {TextRecord} record
+ * @param {RangeReader} reader
  * @param {TextRange} part
+ * @param {() => Promise<void>} breathe
  * @returns {AsyncGenerator<TextPiece>}
  */
-async function* readPart(store, { contentId }, { start, end, node }) {
+async function* readPart(reader, { start, end, node }, breathe) {
   const decoder = new TextPartDecoder(node)
   let isContinued = false
-  for await (const bytes of store.readContent(contentId, start, end)) {
-    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-      const text = decoder.push(bytes.subarray(at, at + PIECE_BYTES))
-      if (text === '') continue
-      yield { text, isContinued }
-      isContinued = true
-    }
-    releaseBuffer(bytes)
+  for (let at = start; at < end;) {
+    const to = Math.min(end, nextMultiple(at, PIECE_BYTES))
+    await breathe()
+    const text = decoder.push(await reader.read(at, to))
+    at = to
+    if (text === '') continue
+    yield { text, isContinued }
+    isContinued = true
   }
   yield { text: decoder.end(), isContinued }
 }
+
+/**
+ * Ranges of one message, read in their order. The chunk that was read last stays unpacked: a message may have a thousand
+ * parts in one.
+ */
+class RangeReader {
+  #store
+  #record
+  #bytes
+  /** Where `#bytes` begins in the message. */
+  #start = 0
+
+  /**
+   * @param {ContentReader} store
+   * @param {TextRecord} record
+   */
+  constructor(store, record) {
+    this.#store = store
+    this.#record = record
+    this.#bytes = record.content ?? null
+  }
+
+  /**
+   * @param {number} start
+   * @param {number} end - exclusive; not beyond the message
+   * @returns {Promise<Buffer>} a view that lasts until the next call
+   */
+  async read(start, end) {
+    const first = this.#start
+    if (!this.#bytes || start < first || end > first + this.#bytes.length) {
+      this.release()
+      this.#start = start - (start % CHUNK_BYTES)
+      const last = nextMultiple(end - 1, CHUNK_BYTES)
+      this.#bytes = await readRange(this.#store, this.#record, this.#start, last)
+    }
+    return this.#bytes.subarray(start - this.#start, end - this.#start)
+  }
+
+  /** Gives the chunk's memory back. */
+  release() {
+    if (this.#bytes && this.#bytes !== this.#record.content) releaseBuffer(this.#bytes)
+    this.#bytes = null
+  }
+}
+
+/**
+ * @param {number} at
+ * @param {number} step
+ * @returns {number} the first multiple of `step` behind it
+ */
+const nextMultiple = (at, step) => at - (at % step) + step
 
 /**
  * @param {ContentReader} store
@@ -95,5 +150,8 @@ async function readRange(store, { contentId }, start, end) {
   /** @type {Buffer[]} */
   const pieces = []
   for await (const piece of store.readContent(contentId, start, end)) pieces.push(piece)
-  return pieces.length === 1 ? /** @type {Buffer} */ (pieces[0]) : Buffer.concat(pieces)
+  if (pieces.length === 1) return /** @type {Buffer} */ (pieces[0])
+  const bytes = Buffer.concat(pieces)
+  pieces.forEach(releaseBuffer)
+  return bytes
 }

@@ -333,7 +333,6 @@ export class Resolver {
       if (verdict !== undefined) return verdict
     }
     for await (const piece of this.#reader.textPieces(record)) {
-      await this.#breathe()
       if (!this.#hits.addText(piece)) continue
       const verdict = this.#judge(candidate, STAGE.TEXT)
       if (verdict !== undefined) return verdict
