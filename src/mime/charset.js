@@ -79,6 +79,7 @@ const SHIFTED = new Map([
 ])
 
 const ESCAPE = 27
+const HYPHEN = 0x2d
 
 const HIGH_SURROGATE_AT_END = /[\ud800-\udbff]$/
 
@@ -161,18 +162,25 @@ const FIRST_TRAIL_BYTE = 0x30
 const MAX_HELD_BYTES = 1024
 
 /**
+ * @param {string} name - known to iconv-lite, which looks at letters and digits alone
+ * @returns {boolean} whether it is UTF-7, or the form of it that IMAP has
+ */
+const isUtf7 = (name) => name.replace(/[^a-z0-9]/g, '').includes('utf7')
+
+/**
  * @param {string} name - known to iconv-lite
  * @returns {CharsetDecoder} of well-formed text, as the platform's: halves of surrogate pairs that stand alone in the
  *   bytes become U+FFFD, and none that the next bytes may complete is let out
  */
 function iconvDecoder(name) {
   const decoder = iconv.getDecoder(name)
+  const cutOf = isUtf7(name) ? cutOfUtf7 : soundCut
   let held = EMPTY
   let half = ''
   return {
     push(bytes) {
       const all = held.length === 0 ? asBuffer(bytes) : Buffer.concat([held, bytes])
-      const end = soundCut(all)
+      const end = cutOf(all)
       held = Buffer.from(all.subarray(end))
       const text = half + decoder.write(all.subarray(0, end))
       half = HIGH_SURROGATE_AT_END.test(text) ? text.slice(-1) : ''
@@ -181,6 +189,15 @@ function iconvDecoder(name) {
     end: () => (half + decoder.write(held) + (decoder.end() ?? '')).toWellFormed()
   }
 }
+
+/**
+ * In UTF-7 (RFC 2152) iconv-lite takes a hyphen with which a piece begins for the end of `+-`, also where it ends more.
+ *
+ * @param {Buffer} bytes
+ * @returns {number} how many may be decoded now, so that no hyphen follows
+ */
+const cutOfUtf7 = (bytes) =>
+  bytes.at(-1) === HYPHEN ? bytes.length : Math.max(0, bytes.length - 1)
 
 /**
  * Where the first bytes of a letter of two or four ended one piece, and turn out to be none with the next, iconv-lite

@@ -6,15 +6,18 @@
  * @typedef {import('./part-tree.js').PartNode} PartNode
  * @typedef {import('./part-tree.js').PartTree} PartTree
  */
-import { decodeCharset } from './charset.js'
-import { htmlToVisibleText } from './html-text.js'
-import { decodeTransfer } from './transfer-encoding.js'
+import { createCharsetDecoder } from './charset.js'
+import { HtmlTextReader } from './html-text.js'
+import { createTransferDecoder } from './transfer-encoding.js'
 
 /** RFC 8970 §3.3: no more than 200 characters, as code points. */
 const PREVIEW_CHARACTERS = 200
 
 /** Bytes of a part that are looked at: newsletters have up to 100 KiB of styles before their first word. */
 export const MAX_PREVIEW_BYTES = 256 * 1024
+
+/** Of a line that goes on so much is looked at, characters: it may be nothing but white space. */
+const MAX_BEGUN_CHARACTERS = 4_096
 
 /** Subtypes of text that a preview can be made of. */
 const READABLE = new Set(['plain', 'html'])
@@ -44,20 +47,79 @@ export function previewPart(node) {
   return first
 }
 
-/**
- * @param {PartNode} node - of `previewPart`
- * @param {Buffer} bytes - the beginning of its body, up to MAX_PREVIEW_BYTES
- * @returns {string} in one line; empty when there is nothing to show
- */
-export function previewText({ encoding, charset, subtype }, bytes) {
-  const decoded = decodeCharset(decodeTransfer(bytes, encoding) ?? Buffer.alloc(0), charset)
-  const text = subtype === 'html' ? htmlToVisibleText(decoded, { withAttributes: false }) : decoded
-  const own = text
-    .split(/\r\n|\r|\n/)
-    .filter((line) => !QUOTED_LINE.test(line))
-    .join(' ')
-  return firstCharacters(inOneLine(own) || inOneLine(text))
+/** Takes the beginning of a part piece by piece, until there is enough for its preview. */
+export class PreviewReader {
+  #transfer
+  #charset
+  #html
+  /** The line that may go on. */
+  #line = ''
+  /** In one line: what was read so far, and what of it is no quotation. */
+  #all = ''
+  #own = ''
+
+  /** @param {PartNode} node - of `previewPart` */
+  constructor({ encoding, charset, subtype }) {
+    this.#transfer = createTransferDecoder(encoding)
+    this.#charset = createCharsetDecoder(charset)
+    this.#html = subtype === 'html' ? new HtmlTextReader({ withAttributes: false }) : null
+  }
+
+  /**
+   * @param {Buffer} bytes - the next ones of its body; of all together MAX_PREVIEW_BYTES are looked at
+   * @returns {boolean} whether that is enough
+   */
+  push(bytes) {
+    // Of an encoding that is not known nothing can be shown.
+    if (!this.#transfer) return true
+    const text = this.#charset.push(this.#transfer.push(bytes))
+    this.#take(this.#html ? this.#html.push(text) : text)
+    if (hasEnough(this.#own)) return true
+    // A page may be one line.
+    const begun = this.#line.slice(0, MAX_BEGUN_CHARACTERS)
+    return !QUOTED_LINE.test(begun) && hasEnough(joined(this.#own, begun))
+  }
+
+  /** @returns {string} in one line; empty when there is nothing to show */
+  end() {
+    if (this.#transfer) {
+      const text = this.#charset.push(this.#transfer.end()) + this.#charset.end()
+      this.#take(this.#html ? this.#html.push(text) + this.#html.end() : text)
+      this.#keep([this.#line])
+    }
+    return firstCharacters(this.#own || this.#all)
+  }
+
+  /** @param {string} text */
+  #take(text) {
+    const lines = (this.#line + text).split(/\r\n|\r|\n/)
+    this.#line = lines.pop() ?? ''
+    this.#keep(lines)
+  }
+
+  /** @param {string[]} lines - whole ones */
+  #keep(lines) {
+    if (!hasEnough(this.#all)) this.#all = joined(this.#all, lines.join(' '))
+    const own = lines.filter((line) => !QUOTED_LINE.test(line))
+    this.#own = joined(this.#own, own.join(' '))
+  }
 }
+
+/**
+ * @param {string} before - in one line
+ * @param {string} text
+ * @returns {string} both, in one line
+ */
+function joined(before, text) {
+  const line = inOneLine(text)
+  return before && line ? `${before} ${line}` : before || line
+}
+
+/**
+ * @param {string} line
+ * @returns {boolean} whether no more of it would be shown
+ */
+const hasEnough = (line) => line.length >= 2 * PREVIEW_CHARACTERS
 
 /**
  * @param {string} text

@@ -36,19 +36,6 @@ export function createTransferDecoder(encoding) {
   }
 }
 
-/**
- * @param {Buffer} bytes
- * @param {string} encoding
- * @returns {Buffer | null} null for an encoding that is not known
- */
-export function decodeTransfer(bytes, encoding) {
-  const decoder = createTransferDecoder(encoding)
-  if (!decoder) return null
-  const first = decoder.push(bytes)
-  const rest = decoder.end()
-  return rest.length === 0 ? first : Buffer.concat([first, rest])
-}
-
 /** For each byte: its base64 value, 64 for padding, 255 for what is not of the alphabet. */
 const BASE64_VALUES = new Uint8Array(256).fill(255)
 for (const [value, char] of Array.from(

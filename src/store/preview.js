@@ -3,7 +3,8 @@
  * content.
  */
 import { decodePartTree } from '../mime/part-tree.js'
-import { MAX_PREVIEW_BYTES, previewPart, previewText } from '../mime/preview.js'
+import { MAX_PREVIEW_BYTES, PreviewReader, previewPart } from '../mime/preview.js'
+import { Slicer } from '../support/slicer.js'
 import { prepared } from '../database/statement.js'
 import { readContentRange } from './content-reader.js'
 import { tryWrite } from './try-write.js'
@@ -11,6 +12,9 @@ import { tryWrite } from './try-write.js'
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 /** @typedef {import('./account-database.js').AccountDatabase} AccountDatabase */
 /** @typedef {import('./read-messages.js').MessageRecord} MessageRecord */
+
+/** Bytes that are decoded at once: as a rule the preview is in the first of them. */
+const PIECE_BYTES = 16 * 1024
 
 /**
  * @param {AccountDatabase} database
@@ -44,9 +48,13 @@ async function makePreview(database, { contentId, partTree }) {
   const part = previewPart(decodePartTree(partTree))
   if (part === null) return ''
   const end = Math.min(part.bodyEnd, part.headerEnd + MAX_PREVIEW_BYTES)
-  /** @type {Buffer[]} */
-  const pieces = []
-  for await (const piece of readContentRange(database, contentId, part.headerEnd, end))
-    pieces.push(piece)
-  return previewText(part, Buffer.concat(pieces))
+  const reader = new PreviewReader(part)
+  const slicer = new Slicer()
+  for await (const bytes of readContentRange(database, contentId, part.headerEnd, end)) {
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      await slicer.breathe()
+      if (reader.push(bytes.subarray(at, at + PIECE_BYTES))) return reader.end()
+    }
+  }
+  return reader.end()
 }

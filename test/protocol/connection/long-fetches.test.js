@@ -36,9 +36,9 @@ test('BINARY and BINARY.SIZE of a large part let others have their turn', async 
 test('PREVIEWs that have to be made let others have their turn', async (t) => {
   const server = await startImapServer(t)
   const client = await loggedIn(t, server)
-  const count = 25
+  const count = 50
   for (let nth = 0; nth < count; nth++) {
-    const text = `<p>paragraph &amp; ${nth} <b>x</b></p>\r\n`.repeat(10_000)
+    const text = `${'<p> </p>\r\n'.repeat(25_000)}<p>paragraph &amp; ${nth}</p>`
     const mail = Buffer.from(`Content-Type: text/html\r\n\r\n${text}`)
     assert.match(await client.command('APPEND INBOX', mail), /w\d+ OK/)
   }

@@ -1,19 +1,24 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { previewPart, previewText } from '../../../src/mime/preview.js'
-import { MessageParser } from '../../../src/mime/parse-message.js'
+import { previewPart, PreviewReader } from '../../../src/mime/preview.js'
+import { parseMessage } from '../../../src/mime/parse-message.js'
 import { toPartTree } from '../../../src/mime/part-tree.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helpers/corpus.js'
 
 /**
  * @param {Buffer} bytes
+ * @param {number} [pieceBytes]
  * @returns {string}
  */
-function previewOf(bytes) {
-  const parser = new MessageParser()
-  parser.push(bytes)
-  const part = previewPart(toPartTree(parser.end().root))
-  return part === null ? '' : previewText(part, bytes.subarray(part.headerEnd, part.bodyEnd))
+function previewOf(bytes, pieceBytes = bytes.length) {
+  const part = previewPart(toPartTree(parseMessage(bytes).root))
+  if (part === null) return ''
+  const reader = new PreviewReader(part)
+  for (let at = part.headerEnd; at < part.bodyEnd; at += pieceBytes) {
+    const isEnough = reader.push(bytes.subarray(at, Math.min(part.bodyEnd, at + pieceBytes)))
+    if (isEnough) break
+  }
+  return reader.end()
 }
 
 /** @param {string} text */
@@ -73,12 +78,30 @@ test('attachments and messages inside are no text of the message', () => {
   assert.equal(preview(parts('Content-Type: message/rfc822\r\n\r\nSubject: in\r\n\r\ninner')), '')
 })
 
+test('a preview is the same in whatever pieces the text comes, and is there as soon as there is enough', () => {
+  for (const [text, expected] of [
+    ['\r\n> old\r\n\r\n new\r\n>older\r\nlast', 'new last'],
+    [`\r\n${' '.repeat(5000)}> old${' x'.repeat(300)}\r\nnew`, 'new'],
+    [`\r\n> old\r\n${'ab '.repeat(300)}`, 'ab '.repeat(67).slice(0, 200)],
+    ['Content-Type: text/html\r\n\r\n<p>one</p>&gt; two<p>th<b>r</b>ee', 'one three'],
+    ['Content-Transfer-Encoding: base64\r\n\r\nYSBiCj4gYwpk', 'a b d'],
+    ['Content-Transfer-Encoding: unknown\r\n\r\ntext', '']
+  ])
+    for (const pieceBytes of [1, 2, 7, 1000])
+      assert.equal(previewOf(Buffer.from(text ?? ''), pieceBytes), expected)
+  const node = previewPart(toPartTree(parseMessage(Buffer.from('\r\nx')).root))
+  assert.ok(node)
+  assert.equal(new PreviewReader(node).push(Buffer.from('word '.repeat(100))), true)
+  assert.equal(new PreviewReader(node).push(Buffer.from('> quoted'.repeat(100))), false)
+})
+
 test('every message of the corpus has a preview that fits', { skip: corpusIsMissing }, (t) => {
   let count = 0
   for (const messages of [everydayMessages(), tortureMessages()]) {
     for (const { name, bytes } of messages) {
       const text = previewOf(bytes)
       assert.ok([...text].length <= 200 && text.isWellFormed() && !/[\r\n\0]/.test(text), name)
+      assert.equal(previewOf(bytes, 1009), text, name)
       if (++count > 1500) return
     }
   }

@@ -1,10 +1,10 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { MAX_TEXT_PART_BYTES } from '../../../src/mime/limits.js'
-import { htmlToVisibleText } from '../../../src/mime/html-text.js'
 import { parseMessage } from '../../../src/mime/parse-message.js'
 import { toPartTree } from '../../../src/mime/part-tree.js'
 import { textPieces } from '../../../src/mime/text-extract.js'
+import { htmlToVisibleText } from '../../helpers/decode.js'
 
 /** @param {string} text */
 const piecesOf = (text) => {

@@ -3,8 +3,9 @@ import test from 'node:test'
 import fc from 'fast-check'
 import iconv from 'iconv-lite'
 import { createCharsetDecoder, decodeCharset } from '../../../src/mime/charset.js'
-import { HtmlTextReader, htmlToVisibleText } from '../../../src/mime/html-text.js'
+import { HtmlTextReader } from '../../../src/mime/html-text.js'
 import { decodeText, TextPartDecoder } from '../../../src/mime/text-extract.js'
+import { htmlToVisibleText } from '../../helpers/decode.js'
 
 /**
  * @template {Uint8Array | string} T
@@ -161,6 +162,30 @@ test('a part gives the same text however it is cut, and never half a letter', ()
     }),
     { numRuns: 1000 }
   )
+})
+
+test('UTF-7 gives the same text however it is cut', () => {
+  const letters = fc.constantFrom(
+    '+',
+    '-',
+    '+-',
+    '+ACA-',
+    '+AGEAYgBj-',
+    '+2D3eAA-',
+    'a',
+    ' ',
+    '&',
+    '/'
+  )
+  const texts = fc.array(letters, { maxLength: 30 }).map((parts) => Buffer.from(parts.join('')))
+  fc.assert(
+    fc.property(texts, lengths, fc.constantFrom('utf-7', 'utf-7-imap'), (bytes, sizes, label) => {
+      const pieces = cut(/** @type {Uint8Array} */ (bytes), sizes)
+      assert.equal(read(createCharsetDecoder(label), pieces), decodeCharset(bytes, label))
+    }),
+    { numRuns: 1000 }
+  )
+  assert.equal(decodeCharset(Buffer.from('+AGEAYgBj-+-'), 'utf-7'), 'abc+')
 })
 
 test('an escape that opens nothing may be cut as well', () => {

@@ -1,7 +1,8 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { createTransferDecoder, decodeTransfer } from '../../../src/mime/transfer-encoding.js'
+import { createTransferDecoder } from '../../../src/mime/transfer-encoding.js'
+import { decodeTransfer } from '../../helpers/decode.js'
 
 /** @type {[string, string, string][]} encoding, encoded, decoded */
 const BODIES = [

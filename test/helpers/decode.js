@@ -1,0 +1,25 @@
+/**
+ * What the decoders make of bytes or of a page that has come as a whole.
+ */
+import { HtmlTextReader } from '../../src/mime/html-text.js'
+import { createTransferDecoder } from '../../src/mime/transfer-encoding.js'
+
+/**
+ * @param {Buffer} bytes
+ * @param {string} encoding
+ * @returns {Buffer | null} null for an encoding that is not known
+ */
+export function decodeTransfer(bytes, encoding) {
+  const decoder = createTransferDecoder(encoding)
+  return decoder && Buffer.concat([decoder.push(bytes), decoder.end()])
+}
+
+/**
+ * @param {string} html
+ * @returns {string} what a reader sees of it
+ */
+export function htmlToVisibleText(html) {
+  const reader = new HtmlTextReader()
+  const first = reader.push(html)
+  return first + reader.end()
+}
