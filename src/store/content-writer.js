@@ -4,6 +4,7 @@
  * by one as staged content, so that no message lies in memory as a whole and none in a file in the clear.
  */
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../errors.js'
 import { buildMessageMeta } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
@@ -29,6 +30,9 @@ const NOTHING = Buffer.alloc(0)
 
 /** Raw bytes that are kept until the message's own transaction. */
 const KEPT_BYTES = 256 * 1024
+
+/** Contents that are given up in one transaction: 5 ms. */
+const LEAVE_PAGE = 500
 
 /** Receives one message. */
 export class ContentWriter {
@@ -152,13 +156,21 @@ export class ContentWriter {
    * only what no message refers to.
    */
   async abort() {
+    await abortWriters(this.#database, [this])
+  }
+
+  /**
+   * Gives up what is in memory.
+   *
+   * @returns {number | null} the staged rows, the caller's to give up; null when there are none
+   */
+  letGo() {
     this.#isOver = true
     this.#leaveRoom()
     this.#chunks = []
     const contentId = this.#contentId
     this.#contentId = null
-    if (contentId === null || this.#database.hasFailed || this.#database.closing.aborted) return
-    await this.#database.write((db) => leaveUnlessUsed(db, contentId), undefined, { isLazy: true })
+    return contentId
   }
 
   /** After a failure, which is what the caller must hear of: what cannot be left now, the sweep finds in an hour. */
@@ -241,6 +253,25 @@ export class ContentWriter {
     this.#writtenChunks += chunks.length
     this.#chunks = []
     for (const { data } of chunks) releaseBuffer(data)
+  }
+}
+
+/**
+ * Gives up many at once, a page in one transaction, and lets others have their turn between those.
+ *
+ * @param {AccountDatabase} database - of all of them
+ * @param {readonly ContentWriter[]} writers
+ * @returns {Promise<void>}
+ */
+export async function abortWriters(database, writers) {
+  const ids = writers.map((writer) => writer.letGo()).filter((id) => id !== null)
+  for (let start = 0; start < ids.length; start += LEAVE_PAGE) {
+    if (start > 0) await setImmediate()
+    if (database.hasFailed || database.closing.aborted) return
+    const page = ids.slice(start, start + LEAVE_PAGE)
+    await database.write((db) => page.forEach((id) => leaveUnlessUsed(db, id)), undefined, {
+      isLazy: true
+    })
   }
 }
 

@@ -6,7 +6,7 @@ import { MailError } from '../../errors.js'
 import { forgetDrainedRows, hasImportKey, listDrainedRows } from '../append.js'
 import { AppendQueue } from '../append-queue.js'
 import { touchStaged } from '../content-rows.js'
-import { ContentWriter } from '../content-writer.js'
+import { abortWriters, ContentWriter } from '../content-writer.js'
 import { requireMailboxRow } from '../mailbox-rows.js'
 import { requireQuota } from '../quota.js'
 import { MailboxMethods } from './mailbox-methods.js'
@@ -84,6 +84,16 @@ export class IntakeMethods extends MailboxMethods {
       )
       await setImmediate()
     }
+  }
+
+  /**
+   * Gives up what was staged and is not appended, as `abort` does for each by itself.
+   *
+   * @param {readonly ContentWriter[]} writers
+   * @returns {Promise<void>}
+   */
+  abortStaged(writers) {
+    return abortWriters(this.#database, writers)
   }
 
   /**

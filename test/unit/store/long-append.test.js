@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountFolder, aliveUids, makeMessage, stage } from '../../helpers/account-folder.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
+import { countTurns } from '../../helpers/turns.js'
 
 const MESSAGES = 400
 /** Larger than what is kept in memory until the transaction. */
@@ -112,4 +113,23 @@ test('what was staged so long ago that it was swept is refused at once, and noth
   await store.upkeep.sweep()
   const { problems, contents } = await store.verify()
   assert.deepEqual([problems, contents], [[], 0])
+})
+
+test('others have their turn while many are given up, and nothing is left of them', async (t) => {
+  const { store } = await setup(t)
+  /** @type {import('../../../src/store/content-writer.js').ContentWriter[]} */
+  const writers = []
+  for (let nth = 0; nth < 3000; nth++) {
+    const writer = await store.stageContent({ sizeHint: 100, keptBytes: 0 })
+    await writer.write(makeMessage(`number ${nth}`))
+    assert.notEqual((await writer.finish()).contentId, null)
+    writers.push(writer)
+  }
+  const { turns } = await countTurns(() => store.abortStaged(writers))
+  assert.ok(turns >= 5, `${turns} turns`)
+  await store.upkeep.sweep()
+  const left = await store.searchAccess.database.readSettled((db) =>
+    db.prepare('SELECT count(*) FROM contents').pluck().get()
+  )
+  assert.equal(left, 0)
 })

@@ -269,7 +269,7 @@ class AppendDialogue {
   }
 
   /** Gives up what was staged and not appended. */
-  async drop() {
-    for (const writer of this.#writers) await writer.abort()
+  drop() {
+    return this.#session.store.abortStaged(this.#writers)
   }
 }
