@@ -67,22 +67,47 @@ export function resolvePart(tree, path) {
 export function filterHeader(block, fields, not) {
   const wanted = new Set(fields.map((name) => name.toLowerCase()))
   const longest = fields.reduce((length, name) => Math.max(length, name.length), 0)
-  /** @type {Buffer[]} */
-  const kept = []
+  /**
+   * Start and end of each run of lines that are kept.
+   *
+   * @type {number[]}
+   */
+  const runs = []
+  let runEnd = -1
   scanHeader(block, (start, nameEnd, _, end) => {
     const length = nameEnd - start
     const isNamed =
       nameEnd !== -1 &&
       length <= longest &&
       wanted.has(block.toString('latin1', start, nameEnd).toLowerCase())
-    if (isNamed !== not) kept.push(block.subarray(start, end))
+    if (isNamed === not) return
+    if (start === runEnd) runs.pop()
+    else runs.push(start)
+    runs.push(end)
+    runEnd = end
   })
-  const last = kept.at(-1)
-  const lastByte = last?.[last.length - 1]
+  const lastByte = block[runEnd - 1]
   // A header that was cut off in its last line has no line end of its own.
-  if (last && lastByte !== LF && lastByte !== CR) kept.push(BLANK_LINE)
-  kept.push(BLANK_LINE)
-  return Buffer.concat(kept)
+  const isCut = runs.length > 0 && lastByte !== LF && lastByte !== CR
+  return copyRuns(block, runs, isCut ? Buffer.concat([BLANK_LINE, BLANK_LINE]) : BLANK_LINE)
+}
+
+/**
+ * @param {Buffer} block
+ * @param {number[]} runs - start and end of each
+ * @param {Buffer} end - what follows the last
+ * @returns {Buffer}
+ */
+function copyRuns(block, runs, end) {
+  let length = end.length
+  for (let at = 0; at < runs.length; at += 2)
+    length += /** @type {number} */ (runs[at + 1]) - /** @type {number} */ (runs[at])
+  const copy = Buffer.allocUnsafe(length)
+  let filled = 0
+  for (let at = 0; at < runs.length; at += 2)
+    filled += block.copy(copy, filled, runs[at], runs[at + 1])
+  end.copy(copy, filled)
+  return copy
 }
 
 /**

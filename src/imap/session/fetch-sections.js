@@ -50,6 +50,8 @@ export async function openSections(source, items, record) {
         continue
       }
       if (item.kind !== 'SECTION') continue
+      // Thousands of them fit into one command, and each may read a chunk, or look through a megabyte of header.
+      await source.slicer.breathe()
       if (isWhole(item)) sources.push(await openRange(store, record, item, 0, record.size))
       else {
         tree ??= decodePartTree(required(record.partTree))

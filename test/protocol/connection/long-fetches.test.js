@@ -47,3 +47,15 @@ test('PREVIEWs that have to be made let others have their turn', async (t) => {
   assert.equal(answer.match(/PREVIEW "paragraph & /g)?.length, count)
   assert.ok(turns > 10, `${turns} turns of the timer`)
 })
+
+test('hundreds of choices from one long header let others have their turn', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  const mail = Buffer.from(`${'a:\r\n'.repeat(200_000)}\r\nx`)
+  assert.match(await client.command('APPEND INBOX', mail), /w\d+ OK/)
+  await client.command('SELECT INBOX')
+  const items = Array.from({ length: 100 }, (_, nth) => `BODY.PEEK[HEADER.FIELDS (X-${nth})]`)
+  const { answer, turns } = await turnsDuring(() => client.command(`FETCH 1 (${items.join(' ')})`))
+  assert.equal(answer.match(/\{2\}\r\n\r\n/g)?.length, 100)
+  assert.ok(turns > 10, `${turns} turns of the timer`)
+})
