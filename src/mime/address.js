@@ -22,20 +22,11 @@ import { isSpace, trimSpace } from './header.js'
 
 /**
  * Reads the value of an address field and never fails: what is no address comes out as the nearest thing to one.
- * @param {Uint8Array} value - the raw value; only the first MAX_ENVELOPE_FIELD_BYTES count
+ * @param {ByteString} value - the raw value; only the first MAX_ENVELOPE_FIELD_BYTES count
  * @returns {Address[]} at most MAX_ADDRESSES
  */
-export function parseAddressList(value) {
-  const buffer = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-  return parseAddressText(buffer.toString('latin1', 0, MAX_ENVELOPE_FIELD_BYTES))
-}
-
-/**
- * @param {ByteString} text - as `parseAddressList`, for a byte string
- * @returns {Address[]}
- */
-export function parseAddressText(text) {
-  const parser = new AddressParser(text)
+export function parseAddressText(value) {
+  const parser = new AddressParser(value.slice(0, MAX_ENVELOPE_FIELD_BYTES))
   return parser.list()
 }
 

@@ -11,13 +11,16 @@ import { unfoldText } from './header.js'
 /** charset, optional *language, B or Q, text. Spaces inside Q text are wrong and common. */
 const ENCODED_WORD = /=\?([^?\s*]{1,64})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?\r\n]*)\?=/g
 
+/** Whatever the charset, these are themselves; an escape may begin another one. */
+// eslint-disable-next-line no-control-regex -- those are ASCII as well
+const PLAIN = /^[\0-\x1a\x1c-\x7f]*$/
+
 /**
- * @param {Uint8Array} bytes - a raw header value, folded or not
+ * @param {ByteString} value - a raw header value, folded or not
  * @returns {string} unfolded, trimmed, decoded
  */
-export function decodeHeaderText(bytes) {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return decodeByteString(unfoldText(buffer.toString('latin1')))
+export function decodeHeaderText(value) {
+  return decodeByteString(unfoldText(value))
 }
 
 /**
@@ -54,7 +57,7 @@ export function decodeByteString(text) {
  * @returns {string}
  */
 function decodePlain(text) {
-  return text === '' ? '' : decodeCharset(Buffer.from(text, 'latin1'), null)
+  return PLAIN.test(text) ? text : decodeCharset(Buffer.from(text, 'latin1'), null)
 }
 
 /**

@@ -5,10 +5,12 @@
  */
 import { findParameter, parseStructured } from './content-type.js'
 import { decodeByteString, decodeHeaderText } from './encoded-word.js'
-import { formatAddresses, parseAddressList } from './address.js'
+import { formatAddresses, parseAddressText } from './address.js'
 import { scanHeader, trimSpace } from './header.js'
 import { ADDRESS_FIELDS, ENVELOPE_FIELDS } from './part-header.js'
 import { composed } from '../support/composed.js'
+
+/** @typedef {import('./byte-writer.js').ByteString} ByteString */
 
 /** Fields whose parameters may name a file. */
 const NAMING_FIELDS = new Set(['content-type', 'content-disposition'])
@@ -24,13 +26,15 @@ const NAMES = new Set(['name', 'filename'])
 export function searchableHeader(block) {
   /** @type {string[]} */
   const lines = []
+  // Cut from one string: a block may have half a million lines.
+  const bytes = block.toString('latin1')
   scanHeader(block, (start, nameEnd, valueStart, end) => {
     if (nameEnd === -1) {
-      lines.push(readableText(block.subarray(start, end)))
+      lines.push(readableText(bytes.slice(start, end)))
       return
     }
-    const name = block.toString('latin1', start, nameEnd)
-    const text = searchableValue(name.toLowerCase(), block.subarray(valueStart, end))
+    const name = bytes.slice(start, nameEnd)
+    const text = searchableValue(name.toLowerCase(), bytes.slice(valueStart, end))
     lines.push(`${name}: ${text}`)
   })
   return composed(lines.join('\n'))
@@ -48,7 +52,7 @@ export function decodedField(block, name) {
   scanHeader(block, (start, nameEnd, valueStart, end) => {
     if (nameEnd - start !== lowerName.length) return
     if (block.toString('latin1', start, nameEnd).toLowerCase() === lowerName)
-      values.push(composed(searchableValue(lowerName, block.subarray(valueStart, end))))
+      values.push(composed(searchableValue(lowerName, block.toString('latin1', valueStart, end))))
   })
   return values
 }
@@ -63,9 +67,11 @@ export function searchablePartHeader(block) {
   const lines = new Set()
   scanHeader(block, (start, nameEnd, valueStart, end) => {
     const name = nameEnd === -1 ? '' : block.toString('latin1', start, nameEnd).toLowerCase()
-    const value = block.subarray(valueStart, end)
-    if (name === 'content-description') lines.add(readableText(value))
-    else if (NAMING_FIELDS.has(name)) for (const file of fileNames(value)) lines.add(file)
+    const isDescription = name === 'content-description'
+    if (!isDescription && !NAMING_FIELDS.has(name)) return
+    const value = block.toString('latin1', valueStart, end)
+    if (isDescription) lines.add(readableText(value))
+    else for (const file of fileNames(value)) lines.add(file)
   })
   const found = [...lines].filter((line) => line !== '')
   return composed(found.join('\n'))
@@ -73,7 +79,7 @@ export function searchablePartHeader(block) {
 
 /**
  * @param {string} lowerName
- * @param {Buffer} value
+ * @param {ByteString} value - raw
  * @returns {string}
  */
 function searchableValue(lowerName, value) {
@@ -83,7 +89,7 @@ function searchableValue(lowerName, value) {
   if (ENVELOPE_FIELDS.has(lowerName)) forms.add(decodeHeaderText(value))
   // Without comments and folds: `a (x) @ b` as `a@b`.
   if (ADDRESS_FIELDS.has(lowerName))
-    forms.add(decodeByteString(formatAddresses(parseAddressList(value))))
+    forms.add(decodeByteString(formatAddresses(parseAddressText(value))))
   else if (NAMING_FIELDS.has(lowerName) && text.includes('*'))
     for (const file of fileNames(value)) forms.add(file)
   return forms.size === 1 ? text : [...forms].join('\n')
@@ -93,22 +99,22 @@ function searchableValue(lowerName, value) {
  * A fold leaves a tab or several spaces where its writer had one space. Mail programs show one, and nobody could type what
  * stands there.
  *
- * @param {Buffer} value - a raw header value
+ * @param {ByteString} value - a raw header value
  * @returns {string} decoded, each fold as one space
  */
 function readableText(value) {
-  const text = trimSpace(value.toString('latin1', 0, value.length))
+  const text = trimSpace(value)
   if (!text.includes('\n') && !text.includes('\r')) return decodeByteString(text)
   const lines = text.split(/[\r\n]+/).map(trimSpace)
   return decodeByteString(lines.filter((line) => line !== '').join(' '))
 }
 
 /**
- * @param {Buffer} value - of Content-Type or Content-Disposition
+ * @param {ByteString} value - of Content-Type or Content-Disposition
  * @returns {string[]} names of the file, decoded; encoded words in them are against RFC 2047 §5 and usual
  */
 function fileNames(value) {
-  const { params } = parseStructured(value.toString('latin1'))
+  const { params } = parseStructured(value)
   return params.flatMap(([written, text]) => {
     const name = written.toLowerCase().replace(/\*$/, '')
     if (!NAMES.has(name)) return []

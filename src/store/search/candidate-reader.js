@@ -7,7 +7,7 @@ import { readContentRange } from '../content-reader.js'
 import { readMessageRecords } from '../read-messages.js'
 import { chooseListed, readListedHeaders } from './listed-header.js'
 import { HeaderText } from './match-text.js'
-import { readHeaderBlock, readTextPieces } from './message-text.js'
+import { HeaderTooLong, readHeaderBlock, readTextPieces } from './message-text.js'
 
 /** @typedef {import('../read-messages.js').MessageRecord} MessageRecord */
 /** @typedef {import('../read-messages.js').MessageNeeds} MessageNeeds */
@@ -24,7 +24,7 @@ import { readHeaderBlock, readTextPieces } from './message-text.js'
  * @property {number} mailboxId
  * @property {readonly import('./plan.js').LeafNode[]} leaves - of the search
  * @property {(index: number) => number} uidAt - of a candidate
- * @property {() => Promise<void>} breathe - called between two reads, and between pieces of a long text
+ * @property {import('./message-text.js').Pace} pace - `breathe` is called between two reads as well
  */
 
 /** Of one search. */
@@ -32,7 +32,7 @@ export class CandidateReader {
   #database
   #mailboxId
   #uidAt
-  #breathe
+  #pace
   /** What is read of each message besides its text. */
   #needs
   /** Of the header, if what is asked for is listed: then the header itself is not read. */
@@ -40,11 +40,11 @@ export class CandidateReader {
   #contents
 
   /** @param {CandidateReaderOptions} options */
-  constructor({ database, mailboxId, leaves, uidAt, breathe }) {
+  constructor({ database, mailboxId, leaves, uidAt, pace }) {
     this.#database = database
     this.#mailboxId = mailboxId
     this.#uidAt = uidAt
-    this.#breathe = breathe
+    this.#pace = pace
     const operations = new Set(leaves.map(({ key }) => key.op))
     this.#listed = operations.has('text') ? null : chooseListed(leaves)
     this.#needs = {
@@ -95,11 +95,13 @@ export class CandidateReader {
    * @param {Candidate} candidate - its record has the header block, or says that it is too large to keep
    * @returns {Promise<true>} when it is there, if it is needed
    * @throws {import('../../errors.js').MailError} MESSAGE_GONE
+   * @throws {HeaderTooLong}
    */
   async loadHeader(candidate) {
     if (!this.#needs.header || candidate.header || !candidate.record) return true
-    await this.#breathe()
+    await this.#pace.breathe()
     const block = await readHeaderBlock(this.#contents, candidate.record)
+    if (block.length > this.#pace.maxHeaderBytes) throw new HeaderTooLong()
     candidate.header = new HeaderText(block)
     return true
   }
@@ -109,7 +111,7 @@ export class CandidateReader {
    * @returns {ReturnType<typeof readTextPieces>} of its texts, one part after the other
    */
   textPieces(record) {
-    return readTextPieces(this.#contents, record, this.#breathe)
+    return readTextPieces(this.#contents, record, this.#pace)
   }
 
   /**
@@ -119,7 +121,7 @@ export class CandidateReader {
    */
   async #read(page, needs) {
     if (page.length === 0) return page
-    await this.#breathe()
+    await this.#pace.breathe()
     const uids = page.map(({ index }) => this.#uidAt(index))
     const records = await readMessageRecords(this.#database, this.#mailboxId, uids, needs)
     const byUid = new Map(records.map((record) => [record.uid, record]))

@@ -8,6 +8,7 @@ import { knowsContents, learnContents } from './content-ids.js'
 import { askIndex } from './index-answers.js'
 import { planSearch, STAGE } from './plan.js'
 import { Resolver } from './resolve.js'
+import { HeaderTooLong } from './message-text.js'
 import { packCandidates } from './scan-request.js'
 import { Slicer } from '../../support/slicer.js'
 import { NO } from './verdict-page.js'
@@ -33,6 +34,12 @@ const INLINE_IDS = 1_000_000
 
 /** Messages whose text is looked at on the event loop, 0.1 to 0.3 ms each; so few need no index either. */
 const INLINE_TEXTS = 128
+
+/**
+ * A longer header is decoded in a thread, bytes: one of nothing but short lines takes some milliseconds here. Hardly any
+ * is as long, and those that are come from mailing lists and from gateways that sign what others have signed.
+ */
+const INLINE_HEADER_BYTES = 32 * 1024
 
 /** A search by more keys than these is the thread's, unless the view alone answers it. */
 const INLINE_LEAVES = 32
@@ -171,19 +178,25 @@ class Search {
       candidates: this.#candidates,
       answers,
       nowSeconds: this.#nowSeconds,
-      slicer: this.#slicer
+      slicer: this.#slicer,
+      maxHeaderBytes: INLINE_HEADER_BYTES
     })
   }
 
   /**
    * @param {Resolver} resolver
    * @param {number} maxLooks
-   * @returns {Promise<number[] | null>} slots; null when more must be looked at
+   * @returns {Promise<number[] | null>} slots; null when more must be looked at, or a header that is too long
    */
   async #finish(resolver, maxLooks) {
     const sorted = await resolver.sort(maxLooks)
     if (!sorted || sorted.open.length === 0) return sorted && sorted.matches
-    return sorted.matches.concat(await resolver.resolve(sorted.open))
+    try {
+      return sorted.matches.concat(await resolver.resolve(sorted.open))
+    } catch (error) {
+      if (error instanceof HeaderTooLong) return null
+      throw error
+    }
   }
 }
 

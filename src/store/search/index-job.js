@@ -17,6 +17,7 @@ import { packLists } from '../pack-lists.js'
 import { packViews } from '../pack-views.js'
 import { readSpace } from '../upkeep/space.js'
 import { INDEX_VERSION, readIndexText } from './index-text.js'
+import { UNHURRIED } from './message-text.js'
 import { readPending } from './pending-rows.js'
 import { SegmentBatch } from './segment-batch.js'
 import { mergeSegments } from './segment-merge.js'
@@ -157,13 +158,13 @@ function releaseStep(db) {
  * @param {import('./index-text.js').Source} source
  * @param {number} contentId
  * @param {import('./token-collector.js').BatchTokens} batchTokens - of the batch that it comes into
- * @param {() => Promise<void>} [breathe] - called between pieces of its text
+ * @param {import('./message-text.js').Pace} [pace]
  * @returns {Promise<IndexText | null | undefined>} null: it cannot be indexed; undefined: it has gone
  * @throws {MailError} what does not come from the message: BUSY, SHUTTING_DOWN
  */
-export async function readTextOf(source, contentId, batchTokens, breathe) {
+export async function readTextOf(source, contentId, batchTokens, pace = UNHURRIED) {
   try {
-    return await readIndexText(source, contentId, batchTokens, breathe)
+    return await readIndexText(source, contentId, batchTokens, pace)
   } catch (error) {
     if (isMailError(error, 'MESSAGE_GONE')) return undefined
     if (error instanceof MailError && error.code !== 'ACCOUNT_DAMAGED') throw error

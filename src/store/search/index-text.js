@@ -59,11 +59,11 @@ const INDEXED_FIELDS = Object.freeze(['subject', 'from', 'to', 'cc'])
  * @param {Source} database
  * @param {number} contentId
  * @param {import('./token-collector.js').BatchTokens} batchTokens - of the batch that it comes into
- * @param {() => Promise<void>} [breathe] - called between pieces of text; a thread needs no pause
+ * @param {import('./message-text.js').Pace} pace
  * @returns {Promise<IndexText | null>} null when there is too much in it
  * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
-export async function readIndexText(database, contentId, batchTokens, breathe) {
+export async function readIndexText(database, contentId, batchTokens, pace) {
   const { record, madeMeta } = await readRecord(database, contentId)
   const reader = {
     readContent: (
@@ -79,7 +79,7 @@ export async function readIndexText(database, contentId, batchTokens, breathe) {
   header.end()
   const body = new TokenCollector(batchTokens)
   let characters = whole.length
-  for await (const { text, isContinued } of readTextPieces(reader, record, breathe)) {
+  for await (const { text, isContinued } of readTextPieces(reader, record, pace)) {
     characters += text.length
     body.add(fit(foldCase(text)), isContinued)
     if (body.size + header.size > MAX_TOKENS) return null

@@ -262,10 +262,11 @@ export class SearchIndexer {
     const contents = []
     let count = 0
     const slicer = new Slicer()
-    const breathe = () => slicer.breathe()
+    // What is longer than this is not indexed here at all.
+    const pace = { breathe: () => slicer.breathe(), maxHeaderBytes: INLINE_BYTES }
     for (const { id } of pending) {
       if (batch.size > INLINE_POSTINGS || !batch.hasRoomFor(id)) break
-      const text = await readTextOf(this.#database, id, batch.tokens, breathe)
+      const text = await readTextOf(this.#database, id, batch.tokens, pace)
       count++
       if (text !== undefined) contents.push(toIndexed(id, text))
       if (text) batch.add(id, text.tokens)

@@ -36,8 +36,21 @@ export async function readHeaderBlock(store, record) {
   return await readRange(store, record, 0, Math.min(headerEnd, MAX_HEADER_BLOCK_BYTES))
 }
 
-/** What needs no pause, as in a thread. */
-const withoutPause = async () => {}
+/** A header must be decoded that is too long to be decoded here. */
+export class HeaderTooLong extends Error {}
+
+/**
+ * @typedef {object} Pace - of whoever decodes
+ * @property {() => Promise<void>} breathe - called before each piece that is decoded
+ * @property {number} maxHeaderBytes - of a header, which is decoded in one piece
+ */
+
+/**
+ * Nobody waits for a thread's turn to end.
+ *
+ * @type {Pace}
+ */
+export const UNHURRIED = { breathe: async () => {}, maxHeaderBytes: Infinity }
 
 /**
  * The same text as `textPieces` gives. A large part comes in several pieces. Megabytes may hold no text at all, a page
@@ -45,10 +58,11 @@ const withoutPause = async () => {}
  *
  * @param {ContentReader} store
  * @param {TextRecord} record - read with `partTree`; with `content` a small message is not read again
- * @param {() => Promise<void>} [breathe] - called before each piece that is decoded
+ * @param {Pace} pace
  * @returns {AsyncGenerator<TextPiece>}
+ * @throws {HeaderTooLong} from that of a part or of a message inside
  */
-export async function* readTextPieces(store, record, breathe = withoutPause) {
+export async function* readTextPieces(store, record, { breathe, maxHeaderBytes }) {
   if (!record.partTree) return
   const reader = new RangeReader(store, record)
   try {
@@ -59,6 +73,7 @@ export async function* readTextPieces(store, record, breathe = withoutPause) {
         yield* readPart(reader, range, breathe)
         continue
       }
+      if (kind !== 'text' && end - start > maxHeaderBytes) throw new HeaderTooLong()
       const text = rangeText(range, await reader.read(start, end))
       if (text !== '') yield { text, isContinued: false }
     }

@@ -65,6 +65,7 @@ const PLACES_DIVISOR = 256
  * @property {IndexAnswers | null} answers - of the index
  * @property {number} nowSeconds - YOUNGER and OLDER count from it
  * @property {Slicer} slicer
+ * @property {number} [maxHeaderBytes] - of a message's header, or one in it, that is decoded here
  */
 
 /** One plan over one set of candidates. */
@@ -85,7 +86,16 @@ export class Resolver {
   #step
 
   /** @param {ResolverOptions} options */
-  constructor({ database, mailboxId, plan, candidates, answers, nowSeconds, slicer }) {
+  constructor({
+    database,
+    mailboxId,
+    plan,
+    candidates,
+    answers,
+    nowSeconds,
+    slicer,
+    maxHeaderBytes = Infinity
+  }) {
     this.#database = database
     this.#mailboxId = mailboxId
     this.#plan = plan
@@ -109,7 +119,7 @@ export class Resolver {
       mailboxId,
       leaves: plan.leaves,
       uidAt: (index) => candidates.uidAt(index),
-      breathe: this.#breathe
+      pace: { breathe: this.#breathe, maxHeaderBytes }
     })
     this.#tests = plan.leaves.map((leaf) => this.#compileLeaf(leaf, nowSeconds))
   }
@@ -212,6 +222,7 @@ export class Resolver {
    *
    * @param {number[]} open - of `sort`; put in order
    * @returns {Promise<number[]>} indexes of those that match, in no order
+   * @throws {import('./message-text.js').HeaderTooLong}
    */
   async resolve(open) {
     /** @type {number[]} */
@@ -327,6 +338,7 @@ export class Resolver {
     const { record } = candidate
     if (!record) return false
     this.#hits.reset()
+    await this.#breathe()
     await this.#reader.loadHeader(candidate)
     if (candidate.header && this.#hits.wantsHeader && this.#hits.addHeader(candidate.header)) {
       const verdict = this.#judge(candidate, STAGE.TEXT)
@@ -350,7 +362,8 @@ export class Resolver {
   async #sift(candidates, stage, matches) {
     const open = []
     for (const [at, candidate] of candidates.entries()) {
-      if (at % this.#step === 0) await this.#breathe()
+      // Fields are decoded when they are asked for.
+      if (at % this.#step === 0 || stage === STAGE.HEADER) await this.#breathe()
       const verdict = this.#judge(candidate, stage)
       if (verdict) matches.push(candidate.index)
       else if (verdict === undefined) open.push(candidate)

@@ -1,17 +1,12 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { formatAddresses, parseAddressList } from '../../../src/mime/address.js'
+import { formatAddresses, parseAddressText } from '../../../src/mime/address.js'
 import { MAX_ADDRESSES } from '../../../src/mime/limits.js'
 
 /** @param {string} text */
 const parse = (text) =>
-  parseAddressList(Buffer.from(text, 'latin1')).map(({ name, route, mailbox, host }) => [
-    name,
-    route,
-    mailbox,
-    host
-  ])
+  parseAddressText(text).map(({ name, route, mailbox, host }) => [name, route, mailbox, host])
 
 /**
  * Written form, then name, route, mailbox, host of each.
@@ -139,6 +134,6 @@ test('well-formed addresses come back as they were put in', () => {
 })
 
 test('the plain form has names, addresses and groups without comments', () => {
-  const list = parseAddressList(Buffer.from('N <u (x)@ (y) d>, root, g: a@b;'))
+  const list = parseAddressText('N <u (x)@ (y) d>, root, g: a@b;')
   assert.equal(formatAddresses(list), 'N <u@d>, root, g:, a@b, ;')
 })

@@ -35,8 +35,7 @@ const TEXTS = [
 ]
 
 for (const [text, expected] of TEXTS)
-  test(`header text ${JSON.stringify(text)}`, () =>
-    assert.equal(decodeHeaderText(Buffer.from(text, 'latin1')), expected))
+  test(`header text ${JSON.stringify(text)}`, () => assert.equal(decodeHeaderText(text), expected))
 
 test('any text written as encoded words is read back', () => {
   fc.assert(
@@ -47,12 +46,15 @@ test('any text written as encoded words is read back', () => {
           .match(/.{1,40}/g) ?? []
       const header = words.map((word) => `=?utf-8?b?${word}?=`).join('\r\n ')
       // A BOM in front is no text.
-      assert.equal(decodeHeaderText(Buffer.from(header)), text.replace(/^\uFEFF/, ''))
+      assert.equal(
+        decodeHeaderText(Buffer.from(header).toString('latin1')),
+        text.replace(/^\uFEFF/, '')
+      )
     })
   )
 })
 
 test('a megabyte of beginnings takes linear time', () => {
   for (const piece of ['=?', '=?a?q?', '=?a?q?x?= ', '=?a*', '?=', '=?utf-8?b?4oI=?=='])
-    decodeHeaderText(Buffer.from(piece.repeat(1_000_000 / piece.length)))
+    decodeHeaderText(piece.repeat(1_000_000 / piece.length))
 })

@@ -60,8 +60,53 @@ for (const [title, part] of [
       pauses++
     }
     let text = ''
-    for await (const piece of readTextPieces(reader, record, breathe)) text += `${piece.text}\n`
+    const pace = { breathe, maxHeaderBytes: Infinity }
+    for await (const piece of readTextPieces(reader, record, pace)) text += `${piece.text}\n`
     if (title === 'short') assert.match(text, /^(?:one\ntwo\n+){900}/)
     assert.deepEqual(chunks, [...new Set(chunks)])
     assert.ok(pauses >= 900, `${pauses} pauses`)
   })
+
+const LINES = 'a\r\n'.repeat(100_000)
+
+for (const [title, op, mail] of /** @type {const} */ ([
+  ['its own', 'text', `Subject: needle\r\n${LINES}\r\nx`],
+  ['its own', 'header', `${LINES}Subject: needle\r\n\r\nx`],
+  [
+    'that of a message inside',
+    'body',
+    `Content-Type: message/rfc822\r\n\r\nSubject: needle\r\n${LINES}\r\nx`
+  ],
+  [
+    'that of a part',
+    'body',
+    `Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Description: needle\r\n${LINES}\r\nx`
+  ]
+]))
+  test(`a message is searched by ${op} in a thread when a header of so many lines is ${title}`, async (t) => {
+    const store = await (await accountFolder(t)).create()
+    await appendOne(store, 'INBOX', Buffer.from(mail))
+    await appendOne(store, 'INBOX', Buffer.from('Subject: other\r\n\r\nneedle'))
+    const { searchAccess } = store
+    let scans = 0
+    t.mock.method(searchAccess.scanner, 'scan', (/** @type {[any, any]} */ ...request) => {
+      scans++
+      return Object.getPrototypeOf(searchAccess.scanner).scan.apply(searchAccess.scanner, request)
+    })
+    const { find } = await searcher(store, 'INBOX')
+    const key = { op, value: 'needle', field: 'Subject' }
+    assert.deepEqual(await find(key), op === 'header' ? [1] : [1, 2])
+    assert.equal(scans, 1)
+  })
+
+test('headers of a few thousand lines are decoded here, and others have their turn before each', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const head = 'Subject: other\r\n'.repeat(1900)
+  for (let nth = 0; nth < 60; nth++)
+    await appendOne(store, 'INBOX', Buffer.from(`${head}To: ${nth}@x\r\n\r\nx`))
+  const { find } = await searcher(store, 'INBOX')
+  const key = { op: /** @type {const} */ ('header'), field: 'Subject', value: 'needle' }
+  const { answer, turns } = await turnsDuring(t, () => find(key))
+  assert.deepEqual(answer, [])
+  assert.ok(turns >= 110, `${turns} turns`)
+})
