@@ -5,6 +5,7 @@
  * A pattern has one state more than it has characters that stand for themselves, and a wildcard is a state that may stay
  * as it is. All states that fit the name so far are bits that go on together, 32 at once, however many wildcards there are.
  */
+import { MailError } from '../../errors.js'
 import { canonicalInbox, HIERARCHY_DELIMITER } from '../protocol/values/mailbox-name.js'
 
 /** @typedef {(name: string) => boolean} NameTest */
@@ -13,8 +14,31 @@ const ASTERISK = '*'.charCodeAt(0)
 const PERCENT = '%'.charCodeAt(0)
 const SEPARATOR = HIERARCHY_DELIMITER.charCodeAt(0)
 
+const WILDCARD = /[*%]/
+const ANYTHING = /^\*+$/
+
+/**
+ * Patterns with a wildcard in one command: mail programs send two or three. Each is compared with each name, and eight
+ * thousand fit into a command. Names without one may be as many as fit.
+ */
+const MAX_PATTERNS = 100
+
 /** @type {readonly number[]} */
 const NONE = []
+
+/**
+ * @param {readonly string[]} patterns - of one command
+ * @returns {NameTest[]} a name that one of these takes is meant
+ * @throws {MailError} LIMIT when they are too many
+ */
+export function compileListPatterns(patterns) {
+  const distinct = [...new Set(patterns)]
+  if (distinct.some((pattern) => ANYTHING.test(pattern))) return [() => true]
+  const wide = distinct.filter((pattern) => WILDCARD.test(pattern))
+  if (wide.length > MAX_PATTERNS) throw new MailError('LIMIT', { detail: 'patterns of a LIST' })
+  const names = new Set(distinct.filter((pattern) => !WILDCARD.test(pattern)).map(canonicalInbox))
+  return [(name) => names.has(name), ...wide.map(compileListPattern)]
+}
 
 /**
  * @param {string} pattern - reference and mailbox name put together
@@ -56,6 +80,8 @@ function compile(pattern) {
   }
   const states = new Uint32Array((last >>> 5) + 1)
   return (name) => {
+    // Each of these stands for a character of the name.
+    if (last > name.length) return false
     states.fill(0)
     states[0] = 1
     for (let at = 0; at < name.length; at++) {

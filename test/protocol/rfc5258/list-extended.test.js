@@ -156,3 +156,18 @@ test('options that nobody knows are BAD, in either list', async (t) => {
     `
   )
 })
+
+test('more patterns than any program sends are refused', async (t) => {
+  const server = await startImapServer(t)
+  const patterns = Array.from({ length: 101 }, (_, nth) => `*a${nth}`).join(' ')
+  await transcript(
+    server,
+    `
+    C: a LIST "" (${patterns})
+    S: a NO [LIMIT] ...
+    C: b LIST "" (${'*x '.repeat(300)}INBOX)
+    S: * LIST (\\HasNoChildren) "/" INBOX
+    S: b OK ...
+    `
+  )
+})

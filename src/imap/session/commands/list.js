@@ -8,7 +8,7 @@
 import { isMailError } from '../../../errors.js'
 import { Slicer } from '../../../support/slicer.js'
 import { compileList } from '../../protocol/compile/list.js'
-import { compileListPattern } from '../list-pattern.js'
+import { compileListPatterns } from '../list-pattern.js'
 import { selectNodes } from '../list-selection.js'
 import { buildMailboxTree } from '../mailbox-tree.js'
 import { AUTHENTICATED } from '../states.js'
@@ -40,7 +40,7 @@ export const list = {
     // A client that goes away ends it.
     const slicer = new Slicer(session.connection.closeSignal)
     const nodes = await buildMailboxTree({ rows, subscriptions, slicer })
-    const tests = patterns.map((pattern) => compileListPattern(reference + pattern))
+    const tests = compileListPatterns(patterns.map((pattern) => reference + pattern))
     const { selection } = args
     for (const listed of await selectNodes(nodes, { selection, tests, slicer })) {
       await writeNode(session, listed, args)

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { compileListPattern } from '../../../../src/imap/session/list-pattern.js'
+import { isMailError } from '../../../../src/errors.js'
+import {
+  compileListPattern,
+  compileListPatterns
+} from '../../../../src/imap/session/list-pattern.js'
 
 /** @type {[pattern: string, name: string, isMatch: boolean][]} */
 const CASES = [
@@ -56,4 +60,30 @@ test('LIST patterns match as the regular expression of the same meaning', () => 
 test('a pattern of nothing but wildcards costs no more than its length', () => {
   const match = compileListPattern(`${'%a*'.repeat(300)}b`)
   assert.equal(match('a'.repeat(900)), false)
+})
+
+test('equal patterns are compared once, names all together, and nothing beside one that takes anything', () => {
+  assert.equal(compileListPatterns(Array(8000).fill('*a*b%c')).length, 2)
+  assert.equal(compileListPatterns(['a%', '**', 'b']).length, 1)
+  const names = Array.from({ length: 8000 }, (_, nth) => `name${nth}`)
+  const tests = compileListPatterns([...names, 'inbox', '%x'])
+  assert.equal(tests.length, 2)
+  const isTaken = (/** @type {string} */ name) => tests.some((test) => test(name))
+  assert.deepEqual(['name7999', 'name8000', 'INBOX', '%x', 'ax', 'a/x'].map(isTaken), [
+    true,
+    false,
+    true,
+    true,
+    true,
+    false
+  ])
+})
+
+test('a hundred different patterns are taken, and no more', () => {
+  const patterns = Array.from({ length: 101 }, (_, nth) => `*a${nth}%`)
+  assert.equal(compileListPatterns(patterns.slice(1)).length, 101)
+  assert.throws(
+    () => compileListPatterns(patterns),
+    (error) => isMailError(error, 'LIMIT')
+  )
 })
