@@ -37,7 +37,7 @@ const MAX_DEPTH = 1100
 /**
  * @typedef {object} Plan
  * @property {PlanNode} root
- * @property {LeafNode[]} leaves - every leaf of the tree
+ * @property {LeafNode[]} leaves - every leaf of the tree, which may stand in it at several places
  */
 
 /** @type {Record<string, number>} */
@@ -56,35 +56,76 @@ const STAGE_OF_OPERATION = {
   text: STAGE.TEXT
 }
 
+/** A longer set is compared as an object: what `$` stands for may have a range for each message. */
+const MAX_COMPARED_RANGES = 100
+
 /**
  * @param {SearchKey} key
- * @returns {Plan}
+ * @returns {Plan} equal keys are one leaf
  * @throws {MailError} LIMIT when the tree is nested too deeply, CANNOT for a key that nothing here can answer
  */
 export function planSearch(key) {
-  /** @type {LeafNode[]} */
-  const leaves = []
+  const leaves = new Leaves()
   const root = buildNode(key, { isNegated: false, depth: 0, leaves })
-  cheapestFirst(root)
-  return { root, leaves }
+  return { root: inOrder(root), leaves: leaves.list }
 }
 
 /**
  * Once for the whole tree: sorted while it is built, a chain of a thousand ORs would be sorted a thousand times.
  *
- * @param {PlanNode} node - is put in order
+ * @param {PlanNode} node
+ * @returns {PlanNode} the same, cheap branches first, and each leaf of a branch once
  */
-function cheapestFirst(node) {
-  if (node.kind === 'constant' || node.kind === 'leaf') return
-  node.children.sort((left, right) => left.stage - right.stage)
-  for (const child of node.children) cheapestFirst(child)
+function inOrder(node) {
+  if (node.kind === 'constant' || node.kind === 'leaf') return node
+  const children = [...new Set(node.children.map(inOrder))]
+  const [only] = children
+  if (only && children.length === 1) return only
+  return { ...node, children: children.sort((left, right) => left.stage - right.stage) }
+}
+
+/** The leaves of one plan: a client may write the same key thousands of times. */
+class Leaves {
+  /** @type {LeafNode[]} */
+  list = []
+  /** @type {Map<string, LeafNode>} */
+  #known = new Map()
+  /** @type {Map<object, number>} */
+  #longSets = new Map()
+
+  /**
+   * @param {SearchKey} key
+   * @param {boolean} isNegated
+   * @returns {LeafNode}
+   */
+  of(key, isNegated) {
+    const name = `${isNegated} ${this.#nameOf(key)}`
+    const known = this.#known.get(name)
+    if (known) return known
+    /** @type {LeafNode} */
+    const node = { kind: 'leaf', stage: stageOf(key), key, isNegated, index: this.list.length }
+    this.#known.set(name, node)
+    this.list.push(node)
+    return node
+  }
+
+  /**
+   * @param {SearchKey} key
+   * @returns {string} the same for equal keys alone
+   */
+  #nameOf(key) {
+    if (!('set' in key) || key.set.ranges.length <= MAX_COMPARED_RANGES) return JSON.stringify(key)
+    const number = this.#longSets.get(key.set) ?? this.#longSets.size
+    this.#longSets.set(key.set, number)
+    return `${key.op} ${number}`
+  }
 }
 
 /**
  * @typedef {object} BuildState
  * @property {boolean} isNegated - whether an odd number of NOTs stands above
  * @property {number} depth
- * @property {LeafNode[]} leaves - collects
+ * @property {Leaves} leaves - collects
  */
 
 /**
@@ -113,11 +154,11 @@ function buildNode(key, state) {
     case 'body':
     case 'text':
       // The empty string is a substring of every text.
-      return key.value === '' ? constant(!isNegated) : leaf(inNfc(key), state)
+      return key.value === '' ? constant(!isNegated) : state.leaves.of(inNfc(key), isNegated)
     case 'header':
-      return leaf(inNfc(key), state)
+      return state.leaves.of(inNfc(key), isNegated)
     default:
-      return leaf(key, state)
+      return state.leaves.of(key, isNegated)
   }
 }
 
@@ -165,23 +206,6 @@ function buildBranch(kind, keys, state) {
   if (children.length === 1) return only
   const stage = children.reduce((highest, child) => Math.max(highest, child.stage), 0)
   return { kind: effective, stage, children }
-}
-
-/**
- * @param {SearchKey} key
- * @param {BuildState} state
- * @returns {LeafNode}
- */
-function leaf(key, { isNegated, leaves }) {
-  const node = {
-    kind: /** @type {const} */ ('leaf'),
-    stage: stageOf(key),
-    key,
-    isNegated,
-    index: 0
-  }
-  node.index = leaves.push(node) - 1
-  return node
 }
 
 /**

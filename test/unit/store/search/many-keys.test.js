@@ -34,8 +34,8 @@ test('a search by thousands of keys lets others have their turn while the view i
   await appendMany(store, 'INBOX', MESSAGES)
   const { find } = await searcher(store, 'INBOX')
   for (const [title, keyText] of /** @type {const} */ ([
-    ['flags', () => 'UNSEEN'],
-    ['MODSEQ', (/** @type {number} */ number) => `MODSEQ ${number % 2}`],
+    ['flags', (/** @type {number} */ number) => `UNKEYWORD k${number}`],
+    ['MODSEQ', (/** @type {number} */ number) => `NOT MODSEQ ${1_000_000 + number}`],
     ['UIDs', (/** @type {number} */ number) => `UID 1:${MESSAGES + number}`]
   ])) {
     const key = allOf(keyText)
@@ -56,6 +56,18 @@ test('what thousands of keys about rows and headers find is what one of them fin
   await store.indexSearch()
   assert.deepEqual(await find(allOf(() => 'NOT SUBJECT needle')), [2])
   assert.deepEqual(await find(allOf(() => 'TEXT needle')), [1, 3])
+})
+
+test('a key that stands in a search thousands of times is looked at once for each message', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  await appendMany(store, 'INBOX', 4000)
+  const { find } = await searcher(store, 'INBOX')
+  for (const keyText of [() => 'UNSEEN', () => 'OR UID 1:* LARGER 5'])
+    for (const text of [keyText(), Array.from({ length: KEYS }, keyText).join(' ')]) {
+      const { answer, turns } = await turnsDuring(t, () => find(searchKey(text)))
+      assert.equal(answer.length, 4000)
+      assert.ok(turns < 30, `${turns} turns`)
+    }
 })
 
 test('messages that are thousands of copies of one are read in pages, and let others have their turn', async (t) => {

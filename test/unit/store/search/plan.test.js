@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { LIMITS } from '../../../../src/imap/protocol/limits.js'
+import { SequenceSet } from '../../../../src/imap/protocol/values/sequence-set.js'
 import { evaluatePlan, planSearch, STAGE } from '../../../../src/store/search/plan.js'
 import { searchKey } from '../../../helpers/search-key.js'
 import { searchTree } from '../../../helpers/search-tree.js'
@@ -76,6 +77,9 @@ const PLANS = [
     'or(!flag and(larger !body))'
   ],
   ['NOT NOT is nothing', not(not(seen)), 'flag'],
+  ['equal keys are one', and(seen, larger, { ...seen }, not(not(larger))), 'and(flag larger)'],
+  ['a key and its negation are two', or(body, not({ ...body })), 'or(body !body)'],
+  ['a branch of equal keys is one of them', and(or(body, { ...body }), { ...body }), 'body'],
   ['OR with ALL is true', or(body, all), 'true'],
   ['AND with NOT ALL is false', and(body, not(all)), 'false'],
   ['AND with ALL is the rest', and(all, body), 'body'],
@@ -97,7 +101,8 @@ test('dates of arrival and saving are answered by the row, the sending date by t
 })
 
 test('a chain as deep as a command may have is planned', () => {
-  const { leaves } = planSearch(searchKey(`${'OR SEEN '.repeat(LIMITS.searchDepth)}SEEN`))
+  const keys = Array.from({ length: LIMITS.searchDepth }, (_, nth) => `OR KEYWORD k${nth}`)
+  const { leaves } = planSearch(searchKey(`${keys.join(' ')} SEEN`))
   assert.equal(leaves.length, LIMITS.searchDepth + 1)
 })
 
@@ -149,3 +154,28 @@ function naive(key, truth) {
   if (key.op === 'or') return naive(key.left, truth) || naive(key.right, truth)
   return truth.get(key) ?? true
 }
+
+test('equal keys are one leaf wherever they stand, and long sets are equal if they are one object', () => {
+  const set = new SequenceSet(
+    Array.from({ length: 200 }, (_, nth) => ({ from: nth + 1, to: nth + 1 }))
+  )
+  const short = () => SequenceSet.parse('1:5,7')
+  const key = or(
+    and(body, { op: 'uid', set }, { op: 'uid', set: short() }),
+    and({ ...body }, { op: 'uid', set }, { op: 'sequence', set: short() })
+  )
+  const { leaves } = planSearch(key)
+  assert.deepEqual(
+    leaves.map((leaf) => [leaf.index, leaf.key.op]),
+    [
+      [0, 'body'],
+      [1, 'uid'],
+      [2, 'uid'],
+      [3, 'sequence']
+    ]
+  )
+  const copy = new SequenceSet([...set.ranges])
+  assert.equal(planSearch(and({ op: 'uid', set }, { op: 'uid', set: copy })).leaves.length, 2)
+  // The thread makes the same plan of its copy of the key.
+  assert.deepEqual(planSearch(structuredClone(key)).leaves.length, leaves.length)
+})
