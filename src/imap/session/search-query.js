@@ -4,12 +4,21 @@
  * (RFC 8474 §5) those of the messages that have it.
  */
 import { searchMessages } from '../../store/search/evaluate.js'
+import { Slicer } from '../../support/slicer.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
 import { contentIdOf } from './object-id.js'
 
 /** @import { MailboxView } from '../../store/mailbox-view.js' */
 /** @import { SearchKey } from '../protocol/values/search-key.js' */
 /** @import { Session } from './session.js' */
+
+/**
+ * @typedef {object} Resolution - of one search
+ * @property {Session} session
+ * @property {Map<string, SearchKey>} known - what `$` and ids stand for, once each: there may be thousands of either in a
+ *   search, and each may stand for all messages
+ * @property {Slicer} slicer
+ */
 
 /**
  * Matches no message.
@@ -26,7 +35,9 @@ const NOTHING = { op: 'not', key: { op: 'all' } }
 export async function findMessages(session, key) {
   const selected = session.requireSelected()
   const { view } = selected
-  const resolved = await resolveKey(key, session, new Map())
+  const signal = session.connection.closeSignal
+  const slicer = new Slicer(signal)
+  const resolved = await resolveKey(key, { session, known: new Map(), slicer })
   const found = await session.whileWorking(() =>
     searchMessages({
       store: session.store,
@@ -34,7 +45,7 @@ export async function findMessages(session, key) {
       key: resolved,
       selected,
       clock: session.context.clock,
-      signal: session.connection.closeSignal
+      signal
     })
   )
   return stillThere(view, found)
@@ -85,31 +96,29 @@ function hasKey(key, isWanted) {
 
 /**
  * @param {SearchKey} key
- * @param {Session} session
- * @param {Map<string, SearchKey>} known - what `$` and ids stand for, once each: there may be thousands of either in a search,
- *   and each may stand for all messages
+ * @param {Resolution} resolution
  * @returns {Promise<SearchKey>} the same search in words that the store knows
  */
-async function resolveKey(key, session, known) {
+async function resolveKey(key, resolution) {
   switch (key.op) {
     case 'and': {
       const keys = []
-      for (const each of key.keys) keys.push(await resolveKey(each, session, known))
+      for (const each of key.keys) keys.push(await resolveKey(each, resolution))
       return { op: 'and', keys }
     }
     case 'or':
       return {
         op: 'or',
-        left: await resolveKey(key.left, session, known),
-        right: await resolveKey(key.right, session, known)
+        left: await resolveKey(key.left, resolution),
+        right: await resolveKey(key.right, resolution)
       }
     case 'not':
-      return { op: 'not', key: await resolveKey(key.key, session, known) }
+      return { op: 'not', key: await resolveKey(key.key, resolution) }
     case 'sequence':
     case 'uid':
-      return key.set.isSearchResult ? savedKey(session, known) : key
+      return key.set.isSearchResult ? savedKey(resolution) : key
     case 'emailId':
-      return await idKey(key.id, session, known)
+      return await idKey(key.id, resolution)
     case 'threadId':
       return NOTHING
     default:
@@ -118,11 +127,10 @@ async function resolveKey(key, session, known) {
 }
 
 /**
- * @param {Session} session
- * @param {Map<string, SearchKey>} known
+ * @param {Resolution} resolution
  * @returns {SearchKey} the messages that `$` stands for
  */
-function savedKey(session, known) {
+function savedKey({ session, known }) {
   const before = known.get('$')
   if (before) return before
   const { ranges } = session.requireSelected().savedResult
@@ -134,15 +142,15 @@ function savedKey(session, known) {
 
 /**
  * @param {string} id - EMAILID
- * @param {Session} session
- * @param {Map<string, SearchKey>} known
+ * @param {Resolution} resolution
  * @returns {Promise<SearchKey>} the messages that have it
  */
-async function idKey(id, session, known) {
+async function idKey(id, { session, known, slicer }) {
   const before = known.get(id)
   if (before) return before
   const contentId = contentIdOf(id)
   if (contentId === null) return NOTHING
+  await slicer.breathe()
   const { mailboxId } = session.requireSelected().view
   const uids = await session.store.findByContent(mailboxId, contentId)
   /** @type {SearchKey} */

@@ -1,8 +1,10 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { append, select } from '../../helpers/dialogue.js'
+import { loggedIn } from '../../helpers/logged-in.js'
 import { startImapServer } from '../../helpers/server.js'
 import { LineClient, transcript } from '../../helpers/transcript.js'
+import { turnsDuring } from '../../helpers/turns.js'
 
 test('MAILBOXID is told by CREATE, SELECT and STATUS, stays with RENAME, and never comes back (RFC 8474 §4)', async (t) => {
   const server = await startImapServer(t)
@@ -104,4 +106,16 @@ test('no mailbox shares its MAILBOXID with another', async (t) => {
   const ids = lines.flatMap((line) => /MAILBOXID \((.+?)\)/.exec(line)?.[1] ?? [])
   assert.equal(ids.length, 6)
   assert.equal(new Set(ids).size, 6)
+})
+
+test('thousands of EMAILIDs in one search let others have their turn', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  await client.command('APPEND INBOX', Buffer.from('Subject: one\r\n\r\nx'))
+  await client.command('SELECT INBOX')
+  const ids = Array.from({ length: 4000 }, (_, nth) => `EMAILID M${nth + 1000}`)
+  const search = `SEARCH OR ALL (${ids.join(' ')})`
+  const { answer, turns } = await turnsDuring(t, () => client.command(search))
+  assert.match(answer, /^\* SEARCH 1\r\n/)
+  assert.ok(turns >= 4000, `${turns} turns`)
 })
