@@ -6,6 +6,8 @@
  * @typedef {import('./byte-writer.js').ByteWriter} ByteWriter
  * @typedef {import('./part.js').Part} Part
  */
+import { imapString } from './byte-writer.js'
+import { hasParameter } from './content-type.js'
 import { MAX_SHOWN_NESTING } from './limits.js'
 import { writeEnvelope } from './envelope.js'
 
@@ -124,14 +126,8 @@ function writeExtension(writer, { disposition, language, location }) {
     writer.raw(')')
   } else writer.raw(' NIL')
   writer.raw(' ')
-  if (language.length > 1) {
-    writer.raw('(')
-    for (const [index, tag] of language.entries()) {
-      if (index > 0) writer.raw(' ')
-      writer.string(tag)
-    }
-    writer.raw(')')
-  } else writer.nstring(language[0])
+  if (language.length > 1) writer.raw(`(${language.map(imapString).join(' ')})`)
+  else writer.nstring(language[0])
   writer.raw(' ')
   writer.nstring(location)
 }
@@ -145,14 +141,11 @@ function writeParams(writer, params) {
     writer.raw('NIL')
     return
   }
-  writer.raw('(')
-  for (const [index, [name, value]] of params.entries()) {
-    if (index > 0) writer.raw(' ')
-    writer.string(name)
-    writer.raw(' ')
-    writer.string(value)
-  }
-  writer.raw(')')
+  // Written as one: a thousand parts may have a hundred each.
+  let text = '('
+  for (const [name, value] of params)
+    text += `${text === '(' ? '' : ' '}${imapString(name)} ${imapString(value)}`
+  writer.raw(`${text})`)
 }
 
 /**
@@ -161,6 +154,6 @@ function writeParams(writer, params) {
  * @returns {[ByteString, ByteString][]}
  */
 function withCharset(params) {
-  const hasCharset = params.some(([name]) => /^charset\*?$/i.test(name))
+  const hasCharset = hasParameter(params, 'charset') || hasParameter(params, 'charset*')
   return hasCharset ? params : [...params, ['charset', 'us-ascii']]
 }

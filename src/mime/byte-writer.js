@@ -8,8 +8,23 @@ import { MAX_QUOTED_BYTES } from './limits.js'
 
 /** Characters that a quoted string may not hold, or only escaped. */
 // eslint-disable-next-line no-control-regex
+const UNUSUAL = /[\x00\r\n\x80-\xff"\\]/
+// eslint-disable-next-line no-control-regex
 const NEEDS_LITERAL = /[\x00\r\n\x80-\xff]/
-const NEEDS_ESCAPE = /["\\]/
+
+/**
+ * RFC 9051 §9 `string`: quoted where its characters allow it, else a literal. NUL can be in neither and is left out.
+ *
+ * @param {ByteString} text
+ * @returns {ByteString} as it goes over the wire
+ */
+export function imapString(text) {
+  const isLong = text.length > MAX_QUOTED_BYTES
+  if (!isLong && !UNUSUAL.test(text)) return `"${text}"`
+  if (!isLong && !NEEDS_LITERAL.test(text)) return `"${text.replace(/["\\]/g, '\\$&')}"`
+  const clean = text.replaceAll('\0', '')
+  return `{${clean.length}}\r\n${clean}`
+}
 
 /** Collects byte strings and numbers and gives back one Buffer. */
 export class ByteWriter {
@@ -61,8 +76,7 @@ export class ByteWriter {
   }
 
   /**
-   * RFC 9051 §9 `nstring`: NIL, or a quoted string where its characters allow it, else a literal. NUL can be in
-   * neither and is left out.
+   * RFC 9051 §9 `nstring`: NIL, or a string.
    * @param {ByteString | null | undefined} text
    */
   nstring(text) {
@@ -70,16 +84,9 @@ export class ByteWriter {
     else this.string(text)
   }
 
-  /**
-   * RFC 9051 §9 `string`.
-   * @param {ByteString} text
-   */
+  /** @param {ByteString} text */
   string(text) {
-    if (text.length > MAX_QUOTED_BYTES || NEEDS_LITERAL.test(text)) {
-      const clean = text.replaceAll('\0', '')
-      this.raw(`{${clean.length}}\r\n${clean}`)
-    } else if (NEEDS_ESCAPE.test(text)) this.raw(`"${text.replace(/["\\]/g, '\\$&')}"`)
-    else this.raw(`"${text}"`)
+    this.raw(imapString(text))
   }
 
   /** @returns {Buffer} what was written, in memory of its own size */

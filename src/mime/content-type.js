@@ -57,11 +57,26 @@ export function parseContentType(field) {
  * @returns {string | null}
  */
 export function findParameter(params, name) {
-  const extended = params.find(([key]) => key.toLowerCase() === `${name}*`)
-  if (extended) return decodeExtended(extended[1])
-  const plain = params.find(([key]) => key.toLowerCase() === name)
-  return plain ? decodeCharset(Buffer.from(plain[1], 'latin1'), null) : null
+  const extended = valueOf(params, `${name}*`)
+  if (extended !== undefined) return decodeExtended(extended)
+  const plain = valueOf(params, name)
+  return plain === undefined ? null : decodeCharset(Buffer.from(plain, 'latin1'), null)
 }
+
+/**
+ * @param {[ByteString, ByteString][]} params
+ * @param {string} name - lower case
+ * @returns {boolean}
+ */
+export const hasParameter = (params, name) => valueOf(params, name) !== undefined
+
+/**
+ * @param {[ByteString, ByteString][]} params
+ * @param {string} name - lower case
+ * @returns {ByteString | undefined} of the first of that name, in any case
+ */
+const valueOf = (params, name) =>
+  params.find(([key]) => key.length === name.length && key.toLowerCase() === name)?.[1]
 
 /**
  * RFC 2231 §4: `charset'language'percent-encoded`.
