@@ -5,6 +5,7 @@
 import { isLocal, openToHost, requireToken } from '../access.js'
 import { renderMetrics } from '../metrics.js'
 import { CHECK, always, answers, listOf } from '../schemas.js'
+import { sharedWork } from '../shared-work.js'
 
 /** @import { FastifyInstance, FastifyRequest } from 'fastify' */
 /** @import { AdminParts } from '../server.js' */
@@ -60,8 +61,9 @@ export function addHealthRoutes(app, { services, state, isReady, maintenance }) 
     }
   )
 
-  app.get('/metrics', { schema: hidden(), onRequest: onlyFromHere }, async (_request, reply) => {
-    const { contentType, text } = await renderMetrics({
+  // A millisecond each, and whoever is on this machine may ask as often as he likes.
+  const metrics = sharedWork(async () =>
+    renderMetrics({
       workers: await state.workerSnapshots(),
       survey: await state.survey(),
       backups: await state.listBackups(),
@@ -70,6 +72,9 @@ export function addHealthRoutes(app, { services, state, isReady, maintenance }) 
       maintenanceFailing: (await directory.listMaintenanceFailures(1)).failingTotal,
       nowMs: clock.nowMs()
     })
+  )
+  app.get('/metrics', { schema: hidden(), onRequest: onlyFromHere }, async (_request, reply) => {
+    const { contentType, text } = await metrics()
     return reply.type(contentType).send(text)
   })
 }

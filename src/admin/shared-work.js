@@ -1,0 +1,24 @@
+/**
+ * Work that many may ask for at once, done for all of them together.
+ */
+import { setImmediate } from 'node:timers/promises'
+
+/**
+ * @template T
+ * @param {() => Promise<T>} work
+ * @returns {() => Promise<T>} the same, begun once in a turn of the event loop: whoever asks before it is through gets what
+ *   comes of it
+ */
+export function sharedWork(work) {
+  /** @type {Promise<T> | null} */
+  let underWay = null
+  const begin = async () => {
+    try {
+      await setImmediate()
+      return await work()
+    } finally {
+      underWay = null
+    }
+  }
+  return () => (underWay ??= begin())
+}

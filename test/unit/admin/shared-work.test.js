@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sharedWork } from '../../../src/admin/shared-work.js'
+
+test('what many ask for at once is done once, and again for whoever asks later', async () => {
+  let count = 0
+  const ask = sharedWork(async () => ++count)
+  assert.deepEqual(await Promise.all(Array.from({ length: 300 }, ask)), Array(300).fill(1))
+  assert.equal(await ask(), 2)
+})
+
+test('a failure is told to all who wait, and the next who asks begins anew', async () => {
+  let isBroken = true
+  const ask = sharedWork(async () => {
+    if (isBroken) throw new Error('broken')
+    return 'whole'
+  })
+  const told = await Promise.allSettled([ask(), ask()])
+  assert.deepEqual(
+    told.map(({ status }) => status),
+    ['rejected', 'rejected']
+  )
+  isBroken = false
+  assert.equal(await ask(), 'whole')
+})
