@@ -7,6 +7,7 @@ import { BUILDER_VERSION, buildMessageMeta } from '../mime/message-meta.js'
 import { listFields } from '../mime/header-fields.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
+import { Slicer } from '../support/slicer.js'
 import { hasContent, readChunk, requireContent } from './content-rows.js'
 
 /**
@@ -84,9 +85,11 @@ export const isStale = (builderVersion) =>
  */
 export async function rebuildMeta(read, contentId) {
   const parser = new MessageParser()
+  const slicer = new Slicer()
   let sequence = 0
   let isMore = true
   while (isMore) {
+    await slicer.breathe()
     await read((db) => {
       const content = requireContent(db, contentId)
       const { size, chunkSize } = content

@@ -117,5 +117,5 @@ test('thousands of EMAILIDs in one search let others have their turn', async (t)
   const search = `SEARCH OR ALL (${ids.join(' ')})`
   const { answer, turns } = await turnsDuring(t, () => client.command(search))
   assert.match(answer, /^\* SEARCH 1\r\n/)
-  assert.ok(turns >= 4000, `${turns} turns`)
+  assert.ok(turns >= 500, `${turns} turns`)
 })

@@ -72,6 +72,7 @@ class AppendDialogue {
   #session
   /** When the store last heard of the contents, wall-clock milliseconds. */
   #keptAtMs
+  #slicer = new Slicer()
 
   /** @param {Session} session */
   constructor(session) {
@@ -86,13 +87,12 @@ class AppendDialogue {
   async run(first) {
     /** @type {MessageEvent | RawCommand} */
     let next = first
-    const slicer = new Slicer()
     while ('kind' in next) {
       if (next.literal.size === 0) return await this.#refuseEmpty()
       await this.#prepare(next)
       next = await this.#takeMessage(next)
       // Hundreds of small ones may have come at once.
-      if ('kind' in next) await slicer.breathe()
+      if ('kind' in next) await this.#slicer.breathe()
     }
     return this.#finishCommand(next)
   }
@@ -156,6 +156,8 @@ class AppendDialogue {
       if (event.kind === 'messageData') {
         this.#isInMessage = !event.isLast
         if (event.chunk.length > 0) await writer.write(event.chunk)
+        // More of it may be here already, and whatever it is full of is looked at.
+        await this.#slicer.breathe()
         await this.#keepOthers()
         hasNul ||= literal.isLiteral8 && event.chunk.includes(0)
         session.connection.releaseInput(event.chunk)

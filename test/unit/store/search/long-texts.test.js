@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { buildMessageMeta } from '../../../../src/mime/message-meta.js'
 import { parseMessage } from '../../../../src/mime/parse-message.js'
+import { readMessageRecords } from '../../../../src/store/read-messages.js'
 import { readTextPieces } from '../../../../src/store/search/message-text.js'
 import { accountFolder, appendOne } from '../../../helpers/account-folder.js'
 import { searcher } from '../../../helpers/index-oracle.js'
@@ -109,4 +110,16 @@ test('headers of a few thousand lines are decoded here, and others have their tu
   const { answer, turns } = await turnsDuring(t, () => find(key))
   assert.deepEqual(answer, [])
   assert.ok(turns >= 110, `${turns} turns`)
+})
+
+test('a long message of which nothing has been made is parsed with pauses', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const uid = await appendOne(store, 'INBOX', Buffer.from(filledWith('=\r\n')))
+  const { view } = await store.openView('INBOX')
+  const { database } = store.searchAccess
+  const { answer, turns } = await turnsDuring(t, () =>
+    readMessageRecords(database, view.mailboxId, [uid], { partTree: true })
+  )
+  assert.ok(answer[0]?.partTree)
+  assert.ok(turns >= BYTES / 131_072, `${turns} turns`)
 })
