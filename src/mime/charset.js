@@ -174,7 +174,7 @@ const isUtf7 = (name) => name.replace(/[^a-z0-9]/g, '').includes('utf7')
  */
 function iconvDecoder(name) {
   const decoder = iconv.getDecoder(name)
-  const cutOf = isUtf7(name) ? cutOfUtf7 : soundCut
+  const cutOf = isUtf7(name) ? cutOfUtf7 : OF_FIXED_UNITS.test(name) ? cutNowhere : soundCut
   let held = EMPTY
   let half = ''
   return {
@@ -189,6 +189,12 @@ function iconvDecoder(name) {
     end: () => (half + decoder.write(held) + (decoder.end() ?? '')).toWellFormed()
   }
 }
+
+/** Of their letters no byte is left behind when the next turns out to be none of them. */
+const OF_FIXED_UNITS = /^(utf|ucs)-?(16|32|2|4)/
+
+/** @param {Buffer} bytes */
+const cutNowhere = (bytes) => bytes.length
 
 /**
  * In UTF-7 (RFC 2152) iconv-lite takes a hyphen with which a piece begins for the end of `+-`, also where it ends more.
