@@ -2,7 +2,6 @@
  * Changing a password rewrites one small row and keeps all mail: the master key stays, its wrap is made
  * anew. Losing the mail is the only other way, for who has neither the password nor the recovery code.
  */
-import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { MailError } from '../errors.js'
 import { KEY_BYTES } from '../crypto/kdf.js'
@@ -125,9 +124,9 @@ export async function resetAccount({ services, account, newPassword }) {
   requireUsablePassword(newPassword)
   const keyEpoch = account.keyEpoch + 1
   const { id: accountId, domain } = account
-  const place = mailboxFolder({ data: config.data, domain, accountId, keyEpoch })
-  // A reset that was killed may have left one, which nobody knows.
-  const folder = existsSync(place) ? `${place}-${newId()}` : place
+  // A name that never was: a reset that was killed may have left a folder which nobody knows, and one that is to be
+  // removed may have had this epoch's name.
+  const folder = `${mailboxFolder({ data: config.data, domain, accountId, keyEpoch })}-${newId()}`
   using masterKey = SecretBuffer.random(KEY_BYTES)
   const made = await makeFirstKeys({
     services,
@@ -138,12 +137,15 @@ export async function resetAccount({ services, account, newPassword }) {
   })
   await createMailboxFolder({ services, folder, masterKey })
   try {
-    await directory.replaceMailbox(accountId, made.keys, folder)
+    await directory.replaceMailbox(accountId, {
+      keys: made.keys,
+      folder,
+      cipher: config.storage.cipher
+    })
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error
   }
-  await directory.updateAccount(accountId, { cipher: config.storage.cipher })
   directory.audit({ action: 'account-reset', accountId })
   const { left } = await removePendingFolders({ services, awaited: account.folder })
   const now = await directory.findAccount(accountId)

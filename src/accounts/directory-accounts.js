@@ -1,10 +1,11 @@
 /**
- * Domains, accounts, addresses and the folders that wait to be removed.
+ * Domains, accounts and addresses.
  */
-import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { parseAddress, withoutDetail } from './address.js'
 import { writeKeyRows, deleteKeyRows } from './directory-keys.js'
+import { queueRemoval, requireNotListed } from './directory-removals.js'
+import { writeRestore } from './directory-restores.js'
 import { accountFromRow, storedFolder } from './directory-rows.js'
 import { ensureDomain, requireTenantSeat } from './directory-tenants.js'
 
@@ -123,7 +124,8 @@ export class DirectoryAccounts {
   /**
    * @param {NewAccount} account
    * @returns {Promise<Account>}
-   * @throws {MailError} ACCOUNT_EXISTS; TENANT_NOT_FOUND; LIMIT where the tenant may have no more
+   * @throws {MailError} ACCOUNT_EXISTS; TENANT_NOT_FOUND; LIMIT where the tenant may have no more; BUSY where the folder's
+   *   files are to be removed
    */
   async createAccount(account) {
     const { connection } = this
@@ -131,6 +133,7 @@ export class DirectoryAccounts {
     const nowMs = connection.clock.nowMs()
     await connection.write(() => {
       this.#requireFree(account.address)
+      requireNotListed(connection, folder)
       ensureDomain(connection, account.domain)
       const { tenant_id: ofDomain } = connection
         .prepare('SELECT tenant_id FROM domains WHERE name = ?')
@@ -158,6 +161,16 @@ export class DirectoryAccounts {
         })
       this.#insertAddress(account.id, account.address)
       writeKeyRows(connection, account.id, account.keys)
+      if (account.restoredFrom !== undefined)
+        writeRestore(connection, {
+          accountId: account.id,
+          generation: account.restoredFrom,
+          state: 'lift',
+          staged: '',
+          replaced: '',
+          cipher: account.cipher,
+          requestedAtMs: nowMs
+        })
     })
     return /** @type {Account} */ (await this.findAccount(account.id))
   }
@@ -172,7 +185,7 @@ export class DirectoryAccounts {
     const { connection } = this
     await connection.erase(() => {
       deleteKeyRows(connection, accountId)
-      this.#queueRemoval(accountId)
+      queueRemoval(connection, this.#folderOf(accountId))
       deleteAccountRows(connection, accountId)
     })
   }
@@ -277,47 +290,25 @@ export class DirectoryAccounts {
    * A new master key over an empty mailbox: the old keys are destroyed, the old folder is queued.
    *
    * @param {string} accountId
-   * @param {KeyRows} keys
-   * @param {string} folder - absolute
-   * @throws {MailError} ACCOUNT_NOT_FOUND
+   * @param {import('./directory-port.js').NewMailbox} mailbox
+   * @throws {MailError} ACCOUNT_NOT_FOUND; BUSY where the folder's files are to be removed
    */
-  async replaceMailbox(accountId, keys, folder) {
+  async replaceMailbox(accountId, { keys, folder, cipher }) {
     const { connection } = this
     const path = storedFolder(this.dataFolder, folder)
     await connection.erase(() => {
       deleteKeyRows(connection, accountId)
-      this.#queueRemoval(accountId)
+      queueRemoval(connection, this.#folderOf(accountId))
+      requireNotListed(connection, path)
       // What was to take the old mailbox's place goes with it.
       connection.prepare('DELETE FROM restores WHERE account_id = ?').run(accountId)
       connection
-        .prepare(`UPDATE accounts SET folder = ?, used_bytes = 0, used_messages = 0 WHERE id = ?`)
-        .run(path, accountId)
+        .prepare(
+          `UPDATE accounts SET folder = ?, cipher = ?, used_bytes = 0, used_messages = 0 WHERE id = ?`
+        )
+        .run(path, cipher, accountId)
       writeKeyRows(connection, accountId, keys)
     })
-  }
-
-  /** @returns {Promise<string[]>} absolute folders */
-  async listRemovals() {
-    const rows = await this.connection.read(() =>
-      this.connection.prepare('SELECT folder FROM removals ORDER BY requested_at_ms').all()
-    )
-    return rows.map((row) => join(this.dataFolder, row.folder))
-  }
-
-  /** @param {string} folder - absolute */
-  async finishRemoval(folder) {
-    const path = storedFolder(this.dataFolder, folder)
-    await this.connection.write(() =>
-      this.connection.prepare('DELETE FROM removals WHERE folder = ?').run(path)
-    )
-  }
-
-  /** @param {string} accountId */
-  #queueRemoval(accountId) {
-    const { connection } = this
-    connection
-      .prepare('INSERT INTO removals (folder, requested_at_ms) VALUES (?, ?)')
-      .run(this.#folderOf(accountId), connection.clock.nowMs())
   }
 
   /**

@@ -78,7 +78,11 @@
  * @property {number} quotaMessages
  * @property {KeyRows} keys
  * @property {string} [tenant] - another than its domain's
+ * @property {string} [restoredFrom] - generation of the backup that its mailbox comes out of: the first unlock lifts UIDs
+ *   and MODSEQs
  */
+
+/** @typedef {Pick<NewAccount, 'keys' | 'folder' | 'cipher'>} NewMailbox */
 
 /**
  * @typedef {object} KeyRows - everything of an account that hangs on its master key
@@ -247,7 +251,8 @@
  * @property {(accountId: string) => Promise<Account | null>} findAccount
  * @property {(filter?: { domain?: string, tenant?: string }) => Promise<Account[]>} listAccounts - by address
  * @property {() => Promise<{ name: string, accounts: number }[]>} listDomains
- * @property {(account: NewAccount) => Promise<Account>} createAccount - throws ACCOUNT_EXISTS
+ * @property {(account: NewAccount) => Promise<Account>} createAccount - throws ACCOUNT_EXISTS; BUSY where the
+ *   folder is listed by `listRemovals`
  * @property {(accountId: string) => Promise<void>} deleteAccount - keys first of all: no row of them is left,
  *   nor in the write-ahead log; the folder is then listed by `listRemovals`
  * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher, tenant?: string }) => Promise<void>} updateAccount
@@ -272,8 +277,8 @@
  * @property {(accountId: string) => Promise<PendingRekey | null>} findRekey
  * @property {(accountId: string) => Promise<void>} cancelRekey
  * @property {(accountId: string) => Promise<void>} finishRekey - the pending rows take the place of the present ones
- * @property {(accountId: string, keys: KeyRows, folder: string) => Promise<void>} replaceMailbox - new keys
- *   and a new folder; the old folder is then listed by `listRemovals`
+ * @property {(accountId: string, mailbox: NewMailbox) => Promise<void>} replaceMailbox - new keys and a new folder; the old
+ *   folder is then listed by `listRemovals`; throws BUSY as `createAccount` does
  * @property {() => Promise<{ accountId: string, atMs: number }[]>} listDeletions - of accounts, as the audit log has them
  * @property {(credentialId: string) => void} recordUse - last use; written within a second
  * @property {(accountId: string, usage: { bytes: number, messages: number }) => void} recordUsage - written within a second
@@ -305,7 +310,8 @@
 
 /**
  * @typedef {object} NodeDirectory
- * @property {() => Promise<string[]>} listRemovals - absolute folders whose files still have to go
+ * @property {() => Promise<string[]>} listRemovals - absolute folders whose files still have to go; none of them
+ *   is an account's
  * @property {(folder: string) => Promise<void>} finishRemoval
  * @property {(accountId: string) => Promise<PendingRestore | null>} findRestore
  * @property {(restore: PendingRestore) => Promise<void>} beginRestore - takes the place of one that was not over

@@ -7,6 +7,21 @@
  * @typedef {import('./directory-port.js').PendingRestore} PendingRestore
  */
 
+/**
+ * Part of the caller's transaction.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {PendingRestore} restore - takes the place of one that was not over
+ */
+export function writeRestore(connection, restore) {
+  connection
+    .prepare(
+      `INSERT OR REPLACE INTO restores (account_id, generation, state, staged, replaced, cipher, requested_at_ms)
+       VALUES ($accountId, $generation, $state, $staged, $replaced, $cipher, $requestedAtMs)`
+    )
+    .run(restore)
+}
+
 /** The restore part of the directory. */
 export class DirectoryRestores {
   /** @param {DirectoryConnection} connection */
@@ -38,14 +53,7 @@ export class DirectoryRestores {
    * @param {PendingRestore} restore - takes the place of one that was not over
    */
   async beginRestore(restore) {
-    await this.connection.write(() =>
-      this.connection
-        .prepare(
-          `INSERT OR REPLACE INTO restores (account_id, generation, state, staged, replaced, cipher, requested_at_ms)
-           VALUES ($accountId, $generation, $state, $staged, $replaced, $cipher, $requestedAtMs)`
-        )
-        .run(restore)
-    )
+    await this.connection.write(() => writeRestore(this.connection, restore))
   }
 
   /**

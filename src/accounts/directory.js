@@ -12,6 +12,7 @@ import { DirectoryConnection } from './directory-connection.js'
 import { DirectoryKeys } from './directory-keys.js'
 import { DirectoryLists } from './directory-lists.js'
 import { DirectoryMaintenance } from './directory-maintenance.js'
+import { DirectoryRemovals } from './directory-removals.js'
 import { DirectoryRestores } from './directory-restores.js'
 import { DirectoryTenants } from './directory-tenants.js'
 import { DirectoryTokens } from './directory-tokens.js'
@@ -39,11 +40,9 @@ export function openDirectory({
 }) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const connection = new DirectoryConnection({ path, clock, logger })
-  const accounts = new DirectoryAccounts({
-    connection,
-    dataFolder: resolve(dataFolder),
-    defaultDomain
-  })
+  const place = { connection, dataFolder: resolve(dataFolder) }
+  const accounts = new DirectoryAccounts({ ...place, defaultDomain })
+  const removals = new DirectoryRemovals(place)
   const keys = new DirectoryKeys(connection)
   const restores = new DirectoryRestores(connection)
   const batch = new DirectoryBatch(connection, audit)
@@ -62,9 +61,9 @@ export function openDirectory({
     addAlias: (accountId, address) => accounts.addAlias(accountId, address),
     removeAlias: (accountId, address) => accounts.removeAlias(accountId, address),
     listAliases: (accountId) => accounts.listAliases(accountId),
-    replaceMailbox: (accountId, rows, folder) => accounts.replaceMailbox(accountId, rows, folder),
-    listRemovals: () => accounts.listRemovals(),
-    finishRemoval: (folder) => accounts.finishRemoval(folder),
+    replaceMailbox: (accountId, mailbox) => accounts.replaceMailbox(accountId, mailbox),
+    listRemovals: () => removals.listRemovals(),
+    finishRemoval: (folder) => removals.finishRemoval(folder),
 
     findCredential: (credentialId) => keys.findCredential(credentialId),
     findSingleCredential: (accountId, kind) => keys.findSingleCredential(accountId, kind),

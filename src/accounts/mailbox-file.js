@@ -114,13 +114,16 @@ function ignoreMissing(error) {
  * Removes a folder whose keys are destroyed, once nobody has its mailbox open.
  *
  * @param {string} folder
- * @param {{ timeoutMs: number }} options - how long to wait for the last opener to go
+ * @param {object} options
+ * @param {number} options.timeoutMs - how long to wait for the last opener to go
+ * @param {() => Promise<boolean>} options.isToGo - asked once nobody can open the mailbox any more
  * @throws {MailError} BUSY
  */
-export async function removeMailboxFolder(folder, { timeoutMs }) {
+export async function removeMailboxFolder(folder, { timeoutMs, isToGo }) {
   if (!(await stat(folder).catch(ignoreMissing))) return
   const lock = await lockExclusive(folder, { timeoutMs })
   try {
+    if (!(await isToGo())) return
     await rm(folder, { recursive: true, force: true })
   } finally {
     lock.release()

@@ -62,7 +62,11 @@ async function removeListed({ services: { directory, logger }, awaited }) {
   const left = []
   for (const folder of await directory.listRemovals()) {
     try {
-      await removeMailboxFolder(folder, { timeoutMs: folder === awaited ? LOCK_TIMEOUT_MS : 0 })
+      await removeMailboxFolder(folder, {
+        timeoutMs: folder === awaited ? LOCK_TIMEOUT_MS : 0,
+        // Another process may have removed it since, and an account may stand there by now.
+        isToGo: async () => (await directory.listRemovals()).includes(folder)
+      })
       await directory.finishRemoval(folder)
     } catch (err) {
       // The keys are gone, which is what counts: neither what asked for it nor the other folders must fail for that.

@@ -3,7 +3,7 @@
  * MODSEQs, as after every restore.
  */
 import { rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { syncFolder } from '../support/write-file.js'
 import { materialize } from './materialize.js'
 import { readSnapshot } from './snapshot-store.js'
@@ -12,11 +12,11 @@ import { readSnapshot } from './snapshot-store.js'
 
 /**
  * @param {object} input
- * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'config' | 'clock'>} input.services
+ * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'config'>} input.services
  * @param {import('./targets/target.js').BackupTarget} input.target
  * @param {import('./repository.js').Generation} input.generation
  * @param {import('./repository.js').AccountEntry} input.entry - the mailbox's, of that generation
- * @param {Omit<import('../accounts/directory-port.js').NewAccount, 'cipher'>} input.account - its folder is made here
+ * @param {Omit<import('../accounts/directory-port.js').NewAccount, 'cipher' | 'restoredFrom'>} input.account - its folder is made here
  * @param {string} input.action - for the audit log
  * @param {(bytes: number) => void} [input.onRead]
  * @returns {Promise<Account>}
@@ -31,9 +31,10 @@ export async function restoreAsNewAccount({
   action,
   onRead
 }) {
-  const { directory, config, clock } = services
+  const { directory, config } = services
   const { id: accountId, folder } = account
-  const staged = `${folder}.part`
+  // Under the account's name, whatever its folder is called: what a killed restore leaves is found by the next one.
+  const staged = join(dirname(folder), `${accountId}.part`)
   try {
     // A restore of another backup may have been killed here: its log, or its waiting mail, would become part of this one.
     await rm(staged, { recursive: true, force: true })
@@ -44,15 +45,10 @@ export async function restoreAsNewAccount({
     const cipher = /** @type {import('../database/setup-pragma.js').Cipher} */ (
       snapshot.cipher ?? config.storage.cipher
     )
-    const made = await directory.createAccount({ ...account, cipher })
-    await directory.beginRestore({
-      accountId,
-      generation: generation.name,
-      state: 'lift',
-      staged: '',
-      replaced: '',
+    const made = await directory.createAccount({
+      ...account,
       cipher,
-      requestedAtMs: clock.nowMs()
+      restoredFrom: generation.name
     })
     directory.audit({ action, accountId, detail: { generation: generation.name } })
     return made

@@ -6,7 +6,6 @@ import { randomBytes } from 'node:crypto'
 import { mailboxFolder } from '../accounts/provision.js'
 import { parseAddress } from '../accounts/address.js'
 import { MailError, isMailError } from '../errors.js'
-import { isThere } from '../support/is-there.js'
 import { requireEntry } from './choose.js'
 import { restoreAsNewAccount } from './new-account.js'
 import { openKeys } from './sealed-directory.js'
@@ -48,9 +47,9 @@ export async function restoreDeleted({
   if (keys.rekey)
     throw new MailError('RESTORE_REFUSED', { detail: 'a rekey was under way: take another backup' })
 
-  let folder = mailboxFolder({ data: config.data, domain: parsed.domain, accountId: account.id })
-  // The deleted account's files may still be waiting for their removal.
-  if (await isThere(folder)) folder += `-${randomBytes(4).toString('hex')}`
+  const place = mailboxFolder({ data: config.data, domain: parsed.domain, accountId: account.id })
+  // Never the deleted account's own: its files may still have to be removed, whether they are there or not.
+  const folder = `${place}-${randomBytes(4).toString('hex')}`
   const made = await restoreAsNewAccount({
     services,
     target,

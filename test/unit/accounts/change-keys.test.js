@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAppPassword, listAppPasswords } from '../../../src/accounts/app-passwords.js'
@@ -100,18 +100,36 @@ test('the mail can be given up also where that was tried before and killed', asy
   const { services, data } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
   const { id: accountId, domain } = account
-  await mkdir(mailboxFolder({ data, domain, accountId, keyEpoch: 2 }))
+  const left = mailboxFolder({ data, domain, accountId, keyEpoch: 2 })
+  await mkdir(left)
   const { account: now } = await resetAccount({
     services,
     account,
     newPassword: Buffer.from(NEW)
   })
   assert.equal(now.keyEpoch, 2)
+  assert.notEqual(now.folder, left)
+  assert.deepEqual(await readInbox(services, NEW), [])
+})
+
+test('a mailbox that is begun anew is recorded with its cipher in the same moment', async (t) => {
+  const { services: before, open } = await openTestAccounts(t)
+  const { account } = await makeAccount(before)
+  assert.equal(account.cipher, 'chacha20')
+  const services = await open({ 'storage.cipher': 'aegis-256' })
+  const updateAccount = async () => {
+    throw new MailError('BUSY')
+  }
+  await resetAccount({
+    services: { ...services, directory: { ...services.directory, updateAccount } },
+    account,
+    newPassword: Buffer.from(NEW)
+  })
   assert.deepEqual(await readInbox(services, NEW), [])
 })
 
 test('giving the mail up in vain leaves nothing behind', async (t) => {
-  const { services, data } = await openTestAccounts(t)
+  const { services } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
   const failing = {
     ...services,
@@ -124,8 +142,7 @@ test('giving the mail up in vain leaves nothing behind', async (t) => {
   }
   const newPassword = Buffer.from(NEW)
   await assertRefused(resetAccount({ services: failing, account, newPassword }), 'DISK_FULL')
-  const { id: accountId, domain } = account
-  assert.equal(existsSync(mailboxFolder({ data, domain, accountId, keyEpoch: 2 })), false)
+  assert.deepEqual(await readdir(dirname(account.folder)), [account.id])
 })
 
 test('the files of one erased account that cannot be removed are in nobody’s way', async (t) => {
@@ -230,6 +247,18 @@ test('files that are in use are removed later, and the address is free at once',
   assert.equal(existsSync(account.folder), false)
   assert.equal(existsSync(again.account.folder), true)
   assert.deepEqual(await restarted.directory.listRemovals(), [])
+})
+
+test('a folder that somebody else has removed and listed no more meanwhile is not removed again', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const asked = [[account.folder], []]
+  const listRemovals = async () => asked.shift() ?? []
+  const directory = { ...services.directory, listRemovals }
+  assert.deepEqual(await removePendingFolders({ services: { ...services, directory } }), {
+    left: []
+  })
+  assert.ok(existsSync(join(account.folder, 'mail.db')))
 })
 
 test('a revoked app password is refused, and its wrap is gone', async (t) => {

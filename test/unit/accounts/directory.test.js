@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3-multiple-ciphers'
@@ -92,6 +92,18 @@ test('deleting an account erases every wrapped key of it first, and lists the fo
   assert.deepEqual(await directory.listRemovals(), [input.folder])
   await directory.finishRemoval(input.folder)
   assert.deepEqual(await directory.listRemovals(), [])
+})
+
+test('a folder that was listed for removal before an account came to stand in it stays, and goes with the account', async (t) => {
+  const { data, path, directory } = await setUp(t)
+  const input = newAccount(data, 'anna@example.org')
+  await directory.createAccount(input)
+  const db = new Database(path)
+  db.prepare('INSERT INTO removals VALUES (?, 1)').run(relative(data, input.folder))
+  db.close()
+  assert.deepEqual(await directory.listRemovals(), [])
+  await directory.deleteAccount(input.id)
+  assert.deepEqual(await directory.listRemovals(), [input.folder])
 })
 
 test('a rekey waits beside the present rows, and takes their place or is forgotten', async (t) => {

@@ -1,11 +1,11 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { requireOwner } from '../../../src/accounts/check-credential.js'
 import { rekeyAccount } from '../../../src/accounts/rekey.js'
-import { deleteAccount } from '../../../src/accounts/remove-account.js'
+import { deleteAccount, removePendingFolders } from '../../../src/accounts/remove-account.js'
 import { chooseGeneration, requireEntry } from '../../../src/backup/choose.js'
 import { findDeleted } from '../../../src/backup/find-deleted.js'
 import { withOpenCopy } from '../../../src/backup/open-copy.js'
@@ -165,6 +165,59 @@ test('of a restore of a deleted account that was killed nothing becomes part of 
   const { account } = await restoring()
   assert.deepEqual((await readdir(account.folder)).sort(), ['mail.db'])
   assert.equal((await host.inboxOf(ANNA)).count, 2)
+})
+
+test('a restored account stays where the folder of the deleted one is still listed for removal', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 2)
+  const { services, target } = host
+  const { generation: name } = await host.backUp()
+  await services.directory.deleteAccount(anna.id)
+  // By hand, or by a command that was killed before it could say so.
+  await rm(anna.folder, { recursive: true })
+  const { account } = await restoreDeleted({
+    services,
+    target,
+    generation: await host.repository.readGeneration(name),
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    found: { account: anna, aliases: [] }
+  })
+  assert.deepEqual(await removePendingFolders({ services }), { left: [] })
+  assert.deepEqual(await services.directory.listRemovals(), [])
+  assert.deepEqual(await readdir(dirname(anna.folder)), [basename(account.folder)])
+  assert.equal((await host.inboxOf(ANNA)).count, 2)
+})
+
+test('no UID comes again after a restore that was killed when the account was back', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 2)
+  const { services, target } = host
+  const { generation: name } = await host.backUp()
+  await host.addMessages(ANNA, 2)
+  const before = await host.inboxOf(ANNA)
+  await deleteAccount({ services, account: anna })
+  const { directory } = services
+  const killed = new Error('killed')
+  /** @type {typeof directory} */
+  const until = {
+    ...directory,
+    createAccount: async (account) => {
+      await directory.createAccount(account)
+      throw killed
+    }
+  }
+  const restoring = restoreDeleted({
+    services: { ...services, directory: until },
+    target,
+    generation: await host.repository.readGeneration(name),
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    found: { account: anna, aliases: [] }
+  })
+  await assert.rejects(restoring, killed)
+  const after = await withLogin(services, ANNA, (store) => store.mailboxStatus('INBOX'))
+  assert.equal(after.messageCount, 2)
+  assert.ok(after.uidNext > before.uidNext)
+  assert.ok(after.highestModSeq > before.highestModSeq)
 })
 
 test('a folder and a message come back into a folder of their own, with flags and dates', async (t) => {

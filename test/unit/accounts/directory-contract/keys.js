@@ -125,11 +125,16 @@ export function keysContract({ name, setUp }) {
       credentials: anew.keys.credentials.map((row) => ({ ...row, accountId: input.id })),
       sealIdentities: anew.keys.sealIdentities.map((row) => ({ ...row, accountId: input.id }))
     }
-    await directory.replaceMailbox(input.id, keys, anew.folder)
+    const mailbox = {
+      keys,
+      folder: anew.folder,
+      cipher: /** @type {const} */ ('aegis-256')
+    }
+    await directory.replaceMailbox(input.id, mailbox)
     const account = await directory.findByAddress('anna')
     assert.deepEqual(
-      [account?.id, account?.folder, account?.usedBytes, account?.keyEpoch],
-      [input.id, anew.folder, 0, 2]
+      [account?.id, account?.folder, account?.cipher, account?.usedBytes, account?.keyEpoch],
+      [input.id, anew.folder, 'aegis-256', 0, 2]
     )
     assert.equal(await directory.findCredential(String(input.keys.credentials[0]?.id)), null)
     assert.equal((await directory.listCredentials(input.id)).length, 2)
@@ -143,7 +148,26 @@ export function keysContract({ name, setUp }) {
     assert.deepEqual(await directory.listRemovals(), [anew.folder])
     const isMissing = (/** @type {unknown} */ error) => isMailError(error, 'ACCOUNT_NOT_FOUND')
     await assert.rejects(directory.deleteAccount(input.id), isMissing)
-    await assert.rejects(directory.replaceMailbox(input.id, keys, anew.folder), isMissing)
+    await assert.rejects(directory.replaceMailbox(input.id, mailbox), isMissing)
     assert.equal((await directory.listCredentials(bert.id)).length, 2)
+  })
+  test(`${name}: no account comes to stand in a folder that is to be removed`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    const bert = newAccount(data, 'bert@example.org')
+    await directory.createAccount(input)
+    await directory.createAccount(bert)
+    await directory.deleteAccount(input.id)
+    const isBusy = (/** @type {unknown} */ error) => isMailError(error, 'BUSY')
+    await assert.rejects(directory.createAccount(input), isBusy)
+    assert.equal(await directory.findByAddress('anna'), null)
+    const { keys, cipher } = bert
+    for (const folder of [input.folder, bert.folder])
+      await assert.rejects(directory.replaceMailbox(bert.id, { keys, folder, cipher }), isBusy)
+    assert.equal((await directory.findAccount(bert.id))?.folder, bert.folder)
+    assert.equal((await directory.listCredentials(bert.id)).length, 2)
+    assert.deepEqual(await directory.listRemovals(), [input.folder])
+    await directory.finishRemoval(input.folder)
+    assert.equal((await directory.createAccount(input)).folder, input.folder)
   })
 }

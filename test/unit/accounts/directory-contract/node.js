@@ -46,6 +46,21 @@ export function nodeContract({ name, setUp }) {
     assert.equal(await directory.findRestore(id), null)
   })
 
+  test(`${name}: an account that comes out of a backup is never there without what its mailbox still needs`, async (t) => {
+    const { data, directory, clock } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    await directory.createAccount({ ...input, restoredFrom: 'g1' })
+    assert.deepEqual(await directory.findRestore(input.id), {
+      accountId: input.id,
+      generation: 'g1',
+      state: 'lift',
+      staged: '',
+      replaced: '',
+      cipher: input.cipher,
+      requestedAtMs: clock.nowMs()
+    })
+  })
+
   test(`${name}: what maintenance did, has to do and failed at is on record, mailbox by mailbox`, async (t) => {
     const { data, directory, clock } = await setUp(t)
     const anna = await directory.createAccount(newAccount(data, 'anna@example.org'))
