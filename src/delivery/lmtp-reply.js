@@ -10,6 +10,7 @@ import { MailError } from '../errors.js'
 /** @satisfies {Record<string, Reply>} */
 export const REFUSALS = Object.freeze({
   unknownRecipient: { code: 550, status: '5.1.1', text: 'No such recipient here' },
+  noAccounts: { code: 451, status: '4.3.0', text: 'No mailbox here yet' },
   disabledAccount: { code: 550, status: '5.2.1', text: 'The mailbox is disabled' },
   mailboxFull: { code: 452, status: '4.2.2', text: 'The mailbox is full' },
   mailboxFullForGood: { code: 552, status: '5.2.2', text: 'The mailbox is full' },

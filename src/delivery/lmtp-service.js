@@ -66,6 +66,7 @@ const MAX_TIDY_FOLDERS = 10_000
  * @typedef {object} LmtpOptions
  * @property {LmtpConfig} config
  * @property {{ findByAddress: (address: string) => Promise<DeliveryAccount | null>,
+ *   pageFolders: (page: { afterId: string, limit: number }) => Promise<unknown[]>,
  *   tenantRoom?: (tenant: string) => Promise<number | null> }} directory - `tenantRoom`: bytes that all accounts of a
  *   tenant may still grow by; null: no limit
  * @property {import('../support/clock.js').Clock} clock
@@ -130,7 +131,7 @@ export class LmtpService {
       const recipients = this.#recipientsOf(session)
       if (recipients.length >= this.maxRecipients) throw new LmtpRefusal(REFUSALS.tooManyRecipients)
       const account = await directory.findByAddress(address.address)
-      if (account === null) throw new LmtpRefusal(REFUSALS.unknownRecipient)
+      if (account === null) throw await this.#refusalOfUnknown()
       if (!account.isEnabled) throw new LmtpRefusal(REFUSALS.disabledAccount)
       // A mail server that only asks whether there is such a recipient takes no for an answer also where it is meant for now:
       // it would refuse its senders instead of keeping their mail. It hears of the quota when it has brought a message.
@@ -145,6 +146,17 @@ export class LmtpService {
       if (!isRefused) logger.error({ err: error }, 'a recipient could not be looked up')
       throw refusalOf(error)
     }
+  }
+
+  /**
+   * Who has no account at all may have started before the disk with the mail was mounted: no sender is told that there are no
+   * such recipients before there are any.
+   *
+   * @returns {Promise<LmtpRefusal>}
+   */
+  async #refusalOfUnknown() {
+    const [folder] = await this.#options.directory.pageFolders({ afterId: '', limit: 1 })
+    return new LmtpRefusal(folder === undefined ? REFUSALS.noAccounts : REFUSALS.unknownRecipient)
   }
 
   /**

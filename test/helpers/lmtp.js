@@ -41,7 +41,10 @@ export async function startLmtp(t, options = {}) {
       messages: { maxBytes }
     },
     directory: alter
-      ? { findByAddress: async (address) => alter(await directory.findByAddress(address)) }
+      ? {
+          ...directory,
+          findByAddress: async (address) => alter(await directory.findByAddress(address))
+        }
       : directory,
     clock: systemClock,
     logger: options.logger ?? silentLogger,

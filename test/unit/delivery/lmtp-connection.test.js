@@ -151,10 +151,10 @@ test('close lets a running transfer end with its 250, and sends idle clients awa
 })
 
 test('a port that is taken rejects listen', async (t) => {
-  const { port } = await startLmtp(t)
+  const { port, directory } = await startLmtp(t)
   const other = createLmtpServer({
     config: DELIVERY_CONFIG,
-    directory: { findByAddress: async () => null },
+    directory,
     clock: systemClock,
     logger: silentLogger,
     notify: () => {}

@@ -61,6 +61,18 @@ test('a message that got 250 lies in the spool, opens, and is what was sent', as
   await client.quit()
 })
 
+test('while there is no account at all an unknown recipient is refused for now, afterwards for good', async (t) => {
+  const { port, directory, account, add } = await startLmtp(t)
+  await directory.deleteAccount(account.id)
+  const client = await LmtpClient.connect(port)
+  await client.say('MAIL FROM:<sender@example.net>')
+  assert.match(await client.say(`RCPT TO:<${ANN}>`), /^451 4\.3\.0 No mailbox here yet/)
+  await add('bob@example.org')
+  assert.match(await client.say(`RCPT TO:<${ANN}>`), /^550 5\.1\.1 /)
+  assert.match(await client.say('RCPT TO:<bob@example.org>'), /^250 /)
+  await client.quit()
+})
+
 test('each accepted recipient gets its reply, in order, and its own file', async (t) => {
   const { port, add, spoolFolder, identity } = await startLmtp(t)
   const bob = await add('bob@example.org')
