@@ -62,6 +62,10 @@ export const ERROR_TABLE = Object.freeze({
     temporary: false,
     text: 'The file is not laid out as this program expects'
   },
+  DIRECTORY_MISSING: {
+    temporary: false,
+    text: 'The directory of these mailboxes is missing'
+  },
   BUSY: { temporary: true, text: 'The mailbox is busy, try again' },
   DISK_FULL: { temporary: true, text: 'There is no room on the disk' },
   NOT_DURABLE: { temporary: true, text: 'The disk refused to store the change' },

@@ -11,6 +11,7 @@ import { auditLimitsOf } from './audit-limits.js'
 import { openDirectory } from './directory.js'
 import { loadPepper } from './pepper.js'
 import { RepeatLoginCache } from './repeat-login-cache.js'
+import { requireNoMailboxes } from './stranded-mailboxes.js'
 import { Throttle } from './throttle.js'
 import { Unlocker } from './unlock.js'
 
@@ -36,14 +37,16 @@ export const UNFINISHED_RESTORE = 'restoring.json'
  * @param {import('../support/clock.js').Clock} options.clock
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @returns {Promise<AccountServices>}
- * @throws {import('../errors.js').MailError} PEPPER_MISSING, CONFIG_INVALID, FILE_TOO_NEW, ACCOUNT_DAMAGED
+ * @throws {import('../errors.js').MailError} PEPPER_MISSING, CONFIG_INVALID, FILE_TOO_NEW, ACCOUNT_DAMAGED,
+ *   RESTORE_REFUSED, DIRECTORY_MISSING
  */
 export async function openAccountServices({ config, clock, logger }) {
-  const isUnfinished = existsSync(join(config.data, UNFINISHED_RESTORE))
-  if (isUnfinished && !existsSync(join(config.data, 'directory.db')))
+  const isNew = !existsSync(join(config.data, 'directory.db'))
+  if (isNew && existsSync(join(config.data, UNFINISHED_RESTORE)))
     throw new MailError('RESTORE_REFUSED', {
       detail: `a restore onto ${config.data} was not finished: repeat it`
     })
+  if (isNew) requireNoMailboxes(config.data)
   const directory = openDirectory({
     path: join(config.data, 'directory.db'),
     defaultDomain: config.defaultDomain,

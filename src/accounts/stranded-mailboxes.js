@@ -1,0 +1,34 @@
+/**
+ * Mailboxes whose directory is gone: a data folder that looks new to a server, and is not. One that began there anew would
+ * refuse all mail for the accounts of before.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { MailError } from '../errors.js'
+
+/**
+ * @param {string} folder
+ * @returns {string[]} absolute
+ */
+function within(folder) {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(folder, name))
+}
+
+/**
+ * @param {string} data - absolute; has no directory.db
+ * @throws {MailError} DIRECTORY_MISSING where there are mailboxes all the same
+ */
+export function requireNoMailboxes(data) {
+  const hasMailbox = within(join(data, 'mail'))
+    .flatMap(within)
+    .some((folder) => existsSync(join(folder, 'mail.db')))
+  if (!hasMailbox) return
+  throw new MailError('DIRECTORY_MISSING', {
+    detail:
+      `${data} has mailboxes in mail/, and no directory.db. Put that back; ` +
+      'or empty the folder (its backup/ may stay) and bring all back with: letterlock backup restore --host'
+  })
+}

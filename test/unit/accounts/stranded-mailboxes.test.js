@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { letterlock, scratchFolder } from '../../helpers/process.js'
+
+const ANNA = 'anna@example.org'
+const PASSWORD = { input: 'secret\n' }
+
+test('mailboxes without their directory keep a server from beginning anew', async (t) => {
+  const data = join(scratchFolder(t, 'stranded'), 'data')
+  const ports = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
+  await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
+  rmSync(join(data, 'directory.db'))
+  const commands = [
+    ['serve', ...ports],
+    ['account', 'create', 'ben@example.org', '--password-stdin']
+  ]
+  for (const command of commands) {
+    const { code, stderr } = await letterlock([...command, '--data', data], PASSWORD)
+    assert.equal(code, 1, stderr)
+    assert.match(stderr, /^letterlock: The directory of these mailboxes is missing$/m)
+    assert.match(stderr, /no directory\.db[^]*letterlock backup restore --host/)
+    assert.equal(existsSync(join(data, 'directory.db')), false)
+  }
+})
+
+test('what lies in mail/ besides mailboxes is no reason not to begin', async (t) => {
+  const data = join(scratchFolder(t, 'left'), 'data')
+  mkdirSync(join(data, 'mail', 'example.org', 'left'), { recursive: true })
+  writeFileSync(join(data, 'mail', 'note.txt'), 'x')
+  const made = await letterlock(
+    ['account', 'create', ANNA, '--password-stdin', '--data', data],
+    PASSWORD
+  )
+  assert.equal(made.code, 0, made.stderr)
+})
