@@ -143,6 +143,14 @@ export function workerSlot(environment = process.env) {
 }
 
 /**
+ * @param {string} folder - of the user whom the process has become: what `~` is for the libraries
+ * @param {NodeJS.ProcessEnv} [environment]
+ */
+export function setHome(folder, environment = process.env) {
+  environment['HOME'] = folder
+}
+
+/**
  * Facts about how the process was started that decide whether a person watches it.
  *
  * @param {NodeJS.ProcessEnv} [environment]

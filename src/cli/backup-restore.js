@@ -91,7 +91,7 @@ export function registerRestore(backup, context) {
     .action((/** @type {string | undefined} */ address, /** @type {RestoreOptions} */ options) => {
       if ((address === undefined) !== (options.host === true))
         throw new CliError('Give either an address or --host', { exitCode: NOTHING_DONE })
-      return withBackups(context, options, async (parts) => {
+      const restore = async (/** @type {BackupParts} */ parts) => {
         const generation = await chooseGeneration(parts.repository, {
           nowMs: parts.clock.nowMs(),
           name: options.generation,
@@ -99,7 +99,8 @@ export function registerRestore(backup, context) {
         })
         if (address === undefined) await runHost(parts, context, options, generation)
         else await runAccount(parts, context, options, generation, address)
-      })
+      }
+      return withBackups(context, options, restore, { mayBeNew: address === undefined })
     })
 }
 

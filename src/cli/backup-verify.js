@@ -39,12 +39,18 @@ export function registerVerify(backup, context) {
       '\nExit code: 0 all is well, 1 something is damaged, 2 nothing could be checked.\n\nExamples:\n  letterlock backup verify --all --quick\n  letterlock backup verify anna@example.org'
     )
     .action((/** @type {string | undefined} */ address, /** @type {VerifyOptions} */ options) =>
-      withBackups(context, options, async (parts) => {
-        process.exitCode =
-          address === undefined
-            ? await verifyStored(parts, options)
-            : await verifyMailbox(parts, context, options, address)
-      })
+      withBackups(
+        context,
+        options,
+        async (parts) => {
+          process.exitCode =
+            address === undefined
+              ? await verifyStored(parts, options)
+              : await verifyMailbox(parts, context, options, address)
+        },
+        // Whoever has lost a host looks at its backups first.
+        { mayBeNew: address === undefined }
+      )
     )
 }
 

@@ -8,6 +8,7 @@ import { loadConfig } from '../../config/load.js'
 import { MailError } from '../errors.js'
 import { systemClock } from '../support/clock.js'
 import { CliError } from './cli-error.js'
+import { explainRefusedFile } from './file-refused.js'
 import { Outputs } from './outputs.js'
 
 /** What was said is lost: it may have been a password that is shown once. */
@@ -115,6 +116,11 @@ function report(error, stderr) {
     const { detail } = error
     stderr.write(`letterlock: ${error.message}\n`)
     if (detail !== undefined) stderr.write(`${detail.replace(/^/gm, '  ')}\n`)
+    return 1
+  }
+  const refusal = explainRefusedFile(error)
+  if (refusal !== null) {
+    stderr.write(`letterlock: ${refusal}\n`)
     return 1
   }
   stderr.write(

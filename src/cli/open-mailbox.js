@@ -8,6 +8,7 @@ import { listenForBackups } from '../backup/owner-listener.js'
 import { MailError } from '../errors.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
+import { enterDataFolder } from './data-folder.js'
 import { PasswordInput } from './password-input.js'
 import { withSecret } from './with-accounts.js'
 
@@ -55,6 +56,10 @@ async function openMailbox({ context, options, account, isReadOnly, password }) 
   }
   try {
     const config = context.loadConfig(options)
+    const { hasBecomeOwner } = enterDataFolder(config.data, { exitCode: NOTHING_DONE })
+    // Root's own files, to import for instance, are out of reach then.
+    if (hasBecomeOwner)
+      context.stderr.write(`running as the owner of ${config.data}, user ${process.getuid?.()}\n`)
     // A command answers in plain words; the log has only what goes wrong besides.
     const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })
     const services = await openAccountServices({ config, clock: context.clock, logger })

@@ -6,6 +6,7 @@ import { openAccountServices } from '../accounts/services.js'
 import { MailError } from '../errors.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
+import { enterDataFolder } from './data-folder.js'
 import { PasswordInput } from './password-input.js'
 
 export { formatBytes } from '../support/format.js'
@@ -24,11 +25,14 @@ export { formatBytes } from '../support/format.js'
  * @param {CommonOptions & { passwordStdin?: boolean }} options
  * @param {(parts: { services: AccountServices, input: PasswordInput, print: (line: string) => void, tell: (line: string) => void }) => Promise<T>} work -
  *   `print` writes results to standard output, `tell` words for people to standard error
+ * @param {{ mayBeNew?: boolean }} [how] - `mayBeNew`: makes a data folder where there is none, and says so
  * @returns {Promise<T>}
  */
-export async function withAccounts(context, options, work) {
+export async function withAccounts(context, options, work, { mayBeNew = false } = {}) {
   const { stdin, stdout, stderr, clock } = context
   const config = context.loadConfig(options)
+  if (enterDataFolder(config.data, { mayBeNew }).isNew && mayBeNew)
+    stderr.write(`a new data folder: ${config.data}\n`)
   // A command answers in plain words; the log has only what goes wrong besides.
   const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })
   const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })

@@ -6,6 +6,7 @@ import { openTarget } from '../backup/targets/open-target.js'
 import { MailError } from '../errors.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
+import { enterDataFolder } from './data-folder.js'
 
 /**
  * @typedef {import('./index.js').CliContext} CliContext
@@ -31,13 +32,20 @@ export const NOTHING_DONE = 2
  * @param {CliContext} context
  * @param {CommonOptions} options
  * @param {(parts: BackupParts) => Promise<T>} work
- * @param {{ isLogged?: boolean }} [how] - `isLogged`: a job of the server's, which writes the log as the server does
+ * @param {{ isLogged?: boolean, mayBeNew?: boolean }} [how] - `isLogged`: a job of the server's, which writes the log as the
+ *   server does; `mayBeNew`: there need not be a data folder yet
  * @returns {Promise<T>}
  * @throws {CliError} with exit code 2 for errors of ours
  */
-export async function withBackups(context, options, work, { isLogged = false } = {}) {
+export async function withBackups(
+  context,
+  options,
+  work,
+  { isLogged = false, mayBeNew = false } = {}
+) {
   const { stdout, stderr, clock } = context
   const config = context.loadConfig(options)
+  enterDataFolder(config.data, { mayBeNew, exitCode: NOTHING_DONE })
   const { level } = config.log
   const logger = createLogger({ level: isLogged || level === 'silent' ? level : 'warn' })
   const target = await openTarget(config.backup)

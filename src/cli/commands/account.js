@@ -80,7 +80,8 @@ async function runCreate(context, address, options) {
     throw new CliError('Give either an address or --batch FILE', { exitCode: 2 })
   }
   const quota = options.quota === undefined ? {} : { quotaBytes: parseBytes(options.quota) }
-  await withAccounts(context, options, async ({ services, input, print, tell }) => {
+  /** @type {Parameters<typeof withAccounts>[2]} */
+  const make = async ({ services, input, print, tell }) => {
     if (options.batch !== undefined) {
       const { created, failed } = await createBatch({
         services,
@@ -101,7 +102,8 @@ async function runCreate(context, address, options) {
     made.masterKey.dispose()
     print(`created ${made.account.address}`)
     print(recoveryNote(made.recoveryCode))
-  })
+  }
+  await withAccounts(context, options, make, { mayBeNew: true })
 }
 
 /**

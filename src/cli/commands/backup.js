@@ -12,6 +12,7 @@ import { registerRestore } from '../backup-restore.js'
 import { registerVerify } from '../backup-verify.js'
 import { BackupProgress } from '../backup-progress.js'
 import { CliError } from '../cli-error.js'
+import { enterDataFolder } from '../data-folder.js'
 import { nightlyCommand } from '../nightly-command.js'
 import { isMailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
@@ -141,29 +142,45 @@ function registerList(backup, context) {
     .option('--json', 'one JSON object a line')
     .addHelpText('after', '\nExample:\n  letterlock backup list')
     .action((/** @type {CommonOptions & { json?: boolean }} */ options) =>
-      withBackups(context, options, async ({ repository, print, tell }) => {
-        for (const name of await repository.listGenerations()) {
-          const generation = await repository.readGeneration(name).catch((error) => {
-            // Pruned since they were listed.
-            if (isMailError(error, 'BACKUP_MISSING')) return null
-            if (!isMailError(error, 'BACKUP_DAMAGED')) throw error
-            tell(`${name}: ${error.message} (${error.detail})`)
-            process.exitCode = SOME_FAILED
-            return null
-          })
-          if (generation === null) continue
-          const { accounts, failed, counts, startedAtMs, finishedAtMs } = generation
-          const bytes = accounts.reduce((sum, entry) => sum + entry.bytes, 0)
-          const figures = { accounts: accounts.length, failed: failed.length, bytes, ...counts }
-          if (options.json) print(JSON.stringify({ name, startedAtMs, finishedAtMs, ...figures }))
-          else
-            print(
-              `${name}\t${accounts.length} accounts, ${formatBytes(bytes)}, ` +
-                `${formatBytes(counts.newBytes)} new${failed.length > 0 ? `, ${failed.length} failed` : ''}`
-            )
-        }
-      })
+      withBackups(context, options, (parts) => listNow(parts, options), { mayBeNew: true })
     )
+}
+
+/**
+ * @param {BackupParts} parts
+ * @param {{ json?: boolean }} options
+ */
+async function listNow({ config, repository, print, tell }, { json }) {
+  const names = await repository.listGenerations()
+  if (names.length === 0) {
+    enterDataFolder(config.data, { exitCode: NOTHING_DONE })
+    const isSetUp = (await readHostState(config.data)) !== null
+    tell(
+      isSetUp
+        ? `No backup yet in ${repository.target.label}`
+        : 'Backups are not set up here; first: letterlock backup init'
+    )
+  }
+  for (const name of names) {
+    const generation = await repository.readGeneration(name).catch((error) => {
+      // Pruned since they were listed.
+      if (isMailError(error, 'BACKUP_MISSING')) return null
+      if (!isMailError(error, 'BACKUP_DAMAGED')) throw error
+      tell(`${name}: ${error.message} (${error.detail})`)
+      process.exitCode = SOME_FAILED
+      return null
+    })
+    if (generation === null) continue
+    const { accounts, failed, counts, startedAtMs, finishedAtMs } = generation
+    const bytes = accounts.reduce((sum, entry) => sum + entry.bytes, 0)
+    const figures = { accounts: accounts.length, failed: failed.length, bytes, ...counts }
+    if (json) print(JSON.stringify({ name, startedAtMs, finishedAtMs, ...figures }))
+    else
+      print(
+        `${name}\t${accounts.length} accounts, ${formatBytes(bytes)}, ` +
+          `${formatBytes(counts.newBytes)} new${failed.length > 0 ? `, ${failed.length} failed` : ''}`
+      )
+  }
 }
 
 /**
@@ -266,7 +283,7 @@ function registerNightly(backup, context) {
     .description('The nightly job: run, prune, rehearse')
     .addHelpText(
       'after',
-      '\nExit code: 0 all went well, 1 some accounts failed, 2 nothing was done.\n\nExample, for cron:\n  15 3 * * * letterlock backup nightly --data /var/lib/letterlock'
+      '\nExit code: 0 all went well, 1 some accounts failed, 2 nothing was done.\n\nExample, for cron:\n  15 3 * * * /usr/local/bin/letterlock backup nightly'
     )
     .action((/** @type {CommonOptions} */ options) =>
       withBackups(
@@ -297,6 +314,8 @@ function registerSchedule(backup, context) {
     )
     .action(async (/** @type {CommonOptions} */ options) => {
       const config = context.loadConfig(options)
+      // Its app may start before the first worker.
+      enterDataFolder(config.data, { mayBeNew: true })
       const schedule = scheduleNightly({
         settings: config.backup,
         command: nightlyCommand(options, config.data),

@@ -5,13 +5,16 @@ import { networkInterfaces } from 'node:os'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { normalizeDomain } from '../../accounts/address.js'
+import { errorCodeOf } from '../../database/sqlite-error.js'
 import { MailError } from '../../errors.js'
 import { checkBackups } from '../doctor/backups.js'
 import { clientSettings } from '../../discovery/client-settings.js'
 import { dnsLines, publicAddresses } from '../doctor/dns.js'
 import { bad, good } from '../doctor/finding.js'
-import { checkClock, checkDisks, checkLimits, checkPermissions } from '../doctor/machine.js'
+import { checkClock, checkDisks, checkLimits } from '../doctor/machine.js'
 import { checkCertificate, checkPorts } from '../doctor/network.js'
+import { checkPermissions } from '../doctor/permissions.js'
+import { explainRefusedFile } from '../file-refused.js'
 import { withAccounts } from '../with-accounts.js'
 
 /**
@@ -107,11 +110,20 @@ async function examine(context, options) {
  */
 async function dataFindings(context, options) {
   const { data } = context.loadConfig(options)
-  const directory = await stat(join(data, 'directory.db')).catch(() => null)
-  if (!directory) return good('data', `${data} is new: the first start fills it`)
+  try {
+    await stat(join(data, 'directory.db'))
+  } catch (error) {
+    const code = errorCodeOf(error)
+    return code === 'ENOENT'
+      ? good('data', `${data} is new: the first start fills it`)
+      : bad('data', `${data} cannot be looked at (${code})`, 'Run this as its owner, or as root')
+  }
   try {
     return await withAccounts(context, options, ({ services }) => checkBackups({ services }))
   } catch (error) {
+    const refusal = explainRefusedFile(error)
+    if (refusal !== null)
+      return bad('data', refusal, 'The server needs each of its files to be its own')
     if (!(error instanceof MailError)) throw error
     return bad('data', `The server would not start: ${error.message}`, error.detail ?? error.code)
   }

@@ -2,6 +2,7 @@
  * `letterlock serve`: runs the server until it is told to stop.
  */
 import { isSupervised, isUnderPm2, workerSlot } from '../../../config/load.js'
+import { enterDataFolder } from '../data-folder.js'
 import { nightlyCommand } from '../nightly-command.js'
 
 /**
@@ -115,6 +116,7 @@ export function register(program, context) {
     )
     .action(async (/** @type {ServeOptions} */ options) => {
       const config = context.loadConfig(options, settingsOf(options))
+      enterDataFolder(config.data, { mayBeNew: true })
       const isWatched = !isSupervised()
       const slot = workerSlot()
       const stopped = untilToldToStop()

@@ -1,5 +1,5 @@
 /**
- * The machine: disks, clock, permissions, limits.
+ * The machine: disks, clock, limits.
  */
 import { execFile } from 'node:child_process'
 import { readFile, stat, statfs } from 'node:fs/promises'
@@ -88,56 +88,6 @@ export async function checkClock({ data }, nowMs) {
       'In a container the host’s clock counts: look there'
     )
   }
-}
-
-/**
- * @param {Config} config
- * @returns {Promise<Finding[]>}
- */
-export async function checkPermissions({ data, auth, tls }) {
-  const uid = process.getuid?.() ?? 0
-  const secrets = [
-    data,
-    join(data, 'directory.db'),
-    auth.pepperFile,
-    tls.key || join(data, 'tls', 'key.pem')
-  ]
-  /** @type {Finding[]} */
-  const findings = []
-  for (const path of secrets) {
-    const found = await exists(path)
-    if (!found) continue
-    const others = found.mode & 0o077
-    if (others !== 0) {
-      findings.push(
-        bad(
-          'permissions',
-          `${path} is open to others (${(found.mode & 0o777).toString(8)})`,
-          `chmod go= ${path}`
-        )
-      )
-    } else if (found.uid !== uid && uid !== 0) {
-      findings.push(
-        bad(
-          'permissions',
-          `${path} belongs to another user`,
-          `chown it to the server’s user, or run this as that user`
-        )
-      )
-    }
-  }
-  if (findings.length === 0)
-    findings.push(good('permissions', 'Data, directory, pepper and key are for one user alone'))
-  if (uid === 0) {
-    findings.push(
-      doubtful(
-        'user',
-        'This is root',
-        'Give the server a user of its own; for ports below 1024 it needs a systemd socket or setcap'
-      )
-    )
-  }
-  return findings
 }
 
 /**

@@ -1,0 +1,129 @@
+/**
+ * Whose the files of the data folder are, and who else may read its secrets.
+ */
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { bad, doubtful, good } from './finding.js'
+
+/** @import { Finding } from './finding.js' */
+/** @typedef {import('../../../config/load.js').Config} Config */
+
+const NAME = 'permissions'
+const ROOT = 0
+
+/** So many files are looked at, some seconds: whoever ran one command as another user left traces in few mailboxes or in all. */
+const MAX_LOOKS = 50_000
+
+/**
+ * @param {string} path
+ * @returns {Promise<import('node:fs').Stats | null>}
+ */
+const exists = (path) => stat(path).catch(() => null)
+
+/**
+ * @param {Config} config
+ * @returns {Promise<Finding[]>}
+ */
+export async function checkPermissions(config) {
+  const { data, auth, tls } = config
+  const uid = process.getuid?.() ?? ROOT
+  const folder = await exists(data)
+  const key = tls.key || join(data, 'tls', 'key.pem')
+  const findings = [
+    ...(folder && folder.uid !== uid && uid !== ROOT ? [otherUser(data, folder.uid, uid)] : []),
+    ...(await openToOthers([data, join(data, 'directory.db'), auth.pepperFile, key])),
+    ...(folder ? await ownedByOthers(config, folder.uid, [auth.pepperFile, key]) : [])
+  ]
+  if (findings.length === 0)
+    findings.push(good(NAME, 'Data, directory, mailboxes, pepper and key are for one user alone'))
+  if (uid === ROOT && (folder?.uid ?? ROOT) === ROOT)
+    findings.push(
+      doubtful(
+        'user',
+        'This is root, and the data folder is root’s',
+        'Give the server a user of its own; for ports below 1024 it needs a systemd socket or setcap'
+      )
+    )
+  return findings
+}
+
+/**
+ * @param {string} data
+ * @param {number} owner
+ * @param {number} uid - whose process this is
+ */
+const otherUser = (data, owner, uid) =>
+  bad(
+    NAME,
+    `${data} belongs to user ${owner}, and this runs as user ${uid}`,
+    'Run this as that user, or as root'
+  )
+
+/**
+ * @param {string[]} secrets
+ * @returns {Promise<Finding[]>}
+ */
+async function openToOthers(secrets) {
+  /** @type {Finding[]} */
+  const findings = []
+  for (const path of secrets) {
+    const mode = (await exists(path))?.mode ?? 0
+    if ((mode & 0o077) === 0) continue
+    const text = `${path} is open to others (${(mode & 0o777).toString(8)})`
+    findings.push(bad(NAME, text, `chmod go= ${path}`))
+  }
+  return findings
+}
+
+/**
+ * @param {Config} config
+ * @param {number} owner - of the data folder
+ * @param {string[]} more - files that may lie elsewhere
+ * @returns {Promise<Finding[]>} one for all that the data folder's owner cannot use, or none
+ */
+async function ownedByOthers({ data }, owner, more) {
+  /** @type {{ path: string, uid: number } | null} */
+  let first = null
+  let count = 0
+  let looks = 0
+  for await (const path of filesOf(data, more)) {
+    if (++looks > MAX_LOOKS) break
+    const found = await exists(path)
+    if (!found || found.uid === owner) continue
+    first ??= { path, uid: found.uid }
+    count++
+  }
+  if (!first) return []
+  const others = count === 1 ? '' : `, and ${count - 1} more files belong to others`
+  const text = `${first.path} belongs to user ${first.uid}, the data folder to user ${owner}${others}`
+  const isWithin = first.path.startsWith(join(data, '/'))
+  const target = isWithin ? `-R ${owner} ${data}` : `${owner} ${first.path}`
+  return [bad(NAME, text, `The server cannot use what is not its own: chown ${target}`)]
+}
+
+/**
+ * @param {string} data
+ * @param {string[]} more
+ * @returns {AsyncGenerator<string, void, void>} what lies in the data folder, the mailboxes last, not what is in the spools
+ */
+async function* filesOf(data, more) {
+  for (const path of more) if (!path.startsWith(join(data, '/'))) yield path
+  yield* within(data)
+  for (const name of ['run', 'tls', 'tmp']) yield* within(join(data, name))
+  for await (const domain of within(join(data, 'mail'))) {
+    yield domain
+    for await (const folder of within(domain)) {
+      yield folder
+      yield* within(folder)
+    }
+  }
+}
+
+/**
+ * @param {string} folder
+ * @returns {AsyncGenerator<string, void, void>} of one that cannot be read, none
+ */
+async function* within(folder) {
+  const names = await readdir(folder).catch(() => [])
+  for (const name of names) yield join(folder, name)
+}

@@ -1,0 +1,39 @@
+/**
+ * A file that the system does not let this user have, in a sentence: which one, and whose it is.
+ */
+import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { errorCodeOf } from '../database/sqlite-error.js'
+
+const REFUSALS = new Set(['EACCES', 'EPERM', 'EROFS'])
+
+/**
+ * @param {string} path
+ * @returns {{ path: string, uid: number }} of the file, or of the nearest folder above it that can be looked at
+ */
+function ownerOf(path) {
+  try {
+    return { path, uid: statSync(path).uid }
+  } catch (error) {
+    const parent = dirname(path)
+    if (parent === path) throw error
+    return ownerOf(parent)
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @returns {string | null} null where it is about anything else
+ */
+export function explainRefusedFile(error) {
+  const code = errorCodeOf(error)
+  // SQLite does not say which file it was.
+  if (code.startsWith('SQLITE_CANTOPEN'))
+    return 'A file of the data folder cannot be opened: see what letterlock doctor says of permissions'
+  const { path } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
+  if (!REFUSALS.has(code) || typeof path !== 'string') return null
+  if (code === 'EROFS') return `${path} cannot be written: the file system is read-only (EROFS)`
+  const owner = ownerOf(path)
+  const whose = `${owner.path === path ? 'it' : owner.path} belongs to user ${owner.uid}`
+  return `${path} cannot be opened (${code}): ${whose}, and this runs as user ${process.getuid?.()}`
+}

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { letterlock, scratchFolder, startServerProcess } from '../../helpers/process.js'
+import { WireClient } from '../../helpers/wire-client.js'
+
+const ANNA = 'anna@example.org'
+const PASSWORD = { input: 'secret\n' }
+/** What a service user may be: a number that no list of users has. */
+const SERVICE = 64_321
+const isRoot = process.getuid?.() === 0
+const needsRoot = isRoot ? false : 'only root can become somebody else'
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @returns {string} a data folder of the service user's
+ */
+function serviceFolder(t) {
+  const folder = scratchFolder(t, 'owner')
+  chmodSync(folder, 0o711)
+  const data = join(folder, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  chownSync(data, SERVICE, SERVICE)
+  return data
+}
+
+/**
+ * @param {string} data
+ * @returns {string[]} what is not the service user's
+ */
+const ofOthers = (data) =>
+  ['', ...readdirSync(data, { recursive: true, encoding: 'utf8' })].filter((name) => {
+    const { uid, gid } = statSync(join(data, name))
+    return uid !== SERVICE || gid !== SERVICE
+  })
+
+test(
+  'commands and the server that root starts leave only files of the data folder’s owner',
+  { skip: needsRoot },
+  async (t) => {
+    const data = serviceFolder(t)
+    const run = (/** @type {string[]} */ ...args) =>
+      letterlock([...args, '--data', data], { input: 'secret\nsecret\n' })
+    const commands = [
+      ['account', 'create', ANNA, '--password-stdin'],
+      ['repair', ANNA, '--password-stdin'],
+      ['maintain', '--compact', ANNA, '--password-stdin'],
+      ['backup', 'init'],
+      ['backup', 'run'],
+      ['backup', 'restore', ANNA, '--yes'],
+      ['backup', 'nightly'],
+      ['check', ANNA, '--password-stdin']
+    ]
+    for (const command of commands) {
+      const { code, stderr } = await run(...command)
+      assert.equal(code, 0, `${command.join(' ')}: ${stderr}`)
+      assert.deepEqual(ofOthers(data), [], command.join(' '))
+    }
+    const server = await startServerProcess(t, { data })
+    const client = await WireClient.connect(server.ports.imap)
+    await client.login(ANNA, 'secret')
+    assert.match(await client.command('SELECT INBOX'), /OK/)
+    assert.deepEqual(ofOthers(data), [])
+    client.destroy()
+    await server.stop()
+  }
+)
+
+test(
+  'a host that root restores belongs to the owner of the empty folder',
+  { skip: needsRoot },
+  async (t) => {
+    const data = serviceFolder(t)
+    await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
+    const { stdout } = await letterlock(['backup', 'init', '--data', data])
+    const recoveryKey = String(/recovery key: (\S+)/.exec(stdout)?.[1])
+    assert.equal((await letterlock(['backup', 'run', '--data', data])).code, 0)
+    for (const name of readdirSync(data))
+      if (name !== 'backup') rmSync(join(data, name), { recursive: true })
+    const { code, stderr } = await letterlock(
+      ['backup', 'restore', '--host', '--password-stdin', '--data', data],
+      { input: `${recoveryKey}\n` }
+    )
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(ofOthers(data), [])
+  }
+)
+
+test(
+  'root that may not become the owner says so and opens nothing',
+  { skip: needsRoot },
+  async (t) => {
+    const data = serviceFolder(t)
+    const { code, stderr } = await letterlock(
+      ['account', 'create', ANNA, '--password-stdin', '--data', data],
+      { ...PASSWORD, wrapper: ['setpriv', '--bounding-set', '-setuid,-setgid'] }
+    )
+    assert.equal(code, 1)
+    assert.match(stderr, /data belongs to user 64321, whom this process may not become \(EPERM\)/)
+    assert.deepEqual(readdirSync(data), [])
+  }
+)
+
+test(
+  'doctor of root names files of mailboxes that are not the data folder’s owner’s',
+  { skip: needsRoot },
+  async (t) => {
+    const data = serviceFolder(t)
+    const doctor = async () => (await letterlock(['doctor', '--data', data])).stdout
+    await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
+    assert.match(await doctor(), /^ok {4}permissions: /m)
+    const name = readdirSync(data, { recursive: true, encoding: 'utf8' }).find((path) =>
+      path.endsWith('mail.db')
+    )
+    const file = join(data, String(name))
+    chownSync(file, 0, 0)
+    const text = await doctor()
+    assert.ok(
+      text.includes(
+        `fail  permissions: ${file} belongs to user 0, the data folder to user 64321\n      → The server cannot use what is not its own: chown -R 64321 ${data}\n`
+      ),
+      text
+    )
+    chownSync(file, SERVICE, SERVICE)
+    chownSync(join(file, '..'), 0, 0)
+    assert.match(await doctor(), /^fail {2}permissions: \S+\/mail\/\S+ belongs to user 0/m)
+  }
+)
+
+test('another user is told whose the data folder is', { skip: needsRoot }, async (t) => {
+  const data = serviceFolder(t)
+  await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
+  const wrapper = ['setpriv', '--reuid', '64322', '--regid', '64322', '--clear-groups']
+  const listed = await letterlock(['account', 'list', '--data', data], { wrapper })
+  assert.equal(listed.code, 1)
+  assert.match(
+    listed.stderr,
+    /^letterlock: \S+\/data\/directory\.db cannot be opened \(EACCES\): \S+\/data belongs to user 64321, and this runs as user 64322\n$/
+  )
+  const { code, stdout } = await letterlock(['doctor', '--data', data], { wrapper })
+  assert.equal(code, 1)
+  assert.match(
+    stdout,
+    /^fail {2}permissions: \S+ belongs to user 64321, and this runs as user 64322$/m
+  )
+  assert.match(stdout, /^fail {2}data: \S+ cannot be looked at \(EACCES\)$/m)
+  chownSync(join(data, 'directory.db'), 0, 0)
+  const refused = await letterlock(['account', 'list', '--data', data])
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /^letterlock: A file of the data folder cannot be opened: .*doctor/)
+})
+
+test('no command makes a data folder where the name of one is mistyped', async (t) => {
+  const data = join(scratchFolder(t, 'mistyped'), 'data')
+  const commands = [
+    ['account', 'list'],
+    ['account', 'show', ANNA],
+    ['spool', 'list'],
+    ['audit', 'export'],
+    ['token', 'list'],
+    ['token', 'create'],
+    ['tenant', 'list'],
+    ['maintain'],
+    ['check', ANNA, '--password-stdin'],
+    ['backup', 'init'],
+    ['backup', 'list'],
+    ['backup', 'run'],
+    ['backup', 'restore', ANNA]
+  ]
+  for (const command of commands) {
+    const { code, stdout, stderr } = await letterlock([...command, '--data', data], PASSWORD)
+    const title = command.join(' ')
+    assert.notEqual(code, 0, title)
+    assert.equal(stdout, '', title)
+    assert.equal(
+      stderr,
+      `letterlock: There is no Letterlock data in ${data}: say where it is with --data, or LETTERLOCK_DATA\n`,
+      title
+    )
+    assert.equal(existsSync(data), false, title)
+  }
+})
+
+test('account create names the data folder that it makes, and no other', async (t) => {
+  const data = join(scratchFolder(t, 'made'), 'data')
+  const create = (/** @type {string} */ address) =>
+    letterlock(['account', 'create', address, '--password-stdin', '--data', data], PASSWORD)
+  assert.equal((await create(ANNA)).stderr, `a new data folder: ${data}\n`)
+  assert.equal((await create('ben@example.org')).stderr, '')
+})
+
+test('backup list says that backups are not set up, or that there is none yet', async (t) => {
+  const data = join(scratchFolder(t, 'list'), 'data')
+  const run = (/** @type {string[]} */ ...args) => letterlock([...args, '--data', data], PASSWORD)
+  await run('account', 'create', ANNA, '--password-stdin')
+  assert.match((await run('backup', 'list')).stderr, /^Backups are not set up here; first: /)
+  await run('backup', 'init')
+  const { code, stdout, stderr } = await run('backup', 'list')
+  assert.deepEqual([code, stdout], [0, ''])
+  assert.equal(stderr, `No backup yet in ${join(data, 'backup')}\n`)
+})
