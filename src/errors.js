@@ -89,7 +89,8 @@ export const ERROR_TABLE = Object.freeze({
     text: 'The recovery key does not open this backup'
   },
   RESTORE_REFUSED: { temporary: false, text: 'That cannot be restored there' },
-  CONFIG_INVALID: { temporary: false, text: 'The configuration is not valid' }
+  CONFIG_INVALID: { temporary: false, text: 'The configuration is not valid' },
+  ADDRESS_IN_USE: { temporary: false, text: 'Another program listens there' }
 })
 
 /** @typedef {keyof typeof ERROR_TABLE} ErrorCode */

@@ -3,6 +3,7 @@
  */
 import { MailError } from '../errors.js'
 import { ProxyTrust } from '../support/proxy-header.js'
+import { requireFolderOf } from '../support/unix-socket.js'
 
 /** @import { Config } from '../../config/load.js' */
 
@@ -51,13 +52,16 @@ function parseAddress(address) {
  * @param {string} place - what it says, for the operator
  * @param {() => Promise<Bound>} listen
  * @returns {Promise<Bound>}
- * @throws {MailError} CONFIG_INVALID
+ * @throws {MailError} CONFIG_INVALID, ADDRESS_IN_USE
  */
 async function bind(setting, place, listen) {
   try {
     return await listen()
   } catch (cause) {
+    if (cause instanceof MailError) throw cause
     const { code } = /** @type {NodeJS.ErrnoException} */ (cause)
+    if (code === 'EADDRINUSE')
+      throw new MailError('ADDRESS_IN_USE', { detail: `${setting}: ${place}`, cause })
     throw new MailError('CONFIG_INVALID', {
       detail: `${setting} cannot listen on ${place}: ${code ?? 'unknown'}`,
       cause
@@ -69,7 +73,7 @@ async function bind(setting, place, listen) {
  * @param {Config} config
  * @param {Servers} servers
  * @returns {Promise<ListenerInfo[]>} as bound, in the order of the names above
- * @throws {MailError} CONFIG_INVALID where one cannot be bound; those before it listen
+ * @throws {MailError} CONFIG_INVALID, ADDRESS_IN_USE where one cannot be bound; those before it listen
  */
 export async function openDoors(config, { imap, lmtp, admin, sasl, userPage, discovery }) {
   /** @type {ListenerInfo[]} */
@@ -98,7 +102,11 @@ export async function openDoors(config, { imap, lmtp, admin, sasl, userPage, dis
   await open('lmtp', 'delivery', (where) => lmtp.listen({ ...where, proxy: proxyOf('lmtp') }))
   await open('admin', admin.note, (where) => admin.listen(where))
   const { socket } = config.admin
-  if (socket !== '') await bind('admin.socket', socket, () => admin.listenOnSocket(socket))
+  if (socket !== '')
+    await bind('admin.socket', socket, async () => {
+      await requireFolderOf('admin.socket', socket)
+      return await admin.listenOnSocket(socket)
+    })
   if (config.sasl.socket !== '') await sasl.listen()
   if (userPage !== null)
     await open('userPage', 'page for users over HTTPS', (where) =>

@@ -74,11 +74,20 @@ export function createLmtpServer(options) {
     },
     onClose: (session) => service.forget(session)
   })
-  listener.on('error', (error) => logger.warn({ err: error }, 'a delivery connection failed'))
+  let isBinding = false
+  listener.on('error', (error) => {
+    // What keeps it from listening comes here too, and is thrown to whoever wants it to.
+    if (!isBinding) logger.warn({ err: error }, 'a delivery connection failed')
+  })
   return {
-    listen: ({ host, port, proxy = null }) => {
+    listen: async ({ host, port, proxy = null }) => {
       listener.proxy = proxy
-      return listen(listener, host, port)
+      isBinding = true
+      try {
+        return await listen(listener, host, port)
+      } finally {
+        isBinding = false
+      }
     },
     replaceCertificate: (changed) => listener.updateSecureContext(secureOptionsOf(changed)),
     close: () =>

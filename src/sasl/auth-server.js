@@ -7,7 +7,12 @@
  */
 import { createServer } from 'node:net'
 import { MailError } from '../errors.js'
-import { groupNumber, removeStaleSocket, setSocketAccess } from '../support/unix-socket.js'
+import {
+  groupNumber,
+  removeStaleSocket,
+  requireFolderOf,
+  setSocketAccess
+} from '../support/unix-socket.js'
 import { AuthConnection } from './auth-connection.js'
 
 /** What a client may call its service; anything else is logged as this. */
@@ -57,6 +62,7 @@ export function createAuthServer({ config, unlocker, logger }) {
   return {
     async listen() {
       const group = await groupNumber(sasl.group)
+      await requireFolderOf('sasl.socket', sasl.socket)
       await removeStaleSocket(sasl.socket)
       try {
         await new Promise((resolve, reject) => {

@@ -2,8 +2,9 @@
  * Unix sockets that stand for a service: what a killed process has left is removed, and who may connect is set.
  */
 import { once } from 'node:events'
-import { chmod, chown, lstat, readFile, rm } from 'node:fs/promises'
+import { chmod, chown, lstat, readFile, rm, stat } from 'node:fs/promises'
 import { createConnection } from 'node:net'
+import { dirname } from 'node:path'
 import { MailError } from '../errors.js'
 
 /** Stands for "do not change" in chown(2). */
@@ -21,6 +22,27 @@ export async function removeStaleSocket(path) {
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
   }
+}
+
+/**
+ * Listening where the folder is missing fails with EACCES, which sends whoever reads it to look at permissions.
+ *
+ * @param {string} setting - that names the socket
+ * @param {string} path - of the socket
+ * @throws {MailError} CONFIG_INVALID where there is no such folder
+ */
+export async function requireFolderOf(setting, path) {
+  const folder = dirname(path)
+  const found = await stat(folder).catch((/** @type {NodeJS.ErrnoException} */ error) => {
+    // What else is wrong with it, listening says itself.
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') return null
+    throw new MailError('CONFIG_INVALID', {
+      detail: `${setting}: there is no folder ${folder}`,
+      cause: error
+    })
+  })
+  if (found?.isDirectory() === false)
+    throw new MailError('CONFIG_INVALID', { detail: `${setting}: ${folder} is no folder` })
 }
 
 /**

@@ -99,7 +99,10 @@ test('a port that is taken, a misspelt option and a bad setting each give one cl
     `127.0.0.1:${server.ports.imap}`
   ])
   assert.equal(taken.code, 1)
-  assert.match(taken.stderr, /imap\.listen cannot listen on 127\.0\.0\.1:\d+: EADDRINUSE/)
+  assert.equal(
+    taken.stderr,
+    `letterlock: Another program listens there\n  imap.listen: 127.0.0.1:${server.ports.imap}\n`
+  )
   const free = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
   const start = (/** @type {string} */ folder, environment = {}) =>
     letterlock(['serve', '--data', folder, ...free], { environment })

@@ -7,13 +7,8 @@ import { once } from 'node:events'
 import { createLmtpServer } from '../../../src/delivery/lmtp.js'
 import { systemClock } from '../../../src/support/clock.js'
 import { ProxyTrust } from '../../../src/support/proxy-header.js'
-import {
-  DELIVERY_CONFIG,
-  LmtpClient,
-  filesBelow,
-  openSpool,
-  silentLogger
-} from '../../helpers/delivery.js'
+import { DELIVERY_CONFIG, LmtpClient, filesBelow, openSpool } from '../../helpers/delivery.js'
+import { recordingLogger } from '../../helpers/log-lines.js'
 import { WireClient } from '../../helpers/wire-client.js'
 import { ANN, MESSAGE, makeCertificate, startLmtp } from '../../helpers/lmtp.js'
 
@@ -150,14 +145,16 @@ test('close lets a running transfer end with its 250, and sends idle clients awa
   assert.equal((await openSpool(spoolFolder, identity)).length, 1)
 })
 
-test('a port that is taken rejects listen', async (t) => {
+test('a port that is taken rejects listen, and is logged as no failure of a connection', async (t) => {
   const { port, directory } = await startLmtp(t)
+  const { logger, lines } = recordingLogger()
   const other = createLmtpServer({
     config: DELIVERY_CONFIG,
     directory,
     clock: systemClock,
-    logger: silentLogger,
+    logger,
     notify: () => {}
   })
   await assert.rejects(other.listen({ host: '127.0.0.1', port }), { code: 'EADDRINUSE' })
+  assert.deepEqual(lines, [])
 })

@@ -279,10 +279,13 @@ test('the socket is for its group, and a bound one is taken over when nobody ans
   await server.close()
   const config = {
     ...services.config,
-    sasl: { ...services.config.sasl, socket: `${path}/not/there` }
+    sasl: { ...services.config.sasl, socket: `${path}.missing/socket` }
   }
   const other = createAuthServer({ config, unlocker: services.unlocker, logger: services.logger })
-  await assert.rejects(other.listen(), { code: 'CONFIG_INVALID' })
+  await assert.rejects(other.listen(), {
+    code: 'CONFIG_INVALID',
+    detail: `sasl.socket: there is no folder ${path}.missing`
+  })
 })
 
 test('more connections than configured are turned away', async (t) => {
