@@ -1,7 +1,7 @@
 /**
  * The server's TLS certificate: the operator's, or a self-signed one that is made once.
  */
-import { X509Certificate } from 'node:crypto'
+import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -53,13 +53,57 @@ async function makeSelfSigned(clock) {
 }
 
 /**
+ * Reads a pair as a server will, so that what is no pair is found before one is started with it.
+ *
+ * @param {string} certificateFile - PEM chain
+ * @param {string} keyFile - PEM
+ * @returns {Promise<{ certificate: Buffer, key: Buffer, leaf: X509Certificate }>}
+ * @throws {MailError} CONFIG_INVALID
+ */
+export async function readPair(certificateFile, keyFile) {
+  const readOne = async (/** @type {string} */ file) => {
+    try {
+      return await readFile(file)
+    } catch (cause) {
+      const { code } = /** @type {NodeJS.ErrnoException} */ (cause)
+      throw new MailError('CONFIG_INVALID', { detail: `${file} cannot be read: ${code}`, cause })
+    }
+  }
+  const certificate = await readOne(certificateFile)
+  const key = await readOne(keyFile)
+  const leaf = parse(certificateFile, 'certificate', () => new X509Certificate(certificate))
+  const privateKey = parse(keyFile, 'private key', () => createPrivateKey(key))
+  if (!leaf.checkPrivateKey(privateKey))
+    throw new MailError('CONFIG_INVALID', {
+      detail: `the key in ${keyFile} is not that of the certificate in ${certificateFile}`
+    })
+  return { certificate, key, leaf }
+}
+
+/**
+ * @template T
+ * @param {string} file
+ * @param {string} what - it should be
+ * @param {() => T} read
+ * @returns {T}
+ */
+function parse(file, what, read) {
+  try {
+    return read()
+  } catch (cause) {
+    throw new MailError('CONFIG_INVALID', { detail: `${file} holds no ${what} in PEM`, cause })
+  }
+}
+
+/**
  * @param {object} options
  * @param {string} options.folder - where the self-signed certificate lives (<data>/tls)
  * @param {string} options.certificateFile - the operator's PEM chain, or empty
  * @param {string} options.keyFile - its private key, or empty
  * @param {import('./clock.js').Clock} options.clock
  * @returns {Promise<Certificate>}
- * @throws {MailError} CONFIG_INVALID when only one of the operator's files is named, or one cannot be read or parsed
+ * @throws {MailError} CONFIG_INVALID when only one of the operator's files is named, one cannot be read or parsed, or they are
+ *   no pair
  */
 export async function loadCertificate({ folder, certificateFile, keyFile, clock }) {
   const isSelfSigned = certificateFile === '' && keyFile === ''
@@ -73,15 +117,6 @@ export async function loadCertificate({ folder, certificateFile, keyFile, clock 
     await writeFileDurably(keyPath, made.private)
     await writeFileDurably(certificatePath, made.cert, { mode: 0o644 })
   }
-  try {
-    const certificate = await readFile(certificatePath)
-    const key = await readFile(keyPath)
-    const { fingerprint256 } = new X509Certificate(certificate)
-    return { certificate, key, fingerprint: fingerprint256, isSelfSigned }
-  } catch (cause) {
-    throw new MailError('CONFIG_INVALID', {
-      detail: `the certificate ${certificatePath} or its key ${keyPath} cannot be read`,
-      cause
-    })
-  }
+  const { certificate, key, leaf } = await readPair(certificatePath, keyPath)
+  return { certificate, key, fingerprint: leaf.fingerprint256, isSelfSigned }
 }

@@ -3,10 +3,9 @@
  * as certbot keeps them.
  */
 import { X509Certificate } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { MailError } from '../errors.js'
-import { loadCertificate } from './certificate.js'
+import { loadCertificate, readPair } from './certificate.js'
 
 /** Files are looked at this often, ms; whoever cannot wait sends SIGHUP. */
 const LOOK_MS = 30_000
@@ -42,7 +41,7 @@ export function certificateEnds({ main, others }) {
  * @param {{ certificate: string, key: string, otherFolders: string[] }} options.tls - the settings
  * @param {import('./clock.js').Clock} options.clock
  * @returns {Promise<CertificateSet>}
- * @throws {MailError} CONFIG_INVALID where a file is missing or is not what it should be
+ * @throws {MailError} CONFIG_INVALID where a file is missing, or the two of a pair are none
  */
 export async function loadCertificates({ folder, tls, clock }) {
   const main = await loadCertificate({
@@ -60,18 +59,11 @@ export async function loadCertificates({ folder, tls, clock }) {
  * @returns {Promise<OtherCertificate>}
  */
 async function loadOther(folder) {
-  try {
-    const cert = await readFile(join(folder, CHAIN_FILE))
-    const key = await readFile(join(folder, KEY_FILE))
-    const { subjectAltName = '' } = new X509Certificate(cert)
-    const names = [...subjectAltName.matchAll(/DNS:([^,\s"]+)/g)].map(([, name]) => String(name))
-    return { names, cert, key }
-  } catch (cause) {
-    throw new MailError('CONFIG_INVALID', {
-      detail: `tls.otherFolders: ${folder} needs ${CHAIN_FILE} and ${KEY_FILE}`,
-      cause
-    })
-  }
+  const pair = await readPair(join(folder, CHAIN_FILE), join(folder, KEY_FILE))
+  const { certificate: cert, key, leaf } = pair
+  const { subjectAltName = '' } = leaf
+  const names = [...subjectAltName.matchAll(/DNS:([^,\s"]+)/g)].map(([, name]) => String(name))
+  return { names, cert, key }
 }
 
 /**
@@ -79,7 +71,7 @@ async function loadOther(folder) {
  * @param {string} options.folder
  * @param {{ certificate: string, key: string, otherFolders: string[] }} options.tls
  * @param {import('./clock.js').Clock} options.clock
- * @param {(certificates: CertificateSet) => void} options.onChange - may throw where a certificate and its key do not fit
+ * @param {(certificates: CertificateSet) => void} options.onChange
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @returns {{ reload: () => Promise<void>, close: () => void }} `reload` looks at once; what cannot be used is logged, and the
  *   certificates stay as they are

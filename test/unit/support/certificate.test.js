@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isMailError } from '../../../src/errors.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
+import { loadCertificates } from '../../../src/support/certificates.js'
 import { systemClock } from '../../../src/support/clock.js'
 
 /** @param {import('node:test').TestContext} t */
@@ -63,5 +64,28 @@ test('half a pair, or a file that is no certificate, stops the start with the fi
   await assert.rejects(
     loadCertificate({ folder, certificateFile: broken, keyFile: broken, clock }),
     (error) => isMailError(error, 'CONFIG_INVALID') && /broken\.pem/.test(error.detail ?? '')
+  )
+})
+
+test('a key that is not that of the certificate stops the start with both names', async (t) => {
+  const folder = scratch(t)
+  const clock = systemClock
+  const files = []
+  for (const name of ['one', 'other']) {
+    await loadCertificate({ folder: join(folder, name), certificateFile: '', keyFile: '', clock })
+    files.push(join(folder, name, name === 'one' ? 'certificate.pem' : 'key.pem'))
+  }
+  const [certificateFile = '', keyFile = ''] = files
+  await assert.rejects(loadCertificate({ folder, certificateFile, keyFile, clock }), {
+    code: 'CONFIG_INVALID',
+    detail: `the key in ${keyFile} is not that of the certificate in ${certificateFile}`
+  })
+  await assert.rejects(
+    loadCertificates({
+      folder: join(folder, 'one'),
+      tls: { certificate: '', key: '', otherFolders: [join(folder, 'one')] },
+      clock
+    }),
+    { code: 'CONFIG_INVALID', detail: /one\/fullchain\.pem cannot be read: ENOENT$/ }
   )
 })
