@@ -117,7 +117,8 @@ async function connectOne(path) {
     socket.destroy()
     const code = errorCodeOf(error)
     if (code === 'ECONNREFUSED') await rm(path, { force: true })
-    if (code === 'ECONNREFUSED' || code === 'ENOENT') return null
+    // The last one: it has ended while it was asked.
+    if (code === 'ECONNREFUSED' || code === 'ENOENT' || code === 'ECONNRESET') return null
     throw error
   }
 }

@@ -112,15 +112,15 @@ function report(error, stderr) {
     stderr.write(`letterlock: ${error.message}\n`)
     return error.exitCode
   }
+  const refusal = explainRefusedFile(error)
+  if (refusal !== null) {
+    stderr.write(`letterlock: ${refusal}\n`)
+    return 1
+  }
   if (error instanceof MailError) {
     const { detail } = error
     stderr.write(`letterlock: ${error.message}\n`)
     if (detail !== undefined) stderr.write(`${detail.replace(/^/gm, '  ')}\n`)
-    return 1
-  }
-  const refusal = explainRefusedFile(error)
-  if (refusal !== null) {
-    stderr.write(`letterlock: ${refusal}\n`)
     return 1
   }
   stderr.write(

@@ -10,7 +10,7 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
 import { systemClock } from '../support/clock.js'
-import { errorCodeOf } from './sqlite-error.js'
+import { errorCodeOf, toMailError } from './sqlite-error.js'
 
 /**
  * @typedef {object} FreezeRequest
@@ -48,6 +48,8 @@ export function readFreezeFile(folder) {
       : null
   } catch (error) {
     if (error instanceof SyntaxError || errorCodeOf(error) === 'ENOENT') return null
+    const known = toMailError(error)
+    if (known instanceof MailError) throw known
     throw new MailError('NOT_DURABLE', { detail: 'mail.freeze cannot be read', cause: error })
   }
 }

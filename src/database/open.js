@@ -2,7 +2,8 @@
  * Opens database files: the directory (plain) and mailboxes (encrypted). A returned handle has its key accepted,
  * its settings in effect and its file verified; whatever fails on the way closes it again.
  */
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { MailError } from '../errors.js'
 import Database from './library.js'
 import {
@@ -97,10 +98,22 @@ function openWith(path, { isReadOnly, isNew, timeoutMs }, setup) {
     setup(db)
     return db
   } catch (error) {
+    // First of all: closed, it would leave a descriptor, and nobody could tell that there was none.
+    const mapped = isFolderGone(error, path) ? folderGone(error) : toMailError(error)
     db?.close()
-    throw toMailError(error)
+    throw mapped
   }
 }
+
+/**
+ * @param {unknown} error
+ * @param {string} path - of the file
+ * @returns {boolean} whether the library, which has no code for it, means that
+ */
+const isFolderGone = (error, path) => error instanceof TypeError && !existsSync(dirname(path))
+
+/** @param {unknown} cause */
+const folderGone = (cause) => new MailError('ACCOUNT_DAMAGED', { detail: 'no folder', cause })
 
 /**
  * @param {OpenOptions} options

@@ -3,6 +3,7 @@
  */
 import { MailError } from '../errors.js'
 import { endThread, startThread } from './endable-thread.js'
+import { toMailError } from './sqlite-error.js'
 import { fromThreadFailure } from './thread.js'
 
 /**
@@ -67,7 +68,7 @@ export class ServedThread {
       if (failure) waiter?.reject(fromThreadFailure(failure))
       else waiter?.resolve(/** @type {Result} */ (result))
     })
-    worker.on('error', (error) => this.#end(worker, /** @type {Error} */ (error)))
+    worker.on('error', (error) => this.#end(worker, /** @type {Error} */ (toMailError(error))))
     worker.on('exit', () => this.#end(worker, new MailError('SHUTTING_DOWN')))
     return worker
   }

@@ -29,6 +29,10 @@ const CODE_BY_PREFIX = /** @type {ReadonlyArray<readonly [string, ErrorCode]>} *
   ['SQLITE_READONLY', 'READ_ONLY'],
   ['ENOSPC', 'DISK_FULL'],
   ['EDQUOT', 'DISK_FULL'],
+  // With descriptors left it is the file itself that is gone, or something else in its place.
+  ['SQLITE_CANTOPEN', 'ACCOUNT_DAMAGED'],
+  // A thread, which needs descriptors of its own.
+  ['ERR_WORKER_INIT_FAILED', 'OVERLOADED'],
   ['EMFILE', 'OVERLOADED'],
   ['ENFILE', 'OVERLOADED']
 ])

@@ -4,6 +4,7 @@
  */
 import { MailError } from '../errors.js'
 import { endThread, startThread } from './endable-thread.js'
+import { toMailError } from './sqlite-error.js'
 import { fromThreadFailure, THREAD_LIMITS } from './thread.js'
 
 /** @typedef {import('./thread.js').ThreadMessage} ThreadMessage */
@@ -32,7 +33,7 @@ class PooledThread {
   constructor(module, workerData) {
     this.worker = startThread(module, { workerData, resourceLimits: THREAD_LIMITS })
     this.worker.on('error', (error) => {
-      this.error = error
+      this.error = toMailError(error)
       this.isEnding = true
     })
     this.worker.once('exit', () => {

@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { MailError } from '../errors.js'
+import { toMailError } from './sqlite-error.js'
 
 /**
  * @typedef {object} ThreadFailure - an error, as far as it crosses threads
@@ -56,7 +57,7 @@ export function runThread(module, { data }) {
     worker.on('message', (/** @type {ThreadMessage} */ message) => {
       last = message
     })
-    worker.on('error', reject)
+    worker.on('error', (error) => reject(toMailError(error)))
     // Settled at the exit, not at the last message: only then is the thread's connection closed for certain.
     worker.on('exit', (code) => {
       if (last?.kind === 'done') resolve(last.value)

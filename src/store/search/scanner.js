@@ -4,7 +4,8 @@
  */
 import { MailError } from '../../errors.js'
 import { endThread, startThread } from '../../database/endable-thread.js'
-import { THREAD_LIMITS, fromThreadFailure } from '../../database/thread.js'
+import { toMailError } from '../../database/sqlite-error.js'
+import { THREAD_LIMITS, fromThreadFailure, toThreadFailure } from '../../database/thread.js'
 
 /**
  * @typedef {import('./scan-request.js').ScanRequest} ScanRequest
@@ -117,8 +118,7 @@ export class Scanner {
     /** @type {import('../../database/thread.js').ThreadFailure} */
     let failure = { code: 'SHUTTING_DOWN', detail: '' }
     worker.on('error', (error) => {
-      const detail = error instanceof Error ? (error.stack ?? error.message) : 'unknown'
-      failure = { code: '', detail }
+      failure = toThreadFailure(toMailError(error))
     })
     worker.on('exit', () => {
       // Another may have begun since this one was idle.

@@ -14,6 +14,9 @@ const table = /** @type {[string, string][]} */ ([
   ['SQLITE_BUSY_SNAPSHOT', 'BUSY'],
   ['SQLITE_IOERR_FSYNC', 'NOT_DURABLE'],
   ['SQLITE_READONLY', 'READ_ONLY'],
+  // There are descriptors: it is the file that cannot be opened.
+  ['SQLITE_CANTOPEN', 'ACCOUNT_DAMAGED'],
+  ['ERR_WORKER_INIT_FAILED', 'OVERLOADED'],
   ['EMFILE', 'OVERLOADED'],
   ['ENFILE', 'OVERLOADED']
 ])
@@ -34,8 +37,6 @@ test('what the table does not know stays what it is', () => {
   for (const error of [
     new TypeError('fault'),
     Object.assign(new Error(), { code: 'SQLITE_ERROR' }),
-    // There are descriptors: what SQLite cannot open is something else.
-    Object.assign(new Error(), { code: 'SQLITE_CANTOPEN' }),
     null
   ])
     assert.equal(toMailError(error), error)
