@@ -45,6 +45,8 @@ export const apps = [
     // Sleeps until the hour, and starts the job as a process of its own each night.
     args: 'backup schedule',
     exec_mode: 'fork',
+    // Otherwise it is the first `node` in PATH, which may be one that does not know these flags.
+    interpreter: process.execPath,
     instances: 1
   }
 ]

@@ -12,6 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../config/load.js'
 import { clusterEnvironment } from '../config/runtime.js'
+import { MailError } from '../src/errors.js'
+import { checkStart } from './cluster/check.js'
 
 const ECOSYSTEM = fileURLToPath(new URL('../ecosystem.config.js', import.meta.url))
 
@@ -35,7 +37,18 @@ const [command = 'start', ...rest] = process.argv.slice(2).filter((_, at, all) =
   // `npm run cluster -- logs` gives `start logs`.
   return !(at === 0 && all.length > 1 && all[0] === 'start')
 })
-const environment = clusterEnvironment(loadConfig().data)
+/** @type {import('../config/load.js').Config} */
+let config
+try {
+  config = loadConfig()
+  // PM2 ends old workers whether new ones can begin or not: what would stop them is looked for before.
+  if (command === 'start' || command === 'reload') await checkStart(config)
+} catch (error) {
+  if (!(error instanceof MailError)) throw error
+  process.stderr.write(`letterlock: ${error.message}\n${error.detail ?? error.code}\n`)
+  process.exit(1)
+}
+const environment = clusterEnvironment(config.data)
 mkdirSync(environment.PM2_HOME, { recursive: true, mode: 0o700 })
 process.umask(0o077)
 
@@ -48,6 +61,26 @@ for (const args of COMMANDS[command] ?? [[command]]) {
   })
   if (status !== 0) process.exit(status ?? 1)
 }
+if (command === 'start' || command === 'reload') {
+  await untilStarted()
+  const failed = listed().filter(({ pm2_env: { status } }) => status !== 'online')
+  for (const name of new Set(failed.map((app) => app.name)))
+    process.stderr.write(
+      `letterlock: ${name} does not start: see ${environment.PM2_HOME}/logs/${name}-error.log\n`
+    )
+  if (failed.length > 0) process.exit(1)
+}
+
+/** @returns {{ name: string, pm2_env: { status: string } }[]} the processes that PM2 looks after */
+function listed() {
+  const { stdout } = spawnSync(process.execPath, [pm2, 'jlist'], {
+    encoding: 'utf8',
+    env: environment,
+    maxBuffer: LIST_BYTES
+  })
+  // PM2 may greet before the list.
+  return JSON.parse(/^\[.*\]$/m.exec(stdout)?.[0] ?? '[]')
+}
 
 /**
  * A worker that PM2 is just starting again when it is told to reload it starts twice, and knows one of the two: the other one
@@ -55,16 +88,7 @@ for (const args of COMMANDS[command] ?? [[command]]) {
  */
 async function untilStarted() {
   for (let tries = 0; tries < START_TRIES; tries++) {
-    const { stdout } = spawnSync(process.execPath, [pm2, 'jlist'], {
-      encoding: 'utf8',
-      env: environment,
-      maxBuffer: LIST_BYTES
-    })
-    // PM2 may greet before the list.
-    const list = /** @type {{ pm2_env: { status: string } }[]} */ (
-      JSON.parse(/^\[.*\]$/m.exec(stdout)?.[0] ?? '[]')
-    )
-    if (!list.some(({ pm2_env: { status } }) => STARTING.has(status))) return
+    if (!listed().some(({ pm2_env: { status } }) => STARTING.has(status))) return
     await sleep(LOOK_MS)
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync, readdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -60,5 +60,46 @@ test(
       await cluster('stop')
     }
     assert.deepEqual(workersOf(data), [])
+  }
+)
+
+test(
+  'what would keep new workers from beginning is said before old ones are told to end',
+  { skip: process.platform === 'linux' ? false : 'processes are listed on Linux alone' },
+  async (t) => {
+    const folder = scratchFolder(t, 'pm2')
+    const data = join(folder, 'data')
+    // A system's own Node that is older than this program's.
+    const bin = join(folder, 'bin')
+    mkdirSync(bin)
+    writeFileSync(join(bin, 'node'), '#!/bin/sh\nexit 9\n', { mode: 0o755 })
+    const listen = Object.fromEntries(
+      ['IMAP', 'IMAPS', 'LMTP', 'ADMIN'].map((name) => [`LETTERLOCK_${name}_LISTEN`, '127.0.0.1:0'])
+    )
+    const env = {
+      ...ENVIRONMENT,
+      ...listen,
+      PATH: `${bin}:${process.env['PATH']}`,
+      LETTERLOCK_DATA: data,
+      LETTERLOCK_CLUSTER_WORKERS: '1'
+    }
+    const cluster = (/** @type {string} */ command, changed = {}) =>
+      promisify(execFile)(process.execPath, [SCRIPT, command], { env: { ...env, ...changed } })
+    try {
+      await cluster('start')
+      const before = workersOf(data)
+      assert.equal(before.length, 1)
+      const missing = join(folder, 'nowhere.pem')
+      const changed = { LETTERLOCK_TLS_CERTIFICATE: missing, LETTERLOCK_TLS_KEY: missing }
+      await assert.rejects(cluster('reload', changed), (/** @type {any} */ error) => {
+        assert.equal(error.code, 1)
+        assert.match(error.stderr, /^letterlock: /)
+        assert.match(error.stderr, /nowhere\.pem/)
+        return true
+      })
+      assert.deepEqual(workersOf(data), before)
+    } finally {
+      await cluster('stop')
+    }
   }
 )

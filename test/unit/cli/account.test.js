@@ -232,7 +232,7 @@ test('a batch whose input is bad makes the accounts before that, and shows their
   writeFileSync(file, `anna@example.org\tx\nbert@example.org\ty\n${'z'.repeat(9000)}\n`)
   const { code, lines, stderr } = await run(['account', 'create', '--batch', file])
   assert.equal(code, 2)
-  assert.equal(stderr, 'letterlock: A line of the input has over 8192 bytes\n')
+  assert.match(stderr, /^letterlock: A line of the input has over 8192 bytes\n$/m)
   assert.deepEqual(lines.map((line) => line.split('\t')[0]).sort(), [
     'anna@example.org',
     'bert@example.org'
