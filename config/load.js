@@ -84,6 +84,22 @@ function readFile(file) {
   }
 }
 
+/** The file of settings, the place among several workers, and what tests are told. */
+const NO_SETTING = /^LETTERLOCK_(CONFIG|WORKER|TEST_\w+)$/
+
+const VARIABLES = new Set(Object.keys(SETTINGS).map(environmentName))
+
+/**
+ * @param {NodeJS.ProcessEnv} environment
+ * @returns {NodeJS.ProcessEnv} what begins as our variables do and is none of them
+ */
+const unknownVariables = (environment) =>
+  Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name]) => name.startsWith('LETTERLOCK_') && !VARIABLES.has(name) && !NO_SETTING.test(name)
+    )
+  )
+
 /**
  * @param {object} options
  * @param {Record<string, unknown>} [options.settings] - from the command line, by dotted name; wins over all
@@ -103,7 +119,7 @@ export function loadConfig({ settings = {}, file, environment = process.env } = 
     const text = environment[environmentName(name)]
     if (text !== undefined) fromEnvironment[name] = fromText(text, setting)
   }
-  checkSettings(fromEnvironment, 'environment')
+  checkSettings({ ...fromEnvironment, ...unknownVariables(environment) }, 'environment')
   checkSettings(settings, 'command line')
 
   const defaults = Object.fromEntries(

@@ -180,7 +180,7 @@ async function answer(session, command, { raw, isUid }, outcome, startedAt) {
  */
 async function run(session, command, call) {
   if (command !== undefined && !command.states.includes(session.state)) {
-    throw new WrongState(wrongStateText(session.state))
+    throw new WrongState(wrongStateText(session.state, command.states))
   }
   if (session.state !== 'notAuthenticated') {
     const polling = session.pollOtherProcesses(command?.mayLag === true)
@@ -220,10 +220,11 @@ function parse(session, command, raw) {
 }
 
 /**
- * @param {Session['state']} state
+ * @param {SessionState} state
+ * @param {Command['states']} wanted
  * @returns {string}
  */
-function wrongStateText(state) {
+function wrongStateText(state, wanted) {
   if (state === 'notAuthenticated') return 'Log in first'
-  return state === 'authenticated' ? 'Select a mailbox first' : 'Already logged in'
+  return wanted.includes('selected') ? 'Select a mailbox first' : 'Already logged in'
 }

@@ -71,6 +71,23 @@ test('environment texts become the type of their setting', () => {
   assert.equal(config.messages.maxBytes, 1_000_000)
 })
 
+test('a variable that is none of ours and looks like one is refused, others are not', () => {
+  const environment = {
+    LETTERLOCK_NOSUCH: '1',
+    LETTERLOCK_WORKER: '0',
+    LETTERLOCK_TEST_ROUNDS: '3',
+    PATH: '/bin'
+  }
+  assert.throws(
+    () => loadConfig({ environment }),
+    (/** @type {any} */ error) => {
+      assert.equal(error.code, 'CONFIG_INVALID')
+      assert.equal(error.detail, 'environment: unknown key "LETTERLOCK_NOSUCH"')
+      return true
+    }
+  )
+})
+
 for (const [
   title,
   settings,

@@ -97,6 +97,8 @@ async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) 
  */
 async function tellMailbox(session, selected, { row, qresync }) {
   const { view } = selected
+  // Of the moment that EXISTS is of: what comes while \Recent is claimed is told at the end.
+  const { uidNext: nextUid } = view
   if (selected.isReadOnly) selected.addRecent(row.recentFromUid, view.uidNext)
   else await claimRecent(session)
   session.toldKeywords = -1
@@ -106,7 +108,7 @@ async function tellMailbox(session, selected, { row, qresync }) {
   const firstUnseen = findFirstUnseen(selected)
   if (firstUnseen > 0) session.untagged('OK', unseen(firstUnseen), 'First unseen message')
   session.untagged('OK', uidValidity(view.uidValidity), 'UIDs are valid')
-  session.untagged('OK', uidNext(view.uidNext), 'Predicted next UID')
+  session.untagged('OK', uidNext(nextUid), 'Predicted next UID')
   session.untagged('OK', highestModSeq(selected.toldModSeq), 'Highest modification sequence')
   session.untagged('OK', mailboxId(mailboxIdOf(view.mailboxId)), 'The mailbox, whatever its name')
   if (qresync !== null) await tellMissed(session, qresync)

@@ -68,7 +68,9 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
       withModSeq: session.isCondstore
     })
   }
-  if (failed.size === 0) return completed(name, isSomeExpunged)
+  // Others may have expunged some while this was written.
+  const isSomeGone = isSomeExpunged || slots.some((slot) => view.isExpunged(slot))
+  if (failed.size === 0) return completed(name, isSomeGone)
   const numbers = isUid ? failedUids : sequencesOf(selected, failedUids)
   return {
     code: modified(numbers),

@@ -1,0 +1,79 @@
+/**
+ * Other sessions append and expunge in the midst of a command: its answer is of one moment, or says that it is not.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AccountStore } from '../../../src/store/account-store.js'
+import { SMALL_MESSAGE } from '../../helpers/dialogue.js'
+import { startImapServer } from '../../helpers/server.js'
+import { LineClient } from '../../helpers/transcript.js'
+
+const APPEND = `APPEND INBOX {${SMALL_MESSAGE.length}+}\r\n${SMALL_MESSAGE}`
+
+/** @param {import('node:test').TestContext} t */
+async function setUp(t) {
+  const server = await startImapServer(t)
+  const [here, there] = await Promise.all([LineClient.connect(server), LineClient.connect(server)])
+  for (const client of [here, there]) {
+    await client.login()
+    t.after(() => client.close())
+  }
+  for (let count = 0; count < 3; count++) await there.command(APPEND)
+  return { here, there }
+}
+
+/**
+ * Once, when the method of the store is called the next time.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {'claimRecent' | 'changeFlags'} name
+ * @param {() => Promise<unknown>} meanwhile
+ */
+function before(t, name, meanwhile) {
+  const real = /** @type {Function} */ (AccountStore.prototype[name])
+  const mocked = t.mock.method(
+    AccountStore.prototype,
+    name,
+    /**
+     * @this {AccountStore}
+     * @param {unknown[]} given
+     */
+    async function (...given) {
+      mocked.mock.restore()
+      await meanwhile()
+      return await real.apply(this, given)
+    }
+  )
+}
+
+test('EXISTS and UIDNEXT of a SELECT are of one moment, what comes meanwhile is told behind', async (t) => {
+  const { here, there } = await setUp(t)
+  before(t, 'claimRecent', () => there.command(APPEND))
+  const lines = await here.command('SELECT INBOX')
+  const told = lines.filter((line) => /EXISTS|UIDNEXT/.test(line))
+  assert.equal(told[0], '* 3 EXISTS')
+  assert.match(told[1] ?? '', /^\* OK \[UIDNEXT 4\]/)
+  assert.equal(told[2], '* 4 EXISTS')
+})
+
+test('a STORE says so when others expunge a message of it meanwhile', async (t) => {
+  const { here, there } = await setUp(t)
+  await there.command('SELECT INBOX')
+  await here.command('SELECT INBOX')
+  before(t, 'changeFlags', async () => {
+    await there.command('UID STORE 2 +FLAGS.SILENT (\\Deleted)')
+    await there.command('EXPUNGE')
+  })
+  const lines = await here.command('STORE 1:3 +FLAGS ($Kept)')
+  assert.ok(lines.some((line) => line.startsWith('* 1 FETCH')))
+  assert.ok(!lines.some((line) => line.startsWith('* 2 FETCH')))
+  assert.match(lines.at(-1) ?? '', /OK \[EXPUNGEISSUED\]/)
+})
+
+test('LOGIN after a login is told what is wrong, with and without a mailbox', async (t) => {
+  const { here } = await setUp(t)
+  for (const command of ['NOOP', 'SELECT INBOX']) {
+    await here.command(command)
+    assert.match((await here.command('LOGIN a b')).at(-1) ?? '', /BAD .*Already logged in/)
+  }
+})
