@@ -72,14 +72,41 @@ function fromText(text, { value }) {
 }
 
 /**
+ * Not every message of the engine's has the place: the fault is in the first line with which the text can go on no way.
+ *
+ * @param {string} text - no JSON
+ * @returns {number} its first line that is wrong, or the last one where something is missing at the end
+ */
+function faultyLine(text) {
+  const lines = text.trimEnd().split('\n')
+  const goesOn = (/** @type {string} */ part) => {
+    try {
+      JSON.parse(part)
+      return true
+    } catch (error) {
+      const { message } = /** @type {SyntaxError} */ (error)
+      const place = /at position (\d+)/.exec(message)?.[1]
+      if (place === undefined) return /end of JSON input/.test(message)
+      // No text goes on in the next line.
+      return Number(place) >= part.trimEnd().length && !/Unterminated string/.test(message)
+    }
+  }
+  const wrong = lines.findIndex((_, at) => !goesOn(lines.slice(0, at + 1).join('\n')))
+  return wrong === -1 ? lines.length : wrong + 1
+}
+
+/**
  * @param {string} file
  * @returns {Record<string, unknown>}
  */
 function readFile(file) {
+  let text = ''
   try {
-    return Object.fromEntries(flatten(JSON.parse(readFileSync(file, 'utf8'))))
+    text = readFileSync(file, 'utf8')
+    return Object.fromEntries(flatten(JSON.parse(text)))
   } catch (cause) {
-    const why = cause instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
+    const why =
+      cause instanceof SyntaxError ? `is not JSON: see line ${faultyLine(text)}` : 'cannot be read'
     throw new MailError('CONFIG_INVALID', { detail: `${file} ${why}`, cause })
   }
 }

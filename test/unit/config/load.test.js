@@ -166,3 +166,24 @@ test('PM2, systemd and production count as supervised', () => {
   assert.equal(isSupervised({ INVOCATION_ID: 'x' }), true)
   assert.equal(isSupervised({ NODE_ENV: 'production' }), true)
 })
+
+for (const [title, text, line] of /** @type {[string, string, number][]} */ ([
+  ['a word that is none', '{\n  "data": "x",\n  "defaultDomain": example.org\n}\n', 3],
+  ['a comma that lacks', '{\n  "data": "x"\n  "defaultDomain": "example.org"\n}\n', 3],
+  ['a comma too much', '{\n  "data": "x",\n}\n', 3],
+  ['a text that does not end', '{\n  "data": "x,\n  "defaultDomain": "y"\n}\n', 2],
+  ['a brace that lacks', '{\n  "imap": {\n    "listen": "off"\n}\n', 4],
+  ['a comment', '// settings\n{}\n', 1],
+  ['nothing', '', 1]
+])) {
+  test(`a file that is not JSON is named with its line: ${title}`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'letterlock-config-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'letterlock.json')
+    writeFileSync(file, text)
+    assertInvalid(
+      () => loadConfig({ file, environment: {} }),
+      new RegExp(`letterlock\\.json is not JSON: see line ${line}$`)
+    )
+  })
+}
