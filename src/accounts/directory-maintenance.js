@@ -173,7 +173,7 @@ export class DirectoryMaintenance {
       this.connection
         .prepare(
           `SELECT a.id, a.address, m.file_bytes, m.free_bytes, m.measured_at_ms, m.requested_at_ms,
-             (SELECT max(done_at_ms) FROM maintenance_jobs j WHERE j.account_id = a.id) AS done_at_ms,
+             (SELECT nullif(max(done_at_ms), 0) FROM maintenance_jobs j WHERE j.account_id = a.id) AS done_at_ms,
              (SELECT count(*) FROM maintenance_jobs j WHERE j.account_id = a.id AND j.failures > 0) AS failing
            FROM accounts a LEFT JOIN maintenance_accounts m ON m.account_id = a.id
            WHERE $accountId IS NULL OR a.id = $accountId ORDER BY a.address`

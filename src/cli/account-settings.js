@@ -49,10 +49,7 @@ export function registerSettings(account, context) {
     .description(
       'Change quotas, or disable and enable an account; a disabled one takes neither logins nor mail'
     )
-    .option(
-      '--quota <size>',
-      'for instance 2GB; 0 means no limit; holds when the mailbox is next opened'
-    )
+    .option('--quota <size>', 'for instance 2GB; 0 means no limit; holds within seconds')
     .option('--quota-messages <number>', '0 means no limit')
     .option('--enable', 'let the account log in and receive mail again')
     .option('--disable', 'end its sessions and refuse logins and mail; nothing is deleted')

@@ -188,7 +188,9 @@ async function runAccount(parts, context, options, generation, name) {
 async function bringBack(restore, address) {
   const { parts, services, input, options, scratchFolder, onRead } = restore
   const { repository, target, config, clock, logger, print, tell } = parts
-  tell(`${address} was deleted since: the recovery key of the backups is needed`)
+  tell(
+    `There is no account ${address} now. To look for a deleted one, the recovery key of the backups is needed`
+  )
   const recoveryKey = await askRecoveryKey(input)
   const names = await generationsToSearch(restore)
   const scratchFile = join(scratchFolder, 'directory.db')

@@ -9,6 +9,15 @@ import { ProgressView, duration, reasonOf } from './progress-view.js'
 
 const BAR_FORMAT = '{name} {bar} {percentage} % | {value} of {total} | {rate}/s | {left} left'
 
+/** OpenSSL's, of a certificate that nobody vouches for. */
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE'
+])
+
 /** Names are cut to this, so that bars stand below each other. */
 const NAME_COLUMNS = 28
 
@@ -169,8 +178,9 @@ export function sourceReason(error) {
     /** @type {import('imapflow').ImapFlowError} */ (error)
   if (authenticationFailed) return 'the source refused the login'
   if (responseText) return `the source says: ${responseText.split('\n')[0]}`
-  const reason = reasonOf(error)
+  if (UNTRUSTED.has(String(code)))
+    return `nobody whom this machine trusts has signed the source’s certificate (${code}). If it is the right server, name that certificate, or who has signed it, with --ca FILE`
   return typeof code === 'string' && /^E[A-Z]+$/.test(code)
     ? `the source cannot be reached (${code})`
-    : reason
+    : reasonOf(error)
 }

@@ -79,7 +79,6 @@ async function createProgram(context, wanted) {
   const program = new Command('letterlock')
     .description('Encrypted IMAP mail store: one file per user that only the user’s password opens')
     .version(context.version)
-    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(add --help for how to use it)')
     // An option behind a command is that command's, also where the group above it has one of that name.
     .enablePositionalOptions()

@@ -34,11 +34,12 @@ export const NOTHING_DONE = 2
  * @param {CommonOptions & { passwordStdin?: boolean }} request.options
  * @param {string | undefined} request.account - an address; may be left out where there is one account only
  * @param {boolean} request.isReadOnly - whether the command only reads
+ * @param {boolean} [request.usesFiles] - whether it reads or writes others than the mailbox
  * @param {Buffer} [request.password] - where it was asked for already; the caller zeroes it
  * @returns {Promise<OpenMailbox>}
  * @throws {CliError} with exit code 2 when the mailbox does not open
  */
-async function openMailbox({ context, options, account, isReadOnly, password }) {
+async function openMailbox({ context, options, account, isReadOnly, usesFiles = false, password }) {
   /** @type {(() => unknown)[]} */
   const closers = []
   const close = async () => {
@@ -57,8 +58,8 @@ async function openMailbox({ context, options, account, isReadOnly, password }) 
   try {
     const config = context.loadConfig(options)
     const { hasBecomeOwner } = enterDataFolder(config.data, { exitCode: NOTHING_DONE })
-    // Root's own files, to import for instance, are out of reach then.
-    if (hasBecomeOwner)
+    // Root's own files are out of reach then.
+    if (hasBecomeOwner && usesFiles)
       context.stderr.write(`running as the owner of ${config.data}, user ${process.getuid?.()}\n`)
     // A command answers in plain words; the log has only what goes wrong besides.
     const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })

@@ -203,7 +203,8 @@ export function addAccountRoutes(app, { services }) {
     config: WRITE,
     schema: {
       operationId: 'deleteAccount',
-      summary: 'Destroy an account’s keys, then its files: all its mail is lost for good',
+      summary:
+        'Destroy an account’s keys, then its files; backups keep them for backup.eraseDeletedAfterDays',
       tags,
       params: PARAMS,
       querystring: input({ confirm: { ...ADDRESS, description: 'The account’s address, again' } }, [

@@ -5,6 +5,7 @@ import { changePassword, resetAccount } from '../../accounts/change-password.js'
 import { provisionAccount } from '../../accounts/provision.js'
 import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
+import { readHostState } from '../../backup/host-state.js'
 import { isMailError } from '../../errors.js'
 import { createBatch } from '../account-batch.js'
 import { registerSettings } from '../account-settings.js'
@@ -172,7 +173,11 @@ function registerShow(account, context) {
             print(JSON.stringify({ ...publicAccount(row), aliases, credentials }))
             return
           }
-          const limit = row.quotaBytes === 0 ? 'no limit' : formatBytes(row.quotaBytes)
+          const limits = [
+            ...(row.quotaBytes > 0 ? [formatBytes(row.quotaBytes)] : []),
+            ...(row.quotaMessages > 0 ? [`${row.quotaMessages} messages`] : [])
+          ]
+          const limit = limits.length === 0 ? 'no limit' : `at most ${limits.join(', ')}`
           print(`address    ${row.address}${row.isEnabled ? '' : ' (disabled)'}`)
           print(`id         ${row.id}`)
           print(`folder     ${row.folder}`)
@@ -198,7 +203,7 @@ function registerDelete(account, context) {
     .command('delete')
     .argument('<address>')
     .description(
-      'Destroy the keys of an account, then its files: no backup of the files opens again'
+      'Destroy the keys of an account, then its files; backups keep them for backup.eraseDeletedAfterDays'
     )
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  letterlock account delete anna@example.org')
@@ -207,7 +212,9 @@ function registerDelete(account, context) {
         withAccounts(context, options, async ({ services, input, print, tell }) => {
           const row = await requireAccount(services, address)
           if (!options.yes) {
-            tell(`All mail of ${row.address} will be lost for good.`)
+            tell(
+              `All mail of ${row.address} will be lost for good${await exceptBackups(services)}.`
+            )
             await input.confirm('Type the address to go on', row.address)
           }
           const { isRemoved } = await deleteAccount({ services, account: row })
@@ -215,6 +222,16 @@ function registerDelete(account, context) {
           if (!isRemoved) tell('The mailbox is still open; its files go when it is closed.')
         })
     )
+}
+
+/**
+ * @param {import('../../accounts/services.js').AccountServices} services
+ * @returns {Promise<string>} what backups still do for an account that is deleted now; empty where there are none
+ */
+async function exceptBackups({ config: { data, backup } }) {
+  const days = backup.eraseDeletedAfterDays
+  if (days === 0 || (await readHostState(data)) === null) return ''
+  return `, except in backups: they bring it back with their recovery key for ${days} days (backup.eraseDeletedAfterDays)`
 }
 
 /**
@@ -252,7 +269,8 @@ async function runPasswd(context, address, options) {
     if (options.loseMail) {
       tell(
         `This destroys, for good: all mail of ${row.address} (${row.usedMessages} messages), stored and ` +
-          'not yet collected; its app passwords; its recovery code. No backup of its files opens again.'
+          'not yet collected; its app passwords; its recovery code. Backups of before open only with their ' +
+          'recovery key and what opened the account then.'
       )
       if (!options.yes) {
         await input.confirm('Type the address to go on', row.address)

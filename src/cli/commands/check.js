@@ -5,6 +5,7 @@ import cliProgress from 'cli-progress'
 import { MailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
 import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
+import { timeLeft } from '../progress-view.js'
 import { formatBytes } from '../with-accounts.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
@@ -68,7 +69,10 @@ async function runCheck({ context, options, address }) {
 async function verify(store, { stdout }) {
   const format = 'checking {bar} {percentage} % | {eta_formatted} left'
   const bar = stdout.isTTY
-    ? new cliProgress.SingleBar({ format, stream: stdout }, cliProgress.Presets.shades_classic)
+    ? new cliProgress.SingleBar(
+        { format, stream: stdout, formatTime: timeLeft },
+        cliProgress.Presets.shades_classic
+      )
     : null
   bar?.start(1, 0)
   try {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { normalizeDomain } from '../../accounts/address.js'
 import { errorCodeOf } from '../../database/sqlite-error.js'
 import { MailError } from '../../errors.js'
+import { CliError } from '../cli-error.js'
 import { checkBackups } from '../doctor/backups.js'
 import { clientSettings } from '../../discovery/client-settings.js'
 import { dnsLines, publicAddresses } from '../doctor/dns.js'
@@ -56,7 +57,12 @@ async function printDns(context, options) {
     const { config, directory } = services
     const known = (await directory.listDomains()).map(({ name }) => name)
     const all = known.length > 0 ? known : [config.defaultDomain]
-    const domains = typeof options.dns === 'string' ? [normalizeDomain(options.dns)] : all
+    // That of a first start on one's own machine, of which no zone tells.
+    const isPublic = (/** @type {string} */ name) => !/(^|\.)localhost$/.test(name)
+    const domains =
+      typeof options.dns === 'string' ? [normalizeDomain(options.dns)] : all.filter(isPublic)
+    if (domains.length === 0)
+      throw new CliError('There is no domain but localhost. Name one: --dns example.org')
     const settings = clientSettings(
       config,
       options.host === undefined ? {} : { host: options.host }

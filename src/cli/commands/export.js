@@ -95,7 +95,8 @@ async function exportFolder(context, options, folder) {
   const interrupt = new AbortController()
   const onInterrupt = () => interrupt.abort()
   let toldMs = clock.nowMs()
-  return await withMailbox({ context, options, account, isReadOnly: true }, async ({ store }) => {
+  const request = { context, options, account, isReadOnly: true, usesFiles: true }
+  return await withMailbox(request, async ({ store }) => {
     // As the store has them.
     const names = options.mailbox.map((name) => bareMailboxName(name).normalize('NFC'))
     const wanted = new Set(names)

@@ -85,7 +85,8 @@ async function runImport({ context, options, paths }) {
   const { account } = options
   const interrupt = new AbortController()
   const onInterrupt = () => interrupt.abort()
-  return await withMailbox({ context, options, account, isReadOnly: false }, async ({ store }) => {
+  const request = { context, options, account, isReadOnly: false, usesFiles: true }
+  return await withMailbox(request, async ({ store }) => {
     process.once('SIGINT', onInterrupt)
     try {
       return await importAll({ context, options, paths, store, interrupt })

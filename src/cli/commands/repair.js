@@ -5,6 +5,7 @@ import cliProgress from 'cli-progress'
 import { isMailError, MailError } from '../../errors.js'
 import { repairAccount } from '../../maintenance/repair-account.js'
 import { CliError } from '../cli-error.js'
+import { timeLeft } from '../progress-view.js'
 import { formatBytes, formatTime, unlockForWork, withAccounts } from '../with-accounts.js'
 
 /**
@@ -95,7 +96,7 @@ function progressBar({ stdout }) {
   if (!stdout.isTTY) return { show: () => {}, stop: () => {} }
   const format = '{step} {bar} {percentage} % | {eta_formatted} left'
   const bar = new cliProgress.SingleBar(
-    { format, stream: stdout },
+    { format, stream: stdout, formatTime: timeLeft },
     cliProgress.Presets.shades_classic
   )
   /** @type {string | null} */

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { letterlock, scratchFolder, startServerProcess } from '../../helpers/process.js'
@@ -127,6 +136,19 @@ test(
     assert.match(await doctor(), /^fail {2}permissions: \S+\/mail\/\S+ belongs to user 0/m)
   }
 )
+
+test('an import that root starts says as whom it reads', { skip: needsRoot }, async (t) => {
+  const data = serviceFolder(t)
+  const file = join(scratchFolder(t, 'mail'), 'message.eml')
+  writeFileSync(file, 'Subject: x\r\n\r\nx\r\n')
+  await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
+  const { code, stderr } = await letterlock(
+    ['import', '--password-stdin', '--data', data, file],
+    PASSWORD
+  )
+  assert.equal(code, 2)
+  assert.match(stderr, /^running as the owner of \S+\/data, user 64321\n[^]*message\.eml: EACCES/)
+})
 
 test('another user is told whose the data folder is', { skip: needsRoot }, async (t) => {
   const data = serviceFolder(t)

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import { Command } from 'commander'
+import { recordDamage } from '../../../src/accounts/damage.js'
+import { register as registerCheck } from '../../../src/cli/commands/check.js'
+import { makeAccount, openTestAccounts } from '../../helpers/accounts.js'
+import { letterlock, scratchFolder, startServerProcess } from '../../helpers/process.js'
+
+const ANNA = 'anna@example.org'
+
+/** @param {import('node:test').TestContext} t */
+async function setUp(t) {
+  const data = join(scratchFolder(t, 'answers'), 'data')
+  const run = (/** @type {string[]} */ args, input = 'secret\n') =>
+    letterlock([...args, '--data', data], { input })
+  const { code, stderr } = await run(['account', 'create', ANNA, '--password-stdin'])
+  assert.equal(code, 0, stderr)
+  return { data, run }
+}
+
+test('the help of import imap has no option of import’s, and that of account set says when a quota holds', async () => {
+  const { stdout } = await letterlock(['import', 'imap', '--help'])
+  assert.match(stdout, /--from <url>/)
+  assert.match(stdout, /--data <folder>/)
+  assert.doesNotMatch(stdout, /--mbox-quoting|Global Options/)
+  const set = await letterlock(['account', 'set', '--help'])
+  assert.match(set.stdout, /holds within\s+seconds/)
+})
+
+test('account show has both quotas', async (t) => {
+  const { run } = await setUp(t)
+  const used = async () =>
+    /^used .*$/m.exec((await run(['account', 'show', ANNA])).stdout)?.[0].replace(/ +/, ' ')
+  assert.equal(await used(), 'used 0 messages, 0 B (no limit)')
+  await run(['account', 'set', ANNA, '--quota-messages', '100'])
+  assert.equal(await used(), 'used 0 messages, 0 B (at most 100 messages)')
+  await run(['account', 'set', ANNA, '--quota', '2GB'])
+  assert.equal(await used(), 'used 0 messages, 0 B (at most 2.0 GB, 100 messages)')
+})
+
+test('account delete says for how long backups bring the account back, where there are any', async (t) => {
+  const { run } = await setUp(t)
+  const ask = async () => (await run(['account', 'delete', ANNA])).stderr
+  assert.match(await ask(), /^All mail of anna@example\.org will be lost for good\.$/m)
+  await run(['backup', 'init'])
+  assert.match(
+    await ask(),
+    /lost for good, except in backups: .* recovery key for 7 days \(backup\.eraseDeletedAfterDays\)\.$/m
+  )
+})
+
+test('a restore of an address that nobody has does not say that it was deleted', async (t) => {
+  const { run } = await setUp(t)
+  const { stdout } = await run(['backup', 'init'])
+  await run(['backup', 'run'])
+  const recoveryKey = /AGE-SECRET-KEY-\S+/.exec(stdout)?.[0]
+  const restored = await run(
+    ['backup', 'restore', 'nobody@example.org', '--password-stdin'],
+    `${recoveryKey}\n`
+  )
+  assert.equal(restored.code, 1)
+  assert.match(restored.stderr, /^There is no account nobody@example\.org now\./)
+  assert.doesNotMatch(restored.stderr, /was deleted/)
+  assert.match(restored.stderr, /is in none of 1 backups/)
+})
+
+test('DNS lines are of no domain that only this machine knows', async (t) => {
+  const { run } = await setUp(t)
+  await run(['account', 'create', 'me@localhost', '--password-stdin'])
+  const { stdout } = await run(['doctor', '--dns'])
+  assert.match(stdout, /^example\.org\. IN MX /m)
+  assert.doesNotMatch(stdout, /^localhost\./m)
+  const data = join(scratchFolder(t, 'dns'), 'data')
+  const at = (/** @type {string[]} */ ...args) =>
+    letterlock([...args, '--data', data], { input: 'secret\n' })
+  await at('account', 'create', 'me', '--password-stdin')
+  const none = await at('doctor', '--dns')
+  assert.equal(none.code, 1)
+  assert.match(none.stderr, /no domain but localhost\. Name one: --dns example\.org/)
+  assert.match((await at('doctor', '--dns', 'example.net')).stdout, /^example\.net\. IN MX /m)
+})
+
+test('a mailbox that was only found damaged has never been looked after', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  recordDamage(services, account.id)
+  await services.directory.flush()
+  const [summary] = await services.directory.listMaintenance()
+  assert.equal(summary?.doneAtMs, null)
+  assert.equal(summary?.failingJobs, 1)
+})
+
+test('the check of an empty mailbox has a bar without a number that is none', async (t) => {
+  const { services } = await openTestAccounts(t)
+  await makeAccount(services)
+  const stdout = Object.assign(new PassThrough(), {
+    isTTY: true,
+    columns: 120,
+    cursorTo: () => true,
+    clearLine: () => true
+  })
+  let shown = ''
+  stdout.on('data', (chunk) => (shown += chunk))
+  const stdin = new PassThrough()
+  stdin.end('old secret\n')
+  const program = new Command()
+  const { config, clock } = services
+  registerCheck(
+    program,
+    /** @type {any} */ ({
+      loadConfig: () => config,
+      clock,
+      stdin,
+      stdout,
+      stderr: new PassThrough()
+    })
+  )
+  const exitCode = process.exitCode
+  await program.parseAsync(['node', 'letterlock', 'check', ANNA, '--password-stdin'])
+  process.exitCode = exitCode
+  assert.match(shown, /ok\n$/)
+  assert.match(shown, /checking .* left/)
+  assert.doesNotMatch(shown, /NF|NULL/)
+})
+
+test('an import from a server whose certificate nobody vouches for names --ca', async (t) => {
+  const { data, run } = await setUp(t)
+  const server = await startServerProcess(t, { data })
+  const url = `imaps://${encodeURIComponent(ANNA)}@localhost:${server.ports.imaps}`
+  const copy = (/** @type {string[]} */ ...more) =>
+    run(
+      ['import', 'imap', '--from', url, '--account', ANNA, '--password-stdin', ...more],
+      'secret\nsecret\n'
+    )
+  const refused = await copy()
+  assert.equal(refused.code, 2)
+  assert.match(
+    refused.stderr,
+    /certificate \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. If it is the right server, .* --ca FILE$/m
+  )
+  assert.equal((await copy('--ca', join(data, 'tls', 'certificate.pem'))).code, 0)
+})
