@@ -78,8 +78,7 @@ export async function makeFirstAccount({ services }) {
     password: Buffer.from(password)
   })
   try {
-    const onAlert = (/** @type {unknown} */ err) =>
-      logger.error({ err }, 'the first mailbox failed')
+    const onAlert = (/** @type {object} */ alert) => logger.error(alert, 'the first mailbox failed')
     const store = await openStore({ services, account, masterKey, onAlert })
     try {
       const message = welcomeMessage(account.address, new Date(clock.nowMs()))

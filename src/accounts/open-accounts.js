@@ -258,11 +258,12 @@ export class OpenAccounts {
    * @param {OpenAccount} entry
    * @param {import('../store/account-database.js').Alert} alert
    */
-  async #alarm(entry, { code, detail }) {
+  async #alarm(entry, alert) {
     const { services, endSessions } = this.#options
     const accountId = entry.account.id
     const { logger, directory } = services
-    logger.error({ accountId, code, detail }, 'mailbox alert')
+    const { code } = alert
+    logger.error({ accountId, ...alert }, 'mailbox alert')
     directory.audit({ action: 'mailbox-alert', accountId, detail: { code } })
     if (code === 'ACCOUNT_DAMAGED') this.#recordDamage(accountId)
     try {

@@ -13,19 +13,17 @@ import { Writers } from '../database/writers.js'
 import { ForeignCommits } from './foreign-commits.js'
 import { OpenHandle } from './open-handle.js'
 import { forgetReservedIds } from './reserved-ids.js'
+import { supervise } from './supervise.js'
 import { readWal } from './upkeep/space.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('../support/clock.js').Clock} Clock
+ * @typedef {import('./supervise.js').Alert} Alert
  *
  * @typedef {object} WriteOptions
  * @property {boolean} [isLazy] - resolve after COMMIT; whoever else is told is still told after the sync only
  * @property {boolean} [isDerived] - resolve after COMMIT and ask for no sync: what is written can be made again
- *
- * @typedef {object} Alert
- * @property {import('../errors.js').ErrorCode} code
- * @property {string} detail - for the operator: no names, no content
  */
 
 /** The handle and what guards it. */
@@ -237,10 +235,7 @@ export class AccountDatabase {
         .then(() => published)
       // A lazy write's failure reaches the operator and every later call through the failed file itself.
       if (isLazy)
-        settled.catch((error) => {
-          const reported = this.#report(toMailError(error))
-          if (!(reported instanceof MailError)) throw reported
-        })
+        this.supervise(settled.catch((error) => Promise.reject(this.#report(toMailError(error)))))
       else await settled
       return result
     })
@@ -302,6 +297,11 @@ export class AccountDatabase {
    */
   whileOpen(work) {
     return this.#guarded(work)
+  }
+
+  /** @param {Promise<unknown>} work - on it that nobody waits for */
+  supervise(work) {
+    supervise(work, this.#onAlert)
   }
 
   /** @returns {AbortSignal} aborted when the file is being closed */

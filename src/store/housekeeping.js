@@ -2,7 +2,6 @@
  * What an open mailbox does beside its requests: checkpoints in the thread, the sweep, usage figures for
  * whoever keeps the quota.
  */
-import { MailError } from '../errors.js'
 import { readUsage } from './mailbox-rows.js'
 import { Sweeper } from './sweeper.js'
 import { readWal } from './upkeep/space.js'
@@ -87,10 +86,10 @@ export class Housekeeping {
   noteCommit() {
     if (this.#isClosing) return
     this.#lastCommitMs = performance.now()
-    this.#idleTimer ??= setTimeout(() => this.#lookIdle(), IDLE_MS).unref()
+    this.#idleTimer ??= this.#lookIn(IDLE_MS)
     this.#usageTimer ??= setTimeout(() => {
       this.#usageTimer = null
-      this.#supervise(this.#tellUsage())
+      this.#database.supervise(this.#tellUsage())
     }, USAGE_DELAY_MS).unref()
     if (this.#lastCommitMs - this.#lastLookMs < LOOK_INTERVAL_MS) return
     this.#lastLookMs = this.#lastCommitMs
@@ -149,11 +148,16 @@ export class Housekeeping {
       await this.#startCheckpoint('TRUNCATE')
   }
 
-  #lookIdle() {
+  /** @param {number} ms */
+  #lookIn(ms) {
+    return setTimeout(() => this.#database.supervise(this.#lookIdle()), ms).unref()
+  }
+
+  async #lookIdle() {
     this.#idleTimer = null
     const quietMs = performance.now() - this.#lastCommitMs
     if (quietMs < IDLE_MS) {
-      this.#idleTimer = setTimeout(() => this.#lookIdle(), IDLE_MS - quietMs).unref()
+      this.#idleTimer = this.#lookIn(IDLE_MS - quietMs)
       return
     }
     if (this.#database.hasFailed || this.#isClosing) return
@@ -188,7 +192,7 @@ export class Housekeeping {
         this.#checkpoint = null
       })
     this.#checkpoint = running.catch(() => {})
-    this.#supervise(running)
+    this.#database.supervise(running)
     return this.#checkpoint
   }
 
@@ -198,18 +202,5 @@ export class Housekeeping {
     if (told && told.bytes === usage.bytes && told.messages === usage.messages) return
     this.#toldUsage = usage
     this.#onUsage(usage)
-  }
-
-  /**
-   * Background work has no caller. What matters of its failures has reached `onAlert` through the database already;
-   * a lock that was taken, or the end of the store, is no failure: it is done at the next occasion.
-   *
-   * @param {Promise<void>} work
-   */
-  #supervise(work) {
-    work.catch((error) => {
-      if (error instanceof MailError) return
-      throw error
-    })
   }
 }

@@ -7,7 +7,6 @@
  *     APPEND of a small message: content and narrow row ── commit ── sync ── OK ── add: at hand for a moment
  *     FETCH ENVELOPE: made of the content ── find or keep: read from here, until it is in the file
  */
-import { MailError } from '../errors.js'
 import { metaBytes } from '../mime/message-meta.js'
 import { forgetFresh, keepFresh, takeFresh } from './fresh-contents.js'
 import { writeMeta, writeMetas } from './meta-rows.js'
@@ -140,10 +139,8 @@ export class LateMeta {
   }
 
   #writeSoon() {
-    this.flush().catch((error) => {
-      // What matters of it has reached `onAlert`; the rows are made again when they are missed.
-      if (!(error instanceof MailError)) throw error
-    })
+    // Rows that are not written are made again when they are missed.
+    this.#database.supervise(this.flush())
   }
 
   /**

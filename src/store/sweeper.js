@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import PQueue from 'p-queue'
-import { MailError } from '../errors.js'
 import { hasGarbage, isMuchGarbage, leaveAbandoned, sweepSlice } from './garbage.js'
 import { StopSign } from './upkeep/stop-sign.js'
 
@@ -59,10 +58,7 @@ export class Sweeper {
     this.#running = this.#sweep().finally(() => {
       this.#running = null
     })
-    // Nobody waits for it. What matters of its failures has reached `onAlert` through the database already.
-    this.#running.catch((error) => {
-      if (!(error instanceof MailError)) throw error
-    })
+    this.#database.supervise(this.#running)
   }
 
   /**

@@ -42,6 +42,15 @@ const DEFAULT_IDLE_VIEW_BYTES = 8 * 1024 * 1024
 export const LAZY = Object.freeze({ isLazy: true })
 
 /**
+ * Where nobody wants to be told, a fault of the program is not hidden.
+ *
+ * @param {import('../account-database.js').Alert} alert
+ */
+function throwFault({ err }) {
+  if (err !== undefined) throw err
+}
+
+/**
  * @param {object} input
  * @param {import('./options.js').StoreOptions} input.options
  * @param {import('../open-store.js').FileOptions} input.files
@@ -53,7 +62,7 @@ export const LAZY = Object.freeze({ isLazy: true })
  * @returns {StoreParts}
  */
 export function makeStoreParts({ options, files, file, key, checkpointer, children, close }) {
-  const { config = {}, clock, onUsage = () => {}, onAlert = () => {} } = options
+  const { config = {}, clock, onUsage = () => {}, onAlert = throwFault } = options
   const { folder, isReadOnly, busyTimeoutMs, secureDelete } = files
   const { db, cipher, tempStore } = file
   const quota = { bytes: config.quotaBytes ?? null, messages: config.quotaMessages ?? null }

@@ -171,10 +171,8 @@ export class SearchIndexer {
   #lookIn(ms) {
     if (this.#isClosed) return
     this.#timer ??= setTimeout(() => {
-      this.#look().catch((error) => {
-        // What matters of it has reached `onAlert`; what is on the list stays there for the next time.
-        if (!(error instanceof MailError)) throw error
-      })
+      // What is on the list stays there for the next time.
+      this.#database.supervise(this.#look())
     }, ms).unref()
   }
 

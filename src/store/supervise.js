@@ -1,0 +1,26 @@
+/**
+ * Work on an open mailbox that nobody waits for. What was foreseen has reached `onAlert` through the database already; a
+ * lock that was taken, or the end of the store, is no failure: it is done at the next occasion. Anything else is a fault of
+ * the program, of which the operator is told; the sessions of all others are not ended for it.
+ */
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { MailError } from '../errors.js'
+
+/**
+ * @typedef {object} Alert
+ * @property {import('../errors.js').ErrorCode | 'UNEXPECTED'} code
+ * @property {string} detail - for the operator: no names, no content
+ * @property {unknown} [err] - of UNEXPECTED, a fault of the program: where it is
+ */
+
+/**
+ * @param {Promise<unknown>} work
+ * @param {(alert: Alert) => void} onAlert
+ */
+export function supervise(work, onAlert) {
+  work.catch((err) => {
+    if (err instanceof MailError) return
+    const detail = errorCodeOf(err) || (err instanceof Error ? err.name : typeof err)
+    onAlert({ code: 'UNEXPECTED', detail, err })
+  })
+}
