@@ -5,7 +5,7 @@
  * It is a request, not a lock. The copy's soundness rests on the held read mark (freeze.js) and on `mail.db` being
  * unchanged at the end; whoever overlooks the file costs the backup another try.
  */
-import { readFileSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
@@ -17,6 +17,9 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {string} token - of the backup that asks
  * @property {number} deadlineMs - wall clock; later the file means nothing
  */
+
+/** How long a file that cannot be read means something after it was written, ms: more than any backup asks for at once. */
+const UNREADABLE_HOLD_MS = 5 * 60_000
 
 /**
  * @param {string} folder - of an account
@@ -39,6 +42,7 @@ export async function writeFreezeFile(folder, request) {
 /**
  * @param {string} folder - of an account
  * @returns {FreezeRequest | null} null where there is none, or only one that nobody wrote to its end
+ * @throws {MailError} OVERLOADED, and NOT_DURABLE where the disk fails
  */
 export function readFreezeFile(folder) {
   try {
@@ -50,8 +54,19 @@ export function readFreezeFile(folder) {
     if (error instanceof SyntaxError || errorCodeOf(error) === 'ENOENT') return null
     const known = toMailError(error)
     if (known instanceof MailError) throw known
-    throw new MailError('NOT_DURABLE', { detail: 'mail.freeze cannot be read', cause: error })
+    return unreadableRequest(freezeFile(folder))
   }
+}
+
+/**
+ * A backup that another user runs may write what this one cannot read, and renews it as any other.
+ *
+ * @param {string} path
+ * @returns {FreezeRequest | null} null where it is gone by now
+ */
+function unreadableRequest(path) {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  return stat ? { token: '', deadlineMs: stat.mtimeMs + UNREADABLE_HOLD_MS } : null
 }
 
 /**

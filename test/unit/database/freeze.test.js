@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, statSync, utimesSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -189,6 +189,25 @@ test('a copy of mail.freeze that was not written to its end freezes nothing', as
   const folder = await scratchFolder(t)
   copyFileSync('/dev/null', freezeFile(folder))
   assert.equal(isFrozen(folder), false)
+})
+
+test('a mail.freeze that nobody can read freezes for a while, and closes no mailbox', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  await store.checkpoint()
+  // For who may read everything too, this is no file that can be read.
+  const path = freezeFile(account.folder)
+  mkdirSync(path)
+  await appendOne(store, 'INBOX', makeMessage('waits'))
+  await store.checkpoint()
+  assert.equal(store.hasFailed, false)
+  assert.equal(isFrozen(account.folder), true)
+  assert.ok(store.walBytes > 0)
+  const longAgo = new Date(Date.now() - 3_600_000)
+  utimesSync(path, longAgo, longAgo)
+  assert.equal(isFrozen(account.folder), false)
+  await store.checkpoint()
+  assert.equal(statSync(join(account.folder, 'mail.db-wal')).size, 0)
 })
 
 test('a mail.freeze that was being renewed when it was removed does not come back', async (t) => {
