@@ -58,9 +58,11 @@ function tryLock(folder, mode, file) {
     db.exec(mode === 'shared' ? 'BEGIN; SELECT count(*) FROM sqlite_schema' : 'BEGIN EXCLUSIVE')
     return new MailLock(db)
   } catch (error) {
+    // First of all: closed, it would leave a descriptor, and nobody could tell that there was none.
+    const mapped = toMailError(error)
     db?.close()
     if (isBusy(error)) return null
-    throw toMailError(error)
+    throw mapped
   }
 }
 

@@ -43,9 +43,10 @@ export class ServedThread {
   run(job) {
     if (this.#isClosed) return Promise.reject(new MailError('SHUTTING_DOWN'))
     return new Promise((resolve, reject) => {
+      // Where none can be started, nobody waits for its answer.
+      this.#worker ??= this.#start()
       const id = ++this.#lastId
       this.#waiting.set(id, { resolve, reject })
-      this.#worker ??= this.#start()
       // Referenced only while somebody waits: an idle thread keeps no process alive.
       this.#worker.ref()
       this.#worker.postMessage({ id, job })

@@ -92,8 +92,9 @@ export class Scanner {
     )
     const id = ++this.#lastId
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
-    this.#waiting.set(id, resolve)
+    // Where none can be started, nobody waits for its answer.
     this.#worker ??= this.#start()
+    this.#waiting.set(id, resolve)
     // Referenced only while it works: an idle thread keeps no process alive.
     this.#worker.ref()
     const { uids, contentIds, verdicts } = request
