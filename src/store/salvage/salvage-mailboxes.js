@@ -4,6 +4,7 @@
  */
 import { prepared } from '../../database/statement.js'
 import { runTransaction } from '../../database/transaction.js'
+import { MailError } from '../../errors.js'
 import { findMailboxRow, insertMailboxRow } from '../mailbox-rows.js'
 import { UNREADABLE, readableEnds, readableRows, tryRead } from './readable-rows.js'
 
@@ -174,13 +175,28 @@ function copyTable(from, to, { name, keys }, isWanted = () => true) {
 }
 
 /**
+ * @param {unknown} [cause]
+ * @returns {MailError}
+ */
+export const schemaLost = (cause) =>
+  new MailError('ACCOUNT_DAMAGED', {
+    detail: 'the schema cannot be read: only a backup can bring this mailbox back',
+    cause
+  })
+
+/**
  * @param {Database} from
  * @param {string} name
  * @returns {boolean}
+ * @throws {MailError} ACCOUNT_DAMAGED where nobody can tell
  */
-export const hasTable = (from, name) =>
-  from.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !==
-  undefined
+export function hasTable(from, name) {
+  const found = tryRead(() =>
+    from.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name)
+  )
+  if (found === UNREADABLE) throw schemaLost()
+  return found !== undefined
+}
 
 /**
  * No id is given twice: what the counters of the old file said holds on.

@@ -8,7 +8,6 @@
  *
  * Long and synchronous: for the command line.
  */
-import { MailError } from '../../errors.js'
 import { errorCodeOf } from '../../database/sqlite-error.js'
 import { prepared } from '../../database/statement.js'
 import { runTransaction } from '../../database/transaction.js'
@@ -23,7 +22,8 @@ import {
   requireInbox,
   salvageAccount,
   salvageCounters,
-  salvageMailboxes
+  salvageMailboxes,
+  schemaLost
 } from './salvage-mailboxes.js'
 
 /**
@@ -88,7 +88,7 @@ function requireSchema(from) {
       from.prepare(`SELECT 1 FROM ${table} LIMIT 0`).get()
     } catch (cause) {
       if (errorCodeOf(cause) !== 'SQLITE_ERROR') throw cause
-      throw new MailError('ACCOUNT_DAMAGED', { detail: 'the schema cannot be read', cause })
+      throw schemaLost(cause)
     }
   }
 }

@@ -138,12 +138,13 @@ test('a file of whose schema a page is lost is repaired, or left as it is, and t
     copyFileSync(sound, path)
     damagePage(path, page)
     const damaged = readFileSync(path)
-    const code = await repair().then(
+    const refusal = await repair().then(
       () => null,
-      (error) => error.code
+      (error) => error
     )
-    if (code === null) continue
-    assert.equal(code, 'ACCOUNT_DAMAGED', `page ${page}`)
+    if (refusal === null) continue
+    assert.equal(refusal.code, 'ACCOUNT_DAMAGED', `page ${page}`)
+    assert.match(refusal.detail, /only a backup can bring this mailbox back/)
     assert.ok(readFileSync(path).equals(damaged))
     refused++
   }
