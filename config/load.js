@@ -178,6 +178,13 @@ export const isUnderPm2 = (environment = process.env) => environment['pm_id'] !=
 
 /**
  * @param {NodeJS.ProcessEnv} [environment]
+ * @returns {boolean} true in a process that PM2 has started for the first time
+ */
+export const isFirstUnderPm2 = (environment = process.env) =>
+  isUnderPm2(environment) && environment['restart_time'] === '0'
+
+/**
+ * @param {NodeJS.ProcessEnv} [environment]
  * @returns {number | null} this process's place among several workers; null where it serves alone
  */
 export function workerSlot(environment = process.env) {

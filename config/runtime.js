@@ -54,7 +54,13 @@ export const NODE_FLAGS = [
 export const SERVER_FLAGS = [...NODE_FLAGS, '--min-semi-space-size=8', '--use-largepages=silent']
 
 /**
- * What PM2's daemon is started with, and its workers after it.
+ * Exit code of a worker that PM2 has started for the first time and that cannot begin (EX_CONFIG of sysexits.h). One that
+ * has been at work and cannot begin again ends with 1, and is tried again.
+ */
+export const NOT_STARTED = 78
+
+/**
+ * What PM2 and its workers are started with.
  *
  * @param {string} data - the data folder
  * @param {NodeJS.ProcessEnv} [environment]
@@ -74,3 +80,16 @@ export function clusterEnvironment(data, environment = process.env) {
     PM2_DISABLE_VERSION_CHECK: 'true'
   }
 }
+
+/** Settings, and what the S3 client reads: a worker's own, which may be others in the next one. */
+const SETTING = /^(LETTERLOCK|AWS)_/
+
+/**
+ * What the daemon of PM2 is started with: all but settings. A worker has the daemon's variables below its own, so one that
+ * was taken away since would come back in each new worker.
+ *
+ * @param {NodeJS.ProcessEnv} environment - of `clusterEnvironment`
+ * @returns {NodeJS.ProcessEnv}
+ */
+export const daemonEnvironment = (environment) =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !SETTING.test(name)))

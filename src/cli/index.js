@@ -1,15 +1,13 @@
 /**
- * The command line: registers every command, gives each leaf the options that all share, and turns what
- * was thrown into one clear line and an exit code.
+ * The command line: registers every command and gives each leaf the options that all share.
  */
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError } from 'commander'
-import { loadConfig } from '../../config/load.js'
-import { MailError } from '../errors.js'
+import { Command } from 'commander'
+import { isFirstUnderPm2, loadConfig } from '../../config/load.js'
+import { NOT_STARTED } from '../../config/runtime.js'
 import { systemClock } from '../support/clock.js'
-import { CliError } from './cli-error.js'
-import { explainRefusedFile } from './file-refused.js'
 import { Outputs } from './outputs.js'
+import { report } from './report.js'
 
 /** What was said is lost: it may have been a password that is shown once. */
 const OUTPUT_LOST = 1
@@ -101,34 +99,6 @@ async function createProgram(context, wanted) {
 }
 
 /**
- * @param {unknown} error
- * @param {NodeJS.WritableStream} stderr
- * @returns {number} the exit code
- */
-function report(error, stderr) {
-  if (error instanceof CommanderError) return error.exitCode
-  if (error instanceof CliError) {
-    stderr.write(`letterlock: ${error.message}\n`)
-    return error.exitCode
-  }
-  const refusal = explainRefusedFile(error)
-  if (refusal !== null) {
-    stderr.write(`letterlock: ${refusal}\n`)
-    return 1
-  }
-  if (error instanceof MailError) {
-    const { detail } = error
-    stderr.write(`letterlock: ${error.message}\n`)
-    if (detail !== undefined) stderr.write(`${detail.replace(/^/gm, '  ')}\n`)
-    return 1
-  }
-  stderr.write(
-    `letterlock: unexpected error\n${error instanceof Error ? error.stack : String(error)}\n`
-  )
-  return 1
-}
-
-/**
  * @param {string[]} argv - as process.argv
  * @param {Pick<CliContext, 'startServer'>} parts
  * @returns {Promise<number>} the exit code, when all is written
@@ -178,6 +148,7 @@ async function runCommand(argv, { startServer }) {
     await program.parseAsync(argv)
     return Number(process.exitCode)
   } catch (error) {
-    return report(error, stderr)
+    const exitCode = report(error, stderr)
+    return argv[2] === 'serve' && isFirstUnderPm2() ? NOT_STARTED : exitCode
   }
 }

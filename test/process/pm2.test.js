@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +10,10 @@ import { promisify } from 'node:util'
 import { ENVIRONMENT, scratchFolder } from '../helpers/process.js'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/cluster.js', import.meta.url))
+
+const ON_LINUX = {
+  skip: process.platform === 'linux' ? false : 'processes are listed on Linux alone'
+}
 
 /**
  * @param {string} data
@@ -20,7 +26,7 @@ function workersOf(data) {
       try {
         const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0')
         // Node gives the second variable to workers of a cluster alone.
-        const isOurs = variables.includes(`LETTERLOCK_DATA=${data}`)
+        const isOurs = variables.includes(`PM2_HOME=${data}/pm2`)
         return isOurs && variables.some((variable) => variable.startsWith('NODE_UNIQUE_ID='))
       } catch {
         // It has ended, or is nobody's of this user.
@@ -30,76 +36,125 @@ function workersOf(data) {
     .map(Number)
 }
 
+/**
+ * @param {import('node:test').TestContext} t
+ * @returns {{ folder: string, data: string, run: (command: string, changed?: NodeJS.ProcessEnv) => Promise<unknown> }} `run`
+ *   rejects where the command fails; one worker on free ports unless `changed` says otherwise
+ */
+function setUp(t) {
+  const folder = scratchFolder(t, 'pm2')
+  const data = join(folder, 'data')
+  const listen = Object.fromEntries(
+    ['IMAP', 'IMAPS', 'LMTP', 'ADMIN'].map((name) => [`LETTERLOCK_${name}_LISTEN`, '127.0.0.1:0'])
+  )
+  const settings = { LETTERLOCK_DATA: data, LETTERLOCK_CLUSTER_WORKERS: '1' }
+  const run = (/** @type {string} */ command, changed = {}) =>
+    promisify(execFile)(process.execPath, [SCRIPT, command], {
+      env: { ...ENVIRONMENT, ...listen, ...settings, ...changed }
+    })
+  return { folder, data, run }
+}
+
+/** @param {import('node:test').TestContext} t */
+async function takePort(t) {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return `127.0.0.1:${port}`
+}
+
+/**
+ * @param {Promise<unknown>} command
+ * @param {RegExp} pattern - of what it says
+ */
+const assertFails = (command, pattern) =>
+  assert.rejects(command, (/** @type {any} */ error) => {
+    assert.equal(error.code, 1)
+    assert.match(error.stderr, pattern)
+    return true
+  })
+
 test(
   'a reload just after a worker has died leaves one worker in its place, and a stop none',
-  { skip: process.platform === 'linux' ? false : 'processes are listed on Linux alone' },
+  ON_LINUX,
   async (t) => {
-    const data = join(scratchFolder(t, 'pm2'), 'data')
-    const listen = Object.fromEntries(
-      ['IMAP', 'IMAPS', 'LMTP', 'ADMIN'].map((name) => [`LETTERLOCK_${name}_LISTEN`, '127.0.0.1:0'])
-    )
-    const env = {
-      ...ENVIRONMENT,
-      ...listen,
-      LETTERLOCK_DATA: data,
-      LETTERLOCK_CLUSTER_WORKERS: '1'
-    }
-    const cluster = (/** @type {string} */ command) =>
-      promisify(execFile)(process.execPath, [SCRIPT, command], { env })
+    const { data, run } = setUp(t)
     try {
-      await cluster('start')
+      await run('start')
       const [worker, ...others] = workersOf(data)
       assert.ok(worker)
       assert.deepEqual(others, [])
       process.kill(worker, 'SIGKILL')
-      await cluster('reload')
+      await run('reload')
       const after = workersOf(data)
       assert.equal(after.length, 1)
       assert.ok(!after.includes(worker))
     } finally {
-      await cluster('stop')
+      await run('stop')
     }
     assert.deepEqual(workersOf(data), [])
   }
 )
 
 test(
-  'what would keep new workers from beginning is said before old ones are told to end',
-  { skip: process.platform === 'linux' ? false : 'processes are listed on Linux alone' },
+  'an old worker goes when the new one is ready and not before, and the new one has the variables of the reload alone',
+  ON_LINUX,
   async (t) => {
-    const folder = scratchFolder(t, 'pm2')
-    const data = join(folder, 'data')
+    const { folder, data, run } = setUp(t)
     // A system's own Node that is older than this program's.
     const bin = join(folder, 'bin')
     mkdirSync(bin)
     writeFileSync(join(bin, 'node'), '#!/bin/sh\nexit 9\n', { mode: 0o755 })
-    const listen = Object.fromEntries(
-      ['IMAP', 'IMAPS', 'LMTP', 'ADMIN'].map((name) => [`LETTERLOCK_${name}_LISTEN`, '127.0.0.1:0'])
-    )
-    const env = {
-      ...ENVIRONMENT,
-      ...listen,
-      PATH: `${bin}:${process.env['PATH']}`,
-      LETTERLOCK_DATA: data,
-      LETTERLOCK_CLUSTER_WORKERS: '1'
-    }
-    const cluster = (/** @type {string} */ command, changed = {}) =>
-      promisify(execFile)(process.execPath, [SCRIPT, command], { env: { ...env, ...changed } })
+    const PATH = `${bin}:${process.env['PATH']}`
+    const log = join(data, 'pm2', 'logs', 'letterlock-out.log')
     try {
-      await cluster('start')
+      await run('start', { PATH, LETTERLOCK_USER_PAGE_LISTEN: '127.0.0.1:0' })
       const before = workersOf(data)
       assert.equal(before.length, 1)
+      const said = readFileSync(log, 'utf8')
+      assert.match(said, /^userPage /m)
+
       const missing = join(folder, 'nowhere.pem')
-      const changed = { LETTERLOCK_TLS_CERTIFICATE: missing, LETTERLOCK_TLS_KEY: missing }
-      await assert.rejects(cluster('reload', changed), (/** @type {any} */ error) => {
-        assert.equal(error.code, 1)
-        assert.match(error.stderr, /^letterlock: /)
-        assert.match(error.stderr, /nowhere\.pem/)
-        return true
-      })
+      await assertFails(
+        run('reload', { PATH, LETTERLOCK_TLS_CERTIFICATE: missing, LETTERLOCK_TLS_KEY: missing }),
+        /^letterlock: The configuration is not valid\n {2}.*nowhere\.pem/
+      )
       assert.deepEqual(workersOf(data), before)
+
+      await assertFails(
+        run('reload', { PATH, LETTERLOCK_IMAP_LISTEN: await takePort(t) }),
+        /^letterlock: The new worker 0 is not ready.*letterlock-error\.log\n$/
+      )
+      assert.deepEqual(workersOf(data), before)
+
+      await run('reload', { PATH, LETTERLOCK_DISCOVERY_LISTEN: '127.0.0.1:0' })
+      const after = workersOf(data)
+      assert.equal(after.length, 1)
+      assert.notDeepEqual(after, before)
+      const saidSince = readFileSync(log, 'utf8').slice(said.length)
+      assert.match(saidSince, /^discovery /m)
+      assert.doesNotMatch(saidSince, /^userPage /m)
     } finally {
-      await cluster('stop')
+      await run('stop', { PATH })
     }
   }
 )
+
+test('a start whose workers cannot begin fails, and leaves none of them', ON_LINUX, async (t) => {
+  const { data, run } = setUp(t)
+  try {
+    await assertFails(
+      run('start', { LETTERLOCK_IMAP_LISTEN: await takePort(t) }),
+      /^letterlock: The workers do not start: see .*letterlock-error\.log\n$/
+    )
+    assert.deepEqual(workersOf(data), [])
+    assert.ok(!existsSync(join(data, 'pm2', 'pm2.pid')))
+  } finally {
+    await run('stop')
+  }
+  await assertFails(
+    run('start', { LETTERLOCK_IMAP_LISTEN: 'nowhere' }),
+    /^letterlock: The configuration is not valid\n {2}environment: imap\.listen must be/
+  )
+})

@@ -326,6 +326,7 @@ function registerSchedule(backup, context) {
       })
       // Its own timers would not keep the process.
       const alive = setInterval(() => {}, 2 ** 30)
+      process.send?.('ready')
       await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
       clearInterval(alive)
       await schedule.close()

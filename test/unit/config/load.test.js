@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { environmentName, isSupervised, loadConfig } from '../../../config/load.js'
+import { environmentName, isFirstUnderPm2, isSupervised, loadConfig } from '../../../config/load.js'
 import { SETTINGS } from '../../../config/default.js'
-import { clusterEnvironment } from '../../../config/runtime.js'
+import { clusterEnvironment, daemonEnvironment } from '../../../config/runtime.js'
 import { MailError } from '../../../src/errors.js'
 
 /**
@@ -158,6 +158,17 @@ test('PM2 replaces one worker after the other, whatever the environment says', (
   assert.equal(environment['PM2_CONCURRENT_ACTIONS'], '1')
   assert.equal(environment['NODE_CLUSTER_SCHED_POLICY'], 'none')
   assert.deepEqual([environment.PM2_HOME, environment['LANG']], ['/data/pm2', 'C'])
+})
+
+test('the daemon of PM2 has no settings, which its workers would keep for ever', () => {
+  const environment = { LETTERLOCK_LOG_LEVEL: 'debug', AWS_REGION: 'eu-west-1', PM2_HOME: '/pm2' }
+  assert.deepEqual(daemonEnvironment(environment), { PM2_HOME: '/pm2' })
+})
+
+test('a process is the first under PM2 until it is started again', () => {
+  assert.equal(isFirstUnderPm2({ pm_id: '0', restart_time: '0' }), true)
+  assert.equal(isFirstUnderPm2({ pm_id: '0', restart_time: '1' }), false)
+  assert.equal(isFirstUnderPm2({}), false)
 })
 
 test('PM2, systemd and production count as supervised', () => {

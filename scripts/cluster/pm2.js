@@ -1,0 +1,95 @@
+/**
+ * PM2 as a program: nothing of it is imported (docs/dependencies.md).
+ */
+import { spawnSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { daemonEnvironment } from '../../config/runtime.js'
+import { CliError } from '../../src/cli/cli-error.js'
+
+/**
+ * @typedef {object} ListedProcess - as far as it is looked at
+ * @property {string} name - of its app
+ * @property {number} pm_id
+ * @property {{ status: string, restart_time: number, LETTERLOCK_WORKER?: number | string }} pm2_env
+ */
+
+export const ECOSYSTEM = fileURLToPath(new URL('../../ecosystem.config.js', import.meta.url))
+
+const PROGRAM = createRequire(import.meta.url).resolve('pm2/bin/pm2')
+
+/** Of PM2's list, which has the whole environment of each process. */
+const LIST_BYTES = 64 * 1024 * 1024
+
+/** The project's own PM2, with a daemon of its own. */
+export class Pm2 {
+  #environment
+
+  /** @param {ReturnType<typeof import('../../config/runtime.js').clusterEnvironment>} environment */
+  constructor(environment) {
+    this.#environment = environment
+  }
+
+  /** @returns {string} its folder */
+  get home() {
+    return this.#environment.PM2_HOME
+  }
+
+  /**
+   * @param {string} app
+   * @returns {string} the file that has what its processes say when they fail
+   */
+  logOf(app) {
+    return join(this.home, 'logs', `${app}-error.log`)
+  }
+
+  /** Whatever command came first would start it with the settings of that hour. */
+  startDaemon() {
+    this.#spawn(['ping'], daemonEnvironment(this.#environment))
+  }
+
+  /**
+   * @param {string[]} args
+   * @returns {number} the exit code; what PM2 says goes to the terminal
+   */
+  show(args) {
+    const { status } = spawnSync(process.execPath, [PROGRAM, ...args], {
+      stdio: 'inherit',
+      env: this.#environment
+    })
+    return status ?? 1
+  }
+
+  /**
+   * @param {string[]} args
+   * @param {NodeJS.ProcessEnv} [more] - variables
+   * @throws {CliError} with what PM2 has said, where it fails
+   */
+  run(args, more = {}) {
+    this.#spawn(args, { ...this.#environment, ...more })
+  }
+
+  /** @returns {ListedProcess[]} */
+  list() {
+    // PM2 may greet before the list.
+    const [list] = /^\[.*\]$/m.exec(this.#spawn(['jlist'], this.#environment)) ?? ['[]']
+    return JSON.parse(list)
+  }
+
+  /**
+   * @param {string[]} args
+   * @param {NodeJS.ProcessEnv} env
+   * @returns {string} what it has said
+   */
+  #spawn(args, env) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
+      encoding: 'utf8',
+      env,
+      maxBuffer: LIST_BYTES
+    })
+    if (status !== 0)
+      throw new CliError(`pm2 ${args.join(' ')} has failed:\n${stdout}${stderr}`.trimEnd())
+    return stdout
+  }
+}
