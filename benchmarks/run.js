@@ -4,12 +4,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { loadAverage, readEnvironment } from './lib/environment.js'
 import { NODE_VERSIONS, installNode, nodeVersion } from './lib/other-node.js'
 import { Progress } from './lib/progress.js'
-import { writeReport } from './lib/report.js'
+import { reportFolder, writeReport } from './lib/report.js'
 import { runQuestion } from './lib/run-question.js'
 import { SlowDiskRefused } from './lib/slow-disk.js'
 import { PARTS } from './parts.js'
@@ -31,13 +30,11 @@ import { PARTS } from './parts.js'
  * @property {boolean} [dovecotCrypt]
  * @property {boolean} [aegis]
  * @property {string} scratch
- * @property {string} output
+ * @property {string} [output]
  */
 
 /** What ends a run early, and still leaves nothing behind. */
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
-
-const RESULTS = fileURLToPath(new URL('results', import.meta.url))
 
 /** @param {string} text */
 function positiveInteger(text) {
@@ -67,7 +64,10 @@ const program = new Command('benchmark')
   .option('--aegis', 'measure Letterlock with storage.cipher aegis-256 as well')
   .option('--no-dovecot', 'do not measure Dovecot, even where it is installed')
   .option('--scratch <folder>', 'where the contenders write', tmpdir())
-  .option('--output <folder>', 'where the report goes', RESULTS)
+  .option(
+    '--output <folder>',
+    'where the report goes (default benchmarks/results, quick results-quick)'
+  )
   .addHelpText('after', '\nExample:\n  npm run benchmark -- sqlite --quick')
 
 /**
@@ -88,7 +88,7 @@ const isFolderOption = (word) => /^--(output|scratch)(=|$)/.test(word)
  * @param {Progress} progress
  */
 async function runPart(part, options, progress) {
-  const { quick: isQuick = false, seed, dovecot, output, only, node } = options
+  const { quick: isQuick = false, seed, dovecot, only, node } = options
   if (node !== undefined && !part.canChangeNode)
     throw new Error(`${part.id} runs under the pinned Node alone`)
   /** @type {RunOptions} */
@@ -151,7 +151,7 @@ async function runPart(part, options, progress) {
       },
       questions
     }
-    console.log(await writeReport(result, output))
+    console.log(await writeReport(result, options.output ?? reportFolder(isQuick)))
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal)
     await clearUp()

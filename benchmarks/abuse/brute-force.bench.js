@@ -17,21 +17,27 @@ const ATTACKER = fileURLToPath(new URL('attacker.js', import.meta.url))
 const ATTACKER_ADDRESS = '127.0.0.2'
 const HEALTHY_ADDRESS = '127.0.0.3'
 const CONNECTIONS = 400
-/** Healthy logins in each half of a pair. */
-const LOGINS = 30
-/** Between two of them, milliseconds: as many as fit into the time that 10,000 guesses take. */
-const PAUSE_MS = 1000
+
+/**
+ * @param {boolean} isQuick
+ * @returns {{ logins: number, pauseMs: number, guesses: number, connections: number }} healthy logins in each half of a pair,
+ *   and the pause before each: as many as fit into the time that the guesses take
+ */
+const amountsOf = (isQuick) =>
+  isQuick
+    ? { logins: 3, pauseMs: 50, guesses: 1000, connections: CONNECTIONS }
+    : { logins: 30, pauseMs: 1000, guesses: 10_000, connections: CONNECTIONS }
 
 /** @type {import('../lib/question.js').Question} */
 export const question = {
   id: 'brute-force',
   title: 'LOGIN of a healthy user while somebody guesses passwords',
   notes:
-    'One process. In pairs on the same server: 30 users who are not there yet log in over TLS, one a second, from one address; then the same with 30 others while another address gives 10,000 wrong logins over 400 TLS connections, each with another password, half of them on a name that exists. Samples are healthy logins, from the first byte of the connection to the tagged OK. Checked: every healthy login is OK, no wrong one is, and the guessing goes on until the healthy logins are through.',
+    'One process. In pairs on the same server: users who are not there yet log in over TLS, one after the other with a pause, from one address; then the same with others while another address gives wrong logins over many TLS connections, each with another password, half of them on a name that exists; how many of each stands below with the settings. Samples are healthy logins, from the first byte of the connection to the tagged OK. Checked: every healthy login is OK, no wrong one is, and the guessing goes on until the healthy logins are through.',
   warmUp: 'one healthy login before the first pair',
   lines: [
     { id: 'quiet', label: 'connect and LOGIN, nobody guesses', unit: 'ms', better: 'lower' },
-    { id: 'guessing', label: 'connect and LOGIN, 10,000 guesses', unit: 'ms', better: 'lower' },
+    { id: 'guessing', label: 'connect and LOGIN, somebody guesses', unit: 'ms', better: 'lower' },
     {
       id: 'ratio',
       label: 'median of the second half by that of the first',
@@ -39,11 +45,13 @@ export const question = {
       better: 'lower'
     }
   ],
-  contenders: () => [{ id: 'letterlock', label: 'Letterlock', isPeer: true, settings: {} }],
+  contenders: ({ isQuick }) => [
+    { id: 'letterlock', label: 'Letterlock', isPeer: true, settings: amountsOf(isQuick) }
+  ],
   rounds: () => 1,
   async measure(run) {
     const { isQuick, rounds } = run.options
-    const logins = isQuick ? 3 : LOGINS
+    const { logins, pauseMs, guesses } = amountsOf(isQuick)
     const data = join(run.folder, 'data')
     mkdirSync(run.folder, { recursive: true })
     await createUsers(data, 1 + 2 * logins * rounds)
@@ -53,12 +61,12 @@ export const question = {
     const facts = { guesses: 0, 'of these checked': 0, 'of these refused unchecked': 0 }
     try {
       let user = 1
-      const next = () => logIn(server.ports.imaps, `u${user++}`, isQuick ? 50 : PAUSE_MS)
+      const next = () => logIn(server.ports.imaps, `u${user++}`, pauseMs)
       await next()
       for (let pair = 0; pair < rounds; pair++) {
         const quiet = []
         for (let n = 0; n < logins; n++) quiet.push(await next())
-        const attack = startAttack(server.ports.imaps, isQuick ? 1000 : 10_000)
+        const attack = startAttack(server.ports.imaps, guesses)
         const guessing = []
         for (let n = 0; n < logins; n++) {
           guessing.push(await next())

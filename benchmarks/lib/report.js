@@ -3,6 +3,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { format } from 'prettier'
 import { drawChart } from './chart.js'
 import { drawCurve } from './curve.js'
@@ -22,6 +23,13 @@ import { formatNumber, formatSettings, formatValue } from './format.js'
 
 /** Fewer samples than this have no 99th percentile; the largest is shown and marked. */
 const P99_SAMPLES = 100
+
+/**
+ * @param {boolean} isQuick - its figures mean nothing, and must not take the place of any that were published
+ * @returns {string} where reports go unless told
+ */
+export const reportFolder = (isQuick) =>
+  fileURLToPath(new URL(isQuick ? '../results-quick' : '../results', import.meta.url))
 
 /** @param {string} text */
 const cell = (text) => text.replaceAll('|', '\\|')
@@ -68,7 +76,8 @@ function tableOf(question, line) {
 function sectionOf(question, picture) {
   const contenders = question.contenders.map(({ label, settings, facts }) => {
     const told = formatSettings(facts)
-    return `- ${label}: \`${formatSettings(settings)}\`${told ? `; ${told}` : ''}`
+    const set = formatSettings(settings)
+    return `- ${label}: ${set ? `\`${set}\`` : 'as delivered'}${told ? `; ${told}` : ''}`
   })
   return [
     `## ${question.title}`,

@@ -5,12 +5,16 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { question } from '../../benchmarks/abuse/brute-force.bench.js'
+import { reportFolder, writeReport } from '../../benchmarks/lib/report.js'
 import { scratchFolder } from '../helpers/process.js'
 
 const RUN = fileURLToPath(new URL('../../benchmarks/run.js', import.meta.url))
+
+const NO_OTHERS = { withDovecot: false, withDovecotCrypt: false, withAegis: false }
 
 /** Each part with the contenders that are enough to see it work, and the questions that its report must have. */
 const PARTS = {
@@ -89,6 +93,36 @@ function checkQuestion(question, { output, part, peers }) {
     }
   }
 }
+
+test('figures of a quick run take the place of none that were published', () => {
+  const [quick, full] = [reportFolder(true), reportFolder(false)]
+  assert.notEqual(quick, full)
+  assert.ok(existsSync(join(full, 'abuse.md')))
+  const ignored = readFileSync(new URL('../../.gitignore', import.meta.url), 'utf8').split('\n')
+  assert.ok(ignored.includes(`benchmarks/${basename(quick)}/`))
+})
+
+test('a report has the amounts of its own run, and no empty settings', async (t) => {
+  const output = scratchFolder(t, 'benchmark')
+  const options = { messages: 1, users: 1, seed: 1, rounds: 1, isQuick: true }
+  const contenders = question.contenders({ ...options, ...NO_OTHERS }, {})
+  const asked = { ...question, contenders: contenders.map((one) => ({ ...one, facts: {} })) }
+  const result = {
+    part: 'abuse',
+    title: 'Abuse',
+    command: 'npm run benchmark -- abuse --quick',
+    options: { ...options, ...NO_OTHERS },
+    environment: {},
+    questions: [{ ...asked, rounds: 1, results: [] }]
+  }
+  const report = await writeReport(/** @type {any} */ (result), output)
+  const markdown = readFileSync(report, 'utf8')
+  assert.match(markdown, /^- Letterlock: `logins=3 pauseMs=50 guesses=1000 connections=400`$/m)
+  assert.doesNotMatch(markdown, /10,000/)
+  for (const one of asked.contenders) one.settings = {}
+  await writeReport(/** @type {any} */ (result), output)
+  assert.match(readFileSync(report, 'utf8'), /^- Letterlock: as delivered$/m)
+})
 
 test('an unknown part, and a Node for a part that has none, end with a message', async () => {
   const unknown = await benchmark(['nonsense'])
