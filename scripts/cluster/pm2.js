@@ -88,8 +88,9 @@ export class Pm2 {
       env,
       maxBuffer: LIST_BYTES
     })
-    if (status !== 0)
-      throw new CliError(`pm2 ${args.join(' ')} has failed:\n${stdout}${stderr}`.trimEnd())
+    // Its lists have the environment of each process, keys of an object storage too.
+    const said = args[0] === 'jlist' ? stderr : stdout + stderr
+    if (status !== 0) throw new CliError(`pm2 ${args.join(' ')} has failed:\n${said}`.trimEnd())
     return stdout
   }
 }

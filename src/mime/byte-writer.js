@@ -8,9 +8,8 @@ import { MAX_QUOTED_BYTES } from './limits.js'
 
 /** Characters that a quoted string may not hold, or only escaped. */
 // eslint-disable-next-line no-control-regex
-const UNUSUAL = /[\x00\r\n\x80-\xff"\\]/
-// eslint-disable-next-line no-control-regex
 const NEEDS_LITERAL = /[\x00\r\n\x80-\xff]/
+const NEEDS_ESCAPE = /["\\]/
 
 /**
  * RFC 9051 §9 `string`: quoted where its characters allow it, else a literal. NUL can be in neither and is left out.
@@ -19,11 +18,11 @@ const NEEDS_LITERAL = /[\x00\r\n\x80-\xff]/
  * @returns {ByteString} as it goes over the wire
  */
 export function imapString(text) {
-  const isLong = text.length > MAX_QUOTED_BYTES
-  if (!isLong && !UNUSUAL.test(text)) return `"${text}"`
-  if (!isLong && !NEEDS_LITERAL.test(text)) return `"${text.replace(/["\\]/g, '\\$&')}"`
-  const clean = text.replaceAll('\0', '')
-  return `{${clean.length}}\r\n${clean}`
+  if (text.length > MAX_QUOTED_BYTES || NEEDS_LITERAL.test(text)) {
+    const clean = text.replaceAll('\0', '')
+    return `{${clean.length}}\r\n${clean}`
+  }
+  return NEEDS_ESCAPE.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : `"${text}"`
 }
 
 /** Collects byte strings and numbers and gives back one Buffer. */

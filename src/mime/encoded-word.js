@@ -11,9 +11,10 @@ import { unfoldText } from './header.js'
 /** charset, optional *language, B or Q, text. Spaces inside Q text are wrong and common. */
 const ENCODED_WORD = /=\?([^?\s*]{1,64})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?\r\n]*)\?=/g
 
-/** Whatever the charset, these are themselves; an escape may begin another one. */
-// eslint-disable-next-line no-control-regex -- those are ASCII as well
-const PLAIN = /^[\0-\x1a\x1c-\x7f]*$/
+const ASCII = /^\p{ASCII}*$/u
+
+/** Begins another charset, as in ISO-2022-JP. */
+const ESCAPE = '\x1b'
 
 /**
  * @param {ByteString} value - a raw header value, folded or not
@@ -57,7 +58,9 @@ export function decodeByteString(text) {
  * @returns {string}
  */
 function decodePlain(text) {
-  return PLAIN.test(text) ? text : decodeCharset(Buffer.from(text, 'latin1'), null)
+  // Whatever the charset, ASCII is itself.
+  const isPlain = ASCII.test(text) && !text.includes(ESCAPE)
+  return isPlain ? text : decodeCharset(Buffer.from(text, 'latin1'), null)
 }
 
 /**

@@ -18,16 +18,15 @@
  */
 import {
   LINE_END_PROBE_BYTES,
-  MAX_BOUNDARY_BYTES,
   MAX_DELIMITER_LINE_BYTES,
   MAX_HEADER_BLOCK_BYTES,
   MAX_HEADER_BYTES,
   MAX_NESTING,
   MAX_PARTS
 } from './limits.js'
+import { countByte, nextByte } from './byte-search.js'
 import { ByteWriter } from './byte-writer.js'
-import { findParameter } from './content-type.js'
-import { describePart, makeOpaque, newPart } from './part.js'
+import { boundaryOf, describePart, makeOpaque, newPart, wholeBody } from './part.js'
 import { readPartHeader } from './part-header.js'
 
 const LF = 10
@@ -43,9 +42,6 @@ const DELIMITER_STARTS = {
 
 /** CRs before the LF of a line that still counts as blank: some gateways double them. */
 const MAX_BLANK_BYTES = 8
-
-/** So near a byte is found sooner by looking than by a call. */
-const NEAR_BYTES = 32
 
 /**
  * @typedef {object} OpenPart
@@ -392,52 +388,4 @@ export function parseMessage(bytes) {
   const parser = new MessageParser()
   parser.push(bytes)
   return parser.end()
-}
-
-/**
- * A multipart without any part is against every grammar (RFC 9051 §9 `body-type-mpart`): it gets one text part that
- * shows what is there.
- * @param {Part} multipart
- * @returns {Part}
- */
-function wholeBody(multipart) {
-  const part = newPart(multipart.headerEnd)
-  part.bodyEnd = multipart.bodyEnd
-  part.lines = multipart.lines
-  return part
-}
-
-/**
- * @param {Part} part
- * @returns {string | null} its boundary as a byte string, trailing white space removed
- */
-function boundaryOf(part) {
-  const written = part.params.find(([name]) => name.toLowerCase() === 'boundary')?.[1]
-  const boundary = (written ?? findParameter(part.params, 'boundary') ?? '').trimEnd()
-  return boundary === '' || boundary.length > MAX_BOUNDARY_BYTES ? null : boundary
-}
-
-/**
- * @param {Buffer} bytes
- * @param {number} byte
- * @param {number} from
- * @returns {number} its next place, or -1. Half a megabyte of lines may be half a megabyte of calls
- */
-function nextByte(bytes, byte, from) {
-  const near = Math.min(from + NEAR_BYTES, bytes.length)
-  for (let at = from; at < near; at++) if (bytes[at] === byte) return at
-  return near === bytes.length ? -1 : bytes.indexOf(byte, near)
-}
-
-/**
- * @param {Buffer} bytes
- * @param {number} byte
- * @param {number} from
- * @param {number} to
- * @returns {number} how often the byte is there
- */
-function countByte(bytes, byte, from, to) {
-  let count = 0
-  for (let at = from; at < to; at++) if (bytes[at] === byte) count++
-  return count
 }

@@ -30,7 +30,8 @@
  * @property {Part[]} children - parts of a multipart (never none), or the one message inside a message part
  * @property {boolean} isMessage - message/rfc822 or message/global: `children[0]` is that message's root
  */
-import { parseContentType, parseStructured } from './content-type.js'
+import { findParameter, parseContentType, parseStructured } from './content-type.js'
+import { MAX_BOUNDARY_BYTES } from './limits.js'
 import { EMPTY_HEADER, fieldText } from './part-header.js'
 
 /** RFC 2045 §5.2: what a body without a (readable) Content-Type is. */
@@ -133,4 +134,27 @@ function setMedia(part, { type, subtype, params }) {
   part.params = params
   part.isMessage =
     part.type === 'message' && (part.subtype === 'rfc822' || part.subtype === 'global')
+}
+
+/**
+ * A multipart without any part is against every grammar (RFC 9051 §9 `body-type-mpart`): it gets one text part that
+ * shows what is there.
+ * @param {Part} multipart
+ * @returns {Part}
+ */
+export function wholeBody(multipart) {
+  const part = newPart(multipart.headerEnd)
+  part.bodyEnd = multipart.bodyEnd
+  part.lines = multipart.lines
+  return part
+}
+
+/**
+ * @param {Part} part
+ * @returns {string | null} its boundary as a byte string, trailing white space removed
+ */
+export function boundaryOf(part) {
+  const written = part.params.find(([name]) => name.toLowerCase() === 'boundary')?.[1]
+  const boundary = (written ?? findParameter(part.params, 'boundary') ?? '').trimEnd()
+  return boundary === '' || boundary.length > MAX_BOUNDARY_BYTES ? null : boundary
 }

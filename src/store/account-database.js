@@ -13,7 +13,7 @@ import { Writers } from '../database/writers.js'
 import { ForeignCommits } from './foreign-commits.js'
 import { OpenHandle } from './open-handle.js'
 import { forgetReservedIds } from './reserved-ids.js'
-import { supervise } from './supervise.js'
+import { sparingly, supervise } from './supervise.js'
 import { readWal } from './upkeep/space.js'
 
 /**
@@ -34,6 +34,7 @@ export class AccountDatabase {
   #lastUseMs = performance.now()
   #busyTimeoutMs
   #onAlert
+  #onTrouble
   #onFailure
   #onCommit
   #abort = new AbortController()
@@ -85,6 +86,7 @@ export class AccountDatabase {
     this.clock = clock
     this.#busyTimeoutMs = busyTimeoutMs
     this.#onAlert = onAlert
+    this.#onTrouble = sparingly(onAlert)
     this.#onFailure = onFailure
     this.#onCommit = onCommit
     this.#durability = new WalSync({
@@ -381,7 +383,7 @@ export class AccountDatabase {
     const { detail = '' } = error
     if (code === 'NOT_DURABLE') this.#fail(error)
     else if (!this.#failure && (code === 'ACCOUNT_DAMAGED' || code === 'DISK_FULL'))
-      this.#onAlert({ code, detail })
+      this.#onTrouble({ code, detail })
     return error
   }
 

@@ -85,8 +85,6 @@ export class AccountStore extends ChangeMethods {
   #polling = null
   /** When it was last looked for that, monotonic ms. */
   #lookedAtMs = -Infinity
-  /** Whether something that others have written was found and could not be taken in. */
-  #isBehind = false
 
   /**
    * @param {object} input
@@ -165,31 +163,28 @@ export class AccountStore extends ChangeMethods {
    *
    * @param {number} [maxAgeMs] - a look that was taken no longer ago will do
    * @returns {Promise<void> | null} null: it will do, and there is nothing to wait for
-   * @throws {MailError} ACCOUNT_DAMAGED, BUSY, and what a read may throw; the next call takes in what this one could not. A
-   *   view that cannot be read on fails only who uses it (`MailboxView.failure`)
+   * @throws {MailError} ACCOUNT_DAMAGED, BUSY, and what a read may throw; what this call could not take in, a later one
+   *   does. A view that cannot be read on fails only who uses it (`MailboxView.failure`)
    */
   pollOtherProcesses(maxAgeMs = 0) {
     const nowMs = performance.now()
     const isYoung = nowMs - this.#lookedAtMs < maxAgeMs
     const { database, views } = this.#parts
-    const isBehind = this.#isBehind || views.isBehind || database.hasForeignNews
-    return isYoung && !isBehind ? this.#polling : this.#poll(nowMs)
+    const isDue = !isYoung || database.hasForeignNews || views.isRetryDue(nowMs)
+    return isDue ? this.#poll(nowMs) : this.#polling
   }
 
   /** @param {number} nowMs - monotonic */
   async #poll(nowMs) {
-    const { database, keywords, views } = this.#parts
+    const { database, views } = this.#parts
     const hasNews = await database.takeForeignNews()
     this.#lookedAtMs = nowMs
-    if (hasNews || this.#isBehind || views.isBehind) {
+    if (hasNews || views.isRetryDue(nowMs)) {
       const before = this.#polling
       const takeIn = async () => {
         // Whoever began that is told how it went; here everything is read in any case.
         await before?.catch(() => {})
-        this.#isBehind = true
-        await keywords.reload()
         await views.catchUpAll()
-        this.#isBehind = false
       }
       const polling = takeIn().finally(() => {
         if (this.#polling === polling) this.#polling = null

@@ -31,7 +31,7 @@ import { dropViewBlocks } from './view-blocks.js'
  * @property {number[]} failedUids - left alone because their modseq is above `unchangedSince` (RFC 7162 §3.1.3)
  * @property {number} unseen - how many more are without \Seen
  * @property {number} deleted - how many more have \Deleted
- * @property {Pick<import('./views.js').ViewChange, 'updated' | 'masks' | 'masked'>} change - for the view
+ * @property {Pick<import('./apply-change.js').ViewChange, 'updated' | 'masks' | 'masked'>} change - for the view
  *
  * @typedef {object} FlagPage
  * @property {number} changedCount

@@ -330,7 +330,7 @@ export class MailboxView {
   /**
    * Changes flags by masks. The view must be as it was just before the transaction that did the same to the rows.
    *
-   * @param {import('./views.js').MaskedRun} run
+   * @param {import('./apply-change.js').MaskedRun} run
    * @param {number} modSeq
    * @returns {number[]} slots that have changed, ascending
    */

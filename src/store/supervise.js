@@ -1,5 +1,7 @@
 /**
- * Work on an open mailbox that nobody waits for. What was foreseen has reached `onAlert` through the database already; a
+ * What an operator is told of an open mailbox, and how often.
+ *
+ * Work that nobody waits for: what was foreseen has reached `onAlert` through the database already; a
  * lock that was taken, or the end of the store, is no failure: it is done at the next occasion. Anything else is a fault of
  * the program, of which the operator is told; the sessions of all others are not ended for it.
  */
@@ -23,4 +25,24 @@ export function supervise(work, onAlert) {
     const detail = errorCodeOf(err) || (err instanceof Error ? err.name : typeof err)
     onAlert({ code: 'UNEXPECTED', detail, err })
   })
+}
+
+/** Of the same trouble the operator is told again after so long, milliseconds. */
+const PAUSE_MS = 60_000
+
+/**
+ * A client may ask for a damaged message a thousand times a second.
+ *
+ * @param {(alert: Alert) => void} onAlert
+ * @returns {(alert: Alert) => void} the same, of each code once in PAUSE_MS
+ */
+export function sparingly(onAlert) {
+  /** @type {Map<Alert['code'], number>} */
+  const toldAtMs = new Map()
+  return (alert) => {
+    const nowMs = performance.now()
+    if (nowMs - (toldAtMs.get(alert.code) ?? -Infinity) < PAUSE_MS) return
+    toldAtMs.set(alert.code, nowMs)
+    onAlert(alert)
+  }
 }

@@ -7,11 +7,10 @@
  * modseq. Applying is idempotent slot by slot, so what arrives both ways does no harm. While a view loads or catches
  * up, changes of our own wait.
  *
- * A view that cannot read (a damaged page, a disk in trouble) says so in its `failure` and tries again with the next look
- * at the file. It fails neither whoever has written, whose change is durable, nor the other views of the account.
+ * A view that cannot read (a damaged page, a disk in trouble) says so in its `failure`, and tries again after a while. It fails neither whoever has written, whose change is durable, nor the other views of the account.
  */
+import { applyChange, isMadeBy, updateSlots } from './apply-change.js'
 import { readExpungedSince } from './expunged-log.js'
-import { masked } from './flag-masks.js'
 import { MailboxView } from './mailbox-view.js'
 import { findMailboxRowById, requireMailboxRow, requireMailboxRowById } from './mailbox-rows.js'
 import { FEW_ROWS } from './pack-views.js'
@@ -23,21 +22,7 @@ import { readAllRows, readChangedRows } from './view-rows.js'
  * @typedef {import('./mailbox-rows.js').MailboxRow} MailboxRow
  * @typedef {import('./mailbox-view.js').ViewRow} ViewRow
  * @typedef {import('./mailbox-view.js').ChangeRecord} ChangeRecord
- *
- * @typedef {object} MaskedRun
- * @property {number} first - UID
- * @property {number} last - UID, inclusive
- * @property {import('./flag-masks.js').FlagMasks} masks
- *
- * @typedef {object} ViewChange - one transaction's change of one mailbox
- * @property {number} mailboxId
- * @property {number} modSeq - the mailbox's after it
- * @property {ViewRow[]} [appended] - by UID
- * @property {ViewRow[]} [updated] - by UID
- * @property {import('./flag-masks.js').FlagMasks} [masks] - what has made these of the rows before
- * @property {MaskedRun} [masked] - flags of a run of messages
- * @property {number[]} [expunged] - UIDs, ascending
- * @property {unknown} [origin] - who did it
+ * @typedef {import('./apply-change.js').ViewChange} ViewChange
  *
  * @typedef {object} Entry
  * @property {MailboxView} view
@@ -50,6 +35,9 @@ import { readAllRows, readChangedRows } from './view-rows.js'
  * @property {Promise<void> | null} again - the reading after that one, where somebody has asked for it
  */
 
+/** What could not be taken in is tried again after so long, milliseconds: a client may send a thousand commands a second. */
+const RETRY_MS = 5000
+
 /** The views of an account that are in use, and those that were lately. */
 export class ViewKeeper {
   #database
@@ -59,6 +47,12 @@ export class ViewKeeper {
   /** @type {Map<number, Entry>} */
   #entries = new Map()
   #isClosing = false
+  /**
+   * When something could not be taken in, monotonic ms; null while all could.
+   *
+   * @type {number | null}
+   */
+  #failedAtMs = null
 
   /**
    * @param {object} parts
@@ -134,10 +128,12 @@ export class ViewKeeper {
     if (entry?.view === view) this.#release(entry)
   }
 
-  /** @returns {boolean} whether some view could not take in what is in the file */
-  get isBehind() {
-    for (const { view } of this.#entries.values()) if (view.failure !== null) return true
-    return false
+  /**
+   * @param {number} nowMs - monotonic
+   * @returns {boolean} whether something could not be taken in, and that is a while ago
+   */
+  isRetryDue(nowMs) {
+    return this.#failedAtMs !== null && nowMs - this.#failedAtMs >= RETRY_MS
   }
 
   /**
@@ -185,9 +181,24 @@ export class ViewKeeper {
     await entry.again
   }
 
-  /** Brings all views up to what the file says now, as far as it can be read. */
+  /**
+   * Brings keywords and all views up to what the file says now, as far as it can be read.
+   *
+   * @returns {Promise<void>}
+   * @throws {MailError} what reading the keywords may throw
+   */
   async catchUpAll() {
-    for (const mailboxId of [...this.#entries.keys()]) await this.catchUp(mailboxId).catch(() => {})
+    const isTooSoon = this.#failedAtMs !== null && !this.isRetryDue(performance.now())
+    if (!isTooSoon) this.#failedAtMs = null
+    try {
+      await this.#keywords.reload()
+    } catch (error) {
+      this.#failedAtMs = performance.now()
+      throw error
+    }
+    for (const [mailboxId, { view }] of [...this.#entries])
+      // To SQLite, a damaged page that was met is a change of the file: that alone must not make it be met again.
+      if (!isTooSoon || view.failure === null) await this.catchUp(mailboxId).catch(() => {})
   }
 
   /**
@@ -252,6 +263,8 @@ export class ViewKeeper {
         throw error
       }
     )
+    // Who waits may be nobody, and a fault of the program must not get lost in a `failure`.
+    this.#database.supervise(read)
     entry.settled = read
       .finally(() => {
         entry.isReading = false
@@ -269,7 +282,10 @@ export class ViewKeeper {
     view.failure = error
     // The next reading finds these changes in the file.
     entry.queue = []
-    if (references > 0) return
+    if (references > 0) {
+      this.#failedAtMs = performance.now()
+      return
+    }
     this.#idle.take(view)
     this.#entries.delete(view.mailboxId)
   }
@@ -359,61 +375,6 @@ export class ViewKeeper {
     }
     return expunged
   }
-}
-
-/**
- * @param {MailboxView} view
- * @param {readonly ViewRow[]} rows
- * @returns {number[]} slots that have changed, ascending
- */
-function updateSlots(view, rows) {
-  const slots = []
-  for (const row of rows) {
-    const slot = view.slotOf(row.uid)
-    if (slot >= 0 && view.update(slot, row)) slots.push(slot)
-  }
-  return slots
-}
-
-/**
- * @param {import('./flag-masks.js').FlagMasks} masks
- * @param {MailboxView} view - as it was before
- * @param {ViewRow} row
- * @returns {boolean} whether the masks make the row of what the view has
- */
-function isMadeBy({ keepFlags, putFlags, keepKeywords, putKeywords }, view, row) {
-  const slot = view.slotOf(row.uid)
-  return (
-    row.flags === masked(view.flags[slot] ?? 0, keepFlags, putFlags) &&
-    row.keywords === masked(view.keywords[slot] ?? 0, keepKeywords, putKeywords)
-  )
-}
-
-/**
- * Published as one: between two records the view might drop tombstones and renumber the slots of the second.
- *
- * @param {MailboxView} view
- * @param {ViewChange} change
- */
-function applyChange(view, change) {
-  const { modSeq, appended = [], updated = [], expunged = [], origin = null } = change
-
-  /** @type {ChangeRecord[]} */
-  const records = []
-  const fromSlot = view.length
-  for (const row of appended) view.append(row.uid, row.modSeq, row.flags, row.keywords)
-  if (view.length > fromSlot) records.push({ kind: 'append', fromSlot, toSlot: view.length })
-  const changed = change.masked ? view.mask(change.masked, modSeq) : updateSlots(view, updated)
-  if (changed.length > 0) records.push({ kind: 'flags', slots: changed, origin })
-  const buried = []
-  for (const uid of expunged) {
-    const slot = view.slotOf(uid)
-    if (slot >= 0 && view.bury(slot)) buried.push(slot)
-  }
-  if (buried.length > 0)
-    records.push({ kind: 'expunge', slots: buried, after: view.highestModSeq, origin })
-  view.highestModSeq = Math.max(view.highestModSeq, modSeq)
-  if (records.length > 0) view.publish(records)
 }
 
 /**

@@ -10,6 +10,7 @@ import { SyntaxFailure } from '../protocol/syntax-failure.js'
 import { ConnectionClosed } from './connection.js'
 import { failureReply, WrongState } from './error-response.js'
 import { COMMANDS } from './commands/index.js'
+import { tellNews } from './mailbox-news.js'
 import { SELECTED } from './states.js'
 
 /** @import { ResponseCode } from '../protocol/compile/response-code.js' */
@@ -155,7 +156,7 @@ async function answer(session, command, { raw, isUid }, outcome, startedAt) {
   const { reply, isAnswered, holdsExpunges } = outcome
   if (!isAnswered) {
     const allowsExpunge = command?.allowsExpunge === true && !holdsExpunges
-    if (session.hasNews) await session.tellNews({ allowsExpunge, isUid }, raw.name)
+    if (session.hasNews) await tellNews(session, { allowsExpunge, isUid }, raw.name)
     session.tagged(raw.tag, reply)
   }
   const ms = performance.now() - startedAt

@@ -11,11 +11,15 @@ import { highestModSeq, permanentFlags } from '../protocol/compile/response-code
 import { compileExists, compileExpunges, compileRecent } from '../protocol/compile/untagged.js'
 import { compileVanished } from '../protocol/compile/vanished.js'
 import { rangesOf } from '../protocol/values/sequence-set.js'
+import { ConnectionClosed } from './connection.js'
+import { failureReply } from './error-response.js'
 import { writeFlagLines } from './flag-lines.js'
 import { writeLongAnswer } from './long-answer.js'
 
 /** @import { FlagLine } from './fetch-plan.js' */
 /** @import { Session } from './session.js' */
+
+/** @typedef {{ allowsExpunge: boolean, isUid: boolean }} NewsOptions - `isUid` adds the UID to each FETCH */
 
 /** FETCH lines between two looks at the client and the clock: so many bytes. */
 const STEP_BYTES = 64 * 1024
@@ -29,13 +33,29 @@ const LINE_WRITER = new FetchWriter()
 const SYSTEM_FLAGS = ['\\Answered', '\\Flagged', '\\Deleted', '\\Seen', '\\Draft']
 
 /**
- * Sends what waits to be told. Does nothing without a selected mailbox.
+ * Sends what waits to be told. Does nothing without a selected mailbox. News that cannot be told now must not turn a command
+ * that is done into one that has failed.
  *
  * @param {Session} session
- * @param {{ allowsExpunge: boolean, isUid: boolean }} options - `isUid` adds the UID to each FETCH
+ * @param {NewsOptions} options
+ * @param {string} commandName - for the log
+ * @throws {ConnectionClosed}
  */
-export async function tellNews(session, { allowsExpunge, isUid }) {
+export async function tellNews(session, options, commandName) {
   if (!session.hasNews) return
+  try {
+    await writeNews(session, options)
+  } catch (error) {
+    if (error instanceof ConnectionClosed) throw error
+    failureReply(session, error, commandName)
+  }
+}
+
+/**
+ * @param {Session} session - which has some
+ * @param {NewsOptions} options
+ */
+async function writeNews(session, { allowsExpunge, isUid }) {
   const selected = session.requireSelected()
   selected.hold()
   try {

@@ -16,10 +16,9 @@ import { MailError } from '../../errors.js'
 import { ConnectionClosed } from './connection.js'
 import { Deadlines } from './deadlines.js'
 import { dispatch } from './dispatcher.js'
-import { failureReply, replyToSyntaxFailure } from './error-response.js'
+import { replyToSyntaxFailure } from './error-response.js'
 import { ForeignNews } from './foreign-news.js'
 import { LateReplies } from './late-replies.js'
-import { tellNews } from './mailbox-news.js'
 import { sessionFacts } from './session-facts.js'
 import { SignsOfLife } from './signs-of-life.js'
 import { Strikes } from './strikes.js'
@@ -363,23 +362,6 @@ export class Session {
   /** @returns {boolean} whether there may be something to tell about the selected mailbox */
   get hasNews() {
     return this.state === 'selected' && this.selected?.hasNews === true
-  }
-
-  /**
-   * Sends what waits to be told about the selected mailbox. News that cannot be told now must not turn a command that is
-   * done into one that has failed.
-   *
-   * @param {{ allowsExpunge: boolean, isUid: boolean }} options - `isUid` adds the UID to each FETCH
-   * @param {string} commandName - for the log
-   * @throws {ConnectionClosed}
-   */
-  async tellNews(options, commandName) {
-    try {
-      await tellNews(this, options)
-    } catch (error) {
-      if (error instanceof ConnectionClosed) throw error
-      failureReply(this, error, commandName)
-    }
   }
 
   /**

@@ -4,13 +4,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
-import { openAccountStore } from '../../../src/store/account-store.js'
-import { systemClock } from '../../../src/support/clock.js'
 import { appendMany } from '../../helpers/account-folder.js'
+import { storeBeside } from '../../helpers/beside.js'
 import { damagePage } from '../../helpers/damage-page.js'
 import { SMALL_MESSAGE } from '../../helpers/dialogue.js'
-import { PASSWORD, startImapServer } from '../../helpers/server.js'
+import { startImapServer } from '../../helpers/server.js'
 import { LineClient } from '../../helpers/transcript.js'
 
 const LITERAL = `{${SMALL_MESSAGE.length}+}\r\n${SMALL_MESSAGE}`
@@ -22,24 +20,6 @@ const LITERAL = `{${SMALL_MESSAGE.length}+}\r\n${SMALL_MESSAGE}`
  */
 const replyTo = async (client, command) =>
   (await client.command(command)).at(-1)?.replace(/^\S+ /, '') ?? ''
-
-/**
- * @param {import('node:test').TestContext} t - closed after it
- * @param {import('../../helpers/server.js').TestServer} server
- * @returns {Promise<import('../../../src/store/account-store.js').AccountStore>} alice's mail, as another process has it open
- */
-async function storeBeside(t, { services }) {
-  const { account, masterKey } = await services.unlocker.unlock({
-    username: 'alice',
-    password: Buffer.from(PASSWORD),
-    remoteAddress: '127.0.0.1'
-  })
-  const key = deriveDatabaseKey(masterKey.bytes)
-  masterKey.dispose()
-  const store = await openAccountStore({ folder: account.folder, key, clock: systemClock })
-  t.after(() => store.close())
-  return store
-}
 
 test('only who has the damaged mailbox selected hears of it, and can leave it', async (t) => {
   const server = await startImapServer(t)

@@ -8,8 +8,7 @@ import {
   aliveUids,
   appendMany,
   appendOne,
-  makeMessage,
-  rawHandle
+  makeMessage
 } from '../../helpers/account-folder.js'
 import { countTurns } from '../../helpers/turns.js'
 
@@ -23,14 +22,6 @@ async function setup(t) {
     return store.keywords.flagNames(view.flags[slot] ?? 0, view.keywords[slot] ?? 0)
   }
   return { ...account, store, view, namesOf }
-}
-
-/** @param {import('node:test').TestContext} t */
-async function withRaw(t) {
-  const all = await setup(t)
-  const db = rawHandle(all)
-  t.after(() => db.close())
-  return { ...all, db }
 }
 
 /** @param {number} count */
@@ -260,24 +251,6 @@ test('moving within one mailbox gives new UIDs', async (t) => {
   assert.deepEqual(uids, [4, 5])
   assert.deepEqual(aliveUids(view), [2, 4, 5])
   assert.equal(view.highestModSeq, (await store.mailboxStatus('INBOX')).highestModSeq)
-})
-
-test('where the UIDs end, nothing gets into the next mailbox', async (t) => {
-  const { store, db, view } = await withRaw(t)
-  await store.createMailbox('Full')
-  await store.createMailbox('Next')
-  await appendMany(store, 'Next', 2)
-  await appendMany(store, 'INBOX', 2)
-  db.prepare("UPDATE mailboxes SET uid_next = 4294967295 WHERE name = 'Full'").run()
-  const copy = (/** @type {number[]} */ uids) =>
-    store.copyMessages({ from: view, uids, toMailbox: 'Full' })
-  await assert.rejects(copy([1, 2]), { code: 'LIMIT' })
-  await assert.rejects(appendMany(store, 'Full', 2), { code: 'LIMIT' })
-  assert.deepEqual((await copy([1])).uids, [4294967295])
-  for (const uids of [[1], [1, 2]]) await assert.rejects(copy(uids), { code: 'LIMIT' })
-  for (const count of [1, 2])
-    await assert.rejects(appendMany(store, 'Full', count), { code: 'LIMIT' })
-  assert.deepEqual((await store.verify()).problems, [])
 })
 
 test('copying to a mailbox that is not there answers MAILBOX_NOT_FOUND', async (t) => {

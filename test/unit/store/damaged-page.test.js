@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CachePool } from '../../../src/database/pool.js'
+import { MailError } from '../../../src/errors.js'
 import {
   accountFolder,
   aliveUids,
@@ -91,6 +92,43 @@ test('the other mailboxes hear of what others have written', async (t) => {
   assert.equal(/** @type {any} */ (broken.failure).code, 'ACCOUNT_DAMAGED')
   assert.equal(inbox.failure, null)
   await appendMany(other, 'INBOX', 1)
-  await store.pollOtherProcesses(60_000)
+  await store.pollOtherProcesses()
   assert.deepEqual(aliveUids(inbox), [1, 2, 3, 4])
+})
+
+test('whoever asks again and again has the operator told of it once in a while', async (t) => {
+  const { store, other, alerts } = await setUp(t)
+  await appendOne(other, 'Broken', makeMessage('from elsewhere'))
+  forgetPages(store)
+  const { now } = performance
+  let laterMs = 0
+  t.mock.method(performance, 'now', () => now.call(performance) + laterMs)
+  await store.pollOtherProcesses()
+  const told = alerts.length
+  assert.ok(told > 0)
+  for (let command = 0; command < 200; command++) await store.pollOtherProcesses()
+  assert.equal(alerts.length, told)
+  laterMs += 61_000
+  for (let command = 0; command < 200; command++) await store.pollOtherProcesses()
+  assert.equal(alerts.length, 2 * told)
+})
+
+test('what could not be read for a moment is taken in a while later, without further news', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const other = await account.open()
+  const { view } = await store.openView('INBOX')
+  await store.pollOtherProcesses()
+  await appendMany(other, 'INBOX', 3)
+  const { now } = performance
+  let laterMs = 0
+  t.mock.method(performance, 'now', () => now.call(performance) + laterMs)
+  const { database } = store.searchAccess
+  const reading = t.mock.method(database, 'read', () => Promise.reject(new MailError('BUSY')))
+  await store.pollOtherProcesses()?.catch(() => {})
+  reading.mock.restore()
+  laterMs += 60_000
+  await store.pollOtherProcesses(Infinity)
+  assert.deepEqual(aliveUids(view), [1, 2, 3])
+  assert.equal(view.failure, null)
 })

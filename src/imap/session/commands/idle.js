@@ -8,6 +8,7 @@
  */
 import { continuation } from '../../protocol/compile/status-response.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
+import { tellNews } from '../mailbox-news.js'
 import { AUTHENTICATED } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
@@ -42,7 +43,7 @@ export const idle = {
 async function waitForLine(session) {
   const { connection } = session
   for (;;) {
-    await session.tellNews({ allowsExpunge: true, isUid: false }, 'IDLE')
+    await tellNews(session, { allowsExpunge: true, isUid: false }, 'IDLE')
     if (connection.isCongested) await connection.drain()
     if (session.isEnding) return null
     const event = await connection.nextEvent({ deadlineMs: Infinity, isWakeable: true })
