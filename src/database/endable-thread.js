@@ -45,6 +45,12 @@ export async function endThread(worker) {
   await worker.terminate()
 }
 
+/** For a thread of `startThread`, when it has loaded modules: an end that has got lost meanwhile is made up for. */
+export function endIfAsked() {
+  const state = /** @type {Int32Array | undefined} */ (workerData?.endable)
+  if (state !== undefined && Atomics.load(state, 0) === ENDED) process.exit()
+}
+
 /**
  * For a thread of `startThread`: does something in the midst of which it is not ended. Elsewhere it is simply done.
  *

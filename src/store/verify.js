@@ -3,8 +3,7 @@
  * hash. Long and synchronous: it runs in a thread.
  */
 import { createHash } from 'node:crypto'
-import { isMailError } from '../errors.js'
-import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
+import { errorCodeOf } from '../database/sqlite-error.js'
 import { prepared } from '../database/statement.js'
 import { runSnapshot } from '../database/transaction.js'
 import { releaseBuffer } from './chunk-codec.js'
@@ -13,6 +12,7 @@ import { segmentProblems } from './search/verify-segments.js'
 import { listMailboxRows } from './mailbox-rows.js'
 import { messageRowId } from './message-id.js'
 import { viewBlockProblems } from './pack-views.js'
+import { findings, MAX_PROBLEMS, sqliteProblems } from './sqlite-check.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -30,43 +30,6 @@ import { viewBlockProblems } from './pack-views.js'
 
 /** Time between two progress messages, milliseconds. */
 const PROGRESS_INTERVAL_MS = 100
-
-/** Problems that are listed; a damaged file may have thousands. */
-const MAX_PROBLEMS = 100
-
-/**
- * Damage that stops one check is a finding like others, and the next check is made all the same.
- *
- * @param {string} what - the check
- * @param {() => string[]} check
- * @returns {string[]}
- */
-function findings(what, check) {
-  try {
-    return check()
-  } catch (error) {
-    if (!isMailError(toMailError(error), 'ACCOUNT_DAMAGED')) throw error
-    return [`${what}: ${errorCodeOf(error)}`]
-  }
-}
-
-/**
- * @param {Database} db
- * @param {'quick_check' | 'integrity_check'} pragma
- * @returns {string[]}
- */
-function sqliteProblems(db, pragma) {
-  const statement = prepared(db, `PRAGMA ${pragma}(${MAX_PROBLEMS})`, 'value')
-  return findings(pragma, () =>
-    /** @type {string[]} */ (statement.all()).filter((line) => line !== 'ok')
-  )
-}
-
-/**
- * @param {Database} db
- * @returns {string[]} problems; empty: the structure is sound (indexes and contents are not looked at)
- */
-export const quickCheck = (db) => sqliteProblems(db, 'quick_check')
 
 /** Each finds rows that contradict each other, and names them by id. */
 const CONSISTENCY = /** @type {ReadonlyArray<readonly [string, string]>} */ ([

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { ENDED, endThread, startThread } from '../../../src/database/endable-thread.js'
+import { ENDED, endIfAsked, endThread, startThread } from '../../../src/database/endable-thread.js'
 
 const API = new URL('../../../src/database/endable-thread.js', import.meta.url)
 
@@ -62,18 +62,33 @@ test('a thread that is being ended begins nothing that must not be ended', async
 })
 
 test('a thread that is being ended goes by itself: the end from outside may get lost', async () => {
-  const endable = new Int32Array(new SharedArrayBuffer(4)).fill(ENDED)
-  const module = `
-    import { runUnended } from ${JSON.stringify(API.href)}
-    runUnended(() => { throw new Error('it was to begin nothing') })
-  `
-  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(module)}`), {
-    workerData: { endable }
-  })
-  while (worker.threadId !== -1) {
-    assert.equal(Atomics.notify(endable, 0), 0, 'it waits for somebody')
-    await setImmediate()
+  for (const next of ['runUnended(() => fail())', 'endIfAsked(); fail()']) {
+    const endable = new Int32Array(new SharedArrayBuffer(4)).fill(ENDED)
+    const module = `
+      import { endIfAsked, runUnended } from ${JSON.stringify(API.href)}
+      const fail = () => { throw new Error('it was to begin nothing') }
+      ${next}
+    `
+    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(module)}`), {
+      workerData: { endable }
+    })
+    while (worker.threadId !== -1) {
+      assert.equal(Atomics.notify(endable, 0), 0, 'it waits for somebody')
+      await setImmediate()
+    }
   }
+})
+
+test('a thread that is not being ended goes on, and so does a process', async () => {
+  const module = `
+    import { parentPort } from 'node:worker_threads'
+    import { endIfAsked } from ${JSON.stringify(API.href)}
+    endIfAsked()
+    parentPort.postMessage('goes on')
+  `
+  const worker = startThread(new URL(`data:text/javascript,${encodeURIComponent(module)}`))
+  assert.deepEqual(await once(worker, 'message'), ['goes on'])
+  endIfAsked()
 })
 
 test('a thread that has died in the midst of it is not waited for', async () => {
