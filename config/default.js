@@ -608,6 +608,14 @@ export const SETTINGS = {
     reason:
       'Numbers and flags of mailboxes that were closed and may well be opened again, of all accounts together: 21 bytes a message, 37 where lists or bodies of it were read. To load 100,000 of them anew takes some 30 ms.'
   },
+  'storage.searchThreads': {
+    value: 8,
+    minimum: 1,
+    maximum: 1000,
+    unit: 'threads',
+    reason:
+      'For searches that read many messages or much of the index, of all mailboxes together, one for each: some 40 MB, for 30 s after its last search. With more, the one without work for longest ends; where all are at work, a search waits.'
+  },
   'storage.sleepAfterMs': {
     value: 5 * minuteMs,
     minimum: 0,

@@ -21,7 +21,7 @@ import { settleLift, settleSwitchOrPutOff } from './restored.js'
  * @param {import('../crypto/secret-buffer.js').SecretBuffer} input.masterKey - stays the caller's
  * @param {boolean} [input.isReadOnly] - default false
  * @param {(alert: import('../store/account-database.js').Alert) => void} input.onAlert - what an operator must look at
- * @param {Pick<import('../store/account-store.js').StoreOptions, 'checkpointer' | 'children' | 'cachePool' | 'chunkCache' | 'idleViews' | 'openFiles'>} [input.shared] -
+ * @param {Pick<import('../store/account-store.js').StoreOptions, 'checkpointer' | 'children' | 'cachePool' | 'chunkCache' | 'idleViews' | 'scanPlaces' | 'openFiles'>} [input.shared] -
  *   what the mailboxes of a process share
  * @returns {Promise<AccountStore>}
  * @throws {import('../errors.js').MailError} KEY_REJECTED, ACCOUNT_DAMAGED, FILE_TOO_NEW, BUSY, DISK_FULL

@@ -7,6 +7,7 @@ import { CachePool } from '../database/pool.js'
 import { ChunkCache } from '../store/chunk-cache.js'
 import { IdleViews } from '../store/idle-views.js'
 import { OpenFiles } from '../store/open-files.js'
+import { ScanPlaces } from '../store/search/scan-places.js'
 
 /** @typedef {import('../store/account-store.js').AccountStore} AccountStore */
 
@@ -17,6 +18,8 @@ import { OpenFiles } from '../store/open-files.js'
  * @property {number} chunkBytes - unpacked pieces of long messages that are kept
  * @property {number} viewBytes - of the views in memory
  * @property {number} idleViewBytes - of these, of views that nobody uses
+ * @property {number} searchThreads - of long searches, at work or idle
+ * @property {number} searchesWaiting - mailboxes whose long searches wait for a thread
  * @property {number} largestWalBytes - as of the last sync
  */
 
@@ -28,6 +31,7 @@ export class SharedParts {
   #chunkCache
   #idleViews
   #openFiles
+  #scanPlaces
   /** @type {Set<AccountStore>} */
   #stores = new Set()
 
@@ -40,6 +44,7 @@ export class SharedParts {
     })
     this.#chunkCache = new ChunkCache({ totalBytes: storage.chunkCacheBytes })
     this.#idleViews = new IdleViews({ totalBytes: storage.idleViewBytes })
+    this.#scanPlaces = new ScanPlaces({ threads: storage.searchThreads })
     this.#openFiles = new OpenFiles({
       sleepAfterMs: storage.sleepAfterMs,
       maxAwake: storage.maxOpenFiles,
@@ -55,6 +60,7 @@ export class SharedParts {
       cachePool: this.#cachePool,
       chunkCache: this.#chunkCache,
       idleViews: this.#idleViews,
+      scanPlaces: this.#scanPlaces,
       openFiles: this.#openFiles
     }
   }
@@ -82,6 +88,8 @@ export class SharedParts {
       chunkBytes: this.#chunkCache.usedBytes,
       viewBytes: 0,
       idleViewBytes: this.#idleViews.usedBytes,
+      searchThreads: this.#scanPlaces.threads,
+      searchesWaiting: this.#scanPlaces.waiting,
       largestWalBytes: 0
     }
     for (const { viewBytes, walBytes } of this.#stores) {

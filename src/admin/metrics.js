@@ -167,6 +167,8 @@ export async function renderMetrics(input) {
   gauge('chunk_cache_bytes', 'Pieces of long messages that are kept.', mailboxes.chunkBytes)
   gauge('view_bytes', 'Memory of the views of mailboxes.', mailboxes.viewBytes)
   gauge('idle_view_bytes', 'Of these, of views that nobody uses.', mailboxes.idleViewBytes)
+  gauge('search_threads', 'Threads of long searches, at work or idle.', mailboxes.searchThreads)
+  gauge('searches_waiting', 'Mailboxes that wait for such a thread.', mailboxes.searchesWaiting)
 
   const { maintenanceRunning, maintenanceWaiting } = maintenance
   gauge('maintenance_running', 'Mailboxes that are being looked after.', maintenanceRunning)

@@ -32,6 +32,7 @@ import { BUSY_TIMEOUT_MS, DEFAULT_CACHE_BYTES } from '../../database/setup-pragm
  *   file alone
  * @property {import('../chunk-cache.js').ChunkCache} [chunkCache] - the process's; default: 1 MiB of the store's own
  * @property {import('../idle-views.js').IdleViews} [idleViews] - the process's; default: 8 MiB of the store's own
+ * @property {import('../search/scan-places.js').ScanPlaces} [scanPlaces] - the process's; default: one thread for this file alone
  * @property {import('../open-files.js').OpenFiles} [openFiles] - the process's; default: the file stays open
  * @property {Partial<import('../../database/durability.js').SyncCalls>} [syncCalls] - to observe what reaches the disk
  */

@@ -10,6 +10,7 @@ import { IdleViews } from '../idle-views.js'
 import { LateMeta } from '../late-meta.js'
 import { reopenMailFile } from '../open-store.js'
 import { SearchIndexer } from '../search/indexer.js'
+import { ScanPlaces } from '../search/scan-places.js'
 import { Scanner } from '../search/scanner.js'
 import { ReadAhead } from '../read-ahead.js'
 import { StoreThreads } from '../store-threads.js'
@@ -121,7 +122,8 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
     onManyRows: () => indexer.noteWork()
   })
   const lateMeta = new LateMeta(database)
-  const scanner = new Scanner(database, { key, cipher, tempStore })
+  const scanPlaces = options.scanPlaces ?? new ScanPlaces({ threads: 1 })
+  const scanner = new Scanner(database, { key, cipher, tempStore }, scanPlaces)
   const transfers = new Transfers({ database, views, threads, quota })
   const indexer = new SearchIndexer({ database, threads, noteCommit })
   const maxMessageBytes = config.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES

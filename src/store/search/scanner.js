@@ -3,42 +3,41 @@
  * because who has searched searches again.
  */
 import { MailError } from '../../errors.js'
-import { endThread, startThread } from '../../database/endable-thread.js'
-import { toMailError } from '../../database/sqlite-error.js'
-import { THREAD_LIMITS, fromThreadFailure, toThreadFailure } from '../../database/thread.js'
+import { fromThreadFailure } from '../../database/thread.js'
+import { ScanWorker } from './scan-worker.js'
 
 /**
  * @typedef {import('./scan-request.js').ScanRequest} ScanRequest
  * @typedef {import('./scan-thread.js').ScanReply} ScanReply
- * @typedef {import('node:worker_threads').Worker} Worker
+ * @typedef {import('./scan-places.js').ScanPlaces} ScanPlaces
  * @typedef {Omit<import('./scan-thread.js').ScanThreadData, 'path'>} ScannerSettings
+ *
+ * @typedef {object} Wait - for a thread that begins
+ * @property {Promise<ScanWorker>} thread
+ * @property {AbortController} giveUp - leaves the place among those who wait
+ * @property {number} searches - that want the thread
  */
-
-const MODULE = new URL('scan-thread.js', import.meta.url)
-
-/** The thread goes after so long without a search, milliseconds: it holds some 10 MB. */
-const IDLE_MS = 30_000
 
 /** The thread for the searches of one open mailbox. */
 export class Scanner {
   #database
   #settings
-  /** @type {Worker | null} */
-  #worker = null
-  /** @type {NodeJS.Timeout | null} */
-  #idleTimer = null
-  /** @type {Map<number, (reply: ScanReply) => void>} */
-  #waiting = new Map()
-  #lastId = 0
+  #places
+  /** @type {ScanWorker | null} the last one */
+  #thread = null
+  /** @type {Wait | null} while searches wait for a thread */
+  #wait = null
   #isClosed = false
 
   /**
    * @param {import('../account-database.js').AccountDatabase} database
    * @param {ScannerSettings} settings
+   * @param {ScanPlaces} places
    */
-  constructor(database, settings) {
+  constructor(database, settings, places) {
     this.#database = database
     this.#settings = settings
+    this.#places = places
   }
 
   /**
@@ -57,14 +56,16 @@ export class Scanner {
         Atomics.store(flag, 0, 1)
       }
       const signals = [this.#database.closing, ...(signal ? [signal] : [])]
-      for (const each of signals) each.addEventListener('abort', stop, { once: true })
+      const ignore = whenAborted(signals, stop)
       try {
-        const { uids, failure } = await this.#ask(request, abort)
+        const thread = this.#thread?.isEnding === false ? this.#thread : await this.#begin(signals)
+        this.#places.noteBusy(thread)
+        const { uids, failure } = await thread.ask(request, abort)
         signal?.throwIfAborted()
         if (failure) throw fromThreadFailure(failure)
         return uids ?? new Uint32Array(0)
       } finally {
-        for (const each of signals) each.removeEventListener('abort', stop)
+        ignore()
       }
     })
   }
@@ -75,71 +76,84 @@ export class Scanner {
    */
   async close() {
     this.#isClosed = true
-    if (this.#idleTimer) clearTimeout(this.#idleTimer)
-    const worker = this.#worker
-    this.#worker = null
-    if (worker) await endThread(worker)
+    this.#wait?.giveUp.abort(new MailError('SHUTTING_DOWN'))
+    await this.#thread?.end()
   }
 
   /**
-   * @param {ScanRequest} request
-   * @param {SharedArrayBuffer} abort
-   * @returns {Promise<ScanReply>}
+   * @param {readonly AbortSignal[]} signals - each ends the waiting
+   * @returns {Promise<ScanWorker>}
+   * @throws the signal's reason
    */
-  #ask(request, abort) {
-    const { promise, resolve } = /** @type {PromiseWithResolvers<ScanReply>} */ (
-      Promise.withResolvers()
-    )
-    const id = ++this.#lastId
-    if (this.#idleTimer) clearTimeout(this.#idleTimer)
-    // Where none can be started, nobody waits for its answer.
-    this.#worker ??= this.#start()
-    this.#waiting.set(id, resolve)
-    // Referenced only while it works: an idle thread keeps no process alive.
-    this.#worker.ref()
-    const { uids, contentIds, verdicts } = request
-    const arrays = [uids.buffer, contentIds.buffer, verdicts.buffer]
-    this.#worker.postMessage({ id, request, abort }, /** @type {ArrayBuffer[]} */ (arrays))
-    return promise
+  async #begin(signals) {
+    /** @type {PromiseWithResolvers<never>} */
+    const { promise: left, reject } = Promise.withResolvers()
+    for (const signal of signals) signal.throwIfAborted()
+    const ignore = whenAborted(signals, reject)
+    const wait = this.#wait ?? this.#queueUp()
+    wait.searches++
+    try {
+      return await Promise.race([wait.thread, left])
+    } finally {
+      ignore()
+      wait.searches--
+      if (wait.searches === 0) this.#leave(wait)
+    }
   }
 
-  /** @returns {Worker} */
+  /** @returns {Wait} for a place, in which a thread then begins */
+  #queueUp() {
+    const giveUp = new AbortController()
+    /** @type {PromiseWithResolvers<ScanWorker>} */
+    const { promise: thread, resolve, reject } = Promise.withResolvers()
+    const wait = { thread, giveUp, searches: 0 }
+    const live = async () => {
+      if (this.#wait === wait) this.#wait = null
+      const begun = this.#start()
+      resolve(begun)
+      await begun.ended
+      this.#places.noteBusy(begun)
+    }
+    // Where there is a place, it begins before this returns.
+    this.#wait = wait
+    this.#places.take(live, giveUp.signal).catch(reject)
+    return wait
+  }
+
+  /**
+   * Nobody wants any more what was waited for.
+   *
+   * @param {Wait} wait
+   */
+  #leave(wait) {
+    if (this.#wait !== wait) return
+    this.#wait = null
+    wait.giveUp.abort()
+  }
+
+  /** @returns {ScanWorker} */
   #start() {
     const { path } = this.#database
-    const worker = startThread(MODULE, {
-      workerData: { ...this.#settings, path },
-      resourceLimits: THREAD_LIMITS
-    })
-    worker.on('message', (/** @type {ScanReply} */ reply) => {
-      this.#settle(reply)
-      if (this.#waiting.size > 0) return
-      worker.unref()
-      this.#idleTimer = setTimeout(() => this.#endIdle(worker), IDLE_MS).unref()
-    })
-    /** @type {import('../../database/thread.js').ThreadFailure} */
-    let failure = { code: 'SHUTTING_DOWN', detail: '' }
-    worker.on('error', (error) => {
-      failure = toThreadFailure(toMailError(error))
-    })
-    worker.on('exit', () => {
-      // Another may have begun since this one was idle.
-      if (this.#worker !== worker && this.#worker !== null) return
-      this.#worker = null
-      for (const id of this.#waiting.keys()) this.#settle({ id, failure })
-    })
-    return worker
+    const thread = new ScanWorker({ ...this.#settings, path }, () => this.#places.noteIdle(thread))
+    this.#thread = thread
+    return thread
   }
+}
 
-  /** @param {Worker} worker */
-  #endIdle(worker) {
-    if (this.#worker === worker && this.#waiting.size === 0) this.#worker = null
-    // Its connection reads only: nothing is lost however it ends.
-    endThread(worker).catch(() => {})
-  }
-
-  /** @param {ScanReply} reply */
-  #settle(reply) {
-    this.#waiting.get(reply.id)?.(reply)
-    this.#waiting.delete(reply.id)
+/**
+ * Without a signal of its own for each search: Node keeps something of each for as long as the mailbox is open.
+ *
+ * @param {readonly AbortSignal[]} signals
+ * @param {(reason: unknown) => void} listener
+ * @returns {() => void} no longer listens
+ */
+function whenAborted(signals, listener) {
+  const listeners = signals.map((signal) => {
+    const onAbort = () => listener(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    return () => signal.removeEventListener('abort', onAbort)
+  })
+  return () => {
+    for (const ignore of listeners) ignore()
   }
 }

@@ -15,6 +15,8 @@ const MAILBOXES = {
   chunkBytes: 0,
   viewBytes: 0,
   idleViewBytes: 0,
+  searchThreads: 0,
+  searchesWaiting: 0,
   largestWalBytes: 0
 }
 const MAINTENANCE = {

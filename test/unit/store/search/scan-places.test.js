@@ -1,0 +1,104 @@
+/**
+ * Threads for long searches are a few for all mailboxes: whoever has none takes the place of one that has nothing to do,
+ * or waits until another's search is over.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { ScanPlaces } from '../../../../src/store/search/scan-places.js'
+import { accountFolder, appendOne, makeMessage } from '../../../helpers/account-folder.js'
+import { searcher } from '../../../helpers/index-oracle.js'
+import { searchKey } from '../../../helpers/search-key.js'
+
+/** So many different keys are a thread's work. */
+const LONG = searchKey(
+  ['BODY needle', ...Array.from({ length: 40 }, (_, number) => `NOT BODY none${number}`)].join(' ')
+)
+
+/** Seconds of work, of which nobody waits for the end. */
+const ENDLESS = searchKey(
+  Array.from({ length: 3000 }, (_, number) => `NOT BODY none${number}`).join(' ')
+)
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {ScanPlaces} scanPlaces
+ * @param {number} [messages]
+ */
+async function mailbox(t, scanPlaces, messages = 2) {
+  const store = await (await accountFolder(t)).create({ scanPlaces })
+  for (let number = 0; number < messages; number++)
+    await appendOne(store, 'INBOX', makeMessage(number === 1 ? 'needle' : `hay ${number}`))
+  return { store, ...(await searcher(store, 'INBOX')) }
+}
+
+/** @param {() => boolean} isSo */
+async function until(isSo) {
+  while (!isSo()) await setImmediate()
+}
+
+test('each has a thread while there are places, and then that of whoever has not searched for longest', async (t) => {
+  const places = new ScanPlaces({ threads: 2 })
+  const boxes = await Promise.all([1, 2, 3].map(() => mailbox(t, places)))
+  for (const round of [1, 2]) {
+    for (const { find } of boxes) {
+      assert.deepEqual(await find(LONG), [2], `round ${round}`)
+      assert.ok(places.threads <= 2)
+    }
+  }
+  assert.equal(places.threads, 2)
+  for (const { store } of boxes) await store.close()
+  await until(() => places.threads === 0)
+})
+
+test('a thread at work is not taken away, and several searches of one mailbox have one', async (t) => {
+  const places = new ScanPlaces({ threads: 1 })
+  const [busy, other] = [await mailbox(t, places, 30), await mailbox(t, places)]
+  const abort = new AbortController()
+  const endless = busy.find(ENDLESS, abort.signal)
+  await until(() => places.threads === 1)
+  const answers = [other.find(LONG), other.find(LONG)]
+  await until(() => places.waiting === 1)
+  for (let turn = 0; turn < 50; turn++) await setImmediate()
+  assert.deepEqual([places.threads, places.waiting], [1, 1])
+  abort.abort(new Error('the client has gone'))
+  await assert.rejects(endless, /the client has gone/)
+  assert.deepEqual(await Promise.all(answers), [[2], [2]])
+  assert.deepEqual([places.threads, places.waiting], [1, 0])
+})
+
+test('whoever goes while it waits leaves its place, and nobody else’s', async (t) => {
+  const places = new ScanPlaces({ threads: 1 })
+  const [busy, other] = [await mailbox(t, places, 30), await mailbox(t, places)]
+  const [abort, first, second] = [1, 2, 3].map(() => new AbortController())
+  const endless = busy.find(ENDLESS, abort?.signal)
+  await until(() => places.threads === 1)
+  const waiting = [other.find(LONG, first?.signal), other.find(LONG, second?.signal)]
+  await until(() => places.waiting === 1)
+  first?.abort(new Error('first gone'))
+  await assert.rejects(/** @type {Promise<unknown>} */ (waiting[0]), /first gone/)
+  assert.equal(places.waiting, 1)
+  second?.abort(new Error('second gone'))
+  await assert.rejects(/** @type {Promise<unknown>} */ (waiting[1]), /second gone/)
+  assert.equal(places.waiting, 0)
+  const again = other.find(LONG)
+  await until(() => places.waiting === 1)
+  abort?.abort(new Error('the client has gone'))
+  await assert.rejects(endless, /the client has gone/)
+  assert.deepEqual(await again, [2])
+})
+
+test('a mailbox that is closed waits no longer, and frees its place', async (t) => {
+  const places = new ScanPlaces({ threads: 1 })
+  const [busy, other] = [await mailbox(t, places, 30), await mailbox(t, places)]
+  const endless = busy.find(ENDLESS)
+  await until(() => places.threads === 1)
+  const waiting = other.find(LONG)
+  await until(() => places.waiting === 1)
+  const closed = other.store.close()
+  await assert.rejects(waiting, { code: 'SHUTTING_DOWN' })
+  await closed
+  assert.equal(places.waiting, 0)
+  await Promise.all([assert.rejects(endless, { code: 'SHUTTING_DOWN' }), busy.store.close()])
+  await until(() => places.threads === 0)
+})
