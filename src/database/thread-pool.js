@@ -2,6 +2,7 @@
  * Threads that stay a while and take one job after the other, from all mailboxes of the process: to start one and to load
  * its modules costs more processor time than most jobs.
  */
+import PQueue from 'p-queue'
 import { MailError } from '../errors.js'
 import { endThread, startThread } from './endable-thread.js'
 import { toMailError } from './sqlite-error.js'
@@ -17,6 +18,13 @@ const IDLE_MS = 2000
 
 /** Threads that wait for a job, at most. */
 const MAX_IDLE = 2
+
+/**
+ * @typedef {object} Job
+ * @property {unknown} data - what the thread gets
+ * @property {AbortSignal} [signal] - ends the thread, in which SQLite rolls back what it had begun, or the waiting for one
+ * @property {(value: unknown) => void} [onProgress]
+ */
 
 /** One thread, which has a job or waits for one. */
 class PooledThread {
@@ -47,8 +55,9 @@ class PooledThread {
   }
 }
 
-/** How many run at once is for those to say who ask. */
+/** Each job has a thread that has no other meanwhile. */
 export class ThreadPool {
+  #turns
   #module
   #workerData
   #idleMs
@@ -57,24 +66,46 @@ export class ThreadPool {
 
   /**
    * @param {URL} module - run as the thread; it posts ThreadMessages for each message that it gets
-   * @param {{ workerData?: object, idleMs?: number }} [options]
+   * @param {object} [options]
+   * @param {object} [options.workerData]
+   * @param {number} [options.idleMs]
+   * @param {number} [options.maxThreads] - at work at once; more jobs wait. Default: as many as are asked for
    */
-  constructor(module, { workerData = {}, idleMs = IDLE_MS } = {}) {
+  constructor(module, { workerData = {}, idleMs = IDLE_MS, maxThreads = Infinity } = {}) {
+    this.#turns = new PQueue({ concurrency: maxThreads })
     this.#module = module
     this.#workerData = workerData
     this.#idleMs = idleMs
   }
 
   /**
-   * @param {object} job
-   * @param {unknown} job.data - what the thread gets
-   * @param {AbortSignal} [job.signal] - ends the thread; SQLite rolls back what it had begun
-   * @param {(value: unknown) => void} [job.onProgress]
+   * @param {Job} job
    * @returns {Promise<unknown>} the value of its `done` message
    * @throws {MailError} what it failed with; SHUTTING_DOWN when it was ended
    */
-  run({ data, signal, onProgress }) {
-    if (signal?.aborted) return Promise.reject(new MailError('SHUTTING_DOWN'))
+  async run(job) {
+    const { signal } = job
+    // Not the job's own: whoever ends a job must wait until its thread has ended, and the queue would not.
+    const leaving = new AbortController()
+    const leave = () => leaving.abort(new MailError('SHUTTING_DOWN'))
+    if (signal?.aborted) leave()
+    signal?.addEventListener('abort', leave, { once: true })
+    const begin = () => {
+      signal?.removeEventListener('abort', leave)
+      return this.#run(job)
+    }
+    try {
+      return await this.#turns.add(begin, { signal: leaving.signal })
+    } finally {
+      signal?.removeEventListener('abort', leave)
+    }
+  }
+
+  /**
+   * @param {Job} job
+   * @returns {Promise<unknown>}
+   */
+  #run({ data, signal, onProgress }) {
     const thread = this.#take()
     const { worker } = thread
     return new Promise((resolve, reject) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { ThreadPool } from '../../../src/database/thread-pool.js'
 
 /** @typedef {{ threadId: number, jobs: number, name: unknown }} Answer */
@@ -52,6 +53,44 @@ test('jobs that come one after the other are done by one thread, those at once b
   const answers = await Promise.all(running)
   assert.equal(new Set(answers.map(({ threadId }) => threadId)).size, 3)
   assert.ok(answers.some(({ threadId }) => threadId === first.threadId))
+})
+
+test('where no more threads may be at work, a job waits, in its turn', async () => {
+  const pool = new ThreadPool(THREAD, { maxThreads: 2 })
+  const gates = [1, 2, 3, 4].map(() => makeGate())
+  /** @type {number[]} */
+  const begun = []
+  const running = gates.map(({ gate }, job) =>
+    pool.run({ data: { gate }, onProgress: () => begun.push(job) })
+  )
+  while (begun.length < 2) await setImmediate()
+  gates[0]?.open()
+  await running[0]
+  while (begun.length < 3) await setImmediate()
+  assert.deepEqual(begun.toSorted(), [0, 1, 2])
+  for (const { open } of gates) open()
+  const answers = /** @type {Answer[]} */ (await Promise.all(running))
+  assert.equal(new Set(answers.map(({ threadId }) => threadId)).size, 2)
+})
+
+test('a job that is ended while it waits is told so at once, and the next one has its place', async () => {
+  const pool = new ThreadPool(THREAD, { maxThreads: 1 })
+  const { gate, open } = makeGate()
+  const abort = new AbortController()
+  const first = await new Promise((resolve) => {
+    const running = pool.run({ data: { gate }, onProgress: () => resolve({ running }) })
+  })
+  const second = pool.run({
+    data: {},
+    signal: abort.signal,
+    onProgress: () => assert.fail('it was ended')
+  })
+  const third = ask(pool)
+  abort.abort()
+  await assert.rejects(second, { code: 'SHUTTING_DOWN' })
+  open()
+  await first.running
+  assert.equal((await third).jobs, 2)
 })
 
 test('of many threads only two wait for more, and after some time none', async (t) => {
