@@ -94,11 +94,7 @@ export class ThreadPool {
       signal?.removeEventListener('abort', leave)
       return this.#run(job)
     }
-    try {
-      return await this.#turns.add(begin, { signal: leaving.signal })
-    } finally {
-      signal?.removeEventListener('abort', leave)
-    }
+    return await this.#turns.add(begin, { signal: leaving.signal })
   }
 
   /**

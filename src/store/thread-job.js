@@ -107,26 +107,16 @@ async function openAndRun(
  */
 async function loadJob(job) {
   switch (job.kind) {
-    case 'append': {
-      const { appendStagedRows } = await import('./long-append.js')
-      return (db) => runTransaction(db, () => appendStagedRows(db, job.request))
-    }
-    case 'copy': {
-      const { copyRows } = await import('./copy-move.js')
-      return (db) => runTransaction(db, () => copyRows(db, job.request))
-    }
-    case 'rename': {
-      const { renameMailboxRows } = await import('./mailboxes.js')
-      return (db) => runTransaction(db, () => renameMailboxRows(db, job.request))
-    }
-    case 'renameInbox': {
-      const { renameInbox } = await import('./mailboxes.js')
-      return (db) => runTransaction(db, () => renameInbox(db, job.request))
-    }
-    case 'liftRestored': {
-      const { liftRestored } = await import('./lift-restored.js')
-      return (db) => runTransaction(db, () => liftRestored(db, job.request))
-    }
+    case 'append':
+      return transaction((await import('./long-append.js')).appendStagedRows, job.request)
+    case 'copy':
+      return transaction((await import('./copy-move.js')).copyRows, job.request)
+    case 'rename':
+      return transaction((await import('./mailboxes.js')).renameMailboxRows, job.request)
+    case 'renameInbox':
+      return transaction((await import('./mailboxes.js')).renameInbox, job.request)
+    case 'liftRestored':
+      return transaction((await import('./lift-restored.js')).liftRestored, job.request)
     case 'quickCheck': {
       const { quickCheck } = await import('./sqlite-check.js')
       return quickCheck
@@ -164,4 +154,14 @@ async function loadJob(job) {
         indexPending(db, job.request, { writers, onBatch: onProgress })
     }
   }
+}
+
+/**
+ * @template Request, Result
+ * @param {(db: Database, request: Request) => Result} work
+ * @param {Request} request
+ * @returns {RunJob} commits what the work has written
+ */
+function transaction(work, request) {
+  return (db) => runTransaction(db, () => work(db, request))
 }

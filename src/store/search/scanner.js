@@ -86,18 +86,21 @@ export class Scanner {
    * @throws the signal's reason
    */
   async #begin(signals) {
-    /** @type {PromiseWithResolvers<never>} */
-    const { promise: left, reject } = Promise.withResolvers()
     for (const signal of signals) signal.throwIfAborted()
-    const ignore = whenAborted(signals, reject)
     const wait = this.#wait ?? this.#queueUp()
     wait.searches++
+    /** @type {PromiseWithResolvers<never>} */
+    const { promise: left, reject } = Promise.withResolvers()
+    const ignore = whenAborted(signals, (reason) => {
+      reject(reason)
+      wait.searches--
+      // At once: a thread that nobody asks anything would never rest, and keep its place for ever.
+      if (wait.searches === 0) this.#leave(wait)
+    })
     try {
       return await Promise.race([wait.thread, left])
     } finally {
       ignore()
-      wait.searches--
-      if (wait.searches === 0) this.#leave(wait)
     }
   }
 
