@@ -23,6 +23,12 @@ export class ClientInput {
   #inflate = null
   #hasSocketEnded = false
   #lastInputMs = 0
+  #onSocketReadable = () => {
+    // That is the end. Node tells it only to who reads, and while a command runs nobody does.
+    if (this.#socket.readableLength === 0) this.#socket.read(0)
+    this.#onReadable()
+  }
+
   #onEnd = () => {
     this.#hasSocketEnded = true
     this.#onReadable()
@@ -38,8 +44,13 @@ export class ClientInput {
     this.#socket = socket
     this.#isTls = isTls
     this.#onReadable = onReadable
-    socket.on('readable', onReadable)
+    socket.on('readable', this.#onSocketReadable)
     socket.on('end', this.#onEnd)
+  }
+
+  /** @returns {boolean} whether the client has closed its side, and all before that has been taken from the socket */
+  get isHalfClosed() {
+    return this.#hasSocketEnded
   }
 
   /** @returns {boolean} whether nothing more will come */
@@ -112,7 +123,7 @@ export class ClientInput {
 
   /** Reads no more: the socket is somebody else's now, or about to close. */
   stop() {
-    this.#socket.off('readable', this.#onReadable)
+    this.#socket.off('readable', this.#onSocketReadable)
     this.#socket.off('end', this.#onEnd)
     this.#inflate?.destroy()
   }

@@ -147,6 +147,11 @@ export class Connection {
     return this.#output.hasUnsent
   }
 
+  /** @returns {boolean} whether the client has closed its side: it may still read, or be gone */
+  get isHalfClosed() {
+    return this.#input.isHalfClosed
+  }
+
   /** @returns {boolean} whether COMPRESS has been given */
   get isCompressed() {
     return this.#output.isCompressed

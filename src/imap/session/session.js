@@ -392,9 +392,10 @@ export class Session {
     if (this.#isStranger && this.#deadlines.isStrangerOverdue(nowMs)) connection.destroy()
     connection.tick(nowMs)
     if (connection.hasUnsent) return
-    const { isHeldBack } = connection
+    const { isHeldBack, isHalfClosed } = connection
     const { idleReminderMs } = context.config.imap
-    const due = this.#signsOfLife.due(nowMs, { isIdling, isHeldBack, idleReminderMs, runningTag })
+    const state = { isIdling, isHeldBack, isHalfClosed, idleReminderMs, runningTag }
+    const due = this.#signsOfLife.due(nowMs, state)
     if (due !== null) this.untagged('OK', due.code, due.text)
   }
 

@@ -9,11 +9,19 @@ import { inProgress } from '../protocol/compile/response-code.js'
 /** A command at work says so after this much silence, RFC 9585 §4: 10 to 15 seconds. */
 const PROGRESS_MS = 10_000
 
+/**
+ * A command at work says so at once, this often, when the client has closed its side. One that still reads is told that
+ * its command goes on; of one that has gone the first is refused by its host, and the second finds that out, so that the
+ * work can end.
+ */
+const PROBES = 2
+
 /** Of one session. */
 export class SignsOfLife {
   #lastOutputMs = 0
   /** Whether a command is at work that says nothing until it is done. */
   #isWorking = false
+  #probesLeft = PROBES
 
   /** @param {number} nowMs - when something was written to the client */
   noteOutput(nowMs) {
@@ -41,14 +49,17 @@ export class SignsOfLife {
    * @param {object} state
    * @param {boolean} state.isIdling
    * @param {boolean} state.isHeldBack - because too much was asked for
+   * @param {boolean} state.isHalfClosed - whether the client has closed its side
    * @param {number} state.idleReminderMs
    * @param {string} state.runningTag
    * @returns {{ code: ResponseCode | null, text: string } | null} of an untagged OK that is due
    */
-  due(nowMs, { isIdling, isHeldBack, idleReminderMs, runningTag }) {
+  due(nowMs, { isIdling, isHeldBack, isHalfClosed, idleReminderMs, runningTag }) {
     const silentMs = nowMs - this.#lastOutputMs
     if (isIdling && silentMs >= idleReminderMs) return { code: null, text: 'Still here' }
-    if (silentMs < PROGRESS_MS) return null
+    const isProbe = isHalfClosed && this.#isWorking && this.#probesLeft > 0
+    if (silentMs < PROGRESS_MS && !isProbe) return null
+    if (isProbe) this.#probesLeft--
     if (this.#isWorking) return { code: inProgress(runningTag), text: 'Still at work' }
     if (!isHeldBack) return null
     return { code: null, text: 'Slowed down, too much was asked for within a minute' }
