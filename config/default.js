@@ -614,7 +614,7 @@ export const SETTINGS = {
     maximum: 1000,
     unit: 'threads',
     reason:
-      'For searches that read many messages or much of the index, of all mailboxes together, one for each: some 40 MB, for 30 s after its last search. With more, the one without work for longest ends; where all are at work, a search waits.'
+      'For searches that read many messages or much of the index, of all mailboxes together, one for each: some 40 MB, for 30 s after its last search. With more, the one without work for longest ends; where all are at work, a search waits until one of them is over or has worked for 5 s.'
   },
   'storage.sleepAfterMs': {
     value: 5 * minuteMs,

@@ -158,9 +158,11 @@ class Search {
     const packed = await packCandidates(this.#plan, this.#candidates, open, breathe)
     const { mailboxId } = view
     const request = { mailboxId, key, nowSeconds: this.#nowSeconds, ...packed }
-    for (const uid of await store.searchAccess.scanner.scan(request, signal)) {
-      if (matches.length % STEP === 0) await breathe()
-      matches.push(view.slotOf(uid))
+    for (const uids of await store.searchAccess.scanner.scan(request, signal)) {
+      for (const uid of uids) {
+        if (matches.length % STEP === 0) await breathe()
+        matches.push(view.slotOf(uid))
+      }
     }
     return matches
   }
@@ -192,7 +194,8 @@ class Search {
     const sorted = await resolver.sort(maxLooks)
     if (!sorted || sorted.open.length === 0) return sorted && sorted.matches
     try {
-      return sorted.matches.concat(await resolver.resolve(sorted.open))
+      const { matches } = await resolver.resolve(sorted.open)
+      return sorted.matches.concat(matches)
     } catch (error) {
       if (error instanceof HeaderTooLong) return null
       throw error

@@ -57,6 +57,10 @@ const PLACES_DIVISOR = 256
  * @property {number[]} matches
  * @property {number[]} open - to be looked at
  *
+ * @typedef {object} Resolved - indexes of candidates, in no order
+ * @property {number[]} matches
+ * @property {number[]} rest - that were not looked at
+ *
  * @typedef {object} ResolverOptions
  * @property {Source} database
  * @property {number} mailboxId
@@ -66,6 +70,8 @@ const PLACES_DIVISOR = 256
  * @property {number} nowSeconds - YOUNGER and OLDER count from it
  * @property {Slicer} slicer
  * @property {number} [maxHeaderBytes] - of a message's header, or one in it, that is decoded here
+ * @property {() => boolean} [mustPause] - whether others are to have their turn: asked when something has been decided,
+ *   so that every turn gets on
  */
 
 /** One plan over one set of candidates. */
@@ -82,6 +88,7 @@ export class Resolver {
   #hits
   #stages
   #reader
+  #mustPause
   /** Candidates between two looks at the clock. */
   #step
 
@@ -94,7 +101,8 @@ export class Resolver {
     answers,
     nowSeconds,
     slicer,
-    maxHeaderBytes = Infinity
+    maxHeaderBytes = Infinity,
+    mustPause = () => false
   }) {
     this.#database = database
     this.#mailboxId = mailboxId
@@ -102,6 +110,7 @@ export class Resolver {
     this.#candidates = candidates
     this.#answers = answers
     this.#slicer = slicer
+    this.#mustPause = mustPause
     this.#step = judgedAtOnce(plan, STEP)
     this.#ranges = new RangeSifter({
       database,
@@ -221,7 +230,7 @@ export class Resolver {
    * Decides the rest by what stands in the messages. A message that has gone meanwhile does not match.
    *
    * @param {number[]} open - of `sort`; put in order
-   * @returns {Promise<number[]>} indexes of those that match, in no order
+   * @returns {Promise<Resolved>}
    * @throws {import('./message-text.js').HeaderTooLong}
    */
   async resolve(open) {
@@ -235,14 +244,30 @@ export class Resolver {
       const mayAskIndex = !this.#answers || this.#candidates.knowsContents
       const isRange = mayAskIndex && this.#ranges.isRange(page)
       const rest = isRange ? await this.#ranges.sift(page, matches) : page
-      for (let from = 0; from < rest.length; from += ROW_PAGE) {
-        const candidates = rest
-          .slice(from, from + ROW_PAGE)
-          .map((index) => ({ index, contentId: 0, record: null, header: null }))
-        await this.#resolvePage(candidates, matches, rest === page)
-      }
+      const left = await this.#resolveInPages(rest, matches, rest === page)
+      if (left.length > 0 || this.#mustPause())
+        return { matches, rest: [...left, ...open.slice(start + size)] }
     }
-    return matches
+    return { matches, rest: [] }
+  }
+
+  /**
+   * @param {number[]} open - in order
+   * @param {number[]} matches - collects indexes
+   * @param {boolean} needsRows - whether their rows were not looked at yet
+   * @returns {Promise<number[]>} those that are left because of a pause, in order
+   */
+  async #resolveInPages(open, matches, needsRows) {
+    for (let start = 0; start < open.length; start += ROW_PAGE) {
+      const end = start + ROW_PAGE
+      const page = open
+        .slice(start, end)
+        .map((index) => ({ index, contentId: 0, record: null, header: null }))
+      const left = await this.#resolvePage(page, matches, needsRows)
+      if (left.length > 0 || this.#mustPause())
+        return [...left.map(({ index }) => index), ...open.slice(end)]
+    }
+    return []
   }
 
   #breathe = () => this.#slicer.breathe()
@@ -298,6 +323,7 @@ export class Resolver {
    * @param {Candidate[]} page - up to ROW_PAGE
    * @param {number[]} matches - collects indexes
    * @param {boolean} needsRows - whether their rows were not looked at yet
+   * @returns {Promise<Candidate[]>} those that are left because of a pause
    */
   async #resolvePage(page, matches, needsRows) {
     let open = page
@@ -305,13 +331,18 @@ export class Resolver {
       open = await this.#reader.readRows(page)
       open = await this.#sift(open, STAGE.ROW, matches)
     }
-    for (let start = 0; start < open.length; start += HEADER_PAGE)
-      await this.#resolveHeaders(open.slice(start, start + HEADER_PAGE), matches)
+    for (let start = 0; start < open.length; start += HEADER_PAGE) {
+      const end = start + HEADER_PAGE
+      const left = await this.#resolveHeaders(open.slice(start, end), matches)
+      if (left.length > 0 || this.#mustPause()) return [...left, ...open.slice(end)]
+    }
+    return []
   }
 
   /**
    * @param {Candidate[]} page - up to HEADER_PAGE
    * @param {number[]} matches - collects indexes
+   * @returns {Promise<Candidate[]>} those that are left because of a pause
    */
   async #resolveHeaders(page, matches) {
     let open = page
@@ -319,13 +350,15 @@ export class Resolver {
       open = await this.#reader.readHeaders(page)
       open = await this.#sift(open, STAGE.HEADER, matches)
     }
-    if (open.length === 0 || !this.#stages.has(STAGE.TEXT)) return
+    if (open.length === 0 || !this.#stages.has(STAGE.TEXT)) return []
     open = await this.#reader.readContents(open)
-    for (const candidate of open) {
+    for (const [at, candidate] of open.entries()) {
       if (await unlessGone(() => this.#resolveText(candidate))) matches.push(candidate.index)
       candidate.header = null
       candidate.record = null
+      if (this.#mustPause()) return open.slice(at + 1)
     }
+    return []
   }
 
   /**

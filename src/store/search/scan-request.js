@@ -23,6 +23,13 @@ import { NO, YES } from './verdict-page.js'
  * @typedef {ScanKey & PackedCandidates} ScanRequest
  */
 
+/** What the one who asks tells a search that is under way: nothing yet. */
+export const GO_ON = 0
+/** To end, in whatever way. */
+export const STOP = 1
+/** To give back what it has not looked at. */
+export const PAUSE = 2
+
 /** Messages between two looks at the clock: some 100 µs of work. */
 const STEP = 1024
 

@@ -10,7 +10,7 @@ import { BlockCache } from './block-cache.js'
 import { askIndex } from './index-answers.js'
 import { planSearch } from './plan.js'
 import { Resolver } from './resolve.js'
-import { unpackCandidates } from './scan-request.js'
+import { packCandidates, PAUSE, STOP, unpackCandidates } from './scan-request.js'
 import { Slicer } from '../../support/slicer.js'
 import { ThreadDatabase } from './thread-database.js'
 
@@ -23,8 +23,16 @@ import { ThreadDatabase } from './thread-database.js'
  * @property {import('../../database/setup-pragma.js').Cipher} cipher
  * @property {import('../../database/temp-store.js').TempStore} tempStore
  *
- * @typedef {{ id: number, request: ScanRequest, abort: SharedArrayBuffer }} ScanJob
- * @typedef {{ id: number, uids?: Uint32Array<ArrayBuffer>, failure?: import('../../database/thread.js').ThreadFailure }} ScanReply
+ * @typedef {{ id: number, request: ScanRequest, signal: SharedArrayBuffer }} ScanJob
+ *
+ * @typedef {object} ScanOutcome
+ * @property {Uint32Array<ArrayBuffer>} uids - that match, in no order
+ * @property {import('./scan-request.js').PackedCandidates} [rest] - that were not looked at, because others are to have their turn
+ *
+ * @typedef {import('../../database/thread.js').ThreadFailure} ThreadFailure
+ *
+ * @typedef {{ id: number, outcome: ScanOutcome, failure?: undefined }
+ *   | { id: number, outcome?: undefined, failure: ThreadFailure }} ScanReply
  */
 
 /** Page cache, bytes. */
@@ -56,16 +64,18 @@ const database = new ThreadDatabase(db)
 
 /**
  * @param {ScanJob} job
- * @returns {Promise<Uint32Array<ArrayBuffer>>} UIDs that match, in no order
+ * @returns {Promise<ScanOutcome>}
  */
-async function scan({ request, abort }) {
+async function scan({ request, signal }) {
   const { mailboxId, key: searchKey, nowSeconds } = request
-  const flag = new Int32Array(abort)
+  const flag = new Int32Array(signal)
   const slicer = new Slicer({
     throwIfAborted: () => {
-      if (Atomics.load(flag, 0) !== 0) throw new MailError('SHUTTING_DOWN')
+      if (Atomics.load(flag, 0) === STOP) throw new MailError('SHUTTING_DOWN')
     }
   })
+  const begunMs = performance.now()
+  let mayPauseMs = Infinity
   const plan = planSearch(searchKey)
   const candidates = unpackCandidates(plan, request)
   const maxRows = Math.max(MIN_ROWS, candidates.length * ROWS_A_MESSAGE)
@@ -86,19 +96,33 @@ async function scan({ request, abort }) {
     candidates,
     answers,
     nowSeconds,
-    slicer
+    slicer,
+    mustPause: () => Atomics.load(flag, 0) === PAUSE && performance.now() >= mayPauseMs
   })
   const sorted = await resolver.sort(Infinity)
-  if (!sorted) return new Uint32Array(0)
-  const indexes = sorted.matches.concat(await resolver.resolve(sorted.open))
-  return Uint32Array.from(indexes, candidates.uidAt)
+  // What leads up to the messages is done again in the next turn: it is to be half of each at most.
+  const readyMs = performance.now()
+  mayPauseMs = readyMs + (readyMs - begunMs)
+  if (!sorted) return { uids: new Uint32Array(0) }
+  const { matches, rest } = await resolver.resolve(sorted.open)
+  const uids = Uint32Array.from([...sorted.matches, ...matches], candidates.uidAt)
+  if (rest.length === 0) return { uids }
+  return { uids, rest: await packCandidates(plan, candidates, rest, breathe) }
+}
+
+/**
+ * @param {ScanOutcome} outcome
+ * @returns {ArrayBuffer[]} whose memory is moved to who gets it
+ */
+function buffersOf({ uids, rest }) {
+  const arrays = rest ? [uids, rest.uids, rest.contentIds, rest.verdicts] : [uids]
+  return arrays.map(({ buffer }) => /** @type {ArrayBuffer} */ (buffer))
 }
 
 parentPort?.on('message', (/** @type {ScanJob} */ job) => {
-  const reply = (/** @type {Omit<ScanReply, 'id'>} */ outcome) =>
-    parentPort?.postMessage({ id: job.id, ...outcome }, outcome.uids ? [outcome.uids.buffer] : [])
+  const { id } = job
   scan(job).then(
-    (uids) => reply({ uids }),
-    (error) => reply({ failure: toThreadFailure(toMailError(error)) })
+    (outcome) => parentPort?.postMessage({ id, outcome }, buffersOf(outcome)),
+    (error) => parentPort?.postMessage({ id, failure: toThreadFailure(toMailError(error)) })
   )
 })

@@ -4,6 +4,7 @@
 import { endThread, startThread } from '../../database/endable-thread.js'
 import { toMailError } from '../../database/sqlite-error.js'
 import { THREAD_LIMITS, toThreadFailure } from '../../database/thread.js'
+import { GO_ON, PAUSE } from './scan-request.js'
 
 /**
  * @typedef {import('./scan-request.js').ScanRequest} ScanRequest
@@ -18,7 +19,7 @@ const IDLE_MS = 30_000
 /** One thread, which may have several searches at a time. */
 export class ScanWorker {
   #worker
-  /** @type {Map<number, (reply: ScanReply) => void>} */
+  /** @type {Map<number, { flag: Int32Array, resolve: (reply: ScanReply) => void }>} */
   #waiting = new Map()
   #lastId = 0
   /** @type {NodeJS.Timeout | undefined} */
@@ -36,6 +37,10 @@ export class ScanWorker {
     worker.on('message', (/** @type {ScanReply} */ reply) => {
       this.#settle(reply)
       if (this.#waiting.size > 0) return
+      if (this.isEnding) {
+        this.end()
+        return
+      }
       // An idle thread keeps no process alive.
       worker.unref()
       this.#idleTimer = setTimeout(() => this.end(), IDLE_MS).unref()
@@ -59,21 +64,32 @@ export class ScanWorker {
 
   /**
    * @param {ScanRequest} request - its arrays are given away
-   * @param {SharedArrayBuffer} abort - an int32: not 0 ends the search
+   * @param {SharedArrayBuffer} signal - an int32: GO_ON, STOP or PAUSE
    * @returns {Promise<ScanReply>} a failure too
    */
-  ask(request, abort) {
+  ask(request, signal) {
     clearTimeout(this.#idleTimer)
     const { promise, resolve } = /** @type {PromiseWithResolvers<ScanReply>} */ (
       Promise.withResolvers()
     )
     const id = ++this.#lastId
-    this.#waiting.set(id, resolve)
+    this.#waiting.set(id, { flag: new Int32Array(signal), resolve })
     this.#worker.ref()
     const { uids, contentIds, verdicts } = request
     const arrays = [uids.buffer, contentIds.buffer, verdicts.buffer]
-    this.#worker.postMessage({ id, request, abort }, /** @type {ArrayBuffer[]} */ (arrays))
+    this.#worker.postMessage({ id, request, signal }, /** @type {ArrayBuffer[]} */ (arrays))
     return promise
+  }
+
+  /**
+   * Others are to have their turn: it ends as soon as its searches have given back what they have not looked at.
+   *
+   * @returns {Promise<void>} when it has ended
+   */
+  async pause() {
+    this.isEnding = true
+    for (const { flag } of this.#waiting.values()) Atomics.compareExchange(flag, 0, GO_ON, PAUSE)
+    await this.ended
   }
 
   /** Its connection reads only: nothing is lost however it ends. */
@@ -85,7 +101,7 @@ export class ScanWorker {
 
   /** @param {ScanReply} reply */
   #settle(reply) {
-    this.#waiting.get(reply.id)?.(reply)
+    this.#waiting.get(reply.id)?.resolve(reply)
     this.#waiting.delete(reply.id)
   }
 }

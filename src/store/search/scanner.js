@@ -1,14 +1,15 @@
 /**
  * Long searches run in a thread, one for each mailbox that has any: it starts with the first and stays for a while,
- * because who has searched searches again.
+ * because who has searched searches again. A search that takes so long that others must have their turn goes on in
+ * another thread, where it was.
  */
 import { MailError } from '../../errors.js'
 import { fromThreadFailure } from '../../database/thread.js'
+import { GO_ON, PAUSE, STOP } from './scan-request.js'
 import { ScanWorker } from './scan-worker.js'
 
 /**
  * @typedef {import('./scan-request.js').ScanRequest} ScanRequest
- * @typedef {import('./scan-thread.js').ScanReply} ScanReply
  * @typedef {import('./scan-places.js').ScanPlaces} ScanPlaces
  * @typedef {Omit<import('./scan-thread.js').ScanThreadData, 'path'>} ScannerSettings
  *
@@ -25,6 +26,12 @@ export class Scanner {
   #places
   /** @type {ScanWorker | null} the last one */
   #thread = null
+  /**
+   * Those that have not ended: one at a time, but for one that has been told to.
+   *
+   * @type {Set<ScanWorker>}
+   */
+  #threads = new Set()
   /** @type {Wait | null} while searches wait for a thread */
   #wait = null
   #isClosed = false
@@ -43,27 +50,33 @@ export class Scanner {
   /**
    * @param {ScanRequest} request - its arrays are given away
    * @param {AbortSignal} [signal] - ends the search
-   * @returns {Promise<Uint32Array>} UIDs of those that match, in no order
+   * @returns {Promise<Uint32Array[]>} UIDs of those that match, in no order
    * @throws {MailError} what the search failed with; SHUTTING_DOWN when the mailbox is being closed
    * @throws the signal's reason
    */
   scan(request, signal) {
     return this.#database.whileOpen(async () => {
-      if (this.#isClosed) throw new MailError('SHUTTING_DOWN')
-      const abort = new SharedArrayBuffer(4)
-      const flag = new Int32Array(abort)
+      const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
       const stop = () => {
-        Atomics.store(flag, 0, 1)
+        Atomics.store(flag, 0, STOP)
       }
       const signals = [this.#database.closing, ...(signal ? [signal] : [])]
       const ignore = whenAborted(signals, stop)
       try {
-        const thread = this.#thread?.isEnding === false ? this.#thread : await this.#begin(signals)
-        this.#places.noteBusy(thread)
-        const { uids, failure } = await thread.ask(request, abort)
-        signal?.throwIfAborted()
-        if (failure) throw fromThreadFailure(failure)
-        return uids ?? new Uint32Array(0)
+        const found = []
+        for (let left = request; ;) {
+          const thread =
+            this.#thread?.isEnding === false ? this.#thread : await this.#begin(signals)
+          const answer = thread.ask(left, flag.buffer)
+          this.#places.noteBusy(thread)
+          const { outcome, failure } = await answer
+          signal?.throwIfAborted()
+          if (outcome === undefined) throw fromThreadFailure(failure)
+          found.push(outcome.uids)
+          if (outcome.rest === undefined) return found
+          left = { ...left, ...outcome.rest }
+          Atomics.compareExchange(flag, 0, PAUSE, GO_ON)
+        }
       } finally {
         ignore()
       }
@@ -77,7 +90,7 @@ export class Scanner {
   async close() {
     this.#isClosed = true
     this.#wait?.giveUp.abort(new MailError('SHUTTING_DOWN'))
-    await this.#thread?.end()
+    await Promise.all([...this.#threads].map((thread) => thread.end()))
   }
 
   /**
@@ -87,6 +100,7 @@ export class Scanner {
    */
   async #begin(signals) {
     for (const signal of signals) signal.throwIfAborted()
+    if (this.#isClosed) throw new MailError('SHUTTING_DOWN')
     const wait = this.#wait ?? this.#queueUp()
     wait.searches++
     /** @type {PromiseWithResolvers<never>} */
@@ -115,7 +129,8 @@ export class Scanner {
       const begun = this.#start()
       resolve(begun)
       await begun.ended
-      this.#places.noteBusy(begun)
+      this.#threads.delete(begun)
+      this.#places.noteEnded(begun)
     }
     // Where there is a place, it begins before this returns.
     this.#wait = wait
@@ -139,6 +154,7 @@ export class Scanner {
     const { path } = this.#database
     const thread = new ScanWorker({ ...this.#settings, path }, () => this.#places.noteIdle(thread))
     this.#thread = thread
+    this.#threads.add(thread)
     return thread
   }
 }

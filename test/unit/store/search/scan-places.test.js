@@ -1,6 +1,6 @@
 /**
  * Threads for long searches are a few for all mailboxes: whoever has none takes the place of one that has nothing to do,
- * or waits until another's search is over.
+ * or waits until another's search is over or has had its turn.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,11 +24,16 @@ const ENDLESS = searchKey(
  * @param {import('node:test').TestContext} t
  * @param {ScanPlaces} scanPlaces
  * @param {number} [messages]
+ * @param {number} [sizeBytes] - of each
  */
-async function mailbox(t, scanPlaces, messages = 2) {
+async function mailbox(t, scanPlaces, messages = 2, sizeBytes = 0) {
   const store = await (await accountFolder(t)).create({ scanPlaces })
   for (let number = 0; number < messages; number++)
-    await appendOne(store, 'INBOX', makeMessage(number === 1 ? 'needle' : `hay ${number}`))
+    await appendOne(
+      store,
+      'INBOX',
+      makeMessage(number === 1 ? 'needle' : `hay ${number}`, sizeBytes)
+    )
   return { store, ...(await searcher(store, 'INBOX')) }
 }
 
@@ -51,7 +56,7 @@ test('each has a thread while there are places, and then that of whoever has not
   await until(() => places.threads === 0)
 })
 
-test('a thread at work is not taken away, and several searches of one mailbox have one', async (t) => {
+test('a thread at work is not taken away before its turn is over, and several searches of one mailbox have one', async (t) => {
   const places = new ScanPlaces({ threads: 1 })
   const [busy, other] = [await mailbox(t, places, 30), await mailbox(t, places)]
   const abort = new AbortController()
@@ -101,4 +106,59 @@ test('a mailbox that is closed waits no longer, and frees its place', async (t) 
   assert.equal(places.waiting, 0)
   await Promise.all([assert.rejects(endless, { code: 'SHUTTING_DOWN' }), busy.store.close()])
   await until(() => places.threads === 0)
+})
+
+/** Knows how many threads there have been. */
+class CountingPlaces extends ScanPlaces {
+  begun = 0
+
+  /**
+   * @override
+   * @type {ScanPlaces['take']}
+   */
+  take(live, signal) {
+    return super.take(() => {
+      this.begun++
+      return live()
+    }, signal)
+  }
+}
+
+test('a search that has had its turn goes on behind those that wait, and finds the same', async (t) => {
+  const places = new CountingPlaces({ threads: 1, turnMs: 0 })
+  // Large, so that looking at them takes longer than beginning.
+  const filled = (/** @type {ScanPlaces} */ scanPlaces) =>
+    Promise.all([12, 9, 6].map((messages) => mailbox(t, scanPlaces, messages, 1_000_000)))
+  const boxes = await filled(places)
+  const keys = searchKey(
+    [
+      'OR BODY hay BODY needle',
+      ...Array.from({ length: 40 }, (_, n) => `NOT BODY "hay 1${n}"`)
+    ].join(' ')
+  )
+  const alone = await filled(new ScanPlaces({ threads: 1 }))
+  const expected = await Promise.all(alone.map(({ find }) => find(keys)))
+  const found = await Promise.all(boxes.map(({ find }) => find(keys)))
+  assert.deepEqual(found, expected)
+  assert.ok(places.begun > boxes.length, 'in turns')
+})
+
+test('searches without an end do not keep others waiting', async (t) => {
+  const places = new ScanPlaces({ threads: 2, turnMs: 100 })
+  const endless = await Promise.all([1, 2, 3].map(() => mailbox(t, places, 100, 200_000)))
+  const other = await mailbox(t, places)
+  const abort = new AbortController()
+  let isOneOver = false
+  const searches = Promise.allSettled(
+    endless.map(async ({ find }) => {
+      await find(ENDLESS, abort.signal)
+      isOneOver = true
+    })
+  )
+  await until(() => places.threads === 2 && places.waiting === 1)
+  assert.deepEqual(await other.find(LONG), [2])
+  assert.equal(isOneOver, false)
+  abort.abort(new Error('the client has gone'))
+  for (const search of await searches) assert.equal(search.status, 'rejected')
+  assert.equal(places.waiting, 0)
 })
