@@ -1,5 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -130,6 +131,13 @@ test('doctor says what to do about what it finds, and exits with 1 where somethi
   assert.match(first.stdout, /warn {2}certificate: Self-signed/)
   assert.match(first.stdout, /fail {2}backups: None are set up\n {6}→ letterlock backup init/)
   assert.match(first.stdout, /ok {4}permissions/)
+  assert.match(first.stdout, /(ok|warn) {2,4}open files: \d+ are allowed to the running server/)
+  // A unit's limits are the server's, and not those of the shell that asks.
+  execFileSync('prlimit', ['--pid', `${server.child.pid}`, '--nofile=4097:4097'])
+  const limited = await doctor()
+  assert.match(limited.stdout, /warn {2}open files: 4097 are allowed to the running server; /)
+  await server.stop()
+  assert.match((await doctor()).stdout, /open files: \d+ are allowed to this command/)
   await chmod(join(data, 'pepper'), 0o644)
   const open = await doctor('--json')
   const findings = open.stdout

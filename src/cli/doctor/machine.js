@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { isOnEncryptedDevice } from '../../database/temp-store.js'
 import { formatBytes } from '../with-accounts.js'
 import { bad, doubtful, good } from './finding.js'
+import { runningLimits } from './running-limits.js'
 
 /** @import { Finding } from './finding.js' */
 
@@ -105,29 +106,32 @@ export function softLimit(limits, name) {
  * @param {Config} config
  * @returns {Promise<Finding[]>}
  */
-export async function checkLimits({ imap, lmtp, storage }) {
-  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
-  if (limits === '') return [doubtful('limits', 'They cannot be read here', 'See ulimit -n')]
-  const files = softLimit(limits, 'Max open files')
+export async function checkLimits({ data, imap, lmtp, storage }) {
+  const { limits, isServer } = await runningLimits(join(data, 'directory.db'))
+  if (limits.length === 0) return [doubtful('limits', 'They cannot be read here', 'See ulimit -n')]
+  const whom = isServer
+    ? 'the running server'
+    : 'this command, and a server that is started likewise'
+  const files = Math.min(...limits.map((text) => softLimit(text, 'Max open files')))
   const wanted =
     imap.maxConnections +
     lmtp.maxConnections +
     DESCRIPTORS_PER_MAILBOX * storage.maxOpenFiles +
     SPARE_DESCRIPTORS
-  const isCoreOff = softLimit(limits, 'Max core file size') === 0
+  const isCoreOff = limits.every((text) => softLimit(text, 'Max core file size') === 0)
   return [
     files >= wanted
-      ? good('open files', `${files} are allowed`)
+      ? good('open files', `${files} are allowed to ${whom}`)
       : doubtful(
           'open files',
-          `${files} are allowed; what is configured may need ${wanted}`,
+          `${files} are allowed to ${whom}; what is configured may need ${wanted}`,
           `ulimit -n ${wanted}, or LimitNOFILE=${wanted} in the unit; or lower imap.maxConnections and storage.maxOpenFiles`
         ),
     isCoreOff
-      ? good('core files', 'None are written')
+      ? good('core files', `None are written of ${whom}`)
       : doubtful(
           'core files',
-          'A crash may write the memory, keys included, to disk',
+          `A crash may write the memory of ${whom}, keys included, to disk`,
           'ulimit -c 0, or LimitCORE=0 in the unit'
         )
   ]
