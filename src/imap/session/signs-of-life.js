@@ -11,10 +11,10 @@ const PROGRESS_MS = 10_000
 
 /**
  * A command at work says so at once, this often, when the client has closed its side. One that still reads is told that
- * its command goes on; of one that has gone the first is refused by its host, and the second finds that out, so that the
- * work can end.
+ * its command goes on; of one that has gone the first is refused by its host, the second finds that out, and the third
+ * does where another worker has the client's socket and passes on what is said: then the work can end.
  */
-const PROBES = 2
+const PROBES = 3
 
 /** Of one session. */
 export class SignsOfLife {

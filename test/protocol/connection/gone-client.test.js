@@ -43,7 +43,7 @@ const LONG_SEARCH = Array.from(
 for (const isTls of [false, true]) {
   const how = isTls ? 'over TLS' : 'without TLS'
 
-  test(`one that still reads is told twice that its command goes on, and gets its answer, ${how}`, async (t) => {
+  test(`one that still reads is told three times that its command goes on, and gets its answer, ${how}`, async (t) => {
     const server = await startImapServer(t, { clock: new ManualClock() })
     await transcript(server, append('INBOX'))
     const db = await openBeside(server)
@@ -56,8 +56,7 @@ for (const isTls of [false, true]) {
     db.exec('BEGIN IMMEDIATE')
     client.socket.end('slow COPY 1 Archive\r\n')
     const stillAtWork = '* OK [INPROGRESS ("slow" NIL NIL)] Still at work'
-    assert.equal(await client.line(), stillAtWork)
-    assert.equal(await client.line(), stillAtWork)
+    for (let times = 0; times < 3; times++) assert.equal(await client.line(), stillAtWork)
     db.exec('ROLLBACK')
     assert.match((await client.line()) ?? '', /^slow OK \[COPYUID /)
   })
