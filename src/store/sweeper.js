@@ -4,11 +4,18 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import PQueue from 'p-queue'
+import { LoopLoad } from '../support/loop-load.js'
 import { hasGarbage, isMuchGarbage, leaveAbandoned, sweepSlice } from './garbage.js'
 import { StopSign } from './upkeep/stop-sign.js'
 
-/** The sweep lets the commands that follow a deletion go first, milliseconds. */
+/** The sweep lets the commands that follow a deletion go first, milliseconds … */
 const DELAY_MS = 1000
+
+/**
+ * … and whoever else is at work, for so long at most. Reading messages one by one while eight users' deletions were swept
+ * away, one of a hundred took 5 ms instead of 1.5 (two cores, measured).
+ */
+const MAX_DELAY_MS = 60_000
 
 /** Between two slices on the event loop everybody else has so long, milliseconds. */
 const PAUSE_MS = 10
@@ -28,6 +35,9 @@ export class Sweeper {
   #onCommit
   /** @type {NodeJS.Timeout | null} */
   #timer = null
+  /** When it was first noted what the timer is for, monotonic ms. */
+  #notedMs = 0
+  #load = new LoopLoad()
   /** @type {Promise<void> | null} */
   #running = null
   #end = new AbortController()
@@ -49,12 +59,24 @@ export class Sweeper {
   /** To be called when something may have become garbage; the sweep begins a moment later, between requests. */
   note() {
     if (this.#database.isReadOnly || this.#running || this.#end.signal.aborted) return
-    this.#timer ??= setTimeout(() => this.#start(), DELAY_MS).unref()
+    if (this.#timer !== null) return
+    this.#notedMs = performance.now()
+    this.#load.begin()
+    this.#wait()
+  }
+
+  #wait() {
+    this.#timer = setTimeout(() => this.#start(), DELAY_MS).unref()
   }
 
   #start() {
     this.#timer = null
     if (this.#database.hasFailed || this.#running || this.#end.signal.aborted) return
+    const mayWait = performance.now() - this.#notedMs < MAX_DELAY_MS
+    if (this.#load.look() && mayWait) {
+      this.#wait()
+      return
+    }
     this.#running = this.#sweep().finally(() => {
       this.#running = null
     })

@@ -7,6 +7,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
+import { LoopLoad } from '../../support/loop-load.js'
 import { Slicer } from '../../support/slicer.js'
 import { countPackable, packLists } from '../pack-lists.js'
 import { hasPackableViews } from '../pack-views.js'
@@ -19,11 +20,11 @@ import { SegmentBatch } from './segment-batch.js'
 import { chooseMerge, mergeSegments } from './segment-merge.js'
 import { hasLeftSegments, readSegments } from './segment-rows.js'
 
-/** Mail comes in bursts: indexed together it costs a quarter. Milliseconds after the last commit … */
+/** Mail comes in bursts: indexed together it costs a quarter. Milliseconds after the last commit, if nobody is at work … */
 const QUIET_MS = 1000
 
 /**
- * … or so many where little has come, which a search reads in passing. Two hundred users at work each make pauses of a
+ * … or so many where somebody is, or little has come, which a search reads in passing. Two hundred users at work each make pauses of a
  * second: indexed in those, their mail took a tenth of the event loop (measured) …
  */
 const LITTLE_QUIET_MS = 10_000
@@ -99,6 +100,7 @@ export class SearchIndexer {
   #stop = new AbortController()
   /** When the last commit came. */
   #lastMs = 0
+  #load = new LoopLoad()
   /** When it was last counted what waits. */
   #countedMs = -Infinity
   /** The last commit when what waited was found to be little: without another it still is. */
@@ -170,6 +172,7 @@ export class SearchIndexer {
   /** @param {number} ms */
   #lookIn(ms) {
     if (this.#isClosed) return
+    if (this.#timer === null) this.#load.begin()
     this.#timer ??= setTimeout(() => {
       // What is on the list stays there for the next time.
       this.#database.supervise(this.#look())
@@ -207,6 +210,7 @@ export class SearchIndexer {
       const hasMuchForLong = bytes >= MANY_BYTES && nowMs - this.#firstMs >= LITTLE_QUIET_MS
       return count >= MANY_CONTENTS || hasMuchForLong
     }
+    if (this.#load.look()) return false
     if (this.#isMergeDue) return true
     const lastMs = this.#lastMs
     if (this.#littleSinceMs === lastMs) return false
