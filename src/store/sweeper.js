@@ -61,11 +61,11 @@ export class Sweeper {
     if (this.#database.isReadOnly || this.#running || this.#end.signal.aborted) return
     if (this.#timer !== null) return
     this.#notedMs = performance.now()
-    this.#load.begin()
     this.#wait()
   }
 
   #wait() {
+    this.#load.begin()
     this.#timer = setTimeout(() => this.#start(), DELAY_MS).unref()
   }
 
@@ -73,7 +73,7 @@ export class Sweeper {
     this.#timer = null
     if (this.#database.hasFailed || this.#running || this.#end.signal.aborted) return
     const mayWait = performance.now() - this.#notedMs < MAX_DELAY_MS
-    if (this.#load.look() && mayWait) {
+    if (this.#load.isBusy && mayWait) {
       this.#wait()
       return
     }

@@ -7,20 +7,17 @@
 /** The part of the time from which on the loop counts as busy: some clients at work, and not a few that look for mail. */
 const BUSY = 0.3
 
-/** Of the time between two looks. */
+/** Of the time since it began to count. */
 export class LoopLoad {
-  #last = performance.eventLoopUtilization()
+  #since = performance.eventLoopUtilization()
 
   /** Counts from now on. */
   begin() {
-    this.#last = performance.eventLoopUtilization()
+    this.#since = performance.eventLoopUtilization()
   }
 
-  /** @returns {boolean} whether the loop has been busy since the last look, or since `begin` */
-  look() {
-    const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, this.#last)
-    this.#last = now
-    return utilization >= BUSY
+  /** @returns {boolean} whether the loop has been busy since then */
+  get isBusy() {
+    return performance.eventLoopUtilization(this.#since).utilization >= BUSY
   }
 }

@@ -24,8 +24,8 @@ import { hasLeftSegments, readSegments } from './segment-rows.js'
 const QUIET_MS = 1000
 
 /**
- * … or so many where somebody is, or little has come, which a search reads in passing. Two hundred users at work each make pauses of a
- * second: indexed in those, their mail took a tenth of the event loop (measured) …
+ * … or so many where somebody is, or little has come, which a search reads in passing. Two hundred users at work each
+ * make pauses of a second: indexed in those, their mail took a tenth of the event loop (measured) …
  */
 const LITTLE_QUIET_MS = 10_000
 
@@ -171,9 +171,9 @@ export class SearchIndexer {
 
   /** @param {number} ms */
   #lookIn(ms) {
-    if (this.#isClosed) return
-    if (this.#timer === null) this.#load.begin()
-    this.#timer ??= setTimeout(() => {
+    if (this.#isClosed || this.#timer !== null) return
+    this.#load.begin()
+    this.#timer = setTimeout(() => {
       // What is on the list stays there for the next time.
       this.#database.supervise(this.#look())
     }, ms).unref()
@@ -210,7 +210,7 @@ export class SearchIndexer {
       const hasMuchForLong = bytes >= MANY_BYTES && nowMs - this.#firstMs >= LITTLE_QUIET_MS
       return count >= MANY_CONTENTS || hasMuchForLong
     }
-    if (this.#load.look()) return false
+    if (this.#load.isBusy) return false
     if (this.#isMergeDue) return true
     const lastMs = this.#lastMs
     if (this.#littleSinceMs === lastMs) return false

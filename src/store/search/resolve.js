@@ -10,8 +10,8 @@ import { placesOf } from './content-ids.js'
 import { IdSet } from './id-list.js'
 import { evaluatePlan, judgedAtOnce, STAGE } from './plan.js'
 import { RANGE_PAGE, RangeSifter } from './range-sifter.js'
-import { compileDateTest, compileRowKey } from './row-keys.js'
-import { compileHeaderKey, TextHits } from './match-text.js'
+import { compileLeaf } from './leaf-test.js'
+import { TextHits } from './match-text.js'
 import { NO, OPEN, VerdictPage, YES } from './verdict-page.js'
 
 /** @typedef {import('../read-messages.js').Source} Source */
@@ -130,7 +130,9 @@ export class Resolver {
       uidAt: (index) => candidates.uidAt(index),
       pace: { breathe: this.#breathe, maxHeaderBytes }
     })
-    this.#tests = plan.leaves.map((leaf) => this.#compileLeaf(leaf, nowSeconds))
+    const { viewVerdict } = candidates
+    const known = { nowSeconds, viewVerdict, hits: this.#hits }
+    this.#tests = plan.leaves.map((leaf) => compileLeaf(leaf, known))
   }
 
   /**
@@ -279,30 +281,6 @@ export class Resolver {
   #hasFewPlaces(contents) {
     const { length, knowsContents } = this.#candidates
     return contents <= FEW_PLACES && (!knowsContents || contents * PLACES_DIVISOR < length)
-  }
-
-  /**
-   * @param {LeafNode} leaf
-   * @param {number} nowSeconds
-   * @returns {(candidate: Candidate) => Verdict}
-   */
-  #compileLeaf(leaf, nowSeconds) {
-    const { key, stage } = leaf
-    const { viewVerdict } = this.#candidates
-    if (stage === STAGE.VIEW) return ({ index }) => viewVerdict(leaf, index)
-    if (stage === STAGE.ROW) {
-      const test = compileRowKey(key, nowSeconds)
-      return ({ record }) => (record ? test(record) : undefined)
-    }
-    if (key.op === 'date') {
-      const test = compileDateTest(key)
-      return ({ record }) => Boolean(record?.sentDate && test(record.sentDate))
-    }
-    if (key.op === 'header') {
-      const test = compileHeaderKey(key)
-      return ({ header }) => (header ? test(header) : undefined)
-    }
-    return () => this.#hits.verdict(leaf)
   }
 
   /**

@@ -105,7 +105,7 @@ async function scan({ request, signal }) {
   mayPauseMs = readyMs + (readyMs - begunMs)
   if (!sorted) return { uids: new Uint32Array(0) }
   const { matches, rest } = await resolver.resolve(sorted.open)
-  const uids = Uint32Array.from([...sorted.matches, ...matches], candidates.uidAt)
+  const uids = Uint32Array.from(sorted.matches.concat(matches), candidates.uidAt)
   if (rest.length === 0) return { uids }
   return { uids, rest: await packCandidates(plan, candidates, rest, breathe) }
 }
