@@ -3,7 +3,7 @@
  */
 import { Checkpointer } from '../database/checkpoint.js'
 import { ChildPool } from '../database/child.js'
-import { CachePool } from '../database/pool.js'
+import { CachePool, cacheBudget } from '../database/pool.js'
 import { ChunkCache } from '../store/chunk-cache.js'
 import { IdleViews } from '../store/idle-views.js'
 import { OpenFiles } from '../store/open-files.js'
@@ -39,7 +39,7 @@ export class SharedParts {
   constructor({ config, logger }) {
     const { storage } = config
     this.#cachePool = new CachePool({
-      totalBytes: storage.totalCacheBytes,
+      totalBytes: cacheBudget(storage.totalCacheBytes),
       maxShareBytes: storage.cacheBytes
     })
     this.#chunkCache = new ChunkCache({ totalBytes: storage.chunkCacheBytes })

@@ -5,8 +5,9 @@
  * Whoever is over a bound for some seconds refuses new sessions until it has been clearly below for as long: one peak
  * turns nobody away, and a server at its bound does not change its mind with each look.
  */
-import { freemem, totalmem } from 'node:os'
+import { freemem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
+import { memoryOfHost } from '../support/host-memory.js'
 
 /** Between two looks, ms. */
 const LOOK_MS = 1000
@@ -48,12 +49,6 @@ export function boundsOf({ limits, workers, totalBytes = memoryOfHost() }) {
     reserveBytes: limits.memoryReserveBytes,
     eventLoopMs: limits.eventLoopDelayMs
   }
-}
-
-/** @returns {number} bytes: the container's limit, where there is one, else the machine's memory */
-function memoryOfHost() {
-  const constrained = process.constrainedMemory()
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
 
 /** @returns {number | null} bytes; null where no file can be opened any more, to read it from */
