@@ -19,6 +19,11 @@ const SQLITE = 'better-sqlite3-multiple-ciphers'
 /** Layer row 2 is pure: no sockets, no files, no database. */
 const IMPURE = ['node:net', 'node:tls', 'node:fs', 'node:fs/promises', 'node:http', SQLITE]
 
+/** See src/database/statement.js. */
+const bareLimits = ['Literal[value', 'TemplateElement[value.raw']
+  .map((text) => `${text}=/LIMIT [?](?! [+] 0)/]`)
+  .map((selector) => ({ selector, message: 'A bound limit is written `LIMIT ? + 0`.' }))
+
 const clockAndRandom = [
   { object: 'Date', property: 'now', message: 'Take a clock (src/support/clock.js).' },
   { object: 'Math', property: 'random', message: 'Use node:crypto.' },
@@ -98,6 +103,7 @@ export default [
     }
   },
   ...layerRules,
+  { files: ['src/store/**'], rules: { 'no-restricted-syntax': ['error', ...bareLimits] } },
   { files: ['src/database/library.js'], rules: { 'no-restricted-imports': 'off' } },
   {
     files: [

@@ -1,6 +1,9 @@
 /**
  * Prepared statements by their text, kept for as long as their connection: SQL stands where it is used, and is
  * compiled once.
+ *
+ * A bound limit is written `LIMIT ? + 0`: SQLite plans with the value of a bare one, and compiles the statement anew
+ * whenever another is bound, or the same again (4 → 17 µs for the rows of eight mailboxes).
  */
 
 /**

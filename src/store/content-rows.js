@@ -196,7 +196,7 @@ export function deleteChunks(db, contentId, maxChunks) {
   const ids = /** @type {number[]} */ (
     prepared(
       db,
-      'SELECT id FROM content_chunks WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?',
+      'SELECT id FROM content_chunks WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ? + 0',
       'value'
     ).all(chunkRowId(contentId, 0), chunkRowId(contentId + 1, 0), maxChunks)
   )

@@ -75,14 +75,14 @@ export function isMuchGarbage(db) {
   const listed = prepared(
     db,
     `SELECT count(*), total(size) FROM (
-       SELECT size FROM garbage_contents CROSS JOIN contents ON contents.id = content_id LIMIT ?)`,
+       SELECT size FROM garbage_contents CROSS JOIN contents ON contents.id = content_id LIMIT ? + 0)`,
     'array'
   )
   const inMailboxes = prepared(
     db,
     `SELECT count(*), total(size) FROM (
        SELECT size FROM garbage_mailboxes CROSS JOIN messages
-         ON messages.id BETWEEN mailbox_id << 32 AND (mailbox_id << 32) + ${MAX_UID} LIMIT ?)`,
+         ON messages.id BETWEEN mailbox_id << 32 AND (mailbox_id << 32) + ${MAX_UID} LIMIT ? + 0)`,
     'array'
   )
   let contents = 0
@@ -117,7 +117,7 @@ function sweepMailbox(db) {
   const rows = /** @type {[number, number][]} */ (
     prepared(
       db,
-      'SELECT id, content_id FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ?',
+      'SELECT id, content_id FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ? + 0',
       'array'
     ).all(messageRowId(mailboxId, 0), messageRowId(mailboxId + 1, 0), MESSAGES_PER_SLICE)
   )
@@ -145,7 +145,7 @@ function sweepContents(db) {
   const ids = /** @type {number[]} */ (
     prepared(
       db,
-      'SELECT content_id FROM garbage_contents ORDER BY content_id LIMIT ?',
+      'SELECT content_id FROM garbage_contents ORDER BY content_id LIMIT ? + 0',
       'value'
     ).all(CONTENTS_PER_SLICE)
   )

@@ -59,7 +59,7 @@ export function listMailboxRows(db) {
 export function readMailboxPage(db, afterId, limit) {
   const page = prepared(
     db,
-    `SELECT ${COLUMNS} FROM mailboxes m WHERE m.id > ? ORDER BY m.id LIMIT ?`
+    `SELECT ${COLUMNS} FROM mailboxes m WHERE m.id > ? ORDER BY m.id LIMIT ? + 0`
   )
   return page.all(afterId, limit).map((row) => /** @type {MailboxRow} */ (toMailboxRow(row)))
 }

@@ -67,7 +67,7 @@ function childrenOf(db, name) {
  */
 export const hasMoreBelow = (db, name, count) =>
   Number(
-    prepared(db, `SELECT count(*) FROM (SELECT 1 ${BELOW} LIMIT ?)`, 'value').get(
+    prepared(db, `SELECT count(*) FROM (SELECT 1 ${BELOW} LIMIT ? + 0)`, 'value').get(
       ...boundsBelow(name),
       count + 1
     )
@@ -217,7 +217,7 @@ export function readSubscriptionPage(db, after, limit) {
   return /** @type {string[]} */ (
     prepared(
       db,
-      'SELECT name FROM subscriptions WHERE name > ? ORDER BY name LIMIT ?',
+      'SELECT name FROM subscriptions WHERE name > ? ORDER BY name LIMIT ? + 0',
       'value'
     ).all(after, limit)
   )

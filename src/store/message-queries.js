@@ -26,7 +26,7 @@ export function sumDeletedPage(db, mailboxId, fromUid, maxRows = PAGE_ROWS) {
       db,
       `SELECT coalesce(sum(CASE WHEN flags & ${DELETED} THEN size ELSE 0 END), 0) AS bytes,
          count(*) AS count, coalesce(max(id), 0) AS last
-       FROM (SELECT id, flags, size FROM messages WHERE id >= ? AND id < ? ORDER BY id LIMIT ?)`
+       FROM (SELECT id, flags, size FROM messages WHERE id >= ? AND id < ? ORDER BY id LIMIT ? + 0)`
     ).get(messageRowId(mailboxId, fromUid), messageRowId(mailboxId + 1, 0), maxRows)
   )
   return { bytes, nextUid: count < maxRows ? null : uidOfRow(last) + 1 }

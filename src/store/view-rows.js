@@ -36,7 +36,7 @@ const SHARED_FLAGS = 65_536
 /** And MODSEQs below this: what is made of both is a whole number that a double holds. */
 const SHARED_MODSEQ = 2 ** 37
 
-const RANGE = 'FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT ?'
+const RANGE = 'FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT ? + 0'
 
 const STATES = `SELECT CASE WHEN keywords = 0 AND flags < ${SHARED_FLAGS} AND modseq < ${SHARED_MODSEQ}
   THEN modseq * ${SHARED_FLAGS} + flags END ${RANGE}`

@@ -157,7 +157,7 @@ export function readKnownPage(db, folderId, afterUid, limit) {
     prepared(
       db,
       `SELECT key, message_id, source_flags FROM import_log WHERE key > ? AND key < ? AND length(key) = 12
-       ORDER BY key LIMIT ?`,
+       ORDER BY key LIMIT ? + 0`,
       'array'
     ).all(imapImportKey(folderId, afterUid), imapImportKey(folderId + 1, 0), limit)
   )
@@ -231,7 +231,7 @@ export function findStrangerPage(db, { id, mailboxId }, afterUid, limit) {
         db,
         `SELECT count(*) AS count, max(m.id & 4294967295) AS last,
            sum(NOT EXISTS (SELECT 1 FROM import_log l WHERE l.key = ${KEY_OF_SAME_UID} AND l.message_id = m.id)) AS strangers
-         FROM (SELECT id FROM messages WHERE id > @after AND id < @end ORDER BY id LIMIT @limit) m`
+         FROM (SELECT id FROM messages WHERE id > @after AND id < @end ORDER BY id LIMIT @limit + 0) m`
       ).get({
         prefix: keyPrefixHex(id),
         after: messageRowId(mailboxId, afterUid),

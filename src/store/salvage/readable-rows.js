@@ -49,7 +49,7 @@ export function tryRead(read) {
 export function* readableRows(db, { name, key, columns }, onGap) {
   const page = prepared(
     db,
-    `SELECT ${columns} FROM ${name} WHERE ${key} > ? ORDER BY ${key} LIMIT ?`
+    `SELECT ${columns} FROM ${name} WHERE ${key} > ? ORDER BY ${key} LIMIT ? + 0`
   )
   let after = -1
   for (;;) {

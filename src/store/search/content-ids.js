@@ -35,7 +35,7 @@ export async function placesOf(database, mailboxId, contentIds, breathe) {
     await database.readSettled((db) => {
       const select = prepared(
         db,
-        'SELECT id FROM messages WHERE content_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
+        'SELECT id FROM messages WHERE content_id = ? AND id > ? AND id < ? ORDER BY id LIMIT ? + 0',
         'value'
       )
       const last = Math.min(at + PAGE_CONTENTS, contentIds.length)
@@ -86,7 +86,7 @@ export async function learnContents(database, view, breathe) {
       await database.readSettled((db) =>
         prepared(
           db,
-          'SELECT id, content_id, size FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ?',
+          'SELECT id, content_id, size FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ? + 0',
           'array'
         ).all(after, end, PAGE_ROWS)
       )

@@ -368,7 +368,7 @@ const selectRows = (db, table, query, maxRows) =>
   /** @type {number[]} */ (
     prepared(
       db,
-      `SELECT rowid FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid LIMIT ?`,
+      `SELECT rowid FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid LIMIT ? + 0`,
       'value'
     ).all(query, maxRows)
   )

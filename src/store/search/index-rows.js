@@ -135,7 +135,7 @@ const readContentIds = (db, after, limit) =>
   /** @type {number[]} */ (
     prepared(
       db,
-      'SELECT id FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?',
+      'SELECT id FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ? + 0',
       'value'
     ).all(after, limit)
   )

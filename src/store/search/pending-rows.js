@@ -29,11 +29,11 @@ export function readPending(db, after, limit) {
   const listed = prepared(
     db,
     `SELECT p.content_id AS id, c.size FROM search_listed p CROSS JOIN contents c ON c.id = p.content_id
-     WHERE p.content_id > ? AND p.is_left_out = 0 ORDER BY p.content_id LIMIT ?`
+     WHERE p.content_id > ? AND p.is_left_out = 0 ORDER BY p.content_id LIMIT ? + 0`
   ).all(after, limit)
   const above = prepared(
     db,
-    'SELECT id, size FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?'
+    'SELECT id, size FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ? + 0'
   ).all(Math.max(after, readMark(db)), limit - listed.length)
   return /** @type {{ id: number, size: number }[]} */ ([...listed, ...above])
 }
@@ -51,12 +51,12 @@ export function readPending(db, after, limit) {
 export function readPendingIds(db, mark, after, limit) {
   const listed = prepared(
     db,
-    'SELECT content_id FROM search_listed WHERE content_id > ? AND content_id <= ? ORDER BY content_id LIMIT ?',
+    'SELECT content_id FROM search_listed WHERE content_id > ? AND content_id <= ? ORDER BY content_id LIMIT ? + 0',
     'value'
   ).all(after, mark, limit)
   const above = prepared(
     db,
-    'SELECT id FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ?',
+    'SELECT id FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ? + 0',
     'value'
   ).all(Math.max(after, mark), limit - listed.length)
   return /** @type {number[]} */ ([...listed, ...above])
@@ -70,12 +70,12 @@ export function readPendingIds(db, mark, after, limit) {
 export function hasPending(db, count) {
   const listed = prepared(
     db,
-    'SELECT count(*) FROM (SELECT 1 FROM search_listed WHERE is_left_out = 0 LIMIT ?)',
+    'SELECT count(*) FROM (SELECT 1 FROM search_listed WHERE is_left_out = 0 LIMIT ? + 0)',
     'value'
   ).get(count)
   const above = prepared(
     db,
-    'SELECT count(*) FROM (SELECT 1 FROM contents WHERE id > ? AND hash IS NOT NULL LIMIT ?)',
+    'SELECT count(*) FROM (SELECT 1 FROM contents WHERE id > ? AND hash IS NOT NULL LIMIT ? + 0)',
     'value'
   ).get(readMark(db), count)
   return Number(listed) + Number(above) >= count
@@ -91,12 +91,12 @@ export function sumPending(db, limit) {
     db,
     `SELECT count(*) AS count, total(size) AS bytes FROM (
        SELECT c.size FROM search_listed p CROSS JOIN contents c ON c.id = p.content_id
-       WHERE p.is_left_out = 0 LIMIT ?)`
+       WHERE p.is_left_out = 0 LIMIT ? + 0)`
   ).get(limit)
   const above = prepared(
     db,
     `SELECT count(*) AS count, total(size) AS bytes FROM (
-       SELECT size FROM contents WHERE id > ? AND hash IS NOT NULL LIMIT ?)`
+       SELECT size FROM contents WHERE id > ? AND hash IS NOT NULL LIMIT ? + 0)`
   ).get(readMark(db), limit)
   const sums = /** @type {{ count: number, bytes: number }[]} */ ([listed, above])
   return {

@@ -35,7 +35,7 @@ export function pruneExpungedPage(db, mailboxId, beforeMs) {
     prepared(
       db,
       `SELECT modseq, first_uid, expunged_at FROM expunged WHERE mailbox_id = ?
-       ORDER BY modseq, first_uid LIMIT ?`,
+       ORDER BY modseq, first_uid LIMIT ? + 0`,
       'array'
     ).all(mailboxId, PAGE_ROWS)
   )

@@ -22,7 +22,7 @@ export function findOldPage(db, { mailboxId, beforeMs, afterUid }) {
   const rows = /** @type {[number, number][]} */ (
     prepared(
       db,
-      'SELECT id, saved_at FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ?',
+      'SELECT id, saved_at FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ? + 0',
       'array'
     ).all(messageRowId(mailboxId, afterUid), messageRowId(mailboxId + 1, 0), PAGE_ROWS)
   )
