@@ -3,7 +3,7 @@ import { Receiver } from '../../src/imap/protocol/receiver.js'
 import { parseCommand } from '../../src/imap/protocol/parse/index.js'
 
 /** @typedef {import('../../src/imap/protocol/receiver.js').ReceiverEvent} ReceiverEvent */
-/** @typedef {import('../../src/imap/protocol/receiver.js').ReceiverLimits} ReceiverLimits */
+/** @typedef {import('../../src/imap/protocol/receiver-limits.js').ReceiverLimits} ReceiverLimits */
 /** @typedef {import('../../src/imap/protocol/token.js').Token} Token */
 
 /** @type {ReceiverLimits} */

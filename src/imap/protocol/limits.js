@@ -5,7 +5,7 @@
 
 const KIB = 1024
 
-/** @typedef {import('./receiver.js').ReceiverLimits} ReceiverLimits */
+/** @typedef {import('./receiver-limits.js').ReceiverLimits} ReceiverLimits */
 
 export const LIMITS = Object.freeze({
   /**

@@ -13,25 +13,12 @@
 import { CommandLine, findTag, findTrailingLiteral } from './command-line.js'
 import { InputQueue } from './input-queue.js'
 import { isMessageLiteral } from './message-literal.js'
+import { withDefaults } from './receiver-limits.js'
 import { badSyntax, SyntaxFailure } from './syntax-failure.js'
 
 /** @typedef {import('./token.js').RawCommand} RawCommand */
 /** @typedef {import('./command-line.js').LiteralHeader} LiteralHeader */
-
-/**
- * @typedef {object} ReceiverLimits
- * @property {number} maxLineBytes - bytes of a command's lines together, without line ends and literals; what follows a
- *   message counts anew
- * @property {number} [maxAppendLineBytes] - bytes of the lines of a command with messages, all together. Default: 16 times
- *   maxLineBytes
- * @property {number} maxLiteralBytes - bytes of one buffered literal
- * @property {number} maxCommandBytes - bytes of a command's lines and buffered literals together
- * @property {number} [maxTokens] - of a command: words, strings and lists. Default: as many as its lines have room for
- * @property {number} maxNesting - levels of parentheses
- * @property {number} maxMessageBytes - bytes of a message literal
- * @property {number} [maxSkipBytes] - a refused non-synchronising literal up to this size is read and dropped; a larger
- *   one ends the connection. Default: four times the larger of maxMessageBytes and maxLiteralBytes
- */
+/** @typedef {import('./receiver-limits.js').ReceiverLimits} ReceiverLimits */
 
 /**
  * @typedef {{ kind: 'command', command: RawCommand }
@@ -414,15 +401,4 @@ export class Receiver {
     this.#input.takeAll()
     this.#state = STATE.dead
   }
-}
-
-/**
- * @param {ReceiverLimits} limits
- * @returns {Required<ReceiverLimits>}
- */
-function withDefaults(limits) {
-  const maxSkipBytes =
-    limits.maxSkipBytes ?? 4 * Math.max(limits.maxMessageBytes, limits.maxLiteralBytes)
-  const maxAppendLineBytes = limits.maxAppendLineBytes ?? 16 * limits.maxLineBytes
-  return { maxTokens: Infinity, ...limits, maxAppendLineBytes, maxSkipBytes }
 }

@@ -94,7 +94,7 @@ function cutAt(wire, cuts) {
 
 /**
  * @param {Buffer[]} chunks
- * @param {import('../../../../src/imap/protocol/receiver.js').ReceiverLimits} limits
+ * @param {import('../../../../src/imap/protocol/receiver-limits.js').ReceiverLimits} limits
  * @param {boolean} isEager - whether events are read after each chunk, or all at the end
  * @param {'accept' | 'reject'} onMessage
  */
