@@ -23,11 +23,12 @@ import { isSpace, trimSpace } from './header.js'
 /**
  * Reads the value of an address field and never fails: what is no address comes out as the nearest thing to one.
  * @param {ByteString} value - the raw value; only the first MAX_ENVELOPE_FIELD_BYTES count
- * @returns {Address[]} at most MAX_ADDRESSES
+ * @param {number} [maxAddresses]
+ * @returns {Address[]} at most so many, and the end of the last one's group
  */
-export function parseAddressText(value) {
+export function parseAddressText(value, maxAddresses = MAX_ADDRESSES) {
   const parser = new AddressParser(value.slice(0, MAX_ENVELOPE_FIELD_BYTES))
-  return parser.list()
+  return parser.list(maxAddresses)
 }
 
 /**
@@ -126,9 +127,12 @@ class AddressParser {
     this.hasOpenComment = false
   }
 
-  /** @returns {Address[]} */
-  list() {
-    while (this.at < this.text.length && this.found.length < MAX_ADDRESSES) this.entry()
+  /**
+   * @param {number} maxAddresses
+   * @returns {Address[]}
+   */
+  list(maxAddresses) {
+    while (this.at < this.text.length && this.found.length < maxAddresses) this.entry()
     if (this.isInGroup) this.push(null, null, null, null)
     return this.found
   }
@@ -236,19 +240,25 @@ class AddressParser {
     let lastAt = -1
     let routeEnd = -1
     let isClosed = false
+    // Known without a look at the content: each would copy what has been put together so far.
+    let isRoute = false
     while (!isClosed && this.at < this.text.length) {
       const char = this.text[this.at] ?? ''
       if (char === '>') {
         this.at++
         isClosed = true
-      } else if (char === '"') content += this.quotedString()
-      else if (char === '(') this.comment()
+      } else if (char === '"') {
+        const quoted = this.quotedString()
+        if (content === '') isRoute = quoted.startsWith('@')
+        content += quoted
+      } else if (char === '(') this.comment()
       else if (isSpace(char.charCodeAt(0)) || char === '<') this.at++
       // The bracket was never closed: the next address begins here.
-      else if (char === ',' && lastAt !== -1 && !content.startsWith('@')) break
+      else if (char === ',' && lastAt !== -1 && !isRoute) break
       else {
+        if (content === '') isRoute = char === '@'
         if (char === '@') lastAt = content.length
-        if (char === ':' && content.startsWith('@') && routeEnd === -1) routeEnd = content.length
+        if (char === ':' && isRoute && routeEnd === -1) routeEnd = content.length
         content += char
         this.at++
       }
@@ -300,6 +310,7 @@ class AddressParser {
   domain() {
     this.at++
     let host = ''
+    let endsInDot = false
     let isAfterSpace = false
     while (this.at < this.text.length) {
       const code = this.text.charCodeAt(this.at)
@@ -322,13 +333,16 @@ class AddressParser {
         const literal = /^\[[^\],]{0,250}\]/.exec(this.text.slice(this.at, this.at + 252))?.[0]
         if (literal !== undefined) {
           host += literal.replace(/\s/g, '')
+          endsInDot = false
           this.at += literal.length
           continue
         }
       }
       if (SPECIALS.has(code)) break
-      if (isAfterSpace && host !== '' && char !== '.' && !host.endsWith('.')) break
-      host += this.atom()
+      if (isAfterSpace && host !== '' && char !== '.' && !endsInDot) break
+      const atom = this.atom()
+      host += atom
+      endsInDot = atom.endsWith('.')
       isAfterSpace = false
     }
     return host

@@ -167,6 +167,15 @@ const MAX_HELD_BYTES = 1024
  */
 const isUtf7 = (name) => name.replace(/[^a-z0-9]/g, '').includes('utf7')
 
+/** Of these iconv-lite looks at up to a hundred letters of what comes first, to see which byte of each comes first. */
+const ORDER_BYTES = 512
+
+/**
+ * @param {string} name - known to iconv-lite
+ * @returns {boolean} whether the name does not say in which order the bytes of a letter are
+ */
+const hasUnknownOrder = (name) => /^(utf16|utf32|ucs4)$/.test(name.replace(/[^a-z0-9]/g, ''))
+
 /**
  * @param {string} name - known to iconv-lite
  * @returns {CharsetDecoder} of well-formed text, as the platform's: halves of surrogate pairs that stand alone in the
@@ -175,12 +184,14 @@ const isUtf7 = (name) => name.replace(/[^a-z0-9]/g, '').includes('utf7')
 function iconvDecoder(name) {
   const decoder = iconv.getDecoder(name)
   const cutOf = isUtf7(name) ? cutOfUtf7 : OF_FIXED_UNITS.test(name) ? cutNowhere : soundCut
+  let isBegun = !hasUnknownOrder(name)
   let held = EMPTY
   let half = ''
   return {
     push(bytes) {
       const all = held.length === 0 ? asBuffer(bytes) : Buffer.concat([held, bytes])
-      const end = cutOf(all)
+      isBegun ||= all.length >= ORDER_BYTES
+      const end = isBegun ? cutOf(all) : 0
       held = Buffer.from(all.subarray(end))
       const text = half + decoder.write(all.subarray(0, end))
       half = HIGH_SURROGATE_AT_END.test(text) ? text.slice(-1) : ''

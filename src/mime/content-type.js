@@ -230,7 +230,8 @@ class ParameterScanner {
   token() {
     const semicolon = this.text.indexOf(';', this.at)
     let end = semicolon === -1 ? this.text.length : semicolon
-    const next = /[ \t]+(?:\(|[A-Za-z0-9*-]{1,40}=)/.exec(this.text.slice(this.at, end))
+    // One space, and not a run of them, which would be gone through anew from each of its places.
+    const next = /[ \t](?:\(|[A-Za-z0-9*-]{1,40}=)/.exec(this.text.slice(this.at, end))
     if (next) end = this.at + next.index
     const value = trimSpace(this.text.slice(this.at, end))
     this.at = end

@@ -6,6 +6,7 @@
  * @typedef {import('./part-header.js').PartHeader} PartHeader
  */
 import { parseAddressText } from './address.js'
+import { MAX_ADDRESSES } from './limits.js'
 import { fieldText } from './part-header.js'
 
 /**
@@ -46,11 +47,14 @@ export function writeEnvelope(writer, header) {
 /**
  * @param {PartHeader} header
  * @param {string} lowerName
- * @returns {Address[]} those of all fields of that name, one after the other
+ * @returns {Address[]} those of all fields of that name, one after the other, MAX_ADDRESSES in all
  */
 export function addressesOf(header, lowerName) {
-  const values = header.fields.get(lowerName)
-  return values === undefined ? [] : values.flatMap((value) => parseAddressText(value))
+  /** @type {Address[]} */
+  const addresses = []
+  for (const value of header.fields.get(lowerName) ?? [])
+    addresses.push(...parseAddressText(value, MAX_ADDRESSES - addresses.length))
+  return addresses
 }
 
 /**

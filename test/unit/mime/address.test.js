@@ -86,6 +86,14 @@ test('a million open parentheses, quotes or brackets take linear time', () => {
     'a:b'
   ])
     parse(`a@b ${piece.repeat(1_000_000 / piece.length)}`)
+  const growing = /** @type {const} */ ([
+    ['<', ':'],
+    ['<@a', ','],
+    ['<"@"', ','],
+    ['a@', 'b. '],
+    ['a@', '[b]']
+  ])
+  for (const [start, piece] of growing) parse(`${start}${piece.repeat(262_144 / piece.length)}`)
   assert.deepEqual(parse(`${'('.repeat(130_000)}${')'.repeat(130_000)} a@b`), [[null, null, 'a', 'b']]) // prettier-ignore
 })
 

@@ -89,3 +89,22 @@ for (const label of CUT_LABELS) {
     )
   })
 }
+
+test('UTF-16 and UTF-32 that do not say their byte order are decoded to the same however they are cut', () => {
+  const text = `日本語のテスト文章です。${'agenda '.repeat(200)}`
+  const wide = Buffer.alloc(text.length * 4)
+  for (let nth = 0; nth < text.length; nth++) wide.writeUInt32BE(text.charCodeAt(nth), nth * 4)
+  const texts = /** @type {[string, Buffer][]} */ ([
+    ['utf-16', Buffer.from(text, 'utf16le').swap16()],
+    ['UTF-32', wide],
+    ['ucs-4', wide]
+  ])
+  for (const [label, bytes] of texts)
+    for (const size of [1, 17, 40, 100, 511, 512, bytes.length]) {
+      const decoder = createCharsetDecoder(label)
+      let decoded = ''
+      for (let at = 0; at < bytes.length; at += size)
+        decoded += decoder.push(bytes.subarray(at, at + size))
+      assert.equal(decoded + decoder.end(), text, `${label} in pieces of ${size}`)
+    }
+})

@@ -64,4 +64,8 @@ test('hostile parameters take linear time and give a bounded list', () => {
   for (const piece of [';', '(', '"', 'a=b;', 'a=b ', 'a*0=b;', '\\', '= ', 'a*1*=%;', ' \t'])
     assert.ok(parseStructured(`a/b;${piece.repeat(16_000 / piece.length)}`).params.length <= 100)
   assert.equal(parseStructured('a/b;' + 'x'.repeat(1_000_000)).params.length, 0)
+  for (const piece of [' ', ' \t'])
+    assert.deepEqual(parseStructured(`a/b; c=d${piece.repeat(512_000)}e`).params, [
+      ['c', `d${piece.repeat(512_000)}e`]
+    ])
 })

@@ -1,6 +1,10 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { MAX_CACHED_HEADER_BYTES, MAX_SHOWN_NESTING } from '../../../src/mime/limits.js'
+import {
+  MAX_ADDRESSES,
+  MAX_CACHED_HEADER_BYTES,
+  MAX_SHOWN_NESTING
+} from '../../../src/mime/limits.js'
 import { BUILDER_VERSION, buildMessageMeta } from '../../../src/mime/message-meta.js'
 import { decodePartTree } from '../../../src/mime/part-tree.js'
 import { parseMessage } from '../../../src/mime/parse-message.js'
@@ -206,4 +210,12 @@ test('the header block is kept with its blank line, byte for byte, unless it is 
   const filler = 'x'.repeat(MAX_CACHED_HEADER_BYTES - 'A: \r\n\r\n'.length)
   assert.equal(metaOf(`A: ${filler}\r\n\r\n`).header?.length, MAX_CACHED_HEADER_BYTES)
   assert.equal(metaOf(`A: ${filler}x\r\n\r\n`).header, null)
+})
+
+test('more fields of addresses give an ENVELOPE no more of them, and a group that is cut is closed', () => {
+  const { envelope } = metaOf(`${HEAD}${'To: a@b,c@d\r\n'.repeat(MAX_ADDRESSES)}\r\n`)
+  assert.equal(envelope.toString('latin1').split('(NIL NIL ').length - 1, MAX_ADDRESSES)
+  const group = metaOf(`${HEAD}${'To: g: a@b, c@d;\r\n'.repeat(MAX_ADDRESSES)}\r\n`).envelope
+  const entries = group.toString('latin1').split('(NIL NIL ').slice(1)
+  assert.match(entries.at(-1) ?? '', /^NIL NIL\)\)/)
 })
