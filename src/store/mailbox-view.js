@@ -8,6 +8,7 @@
  * are dropped and each attachment is told so (`onCompact`).
  */
 import { grown } from '../support/grown.js'
+import { ChangeLog } from './change-log.js'
 import { masked } from './flag-masks.js'
 
 /**
@@ -38,7 +39,7 @@ export class ViewAttachment {
   #unacknowledged = 0
   /** Called after tombstones were dropped: every slot number known before is void. */
   onCompact = () => {}
-  /** Number of the next record to take; the view's own business. */
+  /** Of the log. */
   next = 0
   /** Whether slot numbers are in use; the view's own business. */
   isBusy = false
@@ -54,7 +55,7 @@ export class ViewAttachment {
 
   /** @returns {boolean} whether `take` has something to give */
   get hasPending() {
-    return this.#view.hasRecordsAfter(this.next)
+    return this.#view.log.hasNewsFor(this)
   }
 
   /** @returns {boolean} whether this attachment stands against dropping tombstones */
@@ -69,7 +70,7 @@ export class ViewAttachment {
    * @returns {ChangeRecord[]} everything since the last take
    */
   take() {
-    const records = this.#view.takeRecords(this)
+    const records = this.#view.log.take(this)
     for (const record of records) {
       if (record.kind === 'expunge') this.#unacknowledged += record.slots.length
     }
@@ -133,10 +134,8 @@ export class MailboxView {
   #dead = new Uint8Array(INITIAL_CAPACITY)
   /** Highest UID that ever had a slot: the slot itself may have been dropped. */
   #lastUid = 0
-  /** @type {ChangeRecord[]} */
-  #records = []
-  /** Number of #records[0], counted since the view was loaded. */
-  #firstRecord = 0
+  /** What the attachments have not taken yet. */
+  log = new ChangeLog()
   /** @type {Set<ViewAttachment>} */
   #attachments = new Set()
 
@@ -220,7 +219,7 @@ export class MailboxView {
    */
   attach(onChange) {
     const attachment = new ViewAttachment(this, onChange)
-    attachment.next = this.#firstRecord + this.#records.length
+    this.log.join(attachment)
     this.#attachments.add(attachment)
     return attachment
   }
@@ -244,37 +243,11 @@ export class MailboxView {
 
   // What follows is for the attachments.
 
-  /**
-   * @param {number} next
-   * @returns {boolean}
-   */
-  hasRecordsAfter(next) {
-    return next < this.#firstRecord + this.#records.length
-  }
-
-  /**
-   * @param {ViewAttachment} attachment
-   * @returns {ChangeRecord[]}
-   */
-  takeRecords(attachment) {
-    const records = this.#records.slice(attachment.next - this.#firstRecord)
-    attachment.next = this.#firstRecord + this.#records.length
-    this.#trimRecords()
-    return records
-  }
-
   /** @param {ViewAttachment} attachment */
   removeAttachment(attachment) {
     this.#attachments.delete(attachment)
-    this.#trimRecords()
+    this.log.leave(attachment)
     this.compactIfPossible()
-  }
-
-  #trimRecords() {
-    let oldest = this.#firstRecord + this.#records.length
-    for (const { next } of this.#attachments) oldest = Math.min(oldest, next)
-    this.#records.splice(0, oldest - this.#firstRecord)
-    this.#firstRecord = oldest
   }
 
   /** Drops the tombstones when they are worth it and nobody needs them. */
@@ -372,8 +345,7 @@ export class MailboxView {
    * @param {readonly ChangeRecord[]} records
    */
   publish(records) {
-    if (this.#attachments.size > 0) this.#records.push(...records)
-    else this.#firstRecord += records.length
+    this.log.push(records)
     this.announce()
     this.compactIfPossible()
   }
