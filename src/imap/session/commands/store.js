@@ -48,25 +48,22 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
   const { slots, uids, isSomeExpunged } = uidsOf(selected, set, isUid)
   if (slots.length === 0) return completed(name, isSomeExpunged)
   const { view } = selected
-  const { failedUids } = await session.store.changeFlags({
-    view,
-    uids,
-    action,
-    flags,
-    unchangedSince,
-    origin: session.origin
+  const before = view.highestModSeq
+  const change = { view, uids, action, flags, unchangedSince, origin: session.origin }
+  const { failedUids } = await session.store.changeFlags(change).catch(async (error) => {
+    // Some pages of it are done, and what a session did itself is news to nobody but others.
+    const done = slots.filter((slot) => {
+      return /** @type {number} */ (view.modSeqs[slot]) > before && !view.isExpunged(slot)
+    })
+    await tellFlags(session, done, newsOf(session, { isUid, withFlags: true }))
+    throw error
   })
   const failed = new Set(failedUids)
   if (!isSilent || session.isCondstore) {
     const done = slots.filter((slot, index) => {
       return !failed.has(/** @type {number} */ (uids[index])) && !view.isExpunged(slot)
     })
-    await tellFlags(session, done, {
-      // RFC 7162 §3.2.4
-      withUid: isUid || session.isCondstore,
-      withFlags: !isSilent,
-      withModSeq: session.isCondstore
-    })
+    await tellFlags(session, done, newsOf(session, { isUid, withFlags: !isSilent }))
   }
   // Others may have expunged some while this was written.
   const isSomeGone = isSomeExpunged || slots.some((slot) => view.isExpunged(slot))
@@ -76,6 +73,15 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
     code: modified(numbers),
     text: 'Some messages have changed since and were left alone'
   }
+}
+
+/**
+ * @param {Session} session
+ * @param {{ isUid: boolean, withFlags: boolean }} wanted
+ */
+function newsOf({ isCondstore }, { isUid, withFlags }) {
+  // RFC 7162 §3.2.4
+  return { withUid: isUid || isCondstore, withFlags, withModSeq: isCondstore }
 }
 
 /**
