@@ -38,6 +38,7 @@ const MAX_DEPTH = 1100
  * @typedef {object} Plan
  * @property {PlanNode} root
  * @property {LeafNode[]} leaves - every leaf of the tree, which may stand in it at several places
+ * @property {number} places - of leaves in the tree: how many are asked for a message at most
  */
 
 /** @type {Record<string, number>} */
@@ -61,27 +62,71 @@ const MAX_COMPARED_RANGES = 100
 
 /**
  * @param {SearchKey} key
- * @returns {Plan} equal keys are one leaf
+ * @returns {Plan} equal keys are one leaf, and equal trees of them one branch
  * @throws {MailError} LIMIT when the tree is nested too deeply, CANNOT for a key that nothing here can answer
  */
 export function planSearch(key) {
   const leaves = new Leaves()
-  const root = buildNode(key, { isNegated: false, depth: 0, leaves })
-  return { root: inOrder(root), leaves: leaves.list }
+  const built = buildNode(key, { isNegated: false, depth: 0, leaves })
+  const root = inOrder(built, new Branches())
+  return { root, leaves: leaves.list, places: placesIn(root) }
+}
+
+/**
+ * @param {PlanNode} node
+ * @returns {number}
+ */
+function placesIn(node) {
+  if (!('children' in node)) return 1
+  return node.children.reduce((sum, child) => sum + placesIn(child), 0)
 }
 
 /**
  * Once for the whole tree: sorted while it is built, a chain of a thousand ORs would be sorted a thousand times.
  *
  * @param {PlanNode} node
- * @returns {PlanNode} the same, cheap branches first, and each leaf of a branch once
+ * @param {Branches} branches
+ * @returns {PlanNode} the same, cheap branches first, and each leaf or branch of a branch once
  */
-function inOrder(node) {
+function inOrder(node, branches) {
   if (node.kind === 'constant' || node.kind === 'leaf') return node
-  const children = [...new Set(node.children.map(inOrder))]
+  const children = [...new Set(node.children.map((child) => inOrder(child, branches)))]
   const [only] = children
   if (only && children.length === 1) return only
-  return { ...node, children: children.sort((left, right) => left.stage - right.stage) }
+  return branches.of(node, children)
+}
+
+/** The branches of one plan: a client may write the same tree thousands of times. */
+class Branches {
+  /** @type {Map<PlanNode, number>} */
+  #numbers = new Map()
+  /** @type {Map<string, BranchNode>} */
+  #known = new Map()
+
+  /**
+   * @param {BranchNode} node
+   * @param {PlanNode[]} children - what it has now, each once
+   * @returns {BranchNode} with cheap children first; the same for the same children in any order
+   */
+  of(node, children) {
+    const numbers = Uint32Array.from(children, (child) => this.#numberOf(child)).sort()
+    const name = `${node.kind} ${numbers.join()}`
+    const known = this.#known.get(name)
+    if (known) return known
+    const branch = { ...node, children: children.sort((left, right) => left.stage - right.stage) }
+    this.#known.set(name, branch)
+    return branch
+  }
+
+  /**
+   * @param {PlanNode} node
+   * @returns {number}
+   */
+  #numberOf(node) {
+    const number = this.#numbers.get(node) ?? this.#numbers.size
+    this.#numbers.set(node, number)
+    return number
+  }
 }
 
 /** The leaves of one plan: a client may write the same key thousands of times. */
@@ -228,14 +273,15 @@ function constant(value) {
 }
 
 /**
- * A command has room for ten thousand keys, all of which are compared for each message.
+ * A command has room for ten thousand keys, all of which are compared for each message, and for some of them at thousands
+ * of places.
  *
  * @param {Plan} plan
  * @param {number} count - messages that are judged between two looks at the clock by a search of usual size
  * @returns {number} how many are judged by this one, at least 1
  */
-export const judgedAtOnce = ({ leaves }, count) =>
-  Math.max(1, Math.floor((count * USUAL_LEAVES) / Math.max(USUAL_LEAVES, leaves.length)))
+export const judgedAtOnce = ({ leaves, places }, count) =>
+  Math.max(1, Math.floor((count * USUAL_LEAVES) / Math.max(USUAL_LEAVES, leaves.length, places)))
 
 /** @typedef {true | false | undefined} Verdict - undefined: not to be told with what is at hand */
 

@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { LIMITS } from '../../../../src/imap/protocol/limits.js'
 import { SequenceSet } from '../../../../src/imap/protocol/values/sequence-set.js'
-import { evaluatePlan, planSearch, STAGE } from '../../../../src/store/search/plan.js'
+import { evaluatePlan, judgedAtOnce, planSearch, STAGE } from '../../../../src/store/search/plan.js'
 import { searchKey } from '../../../helpers/search-key.js'
 import { searchTree } from '../../../helpers/search-tree.js'
 import { isMailError } from '../../../../src/errors.js'
@@ -104,6 +104,23 @@ test('a chain as deep as a command may have is planned', () => {
   const keys = Array.from({ length: LIMITS.searchDepth }, (_, nth) => `OR KEYWORD k${nth}`)
   const { leaves } = planSearch(searchKey(`${keys.join(' ')} SEEN`))
   assert.equal(leaves.length, LIMITS.searchDepth + 1)
+})
+
+test('a tree that is written over and over is asked once, in whatever order its keys stand', () => {
+  const text = 'OR NOT SEEN DRAFT OR DRAFT NOT SEEN NOT (SEEN NOT DRAFT)'
+  const { root, places } = planSearch(searchKey(Array.from({ length: 500 }, () => text).join(' ')))
+  assert.equal(drawn(root), drawn(planSearch(searchKey('OR NOT SEEN DRAFT')).root))
+  assert.equal(places, 2)
+})
+
+test('fewer messages are judged at once where few keys stand at many places', () => {
+  const flags = ['SEEN', 'DRAFT', 'FLAGGED', 'DELETED', 'ANSWERED', 'KEYWORD a', 'KEYWORD b']
+  const branches = flags.flatMap((one) =>
+    flags.flatMap((two) => flags.map((three) => `OR ${one} (${two} NOT ${three})`))
+  )
+  const plan = planSearch(searchKey(branches.join(' ')))
+  assert.ok(plan.leaves.length <= 14 && plan.places > 400, `${plan.places} places`)
+  assert.equal(judgedAtOnce(plan, 4096), Math.floor((4096 * 64) / plan.places))
 })
 
 test('a chain that is nested too deep is refused with LIMIT', () => {
