@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MailError } from '../errors.js'
 import { openPlainDatabase } from '../database/open.js'
 import { migrate, readMigrations } from '../database/migrate.js'
+import { requireReadableLog } from '../database/readable-log.js'
 import { runThread } from '../database/thread.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
 
@@ -146,6 +147,7 @@ export class DirectoryConnection {
   }
 
   #truncate() {
+    requireReadableLog(this.db.name)
     const [result] = /** @type {{ busy: number }[]} */ (this.db.pragma('wal_checkpoint(TRUNCATE)'))
     this.#owesTruncation = result?.busy !== 0
   }
@@ -156,8 +158,14 @@ export class DirectoryConnection {
     return /** @type {string[]} */ (await runThread(module, { data: { path: this.db.name } }))
   }
 
-  /** The last close checkpoints and removes the log. */
+  /** The last close checkpoints and removes the log. One that cannot be read is left to the next start, with the handle. */
   close() {
+    try {
+      requireReadableLog(this.db.name)
+    } catch (err) {
+      this.logger.error({ err }, 'directory: the log cannot be read; it is left as it is')
+      return
+    }
     this.db.close()
   }
 }

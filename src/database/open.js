@@ -6,6 +6,7 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MailError } from '../errors.js'
 import Database from './library.js'
+import { requireReadableLog } from './readable-log.js'
 import {
   BUSY_TIMEOUT_MS,
   DEFAULT_CACHE_BYTES,
@@ -66,7 +67,7 @@ function isHalfMade(db) {
  * @param {{ isReadOnly?: boolean, timeoutMs?: number }} [options] - `timeoutMs`: how long a statement waits for a
  *   lock, blocking; default 5,000
  * @returns {DatabaseHandle}
- * @throws {MailError} ACCOUNT_DAMAGED, DISK_FULL, BUSY, SCHEMA_MISMATCH
+ * @throws {MailError} ACCOUNT_DAMAGED, DISK_FULL, NOT_DURABLE when the disk fails, BUSY, SCHEMA_MISMATCH
  */
 export function openPlainDatabase(path, { isReadOnly = false, timeoutMs = 5000 } = {}) {
   const isNew = !hasContent(path)
@@ -94,6 +95,7 @@ export function openPlainDatabase(path, { isReadOnly = false, timeoutMs = 5000 }
 function openWith(path, { isReadOnly, isNew, timeoutMs }, setup) {
   let db
   try {
+    requireReadableLog(path)
     db = new Database(path, { timeout: timeoutMs, readonly: isReadOnly, fileMustExist: !isNew })
     setup(db)
     return db
@@ -172,7 +174,7 @@ function verifyWithKey(db) {
  *
  * @param {OpenOptions} options
  * @returns {{ db: DatabaseHandle, cipher: Cipher }}
- * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, BUSY, DISK_FULL, SCHEMA_MISMATCH
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, BUSY, DISK_FULL, NOT_DURABLE when the disk fails, SCHEMA_MISMATCH
  */
 export function openEncryptedDatabase(options) {
   const cipher = options.cipher ?? 'chacha20'
