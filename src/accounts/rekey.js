@@ -8,7 +8,8 @@
  *   3. directory: the next rows take the place of the present ones
  *
  * After a crash the present credentials still unwrap the present master key, that one unwraps the next, and
- * the file says by which of the two it opens: before 2 the change is forgotten, after it 3 is done.
+ * the file says by which of the two it opens: before 2 the change is forgotten, after it 3 is done. Where it opens by
+ * neither, nothing is decided: the file may open again one day, and there is no other copy of either key.
  */
 import { MailError } from '../errors.js'
 import { KEY_BYTES } from '../crypto/kdf.js'
@@ -49,7 +50,8 @@ const rekeyAssociated = (accountId, nextKeyEpoch) =>
  * @param {Uint8Array} input.password - the account's password; the caller zeroes it
  * @returns {Promise<{ recoveryCode: string, revoked: Credential[] }>} a new recovery code, to be shown once,
  *   and the app passwords that had to go: their codes are known to their devices alone
- * @throws {MailError} AUTHENTICATION_FAILED, BUSY while the mailbox is open elsewhere, DISK_FULL, THROTTLED
+ * @throws {MailError} AUTHENTICATION_FAILED, BUSY while the mailbox is open elsewhere, DISK_FULL, THROTTLED,
+ *   ACCOUNT_DAMAGED
  */
 export async function rekeyAccount({ services, account, password }) {
   const { directory, clock } = services
@@ -88,7 +90,7 @@ export async function rekeyAccount({ services, account, password }) {
       await rekeyMailboxFile({ folder: account.folder, cipher, masterKey, nextMasterKey })
     } catch (error) {
       // The rename may have happened although what came after it failed: the file says.
-      const isRekeyed = opensWith({ folder: account.folder, cipher, masterKey: nextMasterKey })
+      const isRekeyed = isUnderNextKey({ account, masterKey, nextMasterKey })
       if (!isRekeyed) await directory.cancelRekey(account.id)
       throw error
     }
@@ -164,6 +166,25 @@ async function makeNextRows({ services, account, password, proved, masterKey, ne
 }
 
 /**
+ * Asked before one of two keys goes for ever. A first page that is damaged, or that the disk does not give back, answers
+ * to either like a wrong one.
+ *
+ * @param {object} input
+ * @param {Account} input.account - nobody has its mailbox open: the caller holds mail.lock exclusively
+ * @param {SecretBuffer} input.masterKey
+ * @param {SecretBuffer} input.nextMasterKey
+ * @returns {boolean} whether the mailbox opens with the next key; with the present one where it does not
+ * @throws {MailError} ACCOUNT_DAMAGED where it opens with neither
+ */
+function isUnderNextKey({ account: { folder, cipher }, masterKey, nextMasterKey }) {
+  if (opensWith({ folder, cipher, masterKey: nextMasterKey })) return true
+  if (opensWith({ folder, cipher, masterKey })) return false
+  throw new MailError('ACCOUNT_DAMAGED', {
+    detail: 'a rekey is pending, and neither key opens the mailbox: both are kept'
+  })
+}
+
+/**
  * Brings a rekey to its end that a crash interrupted.
  *
  * @param {object} input
@@ -171,7 +192,8 @@ async function makeNextRows({ services, account, password, proved, masterKey, ne
  * @param {Account} input.account
  * @param {SecretBuffer} input.masterKey - that a present credential unwraps
  * @returns {Promise<boolean>} true where the rows have changed: `masterKey` is of the past then
- * @throws {MailError} BUSY where the rekey is not interrupted but under way, ACCOUNT_DAMAGED
+ * @throws {MailError} BUSY where the rekey is not interrupted but under way; ACCOUNT_DAMAGED where the row was changed, or
+ *   the mailbox opens with neither key: the rekey stays pending then
  */
 export async function settleRekey({ services, account, masterKey }) {
   const { directory } = services
@@ -184,8 +206,7 @@ export async function settleRekey({ services, account, masterKey }) {
     try {
       const associated = rekeyAssociated(account.id, pending.next.keyEpoch)
       using next = unwrapKey({ kek, wrapped: pending.wrappedNextKey, associated })
-      const { cipher } = account
-      const isRekeyed = opensWith({ folder: account.folder, cipher, masterKey: next })
+      const isRekeyed = isUnderNextKey({ account, masterKey, nextMasterKey: next })
       if (isRekeyed) await directory.finishRekey(account.id)
       else await directory.cancelRekey(account.id)
       directory.audit({

@@ -6,6 +6,7 @@ import { createAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
 import { lockShared } from '../../../src/database/lock.js'
 import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
+import { damagePage } from '../../helpers/damage-page.js'
 import { isOnDisk } from '../../helpers/disk-search.js'
 import {
   MAIL,
@@ -116,6 +117,41 @@ for (const [step, when, epoch] of /** @type {const} */ ([
     assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
   })
 }
+
+for (const [step, when, epoch] of /** @type {const} */ ([
+  ['beginRekey', 'after', 1],
+  ['finishRekey', 'before', 2]
+])) {
+  test(`after a crash ${when} ${step}, a first page that cannot be read costs neither key`, async (t) => {
+    const { services } = await openTestAccounts(t)
+    const { account } = await makeAccount(services)
+    await appendMail(services, OLD)
+    services.unlocker.forget(account.id)
+    await assert.rejects(rekey(crashing(services, step, when), account), /power/)
+    const file = join(account.folder, 'mail.db')
+    damagePage(file, 1)
+    await assertRefused(logIn(services, OLD), 'ACCOUNT_DAMAGED')
+    await assertRefused(rekey(services, account), 'ACCOUNT_DAMAGED')
+    // The same once more gives back what was there.
+    damagePage(file, 1)
+    assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+    assert.equal((await logIn(services, OLD)).account.keyEpoch, epoch)
+    assert.equal(await services.directory.findRekey(account.id), null)
+  })
+}
+
+test('a rekey that fails at a file which opens with neither key forgets none', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await appendMail(services, OLD)
+  const file = join(account.folder, 'mail.db')
+  damagePage(file, 1)
+  await assertRefused(rekey(services, account), 'ACCOUNT_DAMAGED')
+  assert.ok(await services.directory.findRekey(account.id))
+  damagePage(file, 1)
+  assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+  assert.equal((await logIn(services, OLD)).account.keyEpoch, 1)
+})
 
 test('an app password that a finished rekey revoked does not get in through it', async (t) => {
   const { services } = await openTestAccounts(t)
