@@ -11,13 +11,13 @@
  * The switch renames files within the account's folder, where the spool stays: mail that arrives meanwhile is in its place.
  * Each step can be done again: as long as the staged `mail.db` is there, what stands in the account's folder is the old one.
  */
-import { existsSync } from 'node:fs'
 import { link, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withExclusiveLock } from '../database/lock.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { isMailError } from '../errors.js'
 import { forgetDamage } from './damage.js'
+import { isThere } from '../support/is-there.js'
 import { syncFolder } from '../support/write-file.js'
 
 /**
@@ -95,9 +95,9 @@ export async function settleSwitchOrPutOff({ directory, account }) {
 async function switchFiles(folder, restore) {
   const staged = join(folder, restore.staged)
   const replaced = join(folder, restore.replaced)
-  if (existsSync(join(staged, 'mail.db'))) {
+  if (await isThere(join(staged, 'mail.db'))) {
     await mkdir(replaced, { recursive: true, mode: 0o700 })
-    if (existsSync(join(folder, 'mail.db'))) {
+    if (await isThere(join(folder, 'mail.db'))) {
       // The log first: with the old database it must stay, and beside the new one it must never be.
       await renameIfThere(join(folder, 'mail.db-wal'), join(replaced, 'mail.db-wal'))
       await rename(join(folder, 'mail.db'), join(replaced, 'mail.db'))
@@ -123,7 +123,7 @@ async function placeSpool(from, to) {
   for (const sub of ['', 'aside']) {
     const source = join(from, sub)
     const target = join(to, sub)
-    if (!existsSync(source)) continue
+    if (!(await isThere(source))) continue
     await mkdir(target, { recursive: true, mode: 0o700 })
     for (const entry of await readdir(source, { withFileTypes: true })) {
       if (!entry.isFile()) continue

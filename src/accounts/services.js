@@ -2,10 +2,10 @@
  * What the modules of this folder work with, opened once for a process: the server's composition and each
  * command of the command line share it.
  */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { hkdf } from '../crypto/kdf.js'
 import { MailError } from '../errors.js'
+import { isThere } from '../support/is-there.js'
 import { Argon2Queue } from './argon2-queue.js'
 import { auditLimitsOf } from './audit-limits.js'
 import { openDirectory } from './directory.js'
@@ -41,8 +41,8 @@ export const UNFINISHED_RESTORE = 'restoring.json'
  *   RESTORE_REFUSED, DIRECTORY_MISSING
  */
 export async function openAccountServices({ config, clock, logger }) {
-  const isNew = !existsSync(join(config.data, 'directory.db'))
-  if (isNew && existsSync(join(config.data, UNFINISHED_RESTORE)))
+  const isNew = !(await isThere(join(config.data, 'directory.db')))
+  if (isNew && (await isThere(join(config.data, UNFINISHED_RESTORE))))
     throw new MailError('RESTORE_REFUSED', {
       detail: `a restore onto ${config.data} was not finished: repeat it`
     })

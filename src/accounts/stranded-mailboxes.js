@@ -2,16 +2,23 @@
  * Mailboxes whose directory is gone: a data folder that looks new to a server, and is not. One that began there anew would
  * refuse all mail for the accounts of before.
  */
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
+
+/**
+ * @param {string} path
+ * @returns {boolean}
+ * @throws {Error} of the system when that cannot be told
+ */
+const isThere = (path) => statSync(path, { throwIfNoEntry: false }) !== undefined
 
 /**
  * @param {string} folder
  * @returns {string[]} absolute
  */
 function within(folder) {
-  if (!existsSync(folder)) return []
+  if (!isThere(folder)) return []
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(folder, name))
@@ -24,7 +31,7 @@ function within(folder) {
 export function requireNoMailboxes(data) {
   const hasMailbox = within(join(data, 'mail'))
     .flatMap(within)
-    .some((folder) => existsSync(join(folder, 'mail.db')))
+    .some((folder) => isThere(join(folder, 'mail.db')))
   if (!hasMailbox) return
   throw new MailError('DIRECTORY_MISSING', {
     detail:

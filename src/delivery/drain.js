@@ -11,13 +11,12 @@
  * stays for the next.
  */
 
-import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isFrozen } from '../database/freeze-file.js'
 import { MailError } from '../errors.js'
 import { Opener } from '../crypto/age.js'
 import { SpoolPlaintextReader } from './spool-format.js'
-import { codeOf } from './spool-files.js'
+import { codeOf, isGone } from './spool-files.js'
 import { listSpool, readSpoolFile, removeSpoolFiles, setAsideSpoolFile } from './spool.js'
 
 /** @typedef {import('../errors.js').ErrorCode} ErrorCode */
@@ -185,8 +184,8 @@ class DrainRun {
       // RFC 9051 §2.3.3: for delivered mail, the time of final delivery, which was the 250.
       const internalDate = { epochSeconds: Math.floor(receivedAtMs / 1000), zoneMinutes: 0 }
       // A second process may drain the same spool. Within the transaction nobody else commits: either the name is known,
-      // or nobody has brought the message in, or its file is gone.
-      const isSpoolFileGone = () => !existsSync(join(this.#options.spoolFolder, name))
+      // or nobody has brought the message in, or its file is gone. Where that cannot be told, the run ends.
+      const isSpoolFileGone = () => isGone(join(this.#options.spoolFolder, name))
       const message = { content, flags: [], internalDate, spoolName: name, isSpoolFileGone }
       this.#batch.push({ name, bytes, writer, message })
     } catch (error) {

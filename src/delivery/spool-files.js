@@ -2,6 +2,7 @@
  * File-system calls of the spool, with their failures as this program's errors.
  */
 
+import { statSync } from 'node:fs'
 import { mkdir, readdir, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { MailError } from '../errors.js'
@@ -42,6 +43,19 @@ export async function statIfThere(path) {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null
     throw error
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {boolean}
+ * @throws {MailError} OVERLOADED where nobody can tell; a BUSY would be waited for by the transaction that asks
+ */
+export function isGone(path) {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined
+  } catch (cause) {
+    throw new MailError('OVERLOADED', { detail: `spool: ${codeOf(cause)}`, cause })
   }
 }
 

@@ -28,7 +28,7 @@ import { requireQuota } from './quota.js'
  * @property {ZonedDate | null} internalDate - null: now
  * @property {string} [spoolName] - of the sealed spool file that it came from
  * @property {() => boolean} [isSpoolFileGone] - asked within the transaction: another process has brought it in and has
- *   removed the file, and its name is remembered no longer
+ *   removed the file, and its name is remembered no longer; throws where it cannot tell
  * @property {Buffer} [importKey] - names it among what was imported
  * @property {string} [sourceFlags] - with importKey: the flags that it has where it comes from, kept for the next run
  * @property {number} [uid] - the UID that it had where it comes from: kept, unless one so high has been given already

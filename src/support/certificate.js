@@ -2,11 +2,11 @@
  * The server's TLS certificate: the operator's, or a self-signed one that is made once.
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
+import { isThere } from './is-there.js'
 import { writeFileDurably } from './write-file.js'
 
 /** Ten years: nobody renews what was pinned by fingerprint; a public name wants the operator's own certificate. */
@@ -112,7 +112,7 @@ export async function loadCertificate({ folder, certificateFile, keyFile, clock 
   }
   const certificatePath = isSelfSigned ? join(folder, 'certificate.pem') : certificateFile
   const keyPath = isSelfSigned ? join(folder, 'key.pem') : keyFile
-  if (isSelfSigned && !(existsSync(certificatePath) && existsSync(keyPath))) {
+  if (isSelfSigned && !((await isThere(certificatePath)) && (await isThere(keyPath)))) {
     const made = await makeSelfSigned(clock)
     await writeFileDurably(keyPath, made.private)
     await writeFileDurably(certificatePath, made.cert, { mode: 0o644 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { letterlock, scratchFolder } from '../../helpers/process.js'
@@ -34,4 +34,17 @@ test('what lies in mail/ besides mailboxes is no reason not to begin', async (t)
     PASSWORD
   )
   assert.equal(made.code, 0, made.stderr)
+})
+
+test('a mailbox that cannot be looked at keeps a server from beginning anew as well', async (t) => {
+  const data = join(scratchFolder(t, 'unsure'), 'data')
+  const folder = join(data, 'mail', 'example.org', 'anna')
+  mkdirSync(folder, { recursive: true })
+  // A link to itself is what the system answers neither yes nor no about.
+  symlinkSync(join(folder, 'mail.db'), join(folder, 'mail.db'))
+  const create = ['account', 'create', ANNA, '--password-stdin', '--data', data]
+  const { code, stderr } = await letterlock(create, PASSWORD)
+  assert.equal(code, 1)
+  assert.match(stderr, /ELOOP/)
+  assert.equal(existsSync(join(data, 'directory.db')), false)
 })

@@ -1,7 +1,16 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
-import { copyFile, mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  symlink,
+  unlink,
+  writeFile
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeFreezeFile, writeFreezeFile } from '../../../src/database/freeze-file.js'
 import { materialize } from '../../../src/backup/materialize.js'
@@ -130,14 +139,37 @@ test('while somebody keeps the mailbox open, nothing changes', async (t) => {
   )
 })
 
+/**
+ * A restore whose process has died before anybody closed the mailbox.
+ *
+ * @param {import('../../helpers/restore.js').Host} host
+ * @param {Account} account
+ * @param {string} name - of the generation
+ * @returns {Promise<string>} the staged folder
+ */
+async function askForRestore(host, account, name) {
+  const entry = requireEntry(await host.repository.readGeneration(name), account.id)
+  const snapshot = await readSnapshot(host.target, entry.snapshot)
+  const folder = join(account.folder, 'restore-dead')
+  await materialize({ target: host.target, snapshot, folder })
+  await host.services.directory.beginRestore({
+    accountId: account.id,
+    generation: name,
+    state: 'asked',
+    staged: 'restore-dead',
+    replaced: 'replaced-dead',
+    cipher: null,
+    requestedAtMs: host.clock.nowMs()
+  })
+  return folder
+}
+
 test('a restore that died before anybody closed the mailbox keeps nobody out, and is carried out when all have', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 3)
   const { generation: name } = await host.backUp()
   await host.addMessages(ANNA, 1)
   const { directory } = host.services
-  const entry = requireEntry(await host.repository.readGeneration(name), anna.id)
-  const snapshot = await readSnapshot(host.target, entry.snapshot)
   const logInAndCount = () =>
     withLogin(
       host.services,
@@ -146,23 +178,32 @@ test('a restore that died before anybody closed the mailbox keeps nobody out, an
     )
 
   await withLogin(host.services, ANNA, async () => {
-    const folder = join(anna.folder, 'restore-dead')
-    await materialize({ target: host.target, snapshot, folder })
-    await directory.beginRestore({
-      accountId: anna.id,
-      generation: name,
-      state: 'asked',
-      staged: 'restore-dead',
-      replaced: 'replaced-dead',
-      cipher: null,
-      requestedAtMs: host.clock.nowMs()
-    })
+    await askForRestore(host, anna, name)
     assert.equal(await logInAndCount(), 4)
     assert.equal((await directory.findRestore(anna.id))?.state, 'asked')
   })
   assert.equal(await logInAndCount(), 3)
   assert.equal((await directory.findRestore(anna.id))?.state, 'check')
 })
+
+for (const part of ['mail.db', 'spool']) {
+  test(`a switch that cannot tell whether ${part} is staged loses nothing, and goes on later`, async (t) => {
+    const host = await openBackupHost(t)
+    const anna = await host.addAccount(ANNA, 3)
+    await deliver(anna, 'waits at the backup')
+    const { generation: name } = await host.backUp()
+    await drain(host.services, anna)
+    const path = join(await askForRestore(host, anna, name), part)
+    // A link to itself is what the system answers neither yes nor no about.
+    await rename(path, `${path}.kept`)
+    await symlink(path, path)
+    await assert.rejects(drain(host.services, anna), { code: 'ELOOP' })
+    await unlink(path)
+    await rename(`${path}.kept`, path)
+    assert.equal((await drain(host.services, anna)).delivered, 1)
+    assert.equal((await host.inboxOf(ANNA)).count, 4)
+  })
+}
 
 test('a damaged backup never takes a mailbox’s place', async (t) => {
   const host = await openBackupHost(t)

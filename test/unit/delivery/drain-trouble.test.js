@@ -2,7 +2,14 @@
  * Draining when a file, a message or the store is not as it should be: no mail is lost, and none keeps another out.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateSealIdentity, identityFromSecret } from '../../../src/crypto/age.js'
@@ -212,6 +219,30 @@ for (const code of /** @type {const} */ (['BUSY', 'DISK_FULL', 'NOT_DURABLE'])) 
     assert.equal((await readInbox(store)).length, 20)
   })
 }
+
+test('a file of which nobody can tell whether it is still there stays, and comes in later', async (t) => {
+  const { put, drain, store, spoolFolder } = await setUp(t)
+  await put('first')
+  const { name } = await put('last')
+  const path = join(spoolFolder, name)
+  const unsure = altered(store, {
+    appendMessages: async (mailbox, messages, options) => {
+      // A link to itself is what the system answers neither yes nor no about.
+      renameSync(path, `${path}.kept`)
+      symlinkSync(path, path)
+      try {
+        return await store.appendMessages(mailbox, messages, options)
+      } finally {
+        unlinkSync(path)
+        renameSync(`${path}.kept`, path)
+      }
+    }
+  })
+  const stopped = { ...NOTHING, remaining: 2, stoppedBy: 'OVERLOADED' }
+  assert.deepEqual(await drain({ store: unsure }), stopped)
+  assert.deepEqual(await drain(), { ...NOTHING, delivered: 2 })
+  assert.deepEqual(await textsOf(store), ['first', 'last'])
+})
 
 test('an error that is not temporary is thrown, and every file stays', async (t) => {
   const { put, drain, store, spoolFolder } = await setUp(t)

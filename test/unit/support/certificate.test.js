@@ -2,7 +2,16 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { createSecureContext } from 'node:tls'
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isMailError } from '../../../src/errors.js'
@@ -31,6 +40,19 @@ test('a self-signed certificate is made once, for localhost and loopback, its ke
   assert.ok(parsed.validToDate.getTime() > systemClock.nowMs() + 3000 * 86_400_000)
   assert.equal(statSync(join(folder, 'key.pem')).mode & 0o777, 0o600)
   createSecureContext({ cert: first.certificate, key: first.key })
+})
+
+test('a self-signed certificate that cannot be looked at is not made anew', async (t) => {
+  const folder = scratch(t)
+  const options = { folder, certificateFile: '', keyFile: '', clock: systemClock }
+  const { fingerprint } = await loadCertificate(options)
+  const key = join(folder, 'key.pem')
+  renameSync(key, `${key}.kept`)
+  symlinkSync(key, key)
+  await assert.rejects(loadCertificate(options), { code: 'ELOOP' })
+  unlinkSync(key)
+  renameSync(`${key}.kept`, key)
+  assert.equal((await loadCertificate(options)).fingerprint, fingerprint)
 })
 
 test('the operator’s own certificate is taken from where the configuration says', async (t) => {
