@@ -231,7 +231,9 @@ export class Throttle {
    * @param {number} nowMs
    */
   #requireNotHeld(address, nowMs) {
-    const isHeld = address.heldUntilMs > nowMs
+    const heldMs = address.heldUntilMs - nowMs
+    // Longer than anything is held: the clock was set back since.
+    const isHeld = heldMs > 0 && heldMs <= MAX_HOLD_MS
     // With as many attempts under way as it takes to be held, the next one waits for their outcome.
     const isBurst =
       address.pending > 0 && address.failures + address.pending > FREE_ADDRESS_FAILURES

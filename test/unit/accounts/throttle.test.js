@@ -63,6 +63,17 @@ test('an address is refused for a growing time after its failures', () => {
   fail('elsewhere', '192.0.2.2')
 })
 
+test('a clock that is set back does not keep an address refused until it is that late again', () => {
+  const { clock, fail } = setUp()
+  for (let index = 0; index < 10; index++) fail(`name${index}`, '192.0.2.1')
+  assert.throws(() => fail('other', '192.0.2.1'), isThrottled)
+  clock.advance(-24 * 60 * 60_000)
+  fail('other', '192.0.2.1')
+  assert.throws(() => fail('other', '192.0.2.1'), isThrottled)
+  clock.advance(2000)
+  fail('other', '192.0.2.1')
+})
+
 test('a neighbour behind the same router does not keep the owner out', () => {
   const { fail, succeed } = setUp()
   succeed('anna', '192.0.2.1')
