@@ -21,6 +21,7 @@ import {
   openSync
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { MailError } from '../errors.js'
 import { syncFolder } from '../support/write-file.js'
@@ -31,6 +32,13 @@ const openFile = promisify(open)
 const closeFile = promisify(close)
 const syncWhole = promisify(fsync)
 const syncContents = promisify(fdatasync)
+
+/**
+ * How often the file and its folder are opened while the process, or the machine, has no descriptor left, and the pause
+ * before each further try, ms. Others close theirs soon, and five seconds are better than the end of all sessions.
+ */
+const OPEN_TRIES = 100
+const OPEN_PAUSE_MS = 50
 
 /**
  * @typedef {object} SyncCalls - the calls that reach the disk, replaceable to observe or to fail them
@@ -49,6 +57,48 @@ const SYSTEM_CALLS = Object.freeze({ syncFile: syncContents, syncFolder: syncWho
  */
 
 /**
+ * Of a sync none of these codes can come: the opening has failed before it, and the disk was not asked.
+ *
+ * @param {unknown} error
+ * @returns {boolean}
+ */
+const lacksDescriptors = (error) => ['EMFILE', 'ENFILE'].includes(errorCodeOf(error))
+
+/**
+ * @template T
+ * @param {() => Promise<T>} work - that opens something
+ * @returns {Promise<T>}
+ */
+async function withDescriptor(work) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!lacksDescriptors(error) || tries === OPEN_TRIES) throw error
+    }
+    await sleep(OPEN_PAUSE_MS)
+  }
+}
+
+/**
+ * The same for a thread, which has nothing else to do meanwhile.
+ *
+ * @param {string} path
+ * @returns {number} a descriptor
+ */
+function openInThread(path) {
+  const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  for (let tries = 1; ; tries++) {
+    try {
+      return openSync(path, 'r')
+    } catch (error) {
+      if (!lacksDescriptors(error) || tries === OPEN_TRIES) throw error
+    }
+    Atomics.wait(never, 0, 0, OPEN_PAUSE_MS)
+  }
+}
+
+/**
  * Puts on the disk what a thread has committed, from that thread. Whoever reads it waits until it is there: of one slice
  * that is some milliseconds, of all that a thread writes meanwhile it would be many.
  *
@@ -57,7 +107,7 @@ const SYSTEM_CALLS = Object.freeze({ syncFile: syncContents, syncFolder: syncWho
  */
 export function syncLog(db) {
   try {
-    const descriptor = openSync(`${db.name}-wal`, 'r')
+    const descriptor = openInThread(`${db.name}-wal`)
     try {
       fdatasyncSync(descriptor)
     } finally {
@@ -199,14 +249,14 @@ export class WalSync {
     }
     if (this.#isClosed) throw new MailError('SHUTTING_DOWN')
     try {
-      this.#descriptor = await openFile(this.#walPath, 'r')
+      this.#descriptor = await withDescriptor(() => openFile(this.#walPath, 'r'))
     } catch (error) {
       if (errorCodeOf(error) === 'ENOENT') return null
       throw error
     }
     this.walBytes = fstatSync(this.#descriptor).size
     // SQLite would sync the folder at its own first sync of a new -wal, which NORMAL may never make.
-    await syncFolder(dirname(this.#walPath), this.#calls.syncFolder)
+    await withDescriptor(() => syncFolder(dirname(this.#walPath), this.#calls.syncFolder))
     return this.#descriptor
   }
 }

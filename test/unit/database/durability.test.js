@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { WalSync, syncLog } from '../../../src/database/durability.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
+import { runWithFewDescriptors } from '../../helpers/few-descriptors.js'
+
+const url = (/** @type {string} */ path) => new URL(`../../../${path}`, import.meta.url).href
 
 /**
  * @param {import('node:test').TestContext} t
@@ -116,4 +119,72 @@ test('a thread puts its own commits on the disk, or says that they are not there
   syncLog(db)
   unlinkSync(walPath)
   assert.throws(() => syncLog(db), { code: 'NOT_DURABLE', detail: 'ENOENT' })
+})
+
+/** Syncs a -wal while there are so many descriptors left, and frees some half a second later. */
+const SCRIPT = `
+  import { WalSync } from '${url('src/database/durability.js')}'
+  import { takeDescriptors } from '${url('test/helpers/few-descriptors.js')}'
+  const [databasePath, free] = process.argv.slice(1)
+  const events = []
+  const sync = new WalSync({
+    databasePath,
+    onFailure: (error) => events.push(error.detail),
+    calls: {
+      syncFile: async () => events.push('file'),
+      syncFolder: async () => events.push('folder')
+    }
+  })
+  const release = takeDescriptors(Number(free))
+  setTimeout(() => {
+    events.push('freed')
+    release()
+  }, 500)
+  await sync.sync(() => events.push('told')).catch(() => {})
+  await sync.sync(() => events.push('told')).catch(() => {})
+  await sync.close()
+  process.stdout.write(events.join(' '))`
+
+for (const [what, free] of /** @type {const} */ ([
+  ['the -wal', '0'],
+  ['its folder', '1']
+])) {
+  test(`commits wait while there is no descriptor for ${what}, and are told after the sync`, async (t) => {
+    const { folder } = await setup(t)
+    const told = await runWithFewDescriptors(SCRIPT, [join(folder, 'a.db'), free])
+    assert.equal(told, 'freed folder file told file told')
+  })
+}
+
+const THREAD = `
+  import { parentPort, workerData } from 'node:worker_threads'
+  import { syncLog } from '${url('src/database/durability.js')}'
+  parentPort.once('message', () => {
+    try {
+      syncLog({ name: workerData })
+      parentPort.postMessage('synced')
+    } catch (error) {
+      parentPort.postMessage(error.detail)
+    }
+  })
+  parentPort.postMessage('ready')`
+
+/** The same in a thread. */
+const THREAD_SCRIPT = `
+  import { once } from 'node:events'
+  import { Worker } from 'node:worker_threads'
+  import { takeDescriptors } from '${url('test/helpers/few-descriptors.js')}'
+  const [databasePath, module] = process.argv.slice(1)
+  const thread = new Worker(module, { eval: true, workerData: databasePath })
+  await once(thread, 'message')
+  const release = takeDescriptors(0)
+  setTimeout(release, 500)
+  thread.postMessage('sync')
+  const [answer] = await once(thread, 'message')
+  process.stdout.write(answer)`
+
+test('a thread waits for a descriptor as well', async (t) => {
+  const { folder } = await setup(t)
+  const answer = await runWithFewDescriptors(THREAD_SCRIPT, [join(folder, 'a.db'), THREAD])
+  assert.equal(answer, 'synced')
 })
