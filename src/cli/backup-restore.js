@@ -20,8 +20,8 @@ import { RecoveryKey } from '../backup/sealed.js'
 import { BackupProgress } from './backup-progress.js'
 import { CliError } from './cli-error.js'
 import { PasswordInput } from './password-input.js'
-import { formatTime, withAccounts, withSecret } from './with-accounts.js'
-import { NOTHING_DONE, parseTime, withBackups } from './with-backups.js'
+import { formatTime, parseTime, withAccounts, withSecret } from './with-accounts.js'
+import { NOTHING_DONE, withBackups } from './with-backups.js'
 
 /**
  * @typedef {import('commander').Command} Command
@@ -77,7 +77,10 @@ export function registerRestore(backup, context) {
     .argument('[address]', 'whose mailbox')
     .description('Restore an account, some of its mail, or the whole host')
     .option('--generation <name>', 'out of this backup; default: the last')
-    .option('--at <time>', 'out of the last backup that had begun by then')
+    .option(
+      '--at <time>',
+      'out of the last backup that had begun by then; UTC unless it names a zone, a bare day to its end'
+    )
     .option('--as <address>', 'as an account of its own under this name')
     .option('--folder <name>', 'this folder only')
     .option('--message-id <id>', 'messages with this Message-ID only')
@@ -95,7 +98,7 @@ export function registerRestore(backup, context) {
         const generation = await chooseGeneration(parts.repository, {
           nowMs: parts.clock.nowMs(),
           name: options.generation,
-          atMs: options.at === undefined ? undefined : parseTime(options.at)
+          atMs: options.at === undefined ? undefined : parseTime(options.at, { isWholeDay: true })
         })
         if (address === undefined) await runHost(parts, context, options, generation)
         else await runAccount(parts, context, options, generation, address)

@@ -1,6 +1,6 @@
 /**
  * What the commands about accounts share: the services opened and closed around the work, an account by
- * its address, and words for sizes and times.
+ * its address, and sizes and times as words and from words.
  */
 import { openAccountServices } from '../accounts/services.js'
 import { MailError } from '../errors.js'
@@ -18,6 +18,9 @@ export { formatBytes } from '../support/format.js'
  * @typedef {import('../accounts/directory-port.js').Account} Account
  * @typedef {Pick<CliContext, 'loadConfig' | 'clock' | 'stdin' | 'stdout' | 'stderr'>} CommandContext
  */
+
+/** A day, or a time of day in it, with or without a zone. */
+const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/i
 
 /**
  * @template T
@@ -108,6 +111,22 @@ export function parseBytes(text) {
   const bytes = Math.round(Number(match?.[1]) * 1000 ** exponent)
   if (Number.isSafeInteger(bytes)) return bytes
   throw new CliError(`${text} is no size: write for instance 500MB or 2GB`, { exitCode: 2 })
+}
+
+/**
+ * @param {string} text - for instance 2026-11-20 or 2026-11-20T18:00+01:00; UTC where it names no zone, as every time that
+ *   commands print and the names of backups
+ * @param {{ isWholeDay?: boolean }} [how] - `isWholeDay`: a bare day is its last millisecond, not its first
+ * @returns {number} ms
+ * @throws {CliError} exit code 2
+ */
+export function parseTime(text, { isWholeDay = false } = {}) {
+  const [, day, time = isWholeDay ? '23:59:59.999' : '00:00', zone = 'Z'] = TIME.exec(text) ?? []
+  const timeMs = Date.parse(`${day}T${time}${zone}`)
+  if (!Number.isNaN(timeMs)) return timeMs
+  throw new CliError(`${text} is no time: write for instance 2026-11-20 or 2026-11-20T18:00Z`, {
+    exitCode: 2
+  })
 }
 
 /**

@@ -67,18 +67,3 @@ export async function withBackups(
     await target.close()
   }
 }
-
-/**
- * @param {string} text - of --at, for instance 2026-11-20 or 2026-11-20T18:00Z
- * @returns {number} ms
- * @throws {CliError}
- */
-export function parseTime(text) {
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(text)
-  const timeMs = Date.parse(isDay ? `${text}T23:59:59.999Z` : text)
-  if (Number.isNaN(timeMs))
-    throw new CliError(`${text} is no time: write for instance 2026-11-20 or 2026-11-20T18:00Z`, {
-      exitCode: NOTHING_DONE
-    })
-  return timeMs
-}

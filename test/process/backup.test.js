@@ -207,7 +207,7 @@ test('an account is restored beside a running server: its sessions end, mail tha
 })
 
 test('a point in time and a folder come back, and a client that resynchronises is never misled', async (t) => {
-  const { data, backup } = await host(t)
+  const { data, backup } = await host(t, { TZ: 'Asia/Tokyo' })
   const server = await startServerProcess(t, { data })
   const first = await logIn(server.ports.imap)
   for (let i = 0; i < 3; i++) await first.command('APPEND INBOX', message(i))
@@ -226,9 +226,9 @@ test('a point in time and a folder come back, and a client that resynchronises i
     .map((line) => JSON.parse(line))
   assert.equal(generations.length, 2)
 
-  // Just before the second began, by its name, which has whole seconds: the first is meant.
+  // Just before the second began, by its name, which has whole seconds and is UTC: the first is meant.
   const at = new Date(Math.floor(generations[1].startedAtMs / 1000) * 1000 - 1).toISOString()
-  const restored = await backup(['restore', ANNA, '--at', at, '--yes'])
+  const restored = await backup(['restore', ANNA, '--at', at.replace('Z', ''), '--yes'])
   assert.equal(restored.code, 0, restored.stderr)
   first.destroy()
   const second = await logIn(server.ports.imap)

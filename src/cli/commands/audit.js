@@ -3,8 +3,7 @@
  */
 import { once } from 'node:events'
 import { CliError } from '../cli-error.js'
-import { parseTime } from '../with-backups.js'
-import { withAccounts } from '../with-accounts.js'
+import { parseTime, withAccounts } from '../with-accounts.js'
 
 /**
  * @typedef {import('../with-accounts.js').CommandContext} CommandContext
@@ -24,14 +23,17 @@ export function register(program, context) {
     .description('Who logged in, was refused, changed a password or an account, and when')
     .command('export')
     .description('Write the audit log to standard output, one JSON object a line, oldest first')
-    .option('--since <time>', 'from this time on, for instance 2026-11-20T18:00Z')
+    .option(
+      '--since <time>',
+      'from this time on, for instance 2026-11-20 or 2026-11-20T18:00+01:00'
+    )
     .option('--until <time>', 'before this time')
     .option('--after-id <id>', 'what came after the event of this id: how a collector goes on')
     .option('--action <name>', 'for instance login-failed')
     .option('--tenant <tenant>', 'of this tenant alone')
     .addHelpText(
       'after',
-      '\nExample:\n  letterlock audit export --since 2026-11-01T00:00Z > audit.jsonl'
+      '\nTimes are UTC unless they name a zone; a bare day is its beginning.\n\nExamples:\n  letterlock audit export --since 2026-11-01 > audit.jsonl\n  letterlock audit export --since 2026-11-20 --until 2026-11-21'
     )
     .action((/** @type {ExportOptions} */ options) =>
       withAccounts(context, options, async ({ services }) => {

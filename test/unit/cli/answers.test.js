@@ -142,3 +142,30 @@ test('an import from a server whose certificate nobody vouches for names --ca', 
   )
   assert.equal((await copy('--ca', join(data, 'tls', 'certificate.pem'))).code, 0)
 })
+
+test('audit export takes a bare day as its beginning, and a time without a zone as UTC', async (t) => {
+  const { data, run } = await setUp(t)
+  const { stdout } = await run(['audit', 'export'])
+  const [first = ''] = stdout.split('\n')
+  const atMs = Date.parse(JSON.parse(first).at)
+  const exported = async (/** @type {string[]} */ ...args) => {
+    const all = ['audit', 'export', '--data', data, ...args]
+    const { code, ...said } = await letterlock(all, { environment: { TZ: 'Asia/Tokyo' } })
+    assert.equal(code, 0, said.stderr)
+    return said.stdout === stdout ? 'all' : said.stdout
+  }
+  const textOf = (/** @type {number} */ timeMs) => new Date(timeMs).toISOString()
+  const day = textOf(atMs).slice(0, 10)
+  const next = textOf(atMs + 24 * 3_600_000).slice(0, 10)
+  assert.equal(await exported('--since', day), 'all')
+  assert.equal(await exported('--until', day), '')
+  assert.equal(await exported('--since', next), '')
+  assert.equal(await exported('--until', next), 'all')
+  const [before, after] = [textOf(atMs - 60_000), textOf(atMs + 60_000)]
+  assert.equal(await exported('--since', before.slice(0, -1)), 'all')
+  assert.equal(await exported('--since', after.slice(0, 16)), '')
+  assert.equal(await exported('--since', after.replace('T', ' ').replace('Z', '+00:00')), '')
+  const refused = await run(['audit', 'export', '--since', 'yesterday'])
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /yesterday is no time/)
+})
