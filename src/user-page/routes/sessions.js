@@ -120,14 +120,23 @@ export function addSessionRoutes(app, parts) {
     title: 'Sessions',
     view: async (login) => {
       const { id } = login.account
+      const present = await directory.listCredentials(id)
       const credentials = new Map(
-        (await directory.listCredentials(id)).map((credential) => [
+        present.map((credential) => [
           credential.id,
           credential.kind === 'app-password' ? credential.label : 'the password'
         ])
       )
       const live = await imapSessions.list(id)
-      return html`${programs(login, live, credentials)} ${pages(login, await sessions.list(id))}`
+      // With an earlier password a session is over, and is ended when its browser comes next (guard.js).
+      const browsers = (await sessions.list(id)).filter((session) =>
+        present.some(
+          (credential) =>
+            credential.id === session.credentialId &&
+            credential.version === session.credentialVersion
+        )
+      )
+      return html`${programs(login, live, credentials)} ${pages(login, browsers)}`
     },
     notices: {
       ended: 'It is disconnected as soon as its running command is over.',

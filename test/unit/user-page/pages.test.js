@@ -39,6 +39,9 @@ test('the password is changed here: the new one logs in, the old one does not, o
   assert.deepEqual([changed.status, changed.headers.location], [303, '/password?done=changed'])
   assert.notEqual(browser.cookie, cookie)
   assert.match((await browser.get('/password?done=changed')).text, /The password was changed/)
+  const sessions = (await browser.get('/sessions')).text
+  assert.match(sessions, /\(this browser\)/)
+  assert.doesNotMatch(sessions, /Log the other browsers out/)
   assert.equal((await other.get('/')).status, 303)
 
   assert.match(await server.logIntoImap('alice', PASSWORD), /^NO /)
