@@ -66,6 +66,9 @@ const HEADERS = Object.freeze({
 /** @type {Record<string, string>} */
 const FILES = { 'style.css': 'text/css; charset=utf-8', 'icon.svg': 'image/svg+xml' }
 
+/** @param {FastifyRequest} request */
+const onlyLooks = ({ method }) => method === 'GET' || method === 'HEAD'
+
 /**
  * @param {PageParts} parts
  * @param {(handler: import('node:http').RequestListener) => import('node:https').Server} makeServer
@@ -93,7 +96,7 @@ export async function createPageServer(parts, makeServer) {
   )
   app.decorateRequest('pageLogin', null)
   app.addHook('onRequest', async (request) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') requireSameOrigin(request)
+    if (!onlyLooks(request)) requireSameOrigin(request)
   })
   app.addHook('onSend', async (request, reply) => {
     // Not behind the answer, which there is none of where the browser has gone.
@@ -143,7 +146,7 @@ export async function createPageServer(parts, makeServer) {
 async function requireLogin({ sessions, services }, request, reply) {
   request.pageLogin = await findLogin({ request, sessions, directory: services.directory })
   if (request.pageLogin) return
-  if (request.method === 'GET') return reply.redirect('/login', 303)
+  if (onlyLooks(request)) return reply.redirect('/login', 303)
   throw new Refusal(403, 'You are not logged in any more, so nothing was done.')
 }
 

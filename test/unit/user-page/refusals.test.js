@@ -34,10 +34,17 @@ test('nothing is seen or done without a session, from another site, or without t
   for (const path of PAGES) {
     const { status, headers } = await stranger.get(path)
     assert.deepEqual([path, status, headers.location], [path, 303, '/login'])
+    const head = await stranger.ask('HEAD', path)
+    assert.deepEqual([path, head.status, head.headers.location], [path, 303, '/login'])
   }
   const member = server.browser()
   await member.logIn(ALICE, PASSWORD)
-  assert.equal((await member.get('/')).status, 200)
+  for (const path of PAGES) {
+    const { status, headers } = await member.get(path)
+    const head = await member.ask('HEAD', path)
+    assert.deepEqual([path, head.status, head.text], [path, status, ''])
+    assert.equal(head.headers['content-length'], headers['content-length'])
+  }
   for (const path of FORMS) {
     const all = { ...fields, ...more }
     if (path !== '/logout') {
