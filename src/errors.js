@@ -47,6 +47,10 @@ export const ERROR_TABLE = Object.freeze({
   TENANT_IN_USE: { temporary: false, text: 'The tenant still has domains or accounts' },
   ADDRESS_INVALID: { temporary: false, text: 'That is not a valid mail address' },
   PASSWORD_REFUSED: { temporary: false, text: 'That cannot be used as a password' },
+  LABEL_REFUSED: {
+    temporary: false,
+    text: 'A name cannot have control characters in it, such as tabs or line breaks'
+  },
   MECHANISM_UNKNOWN: { temporary: false, text: 'The authentication mechanism is not supported' },
   TLS_REQUIRED: { temporary: false, text: 'Log in after STARTTLS, or on the TLS port' },
   KEY_REJECTED: { temporary: false, text: 'The key does not open this file' },

@@ -9,6 +9,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
 import { newId } from './credential.js'
+import { requireLabel } from './label.js'
 
 /**
  * @typedef {import('./directory-port.js').ApiToken} ApiToken
@@ -22,8 +23,6 @@ export const API_SCOPES = Object.freeze(['read', 'accounts', 'backups', 'all'])
 const PREFIX = 'lltok_'
 const SECRET_BYTES = 32
 const SHAPE = /^lltok_[A-Za-z0-9_-]{43}$/
-/** Characters of a label. */
-const MAX_LABEL_CHARACTERS = 100
 
 /** @param {string} text */
 const hashOf = (text) => createHash('sha256').update(text).digest()
@@ -36,15 +35,11 @@ const hashOf = (text) => createHash('sha256').update(text).digest()
  * @param {string | null} input.tenant - null: it reaches every tenant
  * @param {number | null} input.expiresAtMs - null: never
  * @returns {Promise<{ token: ApiToken, text: string }>} `text` is shown once and kept nowhere
- * @throws {MailError} TENANT_NOT_FOUND, LIMIT
+ * @throws {MailError} TENANT_NOT_FOUND, LIMIT, LABEL_REFUSED
  */
 export async function createApiToken({ services, label, scopes, tenant, expiresAtMs }) {
   const { directory, clock } = services
-  if ([...label].length > MAX_LABEL_CHARACTERS) {
-    throw new MailError('LIMIT', {
-      detail: `a label has at most ${MAX_LABEL_CHARACTERS} characters`
-    })
-  }
+  requireLabel(label)
   if (tenant !== null && !(await directory.findTenant(tenant))) {
     throw new MailError('TENANT_NOT_FOUND')
   }

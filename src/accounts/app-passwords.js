@@ -4,6 +4,7 @@
 import { MailError } from '../errors.js'
 import { requireOwner } from './check-credential.js'
 import { makeCodeCredential } from './credential.js'
+import { requireLabel } from './label.js'
 import { settleRekey } from './rekey.js'
 
 /**
@@ -15,8 +16,6 @@ import { settleRekey } from './rekey.js'
 
 /** A device each; more is a script gone wrong. */
 const MAX_APP_PASSWORDS = 100
-/** Characters of a label, which names a device in lists. */
-const MAX_LABEL_CHARACTERS = 100
 
 /**
  * @typedef {object} AppPassword - what may be shown of one
@@ -41,12 +40,12 @@ function describe({ id, label, scope, createdAtMs, expiresAtMs, lastUsedAtMs }) 
  * @param {AccountServices} input.services
  * @param {Account} input.account
  * @param {Uint8Array} input.secret - the account's password or recovery code; the caller zeroes it
- * @param {string} input.label
+ * @param {string} input.label - names a device in lists
  * @param {Scope} [input.scope] - read-write unless told
  * @param {number | null} [input.expiresAtMs] - never unless told
  * @param {string | null} [input.remoteAddress] - whose wish it is, for the audit log
  * @returns {Promise<{ appPassword: AppPassword, text: string }>} `text` is shown once and kept nowhere
- * @throws {MailError} AUTHENTICATION_FAILED, LIMIT, THROTTLED, BUSY
+ * @throws {MailError} AUTHENTICATION_FAILED, LIMIT, LABEL_REFUSED, THROTTLED, BUSY
  */
 export async function createAppPassword({
   services,
@@ -58,11 +57,7 @@ export async function createAppPassword({
   remoteAddress = null
 }) {
   const { directory } = services
-  if ([...label].length > MAX_LABEL_CHARACTERS) {
-    throw new MailError('LIMIT', {
-      detail: `a label has at most ${MAX_LABEL_CHARACTERS} characters`
-    })
-  }
+  requireLabel(label)
   const checked = await requireOwner({ services, account, secret })
   using masterKey = checked.masterKey
   if (await settleRekey({ services, account, masterKey })) {

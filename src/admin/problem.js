@@ -21,6 +21,7 @@ const STATUS = /** @satisfies {Partial<Record<ErrorCode, number>>} */ ({
   TENANT_IN_USE: 409,
   ADDRESS_INVALID: 422,
   PASSWORD_REFUSED: 422,
+  LABEL_REFUSED: 422,
   LIMIT: 409,
   THROTTLED: 429,
   BUSY: 503,

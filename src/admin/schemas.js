@@ -36,7 +36,12 @@ export const ADDRESS = {
   description: 'A mail address'
 }
 
-export const LABEL = { type: 'string', maxLength: 100 }
+export const LABEL = {
+  type: 'string',
+  maxLength: 100,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+  description: 'Without control characters'
+}
 export const LIMIT = { type: 'integer', minimum: 1, maximum: 500, default: 50 }
 export const BEFORE = {
   ...COUNT,

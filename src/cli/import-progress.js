@@ -2,6 +2,7 @@
  * How an import shows itself: a bar with rate and time left on a terminal, plain lines otherwise. Failures go to standard
  * error as they come, each with its place.
  */
+import { plainText } from './plain-text.js'
 import { ProgressView, duration, reasonOf } from './progress-view.js'
 
 /** @typedef {import('../import/import-item.js').ImportSource} ImportSource */
@@ -82,6 +83,6 @@ export class ImportProgress {
   #payload(source, { imported, skipped, failed }) {
     const messages = imported + skipped + failed
     const rate = Math.round((messages * 1000) / this.#view.elapsedMs)
-    return { name: source.name, messages, rate }
+    return { name: plainText(source.name), messages, rate }
   }
 }

@@ -4,12 +4,10 @@
  */
 import cliProgress from 'cli-progress'
 import { MailError } from '../errors.js'
+import { plainText } from './plain-text.js'
 
 /** Plain lines are for logs: not more often than this. */
 const LINE_EVERY_MS = 10_000
-
-/** Names of files and what other servers say may hold orders to a terminal. */
-const CONTROL = /\p{Cc}/gu
 
 /** One run. */
 export class ProgressView {
@@ -64,7 +62,7 @@ export class ProgressView {
 
   /** @param {string} text - what failed, and why */
   fail(text) {
-    const line = `letterlock: ${text.replace(CONTROL, '?')}\n`
+    const line = `letterlock: ${plainText(text)}\n`
     if (this.bars) this.bars.log(line)
     else this.#stderr.write(line)
   }

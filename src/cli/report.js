@@ -1,10 +1,11 @@
 /**
- * Turns what was thrown into one clear line and an exit code.
+ * Turns what was thrown into one clear line and an exit code. What another server said may be in it.
  */
 import { CommanderError } from 'commander'
 import { MailError } from '../errors.js'
 import { CliError } from './cli-error.js'
 import { explainRefusedFile } from './file-refused.js'
+import { plainLines } from './plain-text.js'
 
 /**
  * @param {unknown} error
@@ -14,7 +15,7 @@ import { explainRefusedFile } from './file-refused.js'
 export function report(error, stderr) {
   if (error instanceof CommanderError) return error.exitCode
   if (error instanceof CliError) {
-    stderr.write(`letterlock: ${error.message}\n`)
+    stderr.write(`letterlock: ${plainLines(error.message)}\n`)
     return error.exitCode
   }
   const refusal = explainRefusedFile(error)
@@ -25,11 +26,11 @@ export function report(error, stderr) {
   if (error instanceof MailError) {
     const { detail } = error
     stderr.write(`letterlock: ${error.message}\n`)
-    if (detail !== undefined) stderr.write(`${detail.replace(/^/gm, '  ')}\n`)
+    if (detail !== undefined) stderr.write(`${plainLines(detail).replace(/^/gm, '  ')}\n`)
     return 1
   }
   stderr.write(
-    `letterlock: unexpected error\n${error instanceof Error ? error.stack : String(error)}\n`
+    `letterlock: unexpected error\n${plainLines(String(error instanceof Error ? error.stack : error))}\n`
   )
   return 1
 }

@@ -39,6 +39,10 @@ const PROBLEMS = /** @satisfies {Partial<Record<ErrorCode, Problem>>} */ ({
     status: 422,
     text: 'That is over a limit: a name has at most 100 characters, and there are at most 100 app passwords.'
   },
+  LABEL_REFUSED: {
+    status: 422,
+    text: 'A name cannot have control characters in it, such as tabs or line breaks.'
+  },
   CREDENTIAL_NOT_FOUND: { status: 404, text: 'It is not there any more.' },
   DISK_FULL: { status: 503, text: 'The server has no room for that. Tell whoever runs it.' },
   BUSY: LATER,

@@ -321,6 +321,29 @@ test('a wrong password, a missing server and a bad address end with one line and
   assert.ok(!said.includes('secret'))
 })
 
+test('what a source says gives no orders to the terminal', async (t) => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.write('* OK [CAPABILITY IMAP4rev1] ready\r\n')
+    socket.on('data', (bytes) => {
+      const [tag, name] = bytes.toString('latin1').split(' ')
+      const answer =
+        name === 'LOGIN' ? 'OK [CAPABILITY IMAP4rev1] in' : 'NO \u001b]0;owned\u0007 is down'
+      socket.write(`${tag} ${answer}\r\n`)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const source = { port, user: 'old@example.net' }
+  const { code, stderr } = await letterlock(commandOf(await startTarget(t), source), {
+    input: PASSWORDS
+  })
+  assert.equal(code, 2)
+  assert.equal(stderr, 'letterlock: The copy ended early: the source says: ?]0;owned? is down\n')
+})
+
 test('a list of accounts must be private; each is copied, and one that fails stops no other', async (t) => {
   const source = await startSource(t)
   const target = await startTarget(t)

@@ -10,6 +10,7 @@ import { isMailError } from '../../errors.js'
 import { createBatch } from '../account-batch.js'
 import { registerSettings } from '../account-settings.js'
 import { CliError } from '../cli-error.js'
+import { plainJson, plainText } from '../plain-text.js'
 import {
   formatBytes,
   formatTime,
@@ -170,7 +171,7 @@ function registerShow(account, context) {
             })
           )
           if (options.json) {
-            print(JSON.stringify({ ...publicAccount(row), aliases, credentials }))
+            print(plainJson({ ...publicAccount(row), aliases, credentials }))
             return
           }
           const limits = [
@@ -187,7 +188,7 @@ function registerShow(account, context) {
           if (aliases.length > 0) print(`aliases    ${aliases.join(', ')}`)
           for (const { id, kind, label, scope, expiresAtMs, lastUsedAtMs } of credentials) {
             const expiry = expiresAtMs === null ? '' : `, expires ${formatTime(expiresAtMs)}`
-            const name = label === '' ? kind : `${kind} “${label}”`
+            const name = label === '' ? kind : `${kind} “${plainText(label)}”`
             print(`${id}  ${name}, ${scope}, last used ${formatTime(lastUsedAtMs)}${expiry}`)
           }
         })
@@ -331,7 +332,8 @@ function registerRekey(account, context) {
         ).catch(explainBusy)
         print(`${row.address} has a new master key`)
         print(recoveryNote(recoveryCode))
-        for (const { id, label } of revoked) print(`revoked app password ${id} ${label}`.trimEnd())
+        for (const { id, label } of revoked)
+          print(`revoked app password ${id} ${plainText(label)}`.trimEnd())
         if (revoked.length > 0) {
           print('Their codes are known to their devices alone: create new ones.')
         }

@@ -7,6 +7,7 @@ import {
   revokeAppPassword
 } from '../../accounts/app-passwords.js'
 import { CliError } from '../cli-error.js'
+import { plainJson, plainText } from '../plain-text.js'
 import { formatTime, requireAccount, withAccounts, withSecret } from '../with-accounts.js'
 
 /**
@@ -105,12 +106,12 @@ function registerList(group, context) {
         withAccounts(context, options, async ({ services, print }) => {
           const account = await requireAccount(services, address)
           for (const row of await listAppPasswords({ services, account })) {
-            if (options.json) print(JSON.stringify(row))
+            if (options.json) print(plainJson(row))
             else {
               const expiry =
                 row.expiresAtMs === null ? '' : `\texpires ${formatTime(row.expiresAtMs)}`
               print(
-                `${row.id}\t${row.label}\t${row.scope}\tlast used ${formatTime(row.lastUsedAtMs)}${expiry}`
+                `${row.id}\t${plainText(row.label)}\t${row.scope}\tlast used ${formatTime(row.lastUsedAtMs)}${expiry}`
               )
             }
           }
@@ -141,7 +142,7 @@ function registerRevoke(group, context) {
         withAccounts(context, options, async ({ services, print, tell }) => {
           const account = await requireAccount(services, address)
           const { label } = await revokeAppPassword({ services, account, credentialId })
-          print(`revoked ${credentialId} ${label}`.trimEnd())
+          print(`revoked ${credentialId} ${plainText(label)}`.trimEnd())
           tell(
             'If the code and a copy of the directory may be in the same hands, run `account rekey` as well.'
           )

@@ -2,6 +2,7 @@
  * `letterlock tenant`: list, create, set, assign, delete.
  */
 import { normalizeDomain } from '../../accounts/address.js'
+import { requireLabel } from '../../accounts/label.js'
 import { MailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
 import { formatBytes, parseBytes, withAccounts } from '../with-accounts.js'
@@ -19,12 +20,13 @@ const TENANT_ID = /^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?$/
 /**
  * @param {SetOptions} options
  * @returns {{ label?: string, quotaBytes?: number, maxAccounts?: number }}
- * @throws {CliError} exit code 2
+ * @throws {CliError | MailError} exit code 2; LIMIT, LABEL_REFUSED
  */
 function changeOf({ label, quota, accounts }) {
   if (accounts !== undefined && !/^\d{1,9}$/.test(accounts)) {
     throw new CliError(`${accounts} is no number of accounts`, { exitCode: 2 })
   }
+  requireLabel(label ?? '')
   return {
     ...(label !== undefined && { label }),
     ...(quota !== undefined && { quotaBytes: parseBytes(quota) }),

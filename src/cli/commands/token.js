@@ -4,6 +4,7 @@
 import { API_SCOPES, createApiToken, revokeApiToken } from '../../accounts/api-tokens.js'
 import { MailError, isMailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
+import { plainText } from '../plain-text.js'
 import { formatTime, withAccounts } from '../with-accounts.js'
 import { parseExpiry } from './app-password.js'
 
@@ -97,7 +98,7 @@ function registerList(group, context) {
             const { id, label, scopes, tenant, lastUsedAtMs, expiresAtMs } = token
             const expiry = expiresAtMs === null ? '' : `\texpires ${formatTime(expiresAtMs)}`
             print(
-              `${id}\t${label}\t${scopes.join(',')}\t${tenant ?? 'every tenant'}\tlast used ${formatTime(lastUsedAtMs)}${expiry}`
+              `${id}\t${plainText(label)}\t${scopes.join(',')}\t${tenant ?? 'every tenant'}\tlast used ${formatTime(lastUsedAtMs)}${expiry}`
             )
           }
         }

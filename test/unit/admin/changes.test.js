@@ -137,3 +137,24 @@ test('who goes through all accounts by address misses none and sees none twice, 
     assert.equal((await ask('GET', url, { token: all })).status, 400, other)
   }
 })
+
+test('a tenant’s label has no control characters', async (t) => {
+  const { ask, token } = await startAdmin(t)
+  const all = await token(['all'])
+  const made = await ask('POST', '/v1/tenants', {
+    token: all,
+    body: { id: 'acme', label: 'Äcme 1' }
+  })
+  assert.equal(made.status, 201)
+  for (const label of ['a\tb', 'a\nb', 'a\u001b[2Jb', 'a\u007fb', 'a\u009bb']) {
+    const body = { label }
+    const answers = [
+      await ask('POST', '/v1/tenants', { token: all, body: { id: 'other', label } }),
+      await ask('PATCH', '/v1/tenants/acme', { token: all, body })
+    ]
+    for (const { status, body: problem } of answers) {
+      assert.equal(status, 400)
+      assert.equal(problem.errors[0].path, '/label')
+    }
+  }
+})

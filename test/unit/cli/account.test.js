@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { tamper } from '../../helpers/accounts.js'
 import { MAIN, letterlock, scratchFolder } from '../../helpers/process.js'
 
 const ANNA = 'anna@example.org'
@@ -189,6 +190,52 @@ test('app passwords are made with scope and expiry, listed and revoked', async (
   const revoke = () => run(['app-password', 'revoke', ANNA, rows[0].id])
   assert.match((await revoke()).stdout, /^revoked [0-9a-f]{16} phone\n$/)
   assert.equal((await revoke()).code, 1)
+})
+
+test('a label has no control characters, and one of before shows none', async (t) => {
+  const { data, run, create } = setUp(t)
+  await create()
+  const secret = 'old secret\n'
+  const make = (/** @type {string} */ label) =>
+    run(['app-password', 'create', ANNA, '--password-stdin', '--label', label], secret)
+  for (const label of ['a\tb', 'a\nb', 'a\u001b[2Jb', 'a\u007fb', 'a\u009bb']) {
+    const others = [
+      await make(label),
+      await run(['token', 'create', '--label', label]),
+      await run(['tenant', 'create', 'acme', '--label', label])
+    ]
+    for (const { code, stderr } of others) {
+      assert.equal(code, 1)
+      assert.match(stderr, /control characters/)
+    }
+  }
+  assert.equal((await make('my phone')).code, 0)
+  assert.equal((await run(['token', 'create', '--label', 'x'])).code, 0)
+  const label = 'phone\u009b2J\u001b[31m\nforged\tline'
+  for (const table of ['credentials', 'api_tokens'])
+    tamper(data, `UPDATE ${table} SET label = ? WHERE label <> ''`, [label])
+  const id = JSON.parse((await run(['app-password', 'list', ANNA, '--json'])).stdout).id
+  const shown = [
+    await run(['app-password', 'list', ANNA]),
+    await run(['account', 'show', ANNA]),
+    await run(['token', 'list']),
+    await run(['app-password', 'revoke', ANNA, id])
+  ]
+  for (const { stdout } of shown) assert.match(stdout, /phone\?2J\?\[31m\?forged\?line/)
+  await make('my phone')
+  tamper(data, 'UPDATE credentials SET label = ? WHERE label <> ?', [label, ''])
+  const asJson = [
+    await run(['app-password', 'list', ANNA, '--json']),
+    await run(['account', 'show', ANNA, '--json'])
+  ]
+  for (const { stdout } of asJson) {
+    assert.doesNotMatch(stdout.trimEnd(), /\p{Cc}/u)
+    assert.ok(JSON.stringify(JSON.parse(stdout)).includes(JSON.stringify(label)))
+  }
+  assert.match(
+    (await run(['account', 'rekey', ANNA, '--password-stdin'], secret)).stdout,
+    /phone\?2J/
+  )
 })
 
 test('a batch makes an account of each line, reports the others, and goes on', async (t) => {

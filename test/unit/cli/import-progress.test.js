@@ -22,7 +22,7 @@ test('without a terminal there is a line every ten seconds, with share, rate and
   const stdout = new PassThrough()
   const stderr = new PassThrough()
   const progress = new ImportProgress({ stdout, stderr, clock: { nowMs: () => nowMs } })
-  const source = { ...SOURCE }
+  const source = { ...SOURCE, name: 'mail\u001b[2J.mbox' }
   const summary = { imported: 0, skipped: 0, failed: 0 }
   progress.start(source, summary)
   for (let step = 1; step <= 100; step++) {
@@ -36,8 +36,8 @@ test('without a terminal there is a line every ten seconds, with share, rate and
   progress.fail({ name: 'a.tar: \u001b[2Jgone\n.eml', error: new MailError('MESSAGE_EMPTY') })
   progress.end([source], summary)
   assert.deepEqual(String(stdout.read()).split('\n'), [
-    'mail.mbox: 40 %, 200 messages, 20/s, 15 s left',
-    'mail.mbox: 80 %, 400 messages, 20/s, 5.0 s left',
+    'mail?[2J.mbox: 40 %, 200 messages, 20/s, 15 s left',
+    'mail?[2J.mbox: 80 %, 400 messages, 20/s, 5.0 s left',
     'imported 500, skipped 0 that were there, failed 0, in 25 s (20/s)',
     ''
   ])

@@ -90,6 +90,10 @@ test('an app password is made, logs into IMAP, is listed with its last use, and 
   assert.equal((await browser.post('/app-passwords/revoke', { id })).status, 404)
   const nameless = { label: ' ', scope: 'read-only', password: PASSWORD }
   assert.equal((await browser.post('/app-passwords', nameless)).status, 422)
+  for (const label of ['a\tb', 'a\nb', 'a\u001b[2Jb', 'a\u009bb']) {
+    const controlling = await browser.post('/app-passwords', { ...nameless, label })
+    assert.deepEqual([controlling.status, /control characters/.test(controlling.text)], [422, true])
+  }
 })
 
 test('an app password ends with its last day, and a browser that says nothing is logged out', async (t) => {

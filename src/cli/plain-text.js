@@ -1,0 +1,28 @@
+/**
+ * Texts that others have chosen, for a terminal: names of files, what other servers say, labels of users. They may hold
+ * orders to it, or ends of lines that begin a line of their own.
+ */
+
+const CONTROL = /\p{Cc}/gu
+
+/**
+ * @param {string} text
+ * @returns {string} one line, without control characters
+ */
+export const plainText = (text) => text.replace(CONTROL, '?')
+
+/**
+ * @param {string} text
+ * @returns {string} without control characters except line feeds
+ */
+export const plainLines = (text) => text.split('\n').map(plainText).join('\n')
+
+/**
+ * @param {unknown} value
+ * @returns {string} JSON in one line; C1 and DEL are escaped as well, which JSON leaves as they are
+ */
+export const plainJson = (value) =>
+  JSON.stringify(value).replace(
+    CONTROL,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  )
