@@ -94,6 +94,7 @@ export function registerRestore(backup, context) {
     .action((/** @type {string | undefined} */ address, /** @type {RestoreOptions} */ options) => {
       if ((address === undefined) !== (options.host === true))
         throw new CliError('Give either an address or --host', { exitCode: NOTHING_DONE })
+      requireTogether(options)
       const restore = async (/** @type {BackupParts} */ parts) => {
         const generation = await chooseGeneration(parts.repository, {
           nowMs: parts.clock.nowMs(),
@@ -105,6 +106,27 @@ export function registerRestore(backup, context) {
       }
       return withBackups(context, options, restore, { mayBeNew: address === undefined })
     })
+}
+
+/** @param {RestoreOptions} options */
+const isPart = ({ folder, messageId }) => folder !== undefined || messageId !== undefined
+
+/**
+ * What would be left aside silently is refused: more would come back than was asked for.
+ *
+ * @param {RestoreOptions} options
+ * @throws {CliError}
+ */
+function requireTogether(options) {
+  const { host, as, generation, at } = options
+  const refuse = (/** @type {string} */ text) => {
+    throw new CliError(text, { exitCode: NOTHING_DONE })
+  }
+  if (host === true && (as !== undefined || isPart(options)))
+    refuse('--host restores everything: --as, --folder and --message-id go with an address')
+  if (as !== undefined && isPart(options))
+    refuse('--as restores the whole mailbox: --folder and --message-id go into the present one')
+  if (generation !== undefined && at !== undefined) refuse('Give either --generation or --at')
 }
 
 /**
@@ -174,8 +196,7 @@ async function runAccount(parts, context, options, generation, name) {
         const isOfThen = generation.accounts.some(({ id }) => id === account?.id)
         if (!account || (!isOfThen && options.as !== undefined)) await bringBack(restore, address)
         else if (options.as !== undefined) await restoreUnderName(restore, account, options.as)
-        else if (options.folder !== undefined || options.messageId !== undefined)
-          await takeMessages(restore, account)
+        else if (isPart(options)) await takeMessages(restore, account)
         else await putBack(restore, account)
       } finally {
         bar.stop()
@@ -191,6 +212,11 @@ async function runAccount(parts, context, options, generation, name) {
 async function bringBack(restore, address) {
   const { parts, services, input, options, scratchFolder, onRead } = restore
   const { repository, target, config, clock, logger, print, tell } = parts
+  if (isPart(options))
+    throw new CliError(
+      `There is no account ${address} now: a deleted one comes back as a whole, without --folder and --message-id`,
+      { exitCode: NOTHING_DONE }
+    )
   tell(
     `There is no account ${address} now. To look for a deleted one, the recovery key of the backups is needed`
   )

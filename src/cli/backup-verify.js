@@ -38,20 +38,20 @@ export function registerVerify(backup, context) {
       'after',
       '\nExit code: 0 all is well, 1 something is damaged, 2 nothing could be checked.\n\nExamples:\n  letterlock backup verify --all --quick\n  letterlock backup verify anna@example.org'
     )
-    .action((/** @type {string | undefined} */ address, /** @type {VerifyOptions} */ options) =>
-      withBackups(
-        context,
-        options,
-        async (parts) => {
-          process.exitCode =
-            address === undefined
-              ? await verifyStored(parts, options)
-              : await verifyMailbox(parts, context, options, address)
-        },
-        // Whoever has lost a host looks at its backups first.
-        { mayBeNew: address === undefined }
-      )
-    )
+    .action((/** @type {string | undefined} */ address, /** @type {VerifyOptions} */ options) => {
+      if (options.all === true && (address !== undefined || options.generation !== undefined))
+        throw new CliError('--all checks all backups: an address or --generation names one', {
+          exitCode: NOTHING_DONE
+        })
+      const verify = async (/** @type {BackupParts} */ parts) => {
+        process.exitCode =
+          address === undefined
+            ? await verifyStored(parts, options)
+            : await verifyMailbox(parts, context, options, address)
+      }
+      // Whoever has lost a host looks at its backups first.
+      return withBackups(context, options, verify, { mayBeNew: address === undefined })
+    })
 }
 
 /**

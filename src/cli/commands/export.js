@@ -65,14 +65,25 @@ export function register(program, context) {
         .choices(['mbox', 'maildir', 'eml'])
         .default('mbox')
     )
-    .option('--mailbox <name>', 'this one only; may be repeated', more, [])
+    .option('--mailbox <name>', 'this one only, into a folder; may be repeated', more, [])
     .option('--file <path>', 'one encrypted file instead of a folder')
     .option('--password-stdin', 'read the password from standard input')
     .addHelpText('after', HELP)
     .action(
-      async (/** @type {string | undefined} */ folder, /** @type {ExportOptions} */ options) => {
+      async (
+        /** @type {string | undefined} */ folder,
+        /** @type {ExportOptions} */ options,
+        /** @type {import('commander').Command} */ command
+      ) => {
         if ((folder === undefined) === (options.file === undefined)) {
           throw new CliError('Say a folder, or --file', { exitCode: NOTHING_DONE })
+        }
+        const isFormatGiven = command.getOptionValueSource('format') !== 'default'
+        if (folder === undefined && (options.mailbox.length > 0 || isFormatGiven)) {
+          throw new CliError(
+            '--file writes the whole mailbox: --mailbox and --format go with a folder',
+            { exitCode: NOTHING_DONE }
+          )
         }
         process.exitCode =
           folder === undefined

@@ -186,6 +186,11 @@ async function copyInto(store, { context: { stdout, stderr, clock }, options, lo
  * @returns {Promise<number>}
  */
 async function runList(context, options, file, signal) {
+  if (options.from !== undefined || options.account !== undefined) {
+    throw new CliError('--list names the accounts: --from and --account do not go with it', {
+      exitCode: NOTHING_DONE
+    })
+  }
   const { stdout, stderr } = context
   const { whole, partly, failed } = await importList({
     file,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
@@ -64,6 +65,44 @@ test('a restore of an address that nobody has does not say that it was deleted',
   assert.match(restored.stderr, /^There is no account nobody@example\.org now\./)
   assert.doesNotMatch(restored.stderr, /was deleted/)
   assert.match(restored.stderr, /is in none of 1 backups/)
+})
+
+test('options that would be left aside are refused: more would come than was asked for', async (t) => {
+  const { data, run } = await setUp(t)
+  const { stdout } = await run(['backup', 'init'])
+  await run(['backup', 'run'])
+  const recoveryKey = /AGE-SECRET-KEY-\S+/.exec(stdout)?.[0]
+  const file = join(data, '..', 'whole.letterlock')
+  const restore = (/** @type {string[]} */ ...args) => ['backup', 'restore', ...args]
+  const refusals = /** @type {[string[], RegExp][]} */ ([
+    [['export', '--account', ANNA, '--file', file, '--mailbox', 'Tort'], /--mailbox/],
+    [['export', '--account', ANNA, '--file', file, '--format', 'mbox'], /--format/],
+    [restore(ANNA, '--as', 'new@example.org', '--folder', 'Odd'), /--as .* --folder/],
+    [restore(ANNA, '--as', 'new@example.org', '--message-id', '<1@x>'), /--as .* --message-id/],
+    [restore(ANNA, '--at', '2099-01-01', '--generation', 'x'), /either --generation or --at/],
+    [restore('--host', '--as', 'new@example.org'), /--host .* --as/],
+    [restore('--host', '--folder', 'Odd'), /--host .* --folder/],
+    [['backup', 'verify', ANNA, '--all'], /--all .* an address/],
+    [['backup', 'verify', '--all', '--generation', 'x'], /--all .* --generation/],
+    [['import', 'imap', '--from', 'imaps://a@b', '--list', file], /--list .* --from/],
+    [['import', 'imap', '--account', ANNA, '--list', file], /--list .* --account/]
+  ])
+  for (const [args, why] of refusals) {
+    const { code, stderr } = await run(args)
+    assert.deepEqual([code, why.test(stderr)], [2, true], `${args.join(' ')}: ${stderr}`)
+  }
+  assert.equal(existsSync(file), false)
+  await run(['account', 'delete', ANNA, '--yes'])
+  for (const part of [
+    ['--folder', 'INBOX'],
+    ['--message-id', '<1@x>']
+  ]) {
+    const args = restore(ANNA, '--password-stdin', ...part)
+    const { code, stderr } = await run(args, `${recoveryKey}\n`)
+    assert.equal(code, 2)
+    assert.match(stderr, /a deleted one comes back as a whole/)
+  }
+  assert.equal((await run(['account', 'show', ANNA])).code, 1)
 })
 
 test('DNS lines are of no domain that only this machine knows', async (t) => {
