@@ -2,12 +2,13 @@
  * Messages out of a backup into the mailbox of today, in folders of their own: nothing that is there is touched.
  */
 import { MailError } from '../errors.js'
+import { storedMailboxName } from '../store/mailbox-name.js'
 
 /**
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
  *
  * @typedef {object} WantedMessages
- * @property {string | null} folder - null: of all folders
+ * @property {string | null} folder - as a person types it; null: of all folders
  * @property {string | null} messageId - with or without angle brackets; null: all
  */
 
@@ -38,8 +39,9 @@ async function requireMailbox(store, name) {
  */
 export async function restoreMessages({ from, to, wanted, into, onProgress = () => {} }) {
   const messageId = wanted.messageId?.trim().replace(/^<|>$/g, '') ?? null
+  const folder = wanted.folder === null ? null : storedMailboxName(wanted.folder)
   const mailboxes = (await from.listMailboxes()).filter(
-    ({ name }) => wanted.folder === null || name === wanted.folder
+    ({ name }) => folder === null || name === folder
   )
   if (mailboxes.length === 0) throw new MailError('MAILBOX_NOT_FOUND')
   let restored = 0

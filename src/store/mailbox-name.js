@@ -37,6 +37,14 @@ export function bareMailboxName(name) {
 }
 
 /**
+ * For a name that a person has typed.
+ *
+ * @param {string} name
+ * @returns {string} as the store has it: normalised, composed (NFC), without a trailing delimiter
+ */
+export const storedMailboxName = (name) => composed(bareMailboxName(name))
+
+/**
  * For a name that is to be made. It is composed (NFC), as mail programs' names are once they have come in: by another
  * spelling nobody would find it.
  *
@@ -45,7 +53,7 @@ export function bareMailboxName(name) {
  * @throws {MailError} CANNOT for a name that no mailbox may have; LIMIT for one that is too long
  */
 export function requireMailboxName(name) {
-  const normal = composed(bareMailboxName(name))
+  const normal = storedMailboxName(name)
   const levels = normal.split(DELIMITER)
   if (levels.includes('') || CONTROL.test(normal) || !normal.isWellFormed())
     throw new MailError('CANNOT', { detail: 'mailbox name' })

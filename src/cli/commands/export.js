@@ -9,7 +9,7 @@ import { emlTarget } from '../../export/write-eml.js'
 import { maildirTarget } from '../../export/write-maildir.js'
 import { mboxTarget } from '../../export/write-mbox.js'
 import { writePortable } from '../../export/write-portable.js'
-import { bareMailboxName } from '../../store/mailbox-name.js'
+import { storedMailboxName } from '../../store/mailbox-name.js'
 import { CliError } from '../cli-error.js'
 import { goneWhenInterrupted } from '../gone-when-interrupted.js'
 import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
@@ -108,8 +108,7 @@ async function exportFolder(context, options, folder) {
   let toldMs = clock.nowMs()
   const request = { context, options, account, isReadOnly: true, usesFiles: true }
   return await withMailbox(request, async ({ store }) => {
-    // As the store has them.
-    const names = options.mailbox.map((name) => bareMailboxName(name).normalize('NFC'))
+    const names = options.mailbox.map(storedMailboxName)
     const wanted = new Set(names)
     const present = (await store.listMailboxes()).map(({ name }) => name)
     const missing = names.find((name) => !present.includes(name))

@@ -253,6 +253,10 @@ test('a folder and a message come back into a folder of their own, with flags an
     restored: 1,
     folders: ['Restored/Invoices']
   })
+  assert.deepEqual((await take({ folder: 'Invoices/', messageId: null })).folders, [
+    'Restored/Invoices'
+  ])
+  assert.deepEqual((await take({ folder: 'inbox', messageId: null })).folders, ['Restored/INBOX'])
   assert.deepEqual(await take({ folder: null, messageId: '<wanted@example.net>' }), {
     restored: 1,
     folders: ['Restored/Invoices']
