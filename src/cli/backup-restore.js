@@ -194,7 +194,8 @@ async function runAccount(parts, context, options, generation, name) {
       const restore = { parts, services, input, generation, options, scratchFolder, onRead }
       try {
         const isOfThen = generation.accounts.some(({ id }) => id === account?.id)
-        if (!account || (!isOfThen && options.as !== undefined)) await bringBack(restore, address)
+        if (!account || (!isOfThen && options.as !== undefined))
+          await bringBack(restore, address, account !== null)
         else if (options.as !== undefined) await restoreUnderName(restore, account, options.as)
         else if (isPart(options)) await takeMessages(restore, account)
         else await putBack(restore, account)
@@ -208,8 +209,9 @@ async function runAccount(parts, context, options, generation, name) {
 /**
  * @param {AccountRestore} restore
  * @param {string} address - canonical
+ * @param {boolean} isTaken - by an account that the generation does not have
  */
-async function bringBack(restore, address) {
+async function bringBack(restore, address, isTaken) {
   const { parts, services, input, options, scratchFolder, onRead } = restore
   const { repository, target, config, clock, logger, print, tell } = parts
   if (isPart(options))
@@ -217,9 +219,10 @@ async function bringBack(restore, address) {
       `There is no account ${address} now: a deleted one comes back as a whole, without --folder and --message-id`,
       { exitCode: NOTHING_DONE }
     )
-  tell(
-    `There is no account ${address} now. To look for a deleted one, the recovery key of the backups is needed`
-  )
+  const why = isTaken
+    ? `${restore.generation.name} does not have the account that is ${address} now`
+    : `There is no account ${address} now`
+  tell(`${why}. To look for a deleted one, the recovery key of the backups is needed`)
   const recoveryKey = await askRecoveryKey(input)
   const names = await generationsToSearch(restore)
   const scratchFile = join(scratchFolder, 'directory.db')

@@ -320,6 +320,10 @@ test('an account whose address another has by now comes back beside it; exit cod
   const beside = await backup(args, `${recoveryKey}\n`)
   assert.equal(beside.code, 0, beside.stderr)
   assert.match(beside.stdout, /^ben-old@example\.org is back/)
+  assert.match(
+    beside.stderr,
+    /^\S+Z does not have the account that is ben@example\.org now\. To look/
+  )
 
   assert.equal((await backup(['rehearse', '--accounts', 'all'])).code, 2)
   assert.equal((await backup(['verify', 'nobody@example.org', '--password-stdin'])).code, 2)
