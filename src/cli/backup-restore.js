@@ -88,7 +88,7 @@ export function registerRestore(backup, context) {
     .option('--yes', 'do not ask before a mailbox is replaced')
     .option(
       '--password-stdin',
-      'read passwords and the recovery key from standard input, a line each'
+      'read passwords and the recovery key from standard input, a line each; implies --yes'
     )
     .addHelpText('after', HELP)
     .action((/** @type {string | undefined} */ address, /** @type {RestoreOptions} */ options) => {

@@ -67,6 +67,22 @@ test('a restore of an address that nobody has does not say that it was deleted',
   assert.match(restored.stderr, /is in none of 1 backups/)
 })
 
+test('a restore in place asks for the address, but neither with --yes nor with --password-stdin, as its help says', async (t) => {
+  const { run } = await setUp(t)
+  await run(['backup', 'init'])
+  await run(['backup', 'run'])
+  const restore = (/** @type {string[]} */ ...args) => run(['backup', 'restore', ...args], '')
+  const unasked = await restore(ANNA)
+  assert.equal(unasked.code, 2)
+  assert.match(unasked.stderr, /no terminal to ask on: use --yes/)
+  assert.match((await restore('--help')).stdout, /implies\s+--yes/)
+  for (const quiet of ['--yes', '--password-stdin']) {
+    const { code, stdout } = await restore(ANNA, quiet)
+    assert.equal(code, 0)
+    assert.match(stdout, /kept in \S+replaced-/)
+  }
+})
+
 test('options that would be left aside are refused: more would come than was asked for', async (t) => {
   const { data, run } = await setUp(t)
   const { stdout } = await run(['backup', 'init'])
