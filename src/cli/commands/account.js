@@ -1,6 +1,7 @@
 /**
  * `letterlock account`: create, list, show, delete, passwd, rekey; set and alias are in account-settings.js.
  */
+import { normalizeDomain } from '../../accounts/address.js'
 import { changePassword, resetAccount } from '../../accounts/change-password.js'
 import { provisionAccount } from '../../accounts/provision.js'
 import { rekeyAccount } from '../../accounts/rekey.js'
@@ -121,7 +122,8 @@ function registerList(account, context) {
     .addHelpText('after', '\nExample:\n  letterlock account list --domain example.org')
     .action((/** @type {CommonOptions & { domain?: string, json?: boolean }} */ options) =>
       withAccounts(context, options, async ({ services, print }) => {
-        const filter = options.domain === undefined ? {} : { domain: options.domain.toLowerCase() }
+        const filter =
+          options.domain === undefined ? {} : { domain: normalizeDomain(options.domain) }
         for (const row of await services.directory.listAccounts(filter)) {
           if (options.json) print(JSON.stringify(publicAccount(row)))
           else {

@@ -110,11 +110,12 @@ export function register(program, context) {
     .action(
       (
         /** @type {string} */ id,
-        /** @type {string} */ domain,
+        /** @type {string} */ name,
         /** @type {CommonOptions} */ options
       ) =>
         withAccounts(context, options, async ({ services, print }) => {
-          await services.directory.assignDomain(normalizeDomain(domain), id)
+          const domain = normalizeDomain(name)
+          await services.directory.assignDomain(domain, id)
           services.directory.audit({ action: 'domain-assign', tenant: id, detail: { domain } })
           print(`${domain} belongs to ${id}`)
         })

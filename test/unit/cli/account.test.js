@@ -36,6 +36,24 @@ test('create makes an account and shows its recovery code, on standard output al
   assert.deepEqual(lines, ['anna@example.org\t0 messages, 0 B'])
 })
 
+test('accounts are listed by a domain as it is written', async (t) => {
+  const { run, create } = setUp(t)
+  await create()
+  const made = await create('anna@bücher.example')
+  assert.equal(made.code, 0, made.stderr)
+  const listed = (/** @type {string} */ domain) => run(['account', 'list', '--domain', domain])
+  for (const domain of ['bücher.example', 'BÜCHER.example.', 'xn--bcher-kva.example'])
+    assert.match((await listed(domain)).stdout, /^anna@xn--bcher-kva\.example\t[^\n]*\n$/)
+  const refused = await listed('no domain')
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /the domain is not one/)
+  await run(['tenant', 'create', 'acme'])
+  const assigned = await run(['tenant', 'assign', 'acme', 'bücher.example'])
+  assert.equal(assigned.stdout, 'xn--bcher-kva.example belongs to acme\n')
+  const audit = await run(['audit', 'export', '--action', 'domain-assign'])
+  assert.equal(JSON.parse(audit.stdout).detail.domain, 'xn--bcher-kva.example')
+})
+
 test('an account shows as text and as JSON, without any key', async (t) => {
   const { run, create } = setUp(t)
   await create()
