@@ -3,18 +3,27 @@
  */
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { pipeline } from 'node:stream'
-import { createGunzip, createZstdDecompress } from 'node:zlib'
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { MailError } from '../errors.js'
+import { unpackZstd } from './zstd-frames.js'
+
+const gunzip = (/** @type {Readable} */ file) => pipeline(file, createGunzip(), reportedByIterator)
+const unzstd = (/** @type {Readable} */ file) => Readable.from(unpackZstd(file))
 
 /**
  * How packed files begin; no message does.
  *
- * @type {{ magic: Buffer, unpack: (() => import('node:stream').Transform) | null }[]}
+ * @type {{ magic: Buffer, unpack: ((file: Readable) => Readable) | null }[]}
  */
 const PACKINGS = [
-  { magic: Buffer.of(0x1f, 0x8b), unpack: () => createGunzip() },
-  { magic: Buffer.of(0x28, 0xb5, 0x2f, 0xfd), unpack: () => createZstdDecompress() },
+  { magic: Buffer.of(0x1f, 0x8b), unpack: gunzip },
+  { magic: Buffer.of(0x28, 0xb5, 0x2f, 0xfd), unpack: unzstd },
+  // A skippable frame of zstd, with which pzstd begins.
+  ...Array.from({ length: 16 }, (_, number) => ({
+    magic: Buffer.of(0x50 + number, 0x2a, 0x4d, 0x18),
+    unpack: unzstd
+  })),
   // xz and bzip2, which Dovecot packs with as well.
   { magic: Buffer.from('fd377a585a00', 'hex'), unpack: null },
   { magic: Buffer.from('BZh91AY&SY'), unpack: null }
@@ -40,7 +49,7 @@ export async function openBytes(path) {
   const packing = PACKINGS.find(({ magic }) => head.subarray(0, magic.length).equals(magic))
   if (packing?.unpack === null) throw new MailError('FORMAT_UNKNOWN')
   const file = createReadStream(path)
-  const chunks = packing ? pipeline(file, packing.unpack(), reportedByIterator) : file
+  const chunks = packing ? packing.unpack(file) : file
   return {
     chunks,
     totalBytes: sizeBytes,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -399,12 +399,78 @@ for (const [what, damage] of DAMAGES) {
   })
 }
 
+/**
+ * @param {number} kind - of 16
+ * @param {number} length
+ * @returns {Buffer} a skippable frame of zstd
+ */
+function skippable(kind, length) {
+  const frame = Buffer.alloc(8 + length, 'x')
+  frame.writeUInt32LE(0x184d2a50 + kind, 0)
+  frame.writeUInt32LE(length, 4)
+  return frame
+}
+
+const zstd = (/** @type {string | Buffer} */ bytes) => zstdCompressSync(Buffer.from(bytes))
+
+test('a zstd in several frames is read to its end, past skippable frames', async (t) => {
+  const tar = await tarOf([
+    { name: '1.eml', content: MAIL },
+    { name: '2.eml', content: randomBytes(200_000) }
+  ])
+  const line = 'From a@b Wed Jul  1 05:04:01 2020\n'
+  const frames = [1, 2, 3].map((number) => zstd(`${line}A: ${number}\n\n`))
+  const folder = await folderOf(t, {
+    mbox: Buffer.concat(frames),
+    'pzstd.mbox': Buffer.concat(frames.flatMap((frame) => [skippable(0, 4), frame])),
+    'skip.mbox': Buffer.concat([skippable(15, 200_000), ...frames, skippable(7, 0)]),
+    tar: Buffer.concat([zstd(tar.subarray(0, 700)), zstd(''), zstd(tar.subarray(700))]),
+    'maildir/cur/1600000001.a:2,': Buffer.concat([zstd(MAIL), zstd('more\n')]),
+    'maildir/new/.keep': ''
+  })
+  for (const name of ['mbox', 'pzstd.mbox', 'skip.mbox']) {
+    const texts = (await readAll(join(folder, name))).map(({ text }) => text)
+    assert.deepEqual(texts, ['A: 1\n', 'A: 2\n', 'A: 3\n'], name)
+  }
+  assert.deepEqual(
+    (await readAll(join(folder, 'tar'))).map(({ text }) => text.length),
+    [MAIL.length, 200_000]
+  )
+  assert.equal((await readAll(join(folder, 'maildir')))[0]?.text, `${MAIL}more\n`)
+})
+
+test('frames of zstd may end anywhere, also with a chunk of the file', async (t) => {
+  const parts = [64 * 1024, 64 * 1024 - 1, 1, 128 * 1024 + 5, 10, 70_000, 65_536]
+  const whole = parts.map((size) => randomBytes(size - Math.min(size - 1, 13)))
+  const body = Buffer.concat([Buffer.from('A: b\n\n'), ...whole])
+  const folder = await folderOf(t, {
+    'cur/1600000001.a:2,': Buffer.concat([zstd('A: b\n\n'), ...whole.map(zstd)]),
+    'new/.keep': ''
+  })
+  const [item] = await readAll(folder)
+  assert.ok(Buffer.from(item?.text ?? '', 'latin1').equals(body))
+})
+
+test('a zstd with something else behind a frame, or with half a frame, is an error', async (t) => {
+  const mbox = zstd(MBOX)
+  const half = zstd(randomBytes(1000)).subarray(0, 500)
+  const folder = await folderOf(t, {
+    text: Buffer.concat([mbox, Buffer.from('no frame')]),
+    byte: Buffer.concat([mbox, Buffer.of(0x28)]),
+    half: Buffer.concat([mbox, half]),
+    skipped: Buffer.concat([mbox, skippable(0, 100).subarray(0, 50)])
+  })
+  for (const name of ['text', 'byte', 'half', 'skipped'])
+    await assert.rejects(readAll(join(folder, name)), /frame descriptor|end of file/, name)
+})
+
 test('leaving a source early closes it', async (t) => {
   const folder = await folderOf(t, {
     'a.tar': await tarOf([{ name: '1.eml', content: MAIL }]),
-    mbox: MBOX
+    mbox: MBOX,
+    'mbox.zst': Buffer.concat([zstd(MBOX), zstd(MBOX)])
   })
-  for (const name of ['a.tar', 'mbox']) {
+  for (const name of ['a.tar', 'mbox', 'mbox.zst']) {
     const source = await openSource(join(folder, name))
     const items = source.items()
     assert.equal((await items.next()).done, false)
