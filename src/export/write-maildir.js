@@ -10,15 +10,14 @@ import { writeMessageFile } from './write-message-file.js'
 
 /** @typedef {import('./export-mailbox.js').ExportedMessage} ExportedMessage */
 
-/** @type {Record<string, string>} */
-const LETTERS = {
-  '\\Draft': 'D',
-  '\\Flagged': 'F',
-  $Forwarded: 'P',
-  '\\Answered': 'R',
-  '\\Seen': 'S',
-  '\\Deleted': 'T'
-}
+const LETTERS = new Map([
+  ['\\Draft', 'D'],
+  ['\\Flagged', 'F'],
+  ['$Forwarded', 'P'],
+  ['\\Answered', 'R'],
+  ['\\Seen', 'S'],
+  ['\\Deleted', 'T']
+])
 
 /** Letters for keywords. */
 const MAX_KEYWORDS = 26
@@ -107,7 +106,7 @@ async function writeMessage(root, keywords, { uid, flags, size, internalDate, re
  */
 function lettersOf(flags, keywords) {
   const letters = flags.map((flag) => {
-    const letter = LETTERS[flag]
+    const letter = LETTERS.get(flag)
     if (letter !== undefined || flag.startsWith('\\')) return letter ?? ''
     if (!keywords.includes(flag) && keywords.length < MAX_KEYWORDS) keywords.push(flag)
     const number = keywords.indexOf(flag)

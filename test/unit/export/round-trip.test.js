@@ -40,8 +40,9 @@ const AWKWARD = [
  * @param {AccountStore} store
  * @param {string} mailbox
  * @param {Iterable<Buffer>} messages
+ * @param {{ keywords?: string[] }} [options] - `keywords`: of each of them
  */
-async function fill(store, mailbox, messages) {
+async function fill(store, mailbox, messages, { keywords = [] } = {}) {
   let number = 0
   for (const bytes of messages) {
     const flags = [
@@ -52,7 +53,9 @@ async function fill(store, mailbox, messages) {
       '\\Deleted',
       '$Forwarded',
       'Work'
-    ].filter((_, index) => (number >> index) & 1)
+    ]
+      .filter((_, index) => (number >> index) & 1)
+      .concat(keywords)
     const internalDate = { epochSeconds: 1_500_000_000 + number++ * 1000, zoneMinutes: 0 }
     const content = await stage(store, bytes)
     await store.appendMessages(mailbox, [{ content, flags, internalDate }])
@@ -86,11 +89,12 @@ async function contentsOf(store, mailbox, { withFlags }) {
  * @param {import('node:test').TestContext} t
  * @param {keyof typeof TARGETS} format
  * @param {Iterable<Buffer>} messages
+ * @param {{ keywords?: string[] }} [options]
  */
-async function goRound(t, format, messages) {
+async function goRound(t, format, messages, options) {
   const clock = new ManualClock()
   const from = await (await accountFolder(t)).create({ clock })
-  await fill(from, 'Archive', messages)
+  await fill(from, 'Archive', messages, options)
   const folder = join(await scratchFolder(t), 'out')
   await requireEmptyFolder(folder)
   const isWanted = (/** @type {string} */ name) => name === 'Archive'
@@ -126,6 +130,13 @@ for (const format of /** @type {const} */ (['mbox', 'maildir', 'eml'])) {
       ...[...tortureMessages({ every: 3 })].map(({ bytes }) => bytes)
     ].filter((bytes) => bytes.length > 0)
     await goRound(t, format, messages)
+  })
+}
+
+for (const format of /** @type {const} */ (['mbox', 'maildir'])) {
+  test(`${format}: keywords with any name a client may choose come back`, async (t) => {
+    const keywords = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
+    await goRound(t, format, [Buffer.from('Subject: x\r\n\r\nbody\r\n')], { keywords })
   })
 }
 
