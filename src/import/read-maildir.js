@@ -1,20 +1,23 @@
 /**
  * A Maildir (cr.yp.to/proto/maildir.html): one file a message in `cur` and `new`, flags after `:2,` in the name. Subfolders
- * of Maildir++ (`.Sent`, `.Lists.Node`) go to mailboxes below the chosen one. Dovecot's `dovecot-keywords` names the
- * letters a … z. Files may be packed with gzip or zstd, as Dovecot's zlib plugin leaves them.
+ * of Maildir++ (`.Sent`, `.Lists.Node`) and of Dovecot's LAYOUT=fs (`Lists/Node`) go to mailboxes below the chosen one.
+ * `cur` or `new` may be missing where it was empty: many ways to copy files leave empty folders out. Dovecot's
+ * `dovecot-keywords` names the letters a … z. Files may be packed with gzip or zstd, as Dovecot's zlib plugin leaves them.
  *
  * The date: delivery writes the same second into the name and into the file's time; an IMAP server that files an older
  * message sets the file's time back; a copy has a later one. So the earlier of the two is the message's.
  */
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { decodeMailboxName } from '../imap/protocol/values/mailbox-name.js'
 import { SyntaxFailure } from '../imap/protocol/syntax-failure.js'
 import { readUnpacked } from './byte-source.js'
-import { pathIn, readEntries, unreadableItem } from './folder-entries.js'
+import { readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
 import { KEYWORD } from './mailbox-headers.js'
+import { isEmlName } from './read-eml.js'
 
+/** @typedef {import('./folder-entries.js').FolderEntry} FolderEntry */
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
 /**
@@ -26,7 +29,20 @@ import { KEYWORD } from './mailbox-headers.js'
  * @property {Map<string, string>} keywords - by letter
  *
  * @typedef {{ place: string, error: unknown }} UnreadableFolder
+ *
+ * @typedef {object} Listing
+ * @property {(MaildirFile | UnreadableFolder)[]} files
+ * @property {number} ignoredCount - files that lie in no Maildir
  */
+
+/** Where messages are. */
+const PARTS = ['cur', 'new']
+
+/** What makes a Maildir; folders of other names are mailboxes. */
+const OWN_FOLDERS = [...PARTS, 'tmp']
+
+/** How files are named there: by the second of the delivery, or with flags. */
+const MESSAGE_NAME = /^\d{9,11}\.|[:;!]2,/
 
 /** @type {Record<string, string>} */
 const FLAG_LETTERS = {
@@ -39,12 +55,20 @@ const FLAG_LETTERS = {
 }
 
 /**
- * @param {string | Buffer} path
- * @returns {Promise<boolean>} whether the folder is a Maildir
+ * @param {string} path
+ * @returns {Promise<boolean>} whether the folder is a Maildir; where one of `cur` and `new` is missing, the files in the
+ *   other tell it
+ * @throws what the file system throws
  */
 export async function isMaildir(path) {
-  const names = await readdir(path)
-  return names.includes('cur') && names.includes('new')
+  const parts = (await readEntries(path)).filter(({ name }) => PARTS.includes(name))
+  if (parts.length === PARTS.length) return true
+  const isMessage = (/** @type {FolderEntry} */ { name }) =>
+    MESSAGE_NAME.test(name) && !isEmlName(name)
+  for (const part of parts) {
+    if ((await readEntries(part.path).catch(() => [])).some(isMessage)) return true
+  }
+  return false
 }
 
 /**
@@ -53,7 +77,7 @@ export async function isMaildir(path) {
  * @throws what the file system throws
  */
 export async function openMaildir(path) {
-  const files = await listMaildir(path)
+  const { files, ignoredCount } = await listMaildir(path)
   /** @type {ImportSource} */
   const source = {
     name: basename(path),
@@ -61,7 +85,7 @@ export async function openMaildir(path) {
     unit: 'messages',
     total: files.length,
     position: 0,
-    ignoredCount: 0,
+    ignoredCount,
     async *items() {
       for (const file of files) {
         yield 'error' in file ? unreadableItem(file.place, file.error) : await maildirItem(file)
@@ -117,43 +141,45 @@ function flagsOf(letters, keywords) {
 
 /**
  * @param {string} root
- * @returns {Promise<(MaildirFile | UnreadableFolder)[]>} of the Maildir itself, then of its subfolders by name
+ * @returns {Promise<Listing>} of the Maildir itself, then of its subfolders by name
  * @throws what the file system throws, where it is about the Maildir itself
  */
 async function listMaildir(root) {
-  /** @type {(MaildirFile | UnreadableFolder)[]} */
-  const files = await listFolder(root, { place: '', folder: [] })
-  const entries = await readEntries(root)
-  const subfolders = entries.filter(({ name, isFolder }) => isFolder && /^\.[^.]/.test(name))
-  for (const { name, path } of subfolders.sort(byName)) {
-    try {
-      if (!(await isMaildir(path))) continue
-      const found = await listFolder(path, { place: `${name}/`, folder: decodeFolder(name) })
-      for (const file of found) files.push(file)
-    } catch (error) {
-      files.push({ place: name, error })
-    }
-  }
-  return files
+  /** @type {Listing} */
+  const listing = { files: [], ignoredCount: 0 }
+  await listFolder(root, { place: '', folder: [] }, listing)
+  return listing
 }
 
 /**
  * @param {string | Buffer} path
  * @param {{ place: string, folder: string[] }} where - `place`: before the places of its files
- * @returns {Promise<MaildirFile[]>} in the order of arrival, as far as the names tell it
+ * @param {Listing} listing - grows: by its messages in the order of arrival, as far as the names tell it, and by those of its
+ *   subfolders, at any depth
  */
-async function listFolder(path, { place, folder }) {
-  const keywords = await readKeywords(path)
+async function listFolder(path, { place, folder }, listing) {
+  const entries = await readEntries(path)
+  const parts = entries.filter(({ name }) => PARTS.includes(name))
+  const keywords = await readKeywords(entries)
   /** @type {MaildirFile[]} */
   const files = []
-  for (const part of ['cur', 'new']) {
-    for (const entry of await readEntries(pathIn(path, part))) {
-      const { name } = entry
-      if (entry.isFolder || name.startsWith('.')) continue
-      files.push({ path: entry.path, place: `${place}${part}/${name}`, name, folder, keywords })
+  for (const part of parts) {
+    for (const { name, path: filePath, isFolder } of await readEntries(part.path)) {
+      if (isFolder || name.startsWith('.')) continue
+      const filePlace = `${place}${part.name}/${name}`
+      files.push({ path: filePath, place: filePlace, name, folder, keywords })
     }
   }
-  return files.sort(byName)
+  for (const file of files.sort(byName)) listing.files.push(file)
+  // Beside `cur` and `new` there are files of mail programs.
+  if (parts.length === 0) listing.ignoredCount += entries.filter((entry) => !entry.isFolder).length
+  const below = entries.filter(({ name, isFolder }) => isFolder && !OWN_FOLDERS.includes(name))
+  for (const { name, path: pathBelow } of below.sort(byName)) {
+    const where = { place: `${place}${name}/`, folder: [...folder, ...levelsOf(name)] }
+    await listFolder(pathBelow, where, listing).catch((error) => {
+      listing.files.push({ place: `${place}${name}`, error })
+    })
+  }
 }
 
 /**
@@ -164,15 +190,12 @@ async function listFolder(path, { place, folder }) {
 const byName = (left, right) => (left.name < right.name ? -1 : 1)
 
 /**
- * @param {string} name - `.Lists.Node`, in modified UTF-7
+ * @param {string} name - of a subfolder, in modified UTF-7: `.Lists.Node`, or one level as LAYOUT=fs has it
  * @returns {string[]}
  */
-function decodeFolder(name) {
-  return name
-    .slice(1)
-    .split('.')
-    .filter((part) => part !== '')
-    .map(decodePart)
+function levelsOf(name) {
+  const parts = name.startsWith('.') ? name.split('.') : [name]
+  return parts.filter((part) => part !== '').map(decodePart)
 }
 
 /**
@@ -189,11 +212,12 @@ function decodePart(part) {
 }
 
 /**
- * @param {string | Buffer} folder
+ * @param {FolderEntry[]} entries - of a folder
  * @returns {Promise<Map<string, string>>} keyword by letter; what cannot be a keyword in IMAP is none
  */
-async function readKeywords(folder) {
-  const text = await readFile(pathIn(folder, 'dovecot-keywords'), 'latin1').catch(() => '')
+async function readKeywords(entries) {
+  const entry = entries.find(({ name }) => name === 'dovecot-keywords')
+  const text = entry ? await readFile(entry.path, 'latin1').catch(() => '') : ''
   const lines = [...text.matchAll(/^(\d{1,2}) (\S+)$/gm)]
   return new Map(
     lines

@@ -230,6 +230,52 @@ test('a Maildir gives flags, keywords and subfolders', async (t) => {
   assert.equal((await openSource(folder)).format, 'maildir')
 })
 
+test('a Maildir and its subfolders may lack cur or new, which were empty when they were copied', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.a:2,S': 'inbox',
+    '.Sent/cur/1600000002.a:2,S': 'sent',
+    '.Unread/new/1600000003.a': 'unread'
+  })
+  const read = async (/** @type {string} */ path) =>
+    (await readAll(path)).map(({ text, folder: levels }) => [text, ...levels])
+  assert.deepEqual(await read(folder), [['inbox'], ['sent', 'Sent'], ['unread', 'Unread']])
+  assert.deepEqual(await read(join(folder, '.Sent')), [['sent']])
+  assert.deepEqual(await read(join(folder, '.Unread')), [['unread']])
+})
+
+test('a folder of .eml files may be called new or cur', async (t) => {
+  const folder = await folderOf(t, { 'new/1600000001.eml': 'one', 'cur-2/2.eml': 'two' })
+  assert.equal((await openSource(folder)).format, 'folder')
+  assert.equal((await readAll(folder)).length, 2)
+})
+
+test('subfolders of a Maildir may be those of LAYOUT=fs; what lies in no Maildir is counted', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.a:2,a': 'inbox',
+    'new/.keep': '',
+    'tmp/1600000009.a': 'half delivered',
+    'dovecot.index.log': '',
+    'dovecot-keywords': '0 inbox\n',
+    'Archive/cur/1600000002.a:2,a': 'archive',
+    'Archive/dovecot-keywords': '0 archived\n',
+    'Archive/v1.2/Caf&AOk-/new/1600000003.a': 'deep',
+    'sieve/main.sieve': 'keep;',
+    '.other/file': 'no Maildir',
+    '.Sent/Below/cur/1600000004.a:2,': 'mixed'
+  })
+  const items = await readAll(folder)
+  assert.deepEqual(
+    items.map(({ name, flags, folder: levels }) => [name, flags, levels]),
+    [
+      ['cur/1600000001.a:2,a', ['inbox'], []],
+      ['.Sent/Below/cur/1600000004.a:2,', [], ['Sent', 'Below']],
+      ['Archive/cur/1600000002.a:2,a', ['archived'], ['Archive']],
+      ['Archive/v1.2/Caf&AOk-/new/1600000003.a', [], ['Archive', 'v1.2', 'Caf\u00e9']]
+    ]
+  )
+  assert.equal((await openSource(folder)).ignoredCount, 2)
+})
+
 test('the place of a message in a Maildir stays when it is read and flagged', async (t) => {
   const before = await folderOf(t, { 'new/1600000001.M1P1.host': 'x', 'cur/.keep': '' })
   const after = await folderOf(t, { 'cur/1600000001.M1P1.host:2,S': 'x', 'new/.keep': '' })
