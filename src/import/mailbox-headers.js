@@ -2,6 +2,7 @@
  * Flags that mail programs keep in the header of messages in an mbox: `Status` and `X-Status` (mutt, Alpine, Dovecot),
  * `X-Keywords` (Alpine, Dovecot), `X-Mozilla-Status` (Thunderbird).
  */
+import { isKeyword } from '../imap/protocol/values/flag.js'
 
 /** @type {Record<string, string>} */
 const STATUS_LETTERS = {
@@ -28,9 +29,6 @@ const MOZILLA_BITS = [
   [0x1000, '$Forwarded']
 ]
 
-/** An IMAP atom (RFC 9051 §9) of a length that a server may be asked to keep. */
-export const KEYWORD = /^[!#$&'+,\-./0-9:;<=>?@A-Z^_`a-z|~]{1,100}$/
-
 /**
  * @param {Buffer} header - the message's header block, or its beginning
  * @returns {string[]} each flag once
@@ -53,7 +51,7 @@ export function flagsFromHeader(header) {
  * @returns {string[]}
  */
 function flagsOf(name, value) {
-  if (name === 'x-keywords') return value.split(/\s+/).filter((word) => KEYWORD.test(word))
+  if (name === 'x-keywords') return value.split(/\s+/).filter(isKeyword)
   if (name === 'x-mozilla-status') {
     const bits = /^[0-9a-f]{4}\b/i.test(value) ? parseInt(value, 16) : 0
     return MOZILLA_BITS.filter(([bit]) => (bits & bit) !== 0).map(([, flag]) => flag)

@@ -9,12 +9,12 @@
  */
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { isKeyword } from '../imap/protocol/values/flag.js'
 import { decodeMailboxName } from '../imap/protocol/values/mailbox-name.js'
 import { SyntaxFailure } from '../imap/protocol/syntax-failure.js'
 import { readUnpacked } from './byte-source.js'
 import { readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
-import { KEYWORD } from './mailbox-headers.js'
 import { isEmlName } from './read-eml.js'
 
 /** @typedef {import('./folder-entries.js').FolderEntry} FolderEntry */
@@ -222,7 +222,7 @@ async function readKeywords(entries) {
   return new Map(
     lines
       .map(([, index, name = '']) => /** @type {const} */ ([Number(index), name]))
-      .filter(([, name]) => KEYWORD.test(name))
+      .filter(([, name]) => isKeyword(name))
       .map(([index, name]) => [String.fromCharCode(97 + index), name])
   )
 }

@@ -1,6 +1,7 @@
 /**
  * Flags of the source as they are kept here.
  */
+import { isKeyword } from '../../imap/protocol/values/flag.js'
 
 const SYSTEM = new Map(
   ['\\Seen', '\\Answered', '\\Flagged', '\\Deleted', '\\Draft'].map((flag) => [
@@ -9,9 +10,6 @@ const SYSTEM = new Map(
   ])
 )
 
-/** What a keyword may be (RFC 9051 §9, flag-keyword), in a length that is kept here. */
-const KEYWORD = /^[!#$&'+,\-./0-9:;<=>?@A-Z^_`a-z|~]{1,255}$/
-
 /**
  * @param {readonly string[]} flags - as the server says them; \Recent and what is no flag are left out
  * @returns {string[]} sorted, each once
@@ -19,7 +17,7 @@ const KEYWORD = /^[!#$&'+,\-./0-9:;<=>?@A-Z^_`a-z|~]{1,255}$/
 export function keepableFlags(flags) {
   const kept = flags
     .map((flag) => (flag.startsWith('\\') ? SYSTEM.get(flag.toLowerCase()) : flag))
-    .filter((flag) => flag !== undefined && (flag.startsWith('\\') || KEYWORD.test(flag)))
+    .filter((flag) => flag !== undefined && (flag.startsWith('\\') || isKeyword(flag)))
   return [...new Set(/** @type {string[]} */ (kept))].sort()
 }
 

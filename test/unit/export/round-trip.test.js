@@ -10,6 +10,7 @@ import { FileNames } from '../../../src/export/file-names.js'
 import { emlTarget } from '../../../src/export/write-eml.js'
 import { maildirTarget } from '../../../src/export/write-maildir.js'
 import { mboxTarget } from '../../../src/export/write-mbox.js'
+import { LIMITS } from '../../../src/imap/protocol/limits.js'
 import { decodeUtf7, encodeUtf7 } from '../../../src/imap/protocol/values/modified-utf7.js'
 import { Importer } from '../../../src/import/importer.js'
 import { openSource } from '../../../src/import/open-source.js'
@@ -135,7 +136,11 @@ for (const format of /** @type {const} */ (['mbox', 'maildir', 'eml'])) {
 
 for (const format of /** @type {const} */ (['mbox', 'maildir'])) {
   test(`${format}: keywords with any name a client may choose come back`, async (t) => {
-    const keywords = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
+    const keywords = ['constructor', 'toString', '__proto__', 'hasOwnProperty'].concat(
+      'a[b',
+      'a}b',
+      'k'.repeat(LIMITS.keywordBytes)
+    )
     await goRound(t, format, [Buffer.from('Subject: x\r\n\r\nbody\r\n')], { keywords })
   })
 }

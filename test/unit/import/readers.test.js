@@ -194,12 +194,12 @@ test('messages that Dovecot has packed are unpacked; what cannot be is reported,
 
 test('keywords of a Maildir that IMAP cannot have are left out', async (t) => {
   const folder = await folderOf(t, {
-    'cur/1600000001.a:2,abcd': MAIL,
+    'cur/1600000001.a:2,abcde': MAIL,
     'new/.keep': '',
-    'dovecot-keywords': '0 Gr\u00f6\u00dfe\n1 a)b\n2 Work\n3 "x"\n'
+    'dovecot-keywords': '0 Gr\u00f6\u00dfe\n1 a)b\n2 Work\n3 "x"\n4 a[b\n'
   })
   const [item] = await readAll(folder)
-  assert.deepEqual(item?.flags, ['Work'])
+  assert.deepEqual(item?.flags, ['Work', 'a[b'])
 })
 
 test('a Maildir gives flags, keywords and subfolders', async (t) => {

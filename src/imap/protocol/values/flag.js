@@ -45,6 +45,14 @@ export function parseKeyword(text) {
 }
 
 /**
+ * @param {string} text
+ * @returns {boolean} whether a client may set this keyword
+ */
+export function isKeyword(text) {
+  return isWordOf(ATOM_CHARACTER, text) && text.length <= LIMITS.keywordBytes
+}
+
+/**
  * @param {Iterable<string>} texts
  * @returns {string[]} each flag once, in any case
  * @throws {SyntaxFailure}

@@ -212,3 +212,18 @@ test('a message whose flags are NIL has none', async (t) => {
   })
   assert.equal((await copy(store, port)).copied, 1)
 })
+
+test('a message brings every keyword that a client could set here', async (t) => {
+  const store = await temporaryStore(t)
+  const keywords = ['a[b', 'a}b', '[x', 'constructor', 'k'.repeat(128)]
+  const message = { ...messageOf(1), flags: ['\\Seen', ...keywords].join(' ') }
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [message] } }
+  })
+  assert.equal((await copy(store, port)).copied, 1)
+  const { view } = await store.openView('INBOX')
+  const [row] = await store.readMessages(view.mailboxId, [1], { row: true })
+  store.closeView(view)
+  const names = store.keywords.flagNames(row?.flags ?? 0, row?.keywords ?? 0)
+  assert.deepEqual(names.sort(), ['\\Seen', ...keywords].sort())
+})

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isMailError } from '../../../../src/errors.js'
+import { LIMITS } from '../../../../src/imap/protocol/limits.js'
 import { inOrder } from '../../../../src/import/imap/in-order.js'
 import { planFolders } from '../../../../src/import/imap/plan-folders.js'
 import { flagsText, keepableFlags } from '../../../../src/import/imap/source-flags.js'
@@ -58,6 +59,9 @@ test('sets of UIDs name each UID, and runs as ranges', () => {
 test('flags that can be kept are told by their usual names, once and sorted', () => {
   const flags = ['\\seen', '\\Recent', '$Forwarded', '\\Seen', 'Junk', '\\*', 'two words', '']
   assert.equal(flagsText(keepableFlags(flags)), '$Forwarded Junk \\Seen')
+  const longest = 'k'.repeat(LIMITS.keywordBytes)
+  const keywords = ['a[b', 'a]b', 'a{b', 'a}b', longest, `${longest}k`, 'Gr\u00f6\u00dfe', '\u2713']
+  assert.deepEqual(keepableFlags(keywords), ['a[b', 'a}b', longest])
 })
 
 /** @param {Partial<import('../../../../src/import/imap/source-connection.js').ListedFolder>} folder */
