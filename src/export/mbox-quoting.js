@@ -2,17 +2,10 @@
  * Messages as an mbox has them, in the dialect mboxrd: each line that begins with `From `, or with `>` before that, gets one
  * more `>`, which reading takes off again.
  */
+import { FROM, marksEnd } from '../import/from-line.js'
 
 const LF = 0x0a
-const GREATER = 0x3e
-const LETTER_F = 0x46
 const MARK = Buffer.from('>')
-
-/** A reader looks only so far for the `>` of a quoted line. */
-const QUOTE_HEAD_BYTES = 63
-
-/** Bytes of a line that are held until it is known whether it must be quoted. */
-const HELD_BYTES = QUOTE_HEAD_BYTES + 1
 
 /**
  * @param {AsyncIterable<Buffer>} chunks
@@ -36,8 +29,10 @@ export async function* quoted(chunks, onEnd) {
 }
 
 /**
+ * One more `>` may stand anywhere among the others, so these go on at once, however many they are.
+ *
  * @param {Buffer} bytes
- * @param {boolean} isAtLineStart - whether they begin a line
+ * @param {boolean} isAtLineStart - whether they begin a line, or stand behind `>` that does
  * @param {boolean} isLast
  * @returns {{ pieces: Buffer[], end: number, isAtLineStart: boolean }} `end`: where what must be held begins
  */
@@ -49,8 +44,9 @@ function quoteLines(bytes, isAtLineStart, isLast) {
   while (at < bytes.length) {
     const newline = bytes.indexOf(LF, at)
     if (isStart) {
-      if (newline === -1 && !isLast && bytes.length - at < HELD_BYTES) break
-      if (isFromLine(bytes.subarray(at, at + QUOTE_HEAD_BYTES))) {
+      at = marksEnd(bytes, at)
+      if (newline === -1 && !isLast && bytes.length - at < FROM.length) break
+      if (bytes.subarray(at, at + FROM.length).equals(FROM)) {
         if (at > pieceStart) pieces.push(bytes.subarray(pieceStart, at))
         pieces.push(MARK)
         pieceStart = at
@@ -61,13 +57,4 @@ function quoteLines(bytes, isAtLineStart, isLast) {
   }
   if (at > pieceStart) pieces.push(bytes.subarray(pieceStart, at))
   return { pieces, end: at, isAtLineStart: isStart }
-}
-
-/**
- * @param {Buffer} line - its beginning
- * @returns {boolean}
- */
-function isFromLine(line) {
-  if (line[0] !== LETTER_F && line[0] !== GREATER) return false
-  return /^>*From /.test(line.toString('latin1'))
 }

@@ -3,6 +3,11 @@
  * a zone (UTC by RFC 4155) or with one before or after the year.
  */
 
+/** How it begins. */
+export const FROM = Buffer.from('From ')
+
+const GREATER = 0x3e
+
 /** @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate */
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
@@ -30,6 +35,17 @@ export function parseFromLineDate(line) {
   if (!Number.isFinite(localMs)) return null
   const zoneMinutes = parseZone(fields.after ?? fields.before ?? '')
   return { epochSeconds: localMs / 1000 - zoneMinutes * 60, zoneMinutes }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} at
+ * @returns {number} behind the `>` that stand there, with which lines are quoted that would begin a message
+ */
+export function marksEnd(bytes, at) {
+  let end = at
+  while (bytes[end] === GREATER) end++
+  return end
 }
 
 /**

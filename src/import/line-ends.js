@@ -2,10 +2,10 @@
  * The shapes of a message's bytes outside a mail server, and what IMAP wants: every line ended by CRLF
  * (RFC 5322 §2.3, RFC 9051 §2.3.1). All of it streams.
  */
+import { FROM } from './from-line.js'
 
 const LF = 0x0a
 const CR = 0x0d
-const FROM = Buffer.from('From ')
 
 /** A From_ line is a sender and a date; what goes on for longer than this is none. */
 export const MAX_FROM_LINE_BYTES = 2048

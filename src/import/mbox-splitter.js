@@ -9,35 +9,35 @@
  * that quotes so leaves `>>From ` as it is, which cannot be told from a file); 'none' leaves lines as they are.
  */
 import { MAX_FROM_LINE_BYTES, trimLineEnd } from './line-ends.js'
-import { parseFromLineDate } from './from-line.js'
+import { FROM, marksEnd, parseFromLineDate } from './from-line.js'
 
 /** @typedef {'mboxrd' | 'mboxo' | 'none'} MboxQuoting */
 /** @typedef {{ kind: 'from', line: Buffer, offset: number } | { kind: 'bytes', bytes: Buffer }} MboxPiece */
 
 const LF = 0x0a
 const CR = 0x0d
-const GREATER = 0x3e
 const LETTER_F = 0x46
-const QUOTED = { mboxrd: /^>+From /, mboxo: /^>From /, none: null }
 
-/** Enough of a line to see `>>>From `; nobody quotes deeper. */
-const QUOTE_HEAD_BYTES = 64
+/** `>` that a quoted line may have. */
+const MAX_MARKS = { mboxrd: Infinity, mboxo: 1, none: 0 }
 
 const EMPTY = Buffer.alloc(0)
 
 /** A push parser: chunks in, From_ lines and message bytes out. */
 export class MboxSplitter {
-  #quoted
+  #maxMarks
   #carry = EMPTY
   #offset = 0
   #isAtLineStart = true
+  /** `>` of the line in hand that have gone on already: there are more than can be held. */
+  #marksBefore = 0
   #isAfterBlank = true
   #hasBegun = false
   #wantsDate = false
 
   /** @param {{ quoting?: MboxQuoting }} [options] */
   constructor({ quoting = 'mboxrd' } = {}) {
-    this.#quoted = QUOTED[quoting]
+    this.#maxMarks = MAX_MARKS[quoting]
   }
 
   /**
@@ -84,11 +84,18 @@ export class MboxSplitter {
           cut(blankStart === -1 ? at : blankStart, end)
           const fromLine = Buffer.from(trimLineEnd(line))
           pieces.push({ kind: 'from', line: fromLine, offset: this.#offset + at })
-        } else if (this.#isQuoted(line)) {
-          cut(at, at + 1)
         }
         blankStart = isBlank(line) ? at : -1
         this.#isAfterBlank = blankStart !== -1
+        const marks = marksEnd(line, 0)
+        if (marks > 0 && !isWhole && line.length - marks < FROM.length) {
+          // What is held is full of `>`: all but the last go on.
+          at += marks - 1
+          this.#marksBefore += marks - 1
+          break
+        }
+        if (marks > 0 && this.#isQuoted(line, marks)) cut(at, at + 1)
+        this.#marksBefore = 0
       }
       this.#isAtLineStart = newline !== -1
       at = end
@@ -118,11 +125,12 @@ export class MboxSplitter {
 
   /**
    * @param {Buffer} line
+   * @param {number} marks - the `>` that it begins with
    * @returns {boolean}
    */
-  #isQuoted(line) {
-    if (line[0] !== GREATER || this.#quoted === null) return false
-    return this.#quoted.test(line.toString('latin1', 0, QUOTE_HEAD_BYTES))
+  #isQuoted(line, marks) {
+    if (this.#marksBefore + marks > this.#maxMarks) return false
+    return line.subarray(marks, marks + FROM.length).equals(FROM)
   }
 }
 

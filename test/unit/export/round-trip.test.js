@@ -31,6 +31,7 @@ const AWKWARD = [
   '\nno header at all\n',
   'X-Letterlock-Added: 1\nStatus: RO\nSubject: forged\n\nx\n',
   `Subject: x\n\n${'>'.repeat(40)}From deep\n${'>'.repeat(62)}From deeper\n${'>'.repeat(90)}From deepest\n`,
+  `Subject: x\n\n${[58, 59, 60, 5000].map((count) => `${'>'.repeat(count)}From x\n`).join('')}`,
   'x',
   '\n',
   'Subject: bare\r\rFrom x\r\n\rFrom y\n\r\n',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
+import { quoted } from '../../../src/export/mbox-quoting.js'
 import { MboxSplitter } from '../../../src/import/mbox-splitter.js'
 
 /** @typedef {import('../../../src/import/mbox-splitter.js').MboxQuoting} MboxQuoting */
@@ -24,6 +25,25 @@ function split(chunks, quoting) {
     else before += piece.bytes.toString('latin1')
   }
   return { before, messages }
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} size
+ * @returns {AsyncGenerator<Buffer>}
+ */
+async function* cutUp(bytes, size) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+/**
+ * @param {AsyncIterable<Buffer>} chunks
+ * @returns {Promise<Buffer[]>}
+ */
+async function collect(chunks) {
+  const collected = []
+  for await (const chunk of chunks) collected.push(chunk)
+  return collected
 }
 
 const FROM = 'From a@example.org Wed Jul  1 05:04:01 2020'
@@ -111,6 +131,45 @@ for (const { name, mbox, quoting, messages } of CASES) {
     )
   })
 }
+
+/** Around what either side may hold, and beyond. */
+const DEEP = [58, 59, 60, 63, 64, 65, 2042, 2043, 2044, 2047, 2048, 2049, 4096, 70_000]
+
+test('lines of any number of > lose one before From, and none elsewhere, in any chunking', async () => {
+  const lines = DEEP.flatMap((count) =>
+    ['From x', 'From', 'Fro>m x', 'x', ''].map((rest) => '>'.repeat(count) + rest)
+  )
+  for (const text of [`A: b\n\n${lines.join('\n')}\n`, `A: b\n\n${lines.join('\r\n\r\n')}`]) {
+    const message = Buffer.from(text)
+    for (const size of [1, 5, 64, 2047, 2048, message.length]) {
+      const written = [Buffer.from(`${FROM}\n`), ...(await collect(quoted(cutUp(message, size))))]
+      const mbox = Buffer.concat(written)
+      assert.ok(mbox.equals(Buffer.from(`${FROM}\n${text.replace(/^(>*From )/gm, '>$1')}`)))
+      const { messages } = split(await collect(cutUp(mbox, size)))
+      assert.deepEqual([messages.length, messages[0]?.[1] === text], [1, true])
+      for (const quoting of /** @type {const} */ (['mboxo', 'none'])) {
+        const { messages: untouched } = split(await collect(cutUp(mbox, size)), quoting)
+        assert.equal(untouched[0]?.[1], mbox.toString('latin1', FROM.length + 1))
+      }
+    }
+  }
+})
+
+test('of a line of > alone no more is held the longer it is', () => {
+  const splitter = new MboxSplitter()
+  splitter.push(Buffer.from(`${FROM}\nA: b\n\n`))
+  const chunk = Buffer.alloc(64 * 1024, '>')
+  let held = 0
+  for (let count = 1; count <= 200; count++) {
+    const pieces = splitter.push(chunk)
+    const given = pieces.reduce(
+      (sum, piece) => sum + (piece.kind === 'bytes' ? piece.bytes.length : 0),
+      0
+    )
+    held += chunk.length - given
+    assert.ok(held <= 2048, `${held} bytes are held`)
+  }
+})
 
 test('bytes before the first From_ line are told apart from messages', () => {
   const { before, messages } = split([Buffer.from(`\nnonsense\n\n${FROM}\nA: b\n\n`)])
