@@ -5,7 +5,7 @@
 import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MailError } from '../errors.js'
+import { isMailError, MailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { openAccountStore } from '../store/account-store.js'
 import { HEADER_BYTES, openHeader, parseHeader } from './portable-format.js'
@@ -45,6 +45,8 @@ export async function openPortable({ path, password, scratchFolder, clock, onScr
       isReadOnly: true,
       config: {},
       clock
+    }).catch((error) => {
+      throw asDamage(error)
     })
     const close = async () => {
       await store.close()
@@ -57,6 +59,15 @@ export async function openPortable({ path, password, scratchFolder, clock, onScr
   } finally {
     key.fill(0)
   }
+}
+
+/**
+ * @param {unknown} error - of opening the database
+ * @returns {unknown} the header has told that the password is right, and the key with it: what it does not open is damaged
+ */
+function asDamage(error) {
+  if (!isMailError(error, 'KEY_REJECTED')) return error
+  return new MailError('ACCOUNT_DAMAGED', { detail: 'first page', cause: error })
 }
 
 /**

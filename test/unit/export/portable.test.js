@@ -121,6 +121,20 @@ test('other files, short ones and changed headers are refused before or after th
   assert.ok(!existsSync(join(scratch, 'mail.db')))
 })
 
+test('a database that is damaged at its beginning is no matter of the password', async (t) => {
+  const { out, write, open, scratch } = await setup(t)
+  await write()
+  for (const at of [0, 16, 100, 4000]) {
+    const bytes = readFileSync(out)
+    bytes.fill(bytes.readUInt8(HEADER_BYTES + at) ^ 0xff, HEADER_BYTES + at, HEADER_BYTES + at + 8)
+    const damaged = join(scratch, 'damaged')
+    writeFileSync(damaged, bytes)
+    await assert.rejects(open(PASSWORD, damaged), (error) => isMailError(error, 'ACCOUNT_DAMAGED'))
+    const wrong = Buffer.from('wrong')
+    await assert.rejects(open(wrong, damaged), (error) => isMailError(error, 'KEY_REJECTED'))
+  }
+})
+
 test('the derivation is one that stands alone', async () => {
   assert.ok(PORTABLE_ARGON2.memoryKiB >= 256 * 1024 && PORTABLE_ARGON2.passes >= 4)
   assert.throws(
