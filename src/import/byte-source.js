@@ -2,7 +2,7 @@
  * Reads a file as a stream of chunks, unpacked when it is a gzip or a zstd (by its first bytes, not by its name).
  */
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { MailError } from '../errors.js'
@@ -42,7 +42,7 @@ const MAGIC_BYTES = 16
 /**
  * @param {string | Buffer} path
  * @returns {Promise<ByteSource>}
- * @throws {MailError} FORMAT_UNKNOWN where it is packed otherwise; and what the file system throws
+ * @throws {MailError} FORMAT_UNKNOWN where it is packed otherwise; and what the file system and `requireFile` throw
  */
 export async function openBytes(path) {
   const { head, sizeBytes } = await look(path)
@@ -63,6 +63,16 @@ export async function openBytes(path) {
   }
 }
 
+/**
+ * Opening a named pipe waits until somebody writes into it, which may be never.
+ *
+ * @param {{ isFile: () => boolean }} stats
+ * @throws {Error} for a pipe, a socket, a device, a folder
+ */
+export function requireFile(stats) {
+  if (!stats.isFile()) throw new Error('no ordinary file')
+}
+
 /** The pipeline destroys its end with the error, and who iterates over the end is told by that. */
 function reportedByIterator() {}
 
@@ -71,6 +81,7 @@ function reportedByIterator() {}
  * @returns {Promise<{ head: Buffer, sizeBytes: number }>}
  */
 async function look(path) {
+  requireFile(await stat(path))
   const file = await open(path)
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0)

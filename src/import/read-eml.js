@@ -6,6 +6,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { requireFile } from './byte-source.js'
 import { readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
 
@@ -82,6 +83,7 @@ async function emlItem({ path, place }) {
     hasFromLine: true,
     sizeHint: stats && stats.size,
     async *open() {
+      if (stats) requireFile(stats)
       yield* createReadStream(path)
     }
   }

@@ -217,7 +217,8 @@ function decodePart(part) {
  */
 async function readKeywords(entries) {
   const entry = entries.find(({ name }) => name === 'dovecot-keywords')
-  const text = entry ? await readFile(entry.path, 'latin1').catch(() => '') : ''
+  const isFile = entry && (await stat(entry.path).catch(() => null))?.isFile()
+  const text = isFile ? await readFile(entry.path, 'latin1').catch(() => '') : ''
   const lines = [...text.matchAll(/^(\d{1,2}) (\S+)$/gm)]
   return new Map(
     lines

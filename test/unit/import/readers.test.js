@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import test from 'node:test'
@@ -175,6 +178,33 @@ test(
     assert.deepEqual(outcomes, ['one', 'EACCES'])
   }
 )
+
+test('pipes and sockets are reported and not waited for, whatever they are called', async (t) => {
+  const folder = await folderOf(t, {
+    'eml/1.eml': 'one',
+    'maildir/cur/1600000001.a:2,': 'one',
+    'maildir/new/.keep': ''
+  })
+  const pipes = ['eml/2.eml', 'maildir/cur/1600000002.a:2,', 'maildir/dovecot-keywords', 'mbox']
+  execFileSync(
+    'mkfifo',
+    pipes.map((name) => join(folder, name))
+  )
+  await symlink(join(folder, 'mbox'), join(folder, 'eml/3.eml'))
+  const server = createServer().listen(join(folder, 'eml/4.eml'))
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const outcomesOf = async (/** @type {string} */ name) => {
+    const outcomes = []
+    for await (const item of (await openSource(join(folder, name))).items())
+      outcomes.push(await collectBytes(item.open()).then(String, (error) => error.message))
+    return outcomes
+  }
+  const refused = 'no ordinary file'
+  assert.deepEqual(await outcomesOf('eml'), ['one', refused, refused, refused])
+  assert.deepEqual(await outcomesOf('maildir'), ['one', refused])
+  await assert.rejects(openSource(join(folder, 'mbox')), { message: refused })
+})
 
 test('messages that Dovecot has packed are unpacked; what cannot be is reported, not stored', async (t) => {
   const folder = await folderOf(t, {
