@@ -2,6 +2,7 @@
  * One connection to the server that an account is copied from, through imapflow. It only reads: folders are opened with
  * EXAMINE, and nothing sets \Seen.
  */
+import { getCACertificates } from 'node:tls'
 import { ImapFlow } from 'imapflow'
 import { parseInternalDate } from '../../imap/protocol/values/internal-date.js'
 import { SyntaxFailure } from '../../imap/protocol/syntax-failure.js'
@@ -81,7 +82,11 @@ export class SourceConnection {
       ...(!server.isTls && !mayBePlaintext && !isLocal(server) && { doSTARTTLS: true }),
       ...(!server.isTls && mayBePlaintext && { doSTARTTLS: false }),
       auth: { user: server.user, pass: password.toString('utf8') },
-      tls: certificateAuthority === null ? {} : { ca: certificateAuthority },
+      // `ca` stands in place of what Node trusts.
+      tls:
+        certificateAuthority === null
+          ? {}
+          : { ca: [...getCACertificates('default'), certificateAuthority] },
       disableAutoIdle: true,
       socketTimeout: SILENCE_MS,
       maxLiteralSize: MAX_LITERAL_BYTES,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { rootCertificates } from 'node:tls'
 import { Command } from 'commander'
 import { recordDamage } from '../../../src/accounts/damage.js'
 import { register as registerCheck } from '../../../src/cli/commands/check.js'
@@ -180,22 +181,43 @@ test('the check of an empty mailbox has a bar without a number that is none', as
   assert.doesNotMatch(shown, /NF|NULL/)
 })
 
+/**
+ * @param {import('node:test').TestContext} t
+ * @returns {Promise<{ data: string, ports: Record<string, number>, copy: (url: string, more?: string[], environment?: Record<string, string>) => ReturnType<typeof letterlock> }>}
+ *   `copy`: from a server into itself
+ */
+async function copyFromItself(t) {
+  const { data } = await setUp(t)
+  const { ports } = await startServerProcess(t, { data })
+  return {
+    data,
+    ports,
+    copy: (place, more = [], environment = {}) => {
+      const [scheme, host] = place.split('://')
+      const url = `${scheme}://${encodeURIComponent(ANNA)}@${host}`
+      const to = ['--account', ANNA, '--data', data, '--password-stdin']
+      const input = 'secret\nsecret\n'
+      return letterlock(['import', 'imap', '--from', url, ...to, ...more], { input, environment })
+    }
+  }
+}
+
 test('an import from a server whose certificate nobody vouches for names --ca', async (t) => {
-  const { data, run } = await setUp(t)
-  const server = await startServerProcess(t, { data })
-  const url = `imaps://${encodeURIComponent(ANNA)}@localhost:${server.ports.imaps}`
-  const copy = (/** @type {string[]} */ ...more) =>
-    run(
-      ['import', 'imap', '--from', url, '--account', ANNA, '--password-stdin', ...more],
-      'secret\nsecret\n'
-    )
-  const refused = await copy()
+  const { data, ports, copy } = await copyFromItself(t)
+  const place = `imaps://localhost:${ports.imaps}`
+  const refused = await copy(place)
   assert.equal(refused.code, 2)
   assert.match(
     refused.stderr,
     /certificate \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. If it is the right server, .* --ca FILE$/m
   )
-  assert.equal((await copy('--ca', join(data, 'tls', 'certificate.pem'))).code, 0)
+  const certificate = join(data, 'tls', 'certificate.pem')
+  assert.equal((await copy(place, ['--ca', certificate])).code, 0)
+  // Another one is trusted besides.
+  const other = join(data, 'other.pem')
+  writeFileSync(other, rootCertificates[0] ?? '')
+  const usual = { NODE_EXTRA_CA_CERTS: certificate }
+  assert.equal((await copy(place, ['--ca', other], usual)).code, 0)
 })
 
 test('audit export takes a bare day as its beginning, and a time without a zone as UTC', async (t) => {
