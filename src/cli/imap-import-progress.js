@@ -180,6 +180,10 @@ export function sourceReason(error) {
   if (responseText) return `the source says: ${responseText.split('\n')[0]}`
   if (UNTRUSTED.has(String(code)))
     return `nobody whom this machine trusts has signed the source’s certificate (${code}). If it is the right server, name that certificate, or who has signed it, with --ca FILE`
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return 'the source does not begin with TLS at this port. If it wants STARTTLS there, write imap:// instead of imaps://'
+  // OpenSSL's own text is for those who know its source.
+  if (/^ERR_SSL_/.test(String(code))) return `TLS with the source fails (${code})`
   return typeof code === 'string' && /^E[A-Z]+$/.test(code)
     ? `the source cannot be reached (${code})`
     : reasonOf(error)

@@ -246,3 +246,11 @@ test('audit export takes a bare day as its beginning, and a time without a zone 
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /yesterday is no time/)
 })
+
+test('an import that speaks TLS where STARTTLS is wanted says what to write', async (t) => {
+  const { ports, copy } = await copyFromItself(t)
+  const { code, stderr } = await copy(`imaps://localhost:${ports.imap}`)
+  assert.equal(code, 2)
+  assert.match(stderr, /does not begin with TLS at this port.*imap:\/\//)
+  assert.doesNotMatch(stderr, /SSL routines/)
+})
