@@ -2,7 +2,6 @@
  * Builds the server from its parts and hands each what it needs. Everything may be seen here, and nothing is
  * done here: no protocol, no SQL, no keys.
  */
-import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +36,7 @@ import { outliveUnawaited } from './telemetry/unawaited.js'
  *
  * @typedef {object} StartOptions
  * @property {Config} config
- * @property {boolean} makeFirstAccount - a person watches: on the very first start, make a mailbox to try
+ * @property {boolean} makeFirstAccount - a person watches: where there has never been an account, make a mailbox to try
  * @property {string[] | null} nightlyCommand - program and arguments of the nightly backup; null where somebody else
  *   starts it
  * @property {number | null} [slot] - this process's place among several workers; null: it serves alone
@@ -100,7 +99,6 @@ async function compose(
   let isReady = false
 
   for (const folder of ['', 'tmp', 'run', 'mail']) await makeFolder(join(config.data, folder))
-  const isFirstStart = !existsSync(join(config.data, 'directory.db'))
   const begin = async () => ({
     certificates: await loadCertificates({ folder: tlsFolder, tls: config.tls, clock }),
     services: await openAccountServices({ config, clock, logger })
@@ -142,8 +140,6 @@ async function compose(
     logger
   })
   closers.add(() => owner.close())
-
-  const firstAccount = mayMakeAccount && isFirstStart ? await makeFirstAccount({ services }) : null
 
   const tls = tlsSettingsOf(certificates)
   const imap = createImapServer({
@@ -246,9 +242,14 @@ async function compose(
     closers.add(() => nightly.close())
   }
   closers.add(async () => cluster?.leave())
+  let hasAccounts = (await directory.pageFolders({ afterId: '', limit: 1 })).length > 0
+  // Domains outlive their accounts: without any there has never been one, and whoever deleted the last gets no other.
+  const isFirst = !hasAccounts && mayMakeAccount && (await directory.listDomains()).length === 0
+  // Last of all: its password is shown this once, by a start that comes to its end.
+  const firstAccount = isFirst ? await makeFirstAccount({ services }) : null
+  hasAccounts ||= firstAccount !== null
   isReady = true
   logger.info({ listeners: listeners.length }, 'started')
-  const hasAccounts = (await directory.pageFolders({ afterId: '', limit: 1 })).length > 0
   return {
     listeners,
     certificate: certificates.main,

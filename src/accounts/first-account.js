@@ -1,5 +1,5 @@
 /**
- * The mailbox of a very first start: whoever tries the server finds something to log in to, and a letter in it.
+ * The mailbox of the first start that succeeds: whoever tries the server finds something to log in to, and a letter in it.
  */
 import { randomInt } from 'node:crypto'
 import { hostname } from 'node:os'
