@@ -3,7 +3,7 @@
  * the figures from the audit log, where each run leaves them: no manifest is read, which grows with the accounts.
  */
 import { inOrder } from './generation-order.js'
-import { readHostState } from './host-state.js'
+import { readHostState, requireHostState } from './host-state.js'
 import { Repository, generationTimeMs } from './repository.js'
 import { openTarget } from './targets/open-target.js'
 import { MailError } from '../errors.js'
@@ -63,11 +63,18 @@ export function createBackupList({ config, directory, clock }) {
   }
 }
 
-/** @param {import('../../config/load.js').Config} config */
-async function listNames({ backup }) {
+/**
+ * @param {import('../../config/load.js').Config} config
+ * @returns {Promise<string[]>} names of the generations, the oldest first
+ * @throws {MailError} BACKUP_NOT_READY where the target is another than was set up: the folder of a disk that is not
+ *   mounted would pass for one without backups yet; BACKUP_UNREACHABLE …
+ */
+async function listNames({ data, backup }) {
   const target = await openTarget(backup)
   try {
-    return await new Repository(target).listGenerations()
+    const repository = new Repository(target)
+    await requireHostState(data, repository)
+    return await repository.listGenerations()
   } finally {
     await target.close()
   }

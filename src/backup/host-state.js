@@ -51,7 +51,7 @@ export async function requireHostState(data, repository) {
   const { label } = repository.target
   if (!marker)
     throw new MailError('BACKUP_NOT_READY', {
-      detail: `${label} holds no backups of this host: letterlock backup init`
+      detail: `${label} holds no backups of this host: mount their disk, or for a new place: letterlock backup init`
     })
   if (marker.repositoryId !== state.repositoryId)
     throw new MailError('BACKUP_NOT_READY', {

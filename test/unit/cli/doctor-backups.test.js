@@ -2,9 +2,11 @@
  * What `letterlock doctor` says of backups.
  */
 import assert from 'node:assert/strict'
-import { cpSync } from 'node:fs'
+import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { checkBackup } from '../../../src/admin/health.js'
+import { createBackupList } from '../../../src/backup/backup-list.js'
 import { checkBackups } from '../../../src/cli/doctor/backups.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
@@ -24,6 +26,28 @@ test('backups that are missing, late or on the disk of the mail are named', asyn
   const late = await checkBackups({ services })
   assert.equal(late.status, 'fail')
   assert.equal(late.text, 'The last of 1 is 48 hours old')
+})
+
+test('a disk of backups that is gone, or has those of another host, fails', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org')
+  await host.backUp()
+  const { services, config, clock, folder } = host
+  const list = createBackupList({ config, directory: services.directory, clock })
+  const states = async () => [
+    (await checkBackups({ services })).status,
+    checkBackup(await list.list(), clock.nowMs()).status
+  ]
+  const away = `${folder}-unmounted`
+  renameSync(folder, away)
+  t.after(() => rmSync(away, { recursive: true }))
+  mkdirSync(folder)
+  assert.deepEqual(await states(), ['fail', 'fail'])
+  assert.match((await checkBackups({ services })).text, /holds no backups of this host/)
+  const other = await openBackupHost(t)
+  cpSync(other.folder, folder, { recursive: true })
+  assert.deepEqual(await states(), ['fail', 'fail'])
+  assert.match((await checkBackups({ services })).text, /holds the backups of another host/)
 })
 
 test('backups on another disk are well', { skip: smallDiskIsMissing }, async (t) => {
