@@ -142,10 +142,10 @@ export class DirectoryAccounts {
       requireTenantSeat(connection, tenant)
       connection
         .prepare(
-          `INSERT INTO accounts (id, domain_id, address, folder, created_at_ms, cipher, quota_bytes,
-             quota_messages, key_epoch, tenant_id)
+          `INSERT INTO accounts (id, domain_id, address, folder, created_at_ms, is_enabled, cipher,
+             quota_bytes, quota_messages, key_epoch, tenant_id)
            VALUES ($id, (SELECT id FROM domains WHERE name = $domain), $address, $folder, $nowMs,
-             $cipher, $quotaBytes, $quotaMessages, $keyEpoch, $tenant)`
+             $isEnabled, $cipher, $quotaBytes, $quotaMessages, $keyEpoch, $tenant)`
         )
         .run({
           id: account.id,
@@ -153,6 +153,7 @@ export class DirectoryAccounts {
           address: account.address,
           folder,
           nowMs,
+          isEnabled: Number(account.isEnabled ?? true),
           cipher: account.cipher,
           quotaBytes: account.quotaBytes,
           quotaMessages: account.quotaMessages,

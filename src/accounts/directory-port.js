@@ -77,6 +77,7 @@
  * @property {number} quotaBytes
  * @property {number} quotaMessages
  * @property {KeyRows} keys
+ * @property {boolean} [isEnabled] - default: true
  * @property {string} [tenant] - another than its domain's
  * @property {string} [restoredFrom] - generation of the backup that its mailbox comes out of: the first unlock lifts UIDs
  *   and MODSEQs

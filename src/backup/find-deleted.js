@@ -5,8 +5,8 @@ import { isMailError } from '../errors.js'
 import { findInSealedDirectory } from './sealed-directory.js'
 
 /**
- * @typedef {import('../accounts/directory-port.js').Account} Account
  * @typedef {import('./repository.js').Generation} Generation
+ * @typedef {import('./sealed-directory.js').FoundAccount} FoundAccount
  */
 
 /**
@@ -14,8 +14,7 @@ import { findInSealedDirectory } from './sealed-directory.js'
  * @param {Pick<import('./repository.js').Repository, 'readGeneration'>} input.repository
  * @param {readonly string[]} input.names - of generations, the one to look into first at the beginning
  * @param {Omit<Parameters<typeof findInSealedDirectory>[0], 'generation'>} input.search
- * @returns {Promise<{ generation: Generation, found: { account: Account, aliases: string[] } } | null>} the first one that
- *   has it; null: none has
+ * @returns {Promise<{ generation: Generation, found: FoundAccount } | null>} the first one that has it; null: none has
  * @throws {import('../errors.js').MailError} RECOVERY_KEY_REJECTED, BACKUP_DAMAGED where one could not be looked into and
  *   no other has it
  */

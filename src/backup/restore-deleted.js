@@ -12,6 +12,7 @@ import { openKeys } from './sealed-directory.js'
 
 /**
  * @typedef {import('../accounts/directory-port.js').Account} Account
+ * @typedef {import('./sealed-directory.js').FoundAccount} FoundAccount
  */
 
 /**
@@ -20,10 +21,11 @@ import { openKeys } from './sealed-directory.js'
  * @param {import('./targets/target.js').BackupTarget} input.target
  * @param {import('./repository.js').Generation} input.generation
  * @param {import('./sealed.js').RecoveryKey} input.recoveryKey
- * @param {{ account: Account, aliases: string[] }} input.found - in the sealed directory
+ * @param {FoundAccount} input.found
  * @param {string} [input.address] - another name for it
  * @param {(bytes: number) => void} [input.onRead]
- * @returns {Promise<{ account: Account, lostAliases: string[] }>} aliases that others have now
+ * @returns {Promise<{ account: Account, lostAliases: string[], isTenantLost: boolean }>} aliases that others have now;
+ *   whether the tenant that it was given to is gone, so that it has its domain's
  * @throws {MailError} ACCOUNT_EXISTS, RESTORE_REFUSED where it was erased from the backups, BACKUP_DAMAGED, DISK_FULL …
  */
 export async function restoreDeleted({
@@ -36,7 +38,7 @@ export async function restoreDeleted({
   onRead
 }) {
   const { directory, config } = services
-  const { account } = found
+  const { account, ownTenant } = found
   const today = await directory.findAccount(account.id)
   if (today)
     throw new MailError('ACCOUNT_EXISTS', { detail: `it was not deleted: it is ${today.address}` })
@@ -47,6 +49,7 @@ export async function restoreDeleted({
   if (keys.rekey)
     throw new MailError('RESTORE_REFUSED', { detail: 'a rekey was under way: take another backup' })
 
+  const isTenantLost = ownTenant !== null && (await directory.findTenant(ownTenant)) === null
   const place = mailboxFolder({ data: config.data, domain: parsed.domain, accountId: account.id })
   // Never the deleted account's own: its files may still have to be removed, whether they are there or not.
   const folder = `${place}-${randomBytes(4).toString('hex')}`
@@ -62,17 +65,20 @@ export async function restoreDeleted({
       folder,
       quotaBytes: account.quotaBytes,
       quotaMessages: account.quotaMessages,
-      keys: keys.rows
+      keys: keys.rows,
+      isEnabled: account.isEnabled,
+      ...(ownTenant !== null && !isTenantLost && { tenant: ownTenant })
     },
     action: 'restore-deleted',
     ...(onRead && { onRead })
   })
-  return { account: made, lostAliases: await addAliases(directory, found, made.address) }
+  const lostAliases = await addAliases(directory, found, made.address)
+  return { account: made, lostAliases, isTenantLost }
 }
 
 /**
  * @param {import('../accounts/directory-port.js').DirectoryPort} directory
- * @param {{ account: Account, aliases: string[] }} found
+ * @param {Pick<FoundAccount, 'account' | 'aliases'>} found
  * @param {string} primary - of the account now
  * @returns {Promise<string[]>} aliases that others have now
  */

@@ -12,6 +12,11 @@ import { parseKeys, prepareRestoredDirectory } from '../accounts/directory-snaps
  * @typedef {import('../accounts/directory-snapshot.js').AccountKeys} AccountKeys
  * @typedef {import('./sealed.js').RecoveryKey} RecoveryKey
  * @typedef {import('./targets/target.js').BackupTarget} BackupTarget
+ *
+ * @typedef {object} FoundAccount
+ * @property {Account} account
+ * @property {string[]} aliases
+ * @property {string | null} ownTenant - that it was given to; null where its domain's is its tenant
  */
 
 /**
@@ -51,7 +56,7 @@ export async function openKeys(target, entry, recoveryKey) {
  * @param {string} input.dataFolder
  * @param {import('../support/clock.js').Clock} input.clock
  * @param {import('../telemetry/logger.js').Logger} input.logger
- * @returns {Promise<{ account: Account, aliases: string[] } | null>}
+ * @returns {Promise<FoundAccount | null>}
  * @throws {MailError} BACKUP_DAMAGED, RECOVERY_KEY_REJECTED
  */
 export async function findInSealedDirectory({
@@ -74,7 +79,13 @@ export async function findInSealedDirectory({
     const directory = openDirectory({ path: scratchFile, dataFolder, clock, logger })
     try {
       const account = await directory.findByAddress(address)
-      return account && { account, aliases: await directory.listAliases(account.id) }
+      if (!account) return null
+      const isOfDomain = (await directory.findTenantOfDomain(account.domain)) === account.tenant
+      return {
+        account,
+        aliases: await directory.listAliases(account.id),
+        ownTenant: isOfDomain ? null : account.tenant
+      }
     } finally {
       await directory.close()
     }

@@ -234,7 +234,7 @@ async function bringBack(restore, address, isTaken) {
       `${address} is in none of ${names.length} backups, ${names.at(-1)} to ${names[0]}`
     )
   const { generation, found } = last
-  const { account, lostAliases } = await restoreDeleted({
+  const { account, lostAliases, isTenantLost } = await restoreDeleted({
     services,
     target,
     generation,
@@ -244,6 +244,10 @@ async function bringBack(restore, address, isTaken) {
     ...(options.as !== undefined && { address: options.as })
   })
   for (const alias of lostAliases) tell(`the alias ${alias} belongs to another account now`)
+  if (isTenantLost)
+    tell(`the tenant ${found.ownTenant} is gone: the account is in ${account.tenant} now`)
+  if (!account.isEnabled)
+    tell(`it is disabled, as it was: letterlock account set ${account.address} --enable`)
   print(`${account.address} is back, with its credentials of ${generation.name}`)
 }
 

@@ -108,6 +108,60 @@ test('a deleted account is back with its credentials and aliases, and is not era
   })
 })
 
+test('a deleted account is back as it was set: disabled, with its quotas and in its tenant', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 1)
+  const ben = await host.addAccount('ben@example.org', 1)
+  const { services, target, repository } = host
+  const { directory } = services
+  const acme = { id: 'acme', label: '', quotaBytes: 0, maxAccounts: 0 }
+  await directory.createTenant(acme)
+  await directory.createTenant({ ...acme, id: 'other' })
+  await directory.updateAccount(anna.id, {
+    isEnabled: false,
+    quotaBytes: 5_000_000,
+    quotaMessages: 7,
+    tenant: 'acme'
+  })
+  await directory.flush()
+  const { generation: name } = await host.backUp()
+  const search = {
+    target,
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    scratchFile: join(host.data, 'tmp', 'found.db'),
+    dataFolder: host.data,
+    clock: host.clock,
+    logger: services.logger
+  }
+  const bringBack = async (/** @type {string} */ address) => {
+    const account = await directory.findByAddress(address)
+    assert.ok(account)
+    await deleteAccount({ services, account })
+    const last = await findDeleted({ repository, names: [name], search: { ...search, address } })
+    assert.ok(last)
+    return await restoreDeleted({ services, target, recoveryKey: search.recoveryKey, ...last })
+  }
+  const { account, isTenantLost } = await bringBack(ANNA)
+  const { isEnabled, quotaBytes, quotaMessages, tenant } = account
+  assert.deepEqual(
+    { isEnabled, quotaBytes, quotaMessages, tenant, isTenantLost },
+    {
+      isEnabled: false,
+      quotaBytes: 5_000_000,
+      quotaMessages: 7,
+      tenant: 'acme',
+      isTenantLost: false
+    }
+  )
+  // Whose tenant was the domain's follows the domain.
+  await directory.assignDomain('example.org', 'other')
+  assert.equal((await bringBack(ben.address)).account.tenant, 'other')
+  await directory.updateAccount(anna.id, { tenant: 'other' })
+  await directory.deleteTenant('acme')
+  const after = await bringBack(ANNA)
+  assert.deepEqual([after.account.tenant, after.isTenantLost], ['other', true])
+})
+
 test('a deleted account is found in the last backup that has it', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 1)
@@ -150,7 +204,7 @@ test('of a restore of a deleted account that was killed nothing becomes part of 
   const { generation: name } = await host.backUp()
   const generation = await host.repository.readGeneration(name)
   const recoveryKey = await RecoveryKey.parse(host.recoveryKey)
-  const found = { account: anna, aliases: [] }
+  const found = { account: anna, aliases: [], ownTenant: null }
   const restoring = () => restoreDeleted({ services, target, generation, recoveryKey, found })
 
   // Not deleted at all, only asked for by a name that it had once.
@@ -180,7 +234,7 @@ test('a restored account stays where the folder of the deleted one is still list
     target,
     generation: await host.repository.readGeneration(name),
     recoveryKey: await RecoveryKey.parse(host.recoveryKey),
-    found: { account: anna, aliases: [] }
+    found: { account: anna, aliases: [], ownTenant: null }
   })
   assert.deepEqual(await removePendingFolders({ services }), { left: [] })
   assert.deepEqual(await services.directory.listRemovals(), [])
@@ -211,7 +265,7 @@ test('no UID comes again after a restore that was killed when the account was ba
     target,
     generation: await host.repository.readGeneration(name),
     recoveryKey: await RecoveryKey.parse(host.recoveryKey),
-    found: { account: anna, aliases: [] }
+    found: { account: anna, aliases: [], ownTenant: null }
   })
   await assert.rejects(restoring, killed)
   const after = await withLogin(services, ANNA, (store) => store.mailboxStatus('INBOX'))
