@@ -17,6 +17,8 @@ const RENEWAL_DAYS = 21
 const LISTENERS = /** @type {const} */ (['imap', 'imaps', 'lmtp', 'admin', 'userPage', 'discovery'])
 /** How long a listener may take to say who it is, ms. */
 const GREETING_MS = 2000
+/** Before it greets, a listener behind a proxy waits for who connects: a proxy that speaks for itself. */
+const PROXY_HEADER = 'PROXY UNKNOWN\r\n'
 
 /**
  * @param {{ host: string, port: number }} where
@@ -34,11 +36,13 @@ function tryToListen(where) {
 
 /**
  * @param {{ host: string, port: number }} where
- * @returns {Promise<string>} what a listener says first; empty where it waits for us
+ * @param {boolean} isProxied - it waits for a PROXY header
+ * @returns {Promise<string>} what a listener says first; empty where it waits for us, or turns us away
  */
-function greeting(where) {
+function greeting(where, isProxied) {
   return new Promise((resolve) => {
     const socket = createConnection(where)
+    if (isProxied) socket.write(PROXY_HEADER)
     const end = (/** @type {string} */ text) => {
       socket.destroy()
       resolve(text)
@@ -46,15 +50,16 @@ function greeting(where) {
     socket.setTimeout(GREETING_MS, () => end(''))
     socket.once('data', (chunk) => end(chunk.toString('latin1')))
     socket.once('error', () => end(''))
+    socket.once('end', () => end(''))
   })
 }
 
 /**
  * @param {(typeof LISTENERS)[number]} name
- * @param {string} listen - HOST:PORT
+ * @param {{ listen: string, isProxied?: boolean }} settings - `listen` is HOST:PORT
  * @returns {Promise<Finding>}
  */
-async function checkPort(name, listen) {
+async function checkPort(name, { listen, isProxied = false }) {
   const title = `port ${name}`
   const colon = listen.lastIndexOf(':')
   const where = {
@@ -81,13 +86,18 @@ async function checkPort(name, listen) {
   const isSpoken = name === 'imap' || name === 'lmtp'
   if (!isSpoken)
     return good(title, `${listen} is in use; by the running server, if port imap says so`)
-  return (await greeting(where)).includes('Letterlock')
-    ? good(title, `${listen}: Letterlock answers there`)
-    : bad(
-        title,
-        `${listen} is in use by another program`,
-        `Find it: ss -ltnp | grep :${where.port}`
-      )
+  const said = await greeting(where, isProxied)
+  if (said.includes('Letterlock')) return good(title, `${listen}: Letterlock answers there`)
+  if (isProxied && said === '')
+    return good(
+      title,
+      `${listen} is in use, and answers the proxies of proxy.trustedAddresses alone`
+    )
+  return bad(
+    title,
+    `${listen} is in use by another program`,
+    `Find it: ss -ltnp | grep :${where.port}`
+  )
 }
 
 /**
@@ -98,8 +108,8 @@ export async function checkPorts(config) {
   /** @type {Finding[]} */
   const findings = []
   for (const name of LISTENERS) {
-    const { listen } = config[name]
-    if (listen !== 'off') findings.push(await checkPort(name, listen))
+    const settings = config[name]
+    if (settings.listen !== 'off') findings.push(await checkPort(name, settings))
   }
   const host = config.admin.listen.slice(0, config.admin.listen.lastIndexOf(':'))
   const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(host)
