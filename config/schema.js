@@ -7,8 +7,15 @@ import { closest, distance } from 'fastest-levenshtein'
 import { MailError } from '../src/errors.js'
 import { SETTINGS } from './default.js'
 
-/** HOST:PORT, [IPV6]:PORT, or `off`. */
-const ADDRESS_PATTERN = String.raw`^(off|(\[[0-9a-fA-F:.]+\]|[^:\s]+):([0-9]{1,5}))$`
+/** HOST:PORT or [IPV6]:PORT. */
+const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^:\s]+):(?<port>[0-9]{1,5})$/
+const MAX_PORT = 65_535
+
+/** What is expected of each format, for the complaint. */
+const EXPECTED = Object.freeze({
+  address: `must be HOST:PORT or off, with a PORT from 0 to ${MAX_PORT}`,
+  cron: 'must be a cron expression of five fields'
+})
 
 /**
  * @param {import('./default.js').Setting} setting
@@ -23,9 +30,18 @@ function schemaOf(setting) {
   return {
     type: 'string',
     ...(setting.choices && { enum: setting.choices }),
-    ...(setting.format === 'address' && { pattern: ADDRESS_PATTERN }),
-    ...(setting.format === 'cron' && { format: 'cron' })
+    ...((setting.format === 'address' || setting.format === 'cron') && { format: setting.format })
   }
+}
+
+/**
+ * @param {string} text
+ * @returns {boolean} whether it is `off`, or an address that can be listened on
+ */
+function isAddressOrOff(text) {
+  if (text === 'off') return true
+  const port = ADDRESS.exec(text)?.groups?.['port']
+  return port !== undefined && Number(port) <= MAX_PORT
 }
 
 /**
@@ -44,6 +60,7 @@ function isCronOrEmpty(text) {
 
 // The schemas are made above: to check them against the schema of schemas would take 80 ms.
 const ajv = new Ajv({ allErrors: true, verbose: true, meta: false, validateSchema: false })
+ajv.addFormat('address', isAddressOrOff)
 ajv.addFormat('cron', isCronOrEmpty)
 
 /**
@@ -105,11 +122,9 @@ export function checkSettings(settings, origin) {
       const expected =
         error.keyword === 'enum'
           ? `must be one of ${error.params.allowedValues.join(', ')}`
-          : error.keyword === 'pattern'
-            ? 'must be HOST:PORT or off'
-            : error.keyword === 'format'
-              ? 'must be a cron expression of five fields'
-              : error.message
+          : error.keyword === 'format'
+            ? EXPECTED[/** @type {keyof typeof EXPECTED} */ (error.params.format)]
+            : error.message
       complaints.push(`${name} ${expected}, not ${JSON.stringify(error.data)}`)
     }
   }

@@ -114,6 +114,11 @@ for (const [
     /must be one of chacha20, aegis-256/
   ],
   [
+    'a port that there is not',
+    { 'lmtp.listen': '127.0.0.1:65536' },
+    /lmtp.listen must be HOST:PORT or off, with a PORT from 0 to 65535, not "127.0.0.1:65536"/
+  ],
+  [
     'an address without a port',
     { 'lmtp.listen': 'localhost' },
     /lmtp.listen must be HOST:PORT or off/
@@ -138,6 +143,12 @@ for (const [
     assertInvalid(() => loadConfig({ environment: {}, settings }), pattern)
   })
 }
+
+test('the last port is one', () => {
+  const settings = { 'lmtp.listen': '[::1]:65535', 'imap.listen': 'localhost:0' }
+  const { lmtp, imap } = loadConfig({ environment: {}, settings })
+  assert.deepEqual([lmtp.listen, imap.listen], ['[::1]:65535', 'localhost:0'])
+})
 
 test('all complaints come at once', () => {
   assertInvalid(
