@@ -28,6 +28,13 @@ export const SOME_FAILED = 1
 export const NOTHING_DONE = 2
 
 /**
+ * @param {MailError} error
+ * @returns {string} for the operator, with what is known of it
+ */
+export const wordsOf = ({ message, detail }) =>
+  detail === undefined ? message : `${message} (${detail})`
+
+/**
  * @template T
  * @param {CliContext} context
  * @param {CommonOptions} options
@@ -61,8 +68,7 @@ export async function withBackups(
     })
   } catch (error) {
     if (!(error instanceof MailError)) throw error
-    const detail = error.detail === undefined ? '' : ` (${error.detail})`
-    throw new CliError(`${error.message}${detail}`, { exitCode: NOTHING_DONE, cause: error })
+    throw new CliError(wordsOf(error), { exitCode: NOTHING_DONE, cause: error })
   } finally {
     await target.close()
   }

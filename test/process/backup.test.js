@@ -4,6 +4,7 @@ import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3-multiple-ciphers'
+import { generationName } from '../../src/backup/repository.js'
 import { scheduleNightly } from '../../src/backup/schedule.js'
 import { nightlyCommand } from '../../src/cli/nightly-command.js'
 import { recordingLogger } from '../helpers/log-lines.js'
@@ -295,6 +296,23 @@ test('what a server starts each night is the whole job', async (t) => {
   await job.close()
   assert.equal(lines[0]?.['msg'], 'the nightly backup is done')
   assert.equal(readdirSync(join(target, 'generations')).length, 1)
+})
+
+test('a kept manifest that cannot be read stops the pruning of a night, and neither its backup nor its rehearsal', async (t) => {
+  const { target, backup } = await host(t)
+  assert.equal((await backup(['run'])).code, 0)
+  // Of a day of its own, so that it is kept.
+  const old = `${generationName(Date.now() - 48 * 3_600_000)}.json`
+  writeFileSync(join(target, 'generations', old), 'x')
+  const nightly = await backup(['nightly'])
+  assert.equal(nightly.code, 1)
+  assert.match(
+    nightly.stderr,
+    new RegExp(`^backup prune: .*\\(generations/${old} is not JSON\\)$`, 'm')
+  )
+  assert.match(nightly.stdout, /2 accounts, 0 failed/)
+  assert.match(nightly.stdout, /2 accounts restored .*, 0 failed/)
+  assert.equal((await backup(['prune'])).code, 2)
 })
 
 test('one bad mailbox: exit code 1, its address for the operator, everybody else in the backup', async (t) => {

@@ -14,11 +14,11 @@ import { BackupProgress } from '../backup-progress.js'
 import { CliError } from '../cli-error.js'
 import { enterDataFolder } from '../data-folder.js'
 import { nightlyCommand } from '../nightly-command.js'
-import { isMailError } from '../../errors.js'
+import { MailError, isMailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
 import { createLogger } from '../../telemetry/logger.js'
 import { formatBytes } from '../with-accounts.js'
-import { NOTHING_DONE, SOME_FAILED, withBackups } from '../with-backups.js'
+import { NOTHING_DONE, SOME_FAILED, withBackups, wordsOf } from '../with-backups.js'
 
 /**
  * @typedef {import('commander').Command} Command
@@ -203,6 +203,7 @@ function registerPrune(backup, context) {
 /**
  * @param {BackupParts} parts
  * @param {boolean} isDryRun
+ * @returns {Promise<number>} the exit code
  */
 async function pruneNow({ config, target, clock, logger, print }, isDryRun) {
   const { kept, dropped, objects, freedBytes, repackedBytes } = await pruneBackups({
@@ -218,6 +219,7 @@ async function pruneNow({ config, target, clock, logger, print }, isDryRun) {
     `${kept.length} backups kept, ${dropped.length} dropped, ${objects} objects ` +
       `(${formatBytes(freedBytes)}) ${isDryRun ? 'would go' : 'removed'}${anew}`
   )
+  return 0
 }
 
 /**
@@ -283,7 +285,7 @@ function registerNightly(backup, context) {
     .description('The nightly job: run, prune, rehearse')
     .addHelpText(
       'after',
-      '\nExit code: 0 all went well, 1 some accounts failed, 2 nothing was done.\n\nExample, for cron:\n  15 3 * * * /usr/local/bin/letterlock backup nightly'
+      '\nExit code: 0 all went well, 1 some accounts failed, or what follows the backup, 2 nothing was done.\n\nExample, for cron:\n  15 3 * * * /usr/local/bin/letterlock backup nightly'
     )
     .action((/** @type {CommonOptions} */ options) =>
       withBackups(
@@ -291,13 +293,32 @@ function registerNightly(backup, context) {
         options,
         async (parts) => {
           const codes = [await runNow(parts, context, { isLogged: true })]
-          await pruneNow(parts, false)
-          if (parts.config.backup.rehearsalAccounts > 0) codes.push(await rehearseNow(parts))
+          codes.push(await goOn(parts, 'prune', () => pruneNow(parts, false)))
+          if (parts.config.backup.rehearsalAccounts > 0)
+            codes.push(await goOn(parts, 'rehearse', () => rehearseNow(parts)))
           process.exitCode = Math.max(...codes)
         },
         { isLogged: true }
       )
     )
+}
+
+/**
+ * What follows a backup that was made: its failure is told, and keeps nothing else from being done.
+ *
+ * @param {BackupParts} parts
+ * @param {string} name - of the command
+ * @param {() => Promise<number>} work
+ * @returns {Promise<number>} the exit code
+ */
+async function goOn({ tell }, name, work) {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof MailError)) throw error
+    tell(`backup ${name}: ${wordsOf(error)}`)
+    return SOME_FAILED
+  }
 }
 
 /**
