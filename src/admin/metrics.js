@@ -255,7 +255,8 @@ function addHost(gauge, { survey, backups, certificates, totals, nowMs }) {
   gauge('spool_oldest_seconds', 'Age of the oldest; 0: none waits.', age(survey.oldestSpoolMs))
   gauge('spool_set_aside', 'Sealed messages in spool/aside.', survey.setAside)
   gauge('wal_bytes', 'Of all write-ahead logs.', survey.walBytes + survey.directoryWalBytes)
-  gauge('wal_largest_bytes', 'Of the largest.', survey.largestWalBytes)
+  const largestWalBytes = Math.max(survey.largestWalBytes, survey.directoryWalBytes)
+  gauge('wal_largest_bytes', 'Of the largest.', largestWalBytes)
   gauge('survey_age_seconds', 'How old the figures of the disk are.', age(survey.atMs))
   gauge(
     'certificate_end_timestamp_seconds',

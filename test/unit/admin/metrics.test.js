@@ -72,12 +72,13 @@ function workerWith(slot, logins) {
 
 /**
  * @param {WorkerSnapshot[]} workers
+ * @param {Partial<import('../../../src/admin/survey.js').Survey>} [survey]
  * @returns {Promise<Map<string, number>>} by series
  */
-async function seriesOf(workers) {
+async function seriesOf(workers, survey = {}) {
   const { text } = await renderMetrics({
     workers,
-    survey: SURVEY,
+    survey: { ...SURVEY, ...survey },
     backups: { isSetUp: false, generations: [], problem: null },
     certificates: [],
     totals: {
@@ -126,4 +127,13 @@ test('old and new worker of a reload are one; the only worker of a host needs no
   const alone = await seriesOf([workerWith(null, 7)])
   assert.equal(alone.get(`${noops}{command="NOOP"}`), 7)
   assert.equal(alone.get('letterlock_logins_total{outcome="good"}'), 7)
+})
+
+test('the largest write-ahead log may be that of the directory', async () => {
+  const wal = { walBytes: 300, largestWalBytes: 200, directoryWalBytes: 900 }
+  const series = await seriesOf([workerWith(null, 0)], wal)
+  assert.equal(series.get('letterlock_wal_bytes'), 1200)
+  assert.equal(series.get('letterlock_wal_largest_bytes'), 900)
+  const mail = await seriesOf([workerWith(null, 0)], { ...wal, directoryWalBytes: 100 })
+  assert.equal(mail.get('letterlock_wal_largest_bytes'), 200)
 })
