@@ -93,6 +93,18 @@ function openFailure(error) {
 }
 
 /**
+ * A thread that has no descriptor left while it loads its modules says that of a package.json, with the code of one that
+ * holds no JSON; why it could not be read stands in the message alone.
+ *
+ * @param {unknown} error
+ * @returns {string | null}
+ */
+function loadFailure(error) {
+  if (errorCodeOf(error) !== 'ERR_INVALID_PACKAGE_CONFIG' || !(error instanceof Error)) return null
+  return error.message.includes('too many open files') ? 'EMFILE' : null
+}
+
+/**
  * Turns an error of SQLite or of the file system into a MailError. Anything that the table does not know
  * comes back as it is: it is a fault of the program, and hiding it behind a code would hide the fault.
  *
@@ -101,7 +113,7 @@ function openFailure(error) {
  */
 export function toMailError(error) {
   if (error instanceof MailError) return error
-  const code = openFailure(error) ?? errorCodeOf(error)
+  const code = openFailure(error) ?? loadFailure(error) ?? errorCodeOf(error)
   const entry = CODE_BY_PREFIX.find(([prefix]) => code.startsWith(prefix))
   return entry ? new MailError(entry[1], { detail: code, cause: error }) : error
 }

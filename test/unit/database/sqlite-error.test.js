@@ -3,6 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { MailError } from '../../../src/errors.js'
 import { isBusy, toMailError } from '../../../src/database/sqlite-error.js'
+import { runWithFewDescriptors } from '../../helpers/few-descriptors.js'
+
+const url = (/** @type {string} */ path) => new URL(`../../../${path}`, import.meta.url).href
 
 const table = /** @type {[string, string][]} */ ([
   ['SQLITE_CORRUPT', 'ACCOUNT_DAMAGED'],
@@ -37,6 +40,7 @@ test('what the table does not know stays what it is', () => {
   for (const error of [
     new TypeError('fault'),
     Object.assign(new Error(), { code: 'SQLITE_ERROR' }),
+    Object.assign(new Error('Invalid package config x'), { code: 'ERR_INVALID_PACKAGE_CONFIG' }),
     null
   ])
     assert.equal(toMailError(error), error)
@@ -63,4 +67,37 @@ test('Node’s own SQLite says by numbers what the other says by names', () => {
   const wrong = thrownBy(() => db.exec('no SQL'))
   assert.equal(toMailError(wrong), wrong)
   db.close()
+})
+
+/** Starts a thread with no descriptor left, with one, and so on until there are enough; says how each failed. */
+const SCRIPT = `
+  import { Worker } from 'node:worker_threads'
+  import { toMailError } from '${url('src/database/sqlite-error.js')}'
+  import { takeDescriptors } from '${url('test/helpers/few-descriptors.js')}'
+  const failures = new Map()
+  for (let free = 0, isEnough = false; !isEnough && free < 50; free++) {
+    const release = takeDescriptors(free)
+    const thread = new Worker(new URL('${url('test/helpers/child-module.js')}'), {
+      execArgv: [],
+      workerData: { kind: 'echo', value: 1, key: new ArrayBuffer(1) }
+    })
+    isEnough = await new Promise((resolve) => {
+      let error = null
+      thread.on('error', (thrown) => (error = thrown))
+      thread.on('exit', () => {
+        if (error !== null) failures.set(error.code, toMailError(error).code)
+        resolve(error === null)
+      })
+    })
+    release()
+  }
+  process.stdout.write(JSON.stringify([...failures]))`
+
+test('a thread that has no descriptor for one of its steps is OVERLOADED, whichever step it is', async () => {
+  const failures = new Map(JSON.parse(await runWithFewDescriptors(SCRIPT, [])))
+  assert.deepEqual([...failures.keys()].sort(), [
+    'ERR_INVALID_PACKAGE_CONFIG',
+    'ERR_WORKER_INIT_FAILED'
+  ])
+  assert.deepEqual(new Set(failures.values()), new Set(['OVERLOADED']))
 })
