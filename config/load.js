@@ -37,8 +37,8 @@ import { checkSettings, flatten } from './schema.js'
  *   bytesPerMinutePerAccount: number, bytesPerMinutePerAddress: number, memoryBytes: number, memoryReserveBytes: number,
  *   eventLoopDelayMs: number }} limits
  * @property {{ cipher: 'chacha20' | 'aegis-256', tempStore: 'auto' | 'disk' | 'memory', secureDelete: 'on' | 'fast',
- *   cacheBytes: number, totalCacheBytes: number, chunkCacheBytes: number, idleViewBytes: number, searchThreads: number,
- *   sleepAfterMs: number, maxOpenFiles: number, busyTimeoutMs: number, checkpointBytes: number }} storage
+ *   cacheBytes: number, readerCacheBytes: number, totalCacheBytes: number, chunkCacheBytes: number, idleViewBytes: number,
+ *   searchThreads: number, sleepAfterMs: number, maxOpenFiles: number, busyTimeoutMs: number, checkpointBytes: number }} storage
  * @property {{ isNightly: boolean, hour: number, cron: string, jitterMinutes: number, folder: string, keepDaily: number,
  *   keepWeekly: number, keepMonthly: number, eraseDeletedAfterDays: number, diskBytesPerSecond: number,
  *   networkBytesPerSecond: number, rehearsalAccounts: number,

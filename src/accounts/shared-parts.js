@@ -40,7 +40,8 @@ export class SharedParts {
     const { storage } = config
     this.#cachePool = new CachePool({
       totalBytes: cacheBudget(storage.totalCacheBytes),
-      maxShareBytes: storage.cacheBytes
+      maxShareBytes: storage.cacheBytes,
+      maxReaderBytes: storage.readerCacheBytes
     })
     this.#chunkCache = new ChunkCache({ totalBytes: storage.chunkCacheBytes })
     this.#idleViews = new IdleViews({ totalBytes: storage.idleViewBytes })

@@ -21,50 +21,96 @@ export function cacheBudget(setBytes, hostBytes = memoryOfHost()) {
   return Math.min(setBytes, Math.floor(hostBytes * HOST_PART))
 }
 
+/** Messages read of an open file, from which on whoever reads them is likely to read some again. */
+const MANY_READS = 1000
+
 /** Shares out one budget among the open files. */
 export class CachePool {
   #totalBytes
   #maxShareBytes
-  /** @type {Set<Database>} */
-  #members = new Set()
+  #maxReaderBytes
+  /**
+   * Messages read of each.
+   *
+   * @type {Map<Database, number>}
+   */
+  #members = new Map()
+  /**
+   * Those of which many were read.
+   *
+   * @type {Set<Database>}
+   */
+  #readers = new Set()
   #shareBytes
+  #readerBytes
 
   /**
    * @param {object} options
    * @param {number} options.totalBytes - for all files together
    * @param {number} options.maxShareBytes - for one file, when few are open
+   * @param {number} [options.maxReaderBytes] - for one of which many messages are read: no less, and by default no more
    */
-  constructor({ totalBytes, maxShareBytes }) {
+  constructor({ totalBytes, maxShareBytes, maxReaderBytes = maxShareBytes }) {
     this.#totalBytes = totalBytes
     this.#maxShareBytes = maxShareBytes
+    this.#maxReaderBytes = maxReaderBytes
     this.#shareBytes = maxShareBytes
+    this.#readerBytes = maxShareBytes
   }
 
   /** @returns {number} what all files together may use now, bytes */
   get grantedBytes() {
-    return this.#members.size * this.#shareBytes
+    const readers = this.#readers.size
+    return (this.#members.size - readers) * this.#shareBytes + readers * this.#readerBytes
   }
 
   /** @param {Database} db */
   join(db) {
     apply(db, this.#shareBytes)
-    this.#members.add(db)
+    this.#members.set(db, 0)
     this.#share()
   }
 
   /** @param {Database} db - that is about to be closed; it need not be here */
   leave(db) {
+    this.#readers.delete(db)
     if (this.#members.delete(db)) this.#share()
+  }
+
+  /**
+   * What is written fills a cache as well, and is seldom read soon: only who reads gets more room.
+   *
+   * @param {Database} db - it need not be here
+   * @param {number} count - messages that were read of it
+   */
+  noteReads(db, count) {
+    const before = this.#members.get(db)
+    if (before === undefined || before >= MANY_READS) return
+    this.#members.set(db, before + count)
+    if (before + count < MANY_READS) return
+    this.#readers.add(db)
+    apply(db, this.#readerBytes)
+    this.#share()
   }
 
   /** Shares change by halves and doubles, so that opening the thousandth file does not touch all others. */
   #share() {
-    const fair = this.#totalBytes / Math.max(1, this.#members.size)
+    const { size } = this.#members
+    const fair = this.#totalBytes / Math.max(1, size)
     let share = this.#maxShareBytes
     while (share > fair && share > MIN_SHARE_BYTES) share = Math.max(MIN_SHARE_BYTES, share / 2)
-    if (share === this.#shareBytes) return
+    const restBytes = this.#totalBytes - size * share
+    let reader = share
+    while (
+      reader * 2 <= this.#maxReaderBytes &&
+      this.#readers.size * (reader * 2 - share) <= restBytes
+    )
+      reader *= 2
+    if (share !== this.#shareBytes)
+      for (const db of this.#members.keys()) if (!this.#readers.has(db)) apply(db, share)
+    if (reader !== this.#readerBytes) for (const db of this.#readers) apply(db, reader)
     this.#shareBytes = share
-    for (const db of this.#members) apply(db, share)
+    this.#readerBytes = reader
   }
 }
 

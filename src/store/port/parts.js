@@ -24,6 +24,7 @@ import { ViewKeeper } from '../views.js'
  * @property {AccountKeywords} keywords
  * @property {LateMeta} lateMeta
  * @property {ReadAhead} readAhead
+ * @property {import('../../database/pool.js').CachePool | null} cachePool
  * @property {Housekeeping} housekeeping
  * @property {StoreThreads} threads
  * @property {Transfers} transfers
@@ -133,6 +134,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
     keywords,
     lateMeta,
     readAhead,
+    cachePool: options.cachePool ?? null,
     housekeeping,
     threads,
     transfers,

@@ -25,6 +25,7 @@ export class ReadingMethods extends IntakeMethods {
   #database
   #lateMeta
   #readAhead
+  #cachePool
 
   /** @param {import('./parts.js').StoreParts} parts */
   constructor(parts) {
@@ -32,6 +33,7 @@ export class ReadingMethods extends IntakeMethods {
     this.#database = parts.database
     this.#lateMeta = parts.lateMeta
     this.#readAhead = parts.readAhead
+    this.#cachePool = parts.cachePool
   }
 
   /**
@@ -67,7 +69,11 @@ export class ReadingMethods extends IntakeMethods {
    *   by `readMessages`
    */
   readBodies(view, slots) {
-    return this.#database.readSettled((db) => readBodies(db, view, slots))
+    return this.#database.readSettled((db) => {
+      const bodies = readBodies(db, view, slots)
+      this.#cachePool?.noteReads(db, bodies.length)
+      return bodies
+    })
   }
 
   /**

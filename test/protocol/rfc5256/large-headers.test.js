@@ -5,7 +5,7 @@ import { loggedIn } from '../../helpers/logged-in.js'
 import { startImapServer } from '../../helpers/server.js'
 
 /** So many that the fastest machine needs several slices. */
-const MESSAGES = 150
+const MESSAGES = 300
 const ADDRESSES = 4500
 
 suite('messages with large headers', () => {
