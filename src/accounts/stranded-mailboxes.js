@@ -2,23 +2,17 @@
  * Mailboxes whose directory is gone: a data folder that looks new to a server, and is not. One that began there anew would
  * refuse all mail for the accounts of before.
  */
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
-
-/**
- * @param {string} path
- * @returns {boolean}
- * @throws {Error} of the system when that cannot be told
- */
-const isThere = (path) => statSync(path, { throwIfNoEntry: false }) !== undefined
+import { isThereSync } from '../support/is-there.js'
 
 /**
  * @param {string} folder
  * @returns {string[]} absolute
  */
 function within(folder) {
-  if (!isThere(folder)) return []
+  if (!isThereSync(folder)) return []
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(folder, name))
@@ -31,7 +25,7 @@ function within(folder) {
 export function requireNoMailboxes(data) {
   const hasMailbox = within(join(data, 'mail'))
     .flatMap(within)
-    .some((folder) => isThere(join(folder, 'mail.db')))
+    .some((folder) => isThereSync(join(folder, 'mail.db')))
   if (!hasMailbox) return
   throw new MailError('DIRECTORY_MISSING', {
     detail:

@@ -6,7 +6,8 @@
  * cannot be read ends where the reading failed, and what was acknowledged behind that is overwritten. Pages of mailboxes
  * are safe, their MAC fails. So the disk is asked before; what it gives back stays in memory for SQLite.
  */
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { errorCodeOf } from './sqlite-error.js'
 
 /** Read at a time, bytes. */
 const PIECE_BYTES = 1024 * 1024
@@ -18,14 +19,26 @@ const PIECE_BYTES = 1024 * 1024
  * @throws {NodeJS.ErrnoException} EIO, and what else a file may refuse
  */
 export function requireReadableLog(path) {
-  const log = `${path}-wal`
-  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
-  if (size === 0) return
-  const descriptor = openSync(log, 'r')
+  const descriptor = openIfThere(`${path}-wal`)
+  if (descriptor === null) return
   try {
+    const { size } = fstatSync(descriptor)
     const piece = Buffer.allocUnsafeSlow(Math.min(size, PIECE_BYTES))
-    while (readSync(descriptor, piece) > 0);
+    while (piece.length > 0 && readSync(descriptor, piece) > 0);
   } finally {
     closeSync(descriptor)
+  }
+}
+
+/**
+ * @param {string} log - another process may remove it at any time
+ * @returns {number | null} a descriptor; null where there is no such file
+ */
+function openIfThere(log) {
+  try {
+    return openSync(log, 'r')
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return null
+    throw error
   }
 }

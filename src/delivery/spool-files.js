@@ -2,10 +2,10 @@
  * File-system calls of the spool, with their failures as this program's errors.
  */
 
-import { statSync } from 'node:fs'
 import { mkdir, readdir, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { MailError } from '../errors.js'
+import { isThereSync } from '../support/is-there.js'
 import { syncFolder } from '../support/write-file.js'
 
 /** Folder of files that are being written, within a spool. */
@@ -53,7 +53,7 @@ export async function statIfThere(path) {
  */
 export function isGone(path) {
   try {
-    return statSync(path, { throwIfNoEntry: false }) === undefined
+    return !isThereSync(path)
   } catch (cause) {
     throw new MailError('OVERLOADED', { detail: `spool: ${codeOf(cause)}`, cause })
   }

@@ -1,4 +1,18 @@
+/**
+ * Whether something is there, where "cannot be told" must not be taken for "no".
+ */
+import { statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
+
+/**
+ * @param {unknown} error - of a look at it
+ * @returns {false}
+ * @throws it, unless it says that there is nothing
+ */
+function noEntry(error) {
+  if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return false
+  throw error
+}
 
 /**
  * @param {string} path
@@ -10,7 +24,22 @@ export async function isThere(path) {
     await stat(path)
     return true
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return false
-    throw error
+    return noEntry(error)
+  }
+}
+
+/**
+ * The same where nothing may be awaited.
+ *
+ * @param {string} path
+ * @returns {boolean}
+ * @throws {Error} of the system when that cannot be told
+ */
+export function isThereSync(path) {
+  try {
+    statSync(path)
+    return true
+  } catch (error) {
+    return noEntry(error)
   }
 }

@@ -74,3 +74,16 @@ test(
     assert.equal(child('read', path), '100')
   }
 )
+
+test(
+  'a log that another process removes just then is none',
+  { skip: hasStrace ? false : 'needs strace' },
+  async (t) => {
+    const folder = await scratchFolder(t)
+    const path = join(folder, 'mail.db')
+    child('make', path)
+    const gone = ['-e', 'inject=openat:error=ENOENT:when=1', '-P', `${path}-wal`]
+    const strace = ['strace', '-f', '-qq', '-o', join(folder, 'trace'), '-e', 'trace=openat']
+    assert.equal(child('read', path, [...strace, ...gone]), '100')
+  }
+)
