@@ -1,0 +1,132 @@
+/** What an import reads of a Maildir. */
+import assert from 'node:assert/strict'
+import { utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import test from 'node:test'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { openSource } from '../../../src/import/open-source.js'
+import { collectBytes } from '../../helpers/collect.js'
+import { folderOf, readAll } from '../../helpers/import-source.js'
+
+const MAIL = 'Subject: one\n\nbody\n'
+
+test('messages that Dovecot has packed are unpacked; what cannot be is reported, not stored', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.a:2,SZ': gzipSync(MAIL),
+    'cur/1600000002.a:2,': zstdCompressSync(Buffer.from(MAIL)),
+    'cur/1600000003.a:2,': Buffer.from('fd377a585a000004', 'hex'),
+    'cur/1600000004.a:2,': Buffer.from('BZh91AY&SYxyz'),
+    'new/.keep': ''
+  })
+  /** @type {string[]} */
+  const outcomes = []
+  for await (const item of (await openSource(folder)).items()) {
+    outcomes.push(await collectBytes(item.open()).then(String, (error) => error.code))
+  }
+  assert.deepEqual(outcomes, [MAIL, MAIL, 'FORMAT_UNKNOWN', 'FORMAT_UNKNOWN'])
+})
+
+test('keywords of a Maildir that IMAP cannot have are left out', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.a:2,abcde': MAIL,
+    'new/.keep': '',
+    'dovecot-keywords': '0 Gr\u00f6\u00dfe\n1 a)b\n2 Work\n3 "x"\n4 a[b\n'
+  })
+  const [item] = await readAll(folder)
+  assert.deepEqual(item?.flags, ['Work', 'a[b'])
+})
+
+test('a Maildir gives flags, keywords and subfolders', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.M1P1.host:2,FS': 'flagged',
+    'cur/1600000002.M1P1.host:2,DPRTab': 'many',
+    'new/1600000003.M1P1.host': 'new',
+    'cur/.hidden': 'no mail',
+    'tmp/1600000004.M1P1.host': 'half delivered',
+    'dovecot-keywords': '0 $Junk\n1 work\n',
+    '.Sent/cur/1600000005.M1P1.host:2,S': 'sent',
+    '.Sent/new/.keep': '',
+    '.Lists.Caf&AOk-/new/1600000006.M1P1.host': 'list',
+    '.Lists.Caf&AOk-/cur/.keep': '',
+    '.other/file': 'no Maildir'
+  })
+  const items = await readAll(folder)
+  assert.deepEqual(
+    items.map(({ text, flags, folder: path }) => [text, flags, path]),
+    [
+      ['flagged', ['\\Flagged', '\\Seen'], []],
+      ['many', ['\\Draft', '$Forwarded', '\\Answered', '\\Deleted', '$Junk', 'work'], []],
+      ['new', [], []],
+      ['list', [], ['Lists', 'Café']],
+      ['sent', ['\\Seen'], ['Sent']]
+    ]
+  )
+  assert.equal((await openSource(folder)).format, 'maildir')
+})
+
+test('a Maildir and its subfolders may lack cur or new, which were empty when they were copied', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.a:2,S': 'inbox',
+    '.Sent/cur/1600000002.a:2,S': 'sent',
+    '.Unread/new/1600000003.a': 'unread'
+  })
+  const read = async (/** @type {string} */ path) =>
+    (await readAll(path)).map(({ text, folder: levels }) => [text, ...levels])
+  assert.deepEqual(await read(folder), [['inbox'], ['sent', 'Sent'], ['unread', 'Unread']])
+  assert.deepEqual(await read(join(folder, '.Sent')), [['sent']])
+  assert.deepEqual(await read(join(folder, '.Unread')), [['unread']])
+})
+
+test('a folder of .eml files may be called new or cur', async (t) => {
+  const folder = await folderOf(t, { 'new/1600000001.eml': 'one', 'cur-2/2.eml': 'two' })
+  assert.equal((await openSource(folder)).format, 'folder')
+  assert.equal((await readAll(folder)).length, 2)
+})
+
+test('subfolders of a Maildir may be those of LAYOUT=fs; what lies in no Maildir is counted', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.a:2,a': 'inbox',
+    'new/.keep': '',
+    'tmp/1600000009.a': 'half delivered',
+    'dovecot.index.log': '',
+    'dovecot-keywords': '0 inbox\n',
+    'Archive/cur/1600000002.a:2,a': 'archive',
+    'Archive/dovecot-keywords': '0 archived\n',
+    'Archive/v1.2/Caf&AOk-/new/1600000003.a': 'deep',
+    'sieve/main.sieve': 'keep;',
+    '.other/file': 'no Maildir',
+    '.Sent/Below/cur/1600000004.a:2,': 'mixed'
+  })
+  const items = await readAll(folder)
+  assert.deepEqual(
+    items.map(({ name, flags, folder: levels }) => [name, flags, levels]),
+    [
+      ['cur/1600000001.a:2,a', ['inbox'], []],
+      ['.Sent/Below/cur/1600000004.a:2,', [], ['Sent', 'Below']],
+      ['Archive/cur/1600000002.a:2,a', ['archived'], ['Archive']],
+      ['Archive/v1.2/Caf&AOk-/new/1600000003.a', [], ['Archive', 'v1.2', 'Caf\u00e9']]
+    ]
+  )
+  assert.equal((await openSource(folder)).ignoredCount, 2)
+})
+
+test('the place of a message in a Maildir stays when it is read and flagged', async (t) => {
+  const before = await folderOf(t, { 'new/1600000001.M1P1.host': 'x', 'cur/.keep': '' })
+  const after = await folderOf(t, { 'cur/1600000001.M1P1.host:2,S': 'x', 'new/.keep': '' })
+  const [first] = await readAll(before)
+  const [second] = await readAll(after)
+  assert.deepEqual(first?.importKeyParts, second?.importKeyParts)
+})
+
+test('the date in a Maildir is the earlier one of name and file time', async (t) => {
+  const folder = await folderOf(t, {
+    'cur/1600000001.copied:2,': 'x',
+    'cur/1600000002.filed-older:2,': 'x',
+    'cur/no-seconds:2,': 'x',
+    'new/.keep': ''
+  })
+  await utimes(join(folder, 'cur/1600000002.filed-older:2,'), 1, 1_200_000_000)
+  await utimes(join(folder, 'cur/no-seconds:2,'), 1, 1_300_000_000)
+  const dates = (await readAll(folder)).map(({ internalDate }) => internalDate?.epochSeconds)
+  assert.deepEqual(dates, [1_600_000_001, 1_200_000_000, 1_300_000_000])
+})
