@@ -33,7 +33,7 @@ export async function readEntries(folder) {
  * @param {string | Buffer} name
  * @returns {Buffer}
  */
-export function pathIn(folder, name) {
+function pathIn(folder, name) {
   return Buffer.concat([Buffer.from(folder), SEPARATOR, Buffer.from(name)])
 }
 

@@ -25,13 +25,9 @@ export class ChangeLog {
   #first = 0
   /** @type {Set<LogReader>} */
   #readers = new Set()
+  /** In records of flags, all together. */
   #flagSlots = 0
   #maxFlagSlots = MANY_FLAG_SLOTS
-
-  /** @returns {number} slots in records of flags, all together */
-  get flagSlots() {
-    return this.#flagSlots
-  }
 
   /** @param {LogReader} reader - of what is pushed from now on */
   join(reader) {
