@@ -128,7 +128,7 @@ async function compose(
       unlocker.forget(accountId)
       cluster?.release(accountId)
     },
-    endSessions: (accountId, text) => imap.endSessions(accountId, text)
+    endSessions: (...ending) => imap.endSessions(...ending)
   })
   closers.add(() => openAccounts.close())
   closers.add(() => maintenance.close())

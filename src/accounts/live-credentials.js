@@ -8,15 +8,23 @@ import { Slicer } from '../support/slicer.js'
  * @typedef {import('./directory-port.js').AccountState} AccountState
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
  *
+ * @typedef {{ id: string, version: number }} LiveCredential - `version`: that its sessions came in with
+ *
  * @typedef {object} LiveAccount
  * @property {Pick<Account, 'id'>} account
  * @property {{ store: AccountStore } | null} parts - null while it is being opened: it has no sessions yet
- * @property {Iterable<{ id: string, version: number }>} credentials - of live sessions
+ * @property {Iterable<LiveCredential>} credentials - of live sessions
  *
  * @typedef {object} CheckOptions
  * @property {Pick<import('./services.js').AccountServices, 'directory' | 'clock'>} services
  * @property {LiveAccount[]} open
- * @property {(accountId: string, text: string) => void} endSessions
+ * @property {EndSessions} endSessions
+ *
+ * @callback EndSessions
+ * @param {string} accountId
+ * @param {string} text - what the sessions are told
+ * @param {LiveCredential} [credential] - only those that came in with it; all of the account's where it is left out
+ * @returns {void}
  */
 
 /** Accounts that the directory is asked about at once: some hundred microseconds. */
@@ -57,13 +65,13 @@ async function checkPage({ services: { directory, clock }, open, endSessions }) 
       continue
     }
     limitStore(store, account, await directory.tenantRoom(account.tenant))
-    const isGood = (/** @type {{ id: string, version: number }} */ { id, version }) => {
+    const isGood = (/** @type {LiveCredential} */ { id, version }) => {
       const now = credentials.get(id)
       if (now === undefined || now.version !== version) return false
       return now.expiresAtMs === null || now.expiresAtMs > clock.nowMs()
     }
-    if (!present.every(isGood))
-      endSessions(accountId, 'The credential was changed or revoked, log in again')
+    for (const credential of present.filter((one) => !isGood(one)))
+      endSessions(accountId, 'The credential was changed or revoked, log in again', credential)
   }
 }
 

@@ -31,6 +31,7 @@ const CREDENTIAL_CHECK_MS = 2_000
  * @property {Account} account
  * @property {import('./directory-port.js').Scope} scope
  * @property {string} credentialId
+ * @property {number} credentialVersion
  * @property {AccountStore} store
  * @property {() => Promise<void>} release
  */
@@ -40,7 +41,7 @@ const CREDENTIAL_CHECK_MS = 2_000
  * @property {import('./services.js').AccountServices} services
  * @property {(accountId: string) => void} [onOpening] - the mailbox is about to be open in this process
  * @property {(accountId: string) => void} onLocked - the mailbox is closed: other copies of its key must go
- * @property {(accountId: string, text: string) => void} endSessions
+ * @property {import('./live-credentials.js').EndSessions} endSessions
  * @property {MaintenancePort} [maintenance] - looks after the mailboxes while they are open
  *
  * @typedef {object} MaintenancePort
@@ -121,7 +122,7 @@ export class OpenAccounts {
       endCredential()
       this.#leave(entry)
     }
-    return { account, scope, credentialId, store, release }
+    return { account, scope, credentialId, credentialVersion, store, release }
   }
 
   /**

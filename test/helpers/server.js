@@ -95,7 +95,7 @@ export async function startImapServer(
   const openAccounts = new OpenAccounts({
     services,
     onLocked: (accountId) => unlocker.forget(accountId),
-    endSessions: (accountId, text) => imap.endSessions(accountId, text)
+    endSessions: (...ending) => imap.endSessions(...ending)
   })
   const certificate = await loadCertificate({
     folder: join(data, 'tls'),
@@ -133,7 +133,7 @@ export async function startImapServer(
     const others = new OpenAccounts({
       services,
       onLocked: () => {},
-      endSessions: (accountId, text) => sibling.endSessions(accountId, text)
+      endSessions: (...ending) => sibling.endSessions(...ending)
     })
     const sibling = createImapServer({
       config,

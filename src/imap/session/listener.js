@@ -31,6 +31,8 @@ const TICK_MS = 1000
 const TICKS_PER_POLL = 2
 /** Where other workers go on, sessions end one after the other, so that their logins do not all come at once, ms. */
 const BETWEEN_BYES_MS = 20
+/** A session that somebody has ended may take so long for its running command, ms: a client may never read the answer. */
+const END_MS = 60_000
 /** Connections that the kernel holds for us while the process is busy. */
 const BACKLOG = 1024
 
@@ -70,8 +72,9 @@ const BACKLOG = 1024
  *   resolves with what was bound; port 0 takes a free one
  * @property {(session: AdoptedSession) => void} adopt - serves a session that another worker has logged in
  * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
- * @property {(accountId: string, text: string) => void} endSessions - BYE to every session of the account, after its
- *   running command
+ * @property {(accountId: string, text: string, credential?: { id: string, version: number }) => void} endSessions - BYE to
+ *   every session of the account, or to those that have logged in with a credential, after its running command; who takes
+ *   longer than a minute for that is cut off
  * @property {(tls: TlsSettings) => void} replaceCertificate - for new handshakes
  * @property {() => { connections: number, loggedIn: number, idling: number }} counts
  * @property {() => import('./session-facts.js').SessionFacts[]} listSessions - those that are logged in, oldest first
@@ -204,7 +207,7 @@ class Listener {
   endSession(sessionId, text) {
     for (const session of this.#sessions) {
       if (session.connection.id !== sessionId || session.accountId === null) continue
-      session.end(text)
+      session.end(text, { withinMs: END_MS })
       return true
     }
     return false
@@ -213,9 +216,13 @@ class Listener {
   /**
    * @param {string} accountId
    * @param {string} text
+   * @param {{ id: string, version: number }} [credential]
    */
-  endSessions(accountId, text) {
-    for (const session of this.#sessionsOf(accountId)) session.end(text)
+  endSessions(accountId, text, credential) {
+    for (const session of this.#sessionsOf(accountId)) {
+      if (credential === undefined || session.isBy(credential))
+        session.end(text, { withinMs: END_MS })
+    }
   }
 
   /** @param {{ graceMs: number, isReplaced?: () => boolean }} options */

@@ -23,6 +23,7 @@
  * @property {{ id: string, address: string }} account
  * @property {'read-write' | 'read-only'} scope
  * @property {string} [credentialId] - in the directory
+ * @property {number} [credentialVersion] - as it was at the login
  * @property {AccountStore} store - open, shared by all sessions of the account in this process
  * @property {() => Promise<void>} release
  */

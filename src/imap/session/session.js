@@ -63,6 +63,8 @@ export class Session {
   #remote = null
   /** @type {string | null} */
   #byeText = null
+  /** When it is cut off, wall-clock ms, although its command still runs. */
+  #cutAtMs = Infinity
   /** Whether nobody has logged in yet. */
   #isStranger = true
   #strikes = new Strikes()
@@ -108,6 +110,14 @@ export class Session {
     const { clientName, isIdling } = this
     const rest = { startedAtMs: this.#openedAtMs, clientName, isIdling }
     return sessionFacts(this.#login, this.connection, rest)
+  }
+
+  /**
+   * @param {{ id: string, version: number }} credential
+   * @returns {boolean} whether it has logged in with that
+   */
+  isBy({ id, version }) {
+    return this.#login?.credentialId === id && this.#login.credentialVersion === version
   }
 
   /** @returns {boolean} whether the credential may only read */
@@ -368,9 +378,11 @@ export class Session {
    * Ends the session as soon as the running command is through.
    *
    * @param {string} text - for the client
+   * @param {{ withinMs?: number }} [options] - then it is cut off
    */
-  end(text) {
+  end(text, { withinMs = Infinity } = {}) {
     this.#byeText ??= text
+    this.#cutAtMs = Math.min(this.#cutAtMs, this.context.clock.nowMs() + withinMs)
     // Whoever is to go need not wait for it.
     this.connection.dropPace()
     this.#remote?.end(this.#byeText)
@@ -389,7 +401,8 @@ export class Session {
    */
   tick(nowMs) {
     const { connection, context, isIdling, runningTag } = this
-    if (this.#isStranger && this.#deadlines.isStrangerOverdue(nowMs)) connection.destroy()
+    const isOverdue = this.#isStranger && this.#deadlines.isStrangerOverdue(nowMs)
+    if (isOverdue || nowMs > this.#cutAtMs) connection.destroy()
     connection.tick(nowMs)
     if (connection.hasUnsent) return
     const { isHeldBack, isHalfClosed } = connection

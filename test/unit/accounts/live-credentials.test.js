@@ -33,18 +33,22 @@ test('among a thousand mailboxes each one is looked at, and others have their tu
   const open = Array.from({ length: 1000 }, () => live(account.id, version))
   open[555] = live('closed', version)
   open[777] = live(account.id, version - 1)
-  /** @type {[string, string][]} */
+  /** @type {unknown[]} */
   const ended = []
   const { turns } = await turnsDuring(t, () =>
     checkLiveAccounts({
       services,
       open,
-      endSessions: (id, text) => ended.push([id, text])
+      endSessions: (...ending) => ended.push(ending)
     })
   )
   assert.deepEqual(ended, [
     ['closed', 'The account was closed'],
-    [account.id, 'The credential was changed or revoked, log in again']
+    [
+      account.id,
+      'The credential was changed or revoked, log in again',
+      { id: credentialId, version: version - 1 }
+    ]
   ])
   assert.equal(store.quota.bytes, 4711)
   assert.ok(turns >= 9, `${turns} turns of others`)
