@@ -103,6 +103,12 @@ test('all sessions of an account meet in one worker: a change of one is told to 
       ?.map((line) => line.split(',')[0])
   )
   t.diagnostic(`${pids.size} workers took the logins`)
+  // One that comes in at one worker and is served by another is one connection all the same.
+  const metrics = await (await fetch(`http://127.0.0.1:${cluster.ports.admin}/metrics`)).text()
+  assert.deepEqual(metrics.match(/^letterlock_(connections|sessions) .*$/gm), [
+    'letterlock_connections 12',
+    'letterlock_sessions 12'
+  ])
   const idlers = clients.filter((_, n) => n % 3 === 0)
   for (const idler of idlers) {
     idler.send('i IDLE\r\n')

@@ -73,10 +73,9 @@ const BACKLOG = 1024
  * @property {(session: AdoptedSession) => void} adopt - serves a session that another worker has logged in
  * @property {(accountId: string) => boolean} hasRoomFor - whether one more session of the account may begin
  * @property {(accountId: string, text: string, credential?: { id: string, version: number }) => void} endSessions - BYE to
- *   every session of the account, or to those that have logged in with a credential, after its running command; who takes
- *   longer than a minute for that is cut off
+ *   every session of the account, or that has logged in with that, after its running command; cut off after a minute
  * @property {(tls: TlsSettings) => void} replaceCertificate - for new handshakes
- * @property {() => { connections: number, loggedIn: number, idling: number }} counts
+ * @property {() => { connections: number, loggedIn: number, idling: number }} counts - of clients; of sessions here
  * @property {() => import('./session-facts.js').SessionFacts[]} listSessions - those that are logged in, oldest first
  * @property {(sessionId: string, text: string) => boolean} endSession - as `endSessions`; false where there is none
  * @property {(options: { graceMs: number, isReplaced?: () => boolean }) => Promise<void>} close - no new connections, BYE to
@@ -100,6 +99,8 @@ class Listener {
   #sessions = new Set()
   /** @type {Set<Promise<void>>} */
   #running = new Set()
+  /** Of these, sessions whose client is connected to another worker. */
+  #adopted = 0
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   #ticks = 0
@@ -150,7 +151,8 @@ class Listener {
 
   /** @param {AdoptedSession} adopted */
   adopt(adopted) {
-    this.#run(adopted.socket, this.#serveAdopted(adopted))
+    this.#adopted++
+    this.#run(adopted.socket, this.#serveAdopted(adopted)).finally(() => this.#adopted--)
   }
 
   /**
@@ -188,7 +190,7 @@ class Listener {
   counts() {
     const sessions = [...this.#sessions]
     return {
-      connections: this.#running.size,
+      connections: this.#running.size - this.#adopted,
       loggedIn: sessions.filter(({ accountId }) => accountId !== null).length,
       idling: sessions.filter(({ isIdling }) => isIdling).length
     }
@@ -219,10 +221,8 @@ class Listener {
    * @param {{ id: string, version: number }} [credential]
    */
   endSessions(accountId, text, credential) {
-    for (const session of this.#sessionsOf(accountId)) {
-      if (credential === undefined || session.isBy(credential))
-        session.end(text, { withinMs: END_MS })
-    }
+    for (const session of this.#sessionsOf(accountId))
+      if (!credential || session.isBy(credential)) session.end(text, { withinMs: END_MS })
   }
 
   /** @param {{ graceMs: number, isReplaced?: () => boolean }} options */
@@ -281,6 +281,7 @@ class Listener {
   /**
    * @param {Socket} socket
    * @param {Promise<void>} serving
+   * @returns {Promise<void>} when it is over
    */
   #run(socket, serving) {
     const running = serving.catch((error) => {
@@ -289,7 +290,7 @@ class Listener {
       socket.destroy()
     })
     this.#running.add(running)
-    running.finally(() => this.#running.delete(running))
+    return running.finally(() => this.#running.delete(running))
   }
 
   /**
