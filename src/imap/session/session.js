@@ -156,6 +156,11 @@ export class Session {
     return this.selected
   }
 
+  /** @returns {boolean} whether somebody else has deleted the selected mailbox */
+  get isAtDeletedMailbox() {
+    return this.selected?.view.isDeleted === true
+  }
+
   /** @throws {MailError} NO_PERMISSION when the credential may only read */
   requireWriteScope() {
     if (this.isReadOnly) throw new MailError('NO_PERMISSION')
@@ -247,6 +252,8 @@ export class Session {
 
   /** @returns {Promise<boolean>} whether to go on */
   async #step() {
+    // It would wait for ever for news of it, and of another that has got the name (RFC 2180 §3.3).
+    if (this.isAtDeletedMailbox) this.end('The selected mailbox was deleted')
     if (this.#byeText !== null) {
       await this.replies.settle()
       this.untagged('BYE', null, this.#byeText)

@@ -16,7 +16,7 @@ export const deleteCommand = {
   async run(session, /** @type {{ mailbox: string }} */ { mailbox }) {
     session.requireWriteScope()
     await session.store.deleteMailbox(mailbox)
-    if (session.selected?.view.name === mailbox) session.unselect()
+    if (session.isAtDeletedMailbox) session.unselect()
     return { text: 'DELETE completed' }
   }
 }

@@ -1,6 +1,7 @@
 /**
  * IDLE waits and tells what happens as it happens, until the client says DONE. Nothing ends it but the client, its
- * network or the server's shutdown; a reminder every other minute keeps routers from forgetting the connection.
+ * network, the server's shutdown, or somebody else who deletes the mailbox; a reminder every other minute keeps routers from
+ * forgetting the connection.
  * It is taken before SELECT too (Outlook does that) and then just waits.
  *
  * State: authenticated, selected.
@@ -45,7 +46,7 @@ async function waitForLine(session) {
   for (;;) {
     await tellNews(session, { allowsExpunge: true, isUid: false }, 'IDLE')
     if (connection.isCongested) await connection.drain()
-    if (session.isEnding) return null
+    if (session.isEnding || session.isAtDeletedMailbox) return null
     const event = await connection.nextEvent({ deadlineMs: Infinity, isWakeable: true })
     if (event.kind === 'line') return event.line.toString('latin1').trim()
     if (event.kind === 'error') throw session.failureOf(event)
