@@ -92,10 +92,14 @@ export async function takeSession(socket, { value, secret }, port) {
     const account = await port.findAccount(accountId)
     if (account === null) throw new MailError('AUTHENTICATION_FAILED')
     if (!port.admits()) throw new MailError('OVERLOADED')
-    if (!port.hasRoomFor(accountId)) throw new MailError('LIMIT', { detail: 'sessions' })
     const masterKey = secret.clone()
     const unlocked = { account, credentialId, credentialVersion, scope, masterKey }
     const login = await port.acquire(unlocked)
+    // As for a session of this worker's own: asked before, all that wait for the mailbox would be let in.
+    if (!port.hasRoomFor(accountId)) {
+      await login.release()
+      throw new MailError('LIMIT', { detail: 'sessions' })
+    }
     writeFrame(socket, { state: 'taken' })
     const { sessionId, remoteAddress, isTls, clientName } = client
     port.adopt({ socket, login, sessionId, remoteAddress, isTls, clientName })
