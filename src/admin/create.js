@@ -91,7 +91,6 @@ export async function createAdmin({
     services,
     state,
     backups,
-    maintenance,
     isReady,
     version: programVersion(),
     sessions: {

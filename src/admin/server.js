@@ -31,7 +31,6 @@ import { compileValidator } from './validation.js'
  * @property {import('./host-state.js').HostState} state
  * @property {SessionPort} sessions
  * @property {import('../backup/backup-list.js').BackupPort} backups
- * @property {{ figures: object }} maintenance - of this worker
  * @property {() => boolean} isReady - all listeners are up and none is closing
  * @property {string} version
  * @property {{ cert: Buffer, key: Buffer } | null} [tls] - with it the server speaks HTTPS

@@ -19,7 +19,7 @@ const HOST = { scopes: ['read'], isHostWide: true }
  * @param {FastifyInstance} app
  * @param {AdminParts} parts
  */
-export function addHealthRoutes(app, { services, state, isReady, maintenance }) {
+export function addHealthRoutes(app, { services, state, isReady }) {
   const { directory, clock } = services
   const onlyFromHere = async (/** @type {FastifyRequest} */ request) => {
     if (!isLocal(request)) await requireToken({ request, access: HOST, services })
@@ -29,14 +29,14 @@ export function addHealthRoutes(app, { services, state, isReady, maintenance }) 
 
   app.get('/health/ready', { schema: hidden() }, async (_request, reply) => {
     const { sums } = await state.snapshot()
-    const { sessions, mailboxes, pressure, workers } = /** @type {any} */ (sums)
+    const { sessions, mailboxes, pressure, workers, maintenance } = /** @type {any} */ (sums)
     // Where every process turns new sessions away, a load balancer should send them elsewhere.
     const isGood = isReady() && pressure.refusing < workers
     return reply.code(isGood ? 200 : 503).send({
       status: isGood ? 'ok' : 'fail',
       sessions: sessions.loggedIn,
       openMailboxes: mailboxes.open,
-      ...maintenance.figures
+      ...maintenance
     })
   })
 
@@ -54,10 +54,12 @@ export function addHealthRoutes(app, { services, state, isReady, maintenance }) 
     { schema: hidden(), onRequest: onlyFromHere },
     async (_request, reply) => {
       const { failing, failingTotal } = await directory.listMaintenanceFailures()
+      const { sums } = await state.snapshot()
+      const { maintenance } = /** @type {any} */ (sums)
       const isGood = failing.length === 0
       return reply
         .code(isGood ? 200 : 503)
-        .send({ status: isGood ? 'ok' : 'fail', ...maintenance.figures, failingTotal, failing })
+        .send({ status: isGood ? 'ok' : 'fail', ...maintenance, failingTotal, failing })
     }
   )
 

@@ -289,6 +289,32 @@ test('mail that waits although another worker has its mailbox open is seen, too'
   await release()
 })
 
+test('what maintenance does is told of all workers, whichever answers', async (t) => {
+  const { services, imap, openAccounts, data } = await startImapServer(t)
+  const figures = /** @type {any} */ ({ maintenanceRunning: 1, maintenanceDone: 3 })
+  const admin = await createAdmin({
+    services,
+    imap,
+    openAccounts,
+    maintenance: { figures },
+    certificates: await certificatesIn(data),
+    pressure: { figures: { refusing: 0, refused: 0 } },
+    isReady: () => true,
+    askAllWorkers: async (kind, argument) => {
+      const own = /** @type {object} */ (await admin.answers[kind]?.(argument))
+      return kind === 'snapshot' ? [own, { ...own, slot: 1 }] : [own]
+    }
+  })
+  t.after(() => admin.close())
+  for (const url of ['/health/ready', '/health/maintenance']) {
+    const { maintenanceRunning, maintenanceDone } = (await admin.app.inject(url)).json()
+    assert.deepEqual(
+      { maintenanceRunning, maintenanceDone },
+      { maintenanceRunning: 2, maintenanceDone: 6 }
+    )
+  }
+})
+
 /**
  * @param {string} folder
  * @param {number} [nowMs] - when the self-signed one is made
