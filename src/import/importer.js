@@ -274,12 +274,6 @@ export class Importer {
     try {
       await this.#append([{ name, message }])
     } catch (error) {
-      if (isMailError(error, 'LIMIT') && message.flags.some(isKeyword)) {
-        // No keyword is free any more: better the message without its keywords than not at all.
-        const flags = message.flags.filter((flag) => !isKeyword(flag))
-        await this.#appendOne({ name, message: { ...message, flags } })
-        return
-      }
       if (!isAboutMessage(error)) throw error
       this.#fail(name, error)
     }
@@ -305,14 +299,6 @@ function isAboutMessage(error) {
   return ['TOO_BIG', 'MESSAGE_EMPTY', 'CANNOT', 'LIMIT'].some((code) =>
     isMailError(error, /** @type {import('../errors.js').ErrorCode} */ (code))
   )
-}
-
-/**
- * @param {string} flag
- * @returns {boolean}
- */
-function isKeyword(flag) {
-  return !flag.startsWith('\\')
 }
 
 /**

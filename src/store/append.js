@@ -60,11 +60,9 @@ export function appendRows(db, { mailboxName, messages, keywords, quota, nowMs }
     const bytes = messages.reduce((sum, { content }) => sum + content.size, 0)
     requireQuota(db, quota, { bytes, messages: messages.length })
   }
-  const table = withKeywords(
-    db,
-    messages.flatMap(({ flags }) => flags),
-    keywords
-  )
+  const names = messages.flatMap(({ flags }) => flags)
+  // RFC 9051 §6.3.12 has flags that SHOULD be set: better a message without a keyword than no message.
+  const table = withKeywords(db, names, keywords, { mayLack: true })
   const modSeq = nextModSeq(mailbox)
   const change = { messages: 0, unseen: 0, deleted: 0, bytes: 0, uids: 0 }
   const uids = []

@@ -111,7 +111,7 @@ export class KeywordTable {
   }
 
   /**
-   * @param {readonly string[]} names - each of which has a number (see `missing`)
+   * @param {readonly string[]} names - those without a number (see `missing`) are left out
    * @returns {FlagWords}
    */
   wordsOf(names) {

@@ -27,10 +27,11 @@ export function readKeywords(db) {
  * @param {Database} db
  * @param {readonly string[]} names - flags and keywords of a request
  * @param {KeywordTable} known - the account's table; used as it is when it has all of them
+ * @param {{ mayLack?: boolean }} [options] - `mayLack`: names for which there is no number left are missing in the table
  * @returns {KeywordTable}
  * @throws {MailError} LIMIT when there is no number left; CANNOT for what is no flag
  */
-export function withKeywords(db, names, known) {
+export function withKeywords(db, names, known, { mayLack = false } = {}) {
   if (known.missing(names).length === 0) return known
   const rows = readKeywords(db)
   const table = new KeywordTable()
@@ -38,7 +39,10 @@ export function withKeywords(db, names, known) {
   const missing = table.missing(names)
   const used = new Set(rows.map(({ number }) => number))
   for (let number = 0; missing.length > 0; number++) {
-    if (number >= MAX_KEYWORDS) throw new MailError('LIMIT', { detail: 'keywords used up' })
+    if (number >= MAX_KEYWORDS) {
+      if (mayLack) break
+      throw new MailError('LIMIT', { detail: 'keywords used up' })
+    }
     if (used.has(number)) continue
     const name = /** @type {string} */ (missing.shift())
     prepared(db, 'INSERT INTO keywords (number, name) VALUES (?, ?)').run(number, name)

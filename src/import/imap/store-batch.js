@@ -3,7 +3,7 @@
  */
 import { isMailError, MailError } from '../../errors.js'
 import { imapImportKey } from '../../store/moving-in/import-key.js'
-import { flagsText, keepableFlags, systemFlags } from './source-flags.js'
+import { flagsText, keepableFlags } from './source-flags.js'
 
 /**
  * @typedef {import('../../store/append.js').AppendedMessage} AppendedMessage
@@ -103,12 +103,7 @@ async function appendAlone(target, message, stored) {
   try {
     await append(target, [message], stored)
   } catch (error) {
-    const flags = systemFlags(message.flags)
-    if (isMailError(error, 'LIMIT') && flags.length < message.flags.length) {
-      // No keyword is free any more: better the message without its keywords than not at all.
-      await appendAlone(target, { ...message, flags }, stored)
-    } else if (isMailError(error, 'LIMIT') || isMailError(error, 'CANNOT')) {
-      stored.failures.push({ uid, error })
-    } else throw error
+    if (!isMailError(error, 'LIMIT') && !isMailError(error, 'CANNOT')) throw error
+    stored.failures.push({ uid, error })
   }
 }

@@ -254,3 +254,37 @@ test('APPENDs sent without waiting that are over quota together are refused each
   )
   assert.match(String(lines.at(-1)), /^f OK/)
 })
+
+test('APPEND keeps the message when no keyword is free any more, with the flags that there are (RFC 9051 §6.3.12)', async (t) => {
+  const server = await startImapServer(t)
+  const keywords = Array.from({ length: 58 }, (_, index) => `k${index}`).join(' ')
+  await transcript(
+    server,
+    `
+    C: a APPEND INBOX (${keywords}) {4+}
+    C: a: 1
+    S: a OK ...
+    C: b APPEND INBOX (\\Seen k3 last onemore) {4+}
+    C: a: 2
+    S: b OK ...
+    C: c APPEND INBOX (\\Flagged another LAST) {4+}
+    C: a: 3
+    S: c OK ...
+    C: d EXAMINE INBOX
+    S: * FLAGS (\\Answered \\Flagged \\Deleted \\Seen \\Draft ${keywords} last)
+    S: * OK [PERMANENTFLAGS ()] ...
+    S: * 3 EXISTS
+    S: * 3 RECENT
+    S: * OK [UNSEEN 1] ...
+    S: * OK [UIDVALIDITY ...
+    S: * OK [UIDNEXT 4] ...
+    S: * OK [HIGHESTMODSEQ ...
+    S: * OK [MAILBOXID ...
+    S: d OK ...
+    C: e FETCH 2:3 FLAGS
+    S: * 2 FETCH (FLAGS (\\Seen k3 last \\Recent))
+    S: * 3 FETCH (FLAGS (\\Flagged last \\Recent))
+    S: e OK ...
+    `
+  )
+})
