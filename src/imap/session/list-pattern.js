@@ -26,6 +26,10 @@ const MAX_PATTERNS = 100
 /** @type {readonly number[]} */
 const NONE = []
 
+/** As the first level. */
+const INBOX = /^INBOX(?=\/|$)/
+const INBOX_LENGTH = 5
+
 /**
  * @param {readonly string[]} patterns - of one command
  * @returns {NameTest[]} a name that one of these takes is meant
@@ -45,23 +49,18 @@ export function compileListPatterns(patterns) {
  * @returns {NameTest}
  */
 export function compileListPattern(pattern) {
-  const matches = compile(canonicalInbox(pattern))
-  // INBOX is case-insensitive (RFC 3501 §5.1).
-  const matchesInbox = compile(pattern.replace(/[a-z]+/g, (letters) => letters.toUpperCase()))
-  return (name) => (name === 'INBOX' ? matchesInbox : matches)(name)
-}
-
-/**
- * @param {string} pattern
- * @returns {NameTest}
- */
-function compile(pattern) {
   /**
    * By character: the states from which it leads to the next one.
    *
    * @type {Map<number, number[]>}
    */
   const steps = new Map()
+  /**
+   * The same for capitals that stand for small letters as well.
+   *
+   * @type {Map<number, number[]>}
+   */
+  const inboxSteps = new Map()
   /** @type {number[]} */
   const staysAnywhere = []
   /** @type {number[]} */
@@ -72,9 +71,8 @@ function compile(pattern) {
     if (code === ASTERISK) addBit(staysAnywhere, last)
     if (code === ASTERISK || code === PERCENT) addBit(staysInLevel, last)
     else {
-      const from = steps.get(code) ?? []
-      steps.set(code, from)
-      addBit(from, last)
+      addStep(steps, code, last)
+      addStep(inboxSteps, capitalOf(code), last)
       last++
     }
   }
@@ -82,16 +80,36 @@ function compile(pattern) {
   return (name) => {
     // Each of these stands for a character of the name.
     if (last > name.length) return false
+    // INBOX is one name in any case, also as the first level (RFC 3501 §5.1).
+    const inboxEnd = INBOX.test(name) ? INBOX_LENGTH : 0
     states.fill(0)
     states[0] = 1
     for (let at = 0; at < name.length; at++) {
       const code = name.charCodeAt(at)
       const stays = code === SEPARATOR ? staysAnywhere : staysInLevel
-      if (!advance(states, steps.get(code) ?? NONE, stays)) return false
+      const from = (at < inboxEnd ? inboxSteps : steps).get(code)
+      if (!advance(states, from ?? NONE, stays)) return false
     }
     return hasBit(states, last)
   }
 }
+
+/**
+ * @param {Map<number, number[]>} steps
+ * @param {number} code - of a character
+ * @param {number} state - from which it leads to the next one
+ */
+function addStep(steps, code, state) {
+  const from = steps.get(code) ?? []
+  steps.set(code, from)
+  addBit(from, state)
+}
+
+/**
+ * @param {number} code - of a character
+ * @returns {number} of the capital, for a letter of ASCII; the same for others
+ */
+const capitalOf = (code) => (code >= 97 && code <= 122 ? code - 32 : code)
 
 /**
  * @param {Uint32Array} states - changed in place

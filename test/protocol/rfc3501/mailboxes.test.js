@@ -246,6 +246,14 @@ test('INBOX is one name in any case of ASCII letters, also as the first level (R
     C: e LSUB "" inbox/x
     S: * LSUB () "/" INBOX/x
     S: e OK ...
+    C: h LIST inbox *
+    S: * LIST (\\HasChildren) "/" INBOX
+    S: * LIST (\\HasNoChildren) "/" INBOX/x
+    S: h OK ...
+    C: i LSUB "" Inb*
+    S: * LSUB () "/" INBOX
+    S: * LSUB () "/" INBOX/x
+    S: i OK ...
     # The Turkish ı becomes I in capitals, and is another letter.
     C: f CREATE &ATE-nbox
     S: f OK ...
