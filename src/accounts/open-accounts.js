@@ -164,9 +164,11 @@ export class OpenAccounts {
     this.#open.set(account.id, entry)
     this.#options.onOpening?.(account.id)
     try {
-      const { spool } = await entry.opening
+      const { spool, store } = await entry.opening
       this.#count(entry)
       await spool.drain(DRAIN_AT_LOGIN)
+      // Opened again, it would meet the same at the same message: the login would never end while the disk is as it is.
+      if (store.hasFailed) throw new MailError('NOT_DURABLE', { detail: 'waiting mail' })
       return entry
     } catch (error) {
       if (isDamage(error)) this.#recordDamage(account.id)
