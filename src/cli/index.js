@@ -9,6 +9,10 @@ import { systemClock } from '../support/clock.js'
 import { Outputs } from './outputs.js'
 import { report } from './report.js'
 
+/** Commands of which 1 says that something was found, or failed in part; what ends them before that is another code. */
+const TELLING = new Set(['import', 'export', 'check', 'backup', 'repair'])
+const NOTHING_DONE = 2
+
 /** What was said is lost: it may have been a password that is shown once. */
 const OUTPUT_LOST = 1
 
@@ -148,7 +152,7 @@ async function runCommand(argv, { startServer }) {
     await program.parseAsync(argv)
     return Number(process.exitCode)
   } catch (error) {
-    const exitCode = report(error, stderr)
+    const exitCode = report(error, stderr, TELLING.has(argv[2] ?? '') ? NOTHING_DONE : undefined)
     return argv[2] === 'serve' && isFirstUnderPm2() ? NOT_STARTED : exitCode
   }
 }

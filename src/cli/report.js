@@ -10,10 +10,11 @@ import { plainLines } from './plain-text.js'
 /**
  * @param {unknown} error
  * @param {NodeJS.WritableStream} stderr
+ * @param {number} [otherwise] - the exit code where the error has none of its own; default 1
  * @returns {number} the exit code
  */
-export function report(error, stderr) {
-  if (error instanceof CommanderError) return error.exitCode
+export function report(error, stderr, otherwise = 1) {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : otherwise
   if (error instanceof CliError) {
     stderr.write(`letterlock: ${plainLines(error.message)}\n`)
     return error.exitCode
@@ -21,16 +22,16 @@ export function report(error, stderr) {
   const refusal = explainRefusedFile(error)
   if (refusal !== null) {
     stderr.write(`letterlock: ${refusal}\n`)
-    return 1
+    return otherwise
   }
   if (error instanceof MailError) {
     const { detail } = error
     stderr.write(`letterlock: ${error.message}\n`)
     if (detail !== undefined) stderr.write(`${plainLines(detail).replace(/^/gm, '  ')}\n`)
-    return 1
+    return otherwise
   }
   stderr.write(
     `letterlock: unexpected error\n${plainLines(String(error instanceof Error ? error.stack : error))}\n`
   )
-  return 1
+  return otherwise
 }

@@ -61,9 +61,20 @@ export function register(program, context) {
         } catch (error) {
           throw inPlainWords(error)
         }
+      }).catch((error) => {
+        throw error instanceof CliError ? notDone(error) : error
       })
     )
 }
+
+/**
+ * @param {CliError} error - of what commands share: an address that nobody has is 1 elsewhere
+ * @returns {CliError}
+ */
+const notDone = (error) =>
+  error.exitCode === INCOMPLETE
+    ? new CliError(error.message, { exitCode: NOT_DONE, cause: error })
+    : error
 
 /**
  * @param {unknown} error

@@ -150,6 +150,21 @@ test('the admin interface asks for one mailbox, which is looked after, and gives
   assert.equal(await server.stop(), 0)
 })
 
+test('a repair or a check that did not begin ends with 2: 1 says what was found', async (t) => {
+  const { parent, run } = await setUp(t)
+  const unreadable = join(parent, 'settings.json')
+  writeFileSync(unreadable, '{')
+  for (const command of ['repair', 'check'])
+    for (const [args, input] of /** @type {[string[], string][]} */ ([
+      [[ANNA, '--password-stdin'], 'wrong\n'],
+      [['nobody@example.org', '--password-stdin'], 'wrong\n'],
+      [[ANNA, '--password-stdin', '--config', unreadable], 'wrong\n'],
+      [[ANNA, '--pasword-stdin'], ''],
+      [[], '']
+    ]))
+      assert.equal((await run([command, ...args], input)).code, 2, `${command} ${args.join(' ')}`)
+})
+
 test('repair saves what is whole, lists what is not, and keeps the damaged file', async (t) => {
   const { parent, run, withPassword, folderOf } = await setUp(t)
   await withPassword(['import', makeMessages(parent, 30), '--account', ANNA])
