@@ -65,7 +65,12 @@ const verdict = (isFailing, isWarning) => (isFailing ? 'fail' : isWarning ? 'war
  * @param {Survey} survey
  * @returns {Check}
  */
-export function checkDisk({ freeBytes, totalBytes }) {
+export function checkDisk({ freeBytes, totalBytes, diskTrouble }) {
+  if (diskTrouble !== null) {
+    const why = diskTrouble === 'EROFS' ? 'its file system has become read-only' : 'see the code'
+    const text = `Nothing can be written to the disk (${diskTrouble}), ${why}: see the kernel’s log; mail is refused`
+    return { name: 'disk', status: 'fail', text }
+  }
   const part = freeBytes / totalBytes
   const isBelow = (/** @type {{ part: number, bytes: number }} */ limit) =>
     part < limit.part || freeBytes < limit.bytes

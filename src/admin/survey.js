@@ -6,6 +6,7 @@
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { diskTrouble } from '../support/disk-trouble.js'
 
 /** @import { DirectoryPort } from '../accounts/directory-port.js' */
 
@@ -24,6 +25,7 @@ const MAX_NAMED = 10
  * @property {number} atMs
  * @property {number} freeBytes - of the disk that has the data folder
  * @property {number} totalBytes
+ * @property {string | null} diskTrouble - why nothing can be written to it: the system's code; null: it can
  * @property {number} spoolFiles - sealed mail that waits
  * @property {number} spoolBytes
  * @property {number | null} oldestSpoolMs - when the oldest of it came; null: none waits
@@ -130,6 +132,7 @@ export class HostSurvey {
       atMs: clock.nowMs(),
       freeBytes: disk.bavail * disk.bsize,
       totalBytes: disk.blocks * disk.bsize,
+      diskTrouble: await diskTrouble(data),
       spoolFiles: 0,
       spoolBytes: 0,
       oldestSpoolMs: null,

@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errorCodeOf } from '../database/sqlite-error.js'
-import { MailError } from '../errors.js'
+import { isMailError } from '../errors.js'
 
 const REFUSALS = new Set(['EACCES', 'EPERM', 'EROFS'])
 
@@ -29,7 +29,7 @@ function ownerOf(path) {
 export function explainRefusedFile(error) {
   const code = errorCodeOf(error)
   // SQLite does not say which file it was.
-  if (error instanceof MailError && errorCodeOf(error.cause).startsWith('SQLITE_CANTOPEN'))
+  if (isMailError(error, 'ACCOUNT_DAMAGED') && error.detail?.startsWith('SQLITE_CANTOPEN'))
     return 'A file of the data folder cannot be opened: see what letterlock doctor says of permissions'
   const { path } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
   if (!REFUSALS.has(code) || typeof path !== 'string') return null

@@ -59,7 +59,7 @@ function tryLock(folder, mode, file) {
     return new MailLock(db)
   } catch (error) {
     // First of all: closed, it would leave a descriptor, and nobody could tell that there was none.
-    const mapped = toMailError(error)
+    const mapped = toMailError(error, folder)
     db?.close()
     if (isBusy(error)) return null
     throw mapped

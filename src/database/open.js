@@ -101,7 +101,7 @@ function openWith(path, { isReadOnly, isNew, timeoutMs }, setup) {
     return db
   } catch (error) {
     // First of all: closed, it would leave a descriptor, and nobody could tell that there was none.
-    const mapped = isFolderGone(error, path) ? folderGone(error) : toMailError(error)
+    const mapped = isFolderGone(error, path) ? folderGone(error) : toMailError(error, dirname(path))
     db?.close()
     throw mapped
   }

@@ -4,6 +4,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { MailError } from '../errors.js'
+import { diskTroubleNow } from '../support/disk-trouble.js'
 
 /**
  * @typedef {import('../errors.js').ErrorCode} ErrorCode
@@ -23,6 +24,7 @@ const CODE_BY_PREFIX = /** @type {ReadonlyArray<readonly [string, ErrorCode]>} *
   // write that failed for any other reason than a full disk.
   ['SQLITE_IOERR', 'NOT_DURABLE'],
   ['EIO', 'NOT_DURABLE'],
+  ['EROFS', 'NOT_DURABLE'],
   ['SQLITE_FULL', 'DISK_FULL'],
   ['SQLITE_BUSY', 'BUSY'],
   ['SQLITE_LOCKED', 'BUSY'],
@@ -77,19 +79,24 @@ export function isBusy(error) {
 }
 
 /**
- * SQLite has one code for whatever open(2) answers, and no descriptor left is the one answer that goes away by itself.
+ * SQLite has one code for whatever open(2) answers, and takes a file that it may not write for a read-only one. No
+ * descriptor left and a disk that takes nothing are the answers that say nothing of the file, and may go away.
  *
  * @param {unknown} error
- * @returns {string | null} why a file cannot be opened, where a file that is always there cannot either
+ * @param {string | undefined} folder
+ * @returns {string | null} why a file cannot be opened, where a file that is always there cannot either, or nothing can be
+ *   made beside it
  */
-function openFailure(error) {
-  if (!errorCodeOf(error).startsWith('SQLITE_CANTOPEN')) return null
+function openFailure(error, folder) {
+  const code = errorCodeOf(error)
+  const isNotOpened = code.startsWith('SQLITE_CANTOPEN')
   try {
-    closeSync(openSync(devNull, 'r'))
-    return null
+    if (isNotOpened) closeSync(openSync(devNull, 'r'))
   } catch (cause) {
     return errorCodeOf(cause)
   }
+  const mayBeDisk = isNotOpened || code.startsWith('SQLITE_READONLY')
+  return mayBeDisk && folder !== undefined ? diskTroubleNow(folder) : null
 }
 
 /**
@@ -109,11 +116,13 @@ function loadFailure(error) {
  * comes back as it is: it is a fault of the program, and hiding it behind a code would hide the fault.
  *
  * @param {unknown} error
+ * @param {string} [folder] - of the database, where that was being opened: then a disk that takes nothing is told apart from
+ *   a file that is damaged
  * @returns {unknown}
  */
-export function toMailError(error) {
+export function toMailError(error, folder) {
   if (error instanceof MailError) return error
-  const code = openFailure(error) ?? loadFailure(error) ?? errorCodeOf(error)
+  const code = openFailure(error, folder) ?? loadFailure(error) ?? errorCodeOf(error)
   const entry = CODE_BY_PREFIX.find(([prefix]) => code.startsWith(prefix))
   return entry ? new MailError(entry[1], { detail: code, cause: error }) : error
 }

@@ -6,10 +6,17 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
+import {
+  createAccounts,
+  letterlock,
+  scratchFolder,
+  startServerProcess
+} from '../helpers/process.js'
 import { missing } from '../helpers/programs.js'
+import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
 import { WireClient, deliver } from '../helpers/wire-client.js'
 
+const DISK_BYTES = 64 * 1024 * 1024
 const USER = 'user@example.org'
 
 /**
@@ -37,5 +44,29 @@ test(
     assert.match(await client.command(`LOGIN ${USER} pass`), /^w\d+ NO \[UNAVAILABLE\]/m)
     client.destroy()
     assert.equal(await server.stop(), 0, server.output())
+  }
+)
+
+test(
+  'a mailbox on a file system that has become read-only is not called damaged',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const disk = smallDisk(t, DISK_BYTES)
+    const data = join(disk.root, 'data')
+    await createAccounts(data, [USER])
+    const run = (/** @type {string[]} */ ...args) =>
+      letterlock([...args, '--data', data, '--password-stdin'], { input: 'pass\n' })
+    disk.setReadOnly(true)
+    for (const command of ['check', 'repair']) {
+      const { code, stderr } = await run(command, USER)
+      assert.match(stderr, /^letterlock: The disk refused to store the change\s+\(?EROFS/)
+      assert.equal(code, 2)
+    }
+    const doctor = await letterlock(['doctor', '--data', data])
+    assert.match(doctor.stdout, /^fail {2}disk: Nothing can be written to it \(EROFS\)/m)
+    assert.equal(doctor.code, 1)
+    disk.setReadOnly(false)
+    const checked = await run('check', USER)
+    assert.equal(checked.code, 0, checked.stderr)
   }
 )

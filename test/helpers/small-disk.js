@@ -37,6 +37,8 @@ export const smallDiskIsMissing = canMount() ? false : 'no small disk can be mou
  * @property {string} root
  * @property {(leftBytes: number) => void} fill - until only so much is free
  * @property {() => void} clear - what `fill` has written goes
+ * @property {(isReadOnly: boolean) => void} setReadOnly - as a file system becomes where it meets an error; nobody may have a
+ *   file of it open for writing
  */
 
 /**
@@ -65,6 +67,10 @@ export function smallDisk(t, bytes) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOSPC') throw error
       }
     },
-    clear: () => rmSync(ballast, { force: true })
+    clear: () => rmSync(ballast, { force: true }),
+    setReadOnly: (isReadOnly) => {
+      const { status } = spawnSync('mount', ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, root])
+      if (status !== 0) throw new Error('the small disk could not be mounted otherwise')
+    }
   }
 }

@@ -6,6 +6,7 @@ import { readFile, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isOnEncryptedDevice } from '../../database/temp-store.js'
+import { diskTrouble } from '../../support/disk-trouble.js'
 import { formatBytes } from '../with-accounts.js'
 import { bad, doubtful, good } from './finding.js'
 import { runningLimits } from './running-limits.js'
@@ -26,14 +27,16 @@ const DESCRIPTORS_PER_MAILBOX = 5
  * @returns {Promise<Finding[]>}
  */
 export async function checkDisks({ data }) {
-  const folder = (await exists(data)) ? data : process.cwd()
+  const isThere = (await exists(data)) !== null
+  const folder = isThere ? data : process.cwd()
   const { bavail, blocks, bsize } = await statfs(folder)
   const free = bavail * bsize
   const text = `${formatBytes(free)} free of ${formatBytes(blocks * bsize)}`
   const isLow = free < 2 * GB || bavail / blocks < 0.1
   const swaps = (await readFile('/proc/swaps', 'utf8').catch(() => '')).trim().split('\n').slice(1)
+  const trouble = isThere ? await diskTrouble(data) : null
   return [
-    isLow ? doubtful('disk', text, 'Make room: a full disk refuses mail') : good('disk', text),
+    roomFinding({ text, isLow, trouble }),
     isOnEncryptedDevice(folder)
       ? good('disk encryption', 'The data folder is on an encrypted device')
       : doubtful(
@@ -49,6 +52,27 @@ export async function checkDisks({ data }) {
           'Encrypt it, or keep the service out of it: MemorySwapMax=0'
         )
   ]
+}
+
+/**
+ * @param {object} disk
+ * @param {string} disk.text - how much is free
+ * @param {boolean} disk.isLow
+ * @param {string | null} disk.trouble - why it takes nothing
+ * @returns {Finding}
+ */
+function roomFinding({ text, isLow, trouble }) {
+  const name = 'disk'
+  if (trouble !== null) {
+    return bad(
+      name,
+      `Nothing can be written to it (${trouble}); ${text}`,
+      trouble === 'EROFS'
+        ? 'Its file system is read-only: see the kernel’s log (dmesg), check the disk, mount it again, restart the server'
+        : 'See the kernel’s log (dmesg), and make room'
+    )
+  }
+  return isLow ? doubtful(name, text, 'Make room: a full disk refuses mail') : good(name, text)
 }
 
 /**

@@ -31,6 +31,7 @@ const SURVEY = {
   atMs: 0,
   freeBytes: 1,
   totalBytes: 2,
+  diskTrouble: null,
   spoolFiles: 0,
   spoolBytes: 0,
   oldestSpoolMs: null,

@@ -13,6 +13,7 @@ const table = /** @type {[string, string][]} */ ([
   ['SQLITE_NOTADB', 'ACCOUNT_DAMAGED'],
   ['SQLITE_FULL', 'DISK_FULL'],
   ['ENOSPC', 'DISK_FULL'],
+  ['EROFS', 'NOT_DURABLE'],
   ['SQLITE_BUSY', 'BUSY'],
   ['SQLITE_BUSY_SNAPSHOT', 'BUSY'],
   ['SQLITE_IOERR_FSYNC', 'NOT_DURABLE'],
