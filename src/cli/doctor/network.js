@@ -5,6 +5,7 @@ import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createConnection, createServer } from 'node:net'
 import { join } from 'node:path'
+import { plainText } from '../plain-text.js'
 import { bad, doubtful, good } from './finding.js'
 
 /** @import { Finding } from './finding.js' */
@@ -55,6 +56,15 @@ function greeting(where, isProxied) {
 }
 
 /**
+ * @param {string} said - by a listener of IMAP or LMTP
+ * @returns {string | null} what it tells those that it does not serve now; null where it says anything else
+ */
+function refusalIn(said) {
+  const text = /^(?:\* BYE|421) ([^\r\n]*)/i.exec(said)?.[1]
+  return text === undefined ? null : plainText(text)
+}
+
+/**
  * @param {(typeof LISTENERS)[number]} name
  * @param {{ listen: string, isProxied?: boolean }} settings - `listen` is HOST:PORT
  * @returns {Promise<Finding>}
@@ -93,11 +103,16 @@ async function checkPort(name, { listen, isProxied = false }) {
       title,
       `${listen} is in use, and answers the proxies of proxy.trustedAddresses alone`
     )
-  return bad(
-    title,
-    `${listen} is in use by another program`,
-    `Find it: ss -ltnp | grep :${where.port}`
-  )
+  const refusal = refusalIn(said)
+  if (refusal !== null)
+    return bad(
+      title,
+      `${listen} turns sessions away: ${refusal}`,
+      'Of a Letterlock that means too many connections, or too little memory: see pressure in /health/deep'
+    )
+  const advice = `Find it: ss -ltnp | grep :${where.port}`
+  if (said === '') return bad(title, `${listen} is in use by a program that says nothing`, advice)
+  return bad(title, `${listen} is in use by another program`, advice)
 }
 
 /**

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -58,6 +58,37 @@ test('a server behind a proxy answers for itself, also where this machine is non
       ['port imap', 'ok', `${imap}${what}`],
       ['port lmtp', 'ok', `${lmtp}${what}`]
     ])
+  }
+})
+
+test('a server that takes no sessions for now is not taken for another program', async (t) => {
+  const data = await mkdtemp(join(tmpdir(), 'letterlock-doctor-'))
+  t.after(() => rm(data, { recursive: true, force: true }))
+  const full = {
+    data,
+    'imap.listen': '127.0.0.1:0',
+    'imap.isProxied': false,
+    'lmtp.isProxied': false,
+    'lmtp.listen': '127.0.0.1:0',
+    'imap.maxConnections': 1,
+    'lmtp.maxConnections': 1
+  }
+  const server = await startServer({
+    config: configOf(full),
+    makeFirstAccount: false,
+    nightlyCommand: null
+  })
+  t.after(() => server.close())
+  for (const { host, port } of server.listeners) {
+    const taken = connect({ host, port })
+    t.after(() => taken.destroy())
+    await once(taken, 'data')
+  }
+  const [imap = '', lmtp = ''] = server.listeners.map(({ host, port }) => `${host}:${port}`)
+  const states = await statesOf(configOf({ ...full, 'imap.listen': imap, 'lmtp.listen': lmtp }))
+  for (const [name, status, text] of states) {
+    assert.equal(status, 'fail', name)
+    assert.match(String(text), /turns sessions away: .*[Tt]oo many/)
   }
 })
 
