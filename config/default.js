@@ -12,8 +12,9 @@
  * @property {number} [minimum]
  * @property {number} [maximum]
  * @property {readonly string[]} [choices]
- * @property {'address' | 'cron' | 'path'} [format] - `address` is HOST:PORT, [IPV6]:PORT or `off`; `cron` a cron expression
- *   of five fields, or empty
+ * @property {'address' | 'cron' | 'domain' | 'path'} [format] - `address` is HOST:PORT, [IPV6]:PORT or `off`; `cron` a cron
+ *   expression of five fields, or empty
+ * @property {true} [isNeeded] - it may not be empty
  */
 
 const KiB = 1024
@@ -26,12 +27,14 @@ export const SETTINGS = {
     value: 'data',
     unit: 'folder',
     format: 'path',
+    isNeeded: true,
     reason:
       'Holds everything that must survive: mailboxes, spools, directory, pepper and certificate.'
   },
   defaultDomain: {
     value: 'localhost',
     unit: '',
+    format: 'domain',
     reason: 'A login name without a domain belongs to this one.'
   },
 

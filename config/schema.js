@@ -4,6 +4,7 @@
 import { Ajv } from 'ajv'
 import { Cron } from 'croner'
 import { closest, distance } from 'fastest-levenshtein'
+import { normalizeDomain } from '../src/accounts/address.js'
 import { MailError } from '../src/errors.js'
 import { SETTINGS } from './default.js'
 
@@ -14,7 +15,8 @@ const MAX_PORT = 65_535
 /** What is expected of each format, for the complaint. */
 const EXPECTED = Object.freeze({
   address: `must be HOST:PORT or off, with a PORT from 0 to ${MAX_PORT}`,
-  cron: 'must be a cron expression of five fields'
+  cron: 'must be a cron expression of five fields',
+  domain: 'must be a domain'
 })
 
 /**
@@ -30,7 +32,8 @@ function schemaOf(setting) {
   return {
     type: 'string',
     ...(setting.choices && { enum: setting.choices }),
-    ...((setting.format === 'address' || setting.format === 'cron') && { format: setting.format })
+    ...(setting.isNeeded && { minLength: 1 }),
+    ...(setting.format && setting.format !== 'path' && { format: setting.format })
   }
 }
 
@@ -58,10 +61,25 @@ function isCronOrEmpty(text) {
   }
 }
 
+/**
+ * @param {string} text
+ * @returns {boolean} whether addresses can be in it
+ */
+function isDomain(text) {
+  try {
+    normalizeDomain(text)
+    return true
+  } catch {
+    // As above.
+    return false
+  }
+}
+
 // The schemas are made above: to check them against the schema of schemas would take 80 ms.
 const ajv = new Ajv({ allErrors: true, verbose: true, meta: false, validateSchema: false })
 ajv.addFormat('address', isAddressOrOff)
 ajv.addFormat('cron', isCronOrEmpty)
+ajv.addFormat('domain', isDomain)
 
 /**
  * Compiled when a setting is given: most never are, and all of them would take a tenth of the start of a process.
@@ -124,7 +142,9 @@ export function checkSettings(settings, origin) {
           ? `must be one of ${error.params.allowedValues.join(', ')}`
           : error.keyword === 'format'
             ? EXPECTED[/** @type {keyof typeof EXPECTED} */ (error.params.format)]
-            : error.message
+            : error.keyword === 'minLength'
+              ? 'must not be empty'
+              : error.message
       complaints.push(`${name} ${expected}, not ${JSON.stringify(error.data)}`)
     }
   }

@@ -114,5 +114,7 @@ export async function openDoors(config, { imap, lmtp, admin, sasl, userPage, dis
     )
   if (discovery !== null)
     await open('discovery', 'settings of mail programs', (where) => discovery.listen(where))
+  if (listeners.length === 0 && socket === '' && config.sasl.socket === '')
+    throw new MailError('CONFIG_INVALID', { detail: 'every listener is off: nobody could connect' })
   return listeners
 }

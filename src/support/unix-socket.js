@@ -11,14 +11,17 @@ import { MailError } from '../errors.js'
 const UNCHANGED = -1
 
 /**
- * Removes what a killed process has left; anything else than a socket is somebody's file, and listening fails on it.
+ * Removes what a killed process has left; anything else than a socket is somebody's file.
  *
  * @param {string} path
+ * @throws {MailError} CONFIG_INVALID where it is: listening would say that another program listens there
  */
 export async function removeStaleSocket(path) {
   try {
+    if (!(await lstat(path)).isSocket())
+      throw new MailError('CONFIG_INVALID', { detail: `${path} is no socket, and stays as it is` })
     // One that answers belongs to the other workers, which share it.
-    if ((await lstat(path)).isSocket() && !(await isAnswering({ path }))) await rm(path)
+    if (!(await isAnswering({ path }))) await rm(path)
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
   }

@@ -85,6 +85,20 @@ test('the first account waits for a start that succeeds, and is not made again o
   assert.deepEqual(await runWatched(config), { address: undefined, hasAccounts: false })
 })
 
+test('a server that nobody could reach does not start', async (t) => {
+  const data = await newDataFolder(t)
+  await assert.rejects(startWatched(configOf(data, { 'imap.listen': 'off' })), {
+    code: 'CONFIG_INVALID',
+    detail: /^every listener is off/
+  })
+  const file = join(data, 'file')
+  await writeFile(file, '')
+  await assert.rejects(startWatched(configOf(data, { 'admin.socket': file })), {
+    code: 'CONFIG_INVALID',
+    detail: `${file} is no socket, and stays as it is`
+  })
+})
+
 test('a part that does not close keeps no other from closing', async (t) => {
   const data = await newDataFolder(t)
   const server = await startWatched(configOf(data))

@@ -71,6 +71,23 @@ test('environment texts become the type of their setting', () => {
   assert.equal(config.messages.maxBytes, 1_000_000)
 })
 
+test('an empty data folder and a default domain that is none are refused: data came into the present folder', () => {
+  assertInvalid(
+    () => loadConfig({ environment: { LETTERLOCK_DATA: '' } }),
+    /^environment: data must not be empty, not ""$/
+  )
+  for (const domain of ['', 'not a domain', 'a@example.org', '-x.example'])
+    assertInvalid(
+      () => loadConfig({ environment: {}, settings: { defaultDomain: domain } }),
+      /^command line: defaultDomain must be a domain, not "/
+    )
+  for (const domain of ['EXAMPLE.org', 'bücher.example', 'localhost'])
+    assert.equal(
+      loadConfig({ environment: {}, settings: { defaultDomain: domain } }).defaultDomain,
+      domain
+    )
+})
+
 test('a variable that is none of ours and looks like one is refused, others are not', () => {
   const environment = {
     LETTERLOCK_NOSUCH: '1',

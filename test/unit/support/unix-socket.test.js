@@ -33,7 +33,7 @@ test('the socket of a killed process goes; one that answers and any other file s
 
   const file = join(folder, 'file')
   writeFileSync(file, 'of somebody')
-  await removeStaleSocket(file)
+  await assert.rejects(removeStaleSocket(file), { code: 'CONFIG_INVALID', detail: /is no socket/ })
   assert.ok(existsSync(file))
   await removeStaleSocket(join(folder, 'not there'))
 })
