@@ -4,7 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { makeFirstAccount } from './accounts/first-account.js'
 import { OpenAccounts } from './accounts/open-accounts.js'
 import { removePendingFolders } from './accounts/remove-account.js'
@@ -26,6 +26,7 @@ import { MaintenanceWorker } from './maintenance/worker.js'
 import { createAuthServer } from './sasl/auth-server.js'
 import { loadCertificates, watchCertificates } from './support/certificates.js'
 import { systemClock } from './support/clock.js'
+import { diskTrouble } from './support/disk-trouble.js'
 import { createLogger } from './telemetry/logger.js'
 import { PressureGuard, boundsOf } from './telemetry/pressure.js'
 import { outliveUnawaited } from './telemetry/unawaited.js'
@@ -58,7 +59,10 @@ async function makeFolder(folder) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const { message } = /** @type {Error} */ (cause)
-    throw new MailError('CONFIG_INVALID', { detail: message, cause })
+    const trouble = await diskTrouble(dirname(folder))
+    const detail =
+      trouble === null ? message : `${folder} cannot be made: the disk takes nothing (${trouble})`
+    throw new MailError('CONFIG_INVALID', { detail, cause })
   }
 }
 

@@ -65,6 +65,8 @@ test(
     const doctor = await letterlock(['doctor', '--data', data])
     assert.match(doctor.stdout, /^fail {2}disk: Nothing can be written to it \(EROFS\)/m)
     assert.equal(doctor.code, 1)
+    const start = await letterlock(['serve', '--data', data, '--imap', '127.0.0.1:0'])
+    assert.match(start.stderr, /data\/\w+ cannot be made: the disk takes nothing \(EROFS\)$/m)
     disk.setReadOnly(false)
     const checked = await run('check', USER)
     assert.equal(checked.code, 0, checked.stderr)
