@@ -64,6 +64,17 @@ export function serializeError(error) {
   }
 }
 
+/** Lines that could not be written wait for the next one, up to this many bytes; what comes beyond them is lost. */
+const MAX_WAITING_BYTES = 1024 * 1024
+
+/** @returns {import('pino').DestinationStream} */
+function standardError() {
+  const stream = destination({ dest: 2, sync: true, maxLength: MAX_WAITING_BYTES })
+  // Not heard, it would end the process: a disk that is full under the log is no reason to end everybody's sessions.
+  stream.on('error', () => {})
+  return stream
+}
+
 /**
  * @param {object} options
  * @param {string} options.level - of pino's levels
@@ -71,7 +82,7 @@ export function serializeError(error) {
  *   output stays free for what a person or a script asked for
  * @returns {Logger}
  */
-export function createLogger({ level, stream = destination({ dest: 2, sync: true }) }) {
+export function createLogger({ level, stream = standardError() }) {
   return pino(
     {
       level,

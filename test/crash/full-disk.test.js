@@ -5,7 +5,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   createAccounts,
@@ -202,5 +202,29 @@ test(
     client.destroy()
     assert.equal(await server.stop(), 0)
     assert.equal((await check()).code, 0)
+  }
+)
+
+test(
+  'a full disk under the log alone ends nobody’s session, and the log goes on when there is room',
+  { skip },
+  async (t) => {
+    const disk = smallDisk(t, 1024 * 1024)
+    const log = join(disk.root, 'log')
+    const data = join(scratchFolder(t, 'full-log'), 'data')
+    await createAccounts(data, [USER])
+    const wrapper = ['sh', '-c', `exec "$@" 2>> ${log}`, 'sh']
+    const server = await startServerProcess(t, { data, wrapper })
+    const session = await logIn(server.ports.imap)
+    disk.fill(0)
+    // Each is a line, and a page of the disk has room for some 20.
+    for (let i = 0; i < 60; i++) (await logIn(server.ports.imap)).destroy()
+    assert.match(await session.command('NOOP'), /^w\d+ OK/m)
+    const linesOf = () => readFileSync(log, 'utf8').split('"msg":"logged in"').length - 1
+    assert.ok(linesOf() < 61)
+    disk.clear()
+    await logIn(server.ports.imap)
+    assert.equal(linesOf(), 62)
+    assert.equal(await server.stop(), 0)
   }
 )
