@@ -5,6 +5,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
+import { MailError, isMailError } from '../errors.js'
 import { openAccountStore } from '../store/account-store.js'
 import { settleLift, settleSwitchOrPutOff } from './restored.js'
 
@@ -24,7 +25,7 @@ import { settleLift, settleSwitchOrPutOff } from './restored.js'
  * @param {Pick<import('../store/account-store.js').StoreOptions, 'checkpointer' | 'children' | 'cachePool' | 'chunkCache' | 'idleViews' | 'scanPlaces' | 'openFiles'>} [input.shared] -
  *   what the mailboxes of a process share
  * @returns {Promise<AccountStore>}
- * @throws {import('../errors.js').MailError} KEY_REJECTED, ACCOUNT_DAMAGED, FILE_TOO_NEW, BUSY, DISK_FULL
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, also where the file is gone, FILE_TOO_NEW, BUSY, DISK_FULL
  */
 export async function openStore({
   services,
@@ -61,6 +62,11 @@ export async function openStore({
       onUsage: (usage) => directory.recordUsage(account.id, usage),
       onAlert,
       ...shared
+    }).catch(async (error) => {
+      // Deleted since it was looked up; else the file is gone alone, and nobody should be asked for another password.
+      const isFileGone = isMailError(error, 'ACCOUNT_NOT_FOUND')
+      if (!isFileGone || (await directory.findAccount(account.id)) === null) throw error
+      throw new MailError('ACCOUNT_DAMAGED', { detail: 'no mail.db', cause: error })
     })
     try {
       if (!isReadOnly) {

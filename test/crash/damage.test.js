@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, readSync, readdirSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -189,23 +189,27 @@ test('from a flipped byte to the last message: told, named by health, repaired w
   assert.equal((await run(['check', HURT, '--password-stdin'], 'pass\n')).code, 0)
 })
 
-test('a mailbox that does not even open is named by health too, until a restore has brought it back', async (t) => {
-  const { data, run } = await hostWithBackups(t, 'damage-first-page')
-  assert.equal((await run(['backup', 'run'])).code, 0)
-  flipByte(join(await folderOf(run, HURT), 'mail.db'), 200)
-  const server = await startServerProcess(t, { data })
-  const client = await WireClient.connect(server.ports.imap)
-  assert.match(await client.command(`LOGIN ${HURT} pass`), /^w1 NO \[CORRUPTION\]/)
-  client.destroy()
-  assert.ok(!(await bodiesOf(server.ports.imap, WELL)).includes(null))
-  const failing = async () => {
-    const answer = await fetch(`http://127.0.0.1:${server.ports.admin}/health/maintenance`)
-    return /** @type {any} */ (await answer.json()).failing
-  }
-  while ((await failing()).length === 0) await sleep(50)
-  assert.equal((await failing())[0].code, 'ACCOUNT_DAMAGED')
-  const restored = await run(['backup', 'restore', HURT, '--yes'])
-  assert.equal(restored.code, 0, restored.stderr)
-  assert.ok(!(await bodiesOf(server.ports.imap, HURT)).includes(null))
-  while ((await failing()).length > 0) await sleep(50)
-})
+for (const [what, hurt] of /** @type {[string, (path: string) => void][]} */ ([
+  ['does not even open', (path) => flipByte(path, 200)],
+  ['is gone', (path) => rmSync(path)]
+]))
+  test(`a mailbox that ${what} is named by health too, until a restore has brought it back`, async (t) => {
+    const { data, run } = await hostWithBackups(t, 'damage-first-page')
+    assert.equal((await run(['backup', 'run'])).code, 0)
+    hurt(join(await folderOf(run, HURT), 'mail.db'))
+    const server = await startServerProcess(t, { data })
+    const client = await WireClient.connect(server.ports.imap)
+    assert.match(await client.command(`LOGIN ${HURT} pass`), /^w1 NO \[CORRUPTION\]/)
+    client.destroy()
+    assert.ok(!(await bodiesOf(server.ports.imap, WELL)).includes(null))
+    const failing = async () => {
+      const answer = await fetch(`http://127.0.0.1:${server.ports.admin}/health/maintenance`)
+      return /** @type {any} */ (await answer.json()).failing
+    }
+    while ((await failing()).length === 0) await sleep(50)
+    assert.equal((await failing())[0].code, 'ACCOUNT_DAMAGED')
+    const restored = await run(['backup', 'restore', HURT, '--yes'])
+    assert.equal(restored.code, 0, restored.stderr)
+    assert.ok(!(await bodiesOf(server.ports.imap, HURT)).includes(null))
+    while ((await failing()).length > 0) await sleep(50)
+  })
