@@ -2,6 +2,7 @@
  * What the modules of this folder work with, opened once for a process: the server's composition and each
  * command of the command line share it.
  */
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hkdf } from '../crypto/kdf.js'
 import { MailError } from '../errors.js'
@@ -32,6 +33,16 @@ import { Unlocker } from './unlock.js'
 export const UNFINISHED_RESTORE = 'restoring.json'
 
 /**
+ * A crash of the machine or a copy onto a full disk may leave a file without its bytes.
+ *
+ * @param {string} path
+ * @returns {Promise<boolean>} whether there is no such file, or an empty one
+ */
+async function isNothingIn(path) {
+  return !(await isThere(path)) || (await stat(path)).size === 0
+}
+
+/**
  * @param {object} options
  * @param {import('../../config/load.js').Config} options.config
  * @param {import('../support/clock.js').Clock} options.clock
@@ -41,7 +52,7 @@ export const UNFINISHED_RESTORE = 'restoring.json'
  *   RESTORE_REFUSED, DIRECTORY_MISSING
  */
 export async function openAccountServices({ config, clock, logger }) {
-  const isNew = !(await isThere(join(config.data, 'directory.db')))
+  const isNew = await isNothingIn(join(config.data, 'directory.db'))
   if (isNew && (await isThere(join(config.data, UNFINISHED_RESTORE))))
     throw new MailError('RESTORE_REFUSED', {
       detail: `a restore onto ${config.data} was not finished: repeat it`

@@ -19,7 +19,7 @@ function within(folder) {
 }
 
 /**
- * @param {string} data - absolute; has no directory.db
+ * @param {string} data - absolute; has no directory.db, or an empty one
  * @throws {MailError} DIRECTORY_MISSING where there are mailboxes all the same
  */
 export function requireNoMailboxes(data) {
@@ -29,7 +29,7 @@ export function requireNoMailboxes(data) {
   if (!hasMailbox) return
   throw new MailError('DIRECTORY_MISSING', {
     detail:
-      `${data} has mailboxes in mail/, and no directory.db. Put that back; ` +
+      `${data} has mailboxes in mail/, and no directory.db or an empty one. Put that back; ` +
       'or empty the folder (its backup/ may stay) and bring all back with: letterlock backup restore --host'
   })
 }

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { letterlock, scratchFolder } from '../../helpers/process.js'
@@ -7,23 +15,29 @@ import { letterlock, scratchFolder } from '../../helpers/process.js'
 const ANNA = 'anna@example.org'
 const PASSWORD = { input: 'secret\n' }
 
-test('mailboxes without their directory keep a server from beginning anew', async (t) => {
-  const data = join(scratchFolder(t, 'stranded'), 'data')
-  const ports = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
-  await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
-  rmSync(join(data, 'directory.db'))
-  const commands = [
-    ['serve', ...ports],
-    ['account', 'create', 'ben@example.org', '--password-stdin']
-  ]
-  for (const command of commands) {
-    const { code, stderr } = await letterlock([...command, '--data', data], PASSWORD)
-    assert.equal(code, 1, stderr)
-    assert.match(stderr, /^letterlock: The directory of these mailboxes is missing$/m)
-    assert.match(stderr, /no directory\.db[^]*letterlock backup restore --host/)
-    assert.equal(existsSync(join(data, 'directory.db')), false)
-  }
-})
+for (const [what, lose] of /** @type {[string, (path: string) => void][]} */ ([
+  ['without their directory', (path) => rmSync(path)],
+  ['whose directory is an empty file', (path) => truncateSync(path)]
+]))
+  test(`mailboxes ${what} keep a server from beginning anew`, async (t) => {
+    const data = join(scratchFolder(t, 'stranded'), 'data')
+    const path = join(data, 'directory.db')
+    const ports = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
+    await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
+    lose(path)
+    const left = statSync(path, { throwIfNoEntry: false })?.size
+    const commands = [
+      ['serve', ...ports],
+      ['account', 'create', 'ben@example.org', '--password-stdin']
+    ]
+    for (const command of commands) {
+      const { code, stderr } = await letterlock([...command, '--data', data], PASSWORD)
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, /^letterlock: The directory of these mailboxes is missing$/m)
+      assert.match(stderr, /no directory\.db[^]*letterlock backup restore --host/)
+      assert.equal(statSync(path, { throwIfNoEntry: false })?.size, left)
+    }
+  })
 
 test('what lies in mail/ besides mailboxes is no reason not to begin', async (t) => {
   const data = join(scratchFolder(t, 'left'), 'data')
