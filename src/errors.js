@@ -70,6 +70,10 @@ export const ERROR_TABLE = Object.freeze({
     temporary: false,
     text: 'The directory of these mailboxes is missing'
   },
+  DIRECTORY_DAMAGED: {
+    temporary: false,
+    text: 'The directory of accounts is damaged'
+  },
   BUSY: { temporary: true, text: 'The mailbox is busy, try again' },
   DISK_FULL: { temporary: true, text: 'There is no room on the disk' },
   NOT_DURABLE: { temporary: true, text: 'The disk refused to store the change' },

@@ -5,10 +5,11 @@
  * taken lock is tried again from here.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { openPlainDatabase } from '../database/open.js'
 import { migrate, readMigrations } from '../database/migrate.js'
 import { requireReadableLog } from '../database/readable-log.js'
+import { toMailError } from '../database/sqlite-error.js'
 import { runThread } from '../database/thread.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
 
@@ -43,6 +44,23 @@ function decided(work) {
   }
 }
 
+/** What SQLite says of a file whose bytes are not what was written. */
+const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|IOERR)/
+
+/**
+ * No mailbox is damaged where the directory is, and nobody is to look for it there.
+ *
+ * @param {unknown} error
+ * @returns {unknown}
+ */
+function asDirectoryError(error) {
+  if (!isMailError(error, 'ACCOUNT_DAMAGED') || !DAMAGE.test(error.detail ?? '')) return error
+  return new MailError('DIRECTORY_DAMAGED', {
+    detail: `directory.db: ${error.detail}`,
+    cause: error
+  })
+}
+
 /** Reads, writes and erases; knows no table. */
 export class DirectoryConnection {
   /** @type {Map<string, Statement>} */
@@ -59,13 +77,22 @@ export class DirectoryConnection {
     this.clock = clock
     this.logger = logger
     // Opening and migrating may wait for another process that does the same: nobody is served yet.
-    this.db = openPlainDatabase(path, { timeoutMs: BUSY_TIMEOUT_MS })
+    this.db = this.#open(path)
     try {
       migrate(this.db, readMigrations(MIGRATIONS), { clock })
       this.db.pragma('busy_timeout = 0')
     } catch (error) {
       this.db.close()
-      throw error
+      throw asDirectoryError(toMailError(error))
+    }
+  }
+
+  /** @param {string} path */
+  #open(path) {
+    try {
+      return openPlainDatabase(path, { timeoutMs: BUSY_TIMEOUT_MS })
+    } catch (error) {
+      throw asDirectoryError(error)
     }
   }
 
@@ -86,16 +113,21 @@ export class DirectoryConnection {
    * @template T
    * @param {() => T} work - synchronous
    * @returns {Promise<T>}
+   * @throws {MailError} DIRECTORY_DAMAGED, BUSY after the timeout, and what `work` throws
    */
-  read(work) {
-    return retryWhileBusy(work, { busyTimeoutMs: BUSY_TIMEOUT_MS })
+  async read(work) {
+    try {
+      return await retryWhileBusy(work, { busyTimeoutMs: BUSY_TIMEOUT_MS })
+    } catch (error) {
+      throw asDirectoryError(error)
+    }
   }
 
   /**
    * @template T
    * @param {() => T} work - synchronous; all of it happens or nothing
    * @returns {Promise<T>}
-   * @throws {MailError} BUSY after the timeout, and what `work` throws
+   * @throws {MailError} DIRECTORY_DAMAGED, BUSY after the timeout, and what `work` throws
    */
   async write(work) {
     try {
@@ -103,7 +135,7 @@ export class DirectoryConnection {
         busyTimeoutMs: BUSY_TIMEOUT_MS
       })
     } catch (error) {
-      throw error instanceof Decision ? error.cause : error
+      throw error instanceof Decision ? error.cause : asDirectoryError(error)
     }
   }
 

@@ -28,7 +28,7 @@ import { DirectoryTokens } from './directory-tokens.js'
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @param {import('./audit-limits.js').AuditLimits} [options.audit] - the settings
  * @returns {DirectoryPort}
- * @throws {import('../errors.js').MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, ACCOUNT_DAMAGED, BUSY
+ * @throws {import('../errors.js').MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, DIRECTORY_DAMAGED, BUSY
  */
 export function openDirectory({
   path,

@@ -48,7 +48,7 @@ async function isNothingIn(path) {
  * @param {import('../support/clock.js').Clock} options.clock
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @returns {Promise<AccountServices>}
- * @throws {import('../errors.js').MailError} PEPPER_MISSING, CONFIG_INVALID, FILE_TOO_NEW, ACCOUNT_DAMAGED,
+ * @throws {import('../errors.js').MailError} PEPPER_MISSING, CONFIG_INVALID, FILE_TOO_NEW, DIRECTORY_DAMAGED,
  *   RESTORE_REFUSED, DIRECTORY_MISSING
  */
 export async function openAccountServices({ config, clock, logger }) {

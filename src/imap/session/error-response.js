@@ -77,6 +77,7 @@ const REPLIES = {
   ACCOUNT_DAMAGED: CODE.corruption,
   FILE_TOO_NEW: CODE.unavailable,
   SCHEMA_MISMATCH: CODE.unavailable,
+  DIRECTORY_DAMAGED: CODE.unavailable,
   BUSY: CODE.inUse,
   DISK_FULL: CODE.unavailable,
   NOT_DURABLE: CODE.unavailable,
@@ -92,7 +93,8 @@ const ALARMING = new Set([
   'NOT_DURABLE',
   'PEPPER_MISSING',
   'FILE_TOO_NEW',
-  'SCHEMA_MISMATCH'
+  'SCHEMA_MISMATCH',
+  'DIRECTORY_DAMAGED'
 ])
 
 /** Commands whose missing mailbox the client may create and then try again (RFC 3501 §7.1). */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, open as openFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
@@ -200,4 +200,28 @@ test('a page of a long audit log in which a filter lets little through is put to
   )
   assert.deepEqual(await idsOf({ action, limit: 9, sinceMs: 45_007, untilMs: 90_007 }), [45_007])
   assert.deepEqual(await idsOf({ limit: 2, beforeId: 1 }), [])
+})
+
+test('a damaged directory is called that, and no mailbox is', async (t) => {
+  const { data, path, directory, open } = await setUp(t)
+  await directory.createAccount(newAccount(data, 'anna@example.org'))
+  await directory.close()
+  const db = new Database(path)
+  const pages = /** @type {number[]} */ (
+    db
+      .prepare("SELECT pageno FROM dbstat WHERE name NOT IN ('sqlite_schema', 'schema_migrations')")
+      .pluck()
+      .all()
+  )
+  db.close()
+  const file = await openFile(path, 'r+')
+  for (const page of pages) await file.write(Buffer.alloc(4096, 0xff), 0, 4096, (page - 1) * 4096)
+  await file.close()
+  const again = open()
+  const damaged = { code: 'DIRECTORY_DAMAGED', detail: /^directory\.db: SQLITE_CORRUPT/ }
+  await assert.rejects(again.findByAddress('anna@example.org'), damaged)
+  await assert.rejects(again.createAccount(newAccount(data, 'ben@example.org')), damaged)
+  await again.close()
+  await writeFile(path, Buffer.alloc(8192, 0xff))
+  assert.throws(open, { code: 'DIRECTORY_DAMAGED', detail: 'directory.db: SQLITE_NOTADB' })
 })
