@@ -81,6 +81,18 @@ export function parseAddress(text, { defaultDomain } = {}) {
 }
 
 /**
+ * @param {string} part - of an address, as a person writes it
+ * @returns {string[]} what to look for in canonical addresses: the text, and where it has letters besides ASCII, also the
+ *   text with its domain as ASCII; of that only whole labels are found
+ */
+export function searchForms(part) {
+  const text = composed(part.toLowerCase())
+  const domainAt = text.lastIndexOf('@') + 1
+  const domain = domainToASCII(text.slice(domainAt))
+  return [...new Set([text, ...(domain === '' ? [] : [text.slice(0, domainAt) + domain])])]
+}
+
+/**
  * @param {ParsedAddress} parsed
  * @returns {string | null} the address without its +detail, or null where it has none
  */

@@ -3,6 +3,7 @@
  * SQLite, so that a page costs the same wherever it lies.
  */
 import { setImmediate } from 'node:timers/promises'
+import { searchForms } from './address.js'
 import { accountStateFromRow, credentialStateFromRow } from './directory-rows.js'
 
 /**
@@ -105,11 +106,13 @@ export class DirectoryLists {
     const { connection } = this
     const from =
       accountId === undefined ? LISTED : 'FROM accounts a JOIN domains d ON d.id = a.domain_id'
+    const forms = search ? searchForms(search) : []
     // What is not asked for is not in the statement, so that SQLite can go by its indexes.
     const where = [
       tenant != null && 'coalesce(a.tenant_id, d.tenant_id) = $tenant',
       accountId !== undefined && 'a.id = $id',
-      search && "a.address LIKE $search ESCAPE '!'"
+      search &&
+        `(${forms.map((_, index) => `a.address LIKE $search${index} ESCAPE '!'`).join(' OR ')})`
     ].filter(Boolean)
     const filterOf = (/** @type {(string | false | undefined | '')[]} */ conditions) =>
       conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
@@ -117,7 +120,7 @@ export class DirectoryLists {
     const values = {
       ...(tenant != null && { tenant }),
       ...(accountId !== undefined && { id: accountId }),
-      ...(search && { search: containing(search.toLowerCase()) })
+      ...Object.fromEntries(forms.map((form, index) => [`search${index}`, containing(form)]))
     }
     const direction = isDescending ? 'DESC' : 'ASC'
     const joined = sort in FILE_ORDERS ? FILE_FIGURES : ''

@@ -215,7 +215,7 @@ export function addAccountRoutes(app, { services }) {
     handler: async (request, reply) => {
       const account = await requireVisibleAccount(request, directory, idOf(request))
       const { confirm } = /** @type {{ confirm: string }} */ (request.query)
-      if (confirm !== account.address) {
+      if (parseAddress(confirm).address !== account.address) {
         throw new Refusal(422, '`confirm` is not the account’s address')
       }
       request.auditAccountId = account.id

@@ -1,6 +1,7 @@
 /**
  * /v1/sessions: who is logged in now. Nothing of what a session does, nor which mailbox it has open, is told.
  */
+import { searchForms } from '../../accounts/address.js'
 import { openTo, tenantFilter } from '../access.js'
 import { Refusal } from '../problem.js'
 import { COUNT, LIMIT, NOTHING, SESSION, TENANT_ID, answers, input, listOf } from '../schemas.js'
@@ -51,9 +52,9 @@ export function addSessionRoutes(app, { services, sessions }) {
     },
     handler: async (request) => {
       const { search = '', tenant, limit, offset } = /** @type {ListQuery} */ (request.query)
-      const part = search.toLowerCase()
-      const found = (await visible(request, tenant)).filter(
-        ({ address, remoteAddress }) => address.includes(part) || remoteAddress.includes(part)
+      const parts = searchForms(search)
+      const found = (await visible(request, tenant)).filter(({ address, remoteAddress }) =>
+        parts.some((part) => address.includes(part) || remoteAddress.includes(part))
       )
       return { total: found.length, sessions: found.slice(offset, offset + limit) }
     }

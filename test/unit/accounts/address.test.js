@@ -6,6 +6,7 @@ import {
   domainFolder,
   normalizeDomain,
   parseAddress,
+  searchForms,
   withoutDetail
 } from '../../../src/accounts/address.js'
 import { isMailError } from '../../../src/errors.js'
@@ -25,6 +26,18 @@ test('addresses that are one and the same come out as one', () => {
     ['anna@localhost', 'anna@localhost']
   ]
   for (const [typed, address] of table) assert.equal(parseAddress(String(typed)).address, address)
+})
+
+test('a part of an address is looked for as it stands, and with its domain as ASCII', () => {
+  const table = /** @type {[string, string[]][]} */ ([
+    ['', ['']],
+    ['Anna', ['anna']],
+    ['bücher', ['bücher', 'xn--bcher-kva']],
+    ['Anna@BÜCHER.ex', ['anna@bücher.ex', 'anna@xn--bcher-kva.ex']],
+    ['jörg@', ['jörg@']],
+    ['%_!', ['%_!']]
+  ])
+  for (const [part, forms] of table) assert.deepEqual(searchForms(part), forms)
 })
 
 test('a name without a domain gets the default one, and is refused without', () => {

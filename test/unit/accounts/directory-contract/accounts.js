@@ -235,5 +235,8 @@ export function accountsContract({ name, setUp }) {
     )
     for (const { id, folder } of first)
       assert.equal(join(data, folder), (await directory.findAccount(id))?.folder)
+    await directory.createAccount(newAccount(data, 'jörg@xn--bcher-kva.example'))
+    for (const search of ['Bücher', 'bücher.EX', 'JÖRG', 'jörg@bücher', 'xn--bcher'])
+      assert.deepEqual(await page({ search }), [1, 'jörg'])
   })
 }
