@@ -60,6 +60,7 @@ export function register(program, context) {
     .action((/** @type {string[]} */ addresses, /** @type {MaintainOptions} */ options) =>
       withAccounts(context, options, async (parts) => {
         if (options.status) return await showStatus(parts, addresses, options)
+        if (options.json) throw new CliError('--json goes with --status', { exitCode: 2 })
         if (addresses.length > 0) return await maintain(parts, addresses, options)
         if (options.compact)
           throw new CliError('--compact needs the accounts: each is opened with its password', {

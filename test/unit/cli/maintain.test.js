@@ -150,6 +150,15 @@ test('the admin interface asks for one mailbox, which is looked after, and gives
   assert.equal(await server.stop(), 0)
 })
 
+test('maintain asks for nothing where --json was meant for the status', async (t) => {
+  const { run } = await setUp(t)
+  const asked = await run(['maintain', '--json'])
+  assert.equal(asked.code, 2)
+  assert.match(asked.stderr, /--json goes with --status/)
+  for (const line of (await run(['maintain', '--status', '--json'])).stdout.trim().split('\n'))
+    assert.equal(JSON.parse(line).requestedAtMs, null)
+})
+
 test('a repair or a check that did not begin ends with 2: 1 says what was found', async (t) => {
   const { parent, run } = await setUp(t)
   const unreadable = join(parent, 'settings.json')
