@@ -27,11 +27,12 @@ function ownerOf(path) {
  * @returns {string | null} null where it is about anything else
  */
 export function explainRefusedFile(error) {
-  const code = errorCodeOf(error)
+  const fault = isMailError(error, 'NOT_DURABLE') ? error.cause : error
+  const code = errorCodeOf(fault)
   // SQLite does not say which file it was.
   if (isMailError(error, 'ACCOUNT_DAMAGED') && error.detail?.startsWith('SQLITE_CANTOPEN'))
     return 'A file of the data folder cannot be opened: see what letterlock doctor says of permissions'
-  const { path } = /** @type {NodeJS.ErrnoException} */ (error ?? {})
+  const { path } = /** @type {NodeJS.ErrnoException} */ (fault ?? {})
   if (!REFUSALS.has(code) || typeof path !== 'string') return null
   if (code === 'EROFS') return `${path} cannot be written: the file system is read-only (EROFS)`
   const owner = ownerOf(path)

@@ -31,7 +31,7 @@ const CODE_BY_PREFIX = /** @type {ReadonlyArray<readonly [string, ErrorCode]>} *
   ['SQLITE_READONLY', 'READ_ONLY'],
   ['ENOSPC', 'DISK_FULL'],
   ['EDQUOT', 'DISK_FULL'],
-  // With descriptors left it is the file itself that is gone, or something else in its place.
+  // With descriptors left, and a disk that takes files, it is the file itself that is gone, or something else in its place.
   ['SQLITE_CANTOPEN', 'ACCOUNT_DAMAGED'],
   // A thread, which needs descriptors of its own.
   ['ERR_WORKER_INIT_FAILED', 'OVERLOADED'],

@@ -5,8 +5,9 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createAccounts,
   letterlock,
@@ -16,6 +17,7 @@ import {
 import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
 import { WireClient, connectLmtp, deliverOver } from '../helpers/wire-client.js'
 
+const FILES = 400
 const DISK_BYTES = 64 * 1024 * 1024
 const USER = 'user@example.org'
 const skip = smallDiskIsMissing
@@ -35,12 +37,14 @@ const message = (id, bytes) =>
  * A server whose data lies on a small disk, and a session in a mailbox of some messages.
  *
  * @param {import('node:test').TestContext} t
+ * @param {number} [files] - that the disk can hold; no bound unless told
  */
-async function setUp(t) {
-  const disk = smallDisk(t, DISK_BYTES)
+async function setUp(t, files = 0) {
+  const disk = smallDisk(t, DISK_BYTES, { files })
   const data = join(disk.root, 'data')
   await createAccounts(data, [USER])
-  const server = await startServerProcess(t, { data })
+  const environment = { LETTERLOCK_ACCOUNTS_LINGER_MS: '0' }
+  const server = await startServerProcess(t, { data, environment })
   const client = await logIn(server.ports.imap)
   /** @type {Map<string, Buffer>} what was acknowledged */
   const kept = new Map()
@@ -226,5 +230,35 @@ test(
     await logIn(server.ports.imap)
     assert.equal(linesOf(), 62)
     assert.equal(await server.stop(), 0)
+  }
+)
+
+test(
+  'on a disk that takes no more files, or is read-only, a mailbox does not open for now: it is not damaged',
+  { skip },
+  async (t) => {
+    const { disk, data, server, client, check } = await setUp(t, FILES)
+    client.destroy()
+    const [name] = readdirSync(join(data, 'mail', 'example.org'))
+    const folder = join(data, 'mail', 'example.org', name ?? '')
+    // Closed, it has no log: the next to open it makes one.
+    while (existsSync(join(folder, 'mail.db-wal'))) await sleep(20)
+    disk.fillFiles(0)
+    const refused = await WireClient.connect(server.ports.imap)
+    assert.match(await refused.command(`LOGIN ${USER} pass`), /^w\d+ NO \[UNAVAILABLE\] /m)
+    refused.destroy()
+    const full = await check()
+    assert.equal(full.code, 2)
+    assert.match(full.stderr, NO_ROOM)
+    disk.clear()
+    ;(await logIn(server.ports.imap)).destroy()
+    assert.doesNotMatch(server.output(), /ACCOUNT_DAMAGED/)
+    assert.equal(await server.stop(), 0)
+    disk.setReadOnly(true)
+    const { code, stderr } = await check()
+    assert.equal(code, 2)
+    assert.match(stderr, /^letterlock: The disk refused to store the change \(EROFS\)\n$/)
+    disk.setReadOnly(false)
+    assert.equal((await check()).code, 0)
   }
 )

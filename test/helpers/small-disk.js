@@ -2,7 +2,7 @@
  * A disk of its own that is soon full, for the tests of what happens then.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -10,16 +10,16 @@ const MIB = 1024 * 1024
 
 /**
  * @param {string} folder
- * @param {number} bytes
+ * @param {string} options - as mount(8) takes them
  * @returns {boolean}
  */
-const mount = (folder, bytes) =>
-  spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'none', folder]).status === 0
+const mount = (folder, options) =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'none', folder]).status === 0
 
 /** @returns {boolean} */
 function canMount() {
   const folder = mkdtempSync(join(tmpdir(), 'letterlock-disk-'))
-  const isMounted = mount(folder, MIB)
+  const isMounted = mount(folder, `size=${MIB}`)
   if (isMounted) spawnSync('umount', [folder])
   rmdirSync(folder)
   return isMounted
@@ -36,7 +36,9 @@ export const smallDiskIsMissing = canMount() ? false : 'no small disk can be mou
  * @typedef {object} SmallDisk
  * @property {string} root
  * @property {(leftBytes: number) => void} fill - until only so much is free
- * @property {() => void} clear - what `fill` has written goes
+ * @property {(leftFiles: number) => void} fillFiles - until only so many can still be made, whatever room there is; for a
+ *   disk with `files`
+ * @property {() => void} clear - what `fill` and `fillFiles` have written goes
  * @property {(isReadOnly: boolean) => void} setReadOnly - as a file system becomes where it meets an error; nobody may have a
  *   file of it open for writing
  */
@@ -44,17 +46,20 @@ export const smallDiskIsMissing = canMount() ? false : 'no small disk can be mou
 /**
  * @param {import('node:test').TestContext} t - it goes with the test; what is open on it must be closed by then
  * @param {number} bytes
+ * @param {{ files?: number }} [options] - `files`: how many files and folders it can hold; no bound unless told
  * @returns {SmallDisk}
  */
-export function smallDisk(t, bytes) {
+export function smallDisk(t, bytes, { files = 0 } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'letterlock-disk-'))
-  if (!mount(root, bytes)) throw new Error('the small disk could not be mounted')
+  if (!mount(root, `size=${bytes},nr_inodes=${files}`))
+    throw new Error('the small disk could not be mounted')
   t.after(() => {
     // Whoever has just been killed may still hold a file: lazily.
     spawnSync('umount', ['--lazy', root])
     rmSync(root, { recursive: true, force: true })
   })
   const ballast = join(root, 'ballast')
+  const ballastFiles = join(root, 'ballast-files')
   return {
     root,
     fill: (leftBytes) => {
@@ -67,7 +72,14 @@ export function smallDisk(t, bytes) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOSPC') throw error
       }
     },
-    clear: () => rmSync(ballast, { force: true }),
+    fillFiles: (leftFiles) => {
+      mkdirSync(ballastFiles)
+      const { ffree } = statfsSync(root)
+      for (let i = leftFiles; i < ffree; i++) writeFileSync(join(ballastFiles, `${i}`), '')
+    },
+    clear: () => {
+      for (const path of [ballast, ballastFiles]) rmSync(path, { recursive: true, force: true })
+    },
     setReadOnly: (isReadOnly) => {
       const { status } = spawnSync('mount', ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, root])
       if (status !== 0) throw new Error('the small disk could not be mounted otherwise')
