@@ -156,9 +156,12 @@ export class DirectoryBatch {
 
   /** Stops the timer, after a last flush. */
   async close() {
-    await this.flush()
-    if (this.#timer) clearTimeout(this.#timer)
-    this.#timer = null
+    try {
+      await this.flush()
+    } finally {
+      if (this.#timer) clearTimeout(this.#timer)
+      this.#timer = null
+    }
   }
 
   #schedule() {

@@ -306,7 +306,7 @@
  * @property {(id: string) => Promise<boolean>} deleteApiToken
  * @property {(id: string) => void} recordTokenUse - written within a second
  * @property {() => Promise<void>} flush - writes now what waits
- * @property {() => Promise<void>} close - after a last flush
+ * @property {() => Promise<void>} close - after a last flush; one that fails is logged, and fails nothing
  */
 
 /**

@@ -127,6 +127,12 @@ export function openDirectory({
     close: async () => {
       try {
         await batch.close()
+      } catch (err) {
+        // What was committed before is done all the same: nobody is told that it failed.
+        logger.error(
+          { err },
+          'directory: what was still to be written is lost: audit events, last uses, usage'
+        )
       } finally {
         connection.close()
       }

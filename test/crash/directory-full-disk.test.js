@@ -65,3 +65,26 @@ test(
     await directory.close()
   }
 )
+
+test(
+  'what was done stays done where its audit event finds no room when the directory is closed: the log has it',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const { root, fill } = smallDisk(t, 8 * 1024 * 1024)
+    const data = join(root, 'data')
+    await mkdir(data)
+    const path = join(data, 'directory.db')
+    const { logger, lines } = recordingLogger()
+    const options = { path, defaultDomain: 'example.org', clock: new ManualClock(), logger }
+    const directory = openDirectory(options)
+    const input = newAccount(data, 'anna@example.org')
+    await directory.createAccount(input)
+    directory.audit({ action: 'account-create', accountId: input.id })
+    fill(0)
+    await directory.close()
+    assert.deepEqual(
+      lines.map(({ level, msg }) => [level, msg]),
+      [['error', 'directory: what was still to be written is lost: audit events, last uses, usage']]
+    )
+  }
+)
