@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { openStore } from '../accounts/open-store.js'
 import { openAccountServices } from '../accounts/services.js'
 import { listenForBackups } from '../backup/owner-listener.js'
+import { toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
@@ -156,7 +157,8 @@ async function onlyAddress({ directory }) {
  * @returns {unknown} errors of ours as one line for the terminal, others as they are
  */
 function asCliError(error) {
-  if (!(error instanceof MailError)) return error
-  const detail = error.detail === undefined ? '' : ` (${error.detail})`
-  return new CliError(`${error.message}${detail}`, { exitCode: NOTHING_DONE, cause: error })
+  const known = toMailError(error)
+  if (!(known instanceof MailError)) return error
+  const detail = known.detail === undefined ? '' : ` (${known.detail})`
+  return new CliError(`${known.message}${detail}`, { exitCode: NOTHING_DONE, cause: error })
 }

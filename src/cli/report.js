@@ -2,6 +2,7 @@
  * Turns what was thrown into one clear line and an exit code. What another server said may be in it.
  */
 import { CommanderError } from 'commander'
+import { toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { CliError } from './cli-error.js'
 import { explainRefusedFile } from './file-refused.js'
@@ -24,9 +25,10 @@ export function report(error, stderr, otherwise = 1) {
     stderr.write(`letterlock: ${refusal}\n`)
     return otherwise
   }
-  if (error instanceof MailError) {
-    const { detail } = error
-    stderr.write(`letterlock: ${error.message}\n`)
+  const known = asMailError(error)
+  if (known !== null) {
+    const { detail } = known
+    stderr.write(`letterlock: ${known.message}\n`)
     if (detail !== undefined) stderr.write(`${plainLines(detail).replace(/^/gm, '  ')}\n`)
     return otherwise
   }
@@ -34,4 +36,16 @@ export function report(error, stderr, otherwise = 1) {
     `letterlock: unexpected error\n${plainLines(String(error instanceof Error ? error.stack : error))}\n`
   )
   return otherwise
+}
+
+/**
+ * @param {unknown} error
+ * @returns {MailError | null} of a full disk too, for instance, whatever was being made there; null for a fault of the program
+ */
+function asMailError(error) {
+  if (error instanceof MailError) return error
+  if (!(error instanceof Error && 'syscall' in error)) return null
+  const known = toMailError(error)
+  if (!(known instanceof MailError)) return null
+  return new MailError(known.code, { detail: error.message, cause: error })
 }
