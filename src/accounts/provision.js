@@ -50,14 +50,24 @@ export function mailboxFolder({ data, domain, accountId, keyEpoch = 1 }) {
  * @param {Uint8Array} input.password
  * @param {SecretBuffer} input.masterKey
  * @param {number} input.keyEpoch
+ * @param {import('./directory-port.js').SealIdentityRow[]} [input.olderIdentities] - of the account, for mail that was
+ *   sealed before
  * @returns {Promise<{ keys: KeyRows, recoveryCode: string }>} all rows of a mailbox that is new
  */
-export async function makeFirstKeys({ services, accountId, password, masterKey, keyEpoch }) {
+export async function makeFirstKeys({
+  services,
+  accountId,
+  password,
+  masterKey,
+  keyEpoch,
+  olderIdentities = []
+}) {
   const frame = { accountId, keyEpoch }
   const credential = await makePasswordCredential({ frame, password, masterKey, services })
   const recovery = makeCodeCredential({ kind: 'recovery', frame, masterKey, services })
   const nowMs = services.clock.nowMs()
-  const identity = makeSealIdentity({ accountId, number: 1, keyEpoch, masterKey, nowMs })
+  const number = 1 + Math.max(0, ...olderIdentities.map((older) => older.number))
+  const identity = makeSealIdentity({ accountId, number, keyEpoch, masterKey, nowMs })
   return {
     recoveryCode: recovery.text,
     keys: {
@@ -65,7 +75,7 @@ export async function makeFirstKeys({ services, accountId, password, masterKey, 
       sealRecipient: identity.row.recipient,
       sealPublicKey: identity.publicKey,
       credentials: [credential, recovery.credential],
-      sealIdentities: [identity.row]
+      sealIdentities: [identity.row, ...olderIdentities]
     }
   }
 }

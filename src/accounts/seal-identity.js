@@ -84,12 +84,19 @@ export function makeSealIdentity({ accountId, number, keyEpoch, masterKey, nowMs
  * @param {SecretBuffer} input.masterKey - that the row is wrapped under
  * @param {SecretBuffer} input.nextMasterKey
  * @param {number} input.nextKeyEpoch
+ * @param {string} [input.accountId] - of another account that is to have it; the row's unless told
  * @returns {SealIdentityRow} the same identity under the next master key
  * @throws {MailError} ACCOUNT_DAMAGED
  */
-export function rewrapSealIdentity({ row, masterKey, nextMasterKey, nextKeyEpoch }) {
+export function rewrapSealIdentity({
+  row,
+  masterKey,
+  nextMasterKey,
+  nextKeyEpoch,
+  accountId = row.accountId
+}) {
   using secret = unwrapIdentity(row, masterKey)
-  return wrapIdentity({ ...row, keyEpoch: nextKeyEpoch }, secret.bytes, nextMasterKey)
+  return wrapIdentity({ ...row, accountId, keyEpoch: nextKeyEpoch }, secret.bytes, nextMasterKey)
 }
 
 /**

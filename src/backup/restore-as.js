@@ -2,13 +2,10 @@
  * A mailbox of a backup as an account of its own, beside the one that it was taken of. Each credential is bound to its
  * account, so that this needs the user's password; the new account has the same one.
  */
-import { join } from 'node:path'
 import { newId } from '../accounts/credential.js'
-import { openStore } from '../accounts/open-store.js'
 import { makeFirstKeys, mailboxFolder } from '../accounts/provision.js'
 import { parseAddress } from '../accounts/address.js'
-import { openSealIdentities } from '../accounts/seal-identity.js'
-import { drainSpool } from '../delivery/drain.js'
+import { rewrapSealIdentity } from '../accounts/seal-identity.js'
 import { MailError } from '../errors.js'
 import { requireEntry } from './choose.js'
 import { restoreAsNewAccount } from './new-account.js'
@@ -41,14 +38,32 @@ export async function restoreAs({
   password,
   onRead
 }) {
-  const { directory, config, logger } = services
+  const { directory, config } = services
   const entry = requireEntry(generation, account.id)
   const parsed = parseAddress(address, { defaultDomain: config.defaultDomain })
   if (await directory.findByAddress(parsed.address)) throw new MailError('ACCOUNT_EXISTS')
   const past = await openPastAccount({ services, account, entry, keys, secret: password })
   using masterKey = past.masterKey
   const accountId = newId()
-  const first = await makeFirstKeys({ services, accountId, password, masterKey, keyEpoch: 1 })
+  const keyEpoch = 1
+  // What waited in the old account's spool is sealed to that account: it comes in at the first login.
+  const olderIdentities = (await past.directory.listSealIdentities(account.id)).map((row) =>
+    rewrapSealIdentity({
+      row,
+      masterKey,
+      nextMasterKey: masterKey,
+      nextKeyEpoch: keyEpoch,
+      accountId
+    })
+  )
+  const first = await makeFirstKeys({
+    services,
+    accountId,
+    password,
+    masterKey,
+    keyEpoch,
+    olderIdentities
+  })
   const made = await restoreAsNewAccount({
     services,
     target,
@@ -66,40 +81,5 @@ export async function restoreAs({
     action: 'restore-as',
     ...(onRead && { onRead })
   })
-  await takeWaitingMail({ services, past: past.directory, account, made, masterKey, logger })
   return { account: made, recoveryCode: first.recoveryCode }
-}
-
-/**
- * What waited in the old account's spool is sealed to that account, and opens with its identities alone.
- *
- * @param {object} input
- * @param {import('../accounts/services.js').AccountServices} input.services
- * @param {import('../accounts/directory-port.js').DirectoryPort} input.past
- * @param {Account} input.account
- * @param {Account} input.made
- * @param {import('../crypto/secret-buffer.js').SecretBuffer} input.masterKey
- * @param {import('../telemetry/logger.js').Logger} input.logger
- */
-async function takeWaitingMail({ services, past, account, made, masterKey, logger }) {
-  const identities = await openSealIdentities({
-    directory: past,
-    accountId: account.id,
-    masterKey
-  })
-  try {
-    const store = await openStore({
-      services,
-      account: made,
-      masterKey,
-      onAlert: (alert) => logger.error(alert, 'mailbox alert')
-    })
-    try {
-      await drainSpool({ spoolFolder: join(made.folder, 'spool'), identities, store, logger })
-    } finally {
-      await store.close()
-    }
-  } finally {
-    for (const identity of identities) identity.destroy()
-  }
 }

@@ -16,12 +16,12 @@ import { findInSealedDirectory, openKeys } from '../../../src/backup/sealed-dire
 import { RecoveryKey } from '../../../src/backup/sealed.js'
 import { logIn } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
-import { ANNA, PASSWORD, deliver, restore, withLogin } from '../../helpers/restore.js'
+import { ANNA, PASSWORD, deliver, drain, restore, withLogin } from '../../helpers/restore.js'
 
 test('after a rekey, the mailbox of before does not come back in place, but under another name', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 4)
-  await deliver(anna, 'waits')
+  const waiting = await deliver(anna, 'waits')
   const { generation: name } = await host.backUp()
   const password = Buffer.from(PASSWORD)
   await rekeyAccount({ services: host.services, account: anna, password })
@@ -44,7 +44,10 @@ test('after a rekey, the mailbox of before does not come back in place, but unde
   })
   const made = await restoreAs({ ...request, keys })
   assert.equal(made.account.address, address)
-  // The four, and the one that waited.
+  // What waited comes in at a login, also where nothing else was done after the account was made.
+  assert.deepEqual(await readdir(join(made.account.folder, 'spool')), [waiting.name])
+  const { delivered, setAside } = await drain(services, made.account)
+  assert.deepEqual({ delivered, setAside }, { delivered: 1, setAside: 0 })
   assert.equal((await host.inboxOf(address)).count, 5)
   assert.equal((await host.inboxOf(ANNA)).count, 4)
 })
