@@ -2,13 +2,16 @@
  * Puts a mailbox of a backup into place for an account that is not in the directory yet: its first unlock lifts UIDs and
  * MODSEQs, as after every restore.
  */
-import { rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFolder } from '../support/write-file.js'
 import { materialize } from './materialize.js'
 import { readSnapshot } from './snapshot-store.js'
 
 /** @typedef {import('../accounts/directory-port.js').Account} Account */
+
+/** What a folder ends with that a mailbox is staged in. */
+const STAGED = '.part'
 
 /**
  * @param {object} input
@@ -33,15 +36,19 @@ export async function restoreAsNewAccount({
 }) {
   const { directory, config } = services
   const { id: accountId, folder } = account
-  // Under the account's name, whatever its folder is called: what a killed restore leaves is found by the next one.
-  const staged = join(dirname(folder), `${accountId}.part`)
+  const domainFolder = dirname(folder)
+  const staged = join(domainFolder, `${accountId}${STAGED}`)
   try {
     // A restore of another backup may have been killed here: its log, or its waiting mail, would become part of this one.
-    await rm(staged, { recursive: true, force: true })
+    // What was to be another account takes room for nothing, and no other restore is under way: one runs at a time on a host.
+    await mkdir(domainFolder, { recursive: true, mode: 0o700 })
+    for (const entry of await readdir(domainFolder))
+      if (entry.endsWith(STAGED))
+        await rm(join(domainFolder, entry), { recursive: true, force: true })
     const snapshot = await readSnapshot(target, entry.snapshot)
     await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })
     await rename(staged, folder)
-    await syncFolder(dirname(folder))
+    await syncFolder(domainFolder)
     const cipher = /** @type {import('../database/setup-pragma.js').Cipher} */ (
       snapshot.cipher ?? config.storage.cipher
     )

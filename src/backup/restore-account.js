@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { settleSwitch } from '../accounts/restored.js'
 import { MailError, isMailError } from '../errors.js'
@@ -17,6 +17,9 @@ import { readSnapshot } from './snapshot-store.js'
  * @typedef {import('../accounts/directory-port.js').Account} Account
  * @typedef {import('../accounts/directory-port.js').DirectoryPort} DirectoryPort
  */
+
+/** What a folder begins with that a restore is staged in, within the account's. */
+const STAGED = 'restore-'
 
 /** How often the owners are asked to close the mailbox: a mail program may be back at once. */
 const CLOSE_TRIES = 5
@@ -51,8 +54,12 @@ export async function restoreAccount({
 }) {
   const entry = requireEntry(generation, account.id)
   await requireSameKey(directory, account, entry.keyEpoch)
+  const earlier = await directory.findRestore(account.id)
+  // One that was killed amid its switch may have left no mailbox in its place, to which this one might be called off.
+  if (earlier?.state === 'switching') await settleSwitch({ directory, account, timeoutMs })
+  await removeStaged(account.folder, earlier?.staged)
   const name = `${generation.name}-${randomBytes(4).toString('hex')}`
-  const staged = `restore-${name}`
+  const staged = `${STAGED}${name}`
   const replaced = `replaced-${name}`
   const stagedFolder = join(account.folder, staged)
   const replacedFolder = join(account.folder, replaced)
@@ -75,6 +82,7 @@ export async function restoreAccount({
       throw new MailError('RESTORE_REFUSED', {
         detail: 'it was called off meanwhile: by another restore, or because the account was reset'
       })
+    await removeStaged(account.folder, staged)
     return { replaced: replacedFolder, copiedAtMs: entry.copiedAtMs }
   } catch (error) {
     // Called off, unless somebody who has just opened the mailbox is at it already. What another restore asks for stays.
@@ -83,6 +91,19 @@ export async function restoreAccount({
     if (pending?.staged !== staged) await rm(stagedFolder, { recursive: true, force: true })
     throw error
   }
+}
+
+/**
+ * What restores that were killed have staged is as large as the mailbox, and no other restore is under way: one runs at a
+ * time on a host.
+ *
+ * @param {string} folder - the account's
+ * @param {string | undefined} kept - what is asked for
+ */
+async function removeStaged(folder, kept) {
+  for (const entry of await readdir(folder))
+    if (entry.startsWith(STAGED) && entry !== kept)
+      await rm(join(folder, entry), { recursive: true, force: true })
 }
 
 /**

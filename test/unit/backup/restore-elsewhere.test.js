@@ -219,7 +219,10 @@ test('of a restore of a deleted account that was killed nothing becomes part of 
   await mkdir(join(staged, 'spool'), { recursive: true })
   for (const left of ['mail.db-wal', join('spool', `${'a'.repeat(32)}.sealed`)])
     await writeFile(join(staged, left), 'of another backup')
+  // Of one under another name, whose id nobody knows any more.
+  await mkdir(join(dirname(anna.folder), `${'0'.repeat(16)}.part`, 'spool'), { recursive: true })
   const { account } = await restoring()
+  assert.deepEqual(await readdir(dirname(anna.folder)), [basename(account.folder)])
   assert.deepEqual((await readdir(account.folder)).sort(), ['mail.db'])
   assert.equal((await host.inboxOf(ANNA)).count, 2)
 })

@@ -11,7 +11,7 @@ import {
   unlink,
   writeFile
 } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { removeFreezeFile, writeFreezeFile } from '../../../src/database/freeze-file.js'
 import { materialize } from '../../../src/backup/materialize.js'
 import { readSnapshot } from '../../../src/backup/snapshot-store.js'
@@ -246,6 +246,50 @@ test('a restore that fails while it is staged leaves alone what another asks for
   await damagePacks(host)
   await assert.rejects(restore(host, anna), { code: 'BACKUP_DAMAGED' })
   assert.deepEqual(await directory.findRestore(anna.id), earlier)
+})
+
+test('what restores that were killed have staged takes no room once another has been made', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  const { generation } = await host.backUp()
+  await askForRestore(host, anna, generation)
+  // Killed while it was staged, before it was asked for.
+  await mkdir(join(anna.folder, 'restore-begun', 'spool'), { recursive: true })
+  const { replaced } = await restore(host, anna)
+  assert.deepEqual(
+    readdirSync(anna.folder).filter((entry) => /^(restore|replaced)-/.test(entry)),
+    [basename(replaced)]
+  )
+  assert.equal((await host.inboxOf(ANNA)).count, 3)
+})
+
+test('a switch that was cut short is finished before another restore begins', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  const { generation } = await host.backUp()
+  const { directory } = host.services
+  await askForRestore(host, anna, generation)
+  await directory.advanceRestore(anna.id, { from: 'asked', to: 'switching' })
+  await mkdir(join(anna.folder, 'replaced-dead'))
+  await rename(join(anna.folder, 'mail.db'), join(anna.folder, 'replaced-dead', 'mail.db'))
+  // The next one comes to its switch, and is called off there.
+  const stopped = new Error('stopped')
+  const restoring = restoreAccount({
+    directory: {
+      ...directory,
+      beginRestore: async (pending) => {
+        await directory.beginRestore(pending)
+        throw stopped
+      }
+    },
+    target: host.target,
+    generation: await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() }),
+    account: anna,
+    data: host.data,
+    clock: host.clock
+  })
+  await assert.rejects(restoring, stopped)
+  assert.equal((await host.inboxOf(ANNA)).count, 3)
 })
 
 /** @type {Record<string, (host: import('../../helpers/restore.js').Host, account: Account) => Promise<unknown>>} */
