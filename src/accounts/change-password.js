@@ -2,7 +2,6 @@
  * Changing a password rewrites one small row and keeps all mail: the master key stays, its wrap is made
  * anew. Losing the mail is the only other way, for who has neither the password nor the recovery code.
  */
-import { rm } from 'node:fs/promises'
 import { MailError } from '../errors.js'
 import { KEY_BYTES } from '../crypto/kdf.js'
 import { SecretBuffer } from '../crypto/secret-buffer.js'
@@ -13,7 +12,7 @@ import {
   newId,
   requireUsablePassword
 } from './credential.js'
-import { createMailboxFolder } from './mailbox-file.js'
+import { createMailboxFolder, removeRefusedFolder } from './mailbox-file.js'
 import { makeFirstKeys, mailboxFolder } from './provision.js'
 import { removePendingFolders } from './remove-account.js'
 import { settleRekey } from './rekey.js'
@@ -143,7 +142,7 @@ export async function resetAccount({ services, account, newPassword }) {
       cipher: config.storage.cipher
     })
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    await removeRefusedFolder(folder, error)
     throw error
   }
   directory.audit({ action: 'account-reset', accountId })

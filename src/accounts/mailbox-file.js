@@ -55,6 +55,17 @@ export async function createMailboxFolder({ services, folder, masterKey }) {
 }
 
 /**
+ * Removes a new mailbox whose rows the directory has refused. Where the disk has failed, nobody knows whether they stand: with
+ * them it would be missed, without them it is an empty mailbox that nobody opens.
+ *
+ * @param {string} folder
+ * @param {unknown} error - of the directory
+ */
+export async function removeRefusedFolder(folder, error) {
+  if (!isMailError(error, 'NOT_DURABLE')) await rm(folder, { recursive: true, force: true })
+}
+
+/**
  * @param {object} input
  * @param {string} input.folder - nobody else has its mailbox open
  * @param {Cipher | null} input.cipher

@@ -2,7 +2,6 @@
  * A new account: keys, an empty mailbox, and last of all its rows in the directory, in one transaction. A
  * crash before that leaves a folder that nobody knows, never an account without a mailbox.
  */
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
 import { SecretBuffer } from '../crypto/secret-buffer.js'
@@ -14,7 +13,7 @@ import {
   newId,
   requireUsablePassword
 } from './credential.js'
-import { createMailboxFolder } from './mailbox-file.js'
+import { createMailboxFolder, removeRefusedFolder } from './mailbox-file.js'
 import { makeSealIdentity } from './seal-identity.js'
 
 /**
@@ -158,7 +157,7 @@ async function createRows({ services, folder, account }) {
   try {
     return await services.directory.createAccount(account)
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    await removeRefusedFolder(folder, error)
     throw error
   }
 }

@@ -4,6 +4,7 @@
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { removeRefusedFolder } from '../accounts/mailbox-file.js'
 import { syncFolder } from '../support/write-file.js'
 import { materialize } from './materialize.js'
 import { readSnapshot } from './snapshot-store.js'
@@ -62,7 +63,7 @@ export async function restoreAsNewAccount({
   } catch (error) {
     if ((await directory.findAccount(accountId))?.folder !== folder) {
       await rm(staged, { recursive: true, force: true })
-      await rm(folder, { recursive: true, force: true })
+      await removeRefusedFolder(folder, error)
     }
     throw error
   }

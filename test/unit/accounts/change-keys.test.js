@@ -145,6 +145,21 @@ test('giving the mail up in vain leaves nothing behind', async (t) => {
   assert.deepEqual(await readdir(dirname(account.folder)), [account.id])
 })
 
+test('where the disk fails and nobody knows whether the mail is given up, the new mailbox stays', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { directory } = services
+  const { account } = await makeAccount(services)
+  /** @type {typeof directory.replaceMailbox} */
+  const replaceMailbox = async (...mailbox) => {
+    await directory.replaceMailbox(...mailbox)
+    throw new MailError('NOT_DURABLE')
+  }
+  const failing = { ...services, directory: { ...directory, replaceMailbox } }
+  const newPassword = Buffer.from(NEW)
+  await assertRefused(resetAccount({ services: failing, account, newPassword }), 'NOT_DURABLE')
+  assert.deepEqual(await readInbox(services, NEW), [])
+})
+
 test('the files of one erased account that cannot be removed are in nobody’s way', async (t) => {
   const { services, lines } = await openTestAccounts(t)
   const { account } = await makeAccount(services)

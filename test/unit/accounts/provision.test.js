@@ -4,7 +4,7 @@ import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { provisionAccount } from '../../../src/accounts/provision.js'
-import { isMailError } from '../../../src/errors.js'
+import { MailError, isMailError } from '../../../src/errors.js'
 import { logIn, makeAccount, openTestAccounts, withStore } from '../../helpers/accounts.js'
 
 const input = (address = 'anna@example.org', password = 'secret') => ({
@@ -83,6 +83,25 @@ test('a creation that the disk refuses leaves no row and no folder', async (t) =
   const { account, masterKey } = await provisionAccount({ services, ...input() })
   masterKey.dispose()
   assert.equal(existsSync(account.folder), true)
+})
+
+test('where the disk fails and nobody knows whether the account stands, its mailbox stays', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { directory } = services
+  /** @type {typeof directory.createAccount} */
+  const createAccount = async (account) => {
+    // The log has it, and does not come to the disk: whoever opens the directory next finds it there.
+    await directory.createAccount(account)
+    throw new MailError('NOT_DURABLE')
+  }
+  const failing = { ...services, directory: { ...directory, createAccount } }
+  await assert.rejects(provisionAccount({ services: failing, ...input() }), {
+    code: 'NOT_DURABLE'
+  })
+  const { account, masterKey } = await logIn(services, 'secret')
+  const { problems } = await withStore(services, account, masterKey, (store) => store.verify())
+  masterKey.dispose()
+  assert.deepEqual(problems, [])
 })
 
 test('what cannot be an address or a password is refused before anything is made', async (t) => {
