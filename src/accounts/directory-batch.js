@@ -23,6 +23,8 @@ import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-mainten
 
 /** The longest that anything waits, ms: with the half second that a store waits, usage is here within one. */
 const FLUSH_INTERVAL_MS = 400
+/** When a write that failed is tried again, ms: a disk may be full for a night, and each try is a line in the log. */
+const RETRY_INTERVAL_MS = 5000
 /** Audit events in memory, should the disk refuse for long; beyond it they are counted, not kept. */
 const MAX_WAITING_EVENTS = 10_000
 const DAY_MS = 24 * 3_600_000
@@ -164,15 +166,15 @@ export class DirectoryBatch {
     }
   }
 
-  #schedule() {
+  #schedule(afterMs = FLUSH_INTERVAL_MS) {
     if (this.#timer) return
     this.#timer = setTimeout(() => {
       this.#timer = null
       this.flush().catch((error) => {
         this.connection.logger.error({ err: error }, 'directory: writing failed, tried again')
-        this.#schedule()
+        this.#schedule(RETRY_INTERVAL_MS)
       })
-    }, FLUSH_INTERVAL_MS)
+    }, afterMs)
     // A program that has nothing else to do may end: close() flushes.
     this.#timer.unref()
   }

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openDirectory } from '../../src/accounts/directory.js'
 import { credential, newAccount } from '../helpers/directory-rows.js'
 import { isOnDisk } from '../helpers/disk-search.js'
@@ -86,5 +87,34 @@ test(
       lines.map(({ level, msg }) => [level, msg]),
       [['error', 'directory: what was still to be written is lost: audit events, last uses, usage']]
     )
+  }
+)
+
+test(
+  'while the disk is full the log is not filled as well: what waits is tried again every few seconds, and then written',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const { root, fill, clear } = smallDisk(t, 8 * 1024 * 1024)
+    const data = join(root, 'data')
+    await mkdir(data)
+    const { logger, lines } = recordingLogger()
+    const directory = openDirectory({
+      path: join(data, 'directory.db'),
+      defaultDomain: 'example.org',
+      clock: new ManualClock(),
+      logger
+    })
+    const input = newAccount(data, 'anna@example.org')
+    await directory.createAccount(input)
+    fill(0)
+    directory.audit({ action: 'login', accountId: input.id })
+    while (lines.length === 0) await sleep(20)
+    directory.audit({ action: 'login', accountId: input.id })
+    await sleep(1500)
+    assert.equal(lines.length, 1)
+    clear()
+    while ((await directory.listAudit({ accountId: input.id })).length < 2) await sleep(20)
+    assert.equal(lines.length, 1)
+    await directory.close()
   }
 )
