@@ -13,7 +13,8 @@ import { makeRecoveryKey, requireRecipient } from './sealed.js'
  * @param {import('../support/clock.js').Clock} input.clock
  * @param {string} [input.recipient] - `age1…` of a key that the operator has already; default: a new one, or that of
  *   the host's other target
- * @param {(recoveryKey: string) => void} input.showKey - a new key is shown this once, before anything is sealed to it
+ * @param {(recoveryKey: string) => Promise<void> | void} input.showKey - a new key is shown this once, before anything is
+ *   sealed to it; nothing is where this fails
  * @returns {Promise<{ recipient: string }>}
  * @throws {MailError} BACKUP_NOT_READY where the target holds another host's backups; CONFIG_INVALID
  */
@@ -33,7 +34,7 @@ export async function initBackups({ data, repository, clock, recipient, showKey 
 
   // The state of before: a second target of the same host, for the same recovery key.
   const made = recipient === undefined && !state ? await makeRecoveryKey() : null
-  if (made) showKey(made.recoveryKey)
+  if (made) await showKey(made.recoveryKey)
   const next = {
     repositoryId: state?.repositoryId ?? randomBytes(16).toString('hex'),
     recipient: recipient ?? made?.recipient ?? state?.recipient ?? ''

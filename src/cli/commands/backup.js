@@ -14,6 +14,7 @@ import { BackupProgress } from '../backup-progress.js'
 import { CliError } from '../cli-error.js'
 import { enterDataFolder } from '../data-folder.js'
 import { nightlyCommand } from '../nightly-command.js'
+import { errorCodeOf } from '../../database/sqlite-error.js'
 import { MailError, isMailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
 import { createLogger } from '../../telemetry/logger.js'
@@ -63,8 +64,8 @@ function registerInit(backup, context) {
           repository,
           clock,
           ...(options.recipient !== undefined && { recipient: options.recipient }),
-          showKey: (recoveryKey) => {
-            print(`recovery key: ${recoveryKey}`)
+          showKey: async (recoveryKey) => {
+            await writeKey(context.stdout, `recovery key: ${recoveryKey}\n`)
             tell(
               'Keep it off this machine: it is shown this once. Without it, a lost host cannot be restored from its backups.'
             )
@@ -74,6 +75,24 @@ function registerInit(backup, context) {
         print(`sealed to ${recipient.length > 80 ? `${recipient.slice(0, 60)}…` : recipient}`)
       })
     )
+}
+
+/**
+ * @param {NodeJS.WritableStream} stdout
+ * @param {string} line
+ * @returns {Promise<void>} when it is out: the only copy of the key
+ * @throws {CliError} also where nobody reads
+ */
+function writeKey(stdout, line) {
+  return new Promise((resolve, reject) => {
+    stdout.write(line, (cause) => {
+      if (!cause) resolve()
+      else {
+        const text = `The recovery key could not be shown (${errorCodeOf(cause)}): backups are not set up`
+        reject(new CliError(text, { exitCode: NOTHING_DONE, cause }))
+      }
+    })
+  })
 }
 
 /**

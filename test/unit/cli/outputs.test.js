@@ -88,3 +88,17 @@ test('an audit log goes on behind an id, and behind nothing else', async (t) => 
     assert.equal(stderr, `letterlock: “${id}” is no id of an event\n`)
   }
 })
+
+test('a recovery key of backups that could not be shown is not taken: nothing is sealed to it', async (t) => {
+  const { data } = await setUp(t)
+  const full = openSync('/dev/full', 'w')
+  t.after(() => closeSync(full))
+  for (const stdout of /** @type {const} */ ([full, 'closed'])) {
+    const { code, stderr } = await withOutput(['backup', 'init', '--data', data], stdout)
+    assert.equal(code, 2)
+    assert.match(stderr, /^letterlock: The recovery key could not be shown \((ENOSPC|EPIPE)\)/m)
+  }
+  const { code, stdout } = await letterlock(['backup', 'init', '--data', data])
+  assert.equal(code, 0)
+  assert.match(stdout, /^recovery key: AGE-SECRET-KEY/)
+})
