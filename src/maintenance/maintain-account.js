@@ -36,7 +36,7 @@ const COMPACT_WAIT_MS = 5_000
  */
 export async function maintainAccount(request) {
   const { services, account, masterKey, resources, onRun } = request
-  const { directory, logger } = services
+  const { logger } = services
   // VACUUM gives way to writers of its own process alone: beside a server it would keep the user waiting.
   const isAlone = await isClosed(account.folder)
   const jobs = isAlone ? JOBS : JOBS.filter(({ name }) => name !== 'vacuum')
@@ -57,7 +57,6 @@ export async function maintainAccount(request) {
   }
   await convert?.(signal)
   if (request.isCompacted) onRun(await compact(request))
-  await directory.flush()
 }
 
 /**

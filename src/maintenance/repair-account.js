@@ -56,7 +56,6 @@ export async function repairAccount({ services, account, masterKey, onProgress }
       run: null
     })
     directory.recordUsage(account.id, { bytes, messages: salvaged })
-    await directory.flush()
     return outcome
   } finally {
     key.fill(0)
