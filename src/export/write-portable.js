@@ -3,12 +3,12 @@
  * makes is encrypted, and is then given a key of its own.
  */
 import { createReadStream } from 'node:fs'
-import { link, open, rm, stat } from 'node:fs/promises'
+import { link, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { MailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { SecretBuffer } from '../crypto/secret-buffer.js'
-import { toMailError } from '../database/sqlite-error.js'
+import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { runThread } from '../database/thread.js'
 import { syncFolder } from '../support/write-file.js'
 import { HEADER_BYTES, sealHeader } from './portable-format.js'
@@ -21,6 +21,9 @@ import { writeAll } from '../support/write-all.js'
 const COPY_THREAD = new URL('portable-copy-thread.js', import.meta.url)
 
 const MASTER_KEY_BYTES = 32
+
+/** What a file system says that has one name for each file, as those of USB sticks and shares do. */
+const HAS_NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
 /**
  * @param {object} request
@@ -132,9 +135,14 @@ async function putTogether(path, header, database) {
  */
 async function place(from, to) {
   try {
-    await link(from, to)
+    await link(from, to).catch(async (error) => {
+      if (!HAS_NO_LINKS.has(errorCodeOf(error))) throw error
+      // The name is taken first: a rename alone would write over a file.
+      await (await open(to, 'wx', 0o600)).close()
+      await rename(from, to)
+    })
   } catch (cause) {
-    if (/** @type {NodeJS.ErrnoException} */ (cause).code !== 'EEXIST') throw cause
+    if (errorCodeOf(cause) !== 'EEXIST') throw cause
     throw new MailError('EXPORT_REFUSED', { detail: 'the file exists', cause })
   }
   await syncFolder(dirname(to))

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
@@ -11,6 +19,7 @@ import {
   MAIN,
   scratchFolder
 } from '../../helpers/process.js'
+import { missing } from '../../helpers/programs.js'
 
 const ANN = 'ann@example.org'
 
@@ -102,3 +111,27 @@ test('a recovery key of backups that could not be shown is not taken: nothing is
   assert.equal(code, 0)
   assert.match(stdout, /^recovery key: AGE-SECRET-KEY/)
 })
+
+test(
+  'a portable file is written where a file can have one name only, and never over one that is there',
+  { skip: missing('strace') },
+  async (t) => {
+    const { data } = await setUp(t)
+    const out = join(data, '..', 'ann.letterlock')
+    // As a USB stick with FAT answers.
+    const wrapper = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=link,linkat']
+    wrapper.push('-e', 'inject=link,linkat:error=EPERM')
+    const write = () =>
+      letterlock(['export', '--account', ANN, '--file', out, '--password-stdin', '--data', data], {
+        input: 'pass\n',
+        wrapper
+      })
+    const { code, stderr } = await write()
+    assert.equal(code, 0, stderr)
+    const bytes = readFileSync(out)
+    assert.equal(bytes.subarray(0, 10).toString('latin1').startsWith('letterlock'), true)
+    assert.equal((await write()).code, 2)
+    assert.deepEqual(readFileSync(out), bytes)
+    assert.deepEqual(readdirSync(join(data, '..')).sort(), ['ann.letterlock', 'data', 'source'])
+  }
+)
