@@ -4,7 +4,7 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import Database from './library.js'
 import { requireReadableLog } from './readable-log.js'
 import {
@@ -168,21 +168,29 @@ function verifyWithKey(db) {
   }
 }
 
+/** In this order: the first is what files here are made with, the last what an unfinished conversion may have left. */
+const CIPHERS = /** @type {const} */ (['chacha20', 'aes256cbc', 'aegis-256'])
+
 /**
  * Opens a mailbox file. A damaged first page answers like a wrong key, so where the cipher is recorded nothing
- * is guessed; only an unrecorded one (null) is tried as ChaCha20 and then as AES-256-CBC.
+ * is guessed; only with an unrecorded one (null) each is tried.
  *
  * @param {OpenOptions} options
  * @returns {{ db: DatabaseHandle, cipher: Cipher }}
  * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, BUSY, DISK_FULL, NOT_DURABLE when the disk fails, SCHEMA_MISMATCH
  */
 export function openEncryptedDatabase(options) {
-  const cipher = options.cipher ?? 'chacha20'
-  try {
-    return { db: openWithCipher(options, cipher), cipher }
-  } catch (error) {
-    if (options.cipher !== null || options.isNew || errorCodeOf(error) !== 'KEY_REJECTED')
-      throw error
+  const mayGuess = options.cipher === null && !options.isNew
+  const ciphers = mayGuess ? CIPHERS : [options.cipher ?? 'chacha20']
+  /** @type {unknown} */
+  let refusal
+  for (const cipher of ciphers) {
+    try {
+      return { db: openWithCipher(options, cipher), cipher }
+    } catch (error) {
+      if (!isMailError(error, 'KEY_REJECTED')) throw error
+      refusal = error
+    }
   }
-  return { db: openWithCipher(options, 'aes256cbc'), cipher: 'aes256cbc' }
+  throw refusal
 }

@@ -108,12 +108,17 @@ for (const cipher of CIPHERS) {
 }
 
 test('an unrecorded cipher is found out, a recorded one is not guessed', async (t) => {
-  const path = join(await scratchFolder(t), 'a.db')
+  const folder = await scratchFolder(t)
   const key = randomBytes(32)
-  openEncryptedDatabase({ path, key, cipher: 'aes256cbc', isNew: true }).db.close()
-  const found = openEncryptedDatabase({ path, key, cipher: null })
-  found.db.close()
-  assert.equal(found.cipher, 'aes256cbc')
+  // AEGIS-256 too: a conversion may be cut short before the directory has recorded it.
+  for (const cipher of CIPHERS) {
+    const path = join(folder, cipher)
+    openEncryptedDatabase({ path, key, cipher, isNew: true }).db.close()
+    const found = openEncryptedDatabase({ path, key, cipher: null })
+    found.db.close()
+    assert.equal(found.cipher, cipher)
+  }
+  const path = join(folder, 'aes256cbc')
   assert.throws(() => openEncryptedDatabase({ path, key, cipher: 'chacha20' }), {
     code: 'KEY_REJECTED'
   })
