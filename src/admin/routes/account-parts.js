@@ -132,7 +132,8 @@ export function addAccountPartRoutes(app, { services, sessions }) {
     config: WRITE,
     schema: {
       operationId: 'endAccountSessions',
-      summary: 'Disconnect all sessions of an account, each after its running command',
+      summary:
+        'Disconnect all sessions of an account, each after its running command, or after a minute',
       tags: ['sessions'],
       params: PARAMS,
       response: answers({ 200: always({ ended: { type: 'integer' } }) })

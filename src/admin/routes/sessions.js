@@ -64,7 +64,7 @@ export function addSessionRoutes(app, { services, sessions }) {
     config: openTo('accounts'),
     schema: {
       operationId: 'endSession',
-      summary: 'Disconnect a session after its running command',
+      summary: 'Disconnect a session after its running command, or after a minute',
       tags,
       params: input({ sessionId: { type: 'string', minLength: 1, maxLength: 64 } }, ['sessionId']),
       response: answers({ 204: NOTHING })
