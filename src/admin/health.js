@@ -15,7 +15,7 @@ const DAY_MS = 24 * HOUR_MS
 const MB = 1000 * 1000
 const GB = 1000 * MB
 
-/** Below these parts of the disk, or these bytes of it, new mail is at risk: a full disk refuses it. */
+/** Below these parts of the disk, of its files as well, or these bytes of it, new mail is at risk: a full disk refuses it. */
 const DISK_WARN = { part: 0.1, bytes: 2 * GB }
 const DISK_FAIL = { part: 0.02, bytes: 256 * MB }
 /** Mail for an open mailbox is taken in within a second; so long, and something is wrong. */
@@ -65,16 +65,20 @@ const verdict = (isFailing, isWarning) => (isFailing ? 'fail' : isWarning ? 'war
  * @param {Survey} survey
  * @returns {Check}
  */
-export function checkDisk({ freeBytes, totalBytes, diskTrouble }) {
+export function checkDisk({ freeBytes, totalBytes, freeFiles, totalFiles, diskTrouble }) {
   if (diskTrouble !== null) {
     const why = diskTrouble === 'EROFS' ? 'its file system has become read-only' : 'see the code'
     const text = `Nothing can be written to the disk (${diskTrouble}), ${why}: see the kernel’s log; mail is refused`
     return { name: 'disk', status: 'fail', text }
   }
   const part = freeBytes / totalBytes
+  const filesPart = totalFiles > 0 ? freeFiles / totalFiles : 1
   const isBelow = (/** @type {{ part: number, bytes: number }} */ limit) =>
-    part < limit.part || freeBytes < limit.bytes
-  const text = `${bytesText(freeBytes)} of the disk are free (${Math.round(part * 100)}\u00a0%)`
+    part < limit.part || freeBytes < limit.bytes || filesPart < limit.part
+  const percent = (/** @type {number} */ of) => `(${Math.round(of * 100)}\u00a0%)`
+  const files =
+    filesPart < DISK_WARN.part ? `, and ${freeFiles} more files ${percent(filesPart)}` : ''
+  const text = `${bytesText(freeBytes)} of the disk are free ${percent(part)}${files}`
   const status = verdict(isBelow(DISK_FAIL), isBelow(DISK_WARN))
   return {
     name: 'disk',

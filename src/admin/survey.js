@@ -26,6 +26,8 @@ const MAX_NAMED = 10
  * @property {number} freeBytes - of the disk that has the data folder
  * @property {number} totalBytes
  * @property {string | null} diskTrouble - why nothing can be written to it: the system's code; null: it can
+ * @property {number} freeFiles - that can still be made there, whatever room there is
+ * @property {number} totalFiles - 0 where the file system knows no such bound
  * @property {number} spoolFiles - sealed mail that waits
  * @property {number} spoolBytes
  * @property {number | null} oldestSpoolMs - when the oldest of it came; null: none waits
@@ -133,6 +135,8 @@ export class HostSurvey {
       freeBytes: disk.bavail * disk.bsize,
       totalBytes: disk.blocks * disk.bsize,
       diskTrouble: await diskTrouble(data),
+      freeFiles: disk.ffree,
+      totalFiles: disk.files,
       spoolFiles: 0,
       spoolBytes: 0,
       oldestSpoolMs: null,

@@ -29,10 +29,14 @@ const DESCRIPTORS_PER_MAILBOX = 5
 export async function checkDisks({ data }) {
   const isThere = (await exists(data)) !== null
   const folder = isThere ? data : process.cwd()
-  const { bavail, blocks, bsize } = await statfs(folder)
+  const { bavail, blocks, bsize, ffree, files } = await statfs(folder)
   const free = bavail * bsize
-  const text = `${formatBytes(free)} free of ${formatBytes(blocks * bsize)}`
-  const isLow = free < 2 * GB || bavail / blocks < 0.1
+  // Some file systems know no such bound.
+  const hasFewFiles = files > 0 && ffree / files < 0.1
+  const text =
+    `${formatBytes(free)} free of ${formatBytes(blocks * bsize)}` +
+    (hasFewFiles ? `, and ${ffree} more files of ${files}` : '')
+  const isLow = free < 2 * GB || bavail / blocks < 0.1 || hasFewFiles
   const swaps = (await readFile('/proc/swaps', 'utf8').catch(() => '')).trim().split('\n').slice(1)
   const trouble = isThere ? await diskTrouble(data) : null
   return [

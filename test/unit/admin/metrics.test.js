@@ -32,6 +32,8 @@ const SURVEY = {
   freeBytes: 1,
   totalBytes: 2,
   diskTrouble: null,
+  freeFiles: 1,
+  totalFiles: 2,
   spoolFiles: 0,
   spoolBytes: 0,
   oldestSpoolMs: null,
