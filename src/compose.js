@@ -183,7 +183,8 @@ async function compose(
     maintenance,
     pressure,
     certificates,
-    isReady: () => isReady && !closers.isClosing,
+    // Asked at the port of all workers, one that is going would speak for a host that serves on.
+    isReady: () => (isReady && !closers.isClosing) || cluster?.hasOthers === true,
     slot,
     askAllWorkers
   })

@@ -31,7 +31,7 @@ import { compileValidator } from './validation.js'
  * @property {import('./host-state.js').HostState} state
  * @property {SessionPort} sessions
  * @property {import('../backup/backup-list.js').BackupPort} backups
- * @property {() => boolean} isReady - all listeners are up and none is closing
+ * @property {() => boolean} isReady - all listeners are up and none is closing, or other workers serve
  * @property {string} version
  * @property {{ cert: Buffer, key: Buffer } | null} [tls] - with it the server speaks HTTPS
  */

@@ -21,14 +21,15 @@ const CLIENTS = LOAD.writers + LOAD.idlers + LOAD.deliverers
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {{ workers: number, users?: string[] }} options
+ * @param {{ workers: number, users?: string[], environment?: Record<string, string> }} options
  */
-async function setUp(t, { workers, users = USERS }) {
+async function setUp(t, { workers, users = USERS, environment = {} }) {
   const folder = scratchFolder(t, 'cluster')
   const data = join(folder, 'data')
   mkdirSync(data)
   await createAccounts(data, users)
-  const cluster = await startCluster({ data, workers, args: ['--allow-plaintext-loopback'] })
+  const args = ['--allow-plaintext-loopback']
+  const cluster = await startCluster({ data, workers, args, environment })
   t.after(() => cluster.stop())
   return { folder, data, cluster }
 }
@@ -132,6 +133,34 @@ test('all sessions of an account meet in one worker: a change of one is told to 
   )
   assert.equal(imported.code, 0, imported.stderr)
   for (const idler of idlers) await idler.until(/\* 3 EXISTS\r\n/)
+})
+
+test('the host is ready all the time while its workers are replaced', async (t) => {
+  const { cluster } = await setUp(t, {
+    workers: 2,
+    users: ['alice@example.org'],
+    environment: { LETTERLOCK_SHUTDOWN_GRACE_MS: '2000' }
+  })
+  // Of whoever does not read its answers the old worker waits for as long as it may.
+  const slow = await WireClient.connect(cluster.ports.imap)
+  t.after(() => slow.destroy())
+  await slow.login('alice@example.org')
+  await slow.command('APPEND INBOX', Buffer.from(`Subject: x\r\n\r\n${'y'.repeat(400_000)}\r\n`))
+  await slow.command('SELECT INBOX')
+  slow.socket.pause()
+  slow.send('f FETCH 1 BODY.PEEK[]\r\n'.repeat(60))
+
+  const reloaded = cluster.reload().then(() => true)
+  /** @type {Map<number, number>} how often which answer came */
+  const answers = new Map()
+  for (let isOver = false; !isOver; isOver = await Promise.race([reloaded, false])) {
+    const headers = { connection: 'close' }
+    const url = `http://127.0.0.1:${cluster.ports.admin}/health/ready`
+    // A connection that the old worker has just taken may end with it.
+    const answer = await fetch(url, { headers }).catch(() => null)
+    if (answer !== null) answers.set(answer.status, (answers.get(answer.status) ?? 0) + 1)
+  }
+  assert.deepEqual([...answers.keys()], [200])
 })
 
 test('the sessions of a worker that dies end with BYE, and its accounts live on elsewhere', async (t) => {
