@@ -67,10 +67,9 @@ function welcomeMessage(address, date) {
  * @param {object} input
  * @param {AccountServices} input.services
  * @returns {Promise<FirstAccount>}
- * @throws {import('../errors.js').MailError} as provisionAccount and openStore do
+ * @throws {import('../errors.js').MailError} as provisionAccount does
  */
 export async function makeFirstAccount({ services }) {
-  const { clock, logger } = services
   const password = makePassword()
   const { account, recoveryCode, masterKey } = await provisionAccount({
     services,
@@ -78,19 +77,33 @@ export async function makeFirstAccount({ services }) {
     password: Buffer.from(password)
   })
   try {
-    const onAlert = (/** @type {object} */ alert) => logger.error(alert, 'the first mailbox failed')
-    const store = await openStore({ services, account, masterKey, onAlert })
-    try {
-      const message = welcomeMessage(account.address, new Date(clock.nowMs()))
-      const writer = await store.stageContent({ sizeHint: message.length })
-      await writer.write(message)
-      const content = await writer.finish()
-      await store.appendMessages('INBOX', [{ content, flags: [], internalDate: null }])
-    } finally {
-      await store.close()
-    }
+    await welcome({ services, account, masterKey })
+  } catch (err) {
+    // The mailbox is there, and nobody else will ever be told its password.
+    services.logger.error({ err }, 'the first mailbox has no letter in it')
   } finally {
     masterKey.dispose()
   }
   return { address: account.address, password, recoveryCode }
+}
+
+/**
+ * @param {object} input
+ * @param {AccountServices} input.services
+ * @param {import('./directory-port.js').Account} input.account
+ * @param {import('../crypto/secret-buffer.js').SecretBuffer} input.masterKey
+ */
+async function welcome({ services, account, masterKey }) {
+  const { clock, logger } = services
+  const onAlert = (/** @type {object} */ alert) => logger.error(alert, 'the first mailbox failed')
+  const store = await openStore({ services, account, masterKey, onAlert })
+  try {
+    const message = welcomeMessage(account.address, new Date(clock.nowMs()))
+    const writer = await store.stageContent({ sizeHint: message.length })
+    await writer.write(message)
+    const content = await writer.finish()
+    await store.appendMessages('INBOX', [{ content, flags: [], internalDate: null }])
+  } finally {
+    await store.close()
+  }
 }

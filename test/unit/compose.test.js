@@ -99,6 +99,11 @@ test('a server that nobody could reach does not start', async (t) => {
   })
 })
 
+test('the password of the first account is told also where there is no room for a letter in it', async (t) => {
+  const config = configOf(await newDataFolder(t), { 'accounts.quotaBytes': 1 })
+  assert.deepEqual(await runWatched(config), { address: 'me@localhost', hasAccounts: true })
+})
+
 test('a part that does not close keeps no other from closing', async (t) => {
   const data = await newDataFolder(t)
   const server = await startWatched(configOf(data))
