@@ -34,6 +34,25 @@ test('APPEND keeps flags, keywords, date and zone, and every byte', async (t) =>
   )
 })
 
+test('flags of another server are left out, and the message is kept (RFC 9051 §7.1, PERMANENTFLAGS)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a APPEND INBOX (\\X-EON-HAS-ATTACHMENT \\Seen work) {4+}
+    C: a: b
+    S: a OK ...
+    ${select('INBOX', { exists: 1, unseen: false })}
+    C: b STORE 1 +FLAGS (\\Nonsense \\Flagged)
+    S: * 1 FETCH (FLAGS (\\Flagged \\Seen work \\Recent))
+    S: b OK ...
+    C: c STORE 1 +FLAGS (\\Nonsense)
+    S: * 1 FETCH (FLAGS (\\Flagged \\Seen work \\Recent))
+    S: c OK ...
+    `
+  )
+})
+
 test('APPEND to a missing mailbox answers NO [TRYCREATE] and reads no literal', async (t) => {
   const server = await startImapServer(t)
   await transcript(
@@ -86,7 +105,7 @@ test('an empty literal, bad flags and a bad date append nothing', async (t) => {
     `
     C: a APPEND INBOX {0}
     S: a NO ...
-    C: b APPEND INBOX (\\Nonsense) {3}
+    C: b APPEND INBOX (\\*) {3}
     S: b BAD ...
     C: c APPEND INBOX "yesterday" {3}
     S: c BAD ...
@@ -189,7 +208,7 @@ test('MULTIAPPEND: all messages of one command, or none (RFC 3502)', async (t) =
     S: b NO ...
     C: c APPEND INBOX {3+}
     C-: a:5
-    C:  (\\Bad) {3+}
+    C:  (\\*) {3+}
     C: a:6
     S: c BAD ...
     C: d STATUS INBOX (MESSAGES UNSEEN)

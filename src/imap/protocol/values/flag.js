@@ -14,22 +14,19 @@ export const SYSTEM_FLAGS = Object.freeze([
 
 const CANONICAL = new Map(SYSTEM_FLAGS.map((flag) => [flag.toLowerCase(), flag]))
 
-/** `\Recent` is the server's own (RFC 3501 §2.3.2); clients that copy messages send it back, and mean no harm. */
-const RECENT = '\\recent'
-
 /**
  * @param {string} text
- * @returns {string | null} the flag; null for `\Recent`, which a client cannot set
+ * @returns {string | null} the flag; null for one that nobody can set here, which is ignored (RFC 9051 §7.1,
+ *   PERMANENTFLAGS): `\Recent`, the server's own (RFC 3501 §2.3.2), and flags that only other servers have. Clients that
+ *   copy messages send them along.
  * @throws {SyntaxFailure}
  */
 export function parseFlag(text) {
-  if (text.startsWith('\\')) {
-    const flag = CANONICAL.get(text.toLowerCase())
-    if (flag !== undefined) return flag
-    if (text.toLowerCase() === RECENT) return null
-    throw badSyntax('Unknown system flag')
-  }
-  return parseKeyword(text)
+  if (!text.startsWith('\\')) return parseKeyword(text)
+  const flag = CANONICAL.get(text.toLowerCase())
+  if (flag !== undefined) return flag
+  if (!isWordOf(ATOM_CHARACTER, text.slice(1))) throw badSyntax('Invalid flag')
+  return null
 }
 
 /**

@@ -304,7 +304,7 @@ test('STORE refuses other actions, modifiers and flags', () => {
     'STORE 1 FLAGS (\\Seen) x',
     'STORE 1 FLAGS ((\\Seen))',
     'STORE 1 FLAGS "\\\\Seen"',
-    'STORE 1 FLAGS (\\Foo)',
+    'STORE 1 FLAGS (\\)',
     'STORE 1 FLAGS (\\*)',
     'STORE 1 FLAGS ("x")',
     'STORE 1 FLAGS x (y)',
@@ -353,7 +353,7 @@ test('APPEND refuses other forms', () => {
     'APPEND x',
     'APPEND x "abc"',
     'APPEND x abc',
-    'APPEND x (\\Foo) {1}\r\na',
+    'APPEND x (\\*) {1}\r\na',
     'APPEND x \\Seen {1}\r\na',
     'APPEND x (\\Seen) (\\Seen) {1}\r\na',
     'APPEND x "bad date" {1}\r\na',
@@ -414,7 +414,7 @@ test('a start that is bad syntax is refused before the message', () => {
   for (const wire of [
     'APPEND "" {1}\r\na',
     'APPEND x foo {1}\r\na',
-    'APPEND x (\\Foo) {1}\r\na',
+    'APPEND x (\\*) {1}\r\na',
     'APPEND x "date" {1}\r\na',
     'APPEND x () () {1}\r\na',
     'APPEND x UTF8 (a) {1}\r\na'

@@ -21,13 +21,14 @@ test('system flags come in canonical case, keywords as given', () => {
     assert.equal(parseFlag(text), flag)
 })
 
-test('\\Recent is left out, whatever its case', () => {
-  assert.equal(parseFlag('\\RECENT'), null)
-  assert.deepEqual(parseFlags(['\\Recent', '\\Seen']), ['\\Seen'])
+test('\\Recent and flags of other servers are left out, whatever their case (RFC 9051 §7.1)', () => {
+  for (const text of ['\\RECENT', '\\Foo', '\\X-EON-HAS-ATTACHMENT'])
+    assert.equal(parseFlag(text), null)
+  assert.deepEqual(parseFlags(['\\Recent', '\\Seen', '\\Foo']), ['\\Seen'])
 })
 
-test('other flags with a backslash and words that are no atoms are refused', () => {
-  for (const text of ['\\Foo', '\\', '\\*', '\\\\Seen', '', 'a]', 'a*', 'a%', 'a\\b', 'ü'])
+test('words that are no atoms are refused, with a backslash or without', () => {
+  for (const text of ['\\', '\\*', '\\ü', '\\a]', '\\\\Seen', '', 'a]', 'a*', 'a%', 'a\\b', 'ü'])
     assert.throws(() => parseFlag(text), failure('BAD_SYNTAX'), text)
   assert.throws(() => parseKeyword('\\Seen'), failure('BAD_SYNTAX'))
 })
