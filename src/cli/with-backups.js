@@ -1,9 +1,10 @@
 /**
  * What the commands about backups share: configuration, log and target, opened and closed around the work.
  */
+import { readHostState, requireHostState } from '../backup/host-state.js'
 import { Repository } from '../backup/repository.js'
 import { openTarget } from '../backup/targets/open-target.js'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
 import { enterDataFolder } from './data-folder.js'
@@ -35,6 +36,23 @@ export const wordsOf = ({ message, detail }) =>
   detail === undefined ? message : `${message} (${detail})`
 
 /**
+ * The folder of a disk that is not mounted passes for a place where no backup was made yet.
+ *
+ * @param {unknown} error
+ * @param {{ data: string, repository: Repository }} where
+ * @returns {Promise<unknown>} where there is no backup at all, what keeps this host from making one there; else the error
+ */
+async function whyMissing(error, { data, repository }) {
+  const isMissing = isMailError(error, 'BACKUP_MISSING')
+  if (!isMissing || (await readHostState(data)) === null) return error
+  if ((await repository.listGenerations()).length > 0) return error
+  return await requireHostState(data, repository).then(
+    () => error,
+    (reason) => reason
+  )
+}
+
+/**
  * @template T
  * @param {CliContext} context
  * @param {CommonOptions} options
@@ -56,17 +74,19 @@ export async function withBackups(
   const { level } = config.log
   const logger = createLogger({ level: isLogged || level === 'silent' ? level : 'warn' })
   const target = await openTarget(config.backup)
+  const repository = new Repository(target)
   try {
     return await work({
       config,
       logger,
       clock,
       target,
-      repository: new Repository(target),
+      repository,
       print: (line) => stdout.write(`${line}\n`),
       tell: (line) => stderr.write(`${line}\n`)
     })
-  } catch (error) {
+  } catch (thrown) {
+    const error = await whyMissing(thrown, { data: config.data, repository })
     if (!(error instanceof MailError)) throw error
     throw new CliError(wordsOf(error), { exitCode: NOTHING_DONE, cause: error })
   } finally {

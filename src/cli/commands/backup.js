@@ -4,7 +4,7 @@
 import { initBackups } from '../../backup/init.js'
 import { pruneBackups } from '../../backup/prune.js'
 import { rehearseRestore } from '../../backup/rehearse.js'
-import { readHostState } from '../../backup/host-state.js'
+import { readHostState, requireHostState } from '../../backup/host-state.js'
 import { runBackup } from '../../backup/run.js'
 import { scheduleNightly } from '../../backup/schedule.js'
 import { once } from 'node:events'
@@ -174,6 +174,8 @@ async function listNow({ config, repository, print, tell }, { json }) {
   if (names.length === 0) {
     enterDataFolder(config.data, { exitCode: NOTHING_DONE })
     const isSetUp = (await readHostState(config.data)) !== null
+    // A disk that is not mounted has none either.
+    if (isSetUp) await requireHostState(config.data, repository)
     tell(
       isSetUp
         ? `No backup yet in ${repository.target.label}`

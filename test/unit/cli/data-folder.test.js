@@ -4,6 +4,7 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
+  renameSync,
   readdirSync,
   rmSync,
   statSync,
@@ -221,4 +222,31 @@ test('backup list says that backups are not set up, or that there is none yet', 
   const { code, stdout, stderr } = await run('backup', 'list')
   assert.deepEqual([code, stdout], [0, ''])
   assert.equal(stderr, `No backup yet in ${join(data, 'backup')}\n`)
+})
+
+test('a place of backups that is empty because its disk is not mounted is not called good, nor one without any yet', async (t) => {
+  const parent = scratchFolder(t, 'unmounted')
+  const data = join(parent, 'data')
+  const target = join(parent, 'target')
+  const run = (/** @type {string[]} */ ...args) =>
+    letterlock([...args, '--data', data], {
+      ...PASSWORD,
+      environment: { LETTERLOCK_BACKUP_FOLDER: target }
+    })
+  await run('account', 'create', ANNA, '--password-stdin')
+  await run('backup', 'init')
+  assert.match((await run('backup', 'verify', '--all')).stderr, /There is no such backup/)
+  await run('backup', 'run')
+  renameSync(target, `${target}-away`)
+  mkdirSync(target)
+  for (const args of [
+    ['list'],
+    ['verify', '--all', '--quick'],
+    ['verify'],
+    ['restore', ANNA, '--yes']
+  ]) {
+    const { code, stderr } = await run('backup', ...args)
+    assert.match(stderr, /holds no backups of this host: mount their disk/, args.join(' '))
+    assert.equal(code, 2)
+  }
 })
