@@ -1,7 +1,15 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, readSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  readSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -191,7 +199,8 @@ test('from a flipped byte to the last message: told, named by health, repaired w
 
 for (const [what, hurt] of /** @type {[string, (path: string) => void][]} */ ([
   ['does not even open', (path) => flipByte(path, 200)],
-  ['is gone', (path) => rmSync(path)]
+  ['is gone', (path) => rmSync(path)],
+  ['has become an empty file', (path) => truncateSync(path)]
 ]))
   test(`a mailbox that ${what} is named by health too, until a restore has brought it back`, async (t) => {
     const { data, run } = await hostWithBackups(t, 'damage-first-page')
