@@ -23,8 +23,8 @@ import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-mainten
 
 /** The longest that anything waits, ms: with the half second that a store waits, usage is here within one. */
 const FLUSH_INTERVAL_MS = 400
-/** When a write that failed is tried again, ms: a disk may be full for a night, and each try is a line in the log. */
-const RETRY_INTERVAL_MS = 5000
+/** While the disk refuses, the log says so this often, ms, and not at each attempt: it would fill a disk of its own. */
+const TOLD_INTERVAL_MS = 60_000
 /** Audit events in memory, should the disk refuse for long; beyond it they are counted, not kept. */
 const MAX_WAITING_EVENTS = 10_000
 const DAY_MS = 24 * 3_600_000
@@ -65,6 +65,7 @@ export class DirectoryBatch {
   /** @type {MaintenanceEntry[]} */
   #maintenance = []
   #prunedAtMs = Number.NEGATIVE_INFINITY
+  #toldAtMs = Number.NEGATIVE_INFINITY
   /** @type {NodeJS.Timeout | null} */
   #timer = null
   /** @type {Promise<void>} */
@@ -166,17 +167,27 @@ export class DirectoryBatch {
     }
   }
 
-  #schedule(afterMs = FLUSH_INTERVAL_MS) {
+  #schedule() {
     if (this.#timer) return
     this.#timer = setTimeout(() => {
       this.#timer = null
       this.flush().catch((error) => {
-        this.connection.logger.error({ err: error }, 'directory: writing failed, tried again')
-        this.#schedule(RETRY_INTERVAL_MS)
+        this.#tell(error)
+        this.#schedule()
       })
-    }, afterMs)
+    }, FLUSH_INTERVAL_MS)
     // A program that has nothing else to do may end: close() flushes.
     this.#timer.unref()
+  }
+
+  /** @param {unknown} err - of a write that is tried again */
+  #tell(err) {
+    const { clock, logger } = this.connection
+    const nowMs = clock.nowMs()
+    // Whichever way the clock was set meanwhile.
+    if (Math.abs(nowMs - this.#toldAtMs) < TOLD_INTERVAL_MS) return
+    this.#toldAtMs = nowMs
+    logger.error({ err }, 'directory: writing failed, tried again')
   }
 
   async #write() {

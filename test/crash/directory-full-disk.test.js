@@ -91,7 +91,7 @@ test(
 )
 
 test(
-  'while the disk is full the log is not filled as well: what waits is tried again every few seconds, and then written',
+  'while the disk is full the log is not filled as well: what waits is tried again, and then written',
   { skip: smallDiskIsMissing },
   async (t) => {
     const { root, fill, clear } = smallDisk(t, 8 * 1024 * 1024)

@@ -5,6 +5,7 @@ import { mkdtemp, open as openFile, rm, stat, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { openDirectory } from '../../../src/accounts/directory.js'
@@ -224,4 +225,22 @@ test('a damaged directory is called that, and no mailbox is', async (t) => {
   await again.close()
   await writeFile(path, Buffer.alloc(8192, 0xff))
   assert.throws(open, { code: 'DIRECTORY_DAMAGED', detail: 'directory.db: SQLITE_NOTADB' })
+})
+
+test('a directory that cannot be written says so once a minute, and writes what waited when it can', async (t) => {
+  const { directory, path, clock, lines } = await setUp(t)
+  const failures = () => lines.filter(({ msg }) => /writing failed/.test(String(msg))).length
+  const db = new Database(path)
+  t.after(() => db.close())
+  db.exec('ALTER TABLE audit RENAME TO away')
+  directory.audit({ action: 'login' })
+  while (failures() === 0) await sleep(10)
+  // Some attempts more.
+  await sleep(2000)
+  assert.equal(failures(), 1)
+  clock.advance(60_000)
+  while (failures() === 1) await sleep(10)
+  db.exec('ALTER TABLE away RENAME TO audit')
+  while ((await directory.listAudit()).length === 0) await sleep(10)
+  assert.equal(failures(), 2)
 })
