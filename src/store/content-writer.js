@@ -4,11 +4,11 @@
  * by one as staged content, so that no message lies in memory as a whole and none in a file in the clear.
  */
 import { createHash } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../errors.js'
 import { buildMessageMeta } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
+import { nextTurn } from '../support/turns.js'
 import { CHUNK_BYTES, copyOf, decodeChunk, encodeChunk, releaseBuffer } from './chunk-codec.js'
 import { giveRoomBack, takeRoom } from './chunk-rooms.js'
 import {
@@ -266,7 +266,7 @@ export class ContentWriter {
 export async function abortWriters(database, writers) {
   const ids = writers.map((writer) => writer.letGo()).filter((id) => id !== null)
   for (let start = 0; start < ids.length; start += LEAVE_PAGE) {
-    if (start > 0) await setImmediate()
+    if (start > 0) await nextTurn()
     if (database.hasFailed || database.closing.aborted) return
     const page = ids.slice(start, start + LEAVE_PAGE)
     await database.write((db) => page.forEach((id) => leaveUnlessUsed(db, id)), undefined, {

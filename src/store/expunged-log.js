@@ -1,9 +1,9 @@
 /**
  * The log of what has been expunged, read in pages: a mailbox of 100,000 messages may have lost every other one at once.
  */
-import { setImmediate } from 'node:timers/promises'
 import { prepared } from '../database/statement.js'
 import { Slicer } from '../support/slicer.js'
+import { nextTurn } from '../support/turns.js'
 import { requireMailboxRowById } from './mailbox-rows.js'
 import { MAX_UID } from './message-id.js'
 import { sortInSlices } from './sort/sliced-sort.js'
@@ -46,7 +46,7 @@ export async function readExpungedSince(database, mailboxId, sinceModSeq) {
       after = [modSeq, first]
     }
     if (page.rows.length < PAGE_ROWS) break
-    await setImmediate()
+    await nextTurn()
   }
   const sorted = await sortInSlices(ranges, (left, right) => left.first - right.first, new Slicer())
   return { isComplete: true, ranges: sorted }

@@ -2,7 +2,7 @@
  * Works through a list a transaction at a time, so that none holds the event loop for long. While the disk is waited for,
  * the next ones are committed already: one sync then serves several.
  */
-import { setImmediate } from 'node:timers/promises'
+import { nextTurn } from '../support/turns.js'
 
 /** Pages that may be committed and not on the disk yet. */
 const MAX_UNDER_WAY = 4
@@ -34,7 +34,7 @@ export async function inPages(
     for (let start = 0; start < uids.length;) {
       const page = uids.slice(start, endOfPage(uids, start, { pageSize, pageRuns }))
       // Whoever has a long list has taken his time to make it.
-      if (page.length < uids.length) await setImmediate()
+      if (page.length < uids.length) await nextTurn()
       const begun = work(page)
       // Whoever waits for its turn hears of it. To Node, a failure that nobody waits for yet ends the process.
       begun.catch(() => {})

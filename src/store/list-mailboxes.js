@@ -1,8 +1,8 @@
 /**
  * All mailboxes and subscriptions of an account, read in pages: there may be tens of thousands, with names of 1 KiB.
  */
-import { setImmediate } from 'node:timers/promises'
 import { Slicer } from '../support/slicer.js'
+import { nextTurn } from '../support/turns.js'
 import { readMailboxPage } from './mailbox-rows.js'
 import { readSubscriptionPage } from './mailboxes.js'
 import { sortInSlices } from './sort/sliced-sort.js'
@@ -30,7 +30,7 @@ export async function listMailboxes(database) {
     const page = await database.read((db) => readMailboxPage(db, afterId, MAILBOX_PAGE))
     mailboxes.push(...page)
     if (page.length < MAILBOX_PAGE) break
-    await setImmediate()
+    await nextTurn()
   }
   return await sortInSlices(
     mailboxes,
@@ -51,6 +51,6 @@ export async function listSubscriptions(database) {
     const page = await database.read((db) => readSubscriptionPage(db, after, SUBSCRIPTION_PAGE))
     names.push(...page)
     if (page.length < SUBSCRIPTION_PAGE) return names
-    await setImmediate()
+    await nextTurn()
   }
 }

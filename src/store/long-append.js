@@ -2,7 +2,7 @@
  * APPEND of many messages (RFC 3502): what is large goes into the file before, a few contents at a time, as staged ones that
  * nobody sees. What must be done at once, a row for each message, is one transaction of a thread.
  */
-import { setImmediate } from 'node:timers/promises'
+import { nextTurn } from '../support/turns.js'
 import { appendRows } from './append.js'
 import { insertChunks, insertContent, leaveContent, touchStaged } from './content-rows.js'
 import { KeywordTable } from './flags.js'
@@ -78,7 +78,7 @@ export class StagedContents {
         { isDerived: true }
       )
       for (const [key, id] of ids) this.#ids.set(key, id)
-      await setImmediate()
+      await nextTurn()
     }
     const hashes = new Uint8Array(messages.length * HASH_BYTES)
     const staged = messages.map(({ content, ...message }, index) => {
@@ -97,7 +97,7 @@ export class StagedContents {
       await this.#database.write((db) => page.forEach((id) => leaveContent(db, id)), undefined, {
         isDerived: true
       })
-      await setImmediate()
+      await nextTurn()
     }
   }
 }

@@ -2,9 +2,9 @@
  * The rows of `messages` as views need them: which messages there are, and their flags and MODSEQs. What of them is packed
  * is read from there (view-blocks.js).
  */
-import { setImmediate } from 'node:timers/promises'
 import { prepared } from '../database/statement.js'
 import { runSnapshot } from '../database/transaction.js'
+import { nextTurn } from '../support/turns.js'
 import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
 import { BLOCK_UIDS, ViewBlockReader, tellBlock } from './view-blocks.js'
 
@@ -80,7 +80,7 @@ export async function readChangedRows(database, mailbox, since, onRow) {
     tellRows(page.rows, tell)
     rowCount += page.rowCount
     after = page.last
-    if (after < end) await setImmediate()
+    if (after < end) await nextTurn()
   }
   return rowCount
 }

@@ -1,7 +1,7 @@
 /**
  * Cuts long work into slices, so that what one user asks for does not hold up the others in the same process.
  */
-import { setImmediate } from 'node:timers/promises'
+import { nextTurn } from './turns.js'
 
 /**
  * Work at a stretch, milliseconds: others are to wait for no more than 10,
@@ -30,13 +30,13 @@ export class Slicer {
   }
 
   /**
-   * Waits for the next turn of the event loop when the slice is used up, else returns at once.
+   * Stands in line for a turn of the event loop when the slice is used up, else returns at once.
    *
    * @throws the signal's reason when the work was called off
    */
   async breathe() {
     if (this.isSpent) {
-      await setImmediate()
+      await nextTurn()
       this.begin()
     }
     this.#signal?.throwIfAborted()

@@ -10,6 +10,7 @@
 import { TLSSocket } from 'node:tls'
 import { randomBytes } from 'node:crypto'
 import { Slicer } from '../../support/slicer.js'
+import { isTurnSpent, nextTurn } from '../../support/turns.js'
 import { ClientInput, INPUT_BYTES } from './client-input.js'
 import { Pause } from './pause.js'
 import { ReplyOutput } from './reply-output.js'
@@ -228,6 +229,7 @@ export class Connection {
       if (this.#input.hasEnded) return CLOSED
       if (this.#nowMs > deadlineMs) return TIMEOUT
       await this.#reading.until(deadlineMs)
+      if (isTurnSpent()) await nextTurn()
       this.#slicer.begin()
     }
   }
@@ -295,6 +297,7 @@ export class Connection {
     this.flush()
     while (!this.isClosed && this.#output.mustWait) {
       await this.#writing.until(this.#nowMs + WRITE_STALL_MS)
+      if (isTurnSpent()) await nextTurn()
     }
     while (!this.isClosed && this.pace?.mustWait === true) await this.#waitForPace(this.#writing)
     if (this.isClosed) throw new ConnectionClosed()

@@ -2,9 +2,9 @@
  * Writes the FETCH responses of one command: from the view, from rows, and with the bytes of sections, which pass in
  * pieces from the store to the socket as fast as the client takes them.
  */
-import { setImmediate } from 'node:timers/promises'
 import { isMailError } from '../../errors.js'
 import { releaseBuffer } from '../../support/release-buffer.js'
+import { nextTurn } from '../../support/turns.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { writePage } from './fetch-page.js'
 import { isBinary } from './fetch-plan.js'
@@ -265,7 +265,7 @@ export class FetchResponse {
   async #flush() {
     this.finish()
     if (this.#session.connection.isCongested) await this.#session.connection.drain()
-    else await setImmediate()
+    else await nextTurn()
     // Another session may have made a keyword meanwhile.
     tellKeywords(this.#session)
     this.#slicer.begin()
@@ -403,7 +403,7 @@ export class FetchResponse {
     this.#sliceBytes += length
     if (this.#sliceBytes >= SLICE_BYTES) {
       this.#sliceBytes = 0
-      await setImmediate()
+      await nextTurn()
     }
     if (connection.isCongested) await connection.drain()
     return length

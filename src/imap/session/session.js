@@ -13,6 +13,7 @@ import { capability, highestModSeq } from '../protocol/compile/response-code.js'
 import { continuation, tagged, untagged } from '../protocol/compile/status-response.js'
 import { limitsAfterLogin } from '../protocol/limits.js'
 import { MailError } from '../../errors.js'
+import { inTurnsOf } from '../../support/turns.js'
 import { ConnectionClosed } from './connection.js'
 import { Deadlines } from './deadlines.js'
 import { dispatch } from './dispatcher.js'
@@ -228,7 +229,8 @@ export class Session {
     if (login !== null) this.logIn(login)
     else this.untagged('OK', capability(this.capabilities), 'Letterlock is ready')
     try {
-      while (await this.#step());
+      const serve = () => this.#serveSame()
+      while (await inTurnsOf(this.accountId, serve));
       if (this.#remote !== null && !this.connection.isClosed) {
         await this.#remote.relay(this.connection.detach())
         this.#remote = null
@@ -248,6 +250,13 @@ export class Session {
     this.logger.error({ err: error }, 'session failed')
     this.context.onUnexpectedError(error)
     this.end('Something went wrong here')
+  }
+
+  /** @returns {Promise<boolean>} whether to go on, now that the client has logged in */
+  async #serveSame() {
+    const { accountId } = this
+    while (await this.#step()) if (this.accountId !== accountId) return true
+    return false
   }
 
   /** @returns {Promise<boolean>} whether to go on */

@@ -1,7 +1,6 @@
 /**
  * The port's methods for messages that come in.
  */
-import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../../errors.js'
 import { forgetDrainedRows, hasImportKey, listDrainedRows } from '../append.js'
 import { AppendQueue } from '../append-queue.js'
@@ -9,6 +8,7 @@ import { touchStaged } from '../content-rows.js'
 import { abortWriters, ContentWriter } from '../content-writer.js'
 import { requireMailboxRow } from '../mailbox-rows.js'
 import { requireQuota } from '../quota.js'
+import { nextTurn } from '../../support/turns.js'
 import { MailboxMethods } from './mailbox-methods.js'
 
 /** @typedef {import('../append.js').AppendedMessage} AppendedMessage */
@@ -82,7 +82,7 @@ export class IntakeMethods extends MailboxMethods {
         undefined,
         { isDerived: true }
       )
-      await setImmediate()
+      await nextTurn()
     }
   }
 

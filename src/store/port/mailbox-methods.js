@@ -1,7 +1,6 @@
 /**
  * The port's methods for mailboxes, subscriptions, flags' names and views.
  */
-import { setImmediate } from 'node:timers/promises'
 import { listMailboxes, listSubscriptions } from '../list-mailboxes.js'
 import { normalizeMailboxName } from '../mailbox-name.js'
 import {
@@ -13,6 +12,7 @@ import {
 } from '../mailbox-rows.js'
 import { createMailboxRow, deleteMailboxRow, setSubscription } from '../mailboxes.js'
 import { hasLongLog, isLastPage, pruneExpungedPage } from '../upkeep/expunge-log.js'
+import { nextTurn } from '../../support/turns.js'
 import { LAZY } from './parts.js'
 
 /**
@@ -109,7 +109,7 @@ export class MailboxMethods {
     for (let isMore = isLong; isMore;) {
       const prune = (/** @type {Database} */ db) => pruneExpungedPage(db, id, Infinity)
       isMore = !isLastPage(await this.#database.write(prune, undefined, { isDerived: true }))
-      await setImmediate()
+      await nextTurn()
     }
   }
 

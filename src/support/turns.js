@@ -1,0 +1,96 @@
+/**
+ * Who goes on next where many have work. Each piece of work is cut into slices, but those of a hundred sessions in one turn
+ * of the event loop would be half a second in which nobody else is heard. So whoever gives way stands in line, a turn takes
+ * as many as have room in it, and users take turns: one with a hundred sessions gets no more than one with a single one.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+/** What is begun in one phase of a turn, milliseconds; one more slice may follow the look at the clock. */
+const TURN_MS = 5
+
+/** Whose work runs: an account, `null` for clients that have not logged in, nothing for the server's own. */
+const users = new AsyncLocalStorage()
+
+/**
+ * Those who wait, by user; who is next comes first.
+ *
+ * @type {Map<unknown, (() => void)[]>}
+ */
+const waiting = new Map()
+
+/** Whether somebody is to be let go on in this turn or the next one. */
+let isGiving = false
+
+/** When the first who asked in this turn did, monotonic ms; null: nobody has. */
+let /** @type {number | null} */ beganMs = null
+
+/**
+ * @template T
+ * @param {string | null} user - an account's id; null for all clients that have not logged in
+ * @param {() => T} work - what it waits for is this user's too
+ * @returns {T}
+ */
+export function inTurnsOf(user, work) {
+  return users.run(user, work)
+}
+
+/**
+ * @returns {boolean} whether so much was done since the event loop heard of anything new that whoever begins something
+ *   should rather stand in line
+ */
+export function isTurnSpent() {
+  const nowMs = performance.now()
+  if (beganMs !== null) return nowMs - beganMs >= TURN_MS
+  beganMs = nowMs
+  setImmediate(() => {
+    beganMs = null
+  })
+  return false
+}
+
+/**
+ * Gives way, at least until the event loop has looked for what is new.
+ *
+ * @returns {Promise<void>} when it is this one's turn
+ */
+export function nextTurn() {
+  return new Promise((resolve) => {
+    const user = users.getStore()
+    const others = waiting.get(user)
+    if (others) others.push(resolve)
+    else waiting.set(user, [resolve])
+    if (isGiving) return
+    isGiving = true
+    setImmediate(giveTurns)
+  })
+}
+
+/** Lets go on as many of those who wait as this turn has room for; one, if nothing else. */
+function giveTurns() {
+  const startedMs = performance.now()
+  // Who comes back meanwhile has had his turn.
+  let left = 0
+  for (const { length } of waiting.values()) left += length
+  const giveNext = () => {
+    left--
+    resumeNext()
+    // When the slice is over: behind all that it has in the queue of microtasks.
+    queueMicrotask(() => process.nextTick(goOn))
+  }
+  const goOn = () => {
+    isGiving = waiting.size > 0
+    if (!isGiving) return
+    if (left > 0 && performance.now() - startedMs < TURN_MS) giveNext()
+    else setImmediate(giveTurns)
+  }
+  giveNext()
+}
+
+/** Lets the first user's first go on; that user's others stand behind all other users then. */
+function resumeNext() {
+  const [user, resumes = []] = waiting.entries().next().value ?? []
+  const resume = resumes.shift()
+  waiting.delete(user)
+  if (resumes.length > 0) waiting.set(user, resumes)
+  resume?.()
+}
