@@ -6,6 +6,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { TextDecoder } from 'node:util'
 import iconv from 'iconv-lite'
 import { asBuffer, joined, JisDecoder, ShiftedDecoder } from './seven-bit-charsets.js'
+import { Utf7Decoder } from './utf7.js'
 
 /** Names in use that neither decoder knows, and what they mean. */
 const ALIASES = new Map([
@@ -15,8 +16,6 @@ const ALIASES = new Map([
   ['utf8', 'utf-8'],
   ['utf-8-mac', 'utf-8'],
   ['unicode-1-1-utf-8', 'utf-8'],
-  ['unicode-1-1-utf-7', 'utf-7'],
-  ['x-unicode-2-0-utf-7', 'utf-7'],
   ['iso-8859-8-i', 'iso-8859-8'],
   ['iso-8859-8-e', 'iso-8859-8'],
   ['iso-8859-6-i', 'iso-8859-6'],
@@ -78,8 +77,19 @@ const SHIFTED = new Map([
   ['hz-gb-2312', 'gb18030']
 ])
 
+/**
+ * Names of UTF-7, their letters and digits alone.
+ *
+ * @type {ReadonlyMap<string, 'mail' | 'imap'>}
+ */
+const UTF7 = new Map([
+  ['utf7', 'mail'],
+  ['unicode11utf7', 'mail'],
+  ['xunicode20utf7', 'mail'],
+  ['utf7imap', 'imap']
+])
+
 const ESCAPE = 27
-const HYPHEN = 0x2d
 
 const HIGH_SURROGATE_AT_END = /[\ud800-\udbff]$/
 
@@ -124,6 +134,8 @@ export function createCharsetDecoder(label) {
   const carried = SHIFTED.get(name)
   if (carried) return new ShiftedDecoder(iconvDecoder(carried), name === 'hz-gb-2312')
   if (name === JIS) return new JisDecoder(platformDecoder(JIS))
+  const utf7 = UTF7.get(name.replace(/[^a-z0-9]/g, ''))
+  if (utf7) return new Utf7Decoder(utf7)
   const charset = SUPERSETS.get(name) ?? name
   if (isKnownToIconv(charset)) return iconvDecoder(charset)
   return isKnownToPlatform(charset) ? platformDecoder(charset) : new GuessingDecoder()
@@ -161,12 +173,6 @@ const FIRST_TRAIL_BYTE = 0x30
 /** No line of a mail is that long, bytes. */
 const MAX_HELD_BYTES = 1024
 
-/**
- * @param {string} name - known to iconv-lite, which looks at letters and digits alone
- * @returns {boolean} whether it is UTF-7, or the form of it that IMAP has
- */
-const isUtf7 = (name) => name.replace(/[^a-z0-9]/g, '').includes('utf7')
-
 /** Of these iconv-lite looks at up to a hundred letters of what comes first, to see which byte of each comes first. */
 const ORDER_BYTES = 512
 
@@ -183,7 +189,7 @@ const hasUnknownOrder = (name) => /^(utf16|utf32|ucs4)$/.test(name.replace(/[^a-
  */
 function iconvDecoder(name) {
   const decoder = iconv.getDecoder(name)
-  const cutOf = isUtf7(name) ? cutOfUtf7 : OF_FIXED_UNITS.test(name) ? cutNowhere : soundCut
+  const cutOf = OF_FIXED_UNITS.test(name) ? cutNowhere : soundCut
   let isBegun = !hasUnknownOrder(name)
   let held = EMPTY
   let half = ''
@@ -206,15 +212,6 @@ const OF_FIXED_UNITS = /^(utf|ucs)-?(16|32|2|4)/
 
 /** @param {Buffer} bytes */
 const cutNowhere = (bytes) => bytes.length
-
-/**
- * In UTF-7 (RFC 2152) iconv-lite takes a hyphen with which a piece begins for the end of `+-`, also where it ends more.
- *
- * @param {Buffer} bytes
- * @returns {number} how many may be decoded now, so that no hyphen follows
- */
-const cutOfUtf7 = (bytes) =>
-  bytes.at(-1) === HYPHEN ? bytes.length : Math.max(0, bytes.length - 1)
 
 /**
  * Where the first bytes of a letter of two or four ended one piece, and turn out to be none with the next, iconv-lite

@@ -186,6 +186,22 @@ test('UTF-7 gives the same text however it is cut', () => {
     { numRuns: 1000 }
   )
   assert.equal(decodeCharset(Buffer.from('+AGEAYgBj-+-'), 'utf-7'), 'abc+')
+  assert.equal(decodeCharset(Buffer.from('+/v8AYQ-b+/v8-'), 'utf-7'), 'ab\ufeff')
+})
+
+test('UTF-7 is read as iconv-lite reads it', () => {
+  const letters = fc.constantFrom(...'+-&/,aAQ2D3 ', '\u00e9', '+2D3eAA-', '&2D3eAA-', '+/v8-')
+  const texts = fc.array(letters, { maxLength: 40 }).map((parts) => Buffer.from(parts.join('')))
+  fc.assert(
+    fc.property(texts, fc.constantFrom('utf-7', 'utf-7-imap'), (bytes, label) => {
+      // It takes a byte order mark for one in the middle of a text, too.
+      const [own, its] = [decodeCharset(bytes, label), iconv.decode(bytes, label)].map((text) =>
+        text.replaceAll('\ufeff', '').toWellFormed()
+      )
+      assert.equal(own, its)
+    }),
+    { numRuns: 5000 }
+  )
 })
 
 test('an escape that opens nothing may be cut as well', () => {
