@@ -41,13 +41,11 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
 
 /**
  * @param {string} path
- * @returns {boolean} whether there is a database in it (a new file of SQLite has no bytes yet)
+ * @returns {number | undefined} bytes; undefined: there is no such file
  */
-function hasContent(path) {
+const sizeOf = (path) =>
   // stat opens nothing, so it drops no POSIX lock of this process.
-  const stat = statSync(path, { throwIfNoEntry: false })
-  return stat !== undefined && stat.size > 0
-}
+  statSync(path, { throwIfNoEntry: false })?.size
 
 /**
  * @param {DatabaseHandle} db
@@ -70,7 +68,8 @@ function isHalfMade(db) {
  * @throws {MailError} ACCOUNT_DAMAGED, DISK_FULL, NOT_DURABLE when the disk fails, BUSY, SCHEMA_MISMATCH
  */
 export function openPlainDatabase(path, { isReadOnly = false, timeoutMs = 5000 } = {}) {
-  const isNew = !hasContent(path)
+  // A new file of SQLite has no bytes yet.
+  const isNew = !sizeOf(path)
   return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
     if (!isReadOnly && (isNew || isHalfMade(db))) setupNewFile(db, 4096)
     setupConnection(db, {
@@ -125,6 +124,8 @@ const folderGone = (cause) => new MailError('ACCOUNT_DAMAGED', { detail: 'no fol
 function openWithCipher(options, cipher) {
   const { path, key, isNew = false, isReadOnly = false, isBlocking = false } = options
   const timeoutMs = isBlocking ? BUSY_TIMEOUT_MS : 0
+  // As a crash of the machine or a copy onto a full disk may leave it; to SQLite it is a new database, laid out as its own are.
+  if (!isNew && sizeOf(path) === 0) throw new MailError('ACCOUNT_DAMAGED', { detail: 'empty file' })
   return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
     applyKey(db, cipher, key)
     if (options.mayEndEarly) takeAsItIs(db)

@@ -3,7 +3,7 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
-import { MailError } from '../errors.js'
+import { ERROR_TABLE, MailError } from '../errors.js'
 import { diskTroubleNow } from '../support/disk-trouble.js'
 
 /**
@@ -112,6 +112,18 @@ function loadFailure(error) {
 }
 
 /**
+ * What a thread ends by loses its class on the way here.
+ *
+ * @param {unknown} error
+ * @returns {MailError | null} what it was there; null: none of ours
+ */
+function fromDeadThread(error) {
+  if (!(error instanceof Error) || error.name !== 'MailError') return null
+  const { code, detail = '' } = /** @type {MailError} */ (error)
+  return code in ERROR_TABLE ? new MailError(code, { detail, cause: error }) : null
+}
+
+/**
  * Turns an error of SQLite or of the file system into a MailError. Anything that the table does not know
  * comes back as it is: it is a fault of the program, and hiding it behind a code would hide the fault.
  *
@@ -122,6 +134,8 @@ function loadFailure(error) {
  */
 export function toMailError(error, folder) {
   if (error instanceof MailError) return error
+  const died = fromDeadThread(error)
+  if (died !== null) return died
   const code = openFailure(error, folder) ?? loadFailure(error) ?? errorCodeOf(error)
   const entry = CODE_BY_PREFIX.find(([prefix]) => code.startsWith(prefix))
   return entry ? new MailError(entry[1], { detail: code, cause: error }) : error

@@ -90,8 +90,7 @@ function openFile(options, how) {
  * @throws {MailError} KEY_REJECTED, ACCOUNT_NOT_FOUND, ACCOUNT_DAMAGED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY, OVERLOADED
  */
 export async function openMailFile(options) {
-  // A crash of the machine or a copy onto a full disk may leave the file without its bytes.
-  if (!statSync(mailFile(options.folder), { throwIfNoEntry: false })?.size)
+  if (!statSync(mailFile(options.folder), { throwIfNoEntry: false }))
     throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no mail.db in the folder' })
   const startedMs = performance.now()
   for (;;) {

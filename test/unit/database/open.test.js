@@ -124,6 +124,18 @@ test('an unrecorded cipher is found out, a recorded one is not guessed', async (
   })
 })
 
+test('a mailbox file without a byte is a damaged one, unless it is to be made', async (t) => {
+  const path = join(await scratchFolder(t), 'a.db')
+  const key = randomBytes(32)
+  writeFileSync(path, '')
+  for (const cipher of [...CIPHERS, null])
+    for (const isReadOnly of [true, false])
+      assert.throws(() => openEncryptedDatabase({ path, key, cipher, isReadOnly }), {
+        code: 'ACCOUNT_DAMAGED'
+      })
+  openEncryptedDatabase({ path, key, cipher: 'chacha20', isNew: true }).db.close()
+})
+
 test('a changed byte in a page answers ACCOUNT_DAMAGED when that page is read', async (t) => {
   const path = join(await scratchFolder(t), 'a.db')
   const key = randomBytes(32)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { MailError } from '../../../src/errors.js'
 import { isBusy, toMailError } from '../../../src/database/sqlite-error.js'
 import { runWithFewDescriptors } from '../../helpers/few-descriptors.js'
@@ -45,6 +47,19 @@ test('what the table does not know stays what it is', () => {
     null
   ])
     assert.equal(toMailError(error), error)
+})
+
+test('what a thread has died of is what it was there', async () => {
+  const died = new URL(
+    `data:text/javascript,${encodeURIComponent(
+      `import { MailError } from '${url('src/errors.js')}'
+       throw new MailError('ACCOUNT_DAMAGED', { detail: 'SQLITE_CORRUPT' })`
+    )}`
+  )
+  const [error] = await once(new Worker(died), 'error').catch((thrown) => [thrown])
+  const { code, detail } = /** @type {MailError} */ (toMailError(error))
+  assert.deepEqual([code, detail], ['ACCOUNT_DAMAGED', 'SQLITE_CORRUPT'])
+  assert.ok(toMailError(error) instanceof MailError)
 })
 
 test('Node’s own SQLite says by numbers what the other says by names', () => {
