@@ -123,6 +123,7 @@ export class WalSync {
   #walPath
   #calls
   #onFailure
+  #isInPlace
   /** @type {number | null} */
   #descriptor = null
   /** @type {Waiter[]} */
@@ -140,11 +141,13 @@ export class WalSync {
    * @param {string} options.databasePath
    * @param {(error: MailError) => void} options.onFailure - called once, when a sync has failed; what is on the
    *   disk is then unknown, and the database must be closed and opened through recovery
+   * @param {() => boolean} [options.isInPlace] - whether what is synced can be found again; default: it can
    * @param {Partial<SyncCalls>} [options.calls]
    */
-  constructor({ databasePath, onFailure, calls = {} }) {
+  constructor({ databasePath, onFailure, isInPlace = () => true, calls = {} }) {
     this.#walPath = `${databasePath}-wal`
     this.#onFailure = onFailure
+    this.#isInPlace = isInPlace
     this.#calls = { ...SYSTEM_CALLS, ...calls }
   }
 
@@ -231,8 +234,8 @@ export class WalSync {
 
   async #syncOnce() {
     const descriptor = await this.#follow()
-    if (descriptor === null) return
-    await this.#calls.syncFile(descriptor)
+    if (descriptor !== null) await this.#calls.syncFile(descriptor)
+    if (!this.#isInPlace()) throw Object.assign(new Error('The file is gone'), { code: 'ENOENT' })
   }
 
   /**

@@ -92,6 +92,7 @@ export class AccountDatabase {
     this.#durability = new WalSync({
       databasePath: this.path,
       onFailure: (error) => this.#fail(error),
+      isInPlace: () => this.#handle.isInPlace,
       ...(syncCalls && { calls: syncCalls })
     })
     const onWake = (/** @type {Database} */ again) => {

@@ -16,6 +16,8 @@ export class OpenHandle {
   #onClose
   /** @type {Promise<void> | null} */
   #waking = null
+  /** Which files lay at its path and its log's when it was opened. */
+  #inodes
   /** What the file looked like when it went to sleep. */
   #traceAsleep = { file: '', log: '' }
 
@@ -33,6 +35,7 @@ export class OpenHandle {
     this.#reopen = reopen
     this.#onWake = onWake
     this.#onClose = onClose
+    this.#inodes = inodesAt(path)
   }
 
   /**
@@ -47,6 +50,17 @@ export class OpenHandle {
   /** @returns {boolean} */
   get isAsleep() {
     return this.#db === null
+  }
+
+  /**
+   * Nobody but SQLite may remove or replace what is open here, and it does not. Who does it all the same finds nothing of
+   * what is written afterwards: it goes with the last descriptor.
+   *
+   * @returns {boolean} whether the files that are open can still be found, for what is written to be there later
+   */
+  get isInPlace() {
+    const { file, log } = inodesAt(this.#path)
+    return file === this.#inodes.file && log === (this.#inodes.log ?? log)
   }
 
   /** @returns {boolean} whether another process has written while the file slept */
@@ -98,6 +112,7 @@ export class OpenHandle {
         db.close()
         throw error
       }
+      this.#inodes = inodesAt(this.#path)
       this.#db = db
     }).finally(() => {
       this.#waking = null
@@ -119,3 +134,12 @@ function traceOf(path) {
   const stat = statSync(path, { throwIfNoEntry: false })
   return stat && stat.size > 0 ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : ''
 }
+
+/**
+ * @param {string} path - of a database
+ * @returns {{ file: number | undefined, log: number | undefined }} undefined where nothing is there
+ */
+const inodesAt = (path) => ({
+  file: statSync(path, { throwIfNoEntry: false })?.ino,
+  log: statSync(`${path}-wal`, { throwIfNoEntry: false })?.ino
+})

@@ -3,10 +3,10 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { fdatasync, fsync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'node:test'
@@ -103,6 +103,28 @@ test('what another request has committed is not shown before it is durable', asy
   const { uidNext } = await store.mailboxStatus('INBOX')
   assert.equal(uidNext, (await appending) + 1)
 })
+
+for (const [what, remove] of /** @type {[string, (path: string) => void][]} */ ([
+  ['the file', (path) => rmSync(path)],
+  ['the log', (path) => rmSync(`${path}-wal`)],
+  ['the folder', (path) => rmSync(dirname(path), { recursive: true })],
+  [
+    'the file for another one',
+    (path) => {
+      copyFileSync(path, `${path}.new`)
+      renameSync(`${path}.new`, path)
+    }
+  ]
+]))
+  test(`where somebody has removed ${what}, nothing is acknowledged that would be gone with it`, async (t) => {
+    const { store, folder, alerts } = await setup(t)
+    remove(join(folder, 'mail.db'))
+    await assert.rejects(appendOne(store, 'INBOX', makeMessage('lost')), { code: 'NOT_DURABLE' })
+    assert.deepEqual(
+      alerts.map(({ code, detail }) => [code, detail]),
+      [['NOT_DURABLE', 'ENOENT']]
+    )
+  })
 
 test('commits that arrive together share their syncs', async (t) => {
   const { store, events } = await setup(t)
