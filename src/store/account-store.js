@@ -37,7 +37,7 @@ import { Upkeep } from './upkeep/upkeep.js'
  *
  * @param {StoreOptions} options
  * @returns {Promise<AccountStore>}
- * @throws {MailError} KEY_REJECTED, ACCOUNT_NOT_FOUND, ACCOUNT_DAMAGED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY
  */
 export async function openAccountStore(options) {
   const files = fileOptions(options)

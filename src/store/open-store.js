@@ -87,11 +87,12 @@ function openFile(options, how) {
  *
  * @param {FileOptions} options
  * @returns {Promise<OpenFile>}
- * @throws {MailError} KEY_REJECTED, ACCOUNT_NOT_FOUND, ACCOUNT_DAMAGED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY, OVERLOADED
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY, OVERLOADED
  */
 export async function openMailFile(options) {
+  // Whoever gets here has an account: its disk may not be mounted, and SQLite would make a file.
   if (!statSync(mailFile(options.folder), { throwIfNoEntry: false }))
-    throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no mail.db in the folder' })
+    throw new MailError('ACCOUNT_DAMAGED', { detail: 'no mail.db in the folder' })
   const startedMs = performance.now()
   for (;;) {
     const lock = await lockShared(options.folder, { timeoutMs: BUSY_TIMEOUT_MS })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import {
   accountFolder,
@@ -57,9 +58,12 @@ test('a new account has the usual folders, subscribed, with their uses', async (
   await assert.rejects(create(), { code: 'ACCOUNT_EXISTS' })
 })
 
-test('opening an account that is not there makes no file', async (t) => {
-  const { open } = await accountFolder(t)
-  await assert.rejects(open(), { code: 'ACCOUNT_NOT_FOUND' })
+test('opening an account whose file or folder is gone calls it damaged, and makes no file', async (t) => {
+  const { folder, open } = await accountFolder(t)
+  await assert.rejects(open(), { code: 'ACCOUNT_DAMAGED' })
+  mkdirSync(folder)
+  await assert.rejects(open(), { code: 'ACCOUNT_DAMAGED' })
+  assert.deepEqual(readdirSync(folder), [])
 })
 
 test('a mailbox can be made once, in one spelling of INBOX', async (t) => {
