@@ -18,51 +18,15 @@
 
 import { SEEN } from '../../store/flags.js'
 import { NOTHING_SAVED } from './saved-result.js'
+import { countBelow, inOrder, mergeSorted, NONE } from './sorted-slots.js'
 
 /** @import { MailboxView, ViewAttachment } from '../../store/mailbox-view.js' */
 /** @import { SequenceSet } from '../protocol/values/sequence-set.js' */
 
 /**
- * @param {readonly number[]} sorted
- * @param {number} value
- * @returns {number} how many elements are below the value
- */
-export function countBelow(sorted, value) {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (/** @type {number} */ (sorted[middle]) < value) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/**
- * @param {readonly number[]} left - sorted, unique
- * @param {readonly number[]} right - sorted, unique
- * @returns {number[]} sorted, unique
- */
-export function mergeSorted(left, right) {
-  if (left.length === 0) return [...right]
-  if (right.length === 0) return [...left]
-  const merged = []
-  let i = 0
-  let j = 0
-  while (i < left.length || j < right.length) {
-    const a = left[i] ?? Infinity
-    const b = right[j] ?? Infinity
-    merged.push(Math.min(a, b))
-    if (a <= b) i++
-    if (b <= a) j++
-  }
-  return merged
-}
-
-/**
  * @typedef {object} Told
- * @property {number[]} expunged - sequence numbers in the order in which they must be sent
- * @property {number[]} expungedUids - the same messages by UID, ascending
+ * @property {Readonly<Uint32Array>} expunged - sequence numbers in the order in which they must be sent
+ * @property {Readonly<Uint32Array>} expungedUids - the same messages by UID, ascending
  * @property {number | null} exists - the new size, where it has changed
  * @property {number[]} flags - slots whose flags or MODSEQ have changed, ascending
  * @property {boolean} isHeldBack - whether there are expunges that are not told yet
@@ -72,10 +36,8 @@ export function mergeSorted(left, right) {
 export class SelectedMailbox {
   /** @type {ViewAttachment} */
   #attachment
-  /** @type {number[]} */
-  #hidden = []
-  /** @type {number[]} */
-  #pending = []
+  #hidden = NONE
+  #pending = NONE
   /** The mailbox's mod-sequence before the first of these expunges. */
   #pendingAfter = Infinity
   /**
@@ -123,9 +85,11 @@ export class SelectedMailbox {
     this.#toldLength = view.length
     this.toldModSeq = view.highestModSeq
     if (view.hasTombstones) {
-      for (let slot = 0; slot < view.length; slot++) {
-        if (view.isExpunged(slot)) this.#hidden.push(slot)
-      }
+      const hidden = new Uint32Array(view.length - view.aliveCount)
+      let length = 0
+      for (let slot = 0; slot < view.length; slot++)
+        if (view.isExpunged(slot)) hidden[length++] = slot
+      this.#hidden = hidden
     }
     this.#toldExists = this.messageCount
   }
@@ -157,8 +121,8 @@ export class SelectedMailbox {
   }
 
   #compact() {
-    this.#hidden = []
-    this.#pending = []
+    this.#hidden = NONE
+    this.#pending = NONE
     this.#pendingAfter = Infinity
     this.#changed = []
     this.#toldLength = this.view.length
@@ -265,8 +229,8 @@ export class SelectedMailbox {
   takeNews({ allowsExpunge }) {
     if (this.#attachment.hasPending) this.#absorb()
     const isTold = allowsExpunge && this.#pending.length > 0
-    const expungedUids = isTold ? this.#pending.map((slot) => this.view.uids[slot] ?? 0) : []
-    const expunged = isTold ? this.#tellExpunged() : []
+    const expungedUids = isTold ? this.#pending.map((slot) => this.view.uids[slot] ?? 0) : NONE
+    const expunged = isTold ? this.#tellExpunged() : NONE
     const exists = this.messageCount
     const hasGrown = exists !== this.#toldExists - expunged.length
     this.#toldExists = exists
@@ -286,25 +250,25 @@ export class SelectedMailbox {
   }
 
   #absorb() {
-    /** @type {number[]} */
-    const expunged = []
+    /** @type {(readonly number[])[]} */
+    const expunges = []
     const knownLength = this.#toldLength
     for (const record of this.#attachment.take()) {
       if (record.kind === 'append') {
         this.#toldLength = Math.max(this.#toldLength, record.toSlot)
       } else if (record.kind === 'expunge') {
-        for (const slot of record.slots) expunged.push(slot)
+        expunges.push(record.slots)
         this.#pendingAfter = Math.min(this.#pendingAfter, record.after)
       } else if (record.origin !== this.#origin) {
         for (const slot of record.slots) if (slot < knownLength) this.#changed.push(slot)
       }
     }
-    if (expunged.length === 0) return
-    // A message goes once. All at once, because a large mailbox is expunged in many pages, mostly one behind the other.
-    expunged.sort((left, right) => left - right)
-    const seen = expunged.slice(0, countBelow(expunged, knownLength))
+    if (expunges.length === 0) return
+    // A message goes once. All at once, because a large mailbox is expunged in many pages.
+    const expunged = inOrder(expunges)
+    const seen = expunged.subarray(0, countBelow(expunged, knownLength))
     // What came and went between two looks is never mentioned.
-    const unseen = expunged.slice(seen.length)
+    const unseen = expunged.subarray(seen.length)
     if (unseen.length > 0) {
       this.#hidden = mergeSorted(this.#hidden, unseen)
       this.#attachment.acknowledgeExpunged(unseen.length)
@@ -316,7 +280,7 @@ export class SelectedMailbox {
   #tellExpunged() {
     const slots = this.#pending
     const hidden = this.#hidden
-    this.#pending = []
+    this.#pending = NONE
     this.#pendingAfter = Infinity
     let hiddenBelow = 0
     const sequences = slots.map((slot) => {

@@ -24,13 +24,13 @@ export function compileRecent(count) {
 }
 
 /**
- * @param {readonly number[]} sequenceNumbers - in the order in which they are to be told; may be none
+ * @param {Readonly<Uint32Array>} sequenceNumbers - in the order in which they are to be told; may be none
  * @returns {Generator<Buffer, void, void>} RFC 9051 §7.5.1, some lines at a time
  */
 export function* compileExpunges(sequenceNumbers) {
   for (let start = 0; start < sequenceNumbers.length; start += EXPUNGES_A_PIECE) {
-    const piece = sequenceNumbers.slice(start, start + EXPUNGES_A_PIECE)
-    yield Buffer.from(piece.map((number) => `* ${number} EXPUNGE\r\n`).join(''), 'latin1')
+    const piece = sequenceNumbers.subarray(start, start + EXPUNGES_A_PIECE)
+    yield Buffer.from(Array.from(piece, (number) => `* ${number} EXPUNGE\r\n`).join(''), 'latin1')
   }
 }
 

@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import {
-  countBelow,
-  mergeSorted,
-  SelectedMailbox
-} from '../../../../src/imap/session/selected-mailbox.js'
+import { SelectedMailbox } from '../../../../src/imap/session/selected-mailbox.js'
+import { countBelow, inOrder, mergeSorted } from '../../../../src/imap/session/sorted-slots.js'
 import { SequenceSet } from '../../../../src/imap/protocol/values/sequence-set.js'
 import { MailboxView } from '../../../../src/store/mailbox-view.js'
 
 const MAILBOX = { id: 1, name: 'INBOX', uidValidity: 1, uidNext: 1, highestModSeq: 1 }
 
 /** @type {import('../../../../src/imap/session/selected-mailbox.js').Told} */
-const NO_NEWS = { expunged: [], expungedUids: [], exists: null, flags: [], isHeldBack: false }
+const NO_NEWS = {
+  expunged: new Uint32Array(),
+  expungedUids: new Uint32Array(),
+  exists: null,
+  flags: [],
+  isHeldBack: false
+}
 
 /** The shared mailbox, changed as the store would change it. */
 class Mailbox {
@@ -223,8 +226,11 @@ test('sorted lists merge without duplicates and are searched by halves', () => {
   fc.assert(
     fc.property(sorted, sorted, fc.nat(60), (left, right, value) => {
       const merged = [...new Set([...left, ...right])].sort((a, b) => a - b)
-      assert.deepEqual(mergeSorted(left, right), merged)
-      assert.equal(countBelow(left, value), left.filter((item) => item < value).length)
+      const [one, other] = [Uint32Array.from(left), Uint32Array.from(right)]
+      assert.deepEqual([...mergeSorted(one, other)], merged)
+      const rest = right.filter((item) => !left.includes(item))
+      assert.deepEqual([...inOrder([left, rest])], merged)
+      assert.equal(countBelow(one, value), left.filter((item) => item < value).length)
     })
   )
 })

@@ -61,9 +61,9 @@ test('response codes carry their values', () => {
 })
 
 test('EXPUNGE: a line for each message, a thousand at a time', () => {
-  assert.deepEqual([...compile.compileExpunges([])], [])
+  assert.deepEqual([...compile.compileExpunges(new Uint32Array())], [])
   const pieces = [
-    ...compile.compileExpunges(Array.from({ length: 1001 }, (_, index) => 2000 - index))
+    ...compile.compileExpunges(Uint32Array.from({ length: 1001 }, (_, index) => 2000 - index))
   ]
   assert.deepEqual(String(pieces[0]).split('\r\n').length, 1001)
   assert.ok(String(pieces[0]).startsWith('* 2000 EXPUNGE\r\n* 1999 EXPUNGE\r\n'))
