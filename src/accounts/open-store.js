@@ -25,7 +25,8 @@ import { settleLift, settleSwitchOrPutOff } from './restored.js'
  * @param {Pick<import('../store/account-store.js').StoreOptions, 'checkpointer' | 'children' | 'cachePool' | 'chunkCache' | 'idleViews' | 'scanPlaces' | 'openFiles'>} [input.shared] -
  *   what the mailboxes of a process share
  * @returns {Promise<AccountStore>}
- * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, also where the file is gone, FILE_TOO_NEW, BUSY, DISK_FULL
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, also where the file is gone, ACCOUNT_NOT_FOUND where the account has been
+ *   deleted since it was looked up, FILE_TOO_NEW, BUSY, DISK_FULL
  */
 export async function openStore({
   services,
@@ -63,10 +64,10 @@ export async function openStore({
       onAlert,
       ...shared
     }).catch(async (error) => {
-      // Deleted since it was looked up; else the file is gone alone, and nobody should be asked for another password.
-      const isFileGone = isMailError(error, 'ACCOUNT_NOT_FOUND')
-      if (!isFileGone || (await directory.findAccount(account.id)) === null) throw error
-      throw new MailError('ACCOUNT_DAMAGED', { detail: 'no mail.db', cause: error })
+      // Its file has gone with it.
+      const isDeleted =
+        isMailError(error, 'ACCOUNT_DAMAGED') && (await directory.findAccount(account.id)) === null
+      throw isDeleted ? new MailError('ACCOUNT_NOT_FOUND', { cause: error }) : error
     })
     try {
       if (!isReadOnly) {
