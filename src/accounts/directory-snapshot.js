@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import {
   credentialFromRow,
   keyRowsFromJson,
@@ -12,6 +13,7 @@ import {
 } from './directory-rows.js'
 import Database from '../database/library.js'
 import { openPlainDatabase } from '../database/open.js'
+import { toMailError } from '../database/sqlite-error.js'
 import { runTransaction } from '../database/transaction.js'
 import { MailError } from '../errors.js'
 
@@ -48,11 +50,14 @@ export class DirectorySnapshot {
    * @param {string} directoryPath - directory.db, which others may have open
    * @param {string} path - of the copy; must not exist
    * @returns {Promise<DirectorySnapshot>}
+   * @throws {MailError} DISK_FULL …
    */
   static async take(directoryPath, path) {
     const source = openPlainDatabase(directoryPath, { isReadOnly: true })
     try {
       await source.backup(path)
+    } catch (error) {
+      throw toMailError(error, dirname(path))
     } finally {
       source.close()
     }

@@ -4,6 +4,7 @@
 import { readHostState, requireHostState } from '../backup/host-state.js'
 import { Repository } from '../backup/repository.js'
 import { openTarget } from '../backup/targets/open-target.js'
+import { toMailError } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
@@ -87,8 +88,13 @@ export async function withBackups(
     })
   } catch (thrown) {
     const error = await whyMissing(thrown, { data: config.data, repository })
-    if (!(error instanceof MailError)) throw error
-    throw new CliError(wordsOf(error), { exitCode: NOTHING_DONE, cause: error })
+    // The scratch folder, for instance, is made by the file system alone.
+    const known = toMailError(error)
+    if (!(error instanceof MailError || isMailError(known, 'DISK_FULL'))) throw error
+    throw new CliError(wordsOf(/** @type {MailError} */ (known)), {
+      exitCode: NOTHING_DONE,
+      cause: error
+    })
   } finally {
     await target.close()
   }

@@ -2,14 +2,14 @@
  * Whether a disk takes anything new. A file system that met an error becomes read-only under whoever uses it, and neither
  * its free room nor its permissions tell.
  */
-import { mkdtempSync, rmdirSync } from 'node:fs'
-import { mkdtemp, rmdir } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** What speaks of the disk, and not of this folder or this user. */
 const TROUBLES = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO'])
 
-/** A folder needs no descriptor, of which there may be none left. */
+/** Folders need no descriptor, of which there may be none left. */
 const PREFIX = 'probe-'
 
 /**
@@ -22,13 +22,21 @@ function troubleIn(error) {
 }
 
 /**
+ * Two are made, one within the other: SQLite makes a log and its index at once, and of those it may have made the first and
+ * removed it by now.
+ *
  * @param {string} folder - where something is made and removed again
  * @returns {Promise<string | null>} the system's code, EROFS for instance; null where the disk takes it, or the folder is
  *   what refuses it
  */
 export async function diskTrouble(folder) {
   try {
-    await rmdir(await mkdtemp(join(folder, PREFIX)))
+    const probe = await mkdtemp(join(folder, PREFIX))
+    try {
+      await mkdtemp(join(probe, PREFIX))
+    } finally {
+      await rm(probe, { recursive: true, force: true })
+    }
     return null
   } catch (error) {
     return troubleIn(error)
@@ -41,7 +49,12 @@ export async function diskTrouble(folder) {
  */
 export function diskTroubleNow(folder) {
   try {
-    rmdirSync(mkdtempSync(join(folder, PREFIX)))
+    const probe = mkdtempSync(join(folder, PREFIX))
+    try {
+      mkdtempSync(join(probe, PREFIX))
+    } finally {
+      rmSync(probe, { recursive: true, force: true })
+    }
     return null
   } catch (error) {
     return troubleIn(error)

@@ -270,3 +270,25 @@ test(
     assert.equal((await check()).code, 0)
   }
 )
+
+test(
+  'a backup on a disk that takes no more files says that nothing was done',
+  { skip },
+  async (t) => {
+    const disk = smallDisk(t, DISK_BYTES, { files: FILES })
+    const data = join(disk.root, 'data')
+    await createAccounts(data, [USER])
+    const environment = { LETTERLOCK_BACKUP_FOLDER: scratchFolder(t, 'full-disk') }
+    const run = (/** @type {string} */ command) =>
+      letterlock(['backup', command, '--data', data], { environment })
+    assert.equal((await run('init')).code, 0)
+    for (let left = 0, isDone = false; !isDone; left++) {
+      disk.fillFiles(left)
+      const { code, stderr } = await run('run')
+      isDone = code === 0
+      if (!isDone) assert.equal(code, 2, stderr)
+      if (!isDone) assert.match(stderr, NO_ROOM)
+      disk.clear()
+    }
+  }
+)
