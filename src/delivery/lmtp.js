@@ -11,6 +11,7 @@
  * Logs have account ids, counts and codes, never an address.
  */
 
+import { isTurnSpent, nextTurn } from '../support/turns.js'
 import { LmtpListener } from './lmtp-listener.js'
 import { LmtpRefusal, REFUSALS } from './lmtp-reply.js'
 import { LmtpService } from './lmtp-service.js'
@@ -60,7 +61,9 @@ export function createLmtpServer(options) {
       done()
     },
     onRcptTo: (address, session, done) => {
-      service.addRecipient(address, session).then(() => done(), done)
+      // Thousands may come in one piece, and what refuses one waits for nothing.
+      const turn = isTurnSpent() ? nextTurn() : Promise.resolve()
+      turn.then(() => service.addRecipient(address, session)).then(() => done(), done)
     },
     onData: (message, session, done) => {
       service

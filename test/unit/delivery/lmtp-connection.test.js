@@ -29,6 +29,33 @@ test('a client that goes away in the middle of a message leaves nothing', async 
   await next.quit()
 })
 
+test('many recipients that come in one piece are looked up a few at a time', async (t) => {
+  let lookups = 0
+  const alter = (/** @type {any} */ account) => {
+    lookups++
+    const startedMs = performance.now()
+    while (performance.now() - startedMs < 1);
+    return account
+  }
+  const { port } = await startLmtp(t, { alter })
+  const client = await LmtpClient.connect(port)
+  await client.say('MAIL FROM:<>')
+  let most = 0
+  let before = 0
+  const watch = () => {
+    most = Math.max(most, lookups - before)
+    before = lookups
+    watching = setImmediate(watch)
+  }
+  let watching = setImmediate(watch)
+  client.wire.send('RCPT TO:<nobody@example.org>\r\n'.repeat(100))
+  for (let reply = 0; reply < 100; reply++) await client.reply()
+  clearImmediate(watching)
+  assert.equal(lookups, 100)
+  assert.ok(most <= 20, `${most} in a turn`)
+  client.wire.destroy()
+})
+
 test('a connection above the limit is told so with 421', async (t) => {
   const { port } = await startLmtp(t, { lmtp: { maxConnections: 1 } })
   const client = await LmtpClient.connect(port)
