@@ -7,6 +7,7 @@
  * is busy with slot numbers, none has changes waiting and all have acknowledged every tombstone, the tombstones
  * are dropped and each attachment is told so (`onCompact`).
  */
+import { countBelow } from '../support/count-below.js'
 import { grown } from '../support/grown.js'
 import { ChangeLog } from './change-log.js'
 import { masked } from './flag-masks.js'
@@ -180,14 +181,7 @@ export class MailboxView {
    * @returns {number} first slot whose UID is at least `uid`; `length` if there is none
    */
   lowerBound(uid) {
-    let low = 0
-    let high = this.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (/** @type {number} */ (this.uids[middle]) < uid) low = middle + 1
-      else high = middle
-    }
-    return low
+    return countBelow(this.uids, uid, this.length)
   }
 
   /**

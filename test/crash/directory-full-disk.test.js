@@ -25,23 +25,28 @@ const OTHERS = 40
 /** @param {string} path */
 const fileBytes = async (path) => (await stat(path)).size
 
+/**
+ * A directory on a small disk, with one account in it.
+ *
+ * @param {import('node:test').TestContext} t
+ */
+async function directoryOnSmallDisk(t) {
+  const disk = smallDisk(t, 8 * 1024 * 1024)
+  const data = join(disk.root, 'data')
+  await mkdir(data)
+  const path = join(data, 'directory.db')
+  const { logger, lines } = recordingLogger()
+  const clock = new ManualClock()
+  const directory = openDirectory({ path, defaultDomain: 'example.org', clock, logger })
+  const { id } = await directory.createAccount(newAccount(data, 'anna@example.org'))
+  return { disk, data, path, lines, directory, id }
+}
+
 test(
   'a credential that was changed is changed, also where the log cannot be emptied for want of room',
   { skip: smallDiskIsMissing },
   async (t) => {
-    const { root, fill, clear } = smallDisk(t, 8 * 1024 * 1024)
-    const data = join(root, 'data')
-    await mkdir(data)
-    const path = join(data, 'directory.db')
-    const { logger, lines } = recordingLogger()
-    const directory = openDirectory({
-      path,
-      defaultDomain: 'example.org',
-      clock: new ManualClock(),
-      logger
-    })
-    const input = newAccount(data, 'anna@example.org')
-    await directory.createAccount(input)
+    const { disk, data, path, lines, directory, id } = await directoryOnSmallDisk(t)
     let others = 0
     const createAnother = async () =>
       await directory.createAccount(newAccount(data, `other${others++}@example.org`))
@@ -51,17 +56,17 @@ test(
     const copiedBytes = await fileBytes(path)
     for (let index = 0; index < OTHERS; index++) await createAnother()
     assert.equal(await fileBytes(path), copiedBytes, 'all of them wait in the log')
-    const old = await directory.findSingleCredential(input.id, 'password')
-    const next = credential(input.id, { id: String(old?.id), version: 2 })
-    fill(LEFT_BYTES)
+    const old = await directory.findSingleCredential(id, 'password')
+    const next = credential(id, { id: String(old?.id), version: 2 })
+    disk.fill(LEFT_BYTES)
     assert.equal(await directory.replaceCredentials([next], { version: 1 }), true)
     assert.ok(lines.some(({ msg }) => /log cannot be truncated/.test(String(msg))))
     assert.equal((await directory.findCredential(next.id))?.version, 2)
-    directory.audit({ action: 'password-change', accountId: input.id })
+    directory.audit({ action: 'password-change', accountId: id })
     await directory.flush()
-    clear()
+    disk.clear()
     await directory.flush()
-    assert.equal((await directory.listAudit({ accountId: input.id })).length, 1, 'written once')
+    assert.equal((await directory.listAudit({ accountId: id })).length, 1, 'written once')
     assert.equal(isOnDisk(path, old?.wrappedKey ?? Buffer.of(0)), false)
     await directory.close()
   }
@@ -71,17 +76,9 @@ test(
   'what was done stays done where its audit event finds no room when the directory is closed: the log has it',
   { skip: smallDiskIsMissing },
   async (t) => {
-    const { root, fill } = smallDisk(t, 8 * 1024 * 1024)
-    const data = join(root, 'data')
-    await mkdir(data)
-    const path = join(data, 'directory.db')
-    const { logger, lines } = recordingLogger()
-    const options = { path, defaultDomain: 'example.org', clock: new ManualClock(), logger }
-    const directory = openDirectory(options)
-    const input = newAccount(data, 'anna@example.org')
-    await directory.createAccount(input)
-    directory.audit({ action: 'account-create', accountId: input.id })
-    fill(0)
+    const { disk, lines, directory, id } = await directoryOnSmallDisk(t)
+    directory.audit({ action: 'account-create', accountId: id })
+    disk.fill(0)
     await directory.close()
     assert.deepEqual(
       lines.map(({ level, msg }) => [level, msg]),
@@ -94,26 +91,15 @@ test(
   'while the disk is full the log is not filled as well: what waits is tried again, and then written',
   { skip: smallDiskIsMissing },
   async (t) => {
-    const { root, fill, clear } = smallDisk(t, 8 * 1024 * 1024)
-    const data = join(root, 'data')
-    await mkdir(data)
-    const { logger, lines } = recordingLogger()
-    const directory = openDirectory({
-      path: join(data, 'directory.db'),
-      defaultDomain: 'example.org',
-      clock: new ManualClock(),
-      logger
-    })
-    const input = newAccount(data, 'anna@example.org')
-    await directory.createAccount(input)
-    fill(0)
-    directory.audit({ action: 'login', accountId: input.id })
+    const { disk, lines, directory, id } = await directoryOnSmallDisk(t)
+    disk.fill(0)
+    directory.audit({ action: 'login', accountId: id })
     while (lines.length === 0) await sleep(20)
-    directory.audit({ action: 'login', accountId: input.id })
+    directory.audit({ action: 'login', accountId: id })
     await sleep(1500)
     assert.equal(lines.length, 1)
-    clear()
-    while ((await directory.listAudit({ accountId: input.id })).length < 2) await sleep(20)
+    disk.clear()
+    while ((await directory.listAudit({ accountId: id })).length < 2) await sleep(20)
     assert.equal(lines.length, 1)
     await directory.close()
   }

@@ -17,8 +17,9 @@
  */
 
 import { SEEN } from '../../store/flags.js'
+import { countBelow } from '../../support/count-below.js'
 import { NOTHING_SAVED } from './saved-result.js'
-import { countBelow, inOrder, mergeSorted, NONE } from './sorted-slots.js'
+import { inOrder, mergeSorted, NONE } from './sorted-slots.js'
 
 /** @import { MailboxView, ViewAttachment } from '../../store/mailbox-view.js' */
 /** @import { SequenceSet } from '../protocol/values/sequence-set.js' */

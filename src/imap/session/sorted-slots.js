@@ -7,22 +7,6 @@
 export const NONE = new Uint32Array(0)
 
 /**
- * @param {Readonly<Uint32Array>} sorted
- * @param {number} value
- * @returns {number} how many elements are below the value
- */
-export function countBelow(sorted, value) {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (/** @type {number} */ (sorted[middle]) < value) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/**
  * @param {Readonly<Uint32Array>} left - sorted, unique
  * @param {Readonly<Uint32Array>} right - sorted, unique
  * @returns {Readonly<Uint32Array>} sorted, unique; may be one of the two

@@ -1,6 +1,7 @@
 /**
  * What a search gives to the thread: its key, and for each message that is still open what the view has said.
  */
+import { countBelow } from '../../support/count-below.js'
 import { indexedLeaves } from './index-answers.js'
 import { judgedAtOnce, STAGE } from './plan.js'
 import { NO, YES } from './verdict-page.js'
@@ -90,7 +91,7 @@ export function unpackCandidates(plan, { uids, contentIds, verdicts }) {
     learnContents: async () => {},
     contentIdAt: (index) => contentIds[index] ?? 0,
     indexOf: (uid) => {
-      const index = lowerBound(uids, uid)
+      const index = countBelow(uids, uid)
       return uids[index] === uid ? index : -1
     },
     viewVerdict,
@@ -101,20 +102,4 @@ export function unpackCandidates(plan, { uids, contentIds, verdicts }) {
     // Only what there is was packed.
     dropNone: () => {}
   }
-}
-
-/**
- * @param {Uint32Array} uids - ascending
- * @param {number} uid
- * @returns {number} index of the first that is not below
- */
-function lowerBound(uids, uid) {
-  let low = 0
-  let high = uids.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (/** @type {number} */ (uids[middle]) < uid) low = middle + 1
-    else high = middle
-  }
-  return low
 }
