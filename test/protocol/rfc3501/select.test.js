@@ -1,4 +1,5 @@
 import { test } from 'node:test'
+import { select } from '../../helpers/dialogue.js'
 import { startImapServer } from '../../helpers/server.js'
 import { transcript } from '../../helpers/transcript.js'
 
@@ -94,6 +95,35 @@ test('a SELECT that fails leaves no mailbox selected (RFC 3501 §6.3.1)', async 
     S: b NO [NONEXISTENT] ...
     C: c FETCH 1 FLAGS
     S: c BAD ...
+    `
+  )
+})
+
+test('nor does one whose name no mailbox can have, and a bad command changes nothing', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX')}
+    ${select('INBOX', { exists: 1 })}
+    C: a SELECT
+    S: a BAD ...
+    C: b FETCH 1 UID
+    S: * 1 FETCH (UID 1)
+    S: b OK ...
+    C: c SELECT "a&b"
+    S: * OK [CLOSED] ...
+    S: c NO [CANNOT] ...
+    C: d FETCH 1 UID
+    S: d BAD ...
+    ${select('INBOX', { exists: 1 })}
+    C: e EXAMINE "a&b"
+    S: * OK [CLOSED] ...
+    S: e NO [CANNOT] ...
+    C: f FETCH 1 UID
+    S: f BAD ...
+    C: g SELECT "a&b"
+    S: g NO [CANNOT] ...
     `
   )
 })

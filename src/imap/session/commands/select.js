@@ -6,8 +6,7 @@
  * Command: RFC 3501 §6.3.1, §6.3.2, RFC 9051 §6.3.2, §6.3.3; RFC 7162 §3.1.8 (CONDSTORE parameter),
  * §3.2.5 (QRESYNC parameter).
  * Responses: RFC 3501 §7.1 (PERMANENTFLAGS, UIDNEXT, UIDVALIDITY, UNSEEN), §7.2.6, §7.3.1, §7.3.2; RFC 7162 §3.1.2.1
- * (HIGHESTMODSEQ), RFC 8474 §4.2 (MAILBOXID), RFC 7162 §3.2.11
- * (CLOSED).
+ * (HIGHESTMODSEQ), RFC 8474 §4.2 (MAILBOXID), RFC 7162 §3.2.11 (CLOSED).
  */
 import {
   CODE,
@@ -28,6 +27,8 @@ import { AUTHENTICATED } from '../states.js'
 
 /** @import { Command, CommandResult } from '../dispatcher.js' */
 /** @import { MailboxRow } from '../../../store/mailbox-rows.js' */
+/** @import { SyntaxFailure } from '../../protocol/syntax-failure.js' */
+/** @import { RawCommand } from '../../protocol/token.js' */
 /** @import { Session } from '../session.js' */
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['SELECT']} SelectArgs */
@@ -37,6 +38,7 @@ export const select = {
   name: 'SELECT',
   states: AUTHENTICATED,
   allowsExpunge: false,
+  onSyntaxFailure: leaveBefore,
   run: (session, /** @type {SelectArgs} */ args) =>
     open(session, args, session.isReadOnly, 'SELECT')
 }
@@ -46,7 +48,31 @@ export const examine = {
   name: 'EXAMINE',
   states: AUTHENTICATED,
   allowsExpunge: false,
+  onSyntaxFailure: leaveBefore,
   run: (session, /** @type {SelectArgs} */ args) => open(session, args, true, 'EXAMINE')
+}
+
+/**
+ * What is answered NO, because no mailbox can have such a name, leaves no mailbox selected either (RFC 3501 §6.3.1).
+ *
+ * @param {Session} session
+ * @param {RawCommand} _raw
+ * @param {SyntaxFailure} failure
+ */
+function leaveBefore(session, _raw, failure) {
+  if (failure.reply.status === 'NO') leave(session)
+}
+
+/**
+ * Leaves the mailbox that is selected, if one is.
+ *
+ * @param {Session} session
+ */
+function leave(session) {
+  if (session.selected === null) return
+  session.unselect()
+  // RFC 7162 §3.2.11: what follows is about another mailbox.
+  session.untagged('OK', CODE.closed, 'The previous mailbox is closed')
 }
 
 /**
@@ -59,11 +85,7 @@ export const examine = {
 async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) {
   // RFC 7162 §3.2.5
   if (qresync !== null && !session.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
-  if (session.selected !== null) {
-    session.unselect()
-    // RFC 7162 §3.2.11: what follows is about another mailbox.
-    session.untagged('OK', CODE.closed, 'The previous mailbox is closed')
-  }
+  leave(session)
   if (condstore) session.enableCondstore()
   const { mailbox: row, view } = await session.store.openView(mailbox)
   const selected = new SelectedMailbox({
