@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openBeside } from '../../helpers/beside.js'
 import { append, select } from '../../helpers/dialogue.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 import { PASSWORD, startImapServer } from '../../helpers/server.js'
@@ -65,6 +66,33 @@ test('a client that does not read its answers holds up nobody, and gets all of t
     }
     assert.match((await slow.line()) ?? '', /^f OK/)
   }
+  slow.close()
+  quick.close()
+})
+
+test('a client that does not read the names of its LSUB is waited for: they do not gather in memory', async (t) => {
+  const server = await startImapServer(t)
+  const count = 10_000
+  const database = await openBeside(server)
+  const insert = database.prepare('INSERT INTO subscriptions (name) VALUES (?)')
+  database.exec('BEGIN')
+  // 1.3 KB each on the wire, together more than the sockets hold.
+  for (let nth = 0; nth < count; nth++) insert.run(`${nth}${'\u00e4'.repeat(490)}`)
+  database.exec('COMMIT')
+  database.close()
+  const slow = await LineClient.connect(server)
+  await slow.login()
+  const quick = await LineClient.connect(server)
+  await quick.login()
+  slow.socket.pause()
+  slow.send('a LSUB "" "*"\r\n')
+  const lines = await quick.command('LSUB "" "*"')
+  assert.ok(lines.length > count)
+  const isLsub = (/** @type {any} */ { command }) => command === 'LSUB'
+  assert.equal(server.logged.filter(isLsub).length, 1, 'the other one is still at work')
+  slow.socket.resume()
+  for (let nth = 1; nth < lines.length; nth++) assert.match((await slow.line()) ?? '', /^\* LSUB /)
+  assert.match((await slow.line()) ?? '', /^a OK/)
   slow.close()
   quick.close()
 })

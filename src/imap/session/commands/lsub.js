@@ -38,6 +38,7 @@ export const lsub = {
       else if (tellsLevels && node.hasSubscribedChildren) {
         writeEntry(session, node.name, ['\\Noselect'])
       }
+      if (session.connection.isCongested) await session.connection.drain()
     }
     return { text: 'LSUB completed' }
   }
