@@ -10,7 +10,7 @@
 export class SavedResult {
   #bounds
 
-  /** @param {readonly number[]} uids - ascending, each once */
+  /** @param {Iterable<number>} uids - ascending, each once */
   constructor(uids) {
     /** @type {number[]} */
     const bounds = []

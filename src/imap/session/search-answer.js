@@ -7,6 +7,7 @@ import { savesResult } from '../protocol/parse/search.js'
 import { takePage } from '../protocol/values/partial-range.js'
 import { writeLongAnswer } from './long-answer.js'
 import { NOTHING_SAVED, SavedResult } from './saved-result.js'
+import { inOrder } from './sorted-slots.js'
 
 /** @import { SearchReturn } from '../protocol/parse/search.js' */
 /** @import { SyntaxFailure } from '../protocol/syntax-failure.js' */
@@ -29,10 +30,8 @@ export async function answerSearch(session, { tag, isUid, slots, returns, tellsM
   const told = toldSlots(slots, returns)
   if (options.includes('SAVE')) {
     // `$` has no order.
-    const saved = [...told].sort((left, right) => left - right)
-    selected.savedResult = new SavedResult(
-      saved.map((slot) => /** @type {number} */ (view.uids[slot]))
-    )
+    const saved = inOrder([told])
+    selected.savedResult = new SavedResult(saved.map((slot) => view.uids[slot] ?? 0))
     // RFC 5182 §2.1: alone, SAVE also suppresses the answer.
     if (options.length === 1 && partial === null) return
   }
