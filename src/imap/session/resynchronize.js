@@ -2,8 +2,9 @@
  * What a client has missed while it was away: messages that are gone, and flags that have changed. RFC 7162 §3.2.5 and
  * §3.2.6.
  */
+import { Slicer } from '../../support/slicer.js'
 import { compileVanished } from '../protocol/compile/vanished.js'
-import { intersectRanges, withoutNumbers } from '../protocol/values/number-ranges.js'
+import { intersectRanges, withoutRanges } from '../protocol/values/number-ranges.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
 import { writeLongAnswer } from './long-answer.js'
 import { tellFlags } from './mailbox-news.js'
@@ -12,6 +13,9 @@ import { tellFlags } from './mailbox-news.js'
 /** @import { NumberRange } from '../protocol/values/sequence-set.js' */
 /** @import { SelectedMailbox } from './selected-mailbox.js' */
 /** @import { Session } from './session.js' */
+
+/** Pairs of a client that are compared between two looks at the clock. */
+const STEP_PAIRS = 1024
 
 const EVERYTHING = new SequenceSet([{ from: 1, to: 0 }])
 
@@ -30,7 +34,7 @@ export async function tellMissed(session, { uidValidity, modSeq, knownUids, seqM
   await tellVanished(session, {
     set,
     sinceModSeq: modSeq,
-    firstUid: seqMatch === null ? 1 : lastMatchingUid(selected, seqMatch) + 1
+    firstUid: seqMatch === null ? 1 : (await lastMatchingUid(selected, seqMatch)) + 1
   })
   const { slots } = selected.resolve(set, true)
   const changed = slots.filter((slot) => /** @type {number} */ (view.modSeqs[slot]) > modSeq)
@@ -57,22 +61,31 @@ export async function tellVanished(session, { set, sinceModSeq, firstUid = 1 }) 
   const { isComplete, ranges } = await session.store.readExpunged(view.mailboxId, sinceModSeq)
   const expunged = ranges.map(({ first, last }) => ({ from: first, to: last }))
   const gone = isComplete ? intersectRanges(wanted, expunged) : wanted
-  const untold = withoutNumbers(gone, (range) => visibleUids(selected, range))
+  const untold = withoutRanges(gone, (range) => visibleUids(selected, range))
   await writeLongAnswer(session, compileVanished(untold, { isEarlier: true }))
 }
 
 /**
  * @param {SelectedMailbox} selected
  * @param {NumberRange} range
- * @returns {Generator<number>} UIDs within it whose messages the client counts, or will be told of, ascending
+ * @returns {Generator<NumberRange>} UIDs within it whose messages the client counts, or will be told of; in runs, because
+ *   they may be millions
  */
 function* visibleUids(selected, { from, to }) {
   const { view } = selected
   const end = view.lowerBound(to + 1)
+  /** @type {NumberRange | null} */
+  let run = null
   for (let slot = view.lowerBound(from); slot < end; slot++) {
-    if (!view.isExpunged(slot) || selected.sequenceOfSlot(slot) > 0)
-      yield /** @type {number} */ (view.uids[slot])
+    if (view.isExpunged(slot) && selected.sequenceOfSlot(slot) === 0) continue
+    const uid = /** @type {number} */ (view.uids[slot])
+    if (run !== null && uid === run.to + 1) run.to = uid
+    else {
+      if (run !== null) yield run
+      run = { from: uid, to: uid }
+    }
   }
+  if (run !== null) yield run
 }
 
 /**
@@ -81,9 +94,10 @@ function* visibleUids(selected, { from, to }) {
  *
  * @param {SelectedMailbox} selected
  * @param {{ sequences: SequenceSet, uids: SequenceSet }} seqMatch
- * @returns {number} the UID of that pair, 0 if there is none
+ * @returns {Promise<number>} the UID of that pair, 0 if there is none
  */
-function lastMatchingUid(selected, { sequences, uids }) {
+async function lastMatchingUid(selected, { sequences, uids }) {
+  const slicer = new Slicer()
   const knownUids = numbersOf(uids)
   let matching = 0
   for (const sequence of numbersOf(sequences)) {
@@ -91,6 +105,7 @@ function lastMatchingUid(selected, { sequences, uids }) {
     const slot = selected.slotOfSequence(sequence)
     if (slot < 0 || uid === undefined || selected.view.uids[slot] !== uid) break
     matching = uid
+    if (sequence % STEP_PAIRS === 0) await slicer.breathe()
   }
   return matching
 }

@@ -24,13 +24,13 @@ export function* intersectRanges(left, right) {
 
 /**
  * @param {Iterable<NumberRange>} ranges
- * @param {(range: NumberRange) => Iterable<number>} numbersIn - those to leave out of a range, ascending
- * @returns {Generator<NumberRange, void, void>} the ranges without these numbers, those next to each other joined
+ * @param {(range: NumberRange) => Iterable<NumberRange>} rangesIn - those to leave out of a range, within it
+ * @returns {Generator<NumberRange, void, void>} what is left, ranges next to each other joined
  */
-export function* withoutNumbers(ranges, numbersIn) {
+export function* withoutRanges(ranges, rangesIn) {
   /** @type {NumberRange | null} */
   let last = null
-  for (const { from, to } of rest(ranges, numbersIn)) {
+  for (const { from, to } of rest(ranges, rangesIn)) {
     if (last !== null && last.to + 1 === from) last.to = to
     else {
       if (last !== null) yield last
@@ -42,15 +42,15 @@ export function* withoutNumbers(ranges, numbersIn) {
 
 /**
  * @param {Iterable<NumberRange>} ranges
- * @param {(range: NumberRange) => Iterable<number>} numbersIn - as above
+ * @param {(range: NumberRange) => Iterable<NumberRange>} rangesIn - as above
  * @returns {Generator<NumberRange, void, void>} not joined
  */
-function* rest(ranges, numbersIn) {
+function* rest(ranges, rangesIn) {
   for (const range of ranges) {
     let { from } = range
-    for (const number of numbersIn(range)) {
-      if (from < number) yield { from, to: number - 1 }
-      from = number + 1
+    for (const out of rangesIn(range)) {
+      if (from < out.from) yield { from, to: out.from - 1 }
+      from = out.to + 1
     }
     if (from <= range.to) yield { from, to: range.to }
   }
