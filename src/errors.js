@@ -30,7 +30,6 @@ export const ERROR_TABLE = Object.freeze({
   },
   EXPORT_REFUSED: { temporary: false, text: 'Nothing is written over what is there' },
   NOT_PORTABLE: { temporary: false, text: 'That is no portable mailbox, or it is damaged' },
-  BAD_CHARSET: { temporary: false, text: 'The charset is not supported' },
   UNKNOWN_TRANSFER_ENCODING: {
     temporary: false,
     text: 'The content transfer encoding is not known'

@@ -13,7 +13,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { ERROR_TABLE, MailError } from '../../errors.js'
-import { badCharset, CODE } from '../protocol/compile/response-code.js'
+import { CODE } from '../protocol/compile/response-code.js'
 import { SyntaxFailure } from '../protocol/syntax-failure.js'
 
 /** @import { ErrorCode } from '../../errors.js' */
@@ -60,7 +60,6 @@ const REPLIES = {
   OVER_QUOTA: CODE.overQuota,
   TOO_BIG: CODE.tooBig,
   LIMIT: CODE.limit,
-  BAD_CHARSET: badCharset([]),
   UNKNOWN_TRANSFER_ENCODING: CODE.unknownCte,
   AUTHENTICATION_FAILED: CODE.authenticationFailed,
   THROTTLED: CODE.unavailable,

@@ -7,7 +7,6 @@ import { compileString } from './quoted.js'
  * @property {string} name
  * @property {readonly string[]} attributes - `\HasNoChildren`, `\Sent`, …
  * @property {readonly string[]} [childInfo] - the selection options that mailboxes below this one meet, RFC 5258 §3.5
- * @property {string} [oldName] - RFC 9051 §6.3.9.7
  */
 
 /**
@@ -21,33 +20,14 @@ export function compileList(entry, { isUtf8, response = 'LIST' }) {
     ascii(`* ${response} ${attributes} "${HIERARCHY_DELIMITER}" `),
     encodeMailboxName(entry.name, { isUtf8 })
   ]
-  const extended = extendedItems(entry, isUtf8)
-  if (extended.length > 0) pieces.push(ascii(' ('), ...joined(extended), ascii(')'))
+  const { childInfo = [] } = entry
+  if (childInfo.length > 0) {
+    const options = childInfo.map((option) => compileString(option).toString('latin1'))
+    pieces.push(ascii(` (CHILDINFO (${options.join(' ')}))`))
+  }
   pieces.push(ascii('\r\n'))
   return Buffer.concat(pieces)
 }
-
-/**
- * @param {ListEntry} entry
- * @param {boolean} isUtf8
- * @returns {Buffer[]}
- */
-function extendedItems({ childInfo = [], oldName }, isUtf8) {
-  const items = []
-  if (childInfo.length > 0) {
-    const options = childInfo.map((option) => compileString(option).toString('latin1'))
-    items.push(ascii(`CHILDINFO (${options.join(' ')})`))
-  }
-  if (oldName !== undefined)
-    items.push(
-      Buffer.concat([ascii('OLDNAME ('), encodeMailboxName(oldName, { isUtf8 }), ascii(')')])
-    )
-  return items
-}
-
-/** @param {Buffer[]} items */
-const joined = (items) =>
-  items.flatMap((item, index) => (index === 0 ? [item] : [ascii(' '), item]))
 
 /** @param {string} text */
 const ascii = (text) => Buffer.from(text, 'latin1')

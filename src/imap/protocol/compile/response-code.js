@@ -18,33 +18,26 @@ const code = (text) => /** @type {ResponseCode} */ (text)
 
 /** Codes without values. */
 export const CODE = Object.freeze({
-  alert: code('ALERT'),
   alreadyExists: code('ALREADYEXISTS'),
   authenticationFailed: code('AUTHENTICATIONFAILED'),
-  authorizationFailed: code('AUTHORIZATIONFAILED'),
   cannot: code('CANNOT'),
   clientBug: code('CLIENTBUG'),
   closed: code('CLOSED'),
   compressionActive: code('COMPRESSIONACTIVE'),
-  contactAdmin: code('CONTACTADMIN'),
   corruption: code('CORRUPTION'),
-  expired: code('EXPIRED'),
   expungeIssued: code('EXPUNGEISSUED'),
   hasChildren: code('HASCHILDREN'),
   inUse: code('INUSE'),
   limit: code('LIMIT'),
   nonExistent: code('NONEXISTENT'),
-  noModSeq: code('NOMODSEQ'),
   noPerm: code('NOPERM'),
   overQuota: code('OVERQUOTA'),
-  parse: code('PARSE'),
   privacyRequired: code('PRIVACYREQUIRED'),
   readOnly: code('READ-ONLY'),
   readWrite: code('READ-WRITE'),
   serverBug: code('SERVERBUG'),
   tooBig: code('TOOBIG'),
   tryCreate: code('TRYCREATE'),
-  uidNotSticky: code('UIDNOTSTICKY'),
   unavailable: code('UNAVAILABLE'),
   unknownCte: code('UNKNOWN-CTE'),
   useAttr: code('USEATTR')
@@ -65,14 +58,6 @@ export function appendUid({ uidValidity, uids }) {
  */
 export function copyUid({ uidValidity, sourceUids, uids }) {
   return code(`COPYUID ${uidValidity} ${compileNumberSet(sourceUids)} ${compileNumberSet(uids)}`)
-}
-
-/**
- * @param {readonly string[]} charsets - that are supported
- * @returns {ResponseCode} RFC 9051 §7.1
- */
-export function badCharset(charsets) {
-  return code(charsets.length === 0 ? 'BADCHARSET' : `BADCHARSET (${charsets.join(' ')})`)
 }
 
 /**

@@ -1,4 +1,4 @@
-/** OK, NO, BAD, BYE, PREAUTH, continuations: RFC 9051 §7.1, §7.5 and §9. */
+/** OK, NO, BAD, BYE, continuations: RFC 9051 §7.1, §7.5 and §9. */
 
 /** @typedef {import('./response-code.js').ResponseCode} ResponseCode */
 
@@ -17,7 +17,7 @@ export function tagged(tag, status, code, text) {
 }
 
 /**
- * @param {'OK' | 'NO' | 'BAD' | 'BYE' | 'PREAUTH'} status
+ * @param {'OK' | 'NO' | 'BAD' | 'BYE'} status
  * @param {ResponseCode | null} code
  * @param {string} text - a sentence for the user
  * @returns {Buffer} the whole line

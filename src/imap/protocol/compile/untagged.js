@@ -51,11 +51,10 @@ export function compileEnabled(capabilities) {
 }
 
 /**
- * @param {{ prefix: string, delimiter: string } | null} personal - the user's own namespace; there are no others
+ * @param {{ prefix: string, delimiter: string }} personal - the user's own namespace; there are no others
  * @returns {Buffer} RFC 9051 §7.3.2 (NAMESPACE)
  */
 export function compileNamespace(personal) {
-  if (personal === null) return line('NAMESPACE NIL NIL NIL')
   const prefix = compileString(personal.prefix).toString('latin1')
   return line(
     `NAMESPACE ((${prefix} ${compileString(personal.delimiter).toString('latin1')})) NIL NIL`

@@ -29,9 +29,8 @@ export const create = {
   ) {
     session.requireWriteScope()
     requireUses(specialUse)
-    const name = mailbox.endsWith('/') ? mailbox.slice(0, -1) : mailbox
-    const { id } = await session.store.createMailbox(name, { specialUse: specialUse[0] ?? null })
-    for (const parent of parentsOf(name)) await createIfMissing(session, parent)
+    const { id } = await session.store.createMailbox(mailbox, { specialUse: specialUse[0] ?? null })
+    for (const parent of parentsOf(mailbox)) await createIfMissing(session, parent)
     return { code: mailboxId(mailboxIdOf(id)), text: 'CREATE completed' }
   }
 }
