@@ -185,3 +185,52 @@ test(
     assert.ok(Math.min(...growths) < ALLOWED_GROWTH, figures)
   }
 )
+
+/** What garbage there may be of some hundred MB that pass. */
+const ALLOWED_GARBAGE = 180 * MB
+
+/**
+ * @param {WireClient} client - of no use afterwards but for this
+ * @returns {Promise<void>} when a command `many` has been answered, of which nothing is kept
+ */
+async function untilAnswered(client) {
+  client.socket.removeAllListeners('data')
+  await new Promise((resolve) => {
+    let tail = ''
+    client.socket.on('data', (chunk) => {
+      tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - 100))).slice(-100)
+      if (tail.includes('\r\nmany OK ')) resolve(undefined)
+    })
+  })
+}
+
+test(
+  'a FETCH of hundreds of sections of one message does not have them all in memory',
+  { skip: memoryIsUnreadable },
+  async (t) => {
+    const { server, pid } = await start(t)
+    const client = await WireClient.connect(server.ports.imap)
+    t.after(() => client.destroy())
+    await client.login('u1@example.org')
+    const header = `Subject: large\r\nX-Filler: ${`${'f'.repeat(70)}\r\n `.repeat(12_000)}\r\n`
+    const body = `${'b'.repeat(70)}\r\n`.repeat(10_000)
+    await client.command('APPEND INBOX', Buffer.from(`${header}\r\n${body}`))
+    await client.command('SELECT INBOX')
+    const kinds = [
+      { count: 800, item: (/** @type {number} */ nth) => `BINARY.PEEK[1]<${nth}.262144>` },
+      {
+        count: 300,
+        item: (/** @type {number} */ nth) => `BODY.PEEK[HEADER.FIELDS (X-Filler X${nth})]`
+      }
+    ]
+    for (const { count, item } of kinds) {
+      const list = Array.from({ length: count }, (_, nth) => item(nth)).join(' ')
+      const growth = await growthDuring(pid, async () => {
+        client.send(`many FETCH 1 (${list})\r\n`)
+        await untilAnswered(client)
+      })
+      t.diagnostic(`${item(0)} +${(growth / MB).toFixed(1)} MB`)
+      assert.ok(growth < ALLOWED_GARBAGE, `${item(0)} +${(growth / MB).toFixed(1)} MB`)
+    }
+  }
+)

@@ -22,7 +22,9 @@ const KEPT_BYTES = 256 * 1024
  * @typedef {object} BinarySource
  * @property {number} sizeBytes - of the range that is asked for, decoded
  * @property {boolean} hasNul - whether there is a NUL in it
+ * @property {null} first
  * @property {AsyncIterator<Buffer>} rest
+ * @property {number} heldBytes - of memory that it takes until it has been sent
  */
 
 /**
@@ -53,7 +55,8 @@ export async function openBinary(source, record, tree, { kind, section, partial 
     if (kept !== null) kept.push(piece)
     if (kind === 'BINARY.SIZE' || sizeBytes > KEPT_BYTES) kept = null
   }
-  return { sizeBytes, hasNul, rest: kept === null ? decode() : inOrder(kept) }
+  const rest = kept === null ? decode() : inOrder(kept)
+  return { sizeBytes, hasNul, first: null, rest, heldBytes: kept === null ? 0 : sizeBytes }
 }
 
 /**

@@ -17,7 +17,7 @@ import { writeRecordItem } from './record-item.js'
 /** @import { BinaryItem, SectionItem } from '../protocol/values/fetch-item.js' */
 /** @import { StoredBody } from '../../store/read-bodies.js' */
 /** @import { FetchPlan } from './fetch-plan.js' */
-/** @import { SectionSource } from './fetch-sections.js' */
+/** @import { OpenedSection, SectionSource } from './fetch-sections.js' */
 /** @import { Session } from './session.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
@@ -239,10 +239,7 @@ export class FetchResponse {
     let next = 0
     for (const item of this.#plan.items) {
       if (item.kind === 'SECTION' || isBinary(item)) {
-        await this.#writeSection(
-          item,
-          /** @type {SectionSource | null} */ (sources[next++] ?? null)
-        )
+        await this.#writeSection(item, sources[next++] ?? null)
       } else if (!this.#writeStateItem(item.kind, slot, state))
         writeRecordItem(this.#writer, item.kind, record, this.#preview)
     }
@@ -352,18 +349,26 @@ export class FetchResponse {
 
   /**
    * @param {SectionItem | BinaryItem} item
-   * @param {SectionSource | null} source
+   * @param {OpenedSection} opened
    */
-  async #writeSection(item, source) {
-    if (item.kind === 'BINARY.SIZE') {
-      this.#writer.binarySize(item, source?.sizeBytes ?? 0)
-      return
+  async #writeSection(item, opened) {
+    try {
+      const source = typeof opened === 'function' ? await opened() : opened
+      if (item.kind === 'BINARY.SIZE') this.#writer.binarySize(item, source?.sizeBytes ?? 0)
+      else if (source === null) this.#writer.section(item, null)
+      else await this.#writeSource(item, source)
+    } catch (error) {
+      // The response is on its way already: nothing that may follow would be understood.
+      this.#session.connection.destroy()
+      throw error
     }
-    if (source === null) {
-      this.#writer.section(item, null)
-      return
-    }
-    const { sizeBytes, first, rest, hasNul = false, isOwned = false } = source
+  }
+
+  /**
+   * @param {SectionItem | BinaryItem} item
+   * @param {SectionSource} source
+   */
+  async #writeSource(item, { sizeBytes, first, rest, hasNul = false, isOwned = false }) {
     this.#writer.sectionHead(item, sizeBytes, { isLiteral8: hasNul })
     let left = sizeBytes
     try {
@@ -374,10 +379,6 @@ export class FetchResponse {
         left -= await this.#writePiece(piece.value, { isOwned, left })
       }
       if (left !== 0) throw new Error('the content is not as long as its row says')
-    } catch (error) {
-      // The length is on its way already: nothing that may follow would be understood.
-      this.#session.connection.destroy()
-      throw error
     } finally {
       await rest?.return?.()
     }
@@ -392,8 +393,10 @@ export class FetchResponse {
     const { connection } = this.#session
     // Once sent, the piece is empty.
     const { length } = piece
-    if (length <= COPY_BYTES) this.#writer.bytes(piece)
-    else {
+    if (length <= COPY_BYTES) {
+      this.#writer.bytes(piece)
+      if (this.#writer.length >= BATCH_BYTES) this.finish()
+    } else {
       this.finish()
       if (isOwned) connection.writeOwned(piece)
       else connection.write(piece)

@@ -15,16 +15,25 @@ import { isBinary, isWhole } from './fetch-plan.js'
 
 /**
  * @typedef {object} SectionSource - a section's bytes, the first piece at hand
- * @property {SectionItem | BinaryItem} item
  * @property {number} sizeBytes
  * @property {boolean} [hasNul] - of BINARY: it must be a literal8
  * @property {Buffer | null} first
  * @property {AsyncIterator<Buffer> | null} rest
  * @property {boolean} [isOwned] - whether nobody else uses the pieces, nor the memory that they lie in
+ * @property {number} heldBytes - of memory that it takes until it has been sent
+ *
+ * @typedef {SectionSource | null | (() => Promise<SectionSource | null>)} OpenedSection - null for a part that is not there;
+ *   a function where the bytes are to be read again when they are sent
  */
 
 /** Headers above this are filtered no more: no mail program writes them. */
 const MAX_FILTERED_BYTES = 1024 * 1024
+
+/**
+ * What one message's sections may hold in memory before they are sent: more than mail programs ask for. Thousands of them fit
+ * into one command, and each may begin with a chunk, or be a megabyte of header.
+ */
+const MAX_HELD_BYTES = 4 * 1024 * 1024
 
 /**
  * Finds every section and reads the first piece of each, so that what can fail fails before the response has begun.
@@ -32,37 +41,37 @@ const MAX_FILTERED_BYTES = 1024 * 1024
  * @param {{ store: AccountStore, slicer: Slicer }} source - `slicer`: of the command
  * @param {readonly FetchItem[]} items
  * @param {MessageRecord} record
- * @returns {Promise<(SectionSource | null)[] | null>} one for each section among the items, null for a part that is not
- *   there; null as a whole when the message has gone
+ * @returns {Promise<OpenedSection[] | null>} one for each section among the items; null when the message has gone
  */
 export async function openSections(source, items, record) {
-  const { store } = source
-  /** @type {(SectionSource | null)[]} */
-  const sources = []
   /** @type {PartTree | null} */
   let tree = null
+  const open = async (/** @type {SectionItem | BinaryItem} */ item) => {
+    await source.slicer.breathe()
+    if (!isBinary(item) && isWhole(item))
+      return await openRange(source.store, record, item, 0, record.size)
+    tree ??= decodePartTree(required(record.partTree))
+    return isBinary(item)
+      ? await openBinary(source, record, tree, item)
+      : await openPart(source.store, record, item, tree)
+  }
+  /** @type {OpenedSection[]} */
+  const opened = []
+  let heldBytes = 0
   try {
     for (const item of items) {
-      if (isBinary(item)) {
-        tree ??= decodePartTree(required(record.partTree))
-        const binary = await openBinary(source, record, tree, item)
-        sources.push(binary === null ? null : { item, first: null, ...binary })
-        continue
-      }
-      if (item.kind !== 'SECTION') continue
-      // Thousands of them fit into one command, and each may read a chunk, or look through a megabyte of header.
-      await source.slicer.breathe()
-      if (isWhole(item)) sources.push(await openRange(store, record, item, 0, record.size))
-      else {
-        tree ??= decodePartTree(required(record.partTree))
-        sources.push(await openPart(store, record, item, tree))
-      }
+      if (item.kind !== 'SECTION' && !isBinary(item)) continue
+      const section = await open(item)
+      const size = section?.heldBytes ?? 0
+      const hasRoom = heldBytes + size <= MAX_HELD_BYTES
+      if (hasRoom) heldBytes += size
+      opened.push(hasRoom ? section : () => open(item))
     }
   } catch (error) {
     if (isMailError(error, 'MESSAGE_GONE')) return null
     throw error
   }
-  return sources
+  return opened
 }
 
 /**
@@ -99,15 +108,17 @@ async function openPart(store, record, item, tree) {
 async function openRange(store, record, item, start, end) {
   const from = item.partial === null ? start : Math.min(end, start + item.partial.offset)
   const to = item.partial === null ? end : Math.min(end, from + item.partial.length)
-  if (from >= to) return { item, sizeBytes: 0, first: null, rest: null }
+  if (from >= to) return { sizeBytes: 0, first: null, rest: null, heldBytes: 0 }
   if (record.content) {
-    return { item, sizeBytes: to - from, first: record.content.subarray(from, to), rest: null }
+    const first = record.content.subarray(from, to)
+    return { sizeBytes: to - from, first, rest: null, heldBytes: 0 }
   }
   const pieces = store.readContent(record.contentId, from, to)
   const rest = pieces[Symbol.asyncIterator]()
   const { value, done } = await rest.next()
   const first = done === true ? null : value
-  return { item, sizeBytes: to - from, first, rest, isOwned: true }
+  const heldBytes = first?.buffer.byteLength ?? 0
+  return { sizeBytes: to - from, first, rest, isOwned: true, heldBytes }
 }
 
 /**
@@ -119,7 +130,7 @@ function fromBytes(item, bytes) {
   const { partial } = item
   const first =
     partial === null ? bytes : bytes.subarray(partial.offset, partial.offset + partial.length)
-  return { item, sizeBytes: first.length, first, rest: null }
+  return { sizeBytes: first.length, first, rest: null, heldBytes: bytes.length }
 }
 
 /**
