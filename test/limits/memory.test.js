@@ -234,3 +234,28 @@ test(
     }
   }
 )
+
+test(
+  'a FETCH whose answer is longer than what is read for it does not gather it',
+  { skip: memoryIsUnreadable },
+  async (t) => {
+    const { server, pid } = await start(t)
+    const client = await WireClient.connect(server.ports.imap)
+    t.after(() => client.destroy())
+    await client.login('u1@example.org')
+    await client.command('APPEND INBOX', Buffer.from('Subject: small\r\n\r\n'))
+    await client.command('SELECT INBOX')
+    // What lists are made of is made for the first who asks, and is in its place before a preview is.
+    await client.command('FETCH 1 (BODY.PEEK[HEADER.FIELDS (SUBJECT)])')
+    await client.command('FETCH 1 PREVIEW')
+    for (let doubling = 0; doubling < 11; doubling++) await client.command('COPY 1:* INBOX')
+    // Each response repeats the names.
+    const names = 'SUBJECT '.repeat(7000)
+    const growth = await growthDuring(pid, async () => {
+      client.send(`many FETCH 1:* (BODY.PEEK[HEADER.FIELDS (${names}FROM)])\r\n`)
+      await untilAnswered(client)
+    })
+    t.diagnostic(`+${(growth / MB).toFixed(1)} MB`)
+    assert.ok(growth < ALLOWED_GROWTH, `+${(growth / MB).toFixed(1)} MB`)
+  }
+)

@@ -124,8 +124,8 @@ export class FetchResponse {
    *
    * @param {import('./fetch-page.js').PagePlan} pagePlan
    * @param {readonly number[]} slots - ascending
-   * @returns {Promise<{ bytes: number, slots: number } | null>} bytes that the page held in memory, and how many of the
-   *   slots it is the answer for, one at least; null: nothing was written, they must be read one by one
+   * @returns {Promise<{ bytes: number, slots: number } | null>} bytes of the page or, if it is longer, of the answer; and how
+   *   many of the slots it is the answer for, one at least; null: nothing was written, they must be read one by one
    */
   async writePage(pagePlan, slots) {
     const { view } = this.#session.requireSelected()
@@ -150,7 +150,7 @@ export class FetchResponse {
       slots: done,
       page
     })
-    const bytes = page.bytes.length + page.received.length
+    const bytes = Math.max(page.bytes.length + page.received.length, SHARED_WRITER.length)
     releaseBuffer(page.bytes)
     releaseBuffer(page.received)
     if (written < done.length) this.isSomeGone = true
