@@ -51,7 +51,7 @@ import { SELECTED } from './states.js'
  * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
  * @property {boolean} [isOverlapping] - may begin while others like it wait for their results
  * @property {boolean} [mayLag] - works on what the client knows: what other processes have just written may come later
- * @property {boolean} [leavesMailbox] - is of use also where the mailbox cannot be read on
+ * @property {boolean} [leavesMailbox] - asks for no news, and is of use also where the mailbox cannot be read on
  * @property {boolean} [asksForNames] - a name that cannot be decoded is a question with an empty answer, no failure
  * @property {(session: Session, raw: RawCommand, failure: SyntaxFailure) => void} [onSyntaxFailure] - before the reply
  * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult | LateResult>} run
@@ -183,14 +183,14 @@ async function run(session, command, call) {
   if (command !== undefined && !command.states.includes(session.state)) {
     throw new WrongState(wrongStateText(session.state, command.states))
   }
-  if (session.state !== 'notAuthenticated') {
+  const isLeaving = command?.leavesMailbox === true
+  if (session.state !== 'notAuthenticated' && !isLeaving) {
     const polling = session.pollOtherProcesses(command?.mayLag === true)
     if (polling !== null) await polling
   }
   // What is in the file now could not be read: nothing is shown as if it were all.
   const failure = session.selected?.view.failure ?? null
-  if (failure !== null && command?.states === SELECTED && command.leavesMailbox !== true)
-    throw failure
+  if (failure !== null && command?.states === SELECTED && !isLeaving) throw failure
   if (command?.isStreaming === true && call.message !== null) {
     call.isTaken = true
     return await command.run(session, null, call)

@@ -57,3 +57,23 @@ test('only who has the damaged mailbox selected hears of it, and can leave it', 
   inBroken.close()
   inInbox.close()
 })
+
+test('where nothing can be read of what others have written, one can still leave', async (t) => {
+  const server = await startImapServer(t)
+  const other = await storeBeside(t, server)
+  const client = await LineClient.connect(server)
+  await client.login()
+  await client.command('SELECT INBOX')
+  await other.checkpoint()
+  const { db } = other.searchAccess.database
+  const pages = /** @type {number[]} */ (
+    db.prepare("SELECT pageno FROM dbstat WHERE name = 'keywords'").pluck().all()
+  )
+  for (const page of pages) damagePage(join(other.folder, 'mail.db'), page)
+  await appendMany(other, 'INBOX', 1)
+
+  assert.match(await replyTo(client, 'NOOP'), /^NO \[CORRUPTION\]/)
+  assert.match(await replyTo(client, 'UNSELECT'), /^OK/)
+  assert.match(await replyTo(client, 'LOGOUT'), /^OK/)
+  assert.equal(await client.line(), null)
+})

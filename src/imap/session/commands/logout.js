@@ -12,6 +12,7 @@ import { ANY_STATE } from '../states.js'
 export const logout = {
   name: 'LOGOUT',
   states: ANY_STATE,
+  leavesMailbox: true,
   allowsExpunge: true,
   async run(session) {
     session.untagged('BYE', null, 'Logging out')
