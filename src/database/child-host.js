@@ -18,7 +18,11 @@ const SYNC_INTERVAL_MS = 50
 const KEY_BYTES = 32
 const HEAD_BYTES = 4 + KEY_BYTES
 
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+let isAtWork = false
+
+const die = () => process.kill(process.pid, 'SIGKILL')
+
+process.on('disconnect', die)
 
 /** What has come of the next job. */
 let received = Buffer.alloc(0)
@@ -34,8 +38,9 @@ process.stdin.on('data', (/** @type {Buffer} */ piece) => {
   received = Buffer.alloc(0)
   runJob(facts, key)
 })
-// Nothing more will come.
+// Nothing more will come. Amid a job it is the parent that has come to its end, which shows here first now and then.
 process.stdin.on('end', () => {
+  if (isAtWork) die()
   process.removeAllListeners('disconnect')
   process.disconnect()
 })
@@ -45,6 +50,7 @@ process.stdin.on('end', () => {
  * @param {SharedArrayBuffer} key
  */
 function runJob({ module, data, writtenFile }, key) {
+  isAtWork = true
   const work = new AbortController()
   // A sync that fails here fails for whoever has the file open as well, and there it counts.
   if (writtenFile !== '') syncWhileWorking(writtenFile, work.signal).catch(() => {})
@@ -60,6 +66,7 @@ function runJob({ module, data, writtenFile }, key) {
   worker.on('exit', () => {
     work.abort()
     new Uint8Array(key).fill(0)
+    isAtWork = false
     process.send?.(last)
   })
 }

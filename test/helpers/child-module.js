@@ -1,6 +1,7 @@
 /**
  * What child.test.js has its processes do.
  */
+import { writeFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { MailError } from '../../src/errors.js'
 import { toThreadFailure } from '../../src/database/thread.js'
@@ -21,5 +22,6 @@ switch (kind) {
   case 'break':
     throw new Error('broken on purpose')
   case 'hang':
+    if (value !== undefined) writeFileSync(value, '')
     for (;;);
 }

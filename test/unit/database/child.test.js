@@ -2,12 +2,19 @@
  * Processes that can be killed in the middle of a statement.
  */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { ChildPool } from '../../../src/database/child.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
 
 const MODULE = new URL('../../helpers/child-module.js', import.meta.url)
+const HOST = fileURLToPath(new URL('../../../src/database/child-host.js', import.meta.url))
 
 /** @param {import('node:test').TestContext} t */
 function setUp(t) {
@@ -109,4 +116,22 @@ test('after its close a pool starts nothing, and its processes are gone', async 
     }
   }
   while (isThere()) await new Promise((resolve) => setTimeout(resolve, 20))
+})
+
+test('it ends with its parent in the middle of its work, whichever of its pipes tells it first', async (t) => {
+  for (const pipe of ['input', 'channel']) {
+    const sign = join(await scratchFolder(t), 'at-work')
+    const host = spawn(process.execPath, [HOST], { stdio: ['pipe', 'ignore', 'inherit', 'ipc'] })
+    t.after(() => host.kill('SIGKILL'))
+    const job = { module: MODULE.href, data: { kind: 'hang', value: sign }, writtenFile: '' }
+    const facts = Buffer.from(JSON.stringify(job))
+    const head = Buffer.alloc(4 + 32)
+    head.writeUInt32BE(facts.length)
+    host.stdin?.write(Buffer.concat([head, facts]))
+    while (!existsSync(sign)) await sleep(20)
+    if (pipe === 'input') host.stdin?.end()
+    else host.disconnect()
+    const [, signal] = await once(host, 'exit')
+    assert.equal(signal, 'SIGKILL', pipe)
+  }
 })
