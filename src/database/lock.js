@@ -9,11 +9,12 @@
  * that before it reads an overflow page, so that each locked mailbox, also one that sleeps, made all others slower. Nobody
  * may open such a file through both: closing it in one drops the locks of the other.
  */
+import { ftruncateSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
-import { isBusy, toMailError } from './sqlite-error.js'
+import { errorCodeOf, isBusy, toMailError } from './sqlite-error.js'
 
 /** Time between two tries at a taken lock, milliseconds. */
 const RETRY_MS = 25
@@ -62,7 +63,23 @@ function tryLock(folder, mode, file) {
     const mapped = toMailError(error, folder)
     db?.close()
     if (isBusy(error)) return null
-    throw mapped
+    if (errorCodeOf(error) !== 'SQLITE_NOTADB') throw mapped
+  }
+  empty(join(folder, file))
+  return tryLock(folder, mode, file)
+}
+
+/**
+ * What is damaged here is nobody's data. Emptied in its place, so that the locks that others have on it stay; for the same
+ * reason the descriptor is never closed, which would drop those of this process.
+ *
+ * @param {string} path - of a file that SQLite does not take for one of its own
+ */
+function empty(path) {
+  try {
+    ftruncateSync(openSync(path, 'r+'))
+  } catch (error) {
+    throw toMailError(error)
   }
 }
 

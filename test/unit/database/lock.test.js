@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
-import { spawn } from 'node:child_process'
+import { statSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -60,4 +60,32 @@ test('a lock of another process counts, and ends with that process', async (t) =
   child.kill('SIGKILL')
   await once(child, 'exit')
   ;(await lockExclusive(folder, { timeoutMs: 5000 })).release()
+})
+
+test('a damaged file locks nobody out, and lets nobody in who would be kept out', async (t) => {
+  const folder = await scratchFolder(t)
+  const file = join(folder, 'mail.lock')
+  for (const mode of [lockShared, lockExclusive]) {
+    writeFileSync(file, 'x'.repeat(4096))
+    const lock = await mode(folder, NOW)
+    assert.equal(statSync(file).size, 0)
+    await assert.rejects(lockExclusive(folder, NOW), { code: 'BUSY' })
+    lock.release()
+  }
+})
+
+test('where the file is damaged while it is locked, the lock holds', async (t) => {
+  const folder = await scratchFolder(t)
+  const first = await lockShared(folder, NOW)
+  // Written here, it would be closed here.
+  execFileSync('sh', ['-c', 'echo not a database > mail.lock'], { cwd: folder })
+  ;(await lockShared(folder, NOW)).release()
+  const module = new URL('../../../src/database/lock.js', import.meta.url)
+  const program = `
+    import { lockExclusive } from '${module}'
+    await lockExclusive(process.argv[1], { timeoutMs: 0 }).catch(({ code }) => console.log(code))`
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', program, folder])
+  assert.equal(said.toString(), 'BUSY\n')
+  first.release()
+  ;(await lockExclusive(folder, NOW)).release()
 })
