@@ -2,15 +2,24 @@
  * Whether a disk takes anything new. A file system that met an error becomes read-only under whoever uses it, and neither
  * its free room nor its permissions tell.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdirSync, rmSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** What speaks of the disk, and not of this folder or this user. */
 const TROUBLES = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO'])
 
-/** Folders need no descriptor, of which there may be none left. */
-const PREFIX = 'probe-'
+/**
+ * Folders need no descriptor, of which there may be none left. Always the same name: what a crash leaves of it goes with the
+ * next look. Where two look at once, one may take the disk for sound for that moment.
+ */
+const NAME = '.probe'
+
+/** Nobody else's business. */
+const MODE = { mode: 0o700 }
+
+/** What is left of it, if anything. */
+const WHOLE = { recursive: true, force: true }
 
 /**
  * @param {unknown} error
@@ -31,11 +40,13 @@ function troubleIn(error) {
  */
 export async function diskTrouble(folder) {
   try {
-    const probe = await mkdtemp(join(folder, PREFIX))
+    const probe = join(folder, NAME)
+    await rm(probe, WHOLE)
     try {
-      await mkdtemp(join(probe, PREFIX))
+      await mkdir(probe, MODE)
+      await mkdir(join(probe, NAME), MODE)
     } finally {
-      await rm(probe, { recursive: true, force: true })
+      await rm(probe, WHOLE)
     }
     return null
   } catch (error) {
@@ -49,11 +60,13 @@ export async function diskTrouble(folder) {
  */
 export function diskTroubleNow(folder) {
   try {
-    const probe = mkdtempSync(join(folder, PREFIX))
+    const probe = join(folder, NAME)
+    rmSync(probe, WHOLE)
     try {
-      mkdtempSync(join(probe, PREFIX))
+      mkdirSync(probe, MODE)
+      mkdirSync(join(probe, NAME), MODE)
     } finally {
-      rmSync(probe, { recursive: true, force: true })
+      rmSync(probe, WHOLE)
     }
     return null
   } catch (error) {
