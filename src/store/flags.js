@@ -20,6 +20,9 @@ export const DELETED = 8
 /** RFC 9051 §2.3.2 \Draft. */
 export const DRAFT = 16
 
+/** All of them. */
+export const SYSTEM_FLAGS_MASK = SEEN | ANSWERED | FLAGGED | DELETED | DRAFT
+
 /** @type {ReadonlyArray<readonly [string, number]>} */
 const SYSTEM_FLAGS = [
   ['\\Answered', ANSWERED],

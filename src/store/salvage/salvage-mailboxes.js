@@ -138,7 +138,8 @@ export function salvageAccount(from, to, mailboxes) {
     ).run(account === UNREADABLE ? 0 : account.last_uid_validity)
     if (account !== UNREADABLE)
       to.prepare('UPDATE account SET created_at = ?').run(account.created_at)
-    copyTable(from, to, { name: 'keywords', keys: ['number'] })
+    // Their index has all of them once more.
+    for (const key of ['number', 'name']) copyTable(from, to, { name: 'keywords', keys: [key] })
     copyTable(from, to, { name: 'subscriptions', keys: ['name'] })
     copyTable(from, to, { name: 'drained', keys: ['spool_name'] })
     copyTable(from, to, { name: 'import_log', keys: ['key'] })

@@ -11,8 +11,9 @@
 import { errorCodeOf } from '../../database/sqlite-error.js'
 import { prepared } from '../../database/statement.js'
 import { runTransaction } from '../../database/transaction.js'
-import { DELETED, SEEN } from '../flags.js'
-import { messageRowId, uidOfRow } from '../message-id.js'
+import { DELETED, KeywordTable, SEEN, SYSTEM_FLAGS_MASK } from '../flags.js'
+import { readKeywords } from '../keyword-rows.js'
+import { MAX_UID, messageRowId, uidOfRow } from '../message-id.js'
 import { copyContent } from './copy-content.js'
 import { UNREADABLE, readableEnds, readableRows, tryRead } from './readable-rows.js'
 import {
@@ -40,7 +41,7 @@ import {
  * @property {number} salvaged - messages
  * @property {number} bytes - of these, each copy counted
  * @property {LostMessage[]} lost
- * @property {{ mailbox: string, uid: number }[]} withoutFlags - messages that are there, but not their flags
+ * @property {{ mailbox: string, uid: number }[]} withoutFlags - messages that are there, but not all of their flags
  * @property {string[]} recoveredMailboxes - whose names are lost
  * @property {number} gaps - stretches of the list of messages that nothing else knows about: there may be more lost
  *
@@ -120,6 +121,7 @@ export function salvage(from, to, { nowMs, leafPages, onProgress }) {
   /** @type {Map<number, import('./copy-content.js').CopiedContent | null>} */
   const contents = new Map()
   const sizeOf = sizesWhereLost(rows)
+  const named = namedFlags(to)
   const isDeletedMailbox = deletedMailboxes(from)
   const requireMailbox = (/** @type {number} */ id) => {
     const present = mailboxes.get(id)
@@ -142,7 +144,7 @@ export function salvage(from, to, { nowMs, leafPages, onProgress }) {
         if (isDeletedMailbox(mailboxId)) continue
         const mailbox = requireMailbox(mailboxId)
         const files = { from, to, leafPages }
-        bytes += salvageMessage(files, { row, mailbox, sizeOf, contents, report, nowMs })
+        bytes += salvageMessage(files, { row, mailbox, named, sizeOf, contents, report, nowMs })
       }
       return at
     })
@@ -159,12 +161,13 @@ export function salvage(from, to, { nowMs, leafPages, onProgress }) {
 
 /**
  * @param {{ from: Database, to: Database, leafPages: () => import('./leaf-pages.js').LeafPages }} files
- * @param {{ row: MessageRow, mailbox: SalvagedMailbox, sizeOf: (row: MessageRow) => number | null,
- *   contents: Map<number, import('./copy-content.js').CopiedContent | null>, report: SalvageReport, nowMs: number }} input
+ * @param {{ row: MessageRow, mailbox: SalvagedMailbox, named: import('../flags.js').FlagWords,
+ *   sizeOf: (row: MessageRow) => number | null, contents: Map<number, import('./copy-content.js').CopiedContent | null>,
+ *   report: SalvageReport, nowMs: number }} input
  * @returns {number} bytes that were copied
  */
 function salvageMessage({ from, to, leafPages }, input) {
-  const { row, mailbox, sizeOf, contents, report, nowMs } = input
+  const { row, mailbox, named, sizeOf, contents, report, nowMs } = input
   const uid = uidOfRow(row.id)
   const isCopied = contents.has(row.content_id)
   const content = isCopied
@@ -177,7 +180,10 @@ function salvageMessage({ from, to, leafPages }, input) {
     mailbox.hasLoss = true
     return 0
   }
-  if (row.size === null) {
+  const flags = ((row.flags ?? 0) & named.flags) >>> 0
+  const keywords = ((row.keywords ?? 0) & named.keywords) >>> 0
+  const hasAllFlags = flags === row.flags && keywords === row.keywords
+  if (!hasAllFlags) {
     report.withoutFlags.push({ mailbox: mailbox.name, uid })
     mailbox.hasLoss = true
   }
@@ -187,9 +193,9 @@ function salvageMessage({ from, to, leafPages }, input) {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
   ).run(
     row.id,
-    row.modseq ?? mailbox.modSeq,
-    row.flags ?? 0,
-    row.keywords ?? 0,
+    hasAllFlags ? row.modseq : mailbox.modSeq,
+    flags,
+    keywords,
     row.internal_date ?? content.sentDate?.epochSeconds ?? Math.floor(nowMs / 1000),
     row.internal_zone ?? content.sentDate?.zoneMinutes ?? 0,
     row.saved_at ?? nowMs,
@@ -199,6 +205,18 @@ function salvageMessage({ from, to, leafPages }, input) {
   report.salvaged++
   report.bytes += content.size
   return isCopied ? 0 : content.size
+}
+
+/**
+ * @param {Database} to
+ * @returns {import('../flags.js').FlagWords} all flags that have a name: a bit without one would be that of the next keyword
+ *   that somebody makes
+ */
+function namedFlags(to) {
+  const table = new KeywordTable()
+  table.load(readKeywords(to))
+  const { flags, keywords } = table.wordsOf(table.names)
+  return { flags: (flags | SYSTEM_FLAGS_MASK) >>> 0, keywords }
 }
 
 /**
@@ -264,7 +282,8 @@ function finishMailbox(to, { id, modSeq, hasLoss, uidReserve, modSeqReserve }, h
     to,
     `UPDATE mailboxes SET (message_count, total_bytes, unseen_count, deleted_count, uid_next) = (
        SELECT count(*), coalesce(sum(size), 0), coalesce(sum(flags & ${SEEN} = 0), 0),
-         coalesce(sum(flags & ${DELETED} <> 0), 0), max(mailboxes.uid_next, coalesce(max(id) & 4294967295, 0) + ?)
+         coalesce(sum(flags & ${DELETED} <> 0), 0),
+         max(mailboxes.uid_next, min(coalesce(max(id) & ${MAX_UID}, 0) + ?, ${MAX_UID + 1}))
        FROM messages WHERE id > ? AND id < ?)
      WHERE id = ?`
   ).run(uidReserve, ...range, id)

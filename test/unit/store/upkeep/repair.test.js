@@ -15,6 +15,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { repairMailFile } from '../../../../src/store/salvage/repair-file.js'
+import { SEEN } from '../../../../src/store/flags.js'
+import { MAX_UID } from '../../../../src/store/message-id.js'
 import { fileOptions } from '../../../../src/store/port/options.js'
 import { imapImportKey } from '../../../../src/store/moving-in/import-key.js'
 import { systemClock } from '../../../../src/support/clock.js'
@@ -334,4 +336,51 @@ test('a message is saved by what its copies know of it', async (t) => {
   assert.ok(withoutFlags.length > 0)
   for (const [name, { bytes }] of await everything(await open()))
     assert.deepEqual(bytes, before.get(name)?.bytes)
+})
+
+test('keywords whose page is lost keep their names and numbers', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create()
+  await fill(store)
+  const before = await everything(store)
+  await store.close()
+  for (const page of pagesOf(path, key, 'keywords', 'leaf')) damagePage(path, page)
+  assert.deepEqual((await repair()).report.withoutFlags, [])
+  const again = await open()
+  assert.deepEqual(await everything(again), before)
+  assert.deepEqual(again.keywords.names, ['tag'])
+})
+
+test('where the names of keywords are lost, no message has the next one that is made', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create()
+  const tagged = await appendOne(store, 'INBOX', makeMessage('tagged'), ['\\Seen', 'tag'])
+  await appendOne(store, 'INBOX', makeMessage('plain'), ['\\Seen'])
+  const before = await everything(store)
+  await store.close()
+  for (const tree of ['keywords', 'sqlite_autoindex_keywords_1'])
+    for (const page of pagesOf(path, key, tree, 'leaf')) damagePage(path, page)
+  const { withoutFlags } = (await repair()).report
+  assert.deepEqual(withoutFlags, [{ mailbox: 'INBOX', uid: tagged }])
+  const again = await open()
+  await appendOne(again, 'INBOX', makeMessage('new'), ['other'])
+  const after = await everything(again)
+  for (const name of before.keys()) assert.equal(after.get(name)?.flags, SEEN, name)
+  // Who knows it by its flags of before is told.
+  const name = `INBOX ${tagged}`
+  assert.ok(Number(after.get(name)?.modSeq) > Number(before.get(name)?.modSeq))
+})
+
+test('a mailbox whose row is lost is saved, however high its UIDs are', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create()
+  const content = await stage(store, makeMessage('late'))
+  const message = { content, flags: [], internalDate: null, uid: MAX_UID - 1 }
+  await store.appendMessages('INBOX', [message])
+  await store.close()
+  for (const page of pagesOf(path, key, 'mailboxes', 'leaf')) damagePage(path, page)
+  assert.deepEqual((await repair()).report.lost, [])
+  const again = await open()
+  assert.deepEqual([...(await everything(again)).keys()], [`INBOX ${MAX_UID - 1}`])
+  assert.deepEqual((await again.verify()).problems, [])
 })
