@@ -26,6 +26,9 @@ const ID_RESERVE = 2 ** 20
 /** The same for mod-sequences. */
 const MODSEQ_RESERVE = 2 ** 32
 
+/** And for ids of mailboxes, which end at 2^21. */
+const MAILBOX_RESERVE = 2 ** 10
+
 /** Tables that a file of an older program may lack, with their keys. */
 const NEWER_TABLES = /** @type {ReadonlyArray<readonly [string, string]>} */ ([
   ['imap_folders', 'id'],
@@ -216,9 +219,12 @@ export function salvageCounters(from, to, highestContentId) {
       )
     : UNREADABLE
   const known = new Map(counters === UNREADABLE ? [] : counters.map(({ name, seq }) => [name, seq]))
+  const highestMailboxId = /** @type {number} */ (
+    to.prepare('SELECT coalesce(max(id), 0) FROM mailboxes').pluck().get()
+  )
   const wanted = /** @type {const} */ ([
     ['contents', known.get('contents') ?? highestContentId + ID_RESERVE],
-    ['mailboxes', known.get('mailboxes') ?? 0],
+    ['mailboxes', known.get('mailboxes') ?? highestMailboxId + MAILBOX_RESERVE],
     // Where it is lost: keys in import_log may name folders whose rows are lost as well.
     ['imap_folders', known.get('imap_folders') ?? (counters === UNREADABLE ? ID_RESERVE : 0)]
   ])

@@ -159,6 +159,8 @@ for (const table of ['garbage_mailboxes', 'garbage_contents', 'sqlite_sequence']
     const store = await create()
     await fill(store)
     const uidNext = (await store.openView('INBOX')).view.uidNext
+    const deleted = await store.createMailbox('Deleted')
+    await store.deleteMailbox('Deleted')
     const before = await everything(store)
     await store.close()
     const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
@@ -171,6 +173,7 @@ for (const table of ['garbage_mailboxes', 'garbage_contents', 'sqlite_sequence']
     const again = await open()
     assert.deepEqual(await everything(again), before)
     assert.ok((await appendOne(again, 'INBOX', makeMessage('new'))) >= uidNext)
+    assert.ok((await again.createMailbox('New')).id > deleted.id)
     assert.deepEqual((await again.verify()).problems, [])
   })
 }
