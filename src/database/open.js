@@ -117,6 +117,15 @@ const isFolderGone = (error, path) => error instanceof TypeError && !existsSync(
 const folderGone = (cause) => new MailError('ACCOUNT_DAMAGED', { detail: 'no folder', cause })
 
 /**
+ * The last close moves the `-wal` into the file, page by page as the key makes something of it. Where pages have no MAC it
+ * does so with any key, and the mailbox is gone: there the key is tried by a connection that may not write.
+ *
+ * @param {Cipher} cipher
+ * @returns {boolean}
+ */
+const mayMoveGarbage = (cipher) => cipher === 'aes256cbc'
+
+/**
  * @param {OpenOptions} options
  * @param {Cipher} cipher
  * @returns {DatabaseHandle}
@@ -126,6 +135,8 @@ function openWithCipher(options, cipher) {
   const timeoutMs = isBlocking ? BUSY_TIMEOUT_MS : 0
   // As a crash of the machine or a copy onto a full disk may leave it; to SQLite it is a new database, laid out as its own are.
   if (!isNew && sizeOf(path) === 0) throw new MailError('ACCOUNT_DAMAGED', { detail: 'empty file' })
+  if (mayMoveGarbage(cipher) && !isNew && !isReadOnly)
+    openWithCipher({ ...options, isReadOnly: true }, cipher).close()
   return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
     applyKey(db, cipher, key)
     if (options.mayEndEarly) takeAsItIs(db)

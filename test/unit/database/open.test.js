@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -122,6 +123,33 @@ test('an unrecorded cipher is found out, a recorded one is not guessed', async (
   assert.throws(() => openEncryptedDatabase({ path, key, cipher: 'chacha20' }), {
     code: 'KEY_REJECTED'
   })
+})
+
+test('whoever tries a wrong key or cipher leaves the file and its log as they were', async (t) => {
+  const folder = await scratchFolder(t)
+  const key = randomBytes(32)
+  for (const cipher of CIPHERS) {
+    const path = join(folder, cipher)
+    const { db } = openEncryptedDatabase({ path, key, cipher, isNew: true })
+    db.exec('CREATE TABLE t (a BLOB)')
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    db.prepare('INSERT INTO t VALUES (?)').run(randomBytes(20_000))
+    // As a crash leaves it.
+    const copy = `${path}.copy`
+    for (const suffix of ['', '-wal']) copyFileSync(path + suffix, copy + suffix)
+    db.close()
+    const others = [...CIPHERS, null].map((tried) => ({ tried, with: randomBytes(32) }))
+    for (const tried of CIPHERS) if (tried !== cipher) others.push({ tried, with: key })
+    for (const other of others) {
+      const options = { path: copy, key: other.with, cipher: other.tried }
+      assert.throws(() => openEncryptedDatabase(options), { code: 'KEY_REJECTED' })
+      assert.ok(existsSync(`${copy}-wal`), `${cipher} ${other.tried}`)
+    }
+    const again = openEncryptedDatabase({ path: copy, key, cipher: null })
+    assert.equal(again.db.prepare('SELECT length(a) FROM t').pluck().get(), 20_000)
+    assert.equal(again.db.pragma('integrity_check', { simple: true }), 'ok')
+    again.db.close()
+  }
 })
 
 test('a mailbox file without a byte is a damaged one, unless it is to be made', async (t) => {
