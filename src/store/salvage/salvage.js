@@ -231,15 +231,18 @@ function listMessages(from, leafPages) {
   const table = { name: 'messages', key: 'id', columns: '*' }
   for (const row of readableRows(from, table, () => gapsInTable++)) rows.set(row.id, row)
   if (gapsInTable === 0) return { rows: [...rows.values()], gaps: 0 }
-  for (const row of leafPages().messages()) if (!rows.has(row.id)) rows.set(row.id, row)
   let gapsInIndex = 0
-  const known = readableEnds(
+  const listed = readableEnds(
     from,
     'SELECT id, content_id FROM messages INDEXED BY messages_by_content',
     ['content_id', 'id'],
     () => gapsInIndex++
   )
-  for (const { id, content_id: contentId } of known)
+  // Pages that are free may have rows of messages that have gone since, where they were not overwritten: the index knows.
+  const isListed = gapsInIndex > 0 ? null : new Set(listed.map(({ id }) => id))
+  for (const row of leafPages().messages())
+    if (!rows.has(row.id) && isListed?.has(row.id) !== false) rows.set(row.id, row)
+  for (const { id, content_id: contentId } of listed)
     if (!rows.has(id)) rows.set(id, { id, content_id: contentId, size: null })
   const sorted = [...rows.values()].sort((a, b) => a.id - b.id)
   // With the index whole, nothing is unknown.

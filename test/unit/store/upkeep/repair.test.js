@@ -387,3 +387,25 @@ test('a mailbox whose row is lost is saved, however high its UIDs are', async (t
   assert.deepEqual([...(await everything(again)).keys()], [`INBOX ${MAX_UID - 1}`])
   assert.deepEqual((await again.verify()).problems, [])
 })
+
+test('what has been moved away does not come back, where free pages still have it', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create({ config: { secureDelete: 'FAST' } })
+  const uids = await appendMany(store, 'INBOX', 4000)
+  const { view } = await store.openView('INBOX')
+  const move = (/** @type {(uid: number) => boolean} */ isMoved) =>
+    store.moveMessages({ from: view, uids: uids.filter(isMoved), toMailbox: 'Archive' })
+  // Pages that have fewer and fewer messages become one.
+  await move((uid) => uid % 3 > 0)
+  await move((uid) => uid % 6 === 0)
+  await move((uid) => uid % 6 === 3 && uid < 2000)
+  const counts = (await store.listMailboxes()).map(({ name, messageCount }) => [name, messageCount])
+  await store.close()
+  damagePage(path, pagesOf(path, key, 'messages', 'leaf').at(-1) ?? 0)
+  await repair()
+  const after = await (await open()).listMailboxes()
+  assert.deepEqual(
+    after.map(({ name, messageCount }) => [name, messageCount]),
+    counts
+  )
+})
