@@ -25,10 +25,11 @@ export function damagePage(path, page) {
  * @param {Buffer} key
  * @param {string} table - or index
  * @param {'internal' | 'leaf'} type
+ * @param {import('../../src/database/setup-pragma.js').Cipher} [cipher]
  * @returns {number[]} the pages of that kind, in their order
  */
-export function pagesOf(path, key, table, type) {
-  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
+export function pagesOf(path, key, table, type, cipher = 'chacha20') {
+  const { db } = openEncryptedDatabase({ path, key, cipher })
   try {
     return /** @type {number[]} */ (
       db

@@ -96,7 +96,12 @@ async function salvageInto(workFolder, options, onProgress) {
   })
   // The locks that it drops are not needed: what keeps others away is mail.lock.
   const leafPages = lazyLeafPages(() =>
-    transplantPages(path, join(workFolder, 'pages.db'), { cipher, key })
+    transplantPages(
+      path,
+      join(workFolder, 'pages.db'),
+      { cipher, key },
+      /** @type {number} */ (from.pragma('page_size', { simple: true }))
+    )
   )
   try {
     // A file of a newer program is none of ours to read; where the list itself is lost, it is taken for our own.

@@ -7,7 +7,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import Database from '../../database/library.js'
-import { applyKey, pageSizeFor } from '../../database/setup-pragma.js'
+import { applyKey } from '../../database/setup-pragma.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} DatabaseHandle
@@ -27,15 +27,15 @@ const PIECE_BYTES = 1024 * 1024
  *   the locks that SQLite has on it in this process
  * @param {string} to - must not exist
  * @param {Encryption} encryption
+ * @param {number} pageBytes - of the damaged file, which may be those of another cipher that it once had
  * @returns {{ db: DatabaseHandle, pages: number }} a database whose tables are of no use; how many pages the damaged file has
  * @throws what SQLite and the file system throw
  */
-export function transplantPages(from, to, encryption) {
-  const pageBytes = pageSizeFor(encryption.cipher)
+export function transplantPages(from, to, encryption, pageBytes) {
   const source = openSync(from, 'r')
   try {
     const pages = Math.floor(fstatSync(source).size / pageBytes)
-    makeRoom(to, encryption, pages)
+    makeRoom(to, encryption, { pages, pageBytes })
     const target = openSync(to, 'r+')
     try {
       copyBytes(source, target, { at: (FIRST_PAGE - 1) * pageBytes, end: pages * pageBytes })
@@ -64,10 +64,9 @@ function openWithKey(path, { cipher, key }) {
  *
  * @param {string} path
  * @param {Encryption} encryption
- * @param {number} pages - at least so many
+ * @param {{ pages: number, pageBytes: number }} room - at least so many
  */
-function makeRoom(path, encryption, pages) {
-  const pageBytes = pageSizeFor(encryption.cipher)
+function makeRoom(path, encryption, { pages, pageBytes }) {
   const db = openWithKey(path, encryption)
   try {
     db.pragma(`page_size = ${pageBytes}`)

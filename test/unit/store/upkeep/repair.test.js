@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { repairMailFile } from '../../../../src/store/salvage/repair-file.js'
+import { convertCipher } from '../../../../src/store/open-store.js'
 import { SEEN } from '../../../../src/store/flags.js'
 import { MAX_UID } from '../../../../src/store/message-id.js'
 import { fileOptions } from '../../../../src/store/port/options.js'
@@ -308,6 +309,20 @@ test('what SQLite keeps about its pages may be damaged as well as the way to the
   damagePage(path, 2)
   assert.deepEqual((await repair()).report.lost, [])
   assert.deepEqual(await everything(await open()), before)
+})
+
+test('a file that has been given another cipher is repaired with the pages that it has', async (t) => {
+  const { create, open, path, key, folder } = await setUp(t)
+  const store = await create()
+  await fill(store)
+  const before = await everything(store)
+  await store.close()
+  const cipher = /** @type {const} */ ('aegis-256')
+  await convertCipher({ folder, key, cipher: 'chacha20', nextCipher: cipher, timeoutMs: 0 })
+  damagePage(path, pagesOf(path, key, 'content_chunks', 'internal', cipher)[0] ?? 0)
+  const options = fileOptions({ folder, key, cipher, clock: systemClock })
+  assert.deepEqual((await repairMailFile(options, { timeoutMs: 0 })).report.lost, [])
+  assert.deepEqual(await everything(await open({ cipher })), before)
 })
 
 test('a file whose end is missing gives what is left of it', async (t) => {
