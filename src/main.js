@@ -47,9 +47,13 @@ function findPinnedNode() {
  */
 function runUnder(node) {
   const child = spawn(node, runtimeArguments, { stdio: 'inherit', env: runtimeEnvironment })
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => child.kill(signal))
   }
+  process.on('SIGINT', () => {
+    // A terminal has sent it to both: passed on, it would be the second Ctrl-C, at which a server does not end in peace.
+    if (!process.stdin.isTTY) child.kill('SIGINT')
+  })
   child.on('error', (error) => {
     process.stderr.write(`letterlock: ${node} cannot be started: ${error.message}\n`)
     process.exit(1)

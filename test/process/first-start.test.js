@@ -1,10 +1,11 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
-import { MAIN, letterlock, scratchFolder, startServerProcess } from '../helpers/process.js'
+import { MAIN, letterlock, portsIn, scratchFolder, startServerProcess } from '../helpers/process.js'
 import { WireClient } from '../helpers/wire-client.js'
 
 /** Nobody supervises: as from a person's shell. */
@@ -124,9 +125,10 @@ test('a port that is taken, a misspelt option and a bad setting each give one cl
   await server.stop()
 })
 
-test('started on an older Node, the program runs itself again under the pinned one', (t) => {
+/** @returns {string | undefined} a Node on this machine that the program does not run under */
+function findOlderNode() {
   const { stdout } = spawnSync('which', ['-a', 'node'], { encoding: 'utf8' })
-  const older = stdout
+  return stdout
     .split('\n')
     .filter((path) => path !== '')
     .find((path) => {
@@ -134,6 +136,10 @@ test('started on an older Node, the program runs itself again under the pinned o
       const major = Number(/^v(\d+)/.exec(version)?.[1])
       return major >= 18 && major < 24
     })
+}
+
+test('started on an older Node, the program runs itself again under the pinned one', (t) => {
+  const older = findOlderNode()
   if (older === undefined) return t.skip('this machine has no Node between 18 and 23')
   const result = spawnSync(older, [MAIN, '--version'], {
     encoding: 'utf8',
@@ -141,6 +147,47 @@ test('started on an older Node, the program runs itself again under the pinned o
   })
   assert.equal(result.status, 0, result.stderr)
   assert.match(result.stdout, /^\d+\.\d+\.\d+\n$/)
+})
+
+/** @param {import('node:stream').Readable} stream */
+function collect(stream) {
+  let text = ''
+  stream.on('data', (chunk) => (text += String(chunk)))
+  const until = async (/** @type {RegExp} */ pattern) => {
+    while (!pattern.test(text)) {
+      if (stream.readableEnded) throw new Error(`it ended before ${pattern}: ${text}`)
+      await Promise.race([once(stream, 'data'), once(stream, 'end')])
+    }
+  }
+  return { text: () => text, until }
+}
+
+test('one Ctrl-C at a server that was started on an older Node lets a delivery come to its end', async (t) => {
+  const older = findOlderNode()
+  if (older === undefined) return t.skip('this machine has no Node between 18 and 23')
+  if (spawnSync('script', ['--version']).status !== 0) return t.skip('there is no script(1)')
+  const data = join(scratchFolder(t, 'ctrl-c'), 'data')
+  const ports = ['imap', 'imaps', 'lmtp', 'admin'].map((name) => `--${name} 127.0.0.1:0`)
+  const command = `'${older}' '${MAIN}' serve --data '${data}' ${ports.join(' ')}`
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+    env: { ...process.env, ...WATCHED, UV_THREADPOOL_SIZE: undefined }
+  })
+  t.after(() => terminal.kill('SIGKILL'))
+  const output = collect(terminal.stdout)
+  await output.until(/^ready/m)
+  const socket = connect(portsIn(output.text()).lmtp, '127.0.0.1')
+  const replies = collect(socket)
+  await replies.until(/^220 /m)
+  socket.write('LHLO mta\r\nMAIL FROM:<a@example.org>\r\nRCPT TO:<me@localhost>\r\nDATA\r\n')
+  await replies.until(/^354 /m)
+  const ended = once(terminal, 'close')
+  terminal.stdin.write('\x03')
+  await output.until(/stopping/)
+  socket.write('Subject: late\r\n\r\nstill taken\r\n.\r\n')
+  await replies.until(/^250 2\.0\.0 Sealed/m)
+  socket.end()
+  const [code] = await ended
+  assert.equal(code, 0)
 })
 
 for (const command of [
