@@ -123,8 +123,7 @@ export async function resetAccount({ services, account, newPassword }) {
   requireUsablePassword(newPassword)
   const keyEpoch = account.keyEpoch + 1
   const { id: accountId, domain } = account
-  // A name that never was: a reset that was killed may have left a folder which nobody knows, and one that is to be
-  // removed may have had this epoch's name.
+  // A name that never was: a folder that is to be removed may have had this epoch's.
   const folder = `${mailboxFolder({ data: config.data, domain, accountId, keyEpoch })}-${newId()}`
   using masterKey = SecretBuffer.random(KEY_BYTES)
   const made = await makeFirstKeys({

@@ -4,7 +4,7 @@
 import { MailError, isMailError } from '../errors.js'
 import { parseAddress, withoutDetail } from './address.js'
 import { writeKeyRows, deleteKeyRows } from './directory-keys.js'
-import { queueRemoval, requireNotListed } from './directory-removals.js'
+import { queueRemoval, takeFolder } from './directory-removals.js'
 import { writeRestore } from './directory-restores.js'
 import { accountFromRow, storedFolder } from './directory-rows.js'
 import { ensureDomain, requireTenantSeat } from './directory-tenants.js'
@@ -133,7 +133,7 @@ export class DirectoryAccounts {
     const nowMs = connection.clock.nowMs()
     await connection.write(() => {
       this.#requireFree(account.address)
-      requireNotListed(connection, folder)
+      takeFolder(connection, folder)
       ensureDomain(connection, account.domain)
       const { tenant_id: ofDomain } = connection
         .prepare('SELECT tenant_id FROM domains WHERE name = ?')
@@ -300,7 +300,7 @@ export class DirectoryAccounts {
     await connection.erase(() => {
       deleteKeyRows(connection, accountId)
       queueRemoval(connection, this.#folderOf(accountId))
-      requireNotListed(connection, path)
+      takeFolder(connection, path)
       // What was to take the old mailbox's place goes with it.
       connection.prepare('DELETE FROM restores WHERE account_id = ?').run(accountId)
       connection

@@ -314,6 +314,8 @@
  * @property {() => Promise<string[]>} listRemovals - absolute folders whose files still have to go; none of them
  *   is an account's
  * @property {(folder: string) => Promise<void>} finishRemoval
+ * @property {(folder: string) => Promise<void>} planFolder - absolute; a mailbox is about to be made there. `listRemovals` has
+ *   it an hour later, unless an account stands in it by then
  * @property {(accountId: string) => Promise<PendingRestore | null>} findRestore
  * @property {(restore: PendingRestore) => Promise<void>} beginRestore - takes the place of one that was not over
  * @property {(accountId: string, step: RestoreStep) => Promise<boolean>} advanceRestore - false where it is in another

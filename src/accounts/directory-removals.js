@@ -1,12 +1,15 @@
 /**
- * Folders whose keys are destroyed and whose files still have to go. No account stands in a folder that is listed: whoever
- * removes its files would remove that account's mail.
+ * Folders whose files have to go: their keys are destroyed, or they were made for an account that never came to be. No account
+ * stands in a folder that is listed: whoever removes its files would remove that account's mail.
  */
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
 import { storedFolder } from './directory-rows.js'
 
 /** @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection */
+
+/** From a mailbox's folder to the rows of its account it takes a moment; so long, ms, and whoever was at it is dead. */
+const PLANNED_MS = 60 * 60_000
 
 /**
  * Part of the caller's transaction.
@@ -21,15 +24,23 @@ export function queueRemoval(connection, folder) {
 }
 
 /**
- * Part of the caller's transaction. The row is not deleted instead: somebody may be removing the files just now.
+ * An account comes to stand in the folder; part of the caller's transaction. What is listed stays listed: somebody may be
+ * removing the files just now.
  *
  * @param {DirectoryConnection} connection
  * @param {string} folder - as stored
  * @throws {MailError} BUSY
  */
-export function requireNotListed(connection, folder) {
-  if (connection.prepare('SELECT 1 FROM removals WHERE folder = ?').get(folder))
+export function takeFolder(connection, folder) {
+  const isListed = connection
+    .prepare(
+      `SELECT 1 FROM removals WHERE folder = $folder UNION ALL
+       SELECT 1 FROM planned_folders WHERE folder = $folder AND until_ms <= $nowMs`
+    )
+    .get({ folder, nowMs: connection.clock.nowMs() })
+  if (isListed)
     throw new MailError('BUSY', { detail: 'the folder of an erased mailbox is not removed yet' })
+  connection.prepare('DELETE FROM planned_folders WHERE folder = ?').run(folder)
 }
 
 /** The list of them. */
@@ -49,10 +60,12 @@ export class DirectoryRemovals {
     const rows = await this.connection.read(() =>
       this.connection
         .prepare(
-          `SELECT folder FROM removals WHERE folder NOT IN (SELECT folder FROM accounts)
-           ORDER BY requested_at_ms`
+          `SELECT folder, min(at_ms) AS at_ms
+           FROM (SELECT folder, requested_at_ms AS at_ms FROM removals UNION ALL
+             SELECT folder, until_ms FROM planned_folders WHERE until_ms <= ?)
+           WHERE folder NOT IN (SELECT folder FROM accounts) GROUP BY folder ORDER BY at_ms`
         )
-        .all()
+        .all(this.connection.clock.nowMs())
     )
     return rows.map((row) => join(this.dataFolder, row.folder))
   }
@@ -60,8 +73,20 @@ export class DirectoryRemovals {
   /** @param {string} folder - absolute */
   async finishRemoval(folder) {
     const path = storedFolder(this.dataFolder, folder)
+    await this.connection.write(() => {
+      for (const table of ['removals', 'planned_folders'])
+        this.connection.prepare(`DELETE FROM ${table} WHERE folder = ?`).run(path)
+    })
+  }
+
+  /** @param {string} folder - absolute; about to be made */
+  async planFolder(folder) {
+    const path = storedFolder(this.dataFolder, folder)
+    const untilMs = this.connection.clock.nowMs() + PLANNED_MS
     await this.connection.write(() =>
-      this.connection.prepare('DELETE FROM removals WHERE folder = ?').run(path)
+      this.connection
+        .prepare('INSERT OR REPLACE INTO planned_folders (folder, until_ms) VALUES (?, ?)')
+        .run(path, untilMs)
     )
   }
 }

@@ -97,7 +97,8 @@ export class RestoredDirectory {
   /** All accounts are complete or dropped: one file then, which can be renamed. */
   finish() {
     // Folders that were to be removed there are not here.
-    this.#connection.prepare('DELETE FROM removals').run()
+    for (const table of ['removals', 'planned_folders'])
+      this.#connection.prepare(`DELETE FROM ${table}`).run()
     this.#connection.db.pragma('wal_checkpoint(TRUNCATE)')
   }
 

@@ -64,6 +64,7 @@ export function openDirectory({
     replaceMailbox: (accountId, mailbox) => accounts.replaceMailbox(accountId, mailbox),
     listRemovals: () => removals.listRemovals(),
     finishRemoval: (folder) => removals.finishRemoval(folder),
+    planFolder: (folder) => removals.planFolder(folder),
 
     findCredential: (credentialId) => keys.findCredential(credentialId),
     findSingleCredential: (accountId, kind) => keys.findSingleCredential(accountId, kind),

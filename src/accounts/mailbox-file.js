@@ -20,17 +20,19 @@ import { syncFolder } from '../support/write-file.js'
 const MAILBOX_FILE = 'mail.db'
 
 /**
- * Makes a folder with an empty mailbox in it, durable when this resolves. Whatever fails leaves nothing.
+ * Makes a folder with an empty mailbox in it, durable when this resolves. Whatever fails leaves nothing, and what is left when
+ * the process is killed before an account stands in the folder goes with a later removal.
  *
  * @param {object} input
- * @param {Pick<AccountServices, 'config' | 'clock' | 'logger'>} input.services
+ * @param {Pick<AccountServices, 'config' | 'clock' | 'logger' | 'directory'>} input.services
  * @param {string} input.folder - must not exist
  * @param {SecretBuffer} input.masterKey
  * @throws {MailError} DISK_FULL
  */
 export async function createMailboxFolder({ services, folder, masterKey }) {
-  const { config, clock, logger } = services
+  const { config, clock, logger, directory } = services
   const domainFolder = dirname(folder)
+  await directory.planFolder(folder)
   await mkdir(domainFolder, { recursive: true, mode: 0o700 })
   await mkdir(folder, { mode: 0o700 })
   const key = deriveDatabaseKey(masterKey.bytes)

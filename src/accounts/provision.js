@@ -1,6 +1,6 @@
 /**
  * A new account: keys, an empty mailbox, and last of all its rows in the directory, in one transaction. A
- * crash before that leaves a folder that nobody knows, never an account without a mailbox.
+ * crash before that leaves a folder that is removed later, never an account without a mailbox.
  */
 import { join } from 'node:path'
 import { MailError } from '../errors.js'

@@ -48,6 +48,7 @@ export async function restoreAsNewAccount({
         await rm(join(domainFolder, entry), { recursive: true, force: true })
     const snapshot = await readSnapshot(target, entry.snapshot)
     await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })
+    await directory.planFolder(folder)
     await rename(staged, folder)
     await syncFolder(domainFolder)
     const cipher = /** @type {import('../database/setup-pragma.js').Cipher} */ (

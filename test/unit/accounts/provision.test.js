@@ -4,6 +4,7 @@ import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { provisionAccount } from '../../../src/accounts/provision.js'
+import { removePendingFolders } from '../../../src/accounts/remove-account.js'
 import { MailError, isMailError } from '../../../src/errors.js'
 import { logIn, makeAccount, openTestAccounts, withStore } from '../../helpers/accounts.js'
 
@@ -102,6 +103,30 @@ test('where the disk fails and nobody knows whether the account stands, its mail
   const { problems } = await withStore(services, account, masterKey, (store) => store.verify())
   masterKey.dispose()
   assert.deepEqual(problems, [])
+})
+
+test('what a creation has made that was killed before its account stood is removed later', async (t) => {
+  const { services, clock, data } = await openTestAccounts(t)
+  const { account: bert } = await makeAccount(services, 'bert@example.org')
+  const reached = Promise.withResolvers()
+  const directory = {
+    ...services.directory,
+    createAccount: () => {
+      reached.resolve(undefined)
+      return new Promise(() => {})
+    }
+  }
+  provisionAccount({ services: { ...services, directory }, ...input() })
+  await reached.promise
+  const folders = async () => (await readdir(join(data, 'mail', 'example.org'))).sort()
+  const before = await folders()
+  assert.equal(before.length, 2)
+
+  await removePendingFolders({ services })
+  assert.deepEqual(await folders(), before, 'it may still be at work')
+  clock.advance(60 * 60_000)
+  assert.deepEqual(await removePendingFolders({ services }), { left: [] })
+  assert.deepEqual(await folders(), [bert.id])
 })
 
 test('what cannot be an address or a password is refused before anything is made', async (t) => {

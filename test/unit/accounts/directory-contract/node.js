@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isMailError } from '../../../../src/errors.js'
 import { newAccount } from '../../../helpers/directory-rows.js'
 
 /**
@@ -44,6 +45,30 @@ export function nodeContract({ name, setUp }) {
     await directory.beginRestore(restore)
     assert.equal(await directory.advanceRestore(id, { ...off, staged: 'staged-1' }), true)
     assert.equal(await directory.findRestore(id), null)
+  })
+
+  test(`${name}: a folder that was planned is to be removed an hour later, unless an account stands in it`, async (t) => {
+    const { data, directory, clock } = await setUp(t)
+    const [anna, bert] = /** @type {const} */ (['anna', 'bert']).map((name) =>
+      newAccount(data, `${name}@example.org`)
+    )
+    assert.ok(anna && bert)
+    for (const { folder } of [anna, bert]) await directory.planFolder(folder)
+    await directory.createAccount(anna)
+    clock.advance(60 * 60_000 - 1)
+    assert.deepEqual(await directory.listRemovals(), [])
+    clock.advance(1)
+    assert.deepEqual(await directory.listRemovals(), [bert.folder])
+    await assert.rejects(directory.createAccount(bert), (error) => isMailError(error, 'BUSY'))
+    await directory.finishRemoval(bert.folder)
+    assert.deepEqual(await directory.listRemovals(), [])
+    await directory.planFolder(anna.folder)
+    await directory.deleteAccount(anna.id)
+    assert.deepEqual(await directory.listRemovals(), [anna.folder])
+    clock.advance(60 * 60_000)
+    assert.deepEqual(await directory.listRemovals(), [anna.folder])
+    await directory.finishRemoval(anna.folder)
+    assert.deepEqual(await directory.listRemovals(), [])
   })
 
   test(`${name}: an account that comes out of a backup is never there without what its mailbox still needs`, async (t) => {
