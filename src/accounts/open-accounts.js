@@ -11,6 +11,7 @@ import { MailError, isMailError } from '../errors.js'
 import { isDamage, recordDamage } from './damage.js'
 import { checkLiveAccounts } from './live-credentials.js'
 import { OpenAccount, openParts } from './open-account.js'
+import { removeIfErased } from './remove-account.js'
 import { checkRestored } from './restored.js'
 import { SharedParts } from './shared-parts.js'
 
@@ -265,10 +266,9 @@ export class OpenAccounts {
     const { services, endSessions } = this.#options
     const accountId = entry.account.id
     const { logger, directory } = services
-    const { code } = alert
     logger.error({ accountId, ...alert }, 'mailbox alert')
-    directory.audit({ action: 'mailbox-alert', accountId, detail: { code } })
-    if (code === 'ACCOUNT_DAMAGED') this.#recordDamage(accountId)
+    directory.audit({ action: 'mailbox-alert', accountId, detail: { code: alert.code } })
+    if (alert.code === 'ACCOUNT_DAMAGED') this.#recordDamage(accountId)
     try {
       const { store } = await entry.opening
       if (!store.hasFailed || this.#open.get(accountId) !== entry) return
@@ -353,7 +353,7 @@ export class OpenAccounts {
     entry.stay()
     const closing = entry.opening
       .then(
-        (parts) => this.#shut(accountId, parts),
+        (parts) => this.#shut(entry.account, parts),
         // Whoever opens it is told.
         () => {}
       )
@@ -366,10 +366,10 @@ export class OpenAccounts {
   }
 
   /**
-   * @param {string} accountId
+   * @param {Account} account
    * @param {import('./open-account.js').OpenParts} parts
    */
-  async #shut(accountId, { store, identities, spool }) {
+  async #shut({ id: accountId, folder }, { store, identities, spool }) {
     const { services, onLocked } = this.#options
     const leaving = this.#options.maintenance?.leave(accountId)
     await spool.close()
@@ -382,6 +382,7 @@ export class OpenAccounts {
       onLocked(accountId)
       services.logger.debug({ accountId }, 'mailbox locked')
     }
+    await removeIfErased(services, folder)
   }
 
   /** Closes every mailbox; sessions must have ended. */

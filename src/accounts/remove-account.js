@@ -21,7 +21,7 @@ const removing = new WeakMap()
  * @param {Pick<AccountServices, 'directory' | 'logger' | 'unlocker'>} input.services
  * @param {Account} input.account
  * @returns {Promise<{ isRemoved: boolean }>} false while somebody still has the mailbox open, or something else keeps
- *   its files: they go at the next start or the next deletion
+ *   its files: they go when that one closes it, at the next start or at the next deletion
  * @throws {import('../errors.js').MailError} ACCOUNT_NOT_FOUND
  */
 export async function deleteAccount({ services, account }) {
@@ -51,6 +51,21 @@ export async function removePendingFolders({ services, awaited = null }) {
   })()
   removing.set(directory, work)
   return await work
+}
+
+/**
+ * A mailbox has been closed here: if it was erased meanwhile, nobody else is going to remove its files.
+ *
+ * @param {Pick<AccountServices, 'directory' | 'logger'>} services
+ * @param {string} folder
+ */
+export async function removeIfErased(services, folder) {
+  try {
+    if ((await services.directory.listRemovals()).includes(folder))
+      await removePendingFolders({ services, awaited: folder })
+  } catch (err) {
+    services.logger.error({ err }, 'it cannot be told whether a closed mailbox was erased')
+  }
 }
 
 /**

@@ -2,6 +2,7 @@
  * Mailboxes that are opened, shared and closed, where these meet each other: over real files and the real directory.
  */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -9,6 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { resetAccount } from '../../../src/accounts/change-password.js'
 import { openParts } from '../../../src/accounts/open-account.js'
 import { OpenAccounts } from '../../../src/accounts/open-accounts.js'
+import { removePendingFolders } from '../../../src/accounts/remove-account.js'
 import { SharedParts } from '../../../src/accounts/shared-parts.js'
 import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
 import { lockExclusive } from '../../../src/database/lock.js'
@@ -248,6 +250,19 @@ test('after the mail was given up, a login finds the new mailbox, not the old on
   const { isRemoved, account: now } = await resetting
   assert.ok(isRemoved)
   assert.equal(after.store.folder, now.folder)
+})
+
+test('the files of an account that was deleted while its mailbox was open go when that is closed', async (t) => {
+  const { enter, services, account, openAccounts, lines } = await setUp(t)
+  const session = await enter()
+  await services.directory.deleteAccount(account.id)
+  assert.deepEqual(await removePendingFolders({ services }), { left: [account.folder] })
+  assert.ok(existsSync(account.folder))
+  await session.release()
+  await openAccounts.closeMailbox(account.id, 'closed')
+  assert.equal(existsSync(account.folder), false)
+  assert.deepEqual(await services.directory.listRemovals(), [])
+  assert.equal(lines.filter(({ level }) => level === 'error').length, 0)
 })
 
 test('a login that waits for a mailbox to be closed does not open it when the process ends', async (t) => {
