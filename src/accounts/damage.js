@@ -3,7 +3,7 @@
  * the whole file: health names the mailbox, and the next occasion of maintenance looks at all of it, which confirms the
  * record or clears it.
  */
-import { isMailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 
 /** The job of maintenance (src/maintenance/jobs/quick-check.js) that stands for the state of the file. */
 const JOB = 'quick-check'
@@ -14,6 +14,23 @@ const JOB = 'quick-check'
  */
 export const isDamage = (error) =>
   isMailError(error, 'ACCOUNT_DAMAGED') || isMailError(error, 'KEY_REJECTED')
+
+/**
+ * With a key of yesterday, a mailbox looks like a damaged one.
+ *
+ * @param {Pick<import('./directory-port.js').DirectoryPort, 'findAccount'>} directory
+ * @param {Pick<import('./directory-port.js').Account, 'id' | 'keyEpoch'>} account - as it was when its key was unwrapped
+ * @param {unknown} error - met as its mailbox was opened
+ * @returns {Promise<unknown>} what to throw: ACCOUNT_NOT_FOUND where the account has been deleted since, BUSY where it has other
+ *   keys since, else the error
+ */
+export async function unlessOvertaken(directory, { id, keyEpoch }, error) {
+  if (!isDamage(error)) return error
+  const now = await directory.findAccount(id)
+  if (now === null) return new MailError('ACCOUNT_NOT_FOUND', { cause: error })
+  if (now.keyEpoch === keyEpoch) return error
+  return new MailError('BUSY', { detail: 'the keys were changed meanwhile', cause: error })
+}
 
 /**
  * @param {Pick<import('./services.js').AccountServices, 'directory' | 'clock'>} services

@@ -1,6 +1,7 @@
 /**
  * One mailbox that is open, or being opened, and who uses it.
  */
+import { unlessOvertaken } from './damage.js'
 import { limitStore } from './live-credentials.js'
 import { OpenSpool } from './open-spool.js'
 import { openStore } from './open-store.js'
@@ -105,7 +106,13 @@ export class OpenAccount {
 export async function openParts({ services, account, masterKey, shared, onAlert }) {
   const { directory } = services
   const tenantRoom = await directory.tenantRoom(account.tenant)
-  const identities = await openSealIdentities({ directory, accountId: account.id, masterKey })
+  const identities = await openSealIdentities({
+    directory,
+    accountId: account.id,
+    masterKey
+  }).catch(async (error) => {
+    throw await unlessOvertaken(directory, account, error)
+  })
   try {
     const store = await openStore({ services, account, masterKey, shared, onAlert })
     limitStore(store, account, tenantRoom)

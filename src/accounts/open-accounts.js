@@ -145,6 +145,8 @@ export class OpenAccounts {
       await entry.opening
       // It may have been closed for damage, or for a restore, while we waited.
       if (this.#open.get(account.id) !== entry) continue
+      // The login was checked before the keys were changed.
+      if (entry.account.keyEpoch > account.keyEpoch) throw new MailError('BUSY')
       if (entry.account.keyEpoch < account.keyEpoch) {
         // Under the new key there is another mailbox; the keys of this one are destroyed, and what it got now would be lost.
         await this.closeMailbox(account.id, 'The mailbox was made anew, log in again')
@@ -318,13 +320,10 @@ export class OpenAccounts {
    * @param {string} accountId
    */
   ring(accountId) {
-    const present = this.#open.get(accountId)
-    if (present === undefined) return
-    present.opening.then(
+    this.#open.get(accountId)?.opening.then(
       ({ spool }) => spool.ring(),
-      () => {
-        // Opening failed; the mail waits for the next login.
-      }
+      // Opening failed; the mail waits for the next login.
+      () => {}
     )
   }
 

@@ -5,8 +5,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
-import { MailError, isMailError } from '../errors.js'
 import { openAccountStore } from '../store/account-store.js'
+import { unlessOvertaken } from './damage.js'
 import { settleLift, settleSwitchOrPutOff } from './restored.js'
 
 /**
@@ -26,7 +26,7 @@ import { settleLift, settleSwitchOrPutOff } from './restored.js'
  *   what the mailboxes of a process share
  * @returns {Promise<AccountStore>}
  * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, also where the file is gone, ACCOUNT_NOT_FOUND where the account has been
- *   deleted since it was looked up, FILE_TOO_NEW, BUSY, DISK_FULL
+ *   deleted since it was looked up, FILE_TOO_NEW, BUSY, also where its keys have been changed since then, DISK_FULL
  */
 export async function openStore({
   services,
@@ -64,10 +64,7 @@ export async function openStore({
       onAlert,
       ...shared
     }).catch(async (error) => {
-      // Its file has gone with it.
-      const isDeleted =
-        isMailError(error, 'ACCOUNT_DAMAGED') && (await directory.findAccount(account.id)) === null
-      throw isDeleted ? new MailError('ACCOUNT_NOT_FOUND', { cause: error }) : error
+      throw await unlessOvertaken(directory, account, error)
     })
     try {
       if (!isReadOnly) {

@@ -17,9 +17,11 @@ import { lockExclusive } from '../../../src/database/lock.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { appendMany } from '../../helpers/account-folder.js'
 import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
-import { NEW, OLD, assertRefused, change, deliver } from '../../helpers/change-keys.js'
+import { NEW, OLD, assertRefused, change, deliver, rekey } from '../../helpers/change-keys.js'
 
+/** @typedef {import('../../../src/accounts/directory-port.js').Account} Account */
 /** @typedef {import('../../../src/accounts/open-accounts.js').MaintenancePort} MaintenancePort */
+/** @typedef {import('../../../src/accounts/services.js').AccountServices} AccountServices */
 /** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
 
 /** No time that a mailbox stays open for runs out by itself here. */
@@ -264,6 +266,27 @@ test('the files of an account that was deleted while its mailbox was open go whe
   assert.deepEqual(await services.directory.listRemovals(), [])
   assert.equal(lines.filter(({ level }) => level === 'error').length, 0)
 })
+
+for (const [what, changeKeys] of /** @type {const} */ ([
+  ['a rekey', rekey],
+  [
+    'a reset',
+    (/** @type {AccountServices} */ services, /** @type {Account} */ account) =>
+      resetAccount({ services, account, newPassword: Buffer.from(OLD) })
+  ]
+])) {
+  test(`a login that was checked before ${what} is told to come back, and nothing is on record as damaged`, async (t) => {
+    const { enter, services, account, openAccounts } = await setUp(t)
+    const [early, late] = [await logIn(services, OLD), await logIn(services, OLD)]
+    services.unlocker.forget(account.id)
+    await changeKeys(services, account)
+    await assertRefused(openAccounts.acquire(early), 'BUSY')
+    const after = await enter()
+    await assertRefused(openAccounts.acquire(late), 'BUSY')
+    assert.equal(await count(after), 0)
+    assert.equal((await services.directory.listMaintenanceFailures()).failingTotal, 0)
+  })
+}
 
 test('a login that waits for a mailbox to be closed does not open it when the process ends', async (t) => {
   const { promise: isLeft, resolve: leave } = Promise.withResolvers()
