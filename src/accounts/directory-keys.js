@@ -166,8 +166,8 @@ export class DirectoryKeys {
 
   /**
    * @param {Credential[]} credentials
-   * @param {{ version: number }} [replaced] - what the first row must still be
-   * @returns {Promise<boolean>} false where it no longer is, or is gone
+   * @param {{ version: number }} replaced - what the first row must still be; the others, one less than what they become
+   * @returns {Promise<boolean>} false where one no longer is, or is gone
    * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one
    */
   replaceCredentials(credentials, replaced) {
@@ -175,12 +175,12 @@ export class DirectoryKeys {
     const remove = connection.prepare('DELETE FROM credentials WHERE id = ?')
     const insert = connection.prepare(INSERT_CREDENTIAL)
     return connection.erase(() => {
-      if (replaced) {
-        const row = connection
-          .prepare('SELECT version FROM credentials WHERE id = ?')
-          .get(credentials[0]?.id)
-        if (row?.version !== replaced.version) return false
-      }
+      const present = connection.prepare('SELECT version FROM credentials WHERE id = ?')
+      const isPresent = credentials.every(({ id, version }, index) => {
+        // Two secrets of one version would be one to whoever remembers the first.
+        return present.get(id)?.version === (index === 0 ? replaced.version : version - 1)
+      })
+      if (!isPresent) return false
       for (const credential of credentials) {
         this.#requireEpoch(credential)
         remove.run(credential.id)

@@ -267,10 +267,10 @@
  * @property {() => Promise<string[]>} listPepperIds - that some credential needs
  * @property {(credential: Credential) => Promise<void>} insertCredential - throws BUSY while the
  *   account is being rekeyed, or where it has been
- * @property {(credentials: Credential[], replaced?: { version: number }) => Promise<boolean>} replaceCredentials -
+ * @property {(credentials: Credential[], replaced: { version: number }) => Promise<boolean>} replaceCredentials -
  *   rewrites rows of the same ids in one transaction, and removes the old wraps from the write-ahead log;
- *   with `replaced`, only while the first row still has that version (false otherwise); throws BUSY as
- *   `insertCredential` does
+ *   only while the first row still has the version `replaced`, and the others the one before their new one (false otherwise);
+ *   throws BUSY as `insertCredential` does
  * @property {(credentialId: string) => Promise<boolean>} deleteCredential - and from the write-ahead log
  * @property {(accountId: string) => Promise<SealIdentityRow[]>} listSealIdentities - the current one first
  * @property {(rekey: PendingRekey) => Promise<void>} beginRekey - throws BUSY where a credential was changed

@@ -25,6 +25,27 @@ export function keysContract({ name, setUp }) {
     assert.equal(await directory.findCredential(old.id), null)
   })
 
+  test(`${name}: a recovery code that changes the password does not do so beside another change of it`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    await directory.createAccount(input)
+    const [password, recovery] = /** @type {[Credential, Credential]} */ (input.keys.credentials)
+    const [first, late, nextRecovery] = [password, password, recovery].map((row) => ({
+      ...row,
+      version: 2,
+      wrappedKey: randomBytes(61)
+    }))
+    assert.ok(first && late && nextRecovery)
+    assert.equal(await directory.replaceCredentials([first], { version: 1 }), true)
+    const both = [nextRecovery, late]
+    assert.equal(await directory.replaceCredentials(both, { version: 1 }), false)
+    assert.deepEqual(await directory.findCredential(password.id), first)
+    assert.deepEqual(await directory.findCredential(recovery.id), recovery)
+    const third = { ...late, version: 3 }
+    assert.equal(await directory.replaceCredentials([nextRecovery, third], { version: 1 }), true)
+    assert.deepEqual(await directory.findCredential(password.id), third)
+  })
+
   test(`${name}: credentials are found by id, kind and lookup, replaced and revoked`, async (t) => {
     const { data, directory } = await setUp(t)
     const input = newAccount(data, 'anna@example.org')
@@ -89,7 +110,10 @@ export function keysContract({ name, setUp }) {
     assert.deepEqual(await directory.findRekey(input.id), rekey)
     assert.equal((await directory.findAccount(input.id))?.keyEpoch, 1)
     await assert.rejects(directory.insertCredential(credential(input.id)), isBusy)
-    await assert.rejects(directory.replaceCredentials([{ ...password, version: 2 }]), isBusy)
+    await assert.rejects(
+      directory.replaceCredentials([{ ...password, version: 2 }], { version: 1 }),
+      isBusy
+    )
     await directory.cancelRekey(input.id)
     assert.equal(await directory.findRekey(input.id), null)
     assert.deepEqual(await directory.findSingleCredential(input.id, 'password'), password)
