@@ -278,10 +278,11 @@ export class ClusterWorker {
    * @returns {Promise<unknown[]>} one for each worker that answered; one that has just died or hangs is left out
    */
   async askAllWorkers(kind, argument = null) {
-    const own = this.#answer(kind, argument)
-    const others = this.#peers.all.map(({ link }) => link.ask({ op: 'ask', kind, argument }))
-    const answers = (await Promise.all(others)).filter((answer) => answer !== null)
-    return [await own, ...answers.map(({ answer }) => answer)]
+    const [own, ...others] = await Promise.all([
+      this.#answer(kind, argument),
+      ...this.#peers.all.map(({ link }) => link.ask({ op: 'ask', kind, argument }))
+    ])
+    return [own, ...others.filter((other) => other !== null).map(({ answer }) => answer)]
   }
 
   /**

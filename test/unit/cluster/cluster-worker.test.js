@@ -61,7 +61,13 @@ async function startWorker(t, folder, slot) {
     ring: () => {},
     endSession: () => {},
     forget: () => {},
-    answers: { heard: () => true },
+    answers: {
+      heard: () => true,
+      slow: async () => {
+        if (slot > 0) return await new Promise((resolve) => setImmediate(resolve))
+        throw new TypeError('a fault of this worker')
+      }
+    },
     notices: {},
     logger: createLogger({ level: 'silent' })
   })
@@ -100,6 +106,12 @@ test('an account is opened where its first session comes in, and the later ones 
   await one.worker.askAllWorkers('heard')
   assert.equal(await two.logIn('account-0'), 'here')
   assert.equal(await one.logIn('account-0'), 'elsewhere')
+})
+
+test('whoever asks all workers is told of a fault of his own, while the others still think', async (t) => {
+  const folder = runFolder(t)
+  const [one] = await Promise.all([0, 1].map((slot) => startWorker(t, folder, slot)))
+  await assert.rejects(async () => await one?.worker.askAllWorkers('slow'), TypeError)
 })
 
 test('first sessions that come in everywhere at once are served by one worker', async (t) => {
