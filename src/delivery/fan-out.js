@@ -4,6 +4,7 @@
  * piece a recipient waits in memory. What goes wrong for one recipient stops that one alone.
  */
 
+import { isTurnSpent, nextTurn } from '../support/turns.js'
 import { LmtpRefusal, REFUSALS } from './lmtp-reply.js'
 import { SpoolWriter } from './spool-writer.js'
 
@@ -89,6 +90,8 @@ class Branch {
    */
   async attempt(step) {
     if (this.#hasFailed) return
+    // To seal for hundreds takes some hundred milliseconds.
+    if (isTurnSpent()) await nextTurn()
     try {
       await step(this)
     } catch (error) {
