@@ -3,7 +3,7 @@
  * case alone), the domain as ASCII (IDNA) in lower case.
  */
 import { domainToASCII } from 'node:url'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { composed } from '../support/composed.js'
 
 /** RFC 5321 §4.5.3.1.1, in bytes. */
@@ -99,6 +99,24 @@ export function searchForms(part) {
 export function withoutDetail({ localPart, domain }) {
   const at = localPart.indexOf(SUBADDRESS_SEPARATOR)
   return at > 0 ? `${localPart.slice(0, at)}@${domain}` : null
+}
+
+/**
+ * One name for all ways to write an address, as far as they can be told without looking an account up: case, quotes, the default
+ * domain, +detail.
+ *
+ * @param {string} text - as typed at a login
+ * @param {{ defaultDomain?: string | undefined }} [options]
+ * @returns {string} what is no address, in lower case
+ */
+export function nameOf(text, options) {
+  try {
+    const parsed = parseAddress(text, options)
+    return withoutDetail(parsed) ?? parsed.address
+  } catch (error) {
+    if (isMailError(error, 'ADDRESS_INVALID')) return text.toLowerCase()
+    throw error
+  }
 }
 
 /**

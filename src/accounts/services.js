@@ -76,7 +76,8 @@ export async function openAccountServices({ config, clock, logger }) {
       clock,
       // From the pepper, so that the workers of a host know each other's fingerprints; they are nowhere on disk.
       fingerprintKey: hkdf({ key: pepper.key.bytes, info: 'letterlock/1 throttle', size: 32 }),
-      exemptAddresses: config.limits.exemptAddresses
+      exemptAddresses: config.limits.exemptAddresses,
+      defaultDomain: config.defaultDomain
     })
     const repeatLogins = config.auth.repeatLoginCache
       ? new RepeatLoginCache({ directory, clock })

@@ -2,8 +2,8 @@
  * Slows guessing down without ever keeping the owner out.
  *
  * Three counters, none of which knows whether an account exists:
- * - the name as typed: failures from anywhere make each attempt on it wait, at most a few seconds. It is
- *   a wait and never a refusal, so a crowd of strangers cannot lock a name;
+ * - the name, however it is written: failures from anywhere make each attempt on it wait, at most a few
+ *   seconds. It is a wait and never a refusal, so a crowd of strangers cannot lock a name;
  * - the address (IPv6 by /64): after a few failures it is refused for a growing time;
  * - the name from that address: where it has been right before, neither of the two above applies, only
  *   its own wait. So neither a neighbour behind the same router nor a stranger elsewhere keeps the owner
@@ -20,6 +20,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { MailError } from '../errors.js'
 import { AddressList } from '../support/address-list.js'
+import { nameOf } from './address.js'
 
 /** Failures on a name that cost nothing: people mistype. */
 const FREE_NAME_FAILURES = 5
@@ -153,6 +154,7 @@ class Tallies {
 export class Throttle {
   #clock
   #exempt
+  #defaultDomain
   #names = new Tallies()
   #addresses = new Tallies()
   #pairs = new Tallies()
@@ -170,9 +172,16 @@ export class Throttle {
    * @param {Uint8Array} [options.fingerprintKey] - the same in all workers; without it, fingerprints of wrong passwords mean
    *   nothing outside this process
    * @param {string[]} [options.exemptAddresses] - not counted at all, single addresses or CIDR blocks
+   * @param {string} [options.defaultDomain] - of names without a domain
    */
-  constructor({ clock, fingerprintKey = randomBytes(32), exemptAddresses = ['127.0.0.1', '::1'] }) {
+  constructor({
+    clock,
+    fingerprintKey = randomBytes(32),
+    exemptAddresses = ['127.0.0.1', '::1'],
+    defaultDomain
+  }) {
     this.#clock = clock
+    this.#defaultDomain = defaultDomain
     this.#fingerprintKey = fingerprintKey
     this.#exempt = new AddressList(exemptAddresses, 'limits.exemptAddresses')
   }
@@ -198,8 +207,9 @@ export class Throttle {
       return { waitMs: 0, isKnown: false, succeed: () => {}, fail: () => {}, cancel: () => {} }
     }
     const nowMs = this.#clock.nowMs()
+    const named = nameOf(username, { defaultDomain: this.#defaultDomain })
     // Hashed, so that an entry has one size however long the name is.
-    const nameKey = createHash('sha256').update(username.toLowerCase()).digest('base64')
+    const nameKey = createHash('sha256').update(named).digest('base64')
     const place = addressKey(remoteAddress ?? '')
     const name = this.#names.touch(nameKey, nowMs)
     const address = this.#addresses.touch(place, nowMs)

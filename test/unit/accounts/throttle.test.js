@@ -13,7 +13,11 @@ const anotherPassword = () => Buffer.from(`wrong ${counter++}`)
  */
 function setUp(exemptAddresses) {
   const clock = new ManualClock()
-  const throttle = new Throttle({ clock, ...(exemptAddresses && { exemptAddresses }) })
+  const throttle = new Throttle({
+    clock,
+    defaultDomain: 'example.org',
+    ...(exemptAddresses && { exemptAddresses })
+  })
   const fail = (
     /** @type {string} */ username,
     /** @type {string | null} */ remoteAddress,
@@ -35,6 +39,25 @@ test('the wait for a name grows with its failures from anywhere, up to a few sec
   const { fail } = setUp()
   const waits = Array.from({ length: 14 }, (_, index) => fail('anna', `192.0.2.${index}`))
   assert.deepEqual(waits, [0, 0, 0, 0, 0, 250, 500, 1000, 2000, 4000, 5000, 5000, 5000, 5000])
+})
+
+test('no other way to write a name makes it another one', () => {
+  const { fail } = setUp()
+  const ways = [
+    'anna',
+    'ANNA',
+    'anna+1',
+    'anna+2@example.org',
+    '"anna"@Example.org',
+    'anna+@example.org.',
+    'anna+3@example.org',
+    'Anna+ä@EXAMPLE.ORG'
+  ]
+  const waits = ways.map((name, index) => fail(name, `192.0.2.${index}`))
+  assert.deepEqual(waits, [0, 0, 0, 0, 0, 250, 500, 1000])
+  assert.equal(fail('anna@example.com', '198.51.100.1'), 0)
+  for (const name of ['an na', 'anna@', '@', '', '+1'])
+    assert.equal(fail(name, '198.51.100.1'), 0, 'what is no address is a name all the same')
 })
 
 test('strangers cannot lock a name: the owner waits at a new place, and not at a known one', () => {
