@@ -20,8 +20,8 @@ export async function removeStaleSocket(path) {
   try {
     if (!(await lstat(path)).isSocket())
       throw new MailError('CONFIG_INVALID', { detail: `${path} is no socket, and stays as it is` })
-    // One that answers belongs to the other workers, which share it.
-    if (!(await isAnswering({ path }))) await rm(path)
+    // One that answers belongs to the other workers, which share it; and so may one that does not answer just now.
+    if (await isAbandoned(path)) await rm(path)
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
   }
@@ -49,16 +49,16 @@ export async function requireFolderOf(setting, path) {
 }
 
 /**
- * @param {import('node:net').NetConnectOpts} place - the path of a unix socket, or a host and port
- * @returns {Promise<boolean>} whether somebody listens there
+ * @param {string} path - of a unix socket
+ * @returns {Promise<boolean>} whether nobody listens there any more
  */
-export async function isAnswering(place) {
-  const socket = createConnection(place)
+async function isAbandoned(path) {
+  const socket = createConnection({ path })
   try {
     await once(socket, 'connect')
-    return true
-  } catch {
     return false
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'ECONNREFUSED'
   } finally {
     socket.destroy()
   }

@@ -8,7 +8,6 @@ import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
-import { isAnswering } from '../../src/support/unix-socket.js'
 import { freePort } from './free-port.js'
 import { missing } from './programs.js'
 
@@ -26,7 +25,17 @@ export function postfixIsMissing() {
  * @param {number} port
  * @returns {Promise<boolean>}
  */
-const isListening = (port) => isAnswering({ host: '127.0.0.1', port })
+async function isListening(port) {
+  const socket = createConnection({ host: '127.0.0.1', port })
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
 
 /**
  * @typedef {object} Postfix

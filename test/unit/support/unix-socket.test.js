@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
@@ -36,6 +36,27 @@ test('the socket of a killed process goes; one that answers and any other file s
   await assert.rejects(removeStaleSocket(file), { code: 'CONFIG_INVALID', detail: /is no socket/ })
   assert.ok(existsSync(file))
   await removeStaleSocket(join(folder, 'not there'))
+})
+
+test('the socket of a process that is too busy to take another connection stays', async (t) => {
+  const path = join(scratchFolder(t, 'socket'), 'busy')
+  const program = `require('net').createServer().listen({ path: process.argv[1], backlog: 1 }, () => {
+    require('fs').writeSync(1, 'up')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  })`
+  const child = spawn(process.execPath, ['-e', program, path])
+  t.after(() => child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  for (let isFull = false; !isFull;) {
+    const socket = connect(path)
+    t.after(() => socket.destroy())
+    isFull = await once(socket, 'connect').then(
+      () => false,
+      ({ code }) => code === 'EAGAIN'
+    )
+  }
+  await removeStaleSocket(path)
+  assert.ok(existsSync(path))
 })
 
 test('mode and group of a socket are set', async (t) => {
