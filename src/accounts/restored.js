@@ -51,12 +51,13 @@ export async function settleSwitch({ directory, account, timeoutMs = LOCK_TIMEOU
   await withExclusiveLock(account.folder, { timeoutMs }, async () => {
     const restore = await directory.findRestore(account.id)
     if (!restore) return
+    const { staged } = restore
     const isOurs =
       restore.state === 'switching' ||
-      (await directory.advanceRestore(account.id, { from: 'asked', to: 'switching' }))
+      (await directory.advanceRestore(account.id, { from: 'asked', to: 'switching', staged }))
     if (!isOurs) return
     await switchFiles(account.folder, restore)
-    await directory.advanceRestore(account.id, { from: 'switching', to: 'lift' })
+    await directory.advanceRestore(account.id, { from: 'switching', to: 'lift', staged })
     forgetDamage(directory, account.id)
     directory.audit({
       action: 'restore-switched',

@@ -16,7 +16,7 @@ import { removeFreezeFile, writeFreezeFile } from '../../../src/database/freeze-
 import { materialize } from '../../../src/backup/materialize.js'
 import { readSnapshot } from '../../../src/backup/snapshot-store.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
-import { checkRestored } from '../../../src/accounts/restored.js'
+import { checkRestored, settleSwitch } from '../../../src/accounts/restored.js'
 import { chooseGeneration, requireEntry } from '../../../src/backup/choose.js'
 import { restoreAccount } from '../../../src/backup/restore-account.js'
 import { lockShared } from '../../../src/database/lock.js'
@@ -184,6 +184,25 @@ test('a restore that died before anybody closed the mailbox keeps nobody out, an
   })
   assert.equal(await logInAndCount(), 3)
   assert.equal((await directory.findRestore(anna.id))?.state, 'check')
+})
+
+test('a switch leaves alone what another restore has taken the place of as it begins', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  const { generation } = await host.backUp()
+  await askForRestore(host, anna, generation)
+  const { directory } = host.services
+  let asked = 0
+  /** @type {typeof directory.findRestore} */
+  const findRestore = async (id) => {
+    const found = await directory.findRestore(id)
+    if (found && ++asked === 2)
+      await directory.beginRestore({ ...found, staged: 'restore-next', replaced: 'replaced-next' })
+    return found
+  }
+  const left = await settleSwitch({ directory: { ...directory, findRestore }, account: anna })
+  assert.deepEqual([left?.state, left?.staged], ['asked', 'restore-next'])
+  assert.equal(existsSync(join(anna.folder, 'replaced-dead')), false)
 })
 
 for (const part of ['mail.db', 'spool']) {
