@@ -2,6 +2,7 @@
  * smtp-server with what LMTP and a clean shutdown need beyond it:
  * - replies of ours carry their own enhanced status code (smtp-server derives one from the reply code, so
  *   a full disk and a full mailbox, both 452, would say the same);
+ * - addresses may have a quoted local part (smtp-server refuses what in it is special without quotes);
  * - `closeIdle` ends connections that have no message in transfer.
  */
 
@@ -9,8 +10,32 @@ import { SMTPServer } from 'smtp-server'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import { hasEnhancedStatus } from './lmtp-reply.js'
 
+/** A path whose local part is a quoted string (RFC 5321 §4.1.2), perhaps behind a source route, in its line. */
+const QUOTED_LOCAL_PART = /^([^"<]*<(?:@[^"<>\s]*:)?)("(?:[^"\\\p{C}]|\\[ -~])+")(@[^<>"\s]+>.*)$/su
+
+/** Stands where the quoted string was while smtp-server reads the line. */
+const STAND_IN = 'quoted'
+
+/** Longest address, characters: RFC 5321 §4.5.3.1.3 asks for 254, and forwarders wrap one in another. */
+const MAX_ADDRESS = 1000
+
 /** One client. */
 class LmtpConnection extends SMTPConnection {
+  /**
+   * @override
+   * @param {string} name - of the command
+   * @param {any} command - the line
+   * @returns {any} false for what has no address
+   */
+  _parseAddressCommand(name, command) {
+    const [, before, quoted = '', after] = QUOTED_LOCAL_PART.exec(String(command)) ?? []
+    const line = quoted === '' ? command : `${before}${STAND_IN}${after}`
+    const parsed = super._parseAddressCommand(name, line)
+    if (!parsed) return parsed
+    if (quoted !== '') parsed.address = quoted + parsed.address.slice(STAND_IN.length)
+    return parsed.address.length <= MAX_ADDRESS && parsed
+  }
+
   /**
    * @override
    * @param {number} code

@@ -48,6 +48,8 @@ export function createLmtpServer(options) {
     socketTimeout: config.lmtp.timeoutMs,
     closeTimeout: config.shutdown.graceMs,
     disableReverseLookup: true,
+    // A sender with two dots in a row, or one before the @, has been let in by the mail transfer agent already.
+    lenientAddressParsing: true,
     authOptional: true,
     hideENHANCEDSTATUSCODES: false,
     disabledCommands: tls ? DISABLED_COMMANDS : [...DISABLED_COMMANDS, 'STARTTLS'],

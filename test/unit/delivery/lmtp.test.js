@@ -225,6 +225,42 @@ test('addresses in UTF-8 are taken with SMTPUTF8 and stand so in the header', as
   await client.quit()
 })
 
+test('mail of senders whose addresses need quotes, or have dots where none should be, is taken', async (t) => {
+  const { port, spoolFolder, identity } = await startLmtp(t)
+  const senders = [
+    '"foo..bar"@docomo.example',
+    'foo..bar@docomo.example',
+    'foo.@docomo.example',
+    '"john doe"@example.net',
+    '"a@b"@example.net',
+    '"a\\"b\\\\"@example.net',
+    '"<x>: y,z"@[192.0.2.1]'
+  ]
+  const client = await LmtpClient.connect(port)
+  for (const from of senders)
+    assert.match(String(await client.deliver({ from, to: [ANN], message: MESSAGE })), /^250 /, from)
+  const paths = (await openSpool(spoolFolder, identity)).map(({ envelope, message }) => [
+    envelope.sender,
+    /^Return-Path: <(.*)>\r\n/.exec(message.toString())?.[1]
+  ])
+  assert.deepEqual(
+    paths,
+    senders.map((from) => [from, from])
+  )
+  assert.match(await client.say('MAIL FROM:<"size"@example.net> SIZE=1000000000'), /^552 /)
+  assert.match(await client.say('MAIL FROM:<@relay.example:"a b"@example.net>'), /^250 /)
+  await client.say('RSET')
+  assert.match(await client.say('MAIL FROM:<a@example.net> X="y"@z>'), /^250 /)
+  await client.say('RSET')
+  for (const from of ['"a\rb"@example.net', '"a\\\rb"@example.net', '"a b"', '"a b@c"'])
+    assert.match(await client.say(`MAIL FROM:<${from}>`), /^501 5\.1\.7 /, JSON.stringify(from))
+  assert.match(await client.say(`MAIL FROM:<"${'x'.repeat(2000)}"@example.net>`), /^50[01] /)
+  assert.match(await client.say('MAIL FROM:<>'), /^250 /)
+  assert.match(await client.say('RCPT TO:<"ann smith"@example.org>'), /^550 5\.1\.1 /)
+  assert.match(await client.say('RCPT TO:<"ann"@example.org>'), /^250 /)
+  await client.quit()
+})
+
 test('no word of a message, no address and no name of a client is on disk or in the log', async (t) => {
   const stream = new PassThrough()
   /** @type {Buffer[]} */
