@@ -43,7 +43,7 @@ import { outliveUnawaited } from './telemetry/unawaited.js'
  * @property {number | null} [slot] - this process's place among several workers; null: it serves alone
  *
  * @typedef {object} RunningServer
- * @property {ListenerInfo[]} listeners - as bound, in the order of the names above
+ * @property {ListenerInfo[]} listeners - as bound
  * @property {import('./support/certificate.js').Certificate} certificate
  * @property {import('./accounts/first-account.js').FirstAccount | null} firstAccount - made by this start
  * @property {boolean} hasAccounts

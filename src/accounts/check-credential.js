@@ -1,8 +1,8 @@
 /**
  * From what was typed to the credential that it is, and the master key.
  *
- * Every attempt costs the same, whoever it is for: what has the shape of an app password two HKDFs, all
- * else exactly one argon2 at the current parameters, whether the account exists or not. A password that
+ * Every attempt costs the same, whoever it is for: what has the shape of an app password a few HKDFs,
+ * all else exactly one argon2 at the current parameters, whether the account exists or not. A password that
  * is still wrapped under older parameters needs those as well; both derivations then run side by side, so
  * that the attempt takes as long as the longer one, and the new one serves to wrap it anew.
  */

@@ -28,9 +28,6 @@ import { composed } from '../support/composed.js'
 /** The floor, OWASP's smallest argon2id: below it a stolen directory is too cheap to guess at. */
 export const ARGON2_FLOOR = Object.freeze({ memoryKiB: 19 * 1024, passes: 2, parallelism: 1 })
 
-/** What new credentials get unless the configuration says otherwise. */
-export const ARGON2_DEFAULT = Object.freeze({ memoryKiB: 64 * 1024, passes: 2, parallelism: 1 })
-
 /** Salts are 16 bytes, as RFC 9106 §3.1 recommends. */
 export const SALT_BYTES = 16
 
