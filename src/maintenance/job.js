@@ -83,6 +83,16 @@ export function isInHours(nowMs, { fromHour, toHour }) {
 }
 
 /**
+ * What lies further ahead than anything is put off was written while the clock was ahead: it would be waited for for years.
+ *
+ * @param {number} timeMs
+ * @param {number} nowMs
+ * @param {number} longestMs - that it can have been put off
+ * @returns {boolean}
+ */
+const isToCome = (timeMs, nowMs, longestMs) => timeMs > nowMs && timeMs - nowMs <= longestMs
+
+/**
  * @param {MaintenanceJob} job
  * @param {object} facts
  * @param {MaintenanceState} facts.state
@@ -96,10 +106,10 @@ export function isDue(job, { state, account, settings, nowMs, isRequested }) {
   const intervalMs = job.intervalMs(settings)
   if (intervalMs === Infinity) return false
   if (isRequested) return true
-  if (state.nextTryAtMs !== null && nowMs < state.nextTryAtMs) return false
+  if (isToCome(state.nextTryAtMs ?? 0, nowMs, MAX_RETRY_MS)) return false
   const spreadMs = intervalMs * SPREAD * (2 * placeOf(account.id, job.name) - 1)
   const dueAtMs = (state.doneAtMs ?? account.createdAtMs) + intervalMs + spreadMs
-  if (nowMs < dueAtMs) return false
+  if (isToCome(dueAtMs, nowMs, intervalMs * (1 + SPREAD))) return false
   return !job.isHeavy || isInHours(nowMs, settings) || nowMs - dueAtMs >= OVERDUE_MS
 }
 

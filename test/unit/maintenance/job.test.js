@@ -53,6 +53,15 @@ test('an operator who asks waits neither for the interval nor for a retry', () =
   assert.equal(due({ everyMs: Infinity }, { isRequested: true }), false)
 })
 
+for (const everyMs of [0, DAY_MS])
+  test(`what was done, or failed, while the clock was years ahead keeps no job of ${everyMs} ms away`, () => {
+    const aheadMs = nowMs + 3650 * DAY_MS
+    assert.equal(due({ everyMs }, { state: { ...NEVER_RUN, doneAtMs: aheadMs } }), true)
+    const failed = { ...NEVER_RUN, doneAtMs: nowMs - 9 * DAY_MS, failures: 1, nextTryAtMs: aheadMs }
+    assert.equal(due({ everyMs }, { state: failed }), true)
+    assert.equal(due({ everyMs }, { account: { ...account, createdAtMs: aheadMs } }), true)
+  })
+
 test('heavy jobs keep to their hours, unless they are a week overdue', () => {
   const night = { ...settings, fromHour: 22, toHour: 5 }
   const state = { ...NEVER_RUN, doneAtMs: nowMs - 3 * DAY_MS }
