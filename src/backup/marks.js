@@ -1,7 +1,7 @@
 /**
  * What the generations that stay need of a target, and how much of each pack.
  */
-import { unitsOf } from './snapshot-format.js'
+import { placeKey, unitsOf } from './snapshot-format.js'
 import { readSnapshot } from './snapshot-store.js'
 
 /**
@@ -17,7 +17,7 @@ export class Marks {
   objects = new Set()
   /** @type {Map<string, number>} bytes of each pack that are needed */
   packs = new Map()
-  /** @type {Map<string, Map<string, SnapshotPointer>>} of each account, by their hash */
+  /** @type {Map<string, Map<string, SnapshotPointer>>} of each account, by their place: the same may lie in two packs */
   snapshots = new Map()
 
   /** @param {AccountEntry[]} entries */
@@ -25,8 +25,9 @@ export class Marks {
     for (const { id, keys, snapshot } of entries) {
       this.objects.add(keys)
       const known = this.snapshots.get(id)
-      if (known) known.set(snapshot.sha256, snapshot)
-      else this.snapshots.set(id, new Map([[snapshot.sha256, snapshot]]))
+      const place = placeKey(snapshot)
+      if (known) known.set(place, snapshot)
+      else this.snapshots.set(id, new Map([[place, snapshot]]))
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { PackWriter } from './pack-writer.js'
 import { readUnits } from './materialize.js'
-import { encodeSnapshot, SnapshotBuilder, unitsOf } from './snapshot-format.js'
+import { encodeSnapshot, placeKey, SnapshotBuilder, unitsOf } from './snapshot-format.js'
 import { readSnapshot } from './snapshot-store.js'
 import { sha256 } from './staging.js'
 
@@ -54,12 +54,6 @@ export async function repack({ repository, marks, thin, generations, scratchFold
     await packs.abort()
   }
 }
-
-/**
- * @param {{ pack: string, offset: number }} place
- * @returns {string}
- */
-const placeKey = ({ pack, offset }) => `${pack} ${offset}`
 
 /**
  * @param {object} input

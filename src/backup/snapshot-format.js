@@ -45,6 +45,12 @@ const RECORD_BYTES = HASH_BYTES + 8
  */
 export const unitCount = (size) => Math.ceil(size / UNIT_BYTES)
 
+/**
+ * @param {{ pack: string, offset: number }} place - of a unit, or of a snapshot
+ * @returns {string} for maps
+ */
+export const placeKey = ({ pack, offset }) => `${pack} ${offset}`
+
 /** Paths that a mailbox has: a snapshot that names another is not followed. */
 const PATH = /^(mail\.db|mail\.db-wal|spool\/(aside\/)?[0-9a-f]{32}\.sealed)$/
 

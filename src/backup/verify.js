@@ -8,7 +8,7 @@ import { systemClock } from '../support/clock.js'
 import { inOrder } from './generation-order.js'
 import { readUnits, requireMailboxHeader } from './materialize.js'
 import { packObject } from './repository.js'
-import { unitsOf } from './snapshot-format.js'
+import { placeKey, unitsOf } from './snapshot-format.js'
 import { readSnapshot } from './snapshot-store.js'
 
 /**
@@ -33,7 +33,7 @@ import { readSnapshot } from './snapshot-store.js'
 class Verifier {
   /** @type {Map<string, number | null>} sizes of objects that were asked for */
   #sizes = new Map()
-  /** @type {Set<string>} snapshots that are good */
+  /** @type {Set<string>} places of snapshots that are good */
   #seen = new Set()
   /** @type {Promise<Set<string>> | null} accounts of the newest backup */
   #living = null
@@ -104,7 +104,8 @@ class Verifier {
     // Of an account that was deleted and erased, no object is left.
     const isErased = (await this.#size(entry.keys)) === null && (await this.#isErased(entry.id))
     if (!isErased) await this.#requireObject(entry.keys)
-    if (this.#seen.has(entry.snapshot.sha256)) return
+    const place = placeKey(entry.snapshot)
+    if (this.#seen.has(place)) return
     const snapshot = await readSnapshot(target, entry.snapshot)
     /** @type {Map<string, number>} */
     const ends = new Map()
@@ -124,7 +125,7 @@ class Verifier {
       this.onProgress(this.report)
     }
     this.report.snapshots += 1
-    this.#seen.add(entry.snapshot.sha256)
+    this.#seen.add(place)
   }
 
   /**

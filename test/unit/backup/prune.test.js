@@ -1,5 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pruneBackups } from '../../../src/backup/prune.js'
@@ -87,6 +88,36 @@ test('a pack of which little is still needed is written anew', async (t) => {
   // What was moved is known to the next run.
   assert.equal((await host.backUp()).newBytes, 0)
   assert.deepEqual((await verify(host)).problems, [])
+})
+
+test('a mailbox that is again as it was is kept wherever a backup says that it lies', async (t) => {
+  const host = await openBackupHost(t)
+  const { folder } = await host.addAccount(ANNA, 20)
+  const waiting = join(folder, 'spool', `${'a'.repeat(32)}.sealed`)
+  for (const waits of [true, false, true, false]) {
+    if (waits) await writeFile(waiting, randomBytes(1000))
+    else await rm(waiting)
+    await host.backUp()
+    host.clock.advance(DAY_MS)
+  }
+  const [, second, , fourth] = await host.repository.listGenerations()
+  assert.ok(second && fourth)
+  const [before, after] = await Promise.all(
+    [second, fourth].map(
+      async (name) => (await host.repository.readGeneration(name)).accounts[0]?.snapshot
+    )
+  )
+  assert.ok(before && after)
+  assert.equal(before.sha256, after.sha256)
+  assert.notEqual(before.pack, after.pack)
+  assert.equal((await prune(host)).objects, 0)
+  assert.deepEqual((await verify(host)).problems, [])
+  // Nor does one of the two stand for the other where that is gone.
+  await rm(join(host.folder, packObject(after.pack)))
+  assert.deepEqual(
+    (await verify(host)).problems.map(({ generation }) => generation),
+    [fourth]
+  )
 })
 
 test('where something that is to stay cannot be read, nothing is swept', async (t) => {
