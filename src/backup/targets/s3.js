@@ -47,19 +47,19 @@ const REMOVE_AT_ONCE = 1000
  * @property {number} [silenceMs] - default: SILENCE_MS
  */
 
+/** What is said of an object that is not there (of HEAD, which has no body to say which, `NotFound`), or ends before a range. */
+const MISSING = new Set(['NoSuchKey', 'NotFound', 'InvalidRange'])
+
 /**
  * @param {unknown} error
  * @returns {boolean}
  */
-function isMissing(error) {
-  // HEAD has no body to say which: there it is `NotFound`.
-  return error instanceof S3ServiceException && ['NoSuchKey', 'NotFound'].includes(error.name)
-}
+const isMissing = (error) => error instanceof S3ServiceException && MISSING.has(error.name)
 
 /**
  * @template T
  * @param {() => Promise<T>} work
- * @returns {Promise<T | null>} null where there is no such object
+ * @returns {Promise<T | null>} null where there is no such object, or not as much of it
  */
 async function unlessMissing(work) {
   try {
