@@ -11,7 +11,7 @@
  * The switch renames files within the account's folder, where the spool stays: mail that arrives meanwhile is in its place.
  * Each step can be done again: as long as the staged `mail.db` is there, what stands in the account's folder is the old one.
  */
-import { link, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withExclusiveLock } from '../database/lock.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
@@ -97,16 +97,17 @@ async function switchFiles(folder, restore) {
   const staged = join(folder, restore.staged)
   const replaced = join(folder, restore.replaced)
   if (await isThere(join(staged, 'mail.db'))) {
+    const log = join(folder, 'mail.db-wal')
+    const stagedLog = join(staged, 'mail.db-wal')
     await mkdir(replaced, { recursive: true, mode: 0o700 })
-    if (await isThere(join(folder, 'mail.db'))) {
-      // The log first: with the old database it must stay, and beside the new one it must never be.
-      await renameIfThere(join(folder, 'mail.db-wal'), join(replaced, 'mail.db-wal'))
-      await rename(join(folder, 'mail.db'), join(replaced, 'mail.db'))
-      await syncFolder(replaced)
-    }
+    // The log first: with the old database it must stay, and beside the new one it must never be, also where the old one is gone.
+    if (!(await isSameFile(log, stagedLog))) await renameIfThere(log, join(replaced, 'mail.db-wal'))
+    await renameIfThere(join(folder, 'mail.db'), join(replaced, 'mail.db'))
+    await syncFolder(replaced)
     await rm(join(folder, 'mail.db-shm'), { force: true })
     await placeSpool(join(staged, 'spool'), join(folder, 'spool'))
-    await renameIfThere(join(staged, 'mail.db-wal'), join(folder, 'mail.db-wal'))
+    // Under both names until all is done: that tells the new log from the old one where this is cut short.
+    if (await isThere(stagedLog)) await linkOnce(stagedLog, log)
     await rename(join(staged, 'mail.db'), join(folder, 'mail.db'))
     await syncFolder(folder)
   }
@@ -128,13 +129,32 @@ async function placeSpool(from, to) {
     await mkdir(target, { recursive: true, mode: 0o700 })
     for (const entry of await readdir(source, { withFileTypes: true })) {
       if (!entry.isFile()) continue
-      await link(join(source, entry.name), join(target, entry.name)).catch((error) => {
-        // It waits still, or an interrupted switch has placed it.
-        if (errorCodeOf(error) !== 'EEXIST') throw error
-      })
+      // Of mail that waits still it is there.
+      await linkOnce(join(source, entry.name), join(target, entry.name))
     }
     await syncFolder(target)
   }
+}
+
+/**
+ * @param {string} from
+ * @param {string} to - may be there: an interrupted switch has made it
+ */
+async function linkOnce(from, to) {
+  await link(from, to).catch((error) => {
+    if (errorCodeOf(error) !== 'EEXIST') throw error
+  })
+}
+
+/**
+ * @param {string} one
+ * @param {string} other
+ * @returns {Promise<boolean>} whether both are there, as names of one file
+ */
+async function isSameFile(one, other) {
+  if (!(await isThere(one)) || !(await isThere(other))) return false
+  const [a, b] = await Promise.all([one, other].map((path) => stat(path, { bigint: true })))
+  return a?.ino === b?.ino && a?.dev === b?.dev
 }
 
 /**

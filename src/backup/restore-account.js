@@ -4,10 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { settleSwitch } from '../accounts/restored.js'
 import { MailError, isMailError } from '../errors.js'
+import { syncFolder } from '../support/write-file.js'
 import { requireEntry } from './choose.js'
 import { materialize } from './materialize.js'
 import { connectOwners } from './owner-client.js'
@@ -37,8 +38,8 @@ const LOCK_WAIT_MS = 6_000
  * @param {import('../support/clock.js').Clock} input.clock
  * @param {(bytes: number) => void} [input.onRead]
  * @param {number} [input.timeoutMs] - how long each time the lock is waited for
- * @returns {Promise<{ replaced: string, copiedAtMs: number }>} the folder where the mailbox of before lies, and the time
- *   that the account is back at
+ * @returns {Promise<{ replaced: string | null, copiedAtMs: number }>} the folder where the mailbox of before lies (null: there
+ *   was none), and the time that the account is back at
  * @throws {MailError} BACKUP_MISSING, BACKUP_DAMAGED, BACKUP_UNREACHABLE, DISK_FULL; RESTORE_REFUSED where the account got
  *   another key since, or the restore was called off meanwhile; BUSY where somebody keeps the mailbox open: nothing has changed then
  */
@@ -54,6 +55,9 @@ export async function restoreAccount({
 }) {
   const entry = requireEntry(generation, account.id)
   await requireSameKey(directory, account, entry.keyEpoch)
+  // Somebody may have removed it.
+  const made = await mkdir(account.folder, { recursive: true, mode: 0o700 })
+  if (made !== undefined) await syncFolder(dirname(made))
   const earlier = await directory.findRestore(account.id)
   // One that was killed amid its switch may have left no mailbox in its place, to which this one might be called off.
   if (earlier?.state === 'switching') await settleSwitch({ directory, account, timeoutMs })
@@ -83,7 +87,9 @@ export async function restoreAccount({
         detail: 'it was called off meanwhile: by another restore, or because the account was reset'
       })
     await removeStaged(account.folder, staged)
-    return { replaced: replacedFolder, copiedAtMs: entry.copiedAtMs }
+    const isKept = (await readdir(replacedFolder)).length > 0
+    if (!isKept) await rmdir(replacedFolder)
+    return { replaced: isKept ? replacedFolder : null, copiedAtMs: entry.copiedAtMs }
   } catch (error) {
     // Called off, unless somebody who has just opened the mailbox is at it already. What another restore asks for stays.
     await directory.advanceRestore(account.id, { from: 'asked', to: null, staged })

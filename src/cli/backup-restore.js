@@ -289,7 +289,7 @@ async function putBack({ parts, services, input, generation, options, onRead }, 
     detail: { generation: generation.name }
   })
   print(`${account.address} is as it was at ${asOf}`)
-  print(`the mailbox of before is kept in ${replaced}`)
+  if (replaced !== null) print(`the mailbox of before is kept in ${replaced}`)
 }
 
 /**

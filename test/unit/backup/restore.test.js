@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import {
   copyFile,
+  link,
   mkdir,
   readFile,
   readdir,
   rename,
+  rm,
   symlink,
   unlink,
   writeFile
@@ -21,6 +23,7 @@ import { chooseGeneration, requireEntry } from '../../../src/backup/choose.js'
 import { restoreAccount } from '../../../src/backup/restore-account.js'
 import { lockShared } from '../../../src/database/lock.js'
 import { listSpool } from '../../../src/delivery/spool.js'
+import { appendOne, makeMessage } from '../../helpers/account-folder.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { ANNA, deliver, drain, restore, withLogin } from '../../helpers/restore.js'
 
@@ -38,7 +41,7 @@ test('a mailbox comes back as it was, the one of before is kept, and no UID or M
   const before = await host.inboxOf(ANNA)
 
   const { replaced } = await restore(host, anna, generation)
-  assert.ok(existsSync(join(replaced, 'mail.db')))
+  assert.ok(replaced && existsSync(join(replaced, 'mail.db')))
   const after = await withLogin(host.services, ANNA, async (store) => {
     const status = await store.mailboxStatus('INBOX')
     const expunged = await store.readExpunged(status.id, before.highestModSeq)
@@ -275,10 +278,41 @@ test('what restores that were killed have staged takes no room once another has 
   // Killed while it was staged, before it was asked for.
   await mkdir(join(anna.folder, 'restore-begun', 'spool'), { recursive: true })
   const { replaced } = await restore(host, anna)
+  assert.ok(replaced)
   assert.deepEqual(
     readdirSync(anna.folder).filter((entry) => /^(restore|replaced)-/.test(entry)),
     [basename(replaced)]
   )
+  assert.equal((await host.inboxOf(ANNA)).count, 3)
+})
+
+test('a mailbox comes back whose folder is gone, and nothing is said to be kept of it', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  await host.backUp()
+  await rm(anna.folder, { recursive: true })
+  assert.equal((await restore(host, anna)).replaced, null)
+  assert.equal((await host.inboxOf(ANNA)).count, 3)
+  assert.deepEqual(
+    readdirSync(anna.folder).filter((entry) => /^(restore|replaced)-/.test(entry)),
+    []
+  )
+})
+
+test('a log without its mailbox is kept, and is no part of the one that comes back', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  await host.backUp()
+  const path = join(anna.folder, 'mail.db')
+  const log = await withLogin(host.services, ANNA, async (store) => {
+    for (let i = 0; i < 20; i++) await appendOne(store, 'INBOX', makeMessage('later', 20_000))
+    return await readFile(`${path}-wal`)
+  })
+  await rm(path)
+  await writeFile(`${path}-wal`, log)
+  const { replaced } = await restore(host, anna)
+  assert.ok(replaced)
+  assert.deepEqual(await readFile(join(replaced, 'mail.db-wal')), log)
   assert.equal((await host.inboxOf(ANNA)).count, 3)
 })
 
@@ -383,3 +417,32 @@ for (const interrupted of /** @type {const} */ (['before', 'old away', 'after'])
     assert.ok(existsSync(join(anna.folder, 'replaced-x', 'mail.db')))
   })
 }
+
+test('a switch that was cut short between the log of a backup and its mailbox keeps both together', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 5)
+  const staged = join(anna.folder, 'restore-x')
+  await mkdir(staged)
+  await withLogin(host.services, ANNA, async (store) => {
+    await appendOne(store, 'INBOX', makeMessage('in the log', 2000))
+    for (const name of ['mail.db', 'mail.db-wal'])
+      await copyFile(join(anna.folder, name), join(staged, name))
+  })
+  const { directory } = host.services
+  await directory.beginRestore({
+    accountId: anna.id,
+    generation: '2026-01-01T00-00-00Z',
+    state: 'switching',
+    staged: 'restore-x',
+    replaced: 'replaced-x',
+    cipher: 'chacha20',
+    requestedAtMs: 1
+  })
+  await mkdir(join(anna.folder, 'replaced-x'))
+  await rename(join(anna.folder, 'mail.db'), join(anna.folder, 'replaced-x', 'mail.db'))
+  await link(join(staged, 'mail.db-wal'), join(anna.folder, 'mail.db-wal'))
+  const { messageCount } = await withLogin(host.services, ANNA, (store) =>
+    store.mailboxStatus('INBOX')
+  )
+  assert.equal(messageCount, 6)
+})
