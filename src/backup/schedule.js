@@ -4,7 +4,8 @@
  * never takes time from a user.
  */
 import { spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { hostname } from 'node:os'
 import { Cron } from 'croner'
 
 /**
@@ -35,13 +36,30 @@ function nextTime(nowMs, { hour, cron }) {
 }
 
 /**
+ * Of a night, always the same: a server that is started anew in the middle of it neither leaves it out nor does it twice.
+ *
+ * @param {string} host - whose nights they are
+ * @param {NightlySettings} settings
+ * @returns {(timeMs: number) => number} how long after its time the job of that night begins, ms
+ */
+function delaysOf(host, { jitterMinutes }) {
+  return (timeMs) => {
+    const digest = createHash('sha256').update(`${host} ${timeMs}`).digest()
+    return Math.floor((digest.readUInt32BE(0) / 2 ** 32) * (jitterMinutes * MINUTE_MS + 1))
+  }
+}
+
+/**
  * @param {number} nowMs
  * @param {NightlySettings} settings
- * @param {(max: number) => number} [random] - below `max`
+ * @param {(timeMs: number) => number} delayOf - how long after its time a night's job begins, ms; at most the jitter
  * @returns {number} when the next night's job begins, ms
  */
-export function nextNight(nowMs, settings, random = randomInt) {
-  return nextTime(nowMs, settings) + random(settings.jitterMinutes * MINUTE_MS + 1)
+export function nextNight(nowMs, settings, delayOf) {
+  // Its time may be over, and its job yet to come.
+  let timeMs = nextTime(nowMs - settings.jitterMinutes * MINUTE_MS, settings)
+  while (timeMs + delayOf(timeMs) <= nowMs) timeMs = nextTime(timeMs, settings)
+  return timeMs + delayOf(timeMs)
 }
 
 /**
@@ -59,7 +77,8 @@ export function scheduleNightly({ settings, command, isWanted, clock, logger, lo
   let child = null
   /** @type {Promise<void>} */
   let ended = Promise.resolve()
-  let dueMs = nextNight(clock.nowMs(), settings)
+  const delayOf = delaysOf(`${hostname()} ${command.join(' ')}`, settings)
+  let dueMs = nextNight(clock.nowMs(), settings, delayOf)
 
   const start = () => {
     const [program = '', ...args] = command
@@ -84,10 +103,10 @@ export function scheduleNightly({ settings, command, isWanted, clock, logger, lo
   const look = async () => {
     const nowMs = clock.nowMs()
     // A clock that was set back: the next night comes before the one that was waited for.
-    if (nowMs < lookedMs) dueMs = Math.min(dueMs, nextNight(nowMs, settings))
+    if (nowMs < lookedMs) dueMs = Math.min(dueMs, nextNight(nowMs, settings, delayOf))
     lookedMs = nowMs
     if (nowMs < dueMs) return
-    dueMs = nextNight(nowMs, settings)
+    dueMs = nextNight(nowMs, settings, delayOf)
     if (child) logger.warn('last night’s backup is still running')
     else if ((await isWanted()) && !isClosed) start()
   }

@@ -13,19 +13,22 @@ for (const [now, hour, random, expected] of /** @type {const} */ ([
   ['2026-11-21T03:00:00Z', 3, 0, '2026-11-22T03:00:00.000Z'],
   ['2026-11-21T23:59:59Z', 0, 0, '2026-11-22T00:00:00.000Z'],
   ['2026-12-31T12:00:00Z', 3, 0.5, '2027-01-01T03:30:00.000Z'],
-  ['2026-11-21T01:00:00Z', 3, 1, '2026-11-21T04:00:00.000Z']
+  ['2026-11-21T01:00:00Z', 3, 1, '2026-11-21T04:00:00.000Z'],
+  ['2026-11-21T03:20:00Z', 3, 0.5, '2026-11-21T03:30:00.000Z'],
+  ['2026-11-21T03:30:00Z', 3, 0.5, '2026-11-22T03:30:00.000Z'],
+  ['2026-11-21T03:59:59Z', 3, 1, '2026-11-21T04:00:00.000Z'],
+  ['2026-11-22T00:20:00Z', 23, 0.9, '2026-11-22T23:54:00.000Z']
 ])) {
   test(`at ${now} the job of ${hour}:00 with jitter ${random} begins at ${expected}`, () => {
-    const startMs = nextNight(Date.parse(now), { hour, cron: '', jitterMinutes: 60 }, (max) =>
-      Math.floor((max - 1) * random)
-    )
+    const settings = { hour, cron: '', jitterMinutes: 60 }
+    const startMs = nextNight(Date.parse(now), settings, () => random * 60 * 60_000)
     assert.equal(new Date(startMs).toISOString(), expected)
   })
 }
 
 for (const [now, cron, expected] of /** @type {const} */ ([
   ['2026-11-21T01:00:00Z', '0 3 * * *', '2026-11-21T03:10:00.000Z'],
-  ['2026-11-21T03:00:00Z', '0 3,15 * * *', '2026-11-21T15:10:00.000Z'],
+  ['2026-11-21T03:10:00Z', '0 3,15 * * *', '2026-11-21T15:10:00.000Z'],
   ['2026-11-21T03:00:00Z', '30 4 * * SUN', '2026-11-22T04:40:00.000Z'],
   ['2026-12-31T12:00:00Z', '0 0 29 2 *', '2028-02-29T00:10:00.000Z']
 ])) {
@@ -98,6 +101,27 @@ test('a clock that was years ahead and is set back puts off no night', async (t)
   await until(() => clock.looks > before + 3)
   clock.advance(2 * 60 * 60 * 1000)
   await until(() => lines.some(({ msg }) => msg === 'the nightly backup is done'))
+})
+
+test('a server that is started anew every minute of a night does its job once', async (t) => {
+  const clock = new WatchedClock(Date.UTC(2026, 10, 21, 2, 55))
+  const { logger, lines } = recordingLogger()
+  for (let minute = 0; minute < 75; minute++) {
+    const job = scheduleNightly({
+      settings: { hour: 3, cron: '', jitterMinutes: 60 },
+      command: [process.execPath, '-e', ''],
+      isWanted: async () => true,
+      clock,
+      logger,
+      lookMs: 1
+    })
+    clock.advance(60_000)
+    const before = clock.looks
+    await until(() => clock.looks > before + 2)
+    await job.close()
+  }
+  // It ended by itself, or with its server.
+  assert.equal(lines.length, 1)
 })
 
 test('a job that fails is told with its exit code', async (t) => {
