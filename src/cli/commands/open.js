@@ -154,6 +154,9 @@ async function listen(server, port) {
 function stopped() {
   const ended = new AbortController()
   const { signal } = ended
-  const ends = ['SIGINT', 'SIGTERM'].map((name) => once(process, name, { signal }).catch(() => {}))
+  // A terminal that is closed asks for it too.
+  const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((name) =>
+    once(process, name, { signal }).catch(() => {})
+  )
   return Promise.race(ends).finally(() => ended.abort())
 }

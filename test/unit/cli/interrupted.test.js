@@ -36,6 +36,26 @@ async function interruptedWhenIn(args, folder) {
   return signal ?? code
 }
 
+/**
+ * Runs a command until it says that it is ready, and some moments more, as on a terminal that is closed then.
+ *
+ * @param {string[]} args
+ */
+async function hungUpWhenReady(args) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: ENVIRONMENT
+  })
+  const closed = once(child, 'close')
+  child.stdin.end('pass\n')
+  let said = ''
+  for await (const chunk of child.stdout) {
+    said += chunk
+    if (said.endsWith('ready\n')) setTimeout(() => child.kill('SIGHUP'), 50)
+  }
+  await closed
+}
+
 test('an export to one file that is interrupted leaves nothing behind', async (t) => {
   const folder = scratchFolder(t, 'interrupted')
   const [data, out, scratch] = ['data', 'out', 'scratch'].map((name) => join(folder, name))
@@ -50,6 +70,8 @@ test('an export to one file that is interrupted leaves nothing behind', async (t
   assert.equal((await letterlock([...args, whole], { input: 'pass\n' })).code, 0)
   const open = ['open', whole, '--scratch', String(scratch), '--password-stdin']
   await interruptedWhenIn(open, String(scratch))
+  assert.deepEqual(readdirSync(String(scratch)), [])
+  await hungUpWhenReady(open)
   assert.deepEqual(readdirSync(String(scratch)), [])
 })
 
