@@ -139,7 +139,10 @@ async function place(from, to) {
       if (!HAS_NO_LINKS.has(errorCodeOf(error))) throw error
       // The name is taken first: a rename alone would write over a file.
       await (await open(to, 'wx', 0o600)).close()
-      await rename(from, to)
+      await rename(from, to).catch(async (cause) => {
+        await rm(to, { force: true })
+        throw cause
+      })
     })
   } catch (cause) {
     if (errorCodeOf(cause) !== 'EEXIST') throw cause

@@ -119,13 +119,15 @@ test(
     const { data } = await setUp(t)
     const out = join(data, '..', 'ann.letterlock')
     // As a USB stick with FAT answers.
-    const wrapper = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=link,linkat']
-    wrapper.push('-e', 'inject=link,linkat:error=EPERM')
-    const write = () =>
+    const wrapper = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'inject=/^link:error=EPERM']
+    const write = (/** @type {string[]} */ ...trouble) =>
       letterlock(['export', '--account', ANN, '--file', out, '--password-stdin', '--data', data], {
         input: 'pass\n',
-        wrapper
+        wrapper: [...wrapper, ...trouble]
       })
+    // Nor is there an empty one where the last step fails.
+    assert.equal((await write('-e', 'inject=/^rename:error=EIO')).code, 2)
+    assert.deepEqual(readdirSync(join(data, '..')).sort(), ['data', 'source'])
     const { code, stderr } = await write()
     assert.equal(code, 0, stderr)
     const bytes = readFileSync(out)
