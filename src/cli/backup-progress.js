@@ -1,8 +1,7 @@
 /**
  * How a backup or a restore shows itself: a bar by bytes on a terminal, nothing elsewhere.
  */
-import cliProgress from 'cli-progress'
-import { timeLeft } from './progress-view.js'
+import { TerminalBar } from './terminal-bar.js'
 import { formatBytes } from './with-accounts.js'
 
 const FORMAT =
@@ -19,7 +18,6 @@ const FORMAT =
 /** One bar. */
 export class BackupProgress {
   #what
-  /** @type {cliProgress.SingleBar | null} */
   #bar
 
   /**
@@ -28,33 +26,23 @@ export class BackupProgress {
    */
   constructor(stream, what) {
     this.#what = what
-    this.#bar = stream.isTTY
-      ? new cliProgress.SingleBar(
-          { format: FORMAT, stream, hideCursor: true, etaBuffer: 100, formatTime: timeLeft },
-          cliProgress.Presets.shades_classic
-        )
-      : null
+    this.#bar = new TerminalBar(stream, FORMAT, { etaBuffer: 100 })
   }
 
   /** @param {TransferProgress} progress */
   update({ accounts, accountsTotal, bytes, bytesTotal }) {
-    const bar = this.#bar
-    if (!bar) return
-    const total = Math.max(bytesTotal, bytes, 1)
-    const payload = {
+    const total = Math.max(bytesTotal, bytes)
+    this.#bar.update(bytes, total, {
       what: this.#what,
       done: formatBytes(bytes),
       all: formatBytes(total),
       accounts,
       accountsTotal
-    }
-    if (!bar.isActive) bar.start(total, bytes, payload)
-    bar.setTotal(total)
-    bar.update(bytes, payload)
+    })
   }
 
-  /** Leaves the last state on the screen. */
+  /** Leaves the last state on the screen: what is said next stands below it. */
   stop() {
-    this.#bar?.stop()
+    this.#bar.stop()
   }
 }

@@ -191,7 +191,20 @@ async function runAccount(parts, context, options, generation, name) {
         const entry = generation.accounts.find(({ id }) => id === account?.id)
         bar.update({ accounts: 0, accountsTotal: 1, bytes, bytesTotal: entry?.bytes ?? 0 })
       }
-      const restore = { parts, services, input, generation, options, scratchFolder, onRead }
+      // On the line of the bar, what is told, a recovery code too, would be written over.
+      const below = (/** @type {(line: string) => void} */ say) => (/** @type {string} */ line) => {
+        bar.stop()
+        say(line)
+      }
+      const restore = {
+        parts: { ...parts, print: below(parts.print), tell: below(parts.tell) },
+        services,
+        input,
+        generation,
+        options,
+        scratchFolder,
+        onRead
+      }
       try {
         const isOfThen = generation.accounts.some(({ id }) => id === account?.id)
         if (!account || (!isOfThen && options.as !== undefined))

@@ -1,11 +1,10 @@
 /**
  * `letterlock check`: opens a mailbox with its password and proves that all of it can be read back.
  */
-import cliProgress from 'cli-progress'
 import { MailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
 import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
-import { timeLeft } from '../progress-view.js'
+import { TerminalBar } from '../terminal-bar.js'
 import { formatBytes } from '../with-accounts.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
@@ -68,20 +67,11 @@ async function runCheck({ context, options, address }) {
  */
 async function verify(store, { stdout }) {
   const format = 'checking {bar} {percentage} % | {eta_formatted} left'
-  const bar = stdout.isTTY
-    ? new cliProgress.SingleBar(
-        { format, stream: stdout, formatTime: timeLeft },
-        cliProgress.Presets.shades_classic
-      )
-    : null
-  bar?.start(1, 0)
+  const bar = new TerminalBar(stdout, format)
   try {
-    return await store.verify(({ done, total }) => {
-      bar?.setTotal(Math.max(total, 1))
-      bar?.update(done)
-    })
+    return await store.verify(({ done, total }) => bar.update(done, total))
   } finally {
-    bar?.stop()
+    bar.stop()
   }
 }
 

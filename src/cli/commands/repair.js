@@ -1,11 +1,10 @@
 /**
  * `letterlock repair`: saves every readable message of a damaged mailbox.
  */
-import cliProgress from 'cli-progress'
 import { isMailError, MailError } from '../../errors.js'
 import { repairAccount } from '../../maintenance/repair-account.js'
 import { CliError } from '../cli-error.js'
-import { timeLeft } from '../progress-view.js'
+import { TerminalBar } from '../terminal-bar.js'
 import { formatBytes, formatTime, unlockForWork, withAccounts } from '../with-accounts.js'
 
 /**
@@ -104,20 +103,14 @@ function inPlainWords(error) {
  * @returns {{ show: (progress: RepairProgress) => void, stop: () => void }}
  */
 function progressBar({ stdout }) {
-  if (!stdout.isTTY) return { show: () => {}, stop: () => {} }
-  const format = '{step} {bar} {percentage} % | {eta_formatted} left'
-  const bar = new cliProgress.SingleBar(
-    { format, stream: stdout, formatTime: timeLeft },
-    cliProgress.Presets.shades_classic
-  )
+  const bar = new TerminalBar(stdout, '{step} {bar} {percentage} % | {eta_formatted} left')
   /** @type {string | null} */
   let shownStep = null
   return {
     show: ({ step, done, total }) => {
-      if (step !== shownStep) bar.start(Math.max(total, 1), 0, { step })
+      if (step !== shownStep) bar.stop()
       shownStep = step
-      bar.setTotal(Math.max(total, 1))
-      bar.update(done, { step })
+      bar.update(done, total, { step })
     },
     stop: () => bar.stop()
   }

@@ -1,9 +1,28 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import test from 'node:test'
 import { BackupProgress } from '../../../src/cli/backup-progress.js'
 import { timeLeft } from '../../../src/cli/progress-view.js'
+import { createAccounts, letterlock, MAIN, scratchFolder } from '../../helpers/process.js'
+import { missing } from '../../helpers/programs.js'
+
+const ANN = 'ann@example.org'
+
+/** What a terminal is told: go back to where the bar began; show the cursor; break lines. */
+const BACK = '\x1b8'
+const CURSOR = '\x1b[?25h'
+const BREAKS = '\x1b[?7h'
+
+/**
+ * @param {string} command
+ * @returns {{ stdout: string, status: number | null }} what it wrote on a terminal, and how it ended
+ */
+const onTerminal = (command) =>
+  spawnSync('script', ['-qec', command, '/dev/null'], { encoding: 'utf8' })
 
 /**
  * @param {(progress: BackupProgress) => void} work
@@ -34,3 +53,46 @@ test('time left is told in words while nothing is known about it', () => {
   assert.equal(timeLeft(4), '4.0 s')
   assert.equal(timeLeft(7300), '2.0 h')
 })
+
+test(
+  'what a restore has to say stands below its bar, where no prompt is written over it',
+  { skip: missing('script') },
+  async (t) => {
+    const folder = scratchFolder(t, 'bar')
+    const [data, password] = [join(folder, 'data'), join(folder, 'password')]
+    mkdirSync(data)
+    writeFileSync(password, 'pass\n')
+    await createAccounts(data, [ANN])
+    for (const command of ['init', 'run'])
+      assert.equal((await letterlock(['backup', command, '--data', data])).code, 0)
+    const restore = `${process.execPath} ${MAIN} backup restore ${ANN} --data ${data}`
+    for (const [options, expected] of /** @type {const} */ ([
+      ['--yes', /ann@example\.org is as it was.*\r\n.*kept in/],
+      [`--as ann2@example.org --password-stdin < ${password}`, /recovery code: llrec-/]
+    ])) {
+      const { stdout, status } = onTerminal(`${restore} ${options}`)
+      assert.equal(status, 0, stdout)
+      assert.match(stdout, /restoring .* 100 %/)
+      assert.match(String(stdout.split(BACK).at(-1)), expected)
+    }
+  }
+)
+
+test(
+  'a command that Ctrl-C ends amid its bar leaves the terminal as it was',
+  { skip: missing('script') },
+  (t) => {
+    const module = new URL('../../../src/cli/terminal-bar.js', import.meta.url)
+    const program = join(scratchFolder(t, 'bar'), 'program.mjs')
+    writeFileSync(
+      program,
+      `import { TerminalBar } from '${module}'
+      new TerminalBar(process.stdout, '{bar}').update(1, 2)
+      setTimeout(() => process.kill(process.pid, 'SIGINT'), 10)
+      setInterval(() => {}, 1000)`
+    )
+    const { stdout, status } = onTerminal(`${process.execPath} ${program}`)
+    assert.equal(status, 130)
+    for (const sign of [CURSOR, BREAKS]) assert.ok(stdout.includes(sign), JSON.stringify(stdout))
+  }
+)
