@@ -43,6 +43,15 @@ export class PasswordInput {
   }
 
   /**
+   * For somebody who is not to be asked after all: of lines of standard input, the next one is another's.
+   */
+  async passOver() {
+    if (!this.#options.isStdin) return
+    const { value } = await this.#nextLine()
+    value?.fill(0)
+  }
+
+  /**
    * A new password: at a prompt it is asked for twice.
    *
    * @param {string} question
@@ -119,9 +128,14 @@ export class PasswordInput {
    * @returns {Promise<Buffer>}
    */
   async #readLine(question) {
-    this.#lines ??= byteLines(this.#options.stdin, { maxBytes: MAX_PASSWORD_BYTES })
-    const { value } = await this.#lines.next()
+    const { value } = await this.#nextLine()
     if (value && value.length > 0) return value
     throw new CliError(`Standard input has no line for: ${question}`, { exitCode: 2 })
+  }
+
+  /** @returns {Promise<IteratorResult<Buffer, void>>} */
+  #nextLine() {
+    this.#lines ??= byteLines(this.#options.stdin, { maxBytes: MAX_PASSWORD_BYTES })
+    return this.#lines.next()
   }
 }

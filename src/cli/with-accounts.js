@@ -90,7 +90,10 @@ export async function withSecret(secret, work) {
  * @throws {CliError | MailError} where there is no such account; AUTHENTICATION_FAILED, NO_PERMISSION …
  */
 export async function unlockForWork({ services, input }, address) {
-  const account = await requireAccount(services, address)
+  const account = await requireAccount(services, address).catch(async (error) => {
+    await input.passOver()
+    throw error
+  })
   const secret = await input.read(`Password of ${account.address}`)
   const unlocked = await withSecret(secret, (password) =>
     services.unlocker.unlock({ username: account.address, password, remoteAddress: null })

@@ -57,6 +57,13 @@ test('maintain looks after the mailboxes that are named, each with its password,
   assert.match(both.stdout, /^anna@example\.org\tok$/m)
   assert.match(both.stderr, /bea@example\.org: Authentication failed/)
 
+  // A line is that of the address in its place, whether there is such an account or not.
+  const nobody = 'nobody@example.org'
+  const some = await withPassword(['maintain', nobody, ANNA, BEA], 'another\npass\nwrong\n')
+  assert.match(some.stdout, /^anna@example\.org\tok$/m)
+  assert.match(some.stderr, /nobody@example\.org: There is no account/)
+  assert.match(some.stderr, /bea@example\.org: Authentication failed/)
+
   const compacted = await withPassword(['maintain', '--compact', ANNA])
   assert.match(compacted.stdout, /compact: done, asked for, file .* ms/)
   const checked = await withPassword(['check', ANNA])
