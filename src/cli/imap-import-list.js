@@ -32,12 +32,13 @@ const MAX_LINE_BYTES = 16_384
 
 /**
  * @param {string} file
- * @throws {CliError} where others than its owner may read it
+ * @throws {CliError} where others than its owner may read it, or it is a folder
  */
 export async function requirePrivate(file) {
   const stats = await stat(file).catch((/** @type {NodeJS.ErrnoException} */ cause) => {
     throw new CliError(`${file} cannot be read (${cause.code})`, { exitCode: 2, cause })
   })
+  if (stats.isDirectory()) throw new CliError(`${file} is a folder`, { exitCode: 2 })
   if ((stats.mode & 0o077) !== 0) {
     throw new CliError(`${file} holds passwords: run chmod 600 on it first`, { exitCode: 2 })
   }
