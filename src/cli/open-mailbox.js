@@ -30,6 +30,24 @@ export const NOTHING_DONE = 2
  */
 
 /**
+ * Becomes the owner of the data folder, to whom root's own files are out of reach, and says so.
+ *
+ * @param {object} request
+ * @param {CliContext} request.context
+ * @param {CommonOptions} request.options
+ * @param {boolean} [request.usesFiles] - whether the command reads or writes others than the mailbox
+ * @returns {import('../../config/load.js').Config}
+ * @throws {CliError} with exit code 2
+ */
+export function enterWithFiles({ context, options, usesFiles = true }) {
+  const config = context.loadConfig(options)
+  const { hasBecomeOwner } = enterDataFolder(config.data, { exitCode: NOTHING_DONE })
+  if (hasBecomeOwner && usesFiles)
+    context.stderr.write(`running as the owner of ${config.data}, user ${process.getuid?.()}\n`)
+  return config
+}
+
+/**
  * @param {object} request
  * @param {CliContext} request.context
  * @param {CommonOptions & { passwordStdin?: boolean }} request.options
@@ -57,11 +75,7 @@ async function openMailbox({ context, options, account, isReadOnly, usesFiles = 
     if (fault) throw /** @type {{ error: unknown }} */ (fault).error
   }
   try {
-    const config = context.loadConfig(options)
-    const { hasBecomeOwner } = enterDataFolder(config.data, { exitCode: NOTHING_DONE })
-    // Root's own files are out of reach then.
-    if (hasBecomeOwner && usesFiles)
-      context.stderr.write(`running as the owner of ${config.data}, user ${process.getuid?.()}\n`)
+    const config = enterWithFiles({ context, options, usesFiles })
     // A command answers in plain words; the log has only what goes wrong besides.
     const logger = createLogger({ level: config.log.level === 'silent' ? 'silent' : 'warn' })
     const services = await openAccountServices({ config, clock: context.clock, logger })

@@ -12,18 +12,14 @@ import { writePortable } from '../../export/write-portable.js'
 import { storedMailboxName } from '../../store/mailbox-name.js'
 import { CliError } from '../cli-error.js'
 import { goneWhenInterrupted } from '../gone-when-interrupted.js'
-import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
+import { NOTHING_DONE, enterWithFiles, withMailbox } from '../open-mailbox.js'
 import { formatBytes, withAccounts, withSecret } from '../with-accounts.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
 
 /**
- * @typedef {object} ExportOptions
- * @property {string} account
- * @property {'mbox' | 'maildir' | 'eml'} format
- * @property {string[]} mailbox
- * @property {string} [file]
- * @property {boolean} [passwordStdin]
+ * @typedef {import('../index.js').CommonOptions & { account: string, format: 'mbox' | 'maildir' | 'eml', mailbox: string[],
+ *   file?: string, passwordStdin?: boolean }} ExportOptions
  */
 
 const TARGETS = { mbox: mboxTarget, maildir: maildirTarget, eml: emlTarget }
@@ -85,6 +81,8 @@ export function register(program, context) {
             { exitCode: NOTHING_DONE }
           )
         }
+        // Whose files these become: root's folder would be closed to whoever fills it.
+        enterWithFiles({ context, options })
         process.exitCode =
           folder === undefined
             ? await exportFile(context, options, options.file ?? '')

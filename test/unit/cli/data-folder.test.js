@@ -98,6 +98,31 @@ test(
 )
 
 test(
+  'root exports to where the data folder’s owner may write, and is told who writes',
+  { skip: needsRoot },
+  async (t) => {
+    const data = serviceFolder(t)
+    await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
+    const open = join(data, '..', 'open')
+    mkdirSync(open)
+    chmodSync(open, 0o777)
+    const closed = join(data, '..', 'closed')
+    mkdirSync(closed, { mode: 0o700 })
+    const args = ['export', '--account', ANNA, '--password-stdin', '--data', data]
+    for (const where of [['mail'], ['--file', 'mail.letterlock']]) {
+      const path = String(where.pop())
+      const { code, stderr } = await letterlock([...args, ...where, join(open, path)], PASSWORD)
+      assert.equal(code, 0, stderr)
+      assert.equal(statSync(join(open, path)).uid, SERVICE)
+      const refused = await letterlock([...args, ...where, join(closed, path)], PASSWORD)
+      assert.equal(refused.code, 2)
+      assert.match(refused.stderr, /running as the owner of .*, user 64321\n.*\(EACCES\)/)
+      assert.deepEqual(readdirSync(closed), [])
+    }
+  }
+)
+
+test(
   'root that may not become the owner says so and opens nothing',
   { skip: needsRoot },
   async (t) => {
