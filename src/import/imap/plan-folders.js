@@ -23,15 +23,16 @@ const IMPOSSIBLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029/]/g
 
 /**
  * @param {readonly ListedFolder[]} folders
- * @param {{ exclude?: readonly string[] }} [options] - `exclude`: paths that are left out, with all below them
+ * @param {{ exclude?: readonly string[] }} [options] - `exclude`: what is left out, with all below it: paths
+ *   at the source, or their levels with '/' between
  * @returns {PlannedFolder[]} INBOX first, then by name; levels that hold no messages are left out
  */
 export function planFolders(folders, { exclude = [] } = {}) {
-  const isExcluded = (/** @type {ListedFolder} */ { path, levels }) =>
-    exclude.some(
-      (name) =>
-        path === name || levels.join('/') === name || levels.join('/').startsWith(`${name}/`)
-    )
+  const left = exclude.map(
+    (name) => folders.find(({ path }) => path === name)?.levels.join('/') ?? name
+  )
+  const isExcluded = (/** @type {ListedFolder} */ { levels }) =>
+    left.some((name) => `${levels.join('/')}/`.startsWith(`${name}/`))
   /** @type {Set<string>} */
   const taken = new Set()
   /** @type {Set<string>} */

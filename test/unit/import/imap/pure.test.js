@@ -108,6 +108,20 @@ test('every folder has a mailbox of its own, with a name that can be', () => {
   )
 })
 
+for (const name of ['Lists.Old', 'Lists/Old'])
+  test(`leaving out ${name} leaves out all below it, by whatever name it is called`, () => {
+    const plan = planFolders(
+      ['Lists', 'Lists.Old', 'Lists.Old.2001', 'Lists.Older'].map((path) =>
+        listed({ path, levels: path.split('.') })
+      ),
+      { exclude: [name] }
+    )
+    assert.deepEqual(
+      plan.map(({ mailbox }) => mailbox),
+      ['Lists', 'Lists/Older']
+    )
+  })
+
 test('results come in the order of their items, so many at once as asked for', async () => {
   let running = 0
   let most = 0
