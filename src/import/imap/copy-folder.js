@@ -10,6 +10,7 @@ import { applyFlagChanges, expungeGone } from './folder-changes.js'
 import { fetchBatch, LARGE_BYTES } from './fetch-batch.js'
 import { inOrder } from './in-order.js'
 import { prepareMailbox } from './prepare-mailboxes.js'
+import { NOT_GIVEN } from './source-connection.js'
 import { storeBatch } from './store-batch.js'
 import { slices, toUidSet } from './uid-ranges.js'
 
@@ -220,7 +221,9 @@ async function bringExpunges({ expunge }, { target, gone, knownCount, report }) 
  */
 async function copyFresh(copy, { target, opened, fresh, report, tell }) {
   const { store, pool, planned, onFailure } = copy
-  await inOrder(batches(copy, fresh), {
+  /** @type {number[]} */
+  const undescribed = []
+  await inOrder(batches(copy, fresh, undescribed), {
     ahead: () => pool.size,
     work: (messages) =>
       pool.run(planned.path, async (connection) => {
@@ -239,19 +242,43 @@ async function copyFresh(copy, { target, opened, fresh, report, tell }) {
       tell()
     }
   })
+  for (const uid of await stillThere(copy, opened, undescribed)) {
+    report.failed++
+    onFailure({ uid, error: new Error(NOT_GIVEN) })
+  }
+}
+
+/**
+ * @param {FolderCopy} copy
+ * @param {OpenedSource} opened
+ * @param {readonly number[]} uids
+ * @returns {Promise<number[]>} those that nobody has deleted meanwhile
+ */
+async function stillThere({ pool, planned }, { uidValidity }, uids) {
+  if (uids.length === 0) return []
+  const now = await pool.run(planned.path, async (connection) => {
+    // Opened anew: an older view may have what is gone.
+    const opened = await connection.open(planned.path, { isFresh: true })
+    return opened.uidValidity === uidValidity ? await connection.listUids() : []
+  })
+  const there = new Set(now)
+  return uids.filter((uid) => there.has(uid))
 }
 
 /**
  * @param {FolderCopy} copy
  * @param {readonly number[]} fresh - UIDs, ascending
+ * @param {number[]} undescribed - grows by those of which the source says nothing
  * @returns {AsyncGenerator<SourceMessage[]>}
  */
-async function* batches({ pool, planned, signal }, fresh) {
+async function* batches({ pool, planned, signal }, fresh, undescribed) {
   for (const uids of slices(fresh, DESCRIBED)) {
     const messages = await pool.run(planned.path, async (connection) => {
       await connection.open(planned.path)
       return await connection.describe(toUidSet(uids))
     })
+    const described = new Set(messages.map(({ uid }) => uid))
+    undescribed.push(...uids.filter((uid) => !described.has(uid)))
     let batch = []
     let bytes = 0
     for (const message of messages) {

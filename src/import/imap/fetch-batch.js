@@ -2,6 +2,7 @@
  * Takes some messages from the source into the encrypted file, as contents that no mailbox refers to yet.
  */
 import { isMailError, MailError } from '../../errors.js'
+import { NOT_GIVEN } from './source-connection.js'
 import { isConnectionTrouble } from './source-pool.js'
 import { toUidSet } from './uid-ranges.js'
 
@@ -51,7 +52,7 @@ export async function fetchBatch({ store, connection, messages }) {
     await refusable(batch, { connection, uid }, async () => {
       for await (const { bytes } of connection.readWhole(String(uid))) await keep(uid, one(bytes))
       if (!batch.contents.has(uid) && !batch.failures.some((failure) => failure.uid === uid)) {
-        throw new Error('the server lists this message and does not give it')
+        throw new Error(NOT_GIVEN)
       }
     })
   }

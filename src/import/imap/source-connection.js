@@ -55,6 +55,9 @@ const SILENCE_MS = 120_000
 /** Bytes of a large message asked for at a time. */
 const WINDOW_BYTES = 1024 * 1024
 
+/** Of a message that is there, as far as the server's lists go. */
+export const NOT_GIVEN = 'the server lists this message and does not give it'
+
 /** A connection that is logged in. */
 export class SourceConnection {
   #flow
@@ -236,8 +239,8 @@ export class SourceConnection {
    * One message, window by window.
    *
    * @param {Pick<SourceMessage, 'uid' | 'sizeBytes'>} message
-   * @returns {AsyncGenerator<Buffer>} nothing when it is gone
-   * @throws {Error} where it goes away, or the server gives no more of it, before its end
+   * @returns {AsyncGenerator<Buffer>}
+   * @throws {Error} where it is gone, or the server gives no more of it, before its end
    */
   async *readWindows({ uid, sizeBytes }) {
     for (let start = 0; ;) {
@@ -247,6 +250,7 @@ export class SourceConnection {
       // Behind the end there is an empty string (RFC 9051 §6.4.5); some servers say NIL.
       const isCut = start > 0 && (!message || (!bytes && start < sizeBytes))
       if (isCut) throw new Error('the server gave only the beginning of this message')
+      if (!message) throw new Error(NOT_GIVEN)
       if (!bytes || bytes.length === 0) return
       yield bytes
       // A longer answer is the whole message, from a server that knows no windows.

@@ -183,6 +183,39 @@ test('a large message of which the source gives only the beginning fails, and co
   )
 })
 
+test('a large message that is deleted before it is read is no failure', async (t) => {
+  const store = await temporaryStore(t)
+  const messages = [messageOf(1), { uid: 2, bytes: LARGE }]
+  const answer = (/** @type {Exchange} */ { command }) => {
+    if (/^UID FETCH 2 .*BODY/.test(command)) messages.pop()
+  }
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages } },
+    answer
+  })
+  const { copied, failed, failures } = await copy(store, port)
+  assert.deepEqual({ copied, failed, failures }, { copied: 1, failed: 0, failures: [] })
+})
+
+test('a message that the source lists and does not describe is a failure', async (t) => {
+  const store = await temporaryStore(t)
+  const messages = [1, 2, 3].map(messageOf)
+  const answer = (/** @type {Exchange} */ { command, say, end }) => {
+    if (!/^UID FETCH .*RFC822\.SIZE/.test(command)) return false
+    for (const uid of [1, 3]) say(`${uid} FETCH (UID ${uid} FLAGS () RFC822.SIZE 20)`)
+    end()
+    return true
+  }
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages } },
+    answer
+  })
+  const { copied, failed, failures } = await copy(store, port)
+  assert.equal(copied, 2)
+  assert.equal(failed, 1)
+  assert.deepEqual(failures, ['2: the server lists this message and does not give it'])
+})
+
 test('flags that somebody changes meanwhile are no description of a message', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
