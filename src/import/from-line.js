@@ -1,6 +1,6 @@
 /**
  * The line that begins a message in an mbox: `From sender date`, RFC 4155 §A. The date is that of C's asctime, without
- * a zone (UTC by RFC 4155) or with one before or after the year.
+ * a zone (UTC by RFC 4155) or with one before or after the year. Old ones say behind it from which host it came by UUCP.
  */
 
 /** How it begins. */
@@ -12,8 +12,9 @@ const GREATER = 0x3e
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
+/** Behind the year a name in capitals alone: a sentence may end with a date and a word. */
 const ASCTIME =
-  /\b(?<month>[a-z]{3})\s+(?<day>\d{1,2})\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s+(?<before>[+-]\d{4}|[a-z]{3,4}))?\s+(?<year>\d{4})(?:\s+(?<after>[+-]\d{4}))?\s*$/i
+  /\b(?<month>[A-Za-z]{3})\s+(?<day>\d{1,2})\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s+(?<before>[+-]\d{4}|[A-Za-z]{3,4}(?:\s+DST)?))?\s+(?<year>\d{4})(?:\s+(?<after>[+-]\d{4}|[A-Z]{3,4}))?(?:\s+remote from \S+)?\s*$/
 
 /**
  * @param {Buffer} line - without its line end

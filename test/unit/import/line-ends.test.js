@@ -90,6 +90,11 @@ const DATES = [
   ['From a@b Wed Jul  1 05:04:01 2020 +0200', '2020-07-01T03:04:01Z', 120],
   ['From a@b Wed Jul  1 05:04:01 -0930 2020', '2020-07-01T14:34:01Z', -570],
   ['From a@b Wed Jul  1 05:04:01 CEST 2020', '2020-07-01T05:04:01Z', 0],
+  ['From a@b Wed Jul  1 05:04:01 2020 PST', '2020-07-01T05:04:01Z', 0],
+  ['From a@b Wed Jul  1 05:04:01 MET DST 2020', '2020-07-01T05:04:01Z', 0],
+  ['From b Wed Jul  1 05:04 EDT 1992 remote from host', '1992-07-01T05:04:00Z', 0],
+  ['From Wed Jul  1 05:04:01 2020 onwards', null, 0],
+  ['From Wed Jul  1 05:04:01 2020 till', null, 0],
   ['From my point of view', null, 0],
   ['From a@b Wed Xxx  1 05:04:01 2020', null, 0],
   ['From a@b', null, 0]
