@@ -110,11 +110,12 @@ async function listFiles(folder, place) {
 }
 
 /**
- * @param {string} name
- * @returns {boolean} whether a file of this name is taken for a message
+ * @param {string} name - of a file, or its path
+ * @returns {boolean} whether it is taken for a message; `._1.eml` is what macOS keeps of `1.eml` beside it, in archives and on
+ *   disks of other systems
  */
 export function isEmlName(name) {
-  return /\.eml$/i.test(name)
+  return /\.eml$/i.test(name) && !/(^|\/)\._[^/]*$/.test(name)
 }
 
 /** `9.eml` stands before `10.eml`, the same on every machine. */

@@ -56,12 +56,13 @@ test('a folder gives its .eml files at any depth, in the order of names and numb
     '10.eml': 'ten',
     '9.eml': 'nine',
     'sub/deeper/1.EML': 'one',
+    '._9.eml': Buffer.of(0, 5, 0x16, 7),
     'notes.txt': 'no mail',
     'sub/picture.png': 'no mail'
   })
   const source = await openSource(folder)
   assert.equal(source.format, 'folder')
-  assert.equal(source.ignoredCount, 2)
+  assert.equal(source.ignoredCount, 3)
   const items = await readAll(folder)
   assert.deepEqual(
     items.map(({ name, text }) => [name, text]),
@@ -231,6 +232,7 @@ for (const isGzipped of [false, true]) {
       { name: 'pack/', content: '', type: 'directory' },
       { name: 'pack/1.eml', content: MAIL, mtime: new Date('2020-07-01T05:04:01Z') },
       { name: 'pack/README', content: 'no mail' },
+      { name: 'pack/._1.eml', content: Buffer.of(0, 5, 0x16, 7) },
       { name: `./pack/${'long/'.repeat(40)}2.eml`, content: 'two', mtime: new Date(0) },
       { name: 'pack/empty.eml', content: '' },
       { name: 'pack/3.eml', content: Buffer.alloc(300_000, 'x\n') }
