@@ -22,9 +22,8 @@ const DISK_FAIL = { part: 0.02, bytes: 256 * MB }
 const OPEN_SPOOL_FAIL_MS = 5 * 60_000
 /** Mail for a locked mailbox waits for its owner; after so long somebody should ask them. */
 const LOCKED_SPOOL_WARN_MS = 30 * DAY_MS
-/** A night's backup may begin some hours later than the one before. */
-const BACKUP_WARN_MS = 30 * HOUR_MS
-const BACKUP_FAIL_MS = 3 * DAY_MS
+/** A backup that has been overdue for so long will not come by itself. */
+const BACKUP_FAIL_MS = 42 * HOUR_MS
 /** What renews certificates of 90 days does so 30 days before the end. */
 const CERTIFICATE_WARN_MS = 21 * DAY_MS
 /** Checkpoints keep a log below some MB; one that grows on is held by a reader that does not end. */
@@ -121,7 +120,7 @@ export function checkSetAside({ setAside }) {
  * @param {number} nowMs
  * @returns {Check}
  */
-export function checkBackup({ isSetUp, generations, problem }, nowMs) {
+export function checkBackup({ isSetUp, generations, overdueAtMs, problem }, nowMs) {
   const name = 'backup'
   if (!isSetUp)
     return { name, status: 'warn', text: 'No backups are set up: letterlock backup init' }
@@ -131,11 +130,12 @@ export function checkBackup({ isSetUp, generations, problem }, nowMs) {
   const [last] = generations
   if (!last) return { name, status: 'warn', text: 'Backups are set up, and none was made yet' }
   const ageMs = nowMs - last.startedAtMs
+  const overdueMs = nowMs - (overdueAtMs ?? nowMs)
   const failed = last.failed ?? 0
   const ending = failed > 0 ? `; ${failed} accounts are not in it` : ''
   return {
     name,
-    status: verdict(ageMs > BACKUP_FAIL_MS, ageMs > BACKUP_WARN_MS || failed > 0),
+    status: verdict(overdueMs > BACKUP_FAIL_MS, overdueMs > 0 || failed > 0),
     text: `The last backup is ${ageText(ageMs)} old${ending}`
   }
 }

@@ -5,6 +5,7 @@
 import { inOrder } from './generation-order.js'
 import { readHostState, requireHostState } from './host-state.js'
 import { Repository, generationTimeMs } from './repository.js'
+import { overdueAt } from './schedule.js'
 import { openTarget } from './targets/open-target.js'
 import { MailError } from '../errors.js'
 
@@ -25,6 +26,7 @@ const MAX_RUNS = 500
  * @typedef {object} BackupList
  * @property {boolean} isSetUp - whether `letterlock backup init` has been done
  * @property {BackupRow[]} generations - newest first; at the end those that cannot have been made yet
+ * @property {number | null} overdueAtMs - from when on the backup after the newest one is missed; null without any
  * @property {string | null} problem - why they could not be listed, for the operator
  *
  * @typedef {object} BackupPort
@@ -42,7 +44,7 @@ export function createBackupList({ config, directory, clock }) {
   return {
     async list() {
       if ((await readHostState(config.data)) === null) {
-        return { isSetUp: false, generations: [], problem: null }
+        return { isSetUp: false, generations: [], overdueAtMs: null, problem: null }
       }
       try {
         const names = await listNames(config)
@@ -54,10 +56,13 @@ export function createBackupList({ config, directory, clock }) {
             startedAtMs: generationTimeMs(name),
             ...figuresOf(figures.get(name))
           }))
-        return { isSetUp: true, generations, problem: null }
+        const [newest] = generations
+        const overdueAtMs = newest ? overdueAt(newest.startedAtMs, config.backup) : null
+        return { isSetUp: true, generations, overdueAtMs, problem: null }
       } catch (error) {
         if (!(error instanceof MailError)) throw error
-        return { isSetUp: true, generations: [], problem: error.detail ?? error.message }
+        const problem = error.detail ?? error.message
+        return { isSetUp: true, generations: [], overdueAtMs: null, problem }
       }
     }
   }

@@ -18,6 +18,10 @@ import { Cron } from 'croner'
 const DAY_MS = 24 * 60 * 60 * 1000
 const MINUTE_MS = 60_000
 
+/** How old a backup may be anyhow, and how long after the last moment to begin the next one is looked for, ms. */
+const FRESH_MS = 30 * 60 * MINUTE_MS
+const PATIENCE_MS = 5 * 60 * MINUTE_MS
+
 /** Node's timers end at 2^31 ms, and a clock may be set meanwhile: it is looked at this often, and when it is time. */
 const LOOK_MS = 60_000
 
@@ -60,6 +64,16 @@ export function nextNight(nowMs, settings, delayOf) {
   let timeMs = nextTime(nowMs - settings.jitterMinutes * MINUTE_MS, settings)
   while (timeMs + delayOf(timeMs) <= nowMs) timeMs = nextTime(timeMs, settings)
   return timeMs + delayOf(timeMs)
+}
+
+/**
+ * @param {number} lastMs - when the last backup began
+ * @param {NightlySettings} settings
+ * @returns {number} from when on the next one is overdue, ms; Infinity where none will come
+ */
+export function overdueAt(lastMs, settings) {
+  const latestMs = nextTime(lastMs, settings) + settings.jitterMinutes * MINUTE_MS
+  return Math.max(lastMs + FRESH_MS, latestMs + PATIENCE_MS)
 }
 
 /**

@@ -8,8 +8,6 @@ import { bad, doubtful, good } from './finding.js'
 /** @import { Finding } from './finding.js' */
 
 const HOUR_MS = 3_600_000
-/** A night's backup may begin some hours later than the one before. */
-const LATE_MS = 30 * HOUR_MS
 
 /**
  * @param {object} input
@@ -19,7 +17,7 @@ const LATE_MS = 30 * HOUR_MS
 export async function checkBackups({ services }) {
   const name = 'backups'
   const { config, directory, clock } = services
-  const { isSetUp, generations, problem } = await createBackupList({
+  const { isSetUp, generations, overdueAtMs, problem } = await createBackupList({
     config,
     directory,
     clock
@@ -34,9 +32,10 @@ export async function checkBackups({ services }) {
     return bad(name, `Their place cannot be read: ${problem}`, 'Look at backup.folder or backup.s3')
   const [last] = generations
   if (!last) return doubtful(name, 'None was made yet', 'letterlock backup run')
-  const ageMs = clock.nowMs() - last.startedAtMs
-  const text = `The last of ${generations.length} is ${Math.round(ageMs / HOUR_MS)} hours old`
-  if (ageMs > LATE_MS)
+  const nowMs = clock.nowMs()
+  const hours = Math.round((nowMs - last.startedAtMs) / HOUR_MS)
+  const text = `The last of ${generations.length} is ${hours} hours old`
+  if (overdueAtMs !== null && nowMs > overdueAtMs)
     return bad(
       name,
       text,

@@ -61,6 +61,7 @@ const WELL = {
 const backups = (ageMs, failed = 0) => ({
   isSetUp: true,
   problem: null,
+  overdueAtMs: NOW_MS - ageMs + 30 * HOUR_MS,
   generations: [
     {
       name: 'x',

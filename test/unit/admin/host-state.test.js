@@ -19,7 +19,9 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
   const state = new HostState({
     workers: async () => [snapshot, snapshot],
     survey: /** @type {any} */ (null),
-    backups: { list: async () => ({ isSetUp: false, generations: [], problem: null }) },
+    backups: {
+      list: async () => ({ isSetUp: false, generations: [], overdueAtMs: null, problem: null })
+    },
     certificates: () => [],
     services,
     pointMs: 5

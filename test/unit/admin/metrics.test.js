@@ -82,7 +82,7 @@ async function seriesOf(workers, survey = {}) {
   const { text } = await renderMetrics({
     workers,
     survey: { ...SURVEY, ...survey },
-    backups: { isSetUp: false, generations: [], problem: null },
+    backups: { isSetUp: false, generations: [], overdueAtMs: null, problem: null },
     certificates: [],
     totals: {
       accounts: 0,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { nextNight, scheduleNightly } from '../../../src/backup/schedule.js'
+import { nextNight, overdueAt, scheduleNightly } from '../../../src/backup/schedule.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
@@ -38,6 +38,17 @@ for (const [now, cron, expected] of /** @type {const} */ ([
     assert.equal(new Date(startMs).toISOString(), expected)
   })
 }
+
+for (const [began, cron, jitterMinutes, expected] of /** @type {const} */ ([
+  ['2026-11-21T03:20:00Z', '', 60, '2026-11-22T09:20:00.000Z'],
+  ['2026-11-21T12:00:00Z', '', 60, '2026-11-22T18:00:00.000Z'],
+  ['2026-11-21T03:20:00Z', '', 720, '2026-11-22T20:00:00.000Z'],
+  ['2026-11-22T04:31:00Z', '30 4 * * SUN', 60, '2026-11-29T10:30:00.000Z']
+]))
+  test(`after a backup of ${began} the next one, by "${cron}", is overdue from ${expected} on`, () => {
+    const overdueMs = overdueAt(Date.parse(began), { hour: 3, cron, jitterMinutes })
+    assert.equal(new Date(overdueMs).toISOString(), expected)
+  })
 
 /** Counts how often it is asked. */
 class WatchedClock extends ManualClock {

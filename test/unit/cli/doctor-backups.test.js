@@ -28,6 +28,25 @@ test('backups that are missing, late or on the disk of the mail are named', asyn
   assert.equal(late.text, 'The last of 1 is 48 hours old')
 })
 
+test('backups that are made once a week are late after a week', async (t) => {
+  const settings = { 'backup.cron': '0 3 * * SUN' }
+  const { services, config, clock, backUp, addAccount } = await openBackupHost(t, settings)
+  await addAccount('anna@example.org')
+  clock.advance(Date.UTC(2026, 0, 4, 2, 10) - clock.nowMs())
+  await backUp()
+  const list = createBackupList({ config, directory: services.directory, clock })
+  const states = async () => [
+    (await checkBackups({ services })).status,
+    checkBackup(await list.list(), clock.nowMs()).status
+  ]
+  clock.advance(7 * DAY_MS)
+  assert.deepEqual(await states(), ['warn', 'ok'])
+  clock.advance(DAY_MS / 2)
+  assert.deepEqual(await states(), ['fail', 'warn'])
+  clock.advance(2 * DAY_MS)
+  assert.deepEqual(await states(), ['fail', 'fail'])
+})
+
 test('a disk of backups that is gone, or has those of another host, fails', async (t) => {
   const host = await openBackupHost(t)
   await host.addAccount('anna@example.org')
