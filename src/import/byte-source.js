@@ -69,7 +69,7 @@ export async function openBytes(path) {
  * @param {{ isFile: () => boolean }} stats
  * @throws {Error} for a pipe, a socket, a device, a folder
  */
-export function requireFile(stats) {
+function requireFile(stats) {
   if (!stats.isFile()) throw new Error('no ordinary file')
 }
 
@@ -81,12 +81,12 @@ function reportedByIterator() {}
  * @returns {Promise<{ head: Buffer, sizeBytes: number }>}
  */
 async function look(path) {
-  requireFile(await stat(path))
+  const stats = await stat(path)
+  requireFile(stats)
   const file = await open(path)
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0)
-    const { size } = await file.stat()
-    return { head: buffer.subarray(0, bytesRead), sizeBytes: size }
+    return { head: buffer.subarray(0, bytesRead), sizeBytes: stats.size }
   } finally {
     await file.close()
   }

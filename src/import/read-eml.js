@@ -1,12 +1,11 @@
 /**
  * Messages as loose files: a folder with `.eml` files at any depth, or one such file. Links to folders are not followed,
  * so that a loop of them cannot be endless. The files carry no date of their own that could be trusted (a copy has
- * the day of copying): an mbox line or the Date header stands first, the file's time last.
+ * the day of copying): an mbox line or the Date header stands first, the file's time last. A file may be packed.
  */
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { requireFile } from './byte-source.js'
+import { readUnpacked } from './byte-source.js'
 import { readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
 
@@ -82,10 +81,7 @@ async function emlItem({ path, place }) {
     fallbackDate: stats && dateFromMs(stats.mtimeMs),
     hasFromLine: true,
     sizeHint: stats && stats.size,
-    async *open() {
-      if (stats) requireFile(stats)
-      yield* createReadStream(path)
-    }
+    open: () => readUnpacked(path)
   }
 }
 

@@ -409,6 +409,24 @@ test('an .eml file that begins with an mbox line is one message; without that na
   assert.equal((await openSource(join(folder, 'mail'))).format, 'eml')
 })
 
+test('a packed message is unpacked, by itself and in a folder', async (t) => {
+  const folder = await folderOf(t, {
+    'one.eml.gz': gzipSync(MAIL),
+    'sub/2.eml': gzipSync(MAIL),
+    'sub/3.eml': zstdCompressSync(MAIL)
+  })
+  for (const [place, count] of /** @type {const} */ ([
+    ['one.eml.gz', 1],
+    ['sub', 2]
+  ])) {
+    const items = await readAll(join(folder, place))
+    assert.deepEqual(
+      items.map(({ text }) => text),
+      Array.from({ length: count }, () => MAIL)
+    )
+  }
+})
+
 test('an empty file is an mbox without messages', async (t) => {
   const folder = await folderOf(t, { empty: '' })
   assert.deepEqual(await readAll(join(folder, 'empty')), [])
