@@ -213,7 +213,7 @@ class Merge {
     this.#cursors = rows.map((row) => new SegmentCursor(db, row))
     this.#writer = writer
     this.#base = base
-    this.#live = liveContents(db, base, last)
+    this.#live = liveContents(db, this.#cursors, { base, last })
   }
 
   /**
@@ -275,21 +275,25 @@ class Merge {
 }
 
 /**
+ * Asked for one by one: a few contents may lie a million others apart, and to go through those would hold up the event
+ * loop for most of a second.
+ *
  * @param {Database} db
- * @param {number} base
- * @param {number} last
- * @returns {Uint8Array} a bit for each content from `base` to `last`
+ * @param {readonly SegmentCursor[]} cursors - at their beginning, which is the list of their contents
+ * @param {object} range
+ * @param {number} range.base - lowest content id
+ * @param {number} range.last - highest
+ * @returns {Uint8Array} a bit for each content from `base` to `last`: whether it is in one of them, and still there
  */
-function liveContents(db, base, last) {
+function liveContents(db, cursors, { base, last }) {
   const live = new Uint8Array(Math.ceil((last - base + 1) / 8))
-  const ids = prepared(
-    db,
-    'SELECT id FROM contents WHERE id BETWEEN ? AND ? AND hash IS NOT NULL',
-    'value'
-  )
-  for (const id of ids.iterate(base, last)) {
-    const place = Number(id) - base
-    live[place >> 3] = /** @type {number} */ (live[place >> 3]) | (1 << (place & 7))
+  const find = prepared(db, 'SELECT 1 FROM contents WHERE id = ? AND hash IS NOT NULL', 'value')
+  for (const cursor of cursors) {
+    for (const posting of cursor.postings(db)) {
+      const place = cursor.base - base + (posting >>> 1)
+      if (find.get(base + place) === undefined) continue
+      live[place >> 3] = /** @type {number} */ (live[place >> 3]) | (1 << (place & 7))
+    }
   }
   return live
 }

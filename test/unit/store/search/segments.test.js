@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import test from 'node:test'
 import fc from 'fast-check'
 import { INDEX_VERSION } from '../../../../src/store/search/index-text.js'
@@ -32,6 +33,8 @@ import { BlockCache } from '../../../../src/store/search/block-cache.js'
 import { foldCase } from '../../../../src/store/search/fold.js'
 import { TokenCollector } from '../../../../src/store/search/token-collector.js'
 import { segmentProblems } from '../../../../src/store/search/verify-segments.js'
+import { accountFolder } from '../../../helpers/account-folder.js'
+import { damagePage, pagesOf } from '../../../helpers/damage-page.js'
 import { temporaryStore } from '../../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
@@ -397,6 +400,38 @@ for (const { title, sizes, isNew, chosen } of COMPACTIONS)
       chosen
     )
   })
+
+test('a merge of a few contents reads nothing of the many that lie between them', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const { database, indexer } = store.searchAccess
+  await indexer.close()
+  const texts = new Map()
+  for (const id of [1, 2, 3, 10_000]) {
+    texts.set(id, { body: `word${id} same`, header: 'head' })
+    await addSegment(store, new Map([[id, texts.get(id)]]))
+  }
+  await database.write((db) =>
+    db.exec(`WITH RECURSIVE others (id) AS (SELECT 4 UNION ALL SELECT id + 1 FROM others WHERE id < 9999)
+      INSERT INTO contents (id, hash, size, chunk_size) SELECT id, randomblob(32), 0, 1 FROM others`)
+  )
+  await store.checkpoint()
+  // Whoever reads them all finds out.
+  const path = join(account.folder, 'mail.db')
+  for (const page of pagesOf(path, account.key, 'contents', 'leaf').slice(1, -1))
+    damagePage(path, page)
+  database.db.pragma('shrink_memory')
+  await mergeSegments(
+    { read: (work) => database.readSettled(work), write: (work) => database.write(work) },
+    { maxContents: texts.size }
+  )
+  const rows = await database.readSettled(readSegments)
+  assert.deepEqual(
+    rows.map(({ base, last, contentCount }) => [base, last, contentCount]),
+    [[1, 10_000, 4]]
+  )
+  assert.deepEqual([...(await ask(store, 'same', 'body')).certain], [...texts.keys()])
+})
 
 test('when much has gone every segment is written anew, those that are too far apart for one by themselves', async (t) => {
   const store = await temporaryStore(t)
