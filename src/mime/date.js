@@ -54,10 +54,10 @@ export function parseMailDate(bytes) {
   const iso = /^\s*(\d{4})-(\d\d)-(\d\d)[t ]\s*(\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(\S*)/.exec(text)
   if (iso) return combine(iso[1], Number(iso[2]) - 1, iso[3], iso[4], iso[5])
   const rfc =
-    /(\d{1,2})[\s-]*([a-z]{3})[a-z.]*[\s-]*(\d{2,4})[\s,t]+(\d{1,2}\s*[:.]\s*\d{1,2}(?:\s*[:.]\s*\d{1,2})?)\s*(?:[ap]m\b)?\s*((?:gmt|utc)?[+-]?\s*[a-z0-9:]+)?/.exec(
+    /(\d{1,2})[\s-]*([a-z]{3})[a-z.]*[\s-]*(\d{2,4})[\s,t]+(\d{1,2}\s*[:.]\s*\d{1,2}(?:\s*[:.]\s*\d{1,2})?)\s*(?:([ap])m\b)?\s*((?:gmt|utc)?[+-]?\s*[a-z0-9:]+)?/.exec(
       text
     )
-  if (rfc) return combine(rfc[3], monthOf(rfc[2]), rfc[1], rfc[4], rfc[5])
+  if (rfc) return combine(rfc[3], monthOf(rfc[2]), rfc[1], rfc[4], rfc[6], rfc[5])
   const asctime =
     /([a-z]{3})[a-z]*\s+(\d{1,2}),?\s+(\d{1,2}:\d{2}(?::\d{2})?)\s+(?:([a-z]{1,5}|[+-]\d{4})\s+)?(\d{4})\s*([+-]\d{4})?/.exec(
       text
@@ -87,12 +87,16 @@ function monthOf(name) {
  * @param {string | undefined} dayText
  * @param {string | undefined} timeText
  * @param {string | undefined} zoneText
+ * @param {string} [half] - `a` or `p` where hours are counted to twelve
  * @returns {MailDate | null}
  */
-function combine(yearText, month, dayText, timeText, zoneText) {
+function combine(yearText, month, dayText, timeText, zoneText, half) {
   const year = fullYear(yearText ?? '')
   const day = Number(dayText)
-  const [hour = 0, minute = 0, second = 0] = (timeText ?? '').split(/[:.]/).map(Number)
+  const [clock = 0, minute = 0, second = 0] = (timeText ?? '').split(/[:.]/).map(Number)
+  // Twelve is the first hour of its half; some name the half although they count to 24.
+  const isOfHalf = half !== undefined && clock <= 12
+  const hour = isOfHalf ? (clock % 12) + (half === 'p' ? 12 : 0) : clock
   const isInRange =
     month >= 0 && month < 12 && day >= 1 && day <= 31 && hour < 24 && minute < 60 && second < 61
   if (!isInRange) return null

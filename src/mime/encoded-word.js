@@ -8,8 +8,12 @@
 import { decodeCharset } from './charset.js'
 import { unfoldText } from './header.js'
 
-/** charset, optional *language, B or Q, text. Spaces inside Q text are wrong and common. */
-const ENCODED_WORD = /=\?([^?\s*]{1,64})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?\r\n]*)\?=/g
+/**
+ * charset, optional *language, B or Q, text. Spaces inside Q text are wrong and common; so are question marks, which are
+ * text where no equals sign stands beside them.
+ */
+const ENCODED_WORD =
+  /=\?([^?\s*]{1,64})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?\r\n]*(?:(?<!=)\?(?!=)[^?\r\n]*)*)\?=/g
 
 const ASCII = /^\p{ASCII}*$/u
 

@@ -4,6 +4,7 @@
  *
  * @typedef {import('./byte-writer.js').ByteString} ByteString
  */
+import { trimSpace } from './header.js'
 import { MAX_MESSAGE_ID_BYTES, MAX_REFERENCES } from './limits.js'
 
 /**
@@ -26,13 +27,15 @@ export function parseMessageIds(text) {
 
 /**
  * @param {ByteString} text - the value of a field that should hold one identifier
- * @returns {ByteString | null} the first; where there are no brackets the first word with an `@` gets them
+ * @returns {ByteString | null} the first; a value that is one word with an `@` gets the brackets that it lacks. Of several
+ *   words none is taken for one: `ann@example.org's message of "Mon, 3 May"` names no message
  */
 export function parseMessageId(text) {
   const first = parseMessageIds(text)[0]
   if (first !== undefined) return first
-  const bare = /[^\s<>,;"]+@[^\s<>,;"]+/.exec(text.slice(0, MAX_MESSAGE_ID_BYTES))?.[0]
-  return bare === undefined ? null : `<${bare}>`
+  const word = trimSpace(text)
+  const isBare = word.length < MAX_MESSAGE_ID_BYTES && /^[^\s<>,;"]+@[^\s<>,;"]+$/.test(word)
+  return isBare ? `<${word}>` : null
 }
 
 /**

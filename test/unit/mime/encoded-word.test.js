@@ -31,7 +31,11 @@ const TEXTS = [
   ['=?utf-8?x?no?=', '=?utf-8?x?no?='],
   ['=?utf-8?q?open', '=?utf-8?q?open'],
   ['=?', '=?'],
-  ['=?utf-8?q??=', '']
+  ['=?utf-8?q??=', ''],
+  // A question mark that should have been written as =3F.
+  ['=?utf-8?q?How_are_you??=', 'How are you?'],
+  ['=?utf-8?q?What?_J=C3=B6rg??= x =?utf-8?q?a?b?=', 'What? Jörg? x a?b'],
+  ['=?utf-8?q?open =?utf-8?q?b?=', '=?utf-8?q?open b']
 ]
 
 for (const [text, expected] of TEXTS)
@@ -55,6 +59,17 @@ test('any text written as encoded words is read back', () => {
 })
 
 test('a megabyte of beginnings takes linear time', () => {
-  for (const piece of ['=?', '=?a?q?', '=?a?q?x?= ', '=?a*', '?=', '=?utf-8?b?4oI=?=='])
+  for (const piece of [
+    '=?',
+    '=?a?q?',
+    '=?a?q?x?= ',
+    '=?a*',
+    '?=',
+    '?',
+    '?x',
+    '=?utf-8?b?4oI=?=='
+  ]) {
     decodeHeaderText(piece.repeat(1_000_000 / piece.length))
+    decodeHeaderText(`=?a?q?${piece.repeat(1_000_000 / piece.length)}`)
+  }
 })

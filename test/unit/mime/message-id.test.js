@@ -23,8 +23,15 @@ for (const [text, expected] of FIELDS)
 test('one identifier is found with brackets or without', () => {
   assert.equal(parseMessageId(' <a@b> (x)'), '<a@b>')
   assert.equal(parseMessageId('a@b'), '<a@b>')
+  assert.equal(parseMessageId(' a@b\r\n'), '<a@b>')
   assert.equal(parseMessageId('nothing'), null)
   assert.equal(parseMessageId(''), null)
+})
+
+test('an address in a sentence is no identifier', () => {
+  assert.equal(parseMessageId(`ann@example.org's message of "Mon, 3 May 1999 12:00"`), null)
+  assert.equal(parseMessageId('Your message to ann@example.org'), null)
+  assert.equal(parseMessageId(`${'a'.repeat(2_000)}@b`), null)
 })
 
 test('of an endless list the root and the nearest ones are kept', () => {
