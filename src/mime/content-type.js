@@ -170,6 +170,9 @@ function withoutDuplicates(params) {
   })
 }
 
+/** One space, and not a run of them, which would be gone through anew from each of its places. */
+const BARE_PARAMETER = /[ \t][A-Za-z0-9*-]{1,40}=/y
+
 /** Reads `value; name=value; …` from left to right; every step moves forward. */
 class ParameterScanner {
   /** @param {ByteString} text - unfolded */
@@ -182,12 +185,13 @@ class ParameterScanner {
     return this.at >= this.text.length
   }
 
-  /** @returns {ByteString} what stands before the first semicolon */
+  /** @returns {ByteString} what stands before the first semicolon, or before ` name=` when that was forgotten */
   main() {
     let value = ''
     while (!this.isAtEnd) {
       const char = this.text[this.at]
-      if (char === ';') break
+      BARE_PARAMETER.lastIndex = this.at
+      if (char === ';' || BARE_PARAMETER.test(this.text)) break
       if (char === '(') this.skipComment()
       else {
         value += char
@@ -230,7 +234,7 @@ class ParameterScanner {
   token() {
     const semicolon = this.text.indexOf(';', this.at)
     let end = semicolon === -1 ? this.text.length : semicolon
-    // One space, and not a run of them, which would be gone through anew from each of its places.
+    // As BARE_PARAMETER; a comment ends it too.
     const next = /[ \t](?:\(|[A-Za-z0-9*-]{1,40}=)/.exec(this.text.slice(this.at, end))
     if (next) end = this.at + next.index
     const value = trimSpace(this.text.slice(this.at, end))
