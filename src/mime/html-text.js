@@ -107,7 +107,8 @@ export class HtmlTextReader {
   #beginMarkup(html, open) {
     if (html.startsWith('<!--', open)) {
       this.#inside = 'comment'
-      return open + 4
+      // Its dashes may be those of its end: `<!-->` is a whole one.
+      return open + 2
     }
     const head = html.slice(open, open + TAG_HEAD_CHARACTERS)
     const name = /^<\/?([a-z][a-z0-9:]{0,30})|^<[!?]/i.exec(head)
@@ -167,7 +168,7 @@ export class HtmlTextReader {
     if (HIDDEN.has(this.#element)) this.#inside = 'hidden'
     else if (this.#withAttributes && tag.includes('='))
       for (const [, double, single, bare] of tag.matchAll(ATTRIBUTE))
-        this.#out.push(` ${collapse(double ?? single ?? bare ?? '')} `)
+        this.#out.push(` ${collapse(literalQuery(double ?? single ?? bare ?? ''))} `)
   }
 
   /**
@@ -221,6 +222,14 @@ function normalize(text) {
 function collapse(text) {
   return text.replace(/[ \t\r\n\f]+/g, ' ')
 }
+
+/**
+ * Addresses are written with bare ampersands, and browsers take none of `&copy=1` for a reference there.
+ *
+ * @param {string} value - of an attribute
+ * @returns {string} the same with those ampersands written out
+ */
+const literalQuery = (value) => value.replace(/&(?=\w+=)/g, '&amp;')
 
 /**
  * @param {string} text

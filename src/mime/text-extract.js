@@ -5,7 +5,7 @@
  * @typedef {import('./part-tree.js').PartTree} PartTree
  */
 import { MAX_CACHED_HEADER_BYTES, MAX_PART_HEADER_BYTES, MAX_TEXT_PART_BYTES } from './limits.js'
-import { createCharsetDecoder } from './charset.js'
+import { createCharsetDecoder, decodeCharset } from './charset.js'
 import { createTransferDecoder } from './transfer-encoding.js'
 import { HtmlTextReader } from './html-text.js'
 import { releaseBuffer } from '../support/release-buffer.js'
@@ -26,6 +26,9 @@ const JOINING = /[\p{M}\u1160-\u11ff\udc00-\udfff]/u
 
 /** A page says its charset in its first bytes, or not at all. */
 const HTML_HEAD_BYTES = 2_048
+
+/** Letters that are the same in nearly every charset. */
+const SAMPLE = Buffer.from('charset')
 
 /**
  * @typedef {object} TextRange - of a message, to be read as text
@@ -180,5 +183,7 @@ function lastCut(text) {
  */
 function charsetOfHtml(bytes) {
   const head = bytes.toString('latin1', 0, HTML_HEAD_BYTES)
-  return /<meta[^>]{0,200}?charset\s*=\s*["']?([\w-]{1,40})/i.exec(head)?.[1] ?? null
+  const charset = /<meta[^>]{0,200}?charset\s*=\s*["']?([\w-]{1,40})/i.exec(head)?.[1] ?? null
+  // It was found as ASCII: `unicode`, which Word writes, is UTF-16, in which these bytes would be other letters.
+  return decodeCharset(SAMPLE, charset) === SAMPLE.toString() ? charset : null
 }

@@ -48,6 +48,12 @@ test('HTML without a charset in its header is read in the one that it names itse
   const head = 'Content-Type: text/html\r\n\r\n'
   const page = '<meta http-equiv=x content="text/html; charset=windows-1251"><p>\xcf\xf0'
   assert.deepEqual(piecesOf(head + page), [['text', 'Пр']])
+  for (const wide of ['unicode', 'utf-16', 'UTF-16LE', 'ucs-2', 'utf-32'])
+    assert.deepEqual(
+      piecesOf(`${head}<meta charset="${wide}"><p>J\xc3\xb6rg`),
+      [['text', 'Jörg']],
+      wide
+    )
 })
 
 test('of a part larger than the limit only the first bytes are read', () => {
@@ -68,8 +74,15 @@ const PAGES = [
   ['hello\r\n   world', 'hello world'],
   ['<STYLE>p { x }</STYLE >seen<script>if (a < b) "</p>"</script> too', 'seen\ntoo'],
   ['a<!-- <b>hidden</b> -->b', 'ab'],
+  ['a<!-->b<!--->c<!---->d<!-- > -->e', 'abcde'],
+  ['<!--[if !mso]><!-->seen<!--<![endif]-->', 'seen'],
   ['<!DOCTYPE html>x<?php y ?>', 'x'],
   ['<a href="https://x.org/?a=1&amp;b=2">link</a>', 'https://x.org/?a=1&b=2 link'],
+  [
+    '<a href="/?a=1&timestamp=2&copy=3&amp;reg=4&eacute;=5">x</a>',
+    '/?a=1&timestamp=2&copy=3&reg=4é=5 x'
+  ],
+  ["<img src=x alt='Q&A &amp; more &copy; us'>", 'Q&A & more © us'],
   ["<img src=x alt='a picture'>", 'a picture'],
   ['&lt;b&gt; &amp;amp; &eacute;&#233;&#xE9; &nbsp;&unknown; &', '<b> &amp; ééé &unknown; &'],
   ['1 < 2 and 3 > 2', '1 < 2 and 3 > 2'],
