@@ -210,9 +210,7 @@ function hiddenEnd(html, from, element) {
  * @returns {string} with runs of white space as one space, or as one line end if there is one in them
  */
 function normalize(text) {
-  return text.replace(/[ \n\u00a0]{2,}/g, (run) =>
-    run.includes('\n') ? '\n' : run.replace(/ {2,}/g, ' ')
-  )
+  return text.replace(/[ \n\u00a0]{2,}/g, (run) => (run.includes('\n') ? '\n' : ' '))
 }
 
 /**

@@ -291,6 +291,7 @@ function isIn(set, number, largest) {
  * @returns {boolean}
  */
 function contains(text, part) {
-  const [inside, whole] = [part.normalize('NFC'), text.normalize('NFC')]
+  const inside = part.normalize('NFC').replace(/\p{Zs}/gu, ' ')
+  const whole = text.normalize('NFC').replace(/\p{Zs}/gu, ' ')
   return new RegExp(inside.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').test(whole)
 }

@@ -72,6 +72,7 @@ export function matchesByScan(key, message) {
  * @returns {boolean}
  */
 function contains(text, part) {
-  const inside = part.normalize('NFC')
-  return new RegExp(inside.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').test(text)
+  const inside = part.normalize('NFC').replace(/\p{Zs}/gu, ' ')
+  const whole = text.replace(/\p{Zs}/gu, ' ')
+  return new RegExp(inside.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').test(whole)
 }

@@ -3,6 +3,8 @@
  * becomes one code point, so lengths in code points stay and a substring of a text folds to a substring of the
  * folded text. SQLite's own folding misses whole scripts (Georgian, Cherokee, Adlam), which is why search has this.
  *
+ * Besides, all spaces are one: mail is full of those at which lines may not end (`&nbsp;`), and nobody sees which it is.
+ *
  * What simple folding does not do, on purpose: `ß` is not `ss` (but capital `ẞ` is `ß`), and the Turkish `İ` and
  * `ı` are letters of their own, neither is the ASCII `i`.
  */
@@ -17,6 +19,10 @@ const SEQUENCE_PAIRS = [
   ['\u1fe3', '\u03b0'],
   ['\ufb05', '\ufb06']
 ]
+
+/** Zs of Unicode, but for the one of ASCII. */
+const SPACES =
+  '\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000'
 
 /** No cased letter lies above plane 1, as Unicode stands. */
 const CASED_END = 0x20000
@@ -35,7 +41,7 @@ let remainder = null
 
 /**
  * @param {string} text - decoded text of any length
- * @returns {string} its simple case folding; two texts match case-insensitively exactly if these are equal
+ * @returns {string} its simple case folding, with U+0020 for every space; two texts match exactly if these are equal
  */
 export function foldCase(text) {
   if (!text.includes(DOTTED_CAPITAL_I)) return foldLower(text)
@@ -44,7 +50,7 @@ export function foldCase(text) {
 
 /**
  * Lower-casing by the engine does nearly all of it at native speed. What is left are lower-case letters that share
- * their upper case with another one: the final sigma, the long s, the micro sign …
+ * their upper case with another one (the final sigma, the long s, the micro sign …), and spaces.
  *
  * @param {string} text
  * @returns {string}
@@ -80,6 +86,7 @@ function deriveRemainder() {
   for (const [letter, other] of SEQUENCE_PAIRS) {
     folded.set(/** @type {string} */ (letter), /** @type {string} */ (other))
   }
+  for (const space of SPACES) folded.set(space, ' ')
   return { pattern: new RegExp(`[${[...folded.keys()].join('')}]`, 'gu'), folded }
 }
 

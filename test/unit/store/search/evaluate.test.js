@@ -241,7 +241,9 @@ const LANGUAGES = [
   ['utf-8', 'ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ', 'ꮳꮃꭹ', 'ꮳꮃꮃ'],
   ['utf-8', '𞤀𞤣𞤤𞤢𞤥', '𞤢𞤁𞤤𞤢𞤥', '𞤢𞤣𞤤𞤢𞤢'],
   ['utf-8', 'हिन्दी में पत्र', 'में पत्र', 'पत्रिका'],
-  ['utf-8', '😀 emoji', '😀', '😁']
+  ['utf-8', '😀 emoji', '😀', '😁'],
+  // Spaces at which no line may end, and narrow ones.
+  ['utf-8', '10\u202f000\u00a0€ pour vous', '10 000 € pour', '10000']
 ]
 
 test('text and headers in any language and charset are found, regardless of case', async (t) => {
@@ -261,6 +263,15 @@ test('text and headers in any language and charset are found, regardless of case
       }
     })
   }
+})
+
+test('whatever spaces a page has, one is found', async (t) => {
+  const page = '<p>The end.&nbsp; Next&nbsp;page&#8239;2 &nbsp;</p>'
+  const { search } = await mailboxOf(t, [
+    { bytes: Buffer.from(`Content-Type: text/html\r\n\r\n${page}\r\n`) }
+  ])
+  assert.deepEqual(await search('BODY "end. Next page 2"'), [1])
+  assert.deepEqual(await search('BODY "Nextpage"'), [])
 })
 
 /** ISO-2022-JP is not among what iconv-lite writes. */

@@ -32,6 +32,7 @@ const EQUAL = [
   ['long s', 'ſ', 'S'],
   ['micro sign', 'µ', 'Μ'],
   ['Kelvin', 'K', 'k'],
+  ['spaces, whether lines may end there or not', '1\u202f000\u00a0km', '1 000\u2009km'],
   ['titlecase digraph', 'ǅ', 'ǆ'],
   ['Turkish dotted capital I is itself', 'İstanbul', 'İSTANBUL']
 ]
@@ -67,6 +68,13 @@ test('every cased letter of Unicode folds as in the simple folding of the regula
   for (const letter of letters) {
     const same = [...all.matchAll(new RegExp(letter, 'giu'))].join('')
     assert.equal(classes.get(foldCase(letter)), same, `U+${letter.codePointAt(0)?.toString(16)}`)
+  }
+})
+
+test('every space of Unicode is that of ASCII, and no other sign is', () => {
+  for (let code = 0; code < 0x110000; code++) {
+    const letter = String.fromCodePoint(code)
+    assert.equal(foldCase(letter) === ' ', /\p{Zs}/u.test(letter), `U+${code.toString(16)}`)
   }
 })
 
