@@ -100,23 +100,24 @@ export class HostState {
     return mergeSnapshots(await this.workerSnapshots())
   }
 
-  /** @returns {Promise<import('./survey.js').Survey>} */
+  /** @returns {Promise<import('./survey.js').Survey>} the last one, however old */
   survey() {
     return this.#parts.survey.read()
   }
 
   /** @returns {Promise<{ status: Status, checks: Check[] }>} */
   async deepHealth() {
-    const { directory, clock } = this.#parts.services
+    const { survey, services } = this.#parts
+    const { directory, clock } = services
     const nowMs = clock.nowMs()
     /** @type {Record<string, () => Promise<Check>>} */
     const looks = {
-      disk: async () => checkDisk(await this.survey()),
-      spool: async () => checkSpool(await this.survey(), nowMs),
-      'set-aside': async () => checkSetAside(await this.survey()),
+      disk: async () => checkDisk(await survey.readCurrent()),
+      spool: async () => checkSpool(await survey.readCurrent(), nowMs),
+      'set-aside': async () => checkSetAside(await survey.readCurrent()),
       backup: async () => checkBackup(await this.listBackups(), nowMs),
       certificate: async () => checkCertificate(this.certificates(), nowMs),
-      wal: async () => checkWal(await this.survey()),
+      wal: async () => checkWal(await survey.readCurrent()),
       maintenance: async () => checkMaintenance(await directory.listMaintenanceFailures()),
       integrity: () => this.#checkIntegrity(),
       'event-loop': async () => checkEventLoop(await this.snapshot()),
@@ -130,7 +131,8 @@ export class HostState {
   /** @returns {Promise<Check>} */
   async #checkIntegrity() {
     const problems = await this.checkDirectory()
-    return problems.length > 0 ? DIRECTORY_DAMAGED : checkIntegrity(await this.survey())
+    if (problems.length > 0) return DIRECTORY_DAMAGED
+    return checkIntegrity(await this.#parts.survey.readCurrent())
   }
 
   /**

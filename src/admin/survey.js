@@ -80,6 +80,10 @@ export class HostSurvey {
   #running = Promise.resolve()
   /** @type {Survey | null} */
   #last = null
+  /** @type {Promise<Survey> | null} */
+  #underWay = null
+  /** What the last look failed with; null: it did not. */
+  #failure = /** @type {unknown} */ (null)
   /** @type {Set<string>} ids of mailboxes that were open at the last look, and had mail that waits */
   #openBefore = new Set()
 
@@ -100,9 +104,19 @@ export class HostSurvey {
     this.#running = this.#loop()
   }
 
-  /** @returns {Promise<Survey>} the last one; the first is waited for */
+  /** @returns {Promise<Survey>} the last one, however old; the first is waited for */
   async read() {
     return this.#last ?? (await this.look())
+  }
+
+  /**
+   * @returns {Promise<Survey>} the same, where nothing has kept a later one from being made
+   * @throws what the last look failed with
+   */
+  async readCurrent() {
+    const last = await this.read()
+    if (this.#failure !== null) throw this.#failure
+    return last
   }
 
   /** Ends a look that is under way. */
@@ -125,8 +139,27 @@ export class HostSurvey {
     }
   }
 
+  /** @returns {Promise<Survey>} of now, or of the look that is under way */
+  look() {
+    return (this.#underWay ??= this.#lookOnce())
+  }
+
   /** @returns {Promise<Survey>} */
-  async look() {
+  async #lookOnce() {
+    try {
+      this.#last = await this.#lookAtAll()
+      this.#failure = null
+      return this.#last
+    } catch (error) {
+      this.#failure = error
+      throw error
+    } finally {
+      this.#underWay = null
+    }
+  }
+
+  /** @returns {Promise<Survey>} */
+  async #lookAtAll() {
     const { data, directory, clock } = this.#options
     const disk = await statfs(data)
     /** @type {Survey} */
@@ -183,7 +216,6 @@ export class HostSurvey {
     survey.damaged = damaged.size
     survey.damagedIds = [...damaged].slice(0, MAX_NAMED)
     this.#openBefore = openNow
-    this.#last = survey
     return survey
   }
 

@@ -1,7 +1,9 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
+import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HostState } from '../../../src/admin/host-state.js'
+import { HostSurvey } from '../../../src/admin/survey.js'
 import { snapshotCounters } from '../../../src/telemetry/counters.js'
 import { openTestAccounts } from '../../helpers/accounts.js'
 
@@ -43,4 +45,37 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
     [points[0]?.sessions, points[0]?.rssBytes, points[0]?.eventLoopP99Ms],
     [2, 10, 3]
   )
+})
+
+test('where the disk cannot be looked at any more, nothing is said to be well by an earlier look', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { directory, clock, logger } = services
+  const whichAreOpen = async () => []
+  const survey = new HostSurvey({ data, directory, whichAreOpen, clock, logger })
+  const state = new HostState({
+    workers: async () => [],
+    survey,
+    backups: { list: async () => ({ isSetUp: false, generations: [], problem: null }) },
+    certificates: () => [],
+    services
+  })
+  t.after(() => state.close())
+  const statuses = async () => {
+    const { checks } = await state.deepHealth()
+    const ofDisk = checks.filter(({ name }) => ['spool', 'wal', 'integrity'].includes(name))
+    return ofDisk.map(({ status }) => status)
+  }
+  const [first, second] = await Promise.all([survey.read(), survey.read()])
+  assert.equal(first, second, 'whoever asks before the first look is over waits for that')
+  assert.deepEqual(await statuses(), ['ok', 'ok', 'ok'])
+  await rename(data, `${data}-elsewhere`)
+  try {
+    await assert.rejects(survey.look(), { code: 'ENOENT' })
+    assert.deepEqual(await statuses(), ['fail', 'fail', 'fail'])
+    assert.equal(await state.survey(), first, 'figures are told with their age')
+  } finally {
+    await rename(`${data}-elsewhere`, data)
+  }
+  await survey.look()
+  assert.deepEqual(await statuses(), ['ok', 'ok', 'ok'])
 })
