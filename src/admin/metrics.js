@@ -263,6 +263,10 @@ function addHost(gauge, { survey, backups, certificates, totals, nowMs }) {
     'When the certificate that ends first does, seconds since 1970.',
     Math.floor((certificates[0]?.endMs ?? 0) / 1000)
   )
+  const isUnreadable = backups.problem !== null
+  gauge('backups_unreadable', '1: the place of the backups cannot be read.', Number(isUnreadable))
+  // No age would be as good as a young one to whoever watches it.
+  if (isUnreadable) return
   gauge('backups', 'Backups that are kept.', backups.generations.length)
   gauge(
     'backup_age_seconds',

@@ -76,13 +76,14 @@ function workerWith(slot, logins) {
 /**
  * @param {WorkerSnapshot[]} workers
  * @param {Partial<import('../../../src/admin/survey.js').Survey>} [survey]
+ * @param {Partial<import('../../../src/backup/backup-list.js').BackupList>} [backups]
  * @returns {Promise<Map<string, number>>} by series
  */
-async function seriesOf(workers, survey = {}) {
+async function seriesOf(workers, survey = {}, backups = {}) {
   const { text } = await renderMetrics({
     workers,
     survey: { ...SURVEY, ...survey },
-    backups: { isSetUp: false, generations: [], overdueAtMs: null, problem: null },
+    backups: { isSetUp: false, generations: [], overdueAtMs: null, problem: null, ...backups },
     certificates: [],
     totals: {
       accounts: 0,
@@ -139,4 +140,14 @@ test('the largest write-ahead log may be that of the directory', async () => {
   assert.equal(series.get('letterlock_wal_largest_bytes'), 900)
   const mail = await seriesOf([workerWith(null, 0)], { ...wal, directoryWalBytes: 100 })
   assert.equal(mail.get('letterlock_wal_largest_bytes'), 200)
+})
+
+test('no age is told of backups that cannot be read', async () => {
+  const names = ['backups_unreadable', 'backups', 'backup_age_seconds', 'backup_failed_accounts']
+  const told = async (/** @type {string | null} */ problem) => {
+    const series = await seriesOf([workerWith(0, 0)], {}, { isSetUp: true, problem })
+    return names.map((name) => series.get(`letterlock_${name}`))
+  }
+  assert.deepEqual(await told(null), [0, 0, 0, 0])
+  assert.deepEqual(await told('not mounted'), [1, undefined, undefined, undefined])
 })
