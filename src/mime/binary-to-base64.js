@@ -46,6 +46,8 @@ function rewriteNode(node, hasNul, plan) {
   const header = { start: headerStart, end: headerEnd, kind: /** @type {const} */ ('header') }
   if (!hasNul(node) || !PLAIN_ENCODINGS.has(encoding)) return false
   if (children.length === 0) {
+    // All there is of a multipart without delimiters: what was put before it would be text of it.
+    if (headerStart === headerEnd) return false
     plan.push({ ...header, encoding: 'base64' })
     plan.push({ start: headerEnd, end: bodyEnd, kind: 'body', encoding: 'base64' })
     return true

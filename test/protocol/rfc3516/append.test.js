@@ -116,3 +116,13 @@ test('a message that is nothing but one part with NUL, without a header field fo
     'Subject: x\r\nContent-Transfer-Encoding: base64\r\n\r\nYQBi\r\n'
   )
 })
+
+test('NUL in a multipart without any delimiter stays: there is no header that could tell of base64', async (t) => {
+  const wire = await connect(t)
+  const message = Buffer.from('Content-Type: multipart/mixed; boundary=b\r\n\r\na\0b\r\n')
+  await append8(wire, message)
+  await wire.command('SELECT INBOX')
+  const answer = await wire.command('FETCH 1 (RFC822.SIZE BINARY.PEEK[1])')
+  assert.match(answer, new RegExp(`RFC822.SIZE ${message.length} `))
+  assert.equal(contentOf(answer).toString('latin1'), 'a\0b\r\n')
+})
