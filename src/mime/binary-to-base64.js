@@ -15,6 +15,7 @@
  * @property {'base64' | '8bit'} encoding - that a header is to name
  */
 import { scanHeader } from './header.js'
+import { MAX_HEADER_BLOCK_BYTES } from './limits.js'
 
 /** Base64 lines hold 57 bytes in 76 characters, RFC 2045 §6.8. */
 const LINE_BYTES = 57
@@ -44,10 +45,12 @@ export function planRewriting(tree, hasNul) {
 function rewriteNode(node, hasNul, plan) {
   const { headerStart, headerEnd, bodyEnd, children, encoding } = node
   const header = { start: headerStart, end: headerEnd, kind: /** @type {const} */ ('header') }
+  const headerBytes = headerEnd - headerStart
+  // Without one it is all there is of a multipart without delimiters: what was put before it would be text of it. Of one
+  // that is too long not all is read, and to put it together here would take seconds.
+  if (headerBytes === 0 || headerBytes > MAX_HEADER_BLOCK_BYTES) return false
   if (!hasNul(node) || !PLAIN_ENCODINGS.has(encoding)) return false
   if (children.length === 0) {
-    // All there is of a multipart without delimiters: what was put before it would be text of it.
-    if (headerStart === headerEnd) return false
     plan.push({ ...header, encoding: 'base64' })
     plan.push({ start: headerEnd, end: bodyEnd, kind: 'body', encoding: 'base64' })
     return true

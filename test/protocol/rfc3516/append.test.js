@@ -126,3 +126,14 @@ test('NUL in a multipart without any delimiter stays: there is no header that co
   assert.match(answer, new RegExp(`RFC822.SIZE ${message.length} `))
   assert.equal(contentOf(answer).toString('latin1'), 'a\0b\r\n')
 })
+
+test('NUL behind a header of more than a megabyte stays: that is not put together anew', async (t) => {
+  const wire = await connect(t)
+  const header = 'X-Filler: none\r\n'.repeat(80_000)
+  const message = Buffer.from(`${header}\r\na\0b`)
+  await append8(wire, message)
+  await wire.command('SELECT INBOX')
+  const answer = await wire.command('FETCH 1 (RFC822.SIZE BINARY.PEEK[1])')
+  assert.match(answer, new RegExp(`RFC822.SIZE ${message.length} `))
+  assert.equal(contentOf(answer).toString('latin1'), 'a\0b')
+})
