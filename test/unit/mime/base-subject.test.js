@@ -1,6 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { baseSubject } from '../../../src/mime/base-subject.js'
+import { baseSubject, isReplyOrForward } from '../../../src/mime/base-subject.js'
 
 /** @type {[string, string][]} */
 const SUBJECTS = [
@@ -16,6 +16,8 @@ const SUBJECTS = [
   ['Re: [a] [b] hello', 'hello'],
   ['[list]', '[list]'],
   ['Re: [list]', '[list]'],
+  ['[a] Re: [b] [c] fwd[d]: [e] [f] Re hello', 'Re hello'],
+  ['[] [a]Re: [][]', '[]'],
   ['[Fwd: hello]', 'hello'],
   ['[Fwd: Re: [x] hello (fwd)] (fwd)', 'hello'],
   ['[Fwd: [Fwd: hello]]', 'hello'],
@@ -32,6 +34,8 @@ for (const [subject, expected] of SUBJECTS)
     assert.equal(baseSubject(subject), expected))
 
 test('a hostile subject ends', () => {
-  for (const piece of ['[a]', 'Re: ', '[fwd:', '[', '(fwd)', ' ', '[a] Re: '])
+  for (const piece of ['[a]', '[]', 'Re: ', '[fwd:', '[', '(fwd)', ' ', '[a] Re: ']) {
     baseSubject(piece.repeat(100_000))
+    isReplyOrForward(piece.repeat(100_000))
+  }
 })
