@@ -277,6 +277,25 @@ test(
 )
 
 test(
+  'the overview goes on by itself when a server that did not answer is back',
+  { skip: noBrowser },
+  async (t) => {
+    const { admin, token } = await startAdmin(t)
+    const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
+    const browser = await startBrowser(t)
+    const { page } = await openPage(browser, `http://127.0.0.1:${port}`)
+    await logIn(page, await token(['read']))
+    const status = page.locator('#status')
+    await status.waitFor()
+    await page.context().setOffline(true)
+    await status.filter({ hasText: 'No answer' }).waitFor()
+    assert.equal(await page.locator('.check').count(), 10, 'what was known is still there')
+    await page.context().setOffline(false)
+    await status.filter({ hasNotText: 'No answer' }).waitFor()
+  }
+)
+
+test(
   'what is no token, or is none any more, leads back to the login; each scope has its pages',
   { skip: noBrowser },
   async (t) => {

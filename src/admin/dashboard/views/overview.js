@@ -1,7 +1,7 @@
 /**
  * Health at a glance, the host's totals, and an hour of figures.
  */
-import { get } from '../api.js'
+import { ApiError, get } from '../api.js'
 import { lineChart } from '../charts.js'
 import { fill, h } from '../dom.js'
 import { bytes, count, duration, percent } from '../format.js'
@@ -142,8 +142,18 @@ export async function showOverview(page, { attempt }) {
     const times = points.map((/** @type {any} */ { atMs }) => atMs)
     drawn.forEach((chart, index) => chart.show(times, charts[index]?.values(points) ?? []))
   }
+
+  // A server that begins anew answers again: until then what was known stays.
+  const refreshAgain = async () => {
+    try {
+      await refresh()
+    } catch (error) {
+      if (error instanceof ApiError && error.status < 500) throw error
+      fill(head, h('h1', {}, 'Overview'), h('span.badge.fail', { id: 'status' }, 'No answer'))
+    }
+  }
   await refresh()
-  const timer = setInterval(() => attempt(refresh), REFRESH_MS)
+  const timer = setInterval(() => attempt(refreshAgain), REFRESH_MS)
   return () => {
     clearInterval(timer)
     for (const chart of drawn) chart.close()
