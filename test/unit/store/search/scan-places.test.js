@@ -37,9 +37,20 @@ async function mailbox(t, scanPlaces, messages = 2, sizeBytes = 0) {
   return { store, ...(await searcher(store, 'INBOX')) }
 }
 
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {ScanPlaces} scanPlaces
+ */
+const busyMailbox = (t, scanPlaces) => mailbox(t, scanPlaces, 30, 200_000)
+
 /** @param {() => boolean} isSo */
 async function until(isSo) {
   while (!isSo()) await setImmediate()
+}
+
+/** Until several searches that were begun one after the other have come to the same point. */
+async function someTurns() {
+  for (let turn = 0; turn < 50; turn++) await setImmediate()
 }
 
 test('each has a thread while there are places, and then that of whoever has not searched for longest', async (t) => {
@@ -58,13 +69,13 @@ test('each has a thread while there are places, and then that of whoever has not
 
 test('a thread at work is not taken away before its turn is over, and several searches of one mailbox have one', async (t) => {
   const places = new ScanPlaces({ threads: 1 })
-  const [busy, other] = [await mailbox(t, places, 30), await mailbox(t, places)]
+  const [busy, other] = [await busyMailbox(t, places), await mailbox(t, places)]
   const abort = new AbortController()
   const endless = busy.find(ENDLESS, abort.signal)
   await until(() => places.threads === 1)
   const answers = [other.find(LONG), other.find(LONG)]
   await until(() => places.waiting === 1)
-  for (let turn = 0; turn < 50; turn++) await setImmediate()
+  await someTurns()
   assert.deepEqual([places.threads, places.waiting], [1, 1])
   abort.abort(new Error('the client has gone'))
   await assert.rejects(endless, /the client has gone/)
@@ -74,12 +85,13 @@ test('a thread at work is not taken away before its turn is over, and several se
 
 test('whoever goes while it waits leaves its place, and nobody else’s', async (t) => {
   const places = new ScanPlaces({ threads: 1 })
-  const [busy, other] = [await mailbox(t, places, 30), await mailbox(t, places)]
+  const [busy, other] = [await busyMailbox(t, places), await mailbox(t, places)]
   const [abort, first, second] = [1, 2, 3].map(() => new AbortController())
   const endless = busy.find(ENDLESS, abort?.signal)
   await until(() => places.threads === 1)
   const waiting = [other.find(LONG, first?.signal), other.find(LONG, second?.signal)]
   await until(() => places.waiting === 1)
+  await someTurns()
   first?.abort(new Error('first gone'))
   await assert.rejects(/** @type {Promise<unknown>} */ (waiting[0]), /first gone/)
   assert.equal(places.waiting, 1)
@@ -95,7 +107,7 @@ test('whoever goes while it waits leaves its place, and nobody else’s', async 
 
 test('a mailbox that is closed waits no longer, and frees its place', async (t) => {
   const places = new ScanPlaces({ threads: 1 })
-  const [busy, other] = [await mailbox(t, places, 30), await mailbox(t, places)]
+  const [busy, other] = [await busyMailbox(t, places), await mailbox(t, places)]
   const endless = busy.find(ENDLESS)
   await until(() => places.threads === 1)
   const waiting = other.find(LONG)
