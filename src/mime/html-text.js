@@ -36,7 +36,7 @@ const MAX_SPACE_CHARACTERS = 4_096
 
 /** Reads a page that comes in pieces; what is kept between them is a few thousand characters. */
 export class HtmlTextReader {
-  #withAttributes
+  #isPreview
   /** Source that was not looked at yet. */
   #rest = ''
   /** What is being passed over: a comment, a tag, or the name of a hidden element; null for none. */
@@ -53,11 +53,11 @@ export class HtmlTextReader {
   #isBegun = false
 
   /**
-   * @param {{ withAttributes?: boolean }} [options] - `withAttributes`: the `alt`, `title` and `href` of tags too, as by
-   *   default
+   * @param {{ isPreview?: boolean }} [options] - `isPreview`: without what does not stand on the page itself, the `alt`,
+   *   `title` and `href` of tags and the title of the page
    */
-  constructor({ withAttributes = true } = {}) {
-    this.#withAttributes = withAttributes
+  constructor({ isPreview = false } = {}) {
+    this.#isPreview = isPreview
   }
 
   /**
@@ -165,8 +165,9 @@ export class HtmlTextReader {
     const tag = this.#tag
     if (!INLINE.has(this.#element)) this.#out.push('\n')
     if (tag[1] === '/') return
-    if (HIDDEN.has(this.#element)) this.#inside = 'hidden'
-    else if (this.#withAttributes && tag.includes('='))
+    if (HIDDEN.has(this.#element) || (this.#isPreview && this.#element === 'title'))
+      this.#inside = 'hidden'
+    else if (!this.#isPreview && tag.includes('='))
       for (const [, double, single, bare] of tag.matchAll(ATTRIBUTE))
         this.#out.push(` ${collapse(literalQuery(double ?? single ?? bare ?? ''))} `)
   }

@@ -6,8 +6,7 @@
  * @typedef {import('./part-tree.js').PartNode} PartNode
  * @typedef {import('./part-tree.js').PartTree} PartTree
  */
-import { createCharsetDecoder } from './charset.js'
-import { HtmlTextReader } from './html-text.js'
+import { TextPartDecoder } from './text-extract.js'
 import { createTransferDecoder } from './transfer-encoding.js'
 
 /** RFC 8970 §3.3: no more than 200 characters, as code points. */
@@ -49,9 +48,9 @@ export function previewPart(node) {
 
 /** Takes the beginning of a part piece by piece, until there is enough for its preview. */
 export class PreviewReader {
-  #transfer
-  #charset
-  #html
+  /** Of an encoding that is not known nothing can be shown. */
+  #isReadable
+  #decoder
   /** The line that may go on. */
   #line = ''
   /** In one line: what was read so far, and what of it is no quotation. */
@@ -59,10 +58,9 @@ export class PreviewReader {
   #own = ''
 
   /** @param {PartNode} node - of `previewPart` */
-  constructor({ encoding, charset, subtype }) {
-    this.#transfer = createTransferDecoder(encoding)
-    this.#charset = createCharsetDecoder(charset)
-    this.#html = subtype === 'html' ? new HtmlTextReader({ withAttributes: false }) : null
+  constructor(node) {
+    this.#isReadable = createTransferDecoder(node.encoding) !== null
+    this.#decoder = new TextPartDecoder(node, { isPreview: true })
   }
 
   /**
@@ -70,10 +68,8 @@ export class PreviewReader {
    * @returns {boolean} whether that is enough
    */
   push(bytes) {
-    // Of an encoding that is not known nothing can be shown.
-    if (!this.#transfer) return true
-    const text = this.#charset.push(this.#transfer.push(bytes))
-    this.#take(this.#html ? this.#html.push(text) : text)
+    if (!this.#isReadable) return true
+    this.#take(this.#decoder.push(bytes))
     if (hasEnough(this.#own)) return true
     // A page may be one line.
     const begun = this.#line.slice(0, MAX_BEGUN_CHARACTERS)
@@ -82,9 +78,8 @@ export class PreviewReader {
 
   /** @returns {string} in one line; empty when there is nothing to show */
   end() {
-    if (this.#transfer) {
-      const text = this.#charset.push(this.#transfer.end()) + this.#charset.end()
-      this.#take(this.#html ? this.#html.push(text) + this.#html.end() : text)
+    if (this.#isReadable) {
+      this.#take(this.#decoder.end())
       this.#keep([this.#line])
     }
     return firstCharacters(this.#own || this.#all)

@@ -116,11 +116,14 @@ export class TextPartDecoder {
   /** The end of the text so far, which the next letters may change. */
   #tail = ''
 
-  /** @param {PartNode} node - a text part */
-  constructor({ encoding, charset, subtype }) {
+  /**
+   * @param {PartNode} node - a text part
+   * @param {ConstructorParameters<typeof HtmlTextReader>[0]} [options] - for a page
+   */
+  constructor({ encoding, charset, subtype }, options) {
     this.#transfer = createTransferDecoder(encoding)
     this.#charset = charset
-    this.#html = subtype === 'html' ? new HtmlTextReader() : null
+    this.#html = subtype === 'html' ? new HtmlTextReader(options) : null
     if (!this.#html || charset !== null) this.#decoder = createCharsetDecoder(charset)
   }
 

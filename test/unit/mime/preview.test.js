@@ -64,6 +64,14 @@ test('of alternatives the plain text is shown, of other parts the first text', (
   assert.equal(preview(multipart('mixed', calendar, footer)), '____ a mailing list')
 })
 
+test('of a page what stands on it is shown, in the charset that it names itself', () => {
+  const page =
+    '<meta charset=windows-1251><TITLE>Letter\r\nno. 5</TITLE ><img alt=logo><p>\xcf\xf0\xe8\xe2\xe5\xf2'
+  const head = 'Content-Type: text/html\r\n\r\n'
+  assert.equal(previewOf(Buffer.from(head + page, 'latin1')), 'Привет')
+  assert.equal(previewOf(Buffer.from(head + page, 'latin1'), 7), 'Привет')
+})
+
 test('attachments and messages inside are no text of the message', () => {
   const parts = (/** @type {string[]} */ ...bodies) => multipart('mixed', ...bodies)
   assert.equal(
