@@ -22,8 +22,11 @@ const MAX_TAG_CHARACTERS = 4_096
 /** @type {Map<string, string>} named character references met so far; bounded */
 const knownReferences = new Map()
 
-/** Compiled once: to set the library up for each of them takes sixty times as long as to decode one. */
-const decodeReference = compile({ wordwrap: false })
+/**
+ * Compiled once: to set the library up for each of them takes sixty times as long as to decode one. By default it takes
+ * U+200B for a space, at which words end.
+ */
+const decodeReference = compile({ wordwrap: false, whitespaceCharacters: ' \t\r\n\f' })
 
 /** What tells a comment or an element's name: so much must be at hand of a tag, unless it ends before. */
 const TAG_HEAD_CHARACTERS = 34

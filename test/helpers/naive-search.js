@@ -7,6 +7,9 @@ import libmime from 'libmime'
 
 /** @typedef {import('../../src/imap/protocol/values/search-key.js').SearchKey} SearchKey */
 
+/** Where a word may be cut, or not: nobody sees these. */
+const UNSEEN = /[\u00ad\u200b\u2060\ufeff]/g
+
 /**
  * @typedef {object} NaiveMessage
  * @property {number} uid
@@ -291,7 +294,13 @@ function isIn(set, number, largest) {
  * @returns {boolean}
  */
 function contains(text, part) {
-  const inside = part.normalize('NFC').replace(/\p{Zs}/gu, ' ')
-  const whole = text.normalize('NFC').replace(/\p{Zs}/gu, ' ')
+  const inside = part
+    .normalize('NFC')
+    .replace(UNSEEN, '')
+    .replace(/\p{Zs}/gu, ' ')
+  const whole = text
+    .normalize('NFC')
+    .replace(UNSEEN, '')
+    .replace(/\p{Zs}/gu, ' ')
   return new RegExp(inside.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').test(whole)
 }

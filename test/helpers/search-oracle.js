@@ -5,6 +5,9 @@ import { textPieces } from '../../src/mime/text-extract.js'
 
 /** @typedef {import('../../src/imap/protocol/values/search-key.js').SearchKey} SearchKey */
 
+/** Where a word may be cut, or not: nobody sees these. */
+const UNSEEN = /[\u00ad\u200b\u2060\ufeff]/g
+
 /**
  * @typedef {object} ReadableMessage
  * @property {string} header
@@ -72,7 +75,10 @@ export function matchesByScan(key, message) {
  * @returns {boolean}
  */
 function contains(text, part) {
-  const inside = part.normalize('NFC').replace(/\p{Zs}/gu, ' ')
-  const whole = text.replace(/\p{Zs}/gu, ' ')
+  const inside = part
+    .normalize('NFC')
+    .replace(UNSEEN, '')
+    .replace(/\p{Zs}/gu, ' ')
+  const whole = text.replace(UNSEEN, '').replace(/\p{Zs}/gu, ' ')
   return new RegExp(inside.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').test(whole)
 }

@@ -1,9 +1,10 @@
 /**
- * Simple case folding over the whole of Unicode (UAX #44, CaseFolding.txt, statuses C and S): one code point
- * becomes one code point, so lengths in code points stay and a substring of a text folds to a substring of the
- * folded text. SQLite's own folding misses whole scripts (Georgian, Cherokee, Adlam), which is why search has this.
+ * Simple case folding over the whole of Unicode (UAX #44, CaseFolding.txt, statuses C and S): each code point is folded
+ * by itself, so a substring of a text folds to a substring of the folded text. SQLite's own folding misses whole scripts
+ * (Georgian, Cherokee, Adlam), which is why search has this.
  *
  * Besides, all spaces are one: mail is full of those at which lines may not end (`&nbsp;`), and nobody sees which it is.
+ * And of what only says where lines may end (`&shy;`) nothing is left.
  *
  * What simple folding does not do, on purpose: `ß` is not `ss` (but capital `ẞ` is `ß`), and the Turkish `İ` and
  * `ı` are letters of their own, neither is the ASCII `i`.
@@ -24,6 +25,9 @@ const SEQUENCE_PAIRS = [
 const SPACES =
   '\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000'
 
+/** Soft hyphen, zero width space, word joiner, and the byte order mark, which was one before. */
+const UNSEEN = '\u00ad\u200b\u2060\ufeff'
+
 /** No cased letter lies above plane 1, as Unicode stands. */
 const CASED_END = 0x20000
 
@@ -41,7 +45,8 @@ let remainder = null
 
 /**
  * @param {string} text - decoded text of any length
- * @returns {string} its simple case folding, with U+0020 for every space; two texts match exactly if these are equal
+ * @returns {string} its simple case folding, with U+0020 for every space and without unseen signs; two texts match
+ *   exactly if these are equal
  */
 export function foldCase(text) {
   if (!text.includes(DOTTED_CAPITAL_I)) return foldLower(text)
@@ -50,7 +55,8 @@ export function foldCase(text) {
 
 /**
  * Lower-casing by the engine does nearly all of it at native speed. What is left are lower-case letters that share
- * their upper case with another one (the final sigma, the long s, the micro sign …), and spaces.
+ * their upper case with another one (the final sigma, the long s, the micro sign …), spaces, and what is
+ * not seen.
  *
  * @param {string} text
  * @returns {string}
@@ -87,6 +93,7 @@ function deriveRemainder() {
     folded.set(/** @type {string} */ (letter), /** @type {string} */ (other))
   }
   for (const space of SPACES) folded.set(space, ' ')
+  for (const sign of UNSEEN) folded.set(sign, '')
   return { pattern: new RegExp(`[${[...folded.keys()].join('')}]`, 'gu'), folded }
 }
 

@@ -265,13 +265,15 @@ test('text and headers in any language and charset are found, regardless of case
   }
 })
 
-test('whatever spaces a page has, one is found', async (t) => {
-  const page = '<p>The end.&nbsp; Next&nbsp;page&#8239;2 &nbsp;</p>'
+test('whatever spaces a page has one is found, and words are where they may be cut', async (t) => {
+  const page = '<p>The end.&nbsp; Next&nbsp;page&#8239;2 &nbsp;</p>Ver&shy;sand&#8203;kosten'
   const { search } = await mailboxOf(t, [
     { bytes: Buffer.from(`Content-Type: text/html\r\n\r\n${page}\r\n`) }
   ])
   assert.deepEqual(await search('BODY "end. Next page 2"'), [1])
   assert.deepEqual(await search('BODY "Nextpage"'), [])
+  assert.deepEqual(await search('BODY "versandkosten"'), [1])
+  assert.deepEqual(await search('BODY "Ver\u00adsandkosten"'), [1])
 })
 
 /** ISO-2022-JP is not among what iconv-lite writes. */
