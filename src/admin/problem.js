@@ -11,7 +11,7 @@ import { MailError } from '../errors.js'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** Statuses of our own errors; what is not here is a fault of the server. */
+/** Statuses of our own errors; what is not here passes by itself, or is a fault of the server. */
 const STATUS = /** @satisfies {Partial<Record<ErrorCode, number>>} */ ({
   ACCOUNT_NOT_FOUND: 404,
   CREDENTIAL_NOT_FOUND: 404,
@@ -24,11 +24,6 @@ const STATUS = /** @satisfies {Partial<Record<ErrorCode, number>>} */ ({
   LABEL_REFUSED: 422,
   LIMIT: 409,
   THROTTLED: 429,
-  BUSY: 503,
-  SHUTTING_DOWN: 503,
-  OVERLOADED: 503,
-  NOT_DURABLE: 503,
-  BACKUP_UNREACHABLE: 503,
   DISK_FULL: 507
 })
 
@@ -107,8 +102,9 @@ function validationProblem(error) {
 function knownProblem(error) {
   if (error instanceof Refusal) return plainProblem(error.status, error.message)
   if (error instanceof MailError) {
-    const status = /** @type {Partial<Record<ErrorCode, number>>} */ (STATUS)[error.code]
-    return status === undefined ? null : mailProblem(error, status)
+    const known = /** @type {Partial<Record<ErrorCode, number>>} */ (STATUS)[error.code]
+    const status = known ?? (error.temporary ? 503 : null)
+    return status === null ? null : mailProblem(error, status)
   }
   const { validation, statusCode = 500 } = /** @type {FastifyError} */ (error)
   if (validation) return validationProblem(/** @type {FastifyError} */ (error))

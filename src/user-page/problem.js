@@ -21,6 +21,7 @@ export class Refusal extends Error {
   }
 }
 
+/** Of what is not in the table, and passes by itself. */
 const LATER = { status: 503, text: 'That cannot be done right now. Try again in a minute.' }
 
 /** What people can do something about; all else is the server's fault. */
@@ -44,10 +45,7 @@ const PROBLEMS = /** @satisfies {Partial<Record<ErrorCode, Problem>>} */ ({
     text: 'A name cannot have control characters in it, such as tabs or line breaks.'
   },
   CREDENTIAL_NOT_FOUND: { status: 404, text: 'It is not there any more.' },
-  DISK_FULL: { status: 503, text: 'The server has no room for that. Tell whoever runs it.' },
-  BUSY: LATER,
-  SHUTTING_DOWN: LATER,
-  NOT_DURABLE: LATER
+  DISK_FULL: { status: 503, text: 'The server has no room for that. Tell whoever runs it.' }
 })
 
 /**
@@ -57,7 +55,8 @@ const PROBLEMS = /** @satisfies {Partial<Record<ErrorCode, Problem>>} */ ({
 export function problemOf(error) {
   if (error instanceof Refusal) return { status: error.status, text: error.message }
   if (error instanceof MailError) {
-    return /** @type {Partial<Record<ErrorCode, Problem>>} */ (PROBLEMS)[error.code] ?? null
+    const known = /** @type {Partial<Record<ErrorCode, Problem>>} */ (PROBLEMS)[error.code]
+    return known ?? (error.temporary ? LATER : null)
   }
   // Fastify's own: a body that is too large, or of another kind than a form.
   const { statusCode = 500 } = /** @type {{ statusCode?: number }} */ (error)

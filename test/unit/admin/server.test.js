@@ -5,9 +5,13 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createConnection } from 'node:net'
 import { once } from 'node:events'
+import { fastify } from 'fastify'
+import { createErrorHandler } from '../../../src/admin/problem.js'
+import { ERROR_TABLE, MailError } from '../../../src/errors.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
 import { systemClock } from '../../../src/support/clock.js'
 import { startAdmin } from '../../helpers/admin.js'
+import { recordingLogger } from '../../helpers/log-lines.js'
 
 test('live answers while the process runs; ready only while it serves', async (t) => {
   const { ask, state } = await startAdmin(t)
@@ -172,4 +176,20 @@ test('who is slow, or says too much, is not waited for, nor is there room for ev
   await once(socket, 'close')
   assert.match(text, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
   assert.match(text, /"status":431/)
+})
+
+test('what passes by itself is answered as such, and is no fault for the log', async () => {
+  const { logger, lines } = recordingLogger()
+  const app = fastify()
+  app.setErrorHandler(createErrorHandler(logger))
+  app.get('/:code', async ({ params }) => {
+    throw new MailError(/** @type {any} */ (params).code)
+  })
+  for (const [code, { temporary }] of Object.entries(ERROR_TABLE)) {
+    if (!temporary) continue
+    const { statusCode, headers } = await app.inject(`/${code}`)
+    assert.match(String(statusCode), /^(429|503|507)$/, code)
+    assert.equal(headers['retry-after'], statusCode === 503 ? '5' : undefined)
+  }
+  assert.deepEqual(lines, [])
 })

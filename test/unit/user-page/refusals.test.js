@@ -3,6 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ERROR_TABLE, MailError } from '../../../src/errors.js'
+import { problemOf } from '../../../src/user-page/problem.js'
 import { PASSWORD } from '../../helpers/server.js'
 import { startUserPage } from '../../helpers/user-page.js'
 
@@ -177,4 +179,11 @@ test('a disabled account is told so after the right password alone, and its sess
   assert.match(right.text, /account is disabled/)
   assert.match(wrong.text, /address or the password is not right/)
   assert.equal(wrong.text, (await browser.logIn(ALICE, 'other wrong')).text)
+})
+
+test('what passes by itself is no fault of the server', () => {
+  for (const [code, { temporary }] of Object.entries(ERROR_TABLE)) {
+    const problem = problemOf(new MailError(/** @type {keyof typeof ERROR_TABLE} */ (code)))
+    if (temporary) assert.match(String(problem?.status), /^(429|503)$/, code)
+  }
 })
