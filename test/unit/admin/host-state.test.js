@@ -55,7 +55,9 @@ test('where the disk cannot be looked at any more, nothing is said to be well by
   const state = new HostState({
     workers: async () => [],
     survey,
-    backups: { list: async () => ({ isSetUp: false, generations: [], problem: null }) },
+    backups: {
+      list: async () => ({ isSetUp: false, generations: [], overdueAtMs: null, problem: null })
+    },
     certificates: () => [],
     services
   })
