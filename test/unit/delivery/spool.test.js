@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -144,6 +145,33 @@ test('a file that is set aside is out of the spool and kept', async (t) => {
   assert.deepEqual(await listSpool(spoolFolder), [])
   assert.deepEqual(await listAside(spoolFolder), [name])
 })
+
+test(
+  'a file that is set aside, and one that is put back, is in one of the folders after a power cut',
+  { skip: spawnSync('strace', ['-V']).status !== 0 && 'strace is not installed' },
+  async (t) => {
+    const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+    const { name } = await put(spoolFolder, 'x')
+    const module = new URL('../../../src/delivery/spool.js', import.meta.url).href
+    const program = `import { retryAsideFile, setAsideSpoolFile } from ${JSON.stringify(module)}
+      await setAsideSpoolFile(...${JSON.stringify([spoolFolder, name])})
+      await retryAsideFile(...${JSON.stringify([spoolFolder, name])})`
+    const { stderr, status } = spawnSync(
+      'strace',
+      [
+        ...['-f', '-y', '-qq', '-e', 'trace=rename,fsync', '-e', 'signal=none'],
+        ...[process.execPath, '--input-type=module', '--eval', program]
+      ],
+      { encoding: 'utf8' }
+    )
+    assert.equal(status, 0, stderr)
+    const calls = stderr.matchAll(/rename\("[^"]*\.sealed"|fsync\(\d+<([^>]*)>/g)
+    const aside = join(spoolFolder, 'aside')
+    // The folder that it has come into is synced first: it may be in both, never in neither.
+    const expected = [undefined, aside, spoolFolder, undefined, spoolFolder, aside]
+    assert.deepEqual([...calls].map(([, folder]) => folder).slice(-expected.length), expected)
+  }
+)
 
 test('files that arrive within one tick of the kernel’s clock keep their order', async (t) => {
   const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
