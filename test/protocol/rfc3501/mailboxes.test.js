@@ -1,4 +1,5 @@
 import { test } from 'node:test'
+import { openBeside } from '../../helpers/beside.js'
 import { select } from '../../helpers/dialogue.js'
 import { startImapServer } from '../../helpers/server.js'
 import { transcript } from '../../helpers/transcript.js'
@@ -278,6 +279,38 @@ test('whoever deletes the mailbox that it has selected has none selected, and go
     S: c BAD ...
     C: d NOOP
     S: d OK ...
+    `
+  )
+})
+
+test('CREATE says OK to a mailbox that is made, also where there is no room for one of its levels', async (t) => {
+  const server = await startImapServer(t)
+  const database = await openBeside(server)
+  const { count, uidValidity } = /** @type {{ count: number, uidValidity: number }} */ (
+    database
+      .prepare('SELECT count(*) AS count, max(uid_validity) AS uidValidity FROM mailboxes')
+      .get()
+  )
+  const insert = database.prepare(
+    `INSERT INTO mailboxes (name, uid_validity, uid_next, highest_modseq, recent_from_uid,
+       expunged_floor, created_at, message_count, unseen_count, deleted_count, total_bytes)
+     VALUES (?, ?, 1, 1, 1, 0, 0, 0, 0, 0, 0)`
+  )
+  database.exec('BEGIN')
+  for (let nth = 1; nth < 20_000 - count; nth++) insert.run(`z${nth}`, uidValidity + nth)
+  database.exec(`UPDATE account SET last_uid_validity = ${uidValidity + 20_000}; COMMIT`)
+  database.close()
+  await transcript(
+    server,
+    `
+    C: a CREATE a/b
+    S: a OK [MAILBOXID ...
+    C: b LIST "" "a*"
+    S: * LIST (\\Noselect \\HasChildren) "/" a
+    S: * LIST (\\HasNoChildren) "/" a/b
+    S: b OK ...
+    C: c CREATE c
+    S: c NO [LIMIT] ...
     `
   )
 })

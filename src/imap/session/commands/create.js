@@ -1,12 +1,12 @@
 /**
- * CREATE makes a mailbox, and those above it that are missing. A trailing separator only says that others will follow
- * below (RFC 3501 §6.3.3); here every mailbox can hold both.
+ * CREATE makes a mailbox, and those above it that are missing, as far as there is room. A trailing separator only says
+ * that others will follow below (RFC 3501 §6.3.3); here every mailbox can hold both.
  *
  * State: authenticated, selected; read-write.
  * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE, USEATTR); RFC 8474 §4.1
  * (MAILBOXID).
  */
-import { isMailError, MailError } from '../../../errors.js'
+import { MailError } from '../../../errors.js'
 import { mailboxId } from '../../protocol/compile/response-code.js'
 import { parentsOf } from '../mailbox-tree.js'
 import { mailboxIdOf } from '../object-id.js'
@@ -45,6 +45,9 @@ function requireUses(uses) {
 }
 
 /**
+ * Makes a mailbox of a level above one that is made already. Where there is no room for it, it stays a level of names: to
+ * say NO would deny what has been done.
+ *
  * @param {Session} session
  * @param {string} name
  */
@@ -52,6 +55,8 @@ async function createIfMissing(session, name) {
   try {
     await session.store.createMailbox(name, { specialUse: null })
   } catch (error) {
-    if (!isMailError(error, 'MAILBOX_EXISTS')) throw error
+    if (!(error instanceof MailError)) throw error
+    if (error.code !== 'MAILBOX_EXISTS')
+      session.logger.warn({ err: error }, 'a level above a new mailbox could not be made')
   }
 }
