@@ -3,6 +3,7 @@
  * names that are subscribed but not there.
  */
 
+import { MailError } from '../../errors.js'
 import { sortInSlices } from '../../store/sort/sliced-sort.js'
 
 /** @import { MailboxRow } from '../../store/mailbox-rows.js' */
@@ -10,6 +11,12 @@ import { sortInSlices } from '../../store/sort/sliced-sort.js'
 
 /** Names between two looks at the clock: each may have forty levels. */
 const STEP_NAMES = 32
+
+/**
+ * Names and levels of one answer: many times what there is of either. Forty thousand subscriptions of forty levels would be
+ * half a gigabyte.
+ */
+const MAX_NODES = 200_000
 
 /**
  * @typedef {object} MailboxNode
@@ -24,16 +31,20 @@ const STEP_NAMES = 32
  * @param {object} options
  * @param {readonly MailboxRow[]} options.rows
  * @param {readonly string[]} options.subscriptions
+ * @param {boolean} options.withLevels - whether the levels above subscribed names are wanted too, `hasSubscribedChildren`
+ *   with them
  * @param {Slicer} options.slicer
- * @returns {Promise<MailboxNode[]>} sorted by name, INBOX first; levels without a mailbox included
+ * @returns {Promise<MailboxNode[]>} sorted by name, INBOX first; levels above mailboxes included
+ * @throws {MailError} LIMIT when they are too many
  */
-export async function buildMailboxTree({ rows, subscriptions, slicer }) {
+export async function buildMailboxTree({ rows, subscriptions, withLevels, slicer }) {
   /** @type {Map<string, MailboxNode>} */
   const nodes = new Map()
   /** @param {string} name */
   const nodeOf = (name) => {
     const known = nodes.get(name)
     if (known !== undefined) return known
+    if (nodes.size >= MAX_NODES) throw new MailError('LIMIT', { detail: 'levels of mailbox names' })
     const node = {
       name,
       row: null,
@@ -52,6 +63,7 @@ export async function buildMailboxTree({ rows, subscriptions, slicer }) {
   for (const [index, name] of subscriptions.entries()) {
     if (index % STEP_NAMES === 0) await slicer.breathe()
     nodeOf(name).isSubscribed = true
+    if (!withLevels) continue
     for (const parent of parentsOf(name)) nodeOf(parent).hasSubscribedChildren = true
   }
   const byName = (/** @type {MailboxNode} */ left, /** @type {MailboxNode} */ right) =>

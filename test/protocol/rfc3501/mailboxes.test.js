@@ -1,8 +1,9 @@
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openBeside } from '../../helpers/beside.js'
 import { select } from '../../helpers/dialogue.js'
 import { startImapServer } from '../../helpers/server.js'
-import { transcript } from '../../helpers/transcript.js'
+import { LineClient, transcript } from '../../helpers/transcript.js'
 
 test('a new account has the usual mailboxes, subscribed, with their uses (RFC 6154 §2)', async (t) => {
   const server = await startImapServer(t)
@@ -313,4 +314,23 @@ test('CREATE says OK to a mailbox that is made, also where there is no room for 
     S: c NO [LIMIT] ...
     `
   )
+})
+
+test('LIST and LSUB name the levels above subscribed names only where these are asked for, and not without bound', async (t) => {
+  const server = await startImapServer(t)
+  const database = await openBeside(server)
+  const insert = database.prepare('INSERT INTO subscriptions (name) VALUES (?)')
+  database.exec('BEGIN')
+  for (let nth = 0; nth < 5200; nth++) insert.run(`z${nth}${'/x'.repeat(39)}`)
+  database.exec('COMMIT')
+  database.close()
+  const client = await LineClient.connect(server)
+  await client.login()
+  const all = await client.command('LSUB "" "*"')
+  assert.equal(all.filter((line) => line.startsWith('* LSUB () "/" z')).length, 5200)
+  const subscribed = await client.command('LIST (SUBSCRIBED) "" "z*"')
+  assert.equal(subscribed.length, 5201)
+  for (const command of ['LSUB "" "%"', 'LIST (SUBSCRIBED RECURSIVEMATCH) "" "%"'])
+    assert.match((await client.command(command)).join(), /^t NO \[LIMIT\]/)
+  client.close()
 })

@@ -39,11 +39,12 @@ export const list = {
     const subscriptions = await session.store.listSubscriptions()
     // A client that goes away ends it.
     const slicer = new Slicer(session.connection.closeSignal)
-    const nodes = await buildMailboxTree({ rows, subscriptions, slicer })
+    const { selection } = args
+    const withLevels = selection.includes('RECURSIVEMATCH')
+    const nodes = await buildMailboxTree({ rows, subscriptions, withLevels, slicer })
     // An empty one matches nothing, whatever the reference (RFC 5258 §3).
     const named = patterns.filter((pattern) => pattern !== '')
     const tests = compileListPatterns(named.map((pattern) => reference + pattern))
-    const { selection } = args
     for (const listed of await selectNodes(nodes, { selection, tests, slicer })) {
       await writeNode(session, listed, args)
       await slicer.breathe()

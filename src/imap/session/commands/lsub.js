@@ -28,14 +28,19 @@ export const lsub = {
     const subscriptions = await session.store.listSubscriptions()
     // A client that goes away ends it.
     const slicer = new Slicer(session.connection.closeSignal)
-    const nodes = await buildMailboxTree({ rows: [], subscriptions, slicer })
-    const isMatch = compileListPattern(reference + pattern)
     const tellsLevels = pattern.endsWith('%')
+    const nodes = await buildMailboxTree({
+      rows: [],
+      subscriptions,
+      withLevels: tellsLevels,
+      slicer
+    })
+    const isMatch = compileListPattern(reference + pattern)
     for (const node of nodes) {
       await slicer.breathe()
       if (!isMatch(node.name)) continue
       if (node.isSubscribed) writeEntry(session, node.name, [])
-      else if (tellsLevels && node.hasSubscribedChildren) {
+      else if (node.hasSubscribedChildren) {
         writeEntry(session, node.name, ['\\Noselect'])
       }
       if (session.connection.isCongested) await session.connection.drain()

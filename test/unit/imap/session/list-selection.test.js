@@ -12,7 +12,7 @@ const NAME = 'a'.repeat(990)
 test('LIST gives others their turn, however many names and wildcards there are', async () => {
   const subscriptions = Array.from({ length: SUBSCRIPTIONS }, (_, index) => `${NAME}${index}`)
   const slicer = new Slicer()
-  const nodes = await buildMailboxTree({ rows: [], subscriptions, slicer })
+  const nodes = await buildMailboxTree({ rows: [], subscriptions, withLevels: true, slicer })
   let turns = 0
   const others = setInterval(() => turns++, 1)
   const selection = ['SUBSCRIBED']
@@ -26,5 +26,8 @@ test('LIST gives others their turn, however many names and wildcards there are',
 test('a LIST that is called off ends', async () => {
   const subscriptions = Array.from({ length: 100 }, (_, index) => `n${index}`)
   const slicer = new Slicer(AbortSignal.abort(new Error('the client has gone')))
-  await assert.rejects(buildMailboxTree({ rows: [], subscriptions, slicer }), /has gone/)
+  await assert.rejects(
+    buildMailboxTree({ rows: [], subscriptions, withLevels: true, slicer }),
+    /has gone/
+  )
 })
