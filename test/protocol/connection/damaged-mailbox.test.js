@@ -64,6 +64,9 @@ test('where nothing can be read of what others have written, one can still leave
   const client = await LineClient.connect(server)
   await client.login()
   await client.command('SELECT INBOX')
+  const second = await LineClient.connect(server)
+  await second.login()
+  await second.command('SELECT INBOX')
   await other.checkpoint()
   const { db } = other.searchAccess.database
   const pages = /** @type {number[]} */ (
@@ -76,4 +79,8 @@ test('where nothing can be read of what others have written, one can still leave
   assert.match(await replyTo(client, 'UNSELECT'), /^OK/)
   assert.match(await replyTo(client, 'LOGOUT'), /^OK/)
   assert.equal(await client.line(), null)
+  // RFC 3501 §6.3.1: after a SELECT that fails, no mailbox is selected.
+  assert.match(await replyTo(second, 'SELECT Drafts'), /^NO \[CORRUPTION\]/)
+  assert.match(await replyTo(second, 'CHECK'), /^BAD/)
+  second.close()
 })

@@ -1,6 +1,7 @@
 /**
  * SELECT opens a mailbox; EXAMINE opens it to be read only. A mailbox that was open before is left first, without
- * expunging, also when the new one cannot be opened.
+ * expunging, also when the new one cannot be opened. What other processes have written is taken in as the new one is
+ * opened.
  *
  * State: authenticated, selected.
  * Command: RFC 3501 §6.3.1, §6.3.2, RFC 9051 §6.3.2, §6.3.3; RFC 7162 §3.1.8 (CONDSTORE parameter),
@@ -38,6 +39,7 @@ export const select = {
   name: 'SELECT',
   states: AUTHENTICATED,
   allowsExpunge: false,
+  leavesMailbox: true,
   onSyntaxFailure: leaveBefore,
   run: (session, /** @type {SelectArgs} */ args) =>
     open(session, args, session.isReadOnly, 'SELECT')
@@ -48,6 +50,7 @@ export const examine = {
   name: 'EXAMINE',
   states: AUTHENTICATED,
   allowsExpunge: false,
+  leavesMailbox: true,
   onSyntaxFailure: leaveBefore,
   run: (session, /** @type {SelectArgs} */ args) => open(session, args, true, 'EXAMINE')
 }
