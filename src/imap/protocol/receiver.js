@@ -86,16 +86,6 @@ export class Receiver {
     if (this.#command.tag === null) this.#command = new CommandLine(this.#limits)
   }
 
-  /** @returns {boolean} whether `read` has nothing to go on with: the socket may be resumed */
-  get wantsMore() {
-    return (
-      this.#input.unreadBytes === 0 &&
-      this.#state !== STATE.decision &&
-      this.#state !== STATE.dead &&
-      !(this.#state === STATE.message && this.#remaining === 0)
-    )
-  }
-
   /** @returns {number} bytes that are held: not read yet, or part of the command in progress */
   get bufferedBytes() {
     const inCommand = this.#passedBytes + this.#lineBytes + this.#literalBytes

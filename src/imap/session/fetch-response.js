@@ -355,7 +355,7 @@ export class FetchResponse {
     try {
       const source = typeof opened === 'function' ? await opened() : opened
       if (item.kind === 'BINARY.SIZE') this.#writer.binarySize(item, source?.sizeBytes ?? 0)
-      else if (source === null) this.#writer.section(item, null)
+      else if (source === null) this.#writer.noSection(item)
       else await this.#writeSource(item, source)
     } catch (error) {
       // The response is on its way already: nothing that may follow would be understood.

@@ -192,13 +192,11 @@ export class FetchWriter {
   }
 
   /**
-   * @param {SectionItem | BinaryItem} item
-   * @param {Buffer | null} content - the whole of what is sent; null when there is no such part
+   * @param {SectionItem | BinaryItem} item - of a part that is not there
    * @returns {this}
    */
-  section(item, content) {
-    if (content === null) this.#name(label(item)).ascii(' NIL')
-    else this.sectionHead(item, content.length).bytes(content)
+  noSection(item) {
+    this.#name(label(item)).ascii(' NIL')
     return this
   }
 

@@ -26,11 +26,6 @@ export class SequenceSet {
     this.isSearchResult = isSearchResult
   }
 
-  /** @returns {boolean} whether it names no message at all, and never will */
-  get isEmpty() {
-    return this.ranges.length === 0 && !this.isSearchResult
-  }
-
   /** @returns {boolean} whether `*` is in it */
   get hasStar() {
     return this.ranges.some(({ from, to }) => from === 0 || to === 0)

@@ -143,7 +143,6 @@ test('nothing is read before a message literal is answered', () => {
   receiver.push(Buffer.from('a APPEND x {5}\r\n'))
   assert.equal(receiver.read()?.kind, 'message')
   assert.equal(receiver.read(), null)
-  assert.equal(receiver.wantsMore, false)
   receiver.push(Buffer.from('hello'))
   assert.equal(receiver.read(), null)
   receiver.acceptMessage()
@@ -160,12 +159,12 @@ test('an answer without a question is a programming error', () => {
   assert.throws(() => receiver.acceptMessage(), /No message literal/)
 })
 
-test('an empty accepted message wants no more bytes before it is read', () => {
+test('an empty accepted message is read without any more bytes', () => {
   const receiver = new Receiver(TEST_LIMITS)
   receiver.push(Buffer.from('a APPEND x {0}\r\n'))
   receiver.read()
   receiver.acceptMessage()
-  assert.equal(receiver.wantsMore, false)
+  assert.equal(receiver.read()?.kind, 'messageData')
 })
 
 test("a message's bytes are views of the chunks, and never held", () => {

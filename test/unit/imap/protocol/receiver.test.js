@@ -142,7 +142,6 @@ test('a dead receiver takes nothing more and holds nothing', () => {
   receiver.push(Buffer.from('\r\na NOOP\r\n'))
   assert.equal(receiver.read(), null)
   assert.equal(receiver.bufferedBytes, 0)
-  assert.equal(receiver.wantsMore, false)
   assert.equal(receiver.takeRest().length, 0)
 })
 
@@ -264,14 +263,12 @@ test('the default of what is skipped is four times the larger literal limit', ()
 test('pipelined commands come one at a time, and new limits hold for the next', () => {
   const receiver = new Receiver({ ...TEST_LIMITS, maxLiteralBytes: 2, maxNesting: 1 })
   receiver.push(Buffer.from('a LOGIN x y\r\nb X {5+}\r\nhello ((a))\r\nc NOOP\r\n'))
-  assert.equal(receiver.wantsMore, false)
   assert.equal(receiver.read()?.kind, 'command')
   receiver.setLimits({ maxLiteralBytes: 5, maxNesting: 2 })
   assert.deepEqual(sketchEvents(readEvents(receiver)), [
     ['command', 'b', 'X', 's:hello', [['a']]],
     ['command', 'c', 'NOOP']
   ])
-  assert.equal(receiver.wantsMore, true)
   assert.equal(receiver.bufferedBytes, 0)
 })
 
@@ -359,5 +356,4 @@ test('an empty chunk is nothing', () => {
   const receiver = new Receiver(TEST_LIMITS)
   receiver.push(Buffer.alloc(0))
   assert.equal(receiver.read(), null)
-  assert.equal(receiver.wantsMore, true)
 })

@@ -64,7 +64,9 @@ test('numbers are written in full, small and large', () => {
 test('sections repeat their label, with the origin of a range', () => {
   const sections = (/** @type {string} */ items, /** @type {Buffer | null} */ content) => {
     const writer = new FetchWriter().begin(1)
-    for (const item of parseWire(`FETCH 1 ${items}`).items) writer.section(item, content)
+    for (const item of parseWire(`FETCH 1 ${items}`).items)
+      if (content === null) writer.noSection(item)
+      else writer.sectionHead(item, content.length).bytes(content)
     return taken(writer.end()).toString()
   }
   assert.equal(

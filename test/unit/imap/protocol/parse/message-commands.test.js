@@ -54,7 +54,7 @@ test('UID commands take an empty set, as "" or as nothing between two spaces', (
     'UID EXPUNGE ""',
     'UID SEARCH UID ""'
   ])
-    assert.equal((parseWire(wire).set ?? parseWire(wire).key.set).isEmpty, true, wire)
+    assert.deepEqual((parseWire(wire).set ?? parseWire(wire).key.set).ranges, [], wire)
   assert.equal(parseWire('UID COPY  1:3 foo').set.toString(), '1:3')
   assert.equal(parseWire('UID COPY  * foo').set.toString(), '*')
   for (const wire of [
