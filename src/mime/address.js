@@ -5,6 +5,7 @@
  *
  * @typedef {import('./byte-writer.js').ByteString} ByteString
  */
+import { Words } from './address-words.js'
 import { MAX_ADDRESSES, MAX_ENVELOPE_FIELD_BYTES } from './limits.js'
 import { isSpace, trimSpace } from './header.js'
 
@@ -46,66 +47,13 @@ export function formatAddresses(addresses) {
     .join(', ')
 }
 
-/** Pieces of a phrase: what was read, and whether white space or a comment stood before it. */
-class Words {
-  constructor() {
-    /** @type {{ text: ByteString, isAfterSpace: boolean, isQuoted: boolean }[]} */
-    this.list = []
-    this.isAfterSpace = false
-  }
-
-  /**
-   * @param {ByteString} text
-   * @param {boolean} isQuoted
-   */
-  add(text, isQuoted) {
-    this.list.push({ text, isAfterSpace: this.isAfterSpace, isQuoted })
-    this.isAfterSpace = false
-  }
-
-  /**
-   * @param {number} [from]
-   * @param {number} [to]
-   * @returns {ByteString} with one space wherever there was white space
-   */
-  join(from = 0, to = this.list.length) {
-    let joined = ''
-    for (let index = from; index < to; index++) {
-      const word = this.list[index]
-      if (word) joined += word.isAfterSpace && joined !== '' ? ` ${word.text}` : word.text
-    }
-    return joined
-  }
-
-  /**
-   * Where the local part begins that ends here: RFC 5322 §4.4 allows white space around its dots, so words belong
-   * together unless they are parted by space with no dot on either side.
-   * @returns {number} index of its first word
-   */
-  localPartStart() {
-    let index = this.list.length - 1
-    while (index > 0) {
-      const word = this.list[index]
-      const before = this.list[index - 1]
-      if (word?.isAfterSpace && !word.text.startsWith('.') && !before?.text.endsWith('.')) break
-      index--
-    }
-    return Math.max(index, 0)
-  }
-
-  /**
-   * @param {number} from
-   * @returns {ByteString} without the white space between
-   */
-  concat(from) {
-    let text = ''
-    for (let index = from; index < this.list.length; index++) text += this.list[index]?.text ?? ''
-    return text
-  }
-}
-
 /** Characters that end an atom here. Dots stay in: names like "J. Doe" are written without quotes. */
 const SPECIALS = new Set(Array.from('()<>@,;:"\\ \t\r\n', (char) => char.charCodeAt(0)))
+
+/** What ends a domain literal, or cannot be in one. */
+const BRACKET_OR_COMMA = /[\],]/g
+
+const MAX_LITERAL_BYTES = 252
 
 const BACKSLASH = 92
 const QUOTE = 34
@@ -125,6 +73,8 @@ class AddressParser {
     // Set when one was seen that never closes: from there on the character stands for itself, and is not searched again.
     this.hasOpenQuote = false
     this.hasOpenComment = false
+    // The first place from the last literal on; many brackets may open before it.
+    this.bracketOrComma = -1
   }
 
   /**
@@ -330,11 +280,11 @@ class AddressParser {
         continue
       }
       if (char === '[') {
-        const literal = /^\[[^\],]{0,250}\]/.exec(this.text.slice(this.at, this.at + 252))?.[0]
-        if (literal !== undefined) {
-          host += literal.replace(/\s/g, '')
+        const end = this.literalEnd()
+        if (end !== -1) {
+          host += this.text.slice(this.at, end).replace(/\s/g, '')
           endsInDot = false
-          this.at += literal.length
+          this.at = end
           continue
         }
       }
@@ -346,6 +296,16 @@ class AddressParser {
       isAfterSpace = false
     }
     return host
+  }
+
+  /** @returns {number} the place after the domain literal that begins here (RFC 5322 §3.4.1); -1: none does */
+  literalEnd() {
+    if (this.bracketOrComma < this.at) {
+      BRACKET_OR_COMMA.lastIndex = this.at
+      this.bracketOrComma = BRACKET_OR_COMMA.exec(this.text)?.index ?? this.text.length
+    }
+    const end = this.bracketOrComma + 1
+    return this.text[end - 1] === ']' && end - this.at <= MAX_LITERAL_BYTES ? end : -1
   }
 
   /** @returns {ByteString} */

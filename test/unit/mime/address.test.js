@@ -91,10 +91,26 @@ test('a million open parentheses, quotes or brackets take linear time', () => {
     ['<@a', ','],
     ['<"@"', ','],
     ['a@', 'b. '],
-    ['a@', '[b]']
+    ['a@', '[b]'],
+    ['a', '@['],
+    ['a@', '[,b@']
   ])
   for (const [start, piece] of growing) parse(`${start}${piece.repeat(262_144 / piece.length)}`)
   assert.deepEqual(parse(`${'('.repeat(130_000)}${')'.repeat(130_000)} a@b`), [[null, null, 'a', 'b']]) // prettier-ignore
+})
+
+test('a domain literal ends with its bracket, and is none without one, with a comma, or if it is too long', () => {
+  assert.deepEqual(parse('a@[1.2. 3.4]'), [[null, null, 'a', '[1.2.3.4]']])
+  assert.deepEqual(parse('a@[b, c@[d]'), [
+    [null, null, 'a', '[b'],
+    [null, null, 'c', '[d]']
+  ])
+  assert.deepEqual(parse('a@[b c@d'), [[null, null, 'a', '[b']])
+  for (const [length, host] of /** @type {const} */ ([
+    [250, `[${'x'.repeat(250)}]`],
+    [251, `[${'x'.repeat(251)}]`]
+  ]))
+    assert.deepEqual(parse(`a@[${'x'.repeat(length)}] <c@d>`), [[`a@${host}`, null, 'c', 'd']])
 })
 
 test('a list of more addresses than the limit is cut there, and its group is closed', () => {
