@@ -35,9 +35,11 @@ export async function addDashboard(app) {
         'cache-control': 'no-cache'
       })
     })
-    pages.get('/', { schema: { hide: true } }, async (_request, reply) =>
-      reply.redirect('/dashboard/')
-    )
+    for (const path of ['/', '/dashboard']) {
+      pages.get(path, { schema: { hide: true } }, async (_request, reply) =>
+        reply.redirect('/dashboard/')
+      )
+    }
     await pages.register(fastifyStatic, {
       root: FOLDER,
       prefix: '/dashboard/',

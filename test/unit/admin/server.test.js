@@ -193,3 +193,12 @@ test('what passes by itself is answered as such, and is no fault for the log', a
   }
   assert.deepEqual(lines, [])
 })
+
+test('the dashboard is found without the slash at its end', async (t) => {
+  const { ask } = await startAdmin(t)
+  for (const path of ['/', '/dashboard', '/dashboard?x']) {
+    const { status, headers } = await ask('GET', path)
+    assert.deepEqual([path, status, headers['location']], [path, 302, '/dashboard/'])
+  }
+  assert.equal((await ask('GET', '/dashboard/')).status, 200)
+})
