@@ -2,7 +2,7 @@
  * Hands a session over to the worker that has the account open, after the login: one frame with the account, its key and
  * what is known of the client; the answer; from then on the same connection carries the session's bytes.
  *
- *     → {"op":"session","accountId","credentialId","credentialVersion","scope","sessionId","remoteAddress","isTls","clientName"} + key
+ *     → {"op":"session","accountId","keyEpoch","credentialId","credentialVersion","scope","sessionId","remoteAddress","isTls","clientName"} + key
  *     ← {"state":"taken"} | {"state":"moved"} | {"state":"refused","code"} | {"state":"failed"}
  */
 import { once } from 'node:events'
@@ -49,7 +49,8 @@ export async function offerSession(path, unlocked, client) {
   socket.on('error', () => socket.destroy())
   // One by one: what else the caller knows of the client, its password for one, does not leave this process.
   const { sessionId, remoteAddress, isTls, clientName = null } = client
-  const login = { accountId: account.id, credentialId, credentialVersion, scope }
+  const { id: accountId, keyEpoch } = account
+  const login = { accountId, keyEpoch, credentialId, credentialVersion, scope }
   const facts = { op: 'session', ...login, sessionId, remoteAddress, isTls, clientName }
   writeFrame(socket, facts, masterKey.bytes)
   const frame = await readFrame(socket, { timeoutMs: ANSWER_MS })
@@ -82,15 +83,17 @@ export async function offerSession(path, unlocked, client) {
  * @throws what is no MailError, after `failed` was sent
  */
 export async function takeSession(socket, { value, secret }, port) {
-  const { accountId, credentialId, credentialVersion, scope, ...client } = value
+  const { accountId, keyEpoch, credentialId, credentialVersion, scope, ...client } = value
   const refuse = (/** @type {object} */ answer) => {
     writeFrame(socket, answer)
     socket.end()
   }
   try {
     if (!port.isTaking()) return refuse({ state: 'moved' })
-    const account = await port.findAccount(accountId)
-    if (account === null) throw new MailError('AUTHENTICATION_FAILED')
+    const found = await port.findAccount(accountId)
+    if (found === null) throw new MailError('AUTHENTICATION_FAILED')
+    // The key is of the epoch that the login found; a worker of before does not say which.
+    const account = { ...found, keyEpoch: keyEpoch ?? found.keyEpoch }
     if (!port.admits()) throw new MailError('OVERLOADED')
     const masterKey = secret.clone()
     const unlocked = { account, credentialId, credentialVersion, scope, masterKey }
