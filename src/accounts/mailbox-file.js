@@ -1,14 +1,15 @@
 /**
  * An account's folder as a whole: made, given another key, removed. What is in it is the store's.
  */
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isMailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
-import { lockExclusive } from '../database/lock.js'
+import { MAIL_LOCK, withExclusiveLock } from '../database/lock.js'
 import { openEncryptedDatabase } from '../database/open.js'
 import { rewriteDatabase } from '../database/rewrite.js'
 import { createAccountStore } from '../store/account-store.js'
+import { isThere } from '../support/is-there.js'
 import { syncFolder } from '../support/write-file.js'
 
 /**
@@ -18,6 +19,8 @@ import { syncFolder } from '../support/write-file.js'
  */
 
 const MAILBOX_FILE = 'mail.db'
+/** A lock that another process makes at the last moment is removed as well. */
+const REMOVAL_TRIES = 3
 
 /**
  * Makes a folder with an empty mailbox in it, durable when this resolves. Whatever fails leaves nothing, and what is left when
@@ -115,16 +118,7 @@ export async function rekeyMailboxFile({ folder, cipher, masterKey, nextMasterKe
 }
 
 /**
- * @param {NodeJS.ErrnoException} error
- * @returns {null}
- */
-function ignoreMissing(error) {
-  if (error.code === 'ENOENT') return null
-  throw error
-}
-
-/**
- * Removes a folder whose keys are destroyed, once nobody has its mailbox open.
+ * Removes a folder whose keys are destroyed, once nobody has its mailbox open. Several processes may be at it.
  *
  * @param {string} folder
  * @param {object} options
@@ -133,13 +127,22 @@ function ignoreMissing(error) {
  * @throws {MailError} BUSY
  */
 export async function removeMailboxFolder(folder, { timeoutMs, isToGo }) {
-  if (!(await stat(folder).catch(ignoreMissing))) return
-  const lock = await lockExclusive(folder, { timeoutMs })
+  if (!(await isThere(folder))) return
   try {
-    if (!(await isToGo())) return
-    await rm(folder, { recursive: true, force: true })
-  } finally {
-    lock.release()
+    await withExclusiveLock(folder, { timeoutMs }, async () => {
+      if (await isToGo()) await removeFiles(folder)
+    })
+  } catch (error) {
+    // Another process may have been faster.
+    if (await isThere(folder)) throw error
   }
   await syncFolder(dirname(folder))
+}
+
+/** @param {string} folder - the caller holds its lock */
+async function removeFiles(folder) {
+  // The lock goes last: whoever waits for it would make another one, and take that for the lock.
+  for (const name of await readdir(folder))
+    if (name !== MAIL_LOCK) await rm(join(folder, name), { recursive: true, force: true })
+  await rm(folder, { recursive: true, force: true, maxRetries: REMOVAL_TRIES })
 }

@@ -23,7 +23,7 @@ const RETRY_MS = 25
 const SMALLEST_PAGE_BYTES = 512
 
 /** The lock on a mailbox. */
-const MAIL_LOCK = 'mail.lock'
+export const MAIL_LOCK = 'mail.lock'
 
 /** A lock on one account's folder, held until `release`. */
 export class MailLock {

@@ -246,6 +246,30 @@ test('accounts that are deleted at the same moment keep nobody from removing the
   assert.deepEqual(lines, [])
 })
 
+test('processes that remove one folder at once are not in each other’s way', async (t) => {
+  const { services, lines } = await openTestAccounts(t)
+  for (let nth = 0; nth < 20; nth++) {
+    const { account } = await makeAccount(services)
+    await services.directory.deleteAccount(account.id)
+    // A directory each: of one, they would take turns.
+    const removals = Array.from({ length: 4 }, async (_, turn) => {
+      await sleep(turn)
+      const directory = { ...services.directory }
+      return await removePendingFolders({
+        services: { ...services, directory },
+        awaited: account.folder
+      })
+    })
+    for (const removal of removals) assert.deepEqual(await removal, { left: [] })
+    assert.equal(existsSync(account.folder), false)
+    assert.deepEqual(await services.directory.listRemovals(), [])
+  }
+  assert.deepEqual(
+    lines.filter(({ level }) => level === 'error'),
+    []
+  )
+})
+
 test('files that are in use are removed later, and the address is free at once', async (t) => {
   const { services, open } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
