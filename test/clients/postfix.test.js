@@ -120,12 +120,15 @@ test(
       await client.say('RSET')
       const outside = { from: 'ada@example.net', to: 'ben+lists@example.org' }
       assert.match(await send(client, { ...outside, message: 3 }), /^250 2\.0\.0 /)
+      // Postfix puts such a name into quotes.
+      const from = 'foo..bar@docomo.example'
+      assert.match(await send(client, { from, message: 4 }), /^250 2\.0\.0 /)
       client.close()
     })
 
-    const messages = await readWhenThere(server.ports.imaps, 3)
+    const messages = await readWhenThere(server.ports.imaps, 4)
     const texts = messages.map(({ bytes }) => bytes.toString())
-    for (const number of [1, 2, 3]) {
+    for (const number of [1, 2, 3, 4]) {
       const text = texts.find((one) => one.includes(`\r\nSubject: number ${number}\r\n`)) ?? ''
       assert.match(text, /^Return-Path: /m)
       assert.ok(text.endsWith(`\r\n\r\nGrüße ${number}\r\n`), text)
