@@ -19,7 +19,8 @@ import { highestKnownUid } from './import-folder-rows.js'
  * @property {ImportFolder} folder - as read in this transaction
  * @property {number} sourceUidNext - at the beginning of the run
  * @property {number | null} sourceModSeq - HIGHESTMODSEQ at the beginning of the run; null: it has none
- * @property {boolean} isSame - every message has the UID that it has at the source
+ * @property {boolean} isSame - every message has the UID that it has at the source; with `hasIdentity` those are asked about
+ *   that have come since the last run
  * @property {number} nowMs
  */
 
@@ -44,7 +45,8 @@ export function finishRun(db, { folder, sourceUidNext, sourceModSeq, isSame, now
     changed = hasIdentity
   } else if (hasIdentity && sourceUidNext > folder.sourceUidNext) {
     // Both have given UIDs since: the same one may be two messages.
-    if (mailbox.uidNext > Math.max(folder.ownUidNext, highestKnownUid(db, folder.id) + 1)) {
+    const nextUid = Math.max(folder.ownUidNext, highestKnownUid(db, folder.id) + 1)
+    if (!isSame || mailbox.uidNext > nextUid) {
       keepsUids = hasIdentity = false
       setUidValidity(db, { id: mailbox.id, uidValidity: takeUidValidity(db, nowMs), uidNext: 1 })
     } else setUidValidity(db, { ...mailbox, uidNext: ownUidNext })

@@ -157,7 +157,7 @@ export class MovingIn {
         const known = requireImportFolder(db, folderId)
         return { folder: known, version: findMailboxRowById(db, known.mailboxId)?.highestModSeq }
       })
-      const isSame = folder.keepsUids && !folder.hasIdentity && !(await this.#hasStranger(folder))
+      const isSame = folder.keepsUids && !(await this.#hasStranger(folder))
       const nowMs = this.#database.clock.nowMs()
       const outcome = await this.#database.write(
         (db) => {
@@ -199,9 +199,14 @@ export class MovingIn {
     })
   }
 
-  /** @param {ImportFolder} folder */
+  /**
+   * @param {ImportFolder} folder
+   * @returns {Promise<boolean>} whether a message has a UID that is not its own at the source; where the mailbox has the
+   *   source's UIDVALIDITY, only those count that have come since the last run
+   */
   async #hasStranger(folder) {
-    for (let afterUid = /** @type {number | null} */ (0); afterUid !== null;) {
+    const first = folder.hasIdentity ? folder.ownUidNext - 1 : 0
+    for (let afterUid = /** @type {number | null} */ (first); afterUid !== null;) {
       const from = afterUid
       const page = await this.#database.read((db) => findStrangerPage(db, folder, from, PAGE_ROWS))
       if (page.hasStranger) return true

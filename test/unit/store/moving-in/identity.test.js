@@ -118,6 +118,17 @@ test('a later run goes on with the same UIDs, unless both places have given UIDs
   assert.deepEqual(uids, [1, 2, 3, 4, 6])
 })
 
+test('both places have given UIDs also where the source’s later message is all that is left of them', async (t) => {
+  const { store, folder, finish } = await setup(t)
+  await bring(store, folder.id, [1, 2])
+  await finish(3)
+  await appendOne(store, 'INBOX', makeMessage('delivered here'))
+  // UID 3 there is gone again.
+  assert.deepEqual(await bring(store, folder.id, [4]), [4])
+  assert.deepEqual(await finish(5), { hasIdentity: false })
+  assert.notEqual((await inbox(store)).uidValidity, 777)
+})
+
 test('a UIDVALIDITY that a mailbox of the account has or had is not taken over', async (t) => {
   const { store, folder, finish } = await setup(t)
   await bring(store, folder.id, [1])
