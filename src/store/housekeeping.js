@@ -162,9 +162,16 @@ export class Housekeeping {
     }
     if (this.#database.hasFailed || this.#isClosing) return
     this.noteGarbage()
-    // A file that sleeps has left nothing in the log.
-    if (this.#database.isAsleep || this.#checkpoint || this.#waitingBytes() === 0) return
-    this.#startCheckpoint('TRUNCATE')
+    if (this.#isAllMoved) return
+    await (this.#checkpoint ?? this.#startCheckpoint('TRUNCATE'))
+    // A reader stood in the way, or a backup.
+    if (this.#database.hasFailed || this.#isClosing || this.#isAllMoved) return
+    this.#idleTimer ??= this.#lookIn(IDLE_MS)
+  }
+
+  /** @returns {boolean} whether nothing waits in the `-wal`: a file that sleeps has left nothing there */
+  get #isAllMoved() {
+    return this.#database.isAsleep || this.#waitingBytes() === 0
   }
 
   /** @returns {number} bytes of the `-wal` that are not in the database yet */

@@ -6,7 +6,9 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Checkpointer } from '../../../src/database/checkpoint.js'
+import { removeFreezeFile, writeFreezeFile } from '../../../src/database/freeze-file.js'
 import { CachePool } from '../../../src/database/pool.js'
 import {
   accountFolder,
@@ -121,5 +123,29 @@ test('one checkpointer serves several stores, and outlives them', async (t) => {
     await store.checkpoint()
     assert.equal(statSync(join(account.folder, 'mail.db-wal')).size, 0)
     await store.close()
+  }
+})
+
+test('what a backup has kept in the -wal of an idle mailbox is moved when it is over', async (t) => {
+  const account = await accountFolder(t)
+  const { folder } = account
+  const first = await account.create()
+  await first.indexSearch()
+  await first.close()
+  const store = await account.open()
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  await store.createMailbox('New')
+  await writeFreezeFile(folder, { token: 'backup', deadlineMs: Date.now() + 3_600_000 })
+  const { now } = performance
+  t.mock.method(performance, 'now', () => now.call(performance) + 60_000)
+  t.mock.timers.tick(5000)
+  // Behind the checkpoint that has just begun.
+  await store.checkpoint()
+  const walBytes = () => statSync(join(folder, 'mail.db-wal')).size
+  assert.ok(walBytes() > 0)
+  await removeFreezeFile(folder, 'backup')
+  while (walBytes() > 0) {
+    t.mock.timers.tick(5000)
+    await turn()
   }
 })
