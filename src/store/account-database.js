@@ -37,6 +37,7 @@ export class AccountDatabase {
   #onTrouble
   #onFailure
   #onCommit
+  #onRest
   #abort = new AbortController()
   /** Reads and writes that are under way, so that closing can wait for them. */
   #active = 0
@@ -65,6 +66,7 @@ export class AccountDatabase {
    * @param {() => Database} options.reopen - opens the file once more, as `db` was
    * @param {(db: Database) => void} [options.onOpen] - the file is open, from the start or again
    * @param {(db: Database) => void} [options.onClose] - and is about to be closed
+   * @param {() => void} [options.onRest] - it cannot sleep, because something waits in the `-wal`
    * @param {Partial<import('../database/durability.js').SyncCalls>} [options.syncCalls]
    */
   constructor({
@@ -79,6 +81,7 @@ export class AccountDatabase {
     reopen,
     onOpen = () => {},
     onClose = () => {},
+    onRest = () => {},
     syncCalls
   }) {
     this.path = join(folder, 'mail.db')
@@ -89,6 +92,7 @@ export class AccountDatabase {
     this.#onTrouble = sparingly(onAlert)
     this.#onFailure = onFailure
     this.#onCommit = onCommit
+    this.#onRest = onRest
     this.#durability = new WalSync({
       databasePath: this.path,
       onFailure: (error) => this.#fail(error),
@@ -132,7 +136,12 @@ export class AccountDatabase {
   async sleep() {
     if (this.isAsleep) return true
     if (this.#active > 0 || this.#failure || this.closing.aborted) return false
-    if (this.#durability.isPending || readWal(this.db).waiting > 0) return false
+    if (this.#durability.isPending) return false
+    if (readWal(this.db).waiting > 0) {
+      // Maybe another process has left it there: then nobody here has heard of a commit.
+      this.#onRest()
+      return false
+    }
     // The connection that is opened next cannot tell that anybody has committed before it.
     this.#handle.sleep(() => this.#noticeForeignCommits())
     await this.#durability.letGo()

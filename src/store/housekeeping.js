@@ -99,6 +99,12 @@ export class Housekeeping {
     this.#startCheckpoint('RESTART', { mayWait: waitingBytes > PATIENT_BYTES })
   }
 
+  /** To be called when something waits in the `-wal`, whoever has committed it: once the mailbox is idle it is moved. */
+  noteRest() {
+    if (this.#isClosing || this.#database.isReadOnly) return
+    this.#idleTimer ??= this.#lookIn(IDLE_MS)
+  }
+
   /** To be called when something may have become garbage; the sweep begins a moment later, between requests. */
   noteGarbage() {
     this.#sweeper.note()
@@ -165,8 +171,7 @@ export class Housekeeping {
     if (this.#isAllMoved) return
     await (this.#checkpoint ?? this.#startCheckpoint('TRUNCATE'))
     // A reader stood in the way, or a backup.
-    if (this.#database.hasFailed || this.#isClosing || this.#isAllMoved) return
-    this.#idleTimer ??= this.#lookIn(IDLE_MS)
+    if (!this.#database.hasFailed && !this.#isClosing && !this.#isAllMoved) this.noteRest()
   }
 
   /** @returns {boolean} whether nothing waits in the `-wal`: a file that sleeps has left nothing there */

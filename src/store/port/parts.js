@@ -83,6 +83,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
       options.cachePool?.leave(closing)
       chunks.clear()
     },
+    onRest: () => housekeeping.noteRest(),
     folder,
     isReadOnly,
     clock,

@@ -170,6 +170,26 @@ test('what looks at an idle mailbox finds nothing to do in a file that sleeps', 
   assert.equal((await store.mailboxStatus('New')).messageCount, 0)
 })
 
+test('what another process leaves in the -wal keeps no file awake', async (t) => {
+  const account = await accountFolder(t)
+  const first = await account.create()
+  await first.indexSearch()
+  await first.close()
+  const store = await account.open()
+  const other = await account.open()
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  await other.createMailbox('New')
+  await other.close()
+  const { database } = store.searchAccess
+  assert.equal(await database.sleep(), false)
+  const { now } = performance
+  t.mock.method(performance, 'now', () => now.call(performance) + 60_000)
+  while (!(await database.sleep())) {
+    t.mock.timers.tick(5000)
+    await turn()
+  }
+})
+
 test('beyond the number of files that may be open, those longest unused sleep', async (t) => {
   const files = openFiles({ sleepAfterMs: 60_000, maxAwake: 2 })
   const pool = new CachePool({ totalBytes: 64 << 20, maxShareBytes: 16 << 20 })
