@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -164,7 +164,9 @@ test('the files of one erased account that cannot be removed are in nobody’s w
   const { services, lines } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
   const { account: erased } = await makeAccount(services, 'bert@example.org')
-  await writeFile(join(erased.folder, 'mail.lock'), 'this is no lock, and no database either')
+  const lock = join(erased.folder, 'mail.lock')
+  await rm(lock)
+  await mkdir(lock)
   assert.deepEqual(await deleteAccount({ services, account: erased }), { isRemoved: false })
   const reset = await resetAccount({ services, account, newPassword: Buffer.from(NEW) })
   assert.match(reset.recoveryCode, /^llrec-/)
