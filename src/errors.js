@@ -88,7 +88,7 @@ export const ERROR_TABLE = Object.freeze({
   BACKUP_UNREACHABLE: { temporary: true, text: 'The place of the backups cannot be reached' },
   SCRATCH_FULL: {
     temporary: true,
-    text: 'There is no room for what is new of the mailbox in the scratch folder'
+    text: 'There is no room for the mailbox, or for what is new of it, in the scratch folder'
   },
   BACKUP_RUNNING: { temporary: true, text: 'A backup is running on this host already' },
   RECOVERY_KEY_REJECTED: {

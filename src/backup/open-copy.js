@@ -2,9 +2,11 @@
  * A mailbox of a generation, in a scratch folder and open: with the user's credential, to look at it or take mail out.
  */
 import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { openAccountStore } from '../store/account-store.js'
 import { materialize } from './materialize.js'
+import { requireRoom } from './scratch.js'
 import { readSnapshot } from './snapshot-store.js'
 
 /**
@@ -18,11 +20,12 @@ import { readSnapshot } from './snapshot-store.js'
  * @param {(bytes: number) => void} [input.onRead]
  * @param {(store: import('../store/account-store.js').AccountStore) => Promise<T>} work
  * @returns {Promise<T>}
- * @throws {import('../errors.js').MailError} BACKUP_DAMAGED, KEY_REJECTED, ACCOUNT_DAMAGED, DISK_FULL …
+ * @throws {import('../errors.js').MailError} BACKUP_DAMAGED, KEY_REJECTED, ACCOUNT_DAMAGED, SCRATCH_FULL …
  */
 export async function withOpenCopy({ target, entry, masterKey, folder, clock, onRead }, work) {
   const key = deriveDatabaseKey(masterKey.bytes)
   try {
+    await requireRoom(dirname(folder), entry.bytes)
     const snapshot = await readSnapshot(target, entry.snapshot)
     await materialize({
       target,

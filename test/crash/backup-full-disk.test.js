@@ -6,8 +6,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { chooseGeneration, requireEntry } from '../../src/backup/choose.js'
 import { KnownUnits } from '../../src/backup/known-units.js'
 import { materialize } from '../../src/backup/materialize.js'
+import { withOpenCopy } from '../../src/backup/open-copy.js'
 import { PackWriter } from '../../src/backup/pack-writer.js'
 import { RateLimit } from '../../src/backup/rate-limit.js'
 import { rehearseRestore } from '../../src/backup/rehearse.js'
@@ -16,8 +18,9 @@ import { Staging, sha256 } from '../../src/backup/staging.js'
 import { openFolderTarget } from '../../src/backup/targets/folder.js'
 import { errorCodeOf } from '../../src/database/sqlite-error.js'
 import { appendOne, scratchFolder } from '../helpers/account-folder.js'
+import { logIn } from '../helpers/accounts.js'
 import { openBackupHost } from '../helpers/backup.js'
-import { withLogin } from '../helpers/restore.js'
+import { ANNA, PASSWORD, withLogin } from '../helpers/restore.js'
 import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
 
 const DISK_BYTES = 4 * 1024 * 1024
@@ -52,8 +55,8 @@ test(
   async (t) => {
     const { root } = smallDisk(t, 8 * 1024 * 1024)
     const host = await openBackupHost(t)
-    await host.addAccount('anna@example.org')
-    await withLogin(host.services, 'anna@example.org', async (store) => {
+    await host.addAccount(ANNA)
+    await withLogin(host.services, ANNA, async (store) => {
       for (let i = 0; i < 12; i++)
         await appendOne(store, 'INBOX', Buffer.from(randomBytes(1024 * 1024).toString('base64')))
     })
@@ -65,7 +68,7 @@ test(
     assert.equal(accounts, small.length)
     assert.deepEqual(
       failed.map(({ address, code }) => [address, code]),
-      [['anna@example.org', 'SCRATCH_FULL']]
+      [[ANNA, 'SCRATCH_FULL']]
     )
 
     // With room enough it is in the backup, and too large to be rehearsed where there is less again.
@@ -78,6 +81,21 @@ test(
     const rehearsal = { ...host.services, target: host.target, accounts: 3 }
     const rehearsed = await rehearseRestore(rehearsal)
     assert.deepEqual([rehearsed.accounts, rehearsed.failed], [small.length, []])
+
+    // Nor is it opened there, to be verified or for a folder of it.
+    const { services, repository, target, clock } = host
+    const generation = await chooseGeneration(repository, { nowMs: clock.nowMs() })
+    const { account, masterKey } = await logIn(services, PASSWORD, { username: ANNA })
+    const entry = requireEntry(generation, account.id)
+    const copy = { target, entry, masterKey, folder: join(root, 'copy'), clock }
+    let bytesRead = 0
+    const onRead = (/** @type {number} */ bytes) => (bytesRead += bytes)
+    await assert.rejects(
+      withOpenCopy({ ...copy, onRead }, async () => {}),
+      { code: 'SCRATCH_FULL' }
+    )
+    masterKey.dispose()
+    assert.equal(bytesRead, 0)
   }
 )
 
