@@ -8,6 +8,7 @@ import { stat } from 'node:fs/promises'
 import PQueue from 'p-queue'
 import { byteLines } from './byte-lines.js'
 import { CliError } from './cli-error.js'
+import { REPORT_BEGINNING } from './imap-import-progress.js'
 
 const TAB = 0x09
 const LINE_FEED = Buffer.from('\n')
@@ -27,7 +28,7 @@ const MAX_LINE_BYTES = 16_384
  * @property {number} parallel - accounts at once
  * @property {string[]} command - program and arguments up to those of one account
  * @property {AbortSignal} signal - no further account begins
- * @property {(result: { account: string, code: number, lines: string[], failures: string[] }) => void} onAccount
+ * @property {(result: { account: string, code: number, report: string | null, failures: string[] }) => void} onAccount
  */
 
 /**
@@ -114,7 +115,7 @@ export async function importList({ file, parallel, command, signal, onAccount })
 /**
  * @param {string[]} command
  * @param {ListedAccount} listed
- * @returns {Promise<{ code: number, lines: string[], failures: string[] }>} what it said on both of its outputs
+ * @returns {Promise<{ code: number, report: string | null, failures: string[] }>} `report`: null where it came to none
  */
 async function importOne([program = '', ...args], { from, account, sourcePassword, password }) {
   const child = spawn(
@@ -137,7 +138,9 @@ async function importOne([program = '', ...args], { from, account, sourcePasswor
   })
   password.fill(0)
   sourcePassword.fill(0)
-  return { code, lines: linesOf(texts.stdout), failures: linesOf(texts.stderr) }
+  // Before it there are lines about the progress.
+  const report = linesOf(texts.stdout).find((line) => line.startsWith(REPORT_BEGINNING)) ?? null
+  return { code, report, failures: linesOf(texts.stderr) }
 }
 
 /**

@@ -18,6 +18,9 @@ const UNTRUSTED = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE'
 ])
 
+/** How the report on a copy begins, for whoever reads it among other lines. */
+export const REPORT_BEGINNING = 'copied '
+
 /** Names are cut to this, so that bars stand below each other. */
 const NAME_COLUMNS = 28
 
@@ -160,7 +163,7 @@ export function reportLines(report, elapsedMs) {
   const { folders, foldersWithUids, copied, skipped, flagged, expunged, kept, failed } = report
   const rate = Math.round((copied * 1000) / elapsedMs)
   const lines = [
-    `copied ${copied}, there already ${skipped}, flags changed ${flagged}, deleted ${expunged}, failed ${failed}, ` +
+    `${REPORT_BEGINNING}${copied}, there already ${skipped}, flags changed ${flagged}, deleted ${expunged}, failed ${failed}, ` +
       `in ${duration(elapsedMs)} (${rate}/s)`,
     `${folders} folders, of which ${foldersWithUids} have the UIDs of the source: mail programs keep what they have of these`
   ]

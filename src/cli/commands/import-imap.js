@@ -197,10 +197,10 @@ async function runList(context, options, file, signal) {
     parallel: options.parallel,
     command: commandOf(options),
     signal,
-    onAccount: ({ account, code, lines, failures }) => {
+    onAccount: ({ account, code, report, failures }) => {
       for (const line of failures) stderr.write(`${account}: ${line}\n`)
       stdout.write(
-        `${account}: ${code === 0 ? 'done' : 'NOT DONE'}: ${lines.at(0) ?? 'nothing copied'}\n`
+        `${account}: ${code === 0 ? 'done' : 'NOT DONE'}: ${report ?? 'nothing copied'}\n`
       )
     }
   })

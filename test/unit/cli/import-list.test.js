@@ -5,23 +5,27 @@ import { test } from 'node:test'
 import { importList } from '../../../src/cli/imap-import-list.js'
 import { scratchFolder } from '../../helpers/process.js'
 
-/** In the place of a copy: takes its passwords, then ends well. */
-const COPY = "process.stdin.on('end', () => process.exit(0)).resume()"
+/** In the place of a copy: takes its passwords, tells how far it is, then ends well. */
+const COPY = `process.stdin.on('end', () => {
+  console.log('INBOX: 1 of 3, 1/s, 2 s left')
+  console.log('copied 3, there already 0')
+  console.log('1 folders')
+}).resume()`
 
 test('a line that is none ends the list after what is under way, which is told', async (t) => {
   const file = join(scratchFolder(t, 'list'), 'list.tsv')
   writeFileSync(file, 'imaps://a@old.example.net\tx\tann@example.org\ty\nno fields\n', {
     mode: 0o600
   })
-  /** @type {[string, number][]} */
+  /** @type {[string, number, string | null][]} */
   const told = []
   const list = importList({
     file,
     parallel: 2,
     command: [process.execPath, '-e', COPY, '--'],
     signal: new AbortController().signal,
-    onAccount: ({ account, code }) => told.push([account, code])
+    onAccount: ({ account, code, report }) => told.push([account, code, report])
   })
   await assert.rejects(list, /line 2 has not four fields/)
-  assert.deepEqual(told, [['ann@example.org', 0]])
+  assert.deepEqual(told, [['ann@example.org', 0, 'copied 3, there already 0']])
 })
