@@ -266,6 +266,37 @@ async function stillThere({ pool, planned }, { uidValidity }, uids) {
 }
 
 /**
+ * One message that the server cannot read spoils the answer for all: they are asked for in halves, down to that one.
+ *
+ * @param {SourceConnection} connection - with the folder open
+ * @param {readonly number[]} uids - ascending
+ * @returns {Promise<SourceMessage[]>} those that the server describes
+ * @throws what it answers where it describes none of several
+ */
+async function describeAll(connection, uids) {
+  try {
+    return await connection.describe(toUidSet(uids))
+  } catch (error) {
+    const { responseStatus } = /** @type {import('imapflow').ImapFlowError} */ (error)
+    if (responseStatus !== 'NO') throw error
+    if (uids.length === 1) return []
+    const half = Math.ceil(uids.length / 2)
+    /** @type {SourceMessage[]} */
+    const found = []
+    for (const part of slices(uids, half)) {
+      await describeAll(connection, part).then(
+        (messages) => found.push(...messages),
+        (failure) => {
+          if (failure.responseStatus !== 'NO') throw failure
+        }
+      )
+    }
+    if (found.length === 0) throw error
+    return found
+  }
+}
+
+/**
  * @param {FolderCopy} copy
  * @param {readonly number[]} fresh - UIDs, ascending
  * @param {number[]} undescribed - grows by those of which the source says nothing
@@ -275,7 +306,7 @@ async function* batches({ pool, planned, signal }, fresh, undescribed) {
   for (const uids of slices(fresh, DESCRIBED)) {
     const messages = await pool.run(planned.path, async (connection) => {
       await connection.open(planned.path)
-      return await connection.describe(toUidSet(uids))
+      return await describeAll(connection, uids)
     })
     const described = new Set(messages.map(({ uid }) => uid))
     undescribed.push(...uids.filter((uid) => !described.has(uid)))

@@ -216,6 +216,39 @@ test('a message that the source lists and does not describe is a failure', async
   assert.deepEqual(failures, ['2: the server lists this message and does not give it'])
 })
 
+test('a message that the source cannot describe keeps no other of its folder back', async (t) => {
+  const store = await temporaryStore(t)
+  const messages = [1, 2, 3, 4, 5].map(messageOf)
+  const answer = (/** @type {Exchange} */ { command, end }) => {
+    const [, set = ''] = /^UID FETCH (\S+) .*RFC822\.SIZE/.exec(command) ?? []
+    const [first = 0, last = first] = set.split(':').map(Number)
+    if (first > 2 || last < 2) return false
+    end('NO [SERVERBUG] its file is damaged')
+    return true
+  }
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages } },
+    answer
+  })
+  const { copied, failed, failures } = await copy(store, port)
+  assert.deepEqual([copied, failed], [4, 1])
+  assert.deepEqual(failures, ['2: the server lists this message and does not give it'])
+})
+
+test('a folder of which the source describes nothing fails as a whole', async (t) => {
+  const store = await temporaryStore(t)
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [1, 2].map(messageOf) } },
+    answer: ({ command, end }) => {
+      if (!command.includes('RFC822.SIZE')) return false
+      end('NO not now')
+      return true
+    }
+  })
+  const { copied, failed } = await copy(store, port)
+  assert.deepEqual([copied, failed], [0, 1])
+})
+
 test('flags that somebody changes meanwhile are no description of a message', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
