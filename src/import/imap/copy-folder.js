@@ -130,6 +130,20 @@ async function listFolder(connection, path) {
 }
 
 /**
+ * Another connection may find another folder in its place: UIDs would mean other messages.
+ *
+ * @param {SourceConnection} connection
+ * @param {string} path
+ * @param {OpenedSource} opened - what it was at the beginning
+ * @throws {MailError} BUSY
+ */
+async function openSame(connection, path, opened) {
+  const { uidValidity } = await connection.open(path)
+  if (uidValidity !== opened.uidValidity)
+    throw new MailError('BUSY', { detail: 'the source has renumbered the folder meanwhile' })
+}
+
+/**
  * @param {FolderCopy} copy
  * @param {OpenedSource} opened
  * @returns {Promise<{ target: Target, isRenumbered: boolean, isFinished: boolean }>}
@@ -182,7 +196,7 @@ async function bringFlags({ pool, planned }, { target, known, opened, isFinished
   if (known.length === 0) return 0
   const read = (/** @type {string} */ range, /** @type {number | null} */ changedSince) =>
     pool.run(planned.path, async (connection) => {
-      await connection.open(planned.path)
+      await openSame(connection, planned.path, opened)
       return await connection.readFlags(range, { changedSince })
     })
   const { sourceModSeq } = target.folder
@@ -223,14 +237,11 @@ async function copyFresh(copy, { target, opened, fresh, report, tell }) {
   const { store, pool, planned, onFailure } = copy
   /** @type {number[]} */
   const undescribed = []
-  await inOrder(batches(copy, fresh, undescribed), {
+  await inOrder(batches(copy, { opened, fresh, undescribed }), {
     ahead: () => pool.size,
     work: (messages) =>
       pool.run(planned.path, async (connection) => {
-        const { uidValidity } = await connection.open(planned.path)
-        if (uidValidity !== opened.uidValidity) {
-          throw new MailError('BUSY', { detail: 'the source has renumbered the folder meanwhile' })
-        }
+        await openSame(connection, planned.path, opened)
         return await fetchBatch({ store, connection, messages })
       }),
     use: async (batch, messages) => {
@@ -298,14 +309,16 @@ async function describeAll(connection, uids) {
 
 /**
  * @param {FolderCopy} copy
- * @param {readonly number[]} fresh - UIDs, ascending
- * @param {number[]} undescribed - grows by those of which the source says nothing
+ * @param {object} state
+ * @param {OpenedSource} state.opened
+ * @param {readonly number[]} state.fresh - UIDs, ascending
+ * @param {number[]} state.undescribed - grows by those of which the source says nothing
  * @returns {AsyncGenerator<SourceMessage[]>}
  */
-async function* batches({ pool, planned, signal }, fresh, undescribed) {
+async function* batches({ pool, planned, signal }, { opened, fresh, undescribed }) {
   for (const uids of slices(fresh, DESCRIBED)) {
     const messages = await pool.run(planned.path, async (connection) => {
-      await connection.open(planned.path)
+      await openSame(connection, planned.path, opened)
       return await describeAll(connection, uids)
     })
     const described = new Set(messages.map(({ uid }) => uid))

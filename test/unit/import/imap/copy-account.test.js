@@ -249,6 +249,28 @@ test('a folder of which the source describes nothing fails as a whole', async (t
   assert.deepEqual([copied, failed], [0, 1])
 })
 
+test('flags of a folder that is renumbered while it is read are no other messages’ flags', async (t) => {
+  const store = await temporaryStore(t)
+  const folder = { uidValidity: 7, messages: [messageOf(1)] }
+  let isCut = false
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: folder },
+    answer: ({ command, socket }) => {
+      if (isCut || !/^UID FETCH 1 \(UID FLAGS\)/.test(command)) return false
+      // The server is started anew, with its folders indexed anew.
+      isCut = true
+      folder.uidValidity = 8
+      folder.messages = [{ ...messageOf(1), bytes: Buffer.from('another'), flags: '\\Flagged' }]
+      socket.destroy()
+      return true
+    }
+  })
+  assert.equal((await copy(store, port)).copied, 1)
+  const { failed, failures, flagged } = await copy(store, port)
+  assert.ok(isCut)
+  assert.deepEqual([failed, flagged], [1, 0], failures.join())
+})
+
 test('flags that somebody changes meanwhile are no description of a message', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
