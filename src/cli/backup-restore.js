@@ -40,7 +40,9 @@ import { NOTHING_DONE, withBackups } from './with-backups.js'
  * @property {PasswordInput} input
  * @property {Generation} generation
  * @property {RestoreOptions} options
- * @property {string} scratchFolder
+ * @property {<T>(work: (scratchFolder: string) => Promise<T>) => Promise<T>} alone - while nothing of the kind goes on: not while
+ *   somebody is asked, which may take a night
+ * @property {() => Promise<Generation>} read - the generation as it is now: a prune may have moved what is in it
  * @property {(bytes: number) => void} onRead
  */
 
@@ -179,43 +181,45 @@ async function runHost(parts, { stdin, stderr, stdout }, options, generation) {
  * @param {string} name - the address
  */
 async function runAccount(parts, context, options, generation, name) {
-  const { config } = parts
+  const { config, repository } = parts
   await withAccounts(context, options, async ({ services, input }) => {
     const { address } = parseAddress(name, { defaultDomain: config.defaultDomain })
     const account = await services.directory.findByAddress(address)
-    await withBackupLock(config.data, async (scratchFolder) => {
-      const bar = new BackupProgress(context.stdout, 'restoring')
-      let bytes = 0
-      const onRead = (/** @type {number} */ count) => {
-        bytes += count
-        const entry = generation.accounts.find(({ id }) => id === account?.id)
-        bar.update({ accounts: 0, accountsTotal: 1, bytes, bytesTotal: entry?.bytes ?? 0 })
-      }
-      // On the line of the bar, what is told, a recovery code too, would be written over.
-      const below = (/** @type {(line: string) => void} */ say) => (/** @type {string} */ line) => {
-        bar.stop()
-        say(line)
-      }
-      const restore = {
-        parts: { ...parts, print: below(parts.print), tell: below(parts.tell) },
-        services,
-        input,
-        generation,
-        options,
-        scratchFolder,
-        onRead
-      }
-      try {
-        const isOfThen = generation.accounts.some(({ id }) => id === account?.id)
-        if (!account || (!isOfThen && options.as !== undefined))
-          await bringBack(restore, address, account !== null)
-        else if (options.as !== undefined) await restoreUnderName(restore, account, options.as)
-        else if (isPart(options)) await takeMessages(restore, account)
-        else await putBack(restore, account)
-      } finally {
-        bar.stop()
-      }
-    })
+    const bar = new BackupProgress(context.stdout, 'restoring')
+    let bytes = 0
+    const onRead = (/** @type {number} */ count) => {
+      bytes += count
+      const entry = generation.accounts.find(({ id }) => id === account?.id)
+      bar.update({ accounts: 0, accountsTotal: 1, bytes, bytesTotal: entry?.bytes ?? 0 })
+    }
+    // On the line of the bar, what is told, a recovery code too, would be written over.
+    const below = (/** @type {(line: string) => void} */ say) => (/** @type {string} */ line) => {
+      bar.stop()
+      say(line)
+    }
+    /** @type {AccountRestore} */
+    const restore = {
+      parts: { ...parts, print: below(parts.print), tell: below(parts.tell) },
+      services,
+      input,
+      generation,
+      options,
+      alone: (work) => withBackupLock(config.data, work),
+      read: () => repository.readGeneration(generation.name),
+      onRead
+    }
+    try {
+      // Told before anybody is asked for anything.
+      await restore.alone(async () => {})
+      const isOfThen = generation.accounts.some(({ id }) => id === account?.id)
+      if (!account || (!isOfThen && options.as !== undefined))
+        await bringBack(restore, address, account !== null)
+      else if (options.as !== undefined) await restoreUnderName(restore, account, options.as)
+      else if (isPart(options)) await takeMessages(restore, account)
+      else await putBack(restore, account)
+    } finally {
+      bar.stop()
+    }
   })
 }
 
@@ -225,7 +229,7 @@ async function runAccount(parts, context, options, generation, name) {
  * @param {boolean} isTaken - by an account that the generation does not have
  */
 async function bringBack(restore, address, isTaken) {
-  const { parts, services, input, options, scratchFolder, onRead } = restore
+  const { parts, services, input, options, onRead } = restore
   const { repository, target, config, clock, logger, print, tell } = parts
   if (isPart(options))
     throw new CliError(
@@ -237,25 +241,27 @@ async function bringBack(restore, address, isTaken) {
     : `There is no account ${address} now`
   tell(`${why}. To look for a deleted one, the recovery key of the backups is needed`)
   const recoveryKey = await askRecoveryKey(input)
-  const names = await generationsToSearch(restore)
-  const scratchFile = join(scratchFolder, 'directory.db')
-  const dataFolder = config.data
-  const search = { target, recoveryKey, address, scratchFile, dataFolder, clock, logger }
-  const last = await findDeleted({ repository, names, search })
-  if (last === null)
-    throw new CliError(
-      `${address} is in none of ${names.length} backups, ${names.at(-1)} to ${names[0]}`
-    )
-  const { generation, found } = last
-  const { account, lostAliases, isTenantLost } = await restoreDeleted({
-    services,
-    target,
-    generation,
-    recoveryKey,
-    found,
-    onRead,
-    ...(options.as !== undefined && { address: options.as })
+  const { generation, found, ...restored } = await restore.alone(async (scratchFolder) => {
+    const names = await generationsToSearch(restore)
+    const scratchFile = join(scratchFolder, 'directory.db')
+    const dataFolder = config.data
+    const search = { target, recoveryKey, address, scratchFile, dataFolder, clock, logger }
+    const last = await findDeleted({ repository, names, search })
+    if (last === null)
+      throw new CliError(
+        `${address} is in none of ${names.length} backups, ${names.at(-1)} to ${names[0]}`
+      )
+    const back = await restoreDeleted({
+      ...last,
+      services,
+      target,
+      recoveryKey,
+      onRead,
+      ...(options.as !== undefined && { address: options.as })
+    })
+    return { ...last, ...back }
   })
+  const { account, lostAliases, isTenantLost } = restored
   for (const alias of lostAliases) tell(`the alias ${alias} belongs to another account now`)
   if (isTenantLost)
     tell(`the tenant ${found.ownTenant} is gone: the account is in ${account.tenant} now`)
@@ -278,7 +284,8 @@ async function generationsToSearch({ parts, generation, options }) {
  * @param {AccountRestore} restore
  * @param {Account} account
  */
-async function putBack({ parts, services, input, generation, options, onRead }, account) {
+async function putBack(restore, account) {
+  const { parts, services, input, generation, options, onRead } = restore
   const { target, config, clock, print } = parts
   const entry = requireEntry(generation, account.id)
   const asOf = formatTime(entry.copiedAtMs)
@@ -287,15 +294,17 @@ async function putBack({ parts, services, input, generation, options, onRead }, 
       `The mailbox of ${account.address} becomes what it was at ${asOf}. Type the address`,
       account.address
     )
-  const { replaced } = await restoreAccount({
-    directory: services.directory,
-    target,
-    generation,
-    account,
-    data: config.data,
-    clock,
-    onRead
-  })
+  const { replaced } = await restore.alone(async () =>
+    restoreAccount({
+      directory: services.directory,
+      target,
+      generation: await restore.read(),
+      account,
+      data: config.data,
+      clock,
+      onRead
+    })
+  )
   services.directory.audit({
     action: 'restore',
     accountId: account.id,
@@ -330,7 +339,11 @@ async function restoreUnderName(restore, account, name) {
   const made = await withSecret(
     await input.read(`Password of ${account.address}${when}`),
     (password) =>
-      restoreAs({ services, target, generation, account, keys, address: name, password, onRead })
+      restore.alone(async () => {
+        const now = await restore.read()
+        const made = { services, target, generation: now, account, keys, address: name }
+        return await restoreAs({ ...made, password, onRead })
+      })
   )
   print(`${made.account.address} has the mail of ${generation.name}, and the same password`)
   print(`recovery code: ${made.recoveryCode}`)
@@ -341,7 +354,7 @@ async function restoreUnderName(restore, account, name) {
  * @param {Account} account
  */
 async function takeMessages(restore, account) {
-  const { parts, services, input, generation, options, scratchFolder, onRead } = restore
+  const { parts, services, input, generation, options, onRead } = restore
   const { target, clock, logger, print } = parts
   const entry = requireEntry(generation, account.id)
   if (entry.keyEpoch !== account.keyEpoch)
@@ -354,24 +367,25 @@ async function takeMessages(restore, account) {
   )
   using masterKey = unlocked
   const into = `Restored ${formatTime(entry.copiedAtMs).slice(0, 10)}`
-  const folder = join(scratchFolder, 'mailbox')
-  const { restored, folders } = await withOpenCopy(
-    { target, entry, masterKey, folder, clock, onRead },
-    async (from) => {
-      const to = await openStore({
-        services,
-        account,
-        masterKey,
-        onAlert: (alert) => logger.error(alert, 'mailbox alert')
-      })
-      try {
-        const wanted = { folder: options.folder ?? null, messageId: options.messageId ?? null }
-        return await restoreMessages({ from, to, wanted, into })
-      } finally {
-        await to.close()
-      }
+  const take = async (/** @type {import('../store/account-store.js').AccountStore} */ from) => {
+    const to = await openStore({
+      services,
+      account,
+      masterKey,
+      onAlert: (alert) => logger.error(alert, 'mailbox alert')
+    })
+    try {
+      const wanted = { folder: options.folder ?? null, messageId: options.messageId ?? null }
+      return await restoreMessages({ from, to, wanted, into })
+    } finally {
+      await to.close()
     }
-  )
+  }
+  const { restored, folders } = await restore.alone(async (scratchFolder) => {
+    const now = requireEntry(await restore.read(), account.id)
+    const folder = join(scratchFolder, 'mailbox')
+    return await withOpenCopy({ target, entry: now, masterKey, folder, clock, onRead }, take)
+  })
   if (restored === 0) throw new CliError(`No such message in ${generation.name}`)
   print(`${restored} messages restored into ${folders.join(', ')}`)
 }

@@ -99,12 +99,14 @@ async function verifyMailbox({ target, repository }, context, options, address) 
       requireOwner({ services, account, secret })
     )
     using masterKey = checked.masterKey
-    const report = await withBackupLock(config.data, (scratchFolder) =>
-      withOpenCopy(
-        { target, entry, masterKey, clock, folder: join(scratchFolder, 'verify') },
+    const report = await withBackupLock(config.data, async (scratchFolder) => {
+      // While the password was typed, a prune may have moved what is in it.
+      const now = requireEntry(await repository.readGeneration(generation.name), account.id)
+      return await withOpenCopy(
+        { target, entry: now, masterKey, clock, folder: join(scratchFolder, 'verify') },
         (store) => store.verify()
       )
-    ).catch((error) => {
+    }).catch((error) => {
       const isDamage = ['BACKUP_DAMAGED', 'ACCOUNT_DAMAGED'].includes(errorCodeOf(error))
       if (!(error instanceof MailError) || !isDamage) throw error
       return error

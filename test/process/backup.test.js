@@ -1,5 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +13,9 @@ import { recordingLogger } from '../helpers/log-lines.js'
 import { ManualClock } from '../helpers/manual-clock.js'
 import {
   createAccounts,
+  ENVIRONMENT,
   letterlock,
+  MAIN,
   scratchFolder,
   startServerProcess
 } from '../helpers/process.js'
@@ -324,6 +328,23 @@ test('one bad mailbox: exit code 1, its address for the operator, everybody else
   assert.equal(run.code, 1)
   assert.match(run.stderr, /^failed: (anna|ben)@example\.org \(ACCOUNT_DAMAGED\)$/m)
   assert.match(run.stdout, /1 accounts, 1 failed/)
+})
+
+test('a restore that waits for somebody to answer keeps no backup away', async (t) => {
+  const { data, env, backup, recoveryKey } = await host(t)
+  assert.equal((await backup(['run'])).code, 0)
+  assert.equal((await letterlock(['account', 'delete', BEN, '--yes', '--data', data])).code, 0)
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'backup', 'restore', BEN, '--password-stdin', '--data', data],
+    { stdio: ['pipe', 'ignore', 'pipe'], env: { ...ENVIRONMENT, ...env } }
+  )
+  const [question] = await once(child.stderr, 'data')
+  assert.match(String(question), /the recovery key of the backups is needed/)
+  const { code, stderr } = await backup(['run'])
+  assert.equal(code, 0, stderr)
+  child.stdin.end(`${recoveryKey}\n`)
+  assert.deepEqual(await once(child, 'close'), [0, null])
 })
 
 test('an account whose address another has by now comes back beside it; exit codes say what was done', async (t) => {
