@@ -117,6 +117,15 @@ export function parseBytes(text) {
 }
 
 /**
+ * @param {string} text - as 2026-11-20
+ * @returns {boolean} whether the calendar has it: JavaScript takes the 31st of November for the 1st of December
+ */
+export function isDay(text) {
+  const timeMs = Date.parse(`${text}T00:00Z`)
+  return !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(text)
+}
+
+/**
  * @param {string} text - for instance 2026-11-20 or 2026-11-20T18:00+01:00; UTC where it names no zone, as every time that
  *   commands print and the names of backups
  * @param {{ isWholeDay?: boolean }} [how] - `isWholeDay`: a bare day is its last millisecond, not its first
@@ -126,7 +135,7 @@ export function parseBytes(text) {
 export function parseTime(text, { isWholeDay = false } = {}) {
   const [, day, time = isWholeDay ? '23:59:59.999' : '00:00', zone = 'Z'] = TIME.exec(text) ?? []
   const timeMs = Date.parse(`${day}T${time}${zone}`)
-  if (!Number.isNaN(timeMs)) return timeMs
+  if (!Number.isNaN(timeMs) && isDay(day ?? '')) return timeMs
   throw new CliError(`${text} is no time: write for instance 2026-11-20 or 2026-11-20T18:00Z`, {
     exitCode: 2
   })

@@ -8,7 +8,7 @@ import {
 } from '../../accounts/app-passwords.js'
 import { CliError } from '../cli-error.js'
 import { plainJson, plainText } from '../plain-text.js'
-import { formatTime, requireAccount, withAccounts, withSecret } from '../with-accounts.js'
+import { formatTime, isDay, requireAccount, withAccounts, withSecret } from '../with-accounts.js'
 
 /**
  * @typedef {import('commander').Command} Command
@@ -43,7 +43,7 @@ export function parseExpiry(text, nowMs) {
   const days = /^(\d{1,5})d$/.exec(text)?.[1]
   const atMs = days
     ? nowMs + Number(days) * DAY_MS
-    : /^\d{4}-\d\d-\d\d$/.test(text)
+    : /^\d{4}-\d\d-\d\d$/.test(text) && isDay(text)
       ? Date.parse(`${text}T00:00:00Z`) + DAY_MS
       : Number.NaN
   if (atMs > nowMs) return atMs

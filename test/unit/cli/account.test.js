@@ -189,7 +189,7 @@ test('app passwords are made with scope and expiry, listed and revoked', async (
     run(['app-password', 'create', ANNA, '--password-stdin', ...options], 'old secret\n')
   await make('--label', 'phone', '--read-only', '--expires', '90d')
   await make('--label', 'laptop', '--expires', '2099-12-31')
-  const expiries = ['0d', '2001-01-01', 'soon', '2099-13-01', '2099-1-1']
+  const expiries = ['0d', '2001-01-01', 'soon', '2099-13-01', '2099-02-29', '2099-1-1']
   const refused = await Promise.all(expiries.map((expiry) => make('--expires', expiry)))
   for (const { code } of refused) assert.equal(code, 2)
   const rows = (await run(['app-password', 'list', ANNA, '--json'])).lines.map((line) =>
