@@ -9,23 +9,19 @@ const MARK = Buffer.from('>')
 
 /**
  * @param {AsyncIterable<Buffer>} chunks
- * @param {(hasLineEnd: boolean) => void} [onEnd] - whether the last byte ends a line
  * @returns {AsyncGenerator<Buffer>}
  */
-export async function* quoted(chunks, onEnd) {
+export async function* quoted(chunks) {
   let carry = Buffer.alloc(0)
   let isAtLineStart = true
-  let hasLineEnd = true
   for await (const chunk of chunks) {
     const bytes = carry.length === 0 ? chunk : Buffer.concat([carry, chunk])
     const result = quoteLines(bytes, isAtLineStart, false)
     yield* result.pieces
     isAtLineStart = result.isAtLineStart
     carry = Buffer.from(bytes.subarray(result.end))
-    if (chunk.length > 0) hasLineEnd = chunk.at(-1) === LF
   }
   yield* quoteLines(carry, isAtLineStart, true).pieces
-  onEnd?.(hasLineEnd)
 }
 
 /**
