@@ -4,6 +4,7 @@
  */
 import { openAccountServices } from '../accounts/services.js'
 import { MailError } from '../errors.js'
+import { dayBeginMs } from '../support/calendar-day.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
 import { enterDataFolder } from './data-folder.js'
@@ -117,15 +118,6 @@ export function parseBytes(text) {
 }
 
 /**
- * @param {string} text - as 2026-11-20
- * @returns {boolean} whether the calendar has it: JavaScript takes the 31st of November for the 1st of December
- */
-export function isDay(text) {
-  const timeMs = Date.parse(`${text}T00:00Z`)
-  return !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(text)
-}
-
-/**
  * @param {string} text - for instance 2026-11-20 or 2026-11-20T18:00+01:00; UTC where it names no zone, as every time that
  *   commands print and the names of backups
  * @param {{ isWholeDay?: boolean }} [how] - `isWholeDay`: a bare day is its last millisecond, not its first
@@ -135,7 +127,7 @@ export function isDay(text) {
 export function parseTime(text, { isWholeDay = false } = {}) {
   const [, day, time = isWholeDay ? '23:59:59.999' : '00:00', zone = 'Z'] = TIME.exec(text) ?? []
   const timeMs = Date.parse(`${day}T${time}${zone}`)
-  if (!Number.isNaN(timeMs) && isDay(day ?? '')) return timeMs
+  if (!Number.isNaN(timeMs) && !Number.isNaN(dayBeginMs(day ?? ''))) return timeMs
   throw new CliError(`${text} is no time: write for instance 2026-11-20 or 2026-11-20T18:00Z`, {
     exitCode: 2
   })

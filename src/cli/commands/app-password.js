@@ -6,9 +6,10 @@ import {
   listAppPasswords,
   revokeAppPassword
 } from '../../accounts/app-passwords.js'
+import { dayBeginMs } from '../../support/calendar-day.js'
 import { CliError } from '../cli-error.js'
 import { plainJson, plainText } from '../plain-text.js'
-import { formatTime, isDay, requireAccount, withAccounts, withSecret } from '../with-accounts.js'
+import { formatTime, requireAccount, withAccounts, withSecret } from '../with-accounts.js'
 
 /**
  * @typedef {import('commander').Command} Command
@@ -41,11 +42,7 @@ export function register(program, context) {
 export function parseExpiry(text, nowMs) {
   if (text === undefined) return null
   const days = /^(\d{1,5})d$/.exec(text)?.[1]
-  const atMs = days
-    ? nowMs + Number(days) * DAY_MS
-    : /^\d{4}-\d\d-\d\d$/.test(text) && isDay(text)
-      ? Date.parse(`${text}T00:00:00Z`) + DAY_MS
-      : Number.NaN
+  const atMs = days ? nowMs + Number(days) * DAY_MS : dayBeginMs(text) + DAY_MS
   if (atMs > nowMs) return atMs
   throw new CliError(`${text} is no time to come: write for instance 90d or 2099-12-31`, {
     exitCode: 2

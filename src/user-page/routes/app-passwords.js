@@ -6,6 +6,7 @@ import {
   listAppPasswords,
   revokeAppPassword
 } from '../../accounts/app-passwords.js'
+import { dayBeginMs } from '../../support/calendar-day.js'
 import { dayOf, timeOf } from '../format.js'
 import { html } from '../html.js'
 import { ownerFields, passwordField, tokenField } from '../layout.js'
@@ -140,8 +141,7 @@ const shownOnce = (label, text) => html`
  */
 function expiryOf(text, nowMs) {
   if (text === '') return null
-  const beginMs = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN
-  const endMs = beginMs + DAY_MS
+  const endMs = dayBeginMs(text) + DAY_MS
   if (endMs > nowMs) return endMs
   throw new Refusal(422, 'The last day must be today or later, written as 2027-01-31.')
 }
