@@ -5,6 +5,7 @@
 import cliProgress from 'cli-progress'
 import { MailError } from '../errors.js'
 import { plainText } from './plain-text.js'
+import { whenInterrupted } from './when-interrupted.js'
 
 /** Plain lines are for logs: not more often than this. */
 const LINE_EVERY_MS = 10_000
@@ -16,6 +17,7 @@ export class ProgressView {
   #clock
   #startedMs
   #lastLineMs
+  #release = () => {}
 
   /**
    * @param {object} streams
@@ -37,6 +39,24 @@ export class ProgressView {
           cliProgress.Presets.shades_classic
         )
       : null
+    if (this.bars) this.#guard(this.bars)
+  }
+
+  /**
+   * However the command ends, the terminal has its cursor again, and breaks lines. At the first Ctrl-C it comes to its end by
+   * itself.
+   *
+   * @param {cliProgress.MultiBar} bars
+   */
+  #guard(bars) {
+    const leave = () => bars.stop()
+    const releases = [whenInterrupted(leave, ['SIGTERM', 'SIGHUP'])]
+    const onFirst = () => releases.push(whenInterrupted(leave, ['SIGINT']))
+    process.once('SIGINT', onFirst)
+    this.#release = () => {
+      process.removeListener('SIGINT', onFirst)
+      for (const release of releases) release()
+    }
   }
 
   /** @returns {number} since the beginning, ms, never 0 */
@@ -69,6 +89,7 @@ export class ProgressView {
 
   /** Ends the bars. */
   stop() {
+    this.#release()
     this.bars?.stop()
   }
 

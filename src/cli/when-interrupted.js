@@ -5,10 +5,11 @@
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 /**
- * @param {() => void} work - done at the first of the signals that end a program, which then ends it as ever
+ * @param {() => void} work - done at the first of the signals, which then ends the program as ever
+ * @param {readonly NodeJS.Signals[]} [signals] - default: all that end a program
  * @returns {() => void} lets the signals end the program without it again
  */
-export function whenInterrupted(work) {
+export function whenInterrupted(work, signals = SIGNALS) {
   const onSignal = (/** @type {NodeJS.Signals} */ signal) => {
     work()
     release()
@@ -16,8 +17,8 @@ export function whenInterrupted(work) {
     process.kill(process.pid, signal)
   }
   const release = () => {
-    for (const signal of SIGNALS) process.removeListener(signal, onSignal)
+    for (const signal of signals) process.removeListener(signal, onSignal)
   }
-  for (const signal of SIGNALS) process.on(signal, onSignal)
+  for (const signal of signals) process.on(signal, onSignal)
   return release
 }

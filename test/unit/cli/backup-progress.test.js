@@ -79,20 +79,35 @@ test(
 )
 
 test(
-  'a command that Ctrl-C ends amid its bar leaves the terminal as it was',
+  'a command that a signal ends amid its bars leaves the terminal as it was',
   { skip: missing('script') },
   (t) => {
-    const module = new URL('../../../src/cli/terminal-bar.js', import.meta.url)
+    const folder = new URL('../../../src/cli/', import.meta.url)
     const program = join(scratchFolder(t, 'bar'), 'program.mjs')
-    writeFileSync(
-      program,
-      `import { TerminalBar } from '${module}'
-      new TerminalBar(process.stdout, '{bar}').update(1, 2)
-      setTimeout(() => process.kill(process.pid, 'SIGINT'), 10)
-      setInterval(() => {}, 1000)`
-    )
-    const { stdout, status } = onTerminal(`${process.execPath} ${program}`)
-    assert.equal(status, 130)
-    for (const sign of [CURSOR, BREAKS]) assert.ok(stdout.includes(sign), JSON.stringify(stdout))
+    const single = `import { TerminalBar } from '${folder}terminal-bar.js'
+      new TerminalBar(process.stdout, '{bar}').update(1, 2)`
+    // As the imports, which come to their end by themselves at the first Ctrl-C.
+    const several = `import { ProgressView } from '${folder}progress-view.js'
+      const { stdout, stderr } = process
+      process.once('SIGINT', () => setTimeout(() => process.kill(process.pid, 'SIGINT'), 10))
+      const clock = { nowMs: () => 1 }
+      new ProgressView({ stdout, stderr, clock }, { format: '{bar}' }).bars.create(2, 1)`
+    for (const [bars, signal, expected] of /** @type {const} */ ([
+      [single, 'SIGINT', 130],
+      [several, 'SIGINT', 130],
+      [several, 'SIGTERM', 143],
+      [several, 'SIGHUP', 129]
+    ])) {
+      writeFileSync(
+        program,
+        `${bars}
+        setTimeout(() => process.kill(process.pid, '${signal}'), 10)
+        setInterval(() => {}, 1000)`
+      )
+      const { stdout, status } = onTerminal(`${process.execPath} ${program}`)
+      assert.equal(status, expected)
+      for (const sign of [CURSOR, BREAKS])
+        assert.ok(stdout.includes(sign), `${signal}: ${JSON.stringify(stdout)}`)
+    }
   }
 )
