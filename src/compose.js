@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { makeFirstAccount } from './accounts/first-account.js'
 import { OpenAccounts } from './accounts/open-accounts.js'
-import { removePendingFolders } from './accounts/remove-account.js'
+import { keepRemoving, removePendingFolders } from './accounts/remove-account.js'
 import { openAccountServices } from './accounts/services.js'
 import { createAdmin } from './admin/create.js'
 import { readHostState } from './backup/host-state.js'
@@ -111,6 +111,8 @@ async function compose(
   closers.add(() => services.close())
   const { directory, unlocker } = services
   await removePendingFolders({ services })
+  const removing = keepRemoving({ services })
+  closers.add(() => removing.stop())
 
   const workers = slot === null ? 1 : config.cluster.workers || availableParallelism()
   const pressure = new PressureGuard({

@@ -13,6 +13,9 @@ import { removeMailboxFolder } from './mailbox-file.js'
 /** How long the files wait for sessions of the erased account to notice and go, ms. */
 const LOCK_TIMEOUT_MS = 5_000
 
+/** How often what had to be left is looked at again, ms. */
+const AGAIN_MS = 60 * 60_000
+
 /** @type {WeakMap<object, Promise<unknown>>} by directory: who removes something now, one at a time */
 const removing = new WeakMap()
 
@@ -21,7 +24,7 @@ const removing = new WeakMap()
  * @param {Pick<AccountServices, 'directory' | 'logger' | 'unlocker'>} input.services
  * @param {Account} input.account
  * @returns {Promise<{ isRemoved: boolean }>} false while somebody still has the mailbox open, or something else keeps
- *   its files: they go when that one closes it, at the next start or at the next deletion
+ *   its files: they go when a server closes it, and within the hour when another program does
  * @throws {import('../errors.js').MailError} ACCOUNT_NOT_FOUND
  */
 export async function deleteAccount({ services, account }) {
@@ -51,6 +54,36 @@ export async function removePendingFolders({ services, awaited = null }) {
   })()
   removing.set(directory, work)
   return await work
+}
+
+/**
+ * Removes again and again what earlier removals had to leave: a command that has closed an erased mailbox, a backup that has
+ * copied it, tell nobody.
+ *
+ * @param {object} input
+ * @param {Pick<AccountServices, 'directory' | 'logger'>} input.services
+ * @param {number} [input.everyMs]
+ * @returns {{ stop: () => Promise<void> }} `stop` waits for a removal that is under way
+ */
+export function keepRemoving({ services, everyMs = AGAIN_MS }) {
+  let isStopped = false
+  let running = Promise.resolve()
+  const remove = async () => {
+    try {
+      await removePendingFolders({ services })
+    } catch (err) {
+      services.logger.error({ err }, 'erased mailboxes could not be looked for')
+    }
+    if (!isStopped) timer.refresh()
+  }
+  const timer = setTimeout(() => (running = remove()), everyMs).unref()
+  return {
+    stop: async () => {
+      isStopped = true
+      clearTimeout(timer)
+      await running
+    }
+  }
 }
 
 /**

@@ -8,7 +8,11 @@ import { createAppPassword, listAppPasswords } from '../../../src/accounts/app-p
 import { revokeAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
 import { mailboxFolder } from '../../../src/accounts/provision.js'
-import { deleteAccount, removePendingFolders } from '../../../src/accounts/remove-account.js'
+import {
+  deleteAccount,
+  keepRemoving,
+  removePendingFolders
+} from '../../../src/accounts/remove-account.js'
 import { lockShared } from '../../../src/database/lock.js'
 import { MailError } from '../../../src/errors.js'
 import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
@@ -270,6 +274,26 @@ test('processes that remove one folder at once are not in each other’s way', a
     lines.filter(({ level }) => level === 'error'),
     []
   )
+})
+
+test('a server that runs on removes what a command had open, and goes on looking', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const removing = keepRemoving({ services, everyMs: 1 })
+  t.after(() => removing.stop())
+  for (const name of ['ann@example.org', 'bert@example.org']) {
+    const { account } = await makeAccount(services, name)
+    const lock = await lockShared(account.folder, { timeoutMs: 1000 })
+    await services.directory.deleteAccount(account.id)
+    await removePendingFolders({ services })
+    assert.ok(existsSync(account.folder))
+    lock.release()
+    while (existsSync(account.folder)) await sleep(1)
+  }
+  await removing.stop()
+  const { account } = await makeAccount(services, 'carl@example.org')
+  await services.directory.deleteAccount(account.id)
+  await sleep(20)
+  assert.ok(existsSync(account.folder), 'stopped')
 })
 
 test('files that are in use are removed later, and the address is free at once', async (t) => {
