@@ -10,7 +10,7 @@ import { OpenAccounts } from './accounts/open-accounts.js'
 import { keepRemoving, removePendingFolders } from './accounts/remove-account.js'
 import { openAccountServices } from './accounts/services.js'
 import { createAdmin } from './admin/create.js'
-import { readHostState } from './backup/host-state.js'
+import { hostIdOf, readHostState } from './backup/host-state.js'
 import { listenForBackups } from './backup/owner-listener.js'
 import { scheduleNightly } from './backup/schedule.js'
 import { inTurn } from './cluster/start-turn.js'
@@ -241,6 +241,7 @@ async function compose(
   if (nightlyCommand && config.backup.isNightly) {
     const nightly = scheduleNightly({
       settings: config.backup,
+      hostId: await hostIdOf(config.data),
       command: nightlyCommand,
       isWanted: async () => (await readHostState(config.data)) !== null,
       clock,

@@ -3,6 +3,7 @@
  * target alone could otherwise put a recipient of their own there, and be sent the pepper at the next run.
  */
 import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
@@ -28,6 +29,16 @@ export async function readHostState(data) {
     if (errorCodeOf(cause) === 'ENOENT') return null
     throw new MailError('CONFIG_INVALID', { detail: `${stateFile(data)} cannot be read`, cause })
   }
+}
+
+/**
+ * @param {string} data - the data folder
+ * @returns {Promise<string>} what tells this host from all others, the same as long as its data lasts: a container has another
+ *   name each time that it is made; before `backup init`, its name
+ */
+export async function hostIdOf(data) {
+  const state = await readHostState(data).catch(() => null)
+  return state?.repositoryId ?? hostname()
 }
 
 /**

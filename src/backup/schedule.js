@@ -5,7 +5,6 @@
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { hostname } from 'node:os'
 import { Cron } from 'croner'
 
 /**
@@ -42,13 +41,13 @@ function nextTime(nowMs, { hour, cron }) {
 /**
  * Of a night, always the same: a server that is started anew in the middle of it neither leaves it out nor does it twice.
  *
- * @param {string} host - whose nights they are
+ * @param {string} hostId - whose nights they are
  * @param {NightlySettings} settings
  * @returns {(timeMs: number) => number} how long after its time the job of that night begins, ms
  */
-function delaysOf(host, { jitterMinutes }) {
+function delaysOf(hostId, { jitterMinutes }) {
   return (timeMs) => {
-    const digest = createHash('sha256').update(`${host} ${timeMs}`).digest()
+    const digest = createHash('sha256').update(`${hostId} ${timeMs}`).digest()
     return Math.floor((digest.readUInt32BE(0) / 2 ** 32) * (jitterMinutes * MINUTE_MS + 1))
   }
 }
@@ -79,6 +78,7 @@ export function overdueAt(lastMs, settings) {
 /**
  * @param {object} options
  * @param {NightlySettings} options.settings
+ * @param {string} options.hostId - as `hostIdOf` gives it
  * @param {string[]} options.command - program and arguments of the job
  * @param {() => Promise<boolean>} options.isWanted - asked each night
  * @param {import('../support/clock.js').Clock} options.clock
@@ -86,12 +86,20 @@ export function overdueAt(lastMs, settings) {
  * @param {number} [options.lookMs] - how often the clock is looked at
  * @returns {{ close: () => Promise<void> }} ends the job that is under way, which loses nothing
  */
-export function scheduleNightly({ settings, command, isWanted, clock, logger, lookMs = LOOK_MS }) {
+export function scheduleNightly({
+  settings,
+  hostId,
+  command,
+  isWanted,
+  clock,
+  logger,
+  lookMs = LOOK_MS
+}) {
   /** @type {import('node:child_process').ChildProcess | null} */
   let child = null
   /** @type {Promise<void>} */
   let ended = Promise.resolve()
-  const delayOf = delaysOf(`${hostname()} ${command.join(' ')}`, settings)
+  const delayOf = delaysOf(hostId, settings)
   let dueMs = nextNight(clock.nowMs(), settings, delayOf)
 
   const start = () => {

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSyn
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3-multiple-ciphers'
+import { hostIdOf } from '../../src/backup/host-state.js'
 import { generationName } from '../../src/backup/repository.js'
 import { scheduleNightly } from '../../src/backup/schedule.js'
 import { nightlyCommand } from '../../src/cli/nightly-command.js'
@@ -289,6 +290,7 @@ test('what a server starts each night is the whole job', async (t) => {
   const { logger, lines } = recordingLogger()
   const job = scheduleNightly({
     settings: { hour: 3, cron: '', jitterMinutes: 0 },
+    hostId: await hostIdOf(data),
     command: nightlyCommand({ defaultDomain: 'example.org' }, data),
     isWanted: async () => true,
     clock,

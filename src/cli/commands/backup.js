@@ -4,7 +4,7 @@
 import { initBackups } from '../../backup/init.js'
 import { pruneBackups } from '../../backup/prune.js'
 import { rehearseRestore } from '../../backup/rehearse.js'
-import { readHostState, requireHostState } from '../../backup/host-state.js'
+import { hostIdOf, readHostState, requireHostState } from '../../backup/host-state.js'
 import { runBackup } from '../../backup/run.js'
 import { scheduleNightly } from '../../backup/schedule.js'
 import { once } from 'node:events'
@@ -360,6 +360,7 @@ function registerSchedule(backup, context) {
       enterDataFolder(config.data, { mayBeNew: true })
       const schedule = scheduleNightly({
         settings: config.backup,
+        hostId: await hostIdOf(config.data),
         command: nightlyCommand(options, config.data),
         isWanted: async () =>
           config.backup.isNightly && (await readHostState(config.data)) !== null,

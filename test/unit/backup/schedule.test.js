@@ -1,8 +1,10 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hostIdOf, writeHostState } from '../../../src/backup/host-state.js'
 import { nextNight, overdueAt, scheduleNightly } from '../../../src/backup/schedule.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
@@ -77,6 +79,7 @@ async function start(t, { isWanted = true, script, nowMs = Date.UTC(2026, 10, 21
   ]
   const job = scheduleNightly({
     settings: { hour: 3, cron: '', jitterMinutes: 0 },
+    hostId: 'a host',
     command,
     isWanted: async () => isWanted,
     clock,
@@ -120,6 +123,7 @@ test('a server that is started anew every minute of a night does its job once', 
   for (let minute = 0; minute < 75; minute++) {
     const job = scheduleNightly({
       settings: { hour: 3, cron: '', jitterMinutes: 60 },
+      hostId: 'a host',
       command: [process.execPath, '-e', ''],
       isWanted: async () => true,
       clock,
@@ -158,4 +162,44 @@ test('a job of last night that still runs is not joined by another, and ends wit
   assert.equal(lines[0]?.msg, 'last night’s backup is still running')
   await job.close()
   assert.equal(lines.at(-1)?.signal, 'SIGTERM')
+})
+
+test('the moment of a night is that of the host, whatever its program and its name are by then', async (t) => {
+  const data = await scratchFolder(t)
+  const minutesAfterHour = async (
+    /** @type {string} */ hostId,
+    /** @type {string[]} */ command
+  ) => {
+    const clock = new WatchedClock(Date.UTC(2026, 10, 21, 3))
+    /** @type {number[]} */
+    const begun = []
+    let minute = 0
+    const job = scheduleNightly({
+      settings: { hour: 3, cron: '', jitterMinutes: 60 },
+      hostId,
+      command,
+      isWanted: async () => {
+        begun.push(minute)
+        return false
+      },
+      clock,
+      logger: recordingLogger().logger,
+      lookMs: 1
+    })
+    for (; begun.length === 0 && minute <= 60; minute++) {
+      const before = clock.looks
+      await until(() => clock.looks > before + 3)
+      clock.advance(60_000)
+    }
+    await job.close()
+    return begun[0]
+  }
+  assert.equal(await hostIdOf(data), hostname())
+  await writeHostState(data, { repositoryId: 'one', recipient: 'age1' })
+  const hostId = await hostIdOf(data)
+  assert.equal(hostId, 'one')
+  const first = await minutesAfterHour(hostId, ['node-24', 'main.js'])
+  assert.notEqual(first, undefined)
+  assert.equal(await minutesAfterHour(hostId, ['node-26', 'main.js']), first)
+  assert.notEqual(await minutesAfterHour('two', ['node-24', 'main.js']), first)
 })
