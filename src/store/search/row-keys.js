@@ -60,7 +60,8 @@ export function compileDateTest(key) {
  * @returns {number} the day that is asked for, days since 1970
  */
 export const wantedDay = ({ date: { year, month, day } }) =>
-  Date.UTC(year, month - 1, day) / 1000 / SECONDS_PER_DAY
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  new Date(0).setUTCFullYear(year, month - 1, day) / 1000 / SECONDS_PER_DAY
 
 /**
  * @param {ZonedDate} date

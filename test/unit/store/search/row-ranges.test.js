@@ -84,3 +84,10 @@ test('dates, sizes and ages of many messages in a row are compared as those of o
     )
   }
 })
+
+test('the first hundred years are not those of the last century', () => {
+  const internalDate = { epochSeconds: Date.UTC(1940, 0, 1) / 1000, zoneMinutes: 0 }
+  const row = { size: 1, internalDate, savedAtMs: 0 }
+  const found = (/** @type {string} */ text) => compileRowKey(searchKey(text), NOW_SECONDS)(row)
+  assert.deepEqual(['BEFORE 1-Jan-0050', 'SINCE 1-Jan-0050'].map(found), [false, true])
+})
