@@ -31,7 +31,9 @@ export function relay({ client, rest, holder, isHolderAlive }) {
       if (!holder.write(chunk)) client.pause()
     })
     holder.on('drain', () => client.resume())
-    client.on('end', () => holder.end())
+    // Its last words may have come with its login, and whoever read them has seen the end.
+    if (client.readableEnded) holder.end()
+    else client.on('end', () => holder.end())
 
     holder.on('data', (chunk) => {
       const bytes = /** @type {Buffer} */ (chunk)
