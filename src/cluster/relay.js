@@ -5,8 +5,10 @@
 
 /** @import { Socket } from 'node:net' */
 
-/** After our FIN, so long may the client take to close. */
+/** After our FIN, so long may the client take to close, ms. */
 const LINGER_MS = 5000
+/** And so long to read what stands before it. */
+const UNREAD_MS = 5 * 60_000
 
 /** Only where the other worker died: its own farewells are part of what it sends. */
 const BYE = '* BYE The mailbox moved to another process, log in again\r\n'
@@ -48,9 +50,11 @@ export function relay({ client, rest, holder, isHolderAlive }) {
       isEnding = true
       // What was compressed ends otherwise (00 00 ff ff), and behind half a line a BYE would be taken for its rest.
       if (!(await isHolderAlive()) && isAtLineEnd && client.writable) client.write(BYE)
+      const destroy = () => client.destroy()
+      client.once('finish', () => setTimeout(destroy, LINGER_MS).unref())
       client.end()
       client.resume()
-      setTimeout(() => client.destroy(), LINGER_MS).unref()
+      setTimeout(destroy, UNREAD_MS).unref()
     }
     holder.on('end', finish)
     holder.on('close', finish)

@@ -39,3 +39,30 @@ test('a client that has closed its side before its session goes elsewhere is hea
   program.destroy()
   await isOver
 })
+
+test('a client that is slow to read gets all that comes before the end', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { near: client, far: program } = await connected(t)
+  const { near: holder, far: worker } = await connected(t)
+  // More than the system takes on its way.
+  let bytes = 0
+  while (client.writableLength === 0) {
+    const piece = Buffer.alloc(1024 * 1024, 'x')
+    client.write(piece)
+    bytes += piece.length
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const isOver = relay({ client, rest: Buffer.alloc(0), holder, isHolderAlive })
+  worker.end('* BYE\r\n')
+  await once(holder, 'end')
+  while (!client.writableEnded) await new Promise((resolve) => setImmediate(resolve))
+  t.mock.timers.tick(60_000)
+  const all = await text(program)
+  assert.deepEqual([all.length, all.endsWith('x* BYE\r\n')], [bytes + '* BYE\r\n'.length, true])
+  // It does not close: it is not waited for.
+  while (!client.destroyed) {
+    t.mock.timers.tick(5000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await isOver
+})
