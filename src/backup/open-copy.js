@@ -5,8 +5,8 @@ import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { openAccountStore } from '../store/account-store.js'
+import { requireRoom } from '../support/room.js'
 import { materialize } from './materialize.js'
-import { requireRoom } from './scratch.js'
 import { readSnapshot } from './snapshot-store.js'
 
 /**

@@ -6,11 +6,12 @@ import { randomInt } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
+import { requireRoom } from '../support/room.js'
 import { chooseGeneration } from './choose.js'
 import { requireHostState } from './host-state.js'
 import { materialize } from './materialize.js'
 import { Repository } from './repository.js'
-import { requireRoom, withBackupLock } from './scratch.js'
+import { withBackupLock } from './scratch.js'
 import { readSnapshot } from './snapshot-store.js'
 
 /**

@@ -1,31 +1,13 @@
 /**
  * The one backup of a host at a time, and its scratch folder.
  */
-import { mkdir, readdir, rm, statfs } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lockAlone } from '../database/lock.js'
 import { MailError, isMailError } from '../errors.js'
 
 const LOCK = 'backup.lock'
 const SCRATCH = 'backup-'
-
-/**
- * The scratch folder lies with the mail: of that disk, this share is left to it, a twentieth, but no more than so many
- * bytes. Users and deliveries would be refused otherwise for as long as a large mailbox is copied there.
- */
-const RESERVED_SHARE = 1 / 20
-const MAX_RESERVED_BYTES = 1024 ** 3
-
-/**
- * @param {string} path - of the scratch folder, or in it
- * @param {number} bytes - that may be written there next
- * @throws {MailError} SCRATCH_FULL
- */
-export async function requireRoom(path, bytes) {
-  const { bavail, blocks, bsize } = await statfs(path)
-  const reserved = Math.min(blocks * bsize * RESERVED_SHARE, MAX_RESERVED_BYTES)
-  if (bavail * bsize - bytes < reserved) throw new MailError('SCRATCH_FULL')
-}
 
 /**
  * Runs `work` while no other process of this host does anything of the kind. What one that was killed left in its

@@ -7,13 +7,17 @@ import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
 import { writePortable } from '../export/write-portable.js'
+import { requireRoom } from '../support/room.js'
 
 /** @import { AccountServices } from '../accounts/services.js' */
 /** @import { OpenAccounts } from '../accounts/open-accounts.js' */
 /** @import { Unlocked } from '../accounts/unlock.js' */
 
-/** At once in a process: each takes the room of the mailbox twice, and 256 MiB of memory for a second. */
+/** At once in a process: each takes the room of its copies, and 256 MiB of memory for a second. */
 const MAX_AT_ONCE = 4
+
+/** Of the mailbox, that there are at a time while one is made. */
+const COPIES = 2
 
 const NAME = /^\.?download-(\d+)-/
 
@@ -43,7 +47,8 @@ export class Downloads {
    * @param {Unlocked} unlocked - its key is disposed of here, whatever happens
    * @param {Uint8Array} password - that the file shall open with
    * @returns {Promise<{ stream: import('node:stream').Readable, bytes: number }>} the stream is to be read or destroyed
-   * @throws {MailError} BUSY where there is one already; DISK_FULL, ACCOUNT_DAMAGED; what opening the mailbox throws
+   * @throws {MailError} BUSY where there is one already; SCRATCH_FULL, DISK_FULL, ACCOUNT_DAMAGED; what opening the mailbox
+   *   throws
    */
   async make(unlocked, password) {
     using masterKey = unlocked.masterKey.clone()
@@ -59,6 +64,8 @@ export class Downloads {
       const { account, store, release } = await this.#openAccounts.acquire(unlocked)
       try {
         const { folder } = account
+        const { pages, freePages, pageBytes } = await store.upkeep.readSpace()
+        await requireRoom(this.#folder, COPIES * (pages - freePages) * pageBytes)
         const { file, bytes } = await this.#write({
           folder,
           masterKey,

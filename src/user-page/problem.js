@@ -24,6 +24,8 @@ export class Refusal extends Error {
 /** Of what is not in the table, and passes by itself. */
 const LATER = { status: 503, text: 'That cannot be done right now. Try again in a minute.' }
 
+const NO_ROOM = { status: 503, text: 'The server has no room for that. Tell whoever runs it.' }
+
 /** What people can do something about; all else is the server's fault. */
 const PROBLEMS = /** @satisfies {Partial<Record<ErrorCode, Problem>>} */ ({
   AUTHENTICATION_FAILED: { status: 403, text: 'The password is not right.' },
@@ -45,7 +47,8 @@ const PROBLEMS = /** @satisfies {Partial<Record<ErrorCode, Problem>>} */ ({
     text: 'A name cannot have control characters in it, such as tabs or line breaks.'
   },
   CREDENTIAL_NOT_FOUND: { status: 404, text: 'It is not there any more.' },
-  DISK_FULL: { status: 503, text: 'The server has no room for that. Tell whoever runs it.' }
+  DISK_FULL: NO_ROOM,
+  SCRATCH_FULL: NO_ROOM
 })
 
 /**

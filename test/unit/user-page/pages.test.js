@@ -2,7 +2,7 @@
  * What the page does, seen from IMAP.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import { openPortable } from '../../../src/export/open-portable.js'
 import { systemClock } from '../../../src/support/clock.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 import { PASSWORD } from '../../helpers/server.js'
+import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 import { startUserPage } from '../../helpers/user-page.js'
 
 const ALICE = 'alice@example.org'
@@ -226,6 +227,31 @@ test('the mailbox is downloaded as a file that opens with the password, and noth
   const rows = await server.services.directory.listAudit()
   assert.ok(rows.some(({ action }) => action === 'mailbox-download'))
 })
+
+test(
+  'a download leaves room to the mail: where it would not, it is refused before anything is written',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const disk = smallDisk(t, 16 * 1024 * 1024)
+    const server = await startUserPage(t)
+    const tmp = join(server.data, 'tmp')
+    rmSync(tmp, { recursive: true })
+    symlinkSync(disk.root, tmp)
+    const browser = server.browser()
+    await browser.logIn(ALICE, PASSWORD)
+    const { bytes } = await browser.post('/download', { password: PASSWORD })
+    const download = async () => {
+      const { status, text } = await browser.post('/download', { password: PASSWORD })
+      return [status, /no room for that/.test(text)]
+    }
+    // Enough for it, but of the twentieth only a part would be left.
+    disk.fill(2 * bytes.length + 512 * 1024)
+    assert.deepEqual(await download(), [503, true])
+    assert.deepEqual(readdirSync(tmp), ['ballast'])
+    disk.clear()
+    assert.deepEqual(await download(), [200, false])
+  }
+)
 
 test('a browser that goes while its download is made leaves nothing behind, and nothing to look into', async (t) => {
   const server = await startUserPage(t)
