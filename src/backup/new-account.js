@@ -5,6 +5,7 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { removeRefusedFolder } from '../accounts/mailbox-file.js'
+import { requireEnough } from '../support/room.js'
 import { syncFolder } from '../support/write-file.js'
 import { materialize } from './materialize.js'
 import { readSnapshot } from './snapshot-store.js'
@@ -43,9 +44,10 @@ export async function restoreAsNewAccount({
     // A restore of another backup may have been killed here: its log, or its waiting mail, would become part of this one.
     // What was to be another account takes room for nothing, and no other restore is under way: one runs at a time on a host.
     await mkdir(domainFolder, { recursive: true, mode: 0o700 })
-    for (const entry of await readdir(domainFolder))
-      if (entry.endsWith(STAGED))
-        await rm(join(domainFolder, entry), { recursive: true, force: true })
+    for (const name of await readdir(domainFolder))
+      if (name.endsWith(STAGED))
+        await rm(join(domainFolder, name), { recursive: true, force: true })
+    await requireEnough(domainFolder, entry.bytes)
     const snapshot = await readSnapshot(target, entry.snapshot)
     await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })
     await directory.planFolder(folder)

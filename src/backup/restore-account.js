@@ -8,6 +8,7 @@ import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { settleSwitch } from '../accounts/restored.js'
 import { MailError, isMailError } from '../errors.js'
+import { requireEnough } from '../support/room.js'
 import { syncFolder } from '../support/write-file.js'
 import { requireEntry } from './choose.js'
 import { materialize } from './materialize.js'
@@ -62,6 +63,7 @@ export async function restoreAccount({
   // One that was killed amid its switch may have left no mailbox in its place, to which this one might be called off.
   if (earlier?.state === 'switching') await settleSwitch({ directory, account, timeoutMs })
   await removeStaged(account.folder, earlier?.staged)
+  await requireEnough(account.folder, entry.bytes)
   const name = `${generation.name}-${randomBytes(4).toString('hex')}`
   const staged = `${STAGED}${name}`
   const replaced = `replaced-${name}`

@@ -12,7 +12,9 @@ import { materialize } from '../../src/backup/materialize.js'
 import { withOpenCopy } from '../../src/backup/open-copy.js'
 import { PackWriter } from '../../src/backup/pack-writer.js'
 import { RateLimit } from '../../src/backup/rate-limit.js'
+import { restoreAsNewAccount } from '../../src/backup/new-account.js'
 import { rehearseRestore } from '../../src/backup/rehearse.js'
+import { restoreAccount } from '../../src/backup/restore-account.js'
 import { SnapshotBuilder, UNIT_BYTES } from '../../src/backup/snapshot-format.js'
 import { Staging, sha256 } from '../../src/backup/staging.js'
 import { openFolderTarget } from '../../src/backup/targets/folder.js'
@@ -95,6 +97,20 @@ test(
       { code: 'SCRATCH_FULL' }
     )
     masterKey.dispose()
+    assert.equal(bytesRead, 0)
+
+    // Nor restored: the disk would be full until that was known.
+    const restore = { target, generation, data: host.data, clock, onRead }
+    const there = { ...account, folder: join(root, 'mail') }
+    const { directory, config } = services
+    await assert.rejects(restoreAccount({ ...restore, directory, account: there }), {
+      code: 'DISK_FULL'
+    })
+    const another = { ...account, id: 'another', folder: join(root, 'domain', 'another') }
+    const made = { account: /** @type {any} */ (another), services: { directory, config }, entry }
+    await assert.rejects(restoreAsNewAccount({ ...restore, ...made, action: 'restore' }), {
+      code: 'DISK_FULL'
+    })
     assert.equal(bytesRead, 0)
   }
 )
