@@ -69,20 +69,20 @@ async function createPepper(path) {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   using key = SecretBuffer.random(PEPPER_BYTES)
-  const handle = await open(temporary, 'wx', MODE)
   try {
-    await handle.chmod(MODE)
-    await handle.writeFile(key.bytes)
-    await handle.sync()
+    const handle = await open(temporary, 'wx', MODE)
+    try {
+      await handle.chmod(MODE)
+      await handle.writeFile(key.bytes)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await link(temporary, path).catch((error) => {
+      if (error.code !== 'EEXIST') throw error
+    })
   } finally {
-    await handle.close()
-  }
-  try {
-    await link(temporary, path)
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
-  } finally {
-    await rm(temporary)
+    await rm(temporary, { force: true })
   }
   await syncFolder(dirname(path))
 }

@@ -2,7 +2,7 @@
  * Files that must be whole or absent after a power cut.
  */
 import { closeSync, fsync, openSync } from 'node:fs'
-import { open, rename, mkdir } from 'node:fs/promises'
+import { open, rename, mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -45,13 +45,19 @@ export const unfinishedFile = (name) =>
 export async function writeFileDurably(path, content, { mode = 0o600 } = {}) {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${process.pid}.tmp`
-  const handle = await open(temporary, 'w', mode)
   try {
-    await handle.writeFile(content)
-    await handle.sync()
-  } finally {
-    await handle.close()
+    const handle = await open(temporary, 'w', mode)
+    try {
+      await handle.writeFile(content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    // Each start on a full disk would leave another. Where this fails too, the first error says why.
+    await rm(temporary, { force: true }).catch(() => {})
+    throw error
   }
-  await rename(temporary, path)
   await syncFolder(dirname(path))
 }

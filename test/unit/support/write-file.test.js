@@ -1,0 +1,36 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadPepper } from '../../../src/accounts/pepper.js'
+import { writeFileDurably } from '../../../src/support/write-file.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
+import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
+
+test('a file is there with its content and nothing besides, or what was there before stays', async (t) => {
+  const folder = await scratchFolder(t)
+  const path = join(folder, 'file')
+  await writeFileDurably(path, 'one')
+  await writeFileDurably(path, 'two', { mode: 0o644 })
+  assert.deepEqual(
+    [readFileSync(path, 'utf8'), statSync(path).mode & 0o777],
+    ['two', 0o644 & ~process.umask()]
+  )
+  mkdirSync(join(folder, 'taken'))
+  await assert.rejects(writeFileDurably(join(folder, 'taken'), 'three'))
+  assert.deepEqual(readdirSync(folder), ['file', 'taken'])
+})
+
+test(
+  'on a full disk nothing is left of a file or of a pepper',
+  { skip: smallDiskIsMissing },
+  async (t) => {
+    const disk = smallDisk(t, 1024 * 1024)
+    disk.fill(0)
+    const names = readdirSync(disk.root)
+    await assert.rejects(writeFileDurably(join(disk.root, 'key.pem'), 'a key'), { code: 'ENOSPC' })
+    const pepper = { path: join(disk.root, 'pepper'), neededIds: [] }
+    await assert.rejects(loadPepper(pepper), { code: 'ENOSPC' })
+    assert.deepEqual(readdirSync(disk.root), names)
+  }
+)
