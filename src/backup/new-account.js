@@ -2,18 +2,16 @@
  * Puts a mailbox of a backup into place for an account that is not in the directory yet: its first unlock lifts UIDs and
  * MODSEQs, as after every restore.
  */
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { removeRefusedFolder } from '../accounts/mailbox-file.js'
 import { requireEnough } from '../support/room.js'
 import { syncFolder } from '../support/write-file.js'
+import { removeStagedNew, STAGED_NEW } from './left-restores.js'
 import { materialize } from './materialize.js'
 import { readSnapshot } from './snapshot-store.js'
 
 /** @typedef {import('../accounts/directory-port.js').Account} Account */
-
-/** What a folder ends with that a mailbox is staged in. */
-const STAGED = '.part'
 
 /**
  * @param {object} input
@@ -39,14 +37,12 @@ export async function restoreAsNewAccount({
   const { directory, config } = services
   const { id: accountId, folder } = account
   const domainFolder = dirname(folder)
-  const staged = join(domainFolder, `${accountId}${STAGED}`)
+  const staged = join(domainFolder, `${accountId}${STAGED_NEW}`)
   try {
     // A restore of another backup may have been killed here: its log, or its waiting mail, would become part of this one.
     // What was to be another account takes room for nothing, and no other restore is under way: one runs at a time on a host.
     await mkdir(domainFolder, { recursive: true, mode: 0o700 })
-    for (const name of await readdir(domainFolder))
-      if (name.endsWith(STAGED))
-        await rm(join(domainFolder, name), { recursive: true, force: true })
+    await removeStagedNew(domainFolder)
     await requireEnough(domainFolder, entry.bytes)
     const snapshot = await readSnapshot(target, entry.snapshot)
     await materialize({ target, snapshot, folder: staged, ...(onRead && { onRead }) })

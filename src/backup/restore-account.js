@@ -11,6 +11,7 @@ import { MailError, isMailError } from '../errors.js'
 import { requireEnough } from '../support/room.js'
 import { syncFolder } from '../support/write-file.js'
 import { requireEntry } from './choose.js'
+import { removeStaged, STAGED } from './left-restores.js'
 import { materialize } from './materialize.js'
 import { connectOwners } from './owner-client.js'
 import { readSnapshot } from './snapshot-store.js'
@@ -19,9 +20,6 @@ import { readSnapshot } from './snapshot-store.js'
  * @typedef {import('../accounts/directory-port.js').Account} Account
  * @typedef {import('../accounts/directory-port.js').DirectoryPort} DirectoryPort
  */
-
-/** What a folder begins with that a restore is staged in, within the account's. */
-const STAGED = 'restore-'
 
 /** How often the owners are asked to close the mailbox: a mail program may be back at once. */
 const CLOSE_TRIES = 5
@@ -62,6 +60,7 @@ export async function restoreAccount({
   const earlier = await directory.findRestore(account.id)
   // One that was killed amid its switch may have left no mailbox in its place, to which this one might be called off.
   if (earlier?.state === 'switching') await settleSwitch({ directory, account, timeoutMs })
+  // As large as the mailbox, and no other restore is under way: one runs at a time on a host.
   await removeStaged(account.folder, earlier?.staged)
   await requireEnough(account.folder, entry.bytes)
   const name = `${generation.name}-${randomBytes(4).toString('hex')}`
@@ -99,19 +98,6 @@ export async function restoreAccount({
     if (pending?.staged !== staged) await rm(stagedFolder, { recursive: true, force: true })
     throw error
   }
-}
-
-/**
- * What restores that were killed have staged is as large as the mailbox, and no other restore is under way: one runs at a
- * time on a host.
- *
- * @param {string} folder - the account's
- * @param {string | undefined} kept - what is asked for
- */
-async function removeStaged(folder, kept) {
-  for (const entry of await readdir(folder))
-    if (entry.startsWith(STAGED) && entry !== kept)
-      await rm(join(folder, entry), { recursive: true, force: true })
 }
 
 /**

@@ -18,6 +18,7 @@ import { DirectorySnapshot } from '../accounts/directory-snapshot.js'
 import { readEarlierRuns } from './earlier-runs.js'
 import { eraseDeletedAccounts } from './erase.js'
 import { requireHostState } from './host-state.js'
+import { removeLeftRestores } from './left-restores.js'
 import { PackWriter } from './pack-writer.js'
 import { RateLimit } from './rate-limit.js'
 import { Repository, generationName } from './repository.js'
@@ -113,6 +114,7 @@ class BackupRun {
   async run() {
     const { directory } = this.options
     await eraseDeletedAccounts(this.options)
+    await removeLeftRestores(this.options)
     const earlier = await readEarlierRuns(this.options)
     this.#previous = earlier.previous
     this.#partial = earlier.partial

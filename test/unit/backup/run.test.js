@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { rekeyAccount } from '../../../src/accounts/rekey.js'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
@@ -42,6 +42,32 @@ test('every account is in it, locked as it is, and nothing is left behind', asyn
   assert.equal(readFreezeFile(anna.folder), null)
   assert.deepEqual(await readdir(join(host.data, 'tmp')), [])
   assert.equal(await host.repository.readPartial(), null)
+})
+
+test('what a killed restore has left goes with the next backup, and what is asked for stays', async (t) => {
+  const host = await openBackupHost(t)
+  const { folder, id: accountId } = await host.addAccount('anna@example.org')
+  const { directory } = host.services
+  const domainFolder = dirname(folder)
+  const names = async () => [await readdir(domainFolder), await readdir(folder)]
+  const before = await names()
+  for (const left of [join(folder, 'restore-left'), join(domainFolder, 'another.part')]) {
+    await mkdir(left)
+    await writeFile(join(left, 'mail.db'), 'a part of it')
+  }
+  await mkdir(join(folder, 'restore-asked'))
+  await directory.beginRestore({
+    accountId,
+    generation: 'one',
+    state: 'asked',
+    staged: 'restore-asked',
+    replaced: 'replaced-one',
+    cipher: null,
+    requestedAtMs: host.clock.nowMs()
+  })
+  assert.deepEqual((await host.backUp()).failed, [])
+  await rm(join(folder, 'restore-asked'), { recursive: true })
+  assert.deepEqual(await names(), before)
 })
 
 test('a second backup of mailboxes that nobody opened stores nothing and reads nothing', async (t) => {
