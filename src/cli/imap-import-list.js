@@ -124,8 +124,9 @@ async function importOne([program = '', ...args], { from, account, sourcePasswor
     { stdio: ['pipe', 'pipe', 'pipe'] }
   )
   const texts = { stdout: '', stderr: '' }
-  child.stdout.on('data', (chunk) => (texts.stdout += chunk))
-  child.stderr.on('data', (chunk) => (texts.stderr += chunk))
+  // Names of folders are in it, and a piece may end amid a letter.
+  child.stdout.setEncoding('utf8').on('data', (chunk) => (texts.stdout += chunk))
+  child.stderr.setEncoding('utf8').on('data', (chunk) => (texts.stderr += chunk))
   // It may end before it has read them; its exit code tells why.
   child.stdin.on('error', () => {})
   for (const piece of [password, LINE_FEED, sourcePassword, LINE_FEED]) {

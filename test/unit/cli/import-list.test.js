@@ -29,3 +29,21 @@ test('a line that is none ends the list after what is under way, which is told',
   await assert.rejects(list, /line 2 has not four fields/)
   assert.deepEqual(told, [['ann@example.org', 0, 'copied 3, there already 0']])
 })
+
+test('what an account tells comes letter by letter, however much it is', async (t) => {
+  const file = join(scratchFolder(t, 'list'), 'list.tsv')
+  writeFileSync(file, 'imaps://a@old.example.net\tx\tann@example.org\ty\n', { mode: 0o600 })
+  // Of odd length, so that what is read at once ends amid a letter sooner or later.
+  const line = `Entwürfe: ${'ä'.repeat(1000)}`
+  const tell = `process.stdin.on('end', () => console.error((process.argv[1] + '\\n').repeat(500))).resume()`
+  /** @type {string[][]} */
+  const told = []
+  await importList({
+    file,
+    parallel: 1,
+    command: [process.execPath, '-e', tell, '--', line],
+    signal: new AbortController().signal,
+    onAccount: ({ failures }) => told.push(failures)
+  })
+  assert.deepEqual(told, [Array(500).fill(line)])
+})
