@@ -61,11 +61,15 @@ function runUnder(node) {
   child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))
 }
 
-/** @returns {boolean} whether this process already has what runtimeArguments and runtimeEnvironment give */
+/**
+ * Seen by the flags, which are given together with the environment: of a binary that has capabilities glibc (2.39) takes the
+ * allocator's variables away, each time that it begins.
+ *
+ * @returns {boolean} whether this process already has what runtimeArguments and runtimeEnvironment give
+ */
 function isPrepared() {
   const isClusterWorker = process.env['NODE_UNIQUE_ID'] !== undefined || process.send !== undefined
-  const isSet = (/** @type {string} */ name) => process.env[name] !== undefined
-  return isClusterWorker || ['UV_THREADPOOL_SIZE', ...Object.keys(ALLOCATOR)].every(isSet)
+  return isClusterWorker || flags.every((flag) => process.execArgv.includes(flag))
 }
 
 if (!isSupportedNode()) {

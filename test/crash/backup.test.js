@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ALLOCATOR, THREAD_POOL_SIZE } from '../../config/runtime.js'
+import { NODE_FLAGS } from '../../config/runtime.js'
 import {
   MAIN,
   createAccounts,
@@ -67,14 +67,12 @@ async function host(t, messages) {
  * @param {{ environment: Record<string, string>, input?: string, withinMs: number }} options
  */
 async function killed(args, { environment, input = '', withinMs }) {
-  const child = spawn(process.execPath, [MAIN, 'backup', ...args], {
+  // With these it does not start itself anew: the process that is killed is the one that works.
+  const child = spawn(process.execPath, [...NODE_FLAGS, MAIN, 'backup', ...args], {
     env: {
       ...process.env,
       ...environment,
-      LETTERLOCK_AUTH_ARGON2_MEMORY_KIB: String(19 * 1024),
-      // Set, so that the program does not start itself anew: the process that is killed is the one that works.
-      ...ALLOCATOR,
-      UV_THREADPOOL_SIZE: THREAD_POOL_SIZE
+      LETTERLOCK_AUTH_ARGON2_MEMORY_KIB: String(19 * 1024)
     },
     stdio: ['pipe', 'ignore', 'ignore']
   })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { ALLOCATOR, SERVER_FLAGS, THREAD_POOL_SIZE } from '../../config/runtime.js'
-import { scratchFolder, startServerProcess } from '../helpers/process.js'
+import { letterlock, scratchFolder, startServerProcess } from '../helpers/process.js'
 
 /**
  * @param {number} pid
@@ -25,3 +26,22 @@ test(
       assert.ok(environment.includes(`${name}=${value}`), name)
   }
 )
+
+test('a Node with capabilities, from which glibc takes the allocator’s variables, begins anew once and not for ever', async (t) => {
+  const folder = scratchFolder(t, 'capabilities')
+  const starts = join(folder, 'starts')
+  const loader = join(folder, 'loader.mjs')
+  // What the loader of glibc 2.39 does; after three times there is no end of it.
+  writeFileSync(
+    loader,
+    `import { appendFileSync, statSync } from 'node:fs'
+     for (const name of ${JSON.stringify(Object.keys(ALLOCATOR))}) delete process.env[name]
+     appendFileSync(${JSON.stringify(starts)}, '.')
+     if (statSync(${JSON.stringify(starts)}).size > 3) process.exit(99)`
+  )
+  const { code, stderr } = await letterlock(['--version'], {
+    environment: { NODE_OPTIONS: `--import=${pathToFileURL(loader)}` }
+  })
+  assert.equal(code, 0, stderr)
+  assert.equal(readFileSync(starts, 'utf8'), '..')
+})
