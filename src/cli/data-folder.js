@@ -20,7 +20,7 @@ const ROOT = 0
  * @returns {boolean} whether this was root and now is somebody else
  * @throws {CliError} where root has not the right to become its owner
  */
-function becomeOwner(data) {
+export function becomeOwner(data) {
   if (process.getuid?.() !== ROOT) return false
   const folder = statSync(data, { throwIfNoEntry: false })
   if (!folder || folder.uid === ROOT) return false

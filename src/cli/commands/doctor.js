@@ -8,6 +8,7 @@ import { normalizeDomain } from '../../accounts/address.js'
 import { errorCodeOf } from '../../database/sqlite-error.js'
 import { MailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
+import { becomeOwner } from '../data-folder.js'
 import { checkBackups } from '../doctor/backups.js'
 import { clientSettings } from '../../discovery/client-settings.js'
 import { dnsLines, publicAddresses } from '../doctor/dns.js'
@@ -86,16 +87,17 @@ async function examine(context, options) {
   const { stdout, clock } = context
   const config = context.loadConfig(options)
   const nowMs = clock.nowMs()
-  /** @type {Finding[]} */
-  const findings = [
-    ...(await checkPorts(config)),
-    await checkCertificate(config, nowMs),
+  const ports = await checkPorts(config)
+  const machine = [
     ...(await checkDisks(config)),
     await checkClock(config, nowMs),
     ...(await checkPermissions(config)),
-    ...(await checkLimits(config)),
-    await dataFindings(context, options)
+    ...(await checkLimits(config))
   ]
+  // From here on as the server: what root can read says nothing about what the server can.
+  becomeOwner(config.data)
+  const certificate = await checkCertificate(config, nowMs)
+  const findings = [...ports, certificate, ...machine, await dataFindings(context, options)]
   for (const finding of findings) {
     if (options.json) stdout.write(`${JSON.stringify(finding)}\n`)
     else {

@@ -37,6 +37,23 @@ function tryToListen(where) {
 
 /**
  * @param {{ host: string, port: number }} where
+ * @returns {Promise<boolean>} whether somebody listens there
+ */
+function isAnswered(where) {
+  return new Promise((resolve) => {
+    const socket = createConnection(where)
+    const end = (/** @type {boolean} */ isThere) => {
+      socket.destroy()
+      resolve(isThere)
+    }
+    socket.setTimeout(GREETING_MS, () => end(false))
+    socket.once('connect', () => end(true))
+    socket.once('error', () => end(false))
+  })
+}
+
+/**
+ * @param {{ host: string, port: number }} where
  * @param {boolean} isProxied - it waits for a PROXY header
  * @returns {Promise<string>} what a listener says first; empty where it waits for us, or turns us away
  */
@@ -78,11 +95,12 @@ async function checkPort(name, { listen, isProxied = false }) {
   }
   const code = await tryToListen(where)
   if (code === '') return good(title, `${listen} is free`)
-  if (code === 'EACCES') {
+  // Whether it may be used comes before whether it is: of a server that may, it says nothing.
+  if (code === 'EACCES' && !(await isAnswered(where))) {
     return bad(
       title,
       `${listen} may not be used by this user`,
-      'Ports below 1024 need a systemd socket or setcap cap_net_bind_service; or choose a higher one'
+      'Ports below 1024 need the capability to bind them: docs/operations.md has ways; or choose a higher one'
     )
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
@@ -92,7 +110,8 @@ async function checkPort(name, { listen, isProxied = false }) {
       `Set ${name}.listen to one of its own`
     )
   }
-  if (code !== 'EADDRINUSE') return bad(title, `${listen}: ${code}`, 'See what the code means')
+  if (code !== 'EADDRINUSE' && code !== 'EACCES')
+    return bad(title, `${listen}: ${code}`, 'See what the code means')
   const isSpoken = name === 'imap' || name === 'lmtp'
   if (!isSpoken)
     return good(title, `${listen} is in use; by the running server, if port imap says so`)
@@ -161,7 +180,12 @@ export async function checkCertificate({ tls, data }, nowMs) {
         `Give both of one pair: ${certificateFile}, ${keyFile}`
       )
     }
-    if (days < 0) return bad(name, `It ended ${-days} days ago`, 'Renew it, and restart')
+    if (days < 0)
+      return bad(
+        name,
+        `It ended ${-days} days ago`,
+        'Renew it: a running server reads it by itself'
+      )
     if (Date.parse(certificate.validFrom) > nowMs) {
       return bad(name, 'It is not valid yet', 'Look at the clock of this machine')
     }
@@ -182,7 +206,7 @@ export async function checkCertificate({ tls, data }, nowMs) {
     return bad(
       name,
       `It cannot be read (${code ?? 'not PEM'})`,
-      `Look at ${certificateFile} and ${keyFile}, and who may read them`
+      `Look at ${certificateFile} and ${keyFile}: the server’s user must be able to read both`
     )
   }
 }

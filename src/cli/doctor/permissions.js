@@ -11,6 +11,18 @@ import { bad, doubtful, good } from './finding.js'
 const NAME = 'permissions'
 const ROOT = 0
 
+/** @typedef {{ mask: number, chmod: string }} Closed - what nobody but the owner may, and how that is taken away */
+
+/** @type {Closed} */
+const ALL_OTHERS = { mask: 0o077, chmod: 'go=' }
+/**
+ * A key that an ACME client keeps is root's, and the server reads it as one of its group. Whether it can is found out with
+ * the certificate.
+ *
+ * @type {Closed}
+ */
+const ALL_BUT_READERS = { mask: 0o037, chmod: 'g-wx,o=' }
+
 /** So many files are looked at, some seconds: whoever ran one command as another user left traces in few mailboxes or in all. */
 const MAX_LOOKS = 50_000
 
@@ -31,8 +43,9 @@ export async function checkPermissions(config) {
   const key = tls.key || join(data, 'tls', 'key.pem')
   const findings = [
     ...(folder && folder.uid !== uid && uid !== ROOT ? [otherUser(data, folder.uid, uid)] : []),
-    ...(await openToOthers([data, join(data, 'directory.db'), auth.pepperFile, key])),
-    ...(folder ? await ownedByOthers(config, folder.uid, [auth.pepperFile, key]) : [])
+    ...(await openToOthers([data, join(data, 'directory.db'), auth.pepperFile])),
+    ...(await openToOthers([key], tls.key === '' ? ALL_OTHERS : ALL_BUT_READERS)),
+    ...(folder ? await ownedByOthers(config, folder.uid, auth.pepperFile) : [])
   ]
   if (findings.length === 0)
     findings.push(good(NAME, 'Data, directory, mailboxes, pepper and key are for one user alone'))
@@ -41,7 +54,7 @@ export async function checkPermissions(config) {
       doubtful(
         'user',
         'This is root, and the data folder is root’s',
-        'Give the server a user of its own; for ports below 1024 it needs a systemd socket or setcap'
+        'Give the server a user of its own; for ports below 1024 see docs/operations.md'
       )
     )
   return findings
@@ -61,16 +74,17 @@ const otherUser = (data, owner, uid) =>
 
 /**
  * @param {string[]} secrets
+ * @param {Closed} [closed]
  * @returns {Promise<Finding[]>}
  */
-async function openToOthers(secrets) {
+async function openToOthers(secrets, { mask, chmod } = ALL_OTHERS) {
   /** @type {Finding[]} */
   const findings = []
   for (const path of secrets) {
     const mode = (await exists(path))?.mode ?? 0
-    if ((mode & 0o077) === 0) continue
+    if ((mode & mask) === 0) continue
     const text = `${path} is open to others (${(mode & 0o777).toString(8)})`
-    findings.push(bad(NAME, text, `chmod go= ${path}`))
+    findings.push(bad(NAME, text, `chmod ${chmod} ${path}`))
   }
   return findings
 }
@@ -78,15 +92,15 @@ async function openToOthers(secrets) {
 /**
  * @param {Config} config
  * @param {number} owner - of the data folder
- * @param {string[]} more - files that may lie elsewhere
+ * @param {string} pepperFile - may lie elsewhere
  * @returns {Promise<Finding[]>} one for all that the data folder's owner cannot use, or none
  */
-async function ownedByOthers({ data }, owner, more) {
+async function ownedByOthers({ data }, owner, pepperFile) {
   /** @type {{ path: string, uid: number } | null} */
   let first = null
   let count = 0
   let looks = 0
-  for await (const path of filesOf(data, more)) {
+  for await (const path of filesOf(data, pepperFile)) {
     if (++looks > MAX_LOOKS) break
     const found = await exists(path)
     if (!found || found.uid === owner) continue
@@ -103,11 +117,11 @@ async function ownedByOthers({ data }, owner, more) {
 
 /**
  * @param {string} data
- * @param {string[]} more
+ * @param {string} pepperFile
  * @returns {AsyncGenerator<string, void, void>} what lies in the data folder, the mailboxes last, not what is in the spools
  */
-async function* filesOf(data, more) {
-  for (const path of more) if (!path.startsWith(join(data, '/'))) yield path
+async function* filesOf(data, pepperFile) {
+  if (!pepperFile.startsWith(join(data, '/'))) yield pepperFile
   yield* within(data)
   for (const name of ['run', 'tls', 'tmp']) yield* within(join(data, name))
   for await (const domain of within(join(data, 'mail'))) {

@@ -12,6 +12,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { loadConfig } from '../../../config/load.js'
+import { startServer } from '../../../src/compose.js'
+import { loadCertificate } from '../../../src/support/certificate.js'
+import { systemClock } from '../../../src/support/clock.js'
 import { letterlock, scratchFolder, startServerProcess } from '../../helpers/process.js'
 import { WireClient } from '../../helpers/wire-client.js'
 
@@ -160,6 +164,69 @@ test(
     chownSync(file, SERVICE, SERVICE)
     chownSync(join(file, '..'), 0, 0)
     assert.match(await doctor(), /^fail {2}permissions: \S+\/mail\/\S+ belongs to user 0/m)
+  }
+)
+
+test(
+  'doctor of root looks at the certificate as the server does, which may read a key of root’s by its group',
+  { skip: needsRoot },
+  async (t) => {
+    const data = serviceFolder(t)
+    await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
+    const folder = join(data, '..', 'live')
+    mkdirSync(folder)
+    chmodSync(folder, 0o755)
+    await loadCertificate({ folder, certificateFile: '', keyFile: '', clock: systemClock })
+    const key = join(folder, 'key.pem')
+    const environment = {
+      LETTERLOCK_TLS_CERTIFICATE: join(folder, 'certificate.pem'),
+      LETTERLOCK_TLS_KEY: key
+    }
+    const doctor = async () =>
+      (await letterlock(['doctor', '--data', data], { environment })).stdout
+    assert.match(await doctor(), /^fail {2}certificate: It cannot be read \(EACCES\)$/m)
+    chownSync(key, 0, SERVICE)
+    chmodSync(key, 0o640)
+    const readable = await doctor()
+    assert.match(readable, /^ok {4}certificate: For DNS:localhost/m)
+    assert.match(readable, /^ok {4}permissions: /m)
+    chmodSync(key, 0o644)
+    assert.ok(
+      (await doctor()).includes(
+        `fail  permissions: ${key} is open to others (644)\n      → chmod g-wx,o= ${key}\n`
+      )
+    )
+  }
+)
+
+test(
+  'doctor of the server’s user knows a server below port 1024 that has the capability for it',
+  { skip: needsRoot },
+  async (t) => {
+    const data = serviceFolder(t)
+    const settings = {
+      data: join(scratchFolder(t, 'low'), 'data'),
+      // An address of its own: the port is the machine's.
+      'imap.listen': '127.77.1.1:143',
+      'imaps.listen': 'off',
+      'lmtp.listen': 'off',
+      'admin.listen': 'off',
+      'log.level': 'silent'
+    }
+    const server = await startServer({
+      config: loadConfig({ settings, environment: {} }),
+      makeFirstAccount: false,
+      nightlyCommand: null
+    })
+    t.after(() => server.close())
+    const wrapper = ['setpriv', '--reuid', `${SERVICE}`, '--regid', `${SERVICE}`, '--clear-groups']
+    const environment = {
+      LETTERLOCK_IMAP_LISTEN: '127.77.1.1:143',
+      LETTERLOCK_IMAPS_LISTEN: '127.77.1.1:993'
+    }
+    const { stdout } = await letterlock(['doctor', '--data', data], { wrapper, environment })
+    assert.match(stdout, /^ok {4}port imap: 127\.77\.1\.1:143: Letterlock answers there$/m)
+    assert.match(stdout, /^fail {2}port imaps: 127\.77\.1\.1:993 may not be used by this user$/m)
   }
 )
 
