@@ -153,8 +153,11 @@ export function addSessionRoutes(app, parts) {
         directory.audit({ action: 'session-end', accountId, remoteAddress, detail })
         return { done: 'ended' }
       },
-      '/sessions/end-others': async ({ login }) => {
+      '/sessions/end-others': async ({ login, remoteAddress }) => {
         await sessions.endOthers(login.session)
+        const accountId = login.account.id
+        const detail = { browsers: 'others' }
+        directory.audit({ action: 'session-end', accountId, remoteAddress, detail })
         return { done: 'others' }
       }
     }

@@ -167,6 +167,17 @@ test('who is connected is listed with program, address and credential, and is di
   assert.equal((await browser.post('/sessions/end-others', {})).status, 303)
   assert.equal((await second.get('/')).status, 303)
   assert.equal((await browser.get('/')).status, 200)
+
+  const { directory } = server.services
+  await directory.flush()
+  const ended = (await directory.listAudit()).filter(({ action }) => action === 'session-end')
+  assert.deepEqual(
+    ended.map(({ remoteAddress, detail }) => [remoteAddress, detail]),
+    [
+      ['127.0.0.1', { browsers: 'others' }],
+      ['127.0.0.1', { session: id }]
+    ]
+  )
 })
 
 test('storage is shown against its quota', async (t) => {
