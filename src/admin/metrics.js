@@ -133,7 +133,7 @@ export async function renderMetrics(input) {
   )
   counter(
     'spool_set_aside_total',
-    'Sealed messages that did not open.',
+    'Sealed messages that did not open, or could not be taken in.',
     ({ spool }) => spool.setAside
   )
 

@@ -25,8 +25,8 @@ Reads the damaged file page by page, writes every message that is whole into a n
 beside it as mail.db.damaged-<time>. UIDs, flags and dates stay; mail programs are told what is gone. Whatever goes
 wrong on the way, the account's file is as it was.
 
-The mailbox must be closed: end its sessions, or wait a minute after the last one. It takes the room of the file once
-more. What was lost is listed on standard output; a backup may still have it.
+The mailbox must be closed: end its sessions, or wait a minute after the last one. It takes the room of the file once or
+twice more. What was lost is listed on standard output; a backup may still have it.
 
 Exit code: 0 nothing is lost, 1 something is lost, 2 nothing was done.
 
