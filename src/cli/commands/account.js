@@ -139,7 +139,7 @@ function registerList(account, context) {
  * @param {import('../../accounts/directory-port.js').Account} account
  * @returns {Record<string, unknown>} what --json shows: no key, wrapped or public
  */
-function publicAccount({ sealPublicKey, ...account }) {
+function publicAccount({ sealPublicKey, sealRecipient, ...account }) {
   return account
 }
 

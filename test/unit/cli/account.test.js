@@ -66,7 +66,7 @@ test('an account shows as text and as JSON, without any key', async (t) => {
     'password',
     'recovery'
   ])
-  const keys = /salt|commitment|wrapped|lookup|sealPublicKey/
+  const keys = /salt|commitment|wrapped|lookup|sealPublicKey|age1/
   // The folder's name is of random letters.
   assert.doesNotMatch(JSON.stringify({ ...json, folder: '' }), keys)
   const listed = await run(['account', 'list', '--json'])
