@@ -146,7 +146,8 @@ export function loadConfig({ settings = {}, file, environment = process.env } = 
     const text = environment[environmentName(name)]
     if (text !== undefined) fromEnvironment[name] = fromText(text, setting)
   }
-  checkSettings({ ...fromEnvironment, ...unknownVariables(environment) }, 'environment')
+  const given = { ...fromEnvironment, ...unknownVariables(environment) }
+  checkSettings(given, 'environment', [...VARIABLES])
   checkSettings(settings, 'command line')
 
   const defaults = Object.fromEntries(

@@ -8,6 +8,9 @@ import { normalizeDomain } from '../src/accounts/address.js'
 import { MailError } from '../src/errors.js'
 import { SETTINGS } from './default.js'
 
+/** Of the environment's names. */
+const VARIABLE_BEGINNING = /^LETTERLOCK_/
+
 /** HOST:PORT or [IPV6]:PORT. */
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^:\s]+):(?<port>[0-9]{1,5})$/
 const MAX_PORT = 65_535
@@ -101,12 +104,14 @@ function validatorOf(name, setting) {
 
 /**
  * @param {string} unknown
+ * @param {readonly string[]} names - that it may be meant for
  * @returns {string} the sentence that helps: with the nearest name where one is near
  */
-function unknownKey(unknown) {
-  const names = Object.keys(SETTINGS)
+function unknownKey(unknown, names) {
   const nearest = closest(unknown, names)
-  return distance(unknown, nearest) <= Math.max(3, unknown.length / 3)
+  // What all variables begin with makes none of them nearer.
+  const { length } = unknown.replace(VARIABLE_BEGINNING, '')
+  return distance(unknown, nearest) <= Math.max(3, length / 3)
     ? `unknown key "${unknown}", did you mean "${nearest}"?`
     : `unknown key "${unknown}"`
 }
@@ -126,12 +131,13 @@ export function flatten(value, prefix = '') {
 /**
  * @param {Record<string, unknown>} settings - by dotted name
  * @param {string} origin - named in the complaint: the file, the environment or the command line
+ * @param {readonly string[]} [names] - as they are written there
  * @throws {MailError} CONFIG_INVALID with every complaint in `detail`, one a line
  */
-export function checkSettings(settings, origin) {
+export function checkSettings(settings, origin, names = Object.keys(SETTINGS)) {
   const complaints = Object.keys(settings)
     .filter((name) => !Object.hasOwn(SETTINGS, name))
-    .map(unknownKey)
+    .map((name) => unknownKey(name, names))
   for (const [name, setting] of Object.entries(SETTINGS)) {
     if (!Object.hasOwn(settings, name)) continue
     const validate = validatorOf(name, setting)

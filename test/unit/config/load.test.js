@@ -105,6 +105,15 @@ test('a variable that is none of ours and looks like one is refused, others are 
   )
 })
 
+test('a misspelt variable names the nearest one', () => {
+  assert.throws(
+    () => loadConfig({ environment: { LETTERLOCK_IMAP_LISTN: 'off' } }),
+    (/** @type {any} */ error) =>
+      error.detail ===
+      'environment: unknown key "LETTERLOCK_IMAP_LISTN", did you mean "LETTERLOCK_IMAP_LISTEN"?'
+  )
+})
+
 for (const [
   title,
   settings,
