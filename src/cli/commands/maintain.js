@@ -35,6 +35,8 @@ what needs a mailbox alone (--compact, VACUUM) is done only while nobody has it 
 --compact writes the whole file anew without its free pages, whatever its size. It takes the room of the file once
 more, and about a second for each 100 MB.
 
+Exit code: 0 all is well, 1 a job or an account failed.
+
 Examples:
   letterlock maintain
   letterlock maintain --status
