@@ -71,7 +71,7 @@ export class OpenSpool {
       spoolFolder: join(folder, 'spool'),
       identities: this.#identities,
       store: this.#store,
-      logger,
+      logger: logger.child({ accountId }),
       ...limits,
       onSetAside: ({ name, code }) =>
         directory.audit({ action: 'spool-set-aside', accountId, detail: { name, code } })

@@ -55,7 +55,7 @@ export async function logIn(session, { username, password }, commandName) {
     throw new MailError('LIMIT', { detail: 'sessions of the account' })
   }
   session.logIn(login)
-  session.logger.info({ account: login.account.id, scope: login.scope, isTls }, 'logged in')
+  session.logger.info({ scope: login.scope, isTls }, 'logged in')
   return { code: capability(session.capabilities), text: `${commandName} completed` }
 }
 

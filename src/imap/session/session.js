@@ -336,6 +336,8 @@ export class Session {
    * @param {Login | RemoteLogin} login
    */
   logIn(login) {
+    const { connection, context } = this
+    this.logger = context.logger.child({ connection: connection.id, accountId: login.account.id })
     if ('relay' in login) this.#remote = login
     else {
       this.#login = login
@@ -344,7 +346,7 @@ export class Session {
     this.#isStranger = false
     this.#strikes.noteLogin()
     this.state = 'authenticated'
-    this.connection.receiver.setLimits(limitsAfterLogin(this.context.config.messages.maxBytes))
+    connection.receiver.setLimits(limitsAfterLogin(context.config.messages.maxBytes))
   }
 
   /** @param {string | null} accountId - whose commands and bytes are counted from now on, besides the address's */

@@ -168,6 +168,19 @@ test('STARTTLS is not offered without a certificate', async (t) => {
   )
 })
 
+test('from the login on each log line of a session says whose mailbox it is about', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(server, 'C: a NOOP\nS: a OK ...')
+  const accountId = await server.accountId('alice')
+  const after = server.logged.filter(
+    (/** @type {any} */ { text, command }) => text === 'logged in' || command === 'NOOP'
+  )
+  assert.deepEqual(
+    after.map((/** @type {any} */ line) => line.accountId),
+    [accountId, accountId]
+  )
+})
+
 test('no log line carries the password, the name or the address', async (t) => {
   const server = await startImapServer(t)
   await transcript(
