@@ -105,12 +105,12 @@ export function watchCertificates({ folder, tls, clock, onChange, logger }) {
 
 /**
  * @param {string[]} files
- * @returns {Promise<string>} differs when one was replaced, links followed
+ * @returns {Promise<string>} differs when one was replaced, or has got another owner or other rights; links followed
  */
 async function stateOf(files) {
   const states = files.map(async (file) => {
     const found = await stat(file).catch(() => null)
-    return found === null ? '' : `${found.ino} ${found.size} ${found.mtimeMs}`
+    return found === null ? '' : `${found.ino} ${found.size} ${found.ctimeMs}`
   })
   return (await Promise.all(states)).join()
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createSecureContext } from 'node:tls'
 import { X509Certificate } from 'node:crypto'
 import {
+  chmodSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -14,10 +15,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isMailError } from '../../../src/errors.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
-import { loadCertificates } from '../../../src/support/certificates.js'
+import { loadCertificates, watchCertificates } from '../../../src/support/certificates.js'
 import { systemClock } from '../../../src/support/clock.js'
+import { recordingLogger } from '../../helpers/log-lines.js'
 
 /** @param {import('node:test').TestContext} t */
 function scratch(t) {
@@ -109,5 +112,26 @@ test('a key that is not that of the certificate stops the start with both names'
       clock
     }),
     { code: 'CONFIG_INVALID', detail: /one\/fullchain\.pem cannot be read: ENOENT$/ }
+  )
+})
+
+test('a key that was made readable is read again, though nothing in it has changed', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const folder = scratch(t)
+  const tls = { certificate: '', key: '', otherFolders: [] }
+  const parts = { folder, tls, clock: systemClock }
+  await loadCertificates(parts)
+  const { logger, lines } = recordingLogger()
+  const watch = watchCertificates({ ...parts, onChange: () => {}, logger })
+  await watch.reload()
+  chmodSync(join(folder, 'key.pem'), 0o640)
+  for (let looks = 0; looks < 20 && lines.length < 2; looks++) {
+    t.mock.timers.tick(30_000)
+    await sleep(10)
+  }
+  watch.close()
+  assert.deepEqual(
+    lines.map(({ msg }) => msg),
+    ['certificates were read again', 'certificates were read again']
   )
 })
