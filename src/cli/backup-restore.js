@@ -67,7 +67,9 @@ for one that is there.
 
 A whole host, onto an empty data folder, with the recovery key of the backups:
 
-  letterlock backup restore --host --data /var/lib/letterlock`
+  letterlock backup restore --host --data /var/lib/letterlock
+
+Exit code: 0 all of it is back, 1 some is not, or the backup has no such thing, 2 nothing was done.`
 
 /**
  * @param {Command} backup
