@@ -218,6 +218,7 @@ test(
     await client.command('SELECT INBOX')
     const kinds = [
       { count: 800, item: (/** @type {number} */ nth) => `BINARY.PEEK[1]<${nth}.262144>` },
+      { count: 2500, item: (/** @type {number} */ nth) => `BINARY.PEEK[1]<${nth}.1>` },
       {
         count: 300,
         item: (/** @type {number} */ nth) => `BODY.PEEK[HEADER.FIELDS (X-Filler X${nth})]`

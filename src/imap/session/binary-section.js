@@ -48,12 +48,13 @@ export async function openBinary(source, record, tree, { kind, section, partial 
   let sizeBytes = 0
   let hasNul = false
   /** @type {Buffer[] | null} */
-  let kept = []
+  let kept = kind === 'BINARY.SIZE' ? null : []
   for await (const piece of decode()) {
     sizeBytes += piece.length
     hasNul ||= piece.includes(0)
-    if (kept !== null) kept.push(piece)
-    if (kind === 'BINARY.SIZE' || sizeBytes > KEPT_BYTES) kept = null
+    if (sizeBytes > KEPT_BYTES) kept = null
+    // In memory of its own: it may be a few bytes of a chunk, all of which would be kept.
+    kept?.push(Buffer.from(piece))
   }
   const rest = kept === null ? decode() : inOrder(kept)
   return { sizeBytes, hasNul, first: null, rest, heldBytes: kept === null ? 0 : sizeBytes }
