@@ -121,7 +121,9 @@ export class LeafPages {
    * @param {number} page
    */
   #noteRow({ id, a, kind, b, c, d, e, f, g, h }, page) {
-    if ([a, b, c, d, e, f, g, h].every(isInteger))
+    if ([a, b, c, d, e, f, g, h].every(isInteger)) {
+      // Free pages may have it as it was before.
+      if (a < (this.#messages.get(id)?.modseq ?? 0)) return
       this.#messages.set(id, {
         id,
         modseq: a,
@@ -133,7 +135,7 @@ export class LeafPages {
         size: g,
         content_id: h
       })
-    else if ((Buffer.isBuffer(a) || a === null) && isInteger(b) && isInteger(c) && e === null)
+    } else if ((Buffer.isBuffer(a) || a === null) && isInteger(b) && isInteger(c) && e === null)
       this.#contents.set(id, { hash: a, size: b, chunk_size: c })
     else if (isCodec(a) && kind === 'blob' && c === null)
       this.#chunks.set(id, [...(this.#chunks.get(id) ?? []), page])

@@ -403,9 +403,14 @@ test('a mailbox whose row is lost is saved, however high its UIDs are', async (t
   assert.deepEqual((await again.verify()).problems, [])
 })
 
-test('what has been moved away does not come back, where free pages still have it', async (t) => {
-  const { create, open, repair, path, key } = await setUp(t)
-  const store = await create({ config: { secureDelete: 'FAST' } })
+/**
+ * Appends to INBOX and moves most of it away, so that free pages have rows of messages: of those that went, and of those that
+ * stayed.
+ *
+ * @param {AccountStore} store - that does not wipe what it deletes
+ * @returns {Promise<import('../../../../src/store/mailbox-view.js').MailboxView>} of INBOX
+ */
+async function leaveFreePages(store) {
   const uids = await appendMany(store, 'INBOX', 4000)
   const { view } = await store.openView('INBOX')
   const move = (/** @type {(uid: number) => boolean} */ isMoved) =>
@@ -414,6 +419,13 @@ test('what has been moved away does not come back, where free pages still have i
   await move((uid) => uid % 3 > 0)
   await move((uid) => uid % 6 === 0)
   await move((uid) => uid % 6 === 3 && uid < 2000)
+  return view
+}
+
+test('what has been moved away does not come back, where free pages still have it', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create({ config: { secureDelete: 'FAST' } })
+  await leaveFreePages(store)
   const counts = (await store.listMailboxes()).map(({ name, messageCount }) => [name, messageCount])
   await store.close()
   damagePage(path, pagesOf(path, key, 'messages', 'leaf').at(-1) ?? 0)
@@ -423,4 +435,18 @@ test('what has been moved away does not come back, where free pages still have i
     after.map(({ name, messageCount }) => [name, messageCount]),
     counts
   )
+})
+
+test('flags are those of last time, where free pages still have earlier ones', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create({ config: { secureDelete: 'FAST' } })
+  const view = await leaveFreePages(store)
+  await store.changeFlags({ view, uids: aliveUids(view), action: 'add', flags: ['\\Flagged'] })
+  const before = await everything(store)
+  await store.close()
+  damagePage(path, pagesOf(path, key, 'messages', 'internal')[0] ?? 0)
+  await repair()
+  const after = await everything(await open())
+  assert.equal(after.size, before.size)
+  for (const [place, { flags }] of before) assert.equal(after.get(place)?.flags, flags, place)
 })
