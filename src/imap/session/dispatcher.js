@@ -51,7 +51,7 @@ import { SELECTED } from './states.js'
  * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
  * @property {boolean} [isOverlapping] - may begin while others like it wait for their results
  * @property {boolean} [mayLag] - works on what the client knows: what other processes have just written may come later
- * @property {boolean} [leavesMailbox] - asks for no news, and is of use also where the mailbox cannot be read on
+ * @property {boolean} [leavesMailbox] - is of use also where the mailbox cannot be read on: it is not given the news first
  * @property {boolean} [asksForNames] - a name that cannot be decoded is a question with an empty answer, no failure
  * @property {(session: Session, raw: RawCommand, failure: SyntaxFailure) => void} [onSyntaxFailure] - before the reply
  * @property {(session: Session, args: any, call: CommandCall) => Promise<CommandResult | LateResult>} run

@@ -67,6 +67,9 @@ test('where nothing can be read of what others have written, one can still leave
   const second = await LineClient.connect(server)
   await second.login()
   await second.command('SELECT INBOX')
+  const third = await LineClient.connect(server)
+  await third.login()
+  await third.command('SELECT INBOX')
   await other.checkpoint()
   const { db } = other.searchAccess.database
   const pages = /** @type {number[]} */ (
@@ -83,4 +86,6 @@ test('where nothing can be read of what others have written, one can still leave
   assert.match(await replyTo(second, 'SELECT Drafts'), /^NO \[CORRUPTION\]/)
   assert.match(await replyTo(second, 'CHECK'), /^BAD/)
   second.close()
+  assert.match(await replyTo(third, 'CLOSE'), /^OK/)
+  third.close()
 })

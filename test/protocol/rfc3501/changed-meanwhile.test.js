@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AccountStore } from '../../../src/store/account-store.js'
+import { storeBeside } from '../../helpers/beside.js'
 import { SMALL_MESSAGE } from '../../helpers/dialogue.js'
 import { startImapServer } from '../../helpers/server.js'
 import { LineClient } from '../../helpers/transcript.js'
@@ -19,7 +20,7 @@ async function setUp(t) {
     t.after(() => client.close())
   }
   for (let count = 0; count < 3; count++) await there.command(APPEND)
-  return { here, there }
+  return { server, here, there }
 }
 
 /**
@@ -76,4 +77,14 @@ test('LOGIN after a login is told what is wrong, with and without a mailbox', as
     await here.command(command)
     assert.match((await here.command('LOGIN a b')).at(-1) ?? '', /BAD .*Already logged in/)
   }
+})
+
+test('CLOSE expunges also what another process has marked a moment ago (RFC 3501 §6.4.2)', async (t) => {
+  const { server, here, there } = await setUp(t)
+  const other = await storeBeside(t, server)
+  await here.command('SELECT INBOX')
+  const { view } = await other.openView('INBOX')
+  await other.changeFlags({ view, uids: [2], action: 'add', flags: ['\\Deleted'] })
+  await here.command('CLOSE')
+  assert.ok((await there.command('SELECT INBOX')).includes('* 2 EXISTS'))
 })

@@ -6,10 +6,11 @@
  * State: selected.
  * Command: RFC 3501 §6.4.2, RFC 9051 §6.4.1.
  */
-import { isMailError } from '../../../errors.js'
+import { isMailError, MailError } from '../../../errors.js'
 import { SELECTED } from '../states.js'
 
 /** @import { Command } from '../dispatcher.js' */
+/** @import { Session } from '../session.js' */
 
 /** @type {Command} */
 export const close = {
@@ -21,12 +22,28 @@ export const close = {
     const selected = session.requireSelected()
     const { store, origin } = session
     try {
-      if (!selected.isReadOnly) await store.expunge({ view: selected.view, uids: null, origin })
+      if (!selected.isReadOnly) {
+        await takeNews(session)
+        await store.expunge({ view: selected.view, uids: null, origin })
+      }
     } catch (error) {
       if (!isMailError(error, 'MAILBOX_NOT_FOUND')) throw error
     } finally {
       session.unselect()
     }
     return { text: 'CLOSE completed' }
+  }
+}
+
+/**
+ * What other processes have marked goes as well. Where that cannot be read, what is known of goes alone.
+ *
+ * @param {Session} session
+ */
+async function takeNews(session) {
+  try {
+    await session.pollOtherProcesses(false)
+  } catch (error) {
+    if (!(error instanceof MailError)) throw error
   }
 }
