@@ -24,8 +24,11 @@ const READABLE = new Set(['plain', 'html'])
 /** A line that begins a quotation, or is one. */
 const QUOTED_LINE = /^\s*>/
 
+/** What only says where a line may end: soft hyphen, zero width space, word joiner, and the byte order mark. */
+const BREAKS = /[\u00ad\u200b\u2060\ufeff]/g
+
 /** White space, control characters, and what newsletters fill their own previews with. */
-const UNSEEN = /(?:[\s\p{Cc}\u200b\u200c\u2060\ufeff]|\u034f|\u200d)+/gu
+const BLANK = /(?:[\s\p{Cc}\u200c]|\u034f|\u200d)+/gu
 
 /**
  * @param {PartTree | PartNode} node
@@ -121,7 +124,7 @@ const hasEnough = (line) => line.length >= 2 * PREVIEW_CHARACTERS
  * @returns {string}
  */
 function inOneLine(text) {
-  return text.replace(UNSEEN, ' ').trim()
+  return text.replace(BREAKS, '').replace(BLANK, ' ').trim()
 }
 
 /**

@@ -33,6 +33,19 @@ test('a preview is one line of up to 200 characters, counted as code points', ()
   assert.equal(preview('Subject: nothing\r\n\r\n'), '')
 })
 
+test('of signs that only say where a line may end nothing is left', () => {
+  const head = 'Content-Type: text/html\r\n\r\n'
+  assert.equal(
+    preview(`${head}<p>Versand&shy;kosten, www.&#8203;example.&NoBreak;org`),
+    'Versandkosten, www.example.org'
+  )
+  // As newsletters fill the line behind what they want to be seen.
+  assert.equal(
+    preview(`${head}<p>News${'&#847; &zwnj; &nbsp; &#8199; &shy; '.repeat(100)}<p>of May`),
+    'News of May'
+  )
+})
+
 test('quotations are left out, unless there is nothing else', () => {
   assert.equal(preview('\r\n> old\r\nnew\r\n>older'), 'new')
   assert.equal(preview('\r\n> old\r\n>older'), '> old >older')
