@@ -168,7 +168,7 @@ export function indexedLeaves({ leaves }) {
     if (columnOf(leaf) !== undefined) return isAskable(term) && hasTrigram(term)
     return isAskable(term) || nameTermOf(leaf) !== null
   }
-  // Folding leaves the length as it is, and takes longer than the comparison.
+  // Folding hardly changes the length, and takes longer than the comparison.
   const lengthOf = (/** @type {LeafNode} */ { key }) => (isOfText(key) ? key.value.length : 0)
   return leaves.filter(isIndexed).sort((left, right) => lengthOf(right) - lengthOf(left))
 }
