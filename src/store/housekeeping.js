@@ -31,6 +31,12 @@ const LOOK_INTERVAL_MS = 50
 /** Without a commit for this long a mailbox is idle, milliseconds. */
 const IDLE_MS = 5000
 
+/**
+ * What could not be moved is tried again after this long, milliseconds: whoever stands in the way does so for minutes as a
+ * rule, and each try may keep writers waiting for a moment.
+ */
+const RETRY_MS = 30_000
+
 /** Usage is told within a second. */
 const USAGE_DELAY_MS = 500
 
@@ -170,8 +176,9 @@ export class Housekeeping {
     this.noteGarbage()
     if (this.#isAllMoved) return
     await (this.#checkpoint ?? this.#startCheckpoint('TRUNCATE'))
+    if (this.#database.hasFailed || this.#isClosing || this.#isAllMoved) return
     // A reader stood in the way, or a backup.
-    if (!this.#database.hasFailed && !this.#isClosing && !this.#isAllMoved) this.noteRest()
+    this.#idleTimer ??= this.#lookIn(RETRY_MS)
   }
 
   /** @returns {boolean} whether nothing waits in the `-wal`: a file that sleeps has left nothing there */
