@@ -27,15 +27,16 @@ export function parseMessageIds(text) {
 
 /**
  * @param {ByteString} text - the value of a field that should hold one identifier
- * @returns {ByteString | null} the first; a value that is one word with an `@` gets the brackets that it lacks. Of several
- *   words none is taken for one: `ann@example.org's message of "Mon, 3 May"` names no message
+ * @returns {ByteString | null} the first; a value that is one word with an `@` gets the brackets that it lacks, one or both.
+ *   Of several words none is taken for one: `ann@example.org's message of "Mon, 3 May"` names no message
  */
 export function parseMessageId(text) {
   const first = parseMessageIds(text)[0]
   if (first !== undefined) return first
   const word = trimSpace(text)
-  const isBare = word.length < MAX_MESSAGE_ID_BYTES && /^[^\s<>,;"]+@[^\s<>,;"]+$/.test(word)
-  return isBare ? `<${word}>` : null
+  if (word.length >= MAX_MESSAGE_ID_BYTES) return null
+  const bare = /^[<"]*([^\s<>,;"]+@[^\s<>,;"]+)[>",;]*$/.exec(word)?.[1]
+  return bare === undefined ? null : `<${bare}>`
 }
 
 /**

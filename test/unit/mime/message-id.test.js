@@ -24,6 +24,8 @@ test('one identifier is found with brackets or without', () => {
   assert.equal(parseMessageId(' <a@b> (x)'), '<a@b>')
   assert.equal(parseMessageId('a@b'), '<a@b>')
   assert.equal(parseMessageId(' a@b\r\n'), '<a@b>')
+  for (const broken of ['<a@b', 'a@b>', '"a@b"', '<"a@b"', 'a@b;', '<a@b,\r\n'])
+    assert.equal(parseMessageId(broken), '<a@b>')
   assert.equal(parseMessageId('nothing'), null)
   assert.equal(parseMessageId(''), null)
 })
