@@ -245,7 +245,13 @@ function decodeReferences(text) {
     // The library has the table of all 2,231 names and the rules for the numbers that mean something else.
     const decoded = decodeReference(written) || ' '
     if (knownReferences.size > 4_000) knownReferences.clear()
-    knownReferences.set(written, decoded)
+    knownReferences.set(copyOf(written), copyOf(decoded))
     return decoded
   })
 }
+
+/**
+ * @param {string} text - a piece of a longer one, all of which V8 keeps in memory for as long as the piece
+ * @returns {string} the same in memory of its own
+ */
+const copyOf = (text) => Buffer.from(text).toString()

@@ -1,5 +1,8 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { HtmlTextReader } from '../../../src/mime/html-text.js'
 import { MAX_TEXT_PART_BYTES } from '../../../src/mime/limits.js'
 import { parseMessage } from '../../../src/mime/parse-message.js'
 import { toPartTree } from '../../../src/mime/part-tree.js'
@@ -114,4 +117,22 @@ test('a megabyte of open tags, comments or references takes linear time', () => 
   ])
     // prettier-ignore
     htmlToVisibleText(piece.repeat(1_000_000 / piece.length))
+})
+
+test('a character reference that is remembered keeps no page in memory', () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc')
+  const words = 'word '.repeat(25_000)
+  const heldBytes = () => {
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  const before = heldBytes()
+  for (let page = 0; page < 200; page++) {
+    const reader = new HtmlTextReader()
+    reader.push(`${words}&unknowncharacter${page};${words}`)
+    reader.end()
+  }
+  const grown = heldBytes() - before
+  assert.ok(grown < (200 * words.length) / 5, `${grown} bytes`)
 })
