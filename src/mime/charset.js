@@ -98,8 +98,19 @@ const GUESS_BYTES = 65_536
 
 const EMPTY = Buffer.alloc(0)
 
-/** @type {Map<string, boolean>} names that the platform was asked for; bounded */
-const platformNames = new Map()
+/**
+ * Names that the platform knows (WHATWG Encoding §4.2, which gets no more) and iconv-lite does not. To ask for one that is
+ * unknown costs an exception, and a header may have twenty thousand.
+ */
+const PLATFORM_NAMES = new Set(
+  (
+    '866 csisolatin9 csiso2022jp csiso88596e csiso88596i csiso88598e csiso88598i csunicode ' +
+    'cseucpkdfmtjapanese dos-874 iso-10646-ucs-2 iso-2022-jp iso-8859-6-e iso-8859-6-i koi koi8 ' +
+    'logical sun_eu_greek unicode unicode20utf8 unicodefeff unicodefffe visual x-cp1250 x-cp1251 ' +
+    'x-cp1252 x-cp1253 x-cp1254 x-cp1255 x-cp1256 x-cp1257 x-cp1258 x-euc-jp x-mac-cyrillic ' +
+    'x-mac-roman x-mac-ukrainian x-unicode20utf8 x-user-defined'
+  ).split(' ')
+)
 
 /**
  * @typedef {object} CharsetDecoder
@@ -138,7 +149,7 @@ export function createCharsetDecoder(label) {
   if (utf7) return new Utf7Decoder(utf7)
   const charset = SUPERSETS.get(name) ?? name
   if (isKnownToIconv(charset)) return iconvDecoder(charset)
-  return isKnownToPlatform(charset) ? platformDecoder(charset) : new GuessingDecoder()
+  return PLATFORM_NAMES.has(charset) ? platformDecoder(charset) : new GuessingDecoder()
 }
 
 /**
@@ -162,9 +173,10 @@ function canonicalName(label) {
  */
 function isKnownToIconv(name) {
   // iconv-lite also lists base64, hex and the like, and drops all punctuation of a name: "_-" would be "".
-  return /^[a-z]/.test(name) && !/^(base64|hex|binary|internal)/.test(name)
-    ? iconv.encodingExists(name)
-    : false
+  if (!/^[a-z]/.test(name) || /^(base64|hex|binary|internal)/.test(name)) return false
+  // Its list is made when it is first asked; later on that would cost an exception for an unknown name, as above.
+  if (iconv.encodings === null) return iconv.encodingExists(name)
+  return Object.hasOwn(iconv.encodings, iconv._canonicalizeEncoding(name))
 }
 
 /** Below it there is no byte that ends a letter of several in the charsets of East Asia. */
@@ -225,26 +237,6 @@ function soundCut(bytes) {
   for (let at = bytes.length - 1; at >= first; at--)
     if (/** @type {number} */ (bytes[at]) < FIRST_TRAIL_BYTE) return at + 1
   return bytes.length < MAX_HELD_BYTES ? 0 : bytes.length
-}
-
-/**
- * @param {string} name
- * @returns {boolean}
- */
-function isKnownToPlatform(name) {
-  const known = platformNames.get(name)
-  if (known !== undefined) return known
-  let isKnown = true
-  try {
-    // The only way to ask: an unknown name throws a RangeError.
-    isKnown = new TextDecoder(name).encoding !== ''
-  } catch {
-    isKnown = false
-  }
-  // Bounded: names come out of mail.
-  if (platformNames.size > 200) platformNames.clear()
-  platformNames.set(name, isKnown)
-  return isKnown
 }
 
 /**

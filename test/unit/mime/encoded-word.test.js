@@ -72,4 +72,6 @@ test('a megabyte of beginnings takes linear time', () => {
     decodeHeaderText(piece.repeat(1_000_000 / piece.length))
     decodeHeaderText(`=?a?q?${piece.repeat(1_000_000 / piece.length)}`)
   }
+  const words = Array.from({ length: 100_000 }, (_, nth) => `=?no-charset-${nth}?q?x?=`)
+  assert.equal(decodeHeaderText(words.join('')).length, words.length)
 })
