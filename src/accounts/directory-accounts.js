@@ -3,6 +3,7 @@
  */
 import { MailError, isMailError } from '../errors.js'
 import { parseAddress, withoutDetail } from './address.js'
+import { writeAuditEvent } from './directory-audit.js'
 import { writeKeyRows, deleteKeyRows } from './directory-keys.js'
 import { queueRemoval, takeFolder } from './directory-removals.js'
 import { writeRestore } from './directory-restores.js'
@@ -177,7 +178,8 @@ export class DirectoryAccounts {
   }
 
   /**
-   * Cryptographic erasure: once this resolves, no wrapped key of the account is left in the directory.
+   * Cryptographic erasure: once this resolves, no wrapped key of the account is left in the directory. The audit log has it
+   * at the same moment: without that row the backups would keep the keys.
    *
    * @param {string} accountId
    * @throws {MailError} ACCOUNT_NOT_FOUND
@@ -185,8 +187,11 @@ export class DirectoryAccounts {
   async deleteAccount(accountId) {
     const { connection } = this
     await connection.erase(() => {
+      const folder = this.#folderOf(accountId)
+      const atMs = connection.clock.nowMs()
+      writeAuditEvent(connection, { atMs, action: 'account-delete', accountId })
       deleteKeyRows(connection, accountId)
-      queueRemoval(connection, this.#folderOf(accountId))
+      queueRemoval(connection, folder)
       deleteAccountRows(connection, accountId)
     })
   }

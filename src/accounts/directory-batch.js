@@ -3,6 +3,7 @@
  * and goes out in one transaction, so that no login waits for the disk.
  */
 
+import { writeAuditEvent } from './directory-audit.js'
 import { auditFromRow } from './directory-lists.js'
 import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-maintenance.js'
 
@@ -35,16 +36,6 @@ const PRUNE_INTERVAL_MS = DAY_MS
 
 /** Of these strangers make thousands: within one write, those of one account and address are one row with a count. */
 const COUNTED_ACTIONS = new Set(['login-failed', 'login-throttled'])
-
-/** @param {AuditEvent & { atMs: number }} event */
-const auditValues = ({ atMs, accountId, action, remoteAddress, detail, tenant }) => ({
-  atMs,
-  accountId: accountId ?? null,
-  action,
-  remoteAddress: remoteAddress ?? null,
-  detail: detail ? JSON.stringify(detail) : null,
-  tenant: tenant ?? null
-})
 
 /** @type {import('./audit-limits.js').AuditLimits} */
 const AUDIT_LIMITS = { days: 365, maxEvents: 1_000_000 }
@@ -234,19 +225,11 @@ export class DirectoryBatch {
       'UPDATE accounts SET used_bytes = ?, used_messages = ? WHERE id = ?'
     )
     for (const [accountId, { bytes, messages }] of usage) used.run(bytes, messages, accountId)
-    const insert = connection.prepare(
-      `INSERT INTO audit (at_ms, account_id, action, remote_address, detail, tenant_id)
-       VALUES ($atMs, $accountId, $action, $remoteAddress, $detail, coalesce($tenant,
-         (SELECT coalesce(a.tenant_id, d.tenant_id) FROM accounts a JOIN domains d ON d.id = a.domain_id
-          WHERE a.id = $accountId)))`
-    )
     const nowMs = connection.clock.nowMs()
-    for (const event of events) {
-      insert.run(auditValues(event))
-    }
+    for (const event of events) writeAuditEvent(connection, event)
     if (droppedEvents > 0) {
       const detail = { dropped: droppedEvents }
-      insert.run(auditValues({ atMs: nowMs, action: 'audit-overflow', detail }))
+      writeAuditEvent(connection, { atMs: nowMs, action: 'audit-overflow', detail })
     }
     for (const entry of maintenance) writeMaintenanceEntry(connection, entry)
     const { days, maxEvents, deletionDays = 0 } = this.#auditLimits

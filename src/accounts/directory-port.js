@@ -255,7 +255,7 @@
  * @property {(account: NewAccount) => Promise<Account>} createAccount - throws ACCOUNT_EXISTS; BUSY where the
  *   folder is listed by `listRemovals`
  * @property {(accountId: string) => Promise<void>} deleteAccount - keys first of all: no row of them is left,
- *   nor in the write-ahead log; the folder is then listed by `listRemovals`
+ *   nor in the write-ahead log; the folder is then listed by `listRemovals`, and the deletion by `listDeletions`
  * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher, tenant?: string }) => Promise<void>} updateAccount
  * @property {(accountId: string, address: string) => Promise<void>} addAlias - throws ACCOUNT_EXISTS
  * @property {(accountId: string, address: string) => Promise<boolean>} removeAlias

@@ -31,7 +31,6 @@ export async function deleteAccount({ services, account }) {
   const { directory, unlocker } = services
   await directory.deleteAccount(account.id)
   unlocker.forget(account.id)
-  directory.audit({ action: 'account-delete', accountId: account.id, tenant: account.tenant })
   const { left } = await removePendingFolders({ services, awaited: account.folder })
   return { isRemoved: !left.includes(account.folder) }
 }

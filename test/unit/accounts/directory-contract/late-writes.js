@@ -166,9 +166,20 @@ export function lateWritesContract({ name, setUp }) {
     assert.deepEqual(await page({ beforeId: third.id }), [made, login])
     assert.deepEqual(await page({ afterId: third.id }), [backup])
     await directory.deleteAccount(id)
-    assert.deepEqual(await page({ accountId: id }), [login, login], 'it outlives the account')
-    directory.audit({ action: 'account-delete', accountId: id })
-    await directory.flush()
-    assert.deepEqual(await directory.listDeletions(), [{ accountId: id, atMs: clock.nowMs() }])
+    const deleted = ['account-delete', 'example.org']
+    const left = await page({ accountId: id })
+    assert.deepEqual(left, [deleted, login, login], 'it outlives the account')
+  })
+
+  // A process that is killed a moment later has told whoever asked for it, and the backups would keep the keys.
+  test(`${name}: a deletion stands in the audit log together with its own end`, async (t) => {
+    const { data, directory, open, clock } = await setUp(t)
+    const { id } = await directory.createAccount(newAccount(data, 'anna@example.org'))
+    await directory.deleteAccount(id)
+    const other = open()
+    assert.deepEqual(await other.listDeletions(), [{ accountId: id, atMs: clock.nowMs() }])
+    await assert.rejects(directory.deleteAccount(id), { code: 'ACCOUNT_NOT_FOUND' })
+    assert.equal((await other.listAudit({ accountId: id })).length, 1)
+    await other.close()
   })
 }
