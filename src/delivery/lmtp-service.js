@@ -66,6 +66,7 @@ const MAX_TIDY_FOLDERS = 10_000
  * @typedef {object} LmtpOptions
  * @property {LmtpConfig} config
  * @property {{ findByAddress: (address: string) => Promise<DeliveryAccount | null>,
+ *   findAccount: (accountId: string) => Promise<Pick<DeliveryAccount, 'folder'> | null>,
  *   pageFolders: (page: { afterId: string, limit: number }) => Promise<unknown[]>,
  *   tenantRoom?: (tenant: string) => Promise<number | null> }} directory - `tenantRoom`: bytes that all accounts of a
  *   tenant may still grow by; null: no limit
@@ -256,13 +257,14 @@ export class LmtpService {
    */
   async #conclude({ account, spoolFolder }, error, bytes) {
     const { logger, notify } = this.#options
-    if (error !== null) {
-      const refusal = refusalOf(error)
+    const failure = error ?? (await this.#overtaking(account))
+    if (failure !== null) {
+      const refusal = refusalOf(failure)
       const facts = { accountId: account.id, reply: refusal.responseCode }
-      const isRefused = error instanceof LmtpRefusal
+      const isRefused = failure instanceof LmtpRefusal
       counters.deliveries[isRefused ? 'refused' : 'failed']++
       if (isRefused) logger.info(facts, 'mail refused')
-      else logger.error({ ...facts, err: error }, 'mail could not be stored')
+      else logger.error({ ...facts, err: failure }, 'mail could not be stored')
       return refusal
     }
     counters.deliveries.stored++
@@ -276,6 +278,26 @@ export class LmtpService {
       logger.error({ accountId: account.id, err }, 'sealed mail was not announced')
     }
     return '2.0.0 Sealed and stored'
+  }
+
+  /**
+   * Since the recipient was accepted the account may have been deleted, or its mailbox made anew: nobody has the key any more
+   * that the message is sealed to, and its file goes with the old folder. To be asked once that file is durable: what comes
+   * after that finds a message that has arrived.
+   *
+   * @param {DeliveryAccount} account - as it was when the recipient was accepted
+   * @returns {Promise<LmtpRefusal | null>}
+   */
+  async #overtaking({ id, folder }) {
+    const { directory, logger } = this.#options
+    try {
+      const now = await directory.findAccount(id)
+      return now?.folder === folder ? null : new LmtpRefusal(REFUSALS.localTrouble)
+    } catch (err) {
+      // The message is safe, as far as anybody knows.
+      logger.error({ accountId: id, err }, 'an account could not be looked up again')
+      return null
+    }
   }
 
   /**

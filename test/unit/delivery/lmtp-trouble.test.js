@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { LmtpClient, filesBelow, openSpool } from '../../helpers/delivery.js'
+import { generateSealIdentity, identityFromSecret } from '../../../src/crypto/age.js'
+import { LmtpClient, filesBelow, openSpool, stuffed } from '../../helpers/delivery.js'
 import { ANN, MESSAGE, startLmtp } from '../../helpers/lmtp.js'
 import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 
@@ -137,6 +138,43 @@ test('a directory that fails: 451 4.3.0', async (t) => {
   const client = await LmtpClient.connect(port)
   await client.say('MAIL FROM:<>')
   assert.match(await client.say(`RCPT TO:<${ANN}>`), /^451 4\.3\.0 /)
+  await client.quit()
+})
+
+// The old folder stays while somebody has the mailbox open, and takes whatever is written into it.
+test('a mailbox that is made anew or deleted while its mail comes in: 451 4.3.0, and the next try is right', async (t) => {
+  const { port, directory, account } = await startLmtp(t)
+  const client = await LmtpClient.connect(port)
+  const deliver = async (/** @type {() => Promise<void>} */ meanwhile) => {
+    await client.say('MAIL FROM:<>')
+    assert.match(await client.say(`RCPT TO:<${ANN}>`), /^250 /)
+    assert.match(await client.say('DATA'), /^354 /)
+    client.wire.send('Subject: on its way\r\n')
+    await meanwhile()
+    client.wire.send(stuffed('\r\nThe body.\r\n'))
+    return await client.reply()
+  }
+  const next = generateSealIdentity()
+  const newFolder = `${account.folder}-2`
+  const makeAnew = async () => {
+    mkdirSync(newFolder)
+    await directory.replaceMailbox(account.id, {
+      folder: newFolder,
+      cipher: 'chacha20',
+      keys: {
+        keyEpoch: 2,
+        sealRecipient: next.recipient,
+        sealPublicKey: next.publicKey,
+        credentials: [],
+        sealIdentities: []
+      }
+    })
+  }
+  assert.match(await deliver(makeAnew), /^451 4\.3\.0 /)
+  assert.match(await deliver(async () => {}), /^250 /)
+  const spoolFolder = join(newFolder, 'spool')
+  assert.equal((await openSpool(spoolFolder, identityFromSecret(next.secret))).length, 1)
+  assert.match(await deliver(() => directory.deleteAccount(account.id)), /^451 4\.3\.0 /)
   await client.quit()
 })
 
