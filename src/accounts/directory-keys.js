@@ -216,13 +216,18 @@ export class DirectoryKeys {
 
   /**
    * @param {PendingRekey} rekey
-   * @throws {MailError} BUSY where a credential or the key was changed since the next rows were made, or is being changed
+   * @throws {MailError} BUSY where a credential or the key was changed since the next rows were made, or is being changed, or
+   *   a mailbox is to come back from a backup, which is under the present key
    */
   async beginRekey({ accountId, wrappedNextKey, next, startedAtMs }) {
     const { connection } = this
     await connection.write(() => {
       // Another mailbox may have taken the place of the one whose key is to change.
       this.#requireEpoch({ accountId, keyEpoch: next.keyEpoch - 1 })
+      const isToBeSwitched = connection
+        .prepare(`SELECT 1 FROM restores WHERE account_id = ? AND state IN ('asked', 'switching')`)
+        .get(accountId)
+      if (isToBeSwitched) throw new MailError('BUSY', { detail: 'a restore is under way' })
       const present = connection.prepare('SELECT version FROM credentials WHERE id = ?')
       for (const { id, version } of next.credentials) {
         const row = present.get(id)

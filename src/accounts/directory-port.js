@@ -274,7 +274,7 @@
  * @property {(credentialId: string) => Promise<boolean>} deleteCredential - and from the write-ahead log
  * @property {(accountId: string) => Promise<SealIdentityRow[]>} listSealIdentities - the current one first
  * @property {(rekey: PendingRekey) => Promise<void>} beginRekey - throws BUSY where a credential was changed
- *   since its next row was made
+ *   since its next row was made, or a restore is asked for or switching
  * @property {(accountId: string) => Promise<PendingRekey | null>} findRekey
  * @property {(accountId: string) => Promise<void>} cancelRekey
  * @property {(accountId: string) => Promise<void>} finishRekey - the pending rows take the place of the present ones
@@ -317,7 +317,8 @@
  * @property {(folder: string) => Promise<void>} planFolder - absolute; a mailbox is about to be made there. `listRemovals` has
  *   it an hour later, unless an account stands in it by then
  * @property {(accountId: string) => Promise<PendingRestore | null>} findRestore
- * @property {(restore: PendingRestore) => Promise<void>} beginRestore - takes the place of one that was not over
+ * @property {(restore: PendingRestore & { keyEpoch?: number }) => Promise<void>} beginRestore - takes the place of one that
+ *   was not over; throws RESTORE_REFUSED where the account has another key than that of `keyEpoch`, or is getting one
  * @property {(accountId: string, step: RestoreStep) => Promise<boolean>} advanceRestore - false where it is in another
  *   state, or another restore
  * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second

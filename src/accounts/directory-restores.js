@@ -2,6 +2,8 @@
  * Restores that are not over yet, and deletions, which backups must follow.
  */
 
+import { MailError } from '../errors.js'
+
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
  * @typedef {import('./directory-port.js').PendingRestore} PendingRestore
@@ -50,10 +52,35 @@ export class DirectoryRestores {
   }
 
   /**
-   * @param {PendingRestore} restore - takes the place of one that was not over
+   * @param {PendingRestore & { keyEpoch?: number }} restore - takes the place of one that was not over; `keyEpoch`: of the
+   *   backup, where the account must have the same
+   * @throws {MailError} RESTORE_REFUSED where it has another key, or is getting one
    */
-  async beginRestore(restore) {
-    await this.connection.write(() => writeRestore(this.connection, restore))
+  async beginRestore({ keyEpoch, ...restore }) {
+    const { connection } = this
+    await connection.write(() => {
+      if (keyEpoch !== undefined) this.#requireSameKey(restore.accountId, keyEpoch)
+      writeRestore(connection, restore)
+    })
+  }
+
+  /**
+   * Inside the transaction that asks for the restore: a rekey that begins a moment later finds it (`beginRekey`).
+   *
+   * @param {string} accountId
+   * @param {number} keyEpoch
+   */
+  #requireSameKey(accountId, keyEpoch) {
+    const isSame = this.connection
+      .prepare(
+        `SELECT 1 FROM accounts WHERE id = $accountId AND key_epoch = $keyEpoch
+           AND NOT EXISTS (SELECT 1 FROM rekeys WHERE account_id = $accountId)`
+      )
+      .get({ accountId, keyEpoch })
+    if (!isSame)
+      throw new MailError('RESTORE_REFUSED', {
+        detail: 'the account has got another key since; restore it under another name'
+      })
   }
 
   /**

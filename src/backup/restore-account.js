@@ -71,7 +71,6 @@ export async function restoreAccount({
   try {
     const snapshot = await readSnapshot(target, entry.snapshot)
     await materialize({ target, snapshot, folder: stagedFolder, ...(onRead && { onRead }) })
-    await requireSameKey(directory, account, entry.keyEpoch)
     await directory.beginRestore({
       accountId: account.id,
       generation: generation.name,
@@ -79,7 +78,8 @@ export async function restoreAccount({
       staged,
       replaced,
       cipher: /** @type {import('../database/setup-pragma.js').Cipher | null} */ (snapshot.cipher),
-      requestedAtMs: clock.nowMs()
+      requestedAtMs: clock.nowMs(),
+      keyEpoch: entry.keyEpoch
     })
     await switchWhenClosed({ directory, account, data, timeoutMs })
     // The row may have gone on, and be over by now; only the switch makes this folder.
@@ -101,6 +101,8 @@ export async function restoreAccount({
 }
 
 /**
+ * Before anything is fetched; asked again as it is asked for (`beginRestore`).
+ *
  * @param {DirectoryPort} directory
  * @param {Account} account
  * @param {number} keyEpoch - of the backup

@@ -257,3 +257,28 @@ test('a rekey that is overtaken by a reset leaves the new mailbox as it is', asy
   await assertRefused(rekey(overtaken, account), 'BUSY')
   assert.deepEqual(await readInbox(services, NEW), [])
 })
+
+// It may come while the rekey waits for the mailbox, or makes its next rows; what comes back is under the present key.
+test('a rekey leaves a mailbox alone for which a restore was asked meanwhile', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const { directory } = services
+  await appendMail(services, OLD)
+  services.unlocker.forget(account.id)
+  const restore = { accountId: account.id, generation: 'g', cipher: account.cipher }
+  const folders = { staged: 'restore-g', replaced: 'replaced-g' }
+  const overtaken = {
+    ...services,
+    directory: {
+      ...directory,
+      beginRekey: async (/** @type {Parameters<typeof directory.beginRekey>[0]} */ request) => {
+        await directory.beginRestore({ ...restore, ...folders, state: 'asked', requestedAtMs: 1 })
+        await directory.beginRekey(request)
+      }
+    }
+  }
+  await assertRefused(rekey(overtaken, account), 'BUSY')
+  assert.equal(await directory.findRekey(account.id), null)
+  await directory.advanceRestore(account.id, { from: 'asked', to: null })
+  assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+})

@@ -18,6 +18,7 @@ import { removeFreezeFile, writeFreezeFile } from '../../../src/database/freeze-
 import { materialize } from '../../../src/backup/materialize.js'
 import { readSnapshot } from '../../../src/backup/snapshot-store.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
+import { rekeyAccount } from '../../../src/accounts/rekey.js'
 import { checkRestored, settleSwitch } from '../../../src/accounts/restored.js'
 import { chooseGeneration, requireEntry } from '../../../src/backup/choose.js'
 import { restoreAccount } from '../../../src/backup/restore-account.js'
@@ -25,7 +26,7 @@ import { lockShared } from '../../../src/database/lock.js'
 import { listSpool } from '../../../src/delivery/spool.js'
 import { appendOne, makeMessage } from '../../helpers/account-folder.js'
 import { openBackupHost } from '../../helpers/backup.js'
-import { ANNA, deliver, drain, restore, withLogin } from '../../helpers/restore.js'
+import { ANNA, PASSWORD, deliver, drain, restore, withLogin } from '../../helpers/restore.js'
 
 /** @typedef {import('../../../src/accounts/directory-port.js').Account} Account */
 
@@ -380,6 +381,32 @@ for (const [what, callOff] of Object.entries(CALLED_OFF_BY)) {
     )
   })
 }
+
+test('a restore leaves a mailbox alone that has got another key while it was staged', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  await host.backUp()
+  const { services } = host
+  const { directory, unlocker } = services
+  const overtaken = restoreAccount({
+    directory: {
+      ...directory,
+      beginRestore: async (pending) => {
+        unlocker.forget(anna.id)
+        await rekeyAccount({ services, account: anna, password: Buffer.from(PASSWORD) })
+        await directory.beginRestore(pending)
+      }
+    },
+    target: host.target,
+    generation: await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() }),
+    account: anna,
+    data: host.data,
+    clock: host.clock
+  })
+  await assert.rejects(overtaken, { code: 'RESTORE_REFUSED', detail: /another key/ })
+  assert.equal(await directory.findRestore(anna.id), null)
+  assert.equal((await host.inboxOf(ANNA)).count, 3)
+})
 
 for (const interrupted of /** @type {const} */ (['before', 'old away', 'after'])) {
   test(`a switch that was cut short (${interrupted}) is finished by the next unlock`, async (t) => {
