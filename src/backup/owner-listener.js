@@ -3,7 +3,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, rename, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Freezer } from '../database/freeze.js'
@@ -35,7 +35,9 @@ const MAX_SOCKET_PATH = 107
  * @throws {MailError} CONFIG_INVALID where the path is too long for a socket
  */
 export async function listenForBackups({ runFolder, findStore, closeMailbox, logger }) {
-  const path = join(runFolder, socketName(randomBytes(4).toString('hex')))
+  const random = randomBytes(4).toString('hex')
+  const path = join(runFolder, socketName(random))
+  const temporary = join(runFolder, `${random}.new`)
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH)
     throw new MailError('CONFIG_INVALID', {
       detail: `the data folder's path is too long for a socket: ${path}`
@@ -73,9 +75,11 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, log
     })
   })
   // In a worker of node:cluster any other would belong to its primary, and outlive the worker.
-  server.listen({ path, exclusive: true })
+  server.listen({ path: temporary, exclusive: true })
   await once(server, 'listening')
   server.unref()
+  // Whoever asks removes sockets at which nobody listens, and for a moment nobody listens at a new one.
+  await rename(temporary, path)
   return {
     path,
     close: async () => {
