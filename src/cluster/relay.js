@@ -7,8 +7,11 @@
 
 /** After our FIN, so long may the client take to close, ms. */
 const LINGER_MS = 5000
-/** And so long to read what stands before it. */
-const UNREAD_MS = 5 * 60_000
+/**
+ * A client that takes no byte for so long is gone, ms, as where it is served (imap/session/connection.js). There the session ends
+ * too, and nothing of that is read here while the client holds it back.
+ */
+const STALL_MS = 5 * 60_000
 
 /** Only where the other worker died: its own farewells are part of what it sends. */
 const BYE = '* BYE The mailbox moved to another process, log in again\r\n'
@@ -27,6 +30,9 @@ export function relay({ client, rest, holder, isHolderAlive }) {
   return new Promise((resolve) => {
     let isAtLineEnd = true
     let isEnding = false
+    /** @type {NodeJS.Timeout | undefined} */
+    let stall
+    const destroy = () => client.destroy()
     if (rest.length > 0) holder.write(rest)
 
     client.on('data', (chunk) => {
@@ -41,30 +47,36 @@ export function relay({ client, rest, holder, isHolderAlive }) {
       const bytes = /** @type {Buffer} */ (chunk)
       const tail = bytes.subarray(-2)
       isAtLineEnd = tail.equals(CRLF)
-      if (!client.write(bytes)) holder.pause()
+      if (client.write(bytes)) return
+      holder.pause()
+      stall ??= setTimeout(destroy, STALL_MS).unref()
     })
-    client.on('drain', () => holder.resume())
+    client.on('drain', () => {
+      clearTimeout(stall)
+      stall = undefined
+      holder.resume()
+    })
 
     const finish = async () => {
       if (isEnding) return
       isEnding = true
       // What was compressed ends otherwise (00 00 ff ff), and behind half a line a BYE would be taken for its rest.
       if (!(await isHolderAlive()) && isAtLineEnd && client.writable) client.write(BYE)
-      const destroy = () => client.destroy()
       client.once('finish', () => setTimeout(destroy, LINGER_MS).unref())
       client.end()
       client.resume()
-      setTimeout(destroy, UNREAD_MS).unref()
+      setTimeout(destroy, STALL_MS).unref()
     }
     holder.on('end', finish)
     holder.on('close', finish)
     // 'close' follows: a killed worker's socket may end with a reset.
     holder.on('error', () => {})
     client.on('close', () => {
+      clearTimeout(stall)
       holder.destroy()
       resolve()
     })
-    client.on('error', () => client.destroy())
+    client.on('error', destroy)
     if (client.destroyed) {
       holder.destroy()
       resolve()

@@ -66,3 +66,20 @@ test('a client that is slow to read gets all that comes before the end', async (
   }
   await isOver
 })
+
+test('a client that takes nothing is let go of, and its session with it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { near: client, far: program } = await connected(t)
+  const { near: holder, far: worker } = await connected(t)
+  program.pause()
+  const isOver = relay({ client, rest: Buffer.alloc(0), holder, isHolderAlive })
+  worker.resume().on('error', () => {})
+  const isClosed = new Promise((resolve) => worker.on('close', resolve))
+  // As much as all buffers on the way take, and more.
+  worker.end(Buffer.alloc(64 * 1024 * 1024))
+  while (!holder.isPaused()) await new Promise((resolve) => setImmediate(resolve))
+  t.mock.timers.tick(5 * 60_000)
+  await isOver
+  assert.ok(client.destroyed)
+  await isClosed
+})
