@@ -16,6 +16,15 @@ import { isSocketName, onJsonLine, writeJsonLine } from './owner-protocol.js'
 /** How long an answer may take, ms: a freeze waits up to 10 s for a quiet moment, a close for sessions to end. */
 const ANSWER_MS = 60_000
 
+/** A process that lives says so at once. One that says nothing for so long hangs, or somebody has stopped it, ms. */
+const SIGN_MS = 5_000
+
+/** One that was silent before is given less, ms: it is looked for again for each mailbox of the host. */
+const SIGN_AGAIN_MS = 200
+
+/** @type {Set<string>} sockets of processes that were silent the last time */
+const silent = new Set()
+
 /** One process, connected. A connection that ends answers `broken` from then on. */
 export class Owner {
   #socket
@@ -39,22 +48,24 @@ export class Owner {
 
   /**
    * @param {OwnerQuestion} question - goes out after the answer to the one before
+   * @param {number} [timeoutMs] - for the answer
    * @returns {Promise<OwnerAnswer>} `broken` where the process is gone or silent
    */
-  ask(question) {
-    const answer = this.#last.then(() => this.#askNow(question))
+  ask(question, timeoutMs = ANSWER_MS) {
+    const answer = this.#last.then(() => this.#askNow(question, timeoutMs))
     this.#last = answer
     return answer
   }
 
   /**
    * @param {OwnerQuestion} question
+   * @param {number} timeoutMs
    * @returns {Promise<OwnerAnswer>}
    */
-  async #askNow(question) {
+  async #askNow(question, timeoutMs) {
     if (this.#isGone) return 'broken'
     this.#socket.ref()
-    const timer = setTimeout(() => this.#socket.destroy(), ANSWER_MS)
+    const timer = setTimeout(() => this.#socket.destroy(), timeoutMs)
     try {
       return await new Promise((resolve) => {
         this.#waiting = resolve
@@ -80,7 +91,8 @@ export class Owner {
 }
 
 /**
- * Connects to every process that listens. What a killed one left is removed.
+ * Connects to every process that listens and lives. What a killed one left is removed; of one that hangs, the mailboxes that
+ * it has open stay locked, and nobody waits for it at those of all others.
  *
  * @param {string} runFolder - `<data>/run`
  * @returns {Promise<Owner[]>} the caller closes each
@@ -106,13 +118,13 @@ export async function connectOwners(runFolder) {
 
 /**
  * @param {string} path
- * @returns {Promise<Owner | null>} null where nobody listens there any more
+ * @returns {Promise<Owner | null>} null where nobody listens there any more, or nobody answers
  */
 async function connectOne(path) {
   const socket = createConnection(path)
   try {
     await once(socket, 'connect')
-    return new Owner(socket)
+    return await unlessSilent(path, new Owner(socket))
   } catch (error) {
     socket.destroy()
     const code = errorCodeOf(error)
@@ -121,4 +133,18 @@ async function connectOne(path) {
     if (code === 'ECONNREFUSED' || code === 'ENOENT' || code === 'ECONNRESET') return null
     throw error
   }
+}
+
+/**
+ * @param {string} path
+ * @param {Owner} owner
+ * @returns {Promise<Owner | null>}
+ */
+async function unlessSilent(path, owner) {
+  const timeoutMs = silent.has(path) ? SIGN_AGAIN_MS : SIGN_MS
+  // One of an earlier release does not know the question, and says that.
+  const answer = await owner.ask({ op: 'ping' }, timeoutMs)
+  if (answer === 'broken') silent.add(path)
+  else silent.delete(path)
+  return answer === 'broken' ? null : owner
 }

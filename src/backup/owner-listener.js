@@ -102,6 +102,8 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, log
 function answerer({ freezer, findStore, closeMailbox, tokens }) {
   return async (question) => {
     switch (question.op) {
+      case 'ping':
+        return 'alive'
       case 'freeze': {
         const { accountId, token, forMs } = question
         const store = await findStore(accountId)

@@ -2,6 +2,7 @@
  * How a backup talks to the processes that have mailboxes open: JSON lines over a unix socket of each process, in
  * `<data>/run`. One question at a time on each connection; the answer to each is one line.
  *
+ *     {"op":"ping"}                                →  alive
  *     {"op":"freeze","accountId","token","forMs"}  →  held | closed (not open here) | busy
  *     {"op":"renew","token","forMs"}               →  held | broken
  *     {"op":"thaw","token"}                        →  unbroken | broken
@@ -11,12 +12,13 @@
  */
 
 /**
- * @typedef {{ op: 'freeze', accountId: string, token: string, forMs: number }
+ * @typedef {{ op: 'ping' }
+ *   | { op: 'freeze', accountId: string, token: string, forMs: number }
  *   | { op: 'renew', token: string, forMs: number }
  *   | { op: 'thaw', token: string }
  *   | { op: 'close', accountId: string }} OwnerQuestion
  *
- * @typedef {'held' | 'closed' | 'busy' | 'broken' | 'unbroken' | 'failed'} OwnerAnswer
+ * @typedef {'alive' | 'held' | 'closed' | 'busy' | 'broken' | 'unbroken' | 'failed'} OwnerAnswer
  */
 
 /** Sockets of this kind, among what else may lie in the folder. */

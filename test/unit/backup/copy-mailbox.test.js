@@ -314,6 +314,7 @@ async function strangeOwner(t, runFolder, answer) {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     onJsonLine(socket, ({ op }) => {
+      if (op === 'ping') return writeJsonLine(socket, { state: 'alive' })
       asked.push(op)
       const state = answer(op)
       if (state === null) socket.destroy()
