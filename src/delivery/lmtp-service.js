@@ -257,7 +257,7 @@ export class LmtpService {
    */
   async #conclude({ account, spoolFolder }, error, bytes) {
     const { logger, notify } = this.#options
-    const failure = error ?? (await this.#overtaking(account))
+    const failure = (await this.#overtaking(account)) ?? error
     if (failure !== null) {
       const refusal = refusalOf(failure)
       const facts = { accountId: account.id, reply: refusal.responseCode }

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { generateSealIdentity, identityFromSecret } from '../../../src/crypto/age.js'
 import { LmtpClient, filesBelow, openSpool, stuffed } from '../../helpers/delivery.js'
 import { ANN, MESSAGE, startLmtp } from '../../helpers/lmtp.js'
+import { recordingLogger } from '../../helpers/log-lines.js'
 import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 
 test('a message that is announced too big is refused at MAIL with 552 5.3.4', async (t) => {
@@ -143,7 +144,8 @@ test('a directory that fails: 451 4.3.0', async (t) => {
 
 // The old folder stays while somebody has the mailbox open, and takes whatever is written into it.
 test('a mailbox that is made anew or deleted while its mail comes in: 451 4.3.0, and the next try is right', async (t) => {
-  const { port, directory, account } = await startLmtp(t)
+  const { logger, lines } = recordingLogger()
+  const { port, directory, account } = await startLmtp(t, { logger })
   const client = await LmtpClient.connect(port)
   const deliver = async (/** @type {() => Promise<void>} */ meanwhile) => {
     await client.say('MAIL FROM:<>')
@@ -174,7 +176,13 @@ test('a mailbox that is made anew or deleted while its mail comes in: 451 4.3.0,
   assert.match(await deliver(async () => {}), /^250 /)
   const spoolFolder = join(newFolder, 'spool')
   assert.equal((await openSpool(spoolFolder, identityFromSecret(next.secret))).length, 1)
-  assert.match(await deliver(() => directory.deleteAccount(account.id)), /^451 4\.3\.0 /)
+  const erase = async () => {
+    await directory.deleteAccount(account.id)
+    rmSync(newFolder, { recursive: true })
+  }
+  assert.match(await deliver(erase), /^451 4\.3\.0 /)
+  const errors = lines.filter(({ level }) => level === 'error')
+  assert.deepEqual(errors, [], 'nothing is wrong with the disk')
   await client.quit()
 })
 
