@@ -14,7 +14,7 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, open, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FreezeNotice } from '../database/freeze-file.js'
 import { lockExclusive } from '../database/lock.js'
@@ -161,20 +161,33 @@ class MailboxCopier {
   /** @returns {Promise<StagedFile[]>} */
   async #stageSpool() {
     const spoolFolder = join(this.folder, 'spool')
-    const waiting = (await listSpool(spoolFolder)).map(({ name }) => `spool/${name}`)
-    const aside = (await listAside(spoolFolder)).map((name) => `spool/aside/${name}`)
     /** @type {StagedFile[]} */
     const staged = []
-    for (const path of [...waiting, ...aside].sort()) {
+    const waiting = (await listSpool(spoolFolder)).map(({ name }) => name)
+    await this.#stageEach(waiting, 'spool', staged)
+    // Looked at afterwards: what does not open is set aside now and then, also while this reads.
+    const taken = new Set(staged.map(({ path }) => basename(path)))
+    const aside = (await listAside(spoolFolder)).filter((name) => !taken.has(name))
+    await this.#stageEach(aside, 'spool/aside', staged)
+    return staged
+  }
+
+  /**
+   * @param {string[]} names
+   * @param {string} within - the account's folder
+   * @param {StagedFile[]} staged - gets them
+   */
+  async #stageEach(names, within, staged) {
+    for (const name of names.sort()) {
+      const path = `${within}/${name}`
       const source = join(this.folder, path)
       try {
         staged.push(await this.#stage(source, path, (await stat(source)).size))
       } catch (error) {
-        // Drained since it was listed: then it is in mail.db, which comes later.
+        // Drained since it was listed, and in mail.db, which comes later; or set aside, which is looked at later, too.
         if (errorCodeOf(error) !== 'ENOENT') throw error
       }
     }
-    return staged
   }
 
   /**

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { appendFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -366,6 +374,25 @@ test('a file that changes under a hold discards the copy, whatever the owner say
   })
   await copy()
   assert.equal(thaws, 2)
+})
+
+test('mail that is set aside while the spool is read is in the copy', async (t) => {
+  const { copy, folder } = await mailbox(t)
+  const first = `${'a'.repeat(32)}.sealed`
+  const second = `${'b'.repeat(32)}.sealed`
+  mkdirSync(join(folder, 'spool', 'aside'), { recursive: true })
+  for (const name of [first, second]) writeFileSync(join(folder, 'spool', name), 'x')
+  let isMoved = false
+  const made = await copy({
+    onRead: () => {
+      if (isMoved) return
+      isMoved = true
+      for (const name of [first, second])
+        renameSync(join(folder, 'spool', name), join(folder, 'spool', 'aside', name))
+    }
+  })
+  const paths = made.spool.map(({ path }) => path)
+  assert.deepEqual(paths, [`spool/${first}`, `spool/aside/${second}`])
 })
 
 test('an account without a mailbox is damaged, and gets no mail.freeze', async (t) => {
