@@ -7,6 +7,7 @@ import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { diskTrouble } from '../support/disk-trouble.js'
+import { lacksDescriptors } from '../support/lacks-descriptors.js'
 
 /** @import { DirectoryPort } from '../accounts/directory-port.js' */
 
@@ -131,7 +132,8 @@ export class HostSurvey {
       try {
         await this.look()
       } catch (err) {
-        if (!signal.aborted) this.#options.logger.error({ err }, 'the disk could not be surveyed')
+        const level = lacksDescriptors(err) ? 'warn' : 'error'
+        if (!signal.aborted) this.#options.logger[level]({ err }, 'the disk could not be surveyed')
       }
       await sleep(INTERVAL_MS, undefined, { signal, ref: false }).catch(() => {
         // Told to stop.
@@ -151,7 +153,8 @@ export class HostSurvey {
       this.#failure = null
       return this.#last
     } catch (error) {
-      this.#failure = error
+      // The disk was not asked, and the check of pressure tells of it.
+      if (!lacksDescriptors(error)) this.#failure = error
       throw error
     } finally {
       this.#underWay = null
@@ -199,6 +202,7 @@ export class HostSurvey {
           const oldestMs = await lookAtSpool(survey, join(folder, 'spool'))
           if (oldestMs !== null) waiting.set(id, oldestMs)
         } catch (err) {
+          if (lacksDescriptors(err)) throw err
           // How all others are must not be unknown for that.
           this.#noteUnreadable(survey, id, err)
         }

@@ -24,6 +24,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { MailError } from '../errors.js'
+import { lacksDescriptors } from '../support/lacks-descriptors.js'
 import { syncFolder } from '../support/write-file.js'
 import { counters } from '../telemetry/counters.js'
 import { errorCodeOf } from './sqlite-error.js'
@@ -57,16 +58,10 @@ const SYSTEM_CALLS = Object.freeze({ syncFile: syncContents, syncFolder: syncWho
  */
 
 /**
- * Of a sync none of these codes can come: the opening has failed before it, and the disk was not asked.
+ * Of a sync none of those codes can come: the opening has failed before it.
  *
- * @param {unknown} error
- * @returns {boolean}
- */
-const lacksDescriptors = (error) => ['EMFILE', 'ENFILE'].includes(errorCodeOf(error))
-
-/**
  * @template T
- * @param {() => Promise<T>} work - that opens something
+ * @param {() => Promise<T>} work - that opens something, and syncs it
  * @returns {Promise<T>}
  */
 async function withDescriptor(work) {

@@ -8,6 +8,7 @@
 import { freemem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { memoryOfHost } from '../support/host-memory.js'
+import { lacksDescriptors } from '../support/lacks-descriptors.js'
 
 /** Between two looks, ms. */
 const LOOK_MS = 1000
@@ -56,8 +57,7 @@ function residentBytes() {
   try {
     return process.memoryUsage.rss()
   } catch (error) {
-    const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error)
-    if (['EMFILE', 'ENFILE'].includes(code)) return null
+    if (lacksDescriptors(error)) return null
     throw error
   }
 }
