@@ -24,6 +24,8 @@ const CHECKPOINT_BYTES = SETTINGS['storage.checkpointBytes'].value
 /** What an open mailbox may use of the page cache: as the server has it by default (storage.cacheBytes). */
 const CACHE_BYTES = SETTINGS['storage.cacheBytes'].value
 
+const BUSY_TIMEOUT_MS = SETTINGS['storage.busyTimeoutMs'].value
+
 /** The store looks at its log no more often than this, milliseconds. */
 const LOOK_INTERVAL_MS = 50
 
@@ -63,6 +65,8 @@ export class Connection {
       ...{ path, key: RAW_KEY, cipher, isNew, isBlocking, secureDelete, cacheBytes: CACHE_BYTES }
     })
     if (!isBlocking) this.#checkpointer = new Checkpointer()
+    // A checkpoint that begins the log anew has the lock for a moment: the server tries again later, these calls wait.
+    db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     return db
   }
 
