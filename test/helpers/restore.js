@@ -59,6 +59,18 @@ export async function restore(host, account, name) {
 }
 
 /**
+ * A restore amid which something else happens, as it is asked for.
+ *
+ * @param {Host} host
+ * @param {import('../../src/accounts/directory-port.js').Account} account
+ * @param {Host['services']['directory']['beginRestore']} beginRestore
+ */
+export async function restoreAmid(host, account, beginRestore) {
+  const directory = { ...host.services.directory, beginRestore }
+  return await restore({ ...host, services: { ...host.services, directory } }, account)
+}
+
+/**
  * @param {import('../../src/accounts/directory-port.js').Account} account
  * @param {string} text
  */

@@ -26,7 +26,15 @@ import { lockShared } from '../../../src/database/lock.js'
 import { listSpool } from '../../../src/delivery/spool.js'
 import { appendOne, makeMessage } from '../../helpers/account-folder.js'
 import { openBackupHost } from '../../helpers/backup.js'
-import { ANNA, PASSWORD, deliver, drain, restore, withLogin } from '../../helpers/restore.js'
+import {
+  ANNA,
+  PASSWORD,
+  deliver,
+  drain,
+  restore,
+  restoreAmid,
+  withLogin
+} from '../../helpers/restore.js'
 
 /** @typedef {import('../../../src/accounts/directory-port.js').Account} Account */
 
@@ -328,19 +336,9 @@ test('a switch that was cut short is finished before another restore begins', as
   await rename(join(anna.folder, 'mail.db'), join(anna.folder, 'replaced-dead', 'mail.db'))
   // The next one comes to its switch, and is called off there.
   const stopped = new Error('stopped')
-  const restoring = restoreAccount({
-    directory: {
-      ...directory,
-      beginRestore: async (pending) => {
-        await directory.beginRestore(pending)
-        throw stopped
-      }
-    },
-    target: host.target,
-    generation: await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() }),
-    account: anna,
-    data: host.data,
-    clock: host.clock
+  const restoring = restoreAmid(host, anna, async (pending) => {
+    await directory.beginRestore(pending)
+    throw stopped
   })
   await assert.rejects(restoring, stopped)
   assert.equal((await host.inboxOf(ANNA)).count, 3)
@@ -359,19 +357,9 @@ for (const [what, callOff] of Object.entries(CALLED_OFF_BY)) {
     const anna = await host.addAccount(ANNA, 3)
     await host.backUp()
     const { directory } = host.services
-    const calledOff = restoreAccount({
-      directory: {
-        ...directory,
-        beginRestore: async (pending) => {
-          await directory.beginRestore(pending)
-          await callOff(host, anna)
-        }
-      },
-      target: host.target,
-      generation: await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() }),
-      account: anna,
-      data: host.data,
-      clock: host.clock
+    const calledOff = restoreAmid(host, anna, async (pending) => {
+      await directory.beginRestore(pending)
+      await callOff(host, anna)
     })
     await assert.rejects(calledOff, { code: 'RESTORE_REFUSED', detail: /called off/ })
     const left = existsSync(anna.folder) ? readdirSync(anna.folder) : []
@@ -388,20 +376,10 @@ test('a restore leaves a mailbox alone that has got another key while it was sta
   await host.backUp()
   const { services } = host
   const { directory, unlocker } = services
-  const overtaken = restoreAccount({
-    directory: {
-      ...directory,
-      beginRestore: async (pending) => {
-        unlocker.forget(anna.id)
-        await rekeyAccount({ services, account: anna, password: Buffer.from(PASSWORD) })
-        await directory.beginRestore(pending)
-      }
-    },
-    target: host.target,
-    generation: await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() }),
-    account: anna,
-    data: host.data,
-    clock: host.clock
+  const overtaken = restoreAmid(host, anna, async (pending) => {
+    unlocker.forget(anna.id)
+    await rekeyAccount({ services, account: anna, password: Buffer.from(PASSWORD) })
+    await directory.beginRestore(pending)
   })
   await assert.rejects(overtaken, { code: 'RESTORE_REFUSED', detail: /another key/ })
   assert.equal(await directory.findRestore(anna.id), null)
