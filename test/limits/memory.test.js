@@ -25,13 +25,17 @@ const ROUNDS = 3
 const SERVERS = 3
 /**
  * @param {import('node:test').TestContext} t
+ * @param {{ isTls?: boolean }} [options]
  */
-async function start(t) {
+async function start(t, { isTls = false } = {}) {
   const data = join(scratchFolder(t, 'memory'), 'data')
   mkdirSync(data)
   await createAccounts(data, ['u1@example.org'])
   const server = await startServerProcess(t, { data })
-  return { server, pid: Number(server.child.pid) }
+  const client = await WireClient.connect(server.ports[isTls ? 'imaps' : 'imap'], { isTls })
+  t.after(() => client.destroy())
+  await client.login('u1@example.org')
+  return { client, pid: Number(server.child.pid) }
 }
 
 /**
@@ -99,9 +103,7 @@ async function growthDuring(pid, work) {
  *   rounds
  */
 async function growthsOfLarge(t, isTls) {
-  const { server, pid } = await start(t)
-  const client = await WireClient.connect(server.ports[isTls ? 'imaps' : 'imap'], { isTls })
-  await client.login('u1@example.org')
+  const { client, pid } = await start(t, { isTls })
   const growths = []
   let count = 0
   for (const kind of /** @type {const} */ (['attachment', 'text'])) {
@@ -151,10 +153,7 @@ for (const isTls of [false, true]) {
  * @returns {Promise<number>} how far a new server grows at an APPEND of 500 messages, 100 MB in all, bytes
  */
 async function growthOfManyAppends(t) {
-  const { server, pid } = await start(t)
-  const client = await WireClient.connect(server.ports.imap)
-  t.after(() => client.destroy())
-  await client.login('u1@example.org')
+  const { client, pid } = await start(t)
   /** @param {number} count */
   const appendMany = async (count) => {
     const message = Buffer.concat([...largeMessage(0.2 * MB, 'attachment')])
@@ -208,10 +207,7 @@ test(
   'a FETCH of hundreds of sections of one message does not have them all in memory',
   { skip: memoryIsUnreadable },
   async (t) => {
-    const { server, pid } = await start(t)
-    const client = await WireClient.connect(server.ports.imap)
-    t.after(() => client.destroy())
-    await client.login('u1@example.org')
+    const { client, pid } = await start(t)
     const header = `Subject: large\r\nX-Filler: ${`${'f'.repeat(70)}\r\n `.repeat(12_000)}\r\n`
     const body = `${'b'.repeat(70)}\r\n`.repeat(10_000)
     await client.command('APPEND INBOX', Buffer.from(`${header}\r\n${body}`))
@@ -240,10 +236,7 @@ test(
   'a FETCH whose answer is longer than what is read for it does not gather it',
   { skip: memoryIsUnreadable },
   async (t) => {
-    const { server, pid } = await start(t)
-    const client = await WireClient.connect(server.ports.imap)
-    t.after(() => client.destroy())
-    await client.login('u1@example.org')
+    const { client, pid } = await start(t)
     await client.command('APPEND INBOX', Buffer.from('Subject: small\r\n\r\n'))
     await client.command('SELECT INBOX')
     // What lists are made of is made for the first who asks, and is in its place before a preview is.
