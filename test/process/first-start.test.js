@@ -166,9 +166,10 @@ test('one Ctrl-C at a server that was started on an older Node lets a delivery c
   if (older === undefined) return t.skip('this machine has no Node between 18 and 23')
   const data = join(scratchFolder(t, 'ctrl-c'), 'data')
   const ports = ['imap', 'imaps', 'lmtp', 'admin'].map((name) => `--${name} 127.0.0.1:0`)
-  const command = `'${older}' '${MAIN}' serve --data '${data}' ${ports.join(' ')}`
+  // A shell that stays between the two would die of the Ctrl-C itself (dash does), and script(1) would say so.
+  const command = `exec '${older}' '${MAIN}' serve --data '${data}' ${ports.join(' ')}`
   const terminal = spawn('script', ['-qec', command, '/dev/null'], {
-    env: { ...process.env, ...WATCHED, UV_THREADPOOL_SIZE: undefined }
+    env: { ...process.env, ...WATCHED, SHELL: '/bin/sh', UV_THREADPOOL_SIZE: undefined }
   })
   t.after(() => terminal.kill('SIGKILL'))
   const output = collect(terminal.stdout)
