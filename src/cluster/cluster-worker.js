@@ -55,6 +55,14 @@ const MAX_TRIES = 3
  * @property {import('../telemetry/logger.js').Logger} logger
  */
 
+/**
+ * @param {Peer} peer
+ * @returns {Promise<boolean>} whether its event loop turns
+ */
+async function isAlive({ link }) {
+  return (await link.ask({ op: 'ping' })) !== null
+}
+
 /** A worker that has joined the others. */
 export class ClusterWorker {
   #options
@@ -163,7 +171,7 @@ export class ClusterWorker {
       const holder = this.#peers.find(path)
       if (holder === null) continue
       try {
-        const offer = await offerSession(path, unlocked, client)
+        const offer = await offerSession(path, unlocked, client, () => isAlive(holder))
         if (offer.state === 'taken') {
           masterKey.dispose()
           return this.#remoteLogin(unlocked, client, holder, offer.socket)
@@ -219,8 +227,7 @@ export class ClusterWorker {
       account,
       scope,
       relay: async ({ socket: client, rest }) => {
-        const isHolderAlive = async () => (await holder.link.ask({ op: 'ping' })) !== null
-        await relay({ client, rest, holder: socket, isHolderAlive })
+        await relay({ client, rest, holder: socket, isHolderAlive: () => isAlive(holder) })
         done()
       },
       end: (text) => holder.link.tell({ op: 'endSession', sessionId, text }),

@@ -18,6 +18,9 @@ import { readFrame, writeFrame } from './frame.js'
 /** To open a mailbox may take as long as another process holds its lock, ms; then the client is told to come back. */
 const ANSWER_MS = 60_000
 
+/** A worker says nothing while it opens a mailbox: whether it lives meanwhile it is asked so often, ms. */
+const LOOK_MS = 1_000
+
 /**
  * @typedef {object} ClientFacts
  * @property {string} sessionId - also in the log of both workers
@@ -32,10 +35,11 @@ const ANSWER_MS = 60_000
  * @param {string} path - the holder's socket
  * @param {Unlocked} unlocked - its key stays the caller's
  * @param {ClientFacts} client
+ * @param {() => Promise<boolean>} isHolderAlive - false: it is not waited for any longer
  * @returns {Promise<Offer>} `moved`: it takes no sessions any more; `gone`: nobody listens there; `silent`: no answer
  * @throws {MailError} what opening the mailbox threw there
  */
-export async function offerSession(path, unlocked, client) {
+export async function offerSession(path, unlocked, client, isHolderAlive) {
   const { account, credentialId, credentialVersion, scope, masterKey } = unlocked
   // Half-open, as the client's own connection is.
   const onread = onreadShared(() => socket)
@@ -53,7 +57,7 @@ export async function offerSession(path, unlocked, client) {
   const login = { accountId, keyEpoch, credentialId, credentialVersion, scope }
   const facts = { op: 'session', ...login, sessionId, remoteAddress, isTls, clientName }
   writeFrame(socket, facts, masterKey.bytes)
-  const frame = await readFrame(socket, { timeoutMs: ANSWER_MS })
+  const frame = await readAnswer(socket, isHolderAlive)
   const { state = 'silent', code } = frame?.value ?? {}
   if (state === 'taken') return { state, socket }
   socket.destroy()
@@ -61,6 +65,32 @@ export async function offerSession(path, unlocked, client) {
     throw new MailError(code, { detail: 'by the worker that has the account open' })
   if (state === 'failed') throw new Error('The worker that holds the account failed to open it')
   return { state: state === 'moved' ? 'moved' : 'silent' }
+}
+
+/**
+ * @param {Socket} socket - destroyed where nothing comes of it
+ * @param {() => Promise<boolean>} isHolderAlive
+ * @returns {Promise<Frame | null>}
+ */
+async function readAnswer(socket, isHolderAlive) {
+  let isAnswered = false
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const lookLater = () => {
+    timer = setTimeout(async () => {
+      const isAlive = await isHolderAlive()
+      if (isAnswered) return
+      if (isAlive) lookLater()
+      else socket.destroy()
+    }, LOOK_MS)
+  }
+  lookLater()
+  try {
+    return await readFrame(socket, { timeoutMs: ANSWER_MS })
+  } finally {
+    isAnswered = true
+    clearTimeout(timer)
+  }
 }
 
 /**

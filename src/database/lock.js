@@ -13,7 +13,7 @@ import { ftruncateSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { errorCodeOf, isBusy, toMailError } from './sqlite-error.js'
 
 /** Time between two tries at a taken lock, milliseconds. */
@@ -100,6 +100,14 @@ async function waitForLock(folder, mode, timeoutMs, file = MAIL_LOCK) {
     await sleep(RETRY_MS)
   }
 }
+
+/**
+ * @param {unknown} error - of work that needs the mailbox alone
+ * @returns {boolean} whether somebody else has it open, and not another work is in the way
+ */
+export const isOpenElsewhere = (error) =>
+  isMailError(error, 'BUSY') &&
+  (error.detail?.startsWith(`${MAIL_LOCK}, `) === true || isBusy(error.cause))
 
 /**
  * What everybody holds who has the mailbox open.

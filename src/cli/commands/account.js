@@ -7,7 +7,7 @@ import { provisionAccount } from '../../accounts/provision.js'
 import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
 import { readHostState } from '../../backup/host-state.js'
-import { isMailError } from '../../errors.js'
+import { isOpenElsewhere } from '../../database/lock.js'
 import { createBatch } from '../account-batch.js'
 import { registerSettings } from '../account-settings.js'
 import { CliError } from '../cli-error.js'
@@ -305,7 +305,7 @@ async function runPasswd(context, address, options) {
  * @returns {never}
  */
 function explainBusy(error) {
-  if (!isMailError(error, 'BUSY')) throw error
+  if (!isOpenElsewhere(error)) throw error
   throw new CliError(
     'The mailbox is open: end its sessions, or stop the server, and try again in a minute',
     { cause: error }

@@ -1,6 +1,7 @@
 /**
  * `letterlock repair`: saves every readable message of a damaged mailbox.
  */
+import { isOpenElsewhere } from '../../database/lock.js'
 import { isMailError, MailError } from '../../errors.js'
 import { repairAccount } from '../../maintenance/repair-account.js'
 import { CliError } from '../cli-error.js'
@@ -80,7 +81,7 @@ const notDone = (error) =>
  * @returns {unknown}
  */
 function inPlainWords(error) {
-  if (isMailError(error, 'BUSY'))
+  if (isOpenElsewhere(error))
     return new CliError('Somebody has the mailbox open: end the sessions and try again', {
       exitCode: NOT_DONE,
       cause: error

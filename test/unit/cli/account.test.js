@@ -166,6 +166,24 @@ test('rekey makes a new master key and names the app passwords that had to go', 
   assert.equal((await run(['account', 'rekey', ANNA, '--password-stdin'], 'wrong\n')).code, 1)
 })
 
+test('a rekey that only finishes the one before says so', async (t) => {
+  const { data, run, create } = setUp(t)
+  await create()
+  const rekey = () => run(['account', 'rekey', ANNA, '--password-stdin'], 'old secret\n')
+  // As a crash would have it, just before the end.
+  tamper(
+    data,
+    `CREATE TRIGGER crash BEFORE DELETE ON rekeys BEGIN SELECT RAISE(ABORT, 'crash'); END`
+  )
+  assert.notEqual((await rekey()).code, 0)
+  tamper(data, 'DROP TRIGGER crash')
+  const finished = await rekey()
+  assert.equal(finished.code, 1)
+  assert.match(finished.stderr, /^ {2}an interrupted rekey was finished first$/m)
+  assert.doesNotMatch(finished.stderr, /is open/)
+  assert.equal((await rekey()).code, 0)
+})
+
 test('delete asks for the address, and destroys with --yes alone', async (t) => {
   const { run, create } = setUp(t)
   await create()

@@ -37,14 +37,15 @@ async function holderOf(t, port) {
 /**
  * @param {string} path
  * @param {string} sessionId
+ * @param {() => Promise<boolean>} [isHolderAlive]
  */
-async function offerTo(path, sessionId) {
+async function offerTo(path, sessionId, isHolderAlive = async () => true) {
   using masterKey = SecretBuffer.moveFrom(Buffer.alloc(32, 1))
   const account = /** @type {any} */ ({ id: 'account', keyEpoch: 1 })
   const scope = /** @type {any} */ ('all')
   const unlocked = { account, credentialId: 'c', credentialVersion: 1, scope, masterKey }
   const client = { sessionId, remoteAddress: '192.0.2.1', isTls: false }
-  const offer = await offerSession(path, unlocked, client)
+  const offer = await offerSession(path, unlocked, client, isHolderAlive)
   if ('socket' in offer) offer.socket.destroy()
   return offer.state
 }
@@ -95,4 +96,18 @@ test('of sessions that wait together for their mailbox to be opened, as many are
   )
   assert.deepEqual(states.sort(), [...Array(3).fill('LIMIT'), ...Array(ROOM).fill('taken')])
   assert.deepEqual({ taken, released }, { taken: ROOM, released: 3 })
+})
+
+test('a worker that hangs is waited for no longer than it answers whether it lives', async (t) => {
+  const path = await holderOf(t, {
+    isTaking: () => true,
+    admits: () => true,
+    hasRoomFor: () => true,
+    findAccount: () => new Promise(() => {}),
+    acquire: () => new Promise(() => {}),
+    adopt: () => {}
+  })
+  const lives = [true, true, false]
+  assert.equal(await offerTo(path, 's', async () => lives.shift() ?? false), 'silent')
+  assert.deepEqual(lives, [])
 })

@@ -4,7 +4,13 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { lockExclusive, lockShared, withExclusiveLock } from '../../../src/database/lock.js'
+import {
+  isOpenElsewhere,
+  lockExclusive,
+  lockShared,
+  withExclusiveLock
+} from '../../../src/database/lock.js'
+import { MailError } from '../../../src/errors.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 
 const NOW = { timeoutMs: 0 }
@@ -25,6 +31,18 @@ test('openers share the lock; work on the whole file needs them all gone', async
   alone.release()
   alone.release()
   ;(await lockShared(folder, NOW)).release()
+})
+
+test('an open mailbox is told from other work that is in the way', async (t) => {
+  const folder = await scratchFolder(t)
+  const shared = await lockShared(folder, NOW)
+  await assert.rejects(lockExclusive(folder, NOW), isOpenElsewhere)
+  shared.release()
+  const underWay = new MailError('BUSY', { detail: 'a restore is under way' })
+  const failing = withExclusiveLock(folder, NOW, () => {
+    throw underWay
+  })
+  await assert.rejects(failing, (error) => !isOpenElsewhere(error))
 })
 
 test('a lock is waited for', async (t) => {
