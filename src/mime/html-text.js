@@ -18,6 +18,7 @@ const HIDDEN = new Set(['script', 'style', 'template', 'noscript', 'xml'])
 /** Attributes that a reader sees or looks for, and where in a tag's source they are sought. */
 const ATTRIBUTE = /\s(?:alt|title|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi
 const MAX_TAG_CHARACTERS = 4_096
+const TAG_STOP = /[>"']/g
 
 /** @type {Map<string, string>} named character references met so far; bounded */
 const knownReferences = new Map()
@@ -46,6 +47,10 @@ export class HtmlTextReader {
   #inside = /** @type {string | null} */ (null)
   /** Of the tag that is open. */
   #tag = ''
+  /** The quote that ends its present value. */
+  #quote = ''
+  /** Its last character that is no white space. */
+  #tagEnd = ''
   #element = ''
   /** @type {string[]} text found by the present call */
   #out = []
@@ -121,6 +126,7 @@ export class HtmlTextReader {
     }
     this.#element = (name[1] ?? '').toLowerCase()
     this.#tag = ''
+    this.#quote = ''
     this.#inside = 'tag'
     return open
   }
@@ -145,22 +151,39 @@ export class HtmlTextReader {
   }
 
   /**
+   * To its `>`: one that stands in a quoted value is part of that.
+   *
    * @param {string} html
    * @param {number} at
    * @returns {number} the place after it, or -1
    */
   #passTag(html, at) {
-    const close = html.indexOf('>', at)
-    const end = close === -1 ? html.length : close
-    const room = MAX_TAG_CHARACTERS - this.#tag.length
-    if (room > 0) this.#tag += html.slice(at, Math.min(end, at + room))
-    if (close === -1) {
-      this.#rest = ''
-      return -1
+    while (at < html.length) {
+      const stop = this.#quote === '' ? tagStop(html, at) : html.indexOf(this.#quote, at)
+      const end = stop === -1 ? html.length : stop + 1
+      const piece = html.slice(at, end)
+      this.#tag += piece.slice(0, MAX_TAG_CHARACTERS - this.#tag.length)
+      at = end
+      if (stop === -1) {
+        this.#tagEnd = piece.trimEnd().at(-1) ?? this.#tagEnd
+      } else if (this.#quote !== '') {
+        this.#tagEnd = this.#quote
+        this.#quote = ''
+      } else {
+        const mark = /** @type {string} */ (piece.at(-1))
+        const before = piece.slice(0, -1).trimEnd().at(-1) ?? this.#tagEnd
+        if (mark === '>') {
+          this.#inside = null
+          this.#endTag()
+          return at
+        }
+        // Only behind `=` it begins a value; those of a doctype do not count.
+        if (before === '=' && this.#element !== '') this.#quote = mark
+        this.#tagEnd = mark
+      }
     }
-    this.#inside = null
-    this.#endTag()
-    return close + 1
+    this.#rest = ''
+    return -1
   }
 
   /** Puts out what is seen of a tag, and enters a hidden element. */
@@ -195,6 +218,16 @@ export class HtmlTextReader {
       this.#space = normalize(this.#space).slice(0, MAX_SPACE_CHARACTERS)
     return normalize(body)
   }
+}
+
+/**
+ * @param {string} html
+ * @param {number} from
+ * @returns {number} where a tag ends or a quote stands, or -1
+ */
+function tagStop(html, from) {
+  TAG_STOP.lastIndex = from
+  return TAG_STOP.exec(html)?.index ?? -1
 }
 
 /**

@@ -30,6 +30,9 @@ const BREAKS = /[\u00ad\u200b\u2060\ufeff]/g
 /** White space, control characters, and what newsletters fill their own previews with. */
 const BLANK = /(?:[\s\p{Cc}\u200c]|\u034f|\u200d)+/gu
 
+/** One of them that is a part of the word, or of the emoji, in which it stands. */
+const JOINER = /^(?:\u200c|\u034f|\u200d)$/
+
 /**
  * @param {PartTree | PartNode} node
  * @returns {PartNode | null} the part that a preview is made of; null when there is none, as in encrypted mail
@@ -124,7 +127,13 @@ const hasEnough = (line) => line.length >= 2 * PREVIEW_CHARACTERS
  * @returns {string}
  */
 function inOneLine(text) {
-  return text.replace(BREAKS, '').replace(BLANK, ' ').trim()
+  return text
+    .replace(BREAKS, '')
+    .replace(BLANK, (run, /** @type {number} */ at, /** @type {string} */ whole) => {
+      const isInWord = at > 0 && at + run.length < whole.length
+      return isInWord && JOINER.test(run) ? run : ' '
+    })
+    .trim()
 }
 
 /**

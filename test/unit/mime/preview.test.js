@@ -46,6 +46,12 @@ test('of signs that only say where a line may end nothing is left', () => {
   )
 })
 
+test('what joins letters or emoji stays in them', () => {
+  const head = 'Content-Type: text/plain; charset=utf-8\r\n\r\n'
+  assert.equal(preview(`${head}می\u200cخواهم 👩\u200d🚀`), 'می\u200cخواهم 👩\u200d🚀')
+  assert.equal(preview(`${head}\u200c \u200dnews\u200c\u034fof\u200d May\u200c`), 'news of May')
+})
+
 test('quotations are left out, unless there is nothing else', () => {
   assert.equal(preview('\r\n> old\r\nnew\r\n>older'), 'new')
   assert.equal(preview('\r\n> old\r\n>older'), '> old >older')

@@ -124,7 +124,7 @@ const HTML = fc
     fc.constantFrom(
       ...(
         'text| |\n|\t|<p>|</p>|<b>|</b>|<|>|<!--|-->|<!-->|<script>|</script>|<STYLE a=">">|</style|&amp;|&|&#10;' +
-        '|&nbsp;|&#x20;|&eacute|<a href=\'x  y\'>|<img alt="a &lt; b">|<img alt=|<!doctype|\u00a0|é'
+        '|&nbsp;|&#x20;|&eacute|<a href=\'x  y\'>|<img alt="a &lt; b">|<img alt = "a>b" title=\'"\'>|<img alt=|<!doctype|\u00a0|é'
       ).split('|')
     ),
     { maxLength: 40 }
