@@ -1,6 +1,6 @@
 /**
- * Writes the FETCH responses of one command: from the view, from rows, and with the bytes of sections, which pass in
- * pieces from the store to the socket as fast as the client takes them.
+ * Writes the FETCH responses of one command: from the view, from rows, and with the bytes of sections
+ * (fetch-section-writer.js).
  */
 import { isMailError } from '../../errors.js'
 import { releaseBuffer } from '../../support/release-buffer.js'
@@ -8,32 +8,22 @@ import { nextTurn } from '../../support/turns.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { writePage } from './fetch-page.js'
 import { isBinary } from './fetch-plan.js'
+import { BATCH_BYTES, FetchSectionWriter } from './fetch-section-writer.js'
 import { openSections } from './fetch-sections.js'
 import { flagsText, writeFlagLines } from './flag-lines.js'
 import { tellKeywords } from './mailbox-news.js'
 import { writeRecordItem } from './record-item.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
-/** @import { BinaryItem, SectionItem } from '../protocol/values/fetch-item.js' */
 /** @import { StoredBody } from '../../store/read-bodies.js' */
 /** @import { FetchPlan } from './fetch-plan.js' */
-/** @import { OpenedSection, SectionSource } from './fetch-sections.js' */
 /** @import { Session } from './session.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
 /** @typedef {{ flags: string, modSeq: number }} MessageState - `flags`: as they stand between the parentheses */
 
-/** Gathered responses above this are handed to the connection. */
-const BATCH_BYTES = 64 * 1024
 /** Fewer messages are read one by one. */
 const MIN_PAGE = 3
-/** Larger pieces of a body go out by themselves, without being copied. */
-const COPY_BYTES = 8 * 1024
-/**
- * Bytes of bodies after which others have a turn, some 1 ms of work. Without it a client that reads as fast as we write
- * would hold the loop for a whole message, and what was sent could not be forgotten.
- */
-const SLICE_BYTES = 256 * 1024
 /** Messages that are read at once where their bodies go out by the short way. */
 const BODIES_A_READ = 32
 
@@ -49,8 +39,7 @@ export class FetchResponse {
   #plan
   #slicer
   #writer = new FetchWriter()
-  /** Bytes of bodies written since other sessions last had a turn. */
-  #sliceBytes = 0
+  #sections
   /**
    * Of the message that is being written.
    *
@@ -69,6 +58,7 @@ export class FetchResponse {
     this.#session = session
     this.#plan = plan
     this.#slicer = slicer
+    this.#sections = new FetchSectionWriter(session.connection, this.#writer, () => this.finish())
   }
 
   /**
@@ -239,7 +229,7 @@ export class FetchResponse {
     let next = 0
     for (const item of this.#plan.items) {
       if (item.kind === 'SECTION' || isBinary(item)) {
-        await this.#writeSection(item, sources[next++] ?? null)
+        await this.#sections.write(item, sources[next++] ?? null)
       } else if (!this.#writeStateItem(item.kind, slot, state))
         writeRecordItem(this.#writer, item.kind, record, this.#preview)
     }
@@ -345,70 +335,5 @@ export class FetchResponse {
       if (isMailError(error, 'MESSAGE_GONE')) return false
       throw error
     }
-  }
-
-  /**
-   * @param {SectionItem | BinaryItem} item
-   * @param {OpenedSection} opened
-   */
-  async #writeSection(item, opened) {
-    try {
-      const source = typeof opened === 'function' ? await opened() : opened
-      if (item.kind === 'BINARY.SIZE') this.#writer.binarySize(item, source?.sizeBytes ?? 0)
-      else if (source === null) this.#writer.noSection(item)
-      else await this.#writeSource(item, source)
-    } catch (error) {
-      // The response is on its way already: nothing that may follow would be understood.
-      this.#session.connection.destroy()
-      throw error
-    }
-  }
-
-  /**
-   * @param {SectionItem | BinaryItem} item
-   * @param {SectionSource} source
-   */
-  async #writeSource(item, { sizeBytes, first, rest, hasNul = false, isOwned = false }) {
-    this.#writer.sectionHead(item, sizeBytes, { isLiteral8: hasNul })
-    let left = sizeBytes
-    try {
-      if (first !== null) left -= await this.#writePiece(first, { isOwned, left })
-      for (;;) {
-        const piece = left > 0 ? await rest?.next() : undefined
-        if (piece === undefined || piece.done === true) break
-        left -= await this.#writePiece(piece.value, { isOwned, left })
-      }
-      if (left !== 0) throw new Error('the content is not as long as its row says')
-    } finally {
-      await rest?.return?.()
-    }
-  }
-
-  /**
-   * @param {Buffer} piece
-   * @param {{ isOwned: boolean, left: number }} of - its section, of which so many bytes are left, these included
-   * @returns {Promise<number>} its length
-   */
-  async #writePiece(piece, { isOwned, left }) {
-    const { connection } = this.#session
-    // Once sent, the piece is empty.
-    const { length } = piece
-    if (length <= COPY_BYTES) {
-      this.#writer.bytes(piece)
-      if (this.#writer.length >= BATCH_BYTES) this.finish()
-    } else {
-      this.finish()
-      if (isOwned) connection.writeOwned(piece)
-      else connection.write(piece)
-      // It goes out while the next one is unpacked.
-      if (length < left) connection.flush()
-    }
-    this.#sliceBytes += length
-    if (this.#sliceBytes >= SLICE_BYTES) {
-      this.#sliceBytes = 0
-      await nextTurn()
-    }
-    if (connection.isCongested) await connection.drain()
-    return length
   }
 }
