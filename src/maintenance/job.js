@@ -93,7 +93,7 @@ export function isInHours(nowMs, { fromHour, toHour }) {
 const isToCome = (timeMs, nowMs, longestMs) => timeMs > nowMs && timeMs - nowMs <= longestMs
 
 /**
- * @param {MaintenanceJob} job
+ * @param {Pick<MaintenanceJob, 'name' | 'intervalMs' | 'isHeavy'>} job
  * @param {object} facts
  * @param {MaintenanceState} facts.state
  * @param {Pick<Account, 'id' | 'createdAtMs'>} facts.account - an account counts as looked after when it was made

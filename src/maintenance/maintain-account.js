@@ -8,7 +8,7 @@ import { openStore } from '../accounts/open-store.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { lockExclusive } from '../database/lock.js'
 import { runFileJob } from '../store/file-work.js'
-import { planConversion } from './convert-cipher.js'
+import { planAlone } from './alone.js'
 import { NEVER_RUN } from './job.js'
 import { JOBS } from './jobs.js'
 import { runJobs } from './run-jobs.js'
@@ -47,15 +47,15 @@ export async function maintainAccount(request) {
     onAlert: (alert) => logger.error({ accountId: account.id, ...alert }, 'mailbox alert')
   })
   /** @type {((signal: AbortSignal) => Promise<void>) | null} */
-  let convert = null
+  let workAlone = null
   const { signal } = new AbortController()
   try {
     await runJobs({ services, account, store, resources, signal, isForced: true, jobs, onRun })
-    convert = await planConversion({ services, account, store, resources })
+    workAlone = await planAlone({ services, account, store, resources, onRun, isForced: true })
   } finally {
     await store.close()
   }
-  await convert?.(signal)
+  await workAlone?.(signal)
   if (request.isCompacted) onRun(await compact(request))
 }
 

@@ -1,16 +1,15 @@
 /**
  * Runs what is due on one open mailbox, job by job, and records each: the server's worker and the command line alike.
  */
-import { MailError, isMailError } from '../errors.js'
-import { errorCodeOf } from '../database/sqlite-error.js'
-import { NEVER_RUN, isDue, nextState } from './job.js'
+import { MailError } from '../errors.js'
+import { NEVER_RUN, isDue } from './job.js'
+import { attempt, recordEnd } from './job-end.js'
 import { JOBS } from './jobs.js'
 import { spaceFigures } from './jobs/space.js'
 
 /**
  * @typedef {import('../accounts/directory-port.js').MaintenanceRun} MaintenanceRun
  * @typedef {import('./job.js').JobContext} JobContext
- * @typedef {import('./job.js').JobOutcome} JobOutcome
  * @typedef {import('./job.js').MaintenanceJob} MaintenanceJob
  *
  * @typedef {object} RunRequest
@@ -22,12 +21,7 @@ import { spaceFigures } from './jobs/space.js'
  * @property {boolean} [isForced] - every job, whether due or not
  * @property {readonly MaintenanceJob[]} [jobs]
  * @property {(run: MaintenanceRun) => void} [onRun] - called for each job that had something to do
- *
- * @typedef {Omit<JobOutcome, 'result'> & { result: JobOutcome['result'] | 'failed', code: string | null }} JobEnd
  */
-
-/** What passes by itself, and says nothing about the mailbox: the job is gone on with later. */
-const PASSING_CODES = new Set(['BUSY', 'SHUTTING_DOWN'])
 
 /**
  * @param {RunRequest} request
@@ -68,7 +62,7 @@ export async function runJobs(request) {
  * @returns {Promise<MaintenanceRun | null>} null where there was nothing to do
  */
 async function runJob(job, { context, services, state, isRequested }) {
-  const { directory, clock } = services
+  const { clock } = services
   const accountId = context.account.id
   const atMs = clock.nowMs()
   const startedMs = performance.now()
@@ -81,39 +75,11 @@ async function runJob(job, { context, services, state, isRequested }) {
     }
     return await job.run(context)
   })
-  const { result, code, note = null, before = {}, after = {} } = end
   const isByOccasion = job.intervalMs(context.settings) === 0
   // A job for every occasion that found nothing to do is not worth a row each time.
-  if (result === 'idle' && isByOccasion && state.failures === 0 && state.nextTryAtMs === null)
+  if (end.result === 'idle' && isByOccasion && state.failures === 0 && state.nextTryAtMs === null)
     return null
-  const tookMs = performance.now() - startedMs
-  const run =
-    result === 'idle' ? null : { atMs, why, result, note: note ?? code, before, after, tookMs }
-  const next = nextState(state, { result, code, nowMs: clock.nowMs() })
-  directory.recordMaintenance({ accountId, job: job.name, state: next, run })
-  return run && { accountId, job: job.name, ...run }
-}
-
-/**
- * A job that fails is recorded and tried again later, and the other jobs go on: one that fails for ever must not keep
- * the rest from the mailbox.
- *
- * @param {RunRequest['services']} services
- * @param {{ accountId: string, job: MaintenanceJob }} what
- * @param {() => Promise<JobOutcome>} work
- * @returns {Promise<JobEnd>}
- */
-async function attempt({ logger, directory }, { accountId, job }, work) {
-  try {
-    return { ...(await work()), code: null }
-  } catch (err) {
-    const code = err instanceof MailError ? err.code : errorCodeOf(err) || 'UNEXPECTED'
-    if (PASSING_CODES.has(code)) return { result: 'stopped', code, note: code }
-    logger.error({ accountId, job: job.name, err }, 'maintenance failed')
-    if (isMailError(err, 'ACCOUNT_DAMAGED'))
-      directory.audit({ action: 'mailbox-alert', accountId, detail: { code, job: job.name } })
-    return { result: 'failed', code }
-  }
+  return recordEnd(services, { accountId, job, state, why, atMs, startedMs, end })
 }
 
 /**

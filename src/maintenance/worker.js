@@ -10,7 +10,7 @@
 import { setImmediate } from 'node:timers/promises'
 import PQueue from 'p-queue'
 import { MailError } from '../errors.js'
-import { planConversion } from './convert-cipher.js'
+import { planAlone } from './alone.js'
 import { runJobs } from './run-jobs.js'
 
 /**
@@ -172,7 +172,7 @@ export class MaintenanceWorker {
     if (this.#isClosed || store.hasFailed) return null
     const services = this.#services
     try {
-      return await planConversion({ services, account, store, resources: this.#resources })
+      return await planAlone({ services, account, store, resources: this.#resources })
     } catch (err) {
       // The mailbox is closed all the same, and the next time comes.
       services.logger.error({ accountId: account.id, err }, 'maintenance could not look for work')

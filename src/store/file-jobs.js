@@ -7,6 +7,7 @@ import { withExclusiveLock } from '../database/lock.js'
 import { compactDatabase } from '../database/rewrite.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
+import { freeKeywords } from './free-keywords.js'
 import { convertCipher, mailFile } from './open-store.js'
 
 /**
@@ -17,7 +18,7 @@ import { convertCipher, mailFile } from './open-store.js'
  * @property {Cipher | null} cipher - of the file; null: find out
  * @property {number} timeoutMs - how long to wait for the last opener to go
  *
- * @typedef {FileFacts & ({ kind: 'compact' } | { kind: 'convert', nextCipher: Cipher })} FileJob
+ * @typedef {FileFacts & ({ kind: 'compact' | 'keywords' } | { kind: 'convert', nextCipher: Cipher })} FileJob
  */
 
 /**
@@ -28,9 +29,9 @@ import { convertCipher, mailFile } from './open-store.js'
 function runFileJob(job, key) {
   const { folder, cipher, timeoutMs } = job
   if (job.kind === 'convert') return convertCipher({ ...job, key })
-  return withExclusiveLock(folder, { timeoutMs }, () =>
-    compactDatabase(mailFile(folder), { cipher, key })
-  )
+  /** @type {(path: string, encryption: { cipher: Cipher | null, key: Uint8Array }) => unknown} */
+  const work = job.kind === 'compact' ? compactDatabase : freeKeywords
+  return withExclusiveLock(folder, { timeoutMs }, () => work(mailFile(folder), { cipher, key }))
 }
 
 const { key, ...job } = /** @type {FileJob & { key: SharedArrayBuffer }} */ (workerData)

@@ -30,11 +30,16 @@ export async function setUp(t, settings = {}, resources = {}) {
     services,
     resources: { ...systemResources, ...resources }
   })
-  const { promise: isLocked, resolve: onLocked } = Promise.withResolvers()
+  let lockings = 0
+  /** @type {() => void} */
+  let onLocked = () => {}
   const openAccounts = new OpenAccounts({
     services,
     maintenance: worker,
-    onLocked: () => onLocked(undefined),
+    onLocked: () => {
+      lockings++
+      onLocked()
+    },
     endSessions: () => {}
   })
   closers.push(
@@ -54,7 +59,13 @@ export async function setUp(t, settings = {}, resources = {}) {
       resources: { ...systemResources, ...resources },
       signal: new AbortController().signal
     })
-  const locked = () => isLocked
+  /** Until the mailbox has been closed so many times, with all that is done then. */
+  const locked = async (times = 1) => {
+    while (lockings < times)
+      await new Promise((resolve) => {
+        onLocked = () => resolve(undefined)
+      })
+  }
   return { ...accounts, account, worker, openAccounts, enter, runs, run, locked }
 }
 

@@ -5,12 +5,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
-import { lockExclusive } from '../../../src/database/lock.js'
+import { lockExclusive, lockShared } from '../../../src/database/lock.js'
 import { MailError } from '../../../src/errors.js'
 import { systemResources } from '../../../src/maintenance/resources.js'
 import { MaintenanceWorker } from '../../../src/maintenance/worker.js'
 import { convertCipher } from '../../../src/store/open-store.js'
-import { appendMany } from '../../helpers/account-folder.js'
+import { appendMany, appendOne } from '../../helpers/account-folder.js'
 import { logIn, tamper } from '../../helpers/accounts.js'
 import { fillAndEmpty, results, setUp } from '../../helpers/looked-after.js'
 
@@ -132,4 +132,67 @@ test('a mailbox is closed also where the directory does not say what is due', as
   await openAccounts.closeMailbox(account.id, 'closed').catch(() => {})
   const lock = await lockExclusive(account.folder, { timeoutMs: 0 })
   lock.release()
+})
+
+/** Of which some are words of `flags` and some of `keywords`. */
+const KEYWORDS = Array.from({ length: 59 }, (_, number) => `k${number}`)
+
+/** @param {import('../../../src/store/account-store.js').AccountStore} store */
+async function readFlags(store) {
+  const { view } = await store.openView('INBOX')
+  const flags = [...view.uids.subarray(0, view.length)].map((_, slot) =>
+    store.keywords.flagNames(view.flags[slot] ?? 0, view.keywords[slot] ?? 0)
+  )
+  store.closeView(view)
+  return flags
+}
+
+test('when all keywords are taken, those that no message has are given up at a close, once a day', async (t) => {
+  const { enter, runs, clock, locked } = await setUp(t)
+  const { store, release } = await enter()
+  for (const name of KEYWORDS) await appendOne(store, 'INBOX', Buffer.from('A: 1\r\n\r\nx'), [name])
+  const { view } = await store.openView('INBOX')
+  const keep = new Set([1, 27, 28, 59])
+  const uids = [...view.uids.subarray(0, view.length)].filter((uid) => !keep.has(uid))
+  await store.changeFlags({ view, uids: uids.slice(0, 30), action: 'set', flags: ['\\Seen'] })
+  await store.changeFlags({ view, uids: uids.slice(30), action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: null })
+  store.closeView(view)
+  const before = await readFlags(store)
+  await assert.rejects(store.changeFlags({ view, uids: [1], action: 'add', flags: ['$New'] }), {
+    code: 'LIMIT'
+  })
+  await release()
+  await locked()
+  assert.equal(results(await runs())['keywords'], undefined)
+
+  clock.advance(2 * 24 * 60 * 60 * 1000)
+  await (await enter()).release()
+  await locked(2)
+  const [run] = (await runs()).filter(({ job }) => job === 'keywords')
+  assert.equal(run?.result, 'done')
+  assert.deepEqual([run?.before, run?.after], [{ keywords: 59 }, { keywords: keep.size }])
+  const again = await enter()
+  assert.deepEqual(again.store.keywords.names, ['k0', 'k26', 'k27', 'k58'])
+  assert.deepEqual(await readFlags(again.store), before)
+  // Its number is that of one that is gone.
+  await appendOne(again.store, 'INBOX', Buffer.from('A: 1\r\n\r\nx'), ['$New', 'k0'])
+  assert.deepEqual((await readFlags(again.store)).at(-1)?.sort(), ['$New', 'k0'])
+  await again.release()
+})
+
+test('keywords stay where somebody else has the mailbox open at the close', async (t) => {
+  const { enter, runs, clock, account, locked } = await setUp(t)
+  const { store, release } = await enter()
+  for (const name of KEYWORDS) await appendOne(store, 'INBOX', Buffer.from('A: 1\r\n\r\nx'), [name])
+  const { view } = await store.openView('INBOX')
+  await store.changeFlags({ view, uids: [1], action: 'set', flags: [] })
+  store.closeView(view)
+  clock.advance(2 * 24 * 60 * 60 * 1000)
+  const other = await lockShared(account.folder, { timeoutMs: 0 })
+  await release()
+  await locked()
+  other.release()
+  assert.equal(results(await runs())['keywords'], 'stopped')
+  assert.equal((await enter()).store.keywords.names.length, KEYWORDS.length)
 })
