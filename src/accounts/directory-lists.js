@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { searchForms } from './address.js'
-import { accountStateFromRow, credentialStateFromRow } from './directory-rows.js'
+import { accountStateFromRow, credentialStateFromRow, runFromRow } from './directory-rows.js'
 
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
@@ -299,18 +299,6 @@ export class DirectoryLists {
           limit
         })
     )
-    return rows.map((row) => ({
-      id: row.id,
-      accountId: row.account_id,
-      address: row.address,
-      job: row.job,
-      atMs: row.at_ms,
-      why: row.why,
-      result: row.result,
-      note: row.note,
-      before: JSON.parse(row.before),
-      after: JSON.parse(row.after),
-      tookMs: row.took_ms
-    }))
+    return rows.map((row) => ({ id: row.id, address: row.address, ...runFromRow(row) }))
   }
 }

@@ -2,6 +2,7 @@
  * What maintenance leaves in the directory: when each job last ran on each mailbox and what came of it, so that
  * operators see it without any key.
  */
+import { runFromRow } from './directory-rows.js'
 
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
@@ -20,19 +21,6 @@ const stateFromRow = (row) => ({
   failures: row.failures,
   failedCode: row.failed_code,
   nextTryAtMs: row.next_try_at_ms
-})
-
-/** @param {any} row - of maintenance_runs */
-const runFromRow = (row) => ({
-  accountId: row.account_id,
-  job: row.job,
-  atMs: row.at_ms,
-  why: row.why,
-  result: row.result,
-  note: row.note,
-  before: JSON.parse(row.before),
-  after: JSON.parse(row.after),
-  tookMs: row.took_ms
 })
 
 /**

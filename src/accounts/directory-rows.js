@@ -146,6 +146,24 @@ export function sealIdentityFromRow(row) {
 }
 
 /**
+ * @param {any} row - of maintenance_runs
+ * @returns {import('./directory-port.js').MaintenanceRun}
+ */
+export function runFromRow(row) {
+  return {
+    accountId: row.account_id,
+    job: row.job,
+    atMs: row.at_ms,
+    why: row.why,
+    result: row.result,
+    note: row.note,
+    before: JSON.parse(row.before),
+    after: JSON.parse(row.after),
+    tookMs: row.took_ms
+  }
+}
+
+/**
  * @param {Buffer | null} bytes
  * @returns {string | null}
  */

@@ -134,6 +134,7 @@ export async function materialize({ target, snapshot, folder, wants = () => true
       await handle?.close()
     }
     for (const made of folders) await syncFolder(made)
+    await syncFolder(dirname(folder))
   } catch (error) {
     throw toMailError(error)
   }

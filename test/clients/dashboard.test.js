@@ -237,6 +237,19 @@ test(
     const row = page.locator('tbody tr', { hasText: 'ben@example.org' })
     await row.getByRole('button', { name: 'Disconnect' }).click()
     await page.getByText('1–1 of 1').waitFor()
+    for (let index = 0; index < 50; index++) {
+      const client = await WireClient.connect(parts.port)
+      t.after(() => client.destroy())
+      await client.login('anna@example.org', `"${PASSWORD}"`)
+    }
+    await page.getByRole('link', { name: 'Audit' }).click()
+    await page.locator('main .card').filter({ hasText: 'login' }).waitFor()
+    await page.getByRole('link', { name: 'Sessions' }).click()
+    await page.getByText('1–50 of 51').waitFor()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByText('51–51 of 51').waitFor()
+    await page.getByRole('button', { name: 'Disconnect' }).click()
+    await page.getByText('1–50 of 50').waitFor()
     assert.deepEqual(faults, [])
 
     await page.getByRole('button', { name: 'Log out' }).click()

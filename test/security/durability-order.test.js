@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
+import {
+  createAccounts,
+  letterlock,
+  scratchFolder,
+  startServerProcess
+} from '../helpers/process.js'
 import { WireClient, deliver } from '../helpers/wire-client.js'
 
 const skip = spawnSync('strace', ['-V']).status === 0 ? false : 'strace is not installed'
@@ -168,5 +173,36 @@ test(
         )
       }
     )
+  }
+)
+
+test(
+  'what a backup has of a mailbox is durable, its name included, before the directory asks for it',
+  { skip },
+  async (t) => {
+    const folder = scratchFolder(t, 'order-restore')
+    const data = join(folder, 'data')
+    const trace = join(folder, 'trace')
+    mkdirSync(data)
+    await createAccounts(data, [USER])
+    const options = { environment: { LETTERLOCK_BACKUP_FOLDER: join(folder, 'target') } }
+    const run = (/** @type {string[]} */ args, /** @type {string[]} */ wrapper = []) =>
+      letterlock([...args, '--data', data], { ...options, wrapper })
+    for (const command of ['init', 'run'])
+      assert.equal((await run(['backup', command])).code, 0, command)
+    const account = JSON.parse((await run(['account', 'show', USER, '--json'])).stdout).folder
+    const wrapper = ['strace', '-f', '-y', '-e', 'trace=fsync,fdatasync', '-o', trace]
+    const restored = await run(['backup', 'restore', USER, '--yes'], wrapper)
+    assert.equal(restored.code, 0, restored.stderr)
+
+    const synced = readTrace(trace).flatMap((moment) =>
+      moment.kind === 'sync' ? [moment.file] : []
+    )
+    const isStaged = (/** @type {string} */ file) =>
+      file.startsWith(`${account}/restore`) && file.endsWith('/mail.db')
+    const afterwards = synced.slice(synced.findIndex(isStaged) + 1)
+    const next = afterwards.find((file) => file === account || file.endsWith('/directory.db-wal'))
+    assert.ok(synced.some(isStaged))
+    assert.equal(next, account)
   }
 )

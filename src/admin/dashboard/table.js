@@ -72,11 +72,17 @@ export function pagedTable({ placeholder, columns, load, attempt, sort = '', onO
   const body = h('div.card')
   let asked = 0
 
+  /** @returns {Promise<void>} */
   const reload = async () => {
     const turn = ++asked
     const { total, rows } = await load({ ...state, limit: PAGE_ROWS })
     // An answer that was overtaken by a later question is not shown.
     if (turn !== asked) return
+    if (rows.length === 0 && total > 0 && state.offset > 0) {
+      // What was on this page is gone: the last one is shown.
+      state.offset = Math.floor((total - 1) / PAGE_ROWS) * PAGE_ROWS
+      return await reload()
+    }
     const last = Math.min(state.offset + PAGE_ROWS, total)
     const step = (/** @type {number} */ by) => () => {
       state.offset += by
