@@ -190,15 +190,14 @@ export async function renderMetrics(input) {
   gauge('heap_bytes', 'Used JavaScript heap of all workers.', usage.heapUsed)
   counter('cpu_seconds_total', 'Processor time.', (counts) => counts.process.cpuSeconds)
   gauge('uptime_seconds', 'Of the worker that runs longest.', maxima['uptimeSeconds'] ?? 0)
-  const delay = new Gauge({
-    name: `${PREFIX}event_loop_delay_seconds`,
-    help: 'How late the event loop was in the last seconds, of the worker that was latest.',
-    labelNames: ['quantile'],
-    registers
-  })
-  delay.set({ quantile: '0.5' }, (maxima['eventLoopP50Ms'] ?? 0) / 1000)
-  delay.set({ quantile: '0.99' }, (maxima['eventLoopP99Ms'] ?? 0) / 1000)
-  delay.set({ quantile: '1' }, (maxima['eventLoopMaxMs'] ?? 0) / 1000)
+  const late = 'How late the event loop was in the last seconds, of the worker that was latest'
+  gauge('event_loop_delay_p50_seconds', `${late}: median.`, (maxima['eventLoopP50Ms'] ?? 0) / 1000)
+  gauge(
+    'event_loop_delay_p99_seconds',
+    `${late}: 99th percentile.`,
+    (maxima['eventLoopP99Ms'] ?? 0) / 1000
+  )
+  gauge('event_loop_delay_max_seconds', `${late}: longest.`, (maxima['eventLoopMaxMs'] ?? 0) / 1000)
   addHost(gauge, input)
   return { contentType: registry.contentType, text: await registry.metrics() }
 }

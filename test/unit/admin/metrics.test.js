@@ -133,6 +133,16 @@ test('old and new worker of a reload are one; the only worker of a host needs no
   assert.equal(alone.get('letterlock_logins_total{outcome="good"}'), 7)
 })
 
+test('the label quantile is left to summaries, of which there are none', async () => {
+  const series = await seriesOf([workerWith(null, 7)])
+  assert.deepEqual(
+    [...series.keys()].filter((name) => name.includes('quantile=')),
+    []
+  )
+  for (const part of ['p50', 'p99', 'max'])
+    assert.ok(series.has(`letterlock_event_loop_delay_${part}_seconds`), part)
+})
+
 test('the largest write-ahead log may be that of the directory', async () => {
   const wal = { walBytes: 300, largestWalBytes: 200, directoryWalBytes: 900 }
   const series = await seriesOf([workerWith(null, 0)], wal)
