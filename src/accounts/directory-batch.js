@@ -2,7 +2,7 @@
  * What may be written late: last uses, usage, the audit log and the records of maintenance. It waits in memory for at most a second
  * and goes out in one transaction, so that no login waits for the disk.
  */
-
+import { relative } from 'node:path'
 import { writeAuditEvent } from './directory-audit.js'
 import { auditFromRow } from './directory-lists.js'
 import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-maintenance.js'
@@ -13,10 +13,12 @@ import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-mainten
  * @typedef {import('./directory-port.js').AuditRow} AuditRow
  * @typedef {import('./directory-port.js').MaintenanceEntry} MaintenanceEntry
  *
+ * @typedef {import('./directory-port.js').MailboxUsage} MailboxUsage
+ *
  * @typedef {object} Batch
  * @property {Map<string, number>} uses
  * @property {Map<string, number>} tokenUses
- * @property {Map<string, { bytes: number, messages: number }>} usage
+ * @property {Map<string, MailboxUsage>} usage
  * @property {(AuditEvent & { atMs: number })[]} events
  * @property {number} droppedEvents
  * @property {MaintenanceEntry[]} maintenance
@@ -46,7 +48,7 @@ export class DirectoryBatch {
   #uses = new Map()
   /** @type {Map<string, number>} */
   #tokenUses = new Map()
-  /** @type {Map<string, { bytes: number, messages: number }>} */
+  /** @type {Map<string, MailboxUsage>} */
   #usage = new Map()
   /** @type {(AuditEvent & { atMs: number })[]} */
   #events = []
@@ -65,11 +67,12 @@ export class DirectoryBatch {
   #auditLimits
 
   /**
-   * @param {DirectoryConnection} connection
+   * @param {{ connection: DirectoryConnection, dataFolder: string }} place
    * @param {import('./audit-limits.js').AuditLimits} [auditLimits]
    */
-  constructor(connection, auditLimits = AUDIT_LIMITS) {
+  constructor({ connection, dataFolder }, auditLimits = AUDIT_LIMITS) {
     this.connection = connection
+    this.dataFolder = dataFolder
     this.#auditLimits = auditLimits
   }
 
@@ -87,10 +90,10 @@ export class DirectoryBatch {
 
   /**
    * @param {string} accountId
-   * @param {{ bytes: number, messages: number }} usage
+   * @param {MailboxUsage} usage
    */
-  recordUsage(accountId, { bytes, messages }) {
-    this.#usage.set(accountId, { bytes, messages })
+  recordUsage(accountId, usage) {
+    this.#usage.set(accountId, usage)
     this.#schedule()
   }
 
@@ -221,10 +224,14 @@ export class DirectoryBatch {
     for (const [credentialId, atMs] of uses) use.run(atMs, credentialId)
     const tokenUse = connection.prepare('UPDATE api_tokens SET last_used_at_ms = ? WHERE id = ?')
     for (const [tokenId, atMs] of tokenUses) tokenUse.run(atMs, tokenId)
+    // Of an account that was begun anew meanwhile, what the old mailbox held is no usage any more.
     const used = connection.prepare(
-      'UPDATE accounts SET used_bytes = ?, used_messages = ? WHERE id = ?'
+      'UPDATE accounts SET used_bytes = ?, used_messages = ? WHERE id = ? AND folder = coalesce(?, folder)'
     )
-    for (const [accountId, { bytes, messages }] of usage) used.run(bytes, messages, accountId)
+    for (const [accountId, { bytes, messages, folder }] of usage) {
+      const stored = folder === undefined ? null : relative(this.dataFolder, folder)
+      used.run(bytes, messages, accountId, stored)
+    }
     const nowMs = connection.clock.nowMs()
     for (const event of events) writeAuditEvent(connection, event)
     if (droppedEvents > 0) {

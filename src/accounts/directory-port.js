@@ -86,6 +86,13 @@
 /** @typedef {Pick<NewAccount, 'keys' | 'folder' | 'cipher'>} NewMailbox */
 
 /**
+ * @typedef {object} MailboxUsage
+ * @property {number} bytes
+ * @property {number} messages
+ * @property {string} [folder] - of the mailbox that holds them: nothing is written where another has taken its place
+ */
+
+/**
  * @typedef {object} KeyRows - everything of an account that hangs on its master key
  * @property {number} keyEpoch
  * @property {string} sealRecipient - of the current identity
@@ -282,7 +289,7 @@
  *   folder is then listed by `listRemovals`; throws BUSY as `createAccount` does
  * @property {() => Promise<{ accountId: string, atMs: number }[]>} listDeletions - of accounts, as the audit log has them
  * @property {(credentialId: string) => void} recordUse - last use; written within a second
- * @property {(accountId: string, usage: { bytes: number, messages: number }) => void} recordUsage - written within a second
+ * @property {(accountId: string, usage: MailboxUsage) => void} recordUsage - written within a second
  * @property {(event: AuditEvent) => void} audit - written within a second
  * @property {(filter?: { accountId?: string, limit?: number }) => Promise<AuditRow[]>} listAudit - newest first
  * @property {() => Promise<Tenant[]>} listTenants - by id

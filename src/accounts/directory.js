@@ -45,7 +45,7 @@ export function openDirectory({
   const removals = new DirectoryRemovals(place)
   const keys = new DirectoryKeys(connection)
   const restores = new DirectoryRestores(connection)
-  const batch = new DirectoryBatch(connection, audit)
+  const batch = new DirectoryBatch(place, audit)
   const maintenance = new DirectoryMaintenance(connection)
   const tenants = new DirectoryTenants(connection)
   const tokens = new DirectoryTokens(connection)

@@ -60,7 +60,7 @@ export async function openStore({
       },
       clock,
       logger,
-      onUsage: (usage) => directory.recordUsage(account.id, usage),
+      onUsage: (usage) => directory.recordUsage(account.id, { ...usage, folder: account.folder }),
       onAlert,
       ...shared
     }).catch(async (error) => {

@@ -2,6 +2,7 @@
  * A mailbox with a worker of maintenance that looks after it, over the real directory.
  */
 import { randomBytes } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { OpenAccounts } from '../../src/accounts/open-accounts.js'
 import { systemResources } from '../../src/maintenance/resources.js'
 import { runJobs } from '../../src/maintenance/run-jobs.js'
@@ -31,14 +32,13 @@ export async function setUp(t, settings = {}, resources = {}) {
     resources: { ...systemResources, ...resources }
   })
   let lockings = 0
-  /** @type {() => void} */
-  let onLocked = () => {}
+  const lockedAgain = new EventEmitter()
   const openAccounts = new OpenAccounts({
     services,
     maintenance: worker,
     onLocked: () => {
       lockings++
-      onLocked()
+      lockedAgain.emit('locked')
     },
     endSessions: () => {}
   })
@@ -59,12 +59,9 @@ export async function setUp(t, settings = {}, resources = {}) {
       resources: { ...systemResources, ...resources },
       signal: new AbortController().signal
     })
-  /** Until the mailbox has been closed so many times, with all that is done then. */
+  // Until the mailbox has been closed so many times, with all that is done then.
   const locked = async (times = 1) => {
-    while (lockings < times)
-      await new Promise((resolve) => {
-        onLocked = () => resolve(undefined)
-      })
+    for (let rest = times - lockings; rest > 0; rest--) await once(lockedAgain, 'locked')
   }
   return { ...accounts, account, worker, openAccounts, enter, runs, run, locked }
 }
