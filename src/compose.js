@@ -20,6 +20,7 @@ import { lmtpTlsOf, replaceCertificates, tlsSettingsOf } from './compose/tls.js'
 import { createLmtpServer } from './delivery/lmtp.js'
 import { MailError } from './errors.js'
 import { createImapServer } from './imap/session/listener.js'
+import { warmUp } from './imap/session/warm-up.js'
 import { cleanLeftovers } from './maintenance/leftovers.js'
 import { systemResources } from './maintenance/resources.js'
 import { MaintenanceWorker } from './maintenance/worker.js'
@@ -203,6 +204,7 @@ async function compose(
       ? null
       : await (await import('./discovery/server.js')).createDiscoveryServer({ config, tls })
 
+  await warmUp()
   /** @type {import('./cluster/cluster-worker.js').ClusterWorker | null} */
   let cluster = null
   if (slot !== null) {

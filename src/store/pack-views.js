@@ -55,7 +55,7 @@ export async function packViews({ read, write }) {
     if (numbers.length < FEW_BLOCKS) continue
     for (let at = 0; at < numbers.length; at += STEP_BLOCKS)
       await write((db) => {
-        for (const number of numbers.slice(at, at + STEP_BLOCKS)) packBlock(db, mailbox.id, number)
+        for (const number of numbers.slice(at, at + STEP_BLOCKS)) writeBlock(db, mailbox.id, number)
       })
   }
 }
@@ -111,7 +111,7 @@ function findUnpacked(db, { id, uidNext }, limit = Infinity) {
  * @param {number} mailboxId
  * @param {number} number
  */
-function packBlock(db, mailboxId, number) {
+function writeBlock(db, mailboxId, number) {
   // Deleted meanwhile: the sweep takes away what is left of it, and might be through.
   if (prepared(db, 'SELECT 1 FROM mailboxes WHERE id = ?').get(mailboxId) === undefined) return
   const rows = readStateRows(db, rangeOf(number))

@@ -114,11 +114,11 @@ export function tellBlock({ firstId, messages, bytes }, onState) {
 }
 
 /**
- * @param {Database} db - in the transaction in which the rows were read
  * @param {number} number - view_blocks.id
  * @param {readonly Row[]} rows - all of its messages by id, at least one
+ * @returns {Omit<ViewBlock, 'firstId'>}
  */
-export function writeViewBlock(db, number, rows) {
+export function packBlock(number, rows) {
   const bytes = Buffer.alloc(rows.length * MESSAGE_BYTES)
   const flagsAt = rows.length * MODSEQ_BYTES
   const keywordsAt = flagsAt + rows.length * WORD_BYTES
@@ -135,8 +135,18 @@ export function writeViewBlock(db, number, rows) {
     lastModSeq = modSeq
     highest = Math.max(highest, modSeq)
   }
+  return { modSeq: highest, messages: rows.length, bytes }
+}
+
+/**
+ * @param {Database} db - in the transaction in which the rows were read
+ * @param {number} number - view_blocks.id
+ * @param {readonly Row[]} rows - all of its messages by id, at least one
+ */
+export function writeViewBlock(db, number, rows) {
+  const { modSeq, messages, bytes } = packBlock(number, rows)
   prepared(
     db,
     'INSERT OR REPLACE INTO view_blocks (id, modseq, messages, data) VALUES (?, ?, ?, ?)'
-  ).run(number, highest, rows.length, compressFrame(bytes))
+  ).run(number, modSeq, messages, compressFrame(bytes))
 }
