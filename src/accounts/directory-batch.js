@@ -11,9 +11,8 @@ import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-mainten
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
  * @typedef {import('./directory-port.js').AuditEvent} AuditEvent
  * @typedef {import('./directory-port.js').AuditRow} AuditRow
- * @typedef {import('./directory-port.js').MaintenanceEntry} MaintenanceEntry
- *
  * @typedef {import('./directory-port.js').MailboxUsage} MailboxUsage
+ * @typedef {import('./directory-port.js').MaintenanceEntry} MaintenanceEntry
  *
  * @typedef {object} Batch
  * @property {Map<string, number>} uses

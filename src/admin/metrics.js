@@ -191,13 +191,12 @@ export async function renderMetrics(input) {
   counter('cpu_seconds_total', 'Processor time.', (counts) => counts.process.cpuSeconds)
   gauge('uptime_seconds', 'Of the worker that runs longest.', maxima['uptimeSeconds'] ?? 0)
   const late = 'How late the event loop was in the last seconds, of the worker that was latest'
-  gauge('event_loop_delay_p50_seconds', `${late}: median.`, (maxima['eventLoopP50Ms'] ?? 0) / 1000)
-  gauge(
-    'event_loop_delay_p99_seconds',
-    `${late}: 99th percentile.`,
-    (maxima['eventLoopP99Ms'] ?? 0) / 1000
-  )
-  gauge('event_loop_delay_max_seconds', `${late}: longest.`, (maxima['eventLoopMaxMs'] ?? 0) / 1000)
+  for (const [part, what, ms] of /** @type {const} */ ([
+    ['p50', 'median', maxima['eventLoopP50Ms']],
+    ['p99', '99th percentile', maxima['eventLoopP99Ms']],
+    ['max', 'longest', maxima['eventLoopMaxMs']]
+  ]))
+    gauge(`event_loop_delay_${part}_seconds`, `${late}: ${what}.`, (ms ?? 0) / 1000)
   addHost(gauge, input)
   return { contentType: registry.contentType, text: await registry.metrics() }
 }

@@ -55,7 +55,7 @@ export async function repairAccount({ services, account, masterKey, onProgress }
       state: { ...NEVER_RUN, doneAtMs: clock.nowMs() },
       run: null
     })
-    directory.recordUsage(account.id, { bytes, messages: salvaged })
+    directory.recordUsage(account.id, { bytes, messages: salvaged, folder: account.folder })
     return outcome
   } finally {
     key.fill(0)

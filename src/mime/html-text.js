@@ -164,19 +164,17 @@ export class HtmlTextReader {
       const piece = html.slice(at, end)
       this.#tag += piece.slice(0, MAX_TAG_CHARACTERS - this.#tag.length)
       at = end
-      if (stop === -1) {
-        this.#tagEnd = piece.trimEnd().at(-1) ?? this.#tagEnd
-      } else if (this.#quote !== '') {
+      if (stop === -1) this.#tagEnd = piece.trimEnd().at(-1) ?? this.#tagEnd
+      else if (this.#quote !== '') {
         this.#tagEnd = this.#quote
         this.#quote = ''
+      } else if (html[stop] === '>') {
+        this.#inside = null
+        this.#endTag()
+        return at
       } else {
-        const mark = /** @type {string} */ (piece.at(-1))
+        const mark = /** @type {string} */ (html[stop])
         const before = piece.slice(0, -1).trimEnd().at(-1) ?? this.#tagEnd
-        if (mark === '>') {
-          this.#inside = null
-          this.#endTag()
-          return at
-        }
         // Only behind `=` it begins a value; those of a doctype do not count.
         if (before === '=' && this.#element !== '') this.#quote = mark
         this.#tagEnd = mark

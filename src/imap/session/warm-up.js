@@ -9,17 +9,15 @@ import { BLOCK_UIDS, blockOfRow, packBlock } from '../../store/view-blocks.js'
 import { readAllRows } from '../../store/view-rows.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
+import { BATCH_BYTES } from './fetch-section-writer.js'
 import { writeFlagLines } from './flag-lines.js'
 import { SelectedMailbox } from './selected-mailbox.js'
 
 /** @import { Row, Source } from '../../store/view-rows.js' */
 
-/** Blocks of messages: with half as many, less is compiled; with twice as many, no more. */
+/** Blocks of messages. Three times as many take 15 ms more, and the first scan is 2 ms shorter then. */
 const BLOCKS = 16
 const SCANS = 3
-
-/** As a FETCH hands them over, bytes. */
-const BATCH_BYTES = 64 * 1024
 
 const MAILBOX = {
   id: 1,
