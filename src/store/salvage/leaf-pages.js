@@ -29,7 +29,7 @@ export class LeafPages {
   #db
   /** @type {Map<number, number[]>} pages that may have a chunk, by its id */
   #chunks = new Map()
-  /** @type {Map<number, { hash: Buffer | null, size: number, chunk_size: number }>} */
+  /** @type {Map<number, { hash: Buffer, size: number, chunk_size: number }>} complete ones */
   #contents = new Map()
   /** @type {Map<number, any>} */
   #messages = new Map()
@@ -61,7 +61,7 @@ export class LeafPages {
 
   /**
    * @param {number} id
-   * @returns {{ hash: Buffer | null, size: number, chunk_size: number } | undefined}
+   * @returns {{ hash: Buffer, size: number, chunk_size: number } | undefined} of a complete content
    */
   content(id) {
     return this.#contents.get(id)
@@ -135,7 +135,8 @@ export class LeafPages {
         size: g,
         content_id: h
       })
-    } else if ((Buffer.isBuffer(a) || a === null) && isInteger(b) && isInteger(c) && e === null)
+    } else if (Buffer.isBuffer(a) && isInteger(b) && isInteger(c) && e === null)
+      // Without a hash it may be as it was before its end, on a page that is free by now: a message knows better.
       this.#contents.set(id, { hash: a, size: b, chunk_size: c })
     else if (isCodec(a) && kind === 'blob' && c === null)
       this.#chunks.set(id, [...(this.#chunks.get(id) ?? []), page])
