@@ -10,8 +10,7 @@
  *
  * Everything is synchronous and streams: both directions hold one chunk. Keys and plaintext lie in
  * memory of their own and are zeroed; what node:crypto holds in KeyObjects, OpenSSL clears when they
- * are collected. `secretString` alone makes a JavaScript string, which cannot be cleared: it is for
- * handing an identity to the `age` tool.
+ * are collected. Nothing makes a JavaScript string of a secret, which could not be cleared.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -28,12 +27,11 @@ import {
   writeHeader
 } from './age-header.js'
 import { StreamOpener, StreamSealer } from './age-stream.js'
-import { decodeBech32, encodeBech32 } from './bech32.js'
+import { encodeBech32 } from './bech32.js'
 import { HpkeSuite, TAG_BYTES } from './hpke.js'
 import {
   CIPHERTEXT_BYTES,
   HybridPublicKey,
-  PUBLIC_KEY_BYTES,
   SEED_BYTES,
   decapsulate,
   expandSeed
@@ -44,7 +42,6 @@ import {
 
 const STANZA_TYPE = 'mlkem768x25519'
 const RECIPIENT_PREFIX = 'age1pq'
-const IDENTITY_PREFIX = 'age-secret-key-pq-'
 const hpke = new HpkeSuite('age-encryption.org/mlkem768x25519')
 
 /**
@@ -62,7 +59,7 @@ export function generateSealIdentity() {
 }
 
 /**
- * @param {Buffer} secret - the 32-byte seed; copied, so the caller may zero its own
+ * @param {Buffer} secret - the 32-byte seed; not kept, so the caller may zero it
  * @returns {SealIdentity}
  * @throws {MailError} KEY_REJECTED where the length is wrong
  */
@@ -77,31 +74,18 @@ export function identityFromSecret(secret) {
  * @param {Buffer} publicKey - 1,216 bytes
  * @returns {string} `age1pq1…`
  */
-export function recipientFromPublicKey(publicKey) {
+function recipientFromPublicKey(publicKey) {
   return encodeBech32(RECIPIENT_PREFIX, publicKey)
-}
-
-/**
- * @param {string} recipient - `age1pq1…`
- * @returns {Buffer | null} the public key, null where that is no hybrid recipient
- */
-export function publicKeyFromRecipient(recipient) {
-  const decoded = decodeBech32(recipient)
-  if (decoded === null || decoded.prefix !== RECIPIENT_PREFIX) return null
-  return decoded.bytes.length === PUBLIC_KEY_BYTES ? decoded.bytes : null
 }
 
 /** A private key that opens sealed files. Its fields are private, so that no log can print it. */
 export class SealIdentity {
-  #seed
   /** @type {import('./hybrid-kem.js').HybridPrivateKey | null} */
   #key
 
-  /** @param {Buffer} seed - 32 bytes; copied */
+  /** @param {Buffer} seed - 32 bytes; not kept */
   constructor(seed) {
-    this.#seed = Buffer.alloc(SEED_BYTES)
-    seed.copy(this.#seed)
-    const key = expandSeed(this.#seed)
+    const key = expandSeed(seed)
     this.#key = key
     /** @type {Buffer} 1,216 bytes */
     this.publicKey = key.publicKey
@@ -110,11 +94,6 @@ export class SealIdentity {
   /** @returns {string} `age1pq1…` */
   get recipient() {
     return recipientFromPublicKey(this.publicKey)
-  }
-
-  /** @returns {string} `AGE-SECRET-KEY-PQ-1…`, which cannot be zeroed */
-  get secretString() {
-    return encodeBech32(IDENTITY_PREFIX, this.#seed).toUpperCase()
   }
 
   /**
@@ -139,9 +118,8 @@ export class SealIdentity {
     return null
   }
 
-  /** Zeroes the seed; the identity opens nothing more. Harmless when repeated. */
+  /** Lets go of the key; the identity opens nothing more. Harmless when repeated. */
   destroy() {
-    this.#seed.fill(0)
     this.#key = null
   }
 }

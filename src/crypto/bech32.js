@@ -1,6 +1,6 @@
 /**
- * Bech32 (BIP 173) as age uses it for recipients and identities: the checksum of version 0, and no
- * limit of 90 characters, because a post-quantum recipient alone has 1,959.
+ * Bech32 (BIP 173) as age uses it for recipients: the checksum of version 0, and no limit of 90 characters, because a
+ * post-quantum recipient alone has 1,959.
  *
  *     prefix '1' data(5 bits a character) checksum(6 characters)
  */
@@ -20,34 +20,11 @@ const CHECKSUM_CHARACTERS = 6
  * @returns {string} in lower case
  */
 export function encodeBech32(prefix, bytes) {
-  const words = regroup(bytes, 8, 5, true)
+  const words = byFives(bytes)
   const check =
     polymod([...expandPrefix(prefix), ...words, ...Array(CHECKSUM_CHARACTERS).fill(0)]) ^ 1
   for (let at = CHECKSUM_CHARACTERS - 1; at >= 0; at--) words.push((check >>> (5 * at)) & 31)
-  // Not through a Buffer: of a secret, its pool would keep a copy.
-  return `${prefix}1${String.fromCharCode(...words.map((word) => ALPHABET.charCodeAt(word)))}`
-}
-
-/**
- * @param {string} text - all lower case or all upper case
- * @returns {{ prefix: string, bytes: Buffer } | null} the prefix in lower case; null where the text
- *   mixes cases, has a character outside the alphabet, a wrong checksum or stray padding bits
- */
-export function decodeBech32(text) {
-  const lower = text.toLowerCase()
-  if (text !== lower && text !== text.toUpperCase()) return null
-  const separator = lower.lastIndexOf('1')
-  if (separator < 1 || separator + 1 + CHECKSUM_CHARACTERS > lower.length) return null
-  const prefix = lower.slice(0, separator)
-  const words = []
-  for (const character of lower.slice(separator + 1)) {
-    const word = ALPHABET.indexOf(character)
-    if (word === -1) return null
-    words.push(word)
-  }
-  if (polymod([...expandPrefix(prefix), ...words]) !== 1) return null
-  const bytes = regroup(words.slice(0, -CHECKSUM_CHARACTERS), 5, 8, false)
-  return bytes === null ? null : { prefix, bytes: Buffer.from(bytes) }
+  return `${prefix}1${words.map((word) => ALPHABET[word]).join('')}`
 }
 
 /** @param {string} prefix */
@@ -67,43 +44,20 @@ function polymod(words) {
 }
 
 /**
- * @overload
- * @param {Iterable<number>} values
- * @param {number} fromBits
- * @param {number} toBits
- * @param {true} isPadded
- * @returns {number[]}
+ * @param {Iterable<number>} bytes
+ * @returns {number[]} the same bits by fives, the last ones filled up with zeros
  */
-/**
- * @overload
- * @param {Iterable<number>} values
- * @param {number} fromBits
- * @param {number} toBits
- * @param {false} isPadded
- * @returns {number[] | null}
- */
-/**
- * @param {Iterable<number>} values
- * @param {number} fromBits
- * @param {number} toBits
- * @param {boolean} isPadded - whether left-over bits are padded with zeros; else they must be zeros
- * @returns {number[] | null}
- */
-function regroup(values, fromBits, toBits, isPadded) {
-  const out = []
+function byFives(bytes) {
+  const words = []
   let held = 0
   let heldBits = 0
-  for (const value of values) {
-    held = ((held << fromBits) | value) & 0xfff
-    heldBits += fromBits
-    while (heldBits >= toBits) {
-      heldBits -= toBits
-      out.push((held >>> heldBits) & ((1 << toBits) - 1))
+  for (const byte of bytes) {
+    held = ((held << 8) | byte) & 0xfff
+    for (heldBits += 8; heldBits >= 5;) {
+      heldBits -= 5
+      words.push((held >>> heldBits) & 31)
     }
   }
-  const rest = held & ((1 << heldBits) - 1)
-  if (isPadded) {
-    if (heldBits > 0) out.push(rest << (toBits - heldBits))
-  } else if (heldBits >= fromBits || rest !== 0) return null
-  return out
+  if (heldBits > 0) words.push((held << (5 - heldBits)) & 31)
+  return words
 }

@@ -7,11 +7,10 @@ import {
   Opener,
   Sealer,
   generateSealIdentity,
-  identityFromSecret,
-  publicKeyFromRecipient,
-  recipientFromPublicKey
+  identityFromSecret
 } from '../../../src/crypto/age.js'
 import { CHUNK_BYTES, CHUNK_TAG_BYTES } from '../../../src/crypto/age-stream.js'
+import { identityText } from '../../helpers/age-identity.js'
 
 const SEALED_CHUNK = CHUNK_BYTES + CHUNK_TAG_BYTES
 const pair = generateSealIdentity()
@@ -54,26 +53,15 @@ const SIZES = [0, 1, 6000, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CH
 test('an identity and its recipient are those that age-encryption makes of the same seed', async () => {
   assert.equal(pair.secret.length, 32)
   assert.equal(pair.publicKey.length, 1216)
-  assert.match(identity.secretString, /^AGE-SECRET-KEY-PQ-1[0-9A-Z]+$/)
-  assert.equal(await identityToRecipient(identity.secretString), pair.recipient)
+  assert.equal(await identityToRecipient(identityText(pair.secret)), pair.recipient)
   assert.equal(identity.recipient, pair.recipient)
   assert.ok(identity.publicKey.equals(pair.publicKey))
-  assert.equal(recipientFromPublicKey(pair.publicKey), pair.recipient)
-  assert.ok(publicKeyFromRecipient(pair.recipient)?.equals(pair.publicKey))
-})
-
-test('a recipient that is not one gives null', () => {
-  const changed = pair.recipient.replace(/.$/, (last) => (last === 'q' ? 'p' : 'q'))
-  const mixed = pair.recipient.replace('age1pq1', 'AGE1PQ1')
-  for (const text of ['', 'age1pq1', changed, mixed, identity.secretString, 'age1qqqqqqqq']) {
-    assert.equal(publicKeyFromRecipient(text), null, text.slice(0, 20))
-  }
 })
 
 for (const size of SIZES) {
   test(`age-encryption opens what is sealed here: ${size} bytes`, async () => {
     const decrypter = new Decrypter()
-    decrypter.addIdentity(identity.secretString)
+    decrypter.addIdentity(identityText(pair.secret))
     const plaintext = sample(size)
     assert.ok(Buffer.from(await decrypter.decrypt(seal(plaintext))).equals(plaintext))
   })
