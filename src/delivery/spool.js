@@ -6,7 +6,7 @@
  *     spool/aside/<name>.sealed   does not open; kept for the operator
  *
  * `<name>` is random: outside of a file stand only the account's folder, the name and the padded size.
- * Order: write, fsync the file, rename it into spool/, fsync spool/. Nothing is ever written in the clear.
+ * Order: write, fsync the file, rename it into spool/, fsync spool/ (spool-writer.js). Nothing is ever written in the clear.
  */
 
 import { closeSync, open, read } from 'node:fs'
@@ -23,7 +23,6 @@ import {
   removeIfThere,
   statIfThere
 } from './spool-files.js'
-import { SpoolWriter } from './spool-writer.js'
 
 const openFile = promisify(open)
 const readInto = promisify(read)
@@ -47,26 +46,6 @@ const LEFTOVER_AGE_MS = 60 * 60 * 1000
  * @property {number} bytes - on disk
  * @property {bigint} changedAtNs - mtime, which orders arrivals
  */
-
-/**
- * @param {object} options
- * @param {string} options.spoolFolder
- * @param {Buffer} options.publicKey
- * @param {import('./spool-format.js').SpoolEnvelope} options.envelope
- * @param {AsyncIterable<Buffer> | Iterable<Buffer>} options.message
- * @returns {Promise<{ name: string, bytes: number }>} once it is durable
- * @throws {MailError} SEAL_FAILED, DISK_FULL or NOT_DURABLE; then nothing is left of the file
- */
-export async function writeSpoolFile({ spoolFolder, publicKey, envelope, message }) {
-  const writer = await SpoolWriter.open({ spoolFolder, publicKey, envelope })
-  try {
-    for await (const chunk of message) await writer.write(chunk)
-    return await writer.finish()
-  } catch (error) {
-    await writer.abort()
-    throw error
-  }
-}
 
 /**
  * @param {string} spoolFolder

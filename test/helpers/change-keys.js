@@ -5,9 +5,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { changePassword } from '../../src/accounts/change-password.js'
 import { rekeyAccount } from '../../src/accounts/rekey.js'
-import { writeSpoolFile } from '../../src/delivery/spool.js'
 import { isMailError } from '../../src/errors.js'
 import { drainInto, logIn, withStore } from './accounts.js'
+import { writeSpoolFile } from './spool.js'
 import { appendAll } from './temporary-store.js'
 
 /**

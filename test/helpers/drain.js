@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateSealIdentity, identityFromSecret } from '../../src/crypto/age.js'
 import { drainSpool } from '../../src/delivery/drain.js'
-import { writeSpoolFile } from '../../src/delivery/spool.js'
 import { createAccountStore, openAccountStore } from '../../src/store/account-store.js'
 import { systemClock } from '../../src/support/clock.js'
 import { silentLogger } from './delivery.js'
+import { writeSpoolFile } from './spool.js'
 
 const RECEIVED_AT_MS = 1_700_000_000_999
 

@@ -19,10 +19,10 @@ import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { readFreezeFile } from '../../../src/database/freeze-file.js'
 import { lockShared } from '../../../src/database/lock.js'
-import { writeSpoolFile } from '../../../src/delivery/spool.js'
 import { appendOne } from '../../helpers/account-folder.js'
 import { logIn, withStore } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
+import { writeSpoolFile } from '../../helpers/spool.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

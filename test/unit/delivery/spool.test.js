@@ -12,13 +12,13 @@ import {
   listSpool,
   readSpoolFile,
   removeSpoolFiles,
-  setAsideSpoolFile,
-  writeSpoolFile
+  setAsideSpoolFile
 } from '../../../src/delivery/spool.js'
 import { SpoolWriter } from '../../../src/delivery/spool-writer.js'
 import { systemClock } from '../../../src/support/clock.js'
 import { filesBelow, openSpool } from '../../helpers/delivery.js'
 import { scratchFolder } from '../../helpers/process.js'
+import { writeSpoolFile } from '../../helpers/spool.js'
 
 const { secret, publicKey } = generateSealIdentity()
 const identity = identityFromSecret(secret)
