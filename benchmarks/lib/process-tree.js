@@ -31,7 +31,7 @@ function parents() {
  * @param {number} root
  * @returns {number[]} it and its descendants
  */
-export function processTree(root) {
+function processTree(root) {
   const family = [root]
   const all = parents()
   for (let index = 0; index < family.length; index++) {

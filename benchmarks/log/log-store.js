@@ -12,7 +12,7 @@ import { Connection } from '../sqlite/connection.js'
  */
 
 /** Records in a block. */
-export const BLOCK_RECORDS = 64
+const BLOCK_RECORDS = 64
 
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
 

@@ -161,7 +161,7 @@ const OF_THE_FILE = ['page_size', 'auto_vacuum', 'encoding']
  * @param {readonly Pragma[]} pragmas
  * @returns {Pragma[]} the same, with those first that SQLite would ignore later
  */
-export function correctedOrder(pragmas) {
+function correctedOrder(pragmas) {
   const isOfTheFile = (/** @type {Pragma} */ [name]) => OF_THE_FILE.includes(name)
   return [
     ...pragmas.filter(isOfTheFile),

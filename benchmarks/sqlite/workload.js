@@ -32,7 +32,7 @@ const rawOf = (index) => Buffer.from(`The raw bytes of message no. ${index}, `.r
  * @param {number} nowMs - the row's date is that many minutes before
  * @returns {unknown[]} parameters of INSERT: 3.3 to 3.6 KB, every tenth \Seen
  */
-export const rowOf = (index, nowMs) => [
+const rowOf = (index, nowMs) => [
   index,
   nowMs - index * MINUTE_MS,
   index % 10 === 0 ? '\\Seen' : '',

@@ -37,7 +37,7 @@ const LOOP_FAIL_MS = 1000
  * @param {number} bytes
  * @returns {string}
  */
-export function bytesText(bytes) {
+function bytesText(bytes) {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
   const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
   return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${units[power]}`
@@ -47,7 +47,7 @@ export function bytesText(bytes) {
  * @param {number} ms
  * @returns {string}
  */
-export function ageText(ms) {
+function ageText(ms) {
   if (ms < 2 * 60_000) return `${Math.max(0, Math.round(ms / 1000))} seconds`
   if (ms < 2 * HOUR_MS) return `${Math.round(ms / 60_000)} minutes`
   return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.round(ms / DAY_MS)} days`

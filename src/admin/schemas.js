@@ -81,7 +81,7 @@ export function input(properties, required = []) {
   return { type: 'object', additionalProperties: false, required, properties }
 }
 
-export const PROBLEM = {
+const PROBLEM = {
   type: 'object',
   description: 'Problem details, RFC 9457',
   required: ['type', 'title', 'status'],

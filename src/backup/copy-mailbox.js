@@ -96,7 +96,7 @@ function requireThere(stamp) {
  * @param {FileStamp | null} b
  * @returns {boolean} whether both are there, and nobody wrote between the two
  */
-export const isSameStamp = (a, b) =>
+const isSameStamp = (a, b) =>
   a !== null &&
   b !== null &&
   a.inode === b.inode &&

@@ -25,7 +25,7 @@
 const NAME = /^owner-\d+-[0-9a-f]+\.sock$/
 
 /** Longer than any question or answer, bytes: who sends more without a line's end is no part of this program. */
-export const MAX_LINE_BYTES = 4096
+const MAX_LINE_BYTES = 4096
 
 /** A freeze lives this long without being renewed, ms: what a backup that hangs can cost the `-wal`. */
 export const HOLD_MS = 60_000

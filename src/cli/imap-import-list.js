@@ -35,7 +35,7 @@ const MAX_LINE_BYTES = 16_384
  * @param {string} file
  * @throws {CliError} where others than its owner may read it, or it is a folder
  */
-export async function requirePrivate(file) {
+async function requirePrivate(file) {
   const stats = await stat(file).catch((/** @type {NodeJS.ErrnoException} */ cause) => {
     throw new CliError(`${file} cannot be read (${cause.code})`, { exitCode: 2, cause })
   })
@@ -50,7 +50,7 @@ export async function requirePrivate(file) {
  * @returns {AsyncGenerator<ListedAccount>}
  * @throws {CliError} for a line that has not four fields
  */
-export async function* readList(file) {
+async function* readList(file) {
   let number = 0
   for await (const line of byteLines(createReadStream(file), { maxBytes: MAX_LINE_BYTES })) {
     number++

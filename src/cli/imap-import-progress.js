@@ -159,7 +159,7 @@ export class ImapImportProgress {
  * @param {number} elapsedMs
  * @returns {string[]}
  */
-export function reportLines(report, elapsedMs) {
+function reportLines(report, elapsedMs) {
   const { folders, foldersWithUids, copied, skipped, flagged, expunged, kept, failed } = report
   const rate = Math.round((copied * 1000) / elapsedMs)
   const lines = [

@@ -9,7 +9,7 @@ import { CliError } from './cli-error.js'
 const MAX_PASSWORD_BYTES = 4096
 
 /** What a person who types a new password at a prompt is held to, in characters (NIST SP 800-63B §5.1.1.1). */
-export const MIN_TYPED_CHARACTERS = 8
+const MIN_TYPED_CHARACTERS = 8
 
 /**
  * @typedef {object} PasswordInputOptions

@@ -67,7 +67,7 @@ function rewriteNode(node, hasNul, plan) {
  * @param {string} encoding
  * @returns {Buffer} the same with this Content-Transfer-Encoding alone
  */
-export function withTransferEncoding(block, encoding) {
+function withTransferEncoding(block, encoding) {
   /** @type {Buffer[]} */
   const kept = []
   let end = 0

@@ -49,7 +49,7 @@ export function writeEnvelope(writer, header) {
  * @param {string} lowerName
  * @returns {Address[]} those of all fields of that name, one after the other, MAX_ADDRESSES in all
  */
-export function addressesOf(header, lowerName) {
+function addressesOf(header, lowerName) {
   /** @type {Address[]} */
   const addresses = []
   for (const value of header.fields.get(lowerName) ?? [])

@@ -7,10 +7,7 @@ import { DurationHistogram, Histogram } from './histogram.js'
 
 /** @typedef {import('./histogram.js').HistogramSnapshot} HistogramSnapshot */
 
-/** How a command may end. */
-export const RESULTS = Object.freeze(/** @type {const} */ (['OK', 'NO', 'BAD']))
-
-/** @typedef {(typeof RESULTS)[number]} Result */
+/** @typedef {'OK' | 'NO' | 'BAD'} Result - how a command may end */
 
 /** Commands by name and result. */
 class CommandCounters {

@@ -51,7 +51,7 @@ const REDACTED_PATHS = REDACTED_NAMES.flatMap((name) => [name, `*.${name}`, `*.*
  * @param {unknown} error
  * @returns {Record<string, unknown>} what of an error may be logged
  */
-export function serializeError(error) {
+function serializeError(error) {
   if (!(error instanceof Error)) return { type: typeof error }
   const { type, stack } = stdSerializers.err(error)
   const { code, detail } = /** @type {{ code?: unknown, detail?: unknown }} */ (error)

@@ -12,7 +12,7 @@ const FOLDER = new URL('../protocol/clients/', import.meta.url)
 /** @typedef {{ flags: string, date: string, text: string }} FixtureMessage */
 
 /** @type {readonly FixtureMessage[]} */
-export const INBOX = [
+const INBOX = [
   {
     flags: '\\Seen',
     date: ' 2-Mar-2026 08:00:00 +0000',
@@ -81,7 +81,7 @@ export const INBOX = [
  * @param {import('./server.js').TestServer} server
  * @param {readonly FixtureMessage[]} [messages]
  */
-export async function fillInbox(server, messages = INBOX) {
+async function fillInbox(server, messages = INBOX) {
   const client = await LineClient.connect(server)
   await client.login()
   for (const { flags, date, text } of messages) {

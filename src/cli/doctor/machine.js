@@ -124,7 +124,7 @@ export async function checkClock({ data }, nowMs) {
  * @param {string} name
  * @returns {number} the soft limit
  */
-export function softLimit(limits, name) {
+function softLimit(limits, name) {
   const line = limits.split('\n').find((text) => text.startsWith(name)) ?? ''
   const value = line.slice(name.length).trim().split(/\s+/)[0] ?? ''
   return value === 'unlimited' ? Infinity : Number(value)

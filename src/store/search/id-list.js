@@ -90,7 +90,7 @@ export class IdSet {
  * @param {number} id
  * @returns {boolean}
  */
-export function includes(list, id) {
+function includes(list, id) {
   let low = 0
   let high = list.length
   while (low < high) {

@@ -21,11 +21,6 @@ export class PostingUnion {
     this.#bits = new Uint8Array(Math.ceil(Math.min(end, MAX_BITS) / 8))
   }
 
-  /** @returns {boolean} */
-  get isEmpty() {
-    return this.#count === 0
-  }
-
   /**
    * @param {Uint8Array} bytes - of a list (see postings.js)
    */

@@ -7,7 +7,7 @@ import { bytes, count, percent, time } from '../format.js'
 import { pagedTable, table } from '../table.js'
 
 /** From here on a file is worth compacting: see docs/operations.md. */
-export const MUCH_FREE = 0.25
+const MUCH_FREE = 0.25
 
 /**
  * @param {any} row - an account or a tenant

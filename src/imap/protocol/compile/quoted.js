@@ -43,6 +43,6 @@ export function compileNstring(value, options) {
  * @param {Buffer} bytes
  * @returns {Buffer} `{n}` CRLF and the bytes
  */
-export function compileLiteral(bytes) {
+function compileLiteral(bytes) {
   return Buffer.concat([Buffer.from(`{${bytes.length}}\r\n`), bytes])
 }

@@ -4,7 +4,7 @@ import { badSyntax } from '../syntax-failure.js'
 /** @typedef {import('./arguments.js').Arguments} Arguments */
 
 /** What STATUS, and LIST with RETURN (STATUS …), may ask for. */
-export const STATUS_ITEMS = Object.freeze([
+const STATUS_ITEMS = Object.freeze([
   'MESSAGES',
   'RECENT',
   'UIDNEXT',

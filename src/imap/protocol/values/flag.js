@@ -4,13 +4,7 @@ import { LIMITS } from '../limits.js'
 import { badSyntax, SyntaxFailure } from '../syntax-failure.js'
 
 /** The system flags that a client may set. */
-export const SYSTEM_FLAGS = Object.freeze([
-  '\\Answered',
-  '\\Flagged',
-  '\\Deleted',
-  '\\Seen',
-  '\\Draft'
-])
+const SYSTEM_FLAGS = Object.freeze(['\\Answered', '\\Flagged', '\\Deleted', '\\Seen', '\\Draft'])
 
 const CANONICAL = new Map(SYSTEM_FLAGS.map((flag) => [flag.toLowerCase(), flag]))
 
