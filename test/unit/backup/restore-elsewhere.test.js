@@ -16,6 +16,7 @@ import { findInSealedDirectory, openKeys } from '../../../src/backup/sealed-dire
 import { RecoveryKey } from '../../../src/backup/sealed.js'
 import { logIn } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
+import { crashing, rekey } from '../../helpers/change-keys.js'
 import { ANNA, PASSWORD, deliver, drain, restore, withLogin } from '../../helpers/restore.js'
 
 test('after a rekey, the mailbox of before does not come back in place, but under another name', async (t) => {
@@ -163,6 +164,48 @@ test('a deleted account is back as it was set: disabled, with its quotas and in 
   await directory.deleteTenant('acme')
   const after = await bringBack(ANNA)
   assert.deepEqual([after.account.tenant, after.isTenantLost], ['other', true])
+})
+
+test('an alias that somebody else has got meanwhile stays theirs, and is told', async (t) => {
+  const host = await openBackupHost(t)
+  const account = await host.addAccount(ANNA, 1)
+  const ben = await host.addAccount('ben@example.org')
+  const { services, target } = host
+  const { directory } = services
+  const { generation: name } = await host.backUp()
+  await deleteAccount({ services, account })
+  await directory.addAlias(ben.id, 'office@example.org')
+  const { lostAliases } = await restoreDeleted({
+    services,
+    target,
+    generation: await host.repository.readGeneration(name),
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    found: { account, aliases: ['office@example.org', 'a.nna@example.org'], ownTenant: null }
+  })
+  assert.deepEqual(lostAliases, ['office@example.org'])
+  assert.equal((await directory.findByAddress('office@example.org'))?.id, ben.id)
+  assert.equal((await directory.findByAddress('a.nna@example.org'))?.id, account.id)
+})
+
+test('a deleted account does not come back out of a backup amid a rekey', async (t) => {
+  const host = await openBackupHost(t)
+  const account = await host.addAccount(ANNA, 1)
+  const { services, target } = host
+  await assert.rejects(
+    rekey(crashing(services, 'finishRekey', 'before'), account, PASSWORD),
+    /power/
+  )
+  const { generation: name } = await host.backUp()
+  await deleteAccount({ services, account })
+  const restoring = restoreDeleted({
+    services,
+    target,
+    generation: await host.repository.readGeneration(name),
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    found: { account, aliases: [], ownTenant: null }
+  })
+  await assert.rejects(restoring, { code: 'RESTORE_REFUSED' })
+  assert.equal(await services.directory.findAccount(account.id), null)
 })
 
 test('a deleted account is found in the last backup that has it', async (t) => {

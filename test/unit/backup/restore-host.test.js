@@ -12,6 +12,7 @@ import { RecoveryKey } from '../../../src/backup/sealed.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
+import { crashing, rekey } from '../../helpers/change-keys.js'
 import { ANNA, PASSWORD, deliver, drain } from '../../helpers/restore.js'
 
 test('a whole host comes back onto an empty folder, the original gone: every credential works', async (t) => {
@@ -114,3 +115,45 @@ test('an account that the backup has no good copy of is told, and not made witho
   assert.equal(accounts, 1)
   assert.deepEqual(missing, [{ address: ANNA, code: 'BACKUP_MISSING' }])
 })
+
+/** A crash between the two, and the key that the mailbox file is under then. */
+for (const [step, when, key] of /** @type {const} */ ([
+  ['beginRekey', 'after', 'present'],
+  ['finishRekey', 'before', 'next']
+])) {
+  test(`a rekey that had been interrupted is brought to its end on the new host: the file under the ${key} key`, async (t) => {
+    const host = await openBackupHost(t)
+    const anna = await host.addAccount(ANNA, 3)
+    await deliver(anna, 'waits')
+    await assert.rejects(rekey(crashing(host.services, step, when), anna, PASSWORD), /power/)
+    const { generation: name, failed } = await host.backUp()
+    assert.deepEqual(failed, [])
+    const folder = join(await scratchFolder(t), 'new')
+    const settings = {
+      data: folder,
+      defaultDomain: 'example.org',
+      'backup.folder': host.folder,
+      'auth.argon2.memoryKiB': 19 * 1024
+    }
+    const { missing } = await restoreHost({
+      config: loadConfig({ settings, environment: {} }),
+      repository: host.repository,
+      generation: await host.repository.readGeneration(name),
+      recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+      clock: host.clock,
+      logger: host.services.logger
+    })
+    assert.deepEqual(missing, [])
+
+    const { open } = await openTestAccounts(t)
+    const services = await open(settings)
+    const { directory } = services
+    assert.equal((await directory.findRekey(anna.id))?.accountId, anna.id)
+    assert.equal((await host.inboxOf(ANNA, services)).count, 3)
+    assert.equal(await directory.findRekey(anna.id), null)
+    const restored = await directory.findAccount(anna.id)
+    assert.equal(restored?.keyEpoch, anna.keyEpoch + (key === 'next' ? 1 : 0))
+    assert.equal((await drain(services, restored ?? anna)).delivered, 1)
+    assert.equal((await host.inboxOf(ANNA, services)).count, 4)
+  })
+}
