@@ -35,8 +35,8 @@ export class OpenSpool {
   /**
    * @param {object} options
    * @param {Pick<import('./services.js').AccountServices, 'directory' | 'logger'>} options.services
-   * @param {import('./directory-port.js').Account} options.account
-   * @param {import('../store/account-store.js').AccountStore} options.store
+   * @param {Pick<import('./directory-port.js').Account, 'id' | 'folder'>} options.account
+   * @param {import('../delivery/drain.js').DrainStore} options.store
    * @param {import('../crypto/age.js').SealIdentity[]} options.identities
    */
   constructor({ services, account, store, identities }) {
