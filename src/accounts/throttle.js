@@ -17,8 +17,8 @@
  * them gains nothing; one that starts begins with what the others know (`state`, `adopt`).
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { isIP } from 'node:net'
 import { MailError } from '../errors.js'
+import { addressKey } from '../support/address-key.js'
 import { AddressList } from '../support/address-list.js'
 import { nameOf } from './address.js'
 
@@ -83,27 +83,6 @@ const MAX_FINGERPRINTS = 8
 function growing(failures, free, firstMs, maxMs) {
   const excess = failures - free
   return excess <= 0 ? 0 : Math.min(maxMs, firstMs * 2 ** Math.min(excess - 1, 30))
-}
-
-/**
- * @param {string} address
- * @returns {string} the address itself, or the first 64 bits of an IPv6 one
- */
-export function addressKey(address) {
-  const bare = address.split('%')[0] ?? ''
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1]
-  if (mapped) return mapped
-  if (isIP(bare) !== 6) return bare
-  const [head = '', tail] = bare.toLowerCase().split('::')
-  const groups = head === '' ? [] : head.split(':')
-  if (tail !== undefined) {
-    // A final dotted quad stands for two groups; it is never among the first four.
-    const rest = tail === '' ? [] : tail.replace(/[\d.]+\.\d+$/, '0:0').split(':')
-    while (groups.length + rest.length < 8) groups.push('0')
-    groups.push(...rest)
-  }
-  const prefix = groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ''))
-  return `${prefix.join(':')}::/64`
 }
 
 /** Counters that forget the least recently touched entry. */

@@ -2,9 +2,9 @@
  * Who may do what over HTTP. Each route says which scopes open it and whether it is the whole host's; a token that is
  * bound to a tenant sees that tenant's things alone, and what is another's is answered as if it were not there.
  */
-import { isIP } from 'node:net'
 import { recognizeApiToken } from '../accounts/api-tokens.js'
 import { MailError } from '../errors.js'
+import { isLoopback } from '../support/loopback.js'
 import { Refusal } from './problem.js'
 
 /** @import { FastifyRequest } from 'fastify' */
@@ -34,9 +34,7 @@ export const openToHost = (...scopes) => Object.freeze({ access: { scopes, isHos
  */
 export function isLocal(request) {
   const { remoteAddress } = request.raw.socket
-  if (remoteAddress === undefined) return true
-  const bare = remoteAddress.replace(/^::ffff:/i, '')
-  return bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'))
+  return remoteAddress === undefined || isLoopback(remoteAddress)
 }
 
 /**

@@ -22,9 +22,3 @@ export function dayOf(timeMs) {
   const day = new Date(timeMs).toISOString().slice(0, 10)
   return html`<time datetime="${day}">${day}</time>`
 }
-
-/**
- * @param {string} address - an IPv4 one may come in IPv6's clothes
- * @returns {string}
- */
-export const addressText = (address) => address.replace(/^::ffff:(?=\d+\.)/i, '')

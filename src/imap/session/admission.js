@@ -1,7 +1,7 @@
 /**
  * Who may come in: bounds on the connections of the process and of each address.
  */
-import { addressKey } from './address-key.js'
+import { addressKey } from '../../support/address-key.js'
 
 /** @import { ImapConfig } from './server-context.js' */
 

@@ -5,7 +5,7 @@
  * Whoever takes more is slowed down to that pace, and nothing is refused: mail programs show a refusal to their users as a
  * failure, and ask again at once. A minute's worth may come at once, so only what goes on is slowed.
  */
-import { addressKey } from './address-key.js'
+import { addressKey } from '../../support/address-key.js'
 
 /** @import { Clock } from '../../support/clock.js' */
 

@@ -3,6 +3,7 @@
  * everybody on the machine can read a command line.
  */
 import { MailError } from '../../errors.js'
+import { isLoopback } from '../../support/loopback.js'
 
 /**
  * @typedef {object} SourceServer
@@ -57,5 +58,5 @@ function decodeUser(text) {
  * @returns {boolean} whether it is this machine, where a password may cross without TLS
  */
 export function isLocal({ host }) {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+  return host === 'localhost' || isLoopback(host)
 }

@@ -1,7 +1,8 @@
 /**
  * Who is connected to the mailbox, and ending that.
  */
-import { addressText, timeOf } from '../format.js'
+import { unmapAddress } from '../../support/loopback.js'
+import { timeOf } from '../format.js'
 import { html } from '../html.js'
 import { tokenField } from '../layout.js'
 import { addPage } from '../page-route.js'
@@ -58,7 +59,7 @@ function row(
   { id, clientName, remoteAddress, startedAtMs, credentialId, scope },
   credentials
 ) {
-  const from = addressText(remoteAddress)
+  const from = unmapAddress(remoteAddress)
   const name = clientName ?? 'does not say'
   return html`
     <tr>
@@ -92,7 +93,7 @@ const pages = (login, browsers) => html`
       ${browsers.map(
         ({ key, remoteAddress, startedAtMs }) => html`
           <li>
-            ${addressText(remoteAddress)}, since
+            ${unmapAddress(remoteAddress)}, since
             ${timeOf(startedAtMs)}${key === login.session.key && ' (this browser)'}
           </li>
         `

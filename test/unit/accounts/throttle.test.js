@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Throttle, addressKey } from '../../../src/accounts/throttle.js'
+import { Throttle } from '../../../src/accounts/throttle.js'
 import { isMailError } from '../../../src/errors.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 
@@ -159,23 +159,6 @@ test('an exempt address that is none stops the start', () => {
     () => new Throttle({ clock: new ManualClock(), exemptAddresses: ['localhost'] }),
     (error) => isMailError(error, 'CONFIG_INVALID')
   )
-})
-
-test('IPv6 counts by /64, IPv4 by address', () => {
-  const table = [
-    ['192.0.2.1', '192.0.2.1'],
-    ['::ffff:192.0.2.1', '192.0.2.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:0DB8:0001:0002::1', '2001:db8:1:2::/64'],
-    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['::', '0:0:0:0::/64'],
-    ['1::2:3:4:5:6:7', '1:0:2:3::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64']
-  ]
-  for (const [address, key] of table) assert.equal(addressKey(String(address)), key)
 })
 
 test('case does not make another name of it', () => {
