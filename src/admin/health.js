@@ -1,6 +1,7 @@
 /**
  * The deep health check: what an operator would look at, each with a verdict and a sentence that says what it means.
  */
+import { formatBytes } from '../support/format.js'
 
 /** @import { Survey } from './survey.js' */
 /** @import { BackupList } from '../backup/backup-list.js' */
@@ -32,16 +33,6 @@ const WAL_FAIL_BYTES = GB
 /** 99 of 100 turns of the loop within this. */
 const LOOP_WARN_MS = 100
 const LOOP_FAIL_MS = 1000
-
-/**
- * @param {number} bytes
- * @returns {string}
- */
-function bytesText(bytes) {
-  const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
-  const power = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
-  return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${units[power]}`
-}
 
 /**
  * @param {number} ms
@@ -77,7 +68,7 @@ export function checkDisk({ freeBytes, totalBytes, freeFiles, totalFiles, diskTr
   const percent = (/** @type {number} */ of) => `(${Math.round(of * 100)}\u00a0%)`
   const files =
     filesPart < DISK_WARN.part ? `, and ${freeFiles} more files ${percent(filesPart)}` : ''
-  const text = `${bytesText(freeBytes)} of the disk are free ${percent(part)}${files}`
+  const text = `${formatBytes(freeBytes)} of the disk are free ${percent(part)}${files}`
   const status = verdict(isBelow(DISK_FAIL), isBelow(DISK_WARN))
   return {
     name: 'disk',
@@ -100,7 +91,7 @@ export function checkSpool({ spoolFiles, spoolBytes, oldestSpoolMs, oldestOpenSp
     return { name, status: 'fail', text }
   }
   const oldMs = nowMs - oldestSpoolMs
-  const text = `${spoolFiles} messages (${bytesText(spoolBytes)}) wait for their owners, the oldest for ${ageText(oldMs)}`
+  const text = `${spoolFiles} messages (${formatBytes(spoolBytes)}) wait for their owners, the oldest for ${ageText(oldMs)}`
   return { name, status: verdict(false, oldMs > LOCKED_SPOOL_WARN_MS), text }
 }
 
@@ -167,7 +158,7 @@ export function checkWal({ walBytes, largestWalBytes, directoryWalBytes }) {
   return {
     name: 'wal',
     status: verdict(largest > WAL_FAIL_BYTES, largest > WAL_WARN_BYTES),
-    text: `Write-ahead logs have ${bytesText(walBytes + directoryWalBytes)}, the largest ${bytesText(largest)}`
+    text: `Write-ahead logs have ${formatBytes(walBytes + directoryWalBytes)}, the largest ${formatBytes(largest)}`
   }
 }
 

@@ -1,8 +1,9 @@
 /**
  * `letterlock account set` and `account alias`: what an operator changes about an account without its password.
  */
+import { formatBytes } from '../support/format.js'
 import { CliError } from './cli-error.js'
-import { formatBytes, parseBytes, requireAccount, withAccounts } from './with-accounts.js'
+import { parseBytes, requireAccount, withAccounts } from './with-accounts.js'
 
 /**
  * @typedef {import('commander').Command} Command

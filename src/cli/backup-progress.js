@@ -1,8 +1,8 @@
 /**
  * How a backup or a restore shows itself: a bar by bytes on a terminal, nothing elsewhere.
  */
+import { formatBytes } from '../support/format.js'
 import { TerminalBar } from './terminal-bar.js'
-import { formatBytes } from './with-accounts.js'
 
 const FORMAT =
   '{what} {bar} {percentage} % | {done} of {all} | {accounts} of {accountsTotal} accounts | {eta_formatted} left'

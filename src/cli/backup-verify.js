@@ -9,8 +9,9 @@ import { withBackupLock } from '../backup/scratch.js'
 import { verifyBackups } from '../backup/verify.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
+import { formatBytes } from '../support/format.js'
 import { CliError } from './cli-error.js'
-import { formatBytes, formatTime, withAccounts, withSecret } from './with-accounts.js'
+import { formatTime, withAccounts, withSecret } from './with-accounts.js'
 import { NOTHING_DONE, SOME_FAILED, withBackups } from './with-backups.js'
 
 /**

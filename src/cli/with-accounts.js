@@ -1,6 +1,6 @@
 /**
  * What the commands about accounts share: the services opened and closed around the work, an account by
- * its address, and sizes and times as words and from words.
+ * its address, times as words, and sizes and times from words.
  */
 import { openAccountServices } from '../accounts/services.js'
 import { MailError } from '../errors.js'
@@ -9,8 +9,6 @@ import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
 import { enterDataFolder } from './data-folder.js'
 import { PasswordInput } from './password-input.js'
-
-export { formatBytes } from '../support/format.js'
 
 /**
  * @typedef {import('./index.js').CliContext} CliContext

@@ -8,12 +8,12 @@ import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
 import { readHostState } from '../../backup/host-state.js'
 import { isOpenElsewhere } from '../../database/lock.js'
+import { formatBytes } from '../../support/format.js'
 import { createBatch } from '../account-batch.js'
 import { registerSettings } from '../account-settings.js'
 import { CliError } from '../cli-error.js'
 import { plainJson, plainText } from '../plain-text.js'
 import {
-  formatBytes,
   formatTime,
   parseBytes,
   requireAccount,

@@ -17,8 +17,8 @@ import { nightlyCommand } from '../nightly-command.js'
 import { errorCodeOf } from '../../database/sqlite-error.js'
 import { MailError, isMailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
+import { formatBytes } from '../../support/format.js'
 import { createLogger } from '../../telemetry/logger.js'
-import { formatBytes } from '../with-accounts.js'
 import { NOTHING_DONE, SOME_FAILED, withBackups, wordsOf } from '../with-backups.js'
 
 /**

@@ -2,10 +2,10 @@
  * `letterlock check`: opens a mailbox with its password and proves that all of it can be read back.
  */
 import { MailError } from '../../errors.js'
+import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
 import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
 import { TerminalBar } from '../terminal-bar.js'
-import { formatBytes } from '../with-accounts.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
 /** @typedef {import('../../store/account-store.js').AccountStore} AccountStore */

@@ -10,10 +10,11 @@ import { maildirTarget } from '../../export/write-maildir.js'
 import { mboxTarget } from '../../export/write-mbox.js'
 import { writePortable } from '../../export/write-portable.js'
 import { storedMailboxName } from '../../store/mailbox-name.js'
+import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
 import { goneWhenInterrupted } from '../gone-when-interrupted.js'
 import { NOTHING_DONE, enterWithFiles, withMailbox } from '../open-mailbox.js'
-import { formatBytes, withAccounts, withSecret } from '../with-accounts.js'
+import { withAccounts, withSecret } from '../with-accounts.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
 

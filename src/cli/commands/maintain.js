@@ -4,14 +4,9 @@
 import { MailError } from '../../errors.js'
 import { maintainAccount } from '../../maintenance/maintain-account.js'
 import { systemResources } from '../../maintenance/resources.js'
+import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
-import {
-  formatBytes,
-  formatTime,
-  requireAccount,
-  unlockForWork,
-  withAccounts
-} from '../with-accounts.js'
+import { formatTime, requireAccount, unlockForWork, withAccounts } from '../with-accounts.js'
 
 /**
  * @typedef {import('../index.js').CliContext} CliContext

@@ -4,9 +4,10 @@
 import { isOpenElsewhere } from '../../database/lock.js'
 import { isMailError, MailError } from '../../errors.js'
 import { repairAccount } from '../../maintenance/repair-account.js'
+import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
 import { TerminalBar } from '../terminal-bar.js'
-import { formatBytes, formatTime, unlockForWork, withAccounts } from '../with-accounts.js'
+import { formatTime, unlockForWork, withAccounts } from '../with-accounts.js'
 
 /**
  * @typedef {import('../index.js').CliContext} CliContext

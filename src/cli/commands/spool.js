@@ -3,8 +3,9 @@
  */
 import { join } from 'node:path'
 import { listAsideFiles, listSpool, retryAsideFile } from '../../delivery/spool.js'
+import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
-import { formatBytes, formatTime, requireAccount, withAccounts } from '../with-accounts.js'
+import { formatTime, requireAccount, withAccounts } from '../with-accounts.js'
 
 /**
  * @typedef {import('../with-accounts.js').CommandContext} CommandContext

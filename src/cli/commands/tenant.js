@@ -4,8 +4,9 @@
 import { normalizeDomain } from '../../accounts/address.js'
 import { requireLabel } from '../../accounts/label.js'
 import { MailError } from '../../errors.js'
+import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
-import { formatBytes, parseBytes, withAccounts } from '../with-accounts.js'
+import { parseBytes, withAccounts } from '../with-accounts.js'
 
 /**
  * @typedef {import('commander').Command} Command

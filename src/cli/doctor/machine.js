@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isOnEncryptedDevice } from '../../database/temp-store.js'
 import { diskTrouble } from '../../support/disk-trouble.js'
-import { formatBytes } from '../with-accounts.js'
+import { formatBytes } from '../../support/format.js'
 import { bad, doubtful, good } from './finding.js'
 import { runningLimits } from './running-limits.js'
 

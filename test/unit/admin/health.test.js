@@ -123,7 +123,7 @@ test('each check has its ok, warn and fail, and says why', () => {
     [ending(90 * DAY_MS), 'ok', /a\.test ends in 90 days/],
     [ending(20 * DAY_MS), 'warn', /a\.test ends in 20 days: renew/],
     [ending(-3 * HOUR_MS), 'fail', /a\.test ended 3 hours ago/],
-    [checkWal(WELL), 'ok', /0 bytes/],
+    [checkWal(WELL), 'ok', /0 B/],
     [checkWal({ ...WELL, largestWalBytes: 100e6 }), 'warn', /100\.0 MB/],
     [checkWal({ ...WELL, directoryWalBytes: 2e9 }), 'fail', /2\.0 GB/],
     [failing([]), 'ok', /No job/],
