@@ -254,6 +254,41 @@ test('mailboxes that become quiet together are looked after one by one, with oth
     assert.ok(seen.includes(number), `${number} left: ${seen.join()}`)
 })
 
+test('an open mailbox is looked after when it is quiet and there is an occasion, and not before', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const nowMs = performance.now.bind(performance)
+  let aheadMs = 0
+  t.mock.method(performance, 'now', () => nowMs() + aheadMs)
+  const { services, account, enter, worker } = await setUp(t)
+  const { store } = await enter()
+  /** @returns {Promise<boolean>} whether the next look begins a run, which is then over */
+  const isLookedAfter = async () => {
+    t.mock.timers.tick(5000)
+    let hasRun = false
+    for (let quiet = 0; quiet < 100; quiet++) {
+      if (worker.figures.maintenanceRunning > 0) {
+        hasRun = true
+        quiet = 0
+      }
+      await turn()
+    }
+    return hasRun
+  }
+  await store.createMailbox('first')
+  assert.equal(await isLookedAfter(), false, 'it is written to')
+  aheadMs += 30_000
+  assert.equal(await isLookedAfter(), true, 'it is quiet')
+  assert.equal(await isLookedAfter(), false, 'nothing has changed since')
+  await store.createMailbox('second')
+  aheadMs += 30_000
+  assert.equal(await isLookedAfter(), true, 'somebody has written')
+  await services.directory.requestMaintenance(account.id)
+  assert.equal(await isLookedAfter(), true, 'it was asked for')
+  assert.equal(await isLookedAfter(), false, 'once')
+  aheadMs += 60 * 60_000
+  assert.equal(await isLookedAfter(), true, 'jobs may have fallen due')
+})
+
 test('with maintenance.enabled off nothing is looked after', async (t) => {
   const { enter, runs, locked } = await setUp(t, { 'maintenance.enabled': false })
   const session = await enter()
