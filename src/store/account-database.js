@@ -7,13 +7,12 @@
 import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { WalSync } from '../database/durability.js'
-import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
 import { Writers } from '../database/writers.js'
+import { FileTrouble } from './file-trouble.js'
 import { ForeignCommits } from './foreign-commits.js'
 import { OpenHandle } from './open-handle.js'
 import { forgetReservedIds } from './reserved-ids.js'
-import { sparingly, supervise } from './supervise.js'
 import { readWal } from './upkeep/space.js'
 
 /**
@@ -33,9 +32,7 @@ export class AccountDatabase {
   #foreign = new ForeignCommits()
   #lastUseMs = performance.now()
   #busyTimeoutMs
-  #onAlert
-  #onTrouble
-  #onFailure
+  #trouble
   #onCommit
   #onRest
   #abort = new AbortController()
@@ -43,8 +40,6 @@ export class AccountDatabase {
   #active = 0
   /** @type {(() => void) | null} */
   #whenIdle = null
-  /** @type {MailError | null} */
-  #failure = null
   /** @type {Set<() => void>} */
   #writeListeners = new Set()
   #lastWriteMs = performance.now()
@@ -88,14 +83,12 @@ export class AccountDatabase {
     this.isReadOnly = isReadOnly
     this.clock = clock
     this.#busyTimeoutMs = busyTimeoutMs
-    this.#onAlert = onAlert
-    this.#onTrouble = sparingly(onAlert)
-    this.#onFailure = onFailure
+    this.#trouble = new FileTrouble({ onAlert, onFailure })
     this.#onCommit = onCommit
     this.#onRest = onRest
     this.#durability = new WalSync({
       databasePath: this.path,
-      onFailure: (error) => this.#fail(error),
+      onFailure: (error) => this.#trouble.fail(error),
       isInPlace: () => this.#handle.isInPlace,
       ...(syncCalls && { calls: syncCalls })
     })
@@ -135,7 +128,7 @@ export class AccountDatabase {
    */
   async sleep() {
     if (this.isAsleep) return true
-    if (this.#active > 0 || this.#failure || this.closing.aborted) return false
+    if (this.#active > 0 || this.hasFailed || this.closing.aborted) return false
     if (this.#durability.isPending) return false
     if (readWal(this.db).waiting > 0) {
       // Maybe another process has left it there: then nobody here has heard of a commit.
@@ -155,7 +148,7 @@ export class AccountDatabase {
 
   /** @returns {boolean} whether a failure has closed the file */
   get hasFailed() {
-    return this.#failure !== null
+    return this.#trouble.failure !== null
   }
 
   /** @returns {number} size of the `-wal`, bytes, as of the last sync */
@@ -233,7 +226,7 @@ export class AccountDatabase {
       const result = await this.writers
         .watch((onBusy) => this.#retry(() => this.#transact(work), onBusy))
         .catch((error) => {
-          if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#fail(error)
+          if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#trouble.fail(error)
           throw error
         })
       if (isDerived) return result
@@ -247,7 +240,7 @@ export class AccountDatabase {
         .then(() => published)
       // A lazy write's failure reaches the operator and every later call through the failed file itself.
       if (isLazy)
-        this.supervise(settled.catch((error) => Promise.reject(this.#report(toMailError(error)))))
+        this.supervise(settled.catch((error) => Promise.reject(this.#trouble.report(error))))
       else await settled
       return result
     })
@@ -313,7 +306,7 @@ export class AccountDatabase {
 
   /** @param {Promise<unknown>} work - on it that nobody waits for */
   supervise(work) {
-    supervise(work, this.#onAlert)
+    this.#trouble.supervise(work)
   }
 
   /** @returns {AbortSignal} aborted when the file is being closed */
@@ -364,49 +357,18 @@ export class AccountDatabase {
    * @returns {Promise<T>}
    */
   async #guarded(work) {
-    if (this.#failure) throw this.#failure
+    if (this.#trouble.failure) throw this.#trouble.failure
     if (this.#abort.signal.aborted) throw new MailError('SHUTTING_DOWN')
     this.#active++
     try {
       if (this.isAsleep) await this.#wake()
       return await work()
     } catch (error) {
-      throw this.#report(toMailError(error))
+      throw this.#trouble.report(error)
     } finally {
       this.#active--
       this.#lastUseMs = performance.now()
       if (this.#active === 0) this.#whenIdle?.()
     }
-  }
-
-  /**
-   * Damage that a read meets may be one page of one message, and the rest of the mail stays readable; a write that
-   * meets it would build on it.
-   *
-   * @param {unknown} error - mapped
-   * @returns {unknown} what the caller gets
-   */
-  #report(error) {
-    const code = errorCodeOf(error)
-    if (code === 'ABORT_ERR') return new MailError('SHUTTING_DOWN', { cause: error })
-    if (!(error instanceof MailError)) return error
-    const { detail = '' } = error
-    if (code === 'NOT_DURABLE') this.#fail(error)
-    else if (!this.#failure && (code === 'ACCOUNT_DAMAGED' || code === 'DISK_FULL'))
-      this.#onTrouble({ code, detail })
-    return error
-  }
-
-  /**
-   * From here on every call answers with the failure; the owner closes the store and opens it anew, through
-   * SQLite's recovery.
-   *
-   * @param {MailError} error
-   */
-  #fail(error) {
-    if (this.#failure) return
-    this.#failure = error
-    this.#onAlert({ code: error.code, detail: error.detail ?? '' })
-    this.#onFailure()
   }
 }
