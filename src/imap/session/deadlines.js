@@ -1,5 +1,5 @@
 /**
- * How long a session waits for its client.
+ * How long a session waits for its client, and when it is cut off whatever it does.
  */
 
 /** A stranger whose time is over is cut off after so long: it has been told, but need not have read that. */
@@ -9,6 +9,10 @@ const LAST_WORDS_MS = 10_000
 export class Deadlines {
   #limits
   #openedAtMs
+  /** Whether nobody has logged in yet. */
+  #isStranger = true
+  /** When it is cut off although its command still runs. */
+  #cutAtMs = Infinity
 
   /**
    * @param {Pick<import('./server-context.js').ImapServerContext['config']['imap'],
@@ -20,23 +24,32 @@ export class Deadlines {
     this.#openedAtMs = openedAtMs
   }
 
-  /**
-   * @param {number} nowMs
-   * @param {boolean} isAuthenticated
-   * @returns {number} when a client that says nothing is sent away
-   */
-  ofSilence(nowMs, isAuthenticated) {
-    const { loginTimeoutMs, inactivityTimeoutMs } = this.#limits
-    return isAuthenticated ? nowMs + inactivityTimeoutMs : this.#openedAtMs + loginTimeoutMs
+  /** Somebody has logged in. */
+  noteLogin() {
+    this.#isStranger = false
   }
 
   /**
-   * Whatever a stranger does: it may never read, or never stop to send.
-   *
    * @param {number} nowMs
-   * @returns {boolean} whether one that has not logged in is cut off
+   * @returns {number} when a client that says nothing is sent away
    */
-  isStrangerOverdue(nowMs) {
-    return nowMs > this.#openedAtMs + this.#limits.loginTimeoutMs + LAST_WORDS_MS
+  ofSilence(nowMs) {
+    const { loginTimeoutMs, inactivityTimeoutMs } = this.#limits
+    return this.#isStranger ? this.#openedAtMs + loginTimeoutMs : nowMs + inactivityTimeoutMs
+  }
+
+  /** @param {number} atMs - when it is cut off at the latest */
+  cutAt(atMs) {
+    this.#cutAtMs = Math.min(this.#cutAtMs, atMs)
+  }
+
+  /**
+   * @param {number} nowMs
+   * @returns {boolean} whether it is cut off: a stranger may never read, or never stop to send
+   */
+  isOver(nowMs) {
+    if (nowMs > this.#cutAtMs) return true
+    const { loginTimeoutMs } = this.#limits
+    return this.#isStranger && nowMs > this.#openedAtMs + loginTimeoutMs + LAST_WORDS_MS
   }
 }

@@ -64,10 +64,6 @@ export class Session {
   #remote = null
   /** @type {string | null} */
   #byeText = null
-  /** When it is cut off, wall-clock ms, although its command still runs. */
-  #cutAtMs = Infinity
-  /** Whether nobody has logged in yet. */
-  #isStranger = true
   #strikes = new Strikes()
   #signsOfLife = new SignsOfLife()
   /** Replies of commands that wait for the disk. */
@@ -128,8 +124,7 @@ export class Session {
 
   /** @returns {number} when a client that says nothing is sent away, wall-clock ms */
   get deadlineMs() {
-    const isAuthenticated = this.state !== 'notAuthenticated'
-    return this.#deadlines.ofSilence(this.context.clock.nowMs(), isAuthenticated)
+    return this.#deadlines.ofSilence(this.context.clock.nowMs())
   }
 
   /** @returns {string[]} the capabilities that hold now */
@@ -343,7 +338,7 @@ export class Session {
       this.#login = login
       this.#setPace(login.account.id)
     }
-    this.#isStranger = false
+    this.#deadlines.noteLogin()
     this.#strikes.noteLogin()
     this.state = 'authenticated'
     connection.receiver.setLimits(limitsAfterLogin(context.config.messages.maxBytes))
@@ -396,11 +391,11 @@ export class Session {
    * Ends the session as soon as the running command is through.
    *
    * @param {string} text - for the client
-   * @param {{ withinMs?: number }} [options] - then it is cut off
+   * @param {{ withinMs?: number }} [options] - `withinMs`: then it is cut off, although its command still runs
    */
   end(text, { withinMs = Infinity } = {}) {
     this.#byeText ??= text
-    this.#cutAtMs = Math.min(this.#cutAtMs, this.context.clock.nowMs() + withinMs)
+    this.#deadlines.cutAt(this.context.clock.nowMs() + withinMs)
     // Whoever is to go need not wait for it.
     this.connection.dropPace()
     this.#remote?.end(this.#byeText)
@@ -419,8 +414,7 @@ export class Session {
    */
   tick(nowMs) {
     const { connection, context, isIdling, runningTag } = this
-    const isOverdue = this.#isStranger && this.#deadlines.isStrangerOverdue(nowMs)
-    if (isOverdue || nowMs > this.#cutAtMs) connection.destroy()
+    if (this.#deadlines.isOver(nowMs)) connection.destroy()
     connection.tick(nowMs)
     if (connection.hasUnsent) return
     const { isHeldBack, isHalfClosed } = connection
