@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AccountStore } from '../../../src/store/account-store.js'
 import { PASSWORD, startImapServer } from '../../helpers/server.js'
 import { WireClient } from '../../helpers/wire-client.js'
 
@@ -8,6 +9,7 @@ const MESSAGES = [
   'From: A <a@example.org>\r\nTo: b@example.org\r\nSubject: one\r\n\r\nbody\r\n',
   'Received: from x\r\n\tby y; Mon, 1 Jan 2024 10:00:00 +0000\r\nsubject : folded\r\n and long\r\nReceived: z\r\nFrom: a@b\r\n\r\n',
   'X-Other: 1\r\n\r\nno listed field\r\n',
+  'Received: from elsewhere\r\nSubject: of another way\r\n\r\n',
   'Subject: only a header\r\n',
   'Subject: bare\nFrom: c@d\n\nbody\n',
   'From: d@e\r\nContent-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\n\r\npart\r\n--q--\r\n',
@@ -43,13 +45,29 @@ test('a list over many messages says what each message says when it is asked alo
   const client = await WireClient.connect(server.port)
   t.after(() => client.destroy())
   await client.login('alice', `"${PASSWORD}"`)
-  for (const [index, message] of [...MESSAGES, ...MESSAGES].entries()) {
+  // In one command, so that what lists are made of is stored with them, and not made for each when it is asked for.
+  const appended = [...MESSAGES, ...MESSAGES].map((message, index) => {
     const flags = index % 3 === 0 ? ' (\\Seen kept)' : ''
-    await client.command(
-      `APPEND INBOX${flags} "01-Feb-2024 10:00:0${index % 10} -0130"`,
-      Buffer.from(message)
-    )
-  }
+    const date = `"01-Feb-2024 10:00:0${index % 10} -0130"`
+    return `${flags} ${date} {${Buffer.byteLength(message)}+}\r\n${message}`
+  })
+  assert.match(await client.command(`APPEND INBOX${appended.join('')}`), /^w\d+ OK /)
+  /** @type {Set<string>} what pages were put together of */
+  const pages = new Set()
+  const { readPage } = AccountStore.prototype
+  t.mock.method(
+    AccountStore.prototype,
+    'readPage',
+    /**
+     * @this {AccountStore}
+     * @param {Parameters<typeof readPage>} asked
+     */
+    async function (...asked) {
+      const page = await readPage.apply(this, asked)
+      if (page !== null) pages.add(asked[2])
+      return page
+    }
+  )
   const check = async (/** @type {number[]} */ uids) => {
     for (const items of LISTS) {
       const alone = []
@@ -66,6 +84,8 @@ test('a list over many messages says what each message says when it is asked alo
   await client.command('SELECT INBOX (CONDSTORE)')
   const all = Array.from({ length: MESSAGES.length * 2 }, (_, index) => index + 1)
   await check(all)
+  const needs = ['bodyStructure', 'envelope', 'fields', 'fieldsAndReceived', 'row']
+  assert.deepEqual([...pages].sort(), needs)
   // Holes, and a message whose header is not kept ready.
   await client.command('STORE 4,9 +FLAGS.SILENT (\\Deleted)')
   await client.command('EXPUNGE')
