@@ -87,14 +87,17 @@ test('all sessions of an account take from one allowance, also one that begins l
   const elsewhere = paceOf({ remoteAddress: '198.51.100.7', accountId: 'anna' })
   const bert = paceOf({ ...ANNA, accountId: 'bert' })
   one.noteBytes(2000)
+  const later = paceOf()
   assert.deepEqual(
-    [one, elsewhere, bert, paceOf()].map(({ mustWait }) => mustWait),
+    [one, elsewhere, bert, later].map(({ mustWait }) => mustWait),
     [true, true, false, true]
   )
-  one.release()
-  elsewhere.release()
+  // Nobody has a session any more.
+  for (const pace of [one, elsewhere, later]) pace.release()
   allowances.tidy()
-  assert.equal(paceOf().mustWait, true, 'to come back changes nothing')
+  const again = paceOf()
+  assert.equal(again.mustWait, true, 'to come back changes nothing')
+  again.release()
   clock.advance(60_000)
   allowances.tidy()
   assert.equal(paceOf().mustWait, false)
