@@ -167,11 +167,12 @@ test('case does not make another name of it', () => {
   assert.equal(fail('ANNA', '192.0.2.99'), 250)
 })
 
-test('workers that tell each other count as one, and one that starts knows what the others do', () => {
+/** Three workers that tell each other. */
+function setUpWorkers() {
   const clock = new ManualClock()
   const fingerprintKey = Buffer.alloc(32, 3)
   const make = () => new Throttle({ clock, fingerprintKey, exemptAddresses: [] })
-  const workers = [make(), make(), make()]
+  const workers = /** @type {[Throttle, Throttle, Throttle]} */ ([make(), make(), make()])
   for (const worker of workers) {
     worker.onChange = (change) => {
       // As it crosses between processes.
@@ -179,13 +180,39 @@ test('workers that tell each other count as one, and one that starts knows what 
       for (const other of workers) if (other !== worker) other.note(told)
     }
   }
+  return { make, workers }
+}
+
+test('who was right at one worker is known to the others, and to one that starts', () => {
+  const { make, workers } = setUpWorkers()
+  const [first, second, third] = workers
+  const tryOn = (/** @type {Throttle} */ worker, /** @type {string} */ remoteAddress) =>
+    worker.admit({ username: 'ann', remoteAddress, password: anotherPassword() })
+  tryOn(first, '198.51.100.7').succeed()
+  for (let n = 0; n < 20; n++) tryOn(second, `192.0.2.${n}`).fail()
+  const fresh = make()
+  fresh.adopt(JSON.parse(JSON.stringify(third.state)))
+  for (const worker of [first, second, third, fresh]) {
+    for (const [remoteAddress, isKnown, waitMs] of /** @type {const} */ ([
+      ['198.51.100.7', true, 0],
+      ['203.0.113.9', false, 5000]
+    ])) {
+      const attempt = tryOn(worker, remoteAddress)
+      attempt.cancel()
+      assert.deepEqual([attempt.isKnown, attempt.waitMs], [isKnown, waitMs])
+    }
+  }
+})
+
+test('workers that tell each other count as one, and one that starts knows what the others do', () => {
+  const { make, workers } = setUpWorkers()
   const tryOn = (/** @type {Throttle} */ worker, /** @type {string} */ password) =>
     worker.admit({
       username: 'ann',
       remoteAddress: '192.0.2.1',
       password: Buffer.from(password)
     })
-  const [first, second, third] = /** @type {[Throttle, Throttle, Throttle]} */ (workers)
+  const [first, second, third] = workers
   // The same wrong password through each of them is one failure.
   for (let n = 0; n < 30; n++) tryOn(workers[n % 3] ?? first, 'old').fail()
   assert.equal(tryOn(first, 'x').waitMs, 0)
