@@ -36,9 +36,9 @@ import { StoredObjects } from './stored-objects.js'
  *
  * @typedef {object} BackupProgress
  * @property {number} accounts - done
- * @property {number} accountsTotal
+ * @property {number} accountsTotal - grows when some have to be done once more
  * @property {number} bytes - done with: read, or found to be as they were
- * @property {number} bytesTotal - of the mailboxes, as they were at the beginning
+ * @property {number} bytesTotal - of their mailboxes, as they were before
  * @property {number} bytesRead
  *
  * @typedef {object} BackupSummary
@@ -119,8 +119,8 @@ class BackupRun {
     this.#previous = earlier.previous
     this.#partial = earlier.partial
     let accounts = await directory.listAccounts()
-    await this.#measure(accounts)
     for (let round = 1; ; round++) {
+      await this.#measure(accounts)
       await this.#backUpAll(accounts)
       const snapshot = await this.#takeDirectory()
       try {
@@ -137,9 +137,9 @@ class BackupRun {
     }
   }
 
-  /** @param {Account[]} accounts */
+  /** @param {Account[]} accounts - that are about to be backed up */
   async #measure(accounts) {
-    this.#progress.accountsTotal = accounts.length
+    this.#progress.accountsTotal += accounts.length
     for (const { id, folder } of accounts) {
       // What cannot be looked at is counted among the failures when its turn comes.
       const found = await stat(join(folder, 'mail.db')).catch(() => null)
@@ -163,19 +163,30 @@ class BackupRun {
     /** @type {Account[]} */
     const busy = []
     for (const account of accounts) {
-      const bytesBefore = this.#progress.bytes
+      const { bytes } = this.#progress
       const error = await this.#backUp(account)
-      if (error instanceof MailError && error.code === 'BUSY') busy.push(account)
-      else if (error) this.#fail(account.id, account.address, error)
-      this.#progress.accounts += 1
-      // Of a mailbox that has not changed nothing is read, and it is done all the same.
-      this.#progress.bytes = bytesBefore + (this.#sizes.get(account.id) ?? 0)
-      this.#tell()
+      if (error instanceof MailError && error.code === 'BUSY') {
+        busy.push(account)
+        this.#progress.bytes = bytes
+      } else this.#noteDone(account, error, bytes)
     }
     for (const account of busy) {
-      const error = await this.#backUp(account)
-      if (error) this.#fail(account.id, account.address, error)
+      const { bytes } = this.#progress
+      this.#noteDone(account, await this.#backUp(account), bytes)
     }
+  }
+
+  /**
+   * @param {Account} account
+   * @param {unknown} error - what it failed with, or null
+   * @param {number} bytesBefore - that were done when its turn came
+   */
+  #noteDone({ id, address }, error, bytesBefore) {
+    if (error) this.#fail(id, address, error)
+    this.#progress.accounts += 1
+    // Of a mailbox that has not changed nothing is read, and it is done all the same.
+    this.#progress.bytes = bytesBefore + (this.#sizes.get(id) ?? 0)
+    this.#tell()
   }
 
   /**
