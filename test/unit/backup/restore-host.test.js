@@ -7,8 +7,10 @@ import { loadConfig } from '../../../config/load.js'
 import { runBackup } from '../../../src/backup/run.js'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
 import { changePassword } from '../../../src/accounts/change-password.js'
+import { Repository } from '../../../src/backup/repository.js'
 import { restoreHost } from '../../../src/backup/restore-host.js'
 import { RecoveryKey } from '../../../src/backup/sealed.js'
+import { MailError } from '../../../src/errors.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
@@ -96,24 +98,72 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
   assert.ok(newBytes < 1_000_000)
 })
 
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {import('../../helpers/restore.js').Host} host - the lost one
+ */
+async function emptyHost(t, host) {
+  const settings = {
+    data: join(await scratchFolder(t), 'new'),
+    defaultDomain: 'example.org',
+    'backup.folder': host.folder,
+    'auth.argon2.memoryKiB': 19 * 1024
+  }
+  /**
+   * @param {string} name - of the generation
+   * @param {import('../../../src/backup/targets/target.js').BackupTarget} [target]
+   */
+  const restore = async (name, target = host.target) => {
+    const repository = new Repository(target)
+    return await restoreHost({
+      config: loadConfig({ settings, environment: {} }),
+      repository,
+      generation: await repository.readGeneration(name),
+      recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+      clock: host.clock,
+      logger: host.services.logger
+    })
+  }
+  return { settings, restore }
+}
+
 test('an account that the backup has no good copy of is told, and not made without its mail', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 5)
   await host.addAccount('bob@example.org', 2)
   await rm(join(anna.folder, 'mail.db'))
   const { generation: name } = await host.backUp()
-  const folder = join(await scratchFolder(t), 'new')
-  const settings = { data: folder, defaultDomain: 'example.org', 'backup.folder': host.folder }
-  const { missing, accounts } = await restoreHost({
-    config: loadConfig({ settings, environment: {} }),
-    repository: host.repository,
-    generation: await host.repository.readGeneration(name),
-    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
-    clock: host.clock,
-    logger: host.services.logger
-  })
+  const { missing, accounts } = await (await emptyHost(t, host)).restore(name)
   assert.equal(accounts, 1)
   assert.deepEqual(missing, [{ address: ANNA, code: 'BACKUP_MISSING' }])
+})
+
+test('a restore that broke off is gone on with; until then nothing else opens the folder', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 5)
+  await host.addAccount('bob@example.org', 2)
+  const { generation: older } = await host.backUp()
+  const { generation: newer } = await host.backUp()
+  const { settings, restore } = await emptyHost(t, host)
+  const { target } = host
+  /** @type {string[]} */
+  const read = []
+  /** @type {typeof target} */
+  const breaking = {
+    ...target,
+    get: async (name) => {
+      if (name.startsWith('keys/') && read.push(name) > 1) throw new MailError('BACKUP_UNREACHABLE')
+      return await target.get(name)
+    }
+  }
+  await assert.rejects(restore(newer, breaking), { code: 'BACKUP_UNREACHABLE' })
+  const { open } = await openTestAccounts(t)
+  await assert.rejects(open(settings), { code: 'RESTORE_REFUSED' })
+  await assert.rejects(restore(older), { code: 'RESTORE_REFUSED' })
+  assert.deepEqual(await restore(newer), { accounts: 2, missing: [] })
+  const restored = await open(settings)
+  assert.equal((await host.inboxOf(ANNA, restored)).count, 5)
+  assert.equal((await host.inboxOf('bob@example.org', restored)).count, 2)
 })
 
 /** A crash between the two, and the key that the mailbox file is under then. */
@@ -128,21 +178,8 @@ for (const [step, when, key] of /** @type {const} */ ([
     await assert.rejects(rekey(crashing(host.services, step, when), anna, PASSWORD), /power/)
     const { generation: name, failed } = await host.backUp()
     assert.deepEqual(failed, [])
-    const folder = join(await scratchFolder(t), 'new')
-    const settings = {
-      data: folder,
-      defaultDomain: 'example.org',
-      'backup.folder': host.folder,
-      'auth.argon2.memoryKiB': 19 * 1024
-    }
-    const { missing } = await restoreHost({
-      config: loadConfig({ settings, environment: {} }),
-      repository: host.repository,
-      generation: await host.repository.readGeneration(name),
-      recoveryKey: await RecoveryKey.parse(host.recoveryKey),
-      clock: host.clock,
-      logger: host.services.logger
-    })
+    const { settings, restore } = await emptyHost(t, host)
+    const { missing } = await restore(name)
     assert.deepEqual(missing, [])
 
     const { open } = await openTestAccounts(t)
