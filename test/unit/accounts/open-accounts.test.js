@@ -242,6 +242,37 @@ test('who logs in is let in also where the spool cannot be read, and mail comes 
   assert.equal(await count(session), 1)
 })
 
+test('a restored mailbox that is damaged is on record as such, once it has been looked through', async (t) => {
+  const { services, account, enter, openAccounts, lines } = await setUp(t)
+  const { store } = await enter()
+  await appendMany(store, 'INBOX', 2)
+  await store.searchAccess.database.write((db) =>
+    db
+      .prepare('UPDATE contents SET hash = zeroblob(32) WHERE id = (SELECT min(id) FROM contents)')
+      .run()
+  )
+  await openAccounts.closeMailbox(account.id, 'closed')
+  const { directory } = services
+  await directory.beginRestore({
+    accountId: account.id,
+    generation: '2026-11-21T030000Z',
+    state: 'check',
+    staged: '',
+    replaced: '',
+    cipher: account.cipher,
+    requestedAtMs: 1
+  })
+  await enter()
+  while ((await directory.findRestore(account.id)) !== null) await turn()
+  while (!lines.some(({ msg }) => msg === 'a restored mailbox is damaged')) await turn()
+  await directory.flush()
+  const { failing } = await directory.listMaintenanceFailures()
+  assert.deepEqual(
+    failing.map(({ accountId, code }) => [accountId, code]),
+    [[account.id, 'ACCOUNT_DAMAGED']]
+  )
+})
+
 test('after the mail was given up, a login finds the new mailbox, not the old one that is still open', async (t) => {
   const { enter, services, account, ended } = await setUp(t)
   const before = await enter()
