@@ -102,3 +102,16 @@ test('a client that vanishes in IDLE leaves no session behind', async (t) => {
   while (server.imap.counts().connections > 0) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(server.imap.counts(), { connections: 0, loggedIn: 0, idling: 0 })
 })
+
+test('a line that is too long ends IDLE, and with it the session: what follows may be a part of it', async (t) => {
+  const server = await startImapServer(t)
+  const client = await LineClient.connect(server)
+  await client.login()
+  await client.command('SELECT INBOX')
+  client.send('long IDLE\r\n')
+  assert.match((await client.line()) ?? '', /^\+ /)
+  client.send(`${'x'.repeat(100_000)}\r\nnext NOOP\r\n`)
+  assert.match((await client.line()) ?? '', /^long BAD /)
+  assert.match((await client.line()) ?? '', /^\* BYE /)
+  assert.equal(await client.line(), null)
+})
