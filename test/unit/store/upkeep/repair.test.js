@@ -356,6 +356,29 @@ test('a message is saved by what its copies know of it', async (t) => {
     assert.deepEqual(bytes, before.get(name)?.bytes)
 })
 
+test('a message whose bytes are no longer those that came is lost, and told as such', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const store = await create()
+  for (const text of ['one', 'two', 'three']) await appendOne(store, 'INBOX', makeMessage(text))
+  const before = await everything(store)
+  await store.close()
+  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
+  const contentOf = 'SELECT content_id FROM messages ORDER BY id LIMIT 1 OFFSET 1'
+  db.exec(`UPDATE contents SET hash = zeroblob(32) WHERE id = (${contentOf})`)
+  db.close()
+  const { lost, salvaged } = (await repair()).report
+  assert.deepEqual(
+    lost.map(({ mailbox, uid }) => `${mailbox} ${uid}`),
+    ['INBOX 2']
+  )
+  assert.equal(salvaged, 2)
+  const after = await open()
+  const saved = await everything(after)
+  assert.deepEqual([...saved.keys()], ['INBOX 1', 'INBOX 3'])
+  for (const [place, { bytes }] of saved) assert.deepEqual(bytes, before.get(place)?.bytes)
+  assert.deepEqual((await after.verify()).problems, [])
+})
+
 test('keywords whose page is lost keep their names and numbers', async (t) => {
   const { create, open, repair, path, key } = await setUp(t)
   const store = await create()
