@@ -89,6 +89,51 @@ test('a client from before the log begins is told every UID that is gone, one fr
   )
 })
 
+/** UIDs 3, 4 and 6 are left; pairs that the client sends, and what it is told to be gone. */
+const SEQUENCE_MATCHES = [
+  ['2 4', '5'],
+  ['1,3 3,6', null],
+  ['1:3 3:5', '5'],
+  ['1 2', '1:2,5'],
+  ['2:3 4', '5']
+]
+
+test('a client is told of none that is gone below the last pair of number and UID that is still right (RFC 7162 §3.2.5.2)', async (t) => {
+  const clock = new ManualClock()
+  const server = await startImapServer(t, { clock })
+  await transcript(
+    server,
+    `
+    ${appended(6)}
+    ${select('INBOX', { exists: 6 })}
+    C: a STORE 1,2,5 +FLAGS.SILENT (\\Deleted)
+    S: a OK ...
+    C: b CLOSE
+    S: b OK ...
+    `
+  )
+  const { uidValidity } = await forgetExpunged(server, clock)
+  const known = (/** @type {(string | null)[]} */ [pairs, gone]) => `
+    ${resync(`${uidValidity} 1 1:6 (${pairs})`)}
+    ${gone === null ? '' : `S: * VANISHED (EARLIER) ${gone}`}
+    S: * 1 FETCH (UID 3 FLAGS (...) MODSEQ (...))
+    S: * 2 FETCH (UID 4 FLAGS (...) MODSEQ (...))
+    S: * 3 FETCH (UID 6 FLAGS (...) MODSEQ (...))
+    S: se OK ...
+    C: c CLOSE
+    S: c OK ...
+  `
+  await transcript(
+    server,
+    `
+    C: en ENABLE QRESYNC
+    S: * ENABLED QRESYNC
+    S: en OK ...
+    ${SEQUENCE_MATCHES.map(known).join('')}
+    `
+  )
+})
+
 test('a message that has just come is not among those that are gone (RFC 7162 §3.2.6)', async (t) => {
   const clock = new ManualClock()
   const server = await startImapServer(t, { clock })
