@@ -194,7 +194,7 @@ export class Receiver {
    * @returns {ReceiverEvent | null}
    */
   #onLine(line) {
-    if (this.#state === STATE.skipLine) return this.#skipAfter(line)
+    if (this.#state === STATE.skipLine) return this.skipAfter(line)
     if (this.#isLineExpected) {
       this.#isLineExpected = false
       return { kind: 'line', line }
@@ -328,11 +328,12 @@ export class Receiver {
   }
 
   /**
-   * A line of a command that was refused already: only its literals matter.
+   * A line of a command that was refused already, or that began one where a `line` event was expected: only its
+   * literals matter.
    * @param {Buffer} line
-   * @returns {ReceiverEvent | null} an event only when the connection cannot go on
+   * @returns {Extract<ReceiverEvent, { kind: 'error' }> | null} an event only when the connection cannot go on
    */
-  #skipAfter(line) {
+  skipAfter(line) {
     const literal = findTrailingLiteral(line)
     this.#reset()
     if (literal === null || !literal.isNonSync) return null
@@ -351,7 +352,7 @@ export class Receiver {
   /**
    * @param {SyntaxFailure} failure
    * @param {boolean} isFatal
-   * @returns {ReceiverEvent}
+   * @returns {Extract<ReceiverEvent, { kind: 'error' }>}
    */
   #failure(failure, isFatal) {
     return { kind: 'error', tag: this.#command.tag, failure, isFatal }

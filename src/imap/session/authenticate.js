@@ -9,9 +9,10 @@ import { capability } from '../protocol/compile/response-code.js'
 import { continuation } from '../protocol/compile/status-response.js'
 import { decodeBase64 } from '../protocol/parse/index.js'
 import { badSyntax } from '../protocol/syntax-failure.js'
-
 import { ConnectionClosed } from './connection.js'
+import { refuseLine } from './refused-line.js'
 
+/** @import { SyntaxFailure } from '../protocol/syntax-failure.js' */
 /** @import { Session } from './session.js' */
 /** @import { CommandResult } from './dispatcher.js' */
 
@@ -81,6 +82,8 @@ async function ask(session, challenge) {
   }
   try {
     return decodeBase64(event.line)
+  } catch (error) {
+    throw refuseLine(session, event.line, /** @type {SyntaxFailure} */ (error))
   } finally {
     event.line.fill(0)
   }

@@ -46,6 +46,29 @@ test('anything but DONE is BAD, and the session goes on', async (t) => {
   await transcript(server, 'C: a IDLE\nS: + ...\nC: b NOOP\nS: a BAD ...\nC: c NOOP\nS: c OK ...')
 })
 
+test('a command in IDLE is BAD as a whole: what its literals hold is no command', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a IDLE
+    S: + ...
+    C: b APPEND INBOX {17+}
+    C: x CREATE intruder {10+}
+    C: y CREATE z
+    S: a BAD ...
+    C: c LIST "" "*r"
+    S: c OK ...
+    C: d IDLE
+    S: + ...
+    C: e APPEND INBOX {999999999+}
+    S: d NO [TOOBIG] ...
+    S: * BYE ...
+    S! closed
+    `
+  )
+})
+
 test('news that cannot be told end no IDLE, and its DONE is still its own', async (t) => {
   const server = await startImapServer(t)
   const fault = new Error('a fault in the store')

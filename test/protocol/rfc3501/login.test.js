@@ -97,6 +97,25 @@ test('AUTHENTICATE refuses what is no SASL: cancelled, no base64, unknown mechan
   )
 })
 
+test('a command in the place of a SASL answer is BAD as a whole: no password in its literals is a command', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    S: * OK ...
+    C: a AUTHENTICATE PLAIN
+    S: + 
+    C: b LOGIN {5+}
+    C: alice {${PASSWORD.length}+}
+    C: ${PASSWORD}
+    S: a BAD ...
+    C: c NOOP
+    S: c OK ...
+    `,
+    { login: null }
+  )
+})
+
 test('without TLS and away from loopback LOGIN is disabled, and says PRIVACYREQUIRED', async (t) => {
   const server = await startImapServer(t, { settings: { 'imap.allowPlaintextLoopback': false } })
   await transcript(

@@ -10,8 +10,10 @@
 import { continuation } from '../../protocol/compile/status-response.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
 import { tellNews } from '../mailbox-news.js'
+import { refuseLine } from '../refused-line.js'
 import { AUTHENTICATED } from '../states.js'
 
+/** @import { SyntaxFailure } from '../../protocol/syntax-failure.js' */
 /** @import { Command } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
 
@@ -27,9 +29,8 @@ export const idle = {
     // The dispatcher holds the slots for the time of a command; this one must not, for it may take days.
     session.selected?.unhold()
     try {
-      const line = await waitForLine(session)
-      if (line !== null && line.toUpperCase() !== 'DONE') throw badSyntax('Expected DONE')
-      return { text: 'IDLE completed', isAnswered: line === null }
+      const isDone = await waitForDone(session)
+      return { text: 'IDLE completed', isAnswered: !isDone }
     } finally {
       session.selected?.hold()
       session.isIdling = false
@@ -39,17 +40,21 @@ export const idle = {
 
 /**
  * @param {Session} session
- * @returns {Promise<string | null>} the line that ends it; null where the server or the network ends it
+ * @returns {Promise<boolean>} whether the client ends it; false where the server or the network does
+ * @throws {SyntaxFailure} for any other line
  */
-async function waitForLine(session) {
+async function waitForDone(session) {
   const { connection } = session
   for (;;) {
     await tellNews(session, { allowsExpunge: true, isUid: false }, 'IDLE')
     if (connection.isCongested) await connection.drain()
-    if (session.isEnding || session.isAtDeletedMailbox) return null
+    if (session.isEnding || session.isAtDeletedMailbox) return false
     const event = await connection.nextEvent({ deadlineMs: Infinity, isWakeable: true })
-    if (event.kind === 'line') return event.line.toString('latin1').trim()
+    if (event.kind === 'line') {
+      if (event.line.toString('latin1').trim().toUpperCase() === 'DONE') return true
+      throw refuseLine(session, event.line, badSyntax('Expected DONE'))
+    }
     if (event.kind === 'error') throw session.failureOf(event)
-    if (event.kind === 'closed') return null
+    if (event.kind === 'closed') return false
   }
 }
