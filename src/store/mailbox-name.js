@@ -2,13 +2,11 @@
  * Which names a mailbox may have. Levels are divided by '/'; INBOX is one name in any case (RFC 9051 §5.1).
  */
 import { MailError } from '../errors.js'
+import { LIMITS } from '../imap/protocol/limits.js'
 import { composed } from '../support/composed.js'
 
 /** Hierarchy delimiter. */
 export const DELIMITER = '/'
-
-/** Bytes of a name in UTF-8: some clients' own stores put names into file names of 255 bytes a level. */
-const MAX_NAME_BYTES = 1024
 
 /** Levels of a name: more is a client that loops. */
 const MAX_LEVELS = 40
@@ -57,7 +55,7 @@ export function requireMailboxName(name) {
   const levels = normal.split(DELIMITER)
   if (levels.includes('') || CONTROL.test(normal) || !normal.isWellFormed())
     throw new MailError('CANNOT', { detail: 'mailbox name' })
-  if (Buffer.byteLength(normal) > MAX_NAME_BYTES || levels.length > MAX_LEVELS)
+  if (Buffer.byteLength(normal) > LIMITS.mailboxNameBytes || levels.length > MAX_LEVELS)
     throw new MailError('LIMIT', { detail: 'mailbox name too long' })
   return normal
 }

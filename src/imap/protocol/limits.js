@@ -41,7 +41,7 @@ export const LIMITS = Object.freeze({
   /** Levels of OR and NOT in a search: clients chain OR once for each word or Message-ID. */
   searchDepth: 1000,
   /** Bytes of a mailbox name in UTF-8, whole path: what the widest clients and file systems take. */
-  mailboxNameBytes: 1000,
+  mailboxNameBytes: 1024,
   /** Bytes of a keyword: it is stored once for each account and sent with every FLAGS. */
   keywordBytes: 128,
   /** Fields of an ID command, RFC 2971 §3.3. */

@@ -316,6 +316,31 @@ test('CREATE says OK to a mailbox that is made, also where there is no room for 
   )
 })
 
+test('every mailbox that RENAME lets be can be opened: no name is longer than commands take (RFC 3501 §7.2.2)', async (t) => {
+  const server = await startImapServer(t)
+  const below = 'x'.repeat(990)
+  const longest = `${'y'.repeat(33)}/${below}`
+  await transcript(
+    server,
+    `
+    C: a CREATE p/${below}
+    S: a OK ...
+    C: b RENAME p ${'y'.repeat(33)}
+    S: b OK ...
+    C: c STATUS ${longest} (MESSAGES)
+    S: * STATUS ${longest} (MESSAGES 0)
+    S: c OK ...
+    C: d RENAME ${'y'.repeat(33)} ${'y'.repeat(34)}
+    S: d NO [LIMIT] ...
+    C: e LIST "" "y%"
+    S: * LIST (\\HasChildren) "/" ${'y'.repeat(33)}
+    S: e OK ...
+    C: f DELETE ${longest}
+    S: f OK ...
+    `
+  )
+})
+
 test('LIST and LSUB name the levels above subscribed names only where these are asked for, and not without bound', async (t) => {
   const server = await startImapServer(t)
   const database = await openBeside(server)
