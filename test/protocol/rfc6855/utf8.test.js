@@ -1,6 +1,7 @@
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startImapServer } from '../../helpers/server.js'
-import { transcript } from '../../helpers/transcript.js'
+import { LineClient, transcript } from '../../helpers/transcript.js'
 
 const latin1 = (/** @type {string} */ text) => Buffer.from(text).toString('latin1')
 
@@ -43,4 +44,21 @@ test('APPEND with UTF8 (~{n}) keeps the bytes (RFC 6855 §4)', async (t) => {
     S: c OK ...
     `
   )
+})
+
+test('a quoted string that is no UTF-8 is BAD, whatever it stands for (RFC 6855 §3)', async (t) => {
+  const server = await startImapServer(t)
+  const client = await LineClient.connect(server)
+  await client.login()
+  await client.command('ENABLE UTF8=ACCEPT')
+  for (const [command, reply] of /** @type {const} */ ([
+    ['CREATE "\xe4"', /^t BAD /],
+    ['LIST "" "\xe4*"', /^t BAD /],
+    [`STATUS "${latin1('ä')}" (MESSAGES)`, /^t NO \[NONEXISTENT\]/],
+    ['STATUS {1+}\r\n\xe4 (MESSAGES)', /^t NO \[CANNOT\]/]
+  ])) {
+    client.send(Buffer.from(`t ${command}\r\n`, 'latin1'))
+    assert.match((await client.line()) ?? 'closed', reply, command)
+  }
+  client.close()
 })

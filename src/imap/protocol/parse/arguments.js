@@ -1,4 +1,5 @@
 /** Reads a command's tokens one after the other, each as the kind of argument that the grammar asks for. */
+import { isUtf8 as isUtf8Bytes } from 'node:buffer'
 import { ATOM_CHARACTER, isAll, isWordOf, RAW_ASTRING_CHARACTER } from '../character.js'
 import { badSyntax } from '../syntax-failure.js'
 import { parseFlags } from '../values/flag.js'
@@ -69,6 +70,9 @@ export class Arguments {
   nextAttached() {
     const token = this.#tokens[this.#at]
     if (token === undefined) throw badSyntax('Missing argument')
+    // RFC 6855 §3. Others send what they like: a charset may be named for it.
+    const isText = this.isUtf8 && token.type === 'string' && token.form === 'quoted'
+    if (isText && !isUtf8Bytes(token.bytes)) throw badSyntax('Invalid UTF-8 in a quoted string')
     this.#at += 1
     return token
   }
