@@ -85,18 +85,19 @@ async function writeNews(session, { allowsExpunge, isUid }) {
 }
 
 /**
- * Takes \Recent of the messages that nobody has had it for yet (RFC 3501 §2.3.2). A session that may not write only
- * looks, and takes it from nobody.
+ * Takes \Recent of the messages that nobody has had it for yet (RFC 3501 §2.3.2). A session that may not write has it too,
+ * and takes it from nobody.
  *
  * @param {Session} session
  */
 export async function claimRecent(session) {
   const { selected } = session
-  if (selected === null || selected.isReadOnly) return
+  if (selected === null) return
   // The view may have more once it is done; only what it has now is claimed.
   const { uidNext } = selected.view
+  const isForOthersToo = selected.isReadOnly
   try {
-    const { fromUid } = await session.store.claimRecent(selected.view)
+    const { fromUid } = await session.store.claimRecent(selected.view, { isForOthersToo })
     selected.addRecent(fromUid, uidNext)
   } catch (error) {
     // \Recent is a courtesy: a busy or damaged disk must not cost the client its EXISTS. Others get it then. In a mailbox

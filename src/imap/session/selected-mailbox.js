@@ -295,14 +295,15 @@ export class SelectedMailbox {
   }
 
   /**
-   * @param {number} fromUid
+   * @param {number} fromUid - the session may have it already of some from there on
    * @param {number} toUid - exclusive
    */
   addRecent(fromUid, toUid) {
-    if (fromUid >= toUid) return
     const last = this.#recent.at(-1)
-    if (last !== undefined && last.to === fromUid) last.to = toUid
-    else this.#recent.push({ from: fromUid, to: toUid })
+    const from = Math.max(fromUid, last?.to ?? 0)
+    if (from >= toUid) return
+    if (last?.to === from) last.to = toUid
+    else this.#recent.push({ from, to: toUid })
   }
 
   /**

@@ -170,14 +170,16 @@ export class MailboxMethods {
    * (RFC 3501 §2.3.2). What the view does not have yet is left: the caller cannot tell of it, and others may.
    *
    * @param {MailboxView} view
+   * @param {{ isForOthersToo?: boolean }} [options] - `isForOthersToo`: they stay \Recent for whoever asks next
    * @returns {Promise<{ fromUid: number }>}
    * @throws {MailError} MAILBOX_NOT_FOUND
    */
-  async claimRecent({ mailboxId, uidNext }) {
+  async claimRecent({ mailboxId, uidNext }, { isForOthersToo = false } = {}) {
     const { recentFromUid } = await this.#database.read((db) =>
       requireMailboxRowById(db, mailboxId)
     )
-    if (this.#database.isReadOnly || recentFromUid >= uidNext) return { fromUid: recentFromUid }
+    const isLook = isForOthersToo || this.#database.isReadOnly
+    if (isLook || recentFromUid >= uidNext) return { fromUid: recentFromUid }
     // Lazy: lost in a crash, a message is \Recent twice, which harms nobody.
     return await this.#database.write(
       (db) => claimRecentRows(db, mailboxId, uidNext),

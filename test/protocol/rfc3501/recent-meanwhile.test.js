@@ -1,8 +1,10 @@
 /** \Recent of messages that come while others are told of: one session has it of each (RFC 3501 §2.3.2). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { append, select } from '../../helpers/dialogue.js'
 import { loggedIn, MAIL } from '../../helpers/logged-in.js'
 import { startImapServer } from '../../helpers/server.js'
+import { transcript } from '../../helpers/transcript.js'
 
 const MESSAGES = 60
 
@@ -24,4 +26,40 @@ test('a message that comes while the one before it is told of is \\Recent too', 
   const recent = await waiting.command('SEARCH RETURN (COUNT) RECENT')
   assert.match(recent, new RegExp(`COUNT ${MESSAGES}\r\n`), recent)
   assert.match(await other.command('EXAMINE INBOX'), /\* 0 RECENT\r\n/)
+})
+
+test('what comes while a mailbox is EXAMINEd is \\Recent there too, and goes to the next who selects it', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX', { connection: 2 })}
+    ${select('INBOX', { how: 'EXAMINE', exists: 1 })}
+    ${append('INBOX', { connection: 2 })}
+    1C: b NOOP
+    1S: * 2 EXISTS
+    1S: * 2 RECENT
+    1S: b OK ...
+    1C: c FETCH 1:2 FLAGS
+    1S: * 1 FETCH (FLAGS (\\Recent))
+    1S: * 2 FETCH (FLAGS (\\Recent))
+    1S: c OK ...
+    ${select('INBOX', { connection: 2, exists: 2 })}
+    2C: d SEARCH RECENT
+    2S: * SEARCH 1 2
+    2S: d OK ...
+    ${append('INBOX', { connection: 3 })}
+    2C: e NOOP
+    2S: * 3 EXISTS
+    2S: * 3 RECENT
+    2S: e OK ...
+    1C: f NOOP
+    1S: * 3 EXISTS
+    1S: * 2 RECENT
+    1S: f OK ...
+    1C: g SEARCH RECENT
+    1S: * SEARCH 1 2
+    1S: g OK ...
+    `
+  )
 })
