@@ -12,6 +12,9 @@ const BLOB = /^\[[^[\]]*\]\s*/
 /** RFC 5256 §5 `subj-refwd`. */
 const REPLY_OR_FORWARD = /^(?:re|fwd?)\s*(?:\[[^[\]]*\]\s*)?:\s*/i
 
+/** RFC 5256 §5 `subj-fwd`. */
+const FORWARDED = /^\[fwd:(.*)\]$/i
+
 /**
  * @param {string} subject - decoded
  * @returns {string} without reply and forward marks, list names in brackets, and surplus space
@@ -20,7 +23,7 @@ export function baseSubject(subject) {
   let base = subject.slice(0, MAX_BASE_SUBJECT_CHARACTERS).replace(/\s+/g, ' ').trimStart()
   for (;;) {
     base = withoutLeaders(base.replace(TRAILER, ''))
-    const forwarded = /^\[fwd:(.*)\]$/i.exec(base)
+    const forwarded = FORWARDED.exec(base)
     if (!forwarded) return base
     base = (forwarded[1] ?? '').trimStart()
   }
@@ -31,14 +34,10 @@ export function baseSubject(subject) {
  * @returns {boolean} whether RFC 5256 §3 counts it as that of a reply or forward: its base leaves out a mark of one
  */
 export function isReplyOrForward(subject) {
-  let base = subject.slice(0, MAX_BASE_SUBJECT_CHARACTERS).replace(/\s+/g, ' ').trim()
+  const base = subject.slice(0, MAX_BASE_SUBJECT_CHARACTERS).replace(/\s+/g, ' ').trim()
   if (/\(fwd\)$/i.test(base) || withoutReplyMark(base) !== base) return true
-  for (;;) {
-    if (/^\[fwd:.*\]$/i.test(base)) return true
-    const bare = base.replace(BLOB, '')
-    if (bare === base || bare === '') return false
-    base = bare
-  }
+  // Of `[fwd: tea] [list]` the first is a blob like any other.
+  return FORWARDED.test(withoutBlobs(base))
 }
 
 /**
@@ -50,6 +49,15 @@ function withoutLeaders(text) {
   let base = withoutReplyMark(text)
   for (let rest = withoutReplyMark(base); rest !== base; rest = withoutReplyMark(base)) base = rest
   // Behind none of the blobs stands a mark now: to look again after each took 40 ms of one with nothing but blobs.
+  return withoutBlobs(base)
+}
+
+/**
+ * @param {string} text
+ * @returns {string}
+ */
+function withoutBlobs(text) {
+  let base = text
   for (;;) {
     const rest = base.replace(BLOB, '')
     // A subject that is nothing but a list's name keeps it.

@@ -78,9 +78,13 @@ test('REFERENCES: subjects join what references do not, replies below the origin
     ${mail('4', 'news', 4)}
     ${mail('5', 'news', 5)}
     ${mail('6', 'Re: news', 6)}
-    ${select('INBOX', { exists: 6 })}
+    ${mail('7', 'water', 7)}
+    ${mail('8', '[fwd: tea] water', 8)}
+    ${mail('9', '[fwd: tea] [water]', 9)}
+    ${mail('10', '[water]', 9)}
+    ${select('INBOX', { exists: 10 })}
     C: a THREAD REFERENCES UTF-8 ALL
-    S: * THREAD (2 (1)(3))((4)(5)(6))
+    S: * THREAD (2 (1)(3))((4)(5)(6))((7)(8))((9)(10))
     S: a OK ...
     `
   )

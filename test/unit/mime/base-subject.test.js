@@ -33,6 +33,21 @@ for (const [subject, expected] of SUBJECTS)
   test(`base subject of ${JSON.stringify(subject)}`, () =>
     assert.equal(baseSubject(subject), expected))
 
+test('a subject is that of a reply or forward where its base leaves out a mark of one', () => {
+  for (const marked of [
+    'Re: a',
+    'a (fwd)',
+    '[Fwd: a]',
+    '[x] [fwd: a]',
+    '[x] re[2]: a',
+    '[fwd: [x] a]'
+  ])
+    assert.equal(isReplyOrForward(marked), true, marked)
+  // In front of something, `[fwd: a]` goes as the name of a list does.
+  for (const bare of ['a', '[x] a', '[fwd: a] [x]', '[fwd: a] b]', '[fwd: a', 'a re: b'])
+    assert.equal(isReplyOrForward(bare), false, bare)
+})
+
 test('a hostile subject ends', () => {
   for (const piece of ['[a]', '[]', 'Re: ', '[fwd:', '[', '(fwd)', ' ', '[a] Re: ']) {
     baseSubject(piece.repeat(100_000))
