@@ -13,15 +13,19 @@ const MAX_KEY_BYTES = 4096
 
 const ASCII = /^[\0-\x7f]*$/
 
-/** Letters that hold two; their title case has only the first of them large. */
+/** Letters that hold two; their title case, a letter of its own, has only the first of them large. */
 const DIGRAPHS = new Map([
   ['\u01c4', '\u01c5'],
+  ['\u01c5', '\u01c5'],
   ['\u01c6', '\u01c5'],
   ['\u01c7', '\u01c8'],
+  ['\u01c8', '\u01c8'],
   ['\u01c9', '\u01c8'],
   ['\u01ca', '\u01cb'],
+  ['\u01cb', '\u01cb'],
   ['\u01cc', '\u01cb'],
   ['\u01f1', '\u01f2'],
+  ['\u01f2', '\u01f2'],
   ['\u01f3', '\u01f2']
 ])
 
