@@ -45,13 +45,15 @@ const MAX_DATE_BYTES = 200
 
 /**
  * @param {Uint8Array} bytes - the value of a Date field, folded or not
- * @returns {MailDate | null} null when there is no date in it; a missing or unknown zone counts as UTC
+ * @returns {MailDate | null} null when there is no date in it; a missing or unknown zone counts as UTC, a time that is
+ *   missing or none as 00:00 (RFC 5256 §2.2)
  */
 export function parseMailDate(bytes) {
   const text = decodeCharset(bytes.subarray(0, MAX_DATE_BYTES), 'iso-8859-1')
     .replace(/\([^()]*\)/g, ' ')
     .toLowerCase()
-  const iso = /^\s*(\d{4})-(\d\d)-(\d\d)[t ]\s*(\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(\S*)/.exec(text)
+  const iso =
+    /^\s*(\d{4})-(\d\d)-(\d\d)(?!\d)(?:[t ]\s*(\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(\S*))?/.exec(text)
   if (iso) return combine(iso[1], Number(iso[2]) - 1, iso[3], iso[4], iso[5])
   const rfc =
     /(\d{1,2})[\s-]*([a-z]{3})[a-z.]*[\s-]*(\d{2,4})[\s,t]+(\d{1,2}\s*[:.]\s*\d{1,2}(?:\s*[:.]\s*\d{1,2})?)\s*(?:([ap])m\b)?\s*((?:gmt|utc)?[+-]?\s*[a-z0-9:]+)?/.exec(
@@ -70,7 +72,8 @@ export function parseMailDate(bytes) {
       asctime[3],
       asctime[4] ?? asctime[6]
     )
-  return null
+  const day = /(\d{1,2})[\s-]*([a-z]{3})[a-z.]*[\s-]*(\d{4})(?!\d)/.exec(text)
+  return day && combine(day[3], monthOf(day[2]), day[1], undefined, undefined)
 }
 
 /**
@@ -97,11 +100,12 @@ function combine(yearText, month, dayText, timeText, zoneText, half) {
   // Twelve is the first hour of its half; some name the half although they count to 24.
   const isOfHalf = half !== undefined && clock <= 12
   const hour = isOfHalf ? (clock % 12) + (half === 'p' ? 12 : 0) : clock
-  const isInRange =
-    month >= 0 && month < 12 && day >= 1 && day <= 31 && hour < 24 && minute < 60 && second < 61
-  if (!isInRange) return null
+  if (!(month >= 0 && month < 12 && day >= 1 && day <= 31)) return null
+  const isTime = hour < 24 && minute < 60 && second < 61
   const zoneMinutes = parseZone(zoneText)
-  const local = Date.UTC(2000, month, day, hour, minute, Math.min(second, 59))
+  const local = isTime
+    ? Date.UTC(2000, month, day, hour, minute, Math.min(second, 59))
+    : Date.UTC(2000, month, day)
   // Date.UTC takes the years 0 to 99 for 1900 to 1999.
   const date = new Date(local)
   date.setUTCFullYear(year, month, day)

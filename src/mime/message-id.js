@@ -9,17 +9,17 @@ import { MAX_MESSAGE_ID_BYTES, MAX_REFERENCES } from './limits.js'
 
 /**
  * @param {ByteString} text - the unfolded or raw value of a field
- * @returns {ByteString[]} identifiers with their angle brackets, white space removed, a quoted local part unquoted;
- *   duplicates are left out; of more than MAX_REFERENCES the first (the thread's root) and the last ones count
+ * @returns {ByteString[]} identifiers with their angle brackets, white space removed, a quoted local part unquoted; one
+ *   that follows itself counts once, but in `<a> <b> <a>` the last is the parent (RFC 5256 §3, step 1); of more than
+ *   MAX_REFERENCES the first (the thread's root) and the last ones count
  */
 export function parseMessageIds(text) {
-  /** @type {Set<ByteString>} */
-  const found = new Set()
+  /** @type {ByteString[]} */
+  const ids = []
   for (const [written] of text.matchAll(/<[^<>]+>/g)) {
     const id = normalForm(written)
-    if (id.length > 2 && id.length <= MAX_MESSAGE_ID_BYTES) found.add(id)
+    if (id.length > 2 && id.length <= MAX_MESSAGE_ID_BYTES && id !== ids.at(-1)) ids.push(id)
   }
-  const ids = [...found]
   return ids.length <= MAX_REFERENCES
     ? ids
     : [...ids.slice(0, 1), ...ids.slice(ids.length - MAX_REFERENCES + 1)]

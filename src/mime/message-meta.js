@@ -28,7 +28,7 @@ import { writeBodyStructure } from './body-structure.js'
 import { writeEnvelope } from './envelope.js'
 
 /** Raise it whenever `buildMessageMeta` gives another result for any message: stored rows are then built anew. */
-export const BUILDER_VERSION = 3
+export const BUILDER_VERSION = 4
 
 /**
  * @param {ParsedMessage} parsed

@@ -55,6 +55,25 @@ test('each sort key, from what is stored (RFC 5256 §3)', async (t) => {
   await transcript(server, `${appended}\n${select('INBOX', { exists: 4 })}\n${dialogue}`)
 })
 
+test('a Date without a time is at 00:00 of its day (RFC 5256 §2.2), and on that day (RFC 3501 §6.4.4)', async (t) => {
+  const server = await startImapServer(t)
+  const dates = ['4 Jan 2022 10:00:00 +0000', '3 Jan 2022', '3 Jan 2022 24:00:00 -0100', 'some day']
+  const date = '"02-Jan-2022 00:00:00 +0000"'
+  await transcript(
+    server,
+    `
+    ${dates.map((text) => append('INBOX', { message: message({ Date: text }), date })).join('\n')}
+    ${select('INBOX', { exists: 4 })}
+    C: a SORT (DATE) UTF-8 ALL
+    S: * SORT 4 2 3 1
+    S: a OK ...
+    C: b SEARCH SENTON 3-Jan-2022
+    S: * SEARCH 2 3
+    S: b OK ...
+    `
+  )
+})
+
 test('SORT takes search keys and a charset, UID SORT gives UIDs, MODSEQ is told (RFC 7162 §3.1.6)', async (t) => {
   const server = await startImapServer(t)
   await transcript(

@@ -109,6 +109,23 @@ test('REFERENCES: loops, duplicates and messages without an id do no harm', asyn
   )
 })
 
+test('REFERENCES: the last reference is the parent, also one that stands in the field before (RFC 5256 §3, step 1)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${mail('a', 'one', 1)}
+    ${mail('b', 'two', 2, '<a@x>')}
+    ${mail('c', 'three', 3, '<a@x> <b@x> <a@x>')}
+    ${mail('d', 'four', 4, '<a@x> <b@x> <b@x>')}
+    ${select('INBOX', { exists: 4 })}
+    C: a THREAD REFERENCES UTF-8 ALL
+    S: * THREAD (1 (2 4)(3))
+    S: a OK ...
+    `
+  )
+})
+
 test('THREAD refuses what it does not know', async (t) => {
   const server = await startImapServer(t)
   await transcript(

@@ -6,7 +6,8 @@ import { parseMessageId, parseMessageIds } from '../../../src/mime/message-id.js
 /** @type {[string, string[]][]} */
 const FIELDS = [
   ['<a@b>', ['<a@b>']],
-  ['<a@b> <c@d>\r\n\t<a@b>', ['<a@b>', '<c@d>']],
+  ['<a@b> <c@d>\r\n\t<a@b>', ['<a@b>', '<c@d>', '<a@b>']],
+  ['<a@b> <a@b>\r\n\t<c@d> <"c"@d>', ['<a@b>', '<c@d>']],
   ['Your message of "Fri" <a@b>', ['<a@b>']],
   ['<a@\r\n b>', ['<a@b>']],
   ['<"a\\b"@c>', ['<ab@c>']],
