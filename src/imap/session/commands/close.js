@@ -24,7 +24,8 @@ export const close = {
     try {
       if (!selected.isReadOnly) {
         await takeNews(session)
-        await store.expunge({ view: selected.view, uids: null, origin })
+        const request = { view: selected.view, uids: null, origin }
+        await session.whileWorking(() => store.expunge(request))
       }
     } catch (error) {
       if (!isMailError(error, 'MAILBOX_NOT_FOUND')) throw error

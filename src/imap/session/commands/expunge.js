@@ -13,6 +13,7 @@ import { uidsOf } from '../message-set.js'
 /** @import { ResponseCode } from '../../protocol/compile/response-code.js' */
 /** @import { Command } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
+/** @import { MailboxView } from '../../../store/mailbox-view.js' */
 /** @import { SequenceSet } from '../../protocol/values/sequence-set.js' */
 
 /** @type {Command} */
@@ -22,7 +23,7 @@ export const expunge = {
   allowsExpunge: true,
   async run(session) {
     const { view } = session.requireWritable()
-    const gone = await session.store.expunge({ view, uids: null, origin: session.origin })
+    const gone = await expungeMessages(session, view, null)
     return { ...modSeqAfter(session, gone), text: 'EXPUNGE completed' }
   }
 }
@@ -35,11 +36,20 @@ export const uidExpunge = {
   async run(session, /** @type {{ set: SequenceSet }} */ { set }) {
     const selected = session.requireWritable()
     const { uids } = uidsOf(selected, set, true)
-    const { view } = selected
-    const gone =
-      uids.length === 0 ? [] : await session.store.expunge({ view, uids, origin: session.origin })
+    const gone = uids.length === 0 ? [] : await expungeMessages(session, selected.view, uids)
     return { ...modSeqAfter(session, gone), text: 'UID EXPUNGE completed' }
   }
+}
+
+/**
+ * @param {Session} session
+ * @param {MailboxView} view
+ * @param {number[] | null} uids - of which those with \Deleted go; null: of all
+ * @returns {Promise<readonly number[]>} those that went
+ */
+async function expungeMessages(session, view, uids) {
+  const { store, origin } = session
+  return await session.whileWorking(() => store.expunge({ view, uids, origin }))
 }
 
 /**

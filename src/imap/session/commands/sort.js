@@ -76,11 +76,10 @@ async function sortMailbox(session, { isUid, criteria, key, returns }, { tag }) 
  * @returns {Promise<number[]>} slots, in order
  */
 async function findAndSort(session, { key, criteria }) {
-  return await sortMessages({
-    store: session.store,
-    view: session.requireSelected().view,
-    slots: await findMessages(session, key),
-    criteria,
-    signal: session.connection.closeSignal
-  })
+  const { store, connection } = session
+  const { view } = session.requireSelected()
+  const slots = await findMessages(session, key)
+  return await session.whileWorking(() =>
+    sortMessages({ store, view, slots, criteria, signal: connection.closeSignal })
+  )
 }

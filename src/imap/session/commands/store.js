@@ -50,7 +50,8 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
   const { view } = selected
   const before = view.highestModSeq
   const change = { view, uids, action, flags, unchangedSince, origin: session.origin }
-  const { failedUids } = await session.store.changeFlags(change).catch(async (error) => {
+  const changing = session.whileWorking(() => session.store.changeFlags(change))
+  const { failedUids } = await changing.catch(async (error) => {
     // Some pages of it are done, and what a session did itself is news to nobody but others.
     const done = slots.filter((slot) => {
       return /** @type {number} */ (view.modSeqs[slot]) > before && !view.isExpunged(slot)

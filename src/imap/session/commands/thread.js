@@ -40,13 +40,11 @@ async function threadMailbox(session, { isUid, algorithm, key }) {
   const selected = session.requireSelected()
   const { view } = selected
   if (hasModSeq(key)) session.enableCondstore()
-  const threads = await threadMessages({
-    store: session.store,
-    view,
-    slots: await findMessages(session, key),
-    algorithm,
-    signal: session.connection.closeSignal
-  })
+  const { store, connection } = session
+  const slots = await findMessages(session, key)
+  const threads = await session.whileWorking(() =>
+    threadMessages({ store, view, slots, algorithm, signal: connection.closeSignal })
+  )
   const pieces = compileThread(threads, (slot) =>
     isUid ? /** @type {number} */ (view.uids[slot]) : selected.sequenceOfSlot(slot)
   )
