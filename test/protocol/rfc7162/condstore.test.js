@@ -56,13 +56,36 @@ test('STORE UNCHANGEDSINCE leaves alone what has changed, and names it in MODIFI
     1S: b OK [MODIFIED 2] ...
     1C: c UID STORE 2:3 (UNCHANGEDSINCE {{known}}) +FLAGS.SILENT (\\Answered)
     1S: * 3 FETCH (UID 3 MODSEQ (...))
+    1S: * 2 FETCH (UID 2 FLAGS (\\Flagged \\Recent) MODSEQ (...))
     1S: c OK [MODIFIED 2] ...
     1C: d STORE 1 (UNCHANGEDSINCE 0) +FLAGS (\\Deleted)
+    1S: * 1 FETCH (UID 1 FLAGS (\\Seen \\Recent) MODSEQ ({{new}}))
     1S: d OK [MODIFIED 1] ...
     2C: b NOOP
     2S: * 1 FETCH (FLAGS (\\Seen))
     2S: * 3 FETCH (FLAGS (\\Answered))
     2S: b OK ...
+    `
+  )
+})
+
+test('a client that was away learns from MODIFIED what has changed meanwhile (RFC 7162 §3.1.3, example 10)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${three}
+    1C: a STATUS INBOX (HIGHESTMODSEQ)
+    1S: * STATUS INBOX (HIGHESTMODSEQ {{known}})
+    1S: a OK ...
+    ${select('INBOX', { exists: 3, connection: 2 })}
+    2C: a STORE 2:3 +FLAGS.SILENT (\\Flagged)
+    2S: a OK ...
+    ${select('INBOX', { exists: 3 })}
+    1C: b UID STORE 1:2 (UNCHANGEDSINCE {{known}}) +FLAGS.SILENT (\\Seen)
+    1S: * 1 FETCH (UID 1 MODSEQ (...))
+    1S: * 2 FETCH (UID 2 FLAGS (\\Flagged) MODSEQ (...))
+    1S: b OK [MODIFIED 2] ...
     `
   )
 })

@@ -1,7 +1,7 @@
 /**
  * STORE and UID STORE change flags. Each message that is named is answered with its flags, unless .SILENT; where
- * CONDSTORE is on, with its MODSEQ in any case. With UNCHANGEDSINCE, messages that have changed since are left alone
- * and named in MODIFIED. Messages that another session has expunged are left out.
+ * CONDSTORE is on, with its MODSEQ in any case. With UNCHANGEDSINCE, messages that have changed since are left alone,
+ * named in MODIFIED, and told as they are. Messages that another session has expunged are left out.
  *
  * State: selected, read-write.
  * Command: RFC 3501 §6.4.6, RFC 9051 §6.4.6, §6.4.9; RFC 7162 §3.1.3 (UNCHANGEDSINCE), §3.1.3 (MODIFIED).
@@ -69,11 +69,31 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
   // Others may have expunged some while this was written.
   const isSomeGone = isSomeExpunged || slots.some((slot) => view.isExpunged(slot))
   if (failed.size === 0) return completed(name, isSomeGone)
+  await tellFailed(session, failedUids, { isUid, unchangedSince: unchangedSince ?? 0 })
   const numbers = isUid ? failedUids : sequencesOf(selected, failedUids)
   return {
     code: modified(numbers),
     text: 'Some messages have changed since and were left alone'
   }
+}
+
+/**
+ * Tells what a client that was away cannot know: RFC 7162 §3.1.3 recommends it. What others have changed since its last
+ * command is told as news.
+ *
+ * @param {Session} session
+ * @param {readonly number[]} uids - of messages that have changed since
+ * @param {{ isUid: boolean, unchangedSince: number }} command
+ */
+async function tellFailed(session, uids, { isUid, unchangedSince }) {
+  const { view, toldModSeq } = session.requireSelected()
+  const known = uids
+    .map((uid) => view.slotOf(uid))
+    .filter((slot) => {
+      const modSeq = /** @type {number} */ (view.modSeqs[slot])
+      return modSeq > unchangedSince && modSeq <= toldModSeq && !view.isExpunged(slot)
+    })
+  await tellFlags(session, known, newsOf(session, { isUid, withFlags: true }))
 }
 
 /**
