@@ -4,6 +4,7 @@
  * PM2's own reload ends an old worker after a minute whether the new one is ready or not. Here a new one is started beside
  * the old one, which is told to go when the new one is ready: where new ones cannot start, the old ones stay.
  */
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CliError } from '../../src/cli/cli-error.js'
 import { lockAlone } from '../../src/database/lock.js'
@@ -41,6 +42,7 @@ export async function bringUp({ config, pm2, tell }) {
   })
   try {
     pm2.startDaemon()
+    requireNode({ pm2, tell })
     // It reads the settings when it is loaded, and they are known to be right by now.
     const ecosystem = await import('../../ecosystem.config.js')
     const parts = { pm2, ecosystem, tell }
@@ -53,6 +55,23 @@ export async function bringUp({ config, pm2, tell }) {
     await renewBackup(parts)
   } finally {
     lock.release()
+  }
+}
+
+/**
+ * After an upgrade the daemon may be of another version, in another folder.
+ *
+ * @param {Omit<Parts, 'ecosystem'>} parts
+ * @throws {CliError} where that folder has gone: a worker could not be started, and PM2 would wait for it for ever
+ */
+function requireNode({ pm2: { node }, tell }) {
+  if (!existsSync(node)) {
+    throw new CliError(
+      `PM2’s daemon runs on ${node}, which is gone, and can start no worker: npm run cluster:stop, then npm run cluster`
+    )
+  }
+  if (node !== process.execPath) {
+    tell(`PM2’s daemon, and so each worker, runs on ${node} until the next stop: keep that`)
   }
 }
 

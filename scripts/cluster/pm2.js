@@ -2,6 +2,7 @@
  * PM2 as a program: nothing of it is imported (docs/dependencies.md).
  */
 import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +19,9 @@ import { CliError } from '../../src/cli/cli-error.js'
 export const ECOSYSTEM = fileURLToPath(new URL('../../ecosystem.config.js', import.meta.url))
 
 const PROGRAM = createRequire(import.meta.url).resolve('pm2/bin/pm2')
+
+/** The file in its folder that says which Node the daemon was started with. */
+const NODE = 'node'
 
 /** Of PM2's list, which has the whole environment of each process. */
 const LIST_BYTES = 64 * 1024 * 1024
@@ -46,7 +50,23 @@ export class Pm2 {
 
   /** Whatever command came first would start it with the settings of that hour. */
   startDaemon() {
+    const before = this.#read('pm2.pid')
     this.#spawn(['ping'], daemonEnvironment(this.#environment))
+    if (this.#read('pm2.pid') !== before) writeFileSync(join(this.home, NODE), process.execPath)
+  }
+
+  /** @returns {string} the Node of the daemon, on which it starts all workers, of whatever version they are */
+  get node() {
+    return this.#read(NODE) ?? process.execPath
+  }
+
+  /**
+   * @param {string} name - of a file in its folder
+   * @returns {string | null} null where there is none
+   */
+  #read(name) {
+    const path = join(this.home, name)
+    return existsSync(path) ? readFileSync(path, 'utf8') : null
   }
 
   /**

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -38,7 +46,7 @@ function workersOf(data) {
 
 /**
  * @param {import('node:test').TestContext} t
- * @returns {{ folder: string, data: string, run: (command: string, changed?: NodeJS.ProcessEnv) => Promise<unknown> }} `run`
+ * @returns {{ folder: string, data: string, run: (command: string, changed?: NodeJS.ProcessEnv, node?: string) => Promise<{ stdout: string }> }} `run`
  *   rejects where the command fails; one worker on free ports unless `changed` says otherwise
  */
 function setUp(t) {
@@ -48,8 +56,8 @@ function setUp(t) {
     ['IMAP', 'IMAPS', 'LMTP', 'ADMIN'].map((name) => [`LETTERLOCK_${name}_LISTEN`, '127.0.0.1:0'])
   )
   const settings = { LETTERLOCK_DATA: data, LETTERLOCK_CLUSTER_WORKERS: '1' }
-  const run = (/** @type {string} */ command, changed = {}) =>
-    promisify(execFile)(process.execPath, [SCRIPT, command], {
+  const run = (/** @type {string} */ command, changed = {}, node = process.execPath) =>
+    promisify(execFile)(node, [SCRIPT, command], {
       env: { ...ENVIRONMENT, ...listen, ...settings, ...changed }
     })
   return { folder, data, run }
@@ -158,3 +166,32 @@ test('a start whose workers cannot begin fails, and leaves none of them', ON_LIN
     /^letterlock: The configuration is not valid\n {2}environment: imap\.listen must be/
   )
 })
+
+test(
+  'a reload says that the daemon runs on the Node of another version, and replaces nothing once that is gone',
+  ON_LINUX,
+  async (t) => {
+    const { folder, data, run } = setUp(t)
+    const node = join(folder, 'node-before')
+    copyFileSync(process.execPath, node)
+    try {
+      await run('start', {}, node)
+      const { stdout } = await run('reload')
+      assert.match(stdout, new RegExp(`^PM2’s daemon, and so each worker, runs on ${node} until`))
+      const before = workersOf(data)
+      assert.equal(before.length, 1)
+
+      rmSync(node)
+      await assertFails(
+        run('reload'),
+        /^letterlock: PM2’s daemon runs on .*node-before, which is gone/
+      )
+      assert.deepEqual(workersOf(data), before)
+
+      await run('stop')
+      assert.doesNotMatch((await run('start')).stdout, /daemon/)
+    } finally {
+      await run('stop')
+    }
+  }
+)
