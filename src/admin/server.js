@@ -79,6 +79,21 @@ const OPENAPI = Object.freeze({
 })
 
 /**
+ * Of the page below /v1/docs: that of swagger-ui has browsers ask for its files over HTTPS, which is not there everywhere,
+ * and lets some be loaded from elsewhere.
+ */
+const DOCS_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
+].join('; ')
+
+/**
  * @param {AdminParts} parts
  * @returns {Promise<AdminServer>} ready to listen
  */
@@ -131,7 +146,7 @@ export async function createAdminServer(parts) {
     { prefix: '/v1' }
   )
   app.get('/v1/openapi.json', { schema: { hide: true } }, async () => app.swagger())
-  await app.register(swaggerUi, { routePrefix: '/v1/docs', staticCSP: true })
+  await app.register(swaggerUi, { routePrefix: '/v1/docs', staticCSP: DOCS_POLICY })
   await app.ready()
   app.server.maxConnections = MAX_CONNECTIONS
 

@@ -202,3 +202,13 @@ test('the dashboard is found without the slash at its end', async (t) => {
   }
   assert.equal((await ask('GET', '/dashboard/')).status, 200)
 })
+
+test('the page to read the interface on loads from this server alone, also where that has no TLS', async (t) => {
+  const { ask } = await startAdmin(t)
+  const { status, headers } = await ask('GET', '/v1/docs')
+  assert.equal(status, 200)
+  const policy = String(headers['content-security-policy'])
+  assert.match(policy, /default-src 'none'.*script-src 'self'/)
+  // A browser would ask for all files over HTTPS then, and show an empty page.
+  assert.doesNotMatch(policy, /upgrade-insecure-requests|https:|swagger\.io/)
+})
