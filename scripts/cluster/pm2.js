@@ -18,6 +18,9 @@ import { CliError } from '../../src/cli/cli-error.js'
 
 export const ECOSYSTEM = fileURLToPath(new URL('../../ecosystem.config.js', import.meta.url))
 
+/** What Node loads into the daemon: a URL, because PM2 divides its options at each space. */
+const DAEMON_OPTIONS = `--import=${new URL('daemon-output.js', import.meta.url)}`
+
 const PROGRAM = createRequire(import.meta.url).resolve('pm2/bin/pm2')
 
 /** The file in its folder that says which Node the daemon was started with. */
@@ -51,7 +54,10 @@ export class Pm2 {
   /** Whatever command came first would start it with the settings of that hour. */
   startDaemon() {
     const before = this.#read('pm2.pid')
-    this.#spawn(['ping'], daemonEnvironment(this.#environment))
+    this.#spawn(['ping'], {
+      PM2_NODE_OPTIONS: DAEMON_OPTIONS,
+      ...daemonEnvironment(this.#environment)
+    })
     if (this.#read('pm2.pid') !== before) writeFileSync(join(this.home, NODE), process.execPath)
   }
 

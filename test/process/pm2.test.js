@@ -2,20 +2,24 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  appendFileSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { ENVIRONMENT, scratchFolder } from '../helpers/process.js'
+import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/cluster.js', import.meta.url))
 
@@ -46,11 +50,11 @@ function workersOf(data) {
 
 /**
  * @param {import('node:test').TestContext} t
+ * @param {string} [folder]
  * @returns {{ folder: string, data: string, run: (command: string, changed?: NodeJS.ProcessEnv, node?: string) => Promise<{ stdout: string }> }} `run`
  *   rejects where the command fails; one worker on free ports unless `changed` says otherwise
  */
-function setUp(t) {
-  const folder = scratchFolder(t, 'pm2')
+function setUp(t, folder = scratchFolder(t, 'pm2')) {
   const data = join(folder, 'data')
   const listen = Object.fromEntries(
     ['IMAP', 'IMAPS', 'LMTP', 'ADMIN'].map((name) => [`LETTERLOCK_${name}_LISTEN`, '127.0.0.1:0'])
@@ -191,6 +195,36 @@ test(
       await run('stop')
       assert.doesNotMatch((await run('start')).stdout, /daemon/)
     } finally {
+      await run('stop')
+    }
+  }
+)
+
+test(
+  'a worker that dies while the disk is full is started again once there is room, and takes nobody with it',
+  { skip: ON_LINUX.skip || smallDiskIsMissing },
+  async (t) => {
+    const disk = smallDisk(t, 64 * 1024 * 1024)
+    const { data, run } = setUp(t, disk.root)
+    try {
+      await run('start', { LETTERLOCK_CLUSTER_WORKERS: '2' })
+      const [worker, other] = workersOf(data)
+      assert.ok(worker && other)
+      // The next line of the daemon begins a page that is not to be had.
+      const log = join(data, 'pm2', 'pm2.log')
+      const PAGE = 4096
+      appendFileSync(log, '\n'.repeat(PAGE - (statSync(log).size % PAGE)))
+      disk.fill(0)
+      process.kill(worker, 'SIGKILL')
+      // The first attempts fail: a worker cannot write even its number.
+      await sleep(2000)
+      assert.ok(workersOf(data).includes(other))
+
+      disk.clear()
+      while (workersOf(data).length < 2) await sleep(50)
+      assert.ok(workersOf(data).includes(other))
+    } finally {
+      disk.clear()
       await run('stop')
     }
   }
