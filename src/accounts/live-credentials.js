@@ -47,12 +47,10 @@ export async function checkLiveAccounts({ open, ...options }) {
 
 /** @param {CheckOptions} options */
 async function checkPage({ services: { directory, clock }, open, endSessions }) {
-  const live = open.flatMap(({ account, parts, credentials }) => {
-    const present = [...credentials]
-    return parts === null || present.length === 0
-      ? []
-      : [{ id: account.id, store: parts.store, present }]
-  })
+  // Also those that nobody uses at the moment: a client that stays for a second would always find the quota of before.
+  const live = open.flatMap(({ account, parts, credentials }) =>
+    parts === null ? [] : [{ id: account.id, store: parts.store, present: [...credentials] }]
+  )
   if (live.length === 0) return
   const accounts = await directory.accountStates(live.map(({ id }) => id))
   const credentials = await directory.credentialStates(

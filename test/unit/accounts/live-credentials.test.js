@@ -55,17 +55,27 @@ test('among a thousand mailboxes each one is looked at, and others have their tu
   await release()
 })
 
-test('an account that is being opened, or that nobody uses, is left alone', async (t) => {
+test('a mailbox that stays open while nobody uses it gets a new quota all the same', async (t) => {
   const { services } = await openTestAccounts(t)
-  /** @type {string[]} */
-  const ended = []
+  const { account, password } = await makeAccount(services)
+  const openAccounts = new OpenAccounts({ services, onLocked: () => {}, endSessions: () => {} })
+  t.after(() => openAccounts.close())
+  const { store, release } = await openAccounts.acquire(await logIn(services, password))
+  await release()
+  await services.directory.updateAccount(account.id, { quotaBytes: 4711, quotaMessages: 3 })
   await checkLiveAccounts({
     services,
-    open: [
-      { account: { id: 'opening' }, parts: null, credentials: [{ id: 'x', version: 1 }] },
-      { account: { id: 'lingering' }, parts: null, credentials: [] }
-    ],
-    endSessions: (id) => ended.push(id)
+    open: [{ account, parts: { store }, credentials: [] }],
+    endSessions: assert.fail
   })
-  assert.deepEqual(ended, [])
+  assert.deepEqual([store.quota.bytes, store.quota.messages], [4711, 3])
+})
+
+test('an account that is being opened is left alone', async (t) => {
+  const { services } = await openTestAccounts(t)
+  await checkLiveAccounts({
+    services,
+    open: [{ account: { id: 'opening' }, parts: null, credentials: [{ id: 'x', version: 1 }] }],
+    endSessions: assert.fail
+  })
 })
