@@ -11,8 +11,8 @@ import { loadCertificate, readPair } from './certificate.js'
 const LOOK_MS = 30_000
 
 /** Names of the files in a folder of tls.otherFolders: those of certbot, lego's and acme.sh's can be given them. */
-const CHAIN_FILE = 'fullchain.pem'
-const KEY_FILE = 'privkey.pem'
+export const CHAIN_FILE = 'fullchain.pem'
+export const KEY_FILE = 'privkey.pem'
 
 /**
  * @typedef {import('./certificate.js').Certificate} Certificate

@@ -14,7 +14,7 @@ import { clientSettings } from '../../discovery/client-settings.js'
 import { dnsLines, publicAddresses } from '../doctor/dns.js'
 import { bad, good } from '../doctor/finding.js'
 import { checkClock, checkDisks, checkLimits } from '../doctor/machine.js'
-import { checkCertificate, checkPorts } from '../doctor/network.js'
+import { checkCertificates, checkPorts } from '../doctor/network.js'
 import { checkPermissions } from '../doctor/permissions.js'
 import { explainRefusedFile } from '../file-refused.js'
 import { withAccounts } from '../with-accounts.js'
@@ -96,8 +96,8 @@ async function examine(context, options) {
   ]
   // From here on as the server: what root can read says nothing about what the server can.
   becomeOwner(config.data)
-  const certificate = await checkCertificate(config, nowMs)
-  const findings = [...ports, certificate, ...machine, await dataFindings(context, options)]
+  const certificates = await checkCertificates(config, nowMs)
+  const findings = [...ports, ...certificates, ...machine, await dataFindings(context, options)]
   for (const finding of findings) {
     if (options.json) stdout.write(`${JSON.stringify(finding)}\n`)
     else {

@@ -1,10 +1,11 @@
 /**
- * Ports and the certificate.
+ * Ports and certificates.
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createConnection, createServer } from 'node:net'
 import { join } from 'node:path'
+import { CHAIN_FILE, KEY_FILE } from '../../support/certificates.js'
 import { plainText } from '../plain-text.js'
 import { bad, doubtful, good } from './finding.js'
 
@@ -162,13 +163,34 @@ export async function checkPorts(config) {
 /**
  * @param {Config} config
  * @param {number} nowMs
+ * @returns {Promise<Finding[]>} the main one's, and one for each folder of others
+ */
+export async function checkCertificates({ tls, data }, nowMs) {
+  const isOwn = tls.certificate !== ''
+  const folder = join(data, 'tls')
+  const main = {
+    name: 'certificate',
+    certificateFile: isOwn ? tls.certificate : join(folder, 'certificate.pem'),
+    keyFile: isOwn ? tls.key : join(folder, 'key.pem')
+  }
+  const others = tls.otherFolders.map((other) => ({
+    name: `certificate ${other}`,
+    certificateFile: join(other, CHAIN_FILE),
+    keyFile: join(other, KEY_FILE)
+  }))
+  return [
+    await checkPair(main, isOwn, nowMs),
+    ...(await Promise.all(others.map((pair) => checkPair(pair, true, nowMs))))
+  ]
+}
+
+/**
+ * @param {{ name: string, certificateFile: string, keyFile: string }} pair
+ * @param {boolean} isOwn - the operator's, not self-signed by the server
+ * @param {number} nowMs
  * @returns {Promise<Finding>}
  */
-export async function checkCertificate({ tls, data }, nowMs) {
-  const name = 'certificate'
-  const isOwn = tls.certificate !== ''
-  const certificateFile = isOwn ? tls.certificate : join(data, 'tls', 'certificate.pem')
-  const keyFile = isOwn ? tls.key : join(data, 'tls', 'key.pem')
+async function checkPair({ name, certificateFile, keyFile }, isOwn, nowMs) {
   try {
     const certificate = new X509Certificate(await readFile(certificateFile))
     const days = Math.floor((Date.parse(certificate.validTo) - nowMs) / DAY_MS)

@@ -3,6 +3,7 @@
  */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { KEY_FILE } from '../../support/certificates.js'
 import { bad, doubtful, good } from './finding.js'
 
 /** @import { Finding } from './finding.js' */
@@ -40,11 +41,13 @@ export async function checkPermissions(config) {
   const { data, auth, tls } = config
   const uid = process.getuid?.() ?? ROOT
   const folder = await exists(data)
-  const key = tls.key || join(data, 'tls', 'key.pem')
+  const kept = tls.otherFolders.map((name) => join(name, KEY_FILE))
+  if (tls.key !== '') kept.push(tls.key)
   const findings = [
     ...(folder && folder.uid !== uid && uid !== ROOT ? [otherUser(data, folder.uid, uid)] : []),
     ...(await openToOthers([data, join(data, 'directory.db'), auth.pepperFile])),
-    ...(await openToOthers([key], tls.key === '' ? ALL_OTHERS : ALL_BUT_READERS)),
+    ...(tls.key === '' ? await openToOthers([join(data, 'tls', 'key.pem')]) : []),
+    ...(await openToOthers(kept, ALL_BUT_READERS)),
     ...(folder ? await ownedByOthers(config, folder.uid, auth.pepperFile) : [])
   ]
   if (findings.length === 0)

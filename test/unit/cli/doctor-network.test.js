@@ -1,16 +1,19 @@
 /**
- * What `letterlock doctor` says of ports.
+ * What `letterlock doctor` says of ports and certificates.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { loadConfig } from '../../../config/load.js'
-import { checkPorts } from '../../../src/cli/doctor/network.js'
+import { checkCertificates, checkPorts } from '../../../src/cli/doctor/network.js'
+import { checkPermissions } from '../../../src/cli/doctor/permissions.js'
 import { startServer } from '../../../src/compose.js'
+import { loadCertificate } from '../../../src/support/certificate.js'
+import { systemClock } from '../../../src/support/clock.js'
 
 /**
  * @param {Record<string, unknown>} settings
@@ -102,4 +105,34 @@ test('another program on the port of a server behind a proxy is named', async (t
   assert.deepEqual(await statesOf(config), [
     ['port imap', 'fail', `127.0.0.1:${port} is in use by another program`]
   ])
+})
+
+test('the certificates of other names are looked at as the main one is, and so are their keys', async (t) => {
+  const data = await mkdtemp(join(tmpdir(), 'letterlock-doctor-'))
+  t.after(() => rm(data, { recursive: true, force: true }))
+  const own = join(data, 'tls')
+  const other = join(data, 'live')
+  const gone = join(data, 'gone')
+  const made = { certificateFile: '', keyFile: '', clock: systemClock }
+  await loadCertificate({ folder: own, ...made })
+  await mkdir(other)
+  await copyFile(join(own, 'certificate.pem'), join(other, 'fullchain.pem'))
+  await copyFile(join(own, 'key.pem'), join(other, 'privkey.pem'))
+  const config = configOf({ data, 'tls.otherFolders': [other, gone] })
+  const states = async (nowMs = Date.now()) =>
+    (await checkCertificates(config, nowMs)).map(({ name, status, text }) => [name, status, text])
+  const [, good, missing] = await states()
+  assert.deepEqual(good?.slice(0, 2), [`certificate ${other}`, 'ok'])
+  assert.deepEqual(missing, [`certificate ${gone}`, 'fail', 'It cannot be read (ENOENT)'])
+  const [, ended] = await states(Date.now() + 50 * 365 * 86_400_000)
+  assert.equal(ended?.[1], 'fail')
+
+  await chmod(join(other, 'privkey.pem'), 0o644)
+  const open = (await checkPermissions(config)).find(({ status }) => status === 'fail')
+  assert.match(open?.text ?? '', /live\/privkey\.pem is open to others \(644\)$/)
+
+  await loadCertificate({ folder: gone, ...made })
+  await copyFile(join(gone, 'key.pem'), join(other, 'privkey.pem'))
+  const [, wrong] = await states()
+  assert.deepEqual(wrong?.slice(1), ['fail', 'The key is not the certificate’s'])
 })
