@@ -30,9 +30,9 @@ const TOLD_INTERVAL_MS = 60_000
 /** Audit events in memory, should the disk refuse for long; beyond it they are counted, not kept. */
 const MAX_WAITING_EVENTS = 10_000
 const DAY_MS = 24 * 3_600_000
-/** Events over the largest number that one write removes: as many as a write adds, at most. */
-const PRUNED_EVENTS = MAX_WAITING_EVENTS + 1
-/** Pruning looks once a day, ms. */
+/** Old rows of a kind that one write removes, besides as many as it adds: some 10 ms. The next one goes on. */
+const PRUNED_ROWS = 500
+/** Pruning by age looks once a day, ms. */
 const PRUNE_INTERVAL_MS = DAY_MS
 
 /** Of these strangers make thousands: within one write, those of one account and address are one row with a count. */
@@ -57,6 +57,8 @@ export class DirectoryBatch {
   /** @type {MaintenanceEntry[]} */
   #maintenance = []
   #prunedAtMs = Number.NEGATIVE_INFINITY
+  /** Whether more is old than the last write has removed. */
+  #hasOldRows = false
   #toldAtMs = Number.NEGATIVE_INFINITY
   /** @type {NodeJS.Timeout | null} */
   #timer = null
@@ -199,9 +201,13 @@ export class DirectoryBatch {
     this.#maintenance = []
     try {
       const waiting = uses.size + tokenUses.size + usage.size + events.length + maintenance.length
-      if (waiting > 0) {
+      if (waiting > 0 || this.#hasOldRows) {
         const batch = { uses, tokenUses, usage, events, droppedEvents, maintenance }
-        await this.connection.write(() => this.#writeRows(batch))
+        this.#hasOldRows = await this.connection.write(() => {
+          this.#writeRows(batch)
+          return this.#prune(events.length)
+        })
+        if (this.#hasOldRows) this.#schedule()
       }
       await this.connection.settleTruncation()
     } catch (error) {
@@ -231,32 +237,44 @@ export class DirectoryBatch {
       const stored = folder === undefined ? null : relative(this.dataFolder, folder)
       used.run(bytes, messages, accountId, stored)
     }
-    const nowMs = connection.clock.nowMs()
     for (const event of events) writeAuditEvent(connection, event)
     if (droppedEvents > 0) {
       const detail = { dropped: droppedEvents }
-      writeAuditEvent(connection, { atMs: nowMs, action: 'audit-overflow', detail })
+      const atMs = connection.clock.nowMs()
+      writeAuditEvent(connection, { atMs, action: 'audit-overflow', detail })
     }
     for (const entry of maintenance) writeMaintenanceEntry(connection, entry)
+  }
+
+  /**
+   * Removes a part of what is old. All of a day would hold up the process, or of a year where `audit.days` was lowered.
+   *
+   * @param {number} added - events, by the same write
+   * @returns {boolean} whether more is left
+   */
+  #prune(added) {
+    const { connection } = this
     const { days, maxEvents, deletionDays = 0 } = this.#auditLimits
+    const nowMs = connection.clock.nowMs()
     const deletedAfterMs = nowMs - deletionDays * DAY_MS
-    const mayGo = "NOT (action = 'account-delete' AND at_ms >= $deletedAfterMs)"
-    if (nowMs - this.#prunedAtMs >= PRUNE_INTERVAL_MS) {
-      pruneMaintenanceRuns(connection)
-      connection
-        .prepare(`DELETE FROM audit WHERE at_ms < $beforeMs AND ${mayGo}`)
-        .run({ beforeMs: nowMs - days * DAY_MS, deletedAfterMs })
-      this.#prunedAtMs = nowMs
-    }
-    if (events.length > 0) {
-      // Numbers are given once and in order, so this asks the first rows of the table alone.
+    const limit = added + PRUNED_ROWS
+    const removeEvents = (/** @type {string} */ which, /** @type {object} */ values) =>
       connection
         .prepare(
           `DELETE FROM audit WHERE id IN
-             (SELECT id FROM audit WHERE id <= (SELECT max(id) FROM audit) - $maxEvents AND ${mayGo}
-              ORDER BY id LIMIT $limit)`
+             (SELECT id FROM audit WHERE ${which} AND NOT (action = 'account-delete' AND at_ms >= $deletedAfterMs)
+              LIMIT $limit)`
         )
-        .run({ maxEvents, deletedAfterMs, limit: PRUNED_EVENTS })
+        .run({ ...values, deletedAfterMs, limit }).changes === limit
+    let hasMore = false
+    if (nowMs - this.#prunedAtMs >= PRUNE_INTERVAL_MS) {
+      const hasOldRuns = pruneMaintenanceRuns(connection, PRUNED_ROWS)
+      const hasOldEvents = removeEvents('at_ms < $beforeMs', { beforeMs: nowMs - days * DAY_MS })
+      hasMore = hasOldRuns || hasOldEvents
+      if (!hasMore) this.#prunedAtMs = nowMs
     }
+    // Numbers are given once and in order, so this asks the first rows of the table alone.
+    const isOver = 'id <= (SELECT max(id) FROM audit) - $maxEvents'
+    return removeEvents(isOver, { maxEvents }) || hasMore
   }
 }

@@ -39,9 +39,6 @@ const FILE_FIGURES = 'LEFT JOIN maintenance_accounts m ON m.account_id = a.id'
 export const LISTED =
   'FROM accounts a INDEXED BY accounts_listed CROSS JOIN domains d ON d.id = a.domain_id'
 
-/** Accounts of the tenant, or of all where it is null. */
-const OF_TENANT = '($tenant IS NULL OR coalesce(a.tenant_id, d.tenant_id) = $tenant)'
-
 /**
  * @param {string} text
  * @returns {string} for LIKE … ESCAPE '!': the text anywhere
@@ -53,6 +50,8 @@ const containing = (text) => `%${text.replace(/[!%_]/g, '!$&')}%`
  * through.
  */
 const AUDIT_SLICE = 10_000
+/** Runs of maintenance that are looked at in one turn, some 2 ms, for the same reason. */
+const RUN_SLICE = 2_000
 
 /** @param {any} row */
 const summaryFromRow = (row) => ({
@@ -260,20 +259,14 @@ export class DirectoryLists {
         .prepare('SELECT (SELECT min(id) FROM audit) AS first, (SELECT max(id) FROM audit) AS last')
         .get()
     )
-    let first = Math.max(ends.first ?? 1, (afterId ?? 0) + 1)
-    let last = Math.min(ends.last ?? 0, (beforeId ?? Infinity) - 1)
-    /** @type {any[]} */
-    const rows = []
-    while (first <= last) {
-      const from = isOldestFirst ? first : Math.max(first, last - AUDIT_SLICE + 1)
-      const to = isOldestFirst ? Math.min(last, first + AUDIT_SLICE - 1) : last
-      const slice = { ...values, from, to, limit: limit - rows.length }
-      rows.push(...(await connection.read(() => connection.prepare(text).all(slice))))
-      if (rows.length >= limit) break
-      if (isOldestFirst) first = to + 1
-      else last = from - 1
-      await setImmediate()
+    const range = {
+      first: Math.max(ends.first ?? 1, (afterId ?? 0) + 1),
+      last: Math.min(ends.last ?? 0, (beforeId ?? Infinity) - 1)
     }
+    const rows = await this.#inSlices(
+      { ...range, size: AUDIT_SLICE, limit, isOldestFirst },
+      (slice) => connection.prepare(text).all({ ...values, ...slice })
+    )
     return rows.map(auditFromRow)
   }
 
@@ -283,22 +276,57 @@ export class DirectoryLists {
    */
   async pageMaintenanceRuns({ tenant, accountId, beforeId, limit }) {
     const { connection } = this
-    const rows = await connection.read(() =>
+    // What is not asked for is not in the statement: those of one account are found by its index.
+    const where = [
+      'r.id BETWEEN $from AND $to',
+      tenant != null && 'coalesce(a.tenant_id, d.tenant_id) = $tenant',
+      accountId !== undefined && 'r.account_id = $accountId'
+    ].filter(Boolean)
+    const values = {
+      ...(tenant != null && { tenant }),
+      ...(accountId !== undefined && { accountId })
+    }
+    const text = `SELECT r.*, a.address FROM maintenance_runs r CROSS JOIN accounts a ON a.id = r.account_id
+        CROSS JOIN domains d ON d.id = a.domain_id
+      WHERE ${where.join(' AND ')} ORDER BY r.id DESC LIMIT $limit`
+    const ends = await connection.read(() =>
       connection
         .prepare(
-          `SELECT r.*, a.address FROM maintenance_runs r JOIN accounts a ON a.id = r.account_id
-             JOIN domains d ON d.id = a.domain_id
-           WHERE ${OF_TENANT} AND ($accountId IS NULL OR r.account_id = $accountId)
-             AND ($beforeId IS NULL OR r.id < $beforeId)
-           ORDER BY r.id DESC LIMIT $limit`
+          'SELECT (SELECT min(id) FROM maintenance_runs) AS first, (SELECT max(id) FROM maintenance_runs) AS last'
         )
-        .all({
-          tenant: tenant ?? null,
-          accountId: accountId ?? null,
-          beforeId: beforeId ?? null,
-          limit
-        })
+        .get()
+    )
+    const range = {
+      first: ends.first ?? 1,
+      last: Math.min(ends.last ?? 0, (beforeId ?? Infinity) - 1),
+      size: accountId === undefined ? RUN_SLICE : Infinity
+    }
+    const rows = await this.#inSlices({ ...range, limit }, (slice) =>
+      connection.prepare(text).all({ ...values, ...slice })
     )
     return rows.map((row) => ({ id: row.id, address: row.address, ...runFromRow(row) }))
+  }
+
+  /**
+   * Reads rows by number, a slice in each turn: of many there may be few that a filter lets through.
+   *
+   * @param {{ first: number, last: number, size: number, limit: number, isOldestFirst?: boolean }} range - `size`: of a slice
+   * @param {(slice: { from: number, to: number, limit: number }) => any[]} read
+   * @returns {Promise<any[]>} the last ones first, unless `isOldestFirst`; at most `limit`
+   */
+  async #inSlices({ first, last, size, limit, isOldestFirst = false }, read) {
+    /** @type {any[]} */
+    const rows = []
+    while (first <= last) {
+      const from = isOldestFirst ? first : Math.max(first, last - size + 1)
+      const to = isOldestFirst ? Math.min(last, first + size - 1) : last
+      const slice = { from, to, limit: limit - rows.length }
+      rows.push(...(await this.connection.read(() => read(slice))))
+      if (rows.length >= limit) break
+      if (isOldestFirst) first = to + 1
+      else last = from - 1
+      await setImmediate()
+    }
+    return rows
   }
 }

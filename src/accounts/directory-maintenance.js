@@ -72,11 +72,17 @@ export function writeMaintenanceEntry(connection, entry) {
  * Inside a transaction of the caller.
  *
  * @param {DirectoryConnection} connection
+ * @param {number} limit - runs
+ * @returns {boolean} whether there may be more that are old
  */
-export function pruneMaintenanceRuns(connection) {
-  connection
-    .prepare('DELETE FROM maintenance_runs WHERE at_ms < ?')
-    .run(connection.clock.nowMs() - RUN_RETENTION_MS)
+export function pruneMaintenanceRuns(connection, limit) {
+  const beforeMs = connection.clock.nowMs() - RUN_RETENTION_MS
+  const { changes } = connection
+    .prepare(
+      'DELETE FROM maintenance_runs WHERE id IN (SELECT id FROM maintenance_runs WHERE at_ms < ? LIMIT ?)'
+    )
+    .run(beforeMs, limit)
+  return changes === limit
 }
 
 /** The maintenance part of the directory. */

@@ -203,6 +203,59 @@ test('a page of a long audit log in which a filter lets little through is put to
   assert.deepEqual(await idsOf({ limit: 2, beforeId: 1 }), [])
 })
 
+test('a page of what maintenance did to one tenant or account of many does not hold up others', async (t) => {
+  const { data, path, directory } = await setUp(t)
+  const anna = await directory.createAccount(newAccount(data, 'anna@example.org'))
+  const bert = await directory.createAccount(newAccount(data, 'bert@example.com'))
+  const db = new Database(path)
+  db.prepare(
+    `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+     INSERT INTO maintenance_runs (at_ms, account_id, job, why, result, before, after, took_ms)
+     SELECT n, iif(n % 9000 = 7, $bert, $anna), 'optimize', 'by schedule', 'done', '{}', '{}', 1 FROM n`
+  ).run({ anna: anna.id, bert: bert.id })
+  db.close()
+  const ask = async (/** @type {Parameters<typeof directory.pageMaintenanceRuns>[0]} */ query) =>
+    (await directory.pageMaintenanceRuns(query)).map(({ id }) => id)
+  const tenant = 'example.com'
+  const { answer, turns } = await countTurns(() => ask({ tenant, limit: 50 }))
+  assert.deepEqual(answer, [18_007, 9007, 7])
+  assert.ok(turns >= 5, `${turns} turns`)
+  assert.deepEqual(await ask({ tenant, limit: 2 }), [18_007, 9007])
+  assert.deepEqual(await ask({ tenant, limit: 9, beforeId: 9007 }), [7])
+  assert.deepEqual(await ask({ tenant, limit: 9, accountId: anna.id }), [])
+  assert.deepEqual(await ask({ limit: 9, accountId: bert.id }), [18_007, 9007, 7])
+  assert.deepEqual(await ask({ limit: 2 }), [20_000, 19_999])
+  assert.deepEqual(await ask({ limit: 2, beforeId: 1 }), [])
+})
+
+test('what has become old is removed a part at a time, and all of it by itself', async (t) => {
+  const { data, path, directory, clock } = await setUp(t)
+  const anna = await directory.createAccount(newAccount(data, 'anna@example.org'))
+  await directory.flush()
+  const db = new Database(path)
+  db.exec(
+    `DELETE FROM audit;
+     WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2000)
+     INSERT INTO audit (at_ms, action) SELECT n, 'login' FROM n`
+  )
+  db.prepare(
+    `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2000)
+     INSERT INTO maintenance_runs (at_ms, account_id, job, why, result, before, after, took_ms)
+     SELECT n, ?, 'optimize', 'by schedule', 'done', '{}', '{}', 1 FROM n`
+  ).run(anna.id)
+  db.close()
+  const left = async () => [
+    (await directory.pageAudit({ limit: 5000 })).length,
+    (await directory.listMaintenanceRuns({ limit: 5000 })).length
+  ]
+  clock.advance(2 * 24 * 3_600_000)
+  directory.audit({ action: 'token-use' })
+  await directory.flush()
+  const [events = 0, runs = 0] = await left()
+  assert.ok(events > 1000 && runs > 1000, `${events} events and ${runs} runs after one write`)
+  for (let now = await left(); now.join() !== '1,0'; now = await left()) await sleep(20)
+})
+
 test('a damaged directory is called that, and no mailbox is', async (t) => {
   const { data, path, directory, open } = await setUp(t)
   await directory.createAccount(newAccount(data, 'anna@example.org'))

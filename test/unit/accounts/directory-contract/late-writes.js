@@ -94,7 +94,8 @@ export function lateWritesContract({ name, setUp }) {
     await directory.flush()
     clock.advance(9 * 24 * 3_600_000)
     directory.audit({ action: 'login' })
-    await directory.flush()
+    // Old events go a part with each write.
+    for (let writes = 0; writes < 3; writes++) await directory.flush()
     assert.deepEqual(
       (await directory.listAudit()).map(({ action }) => action),
       ['login', 'account-delete']
