@@ -148,12 +148,23 @@ export function parseKeys(json) {
 }
 
 /**
- * Makes a directory that came out of a backup one that can be opened as usual.
+ * Makes a directory that came out of a backup one that can be opened as usual. Whoever can write the backups can seal one of
+ * their own making, and what it has must do nothing by itself: a trigger could list folders of others to be removed.
  *
  * @param {string} path
+ * @throws {MailError} BACKUP_DAMAGED where it has what no directory of ours has
  */
 export function prepareRestoredDirectory(path) {
   const db = new Database(path, { fileMustExist: true })
-  db.pragma('journal_mode = WAL')
-  db.close()
+  try {
+    const isForged = (/** @type {string} */ condition) => db.prepare(condition).pluck().get() === 1
+    if (isForged("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type IN ('trigger', 'view'))"))
+      throw new MailError('BACKUP_DAMAGED', { detail: 'a directory with triggers or views' })
+    // Names of folders are made of them.
+    if (isForged(`SELECT EXISTS (SELECT 1 FROM accounts WHERE id GLOB '*[^0-9a-f]*')`))
+      throw new MailError('BACKUP_DAMAGED', { detail: 'an account whose id is none' })
+    db.pragma('journal_mode = WAL')
+  } finally {
+    db.close()
+  }
 }

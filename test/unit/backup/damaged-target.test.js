@@ -10,6 +10,7 @@ import Database from 'better-sqlite3-multiple-ciphers'
 import { loadConfig } from '../../../config/load.js'
 import { rehearseRestore } from '../../../src/backup/rehearse.js'
 import { restoreHost } from '../../../src/backup/restore-host.js'
+import { findInSealedDirectory } from '../../../src/backup/sealed-directory.js'
 import { RecoveryKey, sealBytes } from '../../../src/backup/sealed.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
@@ -121,7 +122,13 @@ test('a host comes back although the keys of one account do not open', async (t)
   })
 })
 
-test('a directory that somebody has forged in the target writes nothing outside the data folder', async (t) => {
+/**
+ * A backup whose directory somebody has forged who can write the target: what it is sealed to is no secret.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {string} sql - what is done to the directory
+ */
+async function forgedBackup(t, sql) {
   const host = await openBackupHost(t)
   await host.addAccount(ANNA, 1)
   const { generation: name } = await host.backUp()
@@ -132,24 +139,62 @@ test('a directory that somebody has forged in the target writes nothing outside 
   const sealed = await host.target.get(generation.directory)
   await writeFile(path, await recoveryKey.open(sealed ?? Buffer.alloc(0)))
   const forged = new Database(path)
-  forged.exec("UPDATE accounts SET folder = 'mail/../../outside'")
+  forged.pragma('foreign_keys = OFF')
+  forged.exec(sql)
   forged.close()
   await host.target.put(
     generation.directory,
     await sealBytes(await readFile(path), recoveryKey.recipient)
   )
-  const data = join(folder, 'new')
-  const settings = { data, defaultDomain: 'example.org', 'backup.folder': host.folder }
-  const restoring = restoreHost({
-    config: loadConfig({ settings, environment: {} }),
-    repository: host.repository,
+  return { host, generation, recoveryKey, folder }
+}
+
+for (const [what, sql] of /** @type {const} */ ([
+  ['puts a mailbox elsewhere', "UPDATE accounts SET folder = 'mail/../../outside'"],
+  [
+    'lists folders of others to be removed',
+    `CREATE TRIGGER forged AFTER INSERT ON audit BEGIN
+       INSERT OR IGNORE INTO removals (folder, requested_at_ms) VALUES ('../outside', 0);
+     END`
+  ],
+  [
+    'has a view in the place of a table',
+    'ALTER TABLE planned_folders RENAME TO p; CREATE VIEW planned_folders AS SELECT * FROM p'
+  ],
+  ['calls an account as a path', "UPDATE accounts SET id = '../../../outside/x'"]
+])) {
+  test(`a directory in the target that somebody has forged so that it ${what} restores no host`, async (t) => {
+    const { host, generation, recoveryKey, folder } = await forgedBackup(t, sql)
+    const data = join(folder, 'new')
+    const settings = { data, defaultDomain: 'example.org', 'backup.folder': host.folder }
+    const restoring = restoreHost({
+      config: loadConfig({ settings, environment: {} }),
+      repository: host.repository,
+      generation,
+      recoveryKey,
+      clock: host.clock,
+      logger: host.services.logger
+    })
+    await assert.rejects(restoring, { code: 'BACKUP_DAMAGED' })
+    assert.deepEqual((await readdir(folder)).sort(), ['forged.db', 'new'])
+  })
+}
+
+test('no deleted account comes out of a forged directory whose id would be a path', async (t) => {
+  const sql = "UPDATE accounts SET id = '../../../outside/x'"
+  const { host, generation, recoveryKey, folder } = await forgedBackup(t, sql)
+  const finding = findInSealedDirectory({
+    target: host.target,
     generation,
     recoveryKey,
+    scratchFile: join(folder, 'opened.db'),
+    address: ANNA,
+    dataFolder: folder,
     clock: host.clock,
     logger: host.services.logger
   })
-  await assert.rejects(restoring, { code: 'BACKUP_DAMAGED' })
-  assert.deepEqual((await readdir(folder)).sort(), ['forged.db', 'new'])
+  await assert.rejects(finding, { code: 'BACKUP_DAMAGED' })
+  assert.deepEqual(await readdir(folder), ['forged.db'])
 })
 
 test('a pepper of another host that stands in the way is told before anything is restored', async (t) => {
