@@ -7,7 +7,6 @@ import {
   BACKSLASH,
   LEFT_BRACE,
   LEFT_PARENTHESIS,
-  MINUS,
   PLUS,
   QUOTED_CHARACTER,
   RIGHT_BRACE,
@@ -76,7 +75,7 @@ function parseLiteralHeader(line, open, gap) {
     size = at - digitsStart < MAX_SIZE_DIGITS ? size * 10 + digit : Infinity
   }
   if (at === digitsStart) return null
-  const isNonSync = line[at] === PLUS || line[at] === MINUS
+  const isNonSync = line[at] === PLUS
   if (isNonSync) at += 1
   if (line[at] !== RIGHT_BRACE || at !== line.length - 1) return null
   const isLiteral8 = open > 0 && line[open - 1] === TILDE

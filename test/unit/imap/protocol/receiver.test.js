@@ -36,7 +36,6 @@ test('each wire gives its events, and the NOOP after it is understood', () => {
     ['a X {3}\r\n"\r\n y\r\n', [['continue'], ['command', 'a', 'X', 's:"\r\n', 'y']]],
     ['a X {0}\r\n\r\n', [['continue'], ['command', 'a', 'X', 's:']]],
     ['a X {3+}\r\na b\r\n', [['command', 'a', 'X', 's:a b']]],
-    ['a X {3-}\r\na b\r\n', [['command', 'a', 'X', 's:a b']]],
     ['a X ~{2+}\r\nab\r\n', [['command', 'a', 'X', 's:ab']]],
     ['a X ({1+}\r\na {1+}\r\nb)\r\n', [['command', 'a', 'X', ['s:a', 's:b']]]],
     ['a X ~x ~\r\n', [['command', 'a', 'X', '~x', '~']]],
@@ -65,6 +64,9 @@ test('each wire gives its events, and the NOOP after it is understood', () => {
     ['a X {-1}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X {1++}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X {1a}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
+    // RFC 7888 §5: with LITERAL- as well it is `+` that stands there.
+    ['a X {3-}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
+    ['a X ) {3-}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X {99999999999}\r\n', [['error', 'a', 'TOO_BIG', false]]],
     ['a X {2}\r\n\0a b\r\n', [['continue'], ['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X ) {3+}\r\nx Y {4+}\r\nb Zz\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
