@@ -17,6 +17,7 @@ const SLOW = [
   ['EXPUNGE', '* 40 EXPUNGE'],
   ['UID EXPUNGE 1', '* 1 EXPUNGE'],
   ['CLOSE', 'slow OK '],
+  ['RENAME INBOX Old', '* 40 EXPUNGE'],
   ['SORT (DATE) UTF-8 ALL', '* SORT '],
   ['THREAD REFERENCES UTF-8 ALL', '* THREAD ']
 ]

@@ -15,7 +15,8 @@ export const rename = {
   allowsExpunge: true,
   async run(session, /** @type {{ from: string, to: string }} */ { from, to }) {
     session.requireWriteScope()
-    await session.store.renameMailbox(from, to.endsWith('/') ? to.slice(0, -1) : to)
+    const name = to.endsWith('/') ? to.slice(0, -1) : to
+    await session.whileWorking(() => session.store.renameMailbox(from, name))
     return { text: 'RENAME completed' }
   }
 }
