@@ -19,7 +19,7 @@ import { inPages } from './in-pages.js'
  *
  * @typedef {object} FlagOutcome
  * @property {number} changedCount - messages whose flags are different now
- * @property {number[]} failedUids - left alone because their modseq is above `unchangedSince` (RFC 7162 §3.1.3)
+ * @property {number[]} failedUids - ascending; left alone because their modseq is above `unchangedSince` (RFC 7162 §3.1.3)
  * @property {number} modSeq - the mailbox's
  */
 

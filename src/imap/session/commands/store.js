@@ -13,7 +13,6 @@ import { uidsOf } from '../message-set.js'
 import { SELECTED } from '../states.js'
 
 /** @import { Command, CommandResult } from '../dispatcher.js' */
-/** @import { SelectedMailbox } from '../selected-mailbox.js' */
 /** @import { Session } from '../session.js' */
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['STORE']} StoreArgs */
@@ -59,18 +58,16 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
     await tellFlags(session, done, newsOf(session, { isUid, withFlags: true }))
     throw error
   })
-  const failed = new Set(failedUids)
+  const { done, failed } = partFailed(slots, uids, failedUids)
   if (!isSilent || session.isCondstore) {
-    const done = slots.filter((slot, index) => {
-      return !failed.has(/** @type {number} */ (uids[index])) && !view.isExpunged(slot)
-    })
-    await tellFlags(session, done, newsOf(session, { isUid, withFlags: !isSilent }))
+    const there = done.filter((slot) => !view.isExpunged(slot))
+    await tellFlags(session, there, newsOf(session, { isUid, withFlags: !isSilent }))
   }
   // Others may have expunged some while this was written.
   const isSomeGone = isSomeExpunged || slots.some((slot) => view.isExpunged(slot))
-  if (failed.size === 0) return completed(name, isSomeGone)
-  await tellFailed(session, failedUids, { isUid, unchangedSince: unchangedSince ?? 0 })
-  const numbers = isUid ? failedUids : sequencesOf(selected, failedUids)
+  if (failed.length === 0) return completed(name, isSomeGone)
+  await tellFailed(session, failed, { isUid, unchangedSince: unchangedSince ?? 0 })
+  const numbers = isUid ? failedUids : failed.map((slot) => selected.sequenceOfSlot(slot))
   return {
     code: modified(numbers),
     text: 'Some messages have changed since and were left alone'
@@ -78,21 +75,39 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
 }
 
 /**
+ * @param {readonly number[]} slots
+ * @param {readonly number[]} uids - of these slots, ascending
+ * @param {readonly number[]} failedUids - some of them, ascending
+ * @returns {{ done: ReadonlyArray<number>, failed: ReadonlyArray<number> }} slots
+ */
+function partFailed(slots, uids, failedUids) {
+  if (failedUids.length === 0) return { done: slots, failed: [] }
+  /** @type {number[]} */
+  const done = []
+  /** @type {number[]} */
+  const failed = []
+  slots.forEach((slot, index) => {
+    const isFailed = uids[index] === failedUids[failed.length]
+    if (isFailed) failed.push(slot)
+    else done.push(slot)
+  })
+  return { done, failed }
+}
+
+/**
  * Tells what a client that was away cannot know: RFC 7162 §3.1.3 recommends it. What others have changed since its last
  * command is told as news.
  *
  * @param {Session} session
- * @param {readonly number[]} uids - of messages that have changed since
+ * @param {readonly number[]} slots - of messages that have changed since
  * @param {{ isUid: boolean, unchangedSince: number }} command
  */
-async function tellFailed(session, uids, { isUid, unchangedSince }) {
+async function tellFailed(session, slots, { isUid, unchangedSince }) {
   const { view, toldModSeq } = session.requireSelected()
-  const known = uids
-    .map((uid) => view.slotOf(uid))
-    .filter((slot) => {
-      const modSeq = /** @type {number} */ (view.modSeqs[slot])
-      return modSeq > unchangedSince && modSeq <= toldModSeq && !view.isExpunged(slot)
-    })
+  const known = slots.filter((slot) => {
+    const modSeq = /** @type {number} */ (view.modSeqs[slot])
+    return modSeq > unchangedSince && modSeq <= toldModSeq && !view.isExpunged(slot)
+  })
   await tellFlags(session, known, newsOf(session, { isUid, withFlags: true }))
 }
 
@@ -103,15 +118,6 @@ async function tellFailed(session, uids, { isUid, unchangedSince }) {
 function newsOf({ isCondstore }, { isUid, withFlags }) {
   // RFC 7162 §3.2.4
   return { withUid: isUid || isCondstore, withFlags, withModSeq: isCondstore }
-}
-
-/**
- * @param {SelectedMailbox} selected
- * @param {readonly number[]} uids - ascending
- * @returns {number[]}
- */
-function sequencesOf(selected, uids) {
-  return uids.map((uid) => selected.sequenceOfSlot(selected.view.slotOf(uid)))
 }
 
 /**
