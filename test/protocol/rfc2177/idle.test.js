@@ -109,8 +109,10 @@ test('IDLE never times out; a reminder goes out every other minute', async (t) =
     now += 60 * 60_000
     assert.equal(await client.line(), '* OK Still here')
   }
+  assert.equal(server.imap.counts().idling, 1)
   client.send('DONE\r\n')
   assert.match((await client.line()) ?? '', /^a OK/)
+  assert.equal(server.imap.counts().idling, 0)
   client.close()
 })
 
