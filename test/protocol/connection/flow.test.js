@@ -192,6 +192,16 @@ test('a client that goes in the middle of its handshake is not waited for', asyn
   assert.equal(await explicit.line(), null)
 })
 
+test('a client that begins no handshake is cut off when the time for a login is over', async (t) => {
+  const clock = new ManualClock()
+  const settings = { 'imap.loginTimeoutMs': 60_000 }
+  const { port, tlsPort, imap } = await startImapServer(t, { clock, settings })
+  const silent = await LineClient.connect({ port: tlsPort, tlsPort: port })
+  while (imap.counts().connections === 0) await new Promise(setImmediate)
+  clock.advance(60_001)
+  assert.equal(await silent.line(), null)
+})
+
 test('a stranger whose time is over is cut off, also one that never reads and never stops to send', async (t) => {
   const clock = new ManualClock()
   const server = await startImapServer(t, { clock })
