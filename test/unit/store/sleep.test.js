@@ -123,6 +123,22 @@ test('what was written and moved into the file just before it went to sleep is t
   assert.equal(store.isAsleep, true)
 })
 
+test('a look for news keeps no file awake, reading and writing do', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const { database } = store.searchAccess
+  const nowMs = performance.now.bind(performance)
+  let aheadMs = 0
+  t.mock.method(performance, 'now', () => nowMs() + aheadMs)
+  aheadMs += 3_600_000
+  await store.pollOtherProcesses()
+  assert.ok(database.idleMs >= 3_600_000)
+  await store.mailboxStatus('INBOX')
+  assert.ok(database.idleMs < 3_600_000)
+  aheadMs += 3_600_000
+  await store.createMailbox('new')
+  assert.ok(database.idleMs < 3_600_000)
+})
+
 test('whoever looks at the moment when another wakes the file is told what was written meanwhile', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()
