@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { createAppPassword, revokeAppPassword } from '../../../src/accounts/app-passwords.js'
+import { changePassword } from '../../../src/accounts/change-password.js'
 import { generateSealIdentity } from '../../../src/crypto/age.js'
 import { generateCode } from '../../../src/crypto/generated-code.js'
 import { isMailError } from '../../../src/errors.js'
@@ -109,6 +110,37 @@ test('what is wrong is one and the same refusal, whatever the reason', async (t)
     assert.equal(reason.message, 'Authentication failed')
     assert.equal(reason.detail, undefined)
   }
+})
+
+test('a credential that is changed or revoked while it is checked lets nobody in', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const { directory } = services
+  /** @param {() => Promise<unknown>} work - done once the secret has been found right */
+  const meanwhile = (work) =>
+    t.mock.method(
+      directory,
+      'findCredential',
+      async (/** @type {string} */ credentialId) => {
+        await work()
+        return await directory.findCredential(credentialId)
+      },
+      { times: 1 }
+    )
+  const { text, appPassword } = await makeAppPassword(services, account)
+  meanwhile(() => revokeAppPassword({ services, account, credentialId: appPassword.id }))
+  await assertRefused(logIn(services, text))
+  const change = {
+    services,
+    account,
+    oldSecret: Buffer.from('old secret'),
+    newPassword: Buffer.from('new secret')
+  }
+  meanwhile(() => changePassword(change))
+  await assertRefused(logIn(services, 'old secret'))
+  // Nor is it remembered as having been right.
+  await assertRefused(logIn(services, 'old secret'))
+  ;(await logIn(services, 'new secret')).masterKey.dispose()
 })
 
 test('every attempt costs one argon2, account known or not; the shape of an app password none', async (t) => {
