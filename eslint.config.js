@@ -37,8 +37,16 @@ const clockAndRandom = [
 const patternsFor = (name) => (name === 'errors' ? ['**/errors.js'] : [`**/${name}/**`])
 
 /** The tables of directory.db are the business of its own modules: everybody else asks through directory-port.js. */
-const DIRECTORY_TABLES = ['accounts', 'batch', 'connection', 'keys', 'lists', 'maintenance']
-  .concat(['restores', 'rows', 'tenants', 'tokens'])
+const DIRECTORY_TABLES = [
+  'accounts',
+  'audit',
+  'batch',
+  'connection',
+  'keys',
+  'lists',
+  'maintenance'
+]
+  .concat(['removals', 'restores', 'rows', 'tenants', 'tokens'])
   .map((part) => `**/accounts/directory-${part}.js`)
 
 const layerRules = LAYERS.flatMap((row, index) =>
