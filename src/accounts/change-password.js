@@ -30,8 +30,8 @@ import { settleRekey } from './rekey.js'
  * @param {Uint8Array} input.newPassword - the caller zeroes it
  * @param {string | null} [input.remoteAddress] - whose wish it is, for the audit log
  * @returns {Promise<{ recoveryCode: string | null }>} a new one where the old one was used, to be shown once
- * @throws {MailError} AUTHENTICATION_FAILED, PASSWORD_REFUSED, THROTTLED, BUSY where the password was
- *   changed by somebody else meanwhile
+ * @throws {MailError} AUTHENTICATION_FAILED, PASSWORD_REFUSED, THROTTLED, CREDENTIAL_NOT_FOUND where the account has no
+ *   password, BUSY where it was changed by somebody else meanwhile
  */
 export async function changePassword({
   services,

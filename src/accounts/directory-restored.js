@@ -25,7 +25,7 @@ export class RestoredDirectory {
    * @param {string} options.path - of the file
    * @param {import('../support/clock.js').Clock} options.clock
    * @param {import('../telemetry/logger.js').Logger} options.logger
-   * @throws {import('../errors.js').MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, ACCOUNT_DAMAGED
+   * @throws {import('../errors.js').MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, DIRECTORY_DAMAGED
    */
   constructor({ path, clock, logger }) {
     prepareRestoredDirectory(path)
