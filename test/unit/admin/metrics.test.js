@@ -2,6 +2,7 @@
  * Figures of several workers, as Prometheus takes them: what only grows may begin anew, and must not shrink.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { renderMetrics } from '../../../src/admin/metrics.js'
 import { takeWorkerSnapshot } from '../../../src/admin/worker-snapshot.js'
@@ -160,4 +161,18 @@ test('no age is told of backups that cannot be read', async () => {
   }
   assert.deepEqual(await told(null), [0, 0, 0, 0])
   assert.deepEqual(await told('not mounted'), [1, undefined, undefined, undefined])
+})
+
+test('every figure that the documents name is there, as they name it', async () => {
+  const series = await seriesOf([workerWith(null, 7)])
+  const known = new Set([...series.keys()].map((name) => name.replace(/\{.*/, '')))
+  const text = ['admin', 'operations']
+    .map((page) => readFileSync(new URL(`../../../docs/${page}.md`, import.meta.url), 'utf8'))
+    .join('')
+  const named = new Set(text.match(/\bletterlock_[a-z0-9_]+/g))
+  assert.ok(named.size > 10)
+  assert.deepEqual(
+    [...named].filter((name) => !known.has(name)),
+    []
+  )
 })
