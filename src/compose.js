@@ -189,7 +189,8 @@ async function compose(
     // Asked at the port of all workers, one that is going would speak for a host that serves on.
     isReady: () => (isReady && !closers.isClosing) || cluster?.hasOthers === true,
     slot,
-    askAllWorkers
+    askAllWorkers,
+    countSilentWorkers: async () => (await cluster?.countSilent()) ?? 0
   })
   closers.add(() => admin.close())
   // What many hosts have switched off is loaded where it is on.

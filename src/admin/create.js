@@ -45,6 +45,7 @@ const BYE = 'The administrator has ended this session'
  * @param {number | null} [options.slot] - of this worker; null where it is the only one
  * @param {((kind: string, argument?: unknown) => Promise<unknown[]>) | null} [options.askAllWorkers] - for one of `answers`
  *   from each worker; null where this is the only one
+ * @param {() => Promise<number>} [options.countSilentWorkers] - how many of the others answer nothing
  * @returns {Promise<Admin>}
  */
 export async function createAdmin({
@@ -56,7 +57,8 @@ export async function createAdmin({
   pressure,
   isReady,
   slot = null,
-  askAllWorkers = null
+  askAllWorkers = null,
+  countSilentWorkers = async () => 0
 }) {
   const { config, directory, clock, logger } = services
   const eventLoop = new EventLoopMeter()
@@ -82,6 +84,7 @@ export async function createAdmin({
   let ends = certificateEnds(certificates)
   const state = new HostState({
     workers: async () => /** @type {WorkerSnapshot[]} */ (await ask('snapshot')),
+    silentWorkers: countSilentWorkers,
     survey,
     backups,
     certificates: () => ends,

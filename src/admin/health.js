@@ -229,10 +229,18 @@ export const notLookedAt = (name) => ({
 })
 
 /**
- * @param {WorkerSnapshot} snapshot
+ * @param {WorkerSnapshot} snapshot - of the workers that answer
+ * @param {number} [silent] - how many others there are
  * @returns {Check}
  */
-export function checkEventLoop({ maxima }) {
+export function checkEventLoop({ sums, maxima }, silent = 0) {
+  if (silent > 0) {
+    return {
+      name: 'event-loop',
+      status: 'fail',
+      text: `${silent} of ${Number(sums['workers']) + silent} processes answer nothing: they hang, or were stopped`
+    }
+  }
   const p99Ms = maxima['eventLoopP99Ms'] ?? 0
   return {
     name: 'event-loop',

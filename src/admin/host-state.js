@@ -74,15 +74,25 @@ export class HostState {
   /**
    * @param {object} parts
    * @param {() => Promise<WorkerSnapshot[]>} parts.workers - one snapshot each
+   * @param {() => Promise<number>} [parts.silentWorkers] - how many others there are that give none
    * @param {import('./survey.js').HostSurvey} parts.survey
    * @param {import('../backup/backup-list.js').BackupPort} parts.backups
    * @param {() => import('../support/certificates.js').CertificateEnd[]} parts.certificates - the first one first
    * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'clock' | 'logger'>} parts.services
    * @param {number} [parts.pointMs] - between two points
    */
-  constructor({ workers, survey, backups, certificates, services, pointMs = POINT_MS }) {
+  constructor({
+    workers,
+    silentWorkers = async () => 0,
+    survey,
+    backups,
+    certificates,
+    services,
+    pointMs = POINT_MS
+  }) {
     const { clock, directory } = services
     this.#parts = { workers, survey, services }
+    this.silentWorkers = silentWorkers
     this.certificates = certificates
     this.listBackups = remembered(() => backups.list(), { ageMs: BACKUP_AGE_MS, clock })
     this.checkDirectory = remembered(() => directory.quickCheck(), { ageMs: CHECK_AGE_MS, clock })
@@ -110,6 +120,9 @@ export class HostState {
     const { survey, services } = this.#parts
     const { directory, clock } = services
     const nowMs = clock.nowMs()
+    // Where one hangs, each takes seconds.
+    const asked = Promise.all([this.snapshot(), this.silentWorkers()])
+    asked.catch(() => {})
     /** @type {Record<string, () => Promise<Check>>} */
     const looks = {
       disk: async () => checkDisk(await survey.readCurrent()),
@@ -120,8 +133,8 @@ export class HostState {
       wal: async () => checkWal(await survey.readCurrent()),
       maintenance: async () => checkMaintenance(await directory.listMaintenanceFailures()),
       integrity: () => this.#checkIntegrity(),
-      'event-loop': async () => checkEventLoop(await this.snapshot()),
-      pressure: async () => checkPressure(await this.snapshot())
+      'event-loop': async () => checkEventLoop(...(await asked)),
+      pressure: async () => checkPressure((await asked)[0])
     }
     const checks = []
     for (const [name, look] of Object.entries(looks)) checks.push(await this.#look(name, look))

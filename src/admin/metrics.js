@@ -16,7 +16,8 @@ import { mergeBySlot, mergeSnapshots } from '../telemetry/snapshot.js'
 
 /**
  * @typedef {object} MetricsInput
- * @property {WorkerSnapshot[]} workers - one for each
+ * @property {WorkerSnapshot[]} workers - one for each that answers
+ * @property {number} silentWorkers - the others
  * @property {Survey} survey
  * @property {BackupList} backups
  * @property {import('../support/certificates.js').CertificateEnd[]} certificates - the first one first
@@ -104,7 +105,12 @@ export async function renderMetrics(input) {
   const { sums, maxima } = mergeSnapshots(input.workers)
   const { sessions, mailboxes, maintenance, pressure, process: usage } = /** @type {any} */ (sums)
   gauge('workers', 'Processes that serve.', Number(sums['workers'] ?? 0))
-  gauge('workers_refusing', 'Of these, processes that take no new sessions.', pressure.refusing)
+  gauge('workers_silent', 'Others, which answer nothing.', input.silentWorkers)
+  gauge(
+    'workers_refusing',
+    'Of those that serve, processes that take no new sessions.',
+    pressure.refusing
+  )
   counter(
     'refused_for_pressure_total',
     'Connections that were refused so.',

@@ -292,6 +292,14 @@ export class ClusterWorker {
     return [own, ...others.filter((other) => other !== null).map(({ answer }) => answer)]
   }
 
+  /** @returns {Promise<number>} workers that are there and answer nothing: such as hang, or were stopped */
+  async countSilent() {
+    const peers = this.#peers.all
+    const alive = await Promise.all(peers.map(isAlive))
+    // Of one that has ended meanwhile, the link has too.
+    return peers.filter(({ link }, index) => !alive[index] && !link.isClosed).length
+  }
+
   /**
    * @param {string} kind
    * @param {unknown} argument

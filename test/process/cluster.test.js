@@ -192,3 +192,28 @@ test('the sessions of a worker that dies end with BYE, and its accounts live on 
   const sockets = readdirSync(join(data, 'run')).filter((name) => name.startsWith('worker-'))
   assert.equal(sockets.length, 2, sockets.join())
 })
+
+test('a worker that hangs is told of by the others', async (t) => {
+  const { data, cluster } = await setUp(t, { workers: 2, users: [] })
+  const ask = async (/** @type {string} */ path) => {
+    const url = `http://127.0.0.1:${cluster.ports.admin}${path}`
+    return await fetch(url, { headers: { connection: 'close' } })
+  }
+  const eventLoop = async () => {
+    const { checks } = /** @type {any} */ (await (await ask('/health/deep')).json())
+    return checks.find((/** @type {any} */ { name }) => name === 'event-loop')
+  }
+  assert.doesNotMatch((await eventLoop()).text, /hang/)
+  const [socket = ''] = readdirSync(join(data, 'run')).filter((name) => name.startsWith('worker-'))
+  const pid = Number(/-(\d+)\.sock$/.exec(socket)?.[1])
+  process.kill(pid, 'SIGSTOP')
+  try {
+    const { status, text } = await eventLoop()
+    assert.equal(status, 'fail')
+    assert.equal(text, '1 of 2 processes answer nothing: they hang, or were stopped')
+    assert.match(await (await ask('/metrics')).text(), /^letterlock_workers_silent 1$/m)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  assert.match(await (await ask('/metrics')).text(), /^letterlock_workers_silent 0$/m)
+})

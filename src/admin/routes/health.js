@@ -64,9 +64,14 @@ export function addHealthRoutes(app, { services, state, isReady }) {
   )
 
   // A millisecond each, and whoever is on this machine may ask as often as he likes.
-  const metrics = sharedWork(async () =>
-    renderMetrics({
-      workers: await state.workerSnapshots(),
+  const metrics = sharedWork(async () => {
+    const [workers, silentWorkers] = await Promise.all([
+      state.workerSnapshots(),
+      state.silentWorkers()
+    ])
+    return await renderMetrics({
+      workers,
+      silentWorkers,
       survey: await state.survey(),
       backups: await state.listBackups(),
       certificates: state.certificates(),
@@ -74,7 +79,7 @@ export function addHealthRoutes(app, { services, state, isReady }) {
       maintenanceFailing: (await directory.listMaintenanceFailures(1)).failingTotal,
       nowMs: clock.nowMs()
     })
-  )
+  })
   app.get('/metrics', { schema: hidden(), onRequest: onlyFromHere }, async (_request, reply) => {
     const { contentType, text } = await metrics()
     return reply.type(contentType).send(text)

@@ -61,5 +61,5 @@ test('without a token nothing of /v1 answers but the document', async (t) => {
   assert.equal((await ask('GET', '/v1/openapi.json')).status, 200)
   const page = await ask('GET', '/v1/docs/')
   assert.equal(page.status, 200)
-  assert.match(String(page.headers['content-security-policy']), /default-src 'self'/)
+  assert.match(String(page.headers['content-security-policy']), /default-src 'none'/)
 })

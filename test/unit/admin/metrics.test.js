@@ -83,6 +83,7 @@ function workerWith(slot, logins) {
 async function seriesOf(workers, survey = {}, backups = {}) {
   const { text } = await renderMetrics({
     workers,
+    silentWorkers: 0,
     survey: { ...SURVEY, ...survey },
     backups: { isSetUp: false, generations: [], overdueAtMs: null, problem: null, ...backups },
     certificates: [],
