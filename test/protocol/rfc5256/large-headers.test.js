@@ -7,6 +7,8 @@ import { startImapServer } from '../../helpers/server.js'
 /** So many that the fastest machine needs several slices. */
 const MESSAGES = 300
 const ADDRESSES = 4500
+/** What a command says of which a busy machine makes more than ten seconds (RFC 9585 §4). */
+const STILL_AT_WORK = /^\* OK \[INPROGRESS .*\r\n/gm
 
 suite('messages with large headers', () => {
   /** @type {import('../../helpers/wire-client.js').WireClient} */
@@ -39,7 +41,7 @@ suite('messages with large headers', () => {
     test(`${command} lets others have their turn`, async () => {
       let turns = 0
       const timer = setInterval(() => turns++, 1)
-      const answer = await client.command(command)
+      const answer = (await client.command(command)).replace(STILL_AT_WORK, '')
       clearInterval(timer)
       assert.equal(answer.slice(0, expected.length), expected)
       // Read as one page they are one turn, whatever the machine; what slices take depends on it.
