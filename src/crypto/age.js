@@ -36,6 +36,7 @@ import {
   decapsulate,
   expandSeed
 } from './hybrid-kem.js'
+import { secretBytes } from '../support/secret-bytes.js'
 
 /** @typedef {import('./age-header.js').Header} Header */
 /** @typedef {import('./age-header.js').Stanza} Stanza */
@@ -50,7 +51,7 @@ const hpke = new HpkeSuite('age-encryption.org/mlkem768x25519')
  *   what `recipient` (`age1pq1…`) spells
  */
 export function generateSealIdentity() {
-  const secret = Buffer.alloc(SEED_BYTES)
+  const secret = secretBytes(SEED_BYTES)
   const random = randomBytes(SEED_BYTES)
   random.copy(secret)
   random.fill(0)

@@ -18,6 +18,7 @@ import {
   encapsulate as encapsulateKey,
   generateKeyPairSync
 } from 'node:crypto'
+import { secretBytes } from '../support/secret-bytes.js'
 
 /** @typedef {import('node:crypto').KeyObject} KeyObject */
 
@@ -140,7 +141,7 @@ function combine(mlkemSecret, x25519Secret, share, x25519Public) {
  * @returns {Buffer} in memory of its own, so that zeroing it clears every copy
  */
 function joinSecret(prefix, secret) {
-  const joined = Buffer.alloc(prefix.length + secret.length)
+  const joined = secretBytes(prefix.length + secret.length)
   prefix.copy(joined)
   secret.copy(joined, prefix.length)
   return joined

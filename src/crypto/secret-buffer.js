@@ -4,6 +4,7 @@
  */
 import { randomFillSync } from 'node:crypto'
 import { inspect } from 'node:util'
+import { secretBytes } from '../support/secret-bytes.js'
 
 const REDACTED = '[secret]'
 
@@ -22,7 +23,7 @@ export class SecretBuffer {
    * @returns {SecretBuffer} zeros
    */
   static alloc(size) {
-    return new SecretBuffer(Buffer.alloc(size))
+    return new SecretBuffer(secretBytes(size))
   }
 
   /**
@@ -30,7 +31,7 @@ export class SecretBuffer {
    * @returns {SecretBuffer} random bytes
    */
   static random(size) {
-    return new SecretBuffer(randomFillSync(Buffer.alloc(size)))
+    return new SecretBuffer(randomFillSync(secretBytes(size)))
   }
 
   /**
@@ -38,7 +39,7 @@ export class SecretBuffer {
    * @returns {SecretBuffer}
    */
   static copyOf(bytes) {
-    const copy = Buffer.alloc(bytes.length)
+    const copy = secretBytes(bytes.length)
     copy.set(bytes)
     return new SecretBuffer(copy)
   }

@@ -3,6 +3,7 @@
  */
 import { MailError } from '../errors.js'
 import { decodeBase64 } from '../imap/protocol/parse/index.js'
+import { secretBytes } from '../support/secret-bytes.js'
 
 /**
  * @typedef {object} Credentials
@@ -50,7 +51,7 @@ const plainDialogue = {
       const username = message.toString('utf8', first + 1, second)
       // Nobody acts for somebody else here.
       if (authorization !== '' && authorization !== username) throw refuse()
-      const password = Buffer.alloc(message.length - second - 1)
+      const password = secretBytes(message.length - second - 1)
       message.copy(password, 0, second + 1)
       return { credentials: { username, password } }
     } finally {

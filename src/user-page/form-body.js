@@ -3,6 +3,8 @@
  * password becomes no string on its way, and is zeroed after the answer.
  */
 
+import { secretBytes } from '../support/secret-bytes.js'
+
 /** Fields of the largest form, and some. */
 const MAX_FIELDS = 16
 
@@ -23,7 +25,7 @@ function hexDigit(byte) {
  * @returns {Buffer} of its own memory
  */
 function decode(encoded) {
-  const decoded = Buffer.alloc(encoded.length)
+  const decoded = secretBytes(encoded.length)
   let length = 0
   for (let at = 0; at < encoded.length; at++) {
     const byte = /** @type {number} */ (encoded[at])

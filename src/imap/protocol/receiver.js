@@ -10,6 +10,7 @@
  *
  * RFC 9051 §2.2, §4.3, §9; RFC 7888 (LITERAL+).
  */
+import { secretBytes } from '../../support/secret-bytes.js'
 import { CommandLine, findTag, findTrailingLiteral } from './command-line.js'
 import { InputQueue } from './input-queue.js'
 import { isMessageLiteral } from './message-literal.js'
@@ -237,7 +238,7 @@ export class Receiver {
     if (this.#lineBytes + this.#literalBytes + size > this.#limits.maxCommandBytes)
       throw new SyntaxFailure('TOO_BIG', 'The command is larger than this server accepts')
     this.#literalBytes += size
-    this.#literal = Buffer.allocUnsafeSlow(size)
+    this.#literal = secretBytes(size)
     this.#remaining = size
     this.#state = STATE.literal
     return isNonSync ? null : { kind: 'continue' }
@@ -250,6 +251,8 @@ export class Receiver {
       const chunk = this.#input.take(this.#remaining)
       if (chunk === null) return false
       chunk.copy(this.#literal, length - this.#remaining)
+      // It may be a password, of which whoever zeroes the literal knows one copy.
+      chunk.fill(0)
       this.#remaining -= chunk.length
     }
     return true

@@ -5,6 +5,7 @@
  * password and a revoked one.
  */
 import { MailError } from '../../errors.js'
+import { secretBytes } from '../../support/secret-bytes.js'
 import { capability } from '../protocol/compile/response-code.js'
 import { continuation } from '../protocol/compile/status-response.js'
 import { decodeBase64 } from '../protocol/parse/index.js'
@@ -116,7 +117,7 @@ async function authenticatePlain(session, initial) {
   }
   const authorization = message.toString('utf8', 0, first)
   const username = message.toString('utf8', first + 1, second)
-  const password = Buffer.alloc(message.length - second - 1)
+  const password = secretBytes(message.length - second - 1)
   message.copy(password, 0, second + 1)
   message.fill(0)
   // Nobody acts for somebody else here.

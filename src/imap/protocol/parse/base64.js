@@ -1,5 +1,6 @@
 /** `base64`, RFC 4648 §4, as SASL exchanges use it: RFC 9051 §6.2.2. */
 import { badSyntax } from '../syntax-failure.js'
+import { secretBytes } from '../../../support/secret-bytes.js'
 
 const INVALID = 255
 const VALUES = new Uint8Array(256).fill(INVALID)
@@ -19,7 +20,7 @@ export function decodeBase64(bytes) {
   let end = bytes.length
   while (end > 0 && bytes.length - end < 2 && bytes[end - 1] === PADDING) end -= 1
   if (bytes.length % 4 !== 0) throw badSyntax('Invalid base64')
-  const decoded = Buffer.alloc(Math.floor((end * 3) / 4))
+  const decoded = secretBytes(Math.floor((end * 3) / 4))
   let length = 0
   let bits = 0
   let width = 0

@@ -1,4 +1,5 @@
 /** LOGIN, RFC 9051 §6.2.3: `login = "LOGIN" SP userid SP password`. */
+import { secretBytes } from '../../../support/secret-bytes.js'
 
 /** @typedef {import('./arguments.js').Arguments} Arguments */
 
@@ -17,7 +18,7 @@ export function parseLogin(args) {
   const username = args.astring().toString()
   const received = args.astring()
   args.end()
-  const password = Buffer.alloc(received.length)
+  const password = secretBytes(received.length)
   received.copy(password)
   received.fill(0)
   return { username, password }

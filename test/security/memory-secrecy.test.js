@@ -1,0 +1,100 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { loadConfig } from '../../config/load.js'
+import { openAccountServices } from '../../src/accounts/services.js'
+import { systemClock } from '../../src/support/clock.js'
+import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
+import { countInMemory, memoryIsUnreadable } from '../helpers/process-memory.js'
+import { WireClient } from '../helpers/wire-client.js'
+
+const PASSWORD = 'Zanzibar-quagga-0815'
+const USERS = ['line', 'pieces', 'literal', 'plain'].map((name) => `${name}@example.org`)
+const [LINE = '', PIECES = '', LITERAL = '', PLAIN = ''] = USERS
+
+/**
+ * @param {string} data
+ * @returns {Promise<Buffer[]>} the master keys of all users
+ */
+async function masterKeys(data) {
+  const services = await openAccountServices({
+    config: loadConfig({ settings: { data, 'auth.argon2.memoryKiB': 19 * 1024 }, environment: {} }),
+    clock: systemClock,
+    logger: pino({ level: 'silent' })
+  })
+  const keys = []
+  for (const username of USERS) {
+    const password = Buffer.from(PASSWORD)
+    const { masterKey } = await services.unlocker.unlock({
+      username,
+      password,
+      remoteAddress: null
+    })
+    keys.push(Buffer.from(masterKey.bytes))
+    masterKey.dispose()
+  }
+  await services.close()
+  return keys
+}
+
+test(
+  'of mailboxes that are closed neither a key nor a password is left in the memory of the server',
+  { skip: memoryIsUnreadable },
+  async (t) => {
+    const data = join(scratchFolder(t, 'memory-secrecy'), 'data')
+    mkdirSync(data)
+    await createAccounts(data, USERS, PASSWORD)
+    const keys = await masterKeys(data)
+    const environment = { LETTERLOCK_ACCOUNTS_LINGER_MS: '0' }
+    const server = await startServerProcess(t, { data, environment })
+    const pid = Number(server.child.pid)
+    const message = Buffer.from(`\0${PLAIN}\0${PASSWORD}`).toString('base64')
+    const needles = [...keys, Buffer.from(PASSWORD), Buffer.from(message)]
+
+    /** @type {((client: WireClient) => unknown)[]} */
+    const logins = [
+      (client) => client.send(`a LOGIN ${LINE} ${PASSWORD}\r\n`),
+      async (client) => {
+        client.send(`a LOGIN ${PIECES} ${PASSWORD}`)
+        await sleep(50)
+        client.send('\r\n')
+      },
+      (client) => client.send(`a LOGIN ${LITERAL} {${PASSWORD.length}+}\r\n${PASSWORD}\r\n`),
+      (client) => client.send(`a AUTHENTICATE PLAIN ${message}\r\n`)
+    ]
+    const clients = await Promise.all(
+      logins.map(async (logIn) => {
+        const client = await WireClient.connect(server.ports.imap)
+        t.after(() => client.destroy())
+        await logIn(client)
+        assert.match(await client.until(/^a .*\r\n/m), /^a OK/m)
+        return client
+      })
+    )
+    const open = countInMemory(pid, needles)
+    assert.deepEqual(
+      open.slice(0, keys.length).map((count) => count > 0),
+      keys.map(() => true),
+      'the keys of open mailboxes are found'
+    )
+    for (const client of clients) await client.command('LOGOUT')
+    const health = `http://127.0.0.1:${server.ports.admin}/health/ready`
+    const openMailboxes = async () =>
+      /** @type {{ openMailboxes: number }} */ (await (await fetch(health)).json()).openMailboxes
+    while ((await openMailboxes()) > 0) await sleep(20)
+    // A mailbox counts as closed from the moment at which nobody gets it any more. Looked for too long, what was left would go
+    // by itself, when the garbage collector comes by.
+    let counts = countInMemory(pid, needles)
+    for (let tries = 0; tries < 10 && counts.some((count) => count > 0); tries++) {
+      await sleep(20)
+      counts = countInMemory(pid, needles)
+    }
+    assert.deepEqual(
+      counts,
+      needles.map(() => 0)
+    )
+  }
+)
