@@ -18,6 +18,7 @@ import {
   encapsulate as encapsulateKey,
   generateKeyPairSync
 } from 'node:crypto'
+import { ownBytes } from '../support/own-bytes.js'
 import { secretBytes } from '../support/secret-bytes.js'
 
 /** @typedef {import('node:crypto').KeyObject} KeyObject */
@@ -58,7 +59,7 @@ export function expandSeed(seed) {
   try {
     const mlkem = createPrivateKey({ key: mlkemDer, format: 'der', type: 'pkcs8' })
     const x25519 = createPrivateKey({ key: x25519Der, format: 'der', type: 'pkcs8' })
-    const publicKey = Buffer.concat([rawPublic(mlkem), rawPublic(x25519)])
+    const publicKey = ownBytes(rawPublic(mlkem), rawPublic(x25519))
     return { mlkem, x25519, publicKey }
   } finally {
     for (const secret of [expanded, mlkemDer, x25519Der]) secret.fill(0)
@@ -78,7 +79,7 @@ export class HybridPublicKey {
   constructor(bytes) {
     if (bytes.length !== PUBLIC_KEY_BYTES) throw new Error('hybrid public key of a wrong length')
     this.#mlkem = publicFromDer(MLKEM_PUBLIC_DER, bytes.subarray(0, MLKEM_PUBLIC_BYTES))
-    this.#x25519Raw = Buffer.from(bytes.subarray(MLKEM_PUBLIC_BYTES))
+    this.#x25519Raw = ownBytes(bytes.subarray(MLKEM_PUBLIC_BYTES))
     this.#x25519 = publicFromDer(X25519_PUBLIC_DER, this.#x25519Raw)
   }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Decrypter, Encrypter, identityToRecipient } from 'age-encryption'
 import fc from 'fast-check'
 import {
@@ -96,6 +98,27 @@ test('each of many recipients opens what is sealed to it, and nothing else', () 
       if (index % 10 === 0) assert.throws(() => open(other, { identities }), UNSEAL_FAILED)
     }
   }
+})
+
+test('identities and recipients that are kept keep no memory but their own', () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc')
+  const held = () => {
+    collectGarbage()
+    return process.memoryUsage().arrayBuffers
+  }
+  const before = held()
+  const identities = Array.from({ length: 40 }, () => {
+    const { secret, publicKey } = generateSealIdentity()
+    new Sealer(publicKey).start()
+    // What else goes on in the process takes the rest of Node's pool.
+    Buffer.allocUnsafe(Buffer.poolSize >>> 2)
+    Buffer.allocUnsafe(Buffer.poolSize >>> 2)
+    Buffer.allocUnsafe(Buffer.poolSize >>> 2)
+    return identityFromSecret(secret)
+  })
+  const each = (held() - before) / identities.length
+  assert.ok(each < 20_000, `${each} bytes each`)
 })
 
 test('older identities are tried after the current one', () => {

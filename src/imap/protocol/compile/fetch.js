@@ -1,6 +1,7 @@
 /**
  * FETCH responses, RFC 9051 §7.5.2, item by item, or a line of flags at once. No item makes a Buffer of its own.
  */
+import { ownBytes } from '../../../support/own-bytes.js'
 import { compileInternalDate } from '../values/internal-date.js'
 import { putBytes, putNumber, NUMBER_BYTES } from './put.js'
 import { compileNstring } from './quoted.js'
@@ -121,7 +122,7 @@ export class FetchWriter {
     let item = this.#flagItems.get(wire)
     if (item === undefined) {
       if (this.#flagItems.size >= MAX_FLAG_ITEMS) this.#flagItems.clear()
-      item = Buffer.from(`FLAGS (${wire})`, 'latin1')
+      item = ownBytes(Buffer.from(`FLAGS (${wire})`, 'latin1'))
       this.#flagItems.set(wire, item)
     }
     return item

@@ -56,6 +56,14 @@ test('a line of flags is what its items are, whichever of them it has', () => {
   fc.assert(property)
 })
 
+test('what is kept of flags keeps no memory but its own', () => {
+  const writer = new FetchWriter()
+  for (const wire of ['\\Seen', `\\Draft ${'k'.repeat(300)}`]) {
+    const item = writer.flagItem(wire)
+    assert.equal(item.buffer.byteLength, item.length)
+  }
+})
+
 test('numbers are written in full, small and large', () => {
   for (const number of [0, 7, 10, 99, 100, 999_999_999, 1e9, 2 ** 32, Number.MAX_SAFE_INTEGER])
     assert.equal(new ResponseWriter().number(number).take().toString(), String(number))
