@@ -114,8 +114,10 @@ export async function createAdmin({
   const socketServer =
     config.admin.socket === '' ? null : await createAdminServer({ ...parts, tls: null })
   const begin = () => {
-    if (!hasBegun) survey.start()
+    if (hasBegun) return
     hasBegun = true
+    survey.start()
+    state.start()
   }
   let hasBegun = false
   return {

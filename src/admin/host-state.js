@@ -69,6 +69,8 @@ export class HostState {
   #parts
   /** @type {Point[]} */
   #points = []
+  #pointMs
+  /** @type {NodeJS.Timeout | undefined} */
   #timer
 
   /**
@@ -96,7 +98,12 @@ export class HostState {
     this.certificates = certificates
     this.listBackups = remembered(() => backups.list(), { ageMs: BACKUP_AGE_MS, clock })
     this.checkDirectory = remembered(() => directory.quickCheck(), { ageMs: CHECK_AGE_MS, clock })
-    this.#timer = setInterval(() => this.#keepPoint(), pointMs)
+    this.#pointMs = pointMs
+  }
+
+  /** Begins to gather points. Not before the other workers are known: a start that lasts would be told as a fault. */
+  start() {
+    this.#timer = setInterval(() => this.#keepPoint(), this.#pointMs)
     this.#timer.unref()
   }
 

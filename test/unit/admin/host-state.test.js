@@ -18,8 +18,12 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
     },
     maxima: { eventLoopP99Ms: 3 }
   }
+  let asked = 0
   const state = new HostState({
-    workers: async () => [snapshot, snapshot],
+    workers: async () => {
+      asked++
+      return [snapshot, snapshot]
+    },
     survey: /** @type {any} */ (null),
     backups: {
       list: async () => ({ isSetUp: false, generations: [], overdueAtMs: null, problem: null })
@@ -29,6 +33,9 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
     pointMs: 5
   })
   t.after(() => state.close())
+  await sleep(30)
+  assert.equal(asked, 0, 'a server that still starts knows no workers')
+  state.start()
   let points = await state.points()
   while (points.length < 6) {
     clock.advance(1)
