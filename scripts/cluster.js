@@ -9,6 +9,7 @@ import { mkdirSync } from 'node:fs'
 import { loadConfig } from '../config/load.js'
 import { clusterEnvironment } from '../config/runtime.js'
 import { enterDataFolder } from '../src/cli/data-folder.js'
+import { Outputs } from '../src/cli/outputs.js'
 import { report } from '../src/cli/report.js'
 import { bringUp } from './cluster/bring-up.js'
 import { ECOSYSTEM, Pm2 } from './cluster/pm2.js'
@@ -42,7 +43,10 @@ async function run([command = 'start', ...rest]) {
   }
 }
 
+// A reload that is under way is not left in the middle because nobody reads on (`| head -1`).
+const outputs = new Outputs([process.stdout, process.stderr])
 const args = process.argv.slice(2)
 // `npm run cluster -- logs` gives `start logs`.
 if (args.length > 1 && args[0] === 'start') args.shift()
-process.exitCode = await run(args).catch((error) => report(error, process.stderr))
+const exitCode = await run(args).catch((error) => report(error, process.stderr))
+process.exitCode = (await outputs.flushed()) === null ? exitCode : exitCode || 1

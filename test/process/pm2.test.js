@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -51,7 +51,7 @@ function workersOf(data) {
 /**
  * @param {import('node:test').TestContext} t
  * @param {string} [folder]
- * @returns {{ folder: string, data: string, run: (command: string, changed?: NodeJS.ProcessEnv, node?: string) => Promise<{ stdout: string }> }} `run`
+ * @returns {{ folder: string, data: string, environment: NodeJS.ProcessEnv, run: (command: string, changed?: NodeJS.ProcessEnv, node?: string) => Promise<{ stdout: string }> }} `run`
  *   rejects where the command fails; one worker on free ports unless `changed` says otherwise
  */
 function setUp(t, folder = scratchFolder(t, 'pm2')) {
@@ -60,11 +60,10 @@ function setUp(t, folder = scratchFolder(t, 'pm2')) {
     ['IMAP', 'IMAPS', 'LMTP', 'ADMIN'].map((name) => [`LETTERLOCK_${name}_LISTEN`, '127.0.0.1:0'])
   )
   const settings = { LETTERLOCK_DATA: data, LETTERLOCK_CLUSTER_WORKERS: '1' }
+  const environment = { ...ENVIRONMENT, ...listen, ...settings }
   const run = (/** @type {string} */ command, changed = {}, node = process.execPath) =>
-    promisify(execFile)(node, [SCRIPT, command], {
-      env: { ...ENVIRONMENT, ...listen, ...settings, ...changed }
-    })
-  return { folder, data, run }
+    promisify(execFile)(node, [SCRIPT, command], { env: { ...environment, ...changed } })
+  return { folder, data, environment, run }
 }
 
 /** @param {import('node:test').TestContext} t */
@@ -229,3 +228,24 @@ test(
     }
   }
 )
+
+test('a reload goes on to its end where nobody reads what it says', ON_LINUX, async (t) => {
+  const { data, run, environment } = setUp(t)
+  try {
+    await run('start', { LETTERLOCK_CLUSTER_WORKERS: '2' })
+    const before = workersOf(data)
+    const env = { ...environment, LETTERLOCK_CLUSTER_WORKERS: '2' }
+    const reload = spawn(process.execPath, [SCRIPT, 'reload'], { env })
+    reload.stdout.destroy()
+    const [code] = await once(reload, 'exit')
+    assert.equal(code, 0)
+    const after = workersOf(data)
+    assert.equal(after.length, 2)
+    assert.deepEqual(
+      after.filter((pid) => before.includes(pid)),
+      []
+    )
+  } finally {
+    await run('stop')
+  }
+})
