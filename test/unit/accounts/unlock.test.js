@@ -212,6 +212,21 @@ test('logins with the right password that come together cost one argon2, wrong o
   for (const { masterKey } of five.slice(1)) masterKey.dispose()
 })
 
+test('each login is the last use of its credential, a repeat one too', async (t) => {
+  const { services, clock } = await openTestAccounts(t)
+  await makeAccount(services)
+  const before = services.argon2.stats.derivations
+  for (let login = 0; login < 3; login++) {
+    clock.advance(60_000)
+    const { masterKey, credentialId } = await logIn(services, 'old secret')
+    masterKey.dispose()
+    await services.directory.flush()
+    const credential = await services.directory.findCredential(credentialId)
+    assert.equal(credential?.lastUsedAtMs, clock.nowMs())
+  }
+  assert.equal(services.argon2.stats.derivations, before + 1, 'repeats')
+})
+
 test('a repeat login costs no argon2 until the mailbox is locked', async (t) => {
   const { services } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
