@@ -27,7 +27,7 @@ async function setUp(t) {
  * Once, when the method of the store is called the next time.
  *
  * @param {import('node:test').TestContext} t
- * @param {'claimRecent' | 'changeFlags'} name
+ * @param {'claimRecent' | 'changeFlags' | 'readBodies' | 'readMessages' | 'readPage' | 'readPreview'} name
  * @param {() => Promise<unknown>} meanwhile
  */
 function before(t, name, meanwhile) {
@@ -70,6 +70,35 @@ test('a STORE says so when others expunge a message of it meanwhile', async (t) 
   assert.ok(!lines.some((line) => line.startsWith('* 2 FETCH')))
   assert.match(lines.at(-1) ?? '', /OK \[EXPUNGEISSUED\]/)
 })
+
+/** How the messages of a FETCH are read, by what it asks for. */
+const READS = /** @type {const} */ ([
+  ['readBodies', 'BODY.PEEK[]'],
+  ['readPage', '(UID RFC822.SIZE INTERNALDATE)'],
+  ['readMessages', 'BODY.PEEK[TEXT]'],
+  ['readPreview', 'PREVIEW']
+])
+for (const [method, items] of READS)
+  test(`a FETCH of ${items} says so when others expunge a message before it is read`, async (t) => {
+    const { server, here, there } = await setUp(t)
+    for (let count = 4; count <= 20; count++) {
+      const message = `Subject: ${count}\r\n\r\nbody\r\n`
+      await there.command(`APPEND INBOX {${message.length}+}\r\n${message}`)
+    }
+    await there.command('SELECT INBOX')
+    await here.command('SELECT INBOX')
+    const store = await storeBeside(t, server)
+    before(t, method, async () => {
+      await there.command('UID STORE 7 +FLAGS.SILENT (\\Deleted)')
+      await there.command('EXPUNGE')
+      await store.upkeep.sweep()
+    })
+    const lines = await here.command(`FETCH 1:20 ${items}`)
+    const told = lines.flatMap((line) => /^\* (\d+) FETCH /.exec(line)?.[1] ?? [])
+    const left = Array.from({ length: 20 }, (_, index) => index + 1).filter((uid) => uid !== 7)
+    assert.deepEqual(told.map(Number), left)
+    assert.match(lines.at(-1) ?? '', /OK \[EXPUNGEISSUED\]/)
+  })
 
 test('LOGIN after a login is told what is wrong, with and without a mailbox', async (t) => {
   const { here } = await setUp(t)
