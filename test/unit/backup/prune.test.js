@@ -81,6 +81,10 @@ test('a pack of which little is still needed is written anew', async (t) => {
   await host.services.directory.deleteAccount(anna.id)
   host.clock.advance(DAY_MS)
   await host.backUp()
+  // A run of which as little lies there has died since.
+  const startedAtMs = host.clock.nowMs()
+  const kept = accounts.filter(({ id }) => id !== anna.id)
+  await host.repository.writePartial({ startedAtMs, accounts: kept })
   const { repackedBytes, freedBytes } = await prune(host)
   assert.ok(repackedBytes > 0 && freedBytes > repackedBytes)
   assert.equal((await packsOf(host)).has(pack), false)
@@ -155,6 +159,37 @@ test('what a killed run left half written is removed, and what it had noted is k
   )
   assert.deepEqual((await verify(host)).problems, [])
   await rm(stray, { recursive: true, force: true })
+})
+
+test('what a killed run has noted stays until the next one goes on with it', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 20)
+  const { generation } = await host.backUp()
+  const { accounts } = await host.repository.readGeneration(generation)
+  await host.repository.writePartial({ startedAtMs: host.clock.nowMs() + 1, accounts })
+  await host.repository.removeGenerations([generation])
+  await prune(host)
+  assert.equal((await host.backUp()).newBytes, 0)
+  assert.deepEqual((await verify(host)).problems, [])
+})
+
+test('a quick look sees that a pack is cut, also one that an earlier run has written', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 10, 30_000)
+  const { generation: first } = await host.backUp()
+  const { accounts } = await host.repository.readGeneration(first)
+  await host.addMessages(ANNA, 1)
+  const { generation } = await host.backUp()
+  const path = join(host.folder, packObject(accounts[0]?.snapshot.pack ?? ''))
+  const quick = () =>
+    verifyBackups({ repository: host.repository, generations: [generation], isQuick: true })
+  assert.deepEqual((await quick()).problems, [])
+  const bytes = await readFile(path)
+  await writeFile(path, bytes.subarray(0, bytes.length / 2))
+  assert.deepEqual(
+    (await quick()).problems.map(({ code, detail }) => [code, detail]),
+    [['BACKUP_DAMAGED', `${packObject(accounts[0]?.snapshot.pack ?? '')} is too short`]]
+  )
 })
 
 for (const [what, spoil] of /** @type {[string, (path: string) => Promise<void>][]} */ ([
