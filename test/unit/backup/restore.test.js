@@ -198,6 +198,19 @@ test('a restore that died before anybody closed the mailbox keeps nobody out, an
   assert.equal((await directory.findRestore(anna.id))?.state, 'check')
 })
 
+test('a rekey carries out a restore that is asked for, and gives what comes back the new key', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 3)
+  const { generation: name } = await host.backUp()
+  await host.addMessages(ANNA, 1)
+  await askForRestore(host, anna, name)
+  const { services } = host
+  await rekeyAccount({ services, account: anna, password: Buffer.from(PASSWORD) })
+  const status = await withLogin(services, ANNA, (store) => store.mailboxStatus('INBOX'))
+  assert.equal(status.messageCount, 3)
+  assert.equal((await services.directory.findAccount(anna.id))?.keyEpoch, anna.keyEpoch + 1)
+})
+
 test('a switch leaves alone what another restore has taken the place of as it begins', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 3)
