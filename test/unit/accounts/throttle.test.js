@@ -140,6 +140,17 @@ test('failures are forgotten after an hour of quiet', () => {
   assert.equal(fail('anna', '192.0.2.1'), 0)
 })
 
+test('of more names than are remembered those that were tried longest ago are forgotten', () => {
+  const { throttle, fail } = setUp()
+  for (let n = 0; n < 6; n++) fail('anna', `192.0.2.${n}`)
+  for (let n = 0; n < 100_000; n++) {
+    if (n === 50_000) for (let m = 0; m < 6; m++) fail('bert', `198.51.100.${m}`)
+    throttle.note({ nameKey: `of another worker ${n}`, place: '203.0.113.1', fingerprint: 'x' })
+  }
+  assert.equal(fail('bert', '192.0.2.77'), 500)
+  assert.equal(fail('anna', '192.0.2.77'), 0)
+})
+
 test('exempt addresses are not counted, loopback by default, blocks too', () => {
   const byDefault = setUp()
   for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1', null]) {
