@@ -177,8 +177,11 @@ async function compose(
   const askAllWorkers =
     slot === null
       ? null
-      : async (/** @type {string} */ kind, /** @type {unknown} */ argument) =>
-          (await cluster?.askAllWorkers(kind, argument)) ?? []
+      : async (
+          /** @type {string} */ kind,
+          /** @type {unknown} */ argument,
+          /** @type {{ timeoutMs?: number }} */ options = {}
+        ) => (await cluster?.askAllWorkers(kind, argument, options)) ?? []
   const admin = await createAdmin({
     services,
     imap,

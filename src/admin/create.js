@@ -43,8 +43,8 @@ const BYE = 'The administrator has ended this session'
  * @param {Pick<import('../telemetry/pressure.js').PressureGuard, 'figures'>} options.pressure
  * @param {() => boolean} options.isReady
  * @param {number | null} [options.slot] - of this worker; null where it is the only one
- * @param {((kind: string, argument?: unknown) => Promise<unknown[]>) | null} [options.askAllWorkers] - for one of `answers`
- *   from each worker; null where this is the only one
+ * @param {((kind: string, argument?: unknown, options?: { timeoutMs?: number }) => Promise<unknown[]>) | null} [options.askAllWorkers] - for
+ *   one of `answers` from each worker; null where this is the only one
  * @param {() => Promise<number>} [options.countSilentWorkers] - how many of the others answer nothing
  * @returns {Promise<Admin>}
  */
@@ -83,7 +83,8 @@ export async function createAdmin({
   })
   let ends = certificateEnds(certificates)
   const state = new HostState({
-    workers: async () => /** @type {WorkerSnapshot[]} */ (await ask('snapshot')),
+    workers: async (options) =>
+      /** @type {WorkerSnapshot[]} */ (await ask('snapshot', null, options)),
     silentWorkers: countSilentWorkers,
     survey,
     backups,

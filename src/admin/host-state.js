@@ -75,7 +75,8 @@ export class HostState {
 
   /**
    * @param {object} parts
-   * @param {() => Promise<WorkerSnapshot[]>} parts.workers - one snapshot each
+   * @param {(options?: { timeoutMs?: number }) => Promise<WorkerSnapshot[]>} parts.workers - one snapshot each; `timeoutMs`: how
+   *   long is waited for one
    * @param {() => Promise<number>} [parts.silentWorkers] - how many others there are that give none
    * @param {import('./survey.js').HostSurvey} parts.survey
    * @param {import('../backup/backup-list.js').BackupPort} parts.backups
@@ -112,9 +113,12 @@ export class HostState {
     return this.#parts.workers()
   }
 
-  /** @returns {Promise<WorkerSnapshot>} of all workers together */
-  async snapshot() {
-    return mergeSnapshots(await this.workerSnapshots())
+  /**
+   * @param {{ timeoutMs?: number }} [options] - how long is waited for a worker
+   * @returns {Promise<WorkerSnapshot>} of all workers together
+   */
+  async snapshot(options) {
+    return mergeSnapshots(await this.#parts.workers(options))
   }
 
   /** @returns {Promise<import('./survey.js').Survey>} the last one, however old */

@@ -282,12 +282,13 @@ export class ClusterWorker {
    *
    * @param {string} kind - of `answers`
    * @param {unknown} [argument] - plain data
+   * @param {{ timeoutMs?: number }} [options] - how long an answer may take; a few seconds unless told
    * @returns {Promise<unknown[]>} one for each worker that answered; one that has just died or hangs is left out
    */
-  async askAllWorkers(kind, argument = null) {
+  async askAllWorkers(kind, argument = null, options = {}) {
     const [own, ...others] = await Promise.all([
       this.#answer(kind, argument),
-      ...this.#peers.all.map(({ link }) => link.ask({ op: 'ask', kind, argument }))
+      ...this.#peers.all.map(({ link }) => link.ask({ op: 'ask', kind, argument }, options))
     ])
     return [own, ...others.filter((other) => other !== null).map(({ answer }) => answer)]
   }

@@ -208,7 +208,10 @@ test('a worker that hangs is told of by the others', async (t) => {
   const pid = Number(/-(\d+)\.sock$/.exec(socket)?.[1])
   process.kill(pid, 'SIGSTOP')
   try {
-    const { status, text } = await eventLoop()
+    const deep = eventLoop()
+    const first = await Promise.race([deep, ask('/health/ready')])
+    assert.equal(first.status, 200, 'a load balancer waits for nobody')
+    const { status, text } = await deep
     assert.equal(status, 'fail')
     assert.equal(text, '1 of 2 processes answer nothing: they hang, or were stopped')
     assert.match(await (await ask('/metrics')).text(), /^letterlock_workers_silent 1$/m)

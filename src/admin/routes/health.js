@@ -12,6 +12,8 @@ import { sharedWork } from '../shared-work.js'
 
 /** Fastify writes into the schema of each route. */
 const hidden = () => ({ hide: true })
+/** A load balancer takes a host out that does not answer in some seconds: one worker that hangs must not be all of it. */
+const READY_MS = 500
 /** @type {import('../access.js').RouteAccess} */
 const HOST = { scopes: ['read'], isHostWide: true }
 
@@ -28,7 +30,7 @@ export function addHealthRoutes(app, { services, state, isReady }) {
   app.get('/health/live', { schema: hidden() }, async () => ({ status: 'ok' }))
 
   app.get('/health/ready', { schema: hidden() }, async (_request, reply) => {
-    const { sums } = await state.snapshot()
+    const { sums } = await state.snapshot({ timeoutMs: READY_MS })
     const { sessions, mailboxes, pressure, workers, maintenance } = /** @type {any} */ (sums)
     // Where every process turns new sessions away, a load balancer should send them elsewhere.
     const isGood = isReady() && pressure.refusing < workers
