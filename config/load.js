@@ -102,7 +102,8 @@ function faultyLine(text) {
 function readFile(file) {
   let text = ''
   try {
-    text = readFileSync(file, 'utf8')
+    // Editors that write a mark of byte order do not show it.
+    text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
     return Object.fromEntries(flatten(JSON.parse(text)))
   } catch (cause) {
     const why =

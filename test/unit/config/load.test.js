@@ -215,6 +215,14 @@ test('PM2, systemd and production count as supervised', () => {
   assert.equal(isSupervised({ NODE_ENV: 'production' }), true)
 })
 
+test('a file may begin with the mark of byte order that some editors write', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'letterlock-config-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'letterlock.json')
+  writeFileSync(file, '\uFEFF{ "defaultDomain": "example.org" }')
+  assert.equal(loadConfig({ file, environment: {} }).defaultDomain, 'example.org')
+})
+
 for (const [title, text, line] of /** @type {[string, string, number][]} */ ([
   ['a word that is none', '{\n  "data": "x",\n  "defaultDomain": example.org\n}\n', 3],
   ['a comma that lacks', '{\n  "data": "x"\n  "defaultDomain": "example.org"\n}\n', 3],
