@@ -370,21 +370,28 @@ test('somebody else’s public seal key in the directory is an alarm, and nobody
   const { services, data, lines } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
   ;(await logIn(services, 'old secret')).masterKey.dispose()
-  const theirs = generateSealIdentity()
-  for (const sql of [
+  const { publicKey, recipient } = generateSealIdentity()
+  const theirs = { publicKey, recipient }
+  const own = { publicKey: account.sealPublicKey, recipient: account.sealRecipient }
+  const changes = [
     'UPDATE account_seals SET public_key = $publicKey, recipient = $recipient',
+    'UPDATE account_seals SET public_key = $publicKey',
+    'UPDATE account_seals SET recipient = $recipient',
     'UPDATE seal_identities SET recipient = $recipient'
-  ]) {
-    const values = { publicKey: theirs.publicKey, recipient: theirs.recipient }
-    tamper(data, sql, [values])
-    // A repeat login as well as a first one.
+  ]
+  for (const sql of changes) {
+    tamper(data, sql, [theirs])
+    // Where mail would be sealed to another key, a repeat login as well as a first one.
+    if (!sql.includes('public_key')) services.unlocker.forget(account.id)
     await assertRefused(logIn(services, 'old secret'), 'ACCOUNT_DAMAGED')
+    tamper(data, sql, [own])
+    ;(await logIn(services, 'old secret')).masterKey.dispose()
   }
   await services.directory.flush()
   const alarms = (await services.directory.listAudit({ accountId: account.id })).filter(
     ({ action }) => action === 'key-alarm'
   )
-  assert.equal(alarms.length, 2)
+  assert.equal(alarms.length, changes.length)
   assert.ok(lines.some(({ level, code }) => level === 'error' && code === 'ACCOUNT_DAMAGED'))
 })
 
