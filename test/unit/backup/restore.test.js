@@ -18,6 +18,7 @@ import { removeFreezeFile, writeFreezeFile } from '../../../src/database/freeze-
 import { materialize } from '../../../src/backup/materialize.js'
 import { readSnapshot } from '../../../src/backup/snapshot-store.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
+import { recordDamage } from '../../../src/accounts/damage.js'
 import { rekeyAccount } from '../../../src/accounts/rekey.js'
 import { checkRestored, settleSwitch } from '../../../src/accounts/restored.js'
 import { chooseGeneration, requireEntry } from '../../../src/backup/choose.js'
@@ -196,6 +197,21 @@ test('a restore that died before anybody closed the mailbox keeps nobody out, an
   })
   assert.equal(await logInAndCount(), 3)
   assert.equal((await directory.findRestore(anna.id))?.state, 'check')
+})
+
+test('a damaged mailbox is no longer on record as such once a restored one has taken its place', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 1)
+  await host.backUp()
+  const { directory } = host.services
+  const failing = async () => {
+    await directory.flush()
+    return (await directory.listMaintenanceFailures()).failingTotal
+  }
+  recordDamage(host.services, anna.id)
+  assert.equal(await failing(), 1)
+  await restore(host, anna)
+  assert.equal(await failing(), 0)
 })
 
 test('a rekey carries out a restore that is asked for, and gives what comes back the new key', async (t) => {

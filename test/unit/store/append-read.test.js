@@ -298,11 +298,28 @@ test('content that was staged and never added is collected after an hour, not be
   const count = () => database().prepare('SELECT count(*) AS n FROM content_chunks').get()
   clock.advance(59 * 60_000)
   const early = await open({ clock })
+  const chunks = count()
+  // There is something for the sweep to do.
+  const aborted = await early.stageContent()
+  await aborted.write(makeMessage('aborted', 900_000))
+  await aborted.abort()
   await early.upkeep.sweep()
-  assert.notDeepEqual(count(), { n: 0 })
+  assert.deepEqual(count(), chunks)
   clock.advance(2 * 60_000)
   await early.upkeep.sweep()
   assert.deepEqual(count(), { n: 0 })
+})
+
+test('what fills the quota to its last byte is taken, and what goes beyond it is not', async (t) => {
+  const bytes = makeMessage('exactly')
+  const { store } = await setup(t, { config: { quotaBytes: 2 * bytes.length } })
+  const content = await stage(store, bytes)
+  const message = { content, flags: [], internalDate: null }
+  await store.checkAppend({ mailboxName: 'INBOX', sizeBytes: 2 * bytes.length })
+  await store.appendMessages('INBOX', [message, message])
+  await assert.rejects(store.checkAppend({ mailboxName: 'INBOX', sizeBytes: 1 }), {
+    code: 'OVER_QUOTA'
+  })
 })
 
 test('the quota counts each copy; draining is exempt', async (t) => {

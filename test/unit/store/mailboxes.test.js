@@ -155,6 +155,21 @@ test('a mailbox from which thousands were expunged one by one is deleted in piec
   assert.deepEqual(await names(), USUAL)
 })
 
+for (const count of [499, 500, 501, 1000])
+  test(`of a deleted mailbox with ${count} messages the sweep leaves none`, async (t) => {
+    const { store } = await setup(t)
+    await store.createMailbox('A')
+    await appendMany(store, 'A', count)
+    await store.deleteMailbox('A')
+    await store.upkeep.sweep()
+    const left = await store.searchAccess.database.read((db) =>
+      ['messages', 'contents', 'garbage_mailboxes', 'garbage_contents'].map((table) =>
+        db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+      )
+    )
+    assert.deepEqual(left, [0, 0, 0, 0])
+  })
+
 test('a mailbox that is made again under its name is another one', async (t) => {
   const { store } = await setup(t)
   await store.createMailbox('A')
