@@ -187,6 +187,26 @@ test('an alias that somebody else has got meanwhile stays theirs, and is told', 
   assert.equal((await directory.findByAddress('a.nna@example.org'))?.id, account.id)
 })
 
+test('a deleted account comes back under an alias that it had, which is then its address and not lost', async (t) => {
+  const host = await openBackupHost(t)
+  const account = await host.addAccount(ANNA, 1)
+  const { services, target } = host
+  const { generation: name } = await host.backUp()
+  await deleteAccount({ services, account })
+  const address = 'a.nna@example.org'
+  const { account: made, lostAliases } = await restoreDeleted({
+    services,
+    target,
+    generation: await host.repository.readGeneration(name),
+    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    found: { account, aliases: [address, 'office@example.org'], ownTenant: null },
+    address
+  })
+  assert.equal(made.address, address)
+  assert.deepEqual(lostAliases, [])
+  assert.deepEqual(await services.directory.listAliases(made.id), ['office@example.org'])
+})
+
 test('a deleted account does not come back out of a backup amid a rekey', async (t) => {
   const host = await openBackupHost(t)
   const account = await host.addAccount(ANNA, 1)

@@ -19,6 +19,7 @@ import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { readFreezeFile } from '../../../src/database/freeze-file.js'
 import { lockShared } from '../../../src/database/lock.js'
+import { MailError } from '../../../src/errors.js'
 import { appendOne } from '../../helpers/account-folder.js'
 import { logIn, withStore } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
@@ -448,4 +449,52 @@ test('one whose keys keep changing is told as left out, and in no backup with ke
     accounts.map(({ id }) => id),
     [bob.id]
   )
+})
+
+test('an account that is deleted while the backup runs is not in it, and is not told as left out', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount('anna@example.org', 3)
+  const bob = await host.addAccount('bob@example.org')
+  const carl = await host.addAccount('carl@example.org')
+  await rm(join(bob.folder, 'mail.db'))
+  const { config, directory, logger } = host.services
+  /** @type {Promise<unknown>[]} */
+  const deletions = []
+  const summary = await runBackup({
+    config,
+    logger,
+    clock: host.clock,
+    target: host.target,
+    onProgress: ({ accounts, accountsTotal }) => {
+      if (accounts < accountsTotal || deletions.length > 0) return
+      for (const { id } of [anna, bob]) deletions.push(directory.deleteAccount(id))
+    }
+  })
+  await Promise.all(deletions)
+  assert.deepEqual([summary.accounts, summary.failed], [1, []])
+  const { accounts } = await host.repository.readGeneration(summary.generation)
+  assert.deepEqual(
+    accounts.map(({ id }) => id),
+    [carl.id]
+  )
+})
+
+test('where the place of the backups cannot be reached amid a run, the run ends, and no mailbox is blamed', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 3)
+  const { generation } = await host.backUp()
+  await host.addMessages('anna@example.org', 1)
+  const { config, logger } = host.services
+  /** @type {typeof host.target} */
+  const target = {
+    ...host.target,
+    getRange: async () => {
+      throw new MailError('BACKUP_UNREACHABLE')
+    }
+  }
+  host.clock.advance(1000)
+  await assert.rejects(runBackup({ config, logger, clock: host.clock, target }), {
+    code: 'BACKUP_UNREACHABLE'
+  })
+  assert.deepEqual(await host.repository.listGenerations(), [generation])
 })
