@@ -77,7 +77,7 @@ export class HostState {
    * @param {object} parts
    * @param {(options?: { timeoutMs?: number }) => Promise<WorkerSnapshot[]>} parts.workers - one snapshot each; `timeoutMs`: how
    *   long is waited for one
-   * @param {() => Promise<number>} [parts.silentWorkers] - how many others there are that give none
+   * @param {() => Promise<number>} parts.silentWorkers - how many others there are that give none
    * @param {import('./survey.js').HostSurvey} parts.survey
    * @param {import('../backup/backup-list.js').BackupPort} parts.backups
    * @param {() => import('../support/certificates.js').CertificateEnd[]} parts.certificates - the first one first
@@ -86,7 +86,7 @@ export class HostState {
    */
   constructor({
     workers,
-    silentWorkers = async () => 0,
+    silentWorkers,
     survey,
     backups,
     certificates,

@@ -15,6 +15,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
+import { secretBytes } from '../support/secret-bytes.js'
 import {
   FILE_KEY_BYTES,
   MAX_HEADER_BYTES,
@@ -36,7 +37,6 @@ import {
   decapsulate,
   expandSeed
 } from './hybrid-kem.js'
-import { secretBytes } from '../support/secret-bytes.js'
 
 /** @typedef {import('./age-header.js').Header} Header */
 /** @typedef {import('./age-header.js').Stanza} Stanza */

@@ -53,7 +53,8 @@ function byFives(bytes) {
   let heldBits = 0
   for (const byte of bytes) {
     held = ((held << 8) | byte) & 0xfff
-    for (heldBits += 8; heldBits >= 5;) {
+    heldBits += 8
+    while (heldBits >= 5) {
       heldBits -= 5
       words.push((held >>> heldBits) & 31)
     }

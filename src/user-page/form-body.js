@@ -2,7 +2,6 @@
  * What a form sends (application/x-www-form-urlencoded, https://url.spec.whatwg.org/#urlencoded-parsing), as bytes: a
  * password becomes no string on its way, and is zeroed after the answer.
  */
-
 import { secretBytes } from '../support/secret-bytes.js'
 
 /** Fields of the largest form, and some. */

@@ -24,6 +24,7 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
       asked++
       return [snapshot, snapshot]
     },
+    silentWorkers: async () => 0,
     survey: /** @type {any} */ (null),
     backups: {
       list: async () => ({ isSetUp: false, generations: [], overdueAtMs: null, problem: null })
@@ -61,6 +62,7 @@ test('where the disk cannot be looked at any more, nothing is said to be well by
   const survey = new HostSurvey({ data, directory, whichAreOpen, clock, logger })
   const state = new HostState({
     workers: async () => [],
+    silentWorkers: async () => 0,
     survey,
     backups: {
       list: async () => ({ isSetUp: false, generations: [], overdueAtMs: null, problem: null })
