@@ -182,7 +182,7 @@ async function mergeOne(port, rows) {
   // A read is a breath, in whatever way the file is reached.
   const directory = await writer.finish(() => port.read(() => undefined))
   blocks.push(...writer.takeBlocks())
-  for (; blocks.length > WRITTEN_BLOCKS;) {
+  while (blocks.length > WRITTEN_BLOCKS) {
     const written = blocks.splice(0, WRITTEN_BLOCKS)
     await write((db) => insertBlocks(db, segmentId, written))
   }

@@ -8,6 +8,7 @@ import { createAppPassword, listAppPasswords } from '../../../src/accounts/app-p
 import { revokeAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
 import { mailboxFolder } from '../../../src/accounts/provision.js'
+import { renewRecoveryCode } from '../../../src/accounts/recovery-code.js'
 import {
   deleteAccount,
   keepRemoving,
@@ -98,6 +99,24 @@ test('of two changes side by side one wins and the other says so', async (t) => 
   assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   const winner = results[0]?.status === 'fulfilled' ? 'first' : 'second'
   ;(await logIn(services, winner)).masterKey.dispose()
+})
+
+test('of two new recovery codes that are asked for side by side one is made, and opens the account', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account, recoveryCode } = await makeAccount(services)
+  const renew = () => renewRecoveryCode({ services, account, secret: Buffer.from(recoveryCode) })
+  const results = await Promise.allSettled([renew(), renew()])
+  const codes = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  const refusals = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason] : []
+  )
+  assert.deepEqual(
+    refusals.map(({ code }) => code),
+    ['BUSY']
+  )
+  await assertRefused(change(services, account, recoveryCode), 'AUTHENTICATION_FAILED')
+  await change(services, account, String(codes[0]), 'by the code')
+  ;(await logIn(services, 'by the code')).masterKey.dispose()
 })
 
 test('the mail can be given up also where that was tried before and killed', async (t) => {
