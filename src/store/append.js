@@ -12,7 +12,7 @@ import {
 import { DELETED, SEEN } from './flags.js'
 import { withKeywords } from './keyword-rows.js'
 import { moveCounters, nextModSeq, requireMailboxRow, requireUids } from './mailbox-rows.js'
-import { messageRowId } from './message-id.js'
+import { messageRowId } from './row-ids.js'
 import { requireQuota } from './quota.js'
 
 /**

@@ -5,7 +5,7 @@
 import { MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, decodeChunk, releaseBuffer } from './chunk-codec.js'
-import { chunkRowId, sequenceOfChunk } from './message-id.js'
+import { chunkRowId, sequenceOfChunk } from './row-ids.js'
 import { takeContentId } from './reserved-ids.js'
 
 /**

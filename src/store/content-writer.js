@@ -18,7 +18,7 @@ import {
   readChunk,
   touchStaged
 } from './content-rows.js'
-import { MAX_CHUNK } from './message-id.js'
+import { MAX_CHUNK } from './row-ids.js'
 import { StagedContent } from './staged-content.js'
 
 /**

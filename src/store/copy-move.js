@@ -14,7 +14,7 @@ import {
   requireMailboxRowById,
   requireUids
 } from './mailbox-rows.js'
-import { messageRowId, uidOfRow } from './message-id.js'
+import { messageRowId, uidOfRow } from './row-ids.js'
 import { requireQuota } from './quota.js'
 
 /**

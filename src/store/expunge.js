@@ -5,7 +5,7 @@ import { prepared } from '../database/statement.js'
 import { DELETED, SEEN } from './flags.js'
 import { inPages } from './in-pages.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
-import { messageRowId, uidOfRow } from './message-id.js'
+import { messageRowId, uidOfRow } from './row-ids.js'
 import { dropViewBlocks } from './view-blocks.js'
 
 /**

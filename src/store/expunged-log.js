@@ -5,7 +5,7 @@ import { prepared } from '../database/statement.js'
 import { Slicer } from '../support/slicer.js'
 import { nextTurn } from '../support/turns.js'
 import { requireMailboxRowById } from './mailbox-rows.js'
-import { MAX_UID } from './message-id.js'
+import { MAX_UID } from './row-ids.js'
 import { sortInSlices } from './sort/sliced-sort.js'
 
 /**

@@ -7,7 +7,7 @@ import { DELETED, SEEN } from './flags.js'
 import { masked, masksOf } from './flag-masks.js'
 import { withKeywords } from './keyword-rows.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
-import { messageRowId, uidOfRow } from './message-id.js'
+import { messageRowId, uidOfRow } from './row-ids.js'
 import { dropViewBlocks } from './view-blocks.js'
 
 /**

@@ -6,7 +6,7 @@ import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
 import { deleteChunks, deleteContent, hideContent, leaveContent } from './content-rows.js'
 import { blockOf, dropFromBlocks } from './list-blocks.js'
-import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
+import { MAX_UID, messageRowId, uidOfRow } from './row-ids.js'
 import { dropViewBlocks } from './view-blocks.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */

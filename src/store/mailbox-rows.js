@@ -4,7 +4,7 @@
 import { MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
 import { normalizeMailboxName } from './mailbox-name.js'
-import { MAX_UID, messageRowId } from './message-id.js'
+import { MAX_UID, messageRowId } from './row-ids.js'
 import { composed } from '../support/composed.js'
 
 /**

@@ -4,7 +4,7 @@
  */
 import { prepared } from '../database/statement.js'
 import { DELETED } from './flags.js'
-import { messageRowId, uidOfRow } from './message-id.js'
+import { messageRowId, uidOfRow } from './row-ids.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 

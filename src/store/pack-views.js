@@ -2,7 +2,7 @@
  * Packs the flags and MODSEQs of large mailboxes for their next opening (view-blocks.js), in the runs of the search indexer.
  */
 import { prepared } from '../database/statement.js'
-import { messageRowId } from './message-id.js'
+import { messageRowId } from './row-ids.js'
 import {
   BLOCK_UIDS,
   ViewBlockReader,

@@ -3,7 +3,7 @@
  * client takes what it has got and asks for more.
  */
 import { CHUNK_BYTES } from './chunk-codec.js'
-import { chunkRowId } from './message-id.js'
+import { chunkRowId } from './row-ids.js'
 import { CLAIM_FREE, CLAIM_SESSION, CLAIM_THREAD } from './read-ahead-job.js'
 
 /** @typedef {import('./read-ahead-job.js').ChunkAhead} ChunkAhead */

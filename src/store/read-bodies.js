@@ -4,7 +4,7 @@
  */
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, releaseBuffer, unpackChunkInto } from './chunk-codec.js'
-import { chunkRowId, messageRowId } from './message-id.js'
+import { chunkRowId, messageRowId } from './row-ids.js'
 import { rememberRows } from './remember-contents.js'
 
 /**

@@ -10,7 +10,7 @@ import { decodePartTree } from '../mime/part-tree.js'
 import { BlockReader } from './block-reader.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
 import { unpackSmallContent } from './content-rows.js'
-import { messageRowId, uidOfRow } from './message-id.js'
+import { messageRowId, uidOfRow } from './row-ids.js'
 import { isStale, rebuildMeta } from './meta-rows.js'
 import { tryWrite } from './try-write.js'
 
@@ -150,7 +150,7 @@ function selectFor(needs) {
       from += ` LEFT JOIN ${table} ON ${table.slice(-1)}.content_id = m.content_id`
     }
     if (needsContent) {
-      // Of a longer content nothing is read here. Chunk 0 of a content: see message-id.js.
+      // Of a longer content nothing is read here. Chunk 0 of a content: see row-ids.js.
       columns.push('c.codec, c.data')
       from += ` LEFT JOIN content_chunks c ON c.id = m.content_id * 65536 AND m.size <= ${CHUNK_BYTES}`
     }

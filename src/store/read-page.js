@@ -6,7 +6,7 @@
 import { prepared } from '../database/statement.js'
 import { BlockReader } from './block-reader.js'
 import { BlockArena } from './list-blocks.js'
-import { messageRowId } from './message-id.js'
+import { messageRowId } from './row-ids.js'
 import { isStale } from './meta-rows.js'
 import { rememberContents } from './remember-contents.js'
 

@@ -1,7 +1,7 @@
 /**
  * Tells a view where the contents of its messages are.
  */
-import { uidOfRow } from './message-id.js'
+import { uidOfRow } from './row-ids.js'
 
 /** @typedef {import('./mailbox-view.js').MailboxView} MailboxView */
 

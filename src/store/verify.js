@@ -10,7 +10,7 @@ import { releaseBuffer } from './chunk-codec.js'
 import { readChunk } from './content-rows.js'
 import { segmentProblems } from './search/verify-segments.js'
 import { listMailboxRows } from './mailbox-rows.js'
-import { messageRowId } from './message-id.js'
+import { messageRowId } from './row-ids.js'
 import { viewBlockProblems } from './pack-views.js'
 import { findings, MAX_PROBLEMS, sqliteProblems } from './sqlite-check.js'
 

@@ -8,7 +8,7 @@
  */
 import { prepared } from '../database/statement.js'
 import { BlockArena } from './list-blocks.js'
-import { messageRowId } from './message-id.js'
+import { messageRowId } from './row-ids.js'
 import { compressFrame } from './zstd.js'
 
 /**

@@ -5,7 +5,7 @@
 import { prepared } from '../database/statement.js'
 import { runSnapshot } from '../database/transaction.js'
 import { nextTurn } from '../support/turns.js'
-import { MAX_UID, messageRowId, uidOfRow } from './message-id.js'
+import { MAX_UID, messageRowId, uidOfRow } from './row-ids.js'
 import { BLOCK_UIDS, ViewBlockReader, tellBlock } from './view-blocks.js'
 
 /**

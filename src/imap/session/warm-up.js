@@ -4,7 +4,7 @@
  */
 import { KeywordTable, SEEN } from '../../store/flags.js'
 import { MailboxView } from '../../store/mailbox-view.js'
-import { messageRowId } from '../../store/message-id.js'
+import { messageRowId } from '../../store/row-ids.js'
 import { BLOCK_UIDS, blockOfRow, packBlock } from '../../store/view-blocks.js'
 import { readAllRows } from '../../store/view-rows.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'

@@ -3,7 +3,7 @@
  */
 import { prepared } from '../../database/statement.js'
 import { requireMailboxRow, takeUidValidity } from '../mailbox-rows.js'
-import { messageRowId } from '../message-id.js'
+import { messageRowId } from '../row-ids.js'
 import { imapImportKey, KEY_OF_SAME_UID, keyPrefixHex, uidOfImportKey } from './import-key.js'
 
 /**

@@ -6,7 +6,7 @@ import { MailError } from '../../errors.js'
 import { prepared } from '../../database/statement.js'
 import { findContent } from '../content-rows.js'
 import { findMailboxRow, findMailboxRowById } from '../mailbox-rows.js'
-import { messageRowId, uidOfRow } from '../message-id.js'
+import { messageRowId, uidOfRow } from '../row-ids.js'
 import { findUidsOfContent } from '../message-queries.js'
 import { finishRun } from './identity.js'
 import {

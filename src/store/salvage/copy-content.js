@@ -6,7 +6,7 @@ import { buildMessageMeta } from '../../mime/message-meta.js'
 import { MessageParser } from '../../mime/parse-message.js'
 import { prepared } from '../../database/statement.js'
 import { CHUNK_BYTES, decodeChunk } from '../chunk-codec.js'
-import { chunkRowId } from '../message-id.js'
+import { chunkRowId } from '../row-ids.js'
 import { writeMeta } from '../meta-rows.js'
 import { UNREADABLE, tryRead } from './readable-rows.js'
 

@@ -13,7 +13,7 @@ import { prepared } from '../../database/statement.js'
 import { runTransaction } from '../../database/transaction.js'
 import { DELETED, KeywordTable, SEEN, SYSTEM_FLAGS_MASK } from '../flags.js'
 import { readKeywords } from '../keyword-rows.js'
-import { MAX_UID, messageRowId, uidOfRow } from '../message-id.js'
+import { MAX_UID, messageRowId, uidOfRow } from '../row-ids.js'
 import { copyContent } from './copy-content.js'
 import { UNREADABLE, readableEnds, readableRows, tryRead } from './readable-rows.js'
 import {

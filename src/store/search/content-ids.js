@@ -2,7 +2,7 @@
  * Between messages and contents: the index knows contents, a mailbox has UIDs.
  */
 import { prepared } from '../../database/statement.js'
-import { messageRowId, uidOfRow } from '../message-id.js'
+import { messageRowId, uidOfRow } from '../row-ids.js'
 import { rememberRows } from '../remember-contents.js'
 
 /** @typedef {import('./id-list.js').IdList} IdList */

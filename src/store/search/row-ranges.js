@@ -4,7 +4,7 @@
  */
 import { prepared } from '../../database/statement.js'
 import { MailError } from '../../errors.js'
-import { messageRowId } from '../message-id.js'
+import { messageRowId } from '../row-ids.js'
 import { SECONDS_PER_DAY, wantedDay } from './row-keys.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */

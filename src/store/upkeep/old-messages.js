@@ -2,7 +2,7 @@
  * Messages that have been in a mailbox for long, by the time at which they came into it (SAVEDATE, RFC 8514).
  */
 import { prepared } from '../../database/statement.js'
-import { messageRowId, uidOfRow } from '../message-id.js'
+import { messageRowId, uidOfRow } from '../row-ids.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 

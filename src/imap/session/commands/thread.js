@@ -4,7 +4,7 @@
  * State: selected.
  * Command: RFC 5256 §3 (BASE.6.4.THREAD). Response: RFC 5256 §4.
  */
-import { threadMessages } from '../../../store/thread/thread-messages.js'
+import { threadMessages } from '../../../store/threading/thread-messages.js'
 import { compileThread } from '../../protocol/compile/thread.js'
 import { writeLongAnswer } from '../long-answer.js'
 import { findMessages, hasMessageNumbers, hasModSeq } from '../search-query.js'
