@@ -2,9 +2,9 @@
  * From the parts of a running server to its admin interface. Figures and sessions are those of all workers, whichever of
  * them answers the request.
  */
-import { readFileSync } from 'node:fs'
 import { EventLoopMeter } from '../telemetry/event-loop.js'
 import { certificateEnds } from '../support/certificates.js'
+import { programVersion } from '../support/program-version.js'
 import { createBackupList } from '../backup/backup-list.js'
 import { HostState } from './host-state.js'
 import { createAdminServer } from './server.js'
@@ -145,10 +145,4 @@ export async function createAdmin({
       eventLoop.close()
     }
   }
-}
-
-/** @returns {string} */
-function programVersion() {
-  const file = new URL('../../package.json', import.meta.url)
-  return JSON.parse(readFileSync(file, 'utf8')).version
 }

@@ -1,11 +1,11 @@
 /**
  * The command line: registers every command and gives each leaf the options that all share.
  */
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { isFirstUnderPm2, loadConfig } from '../../config/load.js'
 import { NOT_STARTED } from '../../config/runtime.js'
 import { systemClock } from '../support/clock.js'
+import { programVersion } from '../support/program-version.js'
 import { Outputs } from './outputs.js'
 import { report } from './report.js'
 
@@ -56,12 +56,6 @@ const COMMANDS = {
  * @property {(options: import('../compose.js').StartOptions) => Promise<import('../compose.js').RunningServer>} startServer -
  *   handed in by the entry, because composing the server is the one thing that is above this layer
  */
-
-/** @returns {string} */
-export function programVersion() {
-  const file = new URL('../../package.json', import.meta.url)
-  return JSON.parse(readFileSync(file, 'utf8')).version
-}
 
 /**
  * @param {Command} command

@@ -29,7 +29,7 @@ const MLKEM_PUBLIC_BYTES = 1184
 const MLKEM_CIPHERTEXT_BYTES = 1088
 const X25519_BYTES = 32
 /** Bytes of a hybrid public key. */
-export const PUBLIC_KEY_BYTES = MLKEM_PUBLIC_BYTES + X25519_BYTES
+const PUBLIC_KEY_BYTES = MLKEM_PUBLIC_BYTES + X25519_BYTES
 /** Bytes of an encapsulated secret. */
 export const CIPHERTEXT_BYTES = MLKEM_CIPHERTEXT_BYTES + X25519_BYTES
 

@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000
  */
 
 /** What may still be taken; it fills up evenly, to a minute's worth. */
-export class Allowance {
+class Allowance {
   #left
   #limit
   #atMs
