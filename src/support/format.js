@@ -2,17 +2,21 @@
  * Figures as people read them.
  */
 
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
+
+/** With one place behind the point, what is no less reads 1000.0. */
+const NEXT_UNIT_FROM = 999.95
+
 /**
  * @param {number} bytes
  * @returns {string} for instance `1.5 MB`
  */
 export function formatBytes(bytes) {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
   let size = bytes
   let unit = 0
-  while (size >= 1000 && unit < units.length - 1) {
+  while (size >= NEXT_UNIT_FROM && unit < UNITS.length - 1) {
     size /= 1000
     unit++
   }
-  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`
+  return `${unit === 0 ? size : size.toFixed(1)} ${UNITS[unit]}`
 }

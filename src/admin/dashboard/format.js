@@ -3,6 +3,8 @@
  */
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
+/** With one place behind the point, what is no less reads 1000.0: as in src/support/format.js, which no browser gets. */
+const NEXT_UNIT_FROM = 999.95
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
@@ -23,8 +25,13 @@ export function count(value) {
  */
 export function bytes(value) {
   if (value === null || value === undefined) return '–'
-  const power = value < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(value) / 3))
-  return `${power === 0 ? value : (value / 1000 ** power).toFixed(1)} ${UNITS[power]}`
+  let size = value
+  let unit = 0
+  while (size >= NEXT_UNIT_FROM && unit < UNITS.length - 1) {
+    size /= 1000
+    unit++
+  }
+  return `${unit === 0 ? size : size.toFixed(1)} ${UNITS[unit]}`
 }
 
 /**
