@@ -1,18 +1,53 @@
 /**
- * What a search with RETURN answers and saves. RFC 4731 §3.1 (MIN, MAX, ALL, COUNT), §3.2 (MODSEQ); RFC 5182 §2.1 and
- * §2.4 (SAVE); RFC 9394 §3.1 and §3.2 (PARTIAL). For SORT it is the same, in the order of the sort (RFC 5267 §3).
+ * What SEARCH answers and saves; for SORT it is the same, in the order of the sort (RFC 5267 §3). Without RETURN: RFC 3501
+ * §7.2.5, RFC 5256 §4. With it: RFC 4731 §3.1 (MIN, MAX, ALL, COUNT), §3.2 (MODSEQ); RFC 5182 §2.1 and §2.4 (SAVE);
+ * RFC 9394 §3.1 and §3.2 (PARTIAL).
  */
+import { compileNumberList } from '../protocol/compile/number-list.js'
 import { compileEsearch } from '../protocol/compile/search.js'
 import { savesResult } from '../protocol/parse/search.js'
 import { takePage } from '../protocol/values/partial-range.js'
 import { writeLongAnswer } from './long-answer.js'
 import { NOTHING_SAVED, SavedResult } from './saved-result.js'
+import { hasMessageNumbers, hasModSeq } from './search-query.js'
 import { inOrder } from './sorted-slots.js'
 
-/** @import { SearchReturn } from '../protocol/parse/search.js' */
+/** @import { SearchArguments, SearchReturn } from '../protocol/parse/search.js' */
 /** @import { SyntaxFailure } from '../protocol/syntax-failure.js' */
 /** @import { RawCommand } from '../protocol/token.js' */
+/** @import { CommandResult } from './dispatcher.js' */
 /** @import { Session } from './session.js' */
+
+/**
+ * @param {Session} session
+ * @param {Pick<SearchArguments, 'isUid' | 'key' | 'returns'> & { name: 'SEARCH' | 'SORT', tag: string }} command
+ * @param {() => Promise<readonly number[]>} find - gives the slots of the messages found, in the order of the answer
+ * @returns {Promise<CommandResult>}
+ */
+export async function answerSearch(session, { name, tag, isUid, key, returns }, find) {
+  const selected = session.requireSelected()
+  const tellsModSeq = hasModSeq(key)
+  if (tellsModSeq) session.enableCondstore()
+  const slots = await find().catch((error) => {
+    // RFC 5182 §2.1: what is answered NO leaves nothing saved; until then `$` may stand in the keys themselves.
+    if (returns?.options.includes('SAVE')) selected.savedResult = NOTHING_SAVED
+    throw error
+  })
+  if (returns !== null) await answerReturn(session, { tag, isUid, slots, returns, tellsModSeq })
+  else {
+    const { uids, modSeqs } = selected.view
+    const modSeq = tellsModSeq && slots.length > 0 ? highestModSeqOf(slots, modSeqs) : null
+    const numberAt = (/** @type {number} */ index) => {
+      const slot = /** @type {number} */ (slots[index])
+      return isUid ? /** @type {number} */ (uids[slot]) : selected.sequenceOfSlot(slot)
+    }
+    await writeLongAnswer(session, compileNumberList(name, slots.length, numberAt, { modSeq }))
+  }
+  return {
+    text: `${isUid ? `UID ${name}` : name} completed`,
+    holdsExpunges: hasMessageNumbers(key)
+  }
+}
 
 /**
  * @param {Session} session
@@ -23,7 +58,7 @@ import { inOrder } from './sorted-slots.js'
  * @param {SearchReturn} answer.returns
  * @param {boolean} answer.tellsModSeq - MODSEQ was among the keys
  */
-export async function answerSearch(session, { tag, isUid, slots, returns, tellsModSeq }) {
+async function answerReturn(session, { tag, isUid, slots, returns, tellsModSeq }) {
   const selected = session.requireSelected()
   const { view } = selected
   const { options, partial } = returns
@@ -83,7 +118,7 @@ function toldSlots(slots, { options, partial }) {
  * @param {Float64Array} modSeqs
  * @returns {number}
  */
-export function highestModSeqOf(slots, modSeqs) {
+function highestModSeqOf(slots, modSeqs) {
   return slots.reduce((top, slot) => Math.max(top, modSeqs[slot] ?? 0), 0)
 }
 
