@@ -19,8 +19,12 @@ import { readWal } from './upkeep/space.js'
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('../support/clock.js').Clock} Clock
  * @typedef {import('./supervise.js').Alert} Alert
- *
+ */
+
+/**
+ * @template T - what the transaction gives
  * @typedef {object} WriteOptions
+ * @property {(result: T) => Promise<void> | void} [onDurable] - publishes the change; in the order of the commits
  * @property {boolean} [isLazy] - resolve after COMMIT; whoever else is told is still told after the sync only
  * @property {boolean} [isDerived] - resolve after COMMIT and ask for no sync: what is written can be made again
  */
@@ -214,12 +218,11 @@ export class AccountDatabase {
    *
    * @template T
    * @param {(db: Database) => T} work - synchronous; may run again from the start when the file was locked
-   * @param {(result: T) => Promise<void> | void} [onDurable] - publishes the change; in the order of the commits
-   * @param {WriteOptions} [options]
+   * @param {WriteOptions<T>} [options]
    * @returns {Promise<T>} when the change is durable and published
    * @throws {MailError} READ_ONLY, BUSY, DISK_FULL, NOT_DURABLE, ACCOUNT_DAMAGED
    */
-  write(work, onDurable, { isLazy = false, isDerived = false } = {}) {
+  write(work, { onDurable, isLazy = false, isDerived = false } = {}) {
     return this.#guarded(async () => {
       this.requireWritable()
       this.announceWrite()

@@ -120,13 +120,12 @@ export class AppendQueue {
    */
   #write(requests) {
     const nowMs = this.#database.clock.nowMs()
-    return this.#database.write(
-      (db) => this.#appendAll(db, requests, nowMs),
-      ({ outcomes, late }) => {
+    return this.#database.write((db) => this.#appendAll(db, requests, nowMs), {
+      onDurable: ({ outcomes, late }) => {
         this.#lateMeta.add(late)
         return this.#publish(requests, outcomes)
       }
-    )
+    })
   }
 
   /**

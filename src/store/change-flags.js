@@ -64,11 +64,13 @@ export async function changeFlags({ database, views, keywords }, request) {
             unchangedSince,
             keywords: keywords.table
           }),
-        ({ changedCount, modSeq, change, keywords: grown }) => {
-          keywords.adopt(grown)
-          if (changedCount > 0) return views.publish({ mailboxId, modSeq, origin, ...change })
-        },
-        { isLazy }
+        {
+          onDurable: ({ changedCount, modSeq, change, keywords: grown }) => {
+            keywords.adopt(grown)
+            if (changedCount > 0) return views.publish({ mailboxId, modSeq, origin, ...change })
+          },
+          isLazy
+        }
       )
   )
   for (const { changedCount, failedUids, modSeq } of pages) {

@@ -247,7 +247,6 @@ export class ContentWriter {
         insertChunks(db, id, firstSequence, chunks)
         return id
       },
-      undefined,
       { isLazy: true }
     )
     this.#writtenChunks += chunks.length
@@ -269,7 +268,7 @@ export async function abortWriters(database, writers) {
     if (start > 0) await nextTurn()
     if (database.hasFailed || database.closing.aborted) return
     const page = ids.slice(start, start + LEAVE_PAGE)
-    await database.write((db) => page.forEach((id) => leaveUnlessUsed(db, id)), undefined, {
+    await database.write((db) => page.forEach((id) => leaveUnlessUsed(db, id)), {
       isLazy: true
     })
   }

@@ -74,12 +74,11 @@ export async function expungePages({ database, views }, request) {
   const nowMs = database.clock.nowMs()
   const limits = { pageSize: EXPUNGE_PAGE, pageRuns: EXPUNGE_RUNS }
   const pages = await inPages(candidates, limits, (uids) =>
-    database.write(
-      (db) => expungeRows(db, { mailboxId, uids, onlyDeleted, nowMs }),
-      ({ uids: expunged, modSeq }) => {
+    database.write((db) => expungeRows(db, { mailboxId, uids, onlyDeleted, nowMs }), {
+      onDurable: ({ uids: expunged, modSeq }) => {
         if (expunged.length > 0) return views.publish({ mailboxId, modSeq, expunged, origin })
       }
-    )
+    })
   )
   return pages.flatMap(({ uids }) => uids)
 }

@@ -9,7 +9,7 @@ const MAX_UNDER_WAY = 4
 
 /**
  * @template T
- * @param {readonly number[]} uids
+ * @param {readonly number[]} numbers - UIDs, or ids of contents
  * @param {object} options
  * @param {number} options.pageSize
  * @param {number} [options.pageRuns] - runs without a gap that a page has at most, where each costs about as much as a long one
@@ -19,7 +19,7 @@ const MAX_UNDER_WAY = 4
  * @throws what `work` threw first; the pages that had begun have come to their end by then, later ones were not begun
  */
 export async function inPages(
-  uids,
+  numbers,
   { pageSize, pageRuns = Infinity, mayOverlap = () => true },
   work
 ) {
@@ -31,10 +31,10 @@ export async function inPages(
     results.push(await /** @type {Promise<T>} */ (underWay.shift()))
   }
   try {
-    for (let start = 0; start < uids.length;) {
-      const page = uids.slice(start, endOfPage(uids, start, { pageSize, pageRuns }))
+    for (let start = 0; start < numbers.length;) {
+      const page = numbers.slice(start, endOfPage(numbers, start, { pageSize, pageRuns }))
       // Whoever has a long list has taken his time to make it.
-      if (page.length < uids.length) await nextTurn()
+      if (page.length < numbers.length) await nextTurn()
       const begun = work(page)
       // Whoever waits for its turn hears of it. To Node, a failure that nobody waits for yet ends the process.
       begun.catch(() => {})
@@ -50,15 +50,15 @@ export async function inPages(
 }
 
 /**
- * @param {readonly number[]} uids
+ * @param {readonly number[]} numbers
  * @param {number} start
  * @param {{ pageSize: number, pageRuns: number }} limits
  * @returns {number} where the page that starts there ends, exclusive
  */
-function endOfPage(uids, start, { pageSize, pageRuns }) {
-  const last = Math.min(start + pageSize, uids.length)
+function endOfPage(numbers, start, { pageSize, pageRuns }) {
+  const last = Math.min(start + pageSize, numbers.length)
   let runs = 1
   for (let end = start + 1; end < last; end++)
-    if (uids[end] !== (uids[end - 1] ?? 0) + 1 && ++runs > pageRuns) return end
+    if (numbers[end] !== (numbers[end - 1] ?? 0) + 1 && ++runs > pageRuns) return end
   return last
 }

@@ -119,7 +119,7 @@ export class LateMeta {
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
     if (this.#waiting.size === 0) return
-    await this.#database.write((db) => this.#writeWaiting(db), undefined, { isDerived: true })
+    await this.#database.write((db) => this.#writeWaiting(db), { isDerived: true })
   }
 
   /** To be called when the mailbox is closed, after the last `flush`: nothing is at hand any more. */

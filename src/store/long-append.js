@@ -6,6 +6,7 @@ import { nextTurn } from '../support/turns.js'
 import { appendRows } from './append.js'
 import { insertChunks, insertContent, leaveContent, touchStaged } from './content-rows.js'
 import { KeywordTable } from './flags.js'
+import { inPages } from './in-pages.js'
 import { readKeywords } from './keyword-rows.js'
 import { writeMeta } from './meta-rows.js'
 
@@ -72,11 +73,9 @@ export class StagedContents {
     const nowMs = this.#database.clock.nowMs()
     for (let start = 0; start < messages.length; start += STAGE_PAGE) {
       const page = messages.slice(start, start + STAGE_PAGE).map(({ content }) => content)
-      const ids = await this.#database.write(
-        (db) => stagePage(db, page, this.#ids, nowMs),
-        undefined,
-        { isDerived: true }
-      )
+      const ids = await this.#database.write((db) => stagePage(db, page, this.#ids, nowMs), {
+        isDerived: true
+      })
       for (const [key, id] of ids) this.#ids.set(key, id)
       await nextTurn()
     }
@@ -91,14 +90,9 @@ export class StagedContents {
 
   /** Gives them up: nothing was appended. What cannot be left now, the sweep finds in an hour. */
   async leave() {
-    const ids = [...this.#ids.values()]
-    for (let start = 0; start < ids.length; start += LEAVE_PAGE) {
-      const page = ids.slice(start, start + LEAVE_PAGE)
-      await this.#database.write((db) => page.forEach((id) => leaveContent(db, id)), undefined, {
-        isDerived: true
-      })
-      await nextTurn()
-    }
+    const leave = (/** @type {readonly number[]} */ page) =>
+      this.#database.write((db) => page.forEach((id) => leaveContent(db, id)), { isDerived: true })
+    await inPages([...this.#ids.values()], { pageSize: LEAVE_PAGE }, leave)
   }
 }
 

@@ -34,7 +34,7 @@ export async function readPreview(database, record, { isLazy }) {
   const sql = 'UPDATE message_meta SET preview = ? WHERE content_id = ?'
   const keep = (/** @type {Database} */ db) => prepared(db, sql).run(preview, contentId)
   // It can be made again: no need to wait for the disk.
-  if (!database.isReadOnly) await tryWrite(() => database.write(keep, undefined, { isLazy: true }))
+  if (!database.isReadOnly) await tryWrite(() => database.write(keep, { isLazy: true }))
   return preview
 }
 

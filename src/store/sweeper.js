@@ -155,6 +155,6 @@ export class Sweeper {
    * @returns {Promise<T>}
    */
   #write(work) {
-    return this.#database.write(work, undefined, { isLazy: true })
+    return this.#database.write(work, { isLazy: true })
   }
 }

@@ -67,7 +67,7 @@ export class Transfers {
       this.#publish(from.mailboxId, result, isMove, origin)
     const result = isLongTransfer(uids)
       ? await this.#threads.write({ kind: 'copy', request }, publish)
-      : await this.#database.write((db) => copyRows(db, request), publish)
+      : await this.#database.write((db) => copyRows(db, request), { onDurable: publish })
     const { uidValidity, sourceUids } = result
     return { uidValidity, sourceUids, uids: result.uids }
   }
@@ -85,7 +85,7 @@ export class Transfers {
       this.#publish(inboxId, result, true, null)
     if (messageCount > COPY_INLINE)
       await this.#threads.write({ kind: 'renameInbox', request }, publish)
-    else await this.#database.write((db) => renameInbox(db, request), publish)
+    else await this.#database.write((db) => renameInbox(db, request), { onDurable: publish })
   }
 
   /**
@@ -101,7 +101,7 @@ export class Transfers {
       for (const mailbox of renamed) this.#views.rename(mailbox.id, mailbox.name)
     }
     if (isLong) await this.#threads.write({ kind: 'rename', request }, publish)
-    else await this.#database.write((db) => renameMailboxRows(db, request), publish)
+    else await this.#database.write((db) => renameMailboxRows(db, request), { onDurable: publish })
   }
 
   /**

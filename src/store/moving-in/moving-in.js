@@ -165,8 +165,10 @@ export class MovingIn {
           if (findMailboxRowById(db, folder.mailboxId)?.highestModSeq !== version) return null
           return finishRun(db, { folder, sourceUidNext, sourceModSeq, isSame, nowMs })
         },
-        (result) => {
-          if (result?.changedMailboxId) return this.#views.catchUp(result.changedMailboxId)
+        {
+          onDurable: (result) => {
+            if (result?.changedMailboxId) return this.#views.catchUp(result.changedMailboxId)
+          }
         }
       )
       if (outcome) return { hasIdentity: outcome.hasIdentity }

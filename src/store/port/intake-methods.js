@@ -6,9 +6,9 @@ import { forgetDrainedRows, hasImportKey, listDrainedRows } from '../append.js'
 import { AppendQueue } from '../append-queue.js'
 import { touchStaged } from '../content-rows.js'
 import { abortWriters, ContentWriter } from '../content-writer.js'
+import { inPages } from '../in-pages.js'
 import { requireMailboxRow } from '../mailbox-rows.js'
 import { requireQuota } from '../quota.js'
-import { nextTurn } from '../../support/turns.js'
 import { MailboxMethods } from './mailbox-methods.js'
 
 /** @typedef {import('../append.js').AppendedMessage} AppendedMessage */
@@ -75,15 +75,12 @@ export class IntakeMethods extends MailboxMethods {
   async keepStaged(contents) {
     const nowMs = this.#database.clock.nowMs()
     const ids = contents.map(({ contentId }) => contentId).filter((id) => id !== null)
-    for (let at = 0; at < ids.length; at += KEEP_PAGE) {
-      const page = ids.slice(at, at + KEEP_PAGE)
-      await this.#database.write(
+    const keep = (/** @type {readonly number[]} */ page) =>
+      this.#database.write(
         (db) => page.forEach((contentId) => touchStaged(db, { contentId, nowMs })),
-        undefined,
         { isDerived: true }
       )
-      await nextTurn()
-    }
+    await inPages(ids, { pageSize: KEEP_PAGE }, keep)
   }
 
   /**
@@ -132,7 +129,7 @@ export class IntakeMethods extends MailboxMethods {
    */
   async forgetDrained(spoolNames) {
     // Not synced: remembered for longer than needed, they do no harm.
-    await this.#database.write((db) => forgetDrainedRows(db, spoolNames), undefined, {
+    await this.#database.write((db) => forgetDrainedRows(db, spoolNames), {
       isDerived: true
     })
   }

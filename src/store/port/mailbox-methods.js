@@ -88,10 +88,9 @@ export class MailboxMethods {
    */
   async deleteMailbox(name) {
     await this.#forgetExpunged(name)
-    await this.#database.write(
-      (db) => deleteMailboxRow(db, name),
-      (id) => this.#views.markDeleted(id)
-    )
+    await this.#database.write((db) => deleteMailboxRow(db, name), {
+      onDurable: (id) => this.#views.markDeleted(id)
+    })
     this.#housekeeping.noteGarbage()
   }
 
@@ -108,7 +107,7 @@ export class MailboxMethods {
     const isLong = await this.#database.readSettled((db) => hasLongLog(db, id))
     for (let isMore = isLong; isMore;) {
       const prune = (/** @type {Database} */ db) => pruneExpungedPage(db, id, Infinity)
-      isMore = !isLastPage(await this.#database.write(prune, undefined, { isDerived: true }))
+      isMore = !isLastPage(await this.#database.write(prune, { isDerived: true }))
       await nextTurn()
     }
   }
@@ -181,10 +180,6 @@ export class MailboxMethods {
     const isLook = isForOthersToo || this.#database.isReadOnly
     if (isLook || recentFromUid >= uidNext) return { fromUid: recentFromUid }
     // Lazy: lost in a crash, a message is \Recent twice, which harms nobody.
-    return await this.#database.write(
-      (db) => claimRecentRows(db, mailboxId, uidNext),
-      undefined,
-      LAZY
-    )
+    return await this.#database.write((db) => claimRecentRows(db, mailboxId, uidNext), LAZY)
   }
 }

@@ -290,7 +290,7 @@ export class SearchIndexer {
    * @returns {Promise<T>}
    */
   #write(work) {
-    return this.#database.write(work, undefined, { isLazy: true })
+    return this.#database.write(work, { isLazy: true })
   }
 
   async #indexInThread() {

@@ -224,11 +224,9 @@ export class Upkeep {
   async #pruneOnce(mailboxId, beforeMs) {
     const isDue = await this.#database.readSettled((db) => hasOldExpunged(db, mailboxId, beforeMs))
     if (!isDue) return 0
-    return await this.#database.write(
-      (db) => pruneExpungedPage(db, mailboxId, beforeMs),
-      undefined,
-      { isLazy: true }
-    )
+    return await this.#database.write((db) => pruneExpungedPage(db, mailboxId, beforeMs), {
+      isLazy: true
+    })
   }
 
   /**
