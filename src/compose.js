@@ -34,7 +34,11 @@ import { outliveUnawaited } from './telemetry/unawaited.js'
 
 /**
  * @typedef {import('../config/load.js').Config} Config
+ * @typedef {import('./accounts/services.js').AccountServices} AccountServices
  * @typedef {import('./compose/doors.js').ListenerInfo} ListenerInfo
+ * @typedef {import('./compose/doors.js').Servers} Servers
+ * @typedef {import('./support/clock.js').Clock} Clock
+ * @typedef {import('./telemetry/logger.js').Logger} Logger
  *
  * @typedef {object} StartOptions
  * @property {Config} config
@@ -90,7 +94,7 @@ export async function startServer(options) {
 
 /**
  * @param {StartOptions} options
- * @param {{ logger: import('./telemetry/logger.js').Logger, closers: Closers }} context - `closers` learns of each part as
+ * @param {{ logger: Logger, closers: Closers }} context - `closers` learns of each part as
  *   it starts
  * @returns {Promise<Omit<RunningServer, 'close'>>}
  */
@@ -104,25 +108,18 @@ async function compose(
   let isReady = false
 
   for (const folder of ['', 'tmp', 'run', 'mail']) await makeFolder(join(config.data, folder))
-  const begin = async () => ({
+  const open = async () => ({
     certificates: await loadCertificates({ folder: tlsFolder, tls: config.tls, clock }),
     services: await openAccountServices({ config, clock, logger })
   })
-  const { certificates, services } = await (slot === null ? begin() : inTurn(runFolder, begin))
+  const { certificates, services } = await (slot === null ? open() : inTurn(runFolder, open))
   closers.add(() => services.close())
   const { directory, unlocker } = services
   await removePendingFolders({ services })
   const removing = keepRemoving({ services })
   closers.add(() => removing.stop())
 
-  const workers = slot === null ? 1 : config.cluster.workers || availableParallelism()
-  const pressure = new PressureGuard({
-    bounds: boundsOf({ limits: config.limits, workers }),
-    onChange: (reason) => {
-      if (reason === null) logger.warn('new sessions are taken again')
-      else logger.warn({ reason }, 'new sessions are refused')
-    }
-  })
+  const pressure = guardAgainstPressure({ config, slot, logger })
   closers.add(async () => pressure.close())
   const admits = () => pressure.admits()
 
@@ -196,17 +193,13 @@ async function compose(
     countSilentWorkers: async () => (await cluster?.countSilent()) ?? 0
   })
   closers.add(() => admin.close())
-  // What many hosts have switched off is loaded where it is on.
-  const userPage =
-    config.userPage.listen === 'off'
-      ? null
-      : await (
-          await import('./user-page/create.js')
-        ).createUserPage({ services, imap, openAccounts, tls, askAllWorkers })
-  const discovery =
-    config.discovery.listen === 'off'
-      ? null
-      : await (await import('./discovery/server.js')).createDiscoveryServer({ config, tls })
+  const { userPage, discovery } = await createWanted({
+    services,
+    imap,
+    openAccounts,
+    tls,
+    askAllWorkers
+  })
 
   await warmUp()
   /** @type {import('./cluster/cluster-worker.js').ClusterWorker | null} */
@@ -244,31 +237,85 @@ async function compose(
   const cleaning = cleanLeftovers({ services })
   closers.add(() => cleaning.stop())
 
-  if (nightlyCommand && config.backup.isNightly) {
-    const nightly = scheduleNightly({
-      settings: config.backup,
-      hostId: await hostIdOf(config.data),
-      command: nightlyCommand,
-      isWanted: async () => (await readHostState(config.data)) !== null,
-      clock,
-      logger
-    })
-    closers.add(() => nightly.close())
-  }
+  const nightly = await scheduleBackups({ config, nightlyCommand, clock, logger })
+  closers.add(async () => nightly?.close())
   closers.add(async () => cluster?.leave())
-  let hasAccounts = (await directory.pageFolders({ afterId: '', limit: 1 })).length > 0
-  // Domains outlive their accounts: without any there has never been one, and whoever deleted the last gets no other.
-  const isFirst = !hasAccounts && mayMakeAccount && (await directory.listDomains()).length === 0
-  // Last of all: its password is shown this once, by a start that comes to its end.
-  const firstAccount = isFirst ? await makeFirstAccount({ services }) : null
-  hasAccounts ||= firstAccount !== null
+  // Last of all: a password is shown this once, by a start that comes to its end.
+  const accounts = await findOrMakeAccount({ services, mayMakeAccount })
   isReady = true
   logger.info({ listeners: listeners.length }, 'started')
   return {
     listeners,
     certificate: certificates.main,
-    firstAccount,
-    hasAccounts,
+    ...accounts,
     reloadCertificates: watch.reload
   }
+}
+
+/**
+ * @param {object} options
+ * @param {Config} options.config
+ * @param {number | null} options.slot - of this worker; null: it is the only one, and all that the host can bear is its own
+ * @param {Logger} options.logger
+ * @returns {PressureGuard}
+ */
+function guardAgainstPressure({ config, slot, logger }) {
+  const workers = slot === null ? 1 : config.cluster.workers || availableParallelism()
+  return new PressureGuard({
+    bounds: boundsOf({ limits: config.limits, workers }),
+    onChange: (reason) => {
+      if (reason === null) logger.warn('new sessions are taken again')
+      else logger.warn({ reason }, 'new sessions are refused')
+    }
+  })
+}
+
+/**
+ * The servers that many hosts have switched off: their code is loaded where they are on.
+ *
+ * @param {Parameters<typeof import('./user-page/create.js').createUserPage>[0]} parts
+ * @returns {Promise<Pick<Servers, 'userPage' | 'discovery'>>} null for what is off
+ */
+async function createWanted(parts) {
+  const { tls, services } = parts
+  const { config } = services
+  const isOn = (/** @type {{ listen: string }} */ { listen }) => listen !== 'off'
+  return {
+    userPage: isOn(config.userPage)
+      ? await (await import('./user-page/create.js')).createUserPage(parts)
+      : null,
+    discovery: isOn(config.discovery)
+      ? await (await import('./discovery/server.js')).createDiscoveryServer({ config, tls })
+      : null
+  }
+}
+
+/**
+ * @param {Pick<StartOptions, 'config' | 'nightlyCommand'> & { clock: Clock, logger: Logger }} options
+ * @returns {Promise<ReturnType<typeof scheduleNightly> | null>} null where nobody wants backups of this process
+ */
+async function scheduleBackups({ config, nightlyCommand, clock, logger }) {
+  if (nightlyCommand === null || !config.backup.isNightly) return null
+  return scheduleNightly({
+    settings: config.backup,
+    hostId: await hostIdOf(config.data),
+    command: nightlyCommand,
+    isWanted: async () => (await readHostState(config.data)) !== null,
+    clock,
+    logger
+  })
+}
+
+/**
+ * @param {{ services: AccountServices, mayMakeAccount: boolean }} options
+ * @returns {Promise<Pick<RunningServer, 'firstAccount' | 'hasAccounts'>>}
+ */
+async function findOrMakeAccount({ services, mayMakeAccount }) {
+  const { directory } = services
+  const [account] = await directory.pageFolders({ afterId: '', limit: 1 })
+  if (account !== undefined) return { firstAccount: null, hasAccounts: true }
+  // Domains outlive their accounts: without any there has never been one, and whoever deleted the last gets no other.
+  const isFirst = mayMakeAccount && (await directory.listDomains()).length === 0
+  const firstAccount = isFirst ? await makeFirstAccount({ services }) : null
+  return { firstAccount, hasAccounts: firstAccount !== null }
 }
