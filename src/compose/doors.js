@@ -2,18 +2,15 @@
  * The sockets at which each of the servers can be reached, as the settings say.
  */
 import { MailError } from '../errors.js'
+import { parseListenAddress } from '../support/listen-address.js'
 import { ProxyTrust } from '../support/proxy-header.js'
 import { requireFolderOf } from '../support/unix-socket.js'
 
 /** @import { Config } from '../../config/load.js' */
 
-/**
- * @typedef {object} Address
- * @property {string} host
- * @property {number} port
- */
+/** @import { ListenAddress } from '../support/listen-address.js' */
 
-/** @typedef {(where: Address) => Promise<Address>} Listen - resolves with what was bound */
+/** @typedef {(where: ListenAddress) => Promise<ListenAddress>} Listen - resolves with what was bound */
 
 /**
  * @typedef {object} Servers
@@ -32,19 +29,6 @@ import { requireFolderOf } from '../support/unix-socket.js'
  * @property {number} port
  * @property {string} note - what speaks there
  */
-
-/**
- * @param {string} address - HOST:PORT, [IPV6]:PORT or `off`, as the schema has checked
- * @returns {Address | null} null for `off`
- */
-function parseAddress(address) {
-  if (address === 'off') return null
-  const colon = address.lastIndexOf(':')
-  return {
-    host: address.slice(0, colon).replace(/^\[|\]$/g, ''),
-    port: Number(address.slice(colon + 1))
-  }
-}
 
 /**
  * @template Bound
@@ -83,7 +67,7 @@ export async function openDoors(config, { imap, lmtp, admin, sasl, userPage, dis
     /** @type {string} */ note,
     /** @type {Listen} */ listen
   ) => {
-    const where = parseAddress(config[name].listen)
+    const where = parseListenAddress(config[name].listen)
     if (where === null) return
     const place = `${where.host}:${where.port}`
     const bound = await bind(`${name}.listen`, place, () => listen(where))

@@ -3,6 +3,7 @@
  * every address, so that nobody learns from it which addresses there are.
  */
 import { hostname } from 'node:os'
+import { parseListenAddress } from '../support/listen-address.js'
 import { isLoopback } from '../support/loopback.js'
 
 /** Of RFC 8314 §3 and RFC 3501: where something else stands before a listener, at the usual place. */
@@ -33,12 +34,11 @@ const STANDARD = Object.freeze({ imap: 143, imaps: 993 })
  * @returns {number} the port that clients use; 0 for none
  */
 function publicPort(listen, standard, told) {
-  if (listen === 'off') return 0
+  const where = parseListenAddress(listen)
+  if (where === null) return 0
   if (told !== 0) return told
-  const colon = listen.lastIndexOf(':')
-  const host = listen.slice(0, colon).replace(/^\[|\]$/g, '')
-  const isLocal = isLoopback(host) || host === 'localhost'
-  return isLocal ? standard : Number(listen.slice(colon + 1))
+  const isLocal = isLoopback(where.host) || where.host === 'localhost'
+  return isLocal ? standard : where.port
 }
 
 /**

@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import { fastify } from 'fastify'
 import { normalizeDomain, parseAddress } from '../accounts/address.js'
 import { MailError } from '../errors.js'
+import { parseListenAddress } from '../support/listen-address.js'
 import { isLoopback } from '../support/loopback.js'
 import { HttpsListener } from '../user-page/listener.js'
 import { autoconfigDocument } from './autoconfig.js'
@@ -40,9 +41,9 @@ const XML = 'text/xml; charset=utf-8'
  * @throws {MailError} CONFIG_INVALID where it would be plain HTTP beyond this machine
  */
 export async function createDiscoveryServer({ config, tls }) {
-  const { isTls, listen: address } = config.discovery
-  const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '')
-  if (!isTls && address !== 'off' && !isLoopback(host)) {
+  const { isTls, listen } = config.discovery
+  const where = parseListenAddress(listen)
+  if (!isTls && where !== null && !isLoopback(where.host)) {
     throw new MailError('CONFIG_INVALID', {
       detail: 'discovery.isTls: without TLS it listens on 127.0.0.1 or ::1 alone'
     })

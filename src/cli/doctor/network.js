@@ -6,9 +6,12 @@ import { readFile } from 'node:fs/promises'
 import { createConnection, createServer } from 'node:net'
 import { join } from 'node:path'
 import { CHAIN_FILE, KEY_FILE } from '../../support/certificates.js'
+import { parseListenAddress } from '../../support/listen-address.js'
+import { isLoopback } from '../../support/loopback.js'
 import { plainText } from '../plain-text.js'
 import { bad, doubtful, good } from './finding.js'
 
+/** @import { ListenAddress } from '../../support/listen-address.js' */
 /** @import { Finding } from './finding.js' */
 
 /** @typedef {import('../../../config/load.js').Config} Config */
@@ -23,7 +26,7 @@ const GREETING_MS = 2000
 const PROXY_HEADER = 'PROXY UNKNOWN\r\n'
 
 /**
- * @param {{ host: string, port: number }} where
+ * @param {ListenAddress} where
  * @returns {Promise<string>} the code of what kept us from listening; empty where nothing did
  */
 function tryToListen(where) {
@@ -37,7 +40,7 @@ function tryToListen(where) {
 }
 
 /**
- * @param {{ host: string, port: number }} where
+ * @param {ListenAddress} where
  * @returns {Promise<boolean>} whether somebody listens there
  */
 function isAnswered(where) {
@@ -54,7 +57,7 @@ function isAnswered(where) {
 }
 
 /**
- * @param {{ host: string, port: number }} where
+ * @param {ListenAddress} where
  * @param {boolean} isProxied - it waits for a PROXY header
  * @returns {Promise<string>} what a listener says first; empty where it waits for us, or turns us away
  */
@@ -84,16 +87,12 @@ function refusalIn(said) {
 
 /**
  * @param {(typeof LISTENERS)[number]} name
- * @param {{ listen: string, isProxied?: boolean }} settings - `listen` is HOST:PORT
+ * @param {ListenAddress} where
+ * @param {{ listen: string, isProxied?: boolean }} settings - `listen` is the same, as the operator has written it
  * @returns {Promise<Finding>}
  */
-async function checkPort(name, { listen, isProxied = false }) {
+async function checkPort(name, where, { listen, isProxied = false }) {
   const title = `port ${name}`
-  const colon = listen.lastIndexOf(':')
-  const where = {
-    host: listen.slice(0, colon).replace(/^\[|\]$/g, ''),
-    port: Number(listen.slice(colon + 1))
-  }
   const code = await tryToListen(where)
   if (code === '') return good(title, `${listen} is free`)
   // Whether it may be used comes before whether it is: of a server that may, it says nothing.
@@ -144,11 +143,12 @@ export async function checkPorts(config) {
   const findings = []
   for (const name of LISTENERS) {
     const settings = config[name]
-    if (settings.listen !== 'off') findings.push(await checkPort(name, settings))
+    const where = parseListenAddress(settings.listen)
+    if (where !== null) findings.push(await checkPort(name, where, settings))
   }
-  const host = config.admin.listen.slice(0, config.admin.listen.lastIndexOf(':'))
-  const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(host)
-  if (config.admin.listen !== 'off' && !isLoopback && !config.admin.isTls) {
+  const admin = parseListenAddress(config.admin.listen)
+  const isLocal = admin === null || isLoopback(admin.host) || admin.host === 'localhost'
+  if (!isLocal && !config.admin.isTls) {
     findings.push(
       doubtful(
         'admin',
