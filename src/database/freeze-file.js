@@ -18,8 +18,8 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {number} deadlineMs - wall clock; later the file means nothing
  */
 
-/** How long a file that cannot be read means something after it was written, ms: more than any backup asks for at once. */
-const UNREADABLE_HOLD_MS = 5 * 60_000
+/** More than any backup asks for at once, ms. A file that cannot be read means something for so long after it was written. */
+const LONGEST_HOLD_MS = 5 * 60_000
 
 /**
  * @param {string} folder - of an account
@@ -66,7 +66,7 @@ export function readFreezeFile(folder) {
  */
 function unreadableRequest(path) {
   const stat = lstatSync(path, { throwIfNoEntry: false })
-  return stat ? { token: '', deadlineMs: stat.mtimeMs + UNREADABLE_HOLD_MS } : null
+  return stat ? { token: '', deadlineMs: stat.mtimeMs + LONGEST_HOLD_MS } : null
 }
 
 /**
@@ -76,7 +76,10 @@ function unreadableRequest(path) {
  */
 export function isFrozen(folder, clock = systemClock) {
   const request = readFreezeFile(folder)
-  return request !== null && request.deadlineMs > clock.nowMs()
+  if (request === null) return false
+  const leftMs = request.deadlineMs - clock.nowMs()
+  // Longer than anybody asks for: the clock was set back since. A backup that goes on writes the file anew.
+  return leftMs > 0 && leftMs <= LONGEST_HOLD_MS
 }
 
 /**

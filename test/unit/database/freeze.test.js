@@ -170,6 +170,15 @@ test('mail.freeze means something until its deadline, and only its writer remove
   assert.equal(existsSync(freezeFile(folder)), false)
 })
 
+test('a mail.freeze of a time when the clock was ahead freezes nothing', async (t) => {
+  const folder = await scratchFolder(t)
+  const clock = new ManualClock()
+  await writeFreezeFile(folder, { token: 'a', deadlineMs: clock.nowMs() + 60_000 })
+  assert.equal(isFrozen(folder, clock), true)
+  clock.advance(-3_600_000)
+  assert.equal(isFrozen(folder, clock), false)
+})
+
 test('with mail.freeze there, nobody who asks for it moves the -wal', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()

@@ -135,7 +135,7 @@ test('what a backup has kept in the -wal of an idle mailbox is moved when it is 
   const store = await account.open()
   t.mock.timers.enable({ apis: ['setTimeout'] })
   await store.createMailbox('New')
-  await writeFreezeFile(folder, { token: 'backup', deadlineMs: Date.now() + 3_600_000 })
+  await writeFreezeFile(folder, { token: 'backup', deadlineMs: Date.now() + 240_000 })
   const { now } = performance
   t.mock.method(performance, 'now', () => now.call(performance) + 60_000)
   t.mock.timers.tick(5000)
