@@ -34,6 +34,8 @@ const DAY_MS = 24 * 3_600_000
 const PRUNED_ROWS = 500
 /** Pruning by age looks once a day, ms. */
 const PRUNE_INTERVAL_MS = DAY_MS
+/** An event that is no older, days, and at least a day old says that the clock is right, also where events are kept for less. */
+const SURE_DAYS = 30
 
 /** Of these strangers make thousands: within one write, those of one account and address are one row with a count. */
 const COUNTED_ACTIONS = new Set(['login-failed', 'login-throttled'])
@@ -247,6 +249,22 @@ export class DirectoryBatch {
   }
 
   /**
+   * A clock that is years ahead for an hour must not empty the audit log: what happened before would be gone, and the
+   * backups would not learn whose keys are to go.
+   *
+   * @param {number} nowMs
+   * @returns {boolean} whether it has been about that time for a day
+   */
+  #isTimeSure(nowMs) {
+    const days = Math.max(this.#auditLimits.days, SURE_DAYS)
+    const event = this.connection.prepare(
+      'SELECT 1 FROM audit WHERE at_ms BETWEEN $fromMs AND $toMs LIMIT 1'
+    )
+    const found = event.get({ fromMs: nowMs - days * DAY_MS, toMs: nowMs - DAY_MS })
+    return found !== undefined
+  }
+
+  /**
    * Removes a part of what is old. All of a day would hold up the process, or of a year where `audit.days` was lowered.
    *
    * @param {number} added - events, by the same write
@@ -267,7 +285,7 @@ export class DirectoryBatch {
         )
         .run({ ...values, deletedAfterMs, limit }).changes === limit
     let hasMore = false
-    if (nowMs - this.#prunedAtMs >= PRUNE_INTERVAL_MS) {
+    if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_INTERVAL_MS && this.#isTimeSure(nowMs)) {
       const hasOldRuns = pruneMaintenanceRuns(connection, PRUNED_ROWS)
       const hasOldEvents = removeEvents('at_ms < $beforeMs', { beforeMs: nowMs - days * DAY_MS })
       hasMore = hasOldRuns || hasOldEvents

@@ -1,22 +1,34 @@
 /**
  * Deleted accounts leave the backups: their keys are removed from every generation, and what is left of them there is
  * noise. Only an account whose deletion stands in this host's audit log is erased, so that an empty directory, or a
- * restored older one, erases nobody.
+ * restored older one, erases nobody. A clock that is years ahead for a night must not do so either: what is erased is gone.
  */
+import { inOrder } from './generation-order.js'
+import { generationTimeMs } from './repository.js'
+import { overdueAt } from './schedule.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
  * @param {object} input
  * @param {import('./targets/target.js').BackupTarget} input.target
+ * @param {import('./repository.js').Repository} input.repository - in that target
  * @param {import('../accounts/directory-port.js').DirectoryPort} input.directory
  * @param {import('../../config/load.js').Config} input.config
  * @param {import('../support/clock.js').Clock} input.clock
  * @param {import('../telemetry/logger.js').Logger} input.logger
  * @returns {Promise<number>} accounts whose keys were there and are gone
  */
-export async function eraseDeletedAccounts({ target, directory, config, clock, logger }) {
-  const beforeMs = clock.nowMs() - config.backup.eraseDeletedAfterDays * DAY_MS
+export async function eraseDeletedAccounts({
+  target,
+  repository,
+  directory,
+  config,
+  clock,
+  logger
+}) {
+  const nowMs = await believedTime({ repository, config, clock })
+  const beforeMs = nowMs - config.backup.eraseDeletedAfterDays * DAY_MS
   /** @type {Set<string>} */
   const deleted = new Set()
   for (const { accountId, atMs } of await directory.listDeletions()) {
@@ -36,4 +48,18 @@ export async function eraseDeletedAccounts({ target, directory, config, clock, l
   await target.remove(objects)
   if (erased.size > 0) logger.info({ accounts: erased.size }, 'erased from all backups')
   return erased.size
+}
+
+/**
+ * @param {Pick<Parameters<typeof eraseDeletedAccounts>[0], 'repository' | 'config' | 'clock'>} input
+ * @returns {Promise<number>} ms; no later than a day after the last run should have been followed by this one. A host that
+ *   made none for longer was off, or its clock is ahead: it erases at the next run whom it does not erase now
+ */
+async function believedTime({ repository, config, clock }) {
+  const nowMs = clock.nowMs()
+  const last = inOrder(await repository.listGenerations(), nowMs).at(-1)
+  if (last === undefined) return nowMs
+  const lastMs = generationTimeMs(last)
+  // After a time when the clock was ahead, those of that time say nothing.
+  return lastMs > nowMs ? nowMs : Math.min(nowMs, overdueAt(lastMs, config.backup) + DAY_MS)
 }

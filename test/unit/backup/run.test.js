@@ -315,7 +315,10 @@ test('the keys of a deleted account leave every backup, after the time that is s
   const keysFolder = join(host.folder, 'keys', anna.id)
   await host.backUp()
   assert.equal(existsSync(keysFolder) && (await readdir(keysFolder)).length, 1)
-  host.clock.advance(3 * DAY_MS)
+  host.clock.advance(2 * DAY_MS)
+  await host.backUp()
+  assert.equal((await readdir(keysFolder)).length, 1)
+  host.clock.advance(DAY_MS)
   const { generation: last } = await host.backUp()
   assert.deepEqual(await readdir(keysFolder), [])
   const { accounts } = await host.repository.readGeneration(last)
@@ -323,6 +326,28 @@ test('the keys of a deleted account leave every backup, after the time that is s
   // What is left of it in the first is no damage.
   const report = await verifyBackups({ repository: host.repository, generations: [first, last] })
   assert.deepEqual(report.problems, [])
+})
+
+test('a night on which the clock is years ahead erases nobody before the time', async (t) => {
+  const host = await openBackupHost(t, { 'backup.eraseDeletedAfterDays': 7 })
+  const anna = await host.addAccount('anna@example.org')
+  await host.backUp()
+  await deleteAccount({ services: host.services, account: anna })
+  await host.services.directory.flush()
+  const keysFolder = join(host.folder, 'keys', anna.id)
+  const count = async () => (await readdir(keysFolder)).length
+  host.clock.advance(3650 * DAY_MS)
+  await host.backUp()
+  assert.equal(await count(), 1)
+  host.clock.advance(-3649 * DAY_MS)
+  await host.backUp()
+  assert.equal(await count(), 1)
+  // One that was off for long, which looks alike at first, does it at its second run.
+  host.clock.advance(100 * DAY_MS)
+  await host.backUp()
+  assert.equal(await count(), 1)
+  await host.backUp()
+  assert.equal(await count(), 0)
 })
 
 test('a run keeps the audit log for as long as the settings say, and erases whom a short one has forgotten', async (t) => {

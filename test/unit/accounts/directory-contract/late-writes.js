@@ -56,13 +56,37 @@ export function lateWritesContract({ name, setUp }) {
     const { directory, clock } = await setUp(t)
     directory.audit({ action: 'old' })
     await directory.flush()
-    clock.advance(366 * 24 * 3_600_000)
+    clock.advance(364 * 24 * 3_600_000)
+    directory.audit({ action: 'login' })
+    await directory.flush()
+    clock.advance(2 * 24 * 3_600_000)
     for (let index = 0; index < 10_003; index++) directory.audit({ action: 'login' })
     await directory.flush()
     const rows = await directory.listAudit({ limit: 20_000 })
-    assert.equal(rows.length, 10_001)
+    assert.equal(rows.length, 10_002)
     assert.deepEqual(rows[0]?.detail, { dropped: 3 })
     assert.ok(!rows.some(({ action }) => action === 'old'))
+  })
+
+  test(`${name}: a clock that is years ahead for less than a day empties no audit log`, async (t) => {
+    const { open, clock } = await setUp(t)
+    const directory = open({ audit: { days: 365, maxEvents: 1000, deletionDays: 10 } })
+    const record = async (/** @type {string} */ action) => {
+      directory.audit({ action })
+      await directory.flush()
+      return (await directory.pageAudit({ limit: 10, isOldestFirst: true })).map(
+        (event) => event.action
+      )
+    }
+    await record('account-delete')
+    clock.advance(3650 * 24 * 3_600_000)
+    assert.deepEqual(await record('ahead'), ['account-delete', 'ahead'])
+    clock.advance(23 * 3_600_000)
+    assert.deepEqual(await record('still'), ['account-delete', 'ahead', 'still'])
+    // So late, it is the time.
+    clock.advance(2 * 3_600_000)
+    assert.deepEqual(await record('now'), ['ahead', 'still', 'now'])
+    await directory.close()
   })
 
   test(`${name}: the audit log keeps its largest number of events, the newest of them`, async (t) => {
