@@ -1,6 +1,6 @@
 /**
  * What has changed at the source since an earlier run: flags, and messages that are gone. The source's changes are
- * brought here; what was changed here alone stays.
+ * brought here, flag by flag; what was changed here alone stays.
  */
 import { isMailError } from '../../errors.js'
 import { placeOfRow } from '../../store/moving-in/moving-in.js'
@@ -16,6 +16,8 @@ import { flagsText, keepableFlags, systemFlags } from './source-flags.js'
  * @property {AccountStore} store
  * @property {ImportFolder} folder
  * @property {string} mailboxName
+ *
+ * @typedef {{ added: string[], removed: string[] }} FlagChange
  */
 
 /**
@@ -25,7 +27,7 @@ import { flagsText, keepableFlags, systemFlags } from './source-flags.js'
  * @returns {Promise<number>} messages whose flags have changed there
  */
 export async function applyFlagChanges({ store, folder, mailboxName }, known, flagsNow) {
-  /** @type {Map<string, { flags: string[], uids: number[] }>} */
+  /** @type {Map<string, FlagChange & { uids: number[] }>} */
   const groups = new Map()
   const noted = []
   for (const { uid, rowId, flags: before } of known) {
@@ -37,14 +39,20 @@ export async function applyFlagChanges({ store, folder, mailboxName }, known, fl
     noted.push({ uid, flags: text })
     const place = placeOfRow(rowId)
     if (place.mailboxId !== folder.mailboxId) continue
-    const group = groups.get(text) ?? { flags, uids: [] }
+    const change = changeOf(before ? before.split(' ') : [], flags)
+    const key = JSON.stringify(change)
+    const group = groups.get(key) ?? { ...change, uids: [] }
     group.uids.push(place.uid)
-    groups.set(text, group)
+    groups.set(key, group)
   }
   if (noted.length === 0) return 0
   await withView(store, mailboxName, async (view) => {
-    for (const { flags, uids } of groups.values()) {
-      await setFlags(store, view, uids.sort(ascending), flags)
+    for (const { added, removed, uids } of groups.values()) {
+      uids.sort(ascending)
+      await addFlags(store, view, uids, added)
+      if (removed.length > 0) {
+        await store.changeFlags({ view, uids, action: 'remove', flags: removed })
+      }
     }
   })
   await store.movingIn.noteFlags(folder.id, noted)
@@ -76,18 +84,31 @@ export async function expungeGone({ store, folder, mailboxName }, gone) {
 }
 
 /**
+ * @param {readonly string[]} before - at the source, in the run before
+ * @param {readonly string[]} now - at the source
+ * @returns {FlagChange}
+ */
+function changeOf(before, now) {
+  return {
+    added: now.filter((flag) => !before.includes(flag)),
+    removed: before.filter((flag) => !now.includes(flag))
+  }
+}
+
+/**
  * @param {AccountStore} store
  * @param {MailboxView} view
  * @param {number[]} uids - ascending
  * @param {string[]} flags
  */
-async function setFlags(store, view, uids, flags) {
+async function addFlags(store, view, uids, flags) {
+  if (flags.length === 0) return
   try {
-    await store.changeFlags({ view, uids, action: 'set', flags })
+    await store.changeFlags({ view, uids, action: 'add', flags })
   } catch (error) {
     if (!isMailError(error, 'LIMIT')) throw error
     // No keyword is free any more.
-    await store.changeFlags({ view, uids, action: 'set', flags: systemFlags(flags) })
+    await store.changeFlags({ view, uids, action: 'add', flags: systemFlags(flags) })
   }
 }
 

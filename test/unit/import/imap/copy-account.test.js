@@ -64,6 +64,28 @@ async function inbox(store) {
   return rows.map(({ uid, size, internalDate }) => ({ uid, size, internalDate }))
 }
 
+/**
+ * @param {AccountStore} store
+ * @param {'add' | 'remove'} action
+ * @param {string[]} flags - of the first message of INBOX
+ */
+async function changeHere(store, action, flags) {
+  const { view } = await store.openView('INBOX')
+  await store.changeFlags({ view, uids: [1], action, flags })
+  store.closeView(view)
+}
+
+/**
+ * @param {AccountStore} store
+ * @returns {Promise<string[]>} flags of the first message of INBOX, sorted
+ */
+async function flagsHere(store) {
+  const { view } = await store.openView('INBOX')
+  const [row] = await store.readMessages(view.mailboxId, [1], { row: true })
+  store.closeView(view)
+  return store.keywords.flagNames(row?.flags ?? 0, row?.keywords ?? 0).sort()
+}
+
 /** @type {[string, (exchange: Exchange) => unknown, RegExp | null][]} */
 const UNLISTED = [
   ['refuses', ({ end }) => end('NO [UNAVAILABLE] busy'), /^null: Command failed$/],
@@ -287,6 +309,23 @@ test('flags that somebody changes meanwhile are no description of a message', as
   )
 })
 
+test('what flags were changed here alone stays where others of the message change at the source', async (t) => {
+  const store = await temporaryStore(t)
+  const message = { ...messageOf(1), flags: '\\Flagged Plan' }
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [message] } }
+  })
+  await copy(store, port)
+  await changeHere(store, 'add', ['\\Seen', 'Here'])
+  await changeHere(store, 'remove', ['\\Flagged'])
+  message.flags = '\\Flagged \\Answered'
+  assert.equal((await copy(store, port)).flagged, 1)
+  assert.deepEqual(await flagsHere(store), ['Here', '\\Answered', '\\Seen'])
+  message.flags = ''
+  assert.equal((await copy(store, port)).flagged, 1)
+  assert.deepEqual(await flagsHere(store), ['Here', '\\Seen'])
+})
+
 test('a message whose flags are NIL has none', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
@@ -309,9 +348,5 @@ test('a message brings every keyword that a client could set here', async (t) =>
     folders: { INBOX: { uidValidity: 7, messages: [message] } }
   })
   assert.equal((await copy(store, port)).copied, 1)
-  const { view } = await store.openView('INBOX')
-  const [row] = await store.readMessages(view.mailboxId, [1], { row: true })
-  store.closeView(view)
-  const names = store.keywords.flagNames(row?.flags ?? 0, row?.keywords ?? 0)
-  assert.deepEqual(names.sort(), ['\\Seen', ...keywords].sort())
+  assert.deepEqual(await flagsHere(store), ['\\Seen', ...keywords].sort())
 })
