@@ -16,6 +16,7 @@ import {
   scratchFolder,
   startServerProcess
 } from '../helpers/process.js'
+import { startImapSource } from '../helpers/imap-source.js'
 import { madeMessage, sampleMessages } from '../helpers/programs.js'
 
 /**
@@ -367,6 +368,35 @@ test('a list of accounts must be private; each is copied, and one that fails sto
   assert.match(stdout, /^ben@example\.org: done: copied 10,/m)
   assert.match(stdout, /^1 accounts are there, 0 in part, 1 not at all$/m)
   assert.match(stderr, /ann@example\.org: letterlock: .*refused the login/)
+})
+
+test('a copy that the quota ends says what it has copied, and is one in part', async (t) => {
+  const messages = Array.from({ length: 130 }, (_, at) => ({
+    uid: at + 1,
+    bytes: Buffer.from(`Subject: ${at}\r\n\r\nbody\r\n`)
+  }))
+  const { port } = await startImapSource(t, { folders: { INBOX: { uidValidity: 7, messages } } })
+  const target = await startTarget(t)
+  const { data, account } = target
+  const set = ['account', 'set', account, '--quota-messages', '100', '--data', data]
+  assert.equal((await letterlock(set)).code, 0)
+  await target.stopServer()
+  const source = { port, user: 'old@example.net' }
+  const { code, stdout, stderr } = await letterlock(commandOf(target, source), {
+    input: PASSWORDS
+  })
+  assert.equal(code, 1)
+  assert.match(stdout, /^copied 100, there already 0, /)
+  assert.match(stderr, /^letterlock: The copy ended early: The mailbox is full$/m)
+
+  const list = join(data, '..', 'list.tsv')
+  const from = `imap://old%40example.net@127.0.0.1:${port}`
+  writeFileSync(list, `${from}\tpass\t${account}\tpass\n`, { mode: 0o600 })
+  const args = ['import', 'imap', '--list', list, '--data', data, '--plaintext']
+  const listed = await letterlock(args)
+  assert.equal(listed.code, 1)
+  assert.match(listed.stdout, /^ann@example\.org: NOT DONE: copied 0, there already 100, /m)
+  assert.match(listed.stdout, /^0 accounts are there, 1 in part, 0 not at all$/m)
 })
 
 test(

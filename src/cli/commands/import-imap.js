@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, Option } from 'commander'
 import { MailError } from '../../errors.js'
-import { copyAccount } from '../../import/imap/copy-account.js'
+import { copyAccount, emptyReport } from '../../import/imap/copy-account.js'
 import { SourcePool } from '../../import/imap/source-pool.js'
 import { parseSourceServer } from '../../import/imap/source-server.js'
 import { CliError } from '../cli-error.js'
@@ -155,28 +155,33 @@ async function copyInto(store, { context: { stdout, stderr, clock }, options, lo
   const { connections, exclude, expunge } = options
   const pool = new SourcePool({ login, connections })
   const progress = new ImapImportProgress({ stdout, stderr, clock })
+  const report = emptyReport()
   try {
     const { observer } = progress
     const source = login.server.name
-    const report = await copyAccount({ store, pool, source, exclude, expunge, signal, observer })
+    await copyAccount({ store, pool, source, exclude, expunge, signal, observer, report })
     progress.end(report)
     if (signal.aborted) {
       stderr.write('letterlock: stopped; the same command goes on where it was\n')
       return INTERRUPTED
     }
-    if (report.failed === 0) return 0
-    return report.copied + report.skipped > 0 ? SOME_FAILED : NOTHING_DONE
+    return report.failed === 0 ? 0 : failureCode(report)
   } catch (cause) {
     if (!(cause instanceof Error)) throw cause
-    progress.stop()
-    throw new CliError(`The copy ended early: ${sourceReason(cause)}`, {
-      exitCode: NOTHING_DONE,
-      cause
-    })
+    const exitCode = failureCode(report)
+    if (exitCode === SOME_FAILED) progress.end(report)
+    else progress.stop()
+    throw new CliError(`The copy ended early: ${sourceReason(cause)}`, { exitCode, cause })
   } finally {
     await pool.close()
   }
 }
+
+/**
+ * @param {import('../../import/imap/copy-account.js').AccountReport} report
+ * @returns {number} the exit code of a copy that is not whole
+ */
+const failureCode = ({ copied, skipped }) => (copied + skipped > 0 ? SOME_FAILED : NOTHING_DONE)
 
 /**
  * @param {CliContext} context

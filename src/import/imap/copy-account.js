@@ -4,7 +4,7 @@
  */
 import PQueue from 'p-queue'
 import { MailError } from '../../errors.js'
-import { copyFolder } from './copy-folder.js'
+import { copyFolder, emptyFolderReport } from './copy-folder.js'
 import { planFolders } from './plan-folders.js'
 import { isConnectionTrouble } from './source-pool.js'
 
@@ -31,6 +31,18 @@ import { isConnectionTrouble } from './source-pool.js'
  * @property {number} failed - messages, and folders as a whole
  */
 
+/** @returns {AccountReport} of a run that has not begun */
+export const emptyReport = () => ({
+  folders: 0,
+  foldersWithUids: 0,
+  copied: 0,
+  skipped: 0,
+  flagged: 0,
+  expunged: 0,
+  kept: 0,
+  failed: 0
+})
+
 /**
  * @param {object} request
  * @param {import('../../store/account-store.js').AccountStore} request.store
@@ -40,7 +52,8 @@ import { isConnectionTrouble } from './source-pool.js'
  * @param {ExpungeRule} [request.expunge]
  * @param {AbortSignal} [request.signal] - ends the run after the messages in hand
  * @param {CopyObserver} [request.observer]
- * @returns {Promise<AccountReport>}
+ * @param {AccountReport} [request.report] - grows, and tells what was done also where the run ends early
+ * @returns {Promise<AccountReport>} that report
  * @throws what ends the run
  */
 export async function copyAccount({
@@ -50,28 +63,21 @@ export async function copyAccount({
   exclude = [],
   expunge = 'safe',
   signal,
-  observer = {}
+  observer = {},
+  report = emptyReport()
 }) {
   const listed = await pool.run(null, (connection) => connection.list())
   const plan = planFolders(listed, { exclude })
   observer.onPlan?.(plan)
-  const total = {
-    folders: plan.length,
-    foldersWithUids: 0,
-    copied: 0,
-    skipped: 0,
-    flagged: 0,
-    expunged: 0,
-    kept: 0,
-    failed: 0
-  }
+  report.folders = plan.length
   /** @type {{ error: unknown } | null} */
   let fault = null
   const copyOne = async (/** @type {PlannedFolder} */ planned) => {
     if (fault || signal?.aborted) return
     const { mailbox } = planned
+    const ofFolder = emptyFolderReport()
     try {
-      const report = await copyFolder({
+      await copyFolder({
         store,
         pool,
         source,
@@ -79,22 +85,19 @@ export async function copyAccount({
         planned,
         expunge,
         signal,
+        report: ofFolder,
         onProgress: (progress) => observer.onProgress?.(mailbox, progress),
         onFailure: (failure) => observer.onFailure?.({ mailbox, ...failure })
       })
-      for (const key of /** @type {const} */ (['copied', 'skipped', 'flagged', 'expunged'])) {
-        total[key] += report[key]
-      }
-      total.kept += report.kept
-      total.failed += report.failed
-      total.foldersWithUids += report.keepsUids ? 1 : 0
-      observer.onFolder?.(mailbox, report)
+      observer.onFolder?.(mailbox, ofFolder)
     } catch (error) {
       if (isAboutAccount(error)) fault ??= { error }
       else {
-        total.failed++
+        report.failed++
         observer.onFailure?.({ mailbox, uid: null, error })
       }
+    } finally {
+      add(report, ofFolder)
     }
   }
   // Two folders at once: while one waits for its list, the connections are busy with the other.
@@ -102,7 +105,18 @@ export async function copyAccount({
   await Promise.all(plan.map((planned) => queue.add(() => copyOne(planned))))
   const ended = /** @type {{ error: unknown } | null} */ (fault)
   if (ended) throw ended.error
-  return total
+  return report
+}
+
+/**
+ * @param {AccountReport} report - grows
+ * @param {FolderReport} folder
+ */
+function add(report, { keepsUids, ...counts }) {
+  for (const [key, count] of Object.entries(counts)) {
+    report[/** @type {keyof typeof counts} */ (key)] += count
+  }
+  if (keepsUids) report.foldersWithUids++
 }
 
 /**

@@ -44,6 +44,7 @@ import { slices, toUidSet } from './uid-ranges.js'
  * @property {PlannedFolder} planned
  * @property {ExpungeRule} expunge
  * @property {AbortSignal | undefined} signal
+ * @property {FolderReport} report - grows
  * @property {(progress: { done: number, total: number }) => void} onProgress
  * @property {(failure: { uid: number | null, error: unknown }) => void} onFailure - `uid`: null where it is the folder's
  */
@@ -64,29 +65,30 @@ const SAFE_TO_EXPUNGE = 50
 /** A mod-sequence beyond this is no safe integer with room above it. */
 const MAX_MODSEQ = 2n ** 52n
 
+/** @returns {FolderReport} of a folder that nothing was done about yet */
+export const emptyFolderReport = () => ({
+  copied: 0,
+  skipped: 0,
+  flagged: 0,
+  expunged: 0,
+  kept: 0,
+  failed: 0,
+  keepsUids: false
+})
+
 /**
  * @param {FolderCopy} copy
- * @returns {Promise<FolderReport>}
  * @throws what ends the run of this folder
  */
 export async function copyFolder(copy) {
-  const { store, pool, planned, signal, onProgress } = copy
+  const { store, pool, planned, signal, report, onProgress } = copy
   const { opened, uids } = await pool.run(planned.path, (connection) =>
     listFolder(connection, planned.path)
   )
   const missing = Math.max(opened.messages - uids.length, 0)
   const { target, isRenumbered, isFinished } = await openTarget(copy, opened)
   const { known, fresh, gone } = await compare(store, target.folder.id, uids)
-  /** @type {FolderReport} */
-  const report = {
-    copied: 0,
-    skipped: known.length,
-    flagged: 0,
-    expunged: 0,
-    kept: 0,
-    failed: 0,
-    keepsUids: false
-  }
+  report.skipped = known.length
   const tell = () => {
     const { copied, skipped, failed } = report
     onProgress({ done: copied + skipped + failed, total: uids.length })
@@ -103,16 +105,15 @@ export async function copyFolder(copy) {
     const { length } = uids
     const error = new Error(`the server has ${opened.messages} messages and lists ${length}`)
     copy.onFailure({ uid: null, error })
-    return report
+    return
   }
-  if (signal?.aborted) return report
+  if (signal?.aborted) return
   const { hasIdentity } = await store.movingIn.finishFolder({
     folderId: target.folder.id,
     sourceUidNext: opened.uidNext || (uids.at(-1) ?? 0) + 1,
     sourceModSeq: toNumber(opened.modSeq)
   })
   report.keepsUids = hasIdentity
-  return report
 }
 
 /**
