@@ -6,8 +6,11 @@
  *
  * The date: delivery writes the same second into the name and into the file's time; an IMAP server that files an older
  * message sets the file's time back; a copy has a later one. So the earlier of the two is the message's.
+ *
+ * Mail programs may be at work there: a file that has another name by the time it is its turn, for its flags have changed or it
+ * has gone from `new` to `cur`, is found again, and one that is gone is no message any more.
  */
-import { readFile, stat } from 'node:fs/promises'
+import { lstat, readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { isKeyword } from '../imap/protocol/values/flag.js'
 import { decodeMailboxName } from '../imap/protocol/values/mailbox-name.js'
@@ -27,6 +30,7 @@ import { isEmlName } from './read-eml.js'
  * @property {string} name - of the file
  * @property {string[]} folder
  * @property {Map<string, string>} keywords - by letter
+ * @property {NamesNow} namesNow - of its Maildir
  *
  * @typedef {{ place: string, error: unknown }} UnreadableFolder
  *
@@ -43,6 +47,9 @@ const OWN_FOLDERS = [...PARTS, 'tmp']
 
 /** How files are named there: by the second of the delivery, or with flags. */
 const MESSAGE_NAME = /^\d{9,11}\.|[:;!]2,/
+
+/** What the flags stand behind. */
+const FLAGS_AT = /[:;!]2,/
 
 /** @type {Record<string, string>} */
 const FLAG_LETTERS = {
@@ -88,7 +95,9 @@ export async function openMaildir(path) {
     ignoredCount,
     async *items() {
       for (const file of files) {
-        yield 'error' in file ? unreadableItem(file.place, file.error) : await maildirItem(file)
+        const item =
+          'error' in file ? unreadableItem(file.place, file.error) : await maildirItem(file)
+        if (item) yield item
         source.position++
       }
     }
@@ -98,12 +107,21 @@ export async function openMaildir(path) {
 
 /**
  * @param {MaildirFile} file
- * @returns {Promise<ImportItem>}
+ * @returns {Promise<ImportItem | null>} null where it is gone
  */
-async function maildirItem({ path, place, name, folder, keywords }) {
-  // The name changes with the flags, and `new` becomes `cur` at the first look: only the part before the colon stays.
-  const [unique = name, letters = ''] = name.split(/[:;!]2,/)
-  const stats = await stat(path).catch(() => null)
+async function maildirItem({ path: listedPath, place, name: listedName, namesNow, ...where }) {
+  const { folder, keywords } = where
+  const unique = uniqueOf(listedName)
+  let path = listedPath
+  let name = listedName
+  let stats = await statIfThere(path)
+  while (stats === null) {
+    const found = await namesNow.find(unique)
+    if (!found) return null
+    ;({ path, name } = found)
+    stats = await statIfThere(path)
+  }
+  const [, letters = ''] = name.split(FLAGS_AT)
   return {
     name: place,
     importKeyParts: [...folder, unique],
@@ -112,8 +130,64 @@ async function maildirItem({ path, place, name, folder, keywords }) {
     internalDate: dateFromMs(earliestMs(unique, stats?.mtimeMs)),
     fallbackDate: null,
     hasFromLine: true,
-    sizeHint: stats && stats.size,
+    sizeHint: stats?.size ?? null,
     open: () => readUnpacked(path)
+  }
+}
+
+/**
+ * @param {Buffer} path
+ * @returns {Promise<import('node:fs').Stats | undefined | null>} null where nothing is there; undefined where that cannot be
+ *   told: reading it tells why
+ */
+async function statIfThere(path) {
+  try {
+    return await stat(path)
+  } catch (error) {
+    const isGone = /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
+    // A link to nowhere is there.
+    return isGone && !(await lstat(path).catch(() => null)) ? null : undefined
+  }
+}
+
+/**
+ * The name changes with the flags, and `new` becomes `cur` at the first look: only the part before the colon stays.
+ *
+ * @param {string} name - of a file
+ * @returns {string}
+ */
+const uniqueOf = (name) => name.split(FLAGS_AT, 1)[0] ?? name
+
+/** How the files of one Maildir are called now: read when one is not where it was, and again when it is not there either. */
+class NamesNow {
+  #root
+  /** @type {Map<string, FolderEntry>} those that nobody has been told of since */
+  #entries = new Map()
+
+  /** @param {string | Buffer} root */
+  constructor(root) {
+    this.#root = root
+  }
+
+  /**
+   * @param {string} unique
+   * @returns {Promise<FolderEntry | undefined>} of the file; undefined where there is none any more
+   */
+  async find(unique) {
+    if (!this.#entries.has(unique)) await this.#read()
+    const entry = this.#entries.get(unique)
+    this.#entries.delete(unique)
+    return entry
+  }
+
+  async #read() {
+    const parts = partsOf(await readEntries(this.#root).catch(() => []))
+    this.#entries.clear()
+    for (const { path } of parts) {
+      for (const entry of await readEntries(path).catch(() => [])) {
+        this.#entries.set(uniqueOf(entry.name), entry)
+      }
+    }
   }
 }
 
@@ -159,15 +233,16 @@ async function listMaildir(root) {
  */
 async function listFolder(path, { place, folder }, listing) {
   const entries = await readEntries(path)
-  const parts = entries.filter(({ name }) => PARTS.includes(name))
+  const parts = partsOf(entries)
   const keywords = await readKeywords(entries)
+  const namesNow = new NamesNow(path)
   /** @type {MaildirFile[]} */
   const files = []
   for (const part of parts) {
     for (const { name, path: filePath, isFolder } of await readEntries(part.path)) {
       if (isFolder || name.startsWith('.')) continue
       const filePlace = `${place}${part.name}/${name}`
-      files.push({ path: filePath, place: filePlace, name, folder, keywords })
+      files.push({ path: filePath, place: filePlace, name, folder, keywords, namesNow })
     }
   }
   for (const file of files.sort(byName)) listing.files.push(file)
@@ -181,6 +256,16 @@ async function listFolder(path, { place, folder }, listing) {
     })
   }
 }
+
+/**
+ * @param {FolderEntry[]} entries - of a Maildir
+ * @returns {FolderEntry[]} `new` before `cur`, in which a message would else be missed that goes there meanwhile
+ */
+const partsOf = (entries) =>
+  entries
+    .filter(({ name }) => PARTS.includes(name))
+    .sort(byName)
+    .reverse()
 
 /**
  * @param {{ name: string }} left

@@ -1,6 +1,6 @@
 /** What an import reads of a Maildir. */
 import assert from 'node:assert/strict'
-import { utimes } from 'node:fs/promises'
+import { rename, rm, symlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
@@ -24,6 +24,46 @@ test('messages that Dovecot has packed are unpacked; what cannot be is reported,
     outcomes.push(await collectBytes(item.open()).then(String, (error) => error.code))
   }
   assert.deepEqual(outcomes, [MAIL, MAIL, 'FORMAT_UNKNOWN', 'FORMAT_UNKNOWN'])
+})
+
+test('files that a mail program renames or deletes while they are read come as they are called then, or not', async (t) => {
+  const folder = await folderOf(t, {
+    'new/1600000001.a': 'read meanwhile',
+    'cur/1600000002.a:2,': 'flagged meanwhile',
+    'cur/1600000003.a:2,': 'deleted meanwhile',
+    'cur/1600000004.a:2,': 'flagged twice',
+    '.Sub/cur/1600000005.a,S=4:2,': 'sub',
+    '.Sub/new/.keep': '',
+    '.Gone/cur/1600000006.a:2,': 'with its folder',
+    '.Gone/new/.keep': ''
+  })
+  const source = await openSource(folder)
+  const move = (/** @type {string} */ from, /** @type {string} */ to) =>
+    rename(join(folder, from), join(folder, to))
+  await move('new/1600000001.a', 'cur/1600000001.a:2,S')
+  await move('cur/1600000002.a:2,', 'cur/1600000002.a:2,F')
+  await move('cur/1600000004.a:2,', 'cur/1600000004.a:2,F')
+  await move('.Sub/cur/1600000005.a,S=4:2,', '.Sub/cur/1600000005.a,S=4:2,T')
+  await rm(join(folder, 'cur/1600000003.a:2,'))
+  await rm(join(folder, '.Gone'), { recursive: true })
+  const found = []
+  for await (const { importKeyParts, flags, open } of source.items()) {
+    found.push([String(await collectBytes(open())), importKeyParts.join('/'), flags])
+    if (found.length === 2) await move('cur/1600000004.a:2,F', 'cur/1600000004.a:2,RF')
+  }
+  assert.deepEqual(found, [
+    ['read meanwhile', '1600000001.a', ['\\Seen']],
+    ['flagged meanwhile', '1600000002.a', ['\\Flagged']],
+    ['flagged twice', '1600000004.a', ['\\Answered', '\\Flagged']],
+    ['sub', 'Sub/1600000005.a,S=4', ['\\Deleted']]
+  ])
+  assert.equal(source.position, source.total)
+})
+
+test('a link to nowhere in a Maildir fails when it is read', async (t) => {
+  const folder = await folderOf(t, { 'cur/.keep': '', 'new/.keep': '' })
+  await symlink('nowhere', join(folder, 'cur/1600000001.a:2,'))
+  await assert.rejects(readAll(folder), { code: 'ENOENT' })
 })
 
 test('keywords of a Maildir that IMAP cannot have are left out', async (t) => {
