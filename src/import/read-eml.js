@@ -5,6 +5,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { MailError } from '../errors.js'
 import { readUnpacked } from './byte-source.js'
 import { readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
@@ -60,9 +61,21 @@ function emlSource({ path, files, ignoredCount, format }) {
         yield error === undefined ? await emlItem(file) : unreadableItem(place, error)
         source.position++
       }
+      if (files.length === 0) requireMessages(ignoredCount)
     }
   }
   return source
+}
+
+/**
+ * Where there are files and none is a message, the mail is in a form that this reader does not know: that nothing came in is no
+ * success.
+ *
+ * @param {number} ignoredCount - files beside the messages, of which there were none
+ * @throws {MailError} FORMAT_UNKNOWN
+ */
+export function requireMessages(ignoredCount) {
+  if (ignoredCount > 0) throw new MailError('FORMAT_UNKNOWN', { detail: 'no message in it' })
 }
 
 /**

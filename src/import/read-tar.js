@@ -6,7 +6,7 @@ import { basename } from 'node:path'
 import { extract } from 'tar-stream'
 import { openBytes } from './byte-source.js'
 import { dateFromMs } from './import-item.js'
-import { isEmlName } from './read-eml.js'
+import { isEmlName, requireMessages } from './read-eml.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
@@ -50,16 +50,20 @@ export async function openTar(path) {
       // Without the names of owners, as the oldest tar writes it.
       const archive = extract(/** @type {object} */ ({ allowUnknownFormat: true }))
       const feeding = feed(bytes.chunks, archive)
+      let hasMessages = false
       try {
         for await (const entry of archive) {
           const rest = /** @type {AsyncIterable<Buffer>} */ (entry)[Symbol.asyncIterator]()
           const { header } = entry
           if (header.type !== 'directory') {
-            if (isEmlName(header.name)) yield tarItem(source.name, header, rest)
-            else source.ignoredCount++
+            if (isEmlName(header.name)) {
+              hasMessages = true
+              yield tarItem(source.name, header, rest)
+            } else source.ignoredCount++
           }
           await drain(rest)
         }
+        if (!hasMessages) requireMessages(source.ignoredCount)
       } finally {
         bytes.close()
         archive.destroy()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
@@ -439,6 +439,21 @@ test('a file that is no mail is refused with FORMAT_UNKNOWN', async (t) => {
   await assert.rejects(openSource(join(folder, 'picture.png')), (error) =>
     isMailError(error, 'FORMAT_UNKNOWN')
   )
+})
+
+test('a folder or a tar of files none of which is a message fails, an empty folder does not', async (t) => {
+  const folder = await folderOf(t, {
+    'profile/Inbox': `From a@b Thu Jan  1 00:00:00 2026\n${MAIL}`,
+    'empty/below/.keep': '',
+    'a.tar': await tarOf([{ name: 'Maildir/cur/1600000001.a:2,S', content: MAIL }])
+  })
+  await rm(join(folder, 'empty/below/.keep'))
+  for (const name of ['profile', 'a.tar']) {
+    await assert.rejects(readAll(join(folder, name)), (error) =>
+      isMailError(error, 'FORMAT_UNKNOWN')
+    )
+  }
+  assert.deepEqual(await readAll(join(folder, 'empty')), [])
 })
 
 test('a source that is not there is an error of the file system', async (t) => {
