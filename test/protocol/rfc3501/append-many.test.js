@@ -63,6 +63,15 @@ test('messages of which some had to go into the file at once come back byte for 
   }
 })
 
+test('ten thousand messages are the most, and the command behind them is answered', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  const messages = Array(10_001).fill(Buffer.from('x'))
+  assert.match(await appendMany(client, messages), /^many NO \[LIMIT\] /)
+  assert.match(await client.command('STATUS Archive (MESSAGES)'), /\(MESSAGES 0\)/)
+  assert.match(await appendMany(client, messages.slice(1)), /^many OK \[APPENDUID \d+ 1:10000\] /)
+})
+
 test('too much of what is kept of headers is refused as a whole', async (t) => {
   const server = await startImapServer(t)
   const client = await loggedIn(t, server)

@@ -51,7 +51,8 @@ export const append = {
     try {
       return await dialogue.run(message)
     } catch (error) {
-      await dialogue.skipRest().finally(() => dialogue.drop())
+      dialogue.skipRest()
+      await dialogue.drop()
       throw error
     }
   }
@@ -67,8 +68,6 @@ class AppendDialogue {
   #heldBytes = 0
   /** Whether the command's end has been read, or will not come. */
   #isOver = false
-  /** Whether a message's bytes are still due. */
-  #isInMessage = true
   #session
   /** When the store last heard of the contents, wall-clock milliseconds. */
   #keptAtMs
@@ -103,7 +102,7 @@ class AppendDialogue {
    * @returns {Promise<CommandResult>}
    */
   async #refuseEmpty() {
-    await this.skipRest()
+    this.skipRest()
     await this.drop()
     return { status: 'NO', text: 'A message cannot be empty; nothing was appended' }
   }
@@ -116,7 +115,6 @@ class AppendDialogue {
    */
   async #prepare({ command, literal }) {
     const session = this.#session
-    this.#isInMessage = true
     session.requireWriteScope()
     const { mailbox } = parseAppendStart(command, { isUtf8: session.isUtf8 })
     if (!literal.isNonSync || literal.size > SMALL_BYTES)
@@ -154,7 +152,6 @@ class AppendDialogue {
     for (;;) {
       const event = await this.#nextEvent()
       if (event.kind === 'messageData') {
-        this.#isInMessage = !event.isLast
         if (event.chunk.length > 0) await writer.write(event.chunk)
         // More of it may be here already, and whatever it is full of is looked at.
         await this.#slicer.breathe()
@@ -163,7 +160,6 @@ class AppendDialogue {
         session.connection.releaseInput(event.chunk)
         if (event.isLast) this.#keep(await this.#finish(writer, hasNul))
       } else if (event.kind === 'message') {
-        this.#isInMessage = true
         return event
       } else if (event.kind === 'command') {
         this.#isOver = true
@@ -255,19 +251,10 @@ class AppendDialogue {
     return event
   }
 
-  /** Reads past what is left of the command, so that no byte of a message is taken for a command. */
-  async skipRest() {
-    const { receiver } = this.#session.connection
-    while (!this.#isOver) {
-      if (this.#isInMessage) {
-        receiver.rejectMessage()
-        this.#isOver = true
-        return
-      }
-      const event = await this.#nextEvent()
-      if (event.kind === 'message') this.#isInMessage = true
-      else if (event.kind === 'command' || event.kind === 'error') this.#isOver = true
-    }
+  /** What is left of the command is to be read past, so that no byte of a message is taken for a command. */
+  skipRest() {
+    if (!this.#isOver) this.#session.connection.receiver.rejectMessage()
+    this.#isOver = true
   }
 
   /** Gives up what was staged and not appended. */
