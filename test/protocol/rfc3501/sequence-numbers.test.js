@@ -91,6 +91,14 @@ test('UID commands may tell EXPUNGE (RFC 3501 §7.4.1: they are not FETCH, STORE
     2C: b UID FETCH 2 UID
     2S: * 1 FETCH (UID 2)
     2S: b OK ...
+    1C: c STORE 1 +FLAGS.SILENT (\\Deleted)
+    1S: c OK ...
+    1C: d EXPUNGE
+    1S: * 1 EXPUNGE
+    1S: d OK ...
+    2C: c UID STORE 3 +FLAGS.SILENT (\\Seen)
+    2S: * 1 EXPUNGE
+    2S: c OK ...
     `
   )
 })

@@ -69,6 +69,31 @@ test('STORE UNCHANGEDSINCE leaves alone what has changed, and names it in MODIFI
   )
 })
 
+test('MODIFIED has message numbers after STORE and UIDs after UID STORE (RFC 7162 §3.1.3)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${three}
+    ${select('INBOX', { exists: 3, parameters: ' (CONDSTORE)' })}
+    C: a STORE 1 +FLAGS.SILENT (\\Deleted)
+    S: * 1 FETCH (UID 1 MODSEQ (...))
+    S: a OK ...
+    C: b EXPUNGE
+    S: * 1 EXPUNGE
+    S: b OK ...
+    C: c STORE 1:2 (UNCHANGEDSINCE 1) +FLAGS.SILENT (\\Seen)
+    S: * 1 FETCH (UID 2 FLAGS (\\Recent) MODSEQ (...))
+    S: * 2 FETCH (UID 3 FLAGS (\\Recent) MODSEQ (...))
+    S: c OK [MODIFIED 1:2] ...
+    C: d UID STORE 2:3 (UNCHANGEDSINCE 1) +FLAGS.SILENT (\\Seen)
+    S: * 1 FETCH (UID 2 FLAGS (\\Recent) MODSEQ (...))
+    S: * 2 FETCH (UID 3 FLAGS (\\Recent) MODSEQ (...))
+    S: d OK [MODIFIED 2:3] ...
+    `
+  )
+})
+
 test('a client that was away learns from MODIFIED what has changed meanwhile (RFC 7162 §3.1.3, example 10)', async (t) => {
   const server = await startImapServer(t)
   await transcript(

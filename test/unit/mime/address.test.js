@@ -33,6 +33,8 @@ const LISTS = [
   ['"u v"@d', [[null, null, 'u v', 'd']]],
   ['<"u@v"@d>', [[null, null, 'u@v', 'd']]],
   ['u@[192.0.2.1]', [[null, null, 'u', '[192.0.2.1]']]],
+  ['u@[IPv6:2001:db8::1], <v@[IPv6:::1]>', [[null, null, 'u', '[IPv6:2001:db8::1]'], [null, null, 'v', '[IPv6:::1]']]], // prettier-ignore
+  ['u@"d".e, v@\\d', [[null, null, 'u', 'd.e'], [null, null, 'v', 'd']]], // prettier-ignore
   ['group: a@b, N <c@d>;', [[null, null, 'group', null], [null, null, 'a', 'b'], ['N', null, 'c', 'd'], [null, null, null, null]]], // prettier-ignore
   ['g:;, h: (c) ;', [[null, null, 'g', null], [null, null, null, null], [null, null, 'h', null], [null, null, null, null]]], // prettier-ignore
   ['undisclosed-recipients:', [[null, null, 'undisclosed-recipients', null], [null, null, null, null]]], // prettier-ignore

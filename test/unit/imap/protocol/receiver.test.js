@@ -64,6 +64,8 @@ test('each wire gives its events, and the NOOP after it is understood', () => {
     ['a X {-1}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X {1++}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X {1a}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
+    ['a X {1:}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
+    ['a X {1/}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
     // RFC 7888 §5: with LITERAL- as well it is `+` that stands there.
     ['a X {3-}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X ) {3-}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
