@@ -44,6 +44,26 @@ test('ORDEREDSUBJECT: one thread a subject, the first message above all others (
   )
 })
 
+test('threads of one date are in the order of the mailbox (RFC 5256 §2.2)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${mail('1', 'water', 3, '<gone@x>')}
+    ${mail('2', 'tea', 2)}
+    ${mail('3', 'coffee', 2, '<gone@x>')}
+    ${mail('4', 'bread', 2)}
+    ${select('INBOX', { exists: 4 })}
+    C: a THREAD ORDEREDSUBJECT UTF-8 ALL
+    S: * THREAD (2)(3)(4)(1)
+    S: a OK ...
+    C: b THREAD REFERENCES UTF-8 ALL
+    S: * THREAD (2)((3)(1))(4)
+    S: b OK ...
+    `
+  )
+})
+
 test('REFERENCES: parents by Message-ID, gaps closed, siblings by date (RFC 5256 §3)', async (t) => {
   const server = await startImapServer(t)
   await transcript(

@@ -9,7 +9,8 @@ test('DISPLAYFROM and DISPLAYTO sort by decoded name, then by address, then by n
     ['=?utf-8?Q?=C3=89mile?= <z@x.org>', 'delta@x.org'],
     ['dora@x.org', '"Alpha" <q@x.org>'],
     ['"" <anna@x.org>', '=?utf-8?B?QnJhdm8=?= <a@x.org>'],
-    ['Zoe <a@x.org>', null]
+    ['Zoe <a@x.org>', null],
+    ['friends: b@x.org;', 'Carol: a@x.org;']
   ]
   const appended = fields
     .map(([from, to]) =>
@@ -22,12 +23,12 @@ test('DISPLAYFROM and DISPLAYTO sort by decoded name, then by address, then by n
     server,
     `
     ${appended}
-    ${select('INBOX', { exists: 4 })}
+    ${select('INBOX', { exists: 5 })}
     C: a SORT (DISPLAYFROM) UTF-8 ALL
-    S: * SORT 3 2 1 4
+    S: * SORT 3 2 1 5 4
     S: a OK ...
     C: b SORT (REVERSE DISPLAYTO) UTF-8 ALL
-    S: * SORT 1 3 2 4
+    S: * SORT 1 5 3 2 4
     S: b OK ...
     `
   )

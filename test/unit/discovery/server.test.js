@@ -75,6 +75,7 @@ test('Thunderbird gets servers by preference, from both of its addresses', async
   )
   assert.equal(status, 200)
   assert.equal(headers['content-type'], 'text/xml; charset=utf-8')
+  assert.equal(headers['cache-control'], 'no-store')
   assert.equal(XMLValidator.validate(text), true)
   const { clientConfig } = parser.parse(text)
   assert.equal(clientConfig['@_version'], '1.1')
@@ -104,6 +105,20 @@ test('without an address the name that was asked says the domain', async (t) => 
   }
   assert.equal(await domainOf('autoconfig.example.net'), 'example.net')
   assert.equal(await domainOf('mail.example.org'), 'example.org')
+})
+
+test('a listener for this machine alone has something before it, at the usual port; any other tells its own', async (t) => {
+  for (const [listen, port] of [
+    ['0.0.0.0:2143', '2143'],
+    ['[::]:2143', '2143'],
+    ['[::1]:2143', '143'],
+    ['localhost:2143', '143']
+  ]) {
+    const { get } = await start(t, { 'imap.listen': listen })
+    const { text } = await get('/mail/config-v1.1.xml')
+    const { incomingServer } = parser.parse(text).clientConfig.emailProvider
+    assert.equal(incomingServer[1].port, port, listen)
+  }
 })
 
 test('what is turned off is not offered, and ports may be told', async (t) => {

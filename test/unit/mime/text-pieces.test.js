@@ -187,6 +187,8 @@ test('UTF-7 gives the same text however it is cut', () => {
   )
   assert.equal(decodeCharset(Buffer.from('+AGEAYgBj-+-'), 'utf-7'), 'abc+')
   assert.equal(decodeCharset(Buffer.from('+/v8AYQ-b+/v8-'), 'utf-7'), 'ab\ufeff')
+  const marked = ['+/v8-a', '+/v8-b'].map((piece) => Buffer.from(piece))
+  assert.equal(read(createCharsetDecoder('utf-7'), marked), 'a\ufeffb')
 })
 
 test('UTF-7 is read as iconv-lite reads it', () => {

@@ -18,9 +18,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isMailError } from '../../../src/errors.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
-import { loadCertificates, watchCertificates } from '../../../src/support/certificates.js'
+import {
+  certificateEnds,
+  loadCertificates,
+  watchCertificates
+} from '../../../src/support/certificates.js'
 import { systemClock } from '../../../src/support/clock.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
 
 /** @param {import('node:test').TestContext} t */
 function scratch(t) {
@@ -56,6 +61,25 @@ test('a self-signed certificate that cannot be looked at is not made anew', asyn
   unlinkSync(key)
   renameSync(`${key}.kept`, key)
   assert.equal((await loadCertificate(options)).fingerprint, fingerprint)
+})
+
+test('of several certificates the one that ends first comes first', async (t) => {
+  const folder = scratch(t)
+  const load = (/** @type {number} */ day) => {
+    const clock = new ManualClock(day * 86_400_000)
+    return loadCertificate({ folder: join(folder, String(day)), certificateFile: '', keyFile: '', clock }) // prettier-ignore
+  }
+  const main = await load(20_002)
+  const others = await Promise.all([20_000, 20_001].map(load))
+  const ends = certificateEnds({
+    main,
+    others: others.map(({ certificate, key }) => ({ names: [], cert: certificate, key }))
+  })
+  const [first = 0] = ends.map(({ endMs }) => endMs)
+  assert.deepEqual(
+    ends,
+    [0, 1, 2].map((days) => ({ name: 'localhost', endMs: first + days * 86_400_000 }))
+  )
 })
 
 test('the operator’s own certificate is taken from where the configuration says', async (t) => {

@@ -73,6 +73,7 @@ const BAD = [
   ['version 3', versionTwo(0x31, 0x11, IPV4)],
   ['another command', versionTwo(0x22, 0x11, IPV4)],
   ['addresses cut short', versionTwo(0x21, 0x11, IPV4.subarray(0, 11))],
+  ['IPv6 addresses cut short', versionTwo(0x21, 0x21, IPV6.subarray(0, 35))],
   ['a length that no balancer sends', versionTwo(0x21, 0x11, Buffer.alloc(5000))]
 ]
 
