@@ -10,6 +10,7 @@ import { setTimeout as sleepFor } from 'node:timers/promises'
 import { MailError, isMailError } from '../errors.js'
 import { counters } from '../telemetry/counters.js'
 import { checkCredential } from './check-credential.js'
+import { unlessOvertaken } from './damage.js'
 import { EqualAttempts } from './equal-attempts.js'
 import { settleRekey } from './rekey.js'
 import { requireSealKeyIsOurs } from './seal-identity.js'
@@ -229,22 +230,27 @@ export class Unlocker {
    */
   async #check({ account, password, remoteAddress, isKept, isKnown }) {
     const services = this.#services
+    const { directory } = services
     const checked = await this.#alarmed({ account, remoteAddress }, () =>
       checkCredential({ services, account, password, isKnown })
     )
     if (!checked || !account) throw new MailError('AUTHENTICATION_FAILED')
     const { credential, masterKey, rewrapped } = checked
     try {
-      const isRekeyed = await settleRekey({ services, account, masterKey })
-      if (isRekeyed) {
-        // The rows have changed under this attempt: it starts again with those that stand now.
+      const isSettled = await settleRekey({ services, account, masterKey })
+      const now = await directory.findAccount(account.id)
+      // The rows have changed under this attempt, by a rekey that ran meanwhile too: it starts again with those that stand now.
+      if (isSettled || (now !== null && now.keyEpoch !== account.keyEpoch)) {
         masterKey.dispose()
-        const now = await services.directory.findAccount(account.id)
         return await this.#check({ account: now, password, remoteAddress, isKept, isKnown })
       }
       await this.#requireStillGood(account, credential)
       await this.#alarmed({ account, remoteAddress }, () =>
-        requireSealKeyIsOurs({ directory: services.directory, account, masterKey })
+        requireSealKeyIsOurs({ directory, account, masterKey }).catch(async (error) => {
+          const failure = await unlessOvertaken(directory, account, error)
+          const isDeleted = isMailError(failure, 'ACCOUNT_NOT_FOUND')
+          throw isDeleted ? new MailError('AUTHENTICATION_FAILED') : failure
+        })
       )
       if (rewrapped) this.#raise(rewrapped)
       if (isKept) this.#repeatLogins?.remember({ account, credential, password, masterKey })

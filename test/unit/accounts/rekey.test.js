@@ -174,6 +174,30 @@ test('a login during a rekey is told to come back', async (t) => {
   ;(await logIn(services, OLD)).masterKey.dispose()
 })
 
+for (const step of /** @type {const} */ (['findSingleCredential', 'findRekey'])) {
+  test(`a login that is overtaken by a whole rekey at ${step} gets in, without an alarm`, async (t) => {
+    const { services, lines } = await openTestAccounts(t)
+    const { account } = await makeAccount(services)
+    const { directory } = services
+    const once = { times: 1 }
+    const overtaken = async (/** @type {[any, any]} */ ...input) => {
+      await rekey(services, account)
+      return await directory[step](...input)
+    }
+    t.mock.method(directory, step, overtaken, once)
+    const unlocked = await logIn(services, OLD)
+    unlocked.masterKey.dispose()
+    assert.equal(unlocked.account.keyEpoch, 2)
+    await directory.flush()
+    const actions = (await directory.listAudit()).map(({ action }) => action)
+    assert.equal(actions.includes('key-alarm'), false)
+    assert.deepEqual(
+      lines.filter(({ level }) => level === 'error'),
+      []
+    )
+  })
+}
+
 test('while a rekey is pending no credential is added or changed beside it', async (t) => {
   const { services } = await openTestAccounts(t)
   const { account } = await makeAccount(services)

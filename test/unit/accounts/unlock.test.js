@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { createAppPassword, revokeAppPassword } from '../../../src/accounts/app-passwords.js'
 import { changePassword } from '../../../src/accounts/change-password.js'
+import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { generateSealIdentity } from '../../../src/crypto/age.js'
 import { generateCode } from '../../../src/crypto/generated-code.js'
 import { isMailError } from '../../../src/errors.js'
@@ -393,6 +394,25 @@ test('somebody else’s public seal key in the directory is an alarm, and nobody
   )
   assert.equal(alarms.length, changes.length)
   assert.ok(lines.some(({ level, code }) => level === 'error' && code === 'ACCOUNT_DAMAGED'))
+})
+
+test('an account that is deleted while its seal key is looked at is no alarm', async (t) => {
+  const { services, lines } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const { directory } = services
+  const deleted = async (/** @type {string} */ accountId) => {
+    await deleteAccount({ services, account })
+    return await directory.listSealIdentities(accountId)
+  }
+  t.mock.method(directory, 'listSealIdentities', deleted, { times: 1 })
+  await assertRefused(logIn(services, 'old secret'))
+  await directory.flush()
+  const actions = (await directory.listAudit()).map(({ action }) => action)
+  assert.equal(actions.includes('key-alarm'), false)
+  assert.deepEqual(
+    lines.filter(({ level }) => level === 'error'),
+    []
+  )
 })
 
 test('guessing is slowed down, and a repeat login is not', async (t) => {
