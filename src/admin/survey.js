@@ -198,7 +198,8 @@ export class HostSurvey {
       for (const { id, folder: stored } of page) {
         const folder = join(data, stored)
         try {
-          await lookAtMailbox(survey, { id, folder })
+          const isWhole = await lookAtMailbox(survey, folder)
+          if (!isWhole && (await this.#isStillCut({ id, folder }))) noteMisshapen(survey, id)
           const oldestMs = await lookAtSpool(survey, join(folder, 'spool'))
           if (oldestMs !== null) waiting.set(id, oldestMs)
         } catch (err) {
@@ -239,6 +240,21 @@ export class HostSurvey {
   }
 
   /**
+   * Since the page was read the account may have been deleted, or begun anew in another folder; and the files of a restore
+   * change places.
+   *
+   * @param {{ id: string, folder: string }} account - whose mailbox file is missing or cut off
+   * @returns {Promise<boolean>} whether it is, and should not be
+   */
+  async #isStillCut({ id, folder }) {
+    const { directory } = this.#options
+    const now = await directory.findAccount(id)
+    const restore = await directory.findRestore(id)
+    if (now?.folder !== folder || restore?.state === 'switching') return false
+    return !isWholeFile(await statIfThere(join(folder, 'mail.db')))
+  }
+
+  /**
    * @param {Survey} survey - added to
    * @param {string} accountId
    * @param {unknown} err
@@ -252,19 +268,32 @@ export class HostSurvey {
 }
 
 /**
- * @param {Survey} survey - added to
- * @param {{ id: string, folder: string }} account
+ * @param {import('node:fs').Stats | null} file - a mailbox's
+ * @returns {boolean} whether it has the shape of one
  */
-async function lookAtMailbox(survey, { id, folder }) {
+const isWholeFile = (file) => file !== null && file.size > 0 && file.size % PAGE_BYTES === 0
+
+/**
+ * @param {Survey} survey - added to
+ * @param {string} folder - absolute
+ * @returns {Promise<boolean>} whether the file is whole
+ */
+async function lookAtMailbox(survey, folder) {
   const file = await statIfThere(join(folder, 'mail.db'))
   const wal = (await statIfThere(join(folder, 'mail.db-wal')))?.size ?? 0
   survey.mailboxes++
   survey.walBytes += wal
   survey.largestWalBytes = Math.max(survey.largestWalBytes, wal)
-  const isWhole = file !== null && file.size > 0 && file.size % PAGE_BYTES === 0
-  if (isWhole) return
+  return isWholeFile(file)
+}
+
+/**
+ * @param {Survey} survey - added to
+ * @param {string} accountId
+ */
+function noteMisshapen(survey, accountId) {
   survey.misshapen++
-  if (survey.misshapenIds.length < MAX_NAMED) survey.misshapenIds.push(id)
+  if (survey.misshapenIds.length < MAX_NAMED) survey.misshapenIds.push(accountId)
 }
 
 /**

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdir, open, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Database from 'better-sqlite3-multiple-ciphers'
+import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { createAdmin } from '../../../src/admin/create.js'
 import {
   checkBackup,
@@ -170,6 +171,34 @@ test('a survey counts spools, what was set aside, and mailbox files that are gon
   assert.equal(first.oldestSpoolMs, 5000)
   assert.equal(first.oldestOpenSpoolMs, null, 'it may just have been opened')
   assert.equal((await survey.look()).oldestOpenSpoolMs, 5000)
+  await survey.close()
+})
+
+test('a survey names no mailbox that is deleted, or whose files change places, while it looks', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { directory, clock, logger } = services
+  const anna = (await makeAccount(services)).account
+  const ben = (await makeAccount(services, 'ben@example.org')).account
+  await directory.beginRestore({
+    accountId: ben.id,
+    generation: '2026-11-20T03-14-07Z',
+    state: 'switching',
+    staged: 'staged',
+    replaced: 'replaced',
+    cipher: ben.cipher,
+    requestedAtMs: clock.nowMs()
+  })
+  await rm(join(ben.folder, 'mail.db'))
+  const { pageFolders } = directory
+  const pages = async (/** @type {{ afterId: string, limit: number }} */ page) => {
+    const folders = await pageFolders(page)
+    await deleteAccount({ services, account: anna })
+    return folders
+  }
+  t.mock.method(directory, 'pageFolders', pages, { times: 1 })
+  const survey = new HostSurvey({ data, directory, whichAreOpen: async () => [], clock, logger })
+  const { misshapenIds, unreadableIds } = await survey.look()
+  assert.deepEqual([misshapenIds, unreadableIds], [[], []])
   await survey.close()
 })
 
