@@ -5,10 +5,13 @@
  * @typedef {import('./byte-writer.js').ByteString} ByteString
  * @typedef {import('./byte-writer.js').ByteWriter} ByteWriter
  * @typedef {import('./part.js').Part} Part
+ *
+ * @typedef {import('./envelope.js').AddressBudget & { isExtended: boolean }} Form - `isExtended`: true for
+ *   BODYSTRUCTURE, false for BODY
  */
 import { imapString } from './byte-writer.js'
 import { hasParameter } from './content-type.js'
-import { MAX_SHOWN_NESTING } from './limits.js'
+import { MAX_SHOWN_NESTING, MAX_STRUCTURE_ADDRESSES } from './limits.js'
 import { writeEnvelope } from './envelope.js'
 
 /**
@@ -17,31 +20,31 @@ import { writeEnvelope } from './envelope.js'
  * @param {boolean} isExtended - true for BODYSTRUCTURE, false for BODY
  */
 export function writeBodyStructure(writer, part, isExtended) {
-  writePart(writer, part, isExtended, 1)
+  writePart(writer, part, { isExtended, addressesLeft: MAX_STRUCTURE_ADDRESSES }, 1)
 }
 
 /**
  * @param {ByteWriter} writer
  * @param {Part} part
- * @param {boolean} isExtended
+ * @param {Form} form
  * @param {number} level - 1 for the root
  */
-function writePart(writer, part, isExtended, level) {
+function writePart(writer, part, form, level) {
   const isContainer = part.type === 'multipart' || messageInside(part) !== undefined
-  if (isContainer && level >= MAX_SHOWN_NESTING) writeOpaque(writer, part, isExtended)
-  else if (part.type === 'multipart') writeMultipart(writer, part, isExtended, level)
-  else writeSinglePart(writer, part, isExtended, level)
+  if (isContainer && level >= MAX_SHOWN_NESTING) writeOpaque(writer, part, form)
+  else if (part.type === 'multipart') writeMultipart(writer, part, form, level)
+  else writeSinglePart(writer, part, form, level)
 }
 
 /**
  * A part that is shown as one piece, whatever is in it.
  * @param {ByteWriter} writer
  * @param {Part} part
- * @param {boolean} isExtended
+ * @param {Form} form
  */
-function writeOpaque(writer, part, isExtended) {
+function writeOpaque(writer, part, form) {
   const size = part.bodyEnd - part.headerEnd
-  const extension = isExtended ? ' NIL NIL NIL NIL' : ''
+  const extension = form.isExtended ? ' NIL NIL NIL NIL' : ''
   writer.raw(`("application" "octet-stream" NIL NIL NIL "7bit" ${size}${extension})`)
 }
 
@@ -49,15 +52,15 @@ function writeOpaque(writer, part, isExtended) {
  * `(part part … "subtype" [(params) dsp lang loc])`
  * @param {ByteWriter} writer
  * @param {Part} part
- * @param {boolean} isExtended
+ * @param {Form} form
  * @param {number} level
  */
-function writeMultipart(writer, part, isExtended, level) {
+function writeMultipart(writer, part, form, level) {
   writer.raw('(')
-  for (const child of part.children) writePart(writer, child, isExtended, level + 1)
+  for (const child of part.children) writePart(writer, child, form, level + 1)
   writer.raw(' ')
   writer.string(part.subtypeAsWritten)
-  if (isExtended) {
+  if (form.isExtended) {
     writer.raw(' ')
     writeParams(writer, part.params)
     writeExtension(writer, part)
@@ -69,10 +72,10 @@ function writeMultipart(writer, part, isExtended, level) {
  * `("type" "subtype" (params) id description "encoding" octets [envelope body] [lines] [md5 dsp lang loc])`
  * @param {ByteWriter} writer
  * @param {Part} part
- * @param {boolean} isExtended
+ * @param {Form} form
  * @param {number} level
  */
-function writeSinglePart(writer, part, isExtended, level) {
+function writeSinglePart(writer, part, form, level) {
   writer.raw('(')
   writer.string(part.typeAsWritten)
   writer.raw(' ')
@@ -89,12 +92,12 @@ function writeSinglePart(writer, part, isExtended, level) {
   const message = messageInside(part)
   if (message) {
     writer.raw(' ')
-    writeEnvelope(writer, message.header)
+    writeEnvelope(writer, message.header, form)
     writer.raw(' ')
-    writePart(writer, message, isExtended, level + 1)
+    writePart(writer, message, form, level + 1)
   }
   if (message || part.type === 'text') writer.raw(` ${part.lines}`)
-  if (isExtended) {
+  if (form.isExtended) {
     writer.raw(' ')
     writer.nstring(part.md5)
     writeExtension(writer, part)

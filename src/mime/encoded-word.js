@@ -30,9 +30,10 @@ export function decodeHeaderText(value) {
 
 /**
  * @param {ByteString} text - already unfolded
+ * @param {number} [enough] - characters after which the rest, thousands of words perhaps, need not be decoded
  * @returns {string}
  */
-export function decodeByteString(text) {
+export function decodeByteString(text, enough = Infinity) {
   if (!text.includes('=?')) return decodePlain(text)
   let out = ''
   let end = 0
@@ -49,6 +50,7 @@ export function decodeByteString(text) {
     const isAdjacent = joined.length > 0 && /^[ \t]*$/.test(between)
     if (!isAdjacent || label.toLowerCase() !== charset.toLowerCase()) flush()
     if (!isAdjacent) out += decodePlain(between)
+    if (out.length >= enough) return out
     charset = label
     joined.push(encoding === 'b' || encoding === 'B' ? decodeB(body) : decodeQ(body))
     end = match.index + word.length

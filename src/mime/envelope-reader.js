@@ -5,6 +5,7 @@
  */
 import { MailError } from '../errors.js'
 import { decodeByteString } from './encoded-word.js'
+import { MAX_BASE_SUBJECT_CHARACTERS } from './limits.js'
 
 /**
  * @typedef {object} EnvelopeAddress - the first of a field; of a group its head
@@ -26,12 +27,12 @@ const PLACES = Object.freeze({ from: 2, to: 5, cc: 6 })
 
 /**
  * @param {Buffer} envelope - wire bytes
- * @returns {string} the subject, decoded; empty when there is none
+ * @returns {string} the subject, decoded, as much of it as sorting and threading look at; empty when there is none
  * @throws {MailError} ACCOUNT_DAMAGED when it is no ENVELOPE
  */
 export function envelopeSubject(envelope) {
   const reader = new EnvelopeReader(envelope, 1)
-  return decodeByteString(reader.string() ?? '')
+  return decodeByteString(reader.string() ?? '', MAX_BASE_SUBJECT_CHARACTERS)
 }
 
 /**

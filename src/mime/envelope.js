@@ -4,6 +4,9 @@
  * @typedef {import('./address.js').Address} Address
  * @typedef {import('./byte-writer.js').ByteWriter} ByteWriter
  * @typedef {import('./part-header.js').PartHeader} PartHeader
+ *
+ * @typedef {object} AddressBudget
+ * @property {number} addressesLeft - how many may still be shown; what is written is taken off
  */
 import { parseAddressText } from './address.js'
 import { MAX_ADDRESSES } from './limits.js'
@@ -16,26 +19,27 @@ import { fieldText } from './part-header.js'
  *
  * @param {ByteWriter} writer
  * @param {PartHeader} header - of the message
+ * @param {AddressBudget} [budget] - that of all messages inside one; unbounded by default, MAX_ADDRESSES a field aside
  */
-export function writeEnvelope(writer, header) {
+export function writeEnvelope(writer, header, budget = { addressesLeft: Infinity }) {
   writer.raw('(')
   writer.nstring(fieldText(header, 'date'))
   writer.raw(' ')
   writer.nstring(fieldText(header, 'subject'))
   writer.raw(' ')
-  const from = addressesOf(header, 'from')
+  const from = addressesOf(header, 'from', budget)
   const fromStart = writer.length
   writeAddresses(writer, from)
   const fromWire = Buffer.from(writer.bytes.subarray(fromStart, writer.length))
   for (const name of ['sender', 'reply-to']) {
     writer.raw(' ')
-    const addresses = addressesOf(header, name)
+    const addresses = addressesOf(header, name, budget)
     if (addresses.length === 0) writer.append(fromWire)
     else writeAddresses(writer, addresses)
   }
   for (const name of ['to', 'cc', 'bcc']) {
     writer.raw(' ')
-    writeAddresses(writer, addressesOf(header, name))
+    writeAddresses(writer, addressesOf(header, name, budget))
   }
   writer.raw(' ')
   writer.nstring(fieldText(header, 'in-reply-to'))
@@ -47,13 +51,16 @@ export function writeEnvelope(writer, header) {
 /**
  * @param {PartHeader} header
  * @param {string} lowerName
+ * @param {AddressBudget} budget
  * @returns {Address[]} those of all fields of that name, one after the other, MAX_ADDRESSES in all
  */
-function addressesOf(header, lowerName) {
+function addressesOf(header, lowerName, budget) {
   /** @type {Address[]} */
   const addresses = []
+  const allowed = Math.min(MAX_ADDRESSES, budget.addressesLeft)
   for (const value of header.fields.get(lowerName) ?? [])
-    addresses.push(...parseAddressText(value, MAX_ADDRESSES - addresses.length))
+    addresses.push(...parseAddressText(value, allowed - addresses.length))
+  budget.addressesLeft -= addresses.length
   return addresses
 }
 

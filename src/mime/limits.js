@@ -36,6 +36,12 @@ export const MAX_CACHED_HEADER_BYTES = 262_144
 /** Addresses shown of one field; a list of one-letter addresses must not swell an ENVELOPE to many times the header. */
 export const MAX_ADDRESSES = 5_000
 
+/**
+ * Addresses shown in BODYSTRUCTURE of all the messages inside a message: a hundred messages with such lists are one
+ * megabyte, and their structure would be 24. Large digests have some thousand.
+ */
+export const MAX_STRUCTURE_ADDRESSES = 20_000
+
 /** Parameters read of one Content- field. */
 export const MAX_PARAMETERS = 100
 

@@ -20,6 +20,7 @@
 import { ByteWriter } from './byte-writer.js'
 import { baseSubject } from './base-subject.js'
 import { decodeByteString } from './encoded-word.js'
+import { MAX_BASE_SUBJECT_CHARACTERS } from './limits.js'
 import { encodePartTree } from './part-tree.js'
 import { fieldText } from './part-header.js'
 import { parseMailDate } from './date.js'
@@ -28,7 +29,7 @@ import { writeBodyStructure } from './body-structure.js'
 import { writeEnvelope } from './envelope.js'
 
 /** Raise it whenever `buildMessageMeta` gives another result for any message: stored rows are then built anew. */
-export const BUILDER_VERSION = 4
+export const BUILDER_VERSION = 5
 
 /**
  * @param {ParsedMessage} parsed
@@ -49,7 +50,8 @@ export function buildMessageMeta({ root }) {
     messageId: parseMessageId(fieldText(header, 'message-id') ?? ''),
     inReplyTo: parseMessageId(fieldText(header, 'in-reply-to') ?? ''),
     references: references === undefined ? [] : parseMessageIds(references.join(' ')),
-    baseSubject: subject === null ? '' : baseSubject(decodeByteString(subject)),
+    baseSubject:
+      subject === null ? '' : baseSubject(decodeByteString(subject, MAX_BASE_SUBJECT_CHARACTERS)),
     sentDate: date === null ? null : parseMailDate(Buffer.from(date, 'latin1'))
   }
 }

@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { decodeHeaderText } from '../../../src/mime/encoded-word.js'
+import { decodeByteString, decodeHeaderText } from '../../../src/mime/encoded-word.js'
 
 /** @type {[string, string][]} */
 const TEXTS = [
@@ -74,4 +74,12 @@ test('a megabyte of beginnings takes linear time', () => {
   }
   const words = Array.from({ length: 100_000 }, (_, nth) => `=?no-charset-${nth}?q?x?=`)
   assert.equal(decodeHeaderText(words.join('')).length, words.length)
+})
+
+test('no more words are decoded than are asked for, and those as without a limit', () => {
+  const words = '=?utf-8?q?=C3=A4=C3=B6?=  \x1b$B.=?no-charset?q?x?= '.repeat(10_000)
+  const whole = decodeByteString(words)
+  const begin = decodeByteString(words, 1_000)
+  assert.ok(begin.length >= 1_000 && begin.length < 1_100)
+  assert.ok(whole.startsWith(begin))
 })

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import {
   MAX_ADDRESSES,
   MAX_CACHED_HEADER_BYTES,
-  MAX_SHOWN_NESTING
+  MAX_SHOWN_NESTING,
+  MAX_STRUCTURE_ADDRESSES
 } from '../../../src/mime/limits.js'
 import { BUILDER_VERSION, buildMessageMeta } from '../../../src/mime/message-meta.js'
 import { decodePartTree } from '../../../src/mime/part-tree.js'
@@ -218,4 +219,16 @@ test('more fields of addresses give an ENVELOPE no more of them, and a group tha
   const group = metaOf(`${HEAD}${'To: g: a@b, c@d;\r\n'.repeat(MAX_ADDRESSES)}\r\n`).envelope
   const entries = group.toString('latin1').split('(NIL NIL ').slice(1)
   assert.match(entries.at(-1) ?? '', /^NIL NIL\)\)/)
+})
+
+test('a structure shows so many addresses of all the messages inside, however many these are', () => {
+  const inside = `--b\r\n\r\nFrom: ${'a,'.repeat(MAX_ADDRESSES)}\r\nSubject: s\r\n\r\nx\r\n`
+  const digest = `Content-Type: multipart/digest; boundary=b\r\n\r\n${inside.repeat(100)}--b--\r\n`
+  const { body, bodyStructure } = metaOf(digest)
+  for (const structure of [body.toString('latin1'), bodyStructure.toString('latin1')]) {
+    // Those of From are shown as those of Sender and Reply-To too.
+    assert.equal(structure.split('(NIL NIL "a" "")').length - 1, 3 * MAX_STRUCTURE_ADDRESSES)
+    assert.equal(structure.split('(NIL "s" ').length - 1, 100)
+    assert.match(structure, /\(NIL "s" NIL NIL NIL NIL NIL NIL NIL NIL\)/)
+  }
 })
