@@ -108,36 +108,46 @@ export function requireMailboxHeader(header, size) {
 export async function materialize({ target, snapshot, folder, wants = () => true, onRead }) {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const folders = new Set([folder])
-    /** @type {import('node:fs/promises').FileHandle | null} */
-    let handle = null
-    /** @type {SnapshotFile | null} */
-    let file = null
-    let number = 0
-    try {
-      for await (const { unit, bytes } of readUnits(target, unitsOf(snapshot, wants), onRead)) {
-        if (unit.file !== file) {
-          await handle?.close()
-          file = unit.file
-          number = 0
-          const path = join(folder, file.path)
-          await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-          folders.add(dirname(path))
-          handle = await open(path, 'w', 0o600)
-        }
-        if (handle) await writeAll(handle, bytes, number * UNIT_BYTES)
-        if (number === 0 && file.path === 'mail.db') requireMailboxHeader(bytes, file.size)
-        number += 1
-        if (unit.isLast) await handle?.sync()
-      }
-    } finally {
-      await handle?.close()
-    }
-    for (const made of folders) await syncFolder(made)
+    const units = readUnits(target, unitsOf(snapshot, wants), onRead)
+    for (const made of await writeUnits(units, folder)) await syncFolder(made)
     await syncFolder(dirname(folder))
   } catch (error) {
     throw toMailError(error)
   }
   if (!snapshot.files.some(({ path, size }) => path === 'mail.db' && size > 0))
     throw new MailError('BACKUP_DAMAGED', { detail: 'a snapshot without mail.db' })
+}
+
+/**
+ * @param {ReturnType<typeof readUnits>} units - one file after the other
+ * @param {string} folder - the one that their paths are relative to
+ * @returns {Promise<Set<string>>} it and the folders in it that have files now; the files are on the disk
+ */
+async function writeUnits(units, folder) {
+  const folders = new Set([folder])
+  /** @type {import('node:fs/promises').FileHandle | null} */
+  let handle = null
+  /** @type {SnapshotFile | null} */
+  let file = null
+  let number = 0
+  try {
+    for await (const { unit, bytes } of units) {
+      if (unit.file !== file) {
+        await handle?.close()
+        file = unit.file
+        number = 0
+        const path = join(folder, file.path)
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+        folders.add(dirname(path))
+        handle = await open(path, 'w', 0o600)
+      }
+      if (handle) await writeAll(handle, bytes, number * UNIT_BYTES)
+      if (number === 0 && file.path === 'mail.db') requireMailboxHeader(bytes, file.size)
+      number += 1
+      if (unit.isLast) await handle?.sync()
+    }
+  } finally {
+    await handle?.close()
+  }
+  return folders
 }

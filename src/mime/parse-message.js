@@ -181,23 +181,32 @@ export class MessageParser {
       }
     }
     if (first === DASH && this.#hasBoundaries) {
-      if (at + 1 === bytes.length && !isLast) return -1
-      if (bytes[at + 1] === DASH) {
-        const end = bytes.indexOf(this.#newline, at)
-        const length = (end === -1 ? bytes.length : end) - at
-        if (end === -1 && !isLast && length <= MAX_DELIMITER_LINE_BYTES) return -1
-        if (length <= MAX_DELIMITER_LINE_BYTES) {
-          const lineEnd = end === -1 ? bytes.length : end + 1
-          if (this.#delimiter(bytes, at, at + length, base, base + lineEnd)) {
-            this.#newlineBytes = 0
-            if (end !== -1) this.#noteLineEnd(bytes, end)
-            return lineEnd
-          }
-        }
-      }
+      const next = this.#delimiterLine(bytes, at, base, isLast)
+      if (next !== at) return next
     }
     this.#isAtLineStart = false
     return at
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {number} at - place of a dash that begins a line
+   * @param {number} base
+   * @param {boolean} isLast
+   * @returns {number} as `#lineStart`; `at` where the line is no delimiter of an open multipart
+   */
+  #delimiterLine(bytes, at, base, isLast) {
+    if (at + 1 === bytes.length && !isLast) return -1
+    if (bytes[at + 1] !== DASH) return at
+    const end = bytes.indexOf(this.#newline, at)
+    const length = (end === -1 ? bytes.length : end) - at
+    if (length > MAX_DELIMITER_LINE_BYTES) return at
+    if (end === -1 && !isLast) return -1
+    const lineEnd = end === -1 ? bytes.length : end + 1
+    if (!this.#delimiter(bytes, at, at + length, base, base + lineEnd)) return at
+    this.#newlineBytes = 0
+    if (end !== -1) this.#noteLineEnd(bytes, end)
+    return lineEnd
   }
 
   /**
