@@ -45,11 +45,10 @@ function ageText(ms) {
 }
 
 /**
- * @param {boolean} isFailing
- * @param {boolean} isWarning
+ * @param {{ fails?: boolean, warns?: boolean }} facts - a failure counts for more than a warning
  * @returns {Status}
  */
-const verdict = (isFailing, isWarning) => (isFailing ? 'fail' : isWarning ? 'warn' : 'ok')
+const verdict = ({ fails = false, warns = false }) => (fails ? 'fail' : warns ? 'warn' : 'ok')
 
 /**
  * @param {Survey} survey
@@ -69,7 +68,7 @@ export function checkDisk({ freeBytes, totalBytes, freeFiles, totalFiles, diskTr
   const files =
     filesPart < DISK_WARN.part ? `, and ${freeFiles} more files ${percent(filesPart)}` : ''
   const text = `${formatBytes(freeBytes)} of the disk are free ${percent(part)}${files}`
-  const status = verdict(isBelow(DISK_FAIL), isBelow(DISK_WARN))
+  const status = verdict({ fails: isBelow(DISK_FAIL), warns: isBelow(DISK_WARN) })
   return {
     name: 'disk',
     status,
@@ -92,7 +91,7 @@ export function checkSpool({ spoolFiles, spoolBytes, oldestSpoolMs, oldestOpenSp
   }
   const oldMs = nowMs - oldestSpoolMs
   const text = `${spoolFiles} messages (${formatBytes(spoolBytes)}) wait for their owners, the oldest for ${ageText(oldMs)}`
-  return { name, status: verdict(false, oldMs > LOCKED_SPOOL_WARN_MS), text }
+  return { name, status: verdict({ warns: oldMs > LOCKED_SPOOL_WARN_MS }), text }
 }
 
 /**
@@ -126,7 +125,7 @@ export function checkBackup({ isSetUp, generations, overdueAtMs, problem }, nowM
   const ending = failed > 0 ? `; ${failed} accounts are not in it` : ''
   return {
     name,
-    status: verdict(overdueMs > BACKUP_FAIL_MS, overdueMs > 0 || failed > 0),
+    status: verdict({ fails: overdueMs > BACKUP_FAIL_MS, warns: overdueMs > 0 || failed > 0 }),
     text: `The last backup is ${ageText(ageMs)} old${ending}`
   }
 }
@@ -146,7 +145,7 @@ export function checkCertificate([first], nowMs) {
   }
   const text = `The one for ${first.name} ends in ${ageText(leftMs)}`
   const isNear = leftMs < CERTIFICATE_WARN_MS
-  return { name, status: verdict(false, isNear), text: isNear ? `${text}: renew it` : text }
+  return { name, status: verdict({ warns: isNear }), text: isNear ? `${text}: renew it` : text }
 }
 
 /**
@@ -157,7 +156,7 @@ export function checkWal({ walBytes, largestWalBytes, directoryWalBytes }) {
   const largest = Math.max(largestWalBytes, directoryWalBytes)
   return {
     name: 'wal',
-    status: verdict(largest > WAL_FAIL_BYTES, largest > WAL_WARN_BYTES),
+    status: verdict({ fails: largest > WAL_FAIL_BYTES, warns: largest > WAL_WARN_BYTES }),
     text: `Write-ahead logs have ${formatBytes(walBytes + directoryWalBytes)}, the largest ${formatBytes(largest)}`
   }
 }
@@ -171,7 +170,7 @@ export function checkMaintenance({ failing, failingTotal }) {
   if (failingTotal === 0) return { name, status: 'ok', text: 'No job of maintenance fails' }
   const most = Math.max(...failing.map(({ failures }) => failures))
   const text = `${failingTotal} jobs of maintenance failed last time, one of them ${most} times in a row`
-  return { name, status: verdict(most > 2, true), text }
+  return { name, status: verdict({ fails: most > 2, warns: true }), text }
 }
 
 /**
@@ -244,7 +243,7 @@ export function checkEventLoop({ sums, maxima }, silent = 0) {
   const p99Ms = maxima['eventLoopP99Ms'] ?? 0
   return {
     name: 'event-loop',
-    status: verdict(p99Ms > LOOP_FAIL_MS, p99Ms > LOOP_WARN_MS),
+    status: verdict({ fails: p99Ms > LOOP_FAIL_MS, warns: p99Ms > LOOP_WARN_MS }),
     text: `99 of 100 turns began within ${p99Ms.toFixed(1)} ms, the latest after ${(maxima['eventLoopMaxMs'] ?? 0).toFixed(1)} ms`
   }
 }
@@ -258,7 +257,7 @@ export function checkPressure({ sums }) {
   const count = refused > 0 ? `; ${refused} were refused since the start` : ''
   return {
     name: 'pressure',
-    status: verdict(refusing > 0, false),
+    status: verdict({ fails: refusing > 0 }),
     text:
       refusing > 0
         ? `${refusing} of ${sums['workers']} processes take no new sessions: memory or processor time does not suffice${count}`
@@ -272,5 +271,5 @@ export function checkPressure({ sums }) {
  */
 export function worstOf(checks) {
   const has = (/** @type {Status} */ status) => checks.some((check) => check.status === status)
-  return verdict(has('fail'), has('warn'))
+  return verdict({ fails: has('fail'), warns: has('warn') })
 }

@@ -17,9 +17,9 @@ import { writeEnvelope } from './envelope.js'
 /**
  * @param {ByteWriter} writer
  * @param {Part} part - the root of a message
- * @param {boolean} isExtended - true for BODYSTRUCTURE, false for BODY
+ * @param {{ isExtended: boolean }} form - true for BODYSTRUCTURE, false for BODY
  */
-export function writeBodyStructure(writer, part, isExtended) {
+export function writeBodyStructure(writer, part, { isExtended }) {
   writePart(writer, part, { isExtended, addressesLeft: MAX_STRUCTURE_ADDRESSES }, 1)
 }
 

@@ -43,8 +43,8 @@ export function buildMessageMeta({ root }) {
   return {
     builderVersion: BUILDER_VERSION,
     envelope: written((writer) => writeEnvelope(writer, header)),
-    body: written((writer) => writeBodyStructure(writer, root, false)),
-    bodyStructure: written((writer) => writeBodyStructure(writer, root, true)),
+    body: written((writer) => writeBodyStructure(writer, root, { isExtended: false })),
+    bodyStructure: written((writer) => writeBodyStructure(writer, root, { isExtended: true })),
     partTree: encodePartTree(root),
     header: header.block,
     messageId: parseMessageId(fieldText(header, 'message-id') ?? ''),

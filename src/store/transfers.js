@@ -64,7 +64,7 @@ export class Transfers {
       nowMs: this.#database.clock.nowMs()
     }
     const publish = (/** @type {CopyResult} */ result) =>
-      this.#publish(from.mailboxId, result, isMove, origin)
+      this.#publish(from.mailboxId, result, { isMove, origin })
     const result = isLongTransfer(uids)
       ? await this.#threads.write({ kind: 'copy', request }, publish)
       : await this.#database.write((db) => copyRows(db, request), { onDurable: publish })
@@ -82,7 +82,7 @@ export class Transfers {
       requireMailboxRow(db, 'INBOX')
     )
     const publish = (/** @type {ReturnType<typeof renameInbox>} */ { inboxId, result }) =>
-      this.#publish(inboxId, result, true, null)
+      this.#publish(inboxId, result, { isMove: true, origin: null })
     if (messageCount > COPY_INLINE)
       await this.#threads.write({ kind: 'renameInbox', request }, publish)
     else await this.#database.write((db) => renameInbox(db, request), { onDurable: publish })
@@ -107,10 +107,9 @@ export class Transfers {
   /**
    * @param {number} fromMailboxId
    * @param {CopyResult} result
-   * @param {boolean} isMove
-   * @param {unknown} origin
+   * @param {{ isMove: boolean, origin: unknown }} how
    */
-  async #publish(fromMailboxId, result, isMove, origin) {
+  async #publish(fromMailboxId, result, { isMove, origin }) {
     const { toMailboxId, uids, flags, keywords, targetModSeq, sourceModSeq, sourceUids } = result
     if (uids.length === 0) return
     const rows = uids.map((uid, index) => ({

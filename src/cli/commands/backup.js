@@ -216,17 +216,17 @@ function registerPrune(backup, context) {
     .addHelpText('after', '\nExample:\n  letterlock backup prune --dry-run')
     .action((/** @type {CommonOptions & { dryRun?: boolean }} */ options) =>
       withBackups(context, options, async (parts) => {
-        await pruneNow(parts, options.dryRun === true)
+        await pruneNow(parts, { isDryRun: options.dryRun === true })
       })
     )
 }
 
 /**
  * @param {BackupParts} parts
- * @param {boolean} isDryRun
+ * @param {{ isDryRun: boolean }} how
  * @returns {Promise<number>} the exit code
  */
-async function pruneNow({ config, target, clock, logger, print }, isDryRun) {
+async function pruneNow({ config, target, clock, logger, print }, { isDryRun }) {
   const { kept, dropped, objects, freedBytes, repackedBytes } = await pruneBackups({
     config,
     target,
@@ -314,7 +314,7 @@ function registerNightly(backup, context) {
         options,
         async (parts) => {
           const codes = [await runNow(parts, context, { isLogged: true })]
-          codes.push(await goOn(parts, 'prune', () => pruneNow(parts, false)))
+          codes.push(await goOn(parts, 'prune', () => pruneNow(parts, { isDryRun: false })))
           if (parts.config.backup.rehearsalAccounts > 0)
             codes.push(await goOn(parts, 'rehearse', () => rehearseNow(parts)))
           process.exitCode = Math.max(...codes)

@@ -265,7 +265,7 @@ export class Receiver {
     this.#header = null
     this.#literal = Buffer.alloc(0)
     if (bytes.includes(0)) {
-      const event = this.#failure(badSyntax('NUL is not allowed'), false)
+      const event = this.#failure(badSyntax('NUL is not allowed'))
       this.#skip(0)
       return event
     }
@@ -305,7 +305,9 @@ export class Receiver {
       // A tag that fills the line may be the beginning of a longer one.
       this.#command.tag = tag?.length === start.length ? null : tag
     }
-    const event = this.#failure(new SyntaxFailure('TOO_LONG', 'The line is too long'), true)
+    const event = this.#failure(new SyntaxFailure('TOO_LONG', 'The line is too long'), {
+      isFatal: true
+    })
     this.#die()
     return event
   }
@@ -319,12 +321,12 @@ export class Receiver {
   #fail(failure, line) {
     const literal = findTrailingLiteral(line)
     if (literal === null || !literal.isNonSync) {
-      const event = this.#failure(failure, false)
+      const event = this.#failure(failure)
       this.#reset()
       return event
     }
     const isFatal = literal.size > this.#limits.maxSkipBytes
-    const event = this.#failure(failure, isFatal)
+    const event = this.#failure(failure, { isFatal })
     if (isFatal) this.#die()
     else this.#skip(literal.size)
     return event
@@ -346,7 +348,7 @@ export class Receiver {
     }
     const event = this.#failure(
       new SyntaxFailure('TOO_BIG', 'The literal is larger than this server accepts'),
-      true
+      { isFatal: true }
     )
     this.#die()
     return event
@@ -354,10 +356,10 @@ export class Receiver {
 
   /**
    * @param {SyntaxFailure} failure
-   * @param {boolean} isFatal
+   * @param {{ isFatal?: boolean }} [options] - `isFatal`: the rest of the input cannot be told from data
    * @returns {Extract<ReceiverEvent, { kind: 'error' }>}
    */
-  #failure(failure, isFatal) {
+  #failure(failure, { isFatal = false } = {}) {
     return { kind: 'error', tag: this.#command.tag, failure, isFatal }
   }
 
