@@ -12,7 +12,7 @@ import {
   newId,
   requireUsablePassword
 } from './credential.js'
-import { createMailboxFolder, removeRefusedFolder } from './mailbox-file.js'
+import { createMailboxFolder, removeRefusedFolder } from './mailbox-folder.js'
 import { makeFirstKeys, mailboxFolder } from './provision.js'
 import { removePendingFolders } from './remove-account.js'
 import { settleRekey } from './rekey.js'

@@ -13,7 +13,7 @@ import {
   newId,
   requireUsablePassword
 } from './credential.js'
-import { createMailboxFolder, removeRefusedFolder } from './mailbox-file.js'
+import { createMailboxFolder, removeRefusedFolder } from './mailbox-folder.js'
 import { makeSealIdentity } from './seal-identity.js'
 
 /**

@@ -19,7 +19,7 @@ import { SecretBuffer } from '../crypto/secret-buffer.js'
 import { withExclusiveLock } from '../database/lock.js'
 import { requireOwner } from './check-credential.js'
 import { makeCodeCredential, makePasswordCredential } from './credential.js'
-import { opensWith, rekeyMailboxFile } from './mailbox-file.js'
+import { opensWith, rekeyMailboxFile } from './mailbox-folder.js'
 import { settleSwitch } from './restored.js'
 import { makeSealIdentity, rewrapSealIdentity } from './seal-identity.js'
 

@@ -3,7 +3,7 @@
  * Only then do the files go, and if something keeps them, a row remembers that they must.
  */
 import { isMailError } from '../errors.js'
-import { removeMailboxFolder } from './mailbox-file.js'
+import { removeMailboxFolder } from './mailbox-folder.js'
 
 /**
  * @typedef {import('./services.js').AccountServices} AccountServices

@@ -4,7 +4,7 @@
  */
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { removeRefusedFolder } from '../accounts/mailbox-file.js'
+import { removeRefusedFolder } from '../accounts/mailbox-folder.js'
 import { requireEnough } from '../support/room.js'
 import { syncFolder } from '../support/write-file.js'
 import { removeStagedNew, STAGED_NEW } from './left-restores.js'

@@ -13,7 +13,7 @@ import { ChildPool } from '../database/child.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { readUsage } from './mailbox-rows.js'
 import { MovingIn } from './moving-in/moving-in.js'
-import { createMailFile, openMailFile } from './open-store.js'
+import { createMailFile, openMailFile } from './mail-file.js'
 import { ChangeMethods } from './port/change-methods.js'
 import { fileOptions } from './port/options.js'
 import { makeStoreParts } from './port/parts.js'
@@ -89,8 +89,8 @@ export class AccountStore extends ChangeMethods {
   /**
    * @param {object} input
    * @param {StoreOptions} input.options
-   * @param {import('./open-store.js').FileOptions} input.files
-   * @param {import('./open-store.js').OpenFile} input.file
+   * @param {import('./mail-file.js').FileOptions} input.files
+   * @param {import('./mail-file.js').OpenFile} input.file
    * @param {SharedArrayBuffer} input.key - taken over, zeroed at close
    */
   constructor({ options, files, file, key }) {

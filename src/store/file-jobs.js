@@ -8,7 +8,7 @@ import { compactDatabase } from '../database/rewrite.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
 import { freeKeywords } from './free-keywords.js'
-import { convertCipher, mailFile } from './open-store.js'
+import { convertCipher, mailFile } from './mail-file.js'
 
 /**
  * @typedef {import('../database/setup-pragma.js').Cipher} Cipher

@@ -4,7 +4,7 @@
 import { deriveDatabaseKey } from '../../src/crypto/key-derivation.js'
 import { openEncryptedDatabase } from '../../src/database/open.js'
 import { openAccountStore } from '../../src/store/account-store.js'
-import { mailFile } from '../../src/store/open-store.js'
+import { mailFile } from '../../src/store/mail-file.js'
 import { systemClock } from '../../src/support/clock.js'
 import { PASSWORD } from './server.js'
 

@@ -39,7 +39,7 @@ import { BUSY_TIMEOUT_MS, DEFAULT_CACHE_BYTES } from '../../database/setup-pragm
 
 /**
  * @param {StoreOptions} options
- * @returns {import('../open-store.js').FileOptions} with the defaults
+ * @returns {import('../mail-file.js').FileOptions} with the defaults
  */
 export function fileOptions({
   folder,

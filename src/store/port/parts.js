@@ -8,7 +8,7 @@ import { ChunkCache } from '../chunk-cache.js'
 import { CHECKPOINT_BYTES, Housekeeping } from '../housekeeping.js'
 import { IdleViews } from '../idle-views.js'
 import { LateMeta } from '../late-meta.js'
-import { reopenMailFile } from '../open-store.js'
+import { reopenMailFile } from '../mail-file.js'
 import { SearchIndexer } from '../search/indexer.js'
 import { ScanPlaces } from '../search/scan-places.js'
 import { Scanner } from '../search/scanner.js'
@@ -55,8 +55,8 @@ function throwFault({ err }) {
 /**
  * @param {object} input
  * @param {import('./options.js').StoreOptions} input.options
- * @param {import('../open-store.js').FileOptions} input.files
- * @param {import('../open-store.js').OpenFile} input.file
+ * @param {import('../mail-file.js').FileOptions} input.files
+ * @param {import('../mail-file.js').OpenFile} input.file
  * @param {SharedArrayBuffer} input.key
  * @param {import('../../database/checkpoint.js').Checkpointer} input.checkpointer
  * @param {import('../../database/child.js').ChildPool} input.children

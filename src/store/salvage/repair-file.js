@@ -11,7 +11,7 @@ import { pendingMigrations, readMigrations } from '../../database/migrate.js'
 import { openEncryptedDatabase } from '../../database/open.js'
 import { toMailError } from '../../database/sqlite-error.js'
 import { isThere } from '../../support/is-there.js'
-import { ACCOUNT_MIGRATIONS, createMailFile, mailFile } from '../open-store.js'
+import { ACCOUNT_MIGRATIONS, createMailFile, mailFile } from '../mail-file.js'
 import { verifyAll } from '../verify.js'
 import { lazyLeafPages } from './leaf-pages.js'
 import { tryRead } from './readable-rows.js'
@@ -20,7 +20,7 @@ import { transplantPages } from './transplant.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
- * @typedef {import('../open-store.js').FileOptions} FileOptions
+ * @typedef {import('../mail-file.js').FileOptions} FileOptions
  *
  * @typedef {object} RepairOutcome
  * @property {import('./salvage.js').SalvageReport} report

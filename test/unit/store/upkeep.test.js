@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { lockExclusive } from '../../../src/database/lock.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
-import { convertCipher } from '../../../src/store/open-store.js'
+import { convertCipher } from '../../../src/store/mail-file.js'
 import { BACKGROUND_NICENESS } from '../../../src/support/step-back.js'
 import { isMuchGarbage } from '../../../src/store/garbage.js'
 import {
