@@ -49,8 +49,14 @@ test('a lock is waited for', async (t) => {
   const folder = await scratchFolder(t)
   const shared = await lockShared(folder, NOW)
   const waiting = lockExclusive(folder, { timeoutMs: 10_000 })
-  setTimeout(() => shared.release(), 30)
-  ;(await waiting).release()
+  let isFree = false
+  setTimeout(() => {
+    isFree = true
+    shared.release()
+  }, 30)
+  const lock = await waiting
+  lock.release()
+  assert.ok(isFree)
 })
 
 test('the exclusive lock is given up when the work fails, and the file stays empty', async (t) => {

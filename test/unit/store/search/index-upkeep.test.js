@@ -135,6 +135,13 @@ test('an index that a newer program has made is neither asked nor changed', asyn
   for (const value of ['meeting', 'Grüße', 'the'])
     for (const op of /** @type {const} */ (['body', 'text']))
       await check(searching, known, { op, value })
+  const left = await store.searchAccess.database.read((db) =>
+    db
+      .prepare('SELECT text_version, (SELECT count(*) FROM search_blocks) FROM search_state')
+      .raw()
+      .get()
+  )
+  assert.deepEqual(left, [999999999, 0])
 })
 
 test('an index that older code has made is emptied in steps, and not asked until it is made anew', async (t) => {
