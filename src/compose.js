@@ -26,7 +26,7 @@ import { systemResources } from './maintenance/resources.js'
 import { MaintenanceWorker } from './maintenance/worker.js'
 import { createAuthServer } from './sasl/auth-server.js'
 import { loadCertificates, watchCertificates } from './support/certificates.js'
-import { systemClock } from './support/clock.js'
+import { steadyClock, systemClock } from './support/clock.js'
 import { diskTrouble } from './support/disk-trouble.js'
 import { createLogger } from './telemetry/logger.js'
 import { PressureGuard, boundsOf } from './telemetry/pressure.js'
@@ -154,6 +154,7 @@ async function compose(
     },
     tls,
     clock,
+    steadyClock,
     logger,
     shareOf: (limit) => Math.ceil(limit / (cluster?.slots ?? 1)),
     admits

@@ -104,6 +104,8 @@ class Tallies {
       goodUntilMs: 0,
       fingerprints: []
     }
+    // Of a time that is yet to come: the clock was set back since.
+    entry.lastMs = Math.min(entry.lastMs, nowMs)
     if (nowMs - entry.lastMs > FORGET_MS) {
       entry.failures = 0
       entry.fingerprints = []
@@ -194,7 +196,8 @@ export class Throttle {
     const address = this.#addresses.touch(place, nowMs)
     const pair = this.#pairs.touch(`${place} ${nameKey}`, nowMs)
 
-    const wasGood = pair.goodUntilMs > nowMs
+    const goodMs = pair.goodUntilMs - nowMs
+    const wasGood = goodMs > 0 && goodMs <= REMEMBER_GOOD_MS
     if (!wasGood) this.#requireNotHeld(address, nowMs)
     const counted = wasGood ? pair : name
     const waitMs = growing(
@@ -317,7 +320,9 @@ export class Throttle {
  * @returns {boolean} whether it says something new: of a login that repeats a good one nobody need hear for a day
  */
 function markGood(pair, nowMs) {
-  const isNews = pair.failures > 0 || pair.goodUntilMs - nowMs < REMEMBER_GOOD_MS - 24 * 60 * 60_000
+  const goodMs = pair.goodUntilMs - nowMs
+  const isKnown = goodMs >= REMEMBER_GOOD_MS - 24 * 60 * 60_000 && goodMs <= REMEMBER_GOOD_MS
+  const isNews = pair.failures > 0 || !isKnown
   pair.goodUntilMs = nowMs + REMEMBER_GOOD_MS
   pair.failures = 0
   pair.fingerprints = []

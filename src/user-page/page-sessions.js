@@ -136,7 +136,8 @@ export class PageSessions {
    * @returns {boolean}
    */
   #endIfOver({ key, startedAtMs, usedAtMs }, nowMs) {
-    const isOver = nowMs - usedAtMs >= this.#idleMs || nowMs - startedAtMs >= this.#maxMs
+    // One of before the clock was set back would otherwise last until it is that late again.
+    const isOver = Math.abs(nowMs - usedAtMs) >= this.#idleMs || nowMs - startedAtMs >= this.#maxMs
     if (isOver) this.end(key)
     return isOver
   }

@@ -12,7 +12,7 @@ import { provisionAccount } from '../../src/accounts/provision.js'
 import { openAccountServices } from '../../src/accounts/services.js'
 import { createImapServer } from '../../src/imap/session/listener.js'
 import { loadCertificate } from '../../src/support/certificate.js'
-import { systemClock } from '../../src/support/clock.js'
+import { steadyClock as systemSteadyClock, systemClock } from '../../src/support/clock.js'
 import { startClusterServer } from './cluster-server.js'
 
 /** The cheapest key derivation that the configuration permits, and LOGIN without TLS from here. */
@@ -67,11 +67,18 @@ function collectingLogger(logged, bound = {}) {
  * @param {Record<string, unknown>} [options.settings] - dotted names as in config/default.js
  * @param {boolean} [options.hasTls]
  * @param {import('../../src/support/clock.js').Clock} [options.clock]
+ * @param {import('../../src/support/clock.js').Clock} [options.steadyClock] - default: a clock that was given
  * @returns {Promise<TestServer>}
  */
 export async function startImapServer(
   t,
-  { users = ['alice'], settings = {}, hasTls = true, clock = systemClock } = {}
+  {
+    users = ['alice'],
+    settings = {},
+    hasTls = true,
+    clock = systemClock,
+    steadyClock = clock === systemClock ? systemSteadyClock : clock
+  } = {}
 ) {
   if (process.env['LETTERLOCK_TEST_WORKERS']) return await startWorkers(t, { users, settings })
   const data = mkdtempSync(join(tmpdir(), 'letterlock-imap-'))
@@ -108,6 +115,7 @@ export async function startImapServer(
     authenticate: async (attempt) => openAccounts.acquire(await unlocker.unlock(attempt)),
     tls: hasTls ? { cert: certificate.certificate, key: certificate.key } : null,
     clock,
+    steadyClock,
     logger,
     onUnexpectedError: (error) => {
       unexpected.push(error)
@@ -140,6 +148,7 @@ export async function startImapServer(
       authenticate: async (attempt) => others.acquire(await unlocker.unlock(attempt)),
       tls: null,
       clock,
+      steadyClock,
       logger,
       onUnexpectedError: (error) => unexpected.push(error)
     })

@@ -10,6 +10,7 @@ import { SecretBuffer } from '../../crypto/secret-buffer.js'
 import { equalInConstantTime } from '../../crypto/constant-time.js'
 import { openPortable } from '../../export/open-portable.js'
 import { createImapServer } from '../../imap/session/listener.js'
+import { steadyClock } from '../../support/clock.js'
 import { createLogger } from '../../telemetry/logger.js'
 import { CliError } from '../cli-error.js'
 import { goneWhenInterrupted } from '../gone-when-interrupted.js'
@@ -87,6 +88,7 @@ async function run(context, options, file) {
       },
       tls: null,
       clock,
+      steadyClock,
       logger
     })
     const { port } = await listen(server, options.port)

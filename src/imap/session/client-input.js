@@ -59,7 +59,7 @@ export class ClientInput {
   }
 
   /**
-   * @param {number} nowMs - wall-clock time
+   * @param {number} nowMs - of the steady clock
    * @returns {Buffer | null} what the client has sent; null: nothing for now
    */
   read(nowMs) {
@@ -97,7 +97,7 @@ export class ClientInput {
   /**
    * Gives the inflater's memory back once the client has been silent for a while.
    *
-   * @param {number} nowMs - wall-clock time
+   * @param {number} nowMs - of the steady clock
    */
   rest(nowMs) {
     if (nowMs - this.#lastInputMs > REST_MS) this.#inflate?.rest()

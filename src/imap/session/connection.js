@@ -198,7 +198,7 @@ export class Connection {
    * The next thing the client says. Commands that arrived before a half-close are still given.
    *
    * @param {object} options
-   * @param {number} options.deadlineMs - wall-clock time after which the answer is a timeout
+   * @param {number} options.deadlineMs - of the steady clock after which the answer is a timeout
    * @param {boolean} [options.isWakeable] - whether `wake` may interrupt the wait
    * @returns {Promise<ConnectionEvent>}
    */
@@ -338,7 +338,7 @@ export class Connection {
    *
    * @param {object} options
    * @param {TlsContext} options.tls
-   * @param {number} options.deadlineMs - wall-clock time
+   * @param {number} options.deadlineMs - of the steady clock
    * @returns {Promise<boolean>} whether it succeeded; on failure the socket is closed
    */
   async secure({ tls, deadlineMs }) {
@@ -379,7 +379,7 @@ export class Connection {
    * @param {object} options
    * @param {Buffer} options.reply - the tagged OK
    * @param {TlsContext} options.tls
-   * @param {number} options.deadlineMs - wall-clock time until which the handshake must be through
+   * @param {number} options.deadlineMs - of the steady clock until which the handshake must be through
    * @returns {Promise<boolean>} whether the handshake succeeded
    */
   async startTls({ reply, tls, deadlineMs }) {

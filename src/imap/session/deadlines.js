@@ -5,7 +5,7 @@
 /** A stranger whose time is over is cut off after so long: it has been told, but need not have read that. */
 const LAST_WORDS_MS = 10_000
 
-/** Of one session. Times are wall-clock times in ms. */
+/** Of one session. Times are those of the steady clock, in ms: a wall clock that is set would end all sessions, or none. */
 export class Deadlines {
   #limits
   #openedAtMs

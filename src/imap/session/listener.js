@@ -42,6 +42,7 @@ const BACKLOG = 1024
  * @property {Authenticate} authenticate
  * @property {TlsSettings | null} tls - certificates and keys; null only where TLS ends elsewhere
  * @property {Clock} clock
+ * @property {Clock} steadyClock
  * @property {SessionLogger} logger
  * @property {(error: unknown) => void} [onUnexpectedError] - told of what became NO [SERVERBUG]; tests fail on it
  * @property {(limit: number) => number} [shareOf] - of a limit for all workers: this one's
@@ -118,20 +119,23 @@ class Listener {
     authenticate,
     tls,
     clock,
+    steadyClock,
     logger,
     onUnexpectedError = () => {},
     shareOf = (limit) => limit,
     admits = () => true
   }) {
-    const exempt = new AddressList(config.limits.exemptAddresses, 'limits.exemptAddresses')
+    const { limits } = config
+    const exempt = new AddressList(limits.exemptAddresses, 'limits.exemptAddresses')
     const isExempt = (/** @type {string} */ address) => exempt.has(address)
     this.#admission = new Admission({ bounds: config.imap, isExempt, shareOf, admits })
-    this.#allowances = new Allowances({ limits: config.limits, clock, shareOf, isExempt })
+    this.#allowances = new Allowances({ limits, clock: steadyClock, shareOf, isExempt })
     this.#context = {
       config,
       authenticate,
       tls: tls === null ? null : makeTlsContext(tls),
       clock,
+      steadyClock,
       logger,
       onUnexpectedError,
       isPlaintextAllowed: (address) => config.imap.allowPlaintextLoopback && isLoopback(address),
@@ -329,7 +333,7 @@ class Listener {
       socket,
       ...(remoteAddress !== undefined && { remoteAddress }),
       receiver: new Receiver(limitsBeforeLogin()),
-      nowMs: context.clock.nowMs()
+      nowMs: context.steadyClock.nowMs()
     })
     const session = new Session({ connection, context })
     this.#sessions.add(session)
@@ -349,16 +353,10 @@ class Listener {
   /** @param {AdoptedSession} adopted */
   async #serveAdopted({ socket, login, sessionId, remoteAddress, isTls, clientName = null }) {
     const context = this.#context
-    const nowMs = context.clock.nowMs()
+    const nowMs = context.steadyClock.nowMs()
     const receiver = new Receiver(limitsBeforeLogin())
-    const connection = new Connection({
-      socket,
-      receiver,
-      nowMs,
-      id: sessionId,
-      remoteAddress,
-      isTls
-    })
+    const client = { id: sessionId, remoteAddress, isTls }
+    const connection = new Connection({ socket, receiver, nowMs, ...client })
     const session = new Session({ connection, context })
     session.clientName = clientName
     this.#sessions.add(session)
@@ -376,14 +374,14 @@ class Listener {
    * @returns {Promise<boolean>}
    */
   async #secure(connection) {
-    const { tls, config, clock } = this.#context
+    const { tls, config, steadyClock } = this.#context
     if (tls === null) throw new Error('TLS was asked for without a certificate')
-    const deadlineMs = clock.nowMs() + config.imap.loginTimeoutMs
+    const deadlineMs = steadyClock.nowMs() + config.imap.loginTimeoutMs
     return await connection.secure({ tls, deadlineMs })
   }
 
   #tick() {
-    const nowMs = this.#context.clock.nowMs()
+    const nowMs = this.#context.steadyClock.nowMs()
     this.#allowances.tidy()
     for (const session of this.#sessions) session.tick(nowMs)
     if (++this.#ticks % TICKS_PER_POLL === 0 && !this.#isPolling) this.#pollForIdlers()

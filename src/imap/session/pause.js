@@ -18,7 +18,7 @@ export class Pause {
    * Waits until `end` is called, for whatever reason: who waits looks again. The deadline ends nothing by itself, whoever
    * has a clock looks at it.
    *
-   * @param {number} [deadlineMs] - wall-clock time
+   * @param {number} [deadlineMs] - of the steady clock
    */
   async until(deadlineMs = Infinity) {
     await new Promise((resolve) => {

@@ -61,6 +61,7 @@
  * @property {Authenticate} authenticate
  * @property {TlsContext | null} tls - null: no TLS, no STARTTLS
  * @property {Clock} clock
+ * @property {Clock} steadyClock - for how long something takes or lasts
  * @property {SessionLogger} logger
  * @property {(error: unknown) => void} onUnexpectedError
  * @property {(remoteAddress: string) => boolean} isPlaintextAllowed

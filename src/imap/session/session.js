@@ -86,7 +86,7 @@ export class Session {
     this.origin = connection.id
     this.logger = context.logger.child({ connection: connection.id })
     this.#openedAtMs = context.clock.nowMs()
-    this.#deadlines = new Deadlines(context.config.imap, this.#openedAtMs)
+    this.#deadlines = new Deadlines(context.config.imap, context.steadyClock.nowMs())
     this.#setPace(null)
   }
 
@@ -122,9 +122,9 @@ export class Session {
     return this.#login?.scope === 'read-only'
   }
 
-  /** @returns {number} when a client that says nothing is sent away, wall-clock ms */
+  /** @returns {number} when a client that says nothing is sent away, ms of the steady clock */
   get deadlineMs() {
-    return this.#deadlines.ofSilence(this.context.clock.nowMs())
+    return this.#deadlines.ofSilence(this.context.steadyClock.nowMs())
   }
 
   /** @returns {string[]} the capabilities that hold now */
@@ -186,13 +186,13 @@ export class Session {
 
   /** @param {Buffer | string} piece */
   write(piece) {
-    this.#signsOfLife.noteOutput(this.context.clock.nowMs())
+    this.#signsOfLife.noteOutput(this.context.steadyClock.nowMs())
     this.connection.write(piece)
   }
 
   /** @param {Buffer} bytes - whose memory the caller uses again at once */
   writeCopied(bytes) {
-    this.#signsOfLife.noteOutput(this.context.clock.nowMs())
+    this.#signsOfLife.noteOutput(this.context.steadyClock.nowMs())
     this.connection.writeCopied(bytes)
   }
 
@@ -395,7 +395,7 @@ export class Session {
    */
   end(text, { withinMs = Infinity } = {}) {
     this.#byeText ??= text
-    this.#deadlines.cutAt(this.context.clock.nowMs() + withinMs)
+    this.#deadlines.cutAt(this.context.steadyClock.nowMs() + withinMs)
     // Whoever is to go need not wait for it.
     this.connection.dropPace()
     this.#remote?.end(this.#byeText)
@@ -432,7 +432,7 @@ export class Session {
    * @returns {Promise<Result>}
    */
   async whileWorking(work) {
-    return await this.#signsOfLife.whileWorking(this.context.clock.nowMs(), work)
+    return await this.#signsOfLife.whileWorking(this.context.steadyClock.nowMs(), work)
   }
 
   async #leave() {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { AccountStore } from '../../../src/store/account-store.js'
 import { append, select } from '../../helpers/dialogue.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
 import { startImapServer } from '../../helpers/server.js'
 import { LineClient, transcript } from '../../helpers/transcript.js'
 
@@ -114,6 +115,26 @@ test('IDLE never times out; a reminder goes out every other minute', async (t) =
   assert.match((await client.line()) ?? '', /^a OK/)
   assert.equal(server.imap.counts().idling, 0)
   client.close()
+})
+
+test('a wall clock that is set ends no session, and keeps no reminder back', async (t) => {
+  const clock = new ManualClock()
+  const steadyClock = new ManualClock(1000)
+  const server = await startImapServer(t, { clock, steadyClock })
+  const idler = await LineClient.connect(server)
+  await idler.login()
+  const other = await LineClient.connect(server)
+  await other.login()
+  idler.send('a IDLE\r\n')
+  assert.match((await idler.line()) ?? '', /^\+ /)
+  for (const days of [365, -730]) {
+    clock.advance(days * 24 * 60 * 60_000)
+    steadyClock.advance(10 * 60_000)
+    assert.equal(await idler.line(), '* OK Still here')
+    assert.match((await other.command('NOOP')).at(-1) ?? '', /^t OK/)
+  }
+  idler.close()
+  other.close()
 })
 
 test('a client that vanishes in IDLE leaves no session behind', async (t) => {

@@ -97,6 +97,21 @@ test('a clock that is set back does not keep an address refused until it is that
   fail('other', '192.0.2.1')
 })
 
+test('what was seen while the clock was ahead does not count for as long as that', () => {
+  const { clock, fail, succeed } = setUp()
+  const yearMs = 365 * 24 * 60 * 60_000
+  clock.advance(yearMs)
+  for (let index = 0; index < 9; index++) fail('anna', `192.0.2.${index}`)
+  succeed('ben', '198.51.100.7')
+  clock.advance(-yearMs)
+  assert.equal(succeed('anna', '203.0.113.9'), 4000)
+  clock.advance(60 * 60_000 + 1)
+  assert.equal(succeed('anna', '203.0.113.10'), 0)
+  // Of whom it is known that they were right there for a month, not for a year and a month.
+  for (let index = 0; index < 10; index++) fail(`name${index}`, '198.51.100.7')
+  assert.throws(() => succeed('ben', '198.51.100.7'), isThrottled)
+})
+
 test('a neighbour behind the same router does not keep the owner out', () => {
   const { fail, succeed } = setUp()
   succeed('anna', '192.0.2.1')

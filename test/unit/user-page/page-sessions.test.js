@@ -43,6 +43,15 @@ test('a session is over when nothing was asked for too long, and after its longe
   assert.equal(sessions.use(busy), null)
 })
 
+test('a session of before the clock was set back does not last until it is that late again', () => {
+  const { clock, sessions } = setUp()
+  const { key } = sessions.begin(FACTS).session
+  clock.advance(-999)
+  assert.ok(sessions.use(key))
+  clock.advance(-1000)
+  assert.equal(sessions.use(key), null)
+})
+
 test('an account’s oldest session makes room, and nobody else’s', () => {
   const { sessions } = setUp()
   const other = sessions.begin({ ...FACTS, accountId: 'ben' }).session.key
