@@ -13,6 +13,7 @@ import { createHash } from 'node:crypto'
  * @property {Account} account
  * @property {Settings} settings
  * @property {number} nowMs - wall clock, when the run of all jobs began
+ * @property {number} lastDoneAtMs - wall clock, when this job last came to a good end; at first, when the account was made
  * @property {boolean} isRequested - an operator asked for it
  * @property {AbortSignal} signal - time is up, or somebody needs the mailbox: ends the job at its next step
  * @property {import('./resources.js').Resources} resources

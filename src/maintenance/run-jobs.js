@@ -34,13 +34,14 @@ export async function runJobs(request) {
   const nowMs = clock.nowMs()
   const { requestedAtMs, jobs: states } = await directory.findMaintenance(account.id)
   const isRequested = isForced || requestedAtMs !== null
-  /** @type {JobContext} */
-  const context = { store, account, settings, nowMs, isRequested, signal, resources }
+  /** @type {Omit<JobContext, 'lastDoneAtMs'>} */
+  const shared = { store, account, settings, nowMs, isRequested, signal, resources }
   const runs = []
   for (const job of request.jobs ?? JOBS) {
     if (signal.aborted || store.hasFailed) break
     const state = states.get(job.name) ?? NEVER_RUN
     if (!isDue(job, { state, account, settings, nowMs, isRequested })) continue
+    const context = { ...shared, lastDoneAtMs: state.doneAtMs ?? account.createdAtMs }
     const run = await runJob(job, { context, services, state, isRequested })
     if (run === null) continue
     runs.push(run)

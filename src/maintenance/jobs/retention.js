@@ -1,16 +1,33 @@
 /**
  * Deletes what has been in Trash or Junk for longer than the configuration says, by the time at which it came into that
- * mailbox (SAVEDATE, RFC 8514).
+ * mailbox (SAVEDATE, RFC 8514). A clock that is years ahead for an hour must not empty both.
  */
 import { DAY_MS } from '../job.js'
 
-/** @typedef {import('../job.js').MaintenanceJob} MaintenanceJob */
+/**
+ * @typedef {import('../job.js').JobContext} JobContext
+ * @typedef {import('../job.js').MaintenanceJob} MaintenanceJob
+ */
+
+/** So long after the last time, ms, the next one has come at the latest where the mailbox is open daily and the clock right. */
+const BELIEVED_MS = 2 * DAY_MS
+
+/**
+ * @param {Pick<JobContext, 'nowMs' | 'lastDoneAtMs' | 'isRequested'>} context
+ * @returns {number} wall clock, ms. Where nobody was there for long, what is not deleted now is the next time
+ */
+function believedTime({ nowMs, lastDoneAtMs, isRequested }) {
+  // That of a time when the clock was ahead says nothing.
+  if (isRequested || lastDoneAtMs > nowMs) return nowMs
+  return Math.min(nowMs, lastDoneAtMs + BELIEVED_MS)
+}
 
 /** @type {MaintenanceJob} */
 export const retention = {
   name: 'retention',
   intervalMs: ({ trashDays, junkDays }) => (trashDays === 0 && junkDays === 0 ? Infinity : DAY_MS),
-  async run({ store, settings, nowMs, signal }) {
+  async run({ store, settings, signal, ...context }) {
+    const nowMs = believedTime(context)
     let messages = 0
     const limits = /** @type {const} */ ([
       ['\\Trash', settings.trashDays],
