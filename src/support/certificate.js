@@ -14,6 +14,12 @@ const SELF_SIGNED_DAYS = 3650
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
+ * No clock that is right is before this. The one of a machine that has just booted may say 1970, or a year to come, and is
+ * set right a moment later: the certificate must hold then too.
+ */
+const EARLIEST_MS = Date.UTC(2026, 0, 1)
+
+/**
  * @typedef {object} Certificate
  * @property {Buffer} certificate - PEM chain
  * @property {Buffer} key - PEM private key
@@ -28,14 +34,15 @@ const DAY_MS = 24 * 60 * 60 * 1000
 async function makeSelfSigned(clock) {
   // Loaded once in a server's life: it takes as long as a third of the rest.
   const { generate } = await import('selfsigned')
-  const notBeforeDate = new Date(clock.nowMs() - DAY_MS)
+  const notBeforeDate = new Date(EARLIEST_MS)
+  const madeMs = Math.max(EARLIEST_MS, clock.nowMs())
   const names = [...new Set(['localhost', hostname()])]
   return generate([{ name: 'commonName', value: 'localhost' }], {
     keyType: 'ec',
     curve: 'P-256',
     algorithm: 'sha256',
     notBeforeDate,
-    notAfterDate: new Date(notBeforeDate.getTime() + SELF_SIGNED_DAYS * DAY_MS),
+    notAfterDate: new Date(madeMs + SELF_SIGNED_DAYS * DAY_MS),
     extensions: [
       { name: 'basicConstraints', cA: false, critical: true },
       { name: 'keyUsage', digitalSignature: true, critical: true },

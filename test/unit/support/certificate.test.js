@@ -50,6 +50,18 @@ test('a self-signed certificate is made once, for localhost and loopback, its ke
   createSecureContext({ cert: first.certificate, key: first.key })
 })
 
+test('a self-signed certificate that was made while the clock was wrong holds when it is right', async (t) => {
+  for (const year of [1970, 2000, 2060]) {
+    const clock = new ManualClock(Date.UTC(year, 0, 1))
+    const options = { folder: scratch(t), certificateFile: '', keyFile: '', clock }
+    const { validFromDate, validToDate } = new X509Certificate(
+      (await loadCertificate(options)).certificate
+    )
+    assert.ok(validFromDate.getTime() <= systemClock.nowMs(), `${year}: from ${validFromDate}`)
+    assert.ok(validToDate.getTime() > Date.UTC(2035, 0, 1), `${year}: to ${validToDate}`)
+  }
+})
+
 test('a self-signed certificate that cannot be looked at is not made anew', async (t) => {
   const folder = scratch(t)
   const options = { folder, certificateFile: '', keyFile: '', clock: systemClock }
