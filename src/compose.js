@@ -2,7 +2,6 @@
  * Builds the server from its parts and hands each what it needs. Everything may be seen here, and nothing is
  * done here: no protocol, no SQL, no keys.
  */
-import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { makeFirstAccount } from './accounts/first-account.js'
@@ -28,6 +27,7 @@ import { createAuthServer } from './sasl/auth-server.js'
 import { loadCertificates, watchCertificates } from './support/certificates.js'
 import { steadyClock, systemClock } from './support/clock.js'
 import { diskTrouble } from './support/disk-trouble.js'
+import { makeFolderDurably } from './support/write-file.js'
 import { createLogger } from './telemetry/logger.js'
 import { PressureGuard, boundsOf } from './telemetry/pressure.js'
 import { outliveUnawaited } from './telemetry/unawaited.js'
@@ -61,7 +61,7 @@ import { outliveUnawaited } from './telemetry/unawaited.js'
  */
 async function makeFolder(folder) {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolderDurably(folder)
   } catch (cause) {
     const { message } = /** @type {Error} */ (cause)
     const trouble = await diskTrouble(dirname(folder))

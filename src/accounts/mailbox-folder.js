@@ -10,7 +10,7 @@ import { openEncryptedDatabase } from '../database/open.js'
 import { rewriteDatabase } from '../database/rewrite.js'
 import { createAccountStore } from '../store/account-store.js'
 import { isThere } from '../support/is-there.js'
-import { syncFolder } from '../support/write-file.js'
+import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 
 /**
  * @typedef {import('../crypto/secret-buffer.js').SecretBuffer} SecretBuffer
@@ -36,7 +36,7 @@ export async function createMailboxFolder({ services, folder, masterKey }) {
   const { config, clock, logger, directory } = services
   const domainFolder = dirname(folder)
   await directory.planFolder(folder)
-  await mkdir(domainFolder, { recursive: true, mode: 0o700 })
+  await makeFolderDurably(domainFolder)
   await mkdir(folder, { mode: 0o700 })
   const key = deriveDatabaseKey(masterKey.bytes)
   try {

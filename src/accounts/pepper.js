@@ -3,13 +3,13 @@
  * begin to guess passwords. Without the file no password opens anything, so it is never made anew while
  * credentials need the old one.
  */
-import { link, mkdir, open, rm } from 'node:fs/promises'
+import { link, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
 import { hkdf } from '../crypto/kdf.js'
 import { SecretBuffer } from '../crypto/secret-buffer.js'
-import { syncFolder } from '../support/write-file.js'
+import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 
 /**
  * @typedef {object} Pepper
@@ -66,7 +66,7 @@ async function readPepper(path) {
  * @param {string} path
  */
 async function createPepper(path) {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await makeFolderDurably(dirname(path))
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   using key = SecretBuffer.random(PEPPER_BYTES)
   try {

@@ -11,14 +11,14 @@
  * The switch renames files within the account's folder, where the spool stays: mail that arrives meanwhile is in its place.
  * Each step can be done again: as long as the staged `mail.db` is there, what stands in the account's folder is the old one.
  */
-import { link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withExclusiveLock } from '../database/lock.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { isMailError } from '../errors.js'
 import { forgetDamage } from './damage.js'
 import { isThere } from '../support/is-there.js'
-import { syncFolder } from '../support/write-file.js'
+import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 
 /**
  * @typedef {import('./directory-port.js').Account} Account
@@ -99,7 +99,7 @@ async function switchFiles(folder, restore) {
   if (await isThere(join(staged, 'mail.db'))) {
     const log = join(folder, 'mail.db-wal')
     const stagedLog = join(staged, 'mail.db-wal')
-    await mkdir(replaced, { recursive: true, mode: 0o700 })
+    await makeFolderDurably(replaced)
     // The log first: with the old database it must stay, and beside the new one it must never be, also where the old one is gone.
     if (!(await isSameFile(log, stagedLog))) await renameIfThere(log, join(replaced, 'mail.db-wal'))
     await renameIfThere(join(folder, 'mail.db'), join(replaced, 'mail.db'))
@@ -108,6 +108,8 @@ async function switchFiles(folder, restore) {
     await placeSpool(join(staged, 'spool'), join(folder, 'spool'))
     // Under both names until all is done: that tells the new log from the old one where this is cut short.
     if (await isThere(stagedLog)) await linkOnce(stagedLog, log)
+    // A disk may keep the second of two names without the first: the database without its log would lose what stands there.
+    await syncFolder(folder)
     await rename(join(staged, 'mail.db'), join(folder, 'mail.db'))
     await syncFolder(folder)
   }
@@ -126,7 +128,7 @@ async function placeSpool(from, to) {
     const source = join(from, sub)
     const target = join(to, sub)
     if (!(await isThere(source))) continue
-    await mkdir(target, { recursive: true, mode: 0o700 })
+    await makeFolderDurably(target)
     for (const entry of await readdir(source, { withFileTypes: true })) {
       if (!entry.isFile()) continue
       // Of mail that waits still it is there.

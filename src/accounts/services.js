@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { hkdf } from '../crypto/kdf.js'
 import { MailError } from '../errors.js'
 import { isThere } from '../support/is-there.js'
+import { makeFolderDurably } from '../support/write-file.js'
 import { Argon2Queue } from './argon2-queue.js'
 import { auditLimitsOf } from './audit-limits.js'
 import { openDirectory } from './directory.js'
@@ -58,6 +59,7 @@ export async function openAccountServices({ config, clock, logger }) {
       detail: `a restore onto ${config.data} was not finished: repeat it`
     })
   if (isNew) requireNoMailboxes(config.data)
+  await makeFolderDurably(config.data)
   const directory = openDirectory({
     path: join(config.data, 'directory.db'),
     defaultDomain: config.defaultDomain,

@@ -1,12 +1,12 @@
 /**
  * From a snapshot to files: every unit's hash is checked as it is written.
  */
-import { mkdir, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { writeAll } from '../support/write-all.js'
-import { syncFolder } from '../support/write-file.js'
+import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 import { packObject } from './repository.js'
 import { UNIT_BYTES, unitsOf } from './snapshot-format.js'
 import { sha256 } from './staging.js'
@@ -107,7 +107,7 @@ export function requireMailboxHeader(header, size) {
  */
 export async function materialize({ target, snapshot, folder, wants = () => true, onRead }) {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolderDurably(folder)
     const units = readUnits(target, unitsOf(snapshot, wants), onRead)
     for (const made of await writeUnits(units, folder)) await syncFolder(made)
     await syncFolder(dirname(folder))
@@ -137,7 +137,7 @@ async function writeUnits(units, folder) {
         file = unit.file
         number = 0
         const path = join(folder, file.path)
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+        await makeFolderDurably(dirname(path))
         folders.add(dirname(path))
         handle = await open(path, 'w', 0o600)
       }

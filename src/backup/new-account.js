@@ -2,11 +2,11 @@
  * Puts a mailbox of a backup into place for an account that is not in the directory yet: its first unlock lifts UIDs and
  * MODSEQs, as after every restore.
  */
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { removeRefusedFolder } from '../accounts/mailbox-folder.js'
 import { requireEnough } from '../support/room.js'
-import { syncFolder } from '../support/write-file.js'
+import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 import { removeStagedNew, STAGED_NEW } from './left-restores.js'
 import { materialize } from './materialize.js'
 import { readSnapshot } from './snapshot-store.js'
@@ -41,7 +41,7 @@ export async function restoreAsNewAccount({
   try {
     // A restore of another backup may have been killed here: its log, or its waiting mail, would become part of this one.
     // What was to be another account takes room for nothing, and no other restore is under way: one runs at a time on a host.
-    await mkdir(domainFolder, { recursive: true, mode: 0o700 })
+    await makeFolderDurably(domainFolder)
     await removeStagedNew(domainFolder)
     await requireEnough(domainFolder, entry.bytes)
     const snapshot = await readSnapshot(target, entry.snapshot)

@@ -4,12 +4,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rm, rmdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readdir, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { settleSwitch } from '../accounts/restored.js'
 import { MailError, isMailError } from '../errors.js'
 import { requireEnough } from '../support/room.js'
-import { syncFolder } from '../support/write-file.js'
+import { makeFolderDurably } from '../support/write-file.js'
 import { requireEntry } from './choose.js'
 import { removeStaged, STAGED } from './left-restores.js'
 import { materialize } from './materialize.js'
@@ -55,8 +55,7 @@ export async function restoreAccount({
   const entry = requireEntry(generation, account.id)
   await requireSameKey(directory, account, entry.keyEpoch)
   // Somebody may have removed it.
-  const made = await mkdir(account.folder, { recursive: true, mode: 0o700 })
-  if (made !== undefined) await syncFolder(dirname(made))
+  await makeFolderDurably(account.folder)
   const earlier = await directory.findRestore(account.id)
   // One that was killed amid its switch may have left no mailbox in its place, to which this one might be called off.
   if (earlier?.state === 'switching') await settleSwitch({ directory, account, timeoutMs })

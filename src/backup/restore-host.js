@@ -6,7 +6,7 @@
  * Without directory.db there is no host; it takes its place last of all, by a rename. A run that was killed goes on when
  * it is repeated.
  */
-import { mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { readFile, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
@@ -14,7 +14,12 @@ import { RestoredDirectory } from '../accounts/directory-restored.js'
 import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
 import { MailError, isMailError } from '../errors.js'
 import { isThere } from '../support/is-there.js'
-import { syncFolder, unfinishedFile, writeFileDurably } from '../support/write-file.js'
+import {
+  makeFolderDurably,
+  syncFolder,
+  unfinishedFile,
+  writeFileDurably
+} from '../support/write-file.js'
 import { writeHostState } from './host-state.js'
 import { materialize } from './materialize.js'
 import { openKeys, openSealedObject } from './sealed-directory.js'
@@ -105,7 +110,7 @@ class HostRestore {
    * @throws {MailError} RESTORE_REFUSED: never over live data
    */
   async #requireEmpty() {
-    await mkdir(this.data, { recursive: true, mode: 0o700 })
+    await makeFolderDurably(this.data)
     const names = await readdir(this.data)
     const { generation } = this.options
     const mark = names.includes(MARK)

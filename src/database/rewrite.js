@@ -3,10 +3,10 @@
  * then takes the file's place: after a crash the file is the old one or the new one, never something between.
  */
 import { constants } from 'node:fs'
-import { chmod, copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { MailError } from '../errors.js'
-import { syncFolder } from '../support/write-file.js'
+import { syncFile, syncFolder } from '../support/write-file.js'
 import Database from './library.js'
 import { openEncryptedDatabase } from './open.js'
 import { applyCipher, applyKey, rawKey, verifyFile } from './setup-pragma.js'
@@ -131,8 +131,9 @@ function checkCopy(copy, { cipher, key }, counts) {
  * @param {string} path
  */
 async function takePlace(copy, path) {
-  const handle = await open(copy, 'r')
-  await handle.sync().finally(() => handle.close())
+  await syncFile(copy)
+  // A disk may keep the copy's name and bring back a log that was removed before: of the old file, it is not for the new one.
+  await syncFolder(dirname(path))
   await rename(copy, path)
   await syncFolder(dirname(path))
 }

@@ -1,8 +1,9 @@
 /**
  * Writes an account's mail out as files that other programs read, one message at a time, each as a stream.
  */
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { isMailError, MailError } from '../errors.js'
+import { makeFolderDurably } from '../support/write-file.js'
 
 /**
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
@@ -36,7 +37,7 @@ const PAGE = 500
  * @throws {MailError} EXPORT_REFUSED where something is in it: nothing is ever overwritten
  */
 export async function requireEmptyFolder(folder) {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolderDurably(folder)
   const names = await readdir(folder)
   if (names.length > 0) throw new MailError('EXPORT_REFUSED', { detail: 'the folder is not empty' })
 }

@@ -3,7 +3,7 @@
  */
 import { closeSync, fsync, openSync } from 'node:fs'
 import { open, rename, mkdir, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 const syncWhole = promisify(fsync)
@@ -22,6 +22,27 @@ export async function syncFolder(folder, sync = syncWhole) {
   } finally {
     closeSync(descriptor)
   }
+}
+
+/**
+ * Makes a folder, and those above it that are missing. What is synced in it later would be gone with its own name, or with that
+ * of a folder above it.
+ *
+ * @param {string} folder
+ * @returns {Promise<void>} when the names of all that were made are durable
+ */
+export async function makeFolderDurably(folder) {
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (made === undefined) return
+  const topmost = resolve(made)
+  for (let at = resolve(folder); at.length >= topmost.length; at = dirname(at))
+    await syncFolder(dirname(at))
+}
+
+/** @param {string} path - of a file that others have written, and closed */
+export async function syncFile(path) {
+  const handle = await open(path, 'r')
+  await handle.sync().finally(() => handle.close())
 }
 
 /** What a file is called while it is written. */
@@ -43,7 +64,7 @@ export const unfinishedFile = (name) =>
  * @param {{ mode?: number }} [options] - 0600 unless told
  */
 export async function writeFileDurably(path, content, { mode = 0o600 } = {}) {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await makeFolderDurably(dirname(path))
   const temporary = `${path}.${process.pid}.tmp`
   try {
     const handle = await open(temporary, 'w', mode)

@@ -1,8 +1,8 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import {
   createAccounts,
   letterlock,
@@ -17,8 +17,8 @@ const USER = 'u@example.org'
 const MESSAGE = Buffer.from(`Subject: order\r\n\r\n${'a line of text\r\n'.repeat(100)}`)
 
 /**
- * @typedef {{ kind: 'sync', file: string } | { kind: 'sent', text: string }} Moment - a sync that has returned, or
- *   bytes that were handed to a socket
+ * @typedef {{ kind: 'sync', file: string } | { kind: 'sent', text: string } | { kind: 'renamed', file: string }} Moment - a
+ *   sync that has returned, bytes that were handed to a socket, or a file that has got this name
  */
 
 /**
@@ -44,6 +44,8 @@ function readTrace(trace) {
       moments.push({ kind: 'sync', file: begun.get(thread) ?? '' })
       continue
     }
+    const renamed = /\brename\("[^"]*", "([^"]*)"\) += 0$/.exec(line)
+    if (renamed?.[1] !== undefined) moments.push({ kind: 'renamed', file: renamed[1] })
     const sent = /\b(?:write|writev|sendto|sendmsg)\(\d+<(?:socket|TCP)[^>]*>, (.*)/.exec(line)
     if (sent?.[1] !== undefined) moments.push({ kind: 'sent', text: sent[1] })
   }
@@ -204,5 +206,88 @@ test(
     const next = afterwards.find((file) => file === account || file.endsWith('/directory.db-wal'))
     assert.ok(synced.some(isStaged))
     assert.equal(next, account)
+  }
+)
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string} label
+ * @returns {{ folder: string, data: string, traced: (args: string[]) => Promise<Moment[]> }} `traced`: runs a command, with the
+ *   password at hand
+ */
+function commandsUnderTrace(t, label) {
+  const folder = scratchFolder(t, label)
+  const data = join(folder, 'new', 'data')
+  const trace = join(folder, 'trace')
+  const environment = { LETTERLOCK_BACKUP_FOLDER: join(folder, 'new', 'target') }
+  const wrapper = ['strace', '-f', '-y', '-e', 'trace=fsync,fdatasync,rename', '-o', trace]
+  return {
+    folder,
+    data,
+    traced: async (args) => {
+      const options = { input: 'pass\n', environment, wrapper }
+      const { code, stderr } = await letterlock([...args, '--data', data], options)
+      assert.equal(code, 0, stderr)
+      return readTrace(trace)
+    }
+  }
+}
+
+/**
+ * @param {Moment[]} moments
+ * @returns {Set<string>}
+ */
+const syncedIn = (moments) =>
+  new Set(moments.flatMap((moment) => (moment.kind === 'sync' ? [moment.file] : [])))
+
+/**
+ * @param {string} folder
+ * @returns {string[]} it, and all files and folders in it
+ */
+const treeOf = (folder) => [
+  folder,
+  ...readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name)))
+]
+
+const CREATE = ['account', 'create', USER, '--password-stdin']
+
+test(
+  'a new folder is durable with its name, at whatever depth it was made',
+  { skip },
+  async (t) => {
+    const { folder, data, traced } = commandsUnderTrace(t, 'order-new')
+    const made = syncedIn(await traced(CREATE))
+    const account = dirname(String(treeOf(data).find((path) => path.endsWith('/mail.db'))))
+    for (let at = account; at.length >= folder.length; at = dirname(at)) assert.ok(made.has(at), at)
+
+    await traced(['backup', 'init'])
+    const stored = syncedIn(await traced(['backup', 'run']))
+    const target = join(folder, 'new', 'target')
+    const pack = String(treeOf(target).find((path) => path.endsWith('.pack')))
+    for (let at = dirname(pack); at.length >= target.length; at = dirname(at))
+      assert.ok(stored.has(at), at)
+  }
+)
+
+test(
+  'where a file takes the place of another, the removal of its log is durable before',
+  { skip },
+  async (t) => {
+    const { data, traced } = commandsUnderTrace(t, 'order-place')
+    await traced(CREATE)
+    const mailbox = String(treeOf(data).find((path) => path.endsWith('/mail.db')))
+    for (const args of [
+      ['maintain', '--compact', USER, '--password-stdin'],
+      ['account', 'rekey', USER, '--password-stdin'],
+      ['repair', USER, '--password-stdin']
+    ]) {
+      const moments = await traced(args)
+      const at = moments.findIndex(
+        ({ kind, ...rest }) => kind === 'renamed' && 'file' in rest && rest.file === mailbox
+      )
+      const before = moments.slice(0, at).findLast(({ kind }) => kind === 'sync')
+      assert.ok(at >= 0, args.join(' '))
+      assert.deepEqual(before, { kind: 'sync', file: dirname(mailbox) }, args.join(' '))
+    }
   }
 )

@@ -2,13 +2,13 @@
  * Backups in a folder: of another disk, or of a mounted share.
  */
 import { constants } from 'node:fs'
-import { copyFile, mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { errorCodeOf, toMailError } from '../../database/sqlite-error.js'
 import { MailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
-import { syncFolder } from '../../support/write-file.js'
+import { makeFolderDurably, syncFile, syncFolder } from '../../support/write-file.js'
 
 /** What is being written has such a name; a killed run leaves it. */
 const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/
@@ -101,13 +101,11 @@ export function openFolderTarget(folder) {
     const path = pathOf(name)
     const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
     try {
-      const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      await makeFolderDurably(dirname(path))
       await write(temporary)
-      const handle = await open(temporary, 'r')
-      await handle.sync().finally(() => handle.close())
+      await syncFile(temporary)
       await rename(temporary, path)
       await syncFolder(dirname(path))
-      if (made !== undefined) await syncFolder(dirname(made))
     } catch (error) {
       // Where that fails too, the first error says why.
       await rm(temporary, { force: true }).catch(() => {})
@@ -162,7 +160,10 @@ export function openFolderTarget(folder) {
     size: async (name) => (await unlessMissing(() => stat(pathOf(name))))?.size ?? null,
     list,
     remove: async (names) => {
+      const folders = new Set(names.map((name) => dirname(pathOf(name))))
       for (const name of names) await unlessMissing(() => rm(pathOf(name)))
+      // A generation that a power cut brings back would lack what was removed after it; keys that were erased must not come back.
+      for (const changed of folders) await unlessMissing(() => syncFolder(changed))
     },
     close: async () => {}
   }

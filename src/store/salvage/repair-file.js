@@ -2,10 +2,10 @@
  * Puts a salvaged file in the place of a damaged one, which is kept. The new file is verified before, hash by hash; a
  * crash at any moment leaves the old file in its place, or the new one whole.
  */
-import { link, open, rename, rm } from 'node:fs/promises'
+import { link, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MailError } from '../../errors.js'
-import { syncFolder } from '../../support/write-file.js'
+import { syncFile, syncFolder } from '../../support/write-file.js'
 import { withExclusiveLock } from '../../database/lock.js'
 import { pendingMigrations, readMigrations } from '../../database/migrate.js'
 import { openEncryptedDatabase } from '../../database/open.js'
@@ -164,10 +164,11 @@ async function takePlace(newFile, folder, clock) {
     throw new MailError('BUSY', { detail: 'the -wal file is still there' })
   const time = new Date(clock.nowMs()).toISOString().replaceAll(/[:.]/g, '-')
   const keptFile = `${path}.damaged-${time}`
-  const handle = await open(newFile, 'r')
-  await handle.sync().finally(() => handle.close())
+  await syncFile(newFile)
   // A second name first: at no moment is there no mail.db.
   await link(path, keptFile)
+  // A disk may keep the new name without the second one, or with a log that was removed before.
+  await syncFolder(folder)
   await rename(newFile, path)
   await syncFolder(folder)
   return keptFile
