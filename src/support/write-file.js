@@ -2,8 +2,8 @@
  * Files that must be whole or absent after a power cut.
  */
 import { closeSync, fsync, openSync } from 'node:fs'
-import { open, rename, mkdir, rm } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { open, readdir, rename, mkdir, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 const syncWhole = promisify(fsync)
@@ -37,6 +37,20 @@ export async function makeFolderDurably(folder) {
   const topmost = resolve(made)
   for (let at = resolve(folder); at.length >= topmost.length; at = dirname(at))
     await syncFolder(dirname(at))
+}
+
+/**
+ * Makes a whole tree durable that others have written: every file, and every name.
+ *
+ * @param {string} folder
+ */
+export async function syncTree(folder) {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) await syncTree(path)
+    else await syncFile(path)
+  }
+  await syncFolder(folder)
 }
 
 /** @param {string} path - of a file that others have written, and closed */

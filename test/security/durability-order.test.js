@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   createAccounts,
@@ -268,6 +268,23 @@ test(
       assert.ok(stored.has(at), at)
   }
 )
+
+test('an export is on the disk before it is said to be done', { skip }, async (t) => {
+  const { folder, data, traced } = commandsUnderTrace(t, 'order-export')
+  await traced(CREATE)
+  const source = join(folder, 'source.eml')
+  writeFileSync(source, MESSAGE)
+  const account = ['--account', USER, '--password-stdin']
+  assert.equal(
+    (await letterlock(['import', source, ...account, '--data', data], { input: 'pass\n' })).code,
+    0
+  )
+  for (const format of ['mbox', 'maildir', 'eml']) {
+    const out = join(folder, 'out', format)
+    const synced = syncedIn(await traced(['export', out, '--format', format, ...account]))
+    for (const path of [...treeOf(out), dirname(out)]) assert.ok(synced.has(path), path)
+  }
+})
 
 test(
   'where a file takes the place of another, the removal of its log is durable before',

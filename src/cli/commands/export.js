@@ -11,6 +11,7 @@ import { mboxTarget } from '../../export/write-mbox.js'
 import { writePortable } from '../../export/write-portable.js'
 import { storedMailboxName } from '../../store/mailbox-name.js'
 import { formatBytes } from '../../support/format.js'
+import { syncTree } from '../../support/write-file.js'
 import { CliError } from '../cli-error.js'
 import { goneWhenInterrupted } from '../gone-when-interrupted.js'
 import { NOTHING_DONE, enterWithFiles, withMailbox } from '../open-mailbox.js'
@@ -115,8 +116,8 @@ async function exportFolder(context, options, folder) {
       throw new CliError(`There is no mailbox ${missing}`, { exitCode: NOTHING_DONE })
     }
     process.once('SIGINT', onInterrupt)
-    const work = () =>
-      exportMailboxes({
+    const work = async () => {
+      const summary = await exportMailboxes({
         store,
         target: TARGETS[options.format](folder),
         isWanted: (name) => wanted.size === 0 || wanted.has(name),
@@ -127,6 +128,10 @@ async function exportFolder(context, options, folder) {
           stdout.write(`${name}: ${done} of ${total} messages\n`)
         }
       })
+      // All at the end: what the system has written out meanwhile costs nothing then.
+      await syncTree(folder)
+      return summary
+    }
     try {
       const { mailboxes, messages, bytes } = await named(work, folder)
       stdout.write(`${messages} messages of ${mailboxes} mailboxes, ${formatBytes(bytes)}\n`)
