@@ -4,6 +4,7 @@
  * A message begins at a line `From …` that stands first in the file or after an empty line. If the first such line has a
  * date, as it should, then each of them must have one: a paragraph that begins with the word From and was not quoted
  * does not tear a message apart. The empty line before a From_ line, and the last one of the file, belong to the mbox.
+ * Some programs leave that line out: a From_ line with a date and a header field in the next line begins a message all the same.
  *
  * Quoting: 'mboxrd' takes one `>` off every line `>From `, `>>From ` …; 'mboxo' takes it off `>From ` alone (a program
  * that quotes so leaves `>>From ` as it is, which cannot be told from a file); 'none' leaves lines as they are.
@@ -22,6 +23,9 @@ const LETTER_F = 0x46
 const MAX_MARKS = { mboxrd: Infinity, mboxo: 1, none: 0 }
 
 const EMPTY = Buffer.alloc(0)
+
+/** `Name: value`, RFC 5322 §2.2. */
+const HEADER_FIELD = /^[!-9;-~]+[ \t]*:/
 
 /** A push parser: chunks in, From_ lines and message bytes out. */
 export class MboxSplitter {
@@ -80,7 +84,9 @@ export class MboxSplitter {
       if (this.#isAtLineStart) {
         if (!isWhole && end - at < MAX_FROM_LINE_BYTES) break
         const line = bytes.subarray(at, end)
-        if (this.#isFromLine(line)) {
+        const next = this.#mayFollowText(line) ? lineAt(bytes, end, isLast) : EMPTY
+        if (next === null) break
+        if (this.#isFromLine(line) || isHeaderField(next)) {
           cut(blankStart === -1 ? at : blankStart, end)
           const fromLine = Buffer.from(trimLineEnd(line))
           pieces.push({ kind: 'from', line: fromLine, offset: this.#offset + at })
@@ -125,6 +131,17 @@ export class MboxSplitter {
 
   /**
    * @param {Buffer} line
+   * @returns {boolean} whether it begins a message where a header field follows, though no empty line stands before it
+   */
+  #mayFollowText(line) {
+    if (line[0] !== LETTER_F || this.#isAfterBlank || !this.#hasBegun) return false
+    if (line.length > MAX_FROM_LINE_BYTES || !line.subarray(0, FROM.length).equals(FROM))
+      return false
+    return parseFromLineDate(trimLineEnd(line)) !== null
+  }
+
+  /**
+   * @param {Buffer} line
    * @param {number} marks - the `>` that it begins with
    * @returns {boolean}
    */
@@ -133,6 +150,25 @@ export class MboxSplitter {
     return line.subarray(marks, marks + FROM.length).equals(FROM)
   }
 }
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} start - of the line
+ * @param {boolean} isLast - whether no more bytes follow
+ * @returns {Buffer | null} its beginning, the whole line if it is not long; null where that has not come yet
+ */
+function lineAt(bytes, start, isLast) {
+  const longest = bytes.subarray(start, start + MAX_FROM_LINE_BYTES)
+  const newline = longest.indexOf(LF)
+  if (newline !== -1) return longest.subarray(0, newline + 1)
+  return isLast || longest.length === MAX_FROM_LINE_BYTES ? longest : null
+}
+
+/**
+ * @param {Buffer} line
+ * @returns {boolean}
+ */
+const isHeaderField = (line) => line.length > 0 && HEADER_FIELD.test(line.toString('latin1'))
 
 /**
  * @param {Buffer} line - with its line end

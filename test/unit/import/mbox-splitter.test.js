@@ -77,9 +77,24 @@ const CASES = [
     ]
   },
   {
-    name: 'a From line without an empty line before it is text',
+    name: 'a From line with neither an empty line before it nor a header field behind it is text',
     mbox: `${FROM}\nA: b\n\nbody\n${OTHER}\nmore\n\n`,
     messages: [[FROM, `A: b\n\nbody\n${OTHER}\nmore\n`]]
+  },
+  {
+    name: 'where a header field follows, a From_ line with a date needs no empty line before it',
+    mbox: `${FROM}\nA: b\n\nbody\n${OTHER}\nA: b\n\n${FROM}\r\nA: b\r\n${OTHER}\nStatus : O\n${OTHER}\n`,
+    messages: [
+      [FROM, 'A: b\n\nbody\n'],
+      [OTHER, 'A: b\n'],
+      [FROM, 'A: b\r\n'],
+      [OTHER, `Status : O\n${OTHER}\n`]
+    ]
+  },
+  {
+    name: 'a From line without a date needs an empty line before it',
+    mbox: `From a\nA: b\n\nbody\nFrom b\nA: b\n\n`,
+    messages: [['From a', 'A: b\n\nbody\nFrom b\nA: b\n']]
   },
   {
     name: 'an unquoted paragraph that begins with From is text where the From_ lines have dates',
