@@ -15,7 +15,7 @@ const RETRY_MS = [500, 1000, 2000, 4000, 8000]
 const TROUBLE = new Set([
   ...['NoConnection', 'EConnectionClosed', 'StateLogout', 'ClosedAfterConnectText'],
   ...['ClosedAfterConnectTLS', 'CONNECT_TIMEOUT', 'GREETING_TIMEOUT', 'UPGRADE_TIMEOUT'],
-  ...['ETIMEOUT', 'ETHROTTLE', 'ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'EPIPE'],
+  ...['ETIMEOUT', 'ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'EPIPE'],
   ...['ETIMEDOUT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN']
 ])
 
@@ -153,6 +153,8 @@ export function isConnectionTrouble(error) {
   if (error instanceof MailError) return false
   const { code, responseStatus, authenticationFailed } =
     /** @type {import('imapflow').ImapFlowError} */ (error)
+  // A refusal for now, of whatever was asked, which imapflow tells by its text.
+  if (code === 'ETHROTTLE') return true
   if (authenticationFailed || responseStatus === 'NO' || responseStatus === 'BAD') return false
   return typeof code === 'string' && TROUBLE.has(code)
 }

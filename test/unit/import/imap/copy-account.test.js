@@ -145,6 +145,24 @@ test('a connection that is lost while messages are listed is made again', async 
   assert.deepEqual([copied, failed], [3, 0])
 })
 
+for (const command of ['UID SEARCH', 'UID FETCH 1:3 (UID FLAGS INTERNALDATE', 'EXAMINE']) {
+  test(`a source that throttles ${command.slice(0, 10)} is asked again`, async (t) => {
+    const store = await temporaryStore(t)
+    let throttled = 0
+    const { port } = await startImapSource(t, {
+      folders: { INBOX: { uidValidity: 7, messages: [1, 2, 3].map(messageOf) } },
+      answer: (exchange) => {
+        if (!exchange.command.startsWith(command) || throttled++ > 0) return false
+        exchange.end('BAD Request is throttled. Suggested Backoff Time: 10 milliseconds')
+        return true
+      }
+    })
+    const { copied, failures } = await copy(store, port)
+    assert.deepEqual([copied, failures], [3, []])
+    assert.ok(throttled > 1)
+  })
+}
+
 test('a list of messages may come as ESEARCH', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
