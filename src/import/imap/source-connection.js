@@ -144,9 +144,12 @@ export class SourceConnection {
     if (this.#path === path && this.#opened && !isFresh) return this.#opened
     this.#path = null
     const mailbox = await this.#flow.mailboxOpen(path, { readOnly: true })
+    const uidValidity = Number(mailbox.uidValidity)
+    // Without it the numbers of messages mean nothing in a later run (RFC 9051 §2.3.1.1).
+    if (!isUid(uidValidity)) throw new Error('the server gives this folder no UIDVALIDITY')
     this.#path = path
     this.#opened = {
-      uidValidity: Number(mailbox.uidValidity),
+      uidValidity,
       uidNext: mailbox.uidNext,
       modSeq: mailbox.noModseq ? null : (mailbox.highestModseq ?? null),
       messages: mailbox.exists

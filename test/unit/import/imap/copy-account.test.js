@@ -163,6 +163,21 @@ for (const command of ['UID SEARCH', 'UID FETCH 1:3 (UID FLAGS INTERNALDATE', 'E
   })
 }
 
+test('a folder without UIDVALIDITY fails with that reason', async (t) => {
+  const store = await temporaryStore(t)
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [messageOf(1)] } },
+    answer: ({ command, say, end }) => {
+      if (!command.startsWith('EXAMINE')) return false
+      say('1 EXISTS')
+      end()
+      return true
+    }
+  })
+  const { failures } = await copy(store, port)
+  assert.deepEqual(failures, ['null: the server gives this folder no UIDVALIDITY'])
+})
+
 test('a list of messages may come as ESEARCH', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
