@@ -70,6 +70,7 @@ export class Importer {
   #pendingMailbox = ''
   /** @type {Set<string>} */
   #presentMailboxes = new Set()
+  #equals = new EqualMessages()
 
   /** @param {ImporterOptions} options */
   constructor(options) {
@@ -83,6 +84,7 @@ export class Importer {
   async run(source) {
     const { signal, onProgress } = this.#options
     const items = source.items()
+    this.#equals = new EqualMessages()
     try {
       while (!signal?.aborted) {
         const item = await this.#nextItem(source, items)
@@ -169,7 +171,11 @@ export class Importer {
     const { head, isWhole } = await hold(reader)
     if (head.length === 0) throw new MailError('MESSAGE_EMPTY')
     hash.update(head)
-    const digestKey = () => importKeyOf(this.#pendingMailbox, item.importKeyParts, hash.digest())
+    const digestKey = () => {
+      const digest = hash.digest()
+      const place = item.importKeyParts ?? [`#${this.#equals.countUp(digest)}`]
+      return importKeyOf(this.#pendingMailbox, place, digest)
+    }
     // A large message is read to its end before its key is known, so it must be staged meanwhile.
     const earlyKey = isWhole ? digestKey() : null
     if (earlyKey && (await this.#isKnown(earlyKey))) return
@@ -299,6 +305,24 @@ function isAboutMessage(error) {
   return ['TOO_BIG', 'MESSAGE_EMPTY', 'CANNOT', 'LIMIT'].some((code) =>
     isMailError(error, /** @type {import('../errors.js').ErrorCode} */ (code))
   )
+}
+
+/** How often the same bytes have come in one source. */
+class EqualMessages {
+  /** @type {Map<string, number>} */
+  #counts = new Map()
+
+  /**
+   * @param {Buffer} digest - of a message
+   * @returns {number} 1 for the first with it
+   */
+  countUp(digest) {
+    // A part of it tells messages apart, and there may be millions.
+    const key = digest.toString('latin1', 0, 12)
+    const count = (this.#counts.get(key) ?? 0) + 1
+    this.#counts.set(key, count)
+    return count
+  }
 }
 
 /**

@@ -63,7 +63,7 @@ async function* readItems(fileName, pieces) {
     const added = findAddedLines(header)
     yield {
       name: `${fileName}: message ${number + 1} at byte ${start.offset}`,
-      importKeyParts: [String(number + 1)],
+      importKeyParts: null,
       folder: [],
       flags: flagsFromHeader(added?.bytes ?? header),
       internalDate: parseFromLineDate(start.line),

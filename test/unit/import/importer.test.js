@@ -369,6 +369,22 @@ test('equal messages at different places are different messages', async (t) => {
   assert.equal((await importFrom(store, folder, { mailbox: 'Other' })).imported, 2)
 })
 
+test('messages of an mbox stay those that they are when others are deleted from it, equal ones too', async (t) => {
+  const path = join(await temporaryFolder(t), 'mbox')
+  const bodies = ['one', 'same', 'two', 'same', 'three']
+  const mboxWith = (/** @type {string[]} */ texts) => {
+    const from = 'From someone@example.org Wed Jul  1 05:04:01 2020'
+    return texts.map((text) => `${from}\nSubject: ${text}\n\n${text}\n\n`).join('')
+  }
+  const store = await temporaryStore(t)
+  await writeFile(path, mboxWith(bodies))
+  assert.equal((await importFrom(store, path)).imported, 5)
+  await writeFile(path, mboxWith([...bodies.slice(1), 'four', 'same']))
+  const { imported, skipped } = await importFrom(store, path)
+  assert.deepEqual([imported, skipped], [2, 4])
+  assert.equal((await stored(store)).length, 7)
+})
+
 test('a full mailbox ends the run with OVER_QUOTA after what fits', async (t) => {
   const folder = await temporaryFolder(t)
   for (let n = 0; n < 9; n++) await writeFile(join(folder, `${n}.eml`), `Subject: ${n}\n\nbody\n`)

@@ -246,7 +246,7 @@ for (const isGzipped of [false, true]) {
     assert.equal(items[0]?.internalDate?.epochSeconds, Date.parse('2020-07-01T05:04:01Z') / 1000)
     assert.equal(items[1]?.internalDate, null)
     assert.equal(items[0]?.name, 'archive: pack/1.eml')
-    assert.equal(items[1]?.importKeyParts[0], 'pack')
+    assert.equal(items[1]?.importKeyParts?.[0], 'pack')
   })
 }
 
