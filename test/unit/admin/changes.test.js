@@ -6,8 +6,11 @@ import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createAppPassword } from '../../../src/accounts/app-passwords.js'
 import { MailError } from '../../../src/errors.js'
 import { startAdmin } from '../../helpers/admin.js'
+import { PASSWORD } from '../../helpers/server.js'
+import { WireClient } from '../../helpers/wire-client.js'
 
 test('who goes before the answer is written down as well', async (t) => {
   const { admin, services, token } = await startAdmin(t)
@@ -35,6 +38,50 @@ test('who goes before the answer is written down as well', async (t) => {
   assert.equal(write?.detail?.['operation'], 'createAccount')
   assert.equal(write?.detail?.['status'], 201)
   assert.equal(write?.accountId, (await directory.findByAddress('anna@example.org'))?.id)
+})
+
+test('what is taken away over /v1 is gone: an alias, an app password, sessions, an account', async (t) => {
+  const { ask, services, port, token, addAccount } = await startAdmin(t)
+  const all = await token(['all'])
+  const account = await addAccount('anna@example.org')
+  const url = `/v1/accounts/${account.id}`
+  await services.directory.addAlias(account.id, 'info@example.org')
+  const secret = Buffer.from(PASSWORD)
+  const { appPassword } = await createAppPassword({ services, account, secret, label: 'phone' })
+  const clients = []
+  for (let count = 0; count < 3; count++) {
+    const client = await WireClient.connect(port)
+    t.after(() => client.destroy())
+    await client.login('anna@example.org', `"${PASSWORD}"`)
+    clients.push({ client, closed: once(client.socket, 'close') })
+  }
+  const take = async (/** @type {string} */ path) => {
+    const { status, body } = await ask('DELETE', path, { token: all })
+    return [status, body]
+  }
+  const left = async (/** @type {string} */ part) =>
+    (await ask('GET', `${url}/${part}`, { token: all })).body[part]
+
+  assert.deepEqual(await take(`${url}/aliases/info@example.org`), [204, null])
+  assert.deepEqual(await left('aliases'), [])
+
+  const credential = `${url}/credentials/${appPassword.id}`
+  const kept = (await left('credentials')).filter(
+    (/** @type {{ id: string }} */ { id }) => id !== appPassword.id
+  )
+  assert.deepEqual(await take(credential), [204, null])
+  assert.deepEqual(await left('credentials'), kept)
+  assert.equal((await take(credential))[0], 404)
+
+  const { sessions } = (await ask('GET', '/v1/sessions', { token: all })).body
+  assert.deepEqual(await take(`/v1/sessions/${sessions[0].id}`), [204, null])
+  await Promise.race(clients.map(({ closed }) => closed))
+  assert.equal(clients.filter(({ client }) => client.isClosed).length, 1)
+  assert.deepEqual(await take(`${url}/sessions`), [200, { ended: 2 }])
+  await Promise.all(clients.map(({ closed }) => closed))
+
+  assert.deepEqual(await take(`${url}?confirm=anna@example.org`), [204, null])
+  assert.equal((await ask('GET', url, { token: all })).status, 404)
 })
 
 test('the audit log is read also while the disk takes no more of it', async (t) => {

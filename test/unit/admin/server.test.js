@@ -1,9 +1,9 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createConnection } from 'node:net'
+import { createConnection, createServer } from 'node:net'
 import { once } from 'node:events'
 import { fastify } from 'fastify'
 import { createErrorHandler } from '../../../src/admin/problem.js'
@@ -115,6 +115,11 @@ test('the unix socket is for the server’s user alone, and serves the same', as
   await assert.rejects(admin.listenOnSocket(path))
   assert.equal(await readFile(path, 'utf8'), 'somebody’s')
   await rm(path)
+  // As a server that was killed leaves it.
+  const killed = createServer().listen(`${path}.killed`)
+  await once(killed, 'listening')
+  await rename(`${path}.killed`, path)
+  await once(killed.close(), 'close')
   await admin.listenOnSocket(path)
   assert.equal((await stat(path)).mode & 0o077, 0)
   const all = await token(['read'])
