@@ -80,8 +80,9 @@ test('where nothing is known, and where the folder is missing, auto keeps tempor
 })
 
 test('disk and memory are taken at their word', async (t) => {
-  const folder = await scratchFolder(t)
-  assert.equal(decideTempStore('disk', folder), 'disk')
-  assert.equal(decideTempStore('memory', folder), 'memory')
+  const { folder, places } = await system(t, ['CRYPT-LUKS2-0123-root'])
+  assert.equal(decideTempStore('memory', folder, places), 'memory')
+  const clear = await system(t, [null])
+  assert.equal(decideTempStore('disk', clear.folder, clear.places), 'disk')
   assert.throws(() => decideTempStore('disk', join(folder, 'missing')))
 })

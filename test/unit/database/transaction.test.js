@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openPlainDatabase } from '../../../src/database/open.js'
-import { retryWhileBusy, runTransaction } from '../../../src/database/transaction.js'
+import { retryWhileBusy, runSnapshot, runTransaction } from '../../../src/database/transaction.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 
 /** @param {import('node:test').TestContext} t */
@@ -40,6 +40,23 @@ test('a transaction refuses work that returns a promise, and keeps nothing of it
     })
   assert.throws(waiting, TypeError)
   assert.deepEqual(count(), { n: 0 })
+})
+
+test('a snapshot shows one moment, whatever others write meanwhile, and ends with its work', async (t) => {
+  const { db, open, count } = await setup(t)
+  db.pragma('journal_mode = WAL')
+  const other = open()
+  runSnapshot(db, () => {
+    assert.deepEqual(count(), { n: 0 })
+    other.exec('INSERT INTO t VALUES (1)')
+    assert.deepEqual(count(), { n: 0 })
+  })
+  assert.deepEqual(count(), { n: 1 })
+  const failing = () => {
+    throw new Error('no')
+  }
+  assert.throws(() => runSnapshot(db, failing), /no/)
+  assert.equal(db.inTransaction, false)
 })
 
 test('a taken lock is waited for without blocking, and the work then done once', async (t) => {

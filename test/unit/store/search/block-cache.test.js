@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BlockCache } from '../../../../src/store/search/block-cache.js'
+
+test('the blocks that were asked for last stay, as many as there is room for', () => {
+  const cache = new BlockCache(30)
+  for (const rowId of [1, 2, 3]) cache.set(rowId, Buffer.alloc(10, rowId))
+  for (const rowId of [1, 1, 3]) assert.deepEqual(cache.get(rowId), Buffer.alloc(10, rowId))
+  cache.set(4, Buffer.alloc(10, 4))
+  assert.equal(cache.get(2), undefined)
+  cache.set(5, Buffer.alloc(20, 5))
+  assert.deepEqual(
+    [1, 2, 3, 4, 5].filter((rowId) => cache.get(rowId)),
+    [4, 5]
+  )
+})
