@@ -65,11 +65,11 @@ export async function planAlone({ services, account, store, resources, isForced 
       for (const { job, why, state } of due) {
         const atMs = clock.nowMs()
         const startedMs = performance.now()
-        const what = { accountId: account.id, job }
-        const end = await attempt(services, what, () =>
+        const accountId = account.id
+        const end = await attempt(services, { account, job }, () =>
           job.run({ services, account, key, resources, signal })
         )
-        const run = recordEnd(services, { ...what, state, why, atMs, startedMs, end })
+        const run = recordEnd(services, { accountId, job, state, why, atMs, startedMs, end })
         if (run !== null) onRun?.(run)
       }
     } finally {

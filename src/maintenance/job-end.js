@@ -1,6 +1,7 @@
 /**
  * How a job of maintenance ends, and what is kept of that.
  */
+import { unlessOvertaken } from '../accounts/damage.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
 import { nextState } from './job.js'
@@ -15,21 +16,24 @@ import { nextState } from './job.js'
  */
 
 /** What passes by itself, and says nothing about the mailbox: the job is gone on with later. */
-const PASSING_CODES = new Set(['BUSY', 'SHUTTING_DOWN'])
+const PASSING_CODES = new Set(['BUSY', 'SHUTTING_DOWN', 'ACCOUNT_NOT_FOUND'])
 
 /**
  * A job that fails is recorded and tried again later, and the other jobs go on: one that fails for ever must not keep
  * the rest from the mailbox.
  *
  * @param {Pick<Services, 'logger' | 'directory'>} services
- * @param {{ accountId: string, job: { name: string } }} what
+ * @param {{ account: Pick<import('../accounts/directory-port.js').Account, 'id' | 'keyEpoch'>, job: { name: string } }} what
  * @param {() => Promise<JobOutcome>} work
  * @returns {Promise<JobEnd>}
  */
-export async function attempt({ logger, directory }, { accountId, job }, work) {
+export async function attempt({ logger, directory }, { account, job }, work) {
   try {
     return { ...(await work()), code: null }
-  } catch (err) {
+  } catch (error) {
+    const accountId = account.id
+    // What needs the mailbox alone may come to it after a rekey or a deletion.
+    const err = await unlessOvertaken(directory, account, error)
     const code = err instanceof MailError ? err.code : errorCodeOf(err) || 'UNEXPECTED'
     if (PASSING_CODES.has(code)) return { result: 'stopped', code, note: code }
     logger.error({ accountId, job: job.name, err }, 'maintenance failed')

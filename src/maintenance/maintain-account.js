@@ -4,6 +4,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
+import { unlessOvertaken } from '../accounts/damage.js'
 import { openStore } from '../accounts/open-store.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { lockExclusive } from '../database/lock.js'
@@ -90,7 +91,9 @@ async function compact({ services, account, masterKey, resources }) {
   const key = deriveDatabaseKey(masterKey.bytes)
   try {
     const job = /** @type {const} */ ({ kind: 'compact', folder, timeoutMs: COMPACT_WAIT_MS })
-    const value = await runFileJob({ ...job, cipher }, { key })
+    const value = await runFileJob({ ...job, cipher }, { key }).catch(async (error) => {
+      throw await unlessOvertaken(directory, account, error)
+    })
     const { bytesBefore, bytesAfter } = /** @type {import('../store/file-work.js').Compaction} */ (
       value
     )

@@ -68,7 +68,7 @@ async function runJob(job, { context, services, state, isRequested }) {
   const atMs = clock.nowMs()
   const startedMs = performance.now()
   let why = isRequested ? 'asked for' : 'by schedule'
-  const end = await attempt(services, { accountId, job }, async () => {
+  const end = await attempt(services, { account: context.account, job }, async () => {
     if (job.wants) {
       const wanted = await job.wants(context)
       if (wanted === null) return { result: 'idle' }
