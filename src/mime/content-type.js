@@ -208,14 +208,37 @@ class ParameterScanner {
       this.skipComment()
       return null
     }
-    const start = this.at
-    while (!this.isAtEnd && !/[;=]/.test(this.text[this.at] ?? '')) this.at++
-    const name = trimSpace(this.text.slice(start, this.at)).replace(/[\s"]/g, '')
+    const name = this.parameterName()
     if (this.text[this.at] !== '=') return null
     this.at++
-    while (/[ \t]/.test(this.text[this.at] ?? '')) this.at++
-    const value = this.text[this.at] === '"' ? this.quoted() : this.token()
+    const value = this.comments() ?? (this.text[this.at] === '"' ? this.quoted() : this.token())
     return name === '' ? null : [name, value]
+  }
+
+  /** @returns {ByteString} without comments, RFC 2045 §5.1: `charset (of old) = x` */
+  parameterName() {
+    let name = ''
+    while (!this.isAtEnd && !/[;=]/.test(this.text[this.at] ?? '')) {
+      if (this.text[this.at] === '(') this.skipComment()
+      else name += this.text[this.at++]
+    }
+    return name.replace(/[\s"]/g, '')
+  }
+
+  /**
+   * Passes over comments and space before a value.
+   * @returns {ByteString | null} the last comment where no value follows: `name=(1)` is a bad name of a file
+   */
+  comments() {
+    /** @type {ByteString | null} */
+    let comment = null
+    for (;;) {
+      while (/[ \t]/.test(this.text[this.at] ?? '')) this.at++
+      const start = this.at
+      if (this.text[start] !== '(') return this.isAtEnd || this.text[start] === ';' ? comment : null
+      this.skipComment()
+      comment = this.text.slice(start, this.at)
+    }
   }
 
   /** @returns {ByteString} the inside of a quoted string; what follows it up to the semicolon is dropped */

@@ -5,7 +5,7 @@
  * @typedef {import('./part-header.js').PartHeader} PartHeader
  *
  * @typedef {object} Disposition
- * @property {ByteString} type - as written
+ * @property {ByteString} type - as written, but without quotes, which some programs put around it
  * @property {[ByteString, ByteString][]} params
  *
  * @typedef {object} Part
@@ -107,7 +107,8 @@ export function describePart(part, header, isInDigest) {
   const disposition = header.fields.get('content-disposition')?.[0]
   if (disposition !== undefined) {
     const { value, params } = parseStructured(disposition)
-    if (value !== '') part.disposition = { type: value, params }
+    const type = value.replace(/["']/g, '')
+    if (type !== '') part.disposition = { type, params }
   }
   const language = fieldText(header, 'content-language')
   if (language !== null)

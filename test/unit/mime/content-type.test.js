@@ -9,6 +9,10 @@ const TYPES = [
   ['text/plain; charset="us-ascii"; format=flowed', ['text', 'plain', [['charset', 'us-ascii'], ['format', 'flowed']]]], // prettier-ignore
   ['text/plain;; charset=a;', ['text', 'plain', [['charset', 'a']]]],
   ['text/plain (plain; text); charset=a (Latin)', ['text', 'plain', [['charset', 'a']]]],
+  ['text/plain (c); (c2) charset (c3; x=y) = (c4) utf-8 (c5)', ['text', 'plain', [['charset', 'utf-8']]]], // prettier-ignore
+  ['multipart/mixed; (c) boundary(of (old) parts)=(c)\t(d) "x y" (e); z(c)=1', ['multipart', 'mixed', [['boundary', 'x y'], ['z', '1']]]], // prettier-ignore
+  ['a/b; name=(1); x=(open', ['a', 'b', [['name', '(1)'], ['x', '(open']]]], // prettier-ignore
+  ['a/b; name=report(1).pdf', ['a', 'b', [['name', 'report(1).pdf']]]],
   ['multipart/mixed; boundary="foo\r\n bar"', ['multipart', 'mixed', [['boundary', 'foo bar']]]],
   ['a/b; x="q\\"\\\\q"', ['a', 'b', [['x', 'q"\\q']]]],
   ['a/b; name=my file.pdf', ['a', 'b', [['name', 'my file.pdf']]]],
@@ -63,10 +67,27 @@ for (const [text, expected] of NAMES)
     assert.equal(findParameter(parseStructured(text).params, 'filename'), expected))
 
 test('hostile parameters take linear time and give a bounded list', () => {
-  for (const piece of [';', '(', '"', 'a=b;', 'a=b ', 'a*0=b;', '\\', '= ', 'a*1*=%;', ' \t'])
+  for (const piece of [
+    ';',
+    '(',
+    '"',
+    'a=b;',
+    'a=b ',
+    'a*0=b;',
+    '\\',
+    '= ',
+    'a*1*=%;',
+    ' \t',
+    '=(',
+    '=()',
+    'a(',
+    'a()=(b);'
+  ])
     for (const start of ['a/b;', 'a/b'])
       assert.ok(parseStructured(start + piece.repeat(16_000 / piece.length)).params.length <= 100)
   assert.equal(parseStructured('a/b;' + 'x'.repeat(1_000_000)).params.length, 0)
+  for (const piece of ['=(', '=(x);', '=()', 'a(', '=(x) '])
+    parseStructured(`a/b; ${piece.repeat(1_000_000 / piece.length)}`)
   for (const piece of [' ', ' \t'])
     assert.deepEqual(parseStructured(`a/b; c=d${piece.repeat(512_000)}e`).params, [
       ['c', `d${piece.repeat(512_000)}e`]

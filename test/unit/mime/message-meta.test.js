@@ -119,6 +119,12 @@ const STRUCTURES = [
     '("a" "b" NIL NIL NIL "7bit" 0 NIL ("inline" NIL) "en" NIL)'
   ],
   [
+    'a disposition in quotes',
+    'Content-Type: a/b\r\nContent-Disposition: "attachment"; filename=x\r\n\r\n',
+    '("a" "b" NIL NIL NIL "7bit" 0)',
+    '("a" "b" NIL NIL NIL "7bit" 0 NIL ("attachment" ("filename" "x")) NIL NIL)'
+  ],
+  [
     'a multipart',
     'Content-Type: multipart/mixed; boundary="foo\r\n bar"\r\nContent-Language: de\r\n\r\n' +
       '--foo bar\r\nContent-Type: text/x-myown; charset=us-ascii\r\n\r\nhello\r\n\r\n--foo bar--\r\n',
