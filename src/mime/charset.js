@@ -30,6 +30,7 @@ const ALIASES = new Map([
   ['ks_c_5601', 'cp949'],
   ['ksc5601', 'cp949'],
   ['x-windows-949', 'cp949'],
+  ['uhc', 'cp949'],
   ['euc-kr', 'cp949'],
   ['iso-2022-jp-1', 'iso-2022-jp'],
   ['iso-2022-jp-2', 'iso-2022-jp'],
