@@ -21,6 +21,7 @@ const stateFile = (data) => join(data, 'backup.json')
 /**
  * @param {string} data - the data folder
  * @returns {Promise<HostState | null>} null where `backup init` has not been done
+ * @throws {MailError} CONFIG_INVALID where the file cannot be read
  */
 export async function readHostState(data) {
   try {

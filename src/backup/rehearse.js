@@ -31,7 +31,7 @@ import { readSnapshot } from './snapshot-store.js'
  * @param {number} [options.accounts] - how many; default: the configuration's
  * @returns {Promise<RehearsalSummary>}
  * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_MISSING, BACKUP_UNREACHABLE, DISK_FULL,
- *   SCRATCH_FULL where none of them has room there
+ *   BACKUP_DAMAGED where directory or pepper are, SCRATCH_FULL where no account has room there
  */
 export async function rehearseRestore({ config, target, clock, logger, accounts }) {
   const repository = new Repository(target)

@@ -53,6 +53,7 @@ export class SpoolPlaintextWriter {
   /**
    * @param {SpoolEnvelope} envelope
    * @returns {Buffer}
+   * @throws {MailError} SEAL_FAILED where it is too long
    */
   start({ recipient, sender, receivedAtMs }) {
     const json = Buffer.from(JSON.stringify({ recipient, sender, receivedAtMs }), 'utf8')

@@ -85,7 +85,7 @@ export class ContentWriter {
   /**
    * @param {Buffer} chunk - any number of bytes; not kept
    * @returns {Promise<void>} when the next may come
-   * @throws {MailError} TOO_BIG, and what a write may throw; the writer is then aborted
+   * @throws {MailError} TOO_BIG, and what a write may throw; the writer is then aborted. CANNOT once it is
    */
   async write(chunk) {
     if (this.#isOver) throw new MailError('CANNOT', { detail: 'content is complete' })
@@ -108,6 +108,7 @@ export class ContentWriter {
 
   /**
    * @returns {Promise<StagedContent>} for one message of `appendMessages`
+   * @throws {MailError} as `write`
    */
   async finish() {
     if (this.#isOver) throw new MailError('CANNOT', { detail: 'content is complete' })

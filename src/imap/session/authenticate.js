@@ -36,7 +36,7 @@ export function requirePrivacy(session) {
  * @param {PlainCredentials} credentials - the password is zeroed
  * @param {string} commandName
  * @returns {Promise<CommandResult>}
- * @throws {MailError}
+ * @throws {MailError} LIMIT where the account has no room for one more session; what `authenticate` of the server throws
  */
 export async function logIn(session, { username, password }, commandName) {
   const { context, connection } = session
