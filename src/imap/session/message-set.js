@@ -1,6 +1,7 @@
 /**
  * From the set that a command names to messages of the selected mailbox.
  */
+import { MailError } from '../../errors.js'
 import { badSyntax } from '../protocol/syntax-failure.js'
 
 /** @import { SequenceSet } from '../protocol/values/sequence-set.js' */
@@ -31,4 +32,21 @@ export function uidsOf(selected, set, isUid) {
   const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)
   const { uids } = selected.view
   return { slots, uids: slots.map((slot) => /** @type {number} */ (uids[slot])), isSomeExpunged }
+}
+
+/**
+ * The messages that COPY and MOVE are to take, all or none: one that has a number but is gone cannot be taken, and a part of
+ * the set must not be (RFC 3501 §6.4.7). From `$` an expunged message has gone by itself (RFC 5182 §2.1).
+ *
+ * @param {SelectedMailbox} selected
+ * @param {SequenceSet} set
+ * @param {boolean} isUid
+ * @returns {{ uids: number[], isExact: boolean }} `isExact`: one that another session expunges meanwhile counts as well
+ * @throws {MailError | import('../protocol/syntax-failure.js').SyntaxFailure} MESSAGE_GONE; as `slotsOf`
+ */
+export function uidsToTransfer(selected, set, isUid) {
+  const { uids, isSomeExpunged } = uidsOf(selected, set, isUid)
+  const isExact = !isUid && !set.isSearchResult
+  if (isSomeExpunged && isExact) throw new MailError('MESSAGE_GONE')
+  return { uids, isExact }
 }

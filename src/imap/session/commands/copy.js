@@ -5,9 +5,8 @@
  * Command: RFC 3501 §6.4.7, RFC 9051 §6.4.7. Responses: RFC 4315 §3 (COPYUID), RFC 3501 §7.1 (TRYCREATE),
  * RFC 5530 §3 (EXPUNGEISSUED).
  */
-import { MailError } from '../../../errors.js'
 import { copyUid } from '../../protocol/compile/response-code.js'
-import { uidsOf } from '../message-set.js'
+import { uidsToTransfer } from '../message-set.js'
 import { SELECTED } from '../states.js'
 
 /** @import { Command, CommandResult } from '../dispatcher.js' */
@@ -42,18 +41,13 @@ export const uidCopy = {
 async function copyMessages(session, { isUid, set, mailbox }, name) {
   session.requireWriteScope()
   const selected = session.requireSelected()
-  const { uids, isSomeExpunged } = uidsOf(selected, set, isUid)
-  // A message that has a number but is gone cannot be copied, and a part of the set must not be (RFC 3501 §6.4.7). From
-  // `$` an expunged message has gone by itself (RFC 5182 §2.1).
-  const isExact = !isUid && !set.isSearchResult
-  if (isSomeExpunged && isExact) throw new MailError('MESSAGE_GONE')
+  const { uids, isExact } = uidsToTransfer(selected, set, isUid)
   if (uids.length === 0) return { text: `${name} completed, nothing to copy` }
   const copied = await session.whileWorking(() =>
     session.store.copyMessages({
       from: selected.view,
       uids,
       toMailbox: mailbox,
-      // One that another session expunges meanwhile counts as well.
       isExact,
       origin: session.origin
     })

@@ -6,9 +6,8 @@
  * Command: RFC 6851 §3.1, §3.2, §4.3, RFC 9051 §6.4.8. Responses: RFC 4315 §3 (COPYUID), RFC 3501 §7.4.1; RFC 6851 §4.4
  * (HIGHESTMODSEQ).
  */
-import { MailError } from '../../../errors.js'
 import { copyUid } from '../../protocol/compile/response-code.js'
-import { uidsOf } from '../message-set.js'
+import { uidsToTransfer } from '../message-set.js'
 import { SELECTED } from '../states.js'
 import { modSeqAfter } from './expunge.js'
 
@@ -42,17 +41,13 @@ export const uidMove = {
  */
 async function moveMessages(session, { isUid, set, mailbox }, name) {
   const selected = session.requireWritable()
-  const { uids, isSomeExpunged } = uidsOf(selected, set, isUid)
-  // As for COPY.
-  const isExact = !isUid && !set.isSearchResult
-  if (isSomeExpunged && isExact) throw new MailError('MESSAGE_GONE')
+  const { uids, isExact } = uidsToTransfer(selected, set, isUid)
   if (uids.length === 0) return { text: `${name} completed, nothing to move` }
   const moved = await session.whileWorking(() =>
     session.store.moveMessages({
       from: selected.view,
       uids,
       toMailbox: mailbox,
-      // One that another session expunges meanwhile counts as well.
       isExact,
       origin: session.origin
     })

@@ -4,7 +4,7 @@
  * named in MODIFIED, and told as they are. Messages that another session has expunged are left out.
  *
  * State: selected, read-write.
- * Command: RFC 3501 §6.4.6, RFC 9051 §6.4.6, §6.4.9; RFC 7162 §3.1.3 (UNCHANGEDSINCE), §3.1.3 (MODIFIED).
+ * Command: RFC 3501 §6.4.6, RFC 9051 §6.4.6, §6.4.9; RFC 7162 §3.1.3 (UNCHANGEDSINCE, MODIFIED).
  * Response: RFC 3501 §7.4.2; RFC 5530 §3 (EXPUNGEISSUED).
  */
 import { CODE, modified } from '../../protocol/compile/response-code.js'
