@@ -5,7 +5,7 @@
 import { zstdCompressSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { parseMessage } from '../../src/mime/parse-message.js'
-import { toPartTree } from '../../src/mime/part-tree.js'
+import { decodePartTree, encodePartTree } from '../../src/mime/part-tree.js'
 import { decodedField } from '../../src/mime/searchable-header.js'
 import { textPieces } from '../../src/mime/text-extract.js'
 
@@ -74,7 +74,8 @@ export class PlainMailbox {
       if (this.#hasText) {
         const read = (/** @type {number} */ start, /** @type {number} */ end) =>
           bytes.subarray(start, end)
-        const pieces = [...textPieces(toPartTree(root), read)].map(({ text }) => text)
+        const tree = decodePartTree(encodePartTree(root))
+        const pieces = [...textPieces(tree, read)].map(({ text }) => text)
         this.#insertText.run(id, [subject, from, to, ...pieces].join('\n').toLowerCase())
       }
       this.#insertData.run(id, zstdCompressSync(bytes))

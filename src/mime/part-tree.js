@@ -104,15 +104,6 @@ export function decodePartTree(bytes) {
 }
 
 /**
- * The node of a part that was just parsed, as it would come back from `decodePartTree(encodePartTree(part))`.
- * @param {Part} part
- * @returns {PartTree}
- */
-export function toPartTree(part) {
-  return decodePartTree(encodePartTree(part))
-}
-
-/**
  * @param {ByteWriter} writer
  * @param {Part} part
  * @param {number} origin - headerStart of the node above

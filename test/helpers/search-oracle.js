@@ -1,5 +1,5 @@
 import { MessageParser } from '../../src/mime/parse-message.js'
-import { toPartTree } from '../../src/mime/part-tree.js'
+import { toPartTree } from './part-tree.js'
 import { decodedField, searchableHeader } from '../../src/mime/searchable-header.js'
 import { textPieces } from '../../src/mime/text-extract.js'
 

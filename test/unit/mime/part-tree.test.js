@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { isMailError } from '../../../src/errors.js'
 import { parseMessage } from '../../../src/mime/parse-message.js'
-import { decodePartTree, encodePartTree, toPartTree } from '../../../src/mime/part-tree.js'
+import { decodePartTree, encodePartTree } from '../../../src/mime/part-tree.js'
 
 const MESSAGE = Buffer.from(
   'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html; charset=KOI8-R\r\n' +
@@ -13,7 +13,6 @@ const MESSAGE = Buffer.from(
 test('a tree comes back with the places and the words that sections and text need', () => {
   const { root } = parseMessage(MESSAGE)
   const tree = decodePartTree(encodePartTree(root))
-  assert.deepEqual(tree, toPartTree(root))
   const [html, message, own] = tree.children
   assert.deepEqual(
     [tree.type, tree.subtype, tree.headerEnd, tree.bodyEnd, tree.isMessage, tree.charset],

@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { previewPart, PreviewReader } from '../../../src/mime/preview.js'
 import { parseMessage } from '../../../src/mime/parse-message.js'
-import { toPartTree } from '../../../src/mime/part-tree.js'
+import { toPartTree } from '../../helpers/part-tree.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helpers/corpus.js'
 
 /**

@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { parseMessage } from '../../../src/mime/parse-message.js'
-import { toPartTree } from '../../../src/mime/part-tree.js'
+import { toPartTree } from '../../helpers/part-tree.js'
 import { filterHeader, resolvePart, resolveSection } from '../../../src/mime/section.js'
 
 /** @param {string} text - with bare LF */

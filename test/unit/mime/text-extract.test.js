@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import { HtmlTextReader } from '../../../src/mime/html-text.js'
 import { MAX_TEXT_PART_BYTES } from '../../../src/mime/limits.js'
 import { parseMessage } from '../../../src/mime/parse-message.js'
-import { toPartTree } from '../../../src/mime/part-tree.js'
+import { toPartTree } from '../../helpers/part-tree.js'
 import { textPieces } from '../../../src/mime/text-extract.js'
 import { htmlToVisibleText } from '../../helpers/decode.js'
 
