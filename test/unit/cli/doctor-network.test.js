@@ -35,6 +35,18 @@ const configOf = (settings) =>
 const statesOf = async (config) =>
   (await checkPorts(config)).map(({ name, status, text }) => [name, status, text])
 
+test('an admin interface without TLS is doubtful beyond this machine, and on none of its own addresses', async () => {
+  const isDoubtful = async (/** @type {string} */ listen) => {
+    const off = { 'imap.listen': 'off', 'lmtp.listen': 'off' }
+    const findings = await checkPorts(configOf({ ...off, 'admin.listen': listen }))
+    return findings.some(({ name, status }) => name === 'admin' && status === 'warn')
+  }
+  for (const own of ['127.0.0.1:0', '127.0.0.2:0', '[::1]:0', 'localhost:0'])
+    assert.equal(await isDoubtful(own), false, own)
+  assert.equal(await isDoubtful('0.0.0.0:0'), true)
+  assert.equal(await isDoubtful('off'), false)
+})
+
 test('a server behind a proxy answers for itself, also where this machine is none of its proxies', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'letterlock-doctor-'))
   t.after(() => rm(data, { recursive: true, force: true }))
