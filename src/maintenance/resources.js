@@ -2,6 +2,7 @@
  * What the machine has to spare, asked before work that takes much of it.
  */
 import { statfs } from 'node:fs/promises'
+import { freeMemory } from '../support/free-memory.js'
 
 /**
  * @typedef {object} Resources
@@ -34,7 +35,7 @@ export async function whatIsMissing(resources, { folder, memoryBytes, diskBytes 
 
 /** @type {Resources} */
 export const systemResources = Object.freeze({
-  freeMemoryBytes: () => process.availableMemory(),
+  freeMemoryBytes: freeMemory,
   freeDiskBytes: async (/** @type {string} */ folder) => {
     const { bavail, bsize } = await statfs(folder)
     return bavail * bsize

@@ -1,0 +1,65 @@
+/**
+ * How much memory this process may still take.
+ */
+import { readFileSync } from 'node:fs'
+import { freemem } from 'node:os'
+import { join } from 'node:path'
+
+/** Where Linux has the figures of groups: those of version 2, and those of version 1. */
+const ROOTS = ['/sys/fs/cgroup', '/sys/fs/cgroup/memory']
+
+/**
+ * @param {string} path
+ * @returns {string | null} null where it cannot be read: another system, or a container that hides it
+ */
+function readIfThere(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // Whatever it is: there are no figures then.
+    return null
+  }
+}
+
+/**
+ * @param {string} stat - a group's `memory.stat`
+ * @returns {number} bytes of files that the kernel lets go of as soon as somebody needs the memory. Sums over the groups below,
+ *   where version 1 has them (`total_…`)
+ */
+export function fileCacheOf(stat) {
+  const figures = new Map(
+    stat.split('\n').map((line) => {
+      const [name = '', value = '0'] = line.split(' ')
+      return [name, Number(value)]
+    })
+  )
+  const figure = (/** @type {string} */ name) =>
+    figures.get(`total_${name}`) ?? figures.get(name) ?? 0
+  return figure('inactive_file') + figure('active_file')
+}
+
+/** @returns {number} bytes, see fileCacheOf; 0 where nobody says */
+function fileCacheOfGroup() {
+  const groups = readIfThere('/proc/self/cgroup') ?? ''
+  const path = /^\d+:memory:(.*)$/m.exec(groups)?.[1] ?? /^0::(.*)$/m.exec(groups)?.[1] ?? '/'
+  // In a container the group may be mounted where the path would begin.
+  for (const folder of [path, '/']) {
+    for (const root of ROOTS) {
+      const stat = readIfThere(join(root, folder, 'memory.stat'))
+      if (stat !== null) return fileCacheOf(stat)
+    }
+  }
+  return 0
+}
+
+/**
+ * Node counts what a group of processes (a container, a unit with MemoryMax) has read and written of files as taken: after
+ * a while that is all that the group may have, although the kernel gives it back at once.
+ *
+ * @returns {number} bytes: of the machine, or of the group where it may have less
+ */
+export function freeMemory() {
+  const machineBytes = freemem()
+  const bytes = process.availableMemory()
+  return bytes < machineBytes ? Math.min(machineBytes, bytes + fileCacheOfGroup()) : machineBytes
+}
