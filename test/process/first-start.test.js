@@ -2,8 +2,9 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { MAIN, letterlock, portsIn, scratchFolder, startServerProcess } from '../helpers/process.js'
 import { WireClient } from '../helpers/wire-client.js'
 
@@ -48,6 +49,28 @@ test('a first start makes a mailbox, shows how to connect, and a letter lies in 
   second.child.kill('SIGINT')
   await once(second.child, 'close')
   assert.equal(second.child.exitCode, 0)
+})
+
+test('a SIGHUP while the server starts, as of an ACME client, does not end it', async (t) => {
+  const data = join(scratchFolder(t, 'hangup'), 'data')
+  const listen = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
+  const child = spawn(process.execPath, [MAIN, 'serve', ...listen, '--data', data], {
+    env: { ...process.env, ...WATCHED },
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const closed = once(child, 'close')
+  let said = ''
+  child.stdout.on('data', (chunk) => (said += chunk))
+  // Its first file is there before anything listens.
+  while (!existsSync(join(data, 'pepper')) && child.exitCode === null) await sleep(1)
+  child.kill('SIGHUP')
+  while (!said.includes('ready\n') && child.exitCode === null && child.signalCode === null)
+    await sleep(10)
+  assert.match(said, /^ready$/m)
+  child.kill('SIGTERM')
+  await closed
+  assert.equal(child.exitCode, 0)
 })
 
 test('nothing under data/ can be read by another user of the machine', async (t) => {

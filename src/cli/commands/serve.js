@@ -120,6 +120,10 @@ export function register(program, context) {
       const isWatched = !isSupervised()
       const slot = workerSlot()
       const stopped = untilToldToStop()
+      // While it starts, the certificates are read anyhow.
+      let reload = async () => {}
+      // On a terminal SIGHUP says that it was closed, and ends the program as ever.
+      if (!process.stdout.isTTY) process.on('SIGHUP', () => reload())
       const server = await context.startServer({
         config,
         makeFirstAccount: isWatched && slot === null,
@@ -135,8 +139,7 @@ export function register(program, context) {
       }
       stdout.write(`${whereItListens(server)}\nready\n`)
       process.send?.('ready')
-      // On a terminal SIGHUP says that it was closed, and ends the program as ever.
-      if (!process.stdout.isTTY) process.on('SIGHUP', () => server.reloadCertificates())
+      reload = () => server.reloadCertificates()
 
       await stopped
       stdout.write('stopping\n')
