@@ -6,6 +6,7 @@
  * This file must load on every Node that an operator may have: no syntax and no import newer than Node 18.
  */
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -72,6 +73,13 @@ function isPrepared() {
   return isClusterWorker || flags.every((flag) => process.execArgv.includes(flag))
 }
 
+// As in a bare chroot: Node would end with a dump, at its new beginning or when it is asked what memory it takes.
+if (process.platform === 'linux' && !existsSync('/proc/self')) {
+  process.stderr.write(
+    'letterlock needs /proc, which is not mounted here (mount -t proc proc /proc)\n'
+  )
+  process.exit(1)
+}
 if (!isSupportedNode()) {
   const pinned = findPinnedNode()
   if (pinned === undefined) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -24,6 +25,21 @@ test(
     const wanted = { ...ALLOCATOR, UV_THREADPOOL_SIZE: THREAD_POOL_SIZE }
     for (const [name, value] of Object.entries(wanted))
       assert.ok(environment.includes(`${name}=${value}`), name)
+  }
+)
+
+const canHideProc =
+  process.platform === 'linux' &&
+  spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/proc']).status === 0
+
+test(
+  'without /proc it says so in one line',
+  { skip: canHideProc ? false : 'only root may hide it' },
+  async () => {
+    const wrapper = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none /proc && exec "$@"', 'sh']
+    const { code, stderr } = await letterlock(['--version'], { wrapper })
+    assert.equal(code, 1)
+    assert.match(stderr, /^letterlock needs \/proc, .*\n$/)
   }
 )
 
