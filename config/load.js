@@ -165,11 +165,25 @@ export function loadConfig({ settings = {}, file, environment = process.env } = 
     for (const key of keys) group = group[key] ??= {}
     const format = SETTINGS[/** @type {import('./default.js').SettingName} */ (name)]
     const isPath = 'format' in format && format.format === 'path'
-    group[last] = isPath && value !== '' ? resolve(String(value)) : value
+    group[last] = isPath && value !== '' ? absolutePath(String(value)) : value
   }
   config['auth'].pepperFile ||= resolve(config['data'], 'pepper')
   config['backup'].folder ||= resolve(config['data'], 'backup')
   return /** @type {Config} */ (config)
+}
+
+/**
+ * @param {string} path
+ * @returns {string}
+ * @throws {MailError} CONFIG_INVALID where it is relative to a folder that has been removed, as an old release is
+ */
+function absolutePath(path) {
+  try {
+    return resolve(path)
+  } catch (cause) {
+    const detail = `${path} is relative to the current folder, which is gone: change to another, or name it in full`
+    throw new MailError('CONFIG_INVALID', { detail, cause })
+  }
 }
 
 /**

@@ -43,6 +43,17 @@ test(
   }
 )
 
+test('in a folder that has been removed it says so, and needs it for relative paths alone', async (t) => {
+  const gone = join(scratchFolder(t, 'gone'), 'release')
+  const wrapper = ['sh', '-c', `mkdir ${gone} && cd ${gone} && rmdir ${gone} && exec "$@"`, 'sh']
+  const relative = await letterlock(['account', 'list', '--data', 'data'], { wrapper })
+  assert.equal(relative.code, 1)
+  assert.match(relative.stderr, /^letterlock: .*\n {2}data is relative to .*, which is gone: .*\n$/)
+  const data = join(scratchFolder(t, 'absolute'), 'data')
+  const { stderr } = await letterlock(['account', 'list', '--data', data], { wrapper })
+  assert.match(stderr, /^letterlock: There is no Letterlock data in /)
+})
+
 test('a Node with capabilities, from which glibc takes the allocator’s variables, begins anew once and not for ever', async (t) => {
   const folder = scratchFolder(t, 'capabilities')
   const starts = join(folder, 'starts')
