@@ -1,6 +1,6 @@
 /**
  * Flags that mail programs keep in the header of messages in an mbox: `Status` and `X-Status` (mutt, Alpine, Dovecot),
- * `X-Keywords` (Alpine, Dovecot), `X-Mozilla-Status` (Thunderbird).
+ * `X-Keywords` (Alpine, Dovecot), `X-Mozilla-Status` and `X-Mozilla-Keys` (Thunderbird).
  */
 import { isKeyword } from '../imap/protocol/values/flag.js'
 
@@ -12,6 +12,9 @@ const STATUS_LETTERS = {
   D: '\\Deleted',
   T: '\\Draft'
 }
+
+/** Those of words, in lower case. */
+const KEYWORD_FIELDS = new Set(['x-keywords', 'x-mozilla-keys'])
 
 /** What mail programs write there, flags or not. A message may have a Status of its own, such as `Delivered`. */
 const STATUS = /^[ADFIKNORTUr]*$/
@@ -38,7 +41,7 @@ export function flagsFromHeader(header) {
   const flags = new Set()
   const fields = header
     .toString('latin1')
-    .matchAll(/^(status|x-status|x-keywords|x-mozilla-status):[ \t]*(.*?)\r?$/gim)
+    .matchAll(/^(status|x-status|x-keywords|x-mozilla-status|x-mozilla-keys):[ \t]*(.*?)\r?$/gim)
   for (const [, name = '', value = ''] of fields) {
     for (const flag of flagsOf(name.toLowerCase(), value)) flags.add(flag)
   }
@@ -51,7 +54,7 @@ export function flagsFromHeader(header) {
  * @returns {string[]}
  */
 function flagsOf(name, value) {
-  if (name === 'x-keywords') return value.split(/\s+/).filter(isKeyword)
+  if (KEYWORD_FIELDS.has(name)) return value.split(/\s+/).filter(isKeyword)
   if (name === 'x-mozilla-status') {
     const bits = /^[0-9a-f]{4}\b/i.test(value) ? parseInt(value, 16) : 0
     return MOZILLA_BITS.filter(([bit]) => (bits & bit) !== 0).map(([, flag]) => flag)

@@ -38,7 +38,8 @@ packed with gzip or zstd), or one .eml file; which of them is seen from what it 
 A message is stored once: a second run skips what is there, and one that was interrupted goes on.
 Line ends become CRLF, as IMAP wants them, and an mbox line before a message is dropped.
 The internal date is the format's (mbox line, Maildir, tar), else the Date header's, else the file's.
-Flags come from Maildir names and from Status, X-Status, X-Keywords and X-Mozilla-Status in an mbox.
+Flags come from Maildir names and from Status, X-Status, X-Keywords, X-Mozilla-Status and
+X-Mozilla-Keys in an mbox.
 
 Exit code: 0 all messages are there, 1 some failed, 2 nothing could be done.
 

@@ -198,7 +198,7 @@ test('flags of Thunderbird, Alpine and Dovecot are read from an mbox', async (t)
   const line = 'From a@b Wed Jul  1 05:04:01 2020\n'
   const folder = await folderOf(t, {
     mbox: [
-      `${line}X-Mozilla-Status: 1007\nA: b\n\n\n`,
+      `${line}X-Mozilla-Status: 1007\nX-Mozilla-Keys: $label1 tea          \nA: b\n\n\n`,
       `${line}X-Keywords: NonJunk $Label1 b{d \nstatus: D\n\nStatus: RA\n\n`,
       `${line}X-Mozilla-Status: 0008\nX-Mozilla-Status2: 00000007\n\n\n`,
       `${line}Status: Delivered\n\n\n`
@@ -206,7 +206,7 @@ test('flags of Thunderbird, Alpine and Dovecot are read from an mbox', async (t)
   })
   const flags = (await readAll(join(folder, 'mbox'))).map((item) => item.flags)
   assert.deepEqual(flags, [
-    ['\\Seen', '\\Answered', '\\Flagged', '$Forwarded'],
+    ['\\Seen', '\\Answered', '\\Flagged', '$Forwarded', '$label1', 'tea'],
     ['NonJunk', '$Label1', '\\Deleted'],
     ['\\Deleted'],
     []
