@@ -10,6 +10,7 @@ import { readdir } from 'node:fs/promises'
  * @property {string} name - for people and for keys
  * @property {Buffer} path
  * @property {boolean} isFolder - a link to one is none
+ * @property {boolean} isLink
  */
 
 const SEPARATOR = Buffer.from('/')
@@ -24,7 +25,8 @@ export async function readEntries(folder) {
   return entries.map((entry) => ({
     name: entry.name.toString(isUtf8(entry.name) ? 'utf8' : 'latin1'),
     path: pathIn(folder, entry.name),
-    isFolder: entry.isDirectory()
+    isFolder: entry.isDirectory(),
+    isLink: entry.isSymbolicLink()
   }))
 }
 

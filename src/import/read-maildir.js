@@ -248,6 +248,13 @@ async function listFolder(path, { place, folder }, listing) {
   for (const file of files.sort(byName)) listing.files.push(file)
   // Beside `cur` and `new` there are files of mail programs.
   if (parts.length === 0) listing.ignoredCount += entries.filter((entry) => !entry.isFolder).length
+  for (const { name, path: linkPath, isLink } of entries) {
+    if (!isLink || OWN_FOLDERS.includes(name)) continue
+    const isFolder = (await stat(linkPath).catch(() => null))?.isDirectory()
+    // Left out without a word, a whole mailbox would be missed; followed, it might be somebody else's, or lead in a circle.
+    const error = new Error('a link to a folder; import what it leads to by itself')
+    if (isFolder) listing.files.push({ place: `${place}${name}`, error })
+  }
   const below = entries.filter(({ name, isFolder }) => isFolder && !OWN_FOLDERS.includes(name))
   for (const { name, path: pathBelow } of below.sort(byName)) {
     const where = { place: `${place}${name}/`, folder: [...folder, ...levelsOf(name)] }

@@ -60,6 +60,26 @@ test('files that a mail program renames or deletes while they are read come as t
   assert.equal(source.position, source.total)
 })
 
+test('a link to a folder in a Maildir is told, and not followed', async (t) => {
+  const folder = await folderOf(t, {
+    'mail/cur/1600000001.a:2,': MAIL,
+    'mail/new/.keep': '',
+    'elsewhere/cur/1600000002.a:2,': MAIL
+  })
+  await symlink('../elsewhere', join(folder, 'mail/.Archive'))
+  await symlink('../elsewhere/cur/1600000002.a:2,', join(folder, 'mail/a file'))
+  /** @type {string[]} */
+  const outcomes = []
+  for await (const { name, open } of (await openSource(join(folder, 'mail'))).items()) {
+    const outcome = await collectBytes(open()).then(String, ({ message }) => message)
+    outcomes.push(`${name}: ${outcome}`)
+  }
+  assert.deepEqual(outcomes, [
+    `cur/1600000001.a:2,: ${MAIL}`,
+    '.Archive: a link to a folder; import what it leads to by itself'
+  ])
+})
+
 test('a link to nowhere in a Maildir fails when it is read', async (t) => {
   const folder = await folderOf(t, { 'cur/.keep': '', 'new/.keep': '' })
   await symlink('nowhere', join(folder, 'cur/1600000001.a:2,'))
