@@ -19,6 +19,14 @@ import { MboxSplitter } from './mbox-splitter.js'
 const HEADER_LOOK_BYTES = 64 * 1024
 
 /**
+ * The first message of mboxes of UW IMAP, Alpine and Dovecot, in which they keep the folder's own data: none of them shows it.
+ */
+const FOLDER_DATA = [
+  /^X-IMAP: *\d+ +\d+/im,
+  /^Subject: DON'T DELETE THIS MESSAGE -- FOLDER INTERNAL DATA\r?$/im
+]
+
+/**
  * @param {string} path
  * @param {{ quoting?: MboxQuoting }} [options]
  * @returns {Promise<ImportSource>}
@@ -61,6 +69,7 @@ async function* readItems(fileName, pieces) {
     const head = await pieces.takeHeader(HEADER_LOOK_BYTES)
     const header = headerOf(Buffer.concat(head))
     const added = findAddedLines(header)
+    if (number === 0 && !added && isFolderData(header)) continue
     yield {
       name: `${fileName}: message ${number + 1} at byte ${start.offset}`,
       importKeyParts: null,
@@ -76,6 +85,15 @@ async function* readItems(fileName, pieces) {
           : pieces.readMessage(head)
     }
   }
+}
+
+/**
+ * @param {Buffer} header - of the first message
+ * @returns {boolean} whether it is the mail program's own
+ */
+function isFolderData(header) {
+  const text = header.toString('latin1')
+  return FOLDER_DATA.every((field) => field.test(text))
 }
 
 /** The pieces of a splitter, pulled one at a time. */

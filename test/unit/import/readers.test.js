@@ -213,6 +213,28 @@ test('flags of Thunderbird, Alpine and Dovecot are read from an mbox', async (t)
   ])
 })
 
+test('what UW IMAP, Alpine and Dovecot keep of a folder in its first message is none', async (t) => {
+  const data = [
+    'From MAILER-DAEMON Wed Jul  1 05:04:01 2020',
+    'From: Mail System Internal Data <MAILER-DAEMON@host>',
+    "Subject: DON'T DELETE THIS MESSAGE -- FOLDER INTERNAL DATA",
+    'X-IMAP: 1593580000 0000000003 NonJunk',
+    'Status: RO',
+    '',
+    'This text is part of the internal format of your mail folder.',
+    '',
+    ''
+  ].join('\n')
+  const line = 'From a@b Wed Jul  1 05:04:01 2020\n'
+  const folder = await folderOf(t, { empty: data, mbox: `${data}${line}${MAIL}\n${data}` })
+  assert.deepEqual(await readAll(join(folder, 'empty')), [])
+  const items = await readAll(join(folder, 'mbox'))
+  assert.deepEqual(
+    items.map(({ name }) => name.replace(/ at byte \d+/, '')),
+    ['mbox: message 2', 'mbox: message 3']
+  )
+})
+
 test('a message of an mbox that is not read to its end does not disturb the next', async (t) => {
   const large = `Subject: x\n\n${'line\n'.repeat(200_000)}`
   const line = 'From a@b Wed Jul  1 05:04:01 2020\n'
