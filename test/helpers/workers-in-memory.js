@@ -116,7 +116,13 @@ export class WorkersInMemory {
    */
   #neighboursOf(path) {
     const self = () => /** @type {Member} */ (this.members.get(path))
-    const linkTo = (/** @type {Member} */ other) => ({
+    /**
+     * One for each of the others: what is said to it at a time is gathered by it.
+     *
+     * @type {Map<string, import('../../src/cluster/holders.js').OtherWorker>}
+     */
+    const links = new Map()
+    const makeLink = (/** @type {Member} */ other) => ({
       path: other.path,
       link: {
         get isClosed() {
@@ -135,6 +141,12 @@ export class WorkersInMemory {
         }
       }
     })
+    const linkTo = (/** @type {Member} */ other) => {
+      const known = links.get(other.path)
+      const link = known ?? makeLink(other)
+      if (known === undefined) links.set(other.path, link)
+      return link
+    }
     return {
       registrarOf: (accountId) => {
         const candidates = [...self().known.values()]
