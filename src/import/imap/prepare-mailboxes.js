@@ -9,7 +9,7 @@
 
 /**
  * @param {AccountStore} store
- * @param {readonly PlannedFolder[]} plan
+ * @param {readonly PlannedFolder[]} plan - of which the folder is one
  * @param {PlannedFolder} folder - whose mailbox is missing or new to the import
  * @throws {import('../../errors.js').MailError} CANNOT, LIMIT, READ_ONLY
  */
@@ -21,7 +21,6 @@ export async function prepareMailbox(store, plan, { mailbox: name, use, isSubscr
     const hasUse = await store.movingIn.giveUse(name, use)
     const isLeftOver =
       holder !== undefined &&
-      holder.name !== name &&
       holder.uidNext === 1 &&
       !plan.some(({ mailbox }) => mailbox === holder.name)
     // The empty Sent of a new account, where the source calls it otherwise.

@@ -133,6 +133,7 @@ test('with a recovery code that was made here a forgotten password is replaced, 
   assert.equal((await stranger.post('/forgotten', { ...fields, code: 'llapp-1' })).status, 422)
   const done = await stranger.post('/forgotten', { ...fields, code: second })
   assert.equal(done.status, 200)
+  assert.match(codeIn(done.text), /^llrec-/)
   assert.notEqual(codeIn(done.text), second)
   assert.equal((await stranger.post('/forgotten', { ...fields, code: second })).status, 403)
   assert.equal((await browser.get('/')).status, 303, 'sessions with the old password are over')
