@@ -19,6 +19,7 @@ import { SecretBuffer } from '../crypto/secret-buffer.js'
 import { withExclusiveLock } from '../database/lock.js'
 import { requireOwner } from './check-credential.js'
 import { makeCodeCredential, makePasswordCredential } from './credential.js'
+import { unlessOvertaken } from './damage.js'
 import { opensWith, rekeyMailboxFile } from './mailbox-folder.js'
 import { settleSwitch } from './restored.js'
 import { makeSealIdentity, rewrapSealIdentity } from './seal-identity.js'
@@ -74,7 +75,7 @@ export async function rekeyAccount({ services, account, password }) {
   })
   /** @type {Credential[]} */
   let revoked = []
-  await withExclusiveLock(account.folder, { timeoutMs: LOCK_TIMEOUT_MS }, async () => {
+  const underLock = async () => {
     const kek = deriveRekeyKey(masterKey.bytes)
     const associated = rekeyAssociated(account.id, next.rows.keyEpoch)
     const wrappedNextKey = wrapKey({ kek, key: nextMasterKey.bytes, associated })
@@ -98,6 +99,11 @@ export async function rekeyAccount({ services, account, password }) {
       ({ kind }) => kind === 'app-password'
     )
     await directory.finishRekey(account.id)
+  }
+  const options = { timeoutMs: LOCK_TIMEOUT_MS }
+  await withExclusiveLock(account.folder, options, underLock).catch(async (error) => {
+    // It may have been deleted, or made anew, while this waited.
+    throw await unlessOvertaken(directory, account, error)
   })
   services.unlocker.forget(account.id)
   directory.audit({

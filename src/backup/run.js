@@ -196,10 +196,12 @@ class BackupRun {
   async #backUp(account) {
     const { directory } = this.options
     this.#failed.delete(account.id)
+    let copied = account
     try {
       // Asked anew: a rekey may have come since the list was made, and the copy is under the key of this epoch.
       const now = await directory.findAccount(account.id)
       if (!now) return null
+      copied = now
       const { entry, newBytes, sharedBytes } = await backUpAccount(this.parts, {
         account: now,
         previous: this.#previous.get(now.id) ?? null,
@@ -214,7 +216,11 @@ class BackupRun {
     } catch (cause) {
       const error = toMailError(cause)
       if (FATAL.has(errorCodeOf(error))) throw error
-      return error
+      // Without its files, a mailbox that was deleted or made anew under the copy looks like a damaged one.
+      const now = await directory.findAccount(copied.id)
+      const isOvertaken = now !== null && now.folder !== copied.folder
+      if (isOvertaken) return new MailError('BUSY', { detail: 'it was made anew', cause: error })
+      return now && error
     }
   }
 

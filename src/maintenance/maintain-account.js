@@ -33,9 +33,19 @@ const COMPACT_WAIT_MS = 5_000
  * @param {(run: MaintenanceRun) => void} request.onRun - called for each job that had something to do
  * @returns {Promise<void>}
  * @throws {MailError} what opening throws; BUSY where compaction did not get the mailbox alone; DISK_FULL,
- *   ACCOUNT_DAMAGED
+ *   ACCOUNT_DAMAGED; BUSY or ACCOUNT_NOT_FOUND where it gets other keys, or is deleted, meanwhile
  */
 export async function maintainAccount(request) {
+  const { services, account } = request
+  try {
+    await maintain(request)
+  } catch (error) {
+    throw await unlessOvertaken(services.directory, account, error)
+  }
+}
+
+/** @param {Parameters<typeof maintainAccount>[0]} request */
+async function maintain(request) {
   const { services, account, masterKey, resources, onRun } = request
   const { logger } = services
   // VACUUM gives way to writers of its own process alone: beside a server it would keep the user waiting.
@@ -91,9 +101,7 @@ async function compact({ services, account, masterKey, resources }) {
   const key = deriveDatabaseKey(masterKey.bytes)
   try {
     const job = /** @type {const} */ ({ kind: 'compact', folder, timeoutMs: COMPACT_WAIT_MS })
-    const value = await runFileJob({ ...job, cipher }, { key }).catch(async (error) => {
-      throw await unlessOvertaken(directory, account, error)
-    })
+    const value = await runFileJob({ ...job, cipher }, { key })
     const { bytesBefore, bytesAfter } = /** @type {import('../store/file-work.js').Compaction} */ (
       value
     )

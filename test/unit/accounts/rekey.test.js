@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
+import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { lockShared } from '../../../src/database/lock.js'
 import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
 import { damagePage } from '../../helpers/damage-page.js'
@@ -197,6 +198,18 @@ for (const step of /** @type {const} */ (['findSingleCredential', 'findRekey']))
     )
   })
 }
+
+test('a rekey that waits for a mailbox which is deleted meanwhile does not call it damaged', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const deleted = async (/** @type {string} */ accountId) => {
+    const restore = await services.directory.findRestore(accountId)
+    await deleteAccount({ services, account })
+    return restore
+  }
+  t.mock.method(services.directory, 'findRestore', deleted, { times: 1 })
+  await assertRefused(rekey(services, account), 'ACCOUNT_NOT_FOUND')
+})
 
 test('while a rekey is pending no credential is added or changed beside it', async (t) => {
   const { services } = await openTestAccounts(t)

@@ -2,6 +2,7 @@
  * What else happens while a backup runs: other keys, accounts that go, a place that is lost.
  */
 import assert from 'node:assert/strict'
+import { existsSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -9,6 +10,7 @@ import Database from 'better-sqlite3-multiple-ciphers'
 import { runBackup } from '../../../src/backup/run.js'
 import { MailError } from '../../../src/errors.js'
 import { openBackupHost } from '../../helpers/backup.js'
+import { recordingLogger } from '../../helpers/log-lines.js'
 
 /**
  * A backup, at the end of whose copies an account has been given other keys, as by another process.
@@ -89,6 +91,37 @@ test('an account that is deleted while the backup runs is not in it, and is not 
   assert.deepEqual(
     accounts.map(({ id }) => id),
     [carl.id]
+  )
+})
+
+test('an account that is deleted with its files while they are copied is not blamed in the log', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount('anna@example.org', 3)
+  const bob = await host.addAccount('bob@example.org')
+  const { logger, lines } = recordingLogger()
+  const db = new Database(join(host.data, 'directory.db'))
+  t.after(() => db.close())
+  db.pragma('foreign_keys = OFF')
+  const tables = ['addresses', 'account_seals', 'credentials', 'seal_identities']
+  const summary = await runBackup({
+    config: host.services.config,
+    logger,
+    clock: host.clock,
+    target: host.target,
+    onProgress: ({ accounts, bytesRead }) => {
+      if (accounts > 0 || bytesRead === 0 || !existsSync(anna.folder)) return
+      // As by another process, between two reads.
+      for (const table of tables)
+        db.prepare(`DELETE FROM ${table} WHERE account_id = ?`).run(anna.id)
+      db.prepare('DELETE FROM accounts WHERE id = ?').run(anna.id)
+      rmSync(anna.folder, { recursive: true })
+    }
+  })
+  const { accounts } = await host.repository.readGeneration(summary.generation)
+  assert.deepEqual([accounts.map(({ id }) => id), summary.failed], [[bob.id], []])
+  assert.deepEqual(
+    lines.filter(({ level }) => level === 'error'),
+    []
   )
 })
 
