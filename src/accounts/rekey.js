@@ -52,9 +52,18 @@ const rekeyAssociated = (accountId, nextKeyEpoch) =>
  * @returns {Promise<{ recoveryCode: string, revoked: Credential[] }>} a new recovery code, to be shown once,
  *   and the app passwords that had to go: their codes are known to their devices alone
  * @throws {MailError} AUTHENTICATION_FAILED, BUSY while the mailbox is open elsewhere, DISK_FULL, THROTTLED,
- *   ACCOUNT_DAMAGED
+ *   ACCOUNT_DAMAGED; BUSY or ACCOUNT_NOT_FOUND where it gets other keys, or is deleted, meanwhile
  */
 export async function rekeyAccount({ services, account, password }) {
+  try {
+    return await rekey({ services, account, password })
+  } catch (error) {
+    throw await unlessOvertaken(services.directory, account, error)
+  }
+}
+
+/** @param {Parameters<typeof rekeyAccount>[0]} input */
+async function rekey({ services, account, password }) {
   const { directory, clock } = services
   const checked = await requireOwner({ services, account, secret: password })
   using masterKey = checked.masterKey
@@ -75,7 +84,7 @@ export async function rekeyAccount({ services, account, password }) {
   })
   /** @type {Credential[]} */
   let revoked = []
-  const underLock = async () => {
+  await withExclusiveLock(account.folder, { timeoutMs: LOCK_TIMEOUT_MS }, async () => {
     const kek = deriveRekeyKey(masterKey.bytes)
     const associated = rekeyAssociated(account.id, next.rows.keyEpoch)
     const wrappedNextKey = wrapKey({ kek, key: nextMasterKey.bytes, associated })
@@ -99,11 +108,6 @@ export async function rekeyAccount({ services, account, password }) {
       ({ kind }) => kind === 'app-password'
     )
     await directory.finishRekey(account.id)
-  }
-  const options = { timeoutMs: LOCK_TIMEOUT_MS }
-  await withExclusiveLock(account.folder, options, underLock).catch(async (error) => {
-    // It may have been deleted, or made anew, while this waited.
-    throw await unlessOvertaken(directory, account, error)
   })
   services.unlocker.forget(account.id)
   directory.audit({

@@ -211,6 +211,18 @@ test('a rekey that waits for a mailbox which is deleted meanwhile does not call 
   await assertRefused(rekey(services, account), 'ACCOUNT_NOT_FOUND')
 })
 
+test('of two rekeys at once the one that comes too late is told to come back', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const overtaken = async (/** @type {string} */ accountId) => {
+    await rekey(services, account)
+    return await services.directory.listSealIdentities(accountId)
+  }
+  t.mock.method(services.directory, 'listSealIdentities', overtaken, { times: 1 })
+  await assertRefused(rekey(services, account), 'BUSY')
+  assert.equal((await logIn(services, OLD)).account.keyEpoch, 2)
+})
+
 test('while a rekey is pending no credential is added or changed beside it', async (t) => {
   const { services } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
