@@ -12,8 +12,11 @@ import { createTransferDecoder } from './transfer-encoding.js'
 /** RFC 8970 §3.3: no more than 200 characters, as code points. */
 const PREVIEW_CHARACTERS = 200
 
-/** Bytes of a part that are looked at: newsletters have up to 100 KiB of styles before their first word. */
+/** Bytes that are looked at, of all parts together: newsletters have up to 100 KiB of styles before their first word. */
 export const MAX_PREVIEW_BYTES = 256 * 1024
+
+/** Parts that are looked at, until one has something to show: there may be a thousand blank ones. */
+export const MAX_PREVIEW_PARTS = 8
 
 /** Of a line that goes on so much is looked at, characters: it may be nothing but white space. */
 const MAX_BEGUN_CHARACTERS = 4_096
@@ -35,21 +38,19 @@ const JOINER = /^(?:\u200c|\u034f|\u200d)$/
 
 /**
  * @param {PartTree | PartNode} node
- * @returns {PartNode | null} the part that a preview is made of; null when there is none, as in encrypted mail
+ * @returns {PartNode[]} the parts that a preview may be made of, the best first; none where there is nothing to show, as in
+ *   encrypted mail. Newsletters have a plain text that is a blank line, letters a blank line before a picture: then it is
+ *   the next one's turn.
  */
-export function previewPart(node) {
+export function previewParts(node) {
   const { type, subtype } = node
-  if (node.isAttachment || node.isMessage) return null
-  if (type === 'text') return READABLE.has(subtype) && node.bodyEnd > node.headerEnd ? node : null
-  if (subtype === 'encrypted') return null
-  /** @type {PartNode | null} */
-  let first = null
-  for (const child of node.children) {
-    const found = previewPart(child)
-    if (found !== null && (subtype !== 'alternative' || found.subtype === 'plain')) return found
-    first ??= found
-  }
-  return first
+  if (node.isAttachment || node.isMessage) return []
+  if (type === 'text') return READABLE.has(subtype) && node.bodyEnd > node.headerEnd ? [node] : []
+  if (subtype === 'encrypted') return []
+  const found = node.children.map(previewParts)
+  if (subtype !== 'alternative') return found.flat()
+  const isPlain = (/** @type {PartNode[]} */ parts) => parts[0]?.subtype === 'plain'
+  return [...found.filter(isPlain), ...found.filter((parts) => !isPlain(parts))].flat()
 }
 
 /** Takes the beginning of a part piece by piece, until there is enough for its preview. */
@@ -63,14 +64,14 @@ export class PreviewReader {
   #all = ''
   #own = ''
 
-  /** @param {PartNode} node - of `previewPart` */
+  /** @param {PartNode} node - one of `previewParts` */
   constructor(node) {
     this.#isReadable = createTransferDecoder(node.encoding) !== null
     this.#decoder = new TextPartDecoder(node, { isPreview: true })
   }
 
   /**
-   * @param {Buffer} bytes - the next ones of its body; of all together MAX_PREVIEW_BYTES are looked at
+   * @param {Buffer} bytes - the next ones of its body; MAX_PREVIEW_BYTES are looked at
    * @returns {boolean} whether that is enough
    */
   push(bytes) {

@@ -3,7 +3,12 @@
  * content.
  */
 import { decodePartTree } from '../mime/part-tree.js'
-import { MAX_PREVIEW_BYTES, PreviewReader, previewPart } from '../mime/preview.js'
+import {
+  MAX_PREVIEW_BYTES,
+  MAX_PREVIEW_PARTS,
+  PreviewReader,
+  previewParts
+} from '../mime/preview.js'
 import { Slicer } from '../support/slicer.js'
 import { prepared } from '../database/statement.js'
 import { readContentRange } from './content-reader.js'
@@ -45,11 +50,29 @@ export async function readPreview(database, record, { isLazy }) {
  */
 async function makePreview(database, { contentId, partTree }) {
   if (partTree === undefined) throw new Error('the part tree was not read')
-  const part = previewPart(decodePartTree(partTree))
-  if (part === null) return ''
-  const end = Math.min(part.bodyEnd, part.headerEnd + MAX_PREVIEW_BYTES)
-  const reader = new PreviewReader(part)
   const slicer = new Slicer()
+  let bytesLeft = MAX_PREVIEW_BYTES
+  for (const part of previewParts(decodePartTree(partTree)).slice(0, MAX_PREVIEW_PARTS)) {
+    const end = Math.min(part.bodyEnd, part.headerEnd + bytesLeft)
+    const preview = await previewOfPart({ database, contentId, part, end, slicer })
+    if (preview !== '') return preview
+    bytesLeft -= end - part.headerEnd
+    if (bytesLeft === 0) break
+  }
+  return ''
+}
+
+/**
+ * @param {object} options
+ * @param {AccountDatabase} options.database
+ * @param {number} options.contentId
+ * @param {import('../mime/part-tree.js').PartNode} options.part
+ * @param {number} options.end - offset in the message up to which it is looked at
+ * @param {Slicer} options.slicer
+ * @returns {Promise<string>} '' when there is nothing to show
+ */
+async function previewOfPart({ database, contentId, part, end, slicer }) {
+  const reader = new PreviewReader(part)
   for await (const bytes of readContentRange(database, contentId, part.headerEnd, end)) {
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
       await slicer.breathe()

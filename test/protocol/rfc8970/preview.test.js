@@ -48,6 +48,36 @@ test('PREVIEW: text before HTML, without quotes, markup and links; nothing of en
   )
 })
 
+test('PREVIEW: of parts in which nothing is to be seen the next one, but not of hundreds', async (t) => {
+  const server = await startImapServer(t)
+  const blank = '--b\r\nContent-Type: text/plain\r\n\r\n \r\n\r\n'
+  const rule = '--b\r\nContent-Type: text/html\r\n\r\n<hr><br>\r\n'
+  const page = '--b\r\nContent-Type: text/html\r\n\r\n<p>News\r\n'
+  const signature = '--b\r\n\r\nSent from afar\r\n'
+  const picture = '--b\r\nContent-Type: image/png\r\n\r\nx\r\n'
+  const messages = [
+    `alternative; boundary=b\r\n\r\n${blank}${page}--b--\r\n`,
+    `alternative; boundary=b\r\n\r\n${page}${blank}--b--\r\n`,
+    `mixed; boundary=b\r\n\r\n${blank}${picture}${signature}--b--\r\n`,
+    `related; boundary=b\r\n\r\n${rule}${picture}--b--\r\n`,
+    `mixed; boundary=b\r\n\r\n${rule.repeat(300)}${signature}--b--\r\n`
+  ].map((rest) => `Content-Type: multipart/${rest}`)
+  await transcript(
+    server,
+    `
+    ${messages.map((message) => append('INBOX', { message })).join('\n')}
+    ${select('INBOX', { exists: 5 })}
+    C: a FETCH 1:5 PREVIEW
+    S: * 1 FETCH (PREVIEW "News")
+    S: * 2 FETCH (PREVIEW "News")
+    S: * 3 FETCH (PREVIEW "Sent from afar")
+    S: * 4 FETCH (PREVIEW "")
+    S: * 5 FETCH (PREVIEW "")
+    S: a OK ...
+    `
+  )
+})
+
 test('LAZY gives what is there and NIL for the rest; no \\Seen is set (RFC 8970 §4)', async (t) => {
   const server = await startImapServer(t)
   await transcript(

@@ -1,6 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { previewPart, PreviewReader } from '../../../src/mime/preview.js'
+import { PreviewReader, previewParts } from '../../../src/mime/preview.js'
 import { parseMessage } from '../../../src/mime/parse-message.js'
 import { toPartTree } from '../../helpers/part-tree.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helpers/corpus.js'
@@ -11,8 +11,8 @@ import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helper
  * @returns {string}
  */
 function previewOf(bytes, pieceBytes = bytes.length) {
-  const part = previewPart(toPartTree(parseMessage(bytes).root))
-  if (part === null) return ''
+  const part = previewParts(toPartTree(parseMessage(bytes).root))[0]
+  if (part === undefined) return ''
   const reader = new PreviewReader(part)
   for (let at = part.headerEnd; at < part.bodyEnd; at += pieceBytes) {
     const isEnough = reader.push(bytes.subarray(at, Math.min(part.bodyEnd, at + pieceBytes)))
@@ -116,7 +116,7 @@ test('a preview is the same in whatever pieces the text comes, and is there as s
   ])
     for (const pieceBytes of [1, 2, 7, 1000])
       assert.equal(previewOf(Buffer.from(text ?? ''), pieceBytes), expected)
-  const node = previewPart(toPartTree(parseMessage(Buffer.from('\r\nx')).root))
+  const node = previewParts(toPartTree(parseMessage(Buffer.from('\r\nx')).root))[0]
   assert.ok(node)
   assert.equal(new PreviewReader(node).push(Buffer.from('word '.repeat(100))), true)
   assert.equal(new PreviewReader(node).push(Buffer.from('> quoted'.repeat(100))), false)
