@@ -14,6 +14,8 @@ import { createLogger } from '../../../src/telemetry/logger.js'
  * @property {ClusterWorker} worker
  * @property {string[]} opened - accounts, in order
  * @property {string[]} adopted - accounts of sessions that came from another worker
+ * @property {string[]} forgotten - accounts whose key no session needs any more
+ * @property {(accountId: string) => ReturnType<ClusterWorker['acquire']>} acquire
  * @property {(accountId: string) => Promise<'here' | 'elsewhere'>} logIn
  */
 
@@ -37,6 +39,8 @@ async function startWorker(t, folder, slot) {
   const opened = []
   /** @type {string[]} */
   const adopted = []
+  /** @type {string[]} */
+  const forgotten = []
   const worker = await ClusterWorker.join({
     runFolder: folder,
     slot,
@@ -60,7 +64,7 @@ async function startWorker(t, folder, slot) {
     },
     ring: () => {},
     endSession: () => {},
-    forget: () => {},
+    forget: (id) => forgotten.push(id),
     answers: {
       heard: () => true,
       slow: async () => {
@@ -72,7 +76,7 @@ async function startWorker(t, folder, slot) {
     logger: createLogger({ level: 'silent' })
   })
   t.after(() => worker.close())
-  const logIn = async (/** @type {string} */ id) => {
+  const acquire = async (/** @type {string} */ id) => {
     const masterKey = SecretBuffer.moveFrom(Buffer.alloc(32, 1))
     const account = /** @type {any} */ ({ id })
     const login = await worker.acquire(
@@ -80,10 +84,14 @@ async function startWorker(t, folder, slot) {
       { sessionId: 's', remoteAddress: '192.0.2.1', isTls: false }
     )
     assert.throws(() => masterKey.bytes, 'the key is disposed of')
+    return login
+  }
+  const logIn = async (/** @type {string} */ id) => {
+    const login = await acquire(id)
     await login.release()
     return 'relay' in login ? 'elsewhere' : 'here'
   }
-  return { worker, opened, adopted, logIn }
+  return { worker, opened, adopted, forgotten, acquire, logIn }
 }
 
 test('an account is opened where its first session comes in, and the later ones are taken over there', async (t) => {
@@ -106,6 +114,26 @@ test('an account is opened where its first session comes in, and the later ones 
   await one.worker.askAllWorkers('heard')
   assert.equal(await two.logIn('account-0'), 'here')
   assert.equal(await one.logIn('account-0'), 'elsewhere')
+})
+
+test('the key of an account whose sessions are served elsewhere is forgotten once none is left', async (t) => {
+  const folder = runFolder(t)
+  const [holder, other] = /** @type {[Served, Served]} */ (
+    await Promise.all([0, 1].map((slot) => startWorker(t, folder, slot)))
+  )
+  await holder.logIn('anna')
+  const forgottenNow = () => {
+    t.mock.timers.tick(1)
+    return other.forgotten.splice(0)
+  }
+  const [first, second] = [await other.acquire('anna'), await other.acquire('anna')]
+  await first.release()
+  assert.deepEqual(forgottenNow(), [])
+  await second.release()
+  const third = await other.acquire('anna')
+  assert.deepEqual(forgottenNow(), [], 'one has come in time')
+  await third.release()
+  assert.deepEqual(forgottenNow(), ['anna'])
 })
 
 test('whoever asks all workers is told of a fault of his own, while the others still think', async (t) => {
