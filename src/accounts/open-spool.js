@@ -28,6 +28,8 @@ export class OpenSpool {
   #retryTimer = null
   /** @type {Promise<void> | null} */
   #draining = null
+  /** The drain that was begun last, for whomever. */
+  #last = Promise.resolve()
   /** Mail came while a drain was running. */
   #isRungAgain = false
   #isClosed = false
@@ -64,7 +66,15 @@ export class OpenSpool {
    *   background
    * @throws what the store throws, unless it is temporary: then it is tried again in the background
    */
-  async drain(limits = {}) {
+  drain(limits = {}) {
+    const drained = this.#drain(limits)
+    // They go one after the other.
+    this.#last = drained.catch(() => {})
+    return drained
+  }
+
+  /** @param {{ limit?: number, limitBytes?: number }} limits */
+  async #drain(limits) {
     const { logger, directory } = this.#services
     const { id: accountId, folder } = this.#account
     const drained = await drainSpool({
@@ -100,12 +110,13 @@ export class OpenSpool {
     }, RETRY_MS).unref()
   }
 
-  /** Ends when the drain that runs has; none is begun by itself after that. */
+  /** Ends when the drains that run have, a login's too: they need keys and store. None is begun by itself after that. */
   async close() {
     this.#isClosed = true
     if (this.#retryTimer) clearTimeout(this.#retryTimer)
     this.#isRungAgain = false
     await this.#draining
+    await this.#last
   }
 
   async #drainWhileRung() {

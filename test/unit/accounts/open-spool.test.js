@@ -73,6 +73,15 @@ test('a drain that a full disk stopped is tried again after a while, not at once
   assert.deepEqual(await textsOf(store), ['waits'])
 })
 
+test('who closes a mailbox amid the drain of a login waits for that', async (t) => {
+  const { put, spool, spoolFolder } = await openSpool(t)
+  await put('waits')
+  const draining = spool.drain({ limit: 200 })
+  await spool.close()
+  assert.deepEqual(await listSpool(spoolFolder), [])
+  await draining
+})
+
 test('mail that does not open is in the audit log of the account that it was for', async (t) => {
   const { put, spool, spoolFolder, services, account, store } = await openSpool(t)
   const name = `${'0'.repeat(32)}.sealed`
