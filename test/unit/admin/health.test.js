@@ -4,6 +4,7 @@ import { mkdir, open, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
+import { generate } from 'selfsigned'
 import { createAdmin } from '../../../src/admin/create.js'
 import {
   checkBackup,
@@ -353,18 +354,11 @@ test('what maintenance does is told of all workers, whichever answers', async (t
   }
 })
 
-/**
- * @param {string} folder
- * @param {number} [nowMs] - when the self-signed one is made
- */
-async function certificatesIn(folder, nowMs = systemClock.nowMs()) {
-  const main = await loadCertificate({
-    folder: join(folder, `tls-${nowMs}`),
-    certificateFile: '',
-    keyFile: '',
-    clock: { ...systemClock, nowMs: () => nowMs }
-  })
-  return { main, others: [] }
+/** @param {string} data - the folder */
+async function certificatesIn(data) {
+  const folder = join(data, 'tls-other')
+  const options = { folder, certificateFile: '', keyFile: '', clock: systemClock }
+  return { main: await loadCertificate(options), others: [] }
 }
 
 test('a certificate that has ended fails, until another one takes its place', async (t) => {
@@ -375,9 +369,17 @@ test('a certificate that has ended fails, until another one takes its place', as
   }
   const nowMs = systemClock.nowMs()
   assert.equal((await certificateIn()).status, 'ok')
-  const { main: ended } = await certificatesIn(data, nowMs - 11 * 365 * DAY_MS)
-  const good = await certificatesIn(data, nowMs)
-  const other = { names: ['a.test'], cert: ended.certificate, key: ended.key }
+  const ended = await generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+    notBeforeDate: new Date(nowMs - 2 * DAY_MS),
+    notAfterDate: new Date(nowMs - DAY_MS)
+  })
+  const good = await certificatesIn(data)
+  const other = {
+    names: ['a.test'],
+    cert: Buffer.from(ended.cert),
+    key: Buffer.from(ended.private)
+  }
   admin.replaceCertificates({ ...good, others: [other] })
   assert.match((await certificateIn()).text, /localhost ended .*refuse it/)
   assert.equal((await ask('GET', '/health/deep')).status, 503)
