@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdir, open, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Database from 'better-sqlite3-multiple-ciphers'
-import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { generate } from 'selfsigned'
+import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { createAdmin } from '../../../src/admin/create.js'
 import {
   checkBackup,
