@@ -81,8 +81,8 @@ test('of several certificates the one that ends first comes first', async (t) =>
     const clock = new ManualClock(day * 86_400_000)
     return loadCertificate({ folder: join(folder, String(day)), certificateFile: '', keyFile: '', clock }) // prettier-ignore
   }
-  const main = await load(20_002)
-  const others = await Promise.all([20_000, 20_001].map(load))
+  const main = await load(21_002)
+  const others = await Promise.all([21_000, 21_001].map(load))
   const ends = certificateEnds({
     main,
     others: others.map(({ certificate, key }) => ({ names: [], cert: certificate, key }))
