@@ -29,7 +29,8 @@ import { tryWrite } from './try-write.js'
  * @property {boolean} [header]
  * @property {boolean} [content]
  * @property {boolean} [partTree]
- * @property {boolean} [search] - messageId, inReplyTo, references, baseSubject, sentDate
+ * @property {boolean} [order] - baseSubject, sentDate
+ * @property {boolean} [search] - messageId, inReplyTo, references, baseSubject, sentDate; not together with `order`
  *
  * @typedef {object} MessageRecord
  * @property {number} uid
@@ -87,8 +88,10 @@ const MAX_MESSAGES_PER_READ = 500
 const ROW_COLUMNS = `m.id, m.modseq AS modSeq, m.flags, m.keywords, m.internal_date AS internalDate,
   m.internal_zone AS internalZone, m.saved_at AS savedAt, m.size, m.content_id AS contentId`
 
+const ORDER_COLUMNS = 'd.base_subject AS baseSubject, d.sent_at AS sentAt, d.sent_zone AS sentZone'
+
 const SEARCH_COLUMNS = `d.message_id AS messageId, d.in_reply_to AS inReplyTo, d.reference_list AS referenceList,
-  d.base_subject AS baseSubject, d.sent_at AS sentAt, d.sent_zone AS sentZone`
+  ${ORDER_COLUMNS}`
 
 /**
  * The tables of what was computed: columns by need, the table with its alias, and its version.
@@ -100,6 +103,7 @@ const TABLES = [
   {
     columns: [
       ['body', 'd.body'],
+      ['order', ORDER_COLUMNS],
       ['search', SEARCH_COLUMNS]
     ],
     table: 'message_meta d',
@@ -123,7 +127,7 @@ const TABLES = [
 /** @type {ReadonlySet<Row>} */
 const NONE = new Set()
 
-/** One text for each set of needs: at most 64 statements. */
+/** One text for each set of needs: at most 128 statements. */
 const selects = new Map()
 
 /**
@@ -135,7 +139,7 @@ function selectFor(needs) {
   const wants = (/** @type {keyof MessageNeeds} */ need) =>
     needs[need] === true || (need === 'partTree' && needs.header === true)
   const needsContent = needs.content === true || needs.header === true
-  const key = ['body', 'search', 'envelope', 'bodyStructure', 'partTree']
+  const key = ['body', 'order', 'search', 'envelope', 'bodyStructure', 'partTree']
     .filter((need) => wants(/** @type {keyof MessageNeeds} */ (need)))
     .concat(needsContent ? ['content'] : [])
     .join()
@@ -262,6 +266,8 @@ function toRecord(row, needs) {
     record.messageId = row.messageId ?? null
     record.inReplyTo = row.inReplyTo ?? null
     record.references = JSON.parse(row.referenceList ?? '[]')
+  }
+  if (needs.order || needs.search) {
     record.baseSubject = row.baseSubject ?? ''
     record.sentDate = zonedDate(row.sentAt, row.sentZone)
   }

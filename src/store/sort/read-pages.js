@@ -23,8 +23,8 @@ const REFERENCE_BYTES = 64
  * @param {readonly number[]} slots - ascending
  * @param {MessageNeeds} needs
  * @param {Slicer} slicer
- * @returns {AsyncGenerator<{ slot: number, record: MessageRecord }>} in the order of the slots; messages that have gone
- *   meanwhile are left out
+ * @returns {AsyncGenerator<{ slot: number, record: MessageRecord }[]>} pages in the order of the slots; messages that have gone
+ *   meanwhile are left out. To make something of a large one takes a while: the slicer is to be asked before each
  */
 export async function* readPages({ store, view }, slots, needs, slicer) {
   const maxSize = needs.envelope ? ENVELOPES_A_PAGE : MESSAGES_A_PAGE
@@ -34,20 +34,17 @@ export async function* readPages({ store, view }, slots, needs, slicer) {
     const page = slots.slice(start, start + pageSize)
     const uids = page.map((slot) => /** @type {number} */ (view.uids[slot]))
     let bytes = 0
-    for (const record of await store.readMessages(view.mailboxId, uids, needs)) {
-      const { uid, envelope, references } = record
+    const records = await store.readMessages(view.mailboxId, uids, needs)
+    for (const { envelope, references } of records)
       bytes += (envelope?.length ?? 0) + REFERENCE_BYTES * (references?.length ?? 0)
-      yield { slot: view.slotOf(uid), record }
-      // To make something of a large one takes a while too.
-      if (slicer.isSpent) await slicer.breathe()
-    }
+    yield records.map((record) => ({ slot: view.slotOf(record.uid), record }))
     start += page.length
     pageSize = nextPageSize(pageSize, bytes, maxSize)
   }
 }
 
 /**
- * @param {MessageRecord} record - read with `search`
+ * @param {MessageRecord} record - read with `search` or `order`
  * @returns {number} the sent date of RFC 5256 §2.2, seconds
  */
 export function sentSeconds({ sentDate, internalDate }) {

@@ -52,19 +52,24 @@ export async function sortMessages({ store, view, slots, criteria, signal }) {
   const needs = {
     row: true,
     envelope: criteria.some(({ key }) => ENVELOPE_KEYS.has(key)),
-    search: criteria.some(({ key }) => META_KEYS.has(key))
+    order: criteria.some(({ key }) => META_KEYS.has(key))
   }
   /** @type {{ slot: number, values: (string | number)[] }[]} */
   const entries = []
-  for await (const { slot, record } of readPages({ store, view }, slots, needs, slicer))
-    entries.push({ slot, values: criteria.map(({ key }) => VALUES[key](record)) })
+  for await (const page of readPages({ store, view }, slots, needs, slicer)) {
+    for (const { slot, record } of page) {
+      if (slicer.isSpent) await slicer.breathe()
+      entries.push({ slot, values: criteria.map(({ key }) => VALUES[key](record)) })
+    }
+  }
   const signs = criteria.map(({ isReverse }) => (isReverse ? -1 : 1))
   const sorted = await sortInSlices(
     entries,
     (left, right) => {
-      for (const [index, sign] of signs.entries()) {
+      // Called some fifteen times for each message: an iterator would cost more than the comparisons.
+      for (let index = 0; index < signs.length; index++) {
         const order = compareValues(left.values[index] ?? '', right.values[index] ?? '')
-        if (order !== 0) return order * sign
+        if (order !== 0) return order * /** @type {number} */ (signs[index])
       }
       return left.slot - right.slot
     },

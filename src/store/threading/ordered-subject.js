@@ -17,9 +17,12 @@ import { sortInSlices } from '../sort/sliced-sort.js'
 export async function threadBySubject(source, slots, slicer) {
   /** @type {{ slot: number, subject: string, date: number }[]} */
   const messages = []
-  for await (const { slot, record } of readPages(source, slots, { search: true }, slicer)) {
-    const subject = collationKey(record.baseSubject ?? '')
-    messages.push({ slot, subject, date: sentSeconds(record) })
+  for await (const page of readPages(source, slots, { order: true }, slicer)) {
+    for (const { slot, record } of page) {
+      if (slicer.isSpent) await slicer.breathe()
+      const subject = collationKey(record.baseSubject ?? '')
+      messages.push({ slot, subject, date: sentSeconds(record) })
+    }
   }
   const sorted = await sortInSlices(
     messages,

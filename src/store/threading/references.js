@@ -98,30 +98,33 @@ async function linkMessages(source, slots, slicer) {
   let nextBreath = STEP
   /** @type {Container[]} */
   const messages = []
-  for await (const { slot, record } of readPages(source, slots, { search: true }, slicer)) {
-    const { messageId } = record
-    const known = messageId == null ? new Container() : containerOf(messageId)
-    // A second message of the same id is one of its own.
-    const message = known.isDummy ? known : new Container()
-    message.slot = slot
-    message.date = sentSeconds(record)
-    message.subject = collationKey(record.baseSubject ?? '')
-    messages.push(message)
-    /** @type {Container | null} */
-    let last = null
-    for (const id of referencesOf(record)) {
-      if (byId.size >= room && !byId.has(id)) continue
-      const reference = containerOf(id)
-      seen++
-      if (last !== null && reference.parent === null)
-        walked += link(last, reference, MAX_WALKED - walked)
-      last = reference
-      if (seen + walked < nextBreath) continue
-      nextBreath = seen + walked + STEP
-      await slicer.breathe()
+  for await (const page of readPages(source, slots, { search: true }, slicer)) {
+    for (const { slot, record } of page) {
+      if (slicer.isSpent) await slicer.breathe()
+      const { messageId } = record
+      const known = messageId == null ? new Container() : containerOf(messageId)
+      // A second message of the same id is one of its own.
+      const message = known.isDummy ? known : new Container()
+      message.slot = slot
+      message.date = sentSeconds(record)
+      message.subject = collationKey(record.baseSubject ?? '')
+      messages.push(message)
+      /** @type {Container | null} */
+      let last = null
+      for (const id of referencesOf(record)) {
+        if (byId.size >= room && !byId.has(id)) continue
+        const reference = containerOf(id)
+        seen++
+        if (last !== null && reference.parent === null)
+          walked += link(last, reference, MAX_WALKED - walked)
+        last = reference
+        if (seen + walked < nextBreath) continue
+        nextBreath = seen + walked + STEP
+        await slicer.breathe()
+      }
+      unlink(message)
+      if (last !== null) walked += link(last, message, MAX_WALKED - walked)
     }
-    unlink(message)
-    if (last !== null) walked += link(last, message, MAX_WALKED - walked)
   }
   return messages
 }
@@ -273,10 +276,13 @@ async function markReplies(source, heads, slicer) {
   const wanted = await sortInSlices(asked, (left, right) => left.slot - right.slot, slicer)
   const slots = wanted.map(({ slot }) => slot)
   let next = 0
-  for await (const { slot, record } of readPages(source, slots, { envelope: true }, slicer)) {
-    while ((slots[next] ?? slot) < slot) next++
-    const head = wanted[next]
-    if (head?.slot === slot && record.envelope)
-      head.isReply = isReplyOrForward(envelopeSubject(record.envelope))
+  for await (const page of readPages(source, slots, { envelope: true }, slicer)) {
+    for (const { slot, record } of page) {
+      if (slicer.isSpent) await slicer.breathe()
+      while ((slots[next] ?? slot) < slot) next++
+      const head = wanted[next]
+      if (head?.slot === slot && record.envelope)
+        head.isReply = isReplyOrForward(envelopeSubject(record.envelope))
+    }
   }
 }
