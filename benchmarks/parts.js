@@ -69,6 +69,7 @@ export const PARTS = [
       'body',
       'partial',
       'search',
+      'sort',
       'append',
       'append-clients',
       'lmtp',
