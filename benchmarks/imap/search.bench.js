@@ -3,7 +3,7 @@
  */
 import { PLANTS, flaggedCount, plantedCount, sentAt } from '../lib/mail.js'
 import { requireEqual } from '../lib/question.js'
-import { imapContenders, openSession, repeat } from './session.js'
+import { imapContenders, timeQueries } from './session.js'
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 const DAY_SECONDS = 86_400
@@ -131,24 +131,14 @@ export const question = {
   })),
   contenders: imapContenders,
   rounds: ({ rounds, isQuick }) => (isQuick ? 1 : Math.min(rounds, 3)),
-  async measure(run) {
-    const { messages, isQuick } = run.options
-    const client = await openSession(run)
-    /** @type {Record<string, number[]>} */
-    const samples = {}
-    for (const { id, label, ask } of QUERIES) {
+  measure(run) {
+    const { messages } = run.options
+    return timeQueries(run, QUERIES, async (client, { label, ask }) => {
       const { keys, expected } = ask(messages)
-      const search = async () => {
-        const { bytes, ms } = await client.run(`UID SEARCH ${keys}`)
-        const hits = /\* SEARCH([^\r]*)/.exec(bytes.toString('latin1'))?.[1] ?? ''
-        requireEqual(hits.split(' ').length - 1, expected, `hits of ${label}`)
-        return ms
-      }
-      await search()
-      samples[id] = await repeat(isQuick ? 2 : 10, search)
-      run.progress(Object.keys(samples).length, QUERIES.length)
-    }
-    client.close()
-    return { samples }
+      const { bytes, ms } = await client.run(`UID SEARCH ${keys}`)
+      const hits = /\* SEARCH([^\r]*)/.exec(bytes.toString('latin1'))?.[1] ?? ''
+      requireEqual(hits.split(' ').length - 1, expected, `hits of ${label}`)
+      return ms
+    })
   }
 }

@@ -108,3 +108,25 @@ export async function repeat(most, work) {
   }
   return samples
 }
+
+/**
+ * Puts several queries to the large mailbox, each once to warm up and then again and again.
+ *
+ * @template {{ id: string }} Query
+ * @param {Run} run
+ * @param {readonly Query[]} queries
+ * @param {(client: ImapClient, query: Query) => Promise<number>} ask - checks the answer, and gives its time, ms
+ * @returns {Promise<{ samples: Record<string, number[]> }>} by the ids of the queries
+ */
+export async function timeQueries(run, queries, ask) {
+  const client = await openSession(run)
+  /** @type {Record<string, number[]>} */
+  const samples = {}
+  for (const query of queries) {
+    await ask(client, query)
+    samples[query.id] = await repeat(run.options.isQuick ? 2 : 10, () => ask(client, query))
+    run.progress(Object.keys(samples).length, queries.length)
+  }
+  client.close()
+  return { samples }
+}

@@ -3,7 +3,7 @@
  */
 import { sentAt } from '../lib/mail.js'
 import { require, requireEqual } from '../lib/question.js'
-import { imapContenders, openSession, repeat } from './session.js'
+import { imapContenders, timeQueries } from './session.js'
 
 /**
  * @typedef {object} Query
@@ -43,26 +43,16 @@ export const question = {
   lines: QUERIES.map(({ id, command }) => ({ id, label: command, unit: 'ms', better: 'lower' })),
   contenders: imapContenders,
   rounds: ({ rounds, isQuick }) => (isQuick ? 1 : Math.min(rounds, 3)),
-  async measure(run) {
-    const { messages, isQuick } = run.options
-    const client = await openSession(run)
-    /** @type {Record<string, number[]>} */
-    const samples = {}
-    for (const { id, command, isOrdered = () => true } of QUERIES) {
-      const ask = async () => {
-        const { bytes, ms } = await client.run(`UID ${command} UTF-8 ALL`)
-        const answer = /\* (?:SORT|THREAD)([^\r]*)/.exec(bytes.toString('latin1'))?.[1] ?? ''
-        const uids = (answer.match(/\d+/g) ?? []).map(Number)
-        requireEqual(uids.length, messages, `messages of ${command}`)
-        requireEqual(new Set(uids).size, messages, `different messages of ${command}`)
-        require(isOrdered(uids), `the order of ${command}`)
-        return ms
-      }
-      await ask()
-      samples[id] = await repeat(isQuick ? 2 : 10, ask)
-      run.progress(Object.keys(samples).length, QUERIES.length)
-    }
-    client.close()
-    return { samples }
+  measure(run) {
+    const { messages } = run.options
+    return timeQueries(run, QUERIES, async (client, { command, isOrdered = () => true }) => {
+      const { bytes, ms } = await client.run(`UID ${command} UTF-8 ALL`)
+      const answer = /\* (?:SORT|THREAD)([^\r]*)/.exec(bytes.toString('latin1'))?.[1] ?? ''
+      const uids = (answer.match(/\d+/g) ?? []).map(Number)
+      requireEqual(uids.length, messages, `messages of ${command}`)
+      requireEqual(new Set(uids).size, messages, `different messages of ${command}`)
+      require(isOrdered(uids), `the order of ${command}`)
+      return ms
+    })
   }
 }
