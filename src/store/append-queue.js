@@ -1,15 +1,10 @@
 /**
- * Appends of one account, in the order in which they are asked for. Those that come while one is on its way to the disk
- * go together in one transaction: pages that all of them touch are written once, and one sync is for all.
- *
- *     a ── commit ── sync ──► a is told
- *        b, c, d wait ─────── commit of b, c and d ── sync ──► b, c and d are told
+ * Appends of one account.
  */
 import { MailError } from '../errors.js'
-import { runNested } from '../database/transaction.js'
 import { appendRows } from './append.js'
 import { fromThread, isLongAppend, StagedContents } from './long-append.js'
-import { forgetReservedIds } from './reserved-ids.js'
+import { runEach, WriteQueue } from './write-queue.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -22,11 +17,6 @@ import { forgetReservedIds } from './reserved-ids.js'
  * @property {import('./quota.js').Quota | null} quota - null: exempt
  * @property {unknown} origin - comes back in the change record
  *
- * @typedef {object} Waiter
- * @property {AppendRequest} request
- * @property {(result: AppendResult) => void} resolve
- * @property {(error: unknown) => void} reject
- *
  * @typedef {AppendResult | MailError} Outcome - of one request
  *
  * @typedef {object} Batch
@@ -34,7 +24,7 @@ import { forgetReservedIds } from './reserved-ids.js'
  * @property {readonly import('./late-meta.js').FreshContent[]} late
  */
 
-/** Messages in one transaction with others: about 5 ms. A request with more has one for itself. */
+/** Messages in one transaction with others: about 5 ms. */
 const MAX_TOGETHER = 32
 
 /** The appends that wait. */
@@ -44,9 +34,12 @@ export class AppendQueue {
   #keywords
   #lateMeta
   #threads
-  /** @type {Waiter[]} */
-  #waiting = []
-  #isRunning = false
+  /** @type {WriteQueue<AppendRequest, AppendResult>} */
+  #queue = new WriteQueue({
+    sizeOf: ({ messages }) => messages.length,
+    maxTogether: MAX_TOGETHER,
+    write: (requests) => this.#write(requests)
+  })
 
   /**
    * @param {object} parts
@@ -72,60 +65,25 @@ export class AppendQueue {
    * @throws {MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, CANNOT, READ_ONLY, DISK_FULL, NOT_DURABLE
    */
   append(request) {
-    const result = /** @type {Promise<AppendResult>} */ (
-      new Promise((resolve, reject) => this.#waiting.push({ request, resolve, reject }))
-    )
-    if (!this.#isRunning) this.#run()
-    return result
-  }
-
-  async #run() {
-    this.#isRunning = true
-    while (this.#waiting.length > 0) {
-      const waiters = this.#takeBatch()
-      try {
-        const requests = waiters.map(({ request }) => request)
-        const [first, ...others] = requests
-        const isLong = first !== undefined && others.length === 0 && isLongAppend(first.messages)
-        const outcomes = isLong
-          ? [await this.#writeInThread(first)]
-          : (await this.#write(requests)).outcomes
-        waiters.forEach(({ resolve, reject }, index) => {
-          const outcome = /** @type {Outcome} */ (outcomes[index])
-          if (outcome instanceof MailError) reject(outcome)
-          else resolve(outcome)
-        })
-      } catch (error) {
-        for (const { reject } of waiters) reject(error)
-      }
-    }
-    this.#isRunning = false
-  }
-
-  /** @returns {Waiter[]} at least one */
-  #takeBatch() {
-    let messages = 0
-    let count = 0
-    for (const { request } of this.#waiting) {
-      messages += request.messages.length
-      if (count > 0 && messages > MAX_TOGETHER) break
-      count++
-    }
-    return this.#waiting.splice(0, count)
+    return this.#queue.add(request)
   }
 
   /**
    * @param {readonly AppendRequest[]} requests
-   * @returns {Promise<Batch>}
+   * @returns {Promise<Outcome[]>}
    */
-  #write(requests) {
+  async #write(requests) {
+    const [first, ...others] = requests
+    if (first !== undefined && others.length === 0 && isLongAppend(first.messages))
+      return [await this.#writeInThread(first)]
     const nowMs = this.#database.clock.nowMs()
-    return this.#database.write((db) => this.#appendAll(db, requests, nowMs), {
+    const { outcomes } = await this.#database.write((db) => this.#appendAll(db, requests, nowMs), {
       onDurable: ({ outcomes, late }) => {
         this.#lateMeta.add(late)
         return this.#publish(requests, outcomes)
       }
     })
+    return outcomes
   }
 
   /**
@@ -160,14 +118,10 @@ export class AppendQueue {
     let keywords = this.#keywords.table
     /** @type {import('./late-meta.js').FreshContent[]} */
     const fresh = []
-    const outcomes = requests.map((request) => {
-      const append = () => appendRows(db, { ...request, keywords, nowMs })
-      // Alone, it fails with its transaction.
-      const outcome = requests.length === 1 ? append() : refusable(db, append)
-      if (!(outcome instanceof MailError)) {
-        keywords = outcome.keywords
-        fresh.push(...outcome.fresh)
-      }
+    const outcomes = runEach(db, requests, (request) => {
+      const outcome = appendRows(db, { ...request, keywords, nowMs })
+      keywords = outcome.keywords
+      fresh.push(...outcome.fresh)
       return outcome
     })
     return { outcomes, late: this.#lateMeta.writeWith(db, fresh) }
@@ -190,21 +144,5 @@ export class AppendQueue {
       if (told) published.push(told)
     }
     if (published.length > 0) return Promise.all(published).then(() => {})
-  }
-}
-
-/**
- * @template T
- * @param {Database} db
- * @param {() => T} work - undone when it throws
- * @returns {T | MailError} the reason why this request is refused, whatever becomes of the others
- */
-function refusable(db, work) {
-  try {
-    return runNested(db, work)
-  } catch (error) {
-    forgetReservedIds(db)
-    if (error instanceof MailError) return error
-    throw error
   }
 }

@@ -1,6 +1,7 @@
 /**
- * STORE: flags of messages, a transaction for each page.
+ * STORE: flags of messages. Of few in a transaction with others like it, of many in one for each page.
  */
+import { FLAG_PAGE } from './flag-queue.js'
 import { changeFlagRows } from './flag-rows.js'
 import { inPages } from './in-pages.js'
 
@@ -23,10 +24,7 @@ import { inPages } from './in-pages.js'
  * @property {number} modSeq - the mailbox's
  */
 
-/** Messages in one transaction: 6 to 9 ms, one by one, where each stands on a page of its own. */
-const FLAG_PAGE = 1000
-
-/** And when they are a run, which is changed by one statement. */
+/** Messages in one transaction when they are a run, which is changed by one statement. */
 const RUN_PAGE = 8000
 
 /**
@@ -34,15 +32,22 @@ const RUN_PAGE = 8000
  * @param {import('./account-database.js').AccountDatabase} store.database
  * @param {import('./views.js').ViewKeeper} store.views
  * @param {import('./account-keywords.js').AccountKeywords} store.keywords
+ * @param {import('./flag-queue.js').FlagQueue} store.flagQueue
  * @param {FlagRequest} request
  * @returns {Promise<FlagOutcome>}
  */
-export async function changeFlags({ database, views, keywords }, request) {
+export async function changeFlags({ database, views, keywords, flagQueue }, request) {
   const { view, uids, action, flags, origin = null, isLazy = false } = request
   const { unchangedSince = null } = request
   const { mailboxId } = view
   database.requireWritable()
   const isRun = view.isRun(uids)
+  // A lazy one is over after COMMIT, which those in the queue are not.
+  if (uids.length > 0 && uids.length <= FLAG_PAGE && !isLazy) {
+    const change = { mailboxId, uids, isRun, action, flags, unchangedSince, origin }
+    const { changedCount, failedUids, modSeq } = await flagQueue.change(change)
+    return { changedCount, failedUids, modSeq }
+  }
   /** @type {FlagOutcome} */
   const outcome = { changedCount: 0, failedUids: [], modSeq: view.highestModSeq }
   const pages = await inPages(

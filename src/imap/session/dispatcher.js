@@ -1,8 +1,8 @@
 /**
  * From a command's tokens to its tagged reply: state check, parsing, running, news, reply, log line.
  *
- * A command whose work goes on by itself (an APPEND that waits for the disk) gives its result later: the next one may be
- * taken in meanwhile if it is of the same kind, and the replies still go out in order.
+ * A command whose work goes on by itself (an APPEND or a STORE that waits for the disk) gives its result later: the next one
+ * may be taken in meanwhile if it is such a command too, and the replies still go out in order.
  */
 import { counters } from '../../telemetry/counters.js'
 import { parseCommand } from '../protocol/parse/index.js'
@@ -37,7 +37,9 @@ import { SELECTED } from './states.js'
  * @property {boolean} [holdsExpunges] - untagged EXPUNGE must wait, although others of that name allow it
  *
  * @typedef {object} LateResult - the command has been read to its end, and nothing is left to do but to wait
- * @property {Promise<CommandResult>} later
+ * @property {Promise<any>} later
+ * @property {(done: any) => CommandResult | Promise<CommandResult>} finish - of what `later` gave; called when the commands
+ *   before it have been answered, and may write what goes before the tagged reply
  * @property {number} heldBytes - of what lies in memory until then, at most
  */
 
@@ -49,7 +51,8 @@ import { SELECTED } from './states.js'
  * @property {readonly SessionState[]} states
  * @property {boolean} allowsExpunge - whether untagged EXPUNGE may precede the tagged reply (RFC 3501 §7.4.1)
  * @property {boolean} [isStreaming] - takes message literals before the command is complete, and parses for itself
- * @property {boolean} [isOverlapping] - may begin while others like it wait for their results
+ * @property {boolean} [isOverlapping] - may begin while others that overlap wait for their results: tells nothing before its
+ *   own has come
  * @property {boolean} [mayLag] - works on what the client knows: what other processes have just written may come later
  * @property {boolean} [leavesMailbox] - is of use also where the mailbox cannot be read on: it is not given the news first
  * @property {boolean} [asksForNames] - a name that cannot be decoded is a question with an empty answer, no failure
@@ -98,11 +101,13 @@ export async function dispatch(session, event) {
   try {
     const result = await run(session, command, call)
     if ('later' in result) {
+      const { later, finish, heldBytes } = result
       // It may fail before its turn has come: to Node, a failure that nobody waits for ends the process.
-      result.later.catch(() => {})
-      replies.add(result.heldBytes, async () => {
-        const later = await result.later.then(toOutcome, (error) => failed(session, error, raw))
-        await answer(session, command, call, later, startedAt)
+      later.catch(() => {})
+      replies.add(heldBytes, async () => {
+        const finished = later.then(finish).then(toOutcome)
+        const ended = await finished.catch((error) => failed(session, error, raw))
+        await answer(session, command, call, ended, startedAt)
       })
       return 'OK'
     }

@@ -19,8 +19,8 @@ const PROBES = 3
 /** Of one session. */
 export class SignsOfLife {
   #lastOutputMs = 0
-  /** Whether a command is at work that says nothing until it is done. */
-  #isWorking = false
+  /** Commands that are at work and say nothing until they are done. */
+  #working = 0
   #probesLeft = PROBES
 
   /** @param {number} nowMs - when something was written to the client */
@@ -36,11 +36,11 @@ export class SignsOfLife {
    */
   async whileWorking(nowMs, work) {
     this.#lastOutputMs = nowMs
-    this.#isWorking = true
+    this.#working++
     try {
       return await work()
     } finally {
-      this.#isWorking = false
+      this.#working--
     }
   }
 
@@ -57,10 +57,10 @@ export class SignsOfLife {
   due(nowMs, { isIdling, isHeldBack, isHalfClosed, idleReminderMs, runningTag }) {
     const silentMs = nowMs - this.#lastOutputMs
     if (isIdling && silentMs >= idleReminderMs) return { code: null, text: 'Still here' }
-    const isProbe = isHalfClosed && this.#isWorking && this.#probesLeft > 0
+    const isProbe = isHalfClosed && this.#working > 0 && this.#probesLeft > 0
     if (silentMs < PROGRESS_MS && !isProbe) return null
     if (isProbe) this.#probesLeft--
-    if (this.#isWorking) return { code: inProgress(runningTag), text: 'Still at work' }
+    if (this.#working > 0) return { code: inProgress(runningTag), text: 'Still at work' }
     if (!isHeldBack) return null
     return { code: null, text: 'Slowed down, too much was asked for within a minute' }
   }

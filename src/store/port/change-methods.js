@@ -4,6 +4,7 @@
 import { changeFlags } from '../change-flags.js'
 import { expungeMessages } from '../expunge.js'
 import { readExpungedSince } from '../expunged-log.js'
+import { FlagQueue } from '../flag-queue.js'
 import { findUidsOfContent, sumDeletedPage } from '../message-queries.js'
 import { ReadingMethods } from './reading-methods.js'
 
@@ -20,6 +21,7 @@ export class ChangeMethods extends ReadingMethods {
   #database
   #views
   #keywords
+  #flagQueue
   #housekeeping
   #transfers
 
@@ -29,19 +31,22 @@ export class ChangeMethods extends ReadingMethods {
     this.#database = parts.database
     this.#views = parts.views
     this.#keywords = parts.keywords
+    this.#flagQueue = new FlagQueue(parts)
     this.#housekeeping = parts.housekeeping
     this.#transfers = parts.transfers
   }
 
   /**
-   * Atomic for each page of 1,000 messages, or of 8,000 without a gap between them.
+   * Atomic for each page of 1,000 messages, or of 8,000 without a gap between them. Requests for up to FLAG_PAGE messages are
+   * done in the order in which they are asked for.
    *
    * @param {FlagRequest} request
    * @returns {Promise<FlagOutcome>}
    * @throws {MailError} MAILBOX_NOT_FOUND, LIMIT (no keyword left), CANNOT, READ_ONLY
    */
   changeFlags(request) {
-    const store = { database: this.#database, views: this.#views, keywords: this.#keywords }
+    const [database, views] = [this.#database, this.#views]
+    const store = { database, views, keywords: this.#keywords, flagQueue: this.#flagQueue }
     return changeFlags(store, request)
   }
 

@@ -219,7 +219,11 @@ class AppendDialogue {
       flags: messages[index]?.flags ?? [],
       internalDate: messages[index]?.internalDate ?? null
     }))
-    return { later: this.#commit(mailbox, contents), heldBytes: this.#heldBytes }
+    return {
+      later: this.#commit(mailbox, contents),
+      finish: (result) => result,
+      heldBytes: this.#heldBytes
+    }
   }
 
   /**

@@ -7,12 +7,14 @@
  * Command: RFC 3501 §6.4.6, RFC 9051 §6.4.6, §6.4.9; RFC 7162 §3.1.3 (UNCHANGEDSINCE, MODIFIED).
  * Response: RFC 3501 §7.4.2; RFC 5530 §3 (EXPUNGEISSUED).
  */
+import { FLAG_PAGE } from '../../../store/flag-queue.js'
 import { CODE, modified } from '../../protocol/compile/response-code.js'
 import { tellFlags } from '../mailbox-news.js'
 import { uidsOf } from '../message-set.js'
 import { SELECTED } from '../states.js'
 
-/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { FlagOutcome } from '../../../store/change-flags.js' */
+/** @import { Command, CommandResult, LateResult } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['STORE']} StoreArgs */
@@ -23,6 +25,7 @@ export const store = {
   states: SELECTED,
   allowsExpunge: false,
   mayLag: true,
+  isOverlapping: true,
   run: storeFlags
 }
 
@@ -32,25 +35,75 @@ export const uidStore = {
   states: SELECTED,
   allowsExpunge: true,
   mayLag: true,
+  isOverlapping: true,
   run: storeFlags
 }
 
 /**
  * @param {Session} session
  * @param {StoreArgs} args
+ * @returns {Promise<CommandResult | LateResult>}
+ */
+async function storeFlags(session, args) {
+  const { isUid, set, action, flags, unchangedSince } = args
+  const selected = session.requireWritable()
+  if (unchangedSince !== null) {
+    // That CONDSTORE is on is told at once, and so behind the replies to the commands before.
+    await session.replies.settle()
+    session.enableCondstore()
+  }
+  const { slots, uids, isSomeExpunged } = uidsOf(selected, set, isUid)
+  if (slots.length === 0) return completed(args, isSomeExpunged)
+  const { view } = selected
+  const change = { view, uids, action, flags, unchangedSince, origin: session.origin }
+  const work = () => session.whileWorking(() => session.store.changeFlags(change))
+  if (uids.length > FLAG_PAGE || unchangedSince !== null) {
+    await session.replies.settle()
+    return storeAlone(session, work, { slots, uids, args, isSomeExpunged })
+  }
+  return {
+    later: work(),
+    heldBytes: uids.length * Float64Array.BYTES_PER_ELEMENT,
+    finish: () => tellStored(session, uids, { args, isSomeExpunged })
+  }
+}
+
+/**
+ * @param {Session} session
+ * @param {readonly number[]} uids - whose flags are as they were asked for
+ * @param {{ args: StoreArgs, isSomeExpunged: boolean }} command
  * @returns {Promise<CommandResult>}
  */
-async function storeFlags(session, { isUid, set, action, isSilent, flags, unchangedSince }) {
-  const name = isUid ? 'UID STORE' : 'STORE'
-  const selected = session.requireWritable()
-  if (unchangedSince !== null) session.enableCondstore()
-  const { slots, uids, isSomeExpunged } = uidsOf(selected, set, isUid)
-  if (slots.length === 0) return completed(name, isSomeExpunged)
+async function tellStored(session, uids, { args, isSomeExpunged }) {
+  const selected = session.requireSelected()
+  // Slots may have been numbered anew since the command came.
+  selected.hold()
+  try {
+    const { view } = selected
+    const slots = uids.map((uid) => view.slotOf(uid))
+    const there = slots.filter((slot) => slot >= 0 && !view.isExpunged(slot))
+    await tellDone(session, there, args)
+    // Others may have expunged some while this was written.
+    return completed(args, isSomeExpunged || there.length < uids.length)
+  } finally {
+    selected.unhold()
+  }
+}
+
+/**
+ * Of more messages than one transaction takes, or of those that have not changed: no other command goes on meanwhile.
+ *
+ * @param {Session} session
+ * @param {() => Promise<FlagOutcome>} work
+ * @param {{ slots: ReadonlyArray<number>, uids: ReadonlyArray<number>, args: StoreArgs, isSomeExpunged: boolean }} command
+ * @returns {Promise<CommandResult>}
+ */
+async function storeAlone(session, work, { slots, uids, args, isSomeExpunged }) {
+  const { isUid, unchangedSince } = args
+  const selected = session.requireSelected()
   const { view } = selected
   const before = view.highestModSeq
-  const change = { view, uids, action, flags, unchangedSince, origin: session.origin }
-  const changing = session.whileWorking(() => session.store.changeFlags(change))
-  const { failedUids } = await changing.catch(async (error) => {
+  const { failedUids } = await work().catch(async (error) => {
     // Some pages of it are done, and what a session did itself is news to nobody but others.
     const done = slots.filter((slot) => {
       return /** @type {number} */ (view.modSeqs[slot]) > before && !view.isExpunged(slot)
@@ -59,19 +112,26 @@ async function storeFlags(session, { isUid, set, action, isSilent, flags, unchan
     throw error
   })
   const { done, failed } = partFailed(slots, uids, failedUids)
-  if (!isSilent || session.isCondstore) {
-    const there = done.filter((slot) => !view.isExpunged(slot))
-    await tellFlags(session, there, newsOf(session, { isUid, withFlags: !isSilent }))
-  }
-  // Others may have expunged some while this was written.
+  const there = done.filter((slot) => !view.isExpunged(slot))
+  await tellDone(session, there, args)
   const isSomeGone = isSomeExpunged || slots.some((slot) => view.isExpunged(slot))
-  if (failed.length === 0) return completed(name, isSomeGone)
+  if (failed.length === 0) return completed(args, isSomeGone)
   await tellFailed(session, failed, { isUid, unchangedSince: unchangedSince ?? 0 })
   const numbers = isUid ? failedUids : failed.map((slot) => selected.sequenceOfSlot(slot))
   return {
     code: modified(numbers),
     text: 'Some messages have changed since and were left alone'
   }
+}
+
+/**
+ * @param {Session} session
+ * @param {readonly number[]} slots - of messages that are there
+ * @param {StoreArgs} args
+ */
+async function tellDone(session, slots, { isUid, isSilent }) {
+  if (isSilent && !session.isCondstore) return
+  await tellFlags(session, slots, newsOf(session, { isUid, withFlags: !isSilent }))
 }
 
 /**
@@ -121,11 +181,11 @@ function newsOf({ isCondstore }, { isUid, withFlags }) {
 }
 
 /**
- * @param {string} name
+ * @param {StoreArgs} args
  * @param {boolean} isSomeExpunged
  * @returns {CommandResult}
  */
-function completed(name, isSomeExpunged) {
-  if (!isSomeExpunged) return { text: `${name} completed` }
+function completed({ isUid }, isSomeExpunged) {
+  if (!isSomeExpunged) return { text: `${isUid ? 'UID STORE' : 'STORE'} completed` }
   return { code: CODE.expungeIssued, text: 'Some messages were expunged meanwhile' }
 }

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { accountFolder, makeMessage, stage } from '../../helpers/account-folder.js'
+
+/** @typedef {import('../../../src/store/flag-masks.js').FlagAction} FlagAction */
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {number} messages
+ */
+async function setup(t, messages) {
+  const account = await accountFolder(t)
+  let syncs = 0
+  const store = await account.create({
+    syncCalls: {
+      syncFile: async () => {
+        syncs++
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+  })
+  const appended = []
+  for (let nth = 1; nth <= messages; nth++)
+    appended.push({
+      content: await stage(store, makeMessage(`${nth}`)),
+      flags: [],
+      internalDate: null
+    })
+  await store.appendMessages('INBOX', appended)
+  const { view } = await store.openView('INBOX')
+  /**
+   * @param {number | readonly number[]} uids
+   * @param {FlagAction} action
+   * @param {...string} flags
+   */
+  const change = (uids, action, ...flags) =>
+    store.changeFlags({ view, uids: typeof uids === 'number' ? [uids] : uids, action, flags })
+  const flagsOf = (/** @type {number} */ uid) => {
+    const slot = view.slotOf(uid)
+    return store.keywords.flagNames(Number(view.flags[slot]), Number(view.keywords[slot]))
+  }
+  return { store, view, change, flagsOf, syncCount: () => syncs }
+}
+
+test('changes that are asked for while one is synced share the next sync, and keep their order', async (t) => {
+  const { store, change, flagsOf, syncCount } = await setup(t, 3)
+  const before = syncCount()
+  /** @type {number[]} */
+  const told = []
+  /** @type {FlagAction[]} */
+  const actions = ['add', 'remove']
+  await Promise.all(
+    Array.from({ length: 41 }, async (_, nth) => {
+      await change(1 + (nth % 2), actions[(nth >> 1) % 2] ?? 'set', '\\Seen', `$k${nth % 4}`)
+      told.push(nth)
+    })
+  )
+  assert.deepEqual(
+    told,
+    told.map((_, index) => index)
+  )
+  // The first alone, then all others.
+  assert.equal(syncCount() - before, 2)
+  assert.deepEqual([flagsOf(1), flagsOf(2), flagsOf(3)], [['\\Seen', '$k0'], ['$k1'], []])
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('one that is refused leaves nothing, and takes none of the others with it', async (t) => {
+  const { store, view, change, flagsOf } = await setup(t, 2)
+  const many = Array.from({ length: 60 }, (_, nth) => `$many${nth}`)
+  await store.createMailbox('Gone')
+  const gone = await store.openView('Gone')
+  const { highestModSeq } = view
+  const changes = [
+    change(1, 'add', '$first'),
+    change(1, 'add', '$second'),
+    change(2, 'add', '$third', ...many),
+    store.changeFlags({ view: gone.view, uids: [1], action: 'add', flags: ['$fourth'] }),
+    change(2, 'add', '\\Nonsense'),
+    change(2, 'set', '$fifth')
+  ]
+  const deleted = store.deleteMailbox('Gone')
+  const outcomes = await Promise.allSettled(changes)
+  await deleted
+  assert.deepEqual(
+    outcomes.map((outcome) =>
+      outcome.status === 'fulfilled' ? outcome.value.changedCount : outcome.reason.code
+    ),
+    [1, 1, 'LIMIT', 'MAILBOX_NOT_FOUND', 'CANNOT', 1]
+  )
+  assert.deepEqual(
+    [flagsOf(1).sort(), flagsOf(2), store.keywords.names.filter((name) => name.startsWith('$'))],
+    [['$first', '$second'], ['$fifth'], ['$first', '$second', '$fifth']]
+  )
+  assert.equal(view.highestModSeq, highestModSeq + 3)
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('a thousand messages go together, one more waits for the next transaction', async (t) => {
+  const { change, flagsOf, syncCount } = await setup(t, 1001)
+  const uids = Array.from({ length: 500 }, (_, index) => 2 * index + 1)
+  const before = syncCount()
+  await Promise.all([
+    change(1, 'add', '\\Seen'),
+    change(uids, 'add', '\\Flagged'),
+    change(uids, 'add', '\\Answered'),
+    change(2, 'add', '\\Seen')
+  ])
+  assert.equal(syncCount() - before, 3)
+  assert.deepEqual(
+    [flagsOf(1), flagsOf(2), flagsOf(3), flagsOf(999), flagsOf(1001)].map((flags) => flags.sort()),
+    [
+      ['\\Answered', '\\Flagged', '\\Seen'],
+      ['\\Seen'],
+      ['\\Answered', '\\Flagged'],
+      ['\\Answered', '\\Flagged'],
+      []
+    ]
+  )
+})
