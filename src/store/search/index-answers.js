@@ -13,7 +13,7 @@ import { readIndexState } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { readMark, readPendingIds } from './pending-rows.js'
 import { areWhole } from './segment-rows.js'
-import { hasTrigram, phraseQuery } from './terms.js'
+import { hasTrigram, phraseQuery, trigramRange } from './terms.js'
 import { OvertakenError, TextIndex, TooMuchError } from './text-answers.js'
 import { isAskable } from './tokens.js'
 
@@ -164,9 +164,7 @@ export class IndexAnswers {
  */
 export function indexedLeaves({ leaves }) {
   const isIndexed = (/** @type {LeafNode} */ leaf) => {
-    const term = termOf(leaf)
-    if (columnOf(leaf) !== undefined) return isAskable(term) && hasTrigram(term)
-    return isAskable(term) || nameTermOf(leaf) !== null
+    return isAskable(termOf(leaf)) || (columnOf(leaf) === undefined && nameTermOf(leaf) !== null)
   }
   // Folding hardly changes the length, and takes longer than the comparison.
   const lengthOf = (/** @type {LeafNode} */ { key }) => (isOfText(key) ? key.value.length : 0)
@@ -308,10 +306,14 @@ async function askLeaf(database, { key }, maxRows, index) {
   const term = foldCase(key.value)
   const column = columnOf({ key })
   if (column !== undefined) {
-    const { query, isExact } = phraseQuery(term, column)
-    const rows = await readRows(database, 'search_header', query, maxRows)
-    const possible = rows && Float64Array.from(rows)
-    return possible && { possible, certain: isExact ? possible : NO_IDS }
+    const { rows, isExact } = await database.readSettled((db) =>
+      hasTrigram(term)
+        ? rowsWithPhrase(db, term, column, maxRows)
+        : rowsWithTrigram(db, term, column, maxRows)
+    )
+    if (rows.length >= maxRows) return null
+    const possible = Float64Array.from(rows)
+    return { possible, certain: isExact ? possible : NO_IDS }
   }
   try {
     return key.op === 'header' ? await askField({ key }, index) : await index.ask(term, key.op)
@@ -346,32 +348,50 @@ async function askField(leaf, index) {
 }
 
 /**
- * @param {Source} database
- * @param {string} table
- * @param {string} query
- * @param {number} maxRows
- * @returns {Promise<number[] | null>} null when there are more
+ * @typedef {object} FieldRows
+ * @property {number[]} rows - ids of contents, ascending; `maxRows`: there may be more
+ * @property {boolean} isExact - whether they have the term for certain
  */
-async function readRows(database, table, query, maxRows) {
-  const rows = await database.readSettled((db) => selectRows(db, table, query, maxRows))
-  return rows.length < maxRows ? rows : null
-}
 
 /**
  * @param {Database} db
- * @param {string} table
- * @param {string} query - of FTS5
+ * @param {string} term - askable, with a trigram
+ * @param {string} column - of `search_header`
  * @param {number} maxRows
- * @returns {number[]} rowids, ascending
+ * @returns {FieldRows}
  */
-const selectRows = (db, table, query, maxRows) =>
-  /** @type {number[]} */ (
-    prepared(
-      db,
-      `SELECT rowid FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid LIMIT ? + 0`,
-      'value'
-    ).all(query, maxRows)
+function rowsWithPhrase(db, term, column, maxRows) {
+  const { query, isExact } = phraseQuery(term, column)
+  const select = prepared(
+    db,
+    'SELECT rowid FROM search_header WHERE search_header MATCH ? ORDER BY rowid LIMIT ? + 0',
+    'value'
   )
+  return { rows: /** @type {number[]} */ (select.all(query, maxRows)), isExact }
+}
+
+/**
+ * A query of FTS5 must have a trigram; the list of them all can be asked for less.
+ *
+ * @param {Database} db
+ * @param {string} term - askable, without a trigram
+ * @param {string} column - of `search_header`
+ * @param {number} maxRows - of one content for each place where it has the term
+ * @returns {FieldRows}
+ */
+function rowsWithTrigram(db, term, column, maxRows) {
+  db.exec(
+    'CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_header_places USING fts5vocab (main, search_header, instance)'
+  )
+  const select = prepared(
+    db,
+    'SELECT doc FROM search_header_places WHERE term BETWEEN ? AND ? AND col = ? LIMIT ? + 0',
+    'value'
+  )
+  const places = /** @type {number[]} */ (select.all(...trigramRange(term), column, maxRows))
+  const rows = places.length < maxRows ? [...new Set(places)].sort((a, b) => a - b) : places
+  return { rows, isExact: true }
+}
 
 /**
  * @param {PlanNode} node

@@ -12,6 +12,7 @@ import { isStale, rebuildMeta } from '../meta-rows.js'
 import { foldCase } from './fold.js'
 import { HeaderText } from './match-text.js'
 import { readHeaderBlock, readTextPieces } from './message-text.js'
+import { withEnd } from './terms.js'
 import { TokenCollector } from './token-collector.js'
 import { fit, SEPARATOR } from './tokens.js'
 
@@ -37,7 +38,7 @@ import { fit, SEPARATOR } from './tokens.js'
  * Of the code here, of folding, and of what src/mime/text-extract.js and searchable-header.js take for text: raise it
  * with each change.
  */
-const TEXT_VERSION = 13
+const TEXT_VERSION = 14
 
 /** What search_state.text_version must be: the offsets of the parts are the MIME builder's. */
 export const INDEX_VERSION = BUILDER_VERSION * 1000 + TEXT_VERSION
@@ -85,7 +86,7 @@ export async function readIndexText(database, contentId, batchTokens, pace) {
     if (body.size + header.size > MAX_TOKENS) return null
   }
   body.end()
-  const fields = INDEXED_FIELDS.map((name) => fit(headerText.field(name).join(SEPARATOR)))
+  const fields = INDEXED_FIELDS.map((name) => withEnd(fit(headerText.field(name).join(SEPARATOR))))
   return { tokens: { body, header, ids: idsOf(headerText) }, fields, characters, madeMeta }
 }
 

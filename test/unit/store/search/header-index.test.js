@@ -240,3 +240,101 @@ test('a part of a Message-ID is answered by the index alone, and a field that fe
     )
   }
 })
+
+/** Values with the same letters at the beginning, in the middle and at the end, of one to four bytes each. */
+const SUBJECTS = [
+  '会议',
+  '今天的会议',
+  '会议报告',
+  '议会',
+  '会',
+  '会  议',
+  'Re: 会议 (2)',
+  'qz',
+  'QZ at the beginning',
+  'at the end Qz',
+  'a qz b',
+  'zq',
+  '😀😁',
+  'x😀',
+  '\u{10ffff}',
+  'a\u{10ffff}',
+  'q\r\nSubject: z',
+  'a\r\nSubject: qz\r\nSubject: b',
+  ''
+]
+
+const SHORT_TERMS = [
+  ...['会', '议', '会议', '议会', '告', '的会', 'q', 'z', 'qz', 'zq', 'Z ', 'QZ', ' '],
+  ...[
+    '😀',
+    '😀😁',
+    '😁',
+    'x😀',
+    '\u{10ffff}',
+    '\u{10ffff}a',
+    'a\u{10ffff}',
+    '@',
+    '<',
+    'ж',
+    ') ',
+    ':'
+  ]
+]
+
+test('one or two letters in SUBJECT, FROM, TO or CC are answered by the index alone', async (t) => {
+  const store = await temporaryStore(t)
+  const mails = SUBJECTS.flatMap((subject, index) => [
+    { bytes: Buffer.from(`From: q${index} <z@mail.example>\r\nSubject: ${subject}\r\n\r\nqz\r\n`) },
+    {
+      bytes: Buffer.from(
+        `Cc: ${subject}\r\nFrom: 会 <a@议.example>\r\nTo: q\r\nTo: z\r\n\r\n会议\r\n`
+      )
+    }
+  ])
+  await appendAll(store, 'INBOX', mails)
+  await store.indexSearch()
+  const known = mails.map(({ bytes }) => ({ ...readWhole(bytes), size: bytes.length }))
+  const contents = await contentsOf(store)
+  let hits = 0
+  for (const field of ['subject', 'from', 'to', 'cc'])
+    for (const value of SHORT_TERMS) {
+      const key = /** @type {SearchKey} */ ({ op: 'header', field, value })
+      const plan = planSearch(key)
+      const breathe = async () => {}
+      const options = { plan, maxRows: 1000, maxBlocks: 0, maxIds: Infinity, breathe }
+      const asked = await askIndex(store.searchAccess.database, options)
+      const [leaf] = plan.leaves
+      assert.ok(asked && !asked.isCut && leaf)
+      const found = contents.map((contentId) => asked.answers.verdict(leaf, contentId))
+      const expected = known.map((message) => matchesByScan(key, message))
+      assert.deepEqual(found, expected, JSON.stringify(key))
+      hits += expected.filter(Boolean).length
+    }
+  assert.ok(hits > 200, `${hits}`)
+  const find = await searcher(store)
+  const both = /** @type {SearchKey} */ ({
+    op: 'and',
+    keys: [
+      { op: 'header', field: 'subject', value: '会' },
+      { op: 'not', key: { op: 'header', field: 'subject', value: '会议' } }
+    ]
+  })
+  const expected = known.flatMap((message, slot) => (matchesByScan(both, message) ? [slot] : []))
+  assert.deepEqual(await find(both), expected)
+  assert.equal(expected.length, 3)
+})
+
+test('letters that are in too many fields are not read from the index one by one', async (t) => {
+  const store = await temporaryStore(t)
+  const mails = Array.from({ length: 50 }, (_, index) => ({
+    bytes: Buffer.from(`Subject: ${'e'.repeat(10)}${index}\r\n\r\nbody\r\n`)
+  }))
+  await appendAll(store, 'INBOX', mails)
+  await store.indexSearch()
+  const plan = planSearch({ op: 'header', field: 'subject', value: 'e' })
+  const breathe = async () => {}
+  const options = { plan, maxRows: 400, maxBlocks: 0, maxIds: Infinity, breathe }
+  const asked = await askIndex(store.searchAccess.database, options)
+  assert.equal(asked?.isCut, true)
+})

@@ -3,7 +3,12 @@ import test from 'node:test'
 import Database from 'better-sqlite3-multiple-ciphers'
 import fc from 'fast-check'
 import { foldCase } from '../../../../src/store/search/fold.js'
-import { hasTrigram, phraseQuery } from '../../../../src/store/search/terms.js'
+import {
+  hasTrigram,
+  phraseQuery,
+  trigramRange,
+  withEnd
+} from '../../../../src/store/search/terms.js'
 import { isAskable } from '../../../../src/store/search/tokens.js'
 
 /** Few letters, so that one text is often part of another; of one to four bytes, with what FTS5 treats specially. */
@@ -25,7 +30,7 @@ const ASKED = [
 ]
 
 for (const [name, term, expected] of ASKED) {
-  test(`${name}: ${expected ? 'asked of the index' : 'scanned'}`, () => {
+  test(`${name}: ${expected ? 'asked as a phrase' : 'not asked as a phrase'}`, () => {
     assert.equal(isAskable(term) && hasTrigram(term), expected)
   })
 }
@@ -57,6 +62,28 @@ test('a phrase of trigrams finds the texts that contain the term, and no others'
       assert.ok(isExact)
       const expected = [...all.keys()].filter((index) => all[index]?.includes(term))
       assert.deepEqual(find(all, query), expected)
+    }),
+    { numRuns: 300 }
+  )
+})
+
+test('a term without a trigram is what some trigram of the texts that contain it begins with, and of no others', () => {
+  const db = new Database(':memory:')
+  db.exec(
+    `CREATE VIRTUAL TABLE t USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1');
+     CREATE VIRTUAL TABLE places USING fts5vocab (t, instance)`
+  )
+  const insert = db.prepare('INSERT INTO t (rowid, text) VALUES (?, ?)')
+  const find = db
+    .prepare('SELECT DISTINCT doc FROM places WHERE term BETWEEN ? AND ? ORDER BY doc')
+    .pluck()
+  fc.assert(
+    fc.property(fc.array(textOf(12), { maxLength: 12 }), textOf(2), (all, term) => {
+      fc.pre(isAskable(term) && !hasTrigram(term))
+      db.exec('DELETE FROM t')
+      all.forEach((text, index) => insert.run(index, withEnd(text)))
+      const expected = [...all.keys()].filter((index) => all[index]?.includes(term))
+      assert.deepEqual(find.all(...trigramRange(term)), expected)
     }),
     { numRuns: 300 }
   )
