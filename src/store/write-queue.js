@@ -1,9 +1,10 @@
 /**
- * Requests of one account that write, in the order in which they are asked for. Those that come while one is on its way to
- * the disk go together in one transaction: pages that all of them touch are written once, and one sync is for all.
+ * Requests of one account that write, in the order in which they are asked for. Those that are there at once, or come while
+ * others are on their way to the disk, go together in one transaction: pages that all of them touch are written once, and one
+ * sync is for all.
  *
- *     a ── commit ── sync ──► a is told
- *        b, c, d wait ─────── commit of b, c and d ── sync ──► b, c and d are told
+ *     a, b ── commit ── sync ──► a and b are told
+ *           c, d, e wait ─────── commit of c, d and e ── sync ──► c, d and e are told
  */
 import { MailError } from '../errors.js'
 import { runNested } from '../database/transaction.js'
@@ -54,12 +55,15 @@ export class WriteQueue {
     const result = /** @type {Promise<Result>} */ (
       new Promise((resolve, reject) => this.#waiting.push({ request, resolve, reject }))
     )
-    if (!this.#isRunning) this.#run()
+    if (!this.#isRunning) {
+      this.#isRunning = true
+      // The same packet may have brought others.
+      setImmediate(() => this.#run())
+    }
     return result
   }
 
   async #run() {
-    this.#isRunning = true
     while (this.#waiting.length > 0) {
       const waiters = this.#takeBatch()
       try {
