@@ -76,6 +76,11 @@ const QUERIES = [
     })
   },
   {
+    id: 'letters',
+    label: 'SUBJECT, two letters (no message)',
+    ask: () => ({ keys: 'SUBJECT qz', expected: 0 })
+  },
+  {
     id: 'from',
     label: 'FROM (1 in 250)',
     ask: (messages) => ({ keys: `FROM ${from.text}`, expected: plantedCount('from', messages) })

@@ -1,5 +1,5 @@
 /**
- * How fast are flags changed: of one message, and of all?
+ * How fast are flags changed: of one message, of a hundred by a command each, and of all?
  */
 import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,6 +19,12 @@ export const question = {
     {
       id: 'one',
       label: 'UID STORE n ±FLAGS.SILENT (\\Answered), random n',
+      unit: 'ms',
+      better: 'lower'
+    },
+    {
+      id: 'pipelined',
+      label: '100 × STORE n ±FLAGS.SILENT (\\Answered) at once, random n',
       unit: 'ms',
       better: 'lower'
     },
@@ -42,12 +48,13 @@ export const question = {
     }
     await client.run('STORE 1:* -FLAGS.SILENT (\\Answered)')
     const answered = new Set()
-    const changeOne = async () => {
+    const nextChange = () => {
       const number = 1 + random.below(messages)
       const isSet = answered.delete(number)
       if (!isSet) answered.add(number)
-      return (await client.run(`STORE ${number} ${isSet ? '-' : '+'}FLAGS.SILENT (\\Answered)`)).ms
+      return `STORE ${number} ${isSet ? '-' : '+'}FLAGS.SILENT (\\Answered)`
     }
+    const changeOne = async () => (await client.run(nextChange())).ms
     const changes = isQuick ? 30 : 1000
     for (let index = 0; index < 2 * changes; index++) await changeOne()
     const one = []
@@ -55,6 +62,11 @@ export const question = {
     for (let index = 0; index < changes; index++) one.push(await changeOne())
     const rate = (1000 * one.length) / (now() - start)
     requireEqual(await count(), answered.size, 'messages with \\Answered')
+    const pipelined = await repeat(isQuick ? 2 : 10, async () => {
+      const { ms } = await client.pipeline(Array.from({ length: 100 }, nextChange))
+      requireEqual(await count(), answered.size, 'messages with \\Answered')
+      return ms
+    })
 
     /** @type {number[]} */
     const silent = []
@@ -68,7 +80,7 @@ export const question = {
     })
     client.close()
     return {
-      samples: { one, silent, answers },
+      samples: { one, pipelined, silent, answers },
       rates: { one: rate },
       facts: { 'fdatasync of this disk': `${Math.round(syncs)}/s` }
     }
