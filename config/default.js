@@ -547,7 +547,7 @@ export const SETTINGS = {
     maximum: Number.MAX_SAFE_INTEGER,
     unit: 'bytes',
     reason:
-      'Nor while the machine has less memory than this left, whoever uses it: before it swaps. 0: not looked at.'
+      'Nor while the machine, or the container where it has a limit, has less memory than this left, whoever uses it: before it swaps or kills. A quarter of its memory at most. 0: not looked at.'
   },
   'limits.eventLoopDelayMs': {
     value: 2000,

@@ -1,12 +1,12 @@
 /**
  * Whether this process has taken on as much as it can bear. Looked at every second: its memory, its heap, what memory the
- * machine has left, how late the event loop is, and whether a file can still be opened.
+ * machine or the container has left, how late the event loop is, and whether a file can still be opened.
  *
  * Whoever is over a bound for some seconds refuses new sessions until it has been clearly below for as long: one peak
  * turns nobody away, and a server at its bound does not change its mind with each look.
  */
-import { freemem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
+import { freeMemory } from '../support/free-memory.js'
 import { memoryOfHost } from '../support/host-memory.js'
 import { lacksDescriptors } from '../support/lacks-descriptors.js'
 
@@ -18,6 +18,8 @@ const LOOKS = 3
 const RELIEF = 0.9
 /** Of the machine's or the container's memory, for all workers together; the rest is the page cache's and other programs'. */
 const MEMORY_PART = 0.8
+/** Of the same, that can be asked to be left, whatever is set: a small container would never take a session. */
+const RESERVE_PART = 0.25
 /** Of the largest heap that V8 takes; at its end the process dies. */
 const HEAP_PART = 0.9
 
@@ -28,11 +30,11 @@ const HEAP_PART = 0.9
  * @property {number | null} rssBytes - null: the process, or the machine, has no file descriptors left
  * @property {number} heapBytes
  * @property {number} heapLimitBytes
- * @property {number} availableBytes - memory that programs may still take on this machine
+ * @property {number} availableBytes - memory that programs may still take, on this machine or in its container
  *
  * @typedef {object} PressureBounds
  * @property {number} memoryBytes - resident memory of this process
- * @property {number} reserveBytes - what the machine must have left; 0: not looked at
+ * @property {number} reserveBytes - what the machine or the container must have left; 0: not looked at
  * @property {number} eventLoopMs - 0: not looked at
  */
 
@@ -47,7 +49,7 @@ const HEAP_PART = 0.9
 export function boundsOf({ limits, workers, totalBytes = memoryOfHost() }) {
   return {
     memoryBytes: limits.memoryBytes || Math.floor((totalBytes * MEMORY_PART) / workers),
-    reserveBytes: limits.memoryReserveBytes,
+    reserveBytes: Math.min(limits.memoryReserveBytes, Math.floor(totalBytes * RESERVE_PART)),
     eventLoopMs: limits.eventLoopDelayMs
   }
 }
@@ -69,7 +71,7 @@ function readFigures() {
     rssBytes: residentBytes(),
     heapBytes: heap.used_heap_size,
     heapLimitBytes: heap.heap_size_limit,
-    availableBytes: freemem()
+    availableBytes: freeMemory()
   }
 }
 

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
+import { smallContainer, smallContainerIsMissing } from '../helpers/small-container.js'
 import { WireClient } from '../helpers/wire-client.js'
+
+const MiB = 1024 ** 2
 
 test('a server beyond its memory refuses new sessions and deliveries, keeps those that are there, and says so', async (t) => {
   const data = join(scratchFolder(t, 'pressure'), 'data')
@@ -80,3 +85,36 @@ test('a server without file descriptors lives on, refuses new sessions, and take
   await early.login('u1@example.org')
   assert.equal(await server.stop(), 0)
 })
+
+test(
+  'a container that has less left than it is to have refuses new sessions, however much the machine has',
+  { skip: smallContainerIsMissing },
+  async (t) => {
+    const data = join(scratchFolder(t, 'container'), 'data')
+    mkdirSync(data)
+    const container = smallContainer(t, 640 * MiB)
+    const server = await startServerProcess(t, {
+      data,
+      wrapper: container,
+      environment: {
+        LETTERLOCK_LIMITS_MEMORY_BYTES: String(1024 ** 4),
+        LETTERLOCK_LIMITS_MEMORY_RESERVE_BYTES: String(160 * MiB)
+      }
+    })
+    const [command = '', ...rest] = container
+    const hold = `globalThis.held = Buffer.alloc(${400 * MiB}, 1); setInterval(() => {}, 1000)`
+    const neighbour = spawn(command, [...rest, process.execPath, '-e', hold])
+    const ended = once(neighbour, 'close')
+    t.after(() => neighbour.kill('SIGKILL'))
+    while (!server.output().includes('"reason":"machine"')) await sleep(50)
+    const refused = new WireClient(connect({ host: '127.0.0.1', port: server.ports.imap }))
+    await refused.until(/^\* BYE \[UNAVAILABLE\] /)
+    refused.destroy()
+    neighbour.kill('SIGKILL')
+    await ended
+    while (!server.output().includes('new sessions are taken again')) await sleep(50)
+    const client = await WireClient.connect(server.ports.imap)
+    client.destroy()
+    assert.equal(await server.stop(), 0)
+  }
+)

@@ -87,6 +87,13 @@ test('without a setting the bound is four fifths of the memory, shared by the wo
   assert.ok(here > 0 && here < Number.MAX_SAFE_INTEGER, String(here))
 })
 
+test('what is to be left is no more than a quarter of the memory', () => {
+  const limits = { memoryBytes: 0, memoryReserveBytes: GiB, eventLoopDelayMs: 0 }
+  const of = (/** @type {number} */ totalBytes) => boundsOf({ limits, workers: 1, totalBytes })
+  assert.equal(of(8 * GiB).reserveBytes, GiB)
+  assert.equal(of(2 * GiB).reserveBytes, GiB / 2)
+})
+
 test('what is set to 0 is not looked at', (t) => {
   const guard = new PressureGuard({
     bounds: { ...BOUNDS, reserveBytes: 0, eventLoopMs: 0 },
