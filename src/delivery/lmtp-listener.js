@@ -3,7 +3,7 @@
  * - replies of ours carry their own enhanced status code (smtp-server derives one from the reply code, so
  *   a full disk and a full mailbox, both 452, would say the same);
  * - addresses may have a quoted local part (smtp-server refuses what in it is special without quotes);
- * - `closeIdle` ends connections that have no message in transfer.
+ * - `end` lets messages in transfer come to their end, and never refuses one that it stores.
  */
 
 import { SMTPServer } from 'smtp-server'
@@ -21,6 +21,20 @@ const MAX_ADDRESS = 1000
 
 /** One client. */
 class LmtpConnection extends SMTPConnection {
+  /** @returns {boolean} whether a message is in transfer, or has come and is not answered yet */
+  get isBusy() {
+    return Boolean(this._dataStream)
+  }
+
+  /** Ends it, unless it waits for the answer to a message that has come in full: that may be stored already. */
+  cut() {
+    const message = this._dataStream
+    if (message && message.writableEnded) return
+    this.send(421, 'Server shutting down')
+    // Its end may have been read already, and would be stored although it was refused.
+    if (message) message.destroy()
+  }
+
   /**
    * @override
    * @param {string} name - of the command
@@ -55,6 +69,9 @@ export class LmtpListener extends SMTPServer {
    * @type {import('../support/proxy-header.js').ProxyTrust | null}
    */
   proxy = null
+  #isEnding = false
+  /** Clients may take their time to close their side: once transfers are cut, nobody waits for that. */
+  #onceCut = () => {}
 
   /**
    * @override
@@ -90,12 +107,40 @@ export class LmtpListener extends SMTPServer {
     connection.init()
   }
 
+  /** @returns {LmtpConnection[]} */
+  #clients() {
+    return /** @type {LmtpConnection[]} */ ([...this.connections])
+  }
+
   /**
-   * @param {(sessionId: string) => boolean} isBusy
+   * Takes no new connections, and ends those that there are as soon as they have no message in transfer.
+   *
+   * @param {{ graceMs: number }} options - after which transfers are cut
+   * @returns {Promise<void>} when every connection has had its last answer: without bound for messages that have come in full
+   *   by then, because a peer that is refused what is stored brings it again
    */
-  closeIdle(isBusy) {
-    for (const connection of [...this.connections]) {
-      if (!isBusy(connection.id)) connection.send(421, 'Server shutting down')
+  end({ graceMs }) {
+    return new Promise((resolve) => {
+      const cut = setTimeout(() => {
+        for (const connection of this.#clients()) connection.cut()
+        this.#onceCut = resolve
+        this.endIdle()
+      }, graceMs)
+      this.#isEnding = true
+      this.close(() => {
+        clearTimeout(cut)
+        resolve()
+      })
+      this.endIdle()
+    })
+  }
+
+  /** To be called whenever a connection may have become idle: does nothing while the listener is open. */
+  endIdle() {
+    if (!this.#isEnding) return
+    for (const connection of this.#clients()) {
+      if (!connection.isBusy) connection.send(421, 'Server shutting down')
     }
+    if (this.connections.size === 0) this.#onceCut()
   }
 }

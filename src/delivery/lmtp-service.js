@@ -95,9 +95,6 @@ export class LmtpService {
   #recipients = new WeakMap()
   /** @type {Set<string>} spool folders whose leftovers of earlier processes are gone */
   #tidy = new Set()
-  /** @type {Set<string>} ids of the sessions that are transferring a message */
-  #busy = new Set()
-  isClosing = false
 
   /** @param {LmtpOptions} options */
   constructor(options) {
@@ -107,9 +104,6 @@ export class LmtpService {
     this.maxMessageBytes = options.config.messages.maxBytes - TRACE_RESERVE_BYTES
     this.maxRecipients = Math.min(options.config.lmtp.maxRecipients, MAX_OPEN_FILES)
   }
-
-  /** @type {(sessionId: string) => boolean} */
-  isBusy = (sessionId) => this.#busy.has(sessionId)
 
   /** @param {Session} session */
   begin(session) {
@@ -172,7 +166,6 @@ export class LmtpService {
     this.#recipients.delete(session)
     const transactionId = `${session.id}.${session.transaction}`
     const destinations = this.#destinations(recipients, session, transactionId)
-    this.#busy.add(session.id)
     const release = await this.#permits.take(destinations.size)
     try {
       for (const { spoolFolder } of destinations.values()) await this.#cleanOnce(spoolFolder)
@@ -194,15 +187,6 @@ export class LmtpService {
     } finally {
       release()
     }
-  }
-
-  /**
-   * The replies to a message have been written.
-   *
-   * @param {Session} session
-   */
-  end(session) {
-    this.#busy.delete(session.id)
   }
 
   /**

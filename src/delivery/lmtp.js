@@ -21,12 +21,16 @@ import { LmtpService } from './lmtp-service.js'
 /** Commands that smtp-server knows and a mail store has no use for. */
 const DISABLED_COMMANDS = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP']
 
+/** What a timer of Node takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 /**
  * @typedef {object} LmtpServer
  * @property {(where: { host: string, port: number, proxy?: import('../support/proxy-header.js').ProxyTrust | null }) => Promise<{ host: string, port: number }>} listen -
  *   port 0 takes a free one; with `proxy` every connection begins with a PROXY header
  * @property {(tls: import('./lmtp-service.js').LmtpTls) => void} replaceCertificate - for new handshakes
- * @property {() => Promise<void>} close - lets running transfers end, for `shutdown.graceMs` at most
+ * @property {() => Promise<void>} close - lets running transfers end, for `shutdown.graceMs` at most; a
+ *   message that has come in full by then is still stored and answered
  */
 
 /**
@@ -46,7 +50,8 @@ export function createLmtpServer(options) {
     maxClients: config.lmtp.maxConnections,
     maxRecipients: service.maxRecipients,
     socketTimeout: config.lmtp.timeoutMs,
-    closeTimeout: config.shutdown.graceMs,
+    // Its own end would refuse messages that are being stored.
+    closeTimeout: MAX_TIMER_MS,
     disableReverseLookup: true,
     // A sender with two dots in a row, or one before the @, has been let in by the mail transfer agent already.
     lenientAddressParsing: true,
@@ -72,12 +77,12 @@ export function createLmtpServer(options) {
         .deliver(message, session)
         // The library's types know one text alone; it sends one reply for each element.
         .then((replies) => done(null, /** @type {any} */ (replies)), done)
-        .finally(() => {
-          service.end(session)
-          if (service.isClosing) listener.closeIdle(service.isBusy)
-        })
+        .finally(() => listener.endIdle())
     },
-    onClose: (session) => service.forget(session)
+    onClose: (session) => {
+      service.forget(session)
+      listener.endIdle()
+    }
   })
   let isBinding = false
   listener.on('error', (error) => {
@@ -95,12 +100,7 @@ export function createLmtpServer(options) {
       }
     },
     replaceCertificate: (changed) => listener.updateSecureContext(secureOptionsOf(changed)),
-    close: () =>
-      new Promise((resolve) => {
-        service.isClosing = true
-        listener.close(() => resolve())
-        listener.closeIdle(service.isBusy)
-      })
+    close: () => listener.end(config.shutdown)
   }
 }
 

@@ -26,9 +26,11 @@ export const ANN = 'ann@example.org'
  * @param {import('../../src/support/proxy-header.js').ProxyTrust} [options.proxy]
  * @param {(accountId: string) => void} [options.notify]
  * @param {(account: any) => any} [options.alter] - what the directory says of an account
+ * @param {() => Promise<void>} [options.onceStored] - holds up the reply to a message that is on disk
+ * @param {number} [options.graceMs] - that transfers have to end in
  */
 export async function startLmtp(t, options = {}) {
-  const { lmtp, maxBytes = DELIVERY_CONFIG.messages.maxBytes, quota, alter } = options
+  const { lmtp, maxBytes = DELIVERY_CONFIG.messages.maxBytes, quota, alter, onceStored } = options
   const folder = options.folder ?? scratchFolder(t, 'lmtp')
   const directory = openTestDirectory(folder)
   const ann = await addAccount(directory, folder, ANN, quota)
@@ -38,14 +40,22 @@ export async function startLmtp(t, options = {}) {
     config: {
       ...DELIVERY_CONFIG,
       lmtp: { ...DELIVERY_CONFIG.lmtp, ...lmtp },
-      messages: { maxBytes }
+      messages: { maxBytes },
+      shutdown: { graceMs: options.graceMs ?? DELIVERY_CONFIG.shutdown.graceMs }
     },
-    directory: alter
-      ? {
-          ...directory,
-          findByAddress: async (address) => alter(await directory.findByAddress(address))
+    directory: {
+      ...directory,
+      ...(alter && {
+        findByAddress: async (/** @type {string} */ address) =>
+          alter(await directory.findByAddress(address))
+      }),
+      ...(onceStored && {
+        findAccount: async (/** @type {string} */ id) => {
+          await onceStored()
+          return directory.findAccount(id)
         }
-      : directory,
+      })
+    },
     clock: systemClock,
     logger: options.logger ?? silentLogger,
     tls: options.tls ?? (options.hasTls ? await makeCertificate(t) : null),

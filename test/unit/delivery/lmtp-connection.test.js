@@ -172,6 +172,36 @@ test('close lets a running transfer end with its 250, and sends idle clients awa
   assert.equal((await openSpool(spoolFolder, identity)).length, 1)
 })
 
+test('at the end of its grace a transfer that has not ended is cut and leaves nothing; a message that is being stored is answered for: refused, it would come twice', async (t) => {
+  let asked = () => {}
+  const isStored = new Promise((resolve) => (asked = () => resolve(undefined)))
+  let goOn = () => {}
+  const mayGoOn = new Promise((resolve) => (goOn = () => resolve(undefined)))
+  const { port, close, spoolFolder, identity } = await startLmtp(t, {
+    graceMs: 50,
+    onceStored: async () => {
+      asked()
+      await mayGoOn
+    }
+  })
+  const storing = await LmtpClient.connect(port)
+  const unended = await LmtpClient.connect(port)
+  await unended.say('MAIL FROM:<>')
+  await unended.say(`RCPT TO:<${ANN}>`)
+  await unended.say('DATA')
+  unended.wire.send('Subject: x\r\n\r\n')
+  const answer = storing.deliver({ to: [ANN], message: MESSAGE })
+  await isStored
+  const closing = close()
+  assert.match(await unended.reply(), /^421 /)
+  goOn()
+  assert.match(String(await answer), /^250 /)
+  await closing
+  for (const { wire } of [storing, unended]) wire.destroy()
+  while (filesBelow(spoolFolder).length > 1) await new Promise((resolve) => setTimeout(resolve, 5))
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+})
+
 test('a port that is taken rejects listen, and is logged as no failure of a connection', async (t) => {
   const { port, directory } = await startLmtp(t)
   const { logger, lines } = recordingLogger()
