@@ -158,7 +158,7 @@ export class DirectoryLists {
     const rows = await connection.read(() =>
       connection
         .prepare(
-          `SELECT a.id, a.is_enabled, a.quota_bytes, a.quota_messages, a.used_bytes,
+          `SELECT a.id, a.is_enabled, a.key_epoch, a.quota_bytes, a.quota_messages, a.used_bytes,
              coalesce(a.tenant_id, d.tenant_id) AS tenant
            FROM json_each(?) j CROSS JOIN accounts a ON a.id = j.value
            CROSS JOIN domains d ON d.id = a.domain_id`

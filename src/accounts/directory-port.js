@@ -53,7 +53,7 @@
 
 /**
  * @typedef {Pick<Credential, 'version' | 'expiresAtMs'>} CredentialState - what a session that came in with it depends on
- * @typedef {Pick<Account, 'isEnabled' | 'tenant' | 'quotaBytes' | 'quotaMessages' | 'usedBytes'>} AccountState - what an
+ * @typedef {Pick<Account, 'isEnabled' | 'keyEpoch' | 'tenant' | 'quotaBytes' | 'quotaMessages' | 'usedBytes'>} AccountState - what an
  *   open mailbox depends on
  */
 

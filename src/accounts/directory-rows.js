@@ -32,6 +32,7 @@ export function storedFolder(dataFolder, folder) {
  */
 export const accountStateFromRow = (row) => ({
   isEnabled: row.is_enabled === 1,
+  keyEpoch: row.key_epoch,
   tenant: row.tenant,
   quotaBytes: row.quota_bytes,
   quotaMessages: row.quota_messages,
@@ -64,7 +65,6 @@ export function accountFromRow(row, dataFolder) {
     createdAtMs: row.created_at_ms,
     cipher: row.cipher,
     usedMessages: row.used_messages,
-    keyEpoch: row.key_epoch,
     sealRecipient: row.seal_recipient,
     sealPublicKey: row.seal_public_key
   }

@@ -11,7 +11,7 @@ import { Slicer } from '../support/slicer.js'
  * @typedef {{ id: string, version: number }} LiveCredential - `version`: that its sessions came in with
  *
  * @typedef {object} LiveAccount
- * @property {Pick<Account, 'id'>} account
+ * @property {Pick<Account, 'id' | 'keyEpoch'>} account - as it was when it was opened
  * @property {{ store: AccountStore } | null} parts - null while it is being opened: it has no sessions yet
  * @property {Iterable<LiveCredential>} credentials - of live sessions
  *
@@ -19,6 +19,7 @@ import { Slicer } from '../support/slicer.js'
  * @property {Pick<import('./services.js').AccountServices, 'directory' | 'clock'>} services
  * @property {LiveAccount[]} open
  * @property {EndSessions} endSessions
+ * @property {(accountId: string, text: string) => unknown} closeMailbox - and its sessions; not waited for
  *
  * @callback EndSessions
  * @param {string} accountId
@@ -29,6 +30,10 @@ import { Slicer } from '../support/slicer.js'
 
 /** Accounts that the directory is asked about at once: some hundred microseconds. */
 const PAGE = 100
+
+/** To sessions of a mailbox whose mail was given up: under the new key there is another. */
+export const MADE_ANEW = 'The mailbox was made anew, log in again'
+const ACCOUNT_CLOSED = 'The account was closed'
 
 /**
  * A revoked, expired or changed credential ends the sessions that came in with it (RFC 9051 §7.1.5: BYE). Gives way to
@@ -46,20 +51,25 @@ export async function checkLiveAccounts({ open, ...options }) {
 }
 
 /** @param {CheckOptions} options */
-async function checkPage({ services: { directory, clock }, open, endSessions }) {
+async function checkPage({ services: { directory, clock }, open, endSessions, closeMailbox }) {
   // Also those that nobody uses at the moment: a client that stays for a second would always find the quota of before.
-  const live = open.flatMap(({ account, parts, credentials }) =>
-    parts === null ? [] : [{ id: account.id, store: parts.store, present: [...credentials] }]
+  const live = open.flatMap(({ account: { id, keyEpoch }, parts, credentials }) =>
+    parts === null ? [] : [{ id, keyEpoch, store: parts.store, present: [...credentials] }]
   )
   if (live.length === 0) return
   const accounts = await directory.accountStates(live.map(({ id }) => id))
   const credentials = await directory.credentialStates(
     live.flatMap(({ present }) => present.map(({ id }) => id))
   )
-  for (const { id: accountId, store, present } of live) {
+  for (const { id: accountId, keyEpoch, store, present } of live) {
     const account = accounts.get(accountId)
-    if (!account?.isEnabled) {
-      endSessions(accountId, 'The account was closed')
+    if (account === undefined || account.keyEpoch !== keyEpoch) {
+      // Its keys are destroyed, and somebody waits for its files.
+      closeMailbox(accountId, account === undefined ? ACCOUNT_CLOSED : MADE_ANEW)
+      continue
+    }
+    if (!account.isEnabled) {
+      endSessions(accountId, ACCOUNT_CLOSED)
       continue
     }
     limitStore(store, account, await directory.tenantRoom(account.tenant))

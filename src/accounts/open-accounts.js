@@ -9,7 +9,7 @@
  */
 import { MailError, isMailError } from '../errors.js'
 import { isDamage, recordDamage } from './damage.js'
-import { checkLiveAccounts } from './live-credentials.js'
+import { MADE_ANEW, checkLiveAccounts } from './live-credentials.js'
 import { OpenAccount, openParts } from './open-account.js'
 import { removeIfErased } from './remove-account.js'
 import { checkRestored } from './restored.js'
@@ -149,7 +149,7 @@ export class OpenAccounts {
       if (entry.account.keyEpoch > account.keyEpoch) throw new MailError('BUSY')
       if (entry.account.keyEpoch < account.keyEpoch) {
         // Under the new key there is another mailbox; the keys of this one are destroyed, and what it got now would be lost.
-        await this.closeMailbox(account.id, 'The mailbox was made anew, log in again')
+        await this.closeMailbox(account.id, MADE_ANEW)
         continue
       }
       if (entry === present) this.#count(entry)
@@ -195,14 +195,13 @@ export class OpenAccounts {
     const isOpen = this.#open.get(entry.account.id) === entry
     if (!isOpen || entry.sessions > 0 || this.#isShuttingDown) return
     entry.linger(this.#options.services.config.accounts.lingerMs, () => {
-      this.#retire(entry).catch((err) => {
-        this.#options.services.logger.error(
-          { accountId: entry.account.id, err },
-          'closing a mailbox failed'
-        )
-      })
+      this.#retire(entry).catch(this.#notClosed(entry.account.id))
     })
   }
+
+  /** @param {string} accountId - for a close that nobody waits for */
+  #notClosed = (accountId) => (/** @type {unknown} */ err) =>
+    this.#options.services.logger.error({ accountId, err }, 'closing a mailbox failed')
 
   /**
    * The linger time is over.
@@ -267,9 +266,8 @@ export class OpenAccounts {
   async #alarm(entry, alert) {
     const { services, endSessions } = this.#options
     const accountId = entry.account.id
-    const { logger, directory } = services
-    logger.error({ accountId, ...alert }, 'mailbox alert')
-    directory.audit({ action: 'mailbox-alert', accountId, detail: { code: alert.code } })
+    services.logger.error({ accountId, ...alert }, 'mailbox alert')
+    services.directory.audit({ action: 'mailbox-alert', accountId, detail: { code: alert.code } })
     if (alert.code === 'ACCOUNT_DAMAGED') this.#recordDamage(accountId)
     try {
       const { store } = await entry.opening
@@ -277,7 +275,7 @@ export class OpenAccounts {
       endSessions(accountId, 'The mailbox is not available')
       await this.#close(entry)
     } catch (err) {
-      logger.error({ accountId, err }, 'closing a mailbox failed')
+      this.#notClosed(accountId)(err)
     }
   }
 
@@ -331,8 +329,11 @@ export class OpenAccounts {
     if (this.#isChecking) return
     this.#isChecking = true
     const { services, endSessions } = this.#options
+    const open = [...this.#open.values()]
+    const closeMailbox = (/** @type {string} */ id, /** @type {string} */ text) =>
+      this.closeMailbox(id, text).catch(this.#notClosed(id))
     try {
-      await checkLiveAccounts({ services, open: [...this.#open.values()], endSessions })
+      await checkLiveAccounts({ services, open, endSessions, closeMailbox })
     } catch (err) {
       services.logger.error({ err }, 'credentials could not be checked')
     } finally {

@@ -26,24 +26,31 @@ test('among a thousand mailboxes each one is looked at, and others have their tu
   await services.directory.updateAccount(account.id, { quotaBytes: 4711 })
 
   const live = (/** @type {string} */ id, /** @type {number} */ ofVersion) => ({
-    account: { id },
+    account: { id, keyEpoch: account.keyEpoch },
     parts: { store },
     credentials: [{ id: credentialId, version: ofVersion }]
   })
   const open = Array.from({ length: 1000 }, () => live(account.id, version))
   open[555] = live('closed', version)
+  open[666] = { ...live(account.id, version), account: { id: account.id, keyEpoch: 7 } }
   open[777] = live(account.id, version - 1)
   /** @type {unknown[]} */
   const ended = []
+  /** @type {unknown[]} */
+  const closed = []
   const { turns } = await turnsDuring(t, () =>
     checkLiveAccounts({
       services,
       open,
-      endSessions: (...ending) => ended.push(ending)
+      endSessions: (...ending) => ended.push(ending),
+      closeMailbox: (...closing) => closed.push(closing)
     })
   )
-  assert.deepEqual(ended, [
+  assert.deepEqual(closed, [
     ['closed', 'The account was closed'],
+    [account.id, 'The mailbox was made anew, log in again']
+  ])
+  assert.deepEqual(ended, [
     [
       account.id,
       'The credential was changed or revoked, log in again',
@@ -66,7 +73,8 @@ test('a mailbox that stays open while nobody uses it gets a new quota all the sa
   await checkLiveAccounts({
     services,
     open: [{ account, parts: { store }, credentials: [] }],
-    endSessions: assert.fail
+    endSessions: assert.fail,
+    closeMailbox: assert.fail
   })
   assert.deepEqual([store.quota.bytes, store.quota.messages], [4711, 3])
 })
@@ -75,7 +83,14 @@ test('an account that is being opened is left alone', async (t) => {
   const { services } = await openTestAccounts(t)
   await checkLiveAccounts({
     services,
-    open: [{ account: { id: 'opening' }, parts: null, credentials: [{ id: 'x', version: 1 }] }],
-    endSessions: assert.fail
+    open: [
+      {
+        account: { id: 'opening', keyEpoch: 1 },
+        parts: null,
+        credentials: [{ id: 'x', version: 1 }]
+      }
+    ],
+    endSessions: assert.fail,
+    closeMailbox: assert.fail
   })
 })

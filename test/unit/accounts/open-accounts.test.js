@@ -10,7 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { resetAccount } from '../../../src/accounts/change-password.js'
 import { openParts } from '../../../src/accounts/open-account.js'
 import { OpenAccounts } from '../../../src/accounts/open-accounts.js'
-import { removePendingFolders } from '../../../src/accounts/remove-account.js'
+import { deleteAccount, removePendingFolders } from '../../../src/accounts/remove-account.js'
 import { SharedParts } from '../../../src/accounts/shared-parts.js'
 import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
 import { lockExclusive } from '../../../src/database/lock.js'
@@ -300,6 +300,30 @@ test('the files of an account that was deleted while its mailbox was open go whe
   assert.deepEqual(await services.directory.listRemovals(), [])
   assert.equal(lines.filter(({ level }) => level === 'error').length, 0)
 })
+
+for (const [what, erase] of /** @type {const} */ ([
+  ['is deleted', deleteAccount],
+  [
+    'gets an empty mailbox',
+    (/** @type {{ services: AccountServices, account: Account }} */ erased) =>
+      resetAccount({ ...erased, newPassword: Buffer.from(NEW) })
+  ]
+])) {
+  test(`an account that ${what} elsewhere lets go of its mailbox as soon as that is seen, and the files go`, async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    const { enter, services, account, openAccounts, ended, look } = await setUp(t)
+    const session = await enter()
+    const erasing = erase({ services, account })
+    while (!(await services.directory.listRemovals()).includes(account.folder)) await turn()
+    await look()
+    assert.deepEqual(ended, [account.id])
+    assert.equal(openAccounts.isOpen(account.id), false)
+    const { isRemoved } = await erasing
+    assert.ok(isRemoved)
+    assert.equal(existsSync(account.folder), false)
+    await session.release()
+  })
+}
 
 for (const [what, changeKeys] of /** @type {const} */ ([
   ['a rekey', rekey],

@@ -47,6 +47,7 @@ export function accountsContract({ name, setUp }) {
           input.id,
           {
             isEnabled: true,
+            keyEpoch: 1,
             tenant: 'example.org',
             quotaBytes: 0,
             quotaMessages: 0,
