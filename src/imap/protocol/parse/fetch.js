@@ -30,7 +30,7 @@ import { parsePartialRange } from '../values/partial-range.js'
  */
 
 /** A header name is repeated in the response, where it must stand in a line. */
-const PRINTABLE = /^[\x20-\x7e]+$/
+const PRINTABLE = /^[\x20-\x7e]*$/
 
 const SECTION_START = /^(BODY|BODY\.PEEK)\[([^\]]*)(\])?(.*)$/is
 

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { TextDecoder } from 'node:util'
 import iconv from 'iconv-lite'
 import { LIMITS } from '../limits.js'
-import { badSyntax, SyntaxFailure } from '../syntax-failure.js'
+import { badSyntax } from '../syntax-failure.js'
 
 /** What iconv-lite knows as an encoding, but what is no charset. */
 const NOT_CHARSETS = new Set(['base64', 'hex', 'binary', 'utf7imap'])
@@ -12,14 +12,13 @@ const UTF8_NAMES = new Set(['utf8', 'usascii', 'ascii'])
 
 /**
  * @param {string | null} charset - null: the command names none; its strings are ASCII or, as clients have it, UTF-8
- * @returns {(bytes: Buffer) => string}
- * @throws {SyntaxFailure} BAD_CHARSET
+ * @returns {((bytes: Buffer) => string) | null} null where the charset is not known
  */
 export function searchTextDecoder(charset) {
   const name = charset === null ? 'utf8' : charset.toLowerCase().replace(/[^0-9a-z]/g, '')
   if (UTF8_NAMES.has(name)) return decodeUtf8
   if (charset === null || charset.length > LIMITS.charsetNameLength || NOT_CHARSETS.has(name))
-    throw unknown()
+    return null
   return iconv.encodingExists(charset)
     ? (bytes) => iconv.decode(bytes, charset)
     : platformDecoder(charset)
@@ -27,7 +26,7 @@ export function searchTextDecoder(charset) {
 
 /**
  * @param {string} charset - that iconv-lite does not know: ISO-2022-JP, in which Japanese programs search
- * @returns {(bytes: Buffer) => string}
+ * @returns {((bytes: Buffer) => string) | null}
  */
 function platformDecoder(charset) {
   try {
@@ -35,13 +34,8 @@ function platformDecoder(charset) {
     return (bytes) => decoder.decode(bytes)
   } catch {
     // The only way to ask: an unknown name throws a RangeError.
-    throw unknown()
+    return null
   }
-}
-
-/** @returns {SyntaxFailure} */
-function unknown() {
-  return new SyntaxFailure('BAD_CHARSET', 'The charset is not supported')
 }
 
 /** @param {Buffer} bytes */

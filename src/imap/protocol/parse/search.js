@@ -46,9 +46,7 @@ const STARTS_SET = /^[0-9*$]/
 export function parseSearch(args, { isUid }) {
   const returns = parseReturn(args)
   const charset = args.peekWord() === 'CHARSET' ? parseCharset(args) : null
-  const reader = new KeyReader(searchTextDecoder(charset))
-  const key = reader.readAll(args, 0)
-  return { isUid, charset, key, returns }
+  return { isUid, charset, key: parseKeys(args, charset), returns }
 }
 
 /**
@@ -59,8 +57,21 @@ export function parseSearch(args, { isUid }) {
  */
 export function parseSearchProgram(args) {
   const charset = args.astring().toString('latin1')
-  const reader = new KeyReader(searchTextDecoder(charset))
-  return { charset, key: reader.readAll(args, 0) }
+  return { charset, key: parseKeys(args, charset) }
+}
+
+/**
+ * What breaks the grammar is told before a charset that is not known: without one, SORT takes the first key for it.
+ * @param {Arguments} args
+ * @param {string | null} charset - null: the command names none
+ * @returns {SearchKey} all keys that are left, which must hold together
+ * @throws {SyntaxFailure}
+ */
+function parseKeys(args, charset) {
+  const decodeText = searchTextDecoder(charset)
+  const key = new KeyReader(decodeText ?? ((bytes) => bytes.toString('latin1'))).readAll(args, 0)
+  if (decodeText === null) throw new SyntaxFailure('BAD_CHARSET', 'The charset is not supported')
+  return key
 }
 
 /**

@@ -149,6 +149,15 @@ test('FETCH takes sections, old and new', () => {
         label: 'BODY[1.HEADER.FIELDS.NOT ("A B\\\\")]'
       }
     ],
+    // An astring may be empty.
+    [
+      'BODY[HEADER.FIELDS ("" To)]',
+      {
+        isPeek: false,
+        section: { path: [], text: 'HEADER.FIELDS', fields: ['', 'To'] },
+        label: 'BODY[HEADER.FIELDS ("" TO)]'
+      }
+    ],
     ['RFC822', { isPeek: false, label: 'RFC822' }],
     ['rfc822.peek', { isPeek: true, label: 'RFC822' }],
     [
@@ -231,7 +240,6 @@ test('FETCH refuses what is no item, section, range or modifier', () => {
     'BODY[HEADER.FIELDS (a) ]',
     'BODY[HEADER.FIELDS (a) b]',
     'BODY[HEADER.FIELDS (a)"]"',
-    'BODY[HEADER.FIELDS ("")]',
     'BODY[HEADER.FIELDS ((a))]',
     'BODY[HEADER.FIELDS ({2+}\r\n\r\n)]',
     'BODY[HEADER (a)]',

@@ -186,6 +186,19 @@ test('an unknown charset is told as such', () => {
     refuses(`SEARCH CHARSET ${charset} SUBJECT x`, 'BAD_CHARSET')
 })
 
+test('keys that break the grammar are told before an unknown charset: SORT takes its first key for one that is left out', () => {
+  for (const wire of [
+    'SEARCH CHARSET FOO',
+    'SEARCH CHARSET FOO BAR',
+    'SORT (DATE) ALL',
+    'SORT (DATE) FROM anna',
+    'THREAD REFERENCES ALL',
+    'UID THREAD REFERENCES SUBJECT "x" UNSEEN'
+  ])
+    refuses(wire)
+  refuses('SORT (DATE) SUBJECT ALL', 'BAD_CHARSET')
+})
+
 test('bytes that are not of their charset are bad syntax', () => {
   const wire = (/** @type {string} */ charset) =>
     Buffer.concat([Buffer.from(`SEARCH ${charset}SUBJECT "`), Buffer.of(0xff), Buffer.from('"')])
