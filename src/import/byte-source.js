@@ -69,7 +69,7 @@ export async function openBytes(path) {
  * @param {{ isFile: () => boolean }} stats
  * @throws {Error} for a pipe, a socket, a device, a folder
  */
-function requireFile(stats) {
+export function requireFile(stats) {
   if (!stats.isFile()) throw new Error('no ordinary file')
 }
 
@@ -107,7 +107,7 @@ export async function* readUnpacked(path) {
 }
 
 /**
- * @param {string} path
+ * @param {string | Buffer} path
  * @param {number} length
  * @returns {Promise<Buffer>} the first bytes, unpacked; fewer when the file is shorter
  * @throws what the file system throws

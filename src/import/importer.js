@@ -173,8 +173,9 @@ export class Importer {
     hash.update(head)
     const digestKey = () => {
       const digest = hash.digest()
-      const place = item.importKeyParts ?? [`#${this.#equals.countUp(digest)}`]
-      return importKeyOf(this.#pendingMailbox, place, digest)
+      const mailbox = this.#pendingMailbox
+      const place = item.importKeyParts ?? [`#${this.#equals.countUp(mailbox, digest)}`]
+      return importKeyOf(mailbox, place, digest)
     }
     // A large message is read to its end before its key is known, so it must be staged meanwhile.
     const earlyKey = isWhole ? digestKey() : null
@@ -307,20 +308,23 @@ function isAboutMessage(error) {
   )
 }
 
-/** How often the same bytes have come in one source. */
+/** How often the same bytes have come in one source, for each mailbox: of those in another one may be deleted. */
 class EqualMessages {
-  /** @type {Map<string, number>} */
+  /** @type {Map<string, Map<string, number>>} by mailbox */
   #counts = new Map()
 
   /**
+   * @param {string} mailbox
    * @param {Buffer} digest - of a message
    * @returns {number} 1 for the first with it
    */
-  countUp(digest) {
+  countUp(mailbox, digest) {
     // A part of it tells messages apart, and there may be millions.
     const key = digest.toString('latin1', 0, 12)
-    const count = (this.#counts.get(key) ?? 0) + 1
-    this.#counts.set(key, count)
+    const counts = this.#counts.get(mailbox) ?? new Map()
+    const count = (counts.get(key) ?? 0) + 1
+    counts.set(key, count)
+    this.#counts.set(mailbox, counts)
     return count
   }
 }

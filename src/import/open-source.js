@@ -4,7 +4,9 @@
 import { stat } from 'node:fs/promises'
 import { MailError } from '../errors.js'
 import { readHead } from './byte-source.js'
-import { isEmlName, openEmlFile, openEmlFolder } from './read-eml.js'
+import { isEmlName, openEmlFile } from './read-eml.js'
+import { emlxItem, isEmlxName } from './read-emlx.js'
+import { openFolder } from './read-folder.js'
 import { isMaildir, openMaildir } from './read-maildir.js'
 import { openMbox } from './read-mbox.js'
 import { isTarHead, openTar } from './read-tar.js'
@@ -19,15 +21,18 @@ const HEAD_BYTES = 1024
 const HEADER_FIELD = /^[!-9;-~]+[ \t]*:/
 
 /**
- * @param {string} path - a folder of .eml files, a Maildir, an mbox, a tar of .eml files (both packed or not), one .eml
+ * @param {string} path - a folder with messages or mboxes in it, a Maildir, an mbox, a tar of .eml files (both packed or not), one
+ *   .eml or .emlx
  * @param {{ mboxQuoting?: MboxQuoting }} [options]
  * @returns {Promise<ImportSource>}
  * @throws {MailError} FORMAT_UNKNOWN; and what the file system throws
  */
 export async function openSource(path, { mboxQuoting = 'mboxrd' } = {}) {
   if ((await stat(path)).isDirectory()) {
-    return (await isMaildir(path)) ? await openMaildir(path) : await openEmlFolder(path)
+    if (await isMaildir(path)) return await openMaildir(path)
+    return await openFolder(path, { quoting: mboxQuoting })
   }
+  if (isEmlxName(path)) return openEmlFile(path, emlxItem)
   const head = await readHead(path, HEAD_BYTES)
   if (isTarHead(head)) return await openTar(path)
   if (isEmlName(path)) return openEmlFile(path)

@@ -27,15 +27,15 @@ const FOLDER_DATA = [
 ]
 
 /**
- * @param {string} path
- * @param {{ quoting?: MboxQuoting }} [options]
+ * @param {string | Buffer} path
+ * @param {{ quoting?: MboxQuoting, place?: string }} [options] - `place`: relative to the source, for reports; default: its name
  * @returns {Promise<ImportSource>}
  * @throws what the file system throws; its items throw MailError FORMAT_UNKNOWN when the file is no mbox after all
  */
-export async function openMbox(path, options) {
+export async function openMbox(path, { quoting = 'mboxrd', place = basename(String(path)) } = {}) {
   const bytes = await openBytes(path)
   return {
-    name: basename(path),
+    name: place,
     format: 'mbox',
     unit: 'bytes',
     total: bytes.totalBytes,
@@ -45,7 +45,7 @@ export async function openMbox(path, options) {
     },
     async *items() {
       try {
-        yield* readItems(basename(path), new PieceReader(bytes, new MboxSplitter(options)))
+        yield* readItems(place, new PieceReader(bytes, new MboxSplitter({ quoting })))
       } finally {
         bytes.close()
       }

@@ -1,0 +1,205 @@
+/**
+ * A folder with mail in it, at any depth. Loose messages go to the chosen mailbox; what is a mailbox there becomes one below it:
+ *
+ *     1.eml, sub/2.eml                          NAME
+ *     Inbox, Inbox.sbd/2019                     NAME/Inbox, NAME/Inbox/2019: mboxes of Thunderbird
+ *     Work.mbox/mbox, Work/Old.mbox/mbox        NAME/Work, NAME/Work/Old: as Apple Mail exports
+ *     Work.mbox/…/Messages/1.emlx               NAME/Work: as Apple Mail keeps it
+ *     Work.mbox, Work/Old.mbox                  NAME/Work, NAME/Work/Old: as our own export writes
+ *
+ * Links to folders are not followed, so that a loop of them cannot be endless.
+ */
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { decodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
+import { readHead } from './byte-source.js'
+import { readEntries, unreadableItem } from './folder-entries.js'
+import { parseFromLineDate } from './from-line.js'
+import { emlItem, isEmlName, requireMessages } from './read-eml.js'
+import { emlxItem, isEmlxName } from './read-emlx.js'
+import { openMbox } from './read-mbox.js'
+
+/** @typedef {import('./import-item.js').ImportItem} ImportItem */
+/** @typedef {import('./import-item.js').ImportSource} ImportSource */
+/** @typedef {import('./mbox-splitter.js').MboxQuoting} MboxQuoting */
+
+/**
+ * @typedef {object} FoundFile
+ * @property {string | Buffer} path
+ * @property {string} place - relative to the source
+ * @property {unknown} [error] - what kept it, or a folder, from being read
+ *
+ * @typedef {FoundFile & { kind: 'eml' | 'emlx' | 'mbox' | 'unreadable', bytes: number }} MailFile
+ */
+
+/** The first line of an mbox ends in it. */
+const HEAD_BYTES = 1024
+
+/** Ending of an mbox, and of a folder that stands for a mailbox. */
+const MBOX_ENDING = /\.mbox(\.gz|\.zst)?$/i
+const FOLDER_ENDING = /\.(sbd|mbox)$/i
+
+/** What Thunderbird keeps of an mbox beside it. */
+const INDEX = /\.msf$/i
+
+/**
+ * @param {string} path - a folder
+ * @param {{ quoting: MboxQuoting }} options
+ * @returns {Promise<ImportSource>}
+ * @throws what the file system throws
+ */
+export async function openFolder(path, { quoting }) {
+  const { files, ignoredCount } = await findMail(path)
+  // In an mbox there is any number of messages.
+  const countsBytes = files.some(({ kind }) => kind === 'mbox')
+  let done = 0
+  /** @type {ImportSource | null} */
+  let mbox = null
+  return {
+    name: basename(path),
+    format: 'folder',
+    unit: countsBytes ? 'bytes' : 'messages',
+    total: countsBytes ? files.reduce((sum, { bytes }) => sum + bytes, 0) : files.length,
+    ignoredCount,
+    get position() {
+      return done + (mbox?.position ?? 0)
+    },
+    async *items() {
+      for (const file of files) {
+        if (file.kind === 'mbox') {
+          try {
+            mbox = await openMbox(file.path, { quoting, place: file.place })
+            const folder = levelsOf(file.place, basename(path))
+            for await (const item of mbox.items()) yield { ...item, folder }
+          } catch (error) {
+            yield unreadableItem(file.place, error)
+          }
+          mbox = null
+        } else yield await itemOf(file)
+        done += countsBytes ? file.bytes : 1
+      }
+      if (files.length === 0) requireMessages(ignoredCount)
+    }
+  }
+}
+
+/**
+ * @param {MailFile} file - no mbox
+ * @returns {Promise<ImportItem>}
+ */
+async function itemOf({ kind, error, ...file }) {
+  if (kind === 'eml') return await emlItem(file)
+  if (kind === 'emlx') return await emlxItem({ ...file, folder: appleLevelsOf(file.place) })
+  return unreadableItem(file.place, error)
+}
+
+/**
+ * @param {string} root
+ * @returns {Promise<{ files: MailFile[], ignoredCount: number }>} in the order of their places
+ * @throws what the file system throws, where it is about the root itself
+ */
+async function findMail(root) {
+  /** @type {MailFile[]} */
+  const files = []
+  let ignoredCount = 0
+  for (const found of await listFiles(root, '')) {
+    const kind = await kindOf(found)
+    if (kind === 'other') ignoredCount++
+    if (kind === 'other' || kind === 'empty') continue
+    const bytes = kind === 'unreadable' ? 0 : ((await statIfThere(found.path))?.size ?? 0)
+    files.push({ ...found, kind, bytes })
+  }
+  files.sort((left, right) => comparePlaces(left.place, right.place))
+  return { files, ignoredCount }
+}
+
+/**
+ * @param {FoundFile} file - whose error is set where it turns out that it cannot be read
+ * @returns {Promise<MailFile['kind'] | 'empty' | 'other'>} `empty`: what stands for a mailbox without messages, or belongs to one
+ */
+async function kindOf(file) {
+  if (file.error !== undefined) return 'unreadable'
+  if (isEmlName(file.place)) return 'eml'
+  if (isEmlxName(file.place)) return 'emlx'
+  const stats = await statIfThere(file.path)
+  if (!stats?.isFile()) return 'other'
+  if (stats.size === 0 || INDEX.test(file.place)) return 'empty'
+  try {
+    const head = (await readHead(file.path, HEAD_BYTES)).toString('latin1').trimStart()
+    const [line = ''] = head.split(/\r?\n/, 1)
+    const isDated = parseFromLineDate(Buffer.from(line, 'latin1')) !== null
+    return line.startsWith('From ') && (isDated || isMboxName(file.place)) ? 'mbox' : 'other'
+  } catch (error) {
+    // Who may not read it cannot know that there is no mail in it; what is packed otherwise, or badly, is something else.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EACCES') return 'other'
+    file.error = error
+    return 'unreadable'
+  }
+}
+
+/**
+ * @param {string | Buffer} path
+ * @returns {Promise<import('node:fs').Stats | null>}
+ */
+const statIfThere = (path) => stat(path).catch(() => null)
+
+/** @param {string} place */
+const isMboxName = (place) => MBOX_ENDING.test(place) || /(^|\/)mbox$/.test(place)
+
+/**
+ * @param {string} place - of an mbox
+ * @param {string} root - name of the folder that is imported
+ * @returns {string[]} the mailbox below the chosen one
+ */
+function levelsOf(place, root) {
+  const folders = place.split('/')
+  const file = folders.pop() ?? ''
+  const isInside = file === 'mbox' && FOLDER_ENDING.test(folders.at(-1) ?? root)
+  return [
+    ...folders.map((name) => levelOf(name, FOLDER_ENDING)),
+    ...(isInside ? [] : [levelOf(file, MBOX_ENDING)])
+  ]
+}
+
+/**
+ * @param {string} place - of a message of Apple Mail, whose mailboxes have other folders in them
+ * @returns {string[]} the mailbox below the chosen one
+ */
+const appleLevelsOf = (place) =>
+  place
+    .split('/')
+    .filter((name) => FOLDER_ENDING.test(name))
+    .map((name) => levelOf(name, FOLDER_ENDING))
+
+/**
+ * @param {string} name - of a file or folder; what Thunderbird keeps of an IMAP account is in modified UTF-7
+ * @param {RegExp} ending
+ * @returns {string}
+ */
+function levelOf(name, ending) {
+  const level = name.replace(ending, '') || name
+  return /^[ -~]*$/.test(level) ? (decodeUtf7(level) ?? level) : level
+}
+
+/**
+ * @param {string | Buffer} folder
+ * @param {string} place - of the folder, '' for the source itself
+ * @returns {Promise<FoundFile[]>} at any depth
+ * @throws what the file system throws, where it is the source itself
+ */
+async function listFiles(folder, place) {
+  const files = []
+  for (const { name, path, isFolder } of await readEntries(folder)) {
+    const below = place === '' ? name : `${place}/${name}`
+    if (!isFolder) files.push({ path, place: below })
+    else {
+      const found = await listFiles(path, below).catch((error) => [{ path, place: below, error }])
+      // Not spread over the arguments of a call: there may be any number.
+      for (const file of found) files.push(file)
+    }
+  }
+  return files
+}
+
+/** `9.eml` stands before `10.eml`, the same on every machine. */
+const comparePlaces = new Intl.Collator('en', { numeric: true }).compare
