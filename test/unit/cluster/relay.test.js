@@ -67,6 +67,24 @@ test('a client that is slow to read gets all that comes before the end', async (
   await isOver
 })
 
+test('a client that sends faster than its worker takes is held back, and all arrives', async (t) => {
+  const { near: client, far: program } = await connected(t)
+  const { near: holder, far: worker } = await connected(t)
+  const isOver = relay({ client, rest: Buffer.from('a '), holder, isHolderAlive })
+  const message = Buffer.alloc(64 * 1024 * 1024, 'x')
+  program.end(message)
+  while (!client.isPaused()) await new Promise((resolve) => setImmediate(resolve))
+  assert.ok(holder.writableLength < 1024 * 1024, String(holder.writableLength))
+  let bytes = 0
+  worker.on('data', (chunk) => (bytes += chunk.length))
+  await once(worker, 'end')
+  assert.equal(bytes, 2 + message.length)
+  worker.end('a OK\r\n')
+  assert.equal(await text(program), 'a OK\r\n')
+  program.destroy()
+  await isOver
+})
+
 test('a client that takes nothing is let go of, and its session with it', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { near: client, far: program } = await connected(t)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
 import { createAuthServer } from '../../../src/sasl/auth-server.js'
 import { makeAccount } from '../../helpers/accounts.js'
@@ -259,6 +260,22 @@ test('more requests than are checked at once wait in the socket, and all are ans
   const answered = new Set()
   for (let at = 0; at < count; at++) answered.add(await client.line())
   assert.equal(answered.size, count)
+})
+
+test('a client that does not read its answers is turned away, and the others are served', async (t) => {
+  const { client, connect, lines } = await startWithAnna(t)
+  client.socket.pause()
+  const requests = Array.from({ length: 1000 }, (_, id) => `AUTH\t${id}\tCRAM-MD5\t${FROM}\n`)
+  const isTurnedAway = () => lines.some(({ why }) => why === 'it does not read its answers')
+  while (!isTurnedAway() && !client.socket.destroyed) {
+    client.socket.write(requests.join(''))
+    await turn()
+  }
+  assert.ok(isTurnedAway())
+  const other = await connect()
+  await other.greet()
+  other.send(`AUTH\t1\tPLAIN\t${FROM}\tresp=${plain('anna', PASSWORD)}`)
+  assert.equal(await other.line(), 'OK\t1\tuser=anna@example.org')
 })
 
 test('a login to send mail keeps no key: the same again costs a derivation again', async (t) => {

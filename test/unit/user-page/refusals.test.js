@@ -72,11 +72,13 @@ test('nothing is seen or done without a session, from another site, or without t
       const told = `${path} ${JSON.stringify(headers)}`
       assert.equal((await member.post(path, all, headers)).status, 403, told)
     }
-    const bare = await member.ask('POST', path, {
-      body: new URLSearchParams({ token: member.token, ...all }).toString(),
-      headers: { 'content-type': 'application/x-www-form-urlencoded' }
-    })
-    assert.equal(bare.status, 403, `${path} without an origin`)
+    for (const site of [{}, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-site' }]) {
+      const bare = await member.ask('POST', path, {
+        body: new URLSearchParams({ token: member.token, ...all }).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...site }
+      })
+      assert.equal(bare.status, 403, `${path} without an origin ${JSON.stringify(site)}`)
+    }
   }
   for (const path of ['/login', '/forgotten']) {
     const answer = await stranger.post(
@@ -89,6 +91,20 @@ test('nothing is seen or done without a session, from another site, or without t
   }
   assert.deepEqual(await credentials(), before)
   assert.equal((await member.get('/')).status, 200, 'the session goes on')
+})
+
+test('a browser that tells the site and no origin is let in, and a host is written in any case', async (t) => {
+  const server = await startUserPage(t)
+  const post = (/** @type {Record<string, string>} */ headers) =>
+    server.browser().ask('POST', '/login', {
+      body: new URLSearchParams({ address: ALICE, password: PASSWORD }).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }
+    })
+  assert.equal((await post({ 'sec-fetch-site': 'same-origin' })).status, 303)
+  const named = { host: 'Mail.Example.org', origin: 'https://mail.example.ORG' }
+  assert.equal((await post(named)).status, 303)
+  assert.equal((await post({ ...named, 'sec-fetch-site': 'same-origin' })).status, 303)
+  assert.equal((await post({ ...named, 'sec-fetch-site': 'same-site' })).status, 403)
 })
 
 test('every answer tells the browser to run and load nothing from elsewhere, and to keep nothing', async (t) => {
