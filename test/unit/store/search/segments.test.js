@@ -133,6 +133,9 @@ async function ask(store, term, side) {
   return await index.ask(term, side)
 }
 
+/** @param {import('better-sqlite3-multiple-ciphers').Database} db */
+const countBlocks = (db) => Number(db.prepare('SELECT count(*) FROM search_blocks').pluck().get())
+
 const SYLLABLES = 'ka lo mi ne ru ta sha 漢字 é 1 22 - , / . \n'.split(' ')
 const sentence = fc
   .array(fc.tuple(fc.constantFrom(...SYLLABLES), fc.constantFrom('', '', ' ')), { maxLength: 60 })
@@ -329,6 +332,59 @@ test('a segment with thousands of the longest values of Message-ID can be read a
     ['長長長', [1, 2]]
   ]))
     assert.deepEqual([...(await index.askIds(term)).certain], found)
+})
+
+test('a merge that ends with many blocks of the parts of words writes them all', async (t) => {
+  const store = await temporaryStore(t)
+  await store.searchAccess.indexer.close()
+  const { database } = store.searchAccess
+  // Of tens of thousands of runs of three bytes.
+  const letters = [
+    ...'abcdefghijklmnopqrstuvwxyzαβγδεζηθικλμνξοπρτυφχψωабвгдежзиклмнопрстуфхцчшщыэюя'
+  ]
+  const word = (/** @type {number} */ index) => {
+    let rest = (index * 2_654_435_761) % 2 ** 42
+    return Array.from({ length: 6 }, () => {
+      const letter = letters[rest % letters.length]
+      rest = Math.floor(rest / letters.length)
+      return letter
+    }).join('')
+  }
+  const texts = Array.from({ length: 400 }, (_, id) =>
+    Array.from({ length: 600 }, (_word, index) => word(id * 600 + index)).join(' ')
+  )
+  for (const part of [0, 1]) {
+    const half = texts.map(
+      (body, id) => /** @type {const} */ ([id + 1, { body, header: 'common' }])
+    )
+    await addSegment(store, new Map(half.filter(([id]) => id % 2 === part)))
+  }
+  /** @type {number[]} */
+  const written = []
+  await mergeSegments(
+    {
+      read: (work) => database.readSettled(work),
+      write: (work) =>
+        database.write((db) => {
+          const before = countBlocks(db)
+          const result = work(db)
+          written.push(countBlocks(db) - before)
+          return result
+        })
+    },
+    { maxContents: Infinity, all: true }
+  )
+  const blocks = written.filter((count) => count > 0)
+  assert.ok(blocks.length > 3 && blocks.every((count) => count <= 128), `${blocks}`)
+  await database.write((db) =>
+    db.prepare('UPDATE search_state SET text_version = ?, listed_through = 400').run(INDEX_VERSION)
+  )
+  assert.deepEqual(await database.readSettled(segmentProblems), [])
+  for (const index of [0, 12_345, 239_999]) {
+    const part = word(index).slice(1, 5)
+    const expected = texts.flatMap((body, id) => (body.includes(part) ? [id + 1] : []))
+    assert.deepEqual([...(await ask(store, part, 'text')).certain], expected, part)
+  }
 })
 
 test('others have their turn while a segment of many words is made', async () => {
