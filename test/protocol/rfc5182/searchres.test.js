@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { appendMany } from '../../helpers/account-folder.js'
+import { storeBeside } from '../../helpers/beside.js'
+import { damagePage } from '../../helpers/damage-page.js'
 import { append, select } from '../../helpers/dialogue.js'
 import { loggedIn, selectMany } from '../../helpers/logged-in.js'
 import {
@@ -200,8 +204,46 @@ test('NO forgets what was saved, BAD and a search without SAVE do not (RFC 5182 
     C: b4 SEARCH $
     S: * SEARCH
     S: b4 OK ...
+    C: b5 UID SEARCH RETURN (SAVE) 4
+    S: b5 OK ...
+    C: b6 UID SORT RETURN (SAVE) (SUBJECT) UTF-8
+    S: b6 BAD ...
+    C: b7 UID SORT RETURN (SAVE) (SUBJECT) X-NONE NONSENSE
+    S: b7 BAD ...
+    C: b8 UID SORT RETURN (COUNT) (SUBJECT) X-NONE SUBJECT x
+    S: b8 NO [BADCHARSET] ...
+    C: b9 SEARCH $
+    S: * SEARCH 4
+    S: b9 OK ...
+    C: c1 UID SORT RETURN (SAVE COUNT) (SUBJECT) X-NONE SUBJECT x
+    S: c1 NO [BADCHARSET] ...
+    C: c2 SEARCH $
+    S: * SEARCH
+    S: c2 OK ...
     `
   )
+})
+
+test('a SORT that fails while it runs leaves nothing saved, one without SAVE leaves what was (RFC 5182 §2.1)', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  const other = await storeBeside(t, server)
+  await appendMany(other, 'INBOX', 4)
+  await client.command('SELECT INBOX')
+  await client.command('SEARCH RETURN (SAVE) 2')
+  await other.checkpoint()
+  const { db } = other.searchAccess.database
+  const pages = /** @type {number[]} */ (
+    db.prepare("SELECT pageno FROM dbstat WHERE name = 'message_meta'").pluck().all()
+  )
+  for (const page of pages) damagePage(join(other.folder, 'mail.db'), page)
+  // What was read of the file before is forgotten.
+  await other.createMailbox('Other')
+  assert.match(await client.command('SORT (SUBJECT) UTF-8 ALL'), /^w\d+ NO \[CORRUPTION\]/m)
+  assert.match(await client.command('SEARCH $'), /^\* SEARCH 2\r\n/)
+  const failing = 'UID SORT RETURN (SAVE) (SUBJECT) UTF-8 ALL'
+  assert.match(await client.command(failing), /^w\d+ NO \[CORRUPTION\]/m)
+  assert.match(await client.command('SEARCH $'), /^\* SEARCH\r\n/)
 })
 
 test('a mailbox that is selected anew has nothing saved (RFC 5182 §2.1)', async (t) => {

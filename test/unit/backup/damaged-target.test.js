@@ -96,6 +96,44 @@ test('keys that were lost are missed by verify and rehearsal, and are stored aga
   await assert.rejects(rehearse(), { code: 'BACKUP_DAMAGED' })
 })
 
+test('a mailbox that is none is not copied as one, and beside a log that may hold it, verify tells of it', async (t) => {
+  const host = await openBackupHost(t)
+  const anna = await host.addAccount(ANNA, 5)
+  await host.addAccount(BOB, 2)
+  const path = join(anna.folder, 'mail.db')
+  const bytes = await readFile(path)
+  // Page size, log, payload fractions, and a file that ends within a page.
+  const spoilt = [
+    [16, 0x30],
+    [18, 1],
+    [21, 0]
+  ].map(([at = 0, byte = 0]) => Buffer.from(bytes).fill(byte, at, at + 1))
+  for (const header of [...spoilt, bytes.subarray(0, -1), bytes.subarray(0, 20), Buffer.alloc(0)]) {
+    await writeFile(path, header)
+    const { failed } = await host.backUp()
+    assert.deepEqual(failed, [{ id: anna.id, address: ANNA, code: 'ACCOUNT_DAMAGED' }])
+  }
+  await writeFile(path, Buffer.alloc(bytes.length))
+  await writeFile(`${path}-wal`, bytes.subarray(0, 4096))
+  const { generation, failed } = await host.backUp()
+  assert.deepEqual(failed, [])
+  for (const isQuick of [false, true]) {
+    const { problems } = await verifyBackups({
+      repository: host.repository,
+      generations: [generation],
+      isQuick
+    })
+    assert.deepEqual(
+      problems.map(({ accountId, code }) => [accountId, code]),
+      [[anna.id, 'BACKUP_DAMAGED']]
+    )
+  }
+  await rm(`${path}-wal`)
+  await writeFile(path, bytes)
+  const { generation: next } = await host.backUp()
+  assert.deepEqual((await verify(host, next)).problems, [])
+})
+
 test('a host comes back although the keys of one account do not open', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 2)
