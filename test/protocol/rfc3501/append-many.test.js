@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { logIn } from '../../helpers/accounts.js'
+import { openBeside } from '../../helpers/beside.js'
 import { loggedIn } from '../../helpers/logged-in.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 import { PASSWORD, startImapServer } from '../../helpers/server.js'
@@ -61,6 +62,26 @@ test('messages of which some had to go into the file at once come back byte for 
     assert.ok((await client.take(message.length)).equals(message), `message ${index + 1}`)
     await client.until(/^get OK .*\r\n/m)
   }
+})
+
+test('a command that is refused at its end gives up what is in the file of it already', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  await client.command('DELETE Archive')
+  const db = await openBeside(server)
+  t.after(() => db.close())
+  const count = (/** @type {string} */ table) =>
+    Number(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get())
+  // Each of them is too small to be looked at before it comes; more of them than are kept in memory.
+  const messages = Array.from({ length: 120 }, () =>
+    Buffer.from(`Subject: x\r\n\r\n${noise(45_000)}`)
+  )
+  assert.match(await appendMany(client, messages), /^many NO \[TRYCREATE\] /)
+  assert.equal(count('contents WHERE staged_at IS NOT NULL'), 0)
+  const left = count('garbage_contents')
+  assert.ok(left > 0 && left === count('contents'), 'the sweep takes them')
+  await client.command('CREATE Archive')
+  assert.match(await appendMany(client, messages), /^many OK \[APPENDUID \d+ 1:120\] /)
 })
 
 test('ten thousand messages are the most, and the command behind them is answered', async (t) => {
