@@ -100,6 +100,36 @@ for (const [method, items] of READS)
     assert.match(lines.at(-1) ?? '', /OK \[EXPUNGEISSUED\]/)
   })
 
+for (const items of ['BODY.PEEK[TEXT]', 'BODY.PEEK[HEADER.FIELDS (SUBJECT)]', 'BINARY.PEEK[1]'])
+  test(`a FETCH of ${items} of a long message says so when others expunge it before its bytes are read`, async (t) => {
+    const { server, here, there } = await setUp(t)
+    const message = `Subject: long\r\n\r\n${'body '.repeat(100_000)}\r\n`
+    await there.command(`APPEND INBOX {${message.length}+}\r\n${message}`)
+    await there.command('SELECT INBOX')
+    await here.command('SELECT INBOX')
+    const store = await storeBeside(t, server)
+    const real = AccountStore.prototype.readContent
+    const mocked = t.mock.method(
+      AccountStore.prototype,
+      'readContent',
+      /**
+       * @this {AccountStore}
+       * @param {Parameters<typeof real>} given
+       */
+      async function* (...given) {
+        mocked.mock.restore()
+        await there.command('UID STORE 4 +FLAGS.SILENT (\\Deleted)')
+        await there.command('EXPUNGE')
+        await store.upkeep.sweep()
+        yield* real.apply(this, given)
+      }
+    )
+    const lines = await here.command(`FETCH 4 ${items}`)
+    assert.ok(!lines.some((line) => line.includes(' FETCH ')), String(lines))
+    assert.match(lines.at(-1) ?? '', /OK \[EXPUNGEISSUED\]/)
+    assert.match((await here.command('NOOP')).join(), /\* 4 EXPUNGE/)
+  })
+
 test('LOGIN after a login is told what is wrong, with and without a mailbox', async (t) => {
   const { here } = await setUp(t)
   for (const command of ['NOOP', 'SELECT INBOX']) {
