@@ -2,9 +2,10 @@
  * A mailbox with a damaged page: whoever has it selected is told so, and all the others go on.
  */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { appendMany } from '../../helpers/account-folder.js'
+import { appendMany, appendOne } from '../../helpers/account-folder.js'
 import { storeBeside } from '../../helpers/beside.js'
 import { damagePage } from '../../helpers/damage-page.js'
 import { SMALL_MESSAGE } from '../../helpers/dialogue.js'
@@ -56,6 +57,42 @@ test('only who has the damaged mailbox selected hears of it, and can leave it', 
   assert.match(await replyTo(inBroken, 'SELECT INBOX'), /^OK/)
   inBroken.close()
   inInbox.close()
+})
+
+test('a FETCH that meets a damaged message has set \\Seen of those behind it too, and tells so', async (t) => {
+  const server = await startImapServer(t)
+  const other = await storeBeside(t, server)
+  const noise = () => randomBytes(1_000_000).toString('base64')
+  for (const nth of [1, 2, 3])
+    await appendOne(other, 'INBOX', Buffer.from(`Subject: ${nth}\r\n\r\n${noise()}`))
+  const client = await LineClient.connect(server)
+  await client.login()
+  await client.command('SELECT INBOX')
+  // Where the parts are is known from then on.
+  await client.command('FETCH 1:3 BODYSTRUCTURE')
+  await other.checkpoint()
+  const { db } = other.searchAccess.database
+  const pages = /** @type {number[]} */ (
+    db
+      .prepare(
+        "SELECT pageno FROM dbstat WHERE name = 'content_chunks' AND pagetype = 'overflow' ORDER BY path"
+      )
+      .pluck()
+      .all()
+  )
+  // Nearly all of the second: it is met before the first byte of it has gone out.
+  const third = Math.floor(pages.length / 3)
+  for (const page of pages.slice(third + 4, 2 * third - 4))
+    damagePage(join(other.folder, 'mail.db'), page)
+  const lines = await client.command('FETCH 1:3 BODY[TEXT]')
+  assert.match(lines.at(-1) ?? '', /NO \[CORRUPTION\]/)
+  const told = lines.filter((line) => line.includes('FLAGS (\\Seen'))
+  assert.match(told[0] ?? '', / FLAGS \(\\Seen \\Recent\)\)$/, 'behind the first message')
+  assert.match(told[1] ?? '', /^\* 2 FETCH \(FLAGS \(\\Seen/)
+  assert.match(told[2] ?? '', /^\* 3 FETCH \(FLAGS \(\\Seen/)
+  const flags = await client.command('FETCH 1:3 FLAGS')
+  assert.equal(flags.filter((line) => line.includes('\\Seen')).length, 3)
+  client.close()
 })
 
 test('where nothing can be read of what others have written, one can still leave', async (t) => {
