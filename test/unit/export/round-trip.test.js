@@ -215,6 +215,28 @@ test('the tree of mailboxes is a tree of files; dates are the files’ times', a
   )
 })
 
+test('INBOX is the Maildir itself; in an mbox an empty line stands before each next message, also where the last line has no end', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  for (const text of ['Subject: a\n\nno end', 'Subject: b\n\nend\n'])
+    await fill(store, 'INBOX', [Buffer.from(text)])
+  const isWanted = (/** @type {string} */ name) => name === 'INBOX'
+  const scratch = await scratchFolder(t)
+  /** @type {string[]} */
+  const told = []
+  for (const format of /** @type {const} */ (['mbox', 'maildir'])) {
+    mkdirSync(join(scratch, format))
+    const target = TARGETS[format](join(scratch, format))
+    const onProgress = (/** @type {{ mailbox: string, done: number, total: number }} */ progress) =>
+      told.push(Object.values(progress).join(' '))
+    await exportMailboxes({ store, target, isWanted, onProgress })
+  }
+  assert.deepEqual(told.slice(0, 2), ['INBOX 1 2', 'INBOX 2 2'])
+  const mbox = readFileSync(join(scratch, 'mbox', 'INBOX.mbox'), 'latin1')
+  assert.equal(mbox.match(/(^|\n\n)From MAILER-DAEMON /g)?.length, 2)
+  assert.ok(mbox.includes('no end\n\nFrom ') && mbox.endsWith('end\n\n'))
+  assert.deepEqual(readdirSync(join(scratch, 'maildir')).sort(), ['cur', 'new', 'tmp'])
+})
+
 test('mailboxes with long names and many levels have places, each its own', async (t) => {
   const store = await (await accountFolder(t)).create()
   const long = [
