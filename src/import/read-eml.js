@@ -52,17 +52,17 @@ export function requireMessages(ignoredCount) {
 }
 
 /**
- * @param {EmlFile} file
+ * @param {EmlFile & { folder?: string[], flags?: string[] }} file - `folder`: below the chosen mailbox
  * @returns {Promise<ImportItem>}
  */
-export async function emlItem({ path, place }) {
+export async function emlItem({ path, place, folder = [], flags = [] }) {
   // A file that is not to be read is this message's failure, not the run's: open() tells it.
   const stats = await stat(path).catch(() => null)
   return {
     name: place,
     importKeyParts: place.split('/'),
-    folder: [],
-    flags: [],
+    folder,
+    flags,
     internalDate: null,
     fallbackDate: stats && dateFromMs(stats.mtimeMs),
     hasFromLine: true,

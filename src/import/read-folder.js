@@ -3,9 +3,12 @@
  *
  *     1.eml, sub/2.eml                          NAME
  *     Inbox, Inbox.sbd/2019                     NAME/Inbox, NAME/Inbox/2019: mboxes of Thunderbird
+ *     Inbox/cur/1.eml, Inbox.sbd/2019/cur/2.eml the same, where it keeps a file per message
  *     Work.mbox/mbox, Work/Old.mbox/mbox        NAME/Work, NAME/Work/Old: as Apple Mail exports
  *     Work.mbox/…/Messages/1.emlx               NAME/Work: as Apple Mail keeps it
  *     Work.mbox, Work/Old.mbox                  NAME/Work, NAME/Work/Old: as our own export writes
+ *
+ * Where there is nothing but Maildirs (as mbsync keeps an account), they are those of one without messages of its own.
  *
  * Links to folders are not followed, so that a loop of them cannot be endless.
  */
@@ -15,9 +18,11 @@ import { decodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
 import { readHead } from './byte-source.js'
 import { readEntries, unreadableItem } from './folder-entries.js'
 import { parseFromLineDate } from './from-line.js'
+import { flagsFromHeader } from './mailbox-headers.js'
 import { emlItem, isEmlName, requireMessages } from './read-eml.js'
 import { emlxItem, isEmlxName } from './read-emlx.js'
-import { openMbox } from './read-mbox.js'
+import { isMaildirPlace, openMaildir } from './read-maildir.js'
+import { HEADER_LOOK_BYTES, headerOf, openMbox } from './read-mbox.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
@@ -49,7 +54,8 @@ const INDEX = /\.msf$/i
  * @throws what the file system throws
  */
 export async function openFolder(path, { quoting }) {
-  const { files, ignoredCount } = await findMail(path)
+  const { files, ignoredCount, hasMaildirs } = await findMail(path)
+  if (files.length === 0 && hasMaildirs) return await openMaildir(path)
   // In an mbox there is any number of messages.
   const countsBytes = files.some(({ kind }) => kind === 'mbox')
   let done = 0
@@ -88,39 +94,58 @@ export async function openFolder(path, { quoting }) {
  * @returns {Promise<ImportItem>}
  */
 async function itemOf({ kind, error, ...file }) {
-  if (kind === 'eml') return await emlItem(file)
+  if (kind === 'eml') return await emlItem({ ...file, ...(await storedWith(file)) })
   if (kind === 'emlx') return await emlxItem({ ...file, folder: appleLevelsOf(file.place) })
   return unreadableItem(file.place, error)
 }
 
 /**
+ * @param {FoundFile} file - an `.eml`
+ * @returns {Promise<{ folder: string[], flags: string[] }>} of one that Thunderbird keeps in a mailbox, and what it says of it
+ */
+async function storedWith({ path, place }) {
+  const folders = place.split('/').slice(0, -1)
+  if (!/^(cur|new)$/.test(folders.pop() ?? '')) return { folder: [], flags: [] }
+  // One that cannot be read tells so when it is its turn.
+  const head = await readHead(path, HEADER_LOOK_BYTES).catch(() => Buffer.alloc(0))
+  return {
+    folder: folders.map((name) => levelOf(name, FOLDER_ENDING)),
+    flags: flagsFromHeader(headerOf(head))
+  }
+}
+
+/**
  * @param {string} root
- * @returns {Promise<{ files: MailFile[], ignoredCount: number }>} in the order of their places
+ * @returns {Promise<{ files: MailFile[], ignoredCount: number, hasMaildirs: boolean }>} in the order of their places
  * @throws what the file system throws, where it is about the root itself
  */
 async function findMail(root) {
   /** @type {MailFile[]} */
   const files = []
   let ignoredCount = 0
+  let hasMaildirs = false
   for (const found of await listFiles(root, '')) {
     const kind = await kindOf(found)
-    if (kind === 'other') ignoredCount++
-    if (kind === 'other' || kind === 'empty') continue
+    if (kind === 'maildir') hasMaildirs = true
+    if (kind === 'other' || kind === 'maildir') ignoredCount++
+    if (kind === 'other' || kind === 'maildir' || kind === 'empty') continue
     const bytes = kind === 'unreadable' ? 0 : ((await statIfThere(found.path))?.size ?? 0)
     files.push({ ...found, kind, bytes })
   }
   files.sort((left, right) => comparePlaces(left.place, right.place))
-  return { files, ignoredCount }
+  return { files, ignoredCount, hasMaildirs }
 }
 
 /**
  * @param {FoundFile} file - whose error is set where it turns out that it cannot be read
- * @returns {Promise<MailFile['kind'] | 'empty' | 'other'>} `empty`: what stands for a mailbox without messages, or belongs to one
+ * @returns {Promise<MailFile['kind'] | 'maildir' | 'empty' | 'other'>} `maildir`: a message of one; `empty`: what stands for a
+ *   mailbox without messages, or belongs to one
  */
 async function kindOf(file) {
   if (file.error !== undefined) return 'unreadable'
   if (isEmlName(file.place)) return 'eml'
   if (isEmlxName(file.place)) return 'emlx'
+  if (isMaildirPlace(file.place)) return 'maildir'
   const stats = await statIfThere(file.path)
   if (!stats?.isFile()) return 'other'
   if (stats.size === 0 || INDEX.test(file.place)) return 'empty'

@@ -48,6 +48,15 @@ const OWN_FOLDERS = [...PARTS, 'tmp']
 /** How files are named there: by the second of the delivery, or with flags. */
 const MESSAGE_NAME = /^\d{9,11}\.|[:;!]2,/
 
+/**
+ * @param {string} place - of a file
+ * @returns {boolean} whether it lies where a Maildir has its messages, and is called as they are
+ */
+export function isMaildirPlace(place) {
+  const [part = '', name = ''] = place.split('/').slice(-2)
+  return PARTS.includes(part) && MESSAGE_NAME.test(name) && !isEmlName(name)
+}
+
 /** What the flags stand behind. */
 const FLAGS_AT = /[:;!]2,/
 
@@ -70,10 +79,9 @@ const FLAG_LETTERS = {
 export async function isMaildir(path) {
   const parts = (await readEntries(path)).filter(({ name }) => PARTS.includes(name))
   if (parts.length === PARTS.length) return true
-  const isMessage = (/** @type {FolderEntry} */ { name }) =>
-    MESSAGE_NAME.test(name) && !isEmlName(name)
   for (const part of parts) {
-    if ((await readEntries(part.path).catch(() => [])).some(isMessage)) return true
+    const entries = await readEntries(part.path).catch(() => [])
+    if (entries.some(({ name }) => isMaildirPlace(`${part.name}/${name}`))) return true
   }
   return false
 }

@@ -16,7 +16,7 @@ import { MboxSplitter } from './mbox-splitter.js'
 /** @typedef {import('./mbox-splitter.js').MboxQuoting} MboxQuoting */
 
 /** Flags stand in the header; one longer than this is looked at only so far. */
-const HEADER_LOOK_BYTES = 64 * 1024
+export const HEADER_LOOK_BYTES = 64 * 1024
 
 /**
  * The first message of mboxes of UW IMAP, Alpine and Dovecot, in which they keep the folder's own data: none of them shows it.
@@ -192,10 +192,10 @@ class PieceReader {
 }
 
 /**
- * @param {Buffer} bytes
- * @returns {Buffer}
+ * @param {Buffer} bytes - a message, or its beginning
+ * @returns {Buffer} its header, as far as it is there
  */
-function headerOf(bytes) {
+export function headerOf(bytes) {
   const length = headerLength(bytes)
   return length === -1 ? bytes : bytes.subarray(0, length)
 }

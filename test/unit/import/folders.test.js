@@ -84,6 +84,41 @@ test('the folders of a Thunderbird profile nest as they do there; its indexes ar
   assert.equal(first.name, 'Local Folders/Entw&APw-rfe: message 1 at byte 0')
 })
 
+test('what Thunderbird keeps as a file per message goes to its folder, with its flags', async (t) => {
+  const status = 'X-Mozilla-Status: 0005\r\nX-Mozilla-Keys: work\r\n'
+  const folder = await folderOf(t, {
+    'Inbox/cur/1.eml': `${status}${mail('one')}`,
+    'Inbox/tmp/.keep': '',
+    'Inbox.msf': '// mork',
+    'Inbox.sbd/2019/cur/2.eml': mail('two'),
+    Sent: mbox('three'),
+    'saved/4.eml': `${status}${mail('four')}`
+  })
+  const items = await readAll(folder)
+  assert.deepEqual(placesOf(items), ['Inbox/2019: two', 'Inbox: one', ': four', 'Sent: three'])
+  assert.deepEqual(
+    items.map(({ flags }) => flags),
+    [[], ['\\Seen', '\\Flagged', 'work'], [], []]
+  )
+})
+
+test('Maildirs that lie in a folder beside each other are taken for those of one', async (t) => {
+  const folder = await folderOf(t, {
+    'INBOX/cur/1600000001.a:2,S': mail('one'),
+    'INBOX/new/1600000002.a': `From - ${DATE}\n${mail('two')}`,
+    'INBOX/.mbsyncstate': 'x',
+    'Lists/Node/cur/1600000003.a:2,': mail('three'),
+    'Lists/Node/new/.keep': ''
+  })
+  const source = await openSource(folder)
+  assert.equal(source.format, 'maildir')
+  assert.deepEqual(placesOf(await readAll(folder)).sort(), [
+    'INBOX: one',
+    'INBOX: two',
+    'Lists/Node: three'
+  ])
+})
+
 test('what Apple Mail exports nests as there: the folder stands for the mailbox', async (t) => {
   const folder = await folderOf(t, {
     'Work.mbox/mbox': mbox('one'),
