@@ -2,8 +2,9 @@
  * What `letterlock doctor` says of ports and certificates.
  */
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -138,6 +139,18 @@ test('the certificates of other names are looked at as the main one is, and so a
   assert.deepEqual(missing, [`certificate ${gone}`, 'fail', 'It cannot be read (ENOENT)'])
   const [, ended] = await states(Date.now() + 50 * 365 * 86_400_000)
   assert.equal(ended?.[1], 'fail')
+  const [, early] = await states(0)
+  assert.deepEqual(early?.slice(1), ['fail', 'It is not valid yet'])
+  const { validTo } = new X509Certificate(await readFile(join(own, 'certificate.pem')))
+  const [selfSigned, soon] = await states(Date.parse(validTo) - 5 * 86_400_000)
+  assert.deepEqual(soon?.slice(1), ['warn', 'It ends in 5 days'])
+  assert.deepEqual(selfSigned?.[1], 'warn')
+  assert.match(String(selfSigned?.[2]), /^Self-signed, for /)
+  const [none] = await checkCertificates(configOf({ data: gone }), Date.now())
+  assert.deepEqual(
+    [none?.status, none?.text],
+    ['ok', 'A self-signed one is made at the first start']
+  )
 
   await chmod(join(other, 'privkey.pem'), 0o644)
   const open = (await checkPermissions(config)).find(({ status }) => status === 'fail')
