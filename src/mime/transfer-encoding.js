@@ -3,6 +3,7 @@
  * on any chunking and go on after damage, since half a picture is better than none.
  *
  * @typedef {object} TransferDecoder
+ * @property {boolean} isIdentity - whether it gives the bytes as they come
  * @property {(chunk: Buffer) => Buffer} push - the decoded bytes that are certain by now
  * @property {() => Buffer} end - the rest
  */
@@ -22,7 +23,7 @@ export function createTransferDecoder(encoding) {
     case '7bit':
     case '8bit':
     case 'binary':
-      return { push: (chunk) => chunk, end: () => EMPTY }
+      return { isIdentity: true, push: (chunk) => chunk, end: () => EMPTY }
     case 'base64':
       return new Base64Decoder()
     case 'quoted-printable':
@@ -46,6 +47,8 @@ BASE64_VALUES[EQUALS] = 64
 
 /** RFC 2045 §6.8: characters outside the alphabet are passed over; padding ends a group, and data may follow it. */
 class Base64Decoder {
+  isIdentity = false
+
   constructor() {
     this.bits = 0
     this.bitCount = 0
@@ -89,6 +92,8 @@ const MAX_PADDING_BYTES = 65_536
 
 /** RFC 2045 §6.7: white space at a line's end goes, `=` at its end joins the lines, a wrong escape stays as it is. */
 class QuotedPrintableDecoder {
+  isIdentity = false
+
   constructor() {
     this.held = EMPTY
   }
@@ -199,6 +204,8 @@ function hexValue(byte) {
 
 /** Lines between `begin MODE NAME` and `end`: a length character, then groups of four for three bytes. */
 class UuDecoder {
+  isIdentity = false
+
   constructor() {
     this.held = EMPTY
     this.isInside = false

@@ -174,14 +174,18 @@ export function hideContent(db, contentId) {
 /**
  * @param {{ codec: number | null, data: Buffer | null, size: number }} row - the first chunk of a content, if there is one,
  *   and the size of the content
- * @returns {Buffer | null} all its bytes, if they are one chunk; null when there are more, or when it has gone
- * @throws {MailError} ACCOUNT_DAMAGED
+ * @returns {Buffer | null} all its bytes, if they are one chunk; null when there are more, when it has gone, or when it is
+ *   damaged, which whoever reads it chunk by chunk is told: the messages beside it can be read
  */
 export function unpackSmallContent({ codec, data, size }) {
   if (codec === null || data === null) return null
-  const raw = decodeChunk(codec, data, size)
-  if (raw !== data) releaseBuffer(data)
-  return raw.length === size ? raw : null
+  try {
+    const raw = decodeChunk(codec, data, size)
+    if (raw !== data) releaseBuffer(data)
+    return raw.length === size ? raw : null
+  } catch {
+    return null
+  }
 }
 
 /**

@@ -46,7 +46,7 @@ import { tryWrite } from './try-write.js'
  * @property {Buffer} [bodyStructure] - wire bytes
  * @property {Buffer | null} [header] - top header block with its empty line; null when it is longer than one chunk of
  *   the content: read it from there by the part tree's offsets
- * @property {Buffer | null} [content] - the whole message; null when it is longer than one chunk
+ * @property {Buffer | null} [content] - the whole message; null when it is longer than one chunk, or damaged
  * @property {Buffer} [partTree] - of part-tree.js
  * @property {string | null} [messageId]
  * @property {string | null} [inReplyTo]

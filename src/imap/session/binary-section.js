@@ -1,7 +1,8 @@
 /**
  * BINARY sections: a part's content without its transfer encoding, RFC 3516 §4.2 and §4.3. A literal says its length
  * first, and must be a literal8 if there is a NUL in it, so the content is decoded once to find out; what is small is
- * kept from that, what is large is decoded again as it goes out. Others have their turn between two pieces.
+ * kept from that, what is large is decoded again as it goes out. Others have their turn between two pieces. The size of what
+ * is not encoded stands in the part tree.
  *
  * Multiparts and the whole message go out as they are: what encoding they name is that of the parts in them. So should
  * attached messages (RFC 2045 §6.4), but many are in base64, and BODYSTRUCTURE says so.
@@ -11,6 +12,7 @@ import { resolvePart, resolveSection } from '../../mime/section.js'
 import { createTransferDecoder } from '../../mime/transfer-encoding.js'
 
 /** @import { PartTree } from '../../mime/part-tree.js' */
+/** @import { TransferDecoder } from '../../mime/transfer-encoding.js' */
 /** @import { AccountStore, MessageRecord } from '../../store/account-store.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 /** @import { BinaryItem } from '../protocol/values/fetch-item.js' */
@@ -21,9 +23,9 @@ const KEPT_BYTES = 256 * 1024
 /**
  * @typedef {object} BinarySource
  * @property {number} sizeBytes - of the range that is asked for, decoded
- * @property {boolean} hasNul - whether there is a NUL in it
- * @property {null} first
- * @property {AsyncIterator<Buffer>} rest
+ * @property {boolean} [hasNul] - whether there is a NUL in it; not of a size alone
+ * @property {Buffer | null} first
+ * @property {AsyncIterator<Buffer> | null} rest
  * @property {number} heldBytes - of memory that it takes until it has been sent
  */
 
@@ -42,7 +44,12 @@ export async function openBinary(source, record, tree, { kind, section, partial 
   const node = resolvePart(tree, path)
   const isWhole = path.length === 0 || node === null || node.type === 'multipart'
   const encoding = isWhole ? '' : node.encoding
-  if (createTransferDecoder(encoding) === null) throw new MailError('UNKNOWN_TRANSFER_ENCODING')
+  const decoder = createTransferDecoder(encoding)
+  if (decoder === null) throw new MailError('UNKNOWN_TRANSFER_ENCODING')
+  if (kind === 'BINARY.SIZE' && decoder.isIdentity)
+    return { sizeBytes: found.end - found.start, first: null, rest: null, heldBytes: 0 }
+  if (record.content)
+    return openHeld(record.content.subarray(found.start, found.end), decoder, partial)
   const range = { contentId: record.contentId, start: found.start, end: found.end }
   const decode = () => rangeOf(decodedPieces(source, range, encoding), partial)
   let sizeBytes = 0
@@ -58,6 +65,22 @@ export async function openBinary(source, record, tree, { kind, section, partial 
   }
   const rest = kept === null ? decode() : inOrder(kept)
   return { sizeBytes, hasNul, first: null, rest, heldBytes: kept === null ? 0 : sizeBytes }
+}
+
+/**
+ * @param {Buffer} bytes - of a part of a short message
+ * @param {TransferDecoder} decoder
+ * @param {{ offset: number, length: number } | null} partial - null: everything
+ * @returns {BinarySource}
+ */
+function openHeld(bytes, decoder, partial) {
+  const begin = decoder.push(bytes)
+  const end = decoder.end()
+  const decoded = end.length === 0 ? begin : Buffer.concat([begin, end])
+  const first =
+    partial === null ? decoded : decoded.subarray(partial.offset, partial.offset + partial.length)
+  const heldBytes = decoder.isIdentity ? 0 : decoded.length
+  return { sizeBytes: first.length, hasNul: first.includes(0), first, rest: null, heldBytes }
 }
 
 /**

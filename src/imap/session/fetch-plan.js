@@ -55,7 +55,7 @@ export function planFetch({ items, isUid, isChangedSince }) {
     envelope: has('ENVELOPE'),
     body: has('BODY'),
     bodyStructure: has('BODYSTRUCTURE'),
-    content: sections.length > 0,
+    content: all.some(readsContent),
     partTree: binary.length > 0 || has('PREVIEW') || !sections.every(isWhole)
   }
   return {
@@ -81,6 +81,15 @@ function flagLineOf(kinds) {
     withFlags: kinds.includes('FLAGS'),
     withModSeq: kinds.includes('MODSEQ')
   }
+}
+
+/**
+ * @param {FetchItem} item
+ * @returns {boolean} whether it is made of the message's bytes, and not for some messages only
+ */
+function readsContent(item) {
+  const { kind } = item
+  return kind === 'SECTION' || kind === 'BINARY' || (kind === 'PREVIEW' && !item.isLazy)
 }
 
 /** What a whole message's short way knows beside its bytes. */

@@ -1,6 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { openBeside } from '../../helpers/beside.js'
 import { append, select } from '../../helpers/dialogue.js'
 import { PASSWORD, startImapServer } from '../../helpers/server.js'
 import { transcript } from '../../helpers/transcript.js'
@@ -169,4 +170,79 @@ test('a large part is decoded as it goes out, byte for byte; NUL makes a literal
   const head = `* 1 FETCH (BINARY[1] ~{${bytes.length}}\r\n`
   assert.equal(answer.toString('latin1', 0, head.length), head)
   assert.ok(answer.subarray(head.length, head.length + bytes.length).equals(bytes))
+})
+
+/** A part with each encoding, in order; of the last one the message ends before its header does. */
+const ENCODED = [
+  'Content-Transfer-Encoding: base64\r\n\r\naGVs\r\nbG8AIHdvcmxk',
+  'Content-Transfer-Encoding: quoted-printable\r\n\r\na=3Db =\r\nc =00 =\r\n',
+  'Content-Transfer-Encoding: X-UUencode\r\n\r\nbegin 644 a\r\n#86)C\r\n`\r\nend',
+  'Content-Transfer-Encoding: 8BIT\r\n\r\n\u00fc and more =3D',
+  'Content-Transfer-Encoding: binary\r\n\r\na\0b',
+  'Content-Type: message/rfc822\r\n\r\nContent-Transfer-Encoding: base64\r\n\r\naW5uZXI=',
+  'Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n\r\nU3ViamVjdDogYQoKYg==',
+  'Content-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\r\none\r\n--c--',
+  'Content-Transfer-Encoding: base64\r\n\r\n',
+  'Content-Transfer-Encoding: base64'
+]
+const SECTIONS = ['', '1', '2', '3', '4', '5', '6', '6.1', '7', '8', '8.1', '9', '10', '11', '8.2']
+const RANGES = ['', '<0.3>', '<2.4>', '<5.1000>', '<1000.1>']
+
+test('the parts of a short message are decoded as those of a long one, and are as long as their size says', async (t) => {
+  const server = await startImapServer(t)
+  const wire = await WireClient.connect(server.port)
+  t.after(() => wire.destroy())
+  await wire.login('alice', `"${PASSWORD}"`)
+  const parts = ENCODED.map((part) => `--b\r\n${part}\r\n`).join('')
+  // The long one is read chunk by chunk.
+  const mails = ['', 'x'.repeat(200_000)].map(
+    (epilogue) => `Content-Type: multipart/mixed; boundary=b\r\n\r\n${parts}--b--\r\n${epilogue}`
+  )
+  for (const mail of mails) await wire.command('APPEND INBOX', Buffer.from(mail))
+  await wire.command('SELECT INBOX')
+  const fetch = async (/** @type {number} */ number, /** @type {string} */ item) => {
+    const answer = await wire.command(`FETCH ${number} ${item}`)
+    return /^\* \d+ FETCH \(([^]*)\)\r\nw\d+ OK /.exec(answer)?.[1] ?? answer
+  }
+  for (const section of SECTIONS) {
+    if (section !== '')
+      for (const range of RANGES) {
+        const item = `BINARY.PEEK[${section}]${range}`
+        assert.equal(await fetch(1, item), await fetch(2, item), item)
+      }
+    const size = await fetch(1, `BINARY.SIZE[${section}]`)
+    const whole = await fetch(1, `BINARY.PEEK[${section}]`)
+    const length = / ~?\{(\d+)\}/.exec(whole)?.[1] ?? '0'
+    assert.equal(size, `BINARY.SIZE[${section}] ${length}`)
+  }
+  assert.equal(await fetch(1, 'BINARY.PEEK[1]'), 'BINARY[1] ~{12}\r\nhello\0 world')
+  assert.equal(await fetch(1, 'BINARY.PEEK[1]<0.3>'), 'BINARY[1]<0> {3}\r\nhel')
+  assert.equal(await fetch(1, 'BINARY.PEEK[7]'), 'BINARY[7] {13}\r\nSubject: a\n\nb')
+  assert.equal(await fetch(1, 'BINARY.PEEK[11]'), 'BINARY[11] NIL')
+})
+
+test('the messages before one that is damaged are answered, and those behind it can be asked for', async (t) => {
+  const server = await startImapServer(t)
+  const wire = await WireClient.connect(server.port)
+  t.after(() => wire.destroy())
+  await wire.login('alice', `"${PASSWORD}"`)
+  for (let number = 1; number <= 6; number++) {
+    const mail = `Content-Transfer-Encoding: base64\r\n\r\n${Buffer.from(`text ${number}`).toString('base64')}`
+    await wire.command('APPEND INBOX', Buffer.from(mail))
+  }
+  await wire.command('SELECT INBOX')
+  await wire.command('FETCH 1:* BODYSTRUCTURE')
+  const db = await openBeside(server)
+  t.after(() => db.close())
+  db.exec("UPDATE content_chunks SET codec = 1, data = x'0102' WHERE id / 65536 = 4")
+  for (const item of ['BINARY.PEEK[1]', 'BINARY.SIZE[1]', 'BODY.PEEK[1]', 'PREVIEW']) {
+    const told = async (/** @type {string} */ set) => {
+      const answer = await wire.command(`FETCH ${set} ${item}`)
+      return [...answer.matchAll(/^\* (\d+) FETCH|^w\d+ (\w+)/gm)].map(([, n, end]) => n ?? end)
+    }
+    assert.deepEqual(await told('1:6'), ['1', '2', '3', 'NO'], item)
+    assert.deepEqual(await told('4'), ['NO'], item)
+    assert.deepEqual(await told('5:6'), ['5', '6', 'OK'], item)
+    assert.deepEqual(await told('1:3'), ['1', '2', '3', 'OK'], item)
+  }
 })
