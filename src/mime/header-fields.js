@@ -204,20 +204,6 @@ export class FieldChoice {
     target[to] = 13
     target[to + 1] = 10
   }
-
-  /**
-   * @param {Buffer} fields
-   * @param {number} at - where a message's index begins
-   * @returns {number} bytes of its lines of Received
-   */
-  receivedBytes(fields, at) {
-    const count = /** @type {number} */ (fields[at])
-    let bytes = 0
-    for (let line = 0, entry = at + 1; line < count; line++, entry += ENTRY_BYTES) {
-      if (fields[entry] === RECEIVED) bytes += lengthAt(fields, entry)
-    }
-    return bytes
-  }
 }
 
 /**

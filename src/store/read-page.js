@@ -1,5 +1,5 @@
 /**
- * Reads many messages at once for FETCH over a range: SQLite itself strings the numbers of a page together, and what the
+ * Reads many messages at once for FETCH of lists: SQLite itself strings the numbers of a page together, and what the
  * list is made of comes in blocks, so that a page costs a few rows and Buffers instead of five hundred (measured: a third
  * of the time of a list goes into making a Buffer for each message).
  */
@@ -13,23 +13,27 @@ import { rememberContents } from './remember-contents.js'
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./mailbox-view.js').MailboxView} MailboxView
- * @typedef {'row' | 'envelope' | 'bodyStructure' | 'fields' | 'fieldsAndReceived'} PageNeed
+ * @typedef {'envelope' | 'bodyStructure' | 'fields' | 'received'} ColumnKind
  *
- * @typedef {object} PageRange - of up to 500 messages
- * @property {number} firstUid
- * @property {number} lastUid
+ * @typedef {object} PageNeeds
  * @property {boolean} withDates - whether INTERNALDATE is asked for
+ * @property {readonly ColumnKind[]} columns
+ * @property {'none' | 'kept' | 'all'} previews - `kept`: those that have been made; `all`: the page ends before a message
+ *   that has none
  *
- * @typedef {object} MessagePage - the messages of a range; all lists are parallel
- * @property {number[]} uids - ascending
+ * @typedef {object} PageColumn
+ * @property {number[]} starts - where in `bytes` each message begins, and behind them where the last one ends
+ * @property {Buffer} bytes - of all messages, one after the other: ENVELOPE, BODYSTRUCTURE, the index and lines of
+ *   src/mime/header-fields.js, or the lines of Received
+ *
+ * @typedef {object} MessagePage - all lists are parallel
+ * @property {number[]} uids - ascending; of messages that lie close together, those between them are there as well
  * @property {number[]} sizes - RFC822.SIZE, bytes
  * @property {number[]} dates - INTERNALDATE, seconds; may be empty where it was not asked for
  * @property {number[]} zones - of INTERNALDATE, minutes; empty likewise
- * @property {number[]} lengths - bytes of each message in `bytes`
- * @property {Buffer} bytes - of all messages, one after the other: ENVELOPE, BODYSTRUCTURE or the index and lines of
- *   src/mime/header-fields.js
- * @property {Buffer} received - the lines of Received of all messages
- * @property {boolean} isWhole - false: it ends with the last message that is in it, before the end of the range
+ * @property {Partial<Record<ColumnKind, PageColumn>>} columns
+ * @property {(string | null)[]} previews - null: not made yet; empty where they were not asked for
+ * @property {boolean} isWhole - false: it ends with the last message that is in it, before the last one that was asked for
  *
  * @typedef {Pick<MessagePage, 'uids' | 'sizes' | 'dates' | 'zones'> & { contentIds: number[] }} PageRows
  */
@@ -56,44 +60,39 @@ const ROWS = {
 /**
  * @param {Database} db - in a snapshot: what is in no block yet, and in no row any more, would be missing
  * @param {MailboxView} view - learns where the messages' contents are, so that the rows need not be read again
- * @param {PageRange} range
- * @param {PageNeed} need
- * @returns {MessagePage | null} null when they must be read one by one: something is missing, or was made by an older
- *   version of the code
+ * @param {readonly number[]} slots - of up to 500 messages, ascending
+ * @param {PageNeeds} needs
+ * @returns {MessagePage | null} null when the first message must be read by itself: something is missing, or was made by
+ *   an older version of the code
  */
-export function readPage(db, view, range, need) {
-  const rows = (range.withDates ? null : rowsOfView(view, range)) ?? readRows(db, view, range)
+export function readPage(db, view, slots, { withDates, columns: kinds, previews }) {
+  const rows = (withDates ? null : rowsOfView(view, slots)) ?? readRows(db, view, slots)
   const { contentIds, ...page } = rows
-  if (need === 'row')
-    return { ...page, lengths: page.uids.map(() => 0), bytes: NONE, received: NONE, isWhole: true }
-  const kind = need === 'fieldsAndReceived' ? 'fields' : need
-  const hasReceived = need === 'fieldsAndReceived'
   arena.reset()
   const blocks = new BlockReader(db, arena)
-  const main = new Pieces()
-  const received = new Pieces()
-  /** @type {number[]} */
-  const lengths = []
+  const columns = kinds.map((kind) => new ColumnReader(db, blocks, kind))
+  /** @type {(string | null)[]} */
+  const madePreviews = []
+  let count = 0
   let rowBytes = 0
   for (const contentId of contentIds) {
     if (blocks.bytes + rowBytes >= PAGE_BYTES) break
-    const block = blocks.holding(kind, contentId)
-    if (block) {
-      lengths.push(main.add(block.bytes, block.start, block.end))
-      const lines = hasReceived ? blocks.holding('received', contentId) : null
-      if (lines) received.add(lines.bytes, lines.start, lines.end)
-    } else {
-      const bytes = readListRow(db, kind, contentId)
-      if (bytes === null) return null
-      lengths.push(main.add(bytes, 0, bytes.length))
-      const lines = hasReceived ? readReceivedRow(db, contentId) : null
-      if (lines) received.add(lines, 0, lines.length)
-      rowBytes += bytes.length + (lines?.length ?? 0)
-    }
+    const preview = previews === 'none' ? null : readPreviewRow(db, contentId)
+    if (preview === null && previews === 'all') break
+    if (!columns.every((column) => column.find(contentId))) break
+    for (const column of columns) rowBytes += column.take()
+    if (previews !== 'none') madePreviews.push(preview)
+    count++
   }
-  const isWhole = lengths.length === contentIds.length
-  if (!isWhole) for (const list of Object.values(page)) list.splice(lengths.length)
-  return { ...page, lengths, bytes: main.joined(), received: received.joined(), isWhole }
+  if (count === 0 && contentIds.length > 0) return null
+  const isWhole = count === contentIds.length
+  if (!isWhole) for (const list of Object.values(page)) list.splice(count)
+  return {
+    ...page,
+    columns: Object.fromEntries(columns.map((column) => [column.kind, column.joined()])),
+    previews: madePreviews,
+    isWhole
+  }
 }
 
 /**
@@ -119,6 +118,78 @@ export const readReceivedRow = (db, contentId) =>
     prepared(db, 'SELECT lines FROM message_received WHERE content_id = ?', 'value').get(contentId)
   )
 
+/**
+ * @param {Database} db
+ * @param {number} contentId
+ * @returns {string | null} null: it has not been made yet
+ */
+export const readPreviewRow = (db, contentId) =>
+  /** @type {string | null | undefined} */ (
+    prepared(db, 'SELECT preview FROM message_meta WHERE content_id = ?', 'value').get(contentId)
+  ) ?? null
+
+/** One kind of what a list is made of, of all messages of a page. */
+class ColumnReader {
+  #db
+  #blocks
+  #pieces = new Pieces()
+  #starts = [0]
+  #length = 0
+  /** @type {Buffer} */
+  #bytes = NONE
+  #start = 0
+  #end = 0
+  #isRow = false
+
+  /**
+   * @param {Database} db
+   * @param {BlockReader} blocks
+   * @param {ColumnKind} kind
+   */
+  constructor(db, blocks, kind) {
+    this.#db = db
+    this.#blocks = blocks
+    this.kind = kind
+  }
+
+  /**
+   * @param {number} contentId
+   * @returns {boolean} whether this message's is there; `take` takes it
+   */
+  find(contentId) {
+    const packed = this.#blocks.holding(this.kind, contentId)
+    const bytes = packed?.bytes ?? readRow(this.#db, this.kind, contentId)
+    if (bytes === null) return false
+    this.#isRow = packed === null
+    this.#bytes = bytes
+    this.#start = packed?.start ?? 0
+    this.#end = packed?.end ?? bytes.length
+    return true
+  }
+
+  /** @returns {number} bytes that were read for this message alone */
+  take() {
+    this.#pieces.add(this.#bytes, this.#start, this.#end)
+    this.#length += this.#end - this.#start
+    this.#starts.push(this.#length)
+    return this.#isRow ? this.#bytes.length : 0
+  }
+
+  /** @returns {PageColumn} */
+  joined() {
+    return { starts: this.#starts, bytes: this.#pieces.joined() }
+  }
+}
+
+/**
+ * @param {Database} db
+ * @param {ColumnKind} kind
+ * @param {number} contentId
+ * @returns {Buffer | null} null as `readListRow` gives it
+ */
+const readRow = (db, kind, contentId) =>
+  kind === 'received' ? (readReceivedRow(db, contentId) ?? NONE) : readListRow(db, kind, contentId)
+
 /** Pieces of Buffers that are to be one; neighbours are copied as one run. */
 class Pieces {
   /** @type {Buffer[]} */
@@ -133,7 +204,6 @@ class Pieces {
    * @param {Buffer} source
    * @param {number} from
    * @param {number} to - exclusive
-   * @returns {number} bytes
    */
   add(source, from, to) {
     if (source === this.#source && from === this.#to) this.#to = to
@@ -144,7 +214,6 @@ class Pieces {
       this.#to = to
     }
     this.#bytes += to - from
-    return to - from
   }
 
   /** @returns {Buffer} in memory of its own */
@@ -163,42 +232,60 @@ class Pieces {
 
 /**
  * @param {MailboxView} view
- * @param {PageRange} range
+ * @param {readonly number[]} slots
  * @returns {PageRows | null} null: it does not know where all of the contents are
  */
-function rowsOfView(view, { firstUid, lastUid }) {
+function rowsOfView(view, slots) {
   const rows = noRows()
-  for (let slot = view.lowerBound(firstUid); slot < view.length; slot++) {
-    const uid = /** @type {number} */ (view.uids[slot])
-    if (uid > lastUid) break
+  for (const slot of slots) {
     if (view.isExpunged(slot)) continue
     const contentId = view.contentIds[slot]
     if (!contentId) return null
-    rows.uids.push(uid)
+    rows.uids.push(/** @type {number} */ (view.uids[slot]))
     rows.sizes.push(/** @type {number} */ (view.sizes[slot]))
     rows.contentIds.push(contentId)
   }
   return rows
 }
 
+/** What is read of a row, each divided from the next by a space. */
+const ROW_TEXT = `(id & 4294967295) || ' ' || size || ' ' || content_id || ' ' || internal_date || ' ' || internal_zone`
+
 /**
  * @param {Database} db
  * @param {MailboxView} view - learns what is read
- * @param {PageRange} range
+ * @param {readonly number[]} slots
  * @returns {PageRows}
  */
-function readRows(db, view, { firstUid, lastUid }) {
-  const text = /** @type {string | null} */ (
-    prepared(
-      db,
-      `SELECT group_concat((id & 4294967295) || ' ' || size || ' ' || content_id || ' ' || internal_date || ' '
-         || internal_zone, ' ') FROM messages WHERE id BETWEEN ? AND ?`,
-      'value'
-    ).get(messageRowId(view.mailboxId, firstUid), messageRowId(view.mailboxId, lastUid))
-  )
-  const rows = parseNumbers(text ?? '')
+function readRows(db, view, slots) {
+  const { mailboxId, uids } = view
+  const rowId = (/** @type {number | undefined} */ slot) =>
+    messageRowId(mailboxId, uids[slot ?? 0] ?? 0)
+  const [first, last] = [rowId(slots[0]), rowId(slots.at(-1))]
+  const isClose = last - first < slots.length * 2
+  const text = isClose
+    ? prepared(
+        db,
+        `SELECT group_concat(${ROW_TEXT}, ' ') FROM messages WHERE id BETWEEN ? AND ?`,
+        'value'
+      ).get(first, last)
+    : readTexts(db, slots.map(rowId))
+  const rows = parseNumbers(/** @type {string | null} */ (text) ?? '')
   rememberContents(view, rows)
   return rows
+}
+
+/**
+ * @param {Database} db
+ * @param {readonly number[]} rowIds - that lie far apart
+ * @returns {string} the rows that are there, divided by spaces
+ */
+function readTexts(db, rowIds) {
+  const select = prepared(db, `SELECT ${ROW_TEXT} FROM messages WHERE id = ?`, 'value')
+  return rowIds
+    .map((rowId) => select.get(rowId))
+    .filter((text) => text !== undefined)
+    .join(' ')
 }
 
 /** @returns {PageRows} */

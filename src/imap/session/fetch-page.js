@@ -8,46 +8,67 @@ import { isTopHeader } from './fetch-plan.js'
 import { flagsText } from './flag-lines.js'
 
 /** @import { FieldChoice } from '../../mime/header-fields.js' */
-/** @import { MessagePage, PageNeed } from '../../store/read-page.js' */
+/** @import { ColumnKind, MessagePage, PageColumn, PageNeeds } from '../../store/read-page.js' */
+/** @import { FetchItem } from '../protocol/values/fetch-item.js' */
 /** @import { FetchWriter } from '../protocol/compile/fetch.js' */
 /** @import { FetchPlan } from './fetch-plan.js' */
 /** @import { Session } from './session.js' */
 
 /**
  * @typedef {object} PagePlan
- * @property {PageNeed} need
- * @property {boolean} withDates - whether INTERNALDATE is asked for
- * @property {FieldChoice | null} choice - of header fields
+ * @property {PageNeeds} needs
+ * @property {ReadonlyMap<FetchItem, FieldChoice>} choices - of header fields, by the section that asks for them
  */
 
-const VIEW_AND_ROW = new Set(['UID', 'FLAGS', 'MODSEQ', 'INTERNALDATE', 'RFC822.SIZE'])
+/** @type {Readonly<Partial<Record<FetchItem['kind'], ColumnKind | null>>>} */
+const COLUMNS = {
+  UID: null,
+  FLAGS: null,
+  MODSEQ: null,
+  INTERNALDATE: null,
+  'RFC822.SIZE': null,
+  PREVIEW: null,
+  ENVELOPE: 'envelope',
+  BODYSTRUCTURE: 'bodyStructure'
+}
 
 /**
  * @param {FetchPlan} plan
- * @returns {PagePlan | null} null when it asks for something else, or for two kinds of stored bytes
+ * @returns {PagePlan | null} null when it asks for something that lists are not made of
  */
 export function planPages({ items, setsSeen }) {
   if (setsSeen) return null
-  /** @type {PagePlan} */
-  const plan = {
-    need: 'row',
-    withDates: items.some(({ kind }) => kind === 'INTERNALDATE'),
-    choice: null
-  }
+  /** @type {Set<ColumnKind>} */
+  const columns = new Set()
+  /** @type {Map<FetchItem, FieldChoice>} */
+  const choices = new Map()
   for (const item of items) {
-    const { kind } = item
-    if (VIEW_AND_ROW.has(kind)) continue
-    if (plan.need !== 'row') return null
-    if (kind === 'ENVELOPE') plan.need = 'envelope'
-    else if (kind === 'BODYSTRUCTURE') plan.need = 'bodyStructure'
-    else if (kind === 'SECTION' && isTopHeader(item) && item.partial === null) {
-      if (item.section.text !== 'HEADER.FIELDS') return null
-      plan.choice = chooseFields(item.section.fields)
-      if (plan.choice === null) return null
-      plan.need = plan.choice.needsReceived ? 'fieldsAndReceived' : 'fields'
-    } else return null
+    if (item.kind === 'SECTION') {
+      const { section, partial } = item
+      if (!isTopHeader(item) || partial !== null || section.text !== 'HEADER.FIELDS') return null
+      const choice = chooseFields(section.fields)
+      if (choice === null) return null
+      choices.set(item, choice)
+      columns.add('fields')
+      if (choice.needsReceived) columns.add('received')
+    } else {
+      const column = COLUMNS[item.kind]
+      if (column === undefined) return null
+      if (column !== null) columns.add(column)
+    }
   }
-  return plan
+  const withDates = items.some(({ kind }) => kind === 'INTERNALDATE')
+  return { needs: { withDates, columns: [...columns], previews: previewsOf(items) }, choices }
+}
+
+/**
+ * @param {readonly FetchItem[]} items
+ * @returns {PageNeeds['previews']}
+ */
+function previewsOf(items) {
+  const asked = items.filter((item) => item.kind === 'PREVIEW')
+  if (asked.length === 0) return 'none'
+  return asked.every(({ isLazy }) => isLazy) ? 'kept' : 'all'
 }
 
 /**
@@ -64,18 +85,21 @@ export function writePage({ session, writer, plan, pagePlan, slots, page }) {
   const selected = session.requireSelected()
   const { view } = selected
   const { items } = plan
-  const { choice } = pagePlan
-  const { uids, sizes, dates, zones, lengths, bytes, received } = page
-  const cursor = { at: 0, receivedAt: 0 }
+  const { choices } = pagePlan
+  const { uids, sizes, dates, zones, columns, previews } = page
+  const { envelope = EMPTY, bodyStructure = EMPTY, fields = EMPTY, received = EMPTY } = columns
+  /** @type {FieldChoice | undefined} */
+  let choice
+  let row = 0
   // One closure for all messages.
   const copyFields = (/** @type {Buffer} */ target, /** @type {number} */ to) => {
-    choice?.copy(bytes, cursor.at, received, cursor.receivedAt, target, to)
+    const [from, receivedFrom] = [fields.starts[row] ?? 0, received.starts[row] ?? 0]
+    choice?.copy(fields.bytes, from, received.bytes, receivedFrom, target, to)
   }
   let written = 0
   let next = 0
-  for (let row = 0; row < uids.length; row++) {
-    const uid = /** @type {number} */ (uids[row])
-    const length = /** @type {number} */ (lengths[row])
+  for (; row < uids.length; row++) {
+    const uid = at(uids, row)
     while (next < slots.length && at(view.uids, at(slots, next)) < uid) next++
     const slot = slots[next]
     if (slot !== undefined && view.uids[slot] === uid) {
@@ -97,21 +121,42 @@ export function writePage({ session, writer, plan, pagePlan, slots, page }) {
           case 'RFC822.SIZE':
             writer.size(at(sizes, row))
             break
+          case 'PREVIEW':
+            writer.preview(previews[row] ?? null)
+            break
           case 'ENVELOPE':
+            writeStructure(writer, item.kind, envelope, row)
+            break
           case 'BODYSTRUCTURE':
-            writer.structureWithin(item.kind, bytes, cursor.at, cursor.at + length)
+            writeStructure(writer, item.kind, bodyStructure, row)
             break
           case 'SECTION':
-            writer.sectionDirect(item, choice?.sizeOf(bytes, cursor.at) ?? 0, copyFields)
+            choice = /** @type {FieldChoice} */ (choices.get(item))
+            writer.sectionDirect(
+              item,
+              choice.sizeOf(fields.bytes, at(fields.starts, row)),
+              copyFields
+            )
         }
       }
       writer.end()
       written++
     }
-    if (choice?.needsReceived) cursor.receivedAt += choice.receivedBytes(bytes, cursor.at)
-    cursor.at += length
   }
   return written
+}
+
+/** @type {PageColumn} */
+const EMPTY = { starts: [], bytes: Buffer.alloc(0) }
+
+/**
+ * @param {FetchWriter} writer
+ * @param {'ENVELOPE' | 'BODYSTRUCTURE'} kind
+ * @param {PageColumn} column
+ * @param {number} row
+ */
+function writeStructure(writer, kind, { starts, bytes }, row) {
+  writer.structureWithin(kind, bytes, at(starts, row), at(starts, row + 1))
 }
 
 /**

@@ -22,8 +22,10 @@ import { writeRecordItem } from './record-item.js'
 
 /** @typedef {{ flags: string, modSeq: number }} MessageState - `flags`: as they stand between the parentheses */
 
-/** Fewer messages are read one by one. */
-const MIN_PAGE = 3
+/** Messages of a page that lie far apart: each may need a block of each kind by itself, some 20 KB. */
+const FAR_PAGE = 24
+/** Messages of which the previews are made, and kept, together. */
+const PREVIEWS_A_READ = 64
 /** Messages that are read at once where their bodies go out by the short way. */
 const BODIES_A_READ = 32
 
@@ -41,11 +43,17 @@ export class FetchResponse {
   #writer = new FetchWriter()
   #sections
   /**
-   * Of the message that is being written.
+   * Messages that are written one by one.
    *
-   * @type {string | null}
+   * @type {readonly MessageRecord[]}
    */
-  #preview = null
+  #expected = []
+  /**
+   * Of these, as far as they are read.
+   *
+   * @type {Map<MessageRecord, string | null>}
+   */
+  #previews = new Map()
   /** Whether a message was expunged before it was read. */
   isSomeGone = false
 
@@ -110,25 +118,24 @@ export class FetchResponse {
   }
 
   /**
-   * Writes the messages of a page at once, where they lie close together and nothing has to be made anew.
+   * Writes the messages of a page at once, as far as nothing has to be made anew.
    *
    * @param {import('./fetch-page.js').PagePlan} pagePlan
    * @param {readonly number[]} slots - ascending
    * @returns {Promise<{ bytes: number, slots: number } | null>} bytes of the page or, if it is longer, of the answer; and how
-   *   many of the slots it is the answer for, one at least; null: nothing was written, they must be read one by one
+   *   many of the slots it is the answer for, one at least; null: nothing was written, the first must be read by itself
    */
   async writePage(pagePlan, slots) {
+    const { store } = this.#session
     const { view } = this.#session.requireSelected()
     const { uids } = view
-    const firstUid = uids[slots[0] ?? 0] ?? 0
-    const lastUid = uids[slots.at(-1) ?? 0] ?? 0
-    if (slots.length < MIN_PAGE || lastUid - firstUid >= slots.length * 2) return null
-    const { store } = this.#session
-    const range = { firstUid, lastUid, withDates: pagePlan.withDates }
-    const page = await store.readPage(view, range, pagePlan.need)
+    const uidOf = (/** @type {number | undefined} */ slot) => uids[slot ?? 0] ?? 0
+    const isFar = uidOf(slots.at(-1)) - uidOf(slots[0]) >= slots.length * 2
+    const wanted = isFar ? slots.slice(0, FAR_PAGE) : slots
+    const page = await store.readPage(view, wanted, pagePlan.needs)
     if (page === null) return null
-    const lastRead = page.isWhole ? lastUid : (page.uids.at(-1) ?? 0)
-    const done = slots.filter((slot) => (uids[slot] ?? 0) <= lastRead)
+    const lastRead = page.isWhole ? Infinity : (page.uids.at(-1) ?? 0)
+    const done = wanted.filter((slot) => uidOf(slot) <= lastRead)
     this.finish()
     tellKeywords(this.#session)
     SHARED_WRITER.clear()
@@ -140,9 +147,12 @@ export class FetchResponse {
       slots: done,
       page
     })
-    const bytes = Math.max(page.bytes.length + page.received.length, SHARED_WRITER.length)
-    releaseBuffer(page.bytes)
-    releaseBuffer(page.received)
+    let bytes = 0
+    for (const column of Object.values(page.columns)) {
+      bytes += column.bytes.length
+      releaseBuffer(column.bytes)
+    }
+    bytes = Math.max(bytes, SHARED_WRITER.length)
     if (written < done.length) this.isSomeGone = true
     this.#handOver(SHARED_WRITER)
     if (this.#session.connection.isCongested) await this.#session.connection.drain()
@@ -211,6 +221,11 @@ export class FetchResponse {
       this.isSomeGone = true
   }
 
+  /** @param {readonly MessageRecord[]} records - that are given to `writeRecord` next, one by one */
+  expect(records) {
+    this.#expected = records
+  }
+
   /**
    * @param {MessageRecord} record
    * @param {number} slot
@@ -231,7 +246,7 @@ export class FetchResponse {
       if (item.kind === 'SECTION' || isBinary(item)) {
         await this.#sections.write(item, sources[next++] ?? null)
       } else if (!this.#writeStateItem(item.kind, slot, state))
-        writeRecordItem(this.#writer, item.kind, record, this.#preview)
+        writeRecordItem(this.#writer, item.kind, record, this.#previews.get(record) ?? null)
     }
     if (isNowSeen) this.#writeSeen(slot, state)
     this.#writer.end()
@@ -321,15 +336,20 @@ export class FetchResponse {
   }
 
   /**
-   * @param {MessageRecord} record
+   * @param {MessageRecord} record - of those that are expected
    * @returns {Promise<boolean>} false when the message has gone
    */
   async #readPreviews(record) {
     const items = this.#plan.items.filter((item) => item.kind === 'PREVIEW')
-    if (items.length === 0) return true
+    if (items.length === 0 || this.#previews.has(record)) return true
     const isLazy = items.every((item) => item.isLazy)
+    const at = this.#expected.indexOf(record)
+    const records = this.#expected.slice(at, at + PREVIEWS_A_READ)
     try {
-      this.#preview = await this.#session.store.readPreview(record, { isLazy })
+      const previews = await this.#session.store.readPreviews(records, { isLazy })
+      this.#previews = new Map(
+        previews.map((preview, index) => [/** @type {MessageRecord} */ (records[index]), preview])
+      )
       return true
     } catch (error) {
       if (isMailError(error, 'MESSAGE_GONE')) return false

@@ -3,7 +3,7 @@
  */
 import { runSnapshot } from '../../database/transaction.js'
 import { readContentRange } from '../content-reader.js'
-import { readPreview } from '../preview.js'
+import { readPreviews } from '../preview.js'
 import { readBodies } from '../read-bodies.js'
 import { readMessageRecords } from '../read-messages.js'
 import { readPage } from '../read-page.js'
@@ -16,8 +16,7 @@ import { IntakeMethods } from './intake-methods.js'
  * @typedef {import('../read-messages.js').MessageNeeds} MessageNeeds
  * @typedef {import('../read-messages.js').MessageRecord} MessageRecord
  * @typedef {import('../read-page.js').MessagePage} MessagePage
- * @typedef {import('../read-page.js').PageNeed} PageNeed
- * @typedef {import('../read-page.js').PageRange} PageRange
+ * @typedef {import('../read-page.js').PageNeeds} PageNeeds
  */
 
 /** Of an account: see AccountStore. */
@@ -47,16 +46,16 @@ export class ReadingMethods extends IntakeMethods {
   }
 
   /**
-   * What FETCH asks for most, of all messages of a range of UIDs, in few large pieces.
+   * What FETCH asks for most, of many messages in few large pieces.
    *
    * @param {MailboxView} view
-   * @param {PageRange} range
-   * @param {PageNeed} need
-   * @returns {Promise<MessagePage | null>} null when they must be read by `readMessages`
+   * @param {readonly number[]} slots - of up to 500 messages, ascending
+   * @param {PageNeeds} needs
+   * @returns {Promise<MessagePage | null>} null when the first must be read by `readMessages`
    */
-  readPage(view, range, need) {
+  readPage(view, slots, needs) {
     return this.#database.readSettled((db) =>
-      runSnapshot(db, () => readPage(db, view, range, need))
+      runSnapshot(db, () => readPage(db, view, slots, needs))
     )
   }
 
@@ -90,16 +89,17 @@ export class ReadingMethods extends IntakeMethods {
   }
 
   /**
-   * The first words of a message (RFC 8970); made and kept when they are first asked for.
+   * The first words of messages (RFC 8970); made and kept when they are first asked for.
    *
-   * @param {MessageRecord} record - read with `partTree`
+   * @param {readonly MessageRecord[]} records - read with `partTree` and, so that they need not be read again, `content`
    * @param {{ isLazy: boolean }} options - `isLazy`: only what is there already
-   * @returns {Promise<string | null>} '' when there is nothing to show; null when it is not there
-   * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+   * @returns {Promise<(string | null)[]>} of the first of them, one at least: before one that has trouble it ends. null
+   *   when it is not there
+   * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED: of the first one
    */
-  async readPreview(record, options) {
-    // It is kept beside the rows that may still be on their way.
+  async readPreviews(records, options) {
+    // They are kept beside the rows that may still be on their way.
     await tryWrite(() => this.#lateMeta.flush())
-    return await readPreview(this.#database, record, options)
+    return await readPreviews(this.#database, records, options)
   }
 }

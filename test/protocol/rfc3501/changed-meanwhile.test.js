@@ -27,7 +27,7 @@ async function setUp(t) {
  * Once, when the method of the store is called the next time.
  *
  * @param {import('node:test').TestContext} t
- * @param {'claimRecent' | 'changeFlags' | 'readBodies' | 'readMessages' | 'readPage' | 'readPreview'} name
+ * @param {'claimRecent' | 'changeFlags' | 'readBodies' | 'readMessages' | 'readPage' | 'readPreviews'} name
  * @param {() => Promise<unknown>} meanwhile
  */
 function before(t, name, meanwhile) {
@@ -76,13 +76,16 @@ const READS = /** @type {const} */ ([
   ['readBodies', 'BODY.PEEK[]'],
   ['readPage', '(UID RFC822.SIZE INTERNALDATE)'],
   ['readMessages', 'BODY.PEEK[TEXT]'],
-  ['readPreview', 'PREVIEW']
+  ['readMessages', 'PREVIEW'],
+  ['readPreviews', 'PREVIEW']
 ])
 for (const [method, items] of READS)
-  test(`a FETCH of ${items} says so when others expunge a message before it is read`, async (t) => {
+  test(`a FETCH of ${items} says so when others expunge a message before ${method} reads it`, async (t) => {
     const { server, here, there } = await setUp(t)
     for (let count = 4; count <= 20; count++) {
-      const message = `Subject: ${count}\r\n\r\nbody\r\n`
+      // What is long is read by itself.
+      const body = method === 'readPreviews' ? 'body\r\n'.repeat(25_000) : 'body\r\n'
+      const message = `Subject: ${count}\r\n\r\n${body}`
       await there.command(`APPEND INBOX {${message.length}+}\r\n${message}`)
     }
     await there.command('SELECT INBOX')

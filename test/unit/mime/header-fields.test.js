@@ -31,7 +31,6 @@ function copied(block, names) {
   const received = Buffer.concat([Buffer.from('xy'), listed.received ?? Buffer.alloc(0)])
   const target = Buffer.alloc(choice.sizeOf(fields, 6) + 8, 0x7e)
   choice.copy(fields, 6, received, 2, target, 4)
-  assert.equal(choice.receivedBytes(fields, 6), listed.received?.length ?? 0)
   assert.equal(
     target.toString('latin1', 0, 4) + target.toString('latin1', target.length - 4),
     '~~~~~~~~'

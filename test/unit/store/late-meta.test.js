@@ -47,9 +47,12 @@ test('what is computed of a message that came alone is there at once, and in the
   while (counts().some((count) => count === 0))
     await new Promise((resolve) => setTimeout(resolve, 20))
   assert.deepEqual(await store.readMessages(view.mailboxId, [1], NEEDS), before)
-  const range = { firstUid: 1, lastUid: 1, withDates: false }
-  const page = await store.readPage(view, range, 'envelope')
-  assert.deepEqual(page?.bytes, before[0]?.envelope)
+  const page = await store.readPage(view, [0], {
+    withDates: false,
+    columns: ['envelope'],
+    previews: 'none'
+  })
+  assert.deepEqual(page?.columns.envelope?.bytes, before[0]?.envelope)
   await store.close()
   const reader = await open({ isReadOnly: true })
   assert.deepEqual(await reader.readMessages(view.mailboxId, [1], NEEDS), before)
@@ -240,6 +243,6 @@ test('a preview that is made while its row is on the way is kept', async (t) => 
   await appendOne(store, 'INBOX', makeMessage('one'))
   const [record] = await store.readMessages(view.mailboxId, [1], { partTree: true })
   assert.ok(record)
-  const preview = await store.readPreview(record, { isLazy: false })
-  assert.equal(await store.readPreview(record, { isLazy: true }), preview)
+  const previews = await store.readPreviews([record], { isLazy: false })
+  assert.deepEqual(await store.readPreviews([record], { isLazy: true }), previews)
 })

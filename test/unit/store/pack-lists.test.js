@@ -74,42 +74,73 @@ async function fillAndPack(store, count) {
   await store.indexSearch()
 }
 
+/** @typedef {import('../../../src/store/read-page.js').ColumnKind} ColumnKind */
+
+/**
+ * @param {import('../../../src/store/mailbox-view.js').MailboxView} view
+ * @param {number} fromUid
+ * @param {number} toUid
+ * @param {number} [step] - every so many-th message
+ * @returns {number[]} of the messages that are there
+ */
+function slotsOf(view, fromUid, toUid, step = 1) {
+  const slots = []
+  for (let uid = fromUid; uid <= toUid; uid += step) {
+    const slot = view.slotOf(uid)
+    if (slot >= 0 && !view.isExpunged(slot)) slots.push(slot)
+  }
+  return slots
+}
+
 /**
  * @param {import('../../../src/store/account-store.js').AccountStore} store
  * @param {import('../../../src/store/mailbox-view.js').MailboxView} view
  * @param {number} lastUid
- * @param {import('../../../src/store/read-page.js').PageNeed} need
- * @returns {Promise<{ uid: number, bytes: string }[] | null>} page by page, as far as each goes
+ * @param {readonly ColumnKind[]} columns
+ * @param {number} [step] - every so many-th message
+ * @returns {Promise<{ uid: number, texts: string[] }[] | null>} page by page, as far as each goes
  */
-async function readList(store, view, lastUid, need) {
+async function readList(store, view, lastUid, columns, step = 1) {
   const list = []
   for (let firstUid = 1; firstUid <= lastUid;) {
-    const range = { firstUid, lastUid }
-    const page = await store.readPage(view, { ...range, withDates: true }, need)
+    const slots = slotsOf(view, firstUid, lastUid, step)
+    if (slots.length === 0) break
+    /** @type {import('../../../src/store/read-page.js').PageNeeds} */
+    const needs = { withDates: true, columns, previews: 'none' }
+    const page = await store.readPage(view, slots, needs)
     if (page === null) return null
     // From the view, which has just learnt where everything is.
-    assert.deepEqual(await store.readPage(view, { ...range, withDates: false }, need), {
+    assert.deepEqual(await store.readPage(view, slots, { ...needs, withDates: false }), {
       ...page,
       dates: [],
       zones: []
     })
     assert.equal(page.dates.length, page.uids.length)
-    let at = 0
     for (const [index, uid] of page.uids.entries()) {
-      const length = page.lengths[index] ?? 0
-      list.push({ uid, bytes: page.bytes.toString('latin1', at, at + length) })
-      at += length
+      const texts = columns.map((kind) => {
+        const { starts = [], bytes = Buffer.alloc(0) } = page.columns[kind] ?? {}
+        assert.equal(starts.length, page.uids.length + 1)
+        assert.equal(starts.at(-1), bytes.length)
+        return bytes.toString('latin1', starts[index], starts[index + 1])
+      })
+      list.push({ uid, texts })
     }
-    assert.equal(at, page.bytes.length)
-    list.push({ uid: 0, bytes: page.received.toString('latin1') })
     if (page.isWhole) break
-    firstUid = (page.uids.at(-1) ?? lastUid) + 1
+    firstUid = (page.uids.at(-1) ?? lastUid) + step
   }
   return list
 }
 
-/** @type {import('../../../src/store/read-page.js').PageNeed[]} */
-const LISTS = ['row', 'envelope', 'bodyStructure', 'fields', 'fieldsAndReceived']
+/** @type {readonly (readonly ColumnKind[])[]} */
+const LISTS = [
+  [],
+  ['envelope'],
+  ['bodyStructure'],
+  ['fields'],
+  ['fields', 'received'],
+  ['bodyStructure', 'fields'],
+  ['received', 'envelope', 'fields', 'bodyStructure']
+]
 
 test('a list gives the same bytes before and after it is packed', async (t) => {
   // Nothing is indexed, and packed, before it is asked for.
@@ -122,15 +153,22 @@ test('a list gives the same bytes before and after it is packed', async (t) => {
   const uids = mails.map((_, index) => index + 1)
   const records = await store.readMessages(view.mailboxId, uids, NEEDS)
   const lists = []
-  for (const need of LISTS) lists.push(await readList(store, view, 300, need))
+  for (const columns of LISTS) lists.push(await readList(store, view, 300, columns))
+  const everySeventh = lists.map((list) => list?.filter(({ uid }) => uid % 7 === 1))
   assert.equal(count('envelope_blocks'), 0)
 
   await store.indexSearch()
   for (const table of BLOCK_TABLES) assert.ok(count(table) >= 4, table)
   for (const table of ROW_TABLES) assert.ok(count(table) < 200, table)
   assert.deepEqual(await store.readMessages(view.mailboxId, uids, NEEDS), records)
-  for (const [index, need] of LISTS.entries())
-    assert.deepEqual(await readList(store, view, 300, need), lists[index], need)
+  for (const [index, columns] of LISTS.entries()) {
+    assert.deepEqual(await readList(store, view, 300, columns), lists[index], `${columns}`)
+    assert.deepEqual(
+      await readList(store, view, 300, columns, 7),
+      everySeventh[index],
+      `${columns}`
+    )
+  }
   assert.deepEqual((await store.verify()).problems, [])
 })
 
@@ -143,22 +181,22 @@ test('what is too long for a block stays a row, and the list is whole', async (t
     return mail(number)
   })
   await appendAll(store, 'INBOX', mails)
-  const before = await readList(store, view, 200, 'fieldsAndReceived')
-  const envelopes = await readList(store, view, 200, 'envelope')
+  const before = await readList(store, view, 200, ['fields', 'received'])
+  const envelopes = await readList(store, view, 200, ['envelope'])
   await store.indexSearch()
   const left = (/** @type {string} */ table) =>
     db.prepare(`SELECT content_id FROM ${table} WHERE content_id < 33`).pluck().all()
   assert.deepEqual(left('message_envelopes'), [6])
   assert.deepEqual(left('message_fields'), [4, 6])
   assert.deepEqual(left('message_received'), [4, 6])
-  assert.deepEqual(await readList(store, view, 200, 'fieldsAndReceived'), before)
-  assert.deepEqual(await readList(store, view, 200, 'envelope'), envelopes)
+  assert.deepEqual(await readList(store, view, 200, ['fields', 'received']), before)
+  assert.deepEqual(await readList(store, view, 200, ['envelope']), envelopes)
 })
 
 test('nothing of a deleted message stays in a block, and its neighbours do', async (t) => {
   const { store, view, db } = await setup(t)
   await fillAndPack(store, 200)
-  const before = await readList(store, view, 200, 'envelope')
+  const before = await readList(store, view, 200, ['envelope'])
   const blockTexts = () =>
     BLOCK_KINDS.flatMap((kind) =>
       [0, 1, 2].map((number) => readBlock(db, kind, number)?.bytes.toString('latin1') ?? '')
@@ -170,7 +208,7 @@ test('nothing of a deleted message stays in a block, and its neighbours do', asy
   assert.ok(!blockTexts().includes('marker-41'))
   assert.ok(!blockTexts().includes('w41@example.org'))
   assert.deepEqual(
-    await readList(store, view, 200, 'envelope'),
+    await readList(store, view, 200, ['envelope']),
     before?.filter(({ uid }) => uid !== 42)
   )
   const rest = Array.from({ length: 199 }, (_, index) => (index < 41 ? index + 1 : index + 2))
@@ -186,7 +224,7 @@ test('a block that older code made, that is damaged or lost, is made again from 
   await fillAndPack(store, 300)
   const uids = Array.from({ length: 300 }, (_, index) => index + 1)
   const before = await store.readMessages(view.mailboxId, uids, NEEDS)
-  const list = await readList(store, view, 300, 'fieldsAndReceived')
+  const list = await readList(store, view, 300, ['fields', 'received'])
   await store.close()
   for (const table of BLOCK_TABLES)
     db.exec(`UPDATE ${table} SET builder_version = 0 WHERE id = 0;
@@ -202,14 +240,14 @@ test('a block that older code made, that is damaged or lost, is made again from 
     db.prepare('SELECT count(*) FROM message_envelopes WHERE content_id < 128').pluck().get(),
     0
   )
-  assert.deepEqual(await readList(again, view, 300, 'fieldsAndReceived'), list)
+  assert.deepEqual(await readList(again, view, 300, ['fields', 'received']), list)
   assert.deepEqual(await again.readMessages(view.mailboxId, uids, NEEDS), before)
 })
 
 test('rows that come to a block that is packed already are packed into it', async (t) => {
   const { store, view, db } = await setup(t)
   await fillAndPack(store, 200)
-  const before = await readList(store, view, 200, 'fieldsAndReceived')
+  const before = await readList(store, view, 200, ['fields', 'received'])
   db.exec('DELETE FROM field_blocks WHERE id = 1; DELETE FROM envelope_blocks WHERE id = 1')
   const uids = Array.from({ length: 32 }, (_, index) => index + 32)
   await store.readMessages(view.mailboxId, uids, { envelope: true })
@@ -222,7 +260,7 @@ test('rows that come to a block that is packed already are packed into it', asyn
     db.prepare('SELECT count(*) FROM message_envelopes WHERE content_id < 64').pluck().get(),
     0
   )
-  assert.deepEqual(await readList(store, view, 200, 'fieldsAndReceived'), before)
+  assert.deepEqual(await readList(store, view, 200, ['fields', 'received']), before)
 })
 
 test('the messages of a mailbox that lie far apart come in pages that bound what is in memory', async (t) => {
@@ -234,15 +272,68 @@ test('the messages of a mailbox that lie far apart come in pages that bound what
   const uids = Array.from({ length: 16 }, (_, index) => index * 32 + 1)
   await store.copyMessages({ from: view, uids, toMailbox: 'Other' })
   const { view: other } = await store.openView('Other')
-  const range = { firstUid: 1, lastUid: 16, withDates: false }
-  const before = await readList(store, other, 16, 'envelope')
-  const fields = await store.readPage(other, range, 'fields')
+  const before = await readList(store, other, 16, ['envelope'])
+  const fields = await readList(store, other, 16, ['fields'])
   await store.indexSearch()
-  assert.deepEqual(await readList(store, other, 16, 'envelope'), before)
-  const first = await store.readPage(other, range, 'fields')
+  assert.deepEqual(await readList(store, other, 16, ['envelope']), before)
+  const first = await store.readPage(other, slotsOf(other, 1, 16), {
+    withDates: false,
+    columns: ['fields'],
+    previews: 'none'
+  })
   assert.equal(first?.isWhole, false)
-  const packed = await readList(store, other, 16, 'fields')
-  assert.equal(packed?.map(({ bytes }) => bytes).join(''), fields?.bytes.toString('latin1'))
+  assert.deepEqual(await readList(store, other, 16, ['fields']), fields)
+})
+
+test('a page ends before a message of which something has to be made, and goes on behind it', async (t) => {
+  const { store, view, db } = await setup(t)
+  await appendAll(
+    store,
+    'INBOX',
+    Array.from({ length: 9 }, (_, number) => mail(number))
+  )
+  db.exec('UPDATE message_envelopes SET builder_version = 0 WHERE content_id = 5')
+  /** @type {import('../../../src/store/read-page.js').PageNeeds} */
+  const needs = { withDates: true, columns: ['bodyStructure', 'envelope'], previews: 'none' }
+  const uidsFrom = async (/** @type {number} */ uid) =>
+    (await store.readPage(view, slotsOf(view, uid, 9), needs))?.uids
+  assert.deepEqual(await uidsFrom(1), [1, 2, 3, 4])
+  assert.equal(await uidsFrom(5), undefined)
+  assert.deepEqual(await uidsFrom(6), [6, 7, 8, 9])
+  // What is asked for does not have to be made.
+  const { uids } = /** @type {import('../../../src/store/read-page.js').MessagePage} */ (
+    await store.readPage(view, slotsOf(view, 1, 9), { ...needs, columns: ['fields'] })
+  )
+  assert.equal(uids.length, 9)
+})
+
+test('previews come with a list once they have been made', async (t) => {
+  const { store, view } = await setup(t)
+  await appendAll(
+    store,
+    'INBOX',
+    Array.from({ length: 5 }, (_, number) => mail(number))
+  )
+  const slots = slotsOf(view, 1, 5)
+  const read = async (/** @type {'kept' | 'all'} */ previews, from = 0) => {
+    const page = await store.readPage(view, slots.slice(from), {
+      withDates: false,
+      columns: [],
+      previews
+    })
+    return page?.previews
+  }
+  assert.equal(await read('all'), undefined)
+  assert.deepEqual(await read('kept'), [null, null, null, null, null])
+  const records = await store.readMessages(view.mailboxId, [1, 2, 4], { partTree: true })
+  assert.deepEqual(await store.readPreviews(records, { isLazy: false }), [
+    'Text 0',
+    'Text 1',
+    'Text 3'
+  ])
+  assert.deepEqual(await read('all'), ['Text 0', 'Text 1'])
+  assert.equal(await read('all', 2), undefined)
+  assert.deepEqual(await read('kept'), ['Text 0', 'Text 1', null, 'Text 3', null])
 })
 
 /**

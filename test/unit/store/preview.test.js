@@ -17,8 +17,8 @@ for (const [title, header, text] of /** @type {const} */ ([
     const [record] = await store.readMessages(view.mailboxId, [uid], { partTree: true })
     assert.ok(record)
     const { answer, turns } = await turnsDuring(t, () =>
-      store.readPreview(record, { isLazy: false })
+      store.readPreviews([record], { isLazy: false })
     )
-    assert.equal(answer?.slice(0, 8) ?? '', title === 'a quotation' ? '> quoted' : '')
+    assert.equal(answer[0]?.slice(0, 8) ?? '', title === 'a quotation' ? '> quoted' : '')
     assert.ok(turns >= 16, `${turns} turns`)
   })

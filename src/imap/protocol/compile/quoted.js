@@ -5,12 +5,17 @@ const MAX_QUOTED_BYTES = 1024
 
 const NIL = Buffer.from('NIL')
 
+/** What stands between the quotes as it is: ASCII without control characters, quotes and backslashes. */
+const PLAIN = /^[ !#-[\]-~]*$/
+
 /**
  * @param {Buffer | string} value - text becomes UTF-8
  * @param {{ isUtf8?: boolean }} [options] - `isUtf8`: 8-bit may stand in a quoted string (UTF8=ACCEPT is enabled)
  * @returns {Buffer} a quoted string, or a literal when the value has 8-bit bytes, line ends or NUL, or is long
  */
 export function compileString(value, { isUtf8 = false } = {}) {
+  if (typeof value === 'string' && value.length <= MAX_QUOTED_BYTES && PLAIN.test(value))
+    return Buffer.from(`"${value}"`, 'latin1')
   const bytes = typeof value === 'string' ? Buffer.from(value) : value
   if (bytes.length > MAX_QUOTED_BYTES) return compileLiteral(bytes)
   let escapes = 0

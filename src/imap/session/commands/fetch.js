@@ -114,24 +114,31 @@ async function writeMessages(session, plan, slots, { response, slicer, isUid }) 
   const pagePlan = planPages(plan)
   const setsSeen = plan.setsSeen && !selected.isReadOnly
   let isSomeGone = false
-  let pageSize = plan.isWide ? FIRST_WIDE_PAGE : ROW_PAGE
+  const firstPage = plan.isWide ? FIRST_WIDE_PAGE : ROW_PAGE
+  let pageSize = firstPage
+  // Of messages that are read one by one: behind the first that has to be maybe all are ready.
+  let recordCount = firstPage
   for (let start = 0; start < slots.length;) {
     const page = slots.slice(start, start + pageSize)
     const { view } = selected
     // Another session may have made a keyword since the page before.
     tellKeywords(session)
     const written = pagePlan && (await response.writePage(pagePlan, page))
-    start += written ? written.slots : page.length
-    let pageBytes = written ? written.bytes : 0
-    if (!written) {
-      const uids = page.map((slot) => /** @type {number} */ (view.uids[slot]))
+    if (written) {
+      start += written.slots
+      recordCount = firstPage
+      if (plan.isWide) pageSize = nextPageSize(pageSize, written.bytes, ROW_PAGE)
+    } else {
+      const single = slots.slice(start, start + recordCount)
+      start += single.length
+      const uids = single.map((slot) => /** @type {number} */ (view.uids[slot]))
       const records = await session.store.readMessages(view.mailboxId, uids, plan.needs)
-      const seen = setsSeen ? await markSeen(session, selected, page) : NOTHING_SEEN
-      if (records.length < page.length) isSomeGone = true
+      const seen = setsSeen ? await markSeen(session, selected, single) : NOTHING_SEEN
+      if (records.length < single.length) isSomeGone = true
       if (!(await writeRecords(session, response, { records, seen, isUid }))) isSomeGone = true
-      for (const record of records) pageBytes += sizeOf(record)
+      const bytes = records.reduce((sum, record) => sum + sizeOf(record), 0)
+      if (plan.isWide) recordCount = nextPageSize(recordCount, bytes, ROW_PAGE)
     }
-    if (plan.isWide) pageSize = nextPageSize(pageSize, pageBytes, ROW_PAGE)
     if (start < slots.length) await slicer.breathe()
   }
   return isSomeGone || response.isSomeGone
@@ -151,6 +158,7 @@ async function writeRecords(session, response, { records, seen, isUid }) {
   const untold = new Set(seen)
   let isComplete = true
   try {
+    response.expect(records)
     for (const record of records) {
       const slot = view.slotOf(record.uid)
       if (!(await response.writeRecord(record, slot, seen.has(slot)))) isComplete = false
