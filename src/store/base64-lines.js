@@ -154,9 +154,10 @@ export function packBase64(raw) {
  * @param {Buffer} target
  * @param {number} at - where in it
  * @param {number} size - bytes that the chunk has
+ * @param {number} [wanted] - of the first of them: those behind them may be left out
  * @returns {boolean} false: it is damaged, and what was written is worth nothing
  */
-export function unpackBase64(packed, target, at, size) {
+export function unpackBase64(packed, target, at, size, wanted = size) {
   if (packed.length < COUNT_BYTES) return false
   const count = packed.readUInt16LE(0)
   const end = at + size
@@ -172,7 +173,9 @@ export function unpackBase64(packed, target, at, size) {
     if (to + text + (line + 2) * lines > end) return false
     to += packed.copy(target, to, from, from + text)
     from += text
-    to = encodeLines(packed, from, target, to, line, lines)
+    const linesWanted = Math.max(0, Math.ceil((at + wanted - to) / (line + 2)))
+    to = encodeLines(packed, from, target, to, line, Math.min(lines, linesWanted))
+    if (linesWanted < lines) return true
     from += bytes
   }
   const rest = packed.length - from

@@ -119,18 +119,19 @@ function decompressed(frame, size) {
  * @param {Buffer} to.target - with room for `size` bytes; one more where the codec is zstd
  * @param {number} to.at - where in it
  * @param {number} to.size - raw bytes that are expected
+ * @param {number} [to.wanted] - of the first of them: base64 behind these is not made, which is a good part of the work
  * @returns {boolean} false: it is damaged, or of an unknown codec
  */
-export function unpackChunkInto(codec, data, { target, at, size }) {
+export function unpackChunkInto(codec, data, { target, at, size, wanted = size }) {
   switch (codec) {
     case CODEC_RAW:
       return data.length === size && data.copy(target, at) === size
     case CODEC_ZSTD:
       return decompressInto(data, target, at, size)
     case CODEC_BASE64:
-      return unpackBase64(data, target, at, size)
+      return unpackBase64(data, target, at, size, wanted)
     case CODEC_BASE64_ZSTD:
-      return unpackCompressedBase64(data, target, at, size)
+      return unpackCompressedBase64(data, target, at, size, wanted)
     default:
       return false
   }
@@ -141,16 +142,17 @@ export function unpackChunkInto(codec, data, { target, at, size }) {
  * @param {Buffer} target
  * @param {number} at
  * @param {number} size
+ * @param {number} wanted
  * @returns {boolean}
  */
-function unpackCompressedBase64(data, target, at, size) {
+function unpackCompressedBase64(data, target, at, size, wanted) {
   const length = data.length < LENGTH_BYTES ? 0 : data.readUInt32LE(0)
   // Decoded, a chunk is shorter than before.
   if (length === 0 || length > size) return false
   const decoded = Buffer.allocUnsafeSlow(length + 1)
   const isSound =
     decompressInto(data.subarray(LENGTH_BYTES), decoded, 0, length) &&
-    unpackBase64(decoded.subarray(0, length), target, at, size)
+    unpackBase64(decoded.subarray(0, length), target, at, size, wanted)
   releaseBuffer(decoded)
   return isSound
 }

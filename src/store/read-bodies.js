@@ -1,9 +1,12 @@
 /**
- * Whole messages for FETCH, by the shortest way: the view remembers where the bytes of a message are, so that one walk
- * down one b-tree finds them, and they are unpacked straight into the buffer that goes to the socket.
+ * Messages for FETCH of their bytes, by the shortest way: the view remembers where the bytes of a message are, so that one
+ * walk down one b-tree finds them, and they are unpacked straight into the buffer that goes to the socket, or where what is
+ * asked for of them is copied from.
  */
 import { prepared } from '../database/statement.js'
+import { BlockReader } from './block-reader.js'
 import { CHUNK_BYTES, releaseBuffer, unpackChunkInto } from './chunk-codec.js'
+import { isStale } from './meta-rows.js'
 import { chunkRowId, messageRowId } from './row-ids.js'
 import { rememberRows } from './remember-contents.js'
 
@@ -21,62 +24,149 @@ const BATCH_BYTES = 64 * 1024
  */
 const NEIGHBOURS = 128
 
+/**
+ * Where the bytes of one message are while they are copied from: no memory is made for each.
+ *
+ * @type {Buffer | undefined}
+ */
+let scratch
+
+/**
+ * @typedef {object} BodyNeeds
+ * @property {boolean} withTrees - whether parts are asked for
+ * @property {boolean} withDates - whether INTERNALDATE is
+ *
+ * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
+ */
+
 /** A whole message, still packed. */
 export class StoredBody {
   #codec
   #data
 
   /**
-   * @param {number} codec
-   * @param {Buffer} data
-   * @param {number} size - raw bytes
+   * @param {object} body
+   * @param {number} body.codec
+   * @param {Buffer} body.data
+   * @param {number} body.size - raw bytes
+   * @param {Buffer | null} body.partTree - of part-tree.js
+   * @param {ZonedDate | null} body.internalDate
    */
-  constructor(codec, data, size) {
+  constructor({ codec, data, size, partTree, internalDate }) {
     this.#codec = codec
     this.#data = data
     this.size = size
+    this.partTree = partTree
+    this.internalDate = internalDate
+  }
+
+  /** @returns {number} bytes that it holds in memory */
+  get heldBytes() {
+    return this.#data.length
   }
 
   /**
-   * May be called once.
+   * It, or `unpack`, may be called once.
    *
    * @param {Buffer} target - with room for one byte more than `size`, which may be written too
    * @param {number} at
+   * @param {number} [wanted] - of its first bytes; what is written behind them is worth nothing
    * @returns {boolean} false: it is damaged, and what was written is worth nothing
    */
-  unpackInto(target, at) {
+  unpackInto(target, at, wanted = this.size) {
     const data = this.#data
-    const isSound = unpackChunkInto(this.#codec, data, { target, at, size: this.size })
+    const isSound = unpackChunkInto(this.#codec, data, { target, at, size: this.size, wanted })
     releaseBuffer(data)
     return isSound
+  }
+
+  /**
+   * @param {number} wanted - up to `size`
+   * @returns {Buffer | null} so many of its first bytes, until another is unpacked; null: it is damaged
+   */
+  unpack(wanted) {
+    scratch ??= Buffer.allocUnsafeSlow(CHUNK_BYTES + 1)
+    return this.unpackInto(scratch, 0, wanted) ? scratch.subarray(0, wanted) : null
   }
 }
 
 /**
- * @param {Database} db
+ * @param {Database} db - in a snapshot: see readPage; and each statement by itself would take 2 us more
  * @param {MailboxView} view - what it does not know yet is put into it
  * @param {readonly number[]} slots
+ * @param {BodyNeeds} needs
  * @returns {(StoredBody | null)[]} for the first of them, one at least; null for a message that must be read in another
- *   way: it is longer than one chunk, or has gone
+ *   way: it is longer than one chunk, has gone, or something has to be made anew
  */
-export function readBodies(db, view, slots) {
-  const select = prepared(db, 'SELECT codec, data FROM content_chunks WHERE id = ?', 'array')
+export function readBodies(db, view, slots, needs) {
+  const blocks = new BlockReader(db)
   /** @type {(StoredBody | null)[]} */
   const bodies = []
   let bytes = 0
   for (const slot of slots) {
     if (bytes >= BATCH_BYTES) break
     if (!view.contentIds[slot]) learnNeighbours(db, view, slot)
-    const contentId = view.contentIds[slot] ?? 0
-    const size = view.sizes[slot] ?? 0
-    const isShort = contentId > 0 && size > 0 && size <= CHUNK_BYTES
-    const row = isShort
-      ? /** @type {[number, Buffer] | undefined} */ (select.get(chunkRowId(contentId, 0)))
-      : undefined
-    bodies.push(row ? new StoredBody(row[0], row[1], size) : null)
-    if (row) bytes += row[1].length
+    const body = readBody(db, view, slot, { ...needs, blocks })
+    bodies.push(body)
+    bytes += body?.heldBytes ?? 0
   }
   return bodies
+}
+
+/**
+ * @param {Database} db
+ * @param {MailboxView} view
+ * @param {number} slot
+ * @param {BodyNeeds & { blocks: BlockReader }} needs
+ * @returns {StoredBody | null} null as above
+ */
+function readBody(db, view, slot, { withTrees, withDates, blocks }) {
+  const contentId = view.contentIds[slot] ?? 0
+  const size = view.sizes[slot] ?? 0
+  if (contentId === 0 || size === 0 || size > CHUNK_BYTES) return null
+  const partTree = withTrees ? readTree(db, blocks, contentId) : null
+  const internalDate = withDates ? readDate(db, view, slot) : null
+  if ((withTrees && partTree === null) || (withDates && internalDate === null)) return null
+  const row = /** @type {[number, Buffer] | undefined} */ (
+    prepared(db, 'SELECT codec, data FROM content_chunks WHERE id = ?', 'array').get(
+      chunkRowId(contentId, 0)
+    )
+  )
+  return row ? new StoredBody({ codec: row[0], data: row[1], size, partTree, internalDate }) : null
+}
+
+/**
+ * @param {Database} db
+ * @param {BlockReader} blocks
+ * @param {number} contentId
+ * @returns {Buffer | null} null: it has to be made
+ */
+function readTree(db, blocks, contentId) {
+  const packed = blocks.entry('partTree', contentId)
+  if (packed !== null) return packed
+  const row = /** @type {[number, Buffer] | undefined} */ (
+    prepared(
+      db,
+      'SELECT builder_version, part_tree FROM message_structures WHERE content_id = ?',
+      'array'
+    ).get(contentId)
+  )
+  return row === undefined || isStale(row[0]) ? null : row[1]
+}
+
+/**
+ * @param {Database} db
+ * @param {MailboxView} view
+ * @param {number} slot
+ * @returns {ZonedDate | null} null: the message has gone
+ */
+function readDate(db, { mailboxId, uids }, slot) {
+  const row = /** @type {[number, number] | undefined} */ (
+    prepared(db, 'SELECT internal_date, internal_zone FROM messages WHERE id = ?', 'array').get(
+      messageRowId(mailboxId, /** @type {number} */ (uids[slot]))
+    )
+  )
+  return row ? { epochSeconds: row[0], zoneMinutes: row[1] } : null
 }
 
 /**

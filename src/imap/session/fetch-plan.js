@@ -92,19 +92,25 @@ function readsContent(item) {
   return kind === 'SECTION' || kind === 'BINARY' || (kind === 'PREVIEW' && !item.isLazy)
 }
 
-/** What a whole message's short way knows beside its bytes. */
-const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'THREADID', 'RFC822.SIZE'])
+/** What the short way of bodies tells beside them. */
+const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'THREADID', 'RFC822.SIZE', 'INTERNALDATE'])
+
+/** @typedef {{ withTrees: boolean, withDates: boolean }} BodyNeeds - as `AccountStore.readBodies` takes it */
 
 /**
  * @param {FetchPlan} plan
- * @returns {boolean} whether it asks for the whole message, once, and for nothing that must be read beside it
+ * @returns {BodyNeeds | null} null where something else than sections is asked for that must be read
  */
-export function isForBodies({ items, setsSeen }) {
-  const sections = items.filter(({ kind }) => kind === 'SECTION')
-  const [body] = sections
-  if (setsSeen || sections.length !== 1 || body?.kind !== 'SECTION') return false
-  if (!isWhole(body) || body.partial !== null) return false
-  return items.every((item) => item === body || BESIDE_BODY.has(item.kind))
+export function planBodies({ items, setsSeen }) {
+  const sections = items.filter((item) => item.kind === 'SECTION')
+  const isFit = items.every(({ kind }) => kind === 'SECTION' || BESIDE_BODY.has(kind))
+  if (setsSeen || sections.length === 0 || !isFit) return null
+  const isForWhole =
+    sections.length === 1 && sections.every((item) => isWhole(item) && !item.partial)
+  return {
+    withTrees: !isForWhole,
+    withDates: items.some(({ kind }) => kind === 'INTERNALDATE')
+  }
 }
 
 /**

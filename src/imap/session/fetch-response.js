@@ -6,6 +6,7 @@ import { isMailError } from '../../errors.js'
 import { releaseBuffer } from '../../support/release-buffer.js'
 import { nextTurn } from '../../support/turns.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
+import { writeBody } from './fetch-body.js'
 import { writePage } from './fetch-page.js'
 import { isBinary } from './fetch-plan.js'
 import { BATCH_BYTES, FetchSectionWriter } from './fetch-section-writer.js'
@@ -16,7 +17,7 @@ import { writeRecordItem } from './record-item.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
 /** @import { StoredBody } from '../../store/read-bodies.js' */
-/** @import { FetchPlan } from './fetch-plan.js' */
+/** @import { BodyNeeds, FetchPlan } from './fetch-plan.js' */
 /** @import { Session } from './session.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
@@ -160,15 +161,16 @@ export class FetchResponse {
   }
 
   /**
-   * Writes whole messages by the short way, and one by one those that it is not for.
+   * Writes what is made of messages' bytes by the short way, and one by one those that it is not for.
    *
+   * @param {BodyNeeds} needs
    * @param {readonly number[]} slots
    */
-  async writeBodies(slots) {
+  async writeBodies(needs, slots) {
     const { connection, store } = this.#session
     const { view } = this.#session.requireSelected()
     for (let next = 0; next < slots.length;) {
-      const bodies = await store.readBodies(view, slots.slice(next, next + BODIES_A_READ))
+      const bodies = await store.readBodies(view, slots.slice(next, next + BODIES_A_READ), needs)
       for (const body of bodies) {
         const slot = /** @type {number} */ (slots[next++])
         tellKeywords(this.#session)
@@ -190,24 +192,13 @@ export class FetchResponse {
    * @returns {boolean} false: it is damaged, nothing was written
    */
   #writeBody(body, slot) {
-    const selected = this.#session.requireSelected()
     const writer = SHARED_WRITER
     writer.clear()
-    writer.begin(selected.sequenceOfSlot(slot))
-    let isSound = true
-    for (const item of this.#plan.items) {
-      if (item.kind === 'SECTION') {
-        writer.sectionDirect(
-          item,
-          body.size,
-          (target, at) => {
-            isSound &&= body.unpackInto(target, at)
-          },
-          1
-        )
-      } else if (item.kind === 'RFC822.SIZE') writer.size(body.size)
-      else this.#writeViewItem(item.kind, slot, writer)
+    writer.begin(this.#session.requireSelected().sequenceOfSlot(slot))
+    const writeOther = (/** @type {string} */ kind) => {
+      this.#writeViewItem(kind, slot, writer)
     }
+    const isSound = writeBody(writer, this.#plan.items, body, writeOther)
     if (isSound) this.#handOver(writer.end())
     return isSound
   }

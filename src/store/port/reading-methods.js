@@ -12,6 +12,7 @@ import { IntakeMethods } from './intake-methods.js'
 
 /**
  * @typedef {import('../mailbox-view.js').MailboxView} MailboxView
+ * @typedef {import('../read-bodies.js').BodyNeeds} BodyNeeds
  * @typedef {import('../read-bodies.js').StoredBody} StoredBody
  * @typedef {import('../read-messages.js').MessageNeeds} MessageNeeds
  * @typedef {import('../read-messages.js').MessageRecord} MessageRecord
@@ -60,16 +61,17 @@ export class ReadingMethods extends IntakeMethods {
   }
 
   /**
-   * Whole messages that are short.
+   * Messages that are short, to be answered from their bytes.
    *
    * @param {MailboxView} view
    * @param {readonly number[]} slots
+   * @param {BodyNeeds} needs
    * @returns {Promise<(StoredBody | null)[]>} for the first of them, one at least; null for a message that must be read
    *   by `readMessages`
    */
-  readBodies(view, slots) {
+  readBodies(view, slots, needs) {
     return this.#database.readSettled((db) => {
-      const bodies = readBodies(db, view, slots)
+      const bodies = runSnapshot(db, () => readBodies(db, view, slots, needs))
       this.#cachePool?.noteReads(db, bodies.length)
       return bodies
     })

@@ -75,7 +75,8 @@ test('a STORE says so when others expunge a message of it meanwhile', async (t) 
 const READS = /** @type {const} */ ([
   ['readBodies', 'BODY.PEEK[]'],
   ['readPage', '(UID RFC822.SIZE INTERNALDATE)'],
-  ['readMessages', 'BODY.PEEK[TEXT]'],
+  ['readBodies', 'BODY.PEEK[TEXT]'],
+  ['readMessages', '(BODY.PEEK[TEXT] ENVELOPE)'],
   ['readMessages', 'PREVIEW'],
   ['readPreviews', 'PREVIEW']
 ])

@@ -37,6 +37,12 @@ function packed(text) {
     target.toString('latin1', 0, 3) + target.toString('latin1', raw.length + 3),
     '!!!!!!'
   )
+  for (const wanted of [0, 1, 100, raw.length >> 1, raw.length - 1]) {
+    target.fill(0x21)
+    assert.equal(unpackBase64(result, target, 3, raw.length, wanted), true)
+    assert.deepEqual(target.subarray(3, 3 + wanted), raw.subarray(0, wanted))
+    assert.equal(target.toString('latin1', raw.length + 3), '!!!')
+  }
   return result
 }
 

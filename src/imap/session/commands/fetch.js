@@ -16,7 +16,7 @@ import { CODE } from '../../protocol/compile/response-code.js'
 import { takePage } from '../../protocol/values/partial-range.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
 import { planPages } from '../fetch-page.js'
-import { isForBodies, planFetch } from '../fetch-plan.js'
+import { planBodies, planFetch } from '../fetch-plan.js'
 import { FetchResponse } from '../fetch-response.js'
 import { tellFlags, tellKeywords } from '../mailbox-news.js'
 import { slotsOf } from '../message-set.js'
@@ -107,11 +107,12 @@ async function writeMessages(session, plan, slots, { response, slicer, isUid }) 
     await response.writeFromView(slots)
     return false
   }
-  if (isForBodies(plan)) {
-    await response.writeBodies(slots)
+  const pagePlan = planPages(plan)
+  const bodyNeeds = pagePlan === null ? planBodies(plan) : null
+  if (bodyNeeds !== null) {
+    await response.writeBodies(bodyNeeds, slots)
     return response.isSomeGone
   }
-  const pagePlan = planPages(plan)
   const setsSeen = plan.setsSeen && !selected.isReadOnly
   let isSomeGone = false
   const firstPage = plan.isWide ? FIRST_WIDE_PAGE : ROW_PAGE

@@ -1,0 +1,102 @@
+/**
+ * The short way of FETCH for sections of short messages: what is stored of a message is unpacked as far as it is asked for, and
+ * copied into the answer, while nothing is awaited and next to no object is made for it.
+ */
+import { decodePartTree } from '../../mime/part-tree.js'
+import { filterHeader, resolveSection } from '../../mime/section.js'
+import { isWhole } from './fetch-plan.js'
+
+/** @import { PartTree } from '../../mime/part-tree.js' */
+/** @import { FieldsSection, RangeSection } from '../../mime/section.js' */
+/** @import { StoredBody } from '../../store/read-bodies.js' */
+/** @import { FetchWriter } from '../protocol/compile/fetch.js' */
+/** @import { FetchItem, SectionItem } from '../protocol/values/fetch-item.js' */
+
+/**
+ * @param {FetchWriter} writer - within the message's response
+ * @param {readonly FetchItem[]} items - of a plan for bodies
+ * @param {StoredBody} body - read with what they need
+ * @param {(kind: FetchItem['kind']) => void} writeOther - for what is told from elsewhere
+ * @returns {boolean} false: it is damaged, and what was written is worth nothing
+ */
+export function writeBody(writer, items, body, writeOther) {
+  const writeSection = body.partTree === null ? writeWhole : sectionsOf(body, items)
+  for (const item of items) {
+    if (item.kind === 'RFC822.SIZE') writer.size(body.size)
+    else if (item.kind === 'INTERNALDATE' && body.internalDate)
+      writer.internalDate(body.internalDate)
+    else if (item.kind !== 'SECTION') writeOther(item.kind)
+    else if (writeSection === null || !writeSection(writer, item, body)) return false
+  }
+  return true
+}
+
+/**
+ * @param {FetchWriter} writer
+ * @param {SectionItem} item - the only one
+ * @param {StoredBody} body
+ * @returns {boolean}
+ */
+function writeWhole(writer, item, body) {
+  let isSound = false
+  const unpack = (/** @type {Buffer} */ target, /** @type {number} */ at) => {
+    isSound = body.unpackInto(target, at)
+  }
+  writer.sectionDirect(item, body.size, unpack, 1)
+  return isSound
+}
+
+/**
+ * @param {StoredBody} body - with its part tree
+ * @param {readonly FetchItem[]} items
+ * @returns {((writer: FetchWriter, item: SectionItem) => boolean) | null} writes one of the sections; null: it is damaged
+ */
+function sectionsOf(body, items) {
+  const tree = decodePartTree(/** @type {Buffer} */ (body.partTree))
+  const places = items.map((item) =>
+    item.kind === 'SECTION' ? placeOf(item, tree, body.size) : null
+  )
+  const end = places.reduce((most, place) => Math.max(most, place?.end ?? 0), 0)
+  // Else it is not the tree of this message.
+  const bytes = end <= body.size ? body.unpack(end) : null
+  if (bytes === null) return null
+  return (writer, item) => {
+    const place = places[items.indexOf(item)] ?? null
+    if (place === null) writer.noSection(item)
+    else {
+      const piece = pieceOf(item, place, bytes)
+      writer.sectionHead(item, piece.length).bytes(piece)
+    }
+    return true
+  }
+}
+
+/**
+ * @param {SectionItem} item
+ * @param {PartTree} tree
+ * @param {number} size - of the message
+ * @returns {RangeSection | FieldsSection | null} null where there is no such part
+ */
+function placeOf(item, tree, size) {
+  const { section, partial } = item
+  const whole = { kind: /** @type {const} */ ('range'), start: 0, end: size }
+  const place = isWhole(item) ? whole : resolveSection(tree, section)
+  if (place?.kind !== 'range' || partial === null) return place
+  const start = Math.min(place.end, place.start + partial.offset)
+  return { kind: 'range', start, end: Math.min(place.end, start + partial.length) }
+}
+
+/**
+ * @param {SectionItem} item
+ * @param {RangeSection | FieldsSection} place
+ * @param {Buffer} bytes - of the message, as far as they are asked for
+ * @returns {Buffer} what is asked for
+ */
+function pieceOf({ partial }, place, bytes) {
+  const range = bytes.subarray(place.start, place.end)
+  if (place.kind === 'range') return range
+  const filtered = filterHeader(range, place.fields, place.not)
+  return partial === null
+    ? filtered
+    : filtered.subarray(partial.offset, partial.offset + partial.length)
+}
