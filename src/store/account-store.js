@@ -110,7 +110,7 @@ export class AccountStore extends ChangeMethods {
     this.#ownChildren = options.children === undefined ? children : null
     this.#checkpointer = checkpointer
     const { database, scanner, indexer } = parts
-    /** For src/store/search alone: the index, and the thread for long searches. */
+    /** For src/store/search and src/store/sort alone: the file, the index, and the thread for long searches. */
     this.searchAccess = Object.freeze({ database, scanner, indexer })
     /** For the import from other IMAP servers alone. */
     this.movingIn = new MovingIn(parts)

@@ -132,6 +132,12 @@ export class MailboxView {
   contentIds = new Float64Array(0)
   /** RFC822.SIZE of the same, bytes. */
   sizes = new Float64Array(0)
+  /**
+   * What messages were sorted by, by sort key: see sort/sort-columns.js. 0: not known. May be shorter.
+   *
+   * @type {Map<string, Float64Array | Uint32Array>}
+   */
+  sortColumns = new Map()
   #dead = new Uint8Array(INITIAL_CAPACITY)
   /** Highest UID that ever had a slot: the slot itself may have been dropped. */
   #lastUid = 0
@@ -160,7 +166,10 @@ export class MailboxView {
   get bytes() {
     const { uids, flags, keywords, modSeqs, contentIds, sizes } = this
     const arrays = [uids, flags, keywords, modSeqs, contentIds, sizes, this.#dead]
-    return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    return [...arrays, ...this.sortColumns.values()].reduce(
+      (sum, { byteLength }) => sum + byteLength,
+      0
+    )
   }
 
   /** @returns {boolean} whether the message in any slot is gone */
@@ -250,7 +259,8 @@ export class MailboxView {
     if (tombstones === 0 || (tombstones < MANY_TOMBSTONES && tombstones * 4 < this.length)) return
     for (const attachment of this.#attachments) if (attachment.needsSlots) return
     const { uids, flags, keywords, modSeqs, contentIds, sizes } = this
-    for (const array of [uids, flags, keywords, modSeqs, contentIds, sizes])
+    const arrays = [uids, flags, keywords, modSeqs, contentIds, sizes]
+    for (const array of [...arrays, ...this.sortColumns.values()])
       closeUp(array, this.#dead, this.length)
     this.#dead.fill(0)
     this.length = this.aliveCount

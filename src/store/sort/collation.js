@@ -37,6 +37,10 @@ const WITH_IOTA = /^[\u1f80-\u1f87\u1f90-\u1f97\u1fa0-\u1fa7]$/
 const WITH_LATE_IOTA = /^[\u1fb3\u1fc3\u1ff3]$/
 const IOTA_STEP = 8
 
+/** All of these lie between; most text does not. */
+const FIRST_SPECIAL = '\u01c4'
+const LAST_SPECIAL = '\u1fff'
+
 /**
  * @param {string} text - of which as much counts as of a subject
  * @returns {string} one character for each byte; two texts compare as these do by `<`, and match if they are equal
@@ -54,6 +58,18 @@ export function collationKey(text) {
  * @returns {string} its simple title case: what would become several code points stays
  */
 function titleCase(character) {
+  const special =
+    character >= FIRST_SPECIAL && character <= LAST_SPECIAL ? specialTitleCase(character) : null
+  if (special !== null) return special
+  const upper = character.toUpperCase()
+  return upper.length === character.length ? upper : character
+}
+
+/**
+ * @param {string} character - one code point
+ * @returns {string | null} null: its title case is its upper case, if it has one
+ */
+function specialTitleCase(character) {
   const digraph = DIGRAPHS.get(character)
   if (digraph !== undefined) return digraph
   if (GEORGIAN.test(character)) return character
@@ -62,9 +78,7 @@ function titleCase(character) {
     : WITH_LATE_IOTA.test(character)
       ? IOTA_STEP + 1
       : 0
-  if (step > 0) return String.fromCharCode(character.charCodeAt(0) + step)
-  const upper = character.toUpperCase()
-  return upper.length === character.length ? upper : character
+  return step > 0 ? String.fromCharCode(character.charCodeAt(0) + step) : null
 }
 
 /**

@@ -7,6 +7,12 @@ import { nextPageSize } from '../page-size.js'
 /** @import { MailboxView } from '../mailbox-view.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
+/**
+ * @typedef {object} MessageSource
+ * @property {AccountStore} store
+ * @property {MailboxView} view - whose slots stay in place meanwhile
+ */
+
 /** Messages a page: some 2 ms. */
 const MESSAGES_A_PAGE = 250
 /** Where ENVELOPEs are read, which may be up to 256 KiB each: some 100 KiB a page as a rule. */
@@ -17,9 +23,7 @@ const FIRST_ENVELOPES = 25
 const REFERENCE_BYTES = 64
 
 /**
- * @param {object} source
- * @param {AccountStore} source.store
- * @param {MailboxView} source.view - whose slots stay in place meanwhile
+ * @param {MessageSource} source
  * @param {readonly number[]} slots - ascending
  * @param {MessageNeeds} needs
  * @param {Slicer} slicer

@@ -6,10 +6,11 @@ import { readPages, sentSeconds } from '../sort/read-pages.js'
 import { sortInSlices } from '../sort/sliced-sort.js'
 
 /** @import { Slicer } from '../../support/slicer.js' */
-/** @import { ThreadNode, ThreadSource } from './thread-messages.js' */
+/** @import { MessageSource } from '../sort/read-pages.js' */
+/** @import { ThreadNode } from './thread-messages.js' */
 
 /**
- * @param {ThreadSource} source
+ * @param {MessageSource} source
  * @param {readonly number[]} slots - ascending
  * @param {Slicer} slicer
  * @returns {Promise<ThreadNode[]>}

@@ -13,7 +13,8 @@ import { gatherBySubject } from './subject-gathering.js'
 
 /** @import { MessageRecord } from '../account-store.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
-/** @import { ThreadNode, ThreadSource } from './thread-messages.js' */
+/** @import { MessageSource } from '../sort/read-pages.js' */
+/** @import { ThreadNode } from './thread-messages.js' */
 
 /** A message that is there, or a dummy for one that others refer to. */
 class Container {
@@ -56,7 +57,7 @@ const MAX_WALKED = 10_000_000
 const newDummy = () => new Container()
 
 /**
- * @param {ThreadSource} source
+ * @param {MessageSource} source
  * @param {readonly number[]} slots - ascending
  * @param {Slicer} slicer
  * @returns {Promise<ThreadNode[]>}
@@ -79,7 +80,7 @@ export async function threadByReferences(source, slots, slicer) {
 /**
  * Step 1.
  *
- * @param {ThreadSource} source
+ * @param {MessageSource} source
  * @param {readonly number[]} slots
  * @param {Slicer} slicer
  * @returns {Promise<Container[]>} one for each message
@@ -255,7 +256,7 @@ function leaderOf(head) {
  * What step 5 asks of messages at the head of a thread: whether their subject is that of a reply. Only where two
  * threads have one subject does it matter, and only there are the ENVELOPEs read.
  *
- * @param {ThreadSource} source
+ * @param {MessageSource} source
  * @param {readonly Container[]} heads
  * @param {Slicer} slicer
  */

@@ -15,12 +15,6 @@ import { threadBySubject } from './ordered-subject.js'
  */
 
 /**
- * @typedef {object} ThreadSource
- * @property {AccountStore} store
- * @property {MailboxView} view - whose slots stay in place meanwhile
- */
-
-/**
  * @param {object} request
  * @param {AccountStore} request.store
  * @param {MailboxView} request.view - whose slots stay in place meanwhile

@@ -1,0 +1,104 @@
+/**
+ * What messages are sorted by, as whole numbers by slot. They are kept with the view of their mailbox: of a message nothing
+ * of this ever changes, and webmail asks for the same order again for each page that it shows. Texts are kept as ranks,
+ * which take a tenth of their memory.
+ *
+ * In each column 0 stands for a message of which nothing is known: it has come since, was not asked for, or has gone.
+ */
+import { grown } from '../../support/grown.js'
+import { insertRanks } from './insert-ranks.js'
+import { readNumbers } from './read-values.js'
+import { makeRanks } from './text-ranks.js'
+
+/** @import { MailboxView } from '../mailbox-view.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
+/** @import { MessageSource } from './read-pages.js' */
+/** @import { NumberKey, TextKey } from './read-values.js' */
+/** @import { Ranks } from './text-ranks.js' */
+
+/** @typedef {Readonly<Float64Array | Uint32Array>} SortColumn */
+
+/** Slots between two looks at the clock: below a millisecond. */
+const STEP = 16_384
+
+/** Added to dates and sizes, so that all are above 0: no date is as far from 1970. */
+const SHIFT = 2 ** 43
+
+/**
+ * @param {MessageSource} source
+ * @param {NumberKey} key
+ * @param {readonly number[]} slots - ascending
+ * @param {Slicer} slicer
+ * @returns {Promise<Readonly<Float64Array>>} in which these have numbers that compare as their dates or sizes do; 0 for one that
+ *   has gone meanwhile
+ */
+export async function numberColumn(source, key, slots, slicer) {
+  const { view } = source
+  const keep = (/** @type {number} */ slot, /** @type {number} */ value) => {
+    // Looked up each time: it is replaced when the view grows.
+    roomyColumn(view, key)[slot] = SHIFT + value
+  }
+  await readNumbers(source, key, without(view.sortColumns.get(key), slots), keep, slicer)
+  return roomyColumn(view, key)
+}
+
+/**
+ * @param {MailboxView} view
+ * @param {NumberKey} key
+ * @returns {Float64Array} with room for each slot
+ */
+function roomyColumn(view, key) {
+  const known = /** @type {Float64Array | undefined} */ (view.sortColumns.get(key))
+  const capacity = view.uids.length
+  if (known?.length === capacity) return known
+  const column = new Float64Array(capacity)
+  if (known) grown(known, column)
+  view.sortColumns.set(key, column)
+  return column
+}
+
+/**
+ * @param {MessageSource} source
+ * @param {TextKey} key
+ * @param {readonly number[]} slots - ascending
+ * @param {Slicer} slicer
+ * @returns {Promise<Ranks>} in which these have numbers that compare as their texts do; 0 for one that has gone meanwhile
+ */
+export async function rankColumn(source, key, slots, slicer) {
+  const { view } = source
+  // It stays as it is, because others may be sorting by it: what is made of it takes its place.
+  const kept = /** @type {Ranks | undefined} */ (view.sortColumns.get(key))
+  const missing = without(kept, slots)
+  if (kept && missing.length === 0) return kept
+  const inserted = kept ? await insertRanks(source, key, { kept, missing }, slicer) : null
+  const ranks = inserted ?? (await makeRanks(source, key, slots, slicer))
+  // Those of a few messages alone are of no use to whoever asks for all.
+  const isMost = inserted !== null || slots.length * 2 >= view.aliveCount
+  if (isMost && view.sortColumns.get(key) === kept) view.sortColumns.set(key, ranks)
+  return ranks
+}
+
+/**
+ * @param {SortColumn | undefined} column
+ * @param {readonly number[]} slots
+ * @returns {readonly number[]} those of which it says nothing
+ */
+function without(column, slots) {
+  return column === undefined ? slots : slots.filter((slot) => !column[slot])
+}
+
+/**
+ * @param {readonly SortColumn[]} columns
+ * @param {readonly number[]} slots
+ * @param {Slicer} slicer
+ * @returns {Promise<Uint32Array>} those of which each column says something
+ */
+export async function slotsIn(columns, slots, slicer) {
+  const found = new Uint32Array(slots.length)
+  let count = 0
+  for (const [nth, slot] of slots.entries()) {
+    if (nth % STEP === 0) await slicer.breathe()
+    if (columns.every((column) => column[slot])) found[count++] = slot
+  }
+  return found.subarray(0, count)
+}
