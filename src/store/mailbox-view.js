@@ -133,11 +133,14 @@ export class MailboxView {
   /** RFC822.SIZE of the same, bytes. */
   sizes = new Float64Array(0)
   /**
-   * What messages were sorted by, by sort key: see sort/sort-columns.js. 0: not known. May be shorter.
+   * What messages were sorted and threaded by: see sort/sort-columns.js and threading/known-replies.js. 0: not known. May be
+   * shorter.
    *
-   * @type {Map<string, Float64Array | Uint32Array>}
+   * @type {Map<string, Float64Array | Uint32Array | Uint8Array>}
    */
   sortColumns = new Map()
+  /** @type {import('./threading/kept-links.js').KeptLinks | null} by UID */
+  threadLinks = null
   #dead = new Uint8Array(INITIAL_CAPACITY)
   /** Highest UID that ever had a slot: the slot itself may have been dropped. */
   #lastUid = 0
@@ -168,7 +171,7 @@ export class MailboxView {
     const arrays = [uids, flags, keywords, modSeqs, contentIds, sizes, this.#dead]
     return [...arrays, ...this.sortColumns.values()].reduce(
       (sum, { byteLength }) => sum + byteLength,
-      0
+      this.threadLinks?.bytes ?? 0
     )
   }
 
@@ -372,7 +375,7 @@ export class MailboxView {
 /**
  * Moves what is of living messages to the front; behind it stand zeros.
  *
- * @param {Uint32Array | Float64Array} array - may be shorter than `length`
+ * @param {Uint8Array | Uint32Array | Float64Array} array - may be shorter than `length`
  * @param {Uint8Array} dead - 1 for a tombstone
  * @param {number} length - slots in use
  */

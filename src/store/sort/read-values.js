@@ -1,17 +1,12 @@
 /**
- * Reads what messages are sorted by, one column for all of them: rows as wide as others need them, each an object, would
- * take twice the time.
+ * Reads what messages are sorted by.
  */
-import { prepared } from '../../database/statement.js'
 import { decodeByteString } from '../../mime/encoded-word.js'
 import { firstAddress } from '../../mime/envelope-reader.js'
-import { BUILDER_VERSION } from '../../mime/message-meta.js'
-import { messageRowId, uidOfRow } from '../row-ids.js'
 import { readEnvelopes } from './read-envelopes.js'
 import { readPages, sentSeconds } from './read-pages.js'
+import { IS_FRESH, WITH_META, readRows } from './read-rows.js'
 
-/** @import { Database } from '../read-messages.js' */
-/** @import { MailboxView } from '../mailbox-view.js' */
 /** @import { MessageRecord } from '../account-store.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 /** @import { MessageSource } from './read-pages.js' */
@@ -29,15 +24,6 @@ import { readPages, sentSeconds } from './read-pages.js'
  * @returns {key is NumberKey}
  */
 export const isNumberKey = (key) => key === 'ARRIVAL' || key === 'DATE' || key === 'SIZE'
-
-/** Messages a page: some 2 ms. */
-const PAGE_MESSAGES = 1024
-
-/** Where they lie so far apart that each is looked up. */
-const PAGE_SINGLES = 256
-
-const WITH_META = 'FROM messages m LEFT JOIN message_meta d ON d.content_id = m.content_id'
-const IS_FRESH = `d.builder_version >= ${BUILDER_VERSION}`
 
 /** @type {Readonly<Record<NumberKey | 'SUBJECT', string>>} messages.id and the value, NULL where it must be made anew */
 const SELECTS = {
@@ -92,73 +78,17 @@ export async function readTexts(source, key, slots, onText, slicer) {
  * @param {Slicer} slicer
  */
 async function readColumn(source, key, slots, onValue, slicer) {
-  const { store, view } = source
   /** @type {number[]} */
   const stale = []
-  for (let start = 0; start < slots.length;) {
-    await slicer.breathe()
-    const page = slots.slice(start, start + PAGE_MESSAGES)
-    const isDense = uidOf(view, page.at(-1)) - uidOf(view, page[0]) < 2 * page.length
-    if (!isDense) page.splice(PAGE_SINGLES)
-    const rows = await store.searchAccess.database.readSettled((db) =>
-      isDense ? readRange(db, view, page, SELECTS[key]) : readSingles(db, view, page, SELECTS[key])
-    )
-    let at = 0
-    for (const [id, value] of rows) {
-      const uid = uidOfRow(id)
-      while (uidOf(view, page[at]) < uid) at++
-      const slot = page[at] ?? -1
-      if (uidOf(view, slot) !== uid) continue
+  for await (const rows of readRows(source, SELECTS[key], slots, slicer))
+    for (const [slot, value] of rows) {
+      if (slicer.isSpent) await slicer.breathe()
       if (value === null) stale.push(slot)
-      else {
-        if (slicer.isSpent) await slicer.breathe()
-        onValue(slot, value)
-      }
+      else onValue(slot, value)
     }
-    start += page.length
-  }
   for await (const page of readPages(source, stale, { order: true }, slicer))
     for (const { slot, record } of page) onValue(slot, valueOf(record, key))
 }
-
-/** @typedef {[id: number, value: number | string | null]} Row */
-
-/**
- * @param {Database} db
- * @param {MailboxView} view
- * @param {readonly number[]} page - slots, ascending
- * @param {string} select
- * @returns {Row[]} by id, with those that lie between
- */
-function readRange(db, view, page, select) {
-  const [first, last] = [page[0], page.at(-1)].map((slot) =>
-    messageRowId(view.mailboxId, uidOf(view, slot))
-  )
-  const range = prepared(db, `${select} WHERE m.id BETWEEN ? AND ? ORDER BY m.id`, 'array')
-  return /** @type {Row[]} */ (range.all(first, last))
-}
-
-/**
- * @param {Database} db
- * @param {MailboxView} view
- * @param {readonly number[]} page - slots, ascending
- * @param {string} select
- * @returns {Row[]} by id
- */
-function readSingles(db, view, page, select) {
-  const single = prepared(db, `${select} WHERE m.id = ?`, 'array')
-  return page.flatMap((slot) => {
-    const row = single.get(messageRowId(view.mailboxId, uidOf(view, slot)))
-    return row === undefined ? [] : [/** @type {Row} */ (row)]
-  })
-}
-
-/**
- * @param {MailboxView} view
- * @param {number | undefined} slot
- * @returns {number} Infinity where there is no slot
- */
-const uidOf = (view, slot) => view.uids[slot ?? -1] ?? Infinity
 
 /**
  * @param {MessageRecord} record - read with `order`

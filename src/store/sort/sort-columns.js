@@ -8,13 +8,13 @@
 import { grown } from '../../support/grown.js'
 import { insertRanks } from './insert-ranks.js'
 import { readNumbers } from './read-values.js'
-import { makeRanks } from './text-ranks.js'
+import { collectTexts } from './text-ranks.js'
 
 /** @import { MailboxView } from '../mailbox-view.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 /** @import { MessageSource } from './read-pages.js' */
 /** @import { NumberKey, TextKey } from './read-values.js' */
-/** @import { Ranks } from './text-ranks.js' */
+/** @import { Ranks, TextCollector } from './text-ranks.js' */
 
 /** @typedef {Readonly<Float64Array | Uint32Array>} SortColumn */
 
@@ -34,12 +34,22 @@ const SHIFT = 2 ** 43
  */
 export async function numberColumn(source, key, slots, slicer) {
   const { view } = source
-  const keep = (/** @type {number} */ slot, /** @type {number} */ value) => {
-    // Looked up each time: it is replaced when the view grows.
-    roomyColumn(view, key)[slot] = SHIFT + value
-  }
-  await readNumbers(source, key, without(view.sortColumns.get(key), slots), keep, slicer)
+  const missing = without(view.sortColumns.get(key), slots)
+  const keep = (/** @type {number} */ slot, /** @type {number} */ value) =>
+    keepNumber(view, key, slot, value)
+  await readNumbers(source, key, missing, keep, slicer)
   return roomyColumn(view, key)
+}
+
+/**
+ * @param {MailboxView} view
+ * @param {NumberKey} key
+ * @param {number} slot
+ * @param {number} value - of a date, seconds; of a size, bytes
+ */
+export function keepNumber(view, key, slot, value) {
+  // Looked up each time: it is replaced when the view grows.
+  roomyColumn(view, key)[slot] = SHIFT + value
 }
 
 /**
@@ -62,16 +72,18 @@ function roomyColumn(view, key) {
  * @param {TextKey} key
  * @param {readonly number[]} slots - ascending
  * @param {Slicer} slicer
+ * @param {TextCollector | null} [collected] - the texts of these, where they have been read already
  * @returns {Promise<Ranks>} in which these have numbers that compare as their texts do; 0 for one that has gone meanwhile
  */
-export async function rankColumn(source, key, slots, slicer) {
+export async function rankColumn(source, key, slots, slicer, collected = null) {
   const { view } = source
   // It stays as it is, because others may be sorting by it: what is made of it takes its place.
   const kept = /** @type {Ranks | undefined} */ (view.sortColumns.get(key))
   const missing = without(kept, slots)
   if (kept && missing.length === 0) return kept
   const inserted = kept ? await insertRanks(source, key, { kept, missing }, slicer) : null
-  const ranks = inserted ?? (await makeRanks(source, key, slots, slicer))
+  const texts = async () => collected ?? (await collectTexts(source, key, slots, slicer))
+  const ranks = inserted ?? (await (await texts()).ranks(slicer))
   // Those of a few messages alone are of no use to whoever asks for all.
   const isMost = inserted !== null || slots.length * 2 >= view.aliveCount
   if (isMost && view.sortColumns.get(key) === kept) view.sortColumns.set(key, ranks)
@@ -79,7 +91,7 @@ export async function rankColumn(source, key, slots, slicer) {
 }
 
 /**
- * @param {SortColumn | undefined} column
+ * @param {SortColumn | Readonly<Uint8Array> | undefined} column
  * @param {readonly number[]} slots
  * @returns {readonly number[]} those of which it says nothing
  */

@@ -5,6 +5,7 @@ import { collationKey } from './collation.js'
 import { readTexts } from './read-values.js'
 import { sortTexts } from './sort-texts.js'
 
+/** @import { MailboxView } from '../mailbox-view.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 /** @import { MessageSource } from './read-pages.js' */
 /** @import { TextKey } from './read-values.js' */
@@ -17,36 +18,69 @@ export const EMPTY_RANK = 1
 /** Texts or ranks between two looks at the clock: below a millisecond. */
 const STEP = 4096
 
+/** Texts of messages, of which ranks are to be made. */
+export class TextCollector {
+  /** @type {string[]} */
+  #texts = []
+  #indexes
+  #known
+
+  /**
+   * @param {TextKey} key
+   * @param {MailboxView} view - whose slots stay in place meanwhile
+   */
+  constructor(key, view) {
+    /** By slot, one more than the index of its text. */
+    this.#indexes = new Uint32Array(view.length)
+    /**
+     * Few people have written many messages. Most subjects are different: to look each up would cost more than it spares.
+     *
+     * @type {Map<string, number> | null}
+     */
+    this.#known = key === 'SUBJECT' ? null : new Map()
+  }
+
+  /**
+   * @param {number} slot
+   * @param {string} text
+   */
+  add(slot, text) {
+    const texts = this.#texts
+    const collated = collationKey(text)
+    const index = this.#known?.get(collated) ?? texts.length
+    if (index === texts.length) {
+      texts.push(collated)
+      this.#known?.set(collated, index)
+    }
+    this.#indexes[slot] = index + 1
+  }
+
+  /**
+   * @param {Slicer} slicer
+   * @returns {Promise<Ranks>}
+   */
+  async ranks(slicer) {
+    const rankOf = await rankTexts(this.#texts, slicer)
+    const ranks = new Uint32Array(this.#indexes.length)
+    for (let slot = 0; slot < ranks.length; slot++) {
+      if (slot % STEP === 0) await slicer.breathe()
+      ranks[slot] = rankOf[this.#indexes[slot] ?? 0] ?? 0
+    }
+    return ranks
+  }
+}
+
 /**
  * @param {MessageSource} source
  * @param {TextKey} key
  * @param {readonly number[]} slots - ascending
  * @param {Slicer} slicer
- * @returns {Promise<Ranks>} of these
+ * @returns {Promise<TextCollector>} with the texts of these
  */
-export async function makeRanks(source, key, slots, slicer) {
-  /** @type {string[]} */
-  const texts = []
-  // Few people have written many messages. Most subjects are different: to look each up would cost more than it spares.
-  /** @type {Map<string, number> | null} */
-  const known = key === 'SUBJECT' ? null : new Map()
-  const ranks = new Uint32Array(source.view.length)
-  const collect = (/** @type {number} */ slot, /** @type {string} */ text) => {
-    const collated = collationKey(text)
-    const index = known?.get(collated) ?? texts.length
-    if (index === texts.length) {
-      texts.push(collated)
-      known?.set(collated, index)
-    }
-    ranks[slot] = index + 1
-  }
-  await readTexts(source, key, slots, collect, slicer)
-  const rankOf = await rankTexts(texts, slicer)
-  for (const [nth, slot] of slots.entries()) {
-    if (nth % STEP === 0) await slicer.breathe()
-    ranks[slot] = rankOf[ranks[slot] ?? 0] ?? 0
-  }
-  return ranks
+export async function collectTexts(source, key, slots, slicer) {
+  const collector = new TextCollector(key, source.view)
+  await readTexts(source, key, slots, (slot, text) => collector.add(slot, text), slicer)
+  return collector
 }
 
 /**

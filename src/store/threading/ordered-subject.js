@@ -1,13 +1,15 @@
 /**
  * THREAD=ORDEREDSUBJECT, RFC 5256 §3: one thread for each base subject, its first message the parent of all others.
  */
-import { collationKey, compareValues } from '../sort/collation.js'
-import { readPages, sentSeconds } from '../sort/read-pages.js'
-import { sortInSlices } from '../sort/sliced-sort.js'
+import { sortByKey } from '../sort/radix-sort.js'
+import { numberColumn, rankColumn, slotsIn } from '../sort/sort-columns.js'
 
 /** @import { Slicer } from '../../support/slicer.js' */
 /** @import { MessageSource } from '../sort/read-pages.js' */
 /** @import { ThreadNode } from './thread-messages.js' */
+
+/** Messages between two looks at the clock: below a millisecond. */
+const STEP = 4096
 
 /**
  * @param {MessageSource} source
@@ -16,35 +18,19 @@ import { sortInSlices } from '../sort/sliced-sort.js'
  * @returns {Promise<ThreadNode[]>}
  */
 export async function threadBySubject(source, slots, slicer) {
-  /** @type {{ slot: number, subject: string, date: number }[]} */
-  const messages = []
-  for await (const page of readPages(source, slots, { order: true }, slicer)) {
-    for (const { slot, record } of page) {
-      if (slicer.isSpent) await slicer.breathe()
-      const subject = collationKey(record.baseSubject ?? '')
-      messages.push({ slot, subject, date: sentSeconds(record) })
-    }
+  const dates = await numberColumn(source, 'DATE', slots, slicer)
+  const subjects = await rankColumn(source, 'SUBJECT', slots, slicer)
+  const known = await slotsIn([dates, subjects], slots, slicer)
+  /** @type {Map<number, ThreadNode>} by subject; the one that begins first is the first */
+  const threads = new Map()
+  for (const [nth, slot] of (await sortByKey(known, dates, false, slicer)).entries()) {
+    if (nth % STEP === 0) await slicer.breathe()
+    const subject = subjects[slot] ?? 0
+    const head = threads.get(subject)
+    /** @type {ThreadNode} */
+    const node = { slot, children: [] }
+    if (head) head.children.push(node)
+    else threads.set(subject, node)
   }
-  const sorted = await sortInSlices(
-    messages,
-    (left, right) =>
-      compareValues(left.subject, right.subject) ||
-      left.date - right.date ||
-      left.slot - right.slot,
-    slicer
-  )
-  /** @type {{ node: ThreadNode, subject: string, date: number }[]} */
-  const threads = []
-  for (const { slot, subject, date } of sorted) {
-    const last = threads.at(-1)
-    if (last !== undefined && last.subject === subject)
-      last.node.children.push({ slot, children: [] })
-    else threads.push({ node: { slot, children: [] }, subject, date })
-  }
-  const ordered = await sortInSlices(
-    threads,
-    (left, right) => left.date - right.date || left.node.slot - right.node.slot,
-    slicer
-  )
-  return ordered.map(({ node }) => node)
+  return [...threads.values()]
 }

@@ -4,35 +4,44 @@
  *
  * Links go upwards only until step 3, so that one is made or broken in no time; lists of children are made from them.
  */
-import { isReplyOrForward } from '../../mime/base-subject.js'
-import { envelopeSubject } from '../../mime/envelope-reader.js'
-import { collationKey } from '../sort/collation.js'
-import { readPages, sentSeconds } from '../sort/read-pages.js'
+import { sortByKey } from '../sort/radix-sort.js'
 import { sortInSlices } from '../sort/sliced-sort.js'
+import { numberColumn, rankColumn } from '../sort/sort-columns.js'
+import { EMPTY_RANK } from '../sort/text-ranks.js'
+import { knownReplies } from './known-replies.js'
+import { numberedLinks } from './numbered-links.js'
 import { gatherBySubject } from './subject-gathering.js'
 
-/** @import { MessageRecord } from '../account-store.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 /** @import { MessageSource } from '../sort/read-pages.js' */
 /** @import { ThreadNode } from './thread-messages.js' */
 
+/** @type {Container[]} as most messages have none */
+const NO_CHILDREN = []
+
 /** A message that is there, or a dummy for one that others refer to. */
 class Container {
   slot = -1
-  date = 0
-  /** Collation key of the base subject. */
-  subject = ''
+  /** Among all messages, by sent date and then in the order of the mailbox. */
+  place = 0
+  /** Rank of the base subject. */
+  subject = EMPTY_RANK
   isReply = false
   /** @type {Container | null} */
   parent = null
   /** How many containers have this one as their parent. */
   childCount = 0
-  /** @type {Container[]} */
-  children = []
+  children = NO_CHILDREN
 
   /** @returns {boolean} */
   get isDummy() {
     return this.slot < 0
+  }
+
+  /** @param {Container} child - for the list */
+  add(child) {
+    if (this.children === NO_CHILDREN) this.children = [child]
+    else this.children.push(child)
   }
 }
 
@@ -40,12 +49,6 @@ class Container {
 
 /** Threads, references or links between two looks at the clock: below a millisecond. */
 const STEP = 1024
-
-/**
- * Identifiers that are kept without a message, beside two for each message. Each takes 300 bytes, and few messages can name
- * very many. Of those that are too many, only that threads have them in common is not seen.
- */
-const MAX_ABSENT = 100_000
 
 /**
  * Links that are walked up to see that a new one makes no loop: a second of work. Threads of people need none or a few for
@@ -63,16 +66,14 @@ const newDummy = () => new Container()
  * @returns {Promise<ThreadNode[]>}
  */
 export async function threadByReferences(source, slots, slicer) {
-  const messages = await linkMessages(source, slots, slicer)
+  const messages = await putByDate(source, await linkMessages(source, slots, slicer), slicer)
   const roots = await pruneDummies(messages, slicer)
-  const byDate = await sortByDate(roots, slicer)
-  await markReplies(source, byDate, slicer)
-  const gathered = await gatherBySubject(byDate, newDummy, slicer)
-  const heads = await sortByDate(gathered, slicer)
-  for (const message of messages) {
-    if (message.children.length < 2) continue
-    await slicer.breathe()
-    message.children = await sortSiblings(message.children, slicer)
+  await markReplies(source, roots, slicer)
+  const gathered = await gatherBySubject(roots, newDummy, slicer)
+  const heads = await sortHeads(gathered, messages.length, slicer)
+  for (const [nth, message] of messages.entries()) {
+    if (nth % STEP === 0) await slicer.breathe()
+    if (message.children.length > 1) message.children = await sortSiblings(message.children, slicer)
   }
   return heads
 }
@@ -83,38 +84,29 @@ export async function threadByReferences(source, slots, slicer) {
  * @param {MessageSource} source
  * @param {readonly number[]} slots
  * @param {Slicer} slicer
- * @returns {Promise<Container[]>} one for each message
+ * @returns {Promise<Container[]>} one for each message, in the order of the slots
  */
 async function linkMessages(source, slots, slicer) {
-  /** @type {Map<string, Container>} */
-  const byId = new Map()
-  const room = MAX_ABSENT + 2 * slots.length
-  const containerOf = (/** @type {string} */ id) => {
-    let container = byId.get(id)
-    if (container === undefined) byId.set(id, (container = new Container()))
-    return container
-  }
+  /** @type {Container[]} by number */
+  const containers = []
+  const containerOf = (/** @type {number} */ number) => (containers[number] ??= new Container())
   let seen = 0
   let walked = 0
   let nextBreath = STEP
   /** @type {Container[]} */
   const messages = []
-  for await (const page of readPages(source, slots, { search: true }, slicer)) {
-    for (const { slot, record } of page) {
+  for await (const page of numberedLinks(source, slots, slicer)) {
+    for (const { slot, own, references } of page) {
       if (slicer.isSpent) await slicer.breathe()
-      const { messageId } = record
-      const known = messageId == null ? new Container() : containerOf(messageId)
+      const known = own === 0 ? new Container() : containerOf(own)
       // A second message of the same id is one of its own.
       const message = known.isDummy ? known : new Container()
       message.slot = slot
-      message.date = sentSeconds(record)
-      message.subject = collationKey(record.baseSubject ?? '')
       messages.push(message)
       /** @type {Container | null} */
       let last = null
-      for (const id of referencesOf(record)) {
-        if (byId.size >= room && !byId.has(id)) continue
-        const reference = containerOf(id)
+      for (let at = 0; at < references.length; at++) {
+        const reference = containerOf(/** @type {number} */ (references[at]))
         seen++
         if (last !== null && reference.parent === null)
           walked += link(last, reference, MAX_WALKED - walked)
@@ -131,12 +123,31 @@ async function linkMessages(source, slots, slicer) {
 }
 
 /**
- * @param {MessageRecord} record
- * @returns {readonly string[]}
+ * @param {MessageSource} source
+ * @param {readonly Container[]} messages - in the order of their slots; they learn their dates and subjects
+ * @param {Slicer} slicer
+ * @returns {Promise<Container[]>} by sent date
  */
-function referencesOf({ references = [], inReplyTo }) {
-  if (references.length > 0) return references
-  return inReplyTo == null ? [] : [inReplyTo]
+async function putByDate(source, messages, slicer) {
+  const slots = messages.map(({ slot }) => slot)
+  const dates = await numberColumn(source, 'DATE', slots, slicer)
+  const subjects = await rankColumn(source, 'SUBJECT', slots, slicer)
+  const keys = new Float64Array(messages.length)
+  for (const [index, message] of messages.entries()) {
+    if (index % STEP === 0) await slicer.breathe()
+    keys[index] = dates[message.slot] ?? 0
+    message.subject = subjects[message.slot] ?? EMPTY_RANK
+  }
+  const indexes = await sortByKey(Uint32Array.from(messages.keys()), keys, false, slicer)
+  /** @type {Container[]} */
+  const byDate = []
+  for (const index of indexes) {
+    if (byDate.length % STEP === 0) await slicer.breathe()
+    const message = /** @type {Container} */ (messages[index])
+    message.place = byDate.length
+    byDate.push(message)
+  }
+  return byDate
 }
 
 /**
@@ -168,27 +179,28 @@ function unlink(child) {
 
 /**
  * Steps 2 and 3. A dummy's children become those of the nearest message above. Where there is none, they stay together
- * under one dummy, unless it has a single child.
+ * under one dummy, unless it has a single child. All children, and with that step 4, are by date as the messages are.
  *
- * @param {readonly Container[]} messages
+ * @param {readonly Container[]} messages - by date
  * @param {Slicer} slicer
- * @returns {Promise<Container[]>} the heads of threads
+ * @returns {Promise<Container[]>} the heads of threads, by date
  */
 async function pruneDummies(messages, slicer) {
   /** @type {Map<Container, Container>} the message or topmost dummy that a dummy's children come to */
   const heirs = new Map()
-  const heads = new Set()
+  /** @type {Container[]} */
+  const heads = []
   for (const [nth, message] of messages.entries()) {
     if (nth % STEP === 0) await slicer.breathe()
-    if (message.parent === null) heads.add(message)
+    if (message.parent === null) heads.push(message)
     else {
       const parent = heirOf(message.parent, heirs)
-      parent.children.push(message)
-      if (parent.isDummy) heads.add(parent)
+      parent.add(message)
+      if (parent.isDummy && parent.children.length === 1) heads.push(parent)
     }
   }
-  return [...heads].map((head) =>
-    head.isDummy && head.children.length === 1 ? head.children[0] : head
+  return heads.map((head) =>
+    head.isDummy && head.children.length === 1 ? (head.children[0] ?? head) : head
   )
 }
 
@@ -215,33 +227,41 @@ function heirOf(start, heirs) {
 }
 
 /**
- * Steps 4 and 6 for the heads of threads. The children of dummies are sorted too: the first stands for its dummy.
+ * Step 6 for the heads of threads. The children of dummies are sorted too: the first stands for its dummy.
  *
  * @param {readonly Container[]} heads
+ * @param {number} count - of messages
  * @param {Slicer} slicer
  * @returns {Promise<Container[]>}
  */
-async function sortByDate(heads, slicer) {
-  for (const head of heads)
+async function sortHeads(heads, count, slicer) {
+  /** @type {(Container | undefined)[]} */
+  const byPlace = new Array(count)
+  for (const [nth, head] of heads.entries()) {
+    if (nth % STEP === 0) await slicer.breathe()
     if (head.isDummy) head.children = await sortSiblings(head.children, slicer)
-  return await sortSiblings(heads, slicer)
+    byPlace[leaderOf(head).place] = head
+  }
+  return byPlace.filter((head) => head !== undefined)
 }
 
 /**
- * @param {readonly Container[]} siblings
+ * @param {Container[]} siblings
  * @param {Slicer} slicer
- * @returns {Promise<Container[]>} by sent date, then in the order of the mailbox
+ * @returns {Promise<Container[]>} by sent date, as they are mostly
  */
 async function sortSiblings(siblings, slicer) {
-  return await sortInSlices(
-    siblings,
-    (left, right) => {
-      const a = leaderOf(left)
-      const b = leaderOf(right)
-      return a.date - b.date || a.slot - b.slot
-    },
-    slicer
-  )
+  const compare = (/** @type {Container} */ left, /** @type {Container} */ right) =>
+    leaderOf(left).place - leaderOf(right).place
+  for (let at = 1; at < siblings.length; at++)
+    if (
+      compare(
+        /** @type {Container} */ (siblings[at - 1]),
+        /** @type {Container} */ (siblings[at])
+      ) > 0
+    )
+      return await sortInSlices(siblings, compare, slicer)
+  return siblings
 }
 
 /**
@@ -261,12 +281,12 @@ function leaderOf(head) {
  * @param {Slicer} slicer
  */
 async function markReplies(source, heads, slicer) {
-  /** @type {Map<string, number>} */
+  /** @type {Map<number, number>} */
   const counts = new Map()
   for (const [nth, head] of heads.entries()) {
     if (nth % STEP === 0) await slicer.breathe()
     const { subject } = leaderOf(head)
-    if (subject !== '') counts.set(subject, (counts.get(subject) ?? 0) + 1)
+    if (subject !== EMPTY_RANK) counts.set(subject, (counts.get(subject) ?? 0) + 1)
   }
   /** @type {Container[]} */
   const asked = []
@@ -276,14 +296,6 @@ async function markReplies(source, heads, slicer) {
   }
   const wanted = await sortInSlices(asked, (left, right) => left.slot - right.slot, slicer)
   const slots = wanted.map(({ slot }) => slot)
-  let next = 0
-  for await (const page of readPages(source, slots, { envelope: true }, slicer)) {
-    for (const { slot, record } of page) {
-      if (slicer.isSpent) await slicer.breathe()
-      while ((slots[next] ?? slot) < slot) next++
-      const head = wanted[next]
-      if (head?.slot === slot && record.envelope)
-        head.isReply = isReplyOrForward(envelopeSubject(record.envelope))
-    }
-  }
+  const isReply = await knownReplies(source, slots, slicer)
+  for (const head of wanted) head.isReply = isReply(head.slot)
 }

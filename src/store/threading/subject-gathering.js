@@ -2,6 +2,8 @@
  * Step 5 of THREAD=REFERENCES, RFC 5256 §3: threads with one base subject become one.
  */
 
+import { EMPTY_RANK } from '../sort/text-ranks.js'
+
 /** @import { ThreadContainer } from './references.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
 
@@ -24,11 +26,10 @@ export async function gatherBySubject(heads, newDummy, slicer) {
     if (nth % STEP === 0) await slicer.breathe()
     const subject = subjectOf(head)
     const chosen = table.get(subject)
-    if (subject === '' || chosen === undefined || chosen === head) continue
+    if (subject === EMPTY_RANK || chosen === undefined || chosen === head) continue
     below.add(head)
-    if (chosen.isDummy && head.isDummy)
-      for (const child of head.children) chosen.children.push(child)
-    else if (chosen.isDummy || (head.isReply && !chosen.isReply)) chosen.children.push(head)
+    if (chosen.isDummy && head.isDummy) for (const child of head.children) chosen.add(child)
+    else if (chosen.isDummy || (head.isReply && !chosen.isReply)) chosen.add(head)
     else {
       const dummy = newDummy()
       // Its subject is that of its first child.
@@ -46,15 +47,15 @@ export async function gatherBySubject(heads, newDummy, slicer) {
  *
  * @param {readonly ThreadContainer[]} heads
  * @param {Slicer} slicer
- * @returns {Promise<Map<string, ThreadContainer>>} the one of each subject that the others come to
+ * @returns {Promise<Map<number, ThreadContainer>>} the one of each subject that the others come to
  */
 async function subjectTable(heads, slicer) {
-  /** @type {Map<string, ThreadContainer>} */
+  /** @type {Map<number, ThreadContainer>} */
   const table = new Map()
   for (const [nth, head] of heads.entries()) {
     if (nth % STEP === 0) await slicer.breathe()
     const subject = subjectOf(head)
-    if (subject === '') continue
+    if (subject === EMPTY_RANK) continue
     const chosen = table.get(subject)
     const isBetter =
       chosen === undefined ||
@@ -66,8 +67,8 @@ async function subjectTable(heads, slicer) {
 
 /**
  * @param {ThreadContainer} head
- * @returns {string}
+ * @returns {number}
  */
 function subjectOf(head) {
-  return (head.isDummy ? head.children[0]?.subject : head.subject) ?? ''
+  return (head.isDummy ? head.children[0]?.subject : head.subject) ?? EMPTY_RANK
 }

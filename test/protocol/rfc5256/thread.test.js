@@ -110,6 +110,25 @@ test('REFERENCES: subjects join what references do not, replies below the origin
   )
 })
 
+test('REFERENCES: what joins a thread by its subject stands by date among the others (RFC 5256 §3, step 6)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${mail('a', 'tea', 1)}
+    ${mail('b', 'other words', 5, '<a@x>')}
+    ${mail('c', 'Re: tea', 2)}
+    ${mail('d', 'water', 6, '<gone@x>')}
+    ${mail('e', 'more words', 9, '<gone@x>')}
+    ${mail('f', 'water', 7)}
+    ${select('INBOX', { exists: 6 })}
+    C: a THREAD REFERENCES UTF-8 ALL
+    S: * THREAD (1 (3)(2))((4)(6)(5))
+    S: a OK ...
+    `
+  )
+})
+
 test('REFERENCES: loops, duplicates and messages without an id do no harm', async (t) => {
   const server = await startImapServer(t)
   await transcript(

@@ -1,0 +1,47 @@
+/**
+ * Whose subjects are those of replies or of forwarded messages. Kept with the view as far as it was asked, by slot: to read
+ * it of the messages of many threads takes as long as to thread them.
+ */
+import { isReplyOrForward } from '../../mime/base-subject.js'
+import { envelopeSubject } from '../../mime/envelope-reader.js'
+import { grown } from '../../support/grown.js'
+import { readEnvelopes } from '../sort/read-envelopes.js'
+
+/** @import { MailboxView } from '../mailbox-view.js' */
+/** @import { MessageSource } from '../sort/read-pages.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
+
+/** Beside 0, which says nothing. */
+const OTHER = 1
+const REPLY = 2
+
+/**
+ * @param {MessageSource} source
+ * @param {readonly number[]} slots - ascending
+ * @param {Slicer} slicer
+ * @returns {Promise<(slot: number) => boolean>} for these; false for one that has gone meanwhile
+ */
+export async function knownReplies(source, slots, slicer) {
+  const { view } = source
+  const missing = slots.filter((slot) => !repliesOf(view)[slot])
+  const keep = (/** @type {number} */ slot, /** @type {Buffer} */ envelope) => {
+    // Looked up each time: it is replaced when the view grows.
+    repliesOf(view)[slot] = isReplyOrForward(envelopeSubject(envelope)) ? REPLY : OTHER
+  }
+  await readEnvelopes(source, missing, keep, slicer)
+  return (slot) => repliesOf(view)[slot] === REPLY
+}
+
+/**
+ * @param {MailboxView} view
+ * @returns {Uint8Array} with room for each slot
+ */
+function repliesOf(view) {
+  const known = /** @type {Uint8Array | undefined} */ (view.sortColumns.get('REPLY'))
+  const capacity = view.uids.length
+  if (known?.length === capacity) return known
+  const replies = new Uint8Array(capacity)
+  if (known) grown(known, replies)
+  view.sortColumns.set('REPLY', replies)
+  return replies
+}
