@@ -1,13 +1,17 @@
 /**
- * Reads the ENVELOPEs of many messages: whole pages of neighbours in one piece, others one by one.
+ * Reads the ENVELOPEs of many messages: pages in one piece, and one by one where some must be made first.
  */
 import { readPages } from './read-pages.js'
 
 /** @import { Slicer } from '../../support/slicer.js' */
 /** @import { MessageSource } from './read-pages.js' */
 
-/** Messages a page: the range of their UIDs is up to twice as long. */
 const PAGE_MESSAGES = 250
+
+const NONE = Buffer.alloc(0)
+
+/** @type {import('../read-page.js').PageNeeds} */
+const NEEDS = { withDates: false, columns: ['envelope'], previews: 'none' }
 
 /**
  * @param {MessageSource} source
@@ -22,26 +26,22 @@ export async function readEnvelopes(source, slots, onEnvelope, slicer) {
   for (let start = 0; start < slots.length;) {
     await slicer.breathe()
     const wanted = slots.slice(start, start + PAGE_MESSAGES)
-    const range = { firstUid: uidOf(wanted[0]), lastUid: uidOf(wanted.at(-1)), withDates: false }
-    const isDense = range.lastUid - range.firstUid < 2 * wanted.length
-    const page = isDense ? await store.readPage(view, range, 'envelope') : null
+    const page = await store.readPage(view, wanted, NEEDS)
     if (page === null) {
       await readSingly(source, wanted, onEnvelope, slicer)
       start += wanted.length
       continue
     }
+    const { starts = [], bytes = NONE } = page.columns.envelope ?? {}
     let at = 0
-    let end = 0
     for (const [nth, uid] of page.uids.entries()) {
-      const begin = end
-      end += page.lengths[nth] ?? 0
       while (uidOf(wanted[at]) < uid) at++
       const slot = wanted[at] ?? -1
       if (uidOf(slot) !== uid) continue
       if (slicer.isSpent) await slicer.breathe()
-      onEnvelope(slot, page.bytes.subarray(begin, end))
+      onEnvelope(slot, bytes.subarray(starts[nth], starts[nth + 1]))
     }
-    const lastUid = page.isWhole ? range.lastUid : (page.uids.at(-1) ?? 0)
+    const lastUid = page.isWhole ? uidOf(wanted.at(-1)) : (page.uids.at(-1) ?? 0)
     while (uidOf(slots[start]) <= lastUid) start++
   }
 }

@@ -62,6 +62,7 @@ export function parseSearchProgram(args) {
 
 /**
  * What breaks the grammar is told before a charset that is not known: without one, SORT takes the first key for it.
+ *
  * @param {Arguments} args
  * @param {string | null} charset - null: the command names none
  * @returns {SearchKey} all keys that are left, which must hold together
