@@ -62,6 +62,12 @@ export class SelectedMailbox {
   /** The highest of these MODSEQs. */
   #seenSoonModSeq = 0
   #origin
+  /**
+   * UIDs of the STOREs that wait for their replies, and maybe of others before them.
+   *
+   * @type {Set<number>}
+   */
+  storedUids = new Set()
   /** What `$` stands for (RFC 5182 §2.1); a mailbox that is selected anew has none. */
   savedResult = NOTHING_SAVED
   /**

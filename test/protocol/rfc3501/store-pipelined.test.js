@@ -45,6 +45,34 @@ test('STOREs in one packet are answered in their order, what is refused among th
   )
 })
 
+test('what a STORE is answered is what it has done, although more of the message is stored behind it', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX')}
+    ${append('INBOX')}
+    ${select('INBOX', { exists: 2 })}
+    C+: a STORE 2 +FLAGS.SILENT (\\Answered)
+    C+: b STORE 1 +FLAGS (\\Seen)
+    C+: c STORE 1 -FLAGS (\\Seen)
+    C+: d STORE 1:2 FLAGS (Work)
+    C: e UID STORE 2 -FLAGS.SILENT (Work)
+    S: a OK ...
+    S: * 1 FETCH (FLAGS (\\Seen \\Recent))
+    S: b OK ...
+    S: * 1 FETCH (FLAGS (\\Recent))
+    S: c OK ...
+    S: * FLAGS (\\Answered \\Flagged \\Deleted \\Seen \\Draft Work)
+    S: * OK [PERMANENTFLAGS ...
+    S: * 1 FETCH (FLAGS (Work \\Recent))
+    S: * 2 FETCH (FLAGS (Work \\Recent))
+    S: d OK ...
+    S: e OK ...
+    `
+  )
+})
+
 test('a command behind STOREs finds what they have done, and numbers are those of its turn', async (t) => {
   const server = await startImapServer(t)
   await transcript(

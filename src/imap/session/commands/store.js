@@ -61,11 +61,26 @@ async function storeFlags(session, args) {
     await session.replies.settle()
     return storeAlone(session, work, { slots, uids, args, isSomeExpunged })
   }
+  await afterThoseOf(session, uids)
   return {
     later: work(),
     heldBytes: uids.length * Float64Array.BYTES_PER_ELEMENT,
     finish: () => tellStored(session, uids, { args, isSomeExpunged })
   }
+}
+
+/**
+ * Waits while commands before it are about any of these messages: each is answered by what it has done itself.
+ *
+ * @param {Session} session
+ * @param {readonly number[]} uids - of messages that are about to be changed
+ */
+async function afterThoseOf(session, uids) {
+  const { replies } = session
+  const { storedUids } = session.requireSelected()
+  if (storedUids.size > FLAG_PAGE || uids.some((uid) => storedUids.has(uid))) await replies.settle()
+  if (replies.isIdle) storedUids.clear()
+  for (const uid of uids) storedUids.add(uid)
 }
 
 /**
