@@ -91,7 +91,7 @@ export class StoredBody {
 }
 
 /**
- * @param {Database} db - in a snapshot: see readPage; and each statement by itself would take 2 us more
+ * @param {Database} db - in a snapshot, unless it is one row: see readPage; and each statement by itself takes 2 us more
  * @param {MailboxView} view - what it does not know yet is put into it
  * @param {readonly number[]} slots
  * @param {BodyNeeds} needs

@@ -4,7 +4,7 @@
  * message.
  */
 import { chooseFields } from '../../mime/header-fields.js'
-import { isTopHeader } from './fetch-plan.js'
+import { MAX_SECTIONS, isTopHeader } from './fetch-plan.js'
 import { flagsText } from './flag-lines.js'
 
 /** @import { FieldChoice } from '../../mime/header-fields.js' */
@@ -57,6 +57,7 @@ export function planPages({ items, setsSeen }) {
       if (column !== null) columns.add(column)
     }
   }
+  if (choices.size > MAX_SECTIONS) return null
   const withDates = items.some(({ kind }) => kind === 'INTERNALDATE')
   return { needs: { withDates, columns: [...columns], previews: previewsOf(items) }, choices }
 }

@@ -92,6 +92,12 @@ function readsContent(item) {
   return kind === 'SECTION' || kind === 'BINARY' || (kind === 'PREVIEW' && !item.isLazy)
 }
 
+/**
+ * Sections that are made of a message without waiting for the client or giving way to others: mail programs ask for two, a
+ * command has room for thousands.
+ */
+export const MAX_SECTIONS = 4
+
 /** What the short way of bodies tells beside them. */
 const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'THREADID', 'RFC822.SIZE', 'INTERNALDATE'])
 
@@ -104,7 +110,7 @@ const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'THREADID', 'RFC822.SIZE'
 export function planBodies({ items, setsSeen }) {
   const sections = items.filter((item) => item.kind === 'SECTION')
   const isFit = items.every(({ kind }) => kind === 'SECTION' || BESIDE_BODY.has(kind))
-  if (setsSeen || sections.length === 0 || !isFit) return null
+  if (setsSeen || !isFit || sections.length === 0 || sections.length > MAX_SECTIONS) return null
   const isForWhole =
     sections.length === 1 && sections.every((item) => isWhole(item) && !item.partial)
   return {

@@ -23,6 +23,8 @@ import { writeRecordItem } from './record-item.js'
 
 /** @typedef {{ flags: string, modSeq: number }} MessageState - `flags`: as they stand between the parentheses */
 
+/** Of fewer messages, if nothing was read of them yet, what lists are made of may well be on its way: they have just come. */
+const MIN_UNKNOWN = 3
 /** Messages of a page that lie far apart: each may need a block of each kind by itself, some 20 KB. */
 const FAR_PAGE = 24
 /** Messages of which the previews are made, and kept, together. */
@@ -129,6 +131,7 @@ export class FetchResponse {
   async writePage(pagePlan, slots) {
     const { store } = this.#session
     const { view } = this.#session.requireSelected()
+    if (!this.#mayBeReady(slots)) return null
     const { uids } = view
     const uidOf = (/** @type {number | undefined} */ slot) => uids[slot ?? 0] ?? 0
     const isFar = uidOf(slots.at(-1)) - uidOf(slots[0]) >= slots.length * 2
@@ -169,6 +172,10 @@ export class FetchResponse {
   async writeBodies(needs, slots) {
     const { connection, store } = this.#session
     const { view } = this.#session.requireSelected()
+    if (needs.withTrees && !this.#mayBeReady(slots)) {
+      for (const slot of slots) await this.#writeSlot(slot)
+      return
+    }
     for (let next = 0; next < slots.length;) {
       const bodies = await store.readBodies(view, slots.slice(next, next + BODIES_A_READ), needs)
       for (const body of bodies) {
@@ -178,10 +185,18 @@ export class FetchResponse {
           await this.#writeSlot(slot)
           this.finish()
         } else if (connection.isCongested) await connection.drain()
+        if (next < slots.length && this.#slicer.isSpent) await this.#flush()
       }
-      if (next === slots.length) return
-      if (this.#slicer.isSpent) await this.#flush()
     }
+  }
+
+  /**
+   * @param {readonly number[]} slots
+   * @returns {boolean} whether it is worth looking
+   */
+  #mayBeReady(slots) {
+    const { contentIds } = this.#session.requireSelected().view
+    return slots.length >= MIN_UNKNOWN || slots.every((slot) => (contentIds[slot] ?? 0) > 0)
   }
 
   /**

@@ -7,6 +7,7 @@ import { AccountStore } from '../../../src/store/account-store.js'
 import { openBeside } from '../../helpers/beside.js'
 import { corpusIsMissing, tortureMessages } from '../../helpers/corpus.js'
 import { PASSWORD, startImapServer } from '../../helpers/server.js'
+import { turnsDuring } from '../../helpers/turns.js'
 import { WireClient } from '../../helpers/wire-client.js'
 
 const ATTACHMENT = Buffer.alloc(30_000, 'attached ').toString('base64').replace(/.{76}/g, '$&\r\n')
@@ -46,6 +47,13 @@ const SECTIONS = [
   '(BODY.PEEK[1.HEADER.FIELDS (X-Other)] BODY.PEEK[1.HEADER.FIELDS.NOT (X-Other)])',
   '(BODY.PEEK[1.1] BODY.PEEK[1.2] BODY.PEEK[1.2.MIME] BODY.PEEK[1.3])',
   '(BODY.PEEK[9] UID)'
+]
+
+/** Of so many that others would have to wait. */
+const MANY = [
+  '(BODY.PEEK[]<0.1> BODY.PEEK[]<1.2> BODY.PEEK[]<2.3> BODY.PEEK[1]<0.1> BODY.PEEK[HEADER])',
+  `(UID ${Array.from({ length: 300 }, (_, n) => `BODY.PEEK[]<${n}.9>`).join(' ')})`,
+  `(UID ${Array.from({ length: 300 }, (_, n) => `BODY.PEEK[HEADER.FIELDS (Subject X-${n})]`).join(' ')})`
 ]
 
 /**
@@ -120,6 +128,24 @@ test('sections of short messages are those that are read of each by itself', asy
     assert.equal(await untagged(client, `FETCH 1:* ${items}`), expected, items)
     assert.equal(way.count, MESSAGES.length - 1, items)
   }
+  for (const items of MANY) {
+    way.count = 0
+    const answer = await untagged(client, `FETCH 1:* ${items}`)
+    assert.equal(way.count, 0)
+    assert.equal(answer.split(/^\* \d+ FETCH/m).length - 1, MESSAGES.length)
+  }
+})
+
+test('others have their turn between two messages whose headers take their time', async (t) => {
+  const lines = 'a:\r\n'.repeat(10_000)
+  const mails = Array.from({ length: 30 }, (_, number) => `Subject: ${number}\r\n${lines}\r\n`)
+  const { client } = await setUp(t, mails)
+  const way = shortWay(t)
+  const { turns } = await turnsDuring(t, () =>
+    client.command('FETCH 1:* (BODY.PEEK[HEADER.FIELDS (X)] BODY.PEEK[HEADER.FIELDS.NOT (B)])')
+  )
+  assert.ok(way.count >= 25, `${way.count} by the short way`)
+  assert.ok(turns >= 20, `${turns} turns`)
 })
 
 test(

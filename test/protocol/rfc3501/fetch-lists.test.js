@@ -121,3 +121,28 @@ test('a list over many messages says what each message says when it is asked alo
   await client.command('NOOP')
   await check([...all.filter((uid) => uid !== 4 && uid !== 9), MESSAGES.length * 2 + 1])
 })
+
+test('a message that has just come is read by itself; what lists were read of goes by page, be it one', async (t) => {
+  const server = await startImapServer(t)
+  const client = await WireClient.connect(server.port)
+  t.after(() => client.destroy())
+  await client.login('alice', `"${PASSWORD}"`)
+  const appended = MESSAGES.map((text) => ` {${Buffer.byteLength(text)}+}\r\n${text}`)
+  await client.command(`APPEND INBOX${appended.join('')}`)
+  await client.command('SELECT INBOX')
+  const pages = t.mock.method(AccountStore.prototype, 'readPage')
+  const bodies = t.mock.method(AccountStore.prototype, 'readBodies')
+  const calls = async (/** @type {string} */ command) => {
+    const before = pages.mock.callCount() + bodies.mock.callCount()
+    assert.match(await client.command(command), /^\* \d+ FETCH [^]*w\d+ OK /)
+    return pages.mock.callCount() + bodies.mock.callCount() - before
+  }
+  assert.equal(await calls('FETCH 1 ENVELOPE'), 0)
+  assert.equal(await calls('FETCH 1:2 (FLAGS BODY.PEEK[HEADER])'), 0)
+  assert.equal(await calls('FETCH 1:* ENVELOPE'), 1)
+  assert.equal(await calls('FETCH 1 ENVELOPE'), 1)
+  assert.equal(await calls('FETCH 1:2 (FLAGS BODY.PEEK[HEADER])'), 1)
+  await client.command('APPEND INBOX', Buffer.from('Subject: new\r\n\r\nbody\r\n'))
+  await client.command('NOOP')
+  assert.equal(await calls('FETCH * (ENVELOPE BODYSTRUCTURE)'), 0)
+})
