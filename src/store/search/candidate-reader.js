@@ -7,7 +7,7 @@ import { readContentRange } from '../content-reader.js'
 import { readMessageRecords } from '../read-messages.js'
 import { chooseListed, readListedHeaders } from './listed-header.js'
 import { HeaderText } from './match-text.js'
-import { HeaderTooLong, readHeaderBlock, readTextPieces } from './message-text.js'
+import { TooLongHere, readHeaderBlock, readTextPieces } from './message-text.js'
 
 /** @typedef {import('../read-messages.js').MessageRecord} MessageRecord */
 /** @typedef {import('../read-messages.js').MessageNeeds} MessageNeeds */
@@ -50,7 +50,7 @@ export class CandidateReader {
     this.#needs = {
       row: true,
       header: operations.has('header') || operations.has('text'),
-      search: operations.has('date')
+      order: leaves.some(({ key }) => key.op === 'date' && key.which === 'sent')
     }
     this.#contents = {
       readContent: (
@@ -66,7 +66,7 @@ export class CandidateReader {
    * @returns {Promise<Candidate[]>} those that are still there, with their records
    */
   readRows(page) {
-    return this.#read(page, { row: true })
+    return this.#read(page, { ...this.#needs, header: false })
   }
 
   /**
@@ -95,13 +95,13 @@ export class CandidateReader {
    * @param {Candidate} candidate - its record has the header block, or says that it is too large to keep
    * @returns {Promise<true>} when it is there, if it is needed
    * @throws {import('../../errors.js').MailError} MESSAGE_GONE
-   * @throws {HeaderTooLong}
+   * @throws {TooLongHere}
    */
   async loadHeader(candidate) {
     if (!this.#needs.header || candidate.header || !candidate.record) return true
     await this.#pace.breathe()
     const block = await readHeaderBlock(this.#contents, candidate.record)
-    if (block.length > this.#pace.maxHeaderBytes) throw new HeaderTooLong()
+    if (block.length > this.#pace.maxHeaderBytes) throw new TooLongHere()
     candidate.header = new HeaderText(block)
     return true
   }

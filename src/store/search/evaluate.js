@@ -8,7 +8,7 @@ import { knowsContents, learnContents } from './content-ids.js'
 import { askIndex } from './index-answers.js'
 import { planSearch, STAGE } from './plan.js'
 import { Resolver } from './resolve.js'
-import { HeaderTooLong } from './message-text.js'
+import { TooLongHere } from './message-text.js'
 import { packCandidates } from './scan-request.js'
 import { Slicer } from '../../support/slicer.js'
 import { NO } from './verdict-page.js'
@@ -181,14 +181,15 @@ class Search {
       answers,
       nowSeconds: this.#nowSeconds,
       slicer: this.#slicer,
-      maxHeaderBytes: INLINE_HEADER_BYTES
+      maxHeaderBytes: INLINE_HEADER_BYTES,
+      maxRemade: INLINE_TEXTS
     })
   }
 
   /**
    * @param {Resolver} resolver
    * @param {number} maxLooks
-   * @returns {Promise<number[] | null>} slots; null when more must be looked at, or a header that is too long
+   * @returns {Promise<number[] | null>} slots; null when more must be looked at, or what takes too long
    */
   async #finish(resolver, maxLooks) {
     const sorted = await resolver.sort(maxLooks)
@@ -197,7 +198,7 @@ class Search {
       const { matches } = await resolver.resolve(sorted.open)
       return sorted.matches.concat(matches)
     } catch (error) {
-      if (error instanceof HeaderTooLong) return null
+      if (error instanceof TooLongHere) return null
       throw error
     }
   }

@@ -3,7 +3,7 @@
  */
 import { compileHeaderKey } from './match-text.js'
 import { STAGE } from './plan.js'
-import { compileDateTest, compileRowKey } from './row-keys.js'
+import { compileRowKey } from './row-keys.js'
 
 /** @typedef {import('./candidate-reader.js').Candidate} Candidate */
 /** @typedef {import('./plan.js').LeafNode} LeafNode */
@@ -23,10 +23,6 @@ export function compileLeaf(leaf, { nowSeconds, viewVerdict, hits }) {
   if (stage === STAGE.ROW) {
     const test = compileRowKey(key, nowSeconds)
     return ({ record }) => (record ? test(record) : undefined)
-  }
-  if (key.op === 'date') {
-    const test = compileDateTest(key)
-    return ({ record }) => Boolean(record?.sentDate && test(record.sentDate))
   }
   if (key.op === 'header') {
     const test = compileHeaderKey(key)

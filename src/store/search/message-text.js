@@ -36,8 +36,8 @@ export async function readHeaderBlock(store, record) {
   return await readRange(store, record, 0, Math.min(headerEnd, MAX_HEADER_BLOCK_BYTES))
 }
 
-/** A header must be decoded that is too long to be decoded here. */
-export class HeaderTooLong extends Error {}
+/** What must be decoded takes too long to be decoded here: a long header, or many messages. */
+export class TooLongHere extends Error {}
 
 /**
  * @typedef {object} Pace - of whoever decodes
@@ -60,7 +60,7 @@ export const UNHURRIED = { breathe: async () => {}, maxHeaderBytes: Infinity }
  * @param {TextRecord} record - read with `partTree`; with `content` a small message is not read again
  * @param {Pace} pace
  * @returns {AsyncGenerator<TextPiece>}
- * @throws {HeaderTooLong} from that of a part or of a message inside
+ * @throws {TooLongHere} from that of a part or of a message inside
  */
 export async function* readTextPieces(store, record, { breathe, maxHeaderBytes }) {
   if (!record.partTree) return
@@ -73,7 +73,7 @@ export async function* readTextPieces(store, record, { breathe, maxHeaderBytes }
         yield* readPart(reader, range, breathe)
         continue
       }
-      if (kind !== 'text' && end - start > maxHeaderBytes) throw new HeaderTooLong()
+      if (kind !== 'text' && end - start > maxHeaderBytes) throw new TooLongHere()
       const text = rangeText(range, await reader.read(start, end))
       if (text !== '') yield { text, isContinued: false }
     }

@@ -11,8 +11,8 @@ import { composed } from '../../support/composed.js'
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
 
 /**
- * What must be at hand to decide a leaf, cheapest first: the view in memory, the message's row, its header and
- * sending date, its decoded text.
+ * What must be at hand to decide a leaf, cheapest first: the view in memory, the message's row and its sending date, its
+ * header, its decoded text.
  */
 export const STAGE = Object.freeze({ VIEW: 0, ROW: 1, HEADER: 2, TEXT: 3 })
 
@@ -50,6 +50,7 @@ const STAGE_OF_OPERATION = {
   modseq: STAGE.VIEW,
   larger: STAGE.ROW,
   smaller: STAGE.ROW,
+  date: STAGE.ROW,
   younger: STAGE.ROW,
   older: STAGE.ROW,
   header: STAGE.HEADER,
@@ -258,7 +259,6 @@ function buildBranch(kind, keys, state) {
  * @returns {number}
  */
 function stageOf(key) {
-  if (key.op === 'date') return key.which === 'sent' ? STAGE.HEADER : STAGE.ROW
   const stage = STAGE_OF_OPERATION[key.op]
   if (stage === undefined) throw new MailError('CANNOT', { detail: `search key ${key.op}` })
   return stage

@@ -2,6 +2,7 @@
  * Candidates in a row, of which dates, sizes or ages are asked: SQLite compares them as one range of rows, which costs a
  * fraction of reading each of them.
  */
+import { TooLongHere } from './message-text.js'
 import { STAGE } from './plan.js'
 import { compileRowCondition, readMatchingUids } from './row-ranges.js'
 import { NO, OPEN, VerdictPage, YES } from './verdict-page.js'
@@ -28,6 +29,7 @@ const RANGE_FACTOR = 4
  * @property {import('./plan.js').Plan} plan
  * @property {Candidates} candidates
  * @property {number} nowSeconds - YOUNGER and OLDER count from it
+ * @property {number} maxRemade - messages of a page of which what was computed is made anew here
  * @property {(leaf: LeafNode, index: number) => number} knownVerdict - what view and index say of a candidate
  * @property {() => Promise<void>} breathe
  */
@@ -59,10 +61,12 @@ export class RangeSifter {
    *
    * @param {number[]} page - up to RANGE_PAGE candidates, ascending
    * @param {number[]} matches - collects indexes
-   * @returns {Promise<number[]>} those still open
+   * @returns {Promise<number[]>} those still open; the same array when nothing of it can be told of them
+   * @throws {TooLongHere}
    */
   async sift(page, matches) {
-    const { database, mailboxId, plan, nowSeconds, knownVerdict, breathe } = this.#options
+    const { database, mailboxId, plan, nowSeconds, maxRemade, knownVerdict, breathe } =
+      this.#options
     const range = this.#rangeOf(page)
     /** @type {Map<LeafNode, number[]>} */
     const passed = new Map()
@@ -70,10 +74,12 @@ export class RangeSifter {
       const { isNegated } = leaf
       const test = { ...compileRowCondition(leaf.key, nowSeconds), isNegated }
       await breathe()
-      passed.set(
-        leaf,
-        await database.readSettled((db) => readMatchingUids(db, mailboxId, range, test))
+      const { uids, staleCount } = await database.readSettled((db) =>
+        readMatchingUids(db, mailboxId, range, test)
       )
+      if (staleCount > maxRemade) throw new TooLongHere()
+      if (staleCount > 0) return page
+      passed.set(leaf, uids)
     }
     const verdicts = new VerdictPage(plan, page.length).judge(page.length, (leaf, target) => {
       const uids = passed.get(leaf)

@@ -70,6 +70,7 @@ const PLACES_DIVISOR = 256
  * @property {number} nowSeconds - YOUNGER and OLDER count from it
  * @property {Slicer} slicer
  * @property {number} [maxHeaderBytes] - of a message's header, or one in it, that is decoded here
+ * @property {number} [maxRemade] - messages in a row of which what was computed from them is made anew here
  * @property {() => boolean} [mustPause] - whether others are to have their turn: asked when something has been decided,
  *   so that every turn gets on
  */
@@ -102,6 +103,7 @@ export class Resolver {
     nowSeconds,
     slicer,
     maxHeaderBytes = Infinity,
+    maxRemade = Infinity,
     mustPause = () => false
   }) {
     this.#database = database
@@ -118,6 +120,7 @@ export class Resolver {
       plan,
       candidates,
       nowSeconds,
+      maxRemade,
       knownVerdict: (leaf, index) => this.#knownVerdict(leaf, index),
       breathe: () => this.#breathe()
     })
@@ -233,7 +236,7 @@ export class Resolver {
    *
    * @param {number[]} open - of `sort`; put in order
    * @returns {Promise<Resolved>}
-   * @throws {import('./message-text.js').HeaderTooLong}
+   * @throws {import('./message-text.js').TooLongHere}
    */
   async resolve(open) {
     /** @type {number[]} */

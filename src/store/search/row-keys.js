@@ -1,12 +1,18 @@
 /**
- * The search keys that a message's row answers: dates of arrival and saving, size, age. RFC 3501 §6.4.4, RFC 5032 §2,
- * RFC 8514 §4.3. The sending date is here as well, because it is compared in the same way.
+ * The search keys that a message's row answers: dates of arrival, saving and sending, size, age. RFC 3501 §6.4.4, RFC 5032 §2,
+ * RFC 8514 §4.3.
  */
 import { MailError } from '../../errors.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
 /** @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate */
-/** @typedef {{ size: number, internalDate: ZonedDate, savedAtMs: number }} SearchRow */
+/**
+ * @typedef {object} SearchRow
+ * @property {number} size
+ * @property {ZonedDate} internalDate
+ * @property {number} savedAtMs
+ * @property {ZonedDate | null} [sentDate] - of the Date header, if it is asked for
+ */
 
 export const SECONDS_PER_DAY = 86_400
 
@@ -29,6 +35,7 @@ export function compileRowKey(key, nowSeconds) {
     case 'date': {
       const test = compileDateTest(key)
       if (key.which === 'saved') return (row) => test(savedDate(row))
+      if (key.which === 'sent') return ({ sentDate }) => Boolean(sentDate && test(sentDate))
       return (row) => test(row.internalDate)
     }
     default:
@@ -43,7 +50,7 @@ export function compileRowKey(key, nowSeconds) {
  * @param {Extract<SearchKey, { op: 'date' }>} key
  * @returns {(date: ZonedDate) => boolean}
  */
-export function compileDateTest(key) {
+function compileDateTest(key) {
   const wanted = wantedDay(key)
   switch (key.comparison) {
     case 'before':

@@ -5,13 +5,22 @@
 import { prepared } from '../../database/statement.js'
 import { MailError } from '../../errors.js'
 import { messageRowId } from '../row-ids.js'
+import { IS_FRESH, WITH_META } from '../with-meta.js'
 import { SECONDS_PER_DAY, wantedDay } from './row-keys.js'
 
 /** @typedef {import('../../imap/protocol/values/search-key.js').SearchKey} SearchKey */
-/** @typedef {{ condition: string, values: number[] }} RowTest - SQL over `messages`, and what stands for its marks */
+/**
+ * @typedef {object} RowTest
+ * @property {string} condition - SQL over `messages m`, or also over `message_meta d`; true or false
+ * @property {number[]} values - what stands for its marks
+ * @property {boolean} [isOfMeta] - whether over both
+ */
 
 /** An INTERNALDATE as it is written, seconds since 1970 in its own zone. */
 const LOCAL_DATE = '(internal_date + internal_zone * 60)'
+
+/** The same of the Date header; NULL where there is none. */
+const SENT_DATE = '(d.sent_at + coalesce(d.sent_zone, 0) * 60)'
 
 /** The saving date, told in UTC, milliseconds. */
 const SAVED_AT = 'saved_at'
@@ -35,12 +44,12 @@ export function compileRowCondition(key, nowSeconds) {
     case 'date': {
       const isSaved = key.which === 'saved'
       const unit = isSaved ? SECONDS_PER_DAY * 1000 : SECONDS_PER_DAY
-      return dayCondition(
-        key.comparison,
-        isSaved ? SAVED_AT : LOCAL_DATE,
-        wantedDay(key) * unit,
-        unit
-      )
+      const start = wantedDay(key) * unit
+      if (key.which !== 'sent')
+        return dayCondition(key.comparison, isSaved ? SAVED_AT : LOCAL_DATE, start, unit)
+      const { condition, values } = dayCondition(key.comparison, SENT_DATE, start, unit)
+      // A message without a Date was sent on no day, which is no reason to pass no NOT.
+      return { condition: `coalesce(${condition}, 0)`, values, isOfMeta: true }
     }
     default:
       throw new MailError('CANNOT', { detail: `search key ${key.op}` })
@@ -70,22 +79,27 @@ function dayCondition(comparison, column, start, length) {
  * @param {number} mailboxId
  * @param {{ firstUid: number, lastUid: number }} range
  * @param {RowTest & { isNegated: boolean }} test
- * @returns {number[]} UIDs of the messages that are there and pass it, ascending
+ * @returns {{ uids: number[], staleCount: number }} UIDs of the messages that are there and pass it, ascending; and of how many
+ *   it must be made again what the test is about, before anybody can tell
  */
 export function readMatchingUids(
   db,
   mailboxId,
   { firstUid, lastUid },
-  { condition, values, isNegated }
+  { condition, values, isOfMeta = false, isNegated }
 ) {
-  const text = /** @type {string | null} */ (
+  const passes = `${isNegated ? 'NOT ' : ''}(${condition})`
+  const stale = isOfMeta ? `count(*) - count(CASE WHEN ${IS_FRESH} THEN 1 END)` : '0'
+  const [text, staleCount] = /** @type {[string | null, number]} */ (
     prepared(
       db,
-      `SELECT group_concat(id & 4294967295) FROM messages WHERE id BETWEEN ? AND ? AND ${isNegated ? 'NOT ' : ''}(${condition})`,
-      'value'
-    ).get(messageRowId(mailboxId, firstUid), messageRowId(mailboxId, lastUid), ...values)
+      `SELECT group_concat(CASE WHEN ${passes} THEN m.id & 4294967295 END), ${stale}
+       ${isOfMeta ? WITH_META : 'FROM messages m'} WHERE m.id BETWEEN ? AND ?`,
+      'array'
+    ).get(...values, messageRowId(mailboxId, firstUid), messageRowId(mailboxId, lastUid))
   )
-  return text === null ? [] : parseNumbers(text).sort((left, right) => left - right)
+  const uids = text === null ? [] : parseNumbers(text).sort((left, right) => left - right)
+  return { uids, staleCount }
 }
 
 /**

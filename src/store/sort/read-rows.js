@@ -2,7 +2,6 @@
  * Reads some columns of many messages, as arrays: rows as wide as others need them, each an object, would take twice the time.
  */
 import { prepared } from '../../database/statement.js'
-import { BUILDER_VERSION } from '../../mime/message-meta.js'
 import { nextPageSize } from '../page-size.js'
 import { messageRowId, uidOfRow } from '../row-ids.js'
 
@@ -20,12 +19,6 @@ const MAX_PAGE = 1024
 
 /** Of the first, of which nothing is known, and where they lie so far apart that each is looked up. */
 const SMALL_PAGE = 256
-
-/** What of `message_meta d` is of use; other rows must be made again. */
-export const IS_FRESH = `d.builder_version >= ${BUILDER_VERSION}`
-
-/** The tables of rows and of what was computed from contents. */
-export const WITH_META = 'FROM messages m LEFT JOIN message_meta d ON d.content_id = m.content_id'
 
 /**
  * @param {MessageSource} source

@@ -5,7 +5,8 @@ import { decodeByteString } from '../../mime/encoded-word.js'
 import { firstAddress } from '../../mime/envelope-reader.js'
 import { readEnvelopes } from './read-envelopes.js'
 import { readPages, sentSeconds } from './read-pages.js'
-import { IS_FRESH, WITH_META, readRows } from './read-rows.js'
+import { IS_FRESH, WITH_META } from '../with-meta.js'
+import { readRows } from './read-rows.js'
 
 /** @import { MessageRecord } from '../account-store.js' */
 /** @import { Slicer } from '../../support/slicer.js' */

@@ -2,7 +2,8 @@
  * Reads what REFERENCES threads by: identifiers, and along with them dates and subjects, which lie in the same rows.
  */
 import { sentSeconds } from '../sort/read-pages.js'
-import { IS_FRESH, WITH_META, readRows } from '../sort/read-rows.js'
+import { readRows } from '../sort/read-rows.js'
+import { IS_FRESH, WITH_META } from '../with-meta.js'
 
 /** @import { MessageSource } from '../sort/read-pages.js' */
 /** @import { Slicer } from '../../support/slicer.js' */

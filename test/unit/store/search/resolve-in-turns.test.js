@@ -28,7 +28,7 @@ const mailOf = (number) => ({
 })
 
 for (const text of [
-  'SENTSINCE 14-Jan-2026',
+  'SENTSINCE 14-Jan-2026 SUBJECT about',
   'SUBJECT "about 3"',
   'BODY word4',
   'OR LARGER 130 BODY word1',
