@@ -24,6 +24,8 @@ test('among a thousand mailboxes each one is looked at, and others have their tu
   const credential = await services.directory.findCredential(credentialId)
   const version = credential?.version ?? 0
   await services.directory.updateAccount(account.id, { quotaBytes: 4711 })
+  const { account: disabled } = await makeAccount(services, 'bea@example.org')
+  await services.directory.updateAccount(disabled.id, { isEnabled: false })
 
   const live = (/** @type {string} */ id, /** @type {number} */ ofVersion) => ({
     account: { id, keyEpoch: account.keyEpoch },
@@ -31,6 +33,7 @@ test('among a thousand mailboxes each one is looked at, and others have their tu
     credentials: [{ id: credentialId, version: ofVersion }]
   })
   const open = Array.from({ length: 1000 }, () => live(account.id, version))
+  open[444] = live(disabled.id, version)
   open[555] = live('closed', version)
   open[666] = { ...live(account.id, version), account: { id: account.id, keyEpoch: 7 } }
   open[777] = live(account.id, version - 1)
@@ -51,6 +54,7 @@ test('among a thousand mailboxes each one is looked at, and others have their tu
     [account.id, 'The mailbox was made anew, log in again']
   ])
   assert.deepEqual(ended, [
+    [disabled.id, 'The account was closed'],
     [
       account.id,
       'The credential was changed or revoked, log in again',
