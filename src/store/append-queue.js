@@ -1,13 +1,13 @@
 /**
  * Appends of one account.
  */
-import { MailError } from '../errors.js'
 import { appendRows } from './append.js'
 import { fromThread, isLongAppend, StagedContents } from './long-append.js'
-import { runEach, WriteQueue } from './write-queue.js'
+import { publishEach, runEach, WriteQueue } from './write-queue.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('../errors.js').MailError} MailError
  * @typedef {import('./append.js').AppendResult} AppendResult
  * @typedef {import('./long-append.js').LongAppendResult} LongAppendResult
  *
@@ -133,16 +133,11 @@ export class AppendQueue {
    * @returns {Promise<void> | void} a promise when a view must read first
    */
   #publish(requests, outcomes) {
-    const published = []
-    for (const [index, outcome] of outcomes.entries()) {
-      if (outcome instanceof MailError) continue
-      const { mailboxId, modSeq, rows: appended, keywords } = outcome
+    return publishEach(outcomes, ({ mailboxId, modSeq, rows: appended, keywords }, index) => {
       this.#keywords.adopt(keywords)
-      if (appended.length === 0) continue
+      if (appended.length === 0) return
       const origin = requests[index]?.origin
-      const told = this.#views.publish({ mailboxId, modSeq, appended, origin })
-      if (told) published.push(told)
-    }
-    if (published.length > 0) return Promise.all(published).then(() => {})
+      return this.#views.publish({ mailboxId, modSeq, appended, origin })
+    })
   }
 }

@@ -2,12 +2,12 @@
  * STOREs of one account that are about few messages. A client that has read a hundred messages says so with a hundred STOREs
  * at once.
  */
-import { MailError } from '../errors.js'
 import { changeFlagRows } from './flag-rows.js'
-import { runEach, WriteQueue } from './write-queue.js'
+import { publishEach, runEach, WriteQueue } from './write-queue.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('../errors.js').MailError} MailError
  * @typedef {import('./flag-rows.js').FlagPage} FlagPage
  *
  * @typedef {Omit<import('./flag-rows.js').FlagPageRequest, 'keywords'> & { origin: unknown }} FlagPageChange - with what
@@ -85,16 +85,11 @@ export class FlagQueue {
    * @returns {Promise<void> | void} a promise when a view must read first
    */
   #publish(changes, outcomes) {
-    const published = []
-    for (const [index, outcome] of outcomes.entries()) {
-      if (outcome instanceof MailError) continue
-      const { mailboxId, origin } = /** @type {FlagPageChange} */ (changes[index])
-      const { changedCount, modSeq, change, keywords } = outcome
+    return publishEach(outcomes, ({ changedCount, modSeq, change, keywords }, index) => {
       this.#keywords.adopt(keywords)
-      if (changedCount === 0) continue
-      const told = this.#views.publish({ mailboxId, modSeq, origin, ...change })
-      if (told) published.push(told)
-    }
-    if (published.length > 0) return Promise.all(published).then(() => {})
+      if (changedCount === 0) return
+      const { mailboxId, origin } = /** @type {FlagPageChange} */ (changes[index])
+      return this.#views.publish({ mailboxId, modSeq, origin, ...change })
+    })
   }
 }

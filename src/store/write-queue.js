@@ -116,3 +116,20 @@ export function runEach(db, requests, work) {
     }
   })
 }
+
+/**
+ * Tells of what has become durable, but for the requests that were refused.
+ *
+ * @template Result
+ * @param {readonly (Result | MailError)[]} outcomes
+ * @param {(result: Result, index: number) => Promise<void> | void} publish - a promise when a view must read first
+ * @returns {Promise<void> | void} the same
+ */
+export function publishEach(outcomes, publish) {
+  const published = []
+  for (const [index, outcome] of outcomes.entries()) {
+    const told = outcome instanceof MailError ? undefined : publish(outcome, index)
+    if (told) published.push(told)
+  }
+  if (published.length > 0) return Promise.all(published).then(() => {})
+}

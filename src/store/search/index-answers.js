@@ -6,14 +6,13 @@
  * made is not asked at all.
  */
 import { isMailError } from '../../errors.js'
-import { prepared } from '../../database/statement.js'
+import { rowsWithTerm } from './field-rows.js'
 import { foldCase } from './fold.js'
 import { IdSet, intersect, NO_IDS, unite } from './id-list.js'
 import { readIndexState } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { readMark, readPendingIds } from './pending-rows.js'
 import { areWhole } from './segment-rows.js'
-import { hasTrigram, phraseQuery, trigramRange } from './terms.js'
 import { OvertakenError, TextIndex, TooMuchError } from './text-answers.js'
 import { isAskable } from './tokens.js'
 
@@ -307,9 +306,7 @@ async function askLeaf(database, { key }, maxRows, index) {
   const column = columnOf({ key })
   if (column !== undefined) {
     const { rows, isExact } = await database.readSettled((db) =>
-      hasTrigram(term)
-        ? rowsWithPhrase(db, term, column, maxRows)
-        : rowsWithTrigram(db, term, column, maxRows)
+      rowsWithTerm(db, term, column, maxRows)
     )
     if (rows.length >= maxRows) return null
     const possible = Float64Array.from(rows)
@@ -345,52 +342,6 @@ async function askField(leaf, index) {
   }
   if (isId && possible !== null && possible.length > FEW_CONTENTS) return await index.askIds(term)
   return { possible: possible ?? NO_IDS, certain: NO_IDS }
-}
-
-/**
- * @typedef {object} FieldRows
- * @property {number[]} rows - ids of contents, ascending; `maxRows`: there may be more
- * @property {boolean} isExact - whether they have the term for certain
- */
-
-/**
- * @param {Database} db
- * @param {string} term - askable, with a trigram
- * @param {string} column - of `search_header`
- * @param {number} maxRows
- * @returns {FieldRows}
- */
-function rowsWithPhrase(db, term, column, maxRows) {
-  const { query, isExact } = phraseQuery(term, column)
-  const select = prepared(
-    db,
-    'SELECT rowid FROM search_header WHERE search_header MATCH ? ORDER BY rowid LIMIT ? + 0',
-    'value'
-  )
-  return { rows: /** @type {number[]} */ (select.all(query, maxRows)), isExact }
-}
-
-/**
- * A query of FTS5 must have a trigram; the list of them all can be asked for less.
- *
- * @param {Database} db
- * @param {string} term - askable, without a trigram
- * @param {string} column - of `search_header`
- * @param {number} maxRows - of one content for each place where it has the term
- * @returns {FieldRows}
- */
-function rowsWithTrigram(db, term, column, maxRows) {
-  db.exec(
-    'CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_header_places USING fts5vocab (main, search_header, instance)'
-  )
-  const select = prepared(
-    db,
-    'SELECT doc FROM search_header_places WHERE term BETWEEN ? AND ? AND col = ? LIMIT ? + 0',
-    'value'
-  )
-  const places = /** @type {number[]} */ (select.all(...trigramRange(term), column, maxRows))
-  const rows = places.length < maxRows ? [...new Set(places)].sort((a, b) => a - b) : places
-  return { rows, isExact: true }
 }
 
 /**
