@@ -2,7 +2,7 @@
  * Rows of `contents` and `content_chunks`: the exact bytes of messages, each content once. Everything here runs
  * inside a transaction or read of the caller.
  */
-import { MailError } from '../errors.js'
+import { isMailError, MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES, decodeChunk, releaseBuffer } from './chunk-codec.js'
 import { chunkRowId, sequenceOfChunk } from './row-ids.js'
@@ -183,7 +183,8 @@ export function unpackSmallContent({ codec, data, size }) {
     const raw = decodeChunk(codec, data, size)
     if (raw !== data) releaseBuffer(data)
     return raw.length === size ? raw : null
-  } catch {
+  } catch (error) {
+    if (!isMailError(error, 'ACCOUNT_DAMAGED')) throw error
     return null
   }
 }

@@ -5,6 +5,7 @@
  */
 import { prepared } from '../database/statement.js'
 import { BlockReader } from './block-reader.js'
+import { areClose } from './close-slots.js'
 import { BlockArena } from './list-blocks.js'
 import { messageRowId } from './row-ids.js'
 import { isStale } from './meta-rows.js'
@@ -261,14 +262,12 @@ function readRows(db, view, slots) {
   const { mailboxId, uids } = view
   const rowId = (/** @type {number | undefined} */ slot) =>
     messageRowId(mailboxId, uids[slot ?? 0] ?? 0)
-  const [first, last] = [rowId(slots[0]), rowId(slots.at(-1))]
-  const isClose = last - first < slots.length * 2
-  const text = isClose
+  const text = areClose(view, slots)
     ? prepared(
         db,
         `SELECT group_concat(${ROW_TEXT}, ' ') FROM messages WHERE id BETWEEN ? AND ?`,
         'value'
-      ).get(first, last)
+      ).get(rowId(slots[0]), rowId(slots.at(-1)))
     : readTexts(db, slots.map(rowId))
   const rows = parseNumbers(/** @type {string | null} */ (text) ?? '')
   rememberContents(view, rows)

@@ -3,6 +3,7 @@
  * (fetch-section-writer.js).
  */
 import { isMailError } from '../../errors.js'
+import { areClose } from '../../store/close-slots.js'
 import { releaseBuffer } from '../../support/release-buffer.js'
 import { nextTurn } from '../../support/turns.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
@@ -134,8 +135,7 @@ export class FetchResponse {
     if (!this.#mayBeReady(slots)) return null
     const { uids } = view
     const uidOf = (/** @type {number | undefined} */ slot) => uids[slot ?? 0] ?? 0
-    const isFar = uidOf(slots.at(-1)) - uidOf(slots[0]) >= slots.length * 2
-    const wanted = isFar ? slots.slice(0, FAR_PAGE) : slots
+    const wanted = areClose(view, slots) ? slots : slots.slice(0, FAR_PAGE)
     const page = await store.readPage(view, wanted, pagePlan.needs)
     if (page === null) return null
     const lastRead = page.isWhole ? Infinity : (page.uids.at(-1) ?? 0)

@@ -2,6 +2,7 @@
  * Reads some columns of many messages, as arrays: rows as wide as others need them, each an object, would take twice the time.
  */
 import { prepared } from '../../database/statement.js'
+import { areClose } from '../close-slots.js'
 import { nextPageSize } from '../page-size.js'
 import { messageRowId, uidOfRow } from '../row-ids.js'
 
@@ -35,7 +36,7 @@ export async function* readRows({ store, view }, select, slots, slicer) {
   for (let start = 0; start < slots.length;) {
     await slicer.breathe()
     const page = slots.slice(start, start + pageSize)
-    const isDense = uidOf(page.at(-1)) - uidOf(page[0]) < 2 * page.length
+    const isDense = areClose(view, page)
     if (!isDense) page.splice(SMALL_PAGE)
     const found = await database.readSettled((db) =>
       isDense ? readRange(db, view, page, select) : readSingles(db, view, page, select)
