@@ -3,7 +3,6 @@
  * account by themselves, so that those of a deleted account can leave every backup.
  */
 import { createHash } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import {
   credentialFromRow,
@@ -11,6 +10,7 @@ import {
   keyRowsToJson,
   sealIdentityFromRow
 } from './directory-rows.js'
+import { removeDatabase } from '../database/database-files.js'
 import Database from '../database/library.js'
 import { openPlainDatabase } from '../database/open.js'
 import { toMailError } from '../database/sqlite-error.js'
@@ -122,8 +122,7 @@ export class DirectorySnapshot {
   /** Removes the copy. */
   async discard() {
     if (this.#db.open) this.#db.close()
-    for (const suffix of ['', '-wal', '-shm', '-journal'])
-      await rm(this.path + suffix, { force: true })
+    await removeDatabase(this.path)
   }
 }
 

@@ -12,6 +12,7 @@ import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
 import { RestoredDirectory } from '../accounts/directory-restored.js'
 import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
+import { filesOfDatabase, removeDatabase } from '../database/database-files.js'
 import { MailError, isMailError } from '../errors.js'
 import { isThere } from '../support/is-there.js'
 import {
@@ -49,7 +50,7 @@ const STAGED_DIRECTORY = 'restoring-directory.db'
 /** What may lie in an empty data folder: the mark of a restore that is to go on, and what it has made. */
 const OWN = new Set([
   MARK,
-  ...['', '-wal', '-shm'].map((suffix) => STAGED_DIRECTORY + suffix),
+  ...filesOfDatabase(STAGED_DIRECTORY),
   ...['mail', 'run', 'tmp', 'pepper', 'backup', 'backup.json']
 ])
 
@@ -79,7 +80,7 @@ class HostRestore {
     await writeFileDurably(join(this.data, MARK), JSON.stringify({ generation: generation.name }))
 
     const staged = join(this.data, STAGED_DIRECTORY)
-    for (const suffix of ['', '-wal', '-shm']) await rm(staged + suffix, { force: true })
+    await removeDatabase(staged)
     await writeFileDurably(staged, directory)
     const summary = await this.#restoreAccounts(staged)
     await this.#placePepper(config.auth.pepperFile, pepper)

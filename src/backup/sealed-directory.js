@@ -1,8 +1,8 @@
 /**
  * The directory of a generation, opened with the recovery key, and the keys of its accounts.
  */
-import { rm } from 'node:fs/promises'
 import { openDirectory } from '../accounts/directory.js'
+import { removeDatabase } from '../database/database-files.js'
 import { MailError } from '../errors.js'
 import { writeFileDurably } from '../support/write-file.js'
 import { parseKeys, prepareRestoredDirectory } from '../accounts/directory-snapshot.js'
@@ -90,6 +90,6 @@ export async function findInSealedDirectory({
       await directory.close()
     }
   } finally {
-    for (const suffix of ['', '-wal', '-shm']) await rm(scratchFile + suffix, { force: true })
+    await removeDatabase(scratchFile)
   }
 }

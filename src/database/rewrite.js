@@ -3,10 +3,11 @@
  * then takes the file's place: after a crash the file is the old one or the new one, never something between.
  */
 import { constants } from 'node:fs'
-import { chmod, copyFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, copyFile, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { MailError } from '../errors.js'
 import { syncFile, syncFolder } from '../support/write-file.js'
+import { removeDatabase } from './database-files.js'
 import Database from './library.js'
 import { openEncryptedDatabase } from './open.js'
 import { applyCipher, applyKey, rawKey, verifyFile } from './setup-pragma.js'
@@ -34,7 +35,7 @@ const COPY_SUFFIX = '.next'
 export async function rewriteDatabase(path, { from, to }) {
   const copy = path + COPY_SUFFIX
   try {
-    await removeCopy(copy)
+    await removeDatabase(copy)
     // The last close moves the -wal into the file and removes it.
     const { db, cipher } = openEncryptedDatabase({ path, ...from, isBlocking: true })
     db.close()
@@ -43,7 +44,7 @@ export async function rewriteDatabase(path, { from, to }) {
     encryptAnew(copy, { cipher, key: from.key }, { cipher, ...to })
     await takePlace(copy, path)
   } catch (error) {
-    await removeCopy(copy)
+    await removeDatabase(copy)
     throw toMailError(error)
   }
 }
@@ -60,7 +61,7 @@ export async function rewriteDatabase(path, { from, to }) {
 export async function compactDatabase(path, { cipher: recorded, key }) {
   const copy = path + COPY_SUFFIX
   try {
-    await removeCopy(copy)
+    await removeDatabase(copy)
     const { db, cipher } = openEncryptedDatabase({ path, key, cipher: recorded, isBlocking: true })
     let counts
     try {
@@ -76,7 +77,7 @@ export async function compactDatabase(path, { cipher: recorded, key }) {
     await takePlace(copy, path)
     return { bytesBefore: before.size, bytesAfter: after.size }
   } catch (error) {
-    await removeCopy(copy)
+    await removeDatabase(copy)
     throw toMailError(error)
   }
 }
@@ -180,7 +181,7 @@ function encryptAnew(path, from, to) {
  */
 export async function removeLeftCopy(path) {
   const isThere = await hasLeftCopy(path)
-  if (isThere) await removeCopy(path + COPY_SUFFIX)
+  if (isThere) await removeDatabase(path + COPY_SUFFIX)
   return isThere
 }
 
@@ -193,8 +194,3 @@ export const hasLeftCopy = (path) =>
     () => true,
     () => false
   )
-
-/** @param {string} copy */
-async function removeCopy(copy) {
-  for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(copy + suffix, { force: true })
-}
