@@ -27,6 +27,7 @@ import { MailError } from '../errors.js'
 import { lacksDescriptors } from '../support/lacks-descriptors.js'
 import { syncFolder } from '../support/write-file.js'
 import { counters } from '../telemetry/counters.js'
+import { isWorthRoom, makeRoomAtEnd } from './log-room.js'
 import { errorCodeOf } from './sqlite-error.js'
 
 const openFile = promisify(open)
@@ -119,8 +120,11 @@ export class WalSync {
   #calls
   #onFailure
   #isInPlace
+  #flags
   /** @type {number | null} */
   #descriptor = null
+  /** Whether the last commits have made the file longer, by little. */
+  #wantsRoom = false
   /** @type {Waiter[]} */
   #waiting = []
   /** @type {Promise<void> | null} */
@@ -137,10 +141,12 @@ export class WalSync {
    * @param {(error: MailError) => void} options.onFailure - called once, when a sync has failed; what is on the
    *   disk is then unknown, and the database must be closed and opened through recovery
    * @param {() => boolean} [options.isInPlace] - whether what is synced can be found again; default: it can
+   * @param {boolean} [options.isReadOnly] - whether nothing is written here; default false
    * @param {Partial<SyncCalls>} [options.calls]
    */
-  constructor({ databasePath, onFailure, isInPlace = () => true, calls = {} }) {
+  constructor({ databasePath, onFailure, isInPlace = () => true, isReadOnly = false, calls = {} }) {
     this.#walPath = `${databasePath}-wal`
+    this.#flags = isReadOnly ? 'r' : 'r+'
     this.#onFailure = onFailure
     this.#isInPlace = isInPlace
     this.#calls = { ...SYSTEM_CALLS, ...calls }
@@ -166,6 +172,16 @@ export class WalSync {
     )
     this.#running ??= this.#run()
     return waited
+  }
+
+  /**
+   * Where small commits make the file longer, gives it room for some more. To be called with the write lock of the database
+   * held, see log-room.js.
+   */
+  makeRoom() {
+    if (!this.#wantsRoom || this.#descriptor === null) return
+    this.#wantsRoom = false
+    this.walBytes = makeRoomAtEnd(this.#descriptor)
   }
 
   /** Waits for what is under way and lets the file go. */
@@ -240,21 +256,29 @@ export class WalSync {
   async #follow() {
     if (this.#descriptor !== null) {
       const { nlink, size } = fstatSync(this.#descriptor)
-      this.walBytes = size
+      this.#noteSize(size, { before: this.walBytes })
       if (nlink > 0) return this.#descriptor
-      await closeFile(this.#descriptor)
-      this.#descriptor = null
+      await this.letGo()
     }
     if (this.#isClosed) throw new MailError('SHUTTING_DOWN')
     try {
-      this.#descriptor = await withDescriptor(() => openFile(this.#walPath, 'r'))
+      this.#descriptor = await withDescriptor(() => openFile(this.#walPath, this.#flags))
     } catch (error) {
       if (errorCodeOf(error) === 'ENOENT') return null
       throw error
     }
-    this.walBytes = fstatSync(this.#descriptor).size
+    this.#noteSize(fstatSync(this.#descriptor).size, { before: 0 })
     // SQLite would sync the folder at its own first sync of a new -wal, which NORMAL may never make.
     await withDescriptor(() => syncFolder(dirname(this.#walPath), this.#calls.syncFolder))
     return this.#descriptor
+  }
+
+  /**
+   * @param {number} size - of the `-wal`, bytes
+   * @param {{ before: number }} at - the last sync, bytes
+   */
+  #noteSize(size, { before }) {
+    this.#wantsRoom = isWorthRoom(size - before)
+    this.walBytes = size
   }
 }

@@ -94,6 +94,7 @@ export class AccountDatabase {
       databasePath: this.path,
       onFailure: (error) => this.#trouble.fail(error),
       isInPlace: () => this.#handle.isInPlace,
+      isReadOnly,
       ...(syncCalls && { calls: syncCalls })
     })
     const onWake = (/** @type {Database} */ again) => {
@@ -256,7 +257,10 @@ export class AccountDatabase {
    */
   #transact(work) {
     try {
-      return runTransaction(this.db, () => work(this.db))
+      return runTransaction(this.db, () => {
+        this.#durability.makeRoom()
+        return work(this.db)
+      })
     } catch (error) {
       forgetReservedIds(this.db)
       throw error
