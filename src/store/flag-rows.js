@@ -1,6 +1,6 @@
 /**
- * Flags of a page of messages, in the transaction of the caller: a whole run of UIDs with one statement, or rows one by
- * one.
+ * Flags of a page of messages, in the transaction of the caller: a whole run of UIDs with one statement, or those of a list
+ * that change.
  */
 import { prepared } from '../database/statement.js'
 import { DELETED, SEEN } from './flags.js'
@@ -48,15 +48,15 @@ import { dropViewBlocks } from './view-blocks.js'
  * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, LIMIT, CANNOT
  */
 export function changeFlagRows(db, request) {
-  const { mailboxId, isRun, action, flags, unchangedSince } = request
+  const { mailboxId, isRun, action, flags } = request
   const mailbox = requireMailboxRowById(db, mailboxId)
   // A keyword that nobody has ever set cannot be removed either, and needs no number for that.
   const known = action === 'remove' ? flags.filter((name) => request.keywords.find(name)) : flags
   const keywords = withKeywords(db, known, request.keywords)
   const masks = masksOf(action, keywords.wordsOf(known))
   const modSeq = nextModSeq(mailbox)
-  const changeRows = isRun && unchangedSince === null ? changeRun : changeEach
-  const result = changeRows(db, request, masks, modSeq)
+  const isWhole = isRun && !isAnyChanged(db, request)
+  const result = (isWhole ? changeRun : changeEach)(db, request, masks, modSeq)
   const { changedCount, failedUids, unseen, deleted, change } = result
   // RFC 7162 §3.1: what changes nothing gets no new mod-sequence.
   if (changedCount > 0) moveCounters(db, mailbox, { unseen, deleted })
@@ -73,6 +73,32 @@ export function changeFlagRows(db, request) {
 const NEW_FLAGS = '((flags & @keepFlags) | @putFlags)'
 const NEW_KEYWORDS = '((keywords & @keepKeywords) | @putKeywords)'
 const RANGE = 'WHERE id BETWEEN @first AND @last'
+const UPDATE = `UPDATE messages SET modseq = @modSeq, flags = ${NEW_FLAGS}, keywords = ${NEW_KEYWORDS}`
+
+/** Up to so many rows are read and written by a statement each; of more, one for all takes half the time. */
+const FEW_ROWS = 8
+
+/**
+ * @param {Database} db
+ * @param {FlagPageRequest} request - about a run
+ * @returns {boolean} whether a message of it is to be left alone
+ */
+const isAnyChanged = (db, { mailboxId, uids, unchangedSince }) =>
+  unchangedSince !== null &&
+  prepared(db, `SELECT 1 FROM messages ${RANGE} AND modseq > @unchangedSince LIMIT 1`).get({
+    ...rangeOf(mailboxId, uids),
+    unchangedSince
+  }) !== undefined
+
+/**
+ * @param {number} mailboxId
+ * @param {readonly number[]} uids - ascending, not empty
+ * @returns {{ first: number, last: number }} ids of their rows
+ */
+const rangeOf = (mailboxId, uids) => ({
+  first: messageRowId(mailboxId, /** @type {number} */ (uids[0])),
+  last: messageRowId(mailboxId, /** @type {number} */ (uids.at(-1)))
+})
 
 /**
  * @param {Database} db
@@ -84,17 +110,11 @@ const RANGE = 'WHERE id BETWEEN @first AND @last'
 function changeRun(db, { mailboxId, uids }, masks, modSeq) {
   const first = uids[0] ?? 0
   const last = uids.at(-1) ?? 0
-  const values = {
-    ...masks,
-    modSeq,
-    first: messageRowId(mailboxId, first),
-    last: messageRowId(mailboxId, last)
-  }
+  const values = { ...masks, modSeq, ...rangeOf(mailboxId, uids) }
   const counters = countersOf(db, values)
   const { changes } = prepared(
     db,
-    `UPDATE messages SET modseq = @modSeq, flags = ${NEW_FLAGS}, keywords = ${NEW_KEYWORDS}
-     ${RANGE} AND (${NEW_FLAGS} <> flags OR ${NEW_KEYWORDS} <> keywords)`
+    `${UPDATE} ${RANGE} AND (${NEW_FLAGS} <> flags OR ${NEW_KEYWORDS} <> keywords)`
   ).run(values)
   if (changes > 0) dropViewBlocks(db, mailboxId, [{ first, last }])
   return {
@@ -132,24 +152,19 @@ function countersOf(db, values) {
  * @returns {RowsResult}
  */
 function changeEach(db, { mailboxId, uids, unchangedSince }, masks, modSeq) {
-  const read = prepared(
-    db,
-    'SELECT id, modseq, flags, keywords FROM messages WHERE id = ?',
-    'array'
-  )
-  const write = prepared(db, 'UPDATE messages SET modseq = ?, flags = ?, keywords = ? WHERE id = ?')
   /** @type {number[]} */
   const failedUids = []
   /** @type {ViewRow[]} */
   const updated = []
   let unseen = 0
   let deleted = 0
-  for (const wanted of uids) {
-    const row = /** @type {[number, number, number, number] | undefined} */ (
-      read.get(messageRowId(mailboxId, wanted))
-    )
-    if (row === undefined) continue
-    const [id, oldModSeq, oldFlags, oldKeywords] = row
+  const rows = readRows(
+    db,
+    uids.map((uid) => messageRowId(mailboxId, uid))
+  )
+  /** @type {number[]} */
+  const changedIds = []
+  for (const [id, oldModSeq, oldFlags, oldKeywords] of rows) {
     const uid = uidOfRow(id)
     if (unchangedSince !== null && oldModSeq > unchangedSince) {
       failedUids.push(uid)
@@ -158,17 +173,61 @@ function changeEach(db, { mailboxId, uids, unchangedSince }, masks, modSeq) {
     const flags = masked(oldFlags, masks.keepFlags, masks.putFlags)
     const keywords = masked(oldKeywords, masks.keepKeywords, masks.putKeywords)
     if (flags === oldFlags && keywords === oldKeywords) continue
-    write.run(modSeq, flags, keywords, id)
+    changedIds.push(id)
     updated.push({ uid, modSeq, flags, keywords })
     unseen += bitCount(oldFlags, SEEN) - bitCount(flags, SEEN)
     deleted += bitCount(flags, DELETED) - bitCount(oldFlags, DELETED)
   }
+  writeRows(db, changedIds, { ...masks, modSeq })
   dropViewBlocks(
     db,
     mailboxId,
     updated.map(({ uid }) => ({ first: uid, last: uid }))
   )
   return { changedCount: updated.length, failedUids, unseen, deleted, change: { updated, masks } }
+}
+
+/**
+ * @typedef {[id: number, modSeq: number, flags: number, keywords: number]} FlagRow
+ *
+ * @param {Database} db
+ * @param {readonly number[]} ids - ascending
+ * @returns {FlagRow[]} of those that are there, in this order
+ */
+function readRows(db, ids) {
+  if (ids.length > FEW_ROWS)
+    return /** @type {FlagRow[]} */ (
+      prepared(
+        db,
+        `SELECT m.id, m.modseq, m.flags, m.keywords
+         FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value`,
+        'array'
+      ).all(JSON.stringify(ids))
+    )
+  const read = prepared(
+    db,
+    'SELECT id, modseq, flags, keywords FROM messages WHERE id = ?',
+    'array'
+  )
+  return ids.flatMap((id) => {
+    const row = /** @type {FlagRow | undefined} */ (read.get(id))
+    return row === undefined ? [] : [row]
+  })
+}
+
+/**
+ * @param {Database} db
+ * @param {readonly number[]} ids
+ * @param {FlagMasks & { modSeq: number }} values
+ */
+function writeRows(db, ids, values) {
+  if (ids.length > FEW_ROWS) {
+    const write = prepared(db, `${UPDATE} WHERE id IN (SELECT value FROM json_each(@ids))`)
+    write.run({ ...values, ids: JSON.stringify(ids) })
+    return
+  }
+  const write = prepared(db, `${UPDATE} WHERE id = @id`)
+  for (const id of ids) write.run({ ...values, id })
 }
 
 /**

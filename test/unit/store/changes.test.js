@@ -161,23 +161,31 @@ test('STORE over runs and scattered messages does what it says, in the view and 
       ),
       fc.subarray(FLAGS, { maxLength: 4 }),
       fc.tuple(fc.nat(60), fc.nat(60), fc.boolean()),
-      async (action, flags, [from, to, isScattered]) => {
+      fc.option(fc.nat(6)),
+      async (action, flags, [from, to, isScattered], changesBack) => {
         const uids = aliveUids(view).filter(
           (uid) => uid >= from && uid <= to && !(isScattered && uid % 3 === 0)
         )
+        const unchangedSince = changesBack === null ? null : view.highestModSeq - changesBack
+        const isLeftAlone = (/** @type {number} */ uid) =>
+          unchangedSince !== null &&
+          /** @type {number} */ (view.modSeqs[view.slotOf(uid)]) > unchangedSince
+        const leftAlone = uids.filter(isLeftAlone)
         const before = new Map(expected().map(([uid, names]) => [uid, String(names)]))
         for (const uid of uids) {
+          if (leftAlone.includes(uid)) continue
           const names = /** @type {Set<string>} */ (model.get(uid))
           if (action === 'set') names.clear()
           for (const name of flags) action === 'remove' ? names.delete(name) : names.add(name)
         }
         const changed = expected().filter(([uid, names]) => before.get(uid) !== String(names))
-        const { changedCount } = await store.changeFlags({ view, uids, action, flags })
-        assert.equal(changedCount, changed.length)
+        const request = { view, uids, action, flags, unchangedSince }
+        const { changedCount, failedUids } = await store.changeFlags(request)
+        assert.deepEqual([changedCount, failedUids], [changed.length, leftAlone])
         assert.deepEqual(namesOf(view, store), expected())
       }
     ),
-    { numRuns: 100 }
+    { numRuns: 200 }
   )
   assert.deepEqual((await store.verify()).problems, [])
   const reader = await open({ isReadOnly: true })
