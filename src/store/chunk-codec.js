@@ -3,9 +3,9 @@
  * a range touches no other; what does not shrink is stored as it is.
  */
 import { MailError } from '../errors.js'
-import { releaseBuffer } from '../support/release-buffer.js'
+import { releaseBuffer, takeBuffer } from '../support/release-buffer.js'
 import { packBase64, unpackBase64 } from './base64-lines.js'
-import { compressFrame, decompressFrame, decompressInto } from './zstd.js'
+import { compressFrame, decompressInto } from './zstd.js'
 
 /**
  * Raw bytes in a chunk, bytes. Large enough for zstd to find what repeats (base64 and HTML), small enough that a
@@ -36,6 +36,8 @@ export const isCodec = (value) =>
 const WORTHWHILE_DIVISOR = 16
 
 const LENGTH_BYTES = 4
+/** What is unpacked needs so many bytes behind it. */
+const SPARE_BYTES = 1
 
 export { releaseBuffer }
 
@@ -86,30 +88,16 @@ function compressed(bytes) {
  * @param {number} codec
  * @param {Buffer} data
  * @param {number} size - raw bytes that are expected
- * @returns {Buffer} the raw bytes; of another length where the data says so
+ * @returns {Buffer} the raw bytes, in memory of their own or that of `data`; of another length where these are stored as
+ *   they are
  * @throws {MailError} ACCOUNT_DAMAGED
  */
 export function decodeChunk(codec, data, size) {
   if (codec === CODEC_RAW) return data
-  if (codec === CODEC_ZSTD) return decompressed(data, size)
-  const raw = Buffer.allocUnsafeSlow(size)
-  if (!unpackChunkInto(codec, data, { target: raw, at: 0, size }))
-    throw new MailError('ACCOUNT_DAMAGED', { detail: `chunk of codec ${codec} does not unpack` })
-  return raw
-}
-
-/**
- * @param {Buffer} frame
- * @param {number} size
- * @returns {Buffer}
- * @throws {MailError} ACCOUNT_DAMAGED
- */
-function decompressed(frame, size) {
-  try {
-    return decompressFrame(frame, { maxBytes: size })
-  } catch (error) {
-    throw new MailError('ACCOUNT_DAMAGED', { detail: 'chunk does not decompress', cause: error })
-  }
+  const raw = takeBuffer(size + SPARE_BYTES)
+  if (unpackChunkInto(codec, data, { target: raw, at: 0, size })) return raw.subarray(0, size)
+  releaseBuffer(raw)
+  throw new MailError('ACCOUNT_DAMAGED', { detail: `chunk of codec ${codec} does not unpack` })
 }
 
 /**
@@ -149,7 +137,7 @@ function unpackCompressedBase64(data, target, at, size, wanted) {
   const length = data.length < LENGTH_BYTES ? 0 : data.readUInt32LE(0)
   // Decoded, a chunk is shorter than before.
   if (length === 0 || length > size) return false
-  const decoded = Buffer.allocUnsafeSlow(length + 1)
+  const decoded = takeBuffer(length + SPARE_BYTES)
   const isSound =
     decompressInto(data.subarray(LENGTH_BYTES), decoded, 0, length) &&
     unpackBase64(decoded.subarray(0, length), target, at, size, wanted)
