@@ -107,7 +107,8 @@ function writeSinglePart(writer, part, form, level) {
 
 /**
  * RFC 9051 has envelope and structure of message/global as well, RFC 3501 of message/rfc822 alone. A client of the older
- * grammar cannot read the longer form; Dovecot sends the shorter one to all, so all clients can read that.
+ * grammar cannot read the longer form; Dovecot sends the shorter one to all, so all clients can read that. Nor can imapflow
+ * 2.1, which enables IMAP4rev2.
  * @param {Part} part
  * @returns {Part | undefined} the message whose structure is shown inside this part
  */

@@ -31,7 +31,8 @@ export function append(
 /**
  * @param {string} mailbox
  * @param {{ connection?: number, exists?: number | string, unseen?: boolean, how?: 'SELECT' | 'EXAMINE',
- *   parameters?: string, isAnother?: boolean }} [options] - `isAnother`: a mailbox is selected already
+ *   parameters?: string, isAnother?: boolean, isRev2?: boolean }} [options] - `isAnother`: a mailbox is selected already;
+ *   `isRev2`: ENABLE IMAP4rev2 was given
  * @returns {string} a SELECT of which only the number of messages matters
  */
 export function select(
@@ -42,7 +43,8 @@ export function select(
     unseen = exists !== 0,
     how = 'SELECT',
     parameters = '',
-    isAnother = false
+    isAnother = false,
+    isRev2 = false
   } = {}
 ) {
   return [
@@ -51,12 +53,25 @@ export function select(
     `${c}S: * FLAGS (...`,
     `${c}S: * OK [PERMANENTFLAGS ...`,
     `${c}S: * ${exists} EXISTS`,
-    `${c}S: * ... RECENT`,
-    ...(unseen ? [`${c}S: * OK [UNSEEN ...`] : []),
+    ...(isRev2 ? [] : [`${c}S: * ... RECENT`]),
+    ...(unseen && !isRev2 ? [`${c}S: * OK [UNSEEN ...`] : []),
     `${c}S: * OK [UIDVALIDITY ...`,
     `${c}S: * OK [UIDNEXT ...`,
     `${c}S: * OK [HIGHESTMODSEQ ...`,
     `${c}S: * OK [MAILBOXID ...`,
+    ...(isRev2 ? [`${c}S: * LIST (...`] : []),
     `${c}S: se OK ...`
+  ].join('\n')
+}
+
+/**
+ * @param {number} [connection]
+ * @returns {string} ENABLE IMAP4rev2
+ */
+export function enableRev2(connection = 1) {
+  return [
+    `${connection}C: en ENABLE IMAP4rev2`,
+    `${connection}S: * ENABLED IMAP4rev2`,
+    `${connection}S: en OK ...`
   ].join('\n')
 }

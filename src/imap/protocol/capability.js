@@ -33,6 +33,7 @@ const allowsPassword = ({ isLoginAllowed }) => isLoginAllowed
 /** @type {readonly CapabilityRow[]} */
 export const CAPABILITIES = Object.freeze([
   { name: 'IMAP4rev1', states: BOTH, reference: 'RFC 3501' },
+  { name: 'IMAP4rev2', states: BOTH, reference: 'RFC 9051' },
   {
     name: 'STARTTLS',
     states: BEFORE,

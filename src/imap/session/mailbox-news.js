@@ -1,7 +1,7 @@
 /**
  * What a session is told about its selected mailbox without asking: EXPUNGE, EXISTS, RECENT, and FETCH for flags
- * that others have changed (RFC 3501 §5.2, §7.3, §7.4); VANISHED in place of EXPUNGE where QRESYNC is on (RFC 7162
- * §3.2.10).
+ * that others have changed (RFC 3501 §5.2, §7.3, §7.4; RFC 9051 §5.2, §7.4, §7.5); VANISHED in place of EXPUNGE where
+ * QRESYNC is on (RFC 7162 §3.2.10).
  */
 import { isMailError, MailError } from '../../errors.js'
 import { Slicer } from '../../support/slicer.js'
@@ -66,11 +66,10 @@ async function writeNews(session, { allowsExpunge, isUid }) {
     } else await writeLongAnswer(session, compileExpunges(expunged))
     if (exists !== null) {
       await claimRecent(session)
-      session.write(compileExists(exists))
-      session.write(compileRecent(selected.recentCount))
+      writeSize(session, exists)
     }
     await tellFlags(session, flags, {
-      withUid: isUid || session.isCondstore,
+      withUid: isUid || session.tellsUids,
       withFlags: true,
       withModSeq: session.isCondstore
     })
@@ -85,14 +84,25 @@ async function writeNews(session, { allowsExpunge, isUid }) {
 }
 
 /**
+ * Tells how many messages there are, and to those who know \Recent how many have it (RFC 9051 Appendix E, 12).
+ *
+ * @param {Session} session
+ * @param {number} exists
+ */
+export function writeSize(session, exists) {
+  session.write(compileExists(exists))
+  if (!session.isRev2) session.write(compileRecent(session.requireSelected().recentCount))
+}
+
+/**
  * Takes \Recent of the messages that nobody has had it for yet (RFC 3501 §2.3.2). A session that may not write has it too,
- * and takes it from nobody.
+ * and takes it from nobody; one of IMAP4rev2 leaves it to those who know it.
  *
  * @param {Session} session
  */
 export async function claimRecent(session) {
   const { selected } = session
-  if (selected === null) return
+  if (selected === null || session.isRev2) return
   // The view may have more once it is done; only what it has now is claimed.
   const { uidNext } = selected.view
   const isForOthersToo = selected.isReadOnly

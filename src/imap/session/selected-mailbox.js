@@ -312,6 +312,11 @@ export class SelectedMailbox {
     else this.#recent.push({ from, to: toUid })
   }
 
+  /** No message is \Recent in this session any more. */
+  forgetRecent() {
+    this.#recent = []
+  }
+
   /**
    * @param {number} slot
    * @returns {boolean} whether the message is \Recent in this session

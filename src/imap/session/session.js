@@ -40,8 +40,10 @@ import { Strikes } from './strikes.js'
 export class Session {
   /** @type {SessionState} */
   state = 'notAuthenticated'
+  /** Whether ENABLE IMAP4rev2 was given (RFC 9051 §6.3.1): until then every answer is one of RFC 3501. */
+  isRev2 = false
   /** Whether ENABLE UTF8=ACCEPT was given (RFC 6855 §3). */
-  isUtf8 = false
+  acceptsUtf8 = false
   /** Whether a CONDSTORE-enabling command was given (RFC 7162 §3.1). */
   isCondstore = false
   /** Whether ENABLE QRESYNC was given: VANISHED instead of EXPUNGE (RFC 7162 §3.2.3). */
@@ -99,6 +101,16 @@ export class Session {
   /** @returns {string | null} */
   get accountId() {
     return this.#login?.account.id ?? null
+  }
+
+  /** @returns {boolean} whether mailbox names and quoted strings are UTF-8 (RFC 6855 §3, RFC 9051 §4.3 and §5.1) */
+  get isUtf8() {
+    return this.acceptsUtf8 || this.isRev2
+  }
+
+  /** @returns {boolean} whether a FETCH that tells flags names the UID unasked (RFC 7162 §3.2.4, RFC 9051 §7.5.2) */
+  get tellsUids() {
+    return this.isCondstore || this.isRev2
   }
 
   /** @returns {SessionFacts | null} what an operator may know; null before login */
@@ -360,6 +372,12 @@ export class Session {
     if (this.selected !== null) {
       this.untagged('OK', highestModSeq(this.selected.toldModSeq), 'CONDSTORE is on')
     }
+  }
+
+  /** Turns IMAP4rev2 on for the rest of the session, which knows of no \Recent from now on (RFC 9051 §2.3.2). */
+  enableRev2() {
+    this.isRev2 = true
+    this.selected?.forgetRecent()
   }
 
   /**

@@ -10,7 +10,7 @@ import {
   requireMailboxRow,
   requireMailboxRowById
 } from '../mailbox-rows.js'
-import { createMailboxRow, deleteMailboxRow, setSubscription } from '../mailboxes.js'
+import { createMailboxRow, deleteMailboxRow, hasMoreBelow, setSubscription } from '../mailboxes.js'
 import { hasLongLog, isLastPage, pruneExpungedPage } from '../upkeep/expunge-log.js'
 import { nextTurn } from '../../support/turns.js'
 import { LAZY } from './parts.js'
@@ -146,6 +146,14 @@ export class MailboxMethods {
       const mailbox = requireMailboxRow(db, name)
       return { ...mailbox, recentCount: countRecent(db, mailbox) }
     })
+  }
+
+  /**
+   * @param {string} name - as it is stored
+   * @returns {Promise<boolean>} whether there are mailboxes below it
+   */
+  hasMailboxesBelow(name) {
+    return this.#database.read((db) => hasMoreBelow(db, name, 0))
   }
 
   // Views

@@ -13,7 +13,7 @@ test('ENABLE names what is new, ignores what it does not know, and is OK in any 
     C: b ENABLE condstore
     S: * ENABLED
     S: b OK ...
-    C: c ENABLE IMAP4rev2 constructor
+    C: c ENABLE X-IMAP4rev3 constructor
     S: * ENABLED
     S: c OK ...
     `

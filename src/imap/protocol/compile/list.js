@@ -1,4 +1,4 @@
-/** LIST and LSUB responses, RFC 9051 §7.3.1, RFC 3501 §7.2.3; extended items RFC 5258 §6. */
+/** LIST and LSUB responses, RFC 9051 §7.3.1, RFC 3501 §7.2.3; extended items RFC 5258 §6, OLDNAME RFC 9051 §6.3.9.7. */
 import { encodeMailboxName, HIERARCHY_DELIMITER } from '../values/mailbox-name.js'
 import { compileString } from './quoted.js'
 
@@ -7,11 +7,12 @@ import { compileString } from './quoted.js'
  * @property {string} name
  * @property {readonly string[]} attributes - `\HasNoChildren`, `\Sent`, …
  * @property {readonly string[]} [childInfo] - the selection options that mailboxes below this one meet, RFC 5258 §3.5
+ * @property {string | null} [oldName] - another name that the client has for it
  */
 
 /**
  * @param {ListEntry} entry - an empty name is the answer to `LIST "" ""`
- * @param {{ isUtf8: boolean, response?: 'LIST' | 'LSUB' }} options - `isUtf8`: UTF8=ACCEPT is enabled
+ * @param {{ isUtf8: boolean, response?: 'LIST' | 'LSUB' }} options - `isUtf8`: UTF8=ACCEPT or IMAP4rev2 is enabled
  * @returns {Buffer}
  */
 export function compileList(entry, { isUtf8, response = 'LIST' }) {
@@ -20,11 +21,13 @@ export function compileList(entry, { isUtf8, response = 'LIST' }) {
     ascii(`* ${response} ${attributes} "${HIERARCHY_DELIMITER}" `),
     encodeMailboxName(entry.name, { isUtf8 })
   ]
-  const { childInfo = [] } = entry
+  const { childInfo = [], oldName = null } = entry
   if (childInfo.length > 0) {
     const options = childInfo.map((option) => compileString(option).toString('latin1'))
     pieces.push(ascii(` (CHILDINFO (${options.join(' ')}))`))
   }
+  if (oldName !== null)
+    pieces.push(ascii(' ("OLDNAME" ('), encodeMailboxName(oldName, { isUtf8 }), ascii('))'))
   pieces.push(ascii('\r\n'))
   return Buffer.concat(pieces)
 }

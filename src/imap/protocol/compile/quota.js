@@ -26,7 +26,7 @@ export function compileQuota(root, resources) {
 /**
  * @param {string} mailbox
  * @param {readonly string[]} roots - may be none
- * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT is enabled
+ * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT or IMAP4rev2 is enabled
  * @returns {Buffer} RFC 9208 §4.2.2
  */
 export function compileQuotaRoot(mailbox, roots, { isUtf8 }) {

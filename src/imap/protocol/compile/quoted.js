@@ -10,7 +10,7 @@ const PLAIN = /^[ !#-[\]-~]*$/
 
 /**
  * @param {Buffer | string} value - text becomes UTF-8
- * @param {{ isUtf8?: boolean }} [options] - `isUtf8`: 8-bit may stand in a quoted string (UTF8=ACCEPT is enabled)
+ * @param {{ isUtf8?: boolean }} [options] - `isUtf8`: 8-bit may stand in a quoted string (UTF8=ACCEPT or IMAP4rev2)
  * @returns {Buffer} a quoted string, or a literal when the value has 8-bit bytes, line ends or NUL, or is long
  */
 export function compileString(value, { isUtf8 = false } = {}) {

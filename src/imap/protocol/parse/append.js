@@ -40,7 +40,7 @@ export function parseAppend(args) {
 /**
  * Reads the beginning of an APPEND at the receiver's `message` event: checks all that stands before the literal.
  * @param {import('../token.js').RawCommand} raw - the tokens so far
- * @param {{ isUtf8: boolean }} [options] - `isUtf8`: UTF8=ACCEPT is enabled
+ * @param {{ isUtf8: boolean }} [options] - `isUtf8`: UTF8=ACCEPT or IMAP4rev2 is enabled
  * @returns {AppendStart} of the message that is about to come, the last one with MULTIAPPEND
  * @throws {import('../syntax-failure.js').SyntaxFailure}
  */

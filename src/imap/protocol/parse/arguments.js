@@ -20,8 +20,8 @@ export class Arguments {
 
   /**
    * @param {Token[]} tokens
-   * @param {{ isUtf8: boolean, isNested?: boolean }} options - `isUtf8`: UTF8=ACCEPT is enabled; `isNested`: the tokens of
-   *   a list, whose first needs no space before it
+   * @param {{ isUtf8: boolean, isNested?: boolean }} options - `isUtf8`: UTF8=ACCEPT or IMAP4rev2 is enabled; `isNested`:
+   *   the tokens of a list, whose first needs no space before it
    */
   constructor(tokens, { isUtf8, isNested = false }) {
     this.#tokens = tokens
@@ -70,7 +70,7 @@ export class Arguments {
   nextAttached() {
     const token = this.#tokens[this.#at]
     if (token === undefined) throw badSyntax('Missing argument')
-    // RFC 6855 §3. Others send what they like: a charset may be named for it.
+    // RFC 6855 §3, RFC 9051 §9 (quoted). Others send what they like: a charset may be named for it.
     const isText = this.isUtf8 && token.type === 'string' && token.form === 'quoted'
     if (isText && !isUtf8Bytes(token.bytes)) throw badSyntax('Invalid UTF-8 in a quoted string')
     this.#at += 1

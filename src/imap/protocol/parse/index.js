@@ -84,7 +84,7 @@ export const COMMANDS = Object.freeze({
 
 /**
  * @param {RawCommand} raw
- * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT is enabled
+ * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT or IMAP4rev2 is enabled
  * @returns {Command} discriminated by `name`
  * @throws {SyntaxFailure}
  */

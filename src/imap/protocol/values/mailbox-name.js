@@ -1,6 +1,7 @@
 /**
- * Mailbox names: Unicode inside; on the wire modified UTF-7 (RFC 3501 §5.1.3) or, after ENABLE UTF8=ACCEPT, UTF-8
- * (RFC 6855 §3). The first component INBOX is INBOX in any case (RFC 9051 §5.1).
+ * Mailbox names: Unicode inside; on the wire modified UTF-7 (RFC 3501 §5.1.3) or, after ENABLE UTF8=ACCEPT or IMAP4rev2,
+ * UTF-8 (RFC 6855 §3, RFC 9051 §5.1), where `&` stands for itself. The first component INBOX is INBOX in any case (RFC
+ * 9051 §5.1).
  */
 import { isUtf8 as isUtf8Bytes } from 'node:buffer'
 import { ATOM_CHARACTER, isAll } from '../character.js'
@@ -22,7 +23,7 @@ const INBOX = /^inbox(?=\/|$)/i
 
 /**
  * @param {Buffer} bytes - the argument as sent
- * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT is enabled
+ * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT or IMAP4rev2 is enabled
  * @returns {string} in Unicode normalization form C, INBOX in upper case
  * @throws {SyntaxFailure} BAD_MAILBOX_NAME
  */
@@ -37,7 +38,7 @@ export function decodeMailboxName(bytes, { isUtf8 }) {
 /**
  * A reference or pattern of LIST and LSUB: it may be empty, and keeps the case of INBOX.
  * @param {Buffer} bytes - the argument as sent
- * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT is enabled
+ * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT or IMAP4rev2 is enabled
  * @returns {string}
  * @throws {SyntaxFailure} BAD_MAILBOX_NAME
  */
@@ -50,7 +51,7 @@ export function decodeMailboxPattern(bytes, { isUtf8 }) {
 
 /**
  * @param {string} name
- * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT is enabled
+ * @param {{ isUtf8: boolean }} options - `isUtf8`: UTF8=ACCEPT or IMAP4rev2 is enabled
  * @returns {Buffer} for the wire: an atom, a quoted string or a literal
  */
 export function encodeMailboxName(name, { isUtf8 }) {

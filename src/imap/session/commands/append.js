@@ -4,7 +4,8 @@
  *
  * State: authenticated, selected; read-write.
  * Command: RFC 3501 §6.3.11, RFC 9051 §6.3.12; RFC 3502 §6.3.11 (MULTIAPPEND), RFC 6855 §4 (UTF8), RFC 7888 §4
- * (LITERAL+), RFC 3516 §4.4 (literal8). Responses: RFC 4315 §3 (APPENDUID), RFC 3501 §7.1 (TRYCREATE).
+ * (LITERAL+), RFC 3516 §4.4 (literal8). Responses: RFC 4315 §3 (APPENDUID), RFC 3501 §7.1 (TRYCREATE),
+ * RFC 9051 §6.3.12 (OLDNAME).
  */
 import { MailError } from '../../../errors.js'
 import { Slicer } from '../../../support/slicer.js'
@@ -14,6 +15,7 @@ import { parseAppendStart, parseCommand } from '../../protocol/parse/index.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
 import { showableContent } from '../binary-append.js'
 import { ConnectionClosed } from '../connection.js'
+import { oldNameOf, tellOldName } from '../mailbox-line.js'
 import { AUTHENTICATED } from '../states.js'
 
 /** @import { CommandArguments } from '../../protocol/parse/index.js' */
@@ -219,9 +221,14 @@ class AppendDialogue {
       flags: messages[index]?.flags ?? [],
       internalDate: messages[index]?.internalDate ?? null
     }))
+    const session = this.#session
+    const oldName = oldNameOf(session, raw.tokens[0], mailbox)
     return {
       later: this.#commit(mailbox, contents),
-      finish: (result) => result,
+      finish: async (result) => {
+        await tellOldName(session, mailbox, oldName)
+        return result
+      },
       heldBytes: this.#heldBytes
     }
   }

@@ -3,11 +3,12 @@
  * that others will follow below (RFC 3501 §6.3.3); here every mailbox can hold both.
  *
  * State: authenticated, selected; read-write.
- * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4; RFC 6154 §3 (USE, USEATTR); RFC 8474 §4.1
+ * Command: RFC 3501 §6.3.3, RFC 9051 §6.3.4 (OLDNAME); RFC 6154 §3 (USE, USEATTR); RFC 8474 §4.1
  * (MAILBOXID).
  */
 import { MailError } from '../../../errors.js'
 import { mailboxId } from '../../protocol/compile/response-code.js'
+import { oldNameOf, tellOldName } from '../mailbox-line.js'
 import { parentsOf } from '../mailbox-tree.js'
 import { mailboxIdOf } from '../object-id.js'
 import { AUTHENTICATED } from '../states.js'
@@ -25,12 +26,17 @@ export const create = {
   allowsExpunge: true,
   async run(
     session,
-    /** @type {{ mailbox: string, specialUse: string[] }} */ { mailbox, specialUse }
+    /** @type {{ mailbox: string, specialUse: string[] }} */ { mailbox, specialUse },
+    { raw }
   ) {
     session.requireWriteScope()
     requireUses(specialUse)
-    const { id } = await session.store.createMailbox(mailbox, { specialUse: specialUse[0] ?? null })
+    const oldName = oldNameOf(session, raw.tokens[0], mailbox)
+    const { id, name } = await session.store.createMailbox(mailbox, {
+      specialUse: specialUse[0] ?? null
+    })
     for (const parent of parentsOf(mailbox)) await createIfMissing(session, parent)
+    await tellOldName(session, name, oldName)
     return { code: mailboxId(mailboxIdOf(id)), text: 'CREATE completed' }
   }
 }

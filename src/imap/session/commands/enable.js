@@ -3,8 +3,8 @@
  * UTF8=ACCEPT without looking at the capabilities, and is answered OK.
  *
  * State: authenticated and selected (RFC 5161 asks for the first only; imapflow enables late).
- * Command: RFC 5161 §3.1. Response: RFC 5161 §3.2. UTF8=ACCEPT: RFC 6855 §3. CONDSTORE: RFC 7162 §3.1. QRESYNC: RFC 7162
- * §3.2.3.
+ * Command: RFC 5161 §3.1, RFC 9051 §6.3.1 (IMAP4rev2). Response: RFC 5161 §3.2. UTF8=ACCEPT: RFC 6855 §3. CONDSTORE:
+ * RFC 7162 §3.1. QRESYNC: RFC 7162 §3.2.3.
  */
 import { compileEnabled } from '../../protocol/compile/untagged.js'
 import { AUTHENTICATED } from '../states.js'
@@ -12,7 +12,7 @@ import { AUTHENTICATED } from '../states.js'
 /** @import { Command } from '../dispatcher.js' */
 /** @import { Session } from '../session.js' */
 
-/** @type {Readonly<Record<string, (session: Session) => boolean>>} each says whether it is new */
+/** @type {Readonly<Record<string, (session: Session) => boolean>>} as they are spelled; each says whether it is new */
 const EXTENSIONS = {
   CONDSTORE(session) {
     const isNew = !session.isCondstore
@@ -26,11 +26,21 @@ const EXTENSIONS = {
     return isNew
   },
   'UTF8=ACCEPT'(session) {
-    const isNew = !session.isUtf8
-    session.isUtf8 = true
+    const isNew = !session.acceptsUtf8
+    session.acceptsUtf8 = true
+    return isNew
+  },
+  IMAP4rev2(session) {
+    const isNew = !session.isRev2
+    session.enableRev2()
     return isNew
   }
 }
+
+/** By the name in upper case. */
+const EXTENSION_OF = new Map(
+  Object.entries(EXTENSIONS).map(([name, enable]) => [name.toUpperCase(), { name, enable }])
+)
 
 /** @type {Command} */
 export const enable = {
@@ -38,7 +48,10 @@ export const enable = {
   states: AUTHENTICATED,
   allowsExpunge: true,
   async run(session, /** @type {{ capabilities: string[] }} */ { capabilities }) {
-    const enabled = capabilities.filter((name) => EXTENSIONS[name]?.(session) === true)
+    const enabled = capabilities.flatMap((word) => {
+      const extension = EXTENSION_OF.get(word)
+      return extension?.enable(session) === true ? [extension.name] : []
+    })
     session.write(compileEnabled(enabled))
     return { text: 'ENABLE completed' }
   }

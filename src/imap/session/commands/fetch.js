@@ -168,9 +168,9 @@ async function writeRecords(session, response, { records, seen, isUid }) {
   } catch (error) {
     // \Seen of the others has been set all the same, and would never be told: it is this session's own change.
     response.finish()
-    const { isCondstore } = session
+    const { isCondstore, tellsUids } = session
     await tellFlags(session, [...untold], {
-      withUid: isUid || isCondstore,
+      withUid: isUid || tellsUids,
       withFlags: true,
       withModSeq: isCondstore
     })

@@ -10,6 +10,7 @@ import { Slicer } from '../../../support/slicer.js'
 import { compileList } from '../../protocol/compile/list.js'
 import { compileListPatterns } from '../list-pattern.js'
 import { selectNodes } from '../list-selection.js'
+import { attributesOf } from '../mailbox-line.js'
 import { buildMailboxTree } from '../mailbox-tree.js'
 import { AUTHENTICATED } from '../states.js'
 import { writeStatus } from './status.js'
@@ -17,7 +18,6 @@ import { writeStatus } from './status.js'
 /** @import { ListEntry } from '../../protocol/compile/list.js' */
 /** @import { Command } from '../dispatcher.js' */
 /** @import { ListedNode } from '../list-selection.js' */
-/** @import { MailboxNode } from '../mailbox-tree.js' */
 /** @import { Session } from '../session.js' */
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['LIST']} ListArgs */
@@ -59,8 +59,12 @@ export const list = {
  * @param {ListArgs} args
  */
 async function writeNode(session, { node, isSelected, childInfo }, args) {
-  const { statusItems } = args
-  writeEntry(session, { name: node.name, attributes: attributesOf(node, args), childInfo })
+  const { selection, returns, statusItems, isExtended } = args
+  const attributes = attributesOf(node, {
+    knowsNonExistent: isExtended || session.isRev2,
+    tellsSubscribed: selection.includes('SUBSCRIBED') || returns.includes('SUBSCRIBED')
+  })
+  writeEntry(session, { name: node.name, attributes, childInfo })
   if (statusItems !== null && isSelected && node.row !== null) {
     try {
       await writeStatus(session, node.row, statusItems)
@@ -70,22 +74,6 @@ async function writeNode(session, { node, isSelected, childInfo }, args) {
     }
   }
   if (session.connection.isCongested) await session.connection.drain()
-}
-
-/**
- * @param {MailboxNode} node
- * @param {ListArgs} args
- * @returns {string[]}
- */
-function attributesOf(node, { selection, returns, isExtended }) {
-  const attributes = []
-  // \NonExistent implies \Noselect (RFC 5258 §3), for those who know it.
-  if (node.row === null) attributes.push(isExtended ? '\\NonExistent' : '\\Noselect')
-  attributes.push(node.hasChildren ? '\\HasChildren' : '\\HasNoChildren')
-  if (node.row?.specialUse != null) attributes.push(node.row.specialUse)
-  const tellsSubscribed = selection.includes('SUBSCRIBED') || returns.includes('SUBSCRIBED')
-  if (tellsSubscribed && node.isSubscribed) attributes.push('\\Subscribed')
-  return attributes
 }
 
 /**

@@ -3,8 +3,8 @@
  *
  * State: selected.
  * Command: RFC 3501 §6.4.4, RFC 9051 §6.4.4; RFC 7162 §3.1.5 (MODSEQ); RFC 4731 §3.1 (RETURN), RFC 5182 §2.1 (SAVE),
- * RFC 9394 §3.1 (PARTIAL). Response: RFC 3501 §7.2.5, RFC 4731 §3.1. The charset is the parser's business:
- * NO [BADCHARSET].
+ * RFC 9394 §3.1 (PARTIAL). Response: RFC 3501 §7.2.5, RFC 4731 §3.1, RFC 9051 §7.3.4. The charset is the parser's
+ * business: NO [BADCHARSET].
  */
 import { answerSearch, forgetSaved } from '../search-answer.js'
 import { findMessages } from '../search-query.js'
@@ -14,6 +14,9 @@ import { SELECTED } from '../states.js'
 /** @import { Session } from '../session.js' */
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['SEARCH']} SearchArgs */
+
+/** What IMAP4rev2 takes for granted where no result option is given: ALL, in an ESEARCH (RFC 9051 §6.4.4). */
+const RETURN_ALL = Object.freeze({ options: [], partial: null })
 
 /** @type {Command} */
 export const search = {
@@ -40,6 +43,7 @@ export const uidSearch = {
  * @returns {Promise<CommandResult>}
  */
 async function searchMailbox(session, { isUid, key, returns }, { tag }) {
-  const command = { name: /** @type {const} */ ('SEARCH'), tag, isUid, key, returns }
+  const asked = returns ?? (session.isRev2 ? RETURN_ALL : null)
+  const command = { name: /** @type {const} */ ('SEARCH'), tag, isUid, key, returns: asked }
   return await answerSearch(session, command, () => findMessages(session, key))
 }

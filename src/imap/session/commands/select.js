@@ -7,7 +7,8 @@
  * Command: RFC 3501 §6.3.1, §6.3.2, RFC 9051 §6.3.2, §6.3.3; RFC 7162 §3.1.8 (CONDSTORE parameter),
  * §3.2.5 (QRESYNC parameter).
  * Responses: RFC 3501 §7.1 (PERMANENTFLAGS, UIDNEXT, UIDVALIDITY, UNSEEN), §7.2.6, §7.3.1, §7.3.2; RFC 7162 §3.1.2.1
- * (HIGHESTMODSEQ), RFC 8474 §4.2 (MAILBOXID), RFC 7162 §3.2.11 (CLOSED).
+ * (HIGHESTMODSEQ), RFC 8474 §4.2 (MAILBOXID), RFC 7162 §3.2.11 (CLOSED). In IMAP4rev2 LIST, and neither RECENT nor UNSEEN
+ * (RFC 9051 Appendix E, 10 to 12).
  */
 import {
   CODE,
@@ -17,16 +18,16 @@ import {
   uidValidity,
   unseen
 } from '../../protocol/compile/response-code.js'
-import { compileExists, compileRecent } from '../../protocol/compile/untagged.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
-import { claimRecent, tellKeywords } from '../mailbox-news.js'
+import { oldNameOf, writeMailboxLine } from '../mailbox-line.js'
+import { claimRecent, tellKeywords, writeSize } from '../mailbox-news.js'
 import { tellMissed } from '../resynchronize.js'
 import { mailboxIdOf } from '../object-id.js'
 import { SelectedMailbox } from '../selected-mailbox.js'
 import { SEEN } from '../../../store/flags.js'
 import { AUTHENTICATED } from '../states.js'
 
-/** @import { Command, CommandResult } from '../dispatcher.js' */
+/** @import { Command, CommandCall, CommandResult } from '../dispatcher.js' */
 /** @import { MailboxRow } from '../../../store/mailbox-rows.js' */
 /** @import { SyntaxFailure } from '../../protocol/syntax-failure.js' */
 /** @import { RawCommand } from '../../protocol/token.js' */
@@ -41,8 +42,8 @@ export const select = {
   allowsExpunge: false,
   leavesMailbox: true,
   onSyntaxFailure: leaveBefore,
-  run: (session, /** @type {SelectArgs} */ args) =>
-    open(session, args, session.isReadOnly, 'SELECT')
+  run: (session, /** @type {SelectArgs} */ args, call) =>
+    open(session, args, call, session.isReadOnly)
 }
 
 /** @type {Command} */
@@ -52,7 +53,7 @@ export const examine = {
   allowsExpunge: false,
   leavesMailbox: true,
   onSyntaxFailure: leaveBefore,
-  run: (session, /** @type {SelectArgs} */ args) => open(session, args, true, 'EXAMINE')
+  run: (session, /** @type {SelectArgs} */ args, call) => open(session, args, call, true)
 }
 
 /**
@@ -81,13 +82,14 @@ function leave(session) {
 /**
  * @param {Session} session
  * @param {SelectArgs} args
+ * @param {CommandCall} call
  * @param {boolean} isReadOnly
- * @param {string} name
  * @returns {Promise<CommandResult>}
  */
-async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) {
+async function open(session, { mailbox, condstore, qresync }, { raw }, isReadOnly) {
   // RFC 7162 §3.2.5
   if (qresync !== null && !session.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
+  const oldName = oldNameOf(session, raw.tokens[0], mailbox)
   leave(session)
   if (condstore) session.enableCondstore()
   const { mailbox: row, view } = await session.store.openView(mailbox)
@@ -102,7 +104,7 @@ async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) 
   session.select(selected)
   selected.hold()
   try {
-    await tellMailbox(session, selected, { row, qresync })
+    await tellMailbox(session, selected, { row, oldName, qresync })
   } catch (error) {
     // RFC 3501 §6.3.1: after a SELECT that fails, no mailbox is selected.
     session.unselect()
@@ -110,7 +112,7 @@ async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) 
   } finally {
     selected.unhold()
   }
-  return { code: isReadOnly ? CODE.readOnly : CODE.readWrite, text: `${name} completed` }
+  return { code: isReadOnly ? CODE.readOnly : CODE.readWrite, text: `${raw.name} completed` }
 }
 
 /**
@@ -118,24 +120,24 @@ async function open(session, { mailbox, condstore, qresync }, isReadOnly, name) 
  *
  * @param {Session} session
  * @param {SelectedMailbox} selected
- * @param {{ row: MailboxRow, qresync: SelectArgs['qresync'] }} options
+ * @param {{ row: MailboxRow, oldName: string | null, qresync: SelectArgs['qresync'] }} options
  */
-async function tellMailbox(session, selected, { row, qresync }) {
+async function tellMailbox(session, selected, { row, oldName, qresync }) {
   const { view } = selected
   // Of the moment that EXISTS is of: what comes while \Recent is claimed is told at the end.
   const { uidNext: nextUid } = view
-  if (selected.isReadOnly) selected.addRecent(row.recentFromUid, view.uidNext)
-  else await claimRecent(session)
+  if (!selected.isReadOnly) await claimRecent(session)
+  else if (!session.isRev2) selected.addRecent(row.recentFromUid, view.uidNext)
   session.toldKeywords = -1
   tellKeywords(session)
-  session.write(compileExists(selected.messageCount))
-  session.write(compileRecent(selected.recentCount))
-  const firstUnseen = findFirstUnseen(selected)
+  writeSize(session, selected.messageCount)
+  const firstUnseen = session.isRev2 ? 0 : findFirstUnseen(selected)
   if (firstUnseen > 0) session.untagged('OK', unseen(firstUnseen), 'First unseen message')
   session.untagged('OK', uidValidity(view.uidValidity), 'UIDs are valid')
   session.untagged('OK', uidNext(nextUid), 'Predicted next UID')
   session.untagged('OK', highestModSeq(selected.toldModSeq), 'Highest modification sequence')
   session.untagged('OK', mailboxId(mailboxIdOf(view.mailboxId)), 'The mailbox, whatever its name')
+  if (session.isRev2) await writeMailboxLine(session, row, oldName)
   if (qresync !== null) await tellMissed(session, qresync)
 }
 

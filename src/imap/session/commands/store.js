@@ -190,9 +190,8 @@ async function tellFailed(session, slots, { isUid, unchangedSince }) {
  * @param {Session} session
  * @param {{ isUid: boolean, withFlags: boolean }} wanted
  */
-function newsOf({ isCondstore }, { isUid, withFlags }) {
-  // RFC 7162 §3.2.4
-  return { withUid: isUid || isCondstore, withFlags, withModSeq: isCondstore }
+function newsOf({ isCondstore, tellsUids }, { isUid, withFlags }) {
+  return { withUid: isUid || tellsUids, withFlags, withModSeq: isCondstore }
 }
 
 /**

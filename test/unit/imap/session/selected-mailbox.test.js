@@ -220,6 +220,9 @@ test('recent messages are counted as the client sees them', () => {
   assert.equal(selected.recentCount, 2)
   assert.equal(selected.isRecent(2), true)
   assert.equal(selected.isRecent(1), false)
+  selected.forgetRecent()
+  assert.equal(selected.isRecent(2), false)
+  assert.equal(selected.recentCount, 0)
 })
 
 test('sorted lists merge without duplicates and are searched by halves', () => {

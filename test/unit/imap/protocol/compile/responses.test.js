@@ -110,6 +110,10 @@ test('LIST and LSUB name a mailbox with its attributes', () => {
     ),
     '* LIST () "/" a (CHILDINFO ("SUBSCRIBED" "SPECIAL-USE"))'
   )
+  isLine(
+    compileList({ name: 'ü', attributes: [], oldName: 'u\u0308' }, { isUtf8: true }),
+    '* LIST () "/" "ü" ("OLDNAME" ("u\u0308"))'
+  )
 })
 
 test('STATUS names its items in the order asked for', () => {
