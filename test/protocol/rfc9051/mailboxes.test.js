@@ -221,3 +221,22 @@ test('MOVE tells COPYUID before EXPUNGE; a target that is missing may be created
     `
   )
 })
+
+test('go-imap sends UTF-8 as soon as IMAP4rev2 is announced, and &- for &: it finds its mailboxes (RFC 9051 Appendix A)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    C: a CREATE "Größe &- Co"
+    S: a OK ...
+    C: b LIST "" "Größe &- %"
+    S: * LIST (\\HasNoChildren) "/" "Gr&APYA3w-e &- Co"
+    S: b OK ...
+    C: c CREATE "Q&-A"
+    S: c OK ...
+    C: d STATUS "Größe &- Co" (MESSAGES)
+    S: * STATUS "Gr&APYA3w-e &- Co" (MESSAGES 0)
+    S: d OK ...
+    `
+  )
+})

@@ -81,15 +81,18 @@ function decodeName(bytes, isUtf8) {
 }
 
 /**
- * Some clients send UTF-8 without having enabled it: 8-bit is no modified UTF-7, so there is no doubt.
+ * Some clients send UTF-8 without having enabled it. One that knows modified UTF-7, as go-imap, which needs no more for it
+ * than that IMAP4rev2 is announced, still writes `&-` for `&`; another writes what it means.
  * @param {Buffer} bytes
  * @param {boolean} isUtf8
  * @returns {string | null}
  */
 function decodeBytes(bytes, isUtf8) {
+  if (!isUtf8Bytes(bytes)) return null
+  const text = bytes.toString()
+  if (isUtf8) return text
   const is8Bit = bytes.some((byte) => byte >= 128)
-  if (!isUtf8 && !is8Bit) return decodeUtf7(bytes.toString('latin1'))
-  return isUtf8Bytes(bytes) ? bytes.toString() : null
+  return decodeUtf7(text) ?? (is8Bit ? text : null)
 }
 
 /** @param {Buffer} bytes */

@@ -6,7 +6,7 @@ const BASE64 = /^[A-Za-z0-9+,]+$/
 const NEEDS_SHIFT = /&|[^\x20-\x7e]+/g
 
 /**
- * @param {string} text - ASCII
+ * @param {string} text - what is not ASCII stays as it is
  * @returns {string | null} null when it is not valid
  */
 export function decodeUtf7(text) {

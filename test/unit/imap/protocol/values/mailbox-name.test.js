@@ -51,9 +51,24 @@ test('raw UTF-8 is accepted, enabled or not', () => {
   assert.equal(decode('Entwürfe'), 'Entwürfe')
   assert.equal(decode('Entwürfe & mehr', true), 'Entwürfe & mehr')
   assert.equal(decode('Entw&APw-rfe', true), 'Entw&APw-rfe')
-  assert.equal(decode('ü&-'), 'ü&-')
+  assert.equal(decode('ü&-', true), 'ü&-')
   for (const isUtf8 of [false, true])
     assert.throws(() => decode(Buffer.from([0x61, 0xfc]), isUtf8), failure('BAD_MAILBOX_NAME'))
+})
+
+test('raw UTF-8 that was not enabled may have shifts of modified UTF-7 in it', () => {
+  for (const [wire, name] of /** @type {const} */ ([
+    ['Größe &- Co', 'Größe & Co'],
+    ['ü&-', 'ü&'],
+    ['&APY-/ü', 'ö/ü'],
+    // No encoder's work: the character stands for itself.
+    ['Größe & Co', 'Größe & Co'],
+    ['Q&A/ü', 'Q&A/ü'],
+    ['&-/& ü', '&-/& ü'],
+    ['ü&', 'ü&']
+  ]))
+    assert.equal(decode(wire), name, wire)
+  assert.equal(decodeMailboxPattern(Buffer.from('ü &- %'), { isUtf8: false }), 'ü & %')
 })
 
 test('control characters and separators are in no name', () => {
