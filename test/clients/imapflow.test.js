@@ -27,12 +27,14 @@ async function connect(t, mail, { password = PASSWORD, isTls = true } = {}) {
   return flow
 }
 
-test('imapflow manages mailboxes, appends, fetches byte for byte, searches and moves', async (t) => {
+test('imapflow speaks IMAP4rev2: it manages mailboxes, appends, fetches byte for byte, searches and moves', async (t) => {
   const mail = await startMailServer(t)
   const flow = await connect(t, mail)
+  assert.ok(flow.enabled.has('IMAP4REV2'))
   const made = await flow.mailboxCreate('Post')
   assert.equal(made.created, true)
   assert.equal((await flow.mailboxCreate(['Post', 'Größe'])).created, true)
+  assert.equal((await flow.mailboxCreate(['Post', 'Q & A'])).created, true)
   const list = await flow.list({ statusQuery: { messages: true, unseen: true } })
   assert.deepEqual(list.map(({ path }) => path).sort(), [
     'Archive',
@@ -41,6 +43,7 @@ test('imapflow manages mailboxes, appends, fetches byte for byte, searches and m
     'Junk',
     'Post',
     'Post/Größe',
+    'Post/Q & A',
     'Sent',
     'Trash'
   ])
@@ -92,8 +95,10 @@ test('imapflow manages mailboxes, appends, fetches byte for byte, searches and m
     [uids[3], 4]
   ])
   assert.equal(await flow.messageDelete(uids.slice(4, 5), { uid: true }), true)
-  const status = await flow.status('Post', { messages: true, uidNext: true, highestModseq: true })
+  assert.deepEqual(await flow.search({ answered: true }, { uid: true }), [])
+  const status = await flow.status('Post', { messages: true, deleted: true, highestModseq: true })
   assert.equal(status && status.messages, messages.length - 3)
+  assert.equal(status && status.deleted, 0)
   lock.release()
   const renamed = await flow.mailboxRename('Post', 'Letters')
   assert.equal(renamed.newPath, 'Letters')
