@@ -16,7 +16,7 @@ const MAX_ROOM_BYTES = 128 * 1024
 
 /**
  * Room is written twice, empty and full. For a commit of a few frames that is less than the journal's own would be, for one
- * that brings a message it is more: eight users who appended got a tenth less done. Bytes.
+ * that brings a message it is more, and was no gain (measured). Bytes.
  */
 const MAX_GROWTH_BYTES = 16 * 1024
 
