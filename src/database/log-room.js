@@ -37,8 +37,9 @@ export const isWorthRoom = (growth) => growth > 0 && growth <= MAX_GROWTH_BYTES
  */
 export function makeRoomAtEnd(descriptor) {
   const { size, nlink } = fstatSync(descriptor)
-  // Removed by its last connection: the lock is that of the database, and this is no longer its log.
-  if (nlink === 0) return size
+  // Removed by its last connection: the lock is that of the database, and this is no longer its log. Or cut back to nothing,
+  // which a backup takes as a sign that nobody has written since: so it stays until somebody does.
+  if (nlink === 0 || size === 0) return size
   const room = Math.min(Math.max(size, MIN_ROOM_BYTES), MAX_ROOM_BYTES)
   return size + writeZeros(descriptor, { from: size, bytes: room })
 }

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { closeSync, copyFileSync, openSync, readFileSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
@@ -8,6 +16,7 @@ import { isWorthRoom, makeRoomAtEnd } from '../../../src/database/log-room.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { retryWhileBusy, runTransaction } from '../../../src/database/transaction.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
+import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
@@ -147,17 +156,51 @@ test('what another connection commits meanwhile is never overwritten', async (t)
   assert.deepEqual(recover({ folder, path }), { rows: 1000 + own, integrity: 'ok' })
 })
 
+test('a log that was cut back to nothing stays so while nobody writes, and one that was removed is let be', async (t) => {
+  const { add, sync, size, db, path } = await setup(t)
+  const makeRoomIn = (/** @type {number} */ descriptor) => {
+    try {
+      return makeRoomAtEnd(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+  await add('first')
+  await sync.sync()
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  assert.equal(makeRoomIn(openSync(`${path}-wal`, 'r+')), 0)
+  assert.equal(size(), 0)
+  const removed = join(path, '..', 'removed')
+  writeFileSync(removed, 'frames')
+  const descriptor = openSync(removed, 'r+')
+  unlinkSync(removed)
+  assert.equal(makeRoomIn(descriptor), 6)
+})
+
 test('room is worth it for small commits that made the log longer', () => {
   const cases = { 0: false, [-4096]: false, 4120: true, 16_384: true, 16_385: false }
   for (const [growth, isWorth] of Object.entries(cases))
     assert.equal(isWorthRoom(Number(growth)), isWorth, `${growth} bytes`)
 })
 
-test('a full disk gives no room, which is no error: the commit itself will tell', () => {
-  const full = openSync('/dev/full', 'r+')
-  try {
-    assert.equal(makeRoomAtEnd(full), 0)
-  } finally {
-    closeSync(full)
-  }
-})
+for (const [leftBytes, roomBytes] of [
+  [0, 0],
+  [16_384, 16_384]
+]) {
+  test(
+    `a disk with ${leftBytes} bytes left gives as many, which is no error: the commit itself will tell`,
+    { skip: smallDiskIsMissing },
+    (t) => {
+      const disk = smallDisk(t, 1024 * 1024)
+      const log = join(disk.root, 'a.db-wal')
+      writeFileSync(log, Buffer.alloc(4096))
+      disk.fill(Number(leftBytes))
+      const descriptor = openSync(log, 'r+')
+      try {
+        assert.equal(makeRoomAtEnd(descriptor), 4096 + Number(roomBytes))
+      } finally {
+        closeSync(descriptor)
+      }
+    }
+  )
+}
