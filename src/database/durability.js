@@ -132,7 +132,10 @@ export class WalSync {
   /** @type {MailError | null} */
   #failure = null
   #isClosed = false
-  /** Size of the `-wal` at the last sync, bytes: an upper bound of what a checkpoint may have to move. */
+  /**
+   * Size of the `-wal` at the last sync, bytes, with the room that was made in it since: an upper bound of what a checkpoint
+   * may have to move.
+   */
   walBytes = 0
 
   /**
