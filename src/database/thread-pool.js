@@ -49,9 +49,11 @@ class PooledThread {
     })
   }
 
+  /** @returns {Promise<void>} when it has ended */
   end() {
+    if (this.idleTimer) clearTimeout(this.idleTimer)
     this.isEnding = true
-    endThread(this.worker)
+    return endThread(this.worker)
   }
 }
 
@@ -61,6 +63,7 @@ export class ThreadPool {
   #module
   #workerData
   #idleMs
+  #keptThreads
   /** @type {PooledThread[]} the last one was used last */
   #idle = []
 
@@ -70,12 +73,28 @@ export class ThreadPool {
    * @param {object} [options.workerData]
    * @param {number} [options.idleMs]
    * @param {number} [options.maxThreads] - at work at once; more jobs wait. Default: as many as are asked for
+   * @param {number} [options.keptThreads] - of those that wait for a job, so many wait for as long as it takes; default none
    */
-  constructor(module, { workerData = {}, idleMs = IDLE_MS, maxThreads = Infinity } = {}) {
+  constructor(
+    module,
+    { workerData = {}, idleMs = IDLE_MS, maxThreads = Infinity, keptThreads = 0 } = {}
+  ) {
     this.#turns = new PQueue({ concurrency: maxThreads })
     this.#module = module
     this.#workerData = workerData
     this.#idleMs = idleMs
+    this.#keptThreads = keptThreads
+  }
+
+  /** Starts what is kept, so that the first job does not wait for it. */
+  prepare() {
+    while (this.#idle.length < this.#keptThreads)
+      this.#giveBack(new PooledThread(this.#module, this.#workerData))
+  }
+
+  /** @returns {Promise<void>} when the threads that wait for a job have ended; the next job starts one */
+  async endIdle() {
+    await Promise.all(this.#idle.splice(0).map((thread) => thread.end()))
   }
 
   /**
@@ -147,12 +166,17 @@ export class ThreadPool {
 
   /** @param {PooledThread} thread */
   #giveBack(thread) {
-    if (this.#idle.length >= MAX_IDLE) return thread.end()
+    // One that has died while it waited is not one of those that are kept.
+    this.#idle = this.#idle.filter(({ isEnding }) => !isEnding)
+    if (this.#idle.length >= MAX_IDLE) {
+      thread.end()
+      return
+    }
     // One that waits keeps no process alive.
     thread.worker.unref()
     thread.idleTimer = setTimeout(() => {
       const at = this.#idle.indexOf(thread)
-      if (at === -1) return
+      if (at === -1 || this.#idle.length <= this.#keptThreads) return
       this.#idle.splice(at, 1)
       thread.end()
     }, this.#idleMs).unref()

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { ThreadPool } from '../../../src/database/thread-pool.js'
 
+/** @import { Worker } from 'node:worker_threads' */
 /** @typedef {{ threadId: number, jobs: number, name: unknown }} Answer */
 
 /** A thread that does what it is told, and says who it is. */
@@ -12,7 +13,7 @@ const THREAD = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort, threadId, workerData } from 'node:worker_threads'
     let jobs = 0
-    parentPort.on('message', ({ kind, gate }) => {
+    parentPort.on('message', ({ kind, gate, end }) => {
       jobs++
       if (kind === 'throw') throw new Error('thread is broken')
       if (kind === 'exit') process.exit(3)
@@ -21,6 +22,10 @@ const THREAD = new URL(
       parentPort.postMessage({ kind: 'progress', value: jobs })
       if (gate) Atomics.wait(new Int32Array(gate), 0, 0)
       parentPort.postMessage({ kind: 'done', value: { threadId, jobs, name: workerData.name } })
+      if (end) {
+        Atomics.wait(new Int32Array(end), 0, 0)
+        process.exit(3)
+      }
     })
   `)}`
 )
@@ -105,6 +110,51 @@ test('of many threads only two wait for more, and after some time none', async (
   t.mock.timers.tick(50)
   const late = await ask(pool)
   assert.equal(late.jobs, 1)
+})
+
+test('one that is kept waits for as long as it takes, beside others that do not', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const pool = new ThreadPool(THREAD, { idleMs: 50, keptThreads: 1 })
+  const gates = [makeGate(), makeGate()]
+  const running = gates.map(({ gate }) => ask(pool, { gate }))
+  for (const { open } of gates) open()
+  const used = (await Promise.all(running)).map(({ threadId }) => threadId)
+  t.mock.timers.tick(50)
+  t.mock.timers.tick(5000)
+  const [kept, another] = await Promise.all([ask(pool), ask(pool)])
+  assert.deepEqual([used.includes(kept.threadId), kept.jobs], [true, 2])
+  assert.equal(another.jobs, 1)
+})
+
+test('one that is kept is there before the first job, and ends when it is told to', async () => {
+  const pool = new ThreadPool(THREAD, { keptThreads: 1 })
+  const before = (await ask(pool)).threadId
+  await pool.endIdle()
+  pool.prepare()
+  pool.prepare()
+  const [prepared, another] = await Promise.all([ask(pool), ask(pool)])
+  // Threads are numbered as they start.
+  assert.deepEqual([prepared.threadId, another.threadId], [before + 1, before + 2])
+  await pool.endIdle()
+  assert.equal((await ask(pool)).threadId, before + 3)
+})
+
+test('one that has died while it waited is not one of those that are kept', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const pool = new ThreadPool(THREAD, { idleMs: 50, keptThreads: 1 })
+  const starts = /** @type {Promise<[Worker]>} */ (once(process, 'worker'))
+  const [end, work] = [makeGate(), makeGate()]
+  const dying = ask(pool, { end: end.gate })
+  const staying = ask(pool, { gate: work.gate })
+  const { threadId } = await dying
+  t.mock.timers.tick(50)
+  end.open()
+  await once((await starts)[0], 'exit')
+  work.open()
+  const kept = await staying
+  t.mock.timers.tick(50)
+  assert.notEqual(kept.threadId, threadId)
+  assert.deepEqual(await ask(pool), { ...kept, jobs: 2 })
 })
 
 test('progress is told to whoever asked for the job, and to nobody else', async () => {
