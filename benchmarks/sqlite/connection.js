@@ -65,8 +65,6 @@ export class Connection {
       ...{ path, key: RAW_KEY, cipher, isNew, isBlocking, secureDelete, cacheBytes: CACHE_BYTES }
     })
     if (!isBlocking) this.#checkpointer = new Checkpointer()
-    // A checkpoint that begins the log anew has the lock for a moment: the server tries again later, these calls wait.
-    db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     return db
   }
 
@@ -80,6 +78,8 @@ export class Connection {
     this.#lookedAt = performance.now()
     const { waiting, pageBytes } = readWal(this.db)
     if (waiting * pageBytes < CHECKPOINT_BYTES) return
+    // A checkpoint that begins the log anew has the lock for a moment: the server tries again later, these calls wait.
+    this.db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     const key = new SharedArrayBuffer(32)
     new Uint8Array(key).set(RAW_KEY)
     this.#checkpoint = this.#checkpointer
@@ -87,9 +87,15 @@ export class Connection {
       .finally(() => (this.#checkpoint = null))
   }
 
-  /** Waits for a checkpoint that is under way. */
+  /**
+   * Waits for a checkpoint that is under way.
+   *
+   * @returns {Promise<boolean>} whether there was one
+   */
   async settle() {
-    await this.#checkpoint
+    const checkpoint = this.#checkpoint
+    await checkpoint
+    return checkpoint !== null
   }
 
   /**

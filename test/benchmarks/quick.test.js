@@ -36,7 +36,7 @@ async function benchmark(args) {
 
 test('a quick run of sqlite and log writes JSON, Markdown and charts that say how they came about', async (t) => {
   const output = scratchFolder(t, 'benchmark')
-  const contenders = ['production', 'plain', 'letterlock', 'own-block']
+  const contenders = ['production', 'plain', 'letterlock', 'letterlock-settled', 'own-block']
   const { code, stderr } = await benchmark([
     ...['sqlite', 'log', '--quick', '--messages', '300', '--output', output],
     ...['--scratch', output, '--contenders', ...contenders],
