@@ -609,7 +609,7 @@ export const SETTINGS = {
     maximum: 1024 * MiB,
     unit: 'bytes',
     reason:
-      'Unpacked pieces of long messages that mail programs are reading bit by bit, of all mailboxes together: 128 KiB for each reader, and in half of it 1 MiB that is read ahead for some of them.'
+      'Unpacked pieces of long messages that mail programs are reading bit by bit, of all mailboxes together: up to 128 KiB for each reader, and in half of it 1 MiB that is read ahead for some of them.'
   },
   'storage.idleViewBytes': {
     value: 64 * MiB,

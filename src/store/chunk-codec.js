@@ -8,10 +8,24 @@ import { packBase64, unpackBase64 } from './base64-lines.js'
 import { compressFrame, decompressInto } from './zstd.js'
 
 /**
- * Raw bytes in a chunk, bytes. Large enough for zstd to find what repeats (base64 and HTML), small enough that a
- * client that asks for 64 KiB pieces does not make us decompress megabytes.
+ * A message of up to this is one chunk, bytes: large enough for zstd to find what repeats (HTML), and one row is all that has
+ * to be read.
  */
 export const CHUNK_BYTES = 128 * 1024
+
+/**
+ * Raw bytes in each chunk of a longer one. What SQLite and the library put in memory for a row stays below the allocator's
+ * threshold of mappings (config/runtime.js): of rows of 100 KB, a third of the time went into mapping memory, touching it
+ * and giving it back. It divides the 64 KiB that mail programs ask for at a time.
+ */
+export const LONG_CHUNK_BYTES = 32 * 1024
+
+/**
+ * @param {number} size - of a content, bytes
+ * @returns {number} raw bytes in each of its chunks but the last, in a content that is written now; each content's row says
+ *   what it is there
+ */
+export const chunkBytesOf = (size) => (size <= CHUNK_BYTES ? CHUNK_BYTES : LONG_CHUNK_BYTES)
 
 /** Stored as they are. */
 const CODEC_RAW = 0

@@ -9,7 +9,14 @@ import { buildMessageMeta } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
 import { nextTurn } from '../support/turns.js'
-import { CHUNK_BYTES, copyOf, decodeChunk, encodeChunk, releaseBuffer } from './chunk-codec.js'
+import {
+  CHUNK_BYTES,
+  chunkBytesOf,
+  copyOf,
+  decodeChunk,
+  encodeChunk,
+  releaseBuffer
+} from './chunk-codec.js'
 import { giveRoomBack, takeRoom } from './chunk-rooms.js'
 import {
   insertChunks,
@@ -45,7 +52,8 @@ export class ContentWriter {
   #keptBytes
   #isAlone
   /**
-   * Where the present chunk is filled; null while there is none.
+   * Where what comes next is filled in: all of a message of one chunk, some chunks of a longer one; null while there is
+   * none.
    *
    * @type {Buffer | null}
    */
@@ -94,11 +102,12 @@ export class ContentWriter {
       if (this.#size > this.#maxBytes) throw new MailError('TOO_BIG')
       this.#hash.update(chunk)
       for (let offset = 0; offset < chunk.length;) {
-        offset += this.#fill(chunk, offset)
+        // With the first byte behind them it is known to be a long one.
         if (this.#filled === CHUNK_BYTES) {
           this.#parser.push(this.#received)
-          await this.#finishChunk()
+          await this.#finishChunks()
         }
+        offset += this.#fill(chunk, offset)
       }
     } catch (error) {
       await this.#giveUp()
@@ -114,7 +123,7 @@ export class ContentWriter {
     if (this.#isOver) throw new MailError('CANNOT', { detail: 'content is complete' })
     try {
       const rest = this.#received
-      if (this.#filled > 0) await this.#finishChunk()
+      if (this.#filled > 0) await this.#finishChunks()
       const content = new StagedContent({
         size: this.#size,
         hash: this.#hash.digest(),
@@ -139,7 +148,8 @@ export class ContentWriter {
    */
   async *read() {
     const contentId = this.#contentId
-    const shape = { size: this.#size, chunkSize: CHUNK_BYTES }
+    const chunkSize = chunkBytesOf(this.#size)
+    const shape = { size: this.#size, chunkSize }
     const staged = contentId === null ? 0 : this.#writtenChunks
     for (let sequence = 0; sequence < staged; sequence++) {
       yield await this.#database.readSettled((db) =>
@@ -147,8 +157,8 @@ export class ContentWriter {
       )
     }
     for (const [index, { codec, data }] of this.#chunks.entries()) {
-      const before = (staged + index) * CHUNK_BYTES
-      yield decodeChunk(codec, data, Math.min(CHUNK_BYTES, this.#size - before))
+      const before = (staged + index) * chunkSize
+      yield decodeChunk(codec, data, Math.min(chunkSize, this.#size - before))
     }
   }
 
@@ -199,7 +209,7 @@ export class ContentWriter {
     return wanted
   }
 
-  /** @returns {Buffer} the bytes of the present chunk, in its room */
+  /** @returns {Buffer} what is in the room */
   get #received() {
     return this.#room === null ? NOTHING : this.#room.subarray(0, this.#filled)
   }
@@ -223,12 +233,17 @@ export class ContentWriter {
     this.#room = null
   }
 
-  async #finishChunk() {
-    const raw = this.#received
-    const { codec, data } = encodeChunk(raw)
+  /** Packs what is in the room: whole chunks, or what is left of the message. */
+  async #finishChunks() {
+    const received = this.#received
+    const chunkSize = chunkBytesOf(this.#size)
+    for (let start = 0; start < received.length; start += chunkSize) {
+      const raw = received.subarray(start, start + chunkSize)
+      const { codec, data } = encodeChunk(raw)
+      // The room is for the next chunks, or the next message.
+      this.#chunks.push({ codec, data: data === raw ? copyOf(raw) : data })
+    }
     this.#filled = 0
-    // The room is for the next chunk, or the next message.
-    this.#chunks.push({ codec, data: data === raw ? copyOf(raw) : data })
     if (this.#writtenChunks + this.#chunks.length > MAX_CHUNK) throw new MailError('TOO_BIG')
     if (this.#size > this.#keptBytes) await this.#writeChunks()
   }

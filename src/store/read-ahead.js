@@ -2,20 +2,19 @@
  * Who reads a long message piece by piece finds the next chunks ready: a thread decrypts and unpacks them while the
  * client takes what it has got and asks for more.
  */
-import { CHUNK_BYTES } from './chunk-codec.js'
 import { chunkRowId } from './row-ids.js'
 import { CLAIM_FREE, CLAIM_SESSION, CLAIM_THREAD } from './read-ahead-job.js'
 
 /** @typedef {import('./read-ahead-job.js').ChunkAhead} ChunkAhead */
 
-/** Chunks that the thread may be ahead: 1 MiB, some 5 ms of its work. */
-const AHEAD_CHUNKS = 8
+/** How far the thread may be ahead, bytes: some 5 ms of its work. */
+const AHEAD_BYTES = 1024 * 1024
 
-/** With fewer to come, it may go on. */
-const LOW_CHUNKS = 4
+/** With fewer bytes to come, it may go on. */
+const LOW_BYTES = AHEAD_BYTES / 2
 
-/** A shorter content has been read before a thread would be of use. */
-const MIN_CHUNKS = 8
+/** One of up to this has been read before a thread would be of use, bytes. */
+const SHORT_BYTES = 7 * 128 * 1024
 
 /** What a thread has been asked for: all that comes, a few chunks at a time. */
 class Run {
@@ -28,13 +27,19 @@ class Run {
   /**
    * @param {number} contentId
    * @param {number} first - number of the first chunk
-   * @param {number} end - behind the content's last one
+   * @param {object} content
+   * @param {number} content.size - bytes
+   * @param {number} content.chunkSize - bytes
    */
-  constructor(contentId, first, end) {
+  constructor(contentId, first, { size, chunkSize }) {
     this.contentId = contentId
     this.first = first
-    this.end = end
-    this.claims = new SharedArrayBuffer((end - first) * Int32Array.BYTES_PER_ELEMENT)
+    /** Behind the content's last one. */
+    this.end = Math.ceil(size / chunkSize)
+    this.aheadChunks = AHEAD_BYTES / chunkSize
+    this.lowChunks = LOW_BYTES / chunkSize
+    const count = Math.max(0, this.end - first)
+    this.claims = new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT)
     this.owners = new Int32Array(this.claims)
     this.limit = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
     this.limits = new Int32Array(this.limit)
@@ -47,8 +52,8 @@ class Run {
 
   /** @param {number} next - number of the chunk that the reader wants next */
   goOn(next) {
-    if (this.asked - next >= LOW_CHUNKS) return
-    Atomics.store(this.limits, 0, Math.min(next + AHEAD_CHUNKS, this.end) - this.first)
+    if (this.asked - next >= this.lowChunks) return
+    Atomics.store(this.limits, 0, Math.min(next + this.aheadChunks, this.end) - this.first)
     Atomics.notify(this.limits, 0)
   }
 
@@ -139,24 +144,24 @@ export class ReadAhead {
    * @param {{ contentId: number, start: number, end: number }} piece - that is about to be read; `end` is exclusive
    * @param {{ size: number, chunkSize: number }} content
    */
-  noteRead({ contentId, start, end }, { size, chunkSize }) {
+  noteRead({ contentId, start, end }, content) {
+    const { size, chunkSize } = content
     const isNext = this.#last.contentId === contentId && this.#last.end === start
     this.#last = { contentId, end }
-    const count = Math.ceil(size / chunkSize)
-    const isLarge = end - start > LOW_CHUNKS * chunkSize
-    if (!isNext || isLarge || count < MIN_CHUNKS) return
+    const isLarge = end - start > LOW_BYTES
+    if (!isNext || isLarge || size <= SHORT_BYTES) return
     // The chunk of which this piece is the beginning is kept when it has been read.
     const next = Math.ceil(end / chunkSize)
     const run = this.#run?.contentId === contentId ? this.#run : null
     // Where the reader has gone back, or on by itself, what was asked for is not what it needs now.
-    const isAhead = run !== null && run.asked >= next && run.asked <= next + AHEAD_CHUNKS
+    const isAhead = run !== null && run.asked >= next && run.asked <= next + run.aheadChunks
     if (this.#run?.isUnderWay === true) {
       if (isAhead) run.goOn(next)
       return
     }
     const first = isAhead ? run.asked : next
-    if (first - next < LOW_CHUNKS && first < count)
-      this.#start(new Run(contentId, first, count), next)
+    const another = new Run(contentId, first, content)
+    if (first - next < another.lowChunks && first < another.end) this.#start(another, next)
   }
 
   /**
@@ -164,8 +169,7 @@ export class ReadAhead {
    * @param {number} next - number of the chunk that the reader wants next
    */
   #start(run, next) {
-    const bytes = AHEAD_CHUNKS * CHUNK_BYTES
-    if (!this.#chunks.reserve(bytes)) return
+    if (!this.#chunks.reserve(AHEAD_BYTES)) return
     this.#run = run
     const { contentId, first, limit, claims } = run
     run.goOn(next)
@@ -180,7 +184,7 @@ export class ReadAhead {
       .catch(() => {})
       .finally(() => {
         run.settle()
-        this.#chunks.release(bytes)
+        this.#chunks.release(AHEAD_BYTES)
       })
   }
 }

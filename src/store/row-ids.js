@@ -8,7 +8,7 @@ const UID_SPAN = 2 ** 32
 /** Highest UID there is (RFC 9051 §2.3.1.1). */
 export const MAX_UID = UID_SPAN - 1
 
-/** Chunks of one content: 8 GiB at 128 KiB each. */
+/** Chunks of one content: 2 GiB at 32 KiB each. */
 const CHUNK_SPAN = 65_536
 
 /**

@@ -6,21 +6,29 @@
 /** Smaller ones are not worth the call. */
 const WORTHWHILE_BYTES = 8 * 1024
 
-/** What is kept is of one size, bytes: a chunk of a long message, with what unpacking it may write behind it. */
-const KEPT_BYTES = 128 * 1024 + 64
-/** 1 MiB of each thread: some clients that read long messages at the same time. */
-const MAX_KEPT = 8
+/** Behind a chunk, what unpacking it may write there, bytes. */
+const SPARE_BYTES = 64
 
-/** @type {ArrayBuffer[]} */
-const kept = []
+/**
+ * What is kept is of two sizes: a chunk of a long message, and one as messages were stored before that, or a message that is
+ * one. Each thread keeps 1 MiB of each: for some clients that read long messages at the same time.
+ *
+ * @type {readonly { bytes: number, most: number, kept: ArrayBuffer[] }[]}
+ */
+const SIZES = [32, 128].map((kibibytes) => ({
+  bytes: kibibytes * 1024 + SPARE_BYTES,
+  most: 1024 / kibibytes,
+  kept: []
+}))
 
 /**
  * @param {number} bytes
  * @returns {Buffer} with anything in it, in memory of its own, which may be larger: for `releaseBuffer`
  */
 export function takeBuffer(bytes) {
-  if (bytes <= KEPT_BYTES >>> 1 || bytes > KEPT_BYTES) return Buffer.allocUnsafeSlow(bytes)
-  const memory = kept.pop() ?? Buffer.allocUnsafeSlow(KEPT_BYTES).buffer
+  const size = SIZES.find((one) => bytes <= one.bytes && bytes > one.bytes >>> 1)
+  if (size === undefined) return Buffer.allocUnsafeSlow(bytes)
+  const memory = size.kept.pop() ?? Buffer.allocUnsafeSlow(size.bytes).buffer
   return Buffer.from(memory, 0, bytes)
 }
 
@@ -39,6 +47,7 @@ export function releaseBuffer(buffer) {
   const isPool = memory.byteLength === Buffer.poolSize && buffer.length < Buffer.poolSize >>> 1
   if (isPool) return
   // Whoever uses it yet, or gives it back twice, finds nothing: never what somebody else is given.
-  if (memory.byteLength === KEPT_BYTES && kept.length < MAX_KEPT) kept.push(memory.transfer())
+  const size = SIZES.find((one) => one.bytes === memory.byteLength)
+  if (size !== undefined && size.kept.length < size.most) size.kept.push(memory.transfer())
   else memory.transfer(0)
 }

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { buildMessageMeta } from '../../mime/message-meta.js'
 import { MessageParser } from '../../mime/parse-message.js'
 import { prepared } from '../../database/statement.js'
-import { CHUNK_BYTES, decodeChunk } from '../chunk-codec.js'
+import { CHUNK_BYTES, chunkBytesOf, decodeChunk } from '../chunk-codec.js'
 import { chunkRowId } from '../row-ids.js'
 import { writeMeta } from '../meta-rows.js'
 import { UNREADABLE, tryRead } from './readable-rows.js'
@@ -37,28 +37,30 @@ export function copyContent(from, to, contentId, { expectedBytes, leafPages }) {
   if (row === undefined || row?.hash === null) return null
   const size = row?.size ?? expectedBytes
   if (size === null) return null
-  const chunkSize = row?.chunk_size ?? CHUNK_BYTES
-  const hash = createHash('sha256')
-  const parser = new MessageParser()
-  const shape = { contentId, size, chunkSize }
-  const bytes = copyChunks({ from, to, leafPages }, shape, (raw) => {
-    hash.update(raw)
-    parser.push(raw)
-  })
-  const digest = hash.digest()
-  // Where the row with the hash is lost, the length must do, and that each page is authenticated by the cipher.
-  const isWhole = bytes === size && (row === null || digest.equals(row.hash))
-  if (!isWhole) {
+  // Where the row is lost, the chunks may be as they are written now, or as they were before.
+  const chunkSizes = row ? [row.chunk_size] : new Set([chunkBytesOf(size), CHUNK_BYTES])
+  for (const chunkSize of chunkSizes) {
+    const hash = createHash('sha256')
+    const parser = new MessageParser()
+    const shape = { contentId, size, chunkSize }
+    const bytes = copyChunks({ from, to, leafPages }, shape, (raw) => {
+      hash.update(raw)
+      parser.push(raw)
+    })
+    const digest = hash.digest()
+    // Where the row with the hash is lost, the length must do, and that each page is authenticated by the cipher.
+    if (bytes === size && (row === null || digest.equals(row.hash))) {
+      prepared(
+        to,
+        'INSERT INTO contents (id, hash, size, chunk_size, staged_at) VALUES (?, ?, ?, ?, NULL)'
+      ).run(contentId, digest, size, chunkSize)
+      const meta = buildMessageMeta(parser.end())
+      writeMeta(to, contentId, meta)
+      return { size, sentDate: meta.sentDate ?? null }
+    }
     removeChunks(to, contentId)
-    return null
   }
-  prepared(
-    to,
-    'INSERT INTO contents (id, hash, size, chunk_size, staged_at) VALUES (?, ?, ?, ?, NULL)'
-  ).run(contentId, digest, size, chunkSize)
-  const meta = buildMessageMeta(parser.end())
-  writeMeta(to, contentId, meta)
-  return { size, sentDate: meta.sentDate ?? null }
+  return null
 }
 
 /**

@@ -3,7 +3,12 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
-import { CHUNK_BYTES, decodeChunk, encodeChunk } from '../../../src/store/chunk-codec.js'
+import {
+  CHUNK_BYTES,
+  LONG_CHUNK_BYTES,
+  decodeChunk,
+  encodeChunk
+} from '../../../src/store/chunk-codec.js'
 import {
   accountFolder,
   appendOne,
@@ -14,6 +19,7 @@ import {
 } from '../../helpers/account-folder.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helpers/corpus.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
+import { chunkAsBefore } from '../../helpers/older-chunks.js'
 
 /**
  * @param {import('node:test').TestContext} t
@@ -87,20 +93,45 @@ test('messages around the chunk and staging boundaries come back whole, whatever
   }
 })
 
-test('any range of a large message is exactly that range', async (t) => {
-  const { store, view } = await setup(t)
-  const bytes = makeMessage('ranges', 3 * CHUNK_BYTES + 4567)
-  const uid = await appendOne(store, 'INBOX', bytes)
-  const end = bytes.length + 1000
-  await fc.assert(
-    fc.asyncProperty(fc.nat(end), fc.nat(end), async (from, to) => {
-      assert.deepEqual(
-        await readBytes(store, view, uid, from, to),
-        bytes.subarray(from, Math.max(from, to))
-      )
-    }),
-    { numRuns: 60 }
+for (const isOlder of [false, true]) {
+  const whose = isOlder ? ' that an older version has stored' : ''
+  test(`any range of a large message${whose} is exactly that range`, async (t) => {
+    const { store, view, folder, key } = await setup(t)
+    const bytes = makeMessage('ranges', 3 * CHUNK_BYTES + 4567)
+    const uid = await appendOne(store, 'INBOX', bytes)
+    if (isOlder) assert.equal(chunkAsBefore({ folder, key }), 1)
+    const end = bytes.length + 1000
+    await fc.assert(
+      fc.asyncProperty(fc.nat(end), fc.nat(end), async (from, to) => {
+        assert.deepEqual(
+          await readBytes(store, view, uid, from, to),
+          bytes.subarray(from, Math.max(from, to))
+        )
+      }),
+      { numRuns: 60 }
+    )
+    assert.deepEqual((await store.verify()).problems, [])
+  })
+}
+
+test('a long message is in chunks of which each row is small', async (t) => {
+  const { store, database } = await setup(t)
+  const noise = createHash('shake256', { outputLength: 300_000 }).update('x').digest()
+  const base64 = noise.toString('base64').replace(/.{76}/g, '$&\r\n')
+  await appendOne(store, 'INBOX', makeMessage('one chunk', CHUNK_BYTES))
+  await appendOne(store, 'INBOX', makeMessage('text', CHUNK_BYTES + 1))
+  await appendOne(store, 'INBOX', Buffer.from(`Subject: base64\r\n\r\n${base64}`))
+  const contents = database().prepare(
+    `SELECT size, chunk_size AS chunkSize, count(*) AS chunks, max(length(data)) < 32000 AS isSmall
+      FROM contents c JOIN content_chunks k ON k.id / 65536 = c.id GROUP BY c.id ORDER BY c.id`
   )
+  const size = Buffer.byteLength(`Subject: base64\r\n\r\n${base64}`)
+  const long = { chunkSize: LONG_CHUNK_BYTES, isSmall: 1 }
+  assert.deepEqual(contents.all(), [
+    { size: CHUNK_BYTES, chunkSize: CHUNK_BYTES, chunks: 1, isSmall: 1 },
+    { ...long, size: CHUNK_BYTES + 1, chunks: 5 },
+    { ...long, size, chunks: Math.ceil(size / LONG_CHUNK_BYTES) }
+  ])
 })
 
 test('a partial read touches only the chunks it needs', async (t) => {
@@ -109,9 +140,10 @@ test('a partial read touches only the chunks it needs', async (t) => {
   const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
   db.exec('DELETE FROM content_chunks WHERE id % 65536 IN (0, 3)')
   db.close()
-  const bytes = await readBytes(store, view, uid, CHUNK_BYTES, 3 * CHUNK_BYTES)
-  assert.equal(bytes.length, 2 * CHUNK_BYTES)
-  await assert.rejects(readBytes(store, view, uid, CHUNK_BYTES, 3 * CHUNK_BYTES + 1), {
+  const [from, to] = [LONG_CHUNK_BYTES, 3 * LONG_CHUNK_BYTES]
+  const bytes = await readBytes(store, view, uid, from, to)
+  assert.equal(bytes.length, to - from)
+  await assert.rejects(readBytes(store, view, uid, from, to + 1), {
     code: 'ACCOUNT_DAMAGED'
   })
 })
