@@ -31,6 +31,7 @@ import {
   stage
 } from '../../../helpers/account-folder.js'
 import { PAGE_BYTES, damagePage, pagesOf } from '../../../helpers/damage-page.js'
+import { chunkAsBefore } from '../../../helpers/older-chunks.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
 
@@ -355,6 +356,26 @@ test('a message is saved by what its copies know of it', async (t) => {
   for (const [name, { bytes }] of await everything(await open()))
     assert.deepEqual(bytes, before.get(name)?.bytes)
 })
+
+for (const isOlder of [false, true]) {
+  const whose = isOlder ? ' that an older version has stored' : ''
+  test(`a long message${whose} is saved where nothing but its chunks and its length are left`, async (t) => {
+    const { create, open, repair, path, folder, key } = await setUp(t)
+    const store = await create()
+    for (const size of [200, 131_073, 300_000])
+      await appendOne(store, 'INBOX', makeMessage(`${size} bytes`, size))
+    await store.checkpoint()
+    const before = await everything(store)
+    await store.close()
+    if (isOlder) assert.equal(chunkAsBefore({ folder, key }), 2)
+    for (const page of pagesOf(path, key, 'contents', 'leaf')) damagePage(path, page)
+    const { report } = await repair()
+    assert.deepEqual([report.salvaged, report.lost], [3, []])
+    const again = await open()
+    assert.deepEqual(await everything(again), before)
+    assert.deepEqual((await again.verify()).problems, [])
+  })
+}
 
 test('a message whose bytes are no longer those that came is lost, and told as such', async (t) => {
   const { create, open, repair, path, key } = await setUp(t)
