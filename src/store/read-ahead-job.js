@@ -1,6 +1,7 @@
 /**
  * The thread's part of read-ahead.js.
  */
+import { SPARE_BYTES } from '../support/release-buffer.js'
 import { copyOf } from './chunk-codec.js'
 import { readChunk, requireContent } from './content-rows.js'
 
@@ -43,8 +44,8 @@ export function readAhead(db, { contentId, first, limit, claims }, onChunk) {
     if (owner !== CLAIM_FREE) continue
     const sequence = first + index
     const raw = readChunk(db, contentId, sequence, content)
-    // Of a pool, others have the rest; zstd is given room for one byte more.
-    const bytes = raw.buffer.byteLength <= raw.length + 1 ? raw : copyOf(raw)
+    // Of a pool, others have the rest.
+    const bytes = raw.buffer.byteLength <= raw.length + SPARE_BYTES ? raw : copyOf(raw)
     onChunk({ sequence, bytes }, [/** @type {ArrayBuffer} */ (bytes.buffer)])
   }
 }

@@ -29,7 +29,7 @@ class Run {
    * @param {number} first - number of the first chunk
    * @param {object} content
    * @param {number} content.size - bytes
-   * @param {number} content.chunkSize - bytes
+   * @param {number} content.chunkSize - of each chunk but the last, bytes
    */
   constructor(contentId, first, { size, chunkSize }) {
     this.contentId = contentId
@@ -38,8 +38,7 @@ class Run {
     this.end = Math.ceil(size / chunkSize)
     this.aheadChunks = AHEAD_BYTES / chunkSize
     this.lowChunks = LOW_BYTES / chunkSize
-    const count = Math.max(0, this.end - first)
-    this.claims = new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT)
+    this.claims = new SharedArrayBuffer((this.end - first) * Int32Array.BYTES_PER_ELEMENT)
     this.owners = new Int32Array(this.claims)
     this.limit = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
     this.limits = new Int32Array(this.limit)
@@ -160,8 +159,9 @@ export class ReadAhead {
       return
     }
     const first = isAhead ? run.asked : next
-    const another = new Run(contentId, first, content)
-    if (first - next < another.lowChunks && first < another.end) this.#start(another, next)
+    const isSoonRead = (first - next) * chunkSize < LOW_BYTES
+    if (isSoonRead && first * chunkSize < size)
+      this.#start(new Run(contentId, first, content), next)
   }
 
   /**

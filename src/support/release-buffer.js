@@ -7,7 +7,7 @@
 const WORTHWHILE_BYTES = 8 * 1024
 
 /** Behind a chunk, what unpacking it may write there, bytes. */
-const SPARE_BYTES = 64
+export const SPARE_BYTES = 64
 
 /**
  * What is kept is of two sizes: a chunk of a long message, and one as messages were stored before that, or a message that is
