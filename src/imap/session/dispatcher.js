@@ -216,7 +216,7 @@ async function run(session, command, call) {
  */
 function parse(session, command, raw) {
   try {
-    return parseCommand(raw, { isUtf8: session.isUtf8 })
+    return parseCommand(raw, { isUtf8: session.enabled.isUtf8 })
   } catch (error) {
     const isBadName = error instanceof SyntaxFailure && error.code === 'BAD_MAILBOX_NAME'
     if (isBadName && command?.asksForNames === true) return null

@@ -336,9 +336,10 @@ export class FetchResponse {
   #writeSeen(slot, state) {
     const has = (/** @type {string} */ kind) => this.#plan.items.some((item) => item.kind === kind)
     // RFC 7162 §3.2.4
-    if (!has('UID') && this.#session.isCondstore) this.#writeStateItem('UID', slot, state)
+    if (!has('UID') && this.#session.enabled.isCondstore) this.#writeStateItem('UID', slot, state)
     if (!has('FLAGS')) this.#writeStateItem('FLAGS', slot, state)
-    if (!has('MODSEQ') && this.#session.isCondstore) this.#writeStateItem('MODSEQ', slot, state)
+    if (!has('MODSEQ') && this.#session.enabled.isCondstore)
+      this.#writeStateItem('MODSEQ', slot, state)
   }
 
   /**

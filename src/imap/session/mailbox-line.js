@@ -39,7 +39,7 @@ export async function writeMailboxLine(session, row, oldName) {
   const hasChildren = await session.store.hasMailboxesBelow(name)
   const node = { row, hasChildren, isSubscribed }
   const attributes = attributesOf(node, { knowsNonExistent: true, tellsSubscribed: true })
-  session.write(compileList({ name, attributes, oldName }, { isUtf8: session.isUtf8 }))
+  session.write(compileList({ name, attributes, oldName }, { isUtf8: session.enabled.isUtf8 }))
 }
 
 /**
@@ -68,7 +68,7 @@ export async function tellOldName(session, name, oldName) {
  *   INBOX in any case is INBOX (RFC 9051 §9, mailbox), and a trailing separator belongs to no name (§6.3.4)
  */
 export function oldNameOf(session, token, name) {
-  if (!session.isRev2 || name === 'INBOX') return null
+  if (!session.enabled.isRev2 || name === 'INBOX') return null
   const given = token?.type === 'atom' || token?.type === 'string' ? token.bytes.toString() : name
   return given === name || given === `${name}${HIERARCHY_DELIMITER}` ? null : given
 }

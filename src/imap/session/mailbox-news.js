@@ -61,7 +61,7 @@ async function writeNews(session, { allowsExpunge, isUid }) {
   try {
     const news = selected.takeNews({ allowsExpunge })
     const { expunged, expungedUids, exists, flags, isHeldBack } = news
-    if (session.isQresync) {
+    if (session.enabled.isQresync) {
       await writeLongAnswer(session, compileVanished(rangesOf(expungedUids), { isEarlier: false }))
     } else await writeLongAnswer(session, compileExpunges(expunged))
     if (exists !== null) {
@@ -69,14 +69,14 @@ async function writeNews(session, { allowsExpunge, isUid }) {
       writeSize(session, exists)
     }
     await tellFlags(session, flags, {
-      withUid: isUid || session.tellsUids,
+      withUid: isUid || session.enabled.tellsUids,
       withFlags: true,
-      withModSeq: session.isCondstore
+      withModSeq: session.enabled.isCondstore
     })
     // RFC 7162 §3.2: a MODSEQ that this command has told may be above that of an expunge which it must not tell, or of what
     // others have changed while this was written.
     const isOvertaken = selected.view.highestModSeq > selected.toldModSeq
-    if (isHeldBack ? session.isQresync : isOvertaken && session.isCondstore)
+    if (isHeldBack ? session.enabled.isQresync : isOvertaken && session.enabled.isCondstore)
       session.untagged('OK', highestModSeq(selected.toldModSeq), 'More is told later')
   } finally {
     selected.unhold()
@@ -91,7 +91,7 @@ async function writeNews(session, { allowsExpunge, isUid }) {
  */
 export function writeSize(session, exists) {
   session.write(compileExists(exists))
-  if (!session.isRev2) session.write(compileRecent(session.requireSelected().recentCount))
+  if (!session.enabled.isRev2) session.write(compileRecent(session.requireSelected().recentCount))
 }
 
 /**
@@ -102,7 +102,7 @@ export function writeSize(session, exists) {
  */
 export async function claimRecent(session) {
   const { selected } = session
-  if (selected === null || session.isRev2) return
+  if (selected === null || session.enabled.isRev2) return
   // The view may have more once it is done; only what it has now is claimed.
   const { uidNext } = selected.view
   const isForOthersToo = selected.isReadOnly

@@ -2,8 +2,8 @@
  * One client's session: the states of RFC 3501 §3, one command after the other, and what it is told unasked.
  *
  * Invariants:
- * - commands run one at a time and are answered in the order in which they came; only an APPEND is taken in while those
- *   before it wait for the disk (`replies`);
+ * - commands run one at a time and are answered in the order in which they came; only an APPEND or a STORE is taken in
+ *   while those before it wait for the disk (`replies`);
  * - untagged EXPUNGE goes out only before the tagged reply of a command that allows it (RFC 3501 §7.4.1), or in IDLE;
  * - a change is told only after the store has made it durable: the view publishes it no earlier;
  * - while a command runs, the slots of the selected view stay in place (`SelectedMailbox.hold`).
@@ -17,6 +17,7 @@ import { inTurnsOf } from '../../support/turns.js'
 import { ConnectionClosed } from './connection.js'
 import { Deadlines } from './deadlines.js'
 import { dispatch } from './dispatcher.js'
+import { Enabled } from './enabled.js'
 import { replyToSyntaxFailure } from './error-response.js'
 import { ForeignNews } from './foreign-news.js'
 import { LateReplies } from './late-replies.js'
@@ -40,14 +41,8 @@ import { Strikes } from './strikes.js'
 export class Session {
   /** @type {SessionState} */
   state = 'notAuthenticated'
-  /** Whether ENABLE IMAP4rev2 was given (RFC 9051 §6.3.1): until then every answer is one of RFC 3501. */
-  isRev2 = false
-  /** Whether ENABLE UTF8=ACCEPT was given (RFC 6855 §3). */
-  acceptsUtf8 = false
-  /** Whether a CONDSTORE-enabling command was given (RFC 7162 §3.1). */
-  isCondstore = false
-  /** Whether ENABLE QRESYNC was given: VANISHED instead of EXPUNGE (RFC 7162 §3.2.3). */
-  isQresync = false
+  /** What the client has asked for beyond RFC 3501. */
+  enabled = new Enabled()
   /** Whether an IDLE runs, so that the listener polls and reminds. */
   isIdling = false
   /**
@@ -101,16 +96,6 @@ export class Session {
   /** @returns {string | null} */
   get accountId() {
     return this.#login?.account.id ?? null
-  }
-
-  /** @returns {boolean} whether mailbox names and quoted strings are UTF-8 (RFC 6855 §3, RFC 9051 §4.3 and §5.1) */
-  get isUtf8() {
-    return this.acceptsUtf8 || this.isRev2
-  }
-
-  /** @returns {boolean} whether a FETCH that tells flags names the UID unasked (RFC 7162 §3.2.4, RFC 9051 §7.5.2) */
-  get tellsUids() {
-    return this.isCondstore || this.isRev2
   }
 
   /** @returns {SessionFacts | null} what an operator may know; null before login */
@@ -367,8 +352,8 @@ export class Session {
    * Turns CONDSTORE on for the rest of the session (RFC 7162 §3.1).
    */
   enableCondstore() {
-    if (this.isCondstore) return
-    this.isCondstore = true
+    if (this.enabled.isCondstore) return
+    this.enabled.isCondstore = true
     if (this.selected !== null) {
       this.untagged('OK', highestModSeq(this.selected.toldModSeq), 'CONDSTORE is on')
     }
@@ -376,7 +361,7 @@ export class Session {
 
   /** Turns IMAP4rev2 on for the rest of the session, which knows of no \Recent from now on (RFC 9051 §2.3.2). */
   enableRev2() {
-    this.isRev2 = true
+    this.enabled.isRev2 = true
     this.selected?.forgetRecent()
   }
 

@@ -118,7 +118,7 @@ class AppendDialogue {
   async #prepare({ command, literal }) {
     const session = this.#session
     session.requireWriteScope()
-    const { mailbox } = parseAppendStart(command, { isUtf8: session.isUtf8 })
+    const { mailbox } = parseAppendStart(command, { isUtf8: session.enabled.isUtf8 })
     if (!literal.isNonSync || literal.size > SMALL_BYTES)
       await session.store.checkAppend({ mailboxName: mailbox, sizeBytes: literal.size })
     // The first one seemed to come alone. What is made of those that come together is written with them.
@@ -214,7 +214,7 @@ class AppendDialogue {
    * @returns {LateResult}
    */
   #finishCommand(raw) {
-    const { args } = parseCommand(raw, { isUtf8: this.#session.isUtf8 })
+    const { args } = parseCommand(raw, { isUtf8: this.#session.enabled.isUtf8 })
     const { mailbox, messages } = /** @type {CommandArguments['APPEND']} */ (args)
     const contents = this.#contents.map((content, index) => ({
       content,

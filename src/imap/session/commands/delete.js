@@ -22,7 +22,7 @@ export const deleteCommand = {
     if (session.isAtDeletedMailbox) session.unselect()
     if (oldName !== null) {
       const entry = { name: mailbox, attributes: ['\\NonExistent'], oldName }
-      session.write(compileList(entry, { isUtf8: session.isUtf8 }))
+      session.write(compileList(entry, { isUtf8: session.enabled.isUtf8 }))
     }
     return { text: 'DELETE completed' }
   }

@@ -15,23 +15,23 @@ import { AUTHENTICATED } from '../states.js'
 /** @type {Readonly<Record<string, (session: Session) => boolean>>} as they are spelled; each says whether it is new */
 const EXTENSIONS = {
   CONDSTORE(session) {
-    const isNew = !session.isCondstore
+    const isNew = !session.enabled.isCondstore
     session.enableCondstore()
     return isNew
   },
   QRESYNC(session) {
-    const isNew = !session.isQresync
-    session.isQresync = true
+    const isNew = !session.enabled.isQresync
+    session.enabled.isQresync = true
     session.enableCondstore()
     return isNew
   },
   'UTF8=ACCEPT'(session) {
-    const isNew = !session.acceptsUtf8
-    session.acceptsUtf8 = true
+    const isNew = !session.enabled.acceptsUtf8
+    session.enabled.acceptsUtf8 = true
     return isNew
   },
   IMAP4rev2(session) {
-    const isNew = !session.isRev2
+    const isNew = !session.enabled.isRev2
     session.enableRev2()
     return isNew
   }

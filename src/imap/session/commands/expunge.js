@@ -59,6 +59,6 @@ async function expungeMessages(session, view, uids) {
  *   next time
  */
 export function modSeqAfter(session, gone) {
-  if (!session.isQresync || gone.length === 0) return {}
+  if (!session.enabled.isQresync || gone.length === 0) return {}
   return { code: highestModSeq(session.requireSelected().view.highestModSeq) }
 }

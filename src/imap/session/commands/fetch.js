@@ -64,7 +64,7 @@ export const uidFetch = {
 async function fetchMessages(session, args) {
   const { isUid, set, items, changedSince, isVanished, page } = args
   // RFC 7162 §3.2.6
-  if (isVanished && !session.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
+  if (isVanished && !session.enabled.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
   const selected = session.requireSelected()
   const slicer = new Slicer()
   const plan = planFetch({ items, isUid, isChangedSince: changedSince !== null })
@@ -168,7 +168,7 @@ async function writeRecords(session, response, { records, seen, isUid }) {
   } catch (error) {
     // \Seen of the others has been set all the same, and would never be told: it is this session's own change.
     response.finish()
-    const { isCondstore, tellsUids } = session
+    const { isCondstore, tellsUids } = session.enabled
     await tellFlags(session, [...untold], {
       withUid: isUid || tellsUids,
       withFlags: true,
@@ -206,7 +206,7 @@ async function markSeen(session, selected, page) {
   )
   if (unseen.length === 0) return new Set()
   const uids = unseen.map((slot) => /** @type {number} */ (view.uids[slot]))
-  const isLazy = !session.isCondstore
+  const isLazy = !session.enabled.isCondstore
   let modSeq
   try {
     ;({ modSeq } = await session.store.changeFlags({

@@ -61,7 +61,7 @@ export const list = {
 async function writeNode(session, { node, isSelected, childInfo }, args) {
   const { selection, returns, statusItems, isExtended } = args
   const attributes = attributesOf(node, {
-    knowsNonExistent: isExtended || session.isRev2,
+    knowsNonExistent: isExtended || session.enabled.isRev2,
     tellsSubscribed: selection.includes('SUBSCRIBED') || returns.includes('SUBSCRIBED')
   })
   writeEntry(session, { name: node.name, attributes, childInfo })
@@ -81,5 +81,5 @@ async function writeNode(session, { node, isSelected, childInfo }, args) {
  * @param {ListEntry} entry
  */
 function writeEntry(session, entry) {
-  session.write(compileList(entry, { isUtf8: session.isUtf8 }))
+  session.write(compileList(entry, { isUtf8: session.enabled.isUtf8 }))
 }

@@ -55,5 +55,7 @@ export const lsub = {
  * @param {readonly string[]} attributes
  */
 function writeEntry(session, name, attributes) {
-  session.write(compileList({ name, attributes }, { isUtf8: session.isUtf8, response: 'LSUB' }))
+  session.write(
+    compileList({ name, attributes }, { isUtf8: session.enabled.isUtf8, response: 'LSUB' })
+  )
 }

@@ -43,7 +43,7 @@ export const getQuotaRoot = {
   async run(session, /** @type {{ mailbox: string }} */ { mailbox }) {
     const resources = await readResources(session)
     const roots = resources.length === 0 ? [] : [ROOT]
-    session.write(compileQuotaRoot(mailbox, roots, { isUtf8: session.isUtf8 }))
+    session.write(compileQuotaRoot(mailbox, roots, { isUtf8: session.enabled.isUtf8 }))
     for (const root of roots) session.write(compileQuota(root, resources))
     return { text: 'GETQUOTAROOT completed' }
   }

@@ -43,7 +43,7 @@ export const uidSearch = {
  * @returns {Promise<CommandResult>}
  */
 async function searchMailbox(session, { isUid, key, returns }, { tag }) {
-  const asked = returns ?? (session.isRev2 ? RETURN_ALL : null)
+  const asked = returns ?? (session.enabled.isRev2 ? RETURN_ALL : null)
   const command = { name: /** @type {const} */ ('SEARCH'), tag, isUid, key, returns: asked }
   return await answerSearch(session, command, () => findMessages(session, key))
 }

@@ -88,7 +88,7 @@ function leave(session) {
  */
 async function open(session, { mailbox, condstore, qresync }, { raw }, isReadOnly) {
   // RFC 7162 §3.2.5
-  if (qresync !== null && !session.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
+  if (qresync !== null && !session.enabled.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
   const oldName = oldNameOf(session, raw.tokens[0], mailbox)
   leave(session)
   if (condstore) session.enableCondstore()
@@ -127,17 +127,17 @@ async function tellMailbox(session, selected, { row, oldName, qresync }) {
   // Of the moment that EXISTS is of: what comes while \Recent is claimed is told at the end.
   const { uidNext: nextUid } = view
   if (!selected.isReadOnly) await claimRecent(session)
-  else if (!session.isRev2) selected.addRecent(row.recentFromUid, view.uidNext)
+  else if (!session.enabled.isRev2) selected.addRecent(row.recentFromUid, view.uidNext)
   session.toldKeywords = -1
   tellKeywords(session)
   writeSize(session, selected.messageCount)
-  const firstUnseen = session.isRev2 ? 0 : findFirstUnseen(selected)
+  const firstUnseen = session.enabled.isRev2 ? 0 : findFirstUnseen(selected)
   if (firstUnseen > 0) session.untagged('OK', unseen(firstUnseen), 'First unseen message')
   session.untagged('OK', uidValidity(view.uidValidity), 'UIDs are valid')
   session.untagged('OK', uidNext(nextUid), 'Predicted next UID')
   session.untagged('OK', highestModSeq(selected.toldModSeq), 'Highest modification sequence')
   session.untagged('OK', mailboxId(mailboxIdOf(view.mailboxId)), 'The mailbox, whatever its name')
-  if (session.isRev2) await writeMailboxLine(session, row, oldName)
+  if (session.enabled.isRev2) await writeMailboxLine(session, row, oldName)
   if (qresync !== null) await tellMissed(session, qresync)
 }
 

@@ -62,5 +62,5 @@ export async function writeStatus(session, mailbox, items) {
   const values = items.map(
     (item) => /** @type {[string, number | string]} */ ([item, ITEMS[item]?.(status)])
   )
-  session.write(compileStatus(mailbox.name, values, { isUtf8: session.isUtf8 }))
+  session.write(compileStatus(mailbox.name, values, { isUtf8: session.enabled.isUtf8 }))
 }

@@ -145,7 +145,7 @@ async function storeAlone(session, work, { slots, uids, args, isSomeExpunged }) 
  * @param {StoreArgs} args
  */
 async function tellDone(session, slots, { isUid, isSilent }) {
-  if (isSilent && !session.isCondstore) return
+  if (isSilent && !session.enabled.isCondstore) return
   await tellFlags(session, slots, newsOf(session, { isUid, withFlags: !isSilent }))
 }
 
@@ -190,7 +190,8 @@ async function tellFailed(session, slots, { isUid, unchangedSince }) {
  * @param {Session} session
  * @param {{ isUid: boolean, withFlags: boolean }} wanted
  */
-function newsOf({ isCondstore, tellsUids }, { isUid, withFlags }) {
+function newsOf({ enabled }, { isUid, withFlags }) {
+  const { isCondstore, tellsUids } = enabled
   return { withUid: isUid || tellsUids, withFlags, withModSeq: isCondstore }
 }
 
