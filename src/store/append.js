@@ -201,14 +201,14 @@ function insertMessage(db, { rowId, modSeq, words, message, contentId, nowMs }) 
  * @param {StagedContent} content
  * @returns {{ contentId: number, isNew: boolean }}
  */
-function adoptContent(db, { hash, size, contentId, chunks, chunkCount }) {
+function adoptContent(db, { hash, size, contentId, chunks, chunkCount, chunkBytes }) {
   const equal = findContent(db, hash, size)
   if (equal !== null) {
     if (contentId !== null && contentId !== equal) leaveContent(db, contentId)
     return { contentId: equal, isNew: false }
   }
   let id = contentId
-  if (id === null) id = insertContent(db, { hash, size, stagedAtMs: null })
+  if (id === null) id = insertContent(db, { hash, size, chunkBytes, stagedAtMs: null })
   else completeContent(db, { contentId: id, hash, size })
   insertChunks(db, id, chunkCount, chunks)
   return { contentId: id, isNew: true }

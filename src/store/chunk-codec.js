@@ -14,18 +14,29 @@ import { compressFrame, decompressInto } from './zstd.js'
 export const CHUNK_BYTES = 128 * 1024
 
 /**
- * Raw bytes in each chunk of a longer one. What SQLite and the library put in memory for a row stays below the allocator's
- * threshold of mappings (config/runtime.js): of rows of 100 KB, a third of the time went into mapping memory, touching it
- * and giving it back. It divides the 64 KiB that mail programs ask for at a time.
+ * Raw bytes that each chunk of a longer one may have. They divide, or are divided by, the 64 KiB that mail programs ask for
+ * at a time.
  */
-export const LONG_CHUNK_BYTES = 32 * 1024
+export const LONG_CHUNK_SIZES = Object.freeze([128 * 1024, 64 * 1024, 32 * 1024])
 
 /**
- * @param {number} size - of a content, bytes
- * @returns {number} raw bytes in each of its chunks but the last, in a content that is written now; each content's row says
- *   what it is there
+ * Below the allocator's threshold of mappings (config/runtime.js), bytes: SQLite and the library put each row into memory of its
+ * own, and of rows of 100 KB a third of the time went into mapping memory, touching it and giving it back.
  */
-export const chunkBytesOf = (size) => (size <= CHUNK_BYTES ? CHUNK_BYTES : LONG_CHUNK_BYTES)
+const ROW_BYTES = 30 * 1024
+
+/**
+ * @param {Buffer} first - the first CHUNK_BYTES of a long message
+ * @returns {number} raw bytes in each of its chunks: as many as make no long rows, because the more there are, the smaller
+ *   they pack
+ */
+export function longChunkBytes(first) {
+  const { data } = encodeChunk(first)
+  const packed = data.length / first.length
+  if (data !== first) releaseBuffer(data)
+  const smallest = /** @type {number} */ (LONG_CHUNK_SIZES.at(-1))
+  return LONG_CHUNK_SIZES.find((size) => size * packed <= ROW_BYTES) ?? smallest
+}
 
 /** Stored as they are. */
 const CODEC_RAW = 0

@@ -4,7 +4,7 @@
  */
 import { isMailError, MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
-import { chunkBytesOf, decodeChunk, releaseBuffer } from './chunk-codec.js'
+import { decodeChunk, releaseBuffer } from './chunk-codec.js'
 import { chunkRowId, sequenceOfChunk } from './row-ids.js'
 import { takeContentId } from './reserved-ids.js'
 
@@ -30,15 +30,15 @@ export function findContent(db, hash, size) {
 
 /**
  * @param {Database} db
- * @param {{ hash: Buffer | null, size: number, stagedAtMs: number | null }} content - `size`: of one that still arrives, what
- *   is here of it, more than one chunk if it will be longer than that
+ * @param {{ hash: Buffer | null, size: number, chunkBytes: number, stagedAtMs: number | null }} content - `chunkBytes`: raw
+ *   bytes in each of its chunks but the last
  * @returns {number} its id
  */
-export function insertContent(db, { hash, size, stagedAtMs }) {
+export function insertContent(db, { hash, size, chunkBytes, stagedAtMs }) {
   const { lastInsertRowid } = prepared(
     db,
     'INSERT INTO contents (id, hash, size, chunk_size, staged_at) VALUES (?, ?, ?, ?, ?)'
-  ).run(takeContentId(db), hash, size, chunkBytesOf(size), stagedAtMs)
+  ).run(takeContentId(db), hash, size, chunkBytes, stagedAtMs)
   return Number(lastInsertRowid)
 }
 

@@ -11,10 +11,10 @@ import { prepared } from '../database/statement.js'
 import { nextTurn } from '../support/turns.js'
 import {
   CHUNK_BYTES,
-  chunkBytesOf,
   copyOf,
   decodeChunk,
   encodeChunk,
+  longChunkBytes,
   releaseBuffer
 } from './chunk-codec.js'
 import { giveRoomBack, takeRoom } from './chunk-rooms.js'
@@ -59,6 +59,8 @@ export class ContentWriter {
    */
   #room = null
   #filled = 0
+  /** Raw bytes in each chunk but the last. */
+  #chunkBytes = CHUNK_BYTES
   /** @type {EncodedChunk[]} */
   #chunks = []
   #writtenChunks = 0
@@ -104,7 +106,9 @@ export class ContentWriter {
       for (let offset = 0; offset < chunk.length;) {
         // With the first byte behind them it is known to be a long one.
         if (this.#filled === CHUNK_BYTES) {
-          this.#parser.push(this.#received)
+          const received = this.#received
+          this.#parser.push(received)
+          if (this.#isFirst) this.#chunkBytes = longChunkBytes(received)
           await this.#finishChunks()
         }
         offset += this.#fill(chunk, offset)
@@ -130,6 +134,7 @@ export class ContentWriter {
         contentId: this.#contentId,
         chunks: this.#chunks,
         chunkCount: this.#writtenChunks,
+        chunkBytes: this.#chunkBytes,
         meta: this.#isAlone && this.#isOneChunkHere ? null : this.#makeMeta(rest)
       })
       this.#isOver = true
@@ -148,7 +153,7 @@ export class ContentWriter {
    */
   async *read() {
     const contentId = this.#contentId
-    const chunkSize = chunkBytesOf(this.#size)
+    const chunkSize = this.#chunkBytes
     const shape = { size: this.#size, chunkSize }
     const staged = contentId === null ? 0 : this.#writtenChunks
     for (let sequence = 0; sequence < staged; sequence++) {
@@ -214,6 +219,11 @@ export class ContentWriter {
     return this.#room === null ? NOTHING : this.#room.subarray(0, this.#filled)
   }
 
+  /** @returns {boolean} whether nothing of the message has been packed yet */
+  get #isFirst() {
+    return this.#chunks.length === 0 && this.#writtenChunks === 0
+  }
+
   /** @returns {boolean} whether all of the message is one chunk, which is not in the file */
   get #isOneChunkHere() {
     return this.#chunks.length === 1 && this.#writtenChunks === 0
@@ -236,9 +246,8 @@ export class ContentWriter {
   /** Packs what is in the room: whole chunks, or what is left of the message. */
   async #finishChunks() {
     const received = this.#received
-    const chunkSize = chunkBytesOf(this.#size)
-    for (let start = 0; start < received.length; start += chunkSize) {
-      const raw = received.subarray(start, start + chunkSize)
+    for (let start = 0; start < received.length; start += this.#chunkBytes) {
+      const raw = received.subarray(start, start + this.#chunkBytes)
       const { codec, data } = encodeChunk(raw)
       // The room is for the next chunks, or the next message.
       this.#chunks.push({ codec, data: data === raw ? copyOf(raw) : data })
@@ -253,11 +262,12 @@ export class ContentWriter {
     const firstSequence = this.#writtenChunks
     const known = this.#contentId
     const size = this.#size
+    const chunkBytes = this.#chunkBytes
     const nowMs = this.#database.clock.nowMs()
     // Nobody is promised anything yet, so this waits for no disk.
     this.#contentId = await this.#database.write(
       (db) => {
-        const id = known ?? insertContent(db, { hash: null, size, stagedAtMs: nowMs })
+        const id = known ?? insertContent(db, { hash: null, size, chunkBytes, stagedAtMs: nowMs })
         // A slow sender's content is not taken for an abandoned one.
         if (known !== null) touchStaged(db, { contentId: id, size, nowMs })
         insertChunks(db, id, firstSequence, chunks)

@@ -110,11 +110,12 @@ function stagePage(db, contents, known, nowMs) {
   /** @type {Map<string, number>} */
   const ids = new Map()
   for (const content of contents) {
-    const { size, meta, chunks, chunkCount } = content
+    const { size, meta, chunks, chunkCount, chunkBytes } = content
     const key = keyOf(content)
     if (content.contentId === null && (known.has(key) || ids.has(key))) continue
     if (content.contentId !== null) touchStaged(db, { contentId: content.contentId, nowMs })
-    const id = content.contentId ?? insertContent(db, { hash: null, size, stagedAtMs: nowMs })
+    const id =
+      content.contentId ?? insertContent(db, { hash: null, size, chunkBytes, stagedAtMs: nowMs })
     insertChunks(db, id, chunkCount, chunks)
     writeMeta(db, id, meta)
     if (content.contentId === null) ids.set(key, id)

@@ -28,14 +28,16 @@ export class StagedContent {
    * @param {number | null} parts.contentId - of the staged rows; null when all chunks are here
    * @param {readonly EncodedChunk[]} parts.chunks - those that are not in the file yet
    * @param {number} parts.chunkCount - chunks that are in the file
+   * @param {number} parts.chunkBytes - raw bytes in each of them but the last
    * @param {MessageMeta | null} parts.meta - null: the only chunk is here, of which it can be made
    */
-  constructor({ size, hash, contentId, chunks, chunkCount, meta }) {
+  constructor({ size, hash, contentId, chunks, chunkCount, chunkBytes, meta }) {
     this.size = size
     this.hash = hash
     this.contentId = contentId
     this.chunks = chunks
     this.chunkCount = chunkCount
+    this.chunkBytes = chunkBytes
     this.#meta = meta
   }
 

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { buildMessageMeta } from '../../mime/message-meta.js'
 import { MessageParser } from '../../mime/parse-message.js'
 import { prepared } from '../../database/statement.js'
-import { CHUNK_BYTES, chunkBytesOf, decodeChunk } from '../chunk-codec.js'
+import { CHUNK_BYTES, LONG_CHUNK_SIZES, decodeChunk } from '../chunk-codec.js'
 import { chunkRowId } from '../row-ids.js'
 import { writeMeta } from '../meta-rows.js'
 import { UNREADABLE, tryRead } from './readable-rows.js'
@@ -37,8 +37,9 @@ export function copyContent(from, to, contentId, { expectedBytes, leafPages }) {
   if (row === undefined || row?.hash === null) return null
   const size = row?.size ?? expectedBytes
   if (size === null) return null
-  // Where the row is lost, the chunks may be as they are written now, or as they were before.
-  const chunkSizes = row ? [row.chunk_size] : new Set([chunkBytesOf(size), CHUNK_BYTES])
+  // Where the row is lost, it is those chunks of which each gives as many bytes as it should.
+  const guesses = size <= CHUNK_BYTES ? [CHUNK_BYTES] : LONG_CHUNK_SIZES
+  const chunkSizes = row ? [row.chunk_size] : guesses
   for (const chunkSize of chunkSizes) {
     const hash = createHash('sha256')
     const parser = new MessageParser()

@@ -3,12 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
-import {
-  CHUNK_BYTES,
-  LONG_CHUNK_BYTES,
-  decodeChunk,
-  encodeChunk
-} from '../../../src/store/chunk-codec.js'
+import { CHUNK_BYTES, decodeChunk, encodeChunk } from '../../../src/store/chunk-codec.js'
 import {
   accountFolder,
   appendOne,
@@ -19,7 +14,6 @@ import {
 } from '../../helpers/account-folder.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helpers/corpus.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
-import { chunkAsBefore } from '../../helpers/older-chunks.js'
 
 /**
  * @param {import('node:test').TestContext} t
@@ -93,13 +87,16 @@ test('messages around the chunk and staging boundaries come back whole, whatever
   }
 })
 
-for (const isOlder of [false, true]) {
-  const whose = isOlder ? ' that an older version has stored' : ''
-  test(`any range of a large message${whose} is exactly that range`, async (t) => {
-    const { store, view, folder, key } = await setup(t)
-    const bytes = makeMessage('ranges', 3 * CHUNK_BYTES + 4567)
+/** @param {number} outputLength - bytes */
+const noise = (outputLength) => createHash('shake256', { outputLength }).update('x').digest()
+
+for (const [what, bytes] of /** @type {const} */ ([
+  ['text', makeMessage('ranges', 3 * CHUNK_BYTES + 4567)],
+  ['noise', noise(3 * CHUNK_BYTES + 4567)]
+]))
+  test(`any range of a large message of ${what} is exactly that range`, async (t) => {
+    const { store, view } = await setup(t)
     const uid = await appendOne(store, 'INBOX', bytes)
-    if (isOlder) assert.equal(chunkAsBefore({ folder, key }), 1)
     const end = bytes.length + 1000
     await fc.assert(
       fc.asyncProperty(fc.nat(end), fc.nat(end), async (from, to) => {
@@ -112,25 +109,31 @@ for (const isOlder of [false, true]) {
     )
     assert.deepEqual((await store.verify()).problems, [])
   })
-}
 
-test('a long message is in chunks of which each row is small', async (t) => {
+test('a long message has chunks as large as they may be without a long row', async (t) => {
   const { store, database } = await setup(t)
-  const noise = createHash('shake256', { outputLength: 300_000 }).update('x').digest()
-  const base64 = noise.toString('base64').replace(/.{76}/g, '$&\r\n')
-  await appendOne(store, 'INBOX', makeMessage('one chunk', CHUNK_BYTES))
+  const base64 = noise(300_000).toString('base64').replace(/.{76}/g, '$&\r\n')
+  const digits = Array.from(noise(300_000), (byte) => byte % 10).join('')
+  const long = [base64, digits, noise(300_000)].map((body) =>
+    Buffer.concat([Buffer.from('Subject: long\r\n\r\n'), Buffer.from(body)])
+  )
+  await appendOne(store, 'INBOX', noise(CHUNK_BYTES))
   await appendOne(store, 'INBOX', makeMessage('text', CHUNK_BYTES + 1))
-  await appendOne(store, 'INBOX', Buffer.from(`Subject: base64\r\n\r\n${base64}`))
+  for (const bytes of long) await appendOne(store, 'INBOX', bytes)
   const contents = database().prepare(
-    `SELECT size, chunk_size AS chunkSize, count(*) AS chunks, max(length(data)) < 32000 AS isSmall
+    `SELECT size, chunk_size / 1024 AS kibibytes, count(*) AS chunks, max(length(data)) <= 32768 AS isShort
       FROM contents c JOIN content_chunks k ON k.id / 65536 = c.id GROUP BY c.id ORDER BY c.id`
   )
-  const size = Buffer.byteLength(`Subject: base64\r\n\r\n${base64}`)
-  const long = { chunkSize: LONG_CHUNK_BYTES, isSmall: 1 }
+  const [base64Size = 0, digitsSize = 0, noiseSize = 0] = long.map(({ length }) => length)
+  const chunks = (/** @type {number} */ size, /** @type {number} */ kibibytes) => {
+    return { size, kibibytes, chunks: Math.ceil(size / kibibytes / 1024) }
+  }
   assert.deepEqual(contents.all(), [
-    { size: CHUNK_BYTES, chunkSize: CHUNK_BYTES, chunks: 1, isSmall: 1 },
-    { ...long, size: CHUNK_BYTES + 1, chunks: 5 },
-    { ...long, size, chunks: Math.ceil(size / LONG_CHUNK_BYTES) }
+    { ...chunks(CHUNK_BYTES, 128), isShort: 0 },
+    { ...chunks(CHUNK_BYTES + 1, 128), isShort: 1 },
+    { ...chunks(base64Size, 32), isShort: 1 },
+    { ...chunks(digitsSize, 64), isShort: 1 },
+    { ...chunks(noiseSize, 32), isShort: 1 }
   ])
 })
 
@@ -140,7 +143,7 @@ test('a partial read touches only the chunks it needs', async (t) => {
   const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
   db.exec('DELETE FROM content_chunks WHERE id % 65536 IN (0, 3)')
   db.close()
-  const [from, to] = [LONG_CHUNK_BYTES, 3 * LONG_CHUNK_BYTES]
+  const [from, to] = [CHUNK_BYTES, 3 * CHUNK_BYTES]
   const bytes = await readBytes(store, view, uid, from, to)
   assert.equal(bytes.length, to - from)
   await assert.rejects(readBytes(store, view, uid, from, to + 1), {

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { ChunkCache } from '../../../src/store/chunk-cache.js'
-import { CHUNK_BYTES, LONG_CHUNK_BYTES } from '../../../src/store/chunk-codec.js'
+import { CHUNK_BYTES } from '../../../src/store/chunk-codec.js'
 import { accountFolder } from '../../helpers/account-folder.js'
-import { chunkAsBefore } from '../../helpers/older-chunks.js'
 import { appendAll } from '../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
 
 const MiB = 1024 * 1024
-
-/** Rows of what is read here at a time. */
-const ROWS = CHUNK_BYTES / LONG_CHUNK_BYTES
 
 /** As far as the thread may be ahead. */
 const AHEAD_BYTES = 8 * CHUNK_BYTES
@@ -83,7 +80,7 @@ async function storeWith(t, { bytes, totalBytes = 8 * MiB }) {
     db.exec(`DELETE FROM content_chunks WHERE ${where}`)
     db.close()
   }
-  return { account, cache, store, deleteChunks }
+  return { cache, store, deleteChunks }
 }
 
 test('who reads on finds the next chunks ready; who jumps about or takes all does not', async (t) => {
@@ -97,7 +94,7 @@ test('who reads on finds the next chunks ready; who jumps about or takes all doe
   await read(store, CHUNK_BYTES, 2 * CHUNK_BYTES)
   await untilUsed(cache, AHEAD_BYTES)
   // From now on they are in memory alone.
-  deleteChunks(`id % 65536 BETWEEN ${2 * ROWS} AND ${10 * ROWS - 1}`)
+  deleteChunks('id % 65536 BETWEEN 2 AND 9')
   const piece = 64 * 1024
   for (let at = 2 * CHUNK_BYTES; at < 10 * CHUNK_BYTES; at += piece)
     assert.ok((await read(store, at, at + piece)).equals(bytes.subarray(at, at + piece)), `${at}`)
@@ -119,19 +116,23 @@ test('who pauses longer than the thread waits finds what it had read, and has th
     await setTimeout(40)
     assert.ok(cache.usedBytes <= AHEAD_BYTES)
     // They are in memory alone now.
-    const end = chunk + Math.floor(cache.usedBytes / CHUNK_BYTES)
-    deleteChunks(`id % 65536 BETWEEN ${chunk * ROWS} AND ${end * ROWS - 1}`)
+    const end = chunk + cache.usedBytes / CHUNK_BYTES
+    deleteChunks(`id % 65536 BETWEEN ${chunk} AND ${end - 1}`)
     await readChunks(chunk, end)
     chunk = end
   }
 })
 
-for (const isOlder of [false, true]) {
-  const whose = isOlder ? ', which an older version has stored' : ''
-  test(`the bytes are the message’s${whose}, however they are asked for, and by how many`, async (t) => {
-    const bytes = longMail(40)
-    const { account, store } = await storeWith(t, { bytes })
-    if (isOlder) assert.equal(chunkAsBefore(account), 1)
+const NOISE = createHash('shake256', { outputLength: 5 * MiB })
+  .update('noise')
+  .digest()
+
+for (const [what, bytes] of /** @type {const} */ ([
+  ['of large chunks', longMail(40)],
+  ['of small chunks', NOISE]
+]))
+  test(`the bytes are the message’s ${what}, however they are asked for, and by how many`, async (t) => {
+    const { store } = await storeWith(t, { bytes })
     const inPieces = async (/** @type {number} */ size) => {
       for (let at = 0; at < bytes.length; at += size) {
         const piece = await read(store, at, at + size)
@@ -143,12 +144,11 @@ for (const isOlder of [false, true]) {
     await whole()
     await Promise.all([whole(), whole(), inPieces(64 * 1024), inPieces(64 * 1024), inPieces(MiB)])
   })
-}
 
 test('a damaged chunk is told to who reads it, and not to who reads what is before it', async (t) => {
   const bytes = longMail(16)
   const { store, deleteChunks } = await storeWith(t, { bytes })
-  deleteChunks(`id % 65536 = ${6 * ROWS}`)
+  deleteChunks('id % 65536 = 6')
   for (let chunk = 0; chunk < 6; chunk++)
     assert.ok(
       (await read(store, chunk * CHUNK_BYTES, (chunk + 1) * CHUNK_BYTES)).equals(
