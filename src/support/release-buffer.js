@@ -10,8 +10,8 @@ const WORTHWHILE_BYTES = 8 * 1024
 export const SPARE_BYTES = 64
 
 /**
- * What is kept is of two sizes: a chunk of a long message, and one as messages were stored before that, or a message that is
- * one. Each thread keeps 1 MiB of each: for some clients that read long messages at the same time.
+ * What is kept is of two sizes: the smallest and the largest chunk that messages have (src/store/chunk-codec.js). Each thread
+ * keeps 1 MiB of each: for some clients that read long messages at the same time.
  *
  * @type {readonly { bytes: number, most: number, kept: ArrayBuffer[] }[]}
  */
