@@ -24,7 +24,7 @@ import { cleanLeftovers } from './maintenance/leftovers.js'
 import { systemResources } from './maintenance/resources.js'
 import { MaintenanceWorker } from './maintenance/worker.js'
 import { createAuthServer } from './sasl/auth-server.js'
-import { prepareStoreThreads } from './store/store-threads.js'
+import { endStoreThreads, prepareStoreThreads } from './store/store-threads.js'
 import { loadCertificates, watchCertificates } from './support/certificates.js'
 import { steadyClock, systemClock } from './support/clock.js'
 import { diskTrouble } from './support/disk-trouble.js'
@@ -115,7 +115,7 @@ async function compose(
   })
   const { certificates, services } = await (slot === null ? open() : inTurn(runFolder, open))
   closers.add(() => services.close())
-  closers.add(prepareStoreThreads())
+  closers.add(endStoreThreads)
   const { directory, unlocker } = services
   await removePendingFolders({ services })
   const removing = keepRemoving({ services })
@@ -246,6 +246,7 @@ async function compose(
   // Last of all: a password is shown this once, by a start that comes to its end.
   const accounts = await findOrMakeAccount({ services, mayMakeAccount })
   isReady = true
+  prepareStoreThreads()
   logger.info({ listeners: listeners.length }, 'started')
   return {
     listeners,

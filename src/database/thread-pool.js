@@ -88,7 +88,7 @@ export class ThreadPool {
 
   /** Starts what is kept, so that the first job does not wait for it. */
   prepare() {
-    while (this.#idle.length < this.#keptThreads)
+    for (let missing = this.#keptThreads - this.#idle.length; missing > 0; missing--)
       this.#giveBack(new PooledThread(this.#module, this.#workerData))
   }
 

@@ -17,7 +17,7 @@ export const CHUNK_BYTES = 128 * 1024
  * Raw bytes that each chunk of a longer one may have. They divide, or are divided by, the 64 KiB that mail programs ask for
  * at a time.
  */
-export const LONG_CHUNK_SIZES = Object.freeze([128 * 1024, 64 * 1024, 32 * 1024])
+export const LONG_CHUNK_SIZES = Object.freeze([CHUNK_BYTES, CHUNK_BYTES / 2, CHUNK_BYTES / 4])
 
 /**
  * Below the allocator's threshold of mappings (config/runtime.js), bytes: SQLite and the library put each row into memory of its
@@ -26,16 +26,14 @@ export const LONG_CHUNK_SIZES = Object.freeze([128 * 1024, 64 * 1024, 32 * 1024]
 const ROW_BYTES = 30 * 1024
 
 /**
- * @param {Buffer} first - the first CHUNK_BYTES of a long message
+ * @param {number} packedBytes - of the first CHUNK_BYTES of a long message
  * @returns {number} raw bytes in each of its chunks: as many as make no long rows, because the more there are, the smaller
  *   they pack
  */
-export function longChunkBytes(first) {
-  const { data } = encodeChunk(first)
-  const packed = data.length / first.length
-  if (data !== first) releaseBuffer(data)
+export function longChunkBytes(packedBytes) {
   const smallest = /** @type {number} */ (LONG_CHUNK_SIZES.at(-1))
-  return LONG_CHUNK_SIZES.find((size) => size * packed <= ROW_BYTES) ?? smallest
+  const share = packedBytes / CHUNK_BYTES
+  return LONG_CHUNK_SIZES.find((size) => size * share <= ROW_BYTES) ?? smallest
 }
 
 /** Stored as they are. */

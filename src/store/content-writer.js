@@ -106,10 +106,8 @@ export class ContentWriter {
       for (let offset = 0; offset < chunk.length;) {
         // With the first byte behind them it is known to be a long one.
         if (this.#filled === CHUNK_BYTES) {
-          const received = this.#received
-          this.#parser.push(received)
-          if (this.#isFirst) this.#chunkBytes = longChunkBytes(received)
-          await this.#finishChunks()
+          this.#parser.push(this.#received)
+          await this.#finishChunks({ isLong: true })
         }
         offset += this.#fill(chunk, offset)
       }
@@ -127,7 +125,7 @@ export class ContentWriter {
     if (this.#isOver) throw new MailError('CANNOT', { detail: 'content is complete' })
     try {
       const rest = this.#received
-      if (this.#filled > 0) await this.#finishChunks()
+      if (this.#filled > 0) await this.#finishChunks({ isLong: false })
       const content = new StagedContent({
         size: this.#size,
         hash: this.#hash.digest(),
@@ -243,14 +241,22 @@ export class ContentWriter {
     this.#room = null
   }
 
-  /** Packs what is in the room: whole chunks, or what is left of the message. */
-  async #finishChunks() {
+  /**
+   * Packs what is in the room: whole chunks, or what is left of the message.
+   *
+   * @param {{ isLong: boolean }} more - whether more comes
+   */
+  async #finishChunks({ isLong }) {
     const received = this.#received
-    for (let start = 0; start < received.length; start += this.#chunkBytes) {
-      const raw = received.subarray(start, start + this.#chunkBytes)
-      const { codec, data } = encodeChunk(raw)
-      // The room is for the next chunks, or the next message.
-      this.#chunks.push({ codec, data: data === raw ? copyOf(raw) : data })
+    if (this.#chunkBytes === CHUNK_BYTES) {
+      const chunk = packed(received)
+      if (isLong && this.#isFirst) this.#chunkBytes = longChunkBytes(chunk.data.length)
+      if (this.#chunkBytes === CHUNK_BYTES) this.#chunks.push(chunk)
+      else releaseBuffer(chunk.data)
+    }
+    if (this.#chunkBytes < CHUNK_BYTES) {
+      for (let start = 0; start < received.length; start += this.#chunkBytes)
+        this.#chunks.push(packed(received.subarray(start, start + this.#chunkBytes)))
     }
     this.#filled = 0
     if (this.#writtenChunks + this.#chunks.length > MAX_CHUNK) throw new MailError('TOO_BIG')
@@ -279,6 +285,15 @@ export class ContentWriter {
     this.#chunks = []
     for (const { data } of chunks) releaseBuffer(data)
   }
+}
+
+/**
+ * @param {Buffer} raw - in the room, which is for the next chunks, or the next message
+ * @returns {EncodedChunk} in memory of its own
+ */
+function packed(raw) {
+  const { codec, data } = encodeChunk(raw)
+  return { codec, data: data === raw ? copyOf(raw) : data }
 }
 
 /**

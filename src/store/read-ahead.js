@@ -14,7 +14,7 @@ const AHEAD_BYTES = 1024 * 1024
 const LOW_BYTES = AHEAD_BYTES / 2
 
 /** One of up to this has been read before a thread would be of use, bytes. */
-const SHORT_BYTES = 7 * 128 * 1024
+const SHORT_BYTES = 896 * 1024
 
 /** What a thread has been asked for: all that comes, a few chunks at a time. */
 class Run {

@@ -10,12 +10,11 @@ const WORTHWHILE_BYTES = 8 * 1024
 export const SPARE_BYTES = 64
 
 /**
- * What is kept is of two sizes: the smallest and the largest chunk that messages have (src/store/chunk-codec.js). Each thread
- * keeps 1 MiB of each: for some clients that read long messages at the same time.
+ * What is kept is of the sizes that chunks of messages have (src/store/chunk-codec.js). Each thread keeps 1 MiB of each: for some clients that read long messages at the same time.
  *
  * @type {readonly { bytes: number, most: number, kept: ArrayBuffer[] }[]}
  */
-const SIZES = [32, 128].map((kibibytes) => ({
+const SIZES = [32, 64, 128].map((kibibytes) => ({
   bytes: kibibytes * 1024 + SPARE_BYTES,
   most: 1024 / kibibytes,
   kept: []

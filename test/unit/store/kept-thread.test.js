@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { COPY_INLINE } from '../../../src/store/copy-move.js'
-import { prepareStoreThreads } from '../../../src/store/store-threads.js'
+import { endStoreThreads, prepareStoreThreads } from '../../../src/store/store-threads.js'
 import { accountFolder, appendMany } from '../../helpers/account-folder.js'
 
 /** @import { Worker } from 'node:worker_threads' */
 
 test('a server has a thread ready for the long jobs of users, and ends it when it ends', async (t) => {
   const starts = /** @type {Promise<[Worker]>} */ (once(process, 'worker'))
-  const end = prepareStoreThreads()
+  prepareStoreThreads()
   const [prepared] = await starts
   let hasEnded = false
   prepared.once('exit', () => (hasEnded = true))
@@ -24,6 +24,6 @@ test('a server has a thread ready for the long jobs of users, and ends it when i
   await store.copyMessages({ from: view, uids, toMailbox: 'Sent' })
   assert.deepEqual(told, ['done'])
 
-  await end()
+  await endStoreThreads()
   assert.ok(hasEnded)
 })
