@@ -1,7 +1,9 @@
 /**
  * The figures of this worker, as plain data: what one worker asks another for, and what `mergeSnapshots` adds up.
  */
+import { getHeapStatistics } from 'node:v8'
 import { snapshotCounters } from '../telemetry/counters.js'
+import { residentMemory } from '../telemetry/resident-memory.js'
 
 /** @import { WorkerSnapshot } from '../telemetry/snapshot.js' */
 
@@ -20,7 +22,8 @@ import { snapshotCounters } from '../telemetry/counters.js'
  * @returns {WorkerSnapshot}
  */
 export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure, slot }) {
-  const { rss, heapUsed, external } = process.memoryUsage()
+  // Not process.memoryUsage(), which throws where no file can be opened.
+  const heap = getHeapStatistics()
   const { user, system } = process.cpuUsage()
   const { largestWalBytes, ...mailboxes } = openAccounts.figures
   return {
@@ -32,7 +35,12 @@ export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop,
       pressure: { ...pressure.figures },
       mailboxes,
       maintenance: { ...maintenance.figures },
-      process: { rss, heapUsed, external, cpuSeconds: (user + system) / 1e6 }
+      process: {
+        rss: residentMemory().bytes,
+        heapUsed: heap.used_heap_size,
+        external: heap.external_memory,
+        cpuSeconds: (user + system) / 1e6
+      }
     },
     maxima: {
       eventLoopP50Ms: eventLoop.figures.p50Ms,

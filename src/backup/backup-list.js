@@ -43,10 +43,9 @@ const MAX_RUNS = 500
 export function createBackupList({ config, directory, clock }) {
   return {
     async list() {
-      if ((await readHostState(config.data)) === null) {
-        return { isSetUp: false, generations: [], overdueAtMs: null, problem: null }
-      }
       try {
+        if ((await readHostState(config.data)) === null)
+          return { isSetUp: false, generations: [], overdueAtMs: null, problem: null }
         const names = await listNames(config)
         const figures = await readFigures(directory)
         const generations = inOrder(names, clock.nowMs())

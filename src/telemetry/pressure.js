@@ -8,7 +8,7 @@
 import { getHeapStatistics } from 'node:v8'
 import { freeMemory } from '../support/free-memory.js'
 import { memoryOfHost } from '../support/host-memory.js'
-import { lacksDescriptors } from '../support/lacks-descriptors.js'
+import { residentMemory } from './resident-memory.js'
 
 /** Between two looks, ms. */
 const LOOK_MS = 1000
@@ -54,21 +54,12 @@ export function boundsOf({ limits, workers, totalBytes = memoryOfHost() }) {
   }
 }
 
-/** @returns {number | null} bytes; null where no file can be opened any more, to read it from */
-function residentBytes() {
-  try {
-    return process.memoryUsage.rss()
-  } catch (error) {
-    if (lacksDescriptors(error)) return null
-    throw error
-  }
-}
-
 /** @returns {PressureFigures} */
 function readFigures() {
   const heap = getHeapStatistics()
+  const resident = residentMemory()
   return {
-    rssBytes: residentBytes(),
+    rssBytes: resident.isCurrent ? resident.bytes : null,
     heapBytes: heap.used_heap_size,
     heapLimitBytes: heap.heap_size_limit,
     availableBytes: freeMemory()

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url))
@@ -53,6 +54,7 @@ export function scratchFolder(t, label = 'test') {
  * @property {Record<'imap' | 'imaps' | 'lmtp' | 'admin' | 'userPage', number>} ports - on 127.0.0.1; NaN for what is off
  * @property {import('node:child_process').ChildProcess} child
  * @property {() => string} output - standard output and error so far
+ * @property {(words: string) => Promise<void>} says - when they are in its output; throws when it has ended without
  * @property {() => Promise<number | null>} stop - SIGTERM; gives the exit code
  * @property {() => Promise<void>} kill - SIGKILL
  */
@@ -118,11 +120,19 @@ export async function startServerProcess(
     return child.exitCode
   }
   t.after(() => end('SIGKILL'))
+  const says = async (/** @type {string} */ words) => {
+    while (!text.includes(words)) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`the server has ended and did not say “${words}”:\n${text}`)
+      await sleep(50)
+    }
+  }
   return {
     data,
     ports: portsIn(text),
     child,
     output: () => text,
+    says,
     stop: () => end('SIGTERM'),
     kill: async () => {
       await end('SIGKILL')

@@ -273,7 +273,7 @@ test('a server that runs backs up at its hour, in a child process', async (t) =>
     }
   })
   assert.equal(existsSync(join(target, 'generations')), false)
-  while (!server.output().includes('the nightly backup is done')) await sleep(50)
+  await server.says('the nightly backup is done')
   const [generation = ''] = readdirSync(join(target, 'generations'))
   // The child's clock begins anew.
   assert.match(generation, /^2030-01-01T02-59-[345]/)

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { Agent, get } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
 import { smallContainer, smallContainerIsMissing } from '../helpers/small-container.js'
 import { WireClient } from '../helpers/wire-client.js'
@@ -31,7 +31,7 @@ test('a server beyond its memory refuses new sessions and deliveries, keeps thos
   const ask = (/** @type {string} */ path) => fetch(`http://127.0.0.1:${server.ports.admin}${path}`)
   assert.equal((await ask('/health/ready')).status, 200)
   writeFileSync(full, '')
-  while (!server.output().includes('new sessions are refused')) await sleep(50)
+  await server.says('new sessions are refused')
 
   const late = new WireClient(connect({ host: '127.0.0.1', port: server.ports.imap }))
   await late.until(
@@ -69,16 +69,33 @@ test('a server without file descriptors lives on, refuses new sessions, and take
   const early = await WireClient.connect(server.ports.imap)
   const beside = await WireClient.connect(server.ports.imap)
   t.after(() => [early, beside].forEach((client) => client.destroy()))
-  const sockets = Array.from({ length: 100 }, () => connect(server.ports.imap, '127.0.0.1'))
-  for (const socket of sockets) socket.on('error', () => {})
-  while (!server.output().includes('"reason":"descriptors"')) await sleep(50)
+  // An operator’s, which is there already and has no other for the next question.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  const statusOf = async (/** @type {string} */ path) => {
+    const [response] = await once(get({ agent, port: server.ports.admin, path }), 'response')
+    await once(response.resume(), 'end')
+    return response.statusCode
+  }
+  assert.equal(await statusOf('/health/live'), 200)
+  /** @type {import('node:net').Socket[]} */
+  const sockets = []
+  // Again and again: a thread that was about to start fails for want of descriptors and gives back those that it had.
+  const taking = setInterval(() => {
+    for (let i = 0; i < 25; i++) sockets.push(connect(server.ports.imap, '127.0.0.1'))
+    for (const socket of sockets.slice(-25)) socket.on('error', () => {}).resume()
+  }, 100)
+  t.after(() => clearInterval(taking))
+  await server.says('"reason":"descriptors"')
   // The right password, and no file can be opened.
   const login = 'LOGIN u1@example.org pass'
   for (const answer of await Promise.all([early.command(login), beside.command(login)]))
     assert.match(answer, /^\S+ NO \[UNAVAILABLE\] /)
+  assert.equal(await statusOf('/metrics'), 200)
   assert.doesNotMatch(server.output(), /SQLITE_CANTOPEN|"level":"error"/)
+  clearInterval(taking)
   for (const socket of sockets) socket.destroy()
-  while (!server.output().includes('new sessions are taken again')) await sleep(50)
+  await server.says('new sessions are taken again')
   const client = await WireClient.connect(server.ports.imap)
   await client.login('u1@example.org')
   client.destroy()
@@ -106,13 +123,13 @@ test(
     const neighbour = spawn(command, [...rest, process.execPath, '-e', hold])
     const ended = once(neighbour, 'close')
     t.after(() => neighbour.kill('SIGKILL'))
-    while (!server.output().includes('"reason":"machine"')) await sleep(50)
+    await server.says('"reason":"machine"')
     const refused = new WireClient(connect({ host: '127.0.0.1', port: server.ports.imap }))
     await refused.until(/^\* BYE \[UNAVAILABLE\] /)
     refused.destroy()
     neighbour.kill('SIGKILL')
     await ended
-    while (!server.output().includes('new sessions are taken again')) await sleep(50)
+    await server.says('new sessions are taken again')
     const client = await WireClient.connect(server.ports.imap)
     client.destroy()
     assert.equal(await server.stop(), 0)
