@@ -93,6 +93,14 @@ export class ChunkShare {
 
   /**
    * @param {number} id - content_chunks.id
+   * @returns {boolean}
+   */
+  has(id) {
+    return this.#entries.has(id)
+  }
+
+  /**
+   * @param {number} id - content_chunks.id
    * @param {Buffer} bytes - raw, all of the chunk; nobody else's from now on, nor the memory that it lies in
    */
   keep(id, bytes) {

@@ -1,7 +1,14 @@
 /**
  * The exact bytes of messages, chunk by chunk: no cursor is held while a client takes its time.
  */
+import { runSnapshot } from '../database/transaction.js'
+import { CHUNK_BYTES, releaseBuffer } from './chunk-codec.js'
 import { readChunk, requireContent } from './content-rows.js'
+
+/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
+
+/** Raw bytes that are read at once, and held until they are taken piece by piece. */
+export const HELD_BYTES = CHUNK_BYTES
 
 /**
  * @param {Pick<import('./account-database.js').AccountDatabase, 'readSettled'>} database
@@ -18,22 +25,63 @@ export async function* readContentRange(database, contentId, start, end, ahead =
   const { size, chunkSize } = content
   const last = Math.min(end, size)
   ahead?.noteRead({ contentId, start, end: last }, content)
-  for (let offset = start; offset < last;) {
-    const sequence = Math.floor(offset / chunkSize)
-    const base = sequence * chunkSize
-    const range = { from: offset - base, to: Math.min(last, base + chunkSize) - base }
-    const chunk =
-      (await ahead?.take(contentId, sequence)) ??
-      (await database.readSettled((db) => readChunk(db, contentId, sequence, content)))
-    // Who stops in the middle will want the rest; who has come to the end goes on with the next.
-    if (ahead === null || range.to === chunk.length) yield chunk.subarray(range.from, range.to)
-    else {
-      const piece = copyOf(chunk, range)
-      ahead.keep(contentId, sequence, chunk)
-      yield piece
+  const isLeft = (/** @type {number} */ sequence) => ahead?.isLeft(contentId, sequence) ?? true
+  /** @type {Buffer[]} chunks that have been read, and are to come next */
+  let ready = []
+  try {
+    for (let offset = start; offset < last;) {
+      const sequence = Math.floor(offset / chunkSize)
+      const base = sequence * chunkSize
+      const range = { from: offset - base, to: Math.min(last, base + chunkSize) - base }
+      if (ready.length === 0) {
+        const known = await ahead?.take(contentId, sequence)
+        const wanted = { sequence, end: Math.ceil(last / chunkSize), chunkSize }
+        ready = known
+          ? [known]
+          : await database.readSettled((db) =>
+              readChunks(db, contentId, readTogether(wanted, isLeft), content)
+            )
+      }
+      const chunk = /** @type {Buffer} */ (ready.shift())
+      // Who stops in the middle will want the rest; who has come to the end goes on with the next.
+      if (ahead === null || range.to === chunk.length) yield chunk.subarray(range.from, range.to)
+      else {
+        const piece = copyOf(chunk, range)
+        ahead.keep(contentId, sequence, chunk)
+        yield piece
+      }
+      offset = base + chunkSize
     }
-    offset = base + chunkSize
+  } finally {
+    for (const chunk of ready) releaseBuffer(chunk)
   }
+}
+
+/**
+ * Short chunks are read some at a time: each reading by itself takes SQLite's locks and gives them back.
+ *
+ * @param {{ sequence: number, end: number, chunkSize: number }} wanted - number of the first chunk, and of the one behind the
+ *   last
+ * @param {(sequence: number) => boolean} isLeft - whether one behind the first has to be read as well
+ * @returns {number[]} numbers of the first of them, in a row
+ */
+function readTogether({ sequence, end, chunkSize }, isLeft) {
+  const behind = Math.min(end, sequence + HELD_BYTES / chunkSize)
+  const sequences = [sequence]
+  for (let next = sequence + 1; next < behind && isLeft(next); next++) sequences.push(next)
+  return sequences
+}
+
+/**
+ * @param {Database} db
+ * @param {number} contentId
+ * @param {readonly number[]} sequences
+ * @param {{ size: number, chunkSize: number }} content
+ * @returns {Buffer[]} the raw bytes of each
+ */
+function readChunks(db, contentId, sequences, content) {
+  const read = () => sequences.map((sequence) => readChunk(db, contentId, sequence, content))
+  return sequences.length === 1 ? read() : runSnapshot(db, read)
 }
 
 /**

@@ -62,13 +62,21 @@ class Run {
    * @returns {Promise<Buffer | null> | null} the chunk when it has come; null: the caller has to read it
    */
   wait(contentId, sequence) {
-    if (contentId !== this.contentId || sequence < this.first || sequence >= this.end) return null
+    // Two sessions that read the same side by side: the second one reads it itself.
+    if (this.isLeft(contentId, sequence) || this.#waiting.has(sequence)) return null
+    return new Promise((resolve) => this.#waiting.set(sequence, resolve))
+  }
+
+  /**
+   * @param {number} contentId
+   * @param {number} sequence
+   * @returns {boolean} whether the caller has to read the chunk, and the thread no longer does; false: it is coming
+   */
+  isLeft(contentId, sequence) {
+    if (contentId !== this.contentId || sequence < this.first || sequence >= this.end) return true
     const index = sequence - this.first
     const owner = Atomics.compareExchange(this.owners, index, CLAIM_FREE, CLAIM_SESSION)
-    const isComing = owner === CLAIM_THREAD && this.isUnderWay && !this.#arrived.has(sequence)
-    // Two sessions that read the same side by side: the second one reads it itself.
-    if (!isComing || this.#waiting.has(sequence)) return null
-    return new Promise((resolve) => this.#waiting.set(sequence, resolve))
+    return owner !== CLAIM_THREAD || !this.isUnderWay || this.#arrived.has(sequence)
   }
 
   /**
@@ -124,6 +132,16 @@ export class ReadAhead {
       this.#run?.wait(contentId, sequence) ??
       null
     )
+  }
+
+  /**
+   * @param {number} contentId
+   * @param {number} sequence
+   * @returns {boolean} whether the caller has to read the chunk: it is not here, and nobody else is about to bring it
+   */
+  isLeft(contentId, sequence) {
+    if (this.#chunks.has(chunkRowId(contentId, sequence))) return false
+    return this.#run?.isLeft(contentId, sequence) ?? true
   }
 
   /**

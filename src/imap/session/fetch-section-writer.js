@@ -91,8 +91,6 @@ export class FetchSectionWriter {
       this.#handOver()
       if (isOwned) connection.writeOwned(piece)
       else connection.write(piece)
-      // It goes out while the next one is unpacked.
-      if (length < left) connection.flush()
     }
     this.#sliceBytes += length
     if (this.#sliceBytes >= SLICE_BYTES) {

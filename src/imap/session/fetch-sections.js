@@ -4,6 +4,7 @@
 import { isMailError } from '../../errors.js'
 import { decodePartTree } from '../../mime/part-tree.js'
 import { filterHeader, resolveSection } from '../../mime/section.js'
+import { HELD_BYTES } from '../../store/content-reader.js'
 import { openBinary } from './binary-section.js'
 import { isBinary, isWhole } from './fetch-plan.js'
 
@@ -117,7 +118,8 @@ async function openRange(store, record, item, start, end) {
   const rest = pieces[Symbol.asyncIterator]()
   const { value, done } = await rest.next()
   const first = done === true ? null : value
-  const heldBytes = first?.buffer.byteLength ?? 0
+  // The chunk of a piece may be larger than what is wanted of it, and others may have been read with it.
+  const heldBytes = Math.max(first?.buffer.byteLength ?? 0, Math.min(to - from, HELD_BYTES))
   return { sizeBytes: to - from, first, rest, isOwned: true, heldBytes }
 }
 

@@ -4,7 +4,7 @@
  */
 import { releaseBuffer } from '../../support/release-buffer.js'
 import { DeflateOutput } from './compression.js'
-import { ReplyBlock } from './reply-block.js'
+import { BLOCK_BYTES, ReplyBlock } from './reply-block.js'
 
 /** @import { Socket } from 'node:net' */
 
@@ -14,6 +14,11 @@ const DEFLATED_BYTES = 64 * 1024
 const COPY_BYTES = 16 * 1024
 /** Pieces above this are written by themselves, and their memory is given back when they are sent. */
 const OWNED_BYTES = 32 * 1024
+/**
+ * Replies that are made without a pause go to the kernel together, up to this, bytes: each call of it wakes the client, and of
+ * messages of 256 KB in pieces of 32 KiB a sixth of the time went into that.
+ */
+const GATHERED_BYTES = 192 * 1024
 /** Unsent bytes above this make the next command wait: what a client that does not read can pin. */
 const MAX_UNSENT_BYTES = 256 * 1024
 
@@ -27,6 +32,8 @@ export class ReplyOutput {
   #isFlushScheduled = false
   /** Whether the socket gathers what it gets, until the next flush. */
   #isCorked = false
+  /** What it has gathered, bytes. */
+  #gatheredBytes = 0
   #isStopped = false
 
   /**
@@ -72,7 +79,7 @@ export class ReplyOutput {
     }
     if (!this.#beginPiece(bytes)) return
     if (this.#deflate !== null) this.#deflate.write(bytes)
-    else this.#socket.write(bytes)
+    else this.#send(bytes)
   }
 
   /**
@@ -83,9 +90,16 @@ export class ReplyOutput {
   writeCopied(bytes) {
     if (this.#isStopped) return
     this.#onBytes(bytes.length)
+    // Of what is all there already the client may read the beginning while the rest is copied.
+    const isLong = bytes.length > BLOCK_BYTES
     for (let at = 0; at < bytes.length;) {
       at += this.#replies.copy(bytes, at)
-      if (this.#replies.isFull) this.flush()
+      if (!this.#replies.isFull) continue
+      if (isLong) this.flush()
+      else {
+        this.#gather()
+        this.#passReplies()
+      }
     }
     if (this.#replies.length > 0) this.#flushSoon()
   }
@@ -101,7 +115,7 @@ export class ReplyOutput {
       return
     }
     if (!this.#beginPiece(piece)) return
-    this.#socket.write(piece, (error) => {
+    this.#send(piece, (error) => {
       if (error == null) releaseBuffer(piece)
     })
   }
@@ -109,9 +123,7 @@ export class ReplyOutput {
   /** Sends everything that is queued. */
   flush() {
     this.#passReplies()
-    if (!this.#isCorked) return
-    this.#isCorked = false
-    this.#socket.uncork()
+    this.#uncork()
   }
 
   /**
@@ -141,14 +153,35 @@ export class ReplyOutput {
   #beginPiece(piece) {
     if (this.#isStopped) return false
     // What comes before it and behind it shares its packets: a client that is woken by the first line alone reads thrice.
-    if (!this.#isCorked && this.#deflate === null) {
-      this.#isCorked = true
-      this.#socket.cork()
-      this.#flushSoon()
-    }
+    this.#gather()
     this.#passReplies()
     this.#onBytes(piece.length)
     return true
+  }
+
+  /** Has the socket gather what it gets until the loop turns. */
+  #gather() {
+    if (this.#isCorked || this.#deflate !== null) return
+    this.#isCorked = true
+    this.#socket.cork()
+    this.#flushSoon()
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {(error?: Error | null) => void} [onSent] - called when they are used no more
+   */
+  #send(bytes, onSent) {
+    this.#socket.write(bytes, onSent)
+    if (this.#isCorked) this.#gatheredBytes += bytes.length
+    if (this.#gatheredBytes >= GATHERED_BYTES) this.#uncork()
+  }
+
+  #uncork() {
+    if (!this.#isCorked) return
+    this.#isCorked = false
+    this.#gatheredBytes = 0
+    this.#socket.uncork()
   }
 
   #flushSoon() {
@@ -163,10 +196,9 @@ export class ReplyOutput {
   /** Hands the replies that are gathered to the socket, or to the deflater. */
   #passReplies() {
     if (this.#replies.length === 0) return
-    const socket = this.#socket
     if (this.#deflate !== null) this.#deflate.write(this.#replies.takeCopy())
     // Of a client that is slow to read, no more than one block is held up.
-    else if (socket.writableLength > 0) socket.write(this.#replies.takeCopy())
-    else this.#replies.sendTo((bytes, onSent) => socket.write(bytes, onSent))
+    else if (this.#socket.writableLength > this.#gatheredBytes) this.#send(this.#replies.takeCopy())
+    else this.#replies.sendTo((bytes, onSent) => this.#send(bytes, onSent))
   }
 }

@@ -160,6 +160,28 @@ test('a damaged chunk is told to who reads it, and not to who reads what is befo
   assert.ok(rest.equals(bytes.subarray(7 * CHUNK_BYTES)))
 })
 
+test('small chunks are read some at a time, but for those that the thread brings', async (t) => {
+  const { cache, store, deleteChunks } = await storeWith(t, { bytes: NOISE })
+  const piece = 32 * 1024
+  const pieceAt = (/** @type {number} */ at) => NOISE.subarray(at, at + piece)
+  const whole = store.readContent(1)
+  assert.ok((await whole.next()).value?.equals(pieceAt(0)))
+  // What follows the first three has not been read yet.
+  deleteChunks('id % 65536 BETWEEN 1 AND 5')
+  for (const chunk of [1, 2, 3])
+    assert.ok((await whole.next()).value?.equals(pieceAt(chunk * piece)), `${chunk}`)
+  await assert.rejects(whole.next(), { code: 'ACCOUNT_DAMAGED' })
+
+  await read(store, 6 * piece, 7 * piece)
+  await read(store, 7 * piece, 8 * piece)
+  await untilUsed(cache, AHEAD_BYTES)
+  // But for one, which is taken, they are in memory alone now.
+  deleteChunks('id % 65536 BETWEEN 8 AND 39 AND id % 65536 <> 10')
+  await read(store, 10 * piece, 11 * piece)
+  const rest = await read(store, 8 * piece)
+  assert.ok(rest.equals(NOISE.subarray(8 * piece)))
+})
+
 test('many readers stay within the memory that they have together, and give all of it back', async (t) => {
   const cache = new ChunkCache({ totalBytes: 3 * MiB })
   const bytes = longMail(24)

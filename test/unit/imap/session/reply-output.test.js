@@ -75,6 +75,26 @@ test('what is flushed goes out at once, in order', async () => {
   ])
 })
 
+test('what one turn of the loop makes goes out together, up to a bound', async () => {
+  const { output, sent } = outputTo()
+  for (let count = 0; count < 7; count++) output.writeCopied(Buffer.alloc(40_000))
+  assert.deepEqual(sent, [['65536', '65536', '65536']])
+  await nextTurn()
+  assert.deepEqual(sent.slice(1), [['65536', '17856']])
+  for (let count = 0; count < 7; count++) output.writeOwned(Buffer.alloc(40_000))
+  assert.deepEqual(sent.slice(2), [['40000', '40000', '40000', '40000', '40000']])
+  await nextTurn()
+  assert.deepEqual(sent.slice(3), [['40000', '40000']])
+})
+
+test('a reply of more than a block goes out as far as it is copied', async () => {
+  const { output, sent } = outputTo()
+  output.writeCopied(Buffer.alloc(140_000))
+  assert.deepEqual(sent, [['65536'], ['65536']])
+  await nextTurn()
+  assert.deepEqual(sent.slice(2), [['8928']])
+})
+
 test('a client that does not read is noticed', () => {
   const { output } = outputTo({ isSlow: true })
   for (let count = 0; count < 5; count++) {
