@@ -25,7 +25,13 @@ export async function* readContentRange(database, contentId, start, end, ahead =
   const { size, chunkSize } = content
   const last = Math.min(end, size)
   ahead?.noteRead({ contentId, start, end: last }, content)
-  const isLeft = (/** @type {number} */ sequence) => ahead?.isLeft(contentId, sequence) ?? true
+  const claim = (/** @type {number} */ sequence) => ahead?.claim(contentId, sequence) ?? true
+  const readFrom = async (/** @type {number} */ sequence) => {
+    const known = await ahead?.take(contentId, sequence)
+    if (known) return [known]
+    const sequences = readTogether({ sequence, end: Math.ceil(last / chunkSize), chunkSize }, claim)
+    return database.readSettled((db) => readChunks(db, contentId, sequences, content))
+  }
   /** @type {Buffer[]} chunks that have been read, and are to come next */
   let ready = []
   try {
@@ -33,15 +39,7 @@ export async function* readContentRange(database, contentId, start, end, ahead =
       const sequence = Math.floor(offset / chunkSize)
       const base = sequence * chunkSize
       const range = { from: offset - base, to: Math.min(last, base + chunkSize) - base }
-      if (ready.length === 0) {
-        const known = await ahead?.take(contentId, sequence)
-        const wanted = { sequence, end: Math.ceil(last / chunkSize), chunkSize }
-        ready = known
-          ? [known]
-          : await database.readSettled((db) =>
-              readChunks(db, contentId, readTogether(wanted, isLeft), content)
-            )
-      }
+      if (ready.length === 0) ready = await readFrom(sequence)
       const chunk = /** @type {Buffer} */ (ready.shift())
       // Who stops in the middle will want the rest; who has come to the end goes on with the next.
       if (ahead === null || range.to === chunk.length) yield chunk.subarray(range.from, range.to)
@@ -62,13 +60,13 @@ export async function* readContentRange(database, contentId, start, end, ahead =
  *
  * @param {{ sequence: number, end: number, chunkSize: number }} wanted - number of the first chunk, and of the one behind the
  *   last
- * @param {(sequence: number) => boolean} isLeft - whether one behind the first has to be read as well
+ * @param {(sequence: number) => boolean} claim - whether one behind the first has to be read as well; nobody else does then
  * @returns {number[]} numbers of the first of them, in a row
  */
-function readTogether({ sequence, end, chunkSize }, isLeft) {
+function readTogether({ sequence, end, chunkSize }, claim) {
   const behind = Math.min(end, sequence + HELD_BYTES / chunkSize)
   const sequences = [sequence]
-  for (let next = sequence + 1; next < behind && isLeft(next); next++) sequences.push(next)
+  for (let next = sequence + 1; next < behind && claim(next); next++) sequences.push(next)
   return sequences
 }
 

@@ -63,16 +63,16 @@ class Run {
    */
   wait(contentId, sequence) {
     // Two sessions that read the same side by side: the second one reads it itself.
-    if (this.isLeft(contentId, sequence) || this.#waiting.has(sequence)) return null
+    if (this.claim(contentId, sequence) || this.#waiting.has(sequence)) return null
     return new Promise((resolve) => this.#waiting.set(sequence, resolve))
   }
 
   /**
    * @param {number} contentId
    * @param {number} sequence
-   * @returns {boolean} whether the caller has to read the chunk, and the thread no longer does; false: it is coming
+   * @returns {boolean} whether the caller has to read the chunk, which the thread no longer does; false: it is coming
    */
-  isLeft(contentId, sequence) {
+  claim(contentId, sequence) {
     if (contentId !== this.contentId || sequence < this.first || sequence >= this.end) return true
     const index = sequence - this.first
     const owner = Atomics.compareExchange(this.owners, index, CLAIM_FREE, CLAIM_SESSION)
@@ -137,11 +137,11 @@ export class ReadAhead {
   /**
    * @param {number} contentId
    * @param {number} sequence
-   * @returns {boolean} whether the caller has to read the chunk: it is not here, and nobody else is about to bring it
+   * @returns {boolean} whether the caller has to read the chunk, which the thread no longer does; false: it is here, or coming
    */
-  isLeft(contentId, sequence) {
+  claim(contentId, sequence) {
     if (this.#chunks.has(chunkRowId(contentId, sequence))) return false
-    return this.#run?.isLeft(contentId, sequence) ?? true
+    return this.#run?.claim(contentId, sequence) ?? true
   }
 
   /**

@@ -27,7 +27,7 @@ export class FetchSectionWriter {
   #sliceBytes = 0
 
   /**
-   * @param {Pick<Connection, 'write' | 'writeOwned' | 'flush' | 'drain' | 'destroy' | 'isCongested'>} connection
+   * @param {Pick<Connection, 'write' | 'writeOwned' | 'drain' | 'destroy' | 'isCongested'>} connection
    * @param {FetchWriter} writer - of the response that the sections are in
    * @param {() => void} handOver - what it has gathered
    */
@@ -63,11 +63,11 @@ export class FetchSectionWriter {
     this.#writer.sectionHead(item, sizeBytes, { isLiteral8: hasNul })
     let left = sizeBytes
     try {
-      if (first !== null) left -= await this.#writePiece(first, { isOwned, left })
+      if (first !== null) left -= await this.#writePiece(first, isOwned)
       for (;;) {
         const piece = left > 0 ? await rest?.next() : undefined
         if (piece === undefined || piece.done === true) break
-        left -= await this.#writePiece(piece.value, { isOwned, left })
+        left -= await this.#writePiece(piece.value, isOwned)
       }
       if (left !== 0) throw new Error('the content is not as long as its row says')
     } finally {
@@ -77,10 +77,10 @@ export class FetchSectionWriter {
 
   /**
    * @param {Buffer} piece
-   * @param {{ isOwned: boolean, left: number }} of - its section, of which so many bytes are left, these included
+   * @param {boolean} isOwned - see SectionSource
    * @returns {Promise<number>} its length
    */
-  async #writePiece(piece, { isOwned, left }) {
+  async #writePiece(piece, isOwned) {
     const connection = this.#connection
     // Once sent, the piece is empty.
     const { length } = piece

@@ -66,6 +66,8 @@ export async function openSections(source, items, record) {
       const size = section?.heldBytes ?? 0
       const hasRoom = heldBytes + size <= MAX_HELD_BYTES
       if (hasRoom) heldBytes += size
+      // What was read with its first piece is given back now, not when the garbage collector comes.
+      else await section?.rest?.return?.()
       opened.push(hasRoom ? section : () => open(item))
     }
   } catch (error) {
@@ -119,7 +121,9 @@ async function openRange(store, record, item, start, end) {
   const { value, done } = await rest.next()
   const first = done === true ? null : value
   // The chunk of a piece may be larger than what is wanted of it, and others may have been read with it.
-  const heldBytes = Math.max(first?.buffer.byteLength ?? 0, Math.min(to - from, HELD_BYTES))
+  const memory = first?.buffer.byteLength ?? 0
+  const hasMore = first !== null && first.length < to - from
+  const heldBytes = hasMore ? Math.max(memory, HELD_BYTES) : memory
   return { sizeBytes: to - from, first, rest, isOwned: true, heldBytes }
 }
 

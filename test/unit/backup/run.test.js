@@ -395,16 +395,6 @@ test('a backup of a night on which the clock was years ahead is not taken for th
   assert.equal((await chooseGeneration(host.repository, { nowMs: 0 })).name, future)
 })
 
-test('where it cannot be read whether backups are set up, the list says so and does not fail', async (t) => {
-  const host = await openBackupHost(t)
-  await writeFile(join(host.config.data, 'backup.json'), '{')
-  const { directory } = host.services
-  const backups = createBackupList({ config: host.config, directory, clock: host.clock })
-  const { generations, problem } = await backups.list()
-  assert.deepEqual(generations, [])
-  assert.match(problem ?? '', /backup\.json cannot be read$/)
-})
-
 test('a run that dies half-way leaves the last backup whole, and the next one uses what it stored', async (t) => {
   const host = await openBackupHost(t)
   await host.addAccount('anna@example.org', 30, 50_000)
