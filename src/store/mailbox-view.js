@@ -26,8 +26,11 @@ import { masked } from './flag-masks.js'
  * @property {number} keywords
  */
 
-/** Slots of a new view: most mailboxes that are opened hold some hundreds of messages. */
-const INITIAL_CAPACITY = 256
+/** Slots that a view has at least: most mailboxes that are opened hold some hundreds of messages. */
+const MIN_CAPACITY = 256
+
+/** And that it has for messages which have yet to be read: a count may be wrong. */
+const MAX_FIRST_CAPACITY = 2 ** 20
 
 /** Tombstones that are worth a copy of all arrays, even when they are few against the whole. */
 const MANY_TOMBSTONES = 1024
@@ -124,10 +127,10 @@ export class MailboxView {
    * @type {unknown}
    */
   failure = null
-  uids = new Uint32Array(INITIAL_CAPACITY)
-  flags = new Uint32Array(INITIAL_CAPACITY)
-  keywords = new Uint32Array(INITIAL_CAPACITY)
-  modSeqs = new Float64Array(INITIAL_CAPACITY)
+  uids
+  flags
+  keywords
+  modSeqs
   /** contents.id of the messages whose bodies were asked for, and of their neighbours; 0: not known. May be shorter. */
   contentIds = new Float64Array(0)
   /** RFC822.SIZE of the same, bytes. */
@@ -141,7 +144,7 @@ export class MailboxView {
   sortColumns = new Map()
   /** @type {import('./threading/kept-links.js').KeptLinks | null} by UID */
   threadLinks = null
-  #dead = new Uint8Array(INITIAL_CAPACITY)
+  #dead
   /** Highest UID that ever had a slot: the slot itself may have been dropped. */
   #lastUid = 0
   /** What the attachments have not taken yet. */
@@ -156,13 +159,22 @@ export class MailboxView {
    * @param {number} mailbox.uidValidity
    * @param {number} mailbox.uidNext
    * @param {number} mailbox.highestModSeq
+   * @param {number} [mailbox.messageCount] - how many it is going to be told of: to grow on the way costs as much as to read
    */
-  constructor({ id, name, uidValidity, uidNext, highestModSeq }) {
+  constructor({ id, name, uidValidity, uidNext, highestModSeq, messageCount = 0 }) {
     this.mailboxId = id
     this.name = name
     this.uidValidity = uidValidity
     this.uidNext = uidNext
     this.highestModSeq = highestModSeq
+    // And an eighth for those to come.
+    const capacity = Math.min(Math.ceil(messageCount * 1.125), MAX_FIRST_CAPACITY)
+    const slots = Math.max(capacity, MIN_CAPACITY)
+    this.uids = new Uint32Array(slots)
+    this.flags = new Uint32Array(slots)
+    this.keywords = new Uint32Array(slots)
+    this.modSeqs = new Float64Array(slots)
+    this.#dead = new Uint8Array(slots)
   }
 
   /** @returns {number} memory of its arrays */

@@ -116,14 +116,15 @@ export function tellBlock({ firstId, messages, bytes }, onState) {
 /**
  * @param {number} number - view_blocks.id
  * @param {readonly Row[]} rows - all of its messages by id, at least one
- * @returns {Omit<ViewBlock, 'firstId'>}
+ * @returns {ViewBlock}
  */
 export function packBlock(number, rows) {
+  const firstId = number * BLOCK_UIDS
   const bytes = Buffer.alloc(rows.length * MESSAGE_BYTES)
   const flagsAt = rows.length * MODSEQ_BYTES
   const keywordsAt = flagsAt + rows.length * WORD_BYTES
   const stepsAt = keywordsAt + rows.length * WORD_BYTES
-  let lastId = number * BLOCK_UIDS
+  let lastId = firstId
   let lastModSeq = 0
   let highest = 0
   for (const [at, [id, modSeq, flags, keywords]] of rows.entries()) {
@@ -135,7 +136,7 @@ export function packBlock(number, rows) {
     lastModSeq = modSeq
     highest = Math.max(highest, modSeq)
   }
-  return { modSeq: highest, messages: rows.length, bytes }
+  return { firstId, modSeq: highest, messages: rows.length, bytes }
 }
 
 /**

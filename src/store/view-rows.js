@@ -18,7 +18,8 @@ import { BLOCK_UIDS, ViewBlockReader, tellBlock } from './view-blocks.js'
  * @typedef {{ after: number, end: number }} Range - of messages.id; `end` inclusive
  * @typedef {[id: number, modSeq: number, flags: number, keywords: number]} Row
  * @typedef {Row[] | { ids: number[], states: number[] }} Rows - the second where each goes into a number
- * @typedef {(uid: number, modSeq: number, flags: number, keywords: number) => void} OnRow
+ * @typedef {{ append: (uid: number, modSeq: number, flags: number, keywords: number) => unknown }} RowSink - a view, or what
+ *   only looks; each is told of by UID
  *
  * @typedef {object} Page - blocks, or rows where there are none
  * @property {ViewBlock[]} blocks
@@ -44,11 +45,10 @@ const STATES = `SELECT CASE WHEN keywords = 0 AND flags < ${SHARED_FLAGS} AND mo
 /**
  * @param {Source} database
  * @param {Mailbox} mailbox - rows from its uidNext on came later and are left out
- * @param {OnRow} onRow - called by UID
+ * @param {RowSink} sink
  * @returns {Promise<number>} how many had to be read one by one
  */
-export const readAllRows = (database, mailbox, onRow) =>
-  readChangedRows(database, mailbox, -1, onRow)
+export const readAllRows = (database, mailbox, sink) => readChangedRows(database, mailbox, -1, sink)
 
 /**
  * Reads a page at a time; between two, others have their turn. A read may be tried again, so rows are told after it.
@@ -56,10 +56,10 @@ export const readAllRows = (database, mailbox, onRow) =>
  * @param {Source} database
  * @param {Mailbox} mailbox - as above
  * @param {number} since - only rows above this modseq
- * @param {OnRow} onRow - called by UID
+ * @param {RowSink} sink
  * @returns {Promise<number>} as above
  */
-export async function readChangedRows(database, mailbox, since, onRow) {
+export async function readChangedRows(database, mailbox, since, sink) {
   const reader = new ViewBlockReader()
   const end = messageRowId(mailbox.id, Math.min(mailbox.uidNext - 1, MAX_UID))
   let after = messageRowId(mailbox.id, 0)
@@ -73,7 +73,7 @@ export async function readChangedRows(database, mailbox, since, onRow) {
     const tell = /** @type {OnState} */ (
       (id, modSeq, flags, keywords) => {
         if (modSeq > since && id > range.after && id <= end)
-          onRow(uidOfRow(id), modSeq, flags, keywords)
+          sink.append(uidOfRow(id), modSeq, flags, keywords)
       }
     )
     for (const block of page.blocks) if (block.modSeq > since) tellBlock(block, tell)

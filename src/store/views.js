@@ -239,7 +239,7 @@ export class ViewKeeper {
       const mailbox = await this.#database.read((db) => requireMailboxRowById(db, view.mailboxId))
       view.uidNext = mailbox.uidNext
       view.highestModSeq = mailbox.highestModSeq
-      const rowCount = await readAllRows(this.#database, mailbox, view.append.bind(view))
+      const rowCount = await readAllRows(this.#database, mailbox, view)
       if (rowCount >= FEW_ROWS) this.#onManyRows()
       // As in `#readChanges`.
       await this.#keywords.reload()
@@ -314,8 +314,8 @@ export class ViewKeeper {
     if (mailbox.highestModSeq <= since) return
     /** @type {ViewRow[]} */
     const changed = []
-    await readChangedRows(this.#database, mailbox, since, (uid, modSeq, flags, keywords) => {
-      changed.push({ uid, modSeq, flags, keywords })
+    await readChangedRows(this.#database, mailbox, since, {
+      append: (uid, modSeq, flags, keywords) => changed.push({ uid, modSeq, flags, keywords })
     })
     const expunged = await this.#readExpunged(view, mailbox, since)
     // Read after the rows: these may have a keyword that another process has made since anybody looked, and a client that is
@@ -362,7 +362,7 @@ export class ViewKeeper {
     const { isComplete, ranges } = await readExpungedSince(this.#database, mailbox.id, since)
     if (!isComplete) {
       const present = new Set()
-      await readAllRows(this.#database, mailbox, (uid) => present.add(uid))
+      await readAllRows(this.#database, mailbox, { append: (uid) => present.add(uid) })
       return [...view.uids.subarray(0, view.length)].filter((uid) => !present.has(uid))
     }
     const expunged = []

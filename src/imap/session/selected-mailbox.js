@@ -212,19 +212,34 @@ export class SelectedMailbox {
         first = this.slotOfSequence(from)
         end = this.slotOfSequence(to) + 1
       }
-      if (end > visibleEnd) end = visibleEnd
-      if (!view.hasTombstones) {
-        for (let slot = first; slot < end; slot++) slots.push(slot)
-        continue
-      }
-      let hiddenIndex = countBelow(this.#hidden, first)
-      for (let slot = first; slot < end; slot++) {
-        if (this.#hidden[hiddenIndex] === slot) hiddenIndex++
-        else if (view.isExpunged(slot)) isSomeExpunged = true
-        else slots.push(slot)
-      }
+      if (!this.#pushVisible(slots, first, Math.min(end, visibleEnd))) isSomeExpunged = true
     }
     return { slots, isSomeExpunged, isOutOfRange }
+  }
+
+  /**
+   * A function of its own, because V8 compiles a loop while it runs: what it has made of one within another loop it throws
+   * away at the end of that one, and enters again the next time.
+   *
+   * @param {number[]} slots - takes the living messages that the client sees
+   * @param {number} first
+   * @param {number} end - exclusive
+   * @returns {boolean} whether these are all that the client sees
+   */
+  #pushVisible(slots, first, end) {
+    const { view } = this
+    let isComplete = true
+    if (!view.hasTombstones) {
+      for (let slot = first; slot < end; slot++) slots.push(slot)
+      return isComplete
+    }
+    let hiddenIndex = countBelow(this.#hidden, first)
+    for (let slot = first; slot < end; slot++) {
+      if (this.#hidden[hiddenIndex] === slot) hiddenIndex++
+      else if (view.isExpunged(slot)) isComplete = false
+      else slots.push(slot)
+    }
+    return isComplete
   }
 
   /**

@@ -67,10 +67,10 @@ async function setup(t) {
   const read = async (of, since) => {
     /** @type {Row[]} */
     const rows = []
-    const onRow = (/** @type {Row} */ ...row) => rows.push(row)
+    const sink = { append: (/** @type {Row} */ ...row) => rows.push(row) }
     const oneByOne = await (since === undefined
-      ? readAllRows(source, of, onRow)
-      : readChangedRows(source, of, since, onRow))
+      ? readAllRows(source, of, sink)
+      : readChangedRows(source, of, since, sink))
     return { rows, oneByOne }
   }
   const count = () =>

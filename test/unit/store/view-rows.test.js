@@ -37,14 +37,16 @@ async function mailboxOf(t, rows) {
   const all = async (uidNext) => {
     /** @type {Row[]} */
     const read = []
-    await readAllRows(source, { id, uidNext }, (...row) => read.push(row))
+    await readAllRows(source, { id, uidNext }, { append: (...row) => read.push(row) })
     return read
   }
   /** @param {number} since */
   const changed = async (since) => {
     /** @type {Row[]} */
     const read = []
-    await readChangedRows(source, { id, uidNext: 2 ** 32 }, since, (...row) => read.push(row))
+    await readChangedRows(source, { id, uidNext: 2 ** 32 }, since, {
+      append: (...row) => read.push(row)
+    })
     return read
   }
   return { all, changed }
