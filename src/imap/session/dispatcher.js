@@ -104,6 +104,7 @@ export async function dispatch(session, event) {
       const { later, finish, heldBytes } = result
       // It may fail before its turn has come: to Node, a failure that nobody waits for ends the process.
       later.catch(() => {})
+      if (replies.isIdle) selected?.beginLateReplies()
       replies.add(heldBytes, async () => {
         const finished = later.then(finish).then(toOutcome)
         const ended = await finished.catch((error) => failed(session, error, raw))

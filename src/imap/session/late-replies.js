@@ -46,6 +46,11 @@ export class LateReplies {
     return this.#waiting === 0
   }
 
+  /** @returns {boolean} whether any waits behind the one that is being written */
+  get hasMore() {
+    return this.#waiting > 1
+  }
+
   /** Waits until another command may begin. */
   async makeRoom() {
     while (this.#waiting >= MAX_WAITING || this.#heldBytes >= MAX_HELD_BYTES) {

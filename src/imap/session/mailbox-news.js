@@ -59,8 +59,9 @@ async function writeNews(session, { allowsExpunge, isUid }) {
   const selected = session.requireSelected()
   selected.hold()
   try {
-    const news = selected.takeNews({ allowsExpunge })
-    const { expunged, expungedUids, exists, flags, isHeldBack } = news
+    const { highestModSeq: upTo } = selected.view
+    const news = selected.takeNews({ allowsExpunge, hasLateReplies: session.replies.hasMore })
+    const { expunged, expungedUids, exists, flags, isHeldBack, isAhead } = news
     if (session.enabled.isQresync) {
       await writeLongAnswer(session, compileVanished(rangesOf(expungedUids), { isEarlier: false }))
     } else await writeLongAnswer(session, compileExpunges(expunged))
@@ -73,10 +74,11 @@ async function writeNews(session, { allowsExpunge, isUid }) {
       withFlags: true,
       withModSeq: session.enabled.isCondstore
     })
-    // RFC 7162 §3.2: a MODSEQ that this command has told may be above that of an expunge which it must not tell, or of what
-    // others have changed while this was written.
-    const isOvertaken = selected.view.highestModSeq > selected.toldModSeq
-    if (isHeldBack ? session.enabled.isQresync : isOvertaken && session.enabled.isCondstore)
+    // RFC 7162 §3.2: a MODSEQ that this command has told may be above that of an expunge which it must not tell, of what
+    // others have changed while this was written, or of a change by this session whose reply is yet to come.
+    const { isQresync, isCondstore } = session.enabled
+    const isOvertaken = isAhead || selected.view.highestModSeq > upTo
+    if ((isHeldBack && isQresync) || (isOvertaken && isCondstore))
       session.untagged('OK', highestModSeq(selected.toldModSeq), 'More is told later')
   } finally {
     selected.unhold()

@@ -31,6 +31,8 @@ import { inOrder, mergeSorted, NONE } from './sorted-slots.js'
  * @property {number | null} exists - the new size, where it has changed
  * @property {number[]} flags - slots whose flags or MODSEQ have changed, ascending
  * @property {boolean} isHeldBack - whether there are expunges that are not told yet
+ * @property {boolean} isAhead - whether MODSEQs have been told that may be above those of this session's own changes, whose
+ *   replies wait
  */
 
 /** The selected mailbox of one session. */
@@ -68,6 +70,10 @@ export class SelectedMailbox {
    * @type {Set<number>}
    */
   storedUids = new Set()
+  /** `toldModSeq` before the first of the replies that wait. */
+  #toldBefore = 0
+  /** Whether the client has been told of others' changes since, while replies waited. */
+  #isMixed = false
   /** What `$` stands for (RFC 5182 §2.1); a mailbox that is selected anew has none. */
   savedResult = NOTHING_SAVED
   /**
@@ -114,7 +120,8 @@ export class SelectedMailbox {
 
   /** @returns {boolean} whether there may be something to tell */
   get hasNews() {
-    return this.#attachment.hasPending || this.#pending.length > 0 || this.#changed.length > 0
+    if (this.#attachment.hasPending || this.#isMixed) return true
+    return this.#pending.length > 0 || this.#changed.length > 0
   }
 
   /** @returns {boolean} whether every message's sequence number is its slot's place */
@@ -242,13 +249,19 @@ export class SelectedMailbox {
     return isComplete
   }
 
+  /** From now on replies wait for each other, and the session's own changes may be done long before they are told. */
+  beginLateReplies() {
+    this.#toldBefore = this.toldModSeq
+    this.#isMixed = false
+  }
+
   /**
    * Takes in what has happened and says what to tell the client now. The caller holds (`hold`) until it has.
    *
-   * @param {{ allowsExpunge: boolean }} options
+   * @param {{ allowsExpunge: boolean, hasLateReplies?: boolean }} options - `hasLateReplies`: others wait behind this one
    * @returns {Told}
    */
-  takeNews({ allowsExpunge }) {
+  takeNews({ allowsExpunge, hasLateReplies = false }) {
     if (this.#attachment.hasPending) this.#absorb()
     const isTold = allowsExpunge && this.#pending.length > 0
     const expungedUids = isTold ? this.#pending.map((slot) => this.view.uids[slot] ?? 0) : NONE
@@ -266,9 +279,17 @@ export class SelectedMailbox {
         flags.push(slot)
       last = slot
     }
-    this.toldModSeq = Math.min(this.view.highestModSeq, this.#pendingAfter)
-    const isHeldBack = this.#pending.length > 0
-    return { expunged, expungedUids, exists: hasGrown ? exists : null, flags, isHeldBack }
+    this.#isMixed = hasLateReplies && (this.#isMixed || flags.length > 0)
+    const ownAfter = hasLateReplies ? this.#toldBefore : Infinity
+    this.toldModSeq = Math.min(this.view.highestModSeq, this.#pendingAfter, ownAfter)
+    return {
+      expunged,
+      expungedUids,
+      exists: hasGrown ? exists : null,
+      flags,
+      isHeldBack: this.#pending.length > 0,
+      isAhead: this.#isMixed
+    }
   }
 
   #absorb() {

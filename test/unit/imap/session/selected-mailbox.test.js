@@ -15,7 +15,8 @@ const NO_NEWS = {
   expungedUids: new Uint32Array(),
   exists: null,
   flags: [],
-  isHeldBack: false
+  isHeldBack: false,
+  isAhead: false
 }
 
 /** The shared mailbox, changed as the store would change it. */
