@@ -65,7 +65,7 @@ async function storeFlags(session, args) {
   return {
     later: work(),
     heldBytes: uids.length * Float64Array.BYTES_PER_ELEMENT,
-    finish: () => tellStored(session, uids, { args, isSomeExpunged })
+    finish: ({ modSeq }) => tellStored(session, uids, { args, modSeq, isSomeExpunged })
   }
 }
 
@@ -86,10 +86,10 @@ async function afterThoseOf(session, uids) {
 /**
  * @param {Session} session
  * @param {readonly number[]} uids - whose flags are as they were asked for
- * @param {{ args: StoreArgs, isSomeExpunged: boolean }} command
+ * @param {{ args: StoreArgs, modSeq: number, isSomeExpunged: boolean }} command - `modSeq`: the mailbox's after it
  * @returns {Promise<CommandResult>}
  */
-async function tellStored(session, uids, { args, isSomeExpunged }) {
+async function tellStored(session, uids, { args, modSeq, isSomeExpunged }) {
   const selected = session.requireSelected()
   // Slots may have been numbered anew since the command came.
   selected.hold()
@@ -98,6 +98,11 @@ async function tellStored(session, uids, { args, isSomeExpunged }) {
     const slots = uids.map((uid) => view.slotOf(uid))
     const there = slots.filter((slot) => slot >= 0 && !view.isExpunged(slot))
     await tellDone(session, there, args)
+    // Others have changed these since, and a reply before this one may have told it: to a client that reckons what it has
+    // stored by itself, that was older than its own change.
+    const isChanged = (/** @type {number} */ slot) => (view.modSeqs[slot] ?? 0) > modSeq
+    const changed = args.isSilent ? there.filter(isChanged) : []
+    await tellFlags(session, changed, newsOf(session, { isUid: args.isUid, withFlags: true }))
     // Others may have expunged some while this was written.
     return completed(args, isSomeExpunged || there.length < uids.length)
   } finally {
