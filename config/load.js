@@ -104,12 +104,16 @@ function readFile(file) {
   try {
     // Editors that write a mark of byte order do not show it.
     text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
-    return Object.fromEntries(flatten(JSON.parse(text)))
+    const value = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return Object.fromEntries(flatten(value))
   } catch (cause) {
     const why =
       cause instanceof SyntaxError ? `is not JSON: see line ${faultyLine(text)}` : 'cannot be read'
     throw new MailError('CONFIG_INVALID', { detail: `${file} ${why}`, cause })
   }
+  const detail = `${file} must hold an object: { "defaultDomain": "example.org" }, for instance`
+  throw new MailError('CONFIG_INVALID', { detail })
 }
 
 /** The file of settings, the place among several workers, and what tests are told. */

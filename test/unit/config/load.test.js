@@ -243,3 +243,16 @@ for (const [title, text, line] of /** @type {[string, string, number][]} */ ([
     )
   })
 }
+
+test('a file that holds JSON and no object is told so', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'letterlock-config-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'letterlock.json')
+  for (const text of ['[]', '[{ "data": "x" }]', 'null', '"x"', '1']) {
+    writeFileSync(file, text)
+    assertInvalid(
+      () => loadConfig({ file, environment: {} }),
+      /letterlock\.json must hold an object: /
+    )
+  }
+})
