@@ -9,6 +9,7 @@ import { CHAIN_FILE, KEY_FILE } from '../../support/certificates.js'
 import { parseListenAddress } from '../../support/listen-address.js'
 import { isLoopback } from '../../support/loopback.js'
 import { plainText } from '../plain-text.js'
+import { formatTime } from '../with-accounts.js'
 import { bad, doubtful, good } from './finding.js'
 
 /** @import { ListenAddress } from '../../support/listen-address.js' */
@@ -205,7 +206,7 @@ async function checkPair({ name, certificateFile, keyFile }, isOwn, nowMs) {
     if (days < 0)
       return bad(
         name,
-        `It ended ${-days} days ago`,
+        `It ended at ${formatTime(Date.parse(certificate.validTo))}`,
         'Renew it: a running server reads it by itself'
       )
     if (Date.parse(certificate.validFrom) > nowMs) {

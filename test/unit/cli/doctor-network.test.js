@@ -145,6 +145,9 @@ test('the certificates of other names are looked at as the main one is, and so a
   const [selfSigned, soon] = await states(Date.parse(validTo) - 5 * 86_400_000)
   assert.deepEqual(soon?.slice(1), ['warn', 'It ends in 5 days'])
   assert.deepEqual(selfSigned?.[1], 'warn')
+  const [, overNow] = await states(Date.parse(validTo) + 1000)
+  const end = new Date(validTo).toISOString().replace('.000', '')
+  assert.deepEqual(overNow?.slice(1), ['fail', `It ended at ${end}`])
   assert.match(String(selfSigned?.[2]), /^Self-signed, for /)
   const [none] = await checkCertificates(configOf({ data: gone }), Date.now())
   assert.deepEqual(
