@@ -2,9 +2,10 @@
  * Files that must be whole or absent after a power cut.
  */
 import { closeSync, fsync, openSync } from 'node:fs'
-import { open, readdir, rename, mkdir, rm } from 'node:fs/promises'
+import { open, readdir, rename, mkdir, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { isThere } from './is-there.js'
 
 const syncWhole = promisify(fsync)
 
@@ -32,11 +33,34 @@ export async function syncFolder(folder, sync = syncWhole) {
  * @returns {Promise<void>} when the names of all that were made are durable
  */
 export async function makeFolderDurably(folder) {
-  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (made === undefined) return
-  const topmost = resolve(made)
-  for (let at = resolve(folder); at.length >= topmost.length; at = dirname(at))
-    await syncFolder(dirname(at))
+  const path = resolve(folder)
+  const above = dirname(path)
+  let isNew
+  try {
+    isNew = await makeFolder(path)
+  } catch (error) {
+    // Where a folder is there and takes nothing, as an automount does whose server is away, Node's own recursion tries for ever.
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+    if (code !== 'ENOENT' || (await isThere(above))) throw error
+    await makeFolderDurably(above)
+    isNew = await makeFolder(path)
+  }
+  if (isNew) await syncFolder(above)
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<boolean>} false where it was there
+ */
+async function makeFolder(path) {
+  try {
+    await mkdir(path, { mode: 0o700 })
+    return true
+  } catch (error) {
+    const found = await stat(path).catch(() => null)
+    if (found?.isDirectory()) return false
+    throw error
+  }
 }
 
 /**

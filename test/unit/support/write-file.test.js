@@ -1,9 +1,9 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadPepper } from '../../../src/accounts/pepper.js'
-import { writeFileDurably } from '../../../src/support/write-file.js'
+import { makeFolderDurably, writeFileDurably } from '../../../src/support/write-file.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 
@@ -20,6 +20,27 @@ test('a file is there with its content and nothing besides, or what was there be
   await assert.rejects(writeFileDurably(join(folder, 'taken'), 'three'))
   assert.deepEqual(readdirSync(folder), ['file', 'taken'])
 })
+
+test('folders are made with those above them; one that is there, and a file in the way, stay', async (t) => {
+  const folder = await scratchFolder(t)
+  const deepest = join(folder, 'a', 'b', 'c')
+  await Promise.all([makeFolderDurably(deepest), makeFolderDurably(join(folder, 'a', 'b', 'd'))])
+  await makeFolderDurably(deepest)
+  assert.deepEqual(readdirSync(join(folder, 'a', 'b')), ['c', 'd'])
+  assert.equal(statSync(join(folder, 'a')).mode & 0o777, 0o700)
+  await writeFileDurably(join(folder, 'file'), 'one')
+  await assert.rejects(makeFolderDurably(join(folder, 'file')), { code: 'EEXIST' })
+  await assert.rejects(makeFolderDurably(join(folder, 'file', 'below')), { code: 'ENOTDIR' })
+})
+
+test(
+  'a folder that is there and takes no other, as an automount does whose server is away, is told',
+  { skip: !existsSync('/proc/self'), timeout: 10_000 },
+  async () => {
+    for (const path of ['/proc/none', '/proc/none/below'])
+      await assert.rejects(makeFolderDurably(path), { code: 'ENOENT' })
+  }
+)
 
 test(
   'on a full disk nothing is left of a file or of a pepper',
