@@ -8,6 +8,9 @@ import { isMailError } from '../errors.js'
 
 const REFUSALS = new Set(['EACCES', 'EPERM', 'EROFS'])
 
+/** Something else has that name, or what should hold it takes nothing: an automount whose server is away, for instance. */
+const UNMADE = new Set(['EEXIST', 'ENOENT'])
+
 /**
  * @param {string} path
  * @returns {{ path: string, uid: number }} of the file, or of the nearest folder above it that can be looked at
@@ -32,7 +35,11 @@ export function explainRefusedFile(error) {
   // SQLite does not say which file it was.
   if (isMailError(error, 'ACCOUNT_DAMAGED') && error.detail?.startsWith('SQLITE_CANTOPEN'))
     return 'A file of the data folder cannot be opened: see what letterlock doctor says of permissions'
-  const { path } = /** @type {NodeJS.ErrnoException} */ (fault ?? {})
+  const { path, syscall } = /** @type {NodeJS.ErrnoException} */ (fault ?? {})
+  if (code === 'ENOTDIR' && typeof path === 'string')
+    return `There is no ${path}: what should be a folder above it is a file (ENOTDIR)`
+  if (UNMADE.has(code) && syscall === 'mkdir' && typeof path === 'string')
+    return `The folder ${path} cannot be made (${code})`
   if (!REFUSALS.has(code) || typeof path !== 'string') return null
   if (code === 'EROFS') return `${path} cannot be written: the file system is read-only (EROFS)`
   const owner = ownerOf(path)

@@ -305,6 +305,31 @@ test('account create names the data folder that it makes, and no other', async (
   assert.equal((await create('ben@example.org')).stderr, '')
 })
 
+test('a data folder that is a file, or below one, is named in one line', async (t) => {
+  const file = join(scratchFolder(t, 'file'), 'file')
+  writeFileSync(file, '')
+  for (const data of [file, join(file, 'data')]) {
+    const options = ['--password-stdin', '--data', data]
+    const { code, stderr } = await letterlock(['account', 'create', ANNA, ...options], PASSWORD)
+    assert.equal(code, 1)
+    assert.equal(
+      stderr,
+      `a new data folder: ${data}\nletterlock: There is no ${data}/directory.db: what should be a folder above it is a file (ENOTDIR)\n`
+    )
+  }
+})
+
+test(
+  'a data folder that cannot be made is named in one line',
+  { skip: !existsSync('/proc/self') },
+  async () => {
+    const options = ['--password-stdin', '--data', '/proc/none']
+    const { code, stderr } = await letterlock(['account', 'create', ANNA, ...options], PASSWORD)
+    assert.equal(code, 1)
+    assert.match(stderr, /\nletterlock: The folder \/proc\/none cannot be made \(ENOENT\)\n$/)
+  }
+)
+
 test('backup list says that backups are not set up, or that there is none yet', async (t) => {
   const data = join(scratchFolder(t, 'list'), 'data')
   const run = (/** @type {string[]} */ ...args) => letterlock([...args, '--data', data], PASSWORD)
