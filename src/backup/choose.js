@@ -27,7 +27,10 @@ export async function chooseGeneration(repository, { nowMs, name, atMs }) {
       : names.filter((one) => generationTimeMs(one) <= atMs).at(-1)
   if (chosen === undefined)
     throw new MailError('BACKUP_MISSING', {
-      detail: names.length === 0 ? 'there is none yet' : `the oldest is ${names[0]}`
+      detail:
+        names.length === 0
+          ? `there is none yet in ${repository.target.label}`
+          : `the oldest is ${names[0]}`
     })
   return await repository.readGeneration(chosen)
 }

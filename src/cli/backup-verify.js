@@ -66,7 +66,9 @@ async function verifyStored({ repository, clock, print, tell }, { generation, al
     ? await repository.listGenerations()
     : [(await chooseGeneration(repository, wanted)).name]
   if (generations.length === 0)
-    throw new MailError('BACKUP_MISSING', { detail: 'there is none yet' })
+    throw new MailError('BACKUP_MISSING', {
+      detail: `there is none yet in ${repository.target.label}`
+    })
   const report = await verifyBackups({ repository, generations, clock, isQuick: quick === true })
   for (const { generation: name, accountId, code, detail } of report.problems)
     tell(`${name}${accountId && ` account ${accountId}`}: ${code} ${detail}`)

@@ -352,7 +352,17 @@ test('a place of backups that is empty because its disk is not mounted is not ca
     })
   await run('account', 'create', ANNA, '--password-stdin')
   await run('backup', 'init')
-  assert.match((await run('backup', 'verify', '--all')).stderr, /There is no such backup/)
+  for (const args of [
+    ['verify', '--all'],
+    ['restore', ANNA, '--yes']
+  ]) {
+    const { stderr } = await run('backup', ...args)
+    assert.equal(
+      stderr,
+      `letterlock: There is no such backup (there is none yet in ${target})\n`,
+      args.join(' ')
+    )
+  }
   await run('backup', 'run')
   renameSync(target, `${target}-away`)
   mkdirSync(target)
