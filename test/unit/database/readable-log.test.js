@@ -22,7 +22,7 @@ test('a database whose log cannot be read is not opened, and is as it was when i
   db.exec('CREATE TABLE numbers (number); INSERT INTO numbers VALUES (1)')
   db.close()
   // Its reads fail, as those of a broken disk.
-  mkdirSync(`${path}-wal`)
+  mkdirSync(join(`${path}-wal`, 'not empty'), { recursive: true })
   assert.throws(() => requireReadableLog(path), { code: 'EISDIR' })
   assert.throws(() => openPlainDatabase(path))
   rmSync(`${path}-wal`, { recursive: true })
