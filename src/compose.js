@@ -25,7 +25,7 @@ import { systemResources } from './maintenance/resources.js'
 import { MaintenanceWorker } from './maintenance/worker.js'
 import { createAuthServer } from './sasl/auth-server.js'
 import { endStoreThreads, prepareStoreThreads } from './store/store-threads.js'
-import { loadCertificates, watchCertificates } from './support/certificates.js'
+import { loadCertificates, warnOfEnded, watchCertificates } from './support/certificates.js'
 import { steadyClock, systemClock } from './support/clock.js'
 import { diskTrouble } from './support/disk-trouble.js'
 import { makeFolderDurably } from './support/write-file.js'
@@ -116,6 +116,7 @@ async function compose(
   const { certificates, services } = await (slot === null ? open() : inTurn(runFolder, open))
   closers.add(() => services.close())
   closers.add(endStoreThreads)
+  warnOfEnded(certificates, { clock, logger })
   const { directory, unlocker } = services
   await removePendingFolders({ services })
   const removing = keepRemoving({ services })

@@ -36,6 +36,19 @@ export function certificateEnds({ main, others }) {
 }
 
 /**
+ * Warns of those that no mail program accepts any more. A server begins all the same: there may be nobody about who could
+ * renew them.
+ *
+ * @param {CertificateSet} certificates
+ * @param {{ clock: import('./clock.js').Clock, logger: import('../telemetry/logger.js').Logger }} context
+ */
+export function warnOfEnded(certificates, { clock, logger }) {
+  for (const { name, endMs } of certificateEnds(certificates))
+    if (endMs < clock.nowMs())
+      logger.warn({ name, endedAt: new Date(endMs).toISOString() }, 'a certificate has ended')
+}
+
+/**
  * @param {object} options
  * @param {string} options.folder - `<data>/tls`
  * @param {{ certificate: string, key: string, otherFolders: string[] }} options.tls - the settings
@@ -87,8 +100,10 @@ export function watchCertificates({ folder, tls, clock, onChange, logger }) {
   let known = stateOf(files)
   const reload = async () => {
     try {
-      onChange(await loadCertificates({ folder, tls, clock }))
+      const certificates = await loadCertificates({ folder, tls, clock })
+      onChange(certificates)
       logger.info('certificates were read again')
+      warnOfEnded(certificates, { clock, logger })
     } catch (err) {
       logger.error({ err }, 'the certificates cannot be read again; those in use stay')
     }

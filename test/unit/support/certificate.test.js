@@ -21,6 +21,7 @@ import { loadCertificate } from '../../../src/support/certificate.js'
 import {
   certificateEnds,
   loadCertificates,
+  warnOfEnded,
   watchCertificates
 } from '../../../src/support/certificates.js'
 import { systemClock } from '../../../src/support/clock.js'
@@ -169,5 +170,28 @@ test('a key that was made readable is read again, though nothing in it has chang
   assert.deepEqual(
     lines.map(({ msg }) => msg),
     ['certificates were read again', 'certificates were read again']
+  )
+})
+
+test('a certificate that has ended is warned of, at the start and when it is read again', async (t) => {
+  const folder = scratch(t)
+  const parts = { folder, tls: { certificate: '', key: '', otherFolders: [] } }
+  const made = await loadCertificates({ ...parts, clock: systemClock })
+  const [first] = certificateEnds(made)
+  const { name = '', endMs = 0 } = first ?? {}
+  const { logger, lines } = recordingLogger()
+  const warnings = () => lines.filter(({ level }) => level === 'warn')
+
+  warnOfEnded(made, { clock: new ManualClock(endMs - 1000), logger })
+  assert.deepEqual(lines, [])
+  const clock = new ManualClock(endMs + 1000)
+  warnOfEnded(made, { clock, logger })
+  const watch = watchCertificates({ ...parts, clock, onChange: () => {}, logger })
+  await watch.reload()
+  watch.close()
+  const told = [name, new Date(endMs).toISOString(), 'a certificate has ended']
+  assert.deepEqual(
+    warnings().map(({ name: of, endedAt, msg }) => [of, endedAt, msg]),
+    [told, told]
   )
 })
