@@ -244,6 +244,9 @@ export class ViewKeeper {
       // As in `#readChanges`.
       await this.#keywords.reload()
       await this.#database.settle()
+      // What others have written meanwhile is there as far as it was read last: a client that is told of it by its MODSEQ
+      // would never ask for the rest.
+      await this.#readChanges(entry)
       entry.isLoaded = true
     } finally {
       entry.isReading = false
@@ -301,6 +304,7 @@ export class ViewKeeper {
   async #readChanges(entry) {
     const { view } = entry
     const since = view.highestModSeq
+    const lastKnown = view.length > 0 ? /** @type {number} */ (view.uids[view.length - 1]) : 0
     const mailbox = await this.#database.read(
       (db) => findMailboxRowById(db, view.mailboxId),
       (row) => !row || row.highestModSeq > since || !isKnown(view, row)
@@ -313,15 +317,22 @@ export class ViewKeeper {
     view.uidValidity = mailbox.uidValidity
     if (mailbox.highestModSeq <= since) return
     /** @type {ViewRow[]} */
-    const changed = []
+    const read = []
     await readChangedRows(this.#database, mailbox, since, {
-      append: (uid, modSeq, flags, keywords) => changed.push({ uid, modSeq, flags, keywords })
+      append: (uid, modSeq, flags, keywords) => read.push({ uid, modSeq, flags, keywords })
     })
     const expunged = await this.#readExpunged(view, mailbox, since)
     // Read after the rows: these may have a keyword that another process has made since anybody looked, and a client that is
     // told of flags without it hears no more of it.
     await this.#keywords.reload()
     await this.#database.settle()
+    const own = new Set(entry.queue.map(({ modSeq }) => modSeq))
+    // What others have written since is left to the next reading, which finds what they wrote before it, too: that may stand
+    // in a page that had been read already, and a client that is told of the one by its MODSEQ would never ask for the other.
+    // New messages must come in their order.
+    const changed = read.filter(
+      ({ uid, modSeq }) => modSeq <= mailbox.highestModSeq || uid > lastKnown || own.has(modSeq)
+    )
     // Flag changes of our own that waited go first, so that they keep the mark of who made them.
     for (const { updated = [], masked: run, masks = run?.masks, modSeq, origin } of entry.queue) {
       if (!masks) continue
@@ -329,15 +340,14 @@ export class ViewKeeper {
       const rows = run ? changed.filter((row) => row.modSeq === modSeq) : updated
       // Another process may have changed the same messages before: then who made this change does not know all of it.
       const ownRows = rows.filter((row) => isMadeBy(masks, view, row))
-      const own = updateSlots(view, ownRows)
+      const ownSlots = updateSlots(view, ownRows)
       const others = updateSlots(view, rows)
       /** @type {ChangeRecord[]} */
       const records = []
-      if (own.length > 0) records.push({ kind: 'flags', slots: own, origin })
+      if (ownSlots.length > 0) records.push({ kind: 'flags', slots: ownSlots, origin })
       if (others.length > 0) records.push({ kind: 'flags', slots: others, origin: null })
       if (records.length > 0) view.publish(records)
     }
-    const lastKnown = view.length > 0 ? /** @type {number} */ (view.uids[view.length - 1]) : 0
     applyChange(view, {
       mailboxId: view.mailboxId,
       modSeq: mailbox.highestModSeq,

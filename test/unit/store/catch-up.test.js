@@ -114,6 +114,47 @@ test('a mailbox that is opened while another session reads has what was there be
   await look
 })
 
+for (const isOpen of [true, false]) {
+  const doing = isOpen ? 'catches up' : 'loads'
+  test(`while a view ${doing}, it tells of no change of others by a MODSEQ beyond one that it has not read`, async (t) => {
+    const account = await accountFolder(t)
+    const here = await account.create()
+    const there = await account.open()
+    const uids = await appendMany(here, 'INBOX', 9000)
+    const known = isOpen ? (await there.openView('INBOX')).view : null
+    if (known) await there.pollOtherProcesses()
+    const { view: seen } = await here.openView('INBOX')
+    const flag = (/** @type {number[]} */ of) =>
+      here.changeFlags({ view: seen, uids: of, action: 'add', flags: ['\\Flagged'] })
+    await flag(uids.slice(1, -1))
+    const { database } = there.searchAccess
+    const readSettled = database.readSettled.bind(database)
+    let pages = 0
+    t.mock.method(
+      database,
+      'readSettled',
+      async (/** @type {Parameters<typeof readSettled>[0]} */ work) => {
+        const page = await readSettled(work)
+        const isOfRows = page !== null && typeof page === 'object' && 'rowCount' in page
+        if (isOfRows && ++pages === 1) {
+          // That was the first page: of a message there, and then of one on the last.
+          await flag(uids.slice(0, 1))
+          await flag(uids.slice(-1))
+        }
+        return page
+      }
+    )
+    if (known) await there.pollOtherProcesses()
+    const view = known ?? (await there.openView('INBOX')).view
+    assert.ok(pages > 1)
+    const [first, last] = [0, uids.length - 1].map((slot) => (view.flags[slot] ?? 0) !== 0)
+    assert.ok(first || !last, 'the later change is there without the one before it')
+    assert.ok(Math.max(...view.modSeqs.subarray(0, view.length)) <= view.highestModSeq)
+    await there.pollOtherProcesses()
+    assert.ok(view.flags.subarray(0, view.length).every((word) => word !== 0))
+  })
+}
+
 test('flags of many messages that are changed while the view reads have the MODSEQs of the file', async (t) => {
   const { here, there, uids, view } = await setup(t, 9000)
   await appendOne(here, 'INBOX', makeMessage('foreign'))
