@@ -5,7 +5,6 @@ import { closeSync, fsync, openSync } from 'node:fs'
 import { open, readdir, rename, mkdir, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { isThere } from './is-there.js'
 
 const syncWhole = promisify(fsync)
 
@@ -39,9 +38,10 @@ export async function makeFolderDurably(folder) {
   try {
     isNew = await makeFolder(path)
   } catch (error) {
-    // Where a folder is there and takes nothing, as an automount does whose server is away, Node's own recursion tries for ever.
     const { code } = /** @type {NodeJS.ErrnoException} */ (error)
-    if (code !== 'ENOENT' || (await isThere(above))) throw error
+    if (code !== 'ENOENT') throw error
+    // Once more, and no oftener: where the folder above is there and takes nothing, as an automount does whose server is away,
+    // Node's own recursion tries for ever. Or somebody else has made it just now.
     await makeFolderDurably(above)
     isNew = await makeFolder(path)
   }

@@ -21,6 +21,16 @@ test('a file is there with its content and nothing besides, or what was there be
   assert.deepEqual(readdirSync(folder), ['file', 'taken'])
 })
 
+test('many make folders in one that none of them has found there', async (t) => {
+  const root = await scratchFolder(t)
+  for (let round = 0; round < 50; round++) {
+    const above = join(root, `${round}`, 'above')
+    const folders = Array.from({ length: 6 }, (_, nth) => join(above, `${nth % 4}`))
+    await Promise.all(folders.map((folder) => makeFolderDurably(folder)))
+    assert.deepEqual(readdirSync(above).sort(), ['0', '1', '2', '3'])
+  }
+})
+
 test('folders are made with those above them; one that is there, and a file in the way, stay', async (t) => {
   const folder = await scratchFolder(t)
   const deepest = join(folder, 'a', 'b', 'c')
