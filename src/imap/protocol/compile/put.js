@@ -15,9 +15,10 @@ const ZERO = 48
  */
 export function putNumber(target, at, number) {
   if (number >= 1e9) return putText(target, at, String(number))
+  // From an array of doubles, as MODSEQs come, it would make all that follows slower, and what it is compiled into.
+  let rest = number | 0
   let end = at + 1
-  for (let power = 10; number >= power; power *= 10) end += 1
-  let rest = number
+  for (let power = 10; rest >= power; power *= 10) end += 1
   for (let place = end - 1; place >= at; place -= 1) {
     const next = (rest / 10) | 0
     target[place] = ZERO + rest - next * 10
