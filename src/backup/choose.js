@@ -12,6 +12,13 @@ import { generationTimeMs } from './repository.js'
  */
 
 /**
+ * @param {Repository} repository - without a generation: what was looked for may lie elsewhere
+ * @returns {MailError} BACKUP_MISSING
+ */
+export const noneYet = ({ target }) =>
+  new MailError('BACKUP_MISSING', { detail: `there is none yet in ${target.label}` })
+
+/**
  * @param {Repository} repository
  * @param {{ nowMs: number, name?: string | undefined, atMs?: number | undefined }} wanted - a name, or the last one that
  *   had begun by then; neither: the last one
@@ -21,17 +28,13 @@ import { generationTimeMs } from './repository.js'
 export async function chooseGeneration(repository, { nowMs, name, atMs }) {
   if (name !== undefined) return await repository.readGeneration(name)
   const names = await repository.listGenerations()
+  if (names.length === 0) throw noneYet(repository)
   const chosen =
     atMs === undefined
       ? inOrder(names, nowMs).at(-1)
       : names.filter((one) => generationTimeMs(one) <= atMs).at(-1)
   if (chosen === undefined)
-    throw new MailError('BACKUP_MISSING', {
-      detail:
-        names.length === 0
-          ? `there is none yet in ${repository.target.label}`
-          : `the oldest is ${names[0]}`
-    })
+    throw new MailError('BACKUP_MISSING', { detail: `the oldest is ${names[0]}` })
   return await repository.readGeneration(chosen)
 }
 

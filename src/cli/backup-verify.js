@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path'
 import { requireOwner } from '../accounts/check-credential.js'
-import { chooseGeneration, requireEntry } from '../backup/choose.js'
+import { chooseGeneration, noneYet, requireEntry } from '../backup/choose.js'
 import { withOpenCopy } from '../backup/open-copy.js'
 import { withBackupLock } from '../backup/scratch.js'
 import { verifyBackups } from '../backup/verify.js'
@@ -65,10 +65,7 @@ async function verifyStored({ repository, clock, print, tell }, { generation, al
   const generations = all
     ? await repository.listGenerations()
     : [(await chooseGeneration(repository, wanted)).name]
-  if (generations.length === 0)
-    throw new MailError('BACKUP_MISSING', {
-      detail: `there is none yet in ${repository.target.label}`
-    })
+  if (generations.length === 0) throw noneYet(repository)
   const report = await verifyBackups({ repository, generations, clock, isQuick: quick === true })
   for (const { generation: name, accountId, code, detail } of report.problems)
     tell(`${name}${accountId && ` account ${accountId}`}: ${code} ${detail}`)

@@ -110,7 +110,7 @@ export async function claimRecent(session) {
   const isForOthersToo = selected.isReadOnly
   try {
     const { fromUid } = await session.store.claimRecent(selected.view, { isForOthersToo })
-    selected.addRecent(fromUid, uidNext)
+    selected.recent.add(fromUid, uidNext)
   } catch (error) {
     // \Recent is a courtesy: a busy or damaged disk must not cost the client its EXISTS. Others get it then. In a mailbox
     // that was deleted meanwhile nobody needs it.

@@ -18,6 +18,7 @@
 
 import { SEEN } from '../../store/flags.js'
 import { countBelow } from '../../support/count-below.js'
+import { RecentUids } from './recent-uids.js'
 import { NOTHING_SAVED } from './saved-result.js'
 import { inOrder, mergeSorted, NONE } from './sorted-slots.js'
 
@@ -53,8 +54,8 @@ export class SelectedMailbox {
   #toldExists
   #holds = 0
   #isDetached = false
-  /** @type {{ from: number, to: number }[]} */
-  #recent = []
+  /** What is \Recent in this session. */
+  recent = new RecentUids()
   /**
    * UIDs that this session has made \Seen, by the MODSEQ of the change: not durable, so not in the view, until that has it.
    *
@@ -131,7 +132,7 @@ export class SelectedMailbox {
 
   /** @returns {boolean} whether any message may be \Recent in this session */
   get hasRecent() {
-    return this.#recent.length > 0
+    return !this.recent.isEmpty
   }
 
   #compact() {
@@ -337,31 +338,11 @@ export class SelectedMailbox {
   }
 
   /**
-   * @param {number} fromUid - the session may have it already of some from there on
-   * @param {number} toUid - exclusive
-   */
-  addRecent(fromUid, toUid) {
-    const last = this.#recent.at(-1)
-    const from = Math.max(fromUid, last?.to ?? 0)
-    if (from >= toUid) return
-    if (last?.to === from) last.to = toUid
-    else this.#recent.push({ from, to: toUid })
-  }
-
-  /** No message is \Recent in this session any more. */
-  forgetRecent() {
-    this.#recent = []
-  }
-
-  /**
    * @param {number} slot
    * @returns {boolean} whether the message is \Recent in this session
    */
   isRecent(slot) {
-    const uid = /** @type {number} */ (this.view.uids[slot])
-    // Ascending, and most messages are older than all of them.
-    for (const { from, to } of this.#recent) if (uid < to) return uid >= from
-    return false
+    return this.recent.has(/** @type {number} */ (this.view.uids[slot]))
   }
 
   /**
@@ -402,7 +383,7 @@ export class SelectedMailbox {
   /** @returns {number} how many of the messages that the client sees are \Recent */
   get recentCount() {
     let count = 0
-    for (const { from, to } of this.#recent) {
+    for (const { from, to } of this.recent.ranges) {
       const end = Math.min(this.view.lowerBound(to), this.#toldLength)
       const first = Math.min(this.view.lowerBound(from), end)
       count += end - first - (countBelow(this.#hidden, end) - countBelow(this.#hidden, first))

@@ -362,7 +362,7 @@ export class Session {
   /** Turns IMAP4rev2 on for the rest of the session, which knows of no \Recent from now on (RFC 9051 §2.3.2). */
   enableRev2() {
     this.enabled.isRev2 = true
-    this.selected?.forgetRecent()
+    this.selected?.recent.clear()
   }
 
   /**

@@ -39,7 +39,7 @@ export async function warmUp() {
   const view = new MailboxView(MAILBOX)
   await readAllRows(madeUpRows(), MAILBOX, view)
   const [plain, recent] = [select(view), select(view)]
-  recent.addRecent(MAILBOX.uidNext / 2, MAILBOX.uidNext)
+  recent.recent.add(MAILBOX.uidNext / 2, MAILBOX.uidNext)
   const all = SequenceSet.parse('1:*')
   const keywords = new KeywordTable()
   for (let scan = 0; scan < SCANS; scan++) {

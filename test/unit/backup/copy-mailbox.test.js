@@ -223,27 +223,31 @@ for (const habit of ['writes', 'checkpoints', 'closes', 'crashes'])
       t.diagnostic(`${copies} of ${rounds} copies were made`)
     })
 
+/** Something happens before the first byte is read. */
+class LateAtFirst extends RateLimit {
+  reads = 0
+  before = async () => {}
+
+  /** @override */
+  async take() {
+    if (this.reads++ === 0) await this.before()
+  }
+}
+
 const needsTime = { skip: CLONES ? 'files share blocks here' : false }
 
 test(
   'a copy that takes longer than its owner holds the mailbox is discarded, another try is not',
   needsTime,
   async (t) => {
-    let reads = 0
-    let untilDisturbed = async () => {}
-    class SlowAtFirst extends RateLimit {
-      /** @override */
-      async take() {
-        if (reads++ === 0) await untilDisturbed()
-      }
-    }
-    const { copy, place, folder, runFolder } = await mailbox(t, new SlowAtFirst(0))
+    const limit = new LateAtFirst(0)
+    const { copy, place, folder, runFolder } = await mailbox(t, limit)
     const owner = await start(OWNER, [folder, runFolder, 'a'])
     try {
       const before = owner.acknowledged()
       const path = join(folder, 'mail.db')
       const { mtimeMs } = statSync(path)
-      untilDisturbed = async () => {
+      limit.before = async () => {
         const held = statSync(path).mtimeMs
         while (statSync(path).mtimeMs === held || owner.acknowledged() <= before + 20)
           await sleep(20)
@@ -251,7 +255,7 @@ test(
       const made = await copy({ holdMs: 2000 })
       // The owner went on meanwhile, and moved what it wrote into the file.
       assert.ok(statSync(path).mtimeMs > mtimeMs)
-      assert.ok(reads >= 2, `${reads} reads`)
+      assert.ok(limit.reads >= 2, `${limit.reads} reads`)
       const { integrity, messages } = look(await place(made, 'copy'))
       assert.equal(integrity, 'ok')
       assert.ok(messages > 10 + before + 20, 'it is of before the deadline')
@@ -327,18 +331,12 @@ test(
   'where files share blocks, the copy is of the moment before it is read, whatever becomes of the owner then',
   { skip: CLONES ? false : 'files share no blocks here' },
   async (t) => {
-    let reads = 0
-    let goOn = async () => {}
-    class LateAtFirst extends RateLimit {
-      /** @override */
-      async take() {
-        if (reads++ === 0) await goOn()
-      }
-    }
-    const { copy, place, folder, runFolder } = await mailbox(t, new LateAtFirst(0))
+    const limit = new LateAtFirst(0)
+    const { copy, place, folder, runFolder } = await mailbox(t, limit)
     const owner = await start(OWNER, [folder, runFolder, 'a'])
+    t.after(owner.kill)
     const before = owner.acknowledged()
-    goOn = async () => {
+    limit.before = async () => {
       const goal = owner.acknowledged() + 50
       while (owner.acknowledged() < goal) await sleep(5)
       await owner.kill()

@@ -127,7 +127,7 @@ async function tellMailbox(session, selected, { row, oldName, qresync }) {
   // Of the moment that EXISTS is of: what comes while \Recent is claimed is told at the end.
   const { uidNext: nextUid } = view
   if (!selected.isReadOnly) await claimRecent(session)
-  else if (!session.enabled.isRev2) selected.addRecent(row.recentFromUid, view.uidNext)
+  else if (!session.enabled.isRev2) selected.recent.add(row.recentFromUid, view.uidNext)
   session.toldKeywords = -1
   tellKeywords(session)
   writeSize(session, selected.messageCount)

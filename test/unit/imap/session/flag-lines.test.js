@@ -70,7 +70,7 @@ test('lines of flags tell what the client sees, in as many steps as they take', 
         onChange: () => {}
       })
       if (!isFresh) {
-        selected.addRecent(recentFrom, 1000)
+        selected.recent.add(recentFrom, 1000)
         selected.noteSeen([seenUid], view.highestModSeq + 1)
       }
       const living = [...messages.keys()].filter((slot) => messages[slot]?.isGone === false)

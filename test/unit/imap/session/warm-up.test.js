@@ -57,7 +57,7 @@ function listed(withRecent) {
     origin: null,
     onChange: () => {}
   })
-  if (withRecent) selected.addRecent(150, 201)
+  if (withRecent) selected.recent.add(150, 201)
   const writer = new FetchWriter()
   const keywords = new KeywordTable()
   const line = { withUid: true, withFlags: true, withModSeq: true }

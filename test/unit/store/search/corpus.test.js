@@ -89,7 +89,7 @@ async function compared(t, mails) {
     all.map(({ bytes, flags, internalDate }) => ({ bytes, flags: [...flags], internalDate }))
   )
   const { view, selected } = await selectIn(store)
-  selected.addRecent(20, 60)
+  selected.recent.add(20, 60)
   const gone = [3, 4, 5, 50, 61].filter((uid) => uid < all.length)
   await store.changeFlags({
     view,

@@ -209,7 +209,7 @@ async function mailboxOf(t, mails) {
 
 test('every search key finds what RFC 3501 §6.4.4 says', async (t) => {
   const { search, selected } = await mailboxOf(t, MAILS)
-  selected.addRecent(5, 7)
+  selected.recent.add(5, 7)
   for (const [text, sequences] of KEYS) {
     await t.test(text, async () => assert.deepEqual(await search(text), sequences))
   }
