@@ -10,7 +10,13 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
-import { ALLOCATOR, NODE_FLAGS, SERVER_FLAGS, THREAD_POOL_SIZE } from '../config/runtime.js'
+import {
+  ALLOCATOR,
+  COMPILER_FLAGS,
+  NODE_FLAGS,
+  SERVER_FLAGS,
+  THREAD_POOL_SIZE
+} from '../config/runtime.js'
 
 /** As `engines` in package.json says: ML-KEM in node:crypto came with 24.7. */
 const MINIMUM_NODE = [24, 7]
@@ -96,6 +102,10 @@ if (!isSupportedNode()) {
   setFlagsFromString('--min-semi-space-size=0')
   const { runCommandLine } = await import('./cli/index.js')
   /** @type {import('./cli/index.js').CliContext['startServer']} */
-  const startServer = async (options) => (await import('./compose.js')).startServer(options)
+  const startServer = async (options) => {
+    const server = await (await import('./compose.js')).startServer(options)
+    for (const flag of COMPILER_FLAGS) setFlagsFromString(flag)
+    return server
+  }
   process.exit(await runCommandLine(process.argv, { startServer }))
 }

@@ -37,6 +37,12 @@ const SHARED_FLAGS = 65_536
 /** And MODSEQs below this: what is made of both is a whole number that a double holds. */
 const SHARED_MODSEQ = 2 ** 37
 
+/**
+ * @param {Row} row - with flags and MODSEQ below these
+ * @returns {number} as STATES gives it
+ */
+export const stateOf = ([, modSeq, flags]) => modSeq * SHARED_FLAGS + flags
+
 const RANGE = 'FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT ? + 0'
 
 const STATES = `SELECT CASE WHEN keywords = 0 AND flags < ${SHARED_FLAGS} AND modseq < ${SHARED_MODSEQ}

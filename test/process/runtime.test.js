@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { ALLOCATOR, SERVER_FLAGS, THREAD_POOL_SIZE } from '../../config/runtime.js'
+import { ALLOCATOR, COMPILER_FLAGS, SERVER_FLAGS, THREAD_POOL_SIZE } from '../../config/runtime.js'
 import { letterlock, scratchFolder, startServerProcess } from '../helpers/process.js'
 
 /**
@@ -27,6 +27,18 @@ test(
       assert.ok(environment.includes(`${name}=${value}`), name)
   }
 )
+
+test('the flags that are set while it runs, of which V8 takes any without a word, are known to it', () => {
+  const { stdout } = spawnSync(process.execPath, ['--v8-options'], { encoding: 'utf8' })
+  for (const flag of COMPILER_FLAGS) {
+    const [name, value] = flag.split('=')
+    const known = new RegExp(`^ +${name} .*\\n +type: u?int +default: ${name}=(\\d+)$`, 'm').exec(
+      stdout
+    )
+    assert.ok(known, flag)
+    assert.ok(Number(value) < Number(known[1]), `V8 does as much by itself: ${flag}`)
+  }
+})
 
 const canHideProc =
   process.platform === 'linux' &&

@@ -4,14 +4,15 @@
  *
  * What V8 has compiled it throws away as soon as something happens that it has not seen happen in a loop that it counted
  * already: then the first client waits as if nothing had been done. So what is rare must happen here all the way through:
- * flags that have not occurred together, a writer that needs room, a message that is \Recent, a MODSEQ that is told.
+ * flags that have not occurred together, a writer that needs room, a message that is \Recent, a MODSEQ that is told, rows
+ * that are not packed, a view that is told once more what comes next.
  * `node --trace-deopt` says what was missed.
  */
 import { KeywordTable, SEEN } from '../../store/flags.js'
 import { MailboxView } from '../../store/mailbox-view.js'
 import { messageRowId } from '../../store/row-ids.js'
 import { BLOCK_UIDS, blockOfRow, packBlock } from '../../store/view-blocks.js'
-import { readAllRows } from '../../store/view-rows.js'
+import { readAllRows, stateOf } from '../../store/view-rows.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
 import { SequenceSet } from '../protocol/values/sequence-set.js'
 import { BATCH_BYTES } from './fetch-section-writer.js'
@@ -37,6 +38,8 @@ const MAILBOX = {
 /** @returns {Promise<void>} after some 40 ms, and as much on V8's own threads */
 export async function warmUp() {
   const view = new MailboxView(MAILBOX)
+  view.uidNext = MAILBOX.uidNext
+  view.highestModSeq = MAILBOX.highestModSeq
   await readAllRows(madeUpRows(), MAILBOX, view)
   const [plain, recent] = [select(view), select(view)]
   recent.recent.add(MAILBOX.uidNext / 2, MAILBOX.uidNext)
@@ -61,26 +64,49 @@ export async function warmUp() {
 const select = (view) =>
   new SelectedMailbox({ view, isReadOnly: true, origin: null, onChange: () => {} })
 
-/** @returns {Source} the blocks of MAILBOX, as a file would have them */
+/** @returns {Source} the messages of MAILBOX, as a file would have them: every other page in blocks */
 function madeUpRows() {
   const first = blockOfRow(messageRowId(MAILBOX.id, 0))
-  const blocks = Array.from({ length: BLOCKS }, (_, nth) => {
-    const number = first + nth
-    /** @type {Row[]} */
-    const rows = Array.from({ length: BLOCK_UIDS }, (_row, at) => [
-      number * BLOCK_UIDS + at,
-      nth * BLOCK_UIDS + at + 1,
-      flagsOf(nth, at),
-      0
-    ])
-    return packBlock(number, rows)
-  })
+  let nth = 0
   const readSettled = async () => {
-    const page = blocks.splice(0, PAGE_BLOCKS)
-    const { firstId = 0 } = page.at(-1) ?? {}
-    return { blocks: page, rows: [], rowCount: 0, last: firstId + BLOCK_UIDS - 1 }
+    const numbers = Array.from({ length: PAGE_BLOCKS }, (_, at) => nth + at)
+    nth += PAGE_BLOCKS
+    const last = (first + nth) * BLOCK_UIDS - 1
+    const pages = numbers.map((number) => madeUpBlock(first + number, number))
+    if ((nth / PAGE_BLOCKS) % 2 === 1) {
+      const blocks = pages.map((rows, at) => packBlock(first + Number(numbers[at]), rows))
+      return { blocks, rows: [], rowCount: 0, last }
+    }
+    const rows = { ids: asRead(pages.flat(), ([id]) => id), states: asRead(pages.flat(), stateOf) }
+    return { blocks: [], rows, rowCount: rows.ids.length, last }
   }
   return { readSettled: /** @type {Source['readSettled']} */ (readSettled) }
+}
+
+/**
+ * @param {number} number - view_blocks.id
+ * @param {number} nth - of the blocks
+ * @returns {Row[]}
+ */
+const madeUpBlock = (number, nth) =>
+  Array.from({ length: BLOCK_UIDS }, (_, at) => [
+    number * BLOCK_UIDS + at,
+    nth * BLOCK_UIDS + at + 1,
+    flagsOf(nth, at),
+    0
+  ])
+
+/**
+ * @param {readonly Row[]} rows
+ * @param {(row: Row) => number} numberOf
+ * @returns {number[]} to V8 an array that may hold anything, as the binding makes them
+ */
+function asRead(rows, numberOf) {
+  /** @type {any[]} */
+  const numbers = [null]
+  numbers.pop()
+  for (const row of rows) numbers.push(numberOf(row))
+  return numbers
 }
 
 /**
