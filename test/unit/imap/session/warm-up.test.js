@@ -46,10 +46,13 @@ function listed(withRecent) {
     id: 7,
     name: 'Work',
     uidValidity: 5,
-    uidNext: 201,
-    highestModSeq: 201,
+    uidNext: 1,
+    highestModSeq: 1,
     messageCount: 200
   })
+  // As it is opened: what is known of the mailbox is read once more before its messages are.
+  view.uidNext = 201
+  view.highestModSeq = 201
   for (let uid = 1; uid <= 200; uid++) view.append(uid, uid, uid % 32, 0)
   const selected = new SelectedMailbox({
     view,
