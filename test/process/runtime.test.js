@@ -28,7 +28,7 @@ test(
   }
 )
 
-test('the flags that are set while it runs, of which V8 takes any without a word, are known to it', () => {
+test('V8 knows the flags that are set while a server runs: one that it does not know changes nothing', () => {
   const { stdout } = spawnSync(process.execPath, ['--v8-options'], { encoding: 'utf8' })
   for (const flag of COMPILER_FLAGS) {
     const [name, value] = flag.split('=')

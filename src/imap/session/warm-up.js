@@ -67,18 +67,18 @@ const select = (view) =>
 /** @returns {Source} the messages of MAILBOX, as a file would have them: every other page in blocks */
 function madeUpRows() {
   const first = blockOfRow(messageRowId(MAILBOX.id, 0))
-  let nth = 0
+  let next = first
   const readSettled = async () => {
-    const numbers = Array.from({ length: PAGE_BLOCKS }, (_, at) => nth + at)
-    nth += PAGE_BLOCKS
-    const last = (first + nth) * BLOCK_UIDS - 1
-    const pages = numbers.map((number) => madeUpBlock(first + number, number))
-    if ((nth / PAGE_BLOCKS) % 2 === 1) {
-      const blocks = pages.map((rows, at) => packBlock(first + Number(numbers[at]), rows))
+    const numbers = Array.from({ length: PAGE_BLOCKS }, () => next++)
+    const last = next * BLOCK_UIDS - 1
+    const rowsOf = (/** @type {number} */ number) => madeUpBlock(number, number - first)
+    if (((next - first) / PAGE_BLOCKS) % 2 === 1) {
+      const blocks = numbers.map((number) => packBlock(number, rowsOf(number)))
       return { blocks, rows: [], rowCount: 0, last }
     }
-    const rows = { ids: asRead(pages.flat(), ([id]) => id), states: asRead(pages.flat(), stateOf) }
-    return { blocks: [], rows, rowCount: rows.ids.length, last }
+    const read = numbers.flatMap(rowsOf)
+    const rows = { ids: asRead(read, ([id]) => id), states: asRead(read, stateOf) }
+    return { blocks: [], rows, rowCount: read.length, last }
   }
   return { readSettled: /** @type {Source['readSettled']} */ (readSettled) }
 }
