@@ -13,6 +13,7 @@ import { FileTrouble } from './file-trouble.js'
 import { ForeignCommits } from './foreign-commits.js'
 import { OpenHandle } from './open-handle.js'
 import { forgetReservedIds } from './reserved-ids.js'
+import { TurnSnapshot } from './turn-snapshot.js'
 import { readWal } from './upkeep/space.js'
 
 /**
@@ -33,6 +34,7 @@ import { readWal } from './upkeep/space.js'
 export class AccountDatabase {
   #durability
   #handle
+  #turnSnapshot = new TurnSnapshot()
   #foreign = new ForeignCommits()
   #lastUseMs = performance.now()
   #busyTimeoutMs
@@ -108,6 +110,7 @@ export class AccountDatabase {
 
   /** @returns {Database} for work inside `read`, `write` and their like: only these wake a file that sleeps */
   get db() {
+    this.#turnSnapshot.end()
     return this.#handle.db
   }
 
@@ -212,6 +215,20 @@ export class AccountDatabase {
    */
   readSettled(work) {
     return this.#guarded(() => this.#retry(() => work(this.db)))
+  }
+
+  /**
+   * As `readSettled`, on one state of the file with others in the same turn of the event loop. Who does not find there what
+   * may just have come is to look once more by `readSettled`.
+   *
+   * @template T
+   * @param {(db: Database) => T} work - synchronous; maybe in a transaction
+   * @param {boolean} moreFollow - whether others are about to read
+   * @returns {Promise<T>}
+   */
+  readTogether(work, moreFollow) {
+    const read = () => this.#turnSnapshot.read(this.#handle.db, work, moreFollow)
+    return this.#guarded(() => this.#retry(read))
   }
 
   /**
@@ -327,6 +344,7 @@ export class AccountDatabase {
     if (this.#active > 0)
       await new Promise((resolve) => (this.#whenIdle = () => resolve(undefined)))
     await this.#durability.close()
+    this.#turnSnapshot.end()
     this.#handle.close()
   }
 

@@ -173,12 +173,12 @@ export function hideContent(db, contentId) {
 }
 
 /**
- * @param {{ codec: number | null, data: Buffer | null, size: number }} row - the first chunk of a content, if there is one,
- *   and the size of the content
- * @returns {Buffer | null} all its bytes, if they are one chunk; null when there are more, when it has gone, or when it is
- *   damaged, which whoever reads it chunk by chunk is told: the messages beside it can be read
+ * @param {{ codec: number | null, data: Buffer | null, size: number }} chunk - null where there is none; `size`: raw bytes that are
+ *   expected
+ * @returns {Buffer | null} its raw bytes, in memory of their own; null when there is none, or when it is damaged, which whoever
+ *   reads the content chunk by chunk is told: the messages beside it can be read
  */
-export function unpackSmallContent({ codec, data, size }) {
+export function unpackIfSound({ codec, data, size }) {
   if (codec === null || data === null) return null
   try {
     const raw = decodeChunk(codec, data, size)

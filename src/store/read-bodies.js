@@ -7,6 +7,7 @@ import { prepared } from '../database/statement.js'
 import { BlockReader } from './block-reader.js'
 import { CHUNK_BYTES, releaseBuffer, unpackChunkInto } from './chunk-codec.js'
 import { isStale } from './meta-rows.js'
+import { LONG_BODY_BYTES, readLongBody } from './long-body.js'
 import { chunkRowId, messageRowId } from './row-ids.js'
 import { rememberRows } from './remember-contents.js'
 
@@ -39,7 +40,16 @@ let scratch
  * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
  */
 
-/** A whole message, still packed. */
+/**
+ * A whole message of some chunks, unpacked.
+ *
+ * @typedef {object} LongBody
+ * @property {Buffer[]} pieces - nobody else's, nor the memory that they lie in
+ * @property {number} size - raw bytes
+ * @property {ZonedDate | null} internalDate
+ */
+
+/** A whole message of one chunk, still packed. */
 export class StoredBody {
   #codec
   #data
@@ -95,12 +105,12 @@ export class StoredBody {
  * @param {MailboxView} view - what it does not know yet is put into it
  * @param {readonly number[]} slots
  * @param {BodyNeeds} needs
- * @returns {(StoredBody | null)[]} for the first of them, one at least; null for a message that must be read in another
- *   way: it is longer than one chunk, has gone, or something has to be made anew
+ * @returns {(StoredBody | LongBody | null)[]} for the first of them, one at least; null for a message that must be read in
+ *   another way: it is too long, has gone, or something has to be made anew
  */
 export function readBodies(db, view, slots, needs) {
   const blocks = new BlockReader(db)
-  /** @type {(StoredBody | null)[]} */
+  /** @type {(StoredBody | LongBody | null)[]} */
   const bodies = []
   let bytes = 0
   for (const slot of slots) {
@@ -108,7 +118,7 @@ export function readBodies(db, view, slots, needs) {
     if (!view.contentIds[slot]) learnNeighbours(db, view, slot)
     const body = readBody(db, view, slot, { ...needs, blocks })
     bodies.push(body)
-    bytes += body?.heldBytes ?? 0
+    if (body !== null) bytes += body instanceof StoredBody ? body.heldBytes : body.size
   }
   return bodies
 }
@@ -118,15 +128,20 @@ export function readBodies(db, view, slots, needs) {
  * @param {MailboxView} view
  * @param {number} slot
  * @param {BodyNeeds & { blocks: BlockReader }} needs
- * @returns {StoredBody | null} null as above
+ * @returns {StoredBody | LongBody | null} null as above
  */
 function readBody(db, view, slot, { withTrees, withDates, blocks }) {
   const contentId = view.contentIds[slot] ?? 0
   const size = view.sizes[slot] ?? 0
-  if (contentId === 0 || size === 0 || size > CHUNK_BYTES) return null
+  if (contentId === 0 || size === 0) return null
+  if (size > CHUNK_BYTES && (withTrees || size > LONG_BODY_BYTES)) return null
   const partTree = withTrees ? readTree(db, blocks, contentId) : null
   const internalDate = withDates ? readDate(db, view, slot) : null
   if ((withTrees && partTree === null) || (withDates && internalDate === null)) return null
+  if (size > CHUNK_BYTES) {
+    const pieces = readLongBody(db, contentId, size)
+    return pieces === null ? null : { pieces, size, internalDate }
+  }
   const row = /** @type {[number, Buffer] | undefined} */ (
     prepared(db, 'SELECT codec, data FROM content_chunks WHERE id = ?', 'array').get(
       chunkRowId(contentId, 0)

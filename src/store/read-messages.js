@@ -9,7 +9,7 @@ import { BUILDER_VERSION } from '../mime/message-meta.js'
 import { decodePartTree } from '../mime/part-tree.js'
 import { BlockReader } from './block-reader.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
-import { unpackSmallContent } from './content-rows.js'
+import { unpackIfSound } from './content-rows.js'
 import { messageRowId, uidOfRow } from './row-ids.js'
 import { isStale, rebuildMeta } from './meta-rows.js'
 import { tryWrite } from './try-write.js'
@@ -254,7 +254,7 @@ function toRecord(row, needs) {
   if (needs.bodyStructure && row.bodyStructure) record.bodyStructure = row.bodyStructure
   if (needs.partTree && row.partTree) record.partTree = row.partTree
   if (needs.content || needs.header) {
-    row.content = unpackSmallContent({
+    row.content = unpackIfSound({
       codec: row.codec ?? null,
       data: row.data ?? null,
       size: row.size

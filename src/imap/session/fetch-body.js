@@ -1,6 +1,7 @@
 /**
  * The short way of FETCH for sections of short messages: what is stored of a message is unpacked as far as it is asked for, and
- * copied into the answer, while nothing is awaited and next to no object is made for it.
+ * copied into the answer, while nothing is awaited and next to no object is made for it. Of messages that are longer, but not
+ * very long, the whole goes out in the pieces that it is stored in.
  */
 import { decodePartTree } from '../../mime/part-tree.js'
 import { filterHeader, resolveSection } from '../../mime/section.js'
@@ -8,7 +9,7 @@ import { isWhole } from './fetch-plan.js'
 
 /** @import { PartTree } from '../../mime/part-tree.js' */
 /** @import { FieldsSection, RangeSection } from '../../mime/section.js' */
-/** @import { StoredBody } from '../../store/read-bodies.js' */
+/** @import { LongBody, StoredBody } from '../../store/read-bodies.js' */
 /** @import { FetchWriter } from '../protocol/compile/fetch.js' */
 /** @import { FetchItem, SectionItem } from '../protocol/values/fetch-item.js' */
 
@@ -21,6 +22,37 @@ import { isWhole } from './fetch-plan.js'
  */
 export function writeBody(writer, items, body, writeOther) {
   const writeSection = body.partTree === null ? writeWhole : sectionsOf(body, items)
+  return writeItems(writer, items, body, { writeOther, writeSection })
+}
+
+/**
+ * @param {FetchWriter} writer - within the message's response
+ * @param {readonly FetchItem[]} items - of a plan for whole bodies
+ * @param {LongBody} body
+ * @param {object} ways
+ * @param {(kind: FetchItem['kind']) => void} ways.writeOther - for what is told from elsewhere
+ * @param {(pieces: Buffer[]) => void} ways.sendPieces - behind what is written so far
+ */
+export function writeLongBody(writer, items, body, { writeOther, sendPieces }) {
+  const writeSection = (/** @type {FetchWriter} */ _, /** @type {SectionItem} */ item) => {
+    writer.sectionHead(item, body.size)
+    sendPieces(body.pieces)
+    return true
+  }
+  writeItems(writer, items, body, { writeOther, writeSection })
+}
+
+/**
+ * @template {StoredBody | LongBody} Body
+ * @param {FetchWriter} writer
+ * @param {readonly FetchItem[]} items
+ * @param {Body} body
+ * @param {object} ways
+ * @param {(kind: FetchItem['kind']) => void} ways.writeOther
+ * @param {((writer: FetchWriter, item: SectionItem, body: Body) => boolean) | null} ways.writeSection - null: it is damaged
+ * @returns {boolean} false: it is damaged
+ */
+function writeItems(writer, items, body, { writeOther, writeSection }) {
   for (const item of items) {
     if (item.kind === 'RFC822.SIZE') writer.size(body.size)
     else if (item.kind === 'INTERNALDATE' && body.internalDate)

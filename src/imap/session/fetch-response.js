@@ -4,10 +4,11 @@
  */
 import { isMailError } from '../../errors.js'
 import { areClose } from '../../store/close-slots.js'
+import { StoredBody } from '../../store/read-bodies.js'
 import { releaseBuffer } from '../../support/release-buffer.js'
 import { nextTurn } from '../../support/turns.js'
 import { FetchWriter } from '../protocol/compile/fetch.js'
-import { writeBody } from './fetch-body.js'
+import { writeBody, writeLongBody } from './fetch-body.js'
 import { writePage } from './fetch-page.js'
 import { isBinary } from './fetch-plan.js'
 import { BATCH_BYTES, FetchSectionWriter } from './fetch-section-writer.js'
@@ -17,7 +18,7 @@ import { tellKeywords } from './mailbox-news.js'
 import { writeRecordItem } from './record-item.js'
 
 /** @import { MessageRecord } from '../../store/read-messages.js' */
-/** @import { StoredBody } from '../../store/read-bodies.js' */
+/** @import { LongBody } from '../../store/read-bodies.js' */
 /** @import { BodyNeeds, FetchPlan } from './fetch-plan.js' */
 /** @import { Session } from './session.js' */
 /** @import { Slicer } from '../../support/slicer.js' */
@@ -177,7 +178,8 @@ export class FetchResponse {
       return
     }
     for (let next = 0; next < slots.length;) {
-      const bodies = await store.readBodies(view, slots.slice(next, next + BODIES_A_READ), needs)
+      const wanted = slots.slice(next, next + BODIES_A_READ)
+      const bodies = await store.readBodies(view, wanted, needs, connection.receiver.hasUnread)
       for (const body of bodies) {
         const slot = /** @type {number} */ (slots[next++])
         tellKeywords(this.#session)
@@ -202,20 +204,32 @@ export class FetchResponse {
   /**
    * Nothing is awaited between the beginning of a message and its end, so that one writer serves all sessions.
    *
-   * @param {StoredBody} body
+   * @param {StoredBody | LongBody} body
    * @param {number} slot
    * @returns {boolean} false: it is damaged, nothing was written
    */
   #writeBody(body, slot) {
     const writer = SHARED_WRITER
+    const { items } = this.#plan
     writer.clear()
     writer.begin(this.#session.requireSelected().sequenceOfSlot(slot))
     const writeOther = (/** @type {string} */ kind) => {
       this.#writeViewItem(kind, slot, writer)
     }
-    const isSound = writeBody(writer, this.#plan.items, body, writeOther)
-    if (isSound) this.#handOver(writer.end())
-    return isSound
+    if (body instanceof StoredBody) {
+      if (!writeBody(writer, items, body, writeOther)) return false
+    } else {
+      const sendPieces = (/** @type {Buffer[]} */ pieces) => this.#sendPieces(pieces)
+      writeLongBody(writer, items, body, { writeOther, sendPieces })
+    }
+    this.#handOver(writer.end())
+    return true
+  }
+
+  /** @param {Buffer[]} pieces - of a body, whose memory nobody else uses */
+  #sendPieces(pieces) {
+    this.#handOver(SHARED_WRITER)
+    for (const piece of pieces) this.#session.connection.writeOwned(piece)
   }
 
   /** @param {number} slot - of a message that is read by itself; its \Seen is not set by it */

@@ -13,6 +13,7 @@ import { IntakeMethods } from './intake-methods.js'
 /**
  * @typedef {import('../mailbox-view.js').MailboxView} MailboxView
  * @typedef {import('../read-bodies.js').BodyNeeds} BodyNeeds
+ * @typedef {import('../read-bodies.js').LongBody} LongBody
  * @typedef {import('../read-bodies.js').StoredBody} StoredBody
  * @typedef {import('../read-messages.js').MessageNeeds} MessageNeeds
  * @typedef {import('../read-messages.js').MessageRecord} MessageRecord
@@ -61,23 +62,24 @@ export class ReadingMethods extends IntakeMethods {
   }
 
   /**
-   * Messages that are short, to be answered from their bytes.
+   * Messages that are short, or not too long where they are asked for as a whole, to be answered from their bytes.
    *
    * @param {MailboxView} view
    * @param {readonly number[]} slots
    * @param {BodyNeeds} needs
-   * @returns {Promise<(StoredBody | null)[]>} for the first of them, one at least; null for a message that must be read
-   *   by `readMessages`
+   * @param {boolean} [moreFollow] - whether the caller is about to read others in the same turn of the event loop
+   * @returns {Promise<(StoredBody | LongBody | null)[]>} for the first of them, one at least; null for a message that must
+   *   be read by `readMessages`
    */
-  readBodies(view, slots, needs) {
-    return this.#database.readSettled((db) => {
+  readBodies(view, slots, needs, moreFollow = false) {
+    const isOneRow = slots.length === 1 && !needs.withTrees && !needs.withDates
+    return this.#database.readTogether((db) => {
       const read = () => readBodies(db, view, slots, needs)
       // For one statement a transaction is a tenth more to do.
-      const isOneRow = slots.length === 1 && !needs.withTrees && !needs.withDates
-      const bodies = isOneRow ? read() : runSnapshot(db, read)
+      const bodies = isOneRow || db.inTransaction ? read() : runSnapshot(db, read)
       this.#cachePool?.noteReads(db, bodies.length)
       return bodies
-    })
+    }, moreFollow)
   }
 
   /**

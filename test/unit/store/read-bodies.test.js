@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { CachePool } from '../../../src/database/pool.js'
 import { CHUNK_BYTES } from '../../../src/store/chunk-codec.js'
+import { LONG_BODY_BYTES } from '../../../src/store/long-body.js'
+import { StoredBody } from '../../../src/store/read-bodies.js'
 import { accountFolder, makeMessage } from '../../helpers/account-folder.js'
 import { appendAll } from '../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
 /** @typedef {import('../../../src/store/mailbox-view.js').MailboxView} MailboxView */
+/** @typedef {import('../../../src/store/read-bodies.js').LongBody} LongBody */
 
 const WHOLE = { withTrees: false, withDates: false }
 
@@ -23,15 +27,34 @@ async function readAll(store, view, slots) {
   while (all.length < slots.length) {
     const bodies = await store.readBodies(view, slots.slice(all.length), WHOLE)
     assert.ok(bodies.length > 0)
-    for (const body of bodies) {
-      const target = Buffer.alloc(3 + (body?.size ?? 0) + 1, 0xaa)
-      const isSound = body?.unpackInto(target, 3)
-      if (isSound) assert.equal(target.readUIntBE(0, 3), 0xaaaaaa)
-      all.push(isSound ? target.subarray(3, 3 + (body?.size ?? 0)) : null)
-    }
+    all.push(...bodies.map((body) => body && bytesOf(body)))
   }
   return all
 }
+
+/**
+ * @param {StoredBody | LongBody} body
+ * @returns {Buffer | null} null: it is damaged
+ */
+function bytesOf(body) {
+  if (!(body instanceof StoredBody)) return Buffer.concat(body.pieces)
+  const target = Buffer.alloc(3 + body.size + 1, 0xaa)
+  if (!body.unpackInto(target, 3)) return null
+  assert.equal(target.readUIntBE(0, 3), 0xaaaaaa)
+  return target.subarray(3, 3 + body.size)
+}
+
+/**
+ * @param {StoredBody | LongBody | null | undefined} body
+ * @returns {[Buffer | null | undefined, StoredBody['internalDate'] | undefined]} its part tree and its date
+ */
+const treeAndDateOf = (body) => [
+  body instanceof StoredBody ? body.partTree : undefined,
+  body?.internalDate
+]
+
+/** @param {number} outputLength - bytes */
+const noise = (outputLength) => createHash('shake256', { outputLength }).update('x').digest()
 
 /**
  * @param {number} length
@@ -39,12 +62,15 @@ async function readAll(store, view, slots) {
  */
 const upTo = (length) => Array.from({ length }, (_, index) => index)
 
-test('messages of up to one chunk come as they went in, whatever their size, in any order; longer ones do not', async (t) => {
+test('messages come as they went in, whatever their size, in any order; very long ones do not', async (t) => {
   const store = await (await accountFolder(t)).create()
-  const sizes = [0, 90, 127, 5000, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 300_000]
+  const sizes = [0, 90, 5000, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 300_000]
+  sizes.push(LONG_BODY_BYTES, LONG_BODY_BYTES + 1)
   const mails = sizes.flatMap((size) => [
     makeMessage(`text ${size}`, size),
-    Buffer.alloc(size || 1, Buffer.from('a: \0\xff\r\n', 'latin1'))
+    Buffer.alloc(size || 1, Buffer.from('a: \0\xff\r\n', 'latin1')),
+    Buffer.concat([Buffer.from('Subject: noise\r\n\r\n'), noise(size)]),
+    Buffer.from(`${noise(size).toString('base64').replace(/.{76}/g, '$&\r\n')}.`)
   ])
   await appendAll(
     store,
@@ -52,14 +78,61 @@ test('messages of up to one chunk come as they went in, whatever their size, in 
     mails.map((bytes) => ({ bytes }))
   )
   const { view } = await store.openView('INBOX')
-  const expected = mails.map((bytes) => (bytes.length > CHUNK_BYTES ? null : bytes))
+  const expected = mails.map((bytes) => (bytes.length > LONG_BODY_BYTES ? null : bytes))
+  assert.equal(expected.filter((bytes) => (bytes?.length ?? 0) > CHUNK_BYTES).length, 14)
   assert.deepEqual(await readAll(store, view, upTo(mails.length)), expected)
-  const shuffled = upTo(mails.length).sort((a, b) => ((a * 7) % 16) - ((b * 7) % 16))
+  const shuffled = upTo(mails.length).sort((a, b) => ((a * 7) % 36) - ((b * 7) % 36))
   assert.deepEqual(
     await readAll(store, view, shuffled),
     shuffled.map((slot) => expected[slot])
   )
 })
+
+test('of a long message parts are read in another way', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  await appendAll(store, 'INBOX', [{ bytes: makeMessage('long', CHUNK_BYTES + 1) }])
+  const { view } = await store.openView('INBOX')
+  assert.deepEqual(await store.readBodies(view, [0], { ...WHOLE, withTrees: true }), [null])
+})
+
+for (const [kind, body] of /** @type {const} */ ([
+  ['text, in chunks of 128 KiB', makeMessage('long', 300_000)],
+  ['noise, stored as it is in chunks of 32 KiB', noise(300_000)]
+]))
+  test(`a long message of which a chunk is missing, too much or damaged is none: ${kind}`, async (t) => {
+    const account = await accountFolder(t)
+    const store = await account.create()
+    await appendAll(store, 'INBOX', [{ bytes: body }, { bytes: makeMessage('another') }])
+    const { view } = await store.openView('INBOX')
+    const { db } = openEncryptedDatabase({
+      path: `${account.folder}/mail.db`,
+      key: account.key,
+      cipher: 'chacha20'
+    })
+    t.after(() => db.close())
+    const whole = [body, makeMessage('another')]
+    const chunks = /** @type {{ id: number }[]} */ (
+      db.prepare('SELECT id FROM content_chunks WHERE id / 65536 = 1 ORDER BY id').all()
+    )
+    assert.ok(chunks.length > 2)
+    const last = /** @type {number} */ (chunks.at(-1)?.id)
+    const faults = [
+      ...chunks.map(({ id }) => `DELETE FROM content_chunks WHERE id = ${id}`),
+      ...chunks.map(({ id }) => `UPDATE content_chunks SET data = x'0102' WHERE id = ${id}`),
+      `DELETE FROM content_chunks WHERE id BETWEEN 65537 AND ${last}`,
+      'DELETE FROM content_chunks WHERE id / 65536 = 1',
+      `INSERT INTO content_chunks (id, codec, data) SELECT id + 1, codec, data FROM content_chunks WHERE id = ${last}`
+    ]
+    for (const fault of faults) {
+      const backup = db.prepare('SELECT id, codec, data FROM content_chunks').all()
+      db.exec(fault)
+      assert.deepEqual(await readAll(store, view, [0, 1]), [null, whole[1]], fault)
+      db.exec('DELETE FROM content_chunks')
+      const insert = db.prepare('INSERT INTO content_chunks VALUES (@id, @codec, @data)')
+      for (const row of backup) insert.run(row)
+    }
+    assert.deepEqual(await readAll(store, view, [0, 1]), whole)
+  })
 
 test('what the view has learnt stays right when mail comes, goes, and tombstones are dropped', async (t) => {
   const store = await (await accountFolder(t)).create()
@@ -148,7 +221,7 @@ test('a body comes with its part tree and its date where they are asked for, and
   const records = await store.readMessages(view.mailboxId, [1, 2, 3, 4], { partTree: true })
   const before = await store.readBodies(view, upTo(4), both)
   assert.deepEqual(
-    before.map((body) => [body?.partTree, body?.internalDate]),
+    before.map(treeAndDateOf),
     records.map(({ partTree }) => [partTree, internalDate])
   )
   db.exec('UPDATE message_structures SET builder_version = 0 WHERE content_id = 2')
@@ -160,5 +233,5 @@ test('a body comes with its part tree and its date where they are asked for, and
   assert.deepEqual(await present({ ...both, withTrees: false }), [true, true, false, true])
   await store.indexSearch()
   const packed = await store.readBodies(view, upTo(4), both)
-  assert.deepEqual(packed[0]?.partTree, records[0]?.partTree)
+  assert.deepEqual(treeAndDateOf(packed[0])[0], records[0]?.partTree)
 })

@@ -46,6 +46,21 @@ export class Arguments {
     return token?.type === 'atom' ? token.text.toUpperCase() : null
   }
 
+  /**
+   * @returns {string | null} the last argument as the client wrote it, which stays: the same text is the same argument; null
+   *   where others follow, or where not all of it may stand in one line
+   */
+  lastText() {
+    const token = this.peek()
+    if (token === undefined || token.gap === 0 || this.left > 1) return null
+    const first = token.type === 'list' ? token.items[0] : token
+    if (first?.type !== 'atom') return null
+    const text = first.source.toString('latin1', first.start)
+    // A literal comes behind the line; whether quoted text is right depends on what the client has enabled.
+    if (text.endsWith('}') || text.includes('"')) return null
+    return first === token ? text : `(${text}`
+  }
+
   /** @throws {import('../syntax-failure.js').SyntaxFailure} when something is left */
   end() {
     if (this.left > 0) throw badSyntax('Too many arguments')

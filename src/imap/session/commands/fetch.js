@@ -15,8 +15,7 @@ import { Slicer } from '../../../support/slicer.js'
 import { CODE } from '../../protocol/compile/response-code.js'
 import { takePage } from '../../protocol/values/partial-range.js'
 import { badSyntax } from '../../protocol/syntax-failure.js'
-import { planPages } from '../fetch-page.js'
-import { planBodies, planFetch } from '../fetch-plan.js'
+import { plansFor } from '../fetch-plans.js'
 import { FetchResponse } from '../fetch-response.js'
 import { tellFlags, tellKeywords } from '../mailbox-news.js'
 import { slotsOf } from '../message-set.js'
@@ -25,7 +24,7 @@ import { SELECTED } from '../states.js'
 
 /** @import { MessageRecord } from '../../../store/read-messages.js' */
 /** @import { Command, CommandResult } from '../dispatcher.js' */
-/** @import { FetchPlan } from '../fetch-plan.js' */
+/** @import { FetchPlans } from '../fetch-plans.js' */
 /** @import { SelectedMailbox } from '../selected-mailbox.js' */
 /** @import { Session } from '../session.js' */
 
@@ -62,12 +61,13 @@ export const uidFetch = {
  * @returns {Promise<CommandResult>}
  */
 async function fetchMessages(session, args) {
-  const { isUid, set, items, changedSince, isVanished, page } = args
+  const { isUid, set, items, itemsText, changedSince, isVanished, page } = args
   // RFC 7162 §3.2.6
   if (isVanished && !session.enabled.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
   const selected = session.requireSelected()
   const slicer = new Slicer()
-  const plan = planFetch({ items, isUid, isChangedSince: changedSince !== null })
+  const plans = plansFor({ items, itemsText, isUid, isChangedSince: changedSince !== null })
+  const { plan } = plans
   if (plan.usesModSeq) session.enableCondstore()
   const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)
   const { view } = selected
@@ -83,7 +83,7 @@ async function fetchMessages(session, args) {
   const response = new FetchResponse(session, plan, slicer)
   let gone
   try {
-    gone = await writeMessages(session, plan, wanted, { response, slicer, isUid })
+    gone = await writeMessages(session, plans, wanted, { response, slicer, isUid })
   } finally {
     // What is gathered is whole, also where a later message cannot be answered.
     response.finish()
@@ -95,20 +95,23 @@ async function fetchMessages(session, args) {
 
 /**
  * @param {Session} session
- * @param {FetchPlan} plan
+ * @param {FetchPlans} plans
  * @param {readonly number[]} slots
  * @param {{ response: FetchResponse, slicer: Slicer, isUid: boolean }} command - what is gathered in the response at the end
  *   is the caller's to hand over
  * @returns {Promise<boolean>} whether some were expunged before they were read
  */
-async function writeMessages(session, plan, slots, { response, slicer, isUid }) {
+async function writeMessages(
+  session,
+  { plan, pagePlan, bodyNeeds },
+  slots,
+  { response, slicer, isUid }
+) {
   const selected = session.requireSelected()
   if (plan.isViewOnly) {
     await response.writeFromView(slots)
     return false
   }
-  const pagePlan = planPages(plan)
-  const bodyNeeds = pagePlan === null ? planBodies(plan) : null
   if (bodyNeeds !== null) {
     await response.writeBodies(bodyNeeds, slots)
     return response.isSomeGone

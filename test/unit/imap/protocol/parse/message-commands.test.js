@@ -271,6 +271,36 @@ test('FETCH refuses what is no item, section, range or modifier', () => {
   refuses('FETCH 1 BODY[HEADER.FIELDS é]')
 })
 
+test('what FETCH asks for again is what it asked for, and nothing else for being like it', () => {
+  for (const wire of [
+    'FLAGS',
+    '(FLAGS)',
+    'BODY.PEEK[]',
+    'ALL',
+    'PREVIEW (LAZY)',
+    '(UID RFC822.SIZE BODY.PEEK[]<0.10>)',
+    '(UID BODY.PEEK[HEADER.FIELDS (From To)])',
+    '(PREVIEW (LAZY) UID)'
+  ]) {
+    // With a modifier behind them, nothing is known of the items.
+    const { items } = parseWire(`FETCH 1 ${wire} (CHANGEDSINCE 1)`)
+    for (const set of ['1', '2:*']) {
+      const again = parseWire(`FETCH ${set} ${wire}`)
+      assert.deepEqual([again.items, again.set.toString()], [items, set], wire)
+    }
+    refuses(`FETCH 1${wire.startsWith('(') ? wire : `(${wire})`}`)
+    refuses(`FETCH 1 ${wire})`)
+    refuses(`FETCH 1 (${wire}`)
+  }
+  const fieldsOf = (/** @type {string} */ list) =>
+    parseWire(`FETCH 1 (BODY[HEADER.FIELDS (${list})])`).items[0].section.fields
+  assert.deepEqual(fieldsOf('{1+}\r\nA'), ['A'])
+  assert.deepEqual(fieldsOf('{1+}\r\nB'), ['B'])
+  assert.deepEqual(fieldsOf('C {1+}\r\nB'), ['C', 'B'])
+  assert.deepEqual(fieldsOf('C {1+}\r\nA'), ['C', 'A'])
+  assert.deepEqual(fieldsOf('"A"'), ['A'])
+})
+
 test('STORE takes actions, silent or not, and flags with or without parentheses', () => {
   for (const [wire, expected] of /** @type {[string, object][]} */ ([
     ['STORE 1 FLAGS (\\Seen)', {}],
