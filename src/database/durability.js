@@ -247,8 +247,33 @@ export class WalSync {
   }
 
   async #syncOnce() {
+    if (this.#descriptor !== null && (await this.#syncOpen(this.#descriptor))) return
     const descriptor = await this.#follow()
     if (descriptor !== null) await this.#calls.syncFile(descriptor)
+    this.#requireInPlace()
+  }
+
+  /**
+   * While the disk is at work there is time to see whether that is of use: it was a twentieth of a short commit's time.
+   *
+   * @param {number} descriptor
+   * @returns {Promise<boolean>} false: it is a `-wal` that has gone, and commits are in another one
+   */
+  async #syncOpen(descriptor) {
+    const syncing = this.#calls.syncFile(descriptor)
+    try {
+      const { nlink, size } = fstatSync(descriptor)
+      this.#noteSize(size, { before: this.walBytes })
+      if (nlink === 0) return false
+      this.#requireInPlace()
+      return true
+    } finally {
+      await syncing
+    }
+  }
+
+  /** @throws {Error} where what is synced cannot be found again */
+  #requireInPlace() {
     if (!this.#isInPlace()) throw Object.assign(new Error('The file is gone'), { code: 'ENOENT' })
   }
 
@@ -257,12 +282,7 @@ export class WalSync {
    *   checkpoint that removed it has synced the database itself
    */
   async #follow() {
-    if (this.#descriptor !== null) {
-      const { nlink, size } = fstatSync(this.#descriptor)
-      this.#noteSize(size, { before: this.walBytes })
-      if (nlink > 0) return this.#descriptor
-      await this.letGo()
-    }
+    await this.letGo()
     if (this.#isClosed) throw new MailError('SHUTTING_DOWN')
     try {
       this.#descriptor = await withDescriptor(() => openFile(this.#walPath, this.#flags))

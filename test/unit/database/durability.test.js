@@ -85,8 +85,11 @@ test('a -wal that was deleted and made again is followed, and its folder synced'
   unlinkSync(walPath)
   renameSync(`${walPath}.new`, walPath)
   await sync.sync()
-  assert.deepEqual(events, ['folder', first, 'folder', inode()])
+  // That the one it has open is gone is seen while that is synced once more.
+  assert.deepEqual(events, ['folder', first, first, 'folder', inode()])
   assert.notEqual(first, inode())
+  await sync.sync()
+  assert.deepEqual(events.slice(5), [inode()])
 })
 
 test('no -wal at all means that everything is in the database and synced', async (t) => {
