@@ -122,10 +122,23 @@ async function runPart(part, options, progress) {
     const environment = readEnvironment(execPath, scratch)
     setup = await part.setUp?.(run, scratch, (text) => progress.tell(`${part.id}: ${text}`))
     const context = setup?.context ?? {}
+    /** @type {import('./lib/report.js').PartResult['questions']} */
     const questions = []
     /** @type {Record<string, string>} */
     const leftOut = {}
-    for (const url of wanted) {
+    const report = (/** @type {Record<string, string>} */ more) =>
+      writeReport(
+        {
+          part: node === undefined ? part.id : `${part.id}-node-${nodeVersion(node)}`,
+          title: part.title,
+          command: ['npm run benchmark --', ...withoutFolders(process.argv.slice(2))].join(' '),
+          options: run,
+          environment: { ...environment, ...setup?.environment, ...leftOut, ...more },
+          questions
+        },
+        options.output ?? reportFolder(isQuick)
+      )
+    for (const [index, url] of wanted.entries()) {
       const folder = join(scratch, 'question')
       const restart = setup?.restart
       const asking = { url, options: run, folder, context, execPath, progress, restart }
@@ -137,21 +150,11 @@ async function runPart(part, options, progress) {
         leftOut[`not asked: ${name}`] = error.message
         progress.tell(`${part.id}: ${name} is left out: ${error.message}`)
       }
+      // Of a run of hours that is broken off, what has been measured stays.
+      const asked = `${index + 1} of ${wanted.length} questions`
+      if (index + 1 < wanted.length) await report({ 'broken off': `after ${asked}` })
     }
-    const result = {
-      part: node === undefined ? part.id : `${part.id}-node-${nodeVersion(node)}`,
-      title: part.title,
-      command: ['npm run benchmark --', ...withoutFolders(process.argv.slice(2))].join(' '),
-      options: run,
-      environment: {
-        ...environment,
-        ...setup?.environment,
-        ...leftOut,
-        'load average at end': loadAverage()
-      },
-      questions
-    }
-    console.log(await writeReport(result, options.output ?? reportFolder(isQuick)))
+    console.log(await report({ 'load average at end': loadAverage() }))
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal)
     await clearUp()
