@@ -254,7 +254,7 @@ export class WalSync {
   }
 
   /**
-   * While the disk is at work there is time to see whether that is of use: it was a twentieth of a short commit's time.
+   * While the disk is at work there is time to see whether that is of use, for which everybody would wait otherwise.
    *
    * @param {number} descriptor
    * @returns {Promise<boolean>} false: it is a `-wal` that has gone, and commits are in another one

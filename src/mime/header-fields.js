@@ -135,7 +135,7 @@ export function listFields(block) {
   return { fields, received }
 }
 
-/** A choice of listed fields, made once for a command. */
+/** A choice of listed fields, made once for all commands that ask for the same. */
 export class FieldChoice {
   #isChosen = new Uint8Array(256)
 
