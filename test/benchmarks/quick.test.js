@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -62,6 +62,7 @@ test('a quick run of sqlite and log writes JSON, Markdown and charts that say ho
         report.questions.map((/** @type {{ id: string }} */ { id }) => id),
         questions
       )
+      assert.equal(report.environment['broken off'], undefined)
       for (const question of report.questions) checkQuestion(question, { output, part, peers })
     })
   }
@@ -93,6 +94,30 @@ function checkQuestion(question, { output, part, peers }) {
     }
   }
 }
+
+test('of a run that is broken off what has been measured stays, and nothing else', async (t) => {
+  const output = scratchFolder(t, 'benchmark')
+  const args = ['log', '--quick', '--messages', '300', '--only', 'append', 'read']
+  const child = spawn(
+    process.execPath,
+    [RUN, ...args, '--contenders', 'plain', '--output', output, '--scratch', output],
+    { stdio: ['ignore', 'ignore', 'pipe'] }
+  )
+  let stderr = ''
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+    if (/^read 1\//m.test(stderr)) child.kill('SIGTERM')
+  })
+  const [code] = await once(child, 'close')
+  assert.equal(code, 1, stderr)
+  const report = JSON.parse(readFileSync(join(output, 'log.json'), 'utf8'))
+  assert.deepEqual(
+    report.questions.map((/** @type {{ id: string }} */ { id }) => id),
+    ['append']
+  )
+  assert.equal(report.environment['broken off'], 'after 1 of 2 questions')
+  assert.deepEqual(readdirSync(output).sort(), ['log-append.svg', 'log.json', 'log.md'])
+})
 
 test('figures of a quick run take the place of none that were published', () => {
   const [quick, full] = [reportFolder(true), reportFolder(false)]
