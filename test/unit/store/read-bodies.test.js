@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { CachePool } from '../../../src/database/pool.js'
 import { CHUNK_BYTES } from '../../../src/store/chunk-codec.js'
 import { LONG_BODY_BYTES } from '../../../src/store/long-body.js'
 import { StoredBody } from '../../../src/store/read-bodies.js'
-import { accountFolder, makeMessage } from '../../helpers/account-folder.js'
+import { accountFolder, makeMessage, rawHandle } from '../../helpers/account-folder.js'
 import { appendAll } from '../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
@@ -104,11 +103,7 @@ for (const [kind, body] of /** @type {const} */ ([
     const store = await account.create()
     await appendAll(store, 'INBOX', [{ bytes: body }, { bytes: makeMessage('another') }])
     const { view } = await store.openView('INBOX')
-    const { db } = openEncryptedDatabase({
-      path: `${account.folder}/mail.db`,
-      key: account.key,
-      cipher: 'chacha20'
-    })
+    const db = rawHandle(account)
     t.after(() => db.close())
     const whole = [body, makeMessage('another')]
     const chunks = /** @type {{ id: number }[]} */ (
@@ -175,11 +170,7 @@ test('a body that is damaged or gone is none; its neighbours are read', async (t
     bodies.map((bytes) => ({ bytes }))
   )
   const { view } = await store.openView('INBOX')
-  const { db } = openEncryptedDatabase({
-    path: `${account.folder}/mail.db`,
-    key: account.key,
-    cipher: 'chacha20'
-  })
+  const db = rawHandle(account)
   t.after(() => db.close())
   db.exec("UPDATE content_chunks SET data = x'0102' WHERE id / 65536 = 2")
   db.exec('DELETE FROM content_chunks WHERE id / 65536 = 3')
@@ -211,11 +202,7 @@ test('a body comes with its part tree and its date where they are asked for, and
   const mails = upTo(4).map((number) => ({ bytes: makeMessage(`number ${number}`), internalDate }))
   await appendAll(store, 'INBOX', mails)
   const { view } = await store.openView('INBOX')
-  const { db } = openEncryptedDatabase({
-    path: `${account.folder}/mail.db`,
-    key: account.key,
-    cipher: 'chacha20'
-  })
+  const db = rawHandle(account)
   t.after(() => db.close())
   const both = { withTrees: true, withDates: true }
   const records = await store.readMessages(view.mailboxId, [1, 2, 3, 4], { partTree: true })
