@@ -68,13 +68,23 @@ export function runTransaction(db, work) {
  * @returns {T}
  */
 export function runSnapshot(db, work) {
-  prepared(db, 'BEGIN').run()
+  beginSnapshot(db)
   try {
     return work()
   } finally {
-    // What a failing disk has ended is over already.
-    if (db.inTransaction) prepared(db, 'COMMIT').run()
+    endSnapshot(db)
   }
+}
+
+/** @param {Database} db - in no transaction; what is read from here on is the state of one moment */
+export function beginSnapshot(db) {
+  prepared(db, 'BEGIN').run()
+}
+
+/** @param {Database} db - in a snapshot */
+export function endSnapshot(db) {
+  // What a failing disk has ended is over already.
+  if (db.inTransaction) prepared(db, 'COMMIT').run()
 }
 
 /**

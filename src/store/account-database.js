@@ -1,8 +1,9 @@
 /**
  * One account's open file, as the parts of the store use it: reads, write transactions, durability.
  *
- * Invariants: nothing is awaited inside a transaction; a write's result is told to anybody (`onDurable`, the
- * promise) only after its frames are on the disk; a read waits for the sync of what it may have seen.
+ * Invariants: nothing is awaited inside a transaction but `readTogether`'s, which all else ends first; a write's result is
+ * told to anybody (`onDurable`, the promise) only after its frames are on the disk; a read waits for the sync of what it may
+ * have seen.
  */
 import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
@@ -108,7 +109,7 @@ export class AccountDatabase {
     onOpen(db)
   }
 
-  /** @returns {Database} for work inside `read`, `write` and their like: only these wake a file that sleeps */
+  /** @returns {Database} in no transaction, for work inside `read`, `write` and their like: only these wake a file that sleeps */
   get db() {
     this.#turnSnapshot.end()
     return this.#handle.db

@@ -2,7 +2,7 @@
  * One snapshot for what commands that came together read in one turn of the event loop: to take SQLite's locks, and to look
  * whether anybody has committed, for each of them was a fifteenth of the time of reading a short message (measured).
  */
-import { prepared } from '../database/statement.js'
+import { beginSnapshot, endSnapshot } from '../database/transaction.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
@@ -32,22 +32,24 @@ export class TurnSnapshot {
 
   /** @param {Database} db */
   #begin(db) {
-    prepared(db, 'BEGIN').run()
+    beginSnapshot(db)
     this.#db = db
     if (this.#isEndScheduled) return
     this.#isEndScheduled = true
     setImmediate(() => {
       this.#isEndScheduled = false
-      this.end()
+      try {
+        this.end()
+      } catch {
+        // Here it would end the process. Whoever uses the connection next meets the same trouble, where it can be told.
+      }
     })
   }
 
   /** Ends it, if there is one. To be called before anything else is done with the connection. */
   end() {
     if (this.#db === null) return
-    const db = this.#db
+    endSnapshot(this.#db)
     this.#db = null
-    // What a failing disk has ended is over already.
-    if (db.inTransaction) prepared(db, 'COMMIT').run()
   }
 }

@@ -1,4 +1,5 @@
 /** Drives a Receiver in tests: bytes in, events and typed commands out. */
+import assert from 'node:assert/strict'
 import { Receiver } from '../../src/imap/protocol/receiver.js'
 import { parseCommand } from '../../src/imap/protocol/parse/index.js'
 
@@ -109,3 +110,10 @@ function sketchEvent(event) {
 /** How `assert.throws` knows a SyntaxFailure of one code. */
 /** @param {string} code */
 export const failure = (code) => ({ name: 'SyntaxFailure', code })
+
+/**
+ * @param {string | Buffer} wire - of a command that must not parse
+ * @param {string} [code] - of the failure
+ */
+export const refuses = (wire, code = 'BAD_SYNTAX') =>
+  assert.throws(() => parseWire(wire), failure(code), String(wire))

@@ -93,11 +93,6 @@ export class Receiver {
     return this.#input.unreadBytes + this.#input.partialBytes + inCommand
   }
 
-  /** @returns {boolean} whether there is more to read than the events that were given: another command, or a part of it */
-  get hasUnread() {
-    return this.#input.unreadBytes > 0
-  }
-
   /** @returns {boolean} whether a command has begun and has not ended */
   get isInCommand() {
     return this.#state !== STATE.line || this.#command.tag !== null

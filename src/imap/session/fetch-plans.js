@@ -17,23 +17,25 @@ import { planBodies, planFetch } from './fetch-plan.js'
  * @property {BodyNeeds | null} bodyNeeds - null where it is one, or asks for more than messages' bytes
  */
 
-/** @type {BoundedMemo<FetchPlans>[]} */
-const known = Array.from({ length: 4 }, () => new BoundedMemo())
+/** @type {BoundedMemo<FetchPlans>} */
+const known = new BoundedMemo()
+/** @type {BoundedMemo<FetchPlans>} */
+const knownByUid = new BoundedMemo()
 
 /**
  * @param {object} asked
  * @param {readonly FetchItem[]} asked.items
- * @param {string | null} asked.itemsText - the same text is the same items; null: there is none
+ * @param {string | null} asked.itemsText - the same text is the same items, of all messages that are named; null: there is
+ *   none
  * @param {boolean} asked.isUid
- * @param {boolean} asked.isChangedSince
+ * @param {number | null} asked.changedSince - null where there is a text
  * @returns {FetchPlans}
  */
-export function plansFor({ items, itemsText, isUid, isChangedSince }) {
+export function plansFor({ items, itemsText, isUid, changedSince }) {
   const make = () => {
-    const plan = planFetch({ items, isUid, isChangedSince })
+    const plan = planFetch({ items, isUid, isChangedSince: changedSince !== null })
     const pagePlan = planPages(plan)
     return { plan, pagePlan, bodyNeeds: pagePlan === null ? planBodies(plan) : null }
   }
-  const memo = known[Number(isUid) * 2 + Number(isChangedSince)]
-  return itemsText === null || memo === undefined ? make() : memo.get(itemsText, make)
+  return itemsText === null ? make() : (isUid ? knownByUid : known).get(itemsText, make)
 }

@@ -179,7 +179,8 @@ export class FetchResponse {
     }
     for (let next = 0; next < slots.length;) {
       const wanted = slots.slice(next, next + BODIES_A_READ)
-      const bodies = await store.readBodies(view, wanted, needs, connection.receiver.hasUnread)
+      const moreFollow = connection.receiver.bufferedBytes > 0
+      const bodies = await store.readBodies(view, wanted, needs, moreFollow)
       for (const body of bodies) {
         const slot = /** @type {number} */ (slots[next++])
         tellKeywords(this.#session)

@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import Database from 'better-sqlite3-multiple-ciphers'
+import { TurnSnapshot } from '../../../src/store/turn-snapshot.js'
 import { accountFolder, appendOne, makeMessage, rawHandle } from '../../helpers/account-folder.js'
 import { appendAll } from '../../helpers/temporary-store.js'
 
@@ -12,6 +14,14 @@ const WHOLE = { withTrees: false, withDates: false }
 const HEADERS = { withTrees: true, withDates: true }
 
 /** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
+
+/** @param {import('node:test').TestContext} t */
+function openMemoryDatabase(t) {
+  const db = new Database(':memory:')
+  db.pragma('foreign_keys = ON')
+  t.after(() => db.close())
+  return db
+}
 
 /** @param {import('node:test').TestContext} t */
 async function setup(t) {
@@ -102,6 +112,21 @@ test('what has just come from another process is not there, and is found by who 
   assert.ok((await reading)[0])
   const [record] = await store.readMessages(view.mailboxId, [5], { content: true })
   assert.deepEqual(record?.content, makeMessage('of the other'))
+})
+
+test('where it cannot be ended, nobody is told but who uses the connection next', async (t) => {
+  const db = openMemoryDatabase(t)
+  db.exec(
+    'CREATE TABLE a (id INTEGER PRIMARY KEY, b INTEGER REFERENCES a DEFERRABLE INITIALLY DEFERRED)'
+  )
+  const snapshot = new TurnSnapshot()
+  // Any COMMIT fails while a row lacks what it refers to.
+  snapshot.read(db, () => db.exec('INSERT INTO a VALUES (1, 2)'), true)
+  await setImmediate()
+  assert.throws(() => snapshot.end(), { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' })
+  db.exec('DELETE FROM a')
+  snapshot.end()
+  assert.equal(db.inTransaction, false)
 })
 
 test('a store that is closed at once, and a file that goes to sleep, leave nothing behind', async (t) => {

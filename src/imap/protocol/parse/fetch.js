@@ -25,7 +25,8 @@ import { parsePartialRange } from '../values/partial-range.js'
  * @property {SequenceSet} set
  * @property {readonly FetchItem[]} items - macros expanded, in the order of the command, each once: a line of 64 KiB can ask
  *   for the same body 9,000 times
- * @property {string | null} itemsText - as the client wrote them; null where the same text may be other items
+ * @property {string | null} itemsText - as the client wrote them; null where there are modifiers, or where the same text may
+ *   be other items
  * @property {number | null} changedSince - a mod-sequence
  * @property {boolean} isVanished
  * @property {PartialRange | null} page - only these of the messages, RFC 9394 §3.3
@@ -59,7 +60,7 @@ export function parseFetch(args, { isUid }) {
   const items = parseItems(args)
   const modifiers = args.left > 0 ? parseModifiers(args.list(), isUid) : NO_MODIFIERS
   args.end()
-  return { isUid, set, items, itemsText, ...modifiers }
+  return { isUid, set, items, itemsText: null, ...modifiers }
 }
 
 /**

@@ -61,12 +61,12 @@ export const uidFetch = {
  * @returns {Promise<CommandResult>}
  */
 async function fetchMessages(session, args) {
-  const { isUid, set, items, itemsText, changedSince, isVanished, page } = args
+  const { isUid, set, changedSince, isVanished, page } = args
   // RFC 7162 §3.2.6
   if (isVanished && !session.enabled.isQresync) throw badSyntax('ENABLE QRESYNC comes first')
   const selected = session.requireSelected()
   const slicer = new Slicer()
-  const plans = plansFor({ items, itemsText, isUid, isChangedSince: changedSince !== null })
+  const plans = plansFor(args)
   const { plan } = plans
   if (plan.usesModSeq) session.enableCondstore()
   const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)

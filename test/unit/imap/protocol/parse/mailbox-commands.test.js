@@ -1,13 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { failure, parseWire } from '../../../../helpers/imap-wire.js'
-
-/**
- * @param {string} wire
- * @param {string} [code]
- */
-const refuses = (wire, code = 'BAD_SYNTAX') =>
-  assert.throws(() => parseWire(wire), failure(code), wire)
+import { parseWire, refuses } from '../../../../helpers/imap-wire.js'
 
 test('mailbox names come decoded from atoms, quoted strings and literals', () => {
   for (const [wire, mailbox] of /** @type {const} */ ([

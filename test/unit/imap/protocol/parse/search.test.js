@@ -1,13 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { failure, parseWire } from '../../../../helpers/imap-wire.js'
-
-/**
- * @param {string | Buffer} wire
- * @param {string} [code]
- */
-const refuses = (wire, code = 'BAD_SYNTAX') =>
-  assert.throws(() => parseWire(wire), failure(code), String(wire))
+import { parseWire, refuses } from '../../../../helpers/imap-wire.js'
 
 const flag = (/** @type {string} */ name, isSet = true) => ({ op: 'flag', flag: name, isSet })
 
