@@ -31,6 +31,9 @@ const PACKINGS = [
 
 const MAGIC_BYTES = 16
 
+/** A file of so many bytes is read before it is its turn. */
+const AHEAD_BYTES = 256 * 1024
+
 /**
  * @typedef {object} ByteSource
  * @property {AsyncIterable<Buffer>} chunks - unpacked; throws on a damaged file
@@ -46,7 +49,7 @@ const MAGIC_BYTES = 16
  */
 export async function openBytes(path) {
   const { head, sizeBytes } = await look(path)
-  const packing = PACKINGS.find(({ magic }) => head.subarray(0, magic.length).equals(magic))
+  const packing = packingOf(head)
   if (packing?.unpack === null) throw new MailError('FORMAT_UNKNOWN')
   const file = createReadStream(path)
   const chunks = packing ? packing.unpack(file) : file
@@ -62,6 +65,10 @@ export async function openBytes(path) {
     }
   }
 }
+
+/** @param {Buffer} head - the first bytes of a file */
+const packingOf = (head) =>
+  PACKINGS.find(({ magic }) => head.subarray(0, magic.length).equals(magic))
 
 /**
  * Opening a named pipe waits until somebody writes into it, which may be never.
@@ -103,6 +110,39 @@ export async function* readUnpacked(path) {
     yield* source.chunks
   } finally {
     source.close()
+  }
+}
+
+/**
+ * A small file at once, in three calls of the system: most messages are small, and there may be a million of them.
+ *
+ * @param {string | Buffer} path
+ * @param {import('node:fs').Stats | null | undefined} stats - of the file; null or undefined where it has none
+ * @returns {Promise<() => AsyncIterable<Buffer>>} gives the whole file, unpacked; throws what `readUnpacked` does
+ */
+export async function readAhead(path, stats) {
+  const sizeBytes = stats?.isFile() ? stats.size : Infinity
+  // What keeps it from being read is told when it is its turn.
+  const bytes = sizeBytes <= AHEAD_BYTES ? await readWhole(path, sizeBytes).catch(() => null) : null
+  if (bytes === null || packingOf(bytes)) return () => readUnpacked(path)
+  return async function* () {
+    yield bytes
+  }
+}
+
+/**
+ * @param {string | Buffer} path
+ * @param {number} sizeBytes - at the last look
+ * @returns {Promise<Buffer | null>} null where its size is another by now
+ * @throws what the file system throws
+ */
+async function readWhole(path, sizeBytes) {
+  const file = await open(path)
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(sizeBytes + 1))
+    return bytesRead === sizeBytes ? buffer.subarray(0, bytesRead) : null
+  } finally {
+    await file.close()
   }
 }
 

@@ -13,6 +13,9 @@ import { readdir } from 'node:fs/promises'
  * @property {boolean} isLink
  */
 
+/** Files that are read while the message before them is stored: one after the other each would wait for the disk alone. */
+export const FILES_AHEAD = 8
+
 const SEPARATOR = Buffer.from('/')
 
 /**

@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { MailError } from '../errors.js'
-import { readUnpacked } from './byte-source.js'
+import { readAhead } from './byte-source.js'
 import { dateFromMs } from './import-item.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
@@ -67,7 +67,7 @@ export async function emlItem({ path, place, folder = [], flags = [] }) {
     fallbackDate: stats && dateFromMs(stats.mtimeMs),
     hasFromLine: true,
     sizeHint: stats && stats.size,
-    open: () => readUnpacked(path)
+    open: await readAhead(path, stats)
   }
 }
 

@@ -15,8 +15,9 @@
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { decodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
+import { mapAhead } from '../support/map-ahead.js'
 import { readHead } from './byte-source.js'
-import { readEntries, unreadableItem } from './folder-entries.js'
+import { FILES_AHEAD, readEntries, unreadableItem } from './folder-entries.js'
 import { parseFromLineDate } from './from-line.js'
 import { flagsFromHeader } from './mailbox-headers.js'
 import { emlItem, isEmlName, requireMessages } from './read-eml.js'
@@ -34,7 +35,8 @@ import { HEADER_LOOK_BYTES, headerOf, openMbox } from './read-mbox.js'
  * @property {string} place - relative to the source
  * @property {unknown} [error] - what kept it, or a folder, from being read
  *
- * @typedef {FoundFile & { kind: 'eml' | 'emlx' | 'mbox' | 'unreadable', bytes: number }} MailFile
+ * @typedef {FoundFile & { kind: 'eml' | 'emlx' | 'mbox' | 'unreadable', bytes: number }} MailFile - 0 bytes where nobody has
+ *   asked for them
  */
 
 /** The first line of an mbox ends in it. */
@@ -58,6 +60,7 @@ export async function openFolder(path, { quoting }) {
   if (files.length === 0 && hasMaildirs) return await openMaildir(path)
   // In an mbox there is any number of messages.
   const countsBytes = files.some(({ kind }) => kind === 'mbox')
+  if (countsBytes) await addSizes(files)
   let done = 0
   /** @type {ImportSource | null} */
   let mbox = null
@@ -71,17 +74,18 @@ export async function openFolder(path, { quoting }) {
       return done + (mbox?.position ?? 0)
     },
     async *items() {
-      for (const file of files) {
-        if (file.kind === 'mbox') {
+      const begin = async (/** @type {MailFile} */ file) => ({ file, item: await itemOf(file) })
+      for await (const { file, item } of mapAhead(files, begin, { ahead: () => FILES_AHEAD })) {
+        if (item === null) {
           try {
             mbox = await openMbox(file.path, { quoting, place: file.place })
             const folder = levelsOf(file.place, basename(path))
-            for await (const item of mbox.items()) yield { ...item, folder }
+            for await (const message of mbox.items()) yield { ...message, folder }
           } catch (error) {
             yield unreadableItem(file.place, error)
           }
           mbox = null
-        } else yield await itemOf(file)
+        } else yield item
         done += countsBytes ? file.bytes : 1
       }
       if (files.length === 0) requireMessages(ignoredCount)
@@ -90,10 +94,11 @@ export async function openFolder(path, { quoting }) {
 }
 
 /**
- * @param {MailFile} file - no mbox
- * @returns {Promise<ImportItem>}
+ * @param {MailFile} file
+ * @returns {Promise<ImportItem | null>} null for an mbox, which is read when it is its turn
  */
 async function itemOf({ kind, error, ...file }) {
+  if (kind === 'mbox') return null
   if (kind === 'eml') return await emlItem({ ...file, ...(await storedWith(file)) })
   if (kind === 'emlx') return await emlxItem({ ...file, folder: appleLevelsOf(file.place) })
   return unreadableItem(file.place, error)
@@ -129,11 +134,17 @@ async function findMail(root) {
     if (kind === 'maildir') hasMaildirs = true
     if (kind === 'other' || kind === 'maildir') ignoredCount++
     if (kind === 'other' || kind === 'maildir' || kind === 'empty') continue
-    const bytes = kind === 'unreadable' ? 0 : ((await statIfThere(found.path))?.size ?? 0)
-    files.push({ ...found, kind, bytes })
+    files.push({ ...found, kind, bytes: 0 })
   }
   files.sort((left, right) => comparePlaces(left.place, right.place))
   return { files, ignoredCount, hasMaildirs }
+}
+
+/** @param {MailFile[]} files - get the sizes that they have now */
+async function addSizes(files) {
+  for (const file of files) {
+    if (file.kind !== 'unreadable') file.bytes = (await statIfThere(file.path))?.size ?? 0
+  }
 }
 
 /**

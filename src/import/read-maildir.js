@@ -15,8 +15,9 @@ import { basename } from 'node:path'
 import { isKeyword } from '../imap/protocol/values/flag.js'
 import { decodeMailboxName } from '../imap/protocol/values/mailbox-name.js'
 import { SyntaxFailure } from '../imap/protocol/syntax-failure.js'
-import { readUnpacked } from './byte-source.js'
-import { readEntries, unreadableItem } from './folder-entries.js'
+import { mapAhead } from '../support/map-ahead.js'
+import { readAhead } from './byte-source.js'
+import { FILES_AHEAD, readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
 import { isEmlName } from './read-eml.js'
 
@@ -102,9 +103,7 @@ export async function openMaildir(path) {
     position: 0,
     ignoredCount,
     async *items() {
-      for (const file of files) {
-        const item =
-          'error' in file ? unreadableItem(file.place, file.error) : await maildirItem(file)
+      for await (const item of mapAhead(files, itemOf, { ahead: () => FILES_AHEAD })) {
         if (item) yield item
         source.position++
       }
@@ -112,6 +111,13 @@ export async function openMaildir(path) {
   }
   return source
 }
+
+/**
+ * @param {MaildirFile | UnreadableFolder} file
+ * @returns {Promise<ImportItem | null>} null where it is gone
+ */
+const itemOf = async (file) =>
+  'error' in file ? unreadableItem(file.place, file.error) : await maildirItem(file)
 
 /**
  * @param {MaildirFile} file
@@ -139,7 +145,7 @@ async function maildirItem({ path: listedPath, place, name: listedName, namesNow
     fallbackDate: null,
     hasFromLine: true,
     sizeHint: stats?.size ?? null,
-    open: () => readUnpacked(path)
+    open: await readAhead(path, stats)
   }
 }
 
@@ -190,12 +196,13 @@ class NamesNow {
 
   async #read() {
     const parts = partsOf(await readEntries(this.#root).catch(() => []))
-    this.#entries.clear()
+    const entries = new Map()
     for (const { path } of parts) {
-      for (const entry of await readEntries(path).catch(() => [])) {
-        this.#entries.set(uniqueOf(entry.name), entry)
-      }
+      for (const entry of await readEntries(path).catch(() => []))
+        entries.set(uniqueOf(entry.name), entry)
     }
+    // At once: of the files that are read ahead, others may be looked for at the same time.
+    this.#entries = entries
   }
 }
 

@@ -6,9 +6,9 @@
  * UID that it had at the beginning was looked at.
  */
 import { MailError } from '../../errors.js'
+import { mapAhead } from '../../support/map-ahead.js'
 import { applyFlagChanges, expungeGone } from './folder-changes.js'
 import { fetchBatch, LARGE_BYTES } from './fetch-batch.js'
-import { inOrder } from './in-order.js'
 import { prepareMailbox } from './prepare-mailboxes.js'
 import { NOT_GIVEN } from './source-connection.js'
 import { storeBatch } from './store-batch.js'
@@ -238,22 +238,20 @@ async function copyFresh(copy, { target, opened, fresh, report, tell }) {
   const { store, pool, planned, onFailure } = copy
   /** @type {number[]} */
   const undescribed = []
-  await inOrder(batches(copy, { opened, fresh, undescribed }), {
-    ahead: () => pool.size,
-    work: (messages) =>
-      pool.run(planned.path, async (connection) => {
-        await openSame(connection, planned.path, opened)
-        return await fetchBatch({ store, connection, messages })
-      }),
-    use: async (batch, messages) => {
-      const { copied, skipped, failures } = await storeBatch(target, messages, batch)
-      report.copied += copied
-      report.skipped += skipped
-      report.failed += failures.length
-      failures.forEach(onFailure)
-      tell()
-    }
-  })
+  const fetchAll = (/** @type {readonly SourceMessage[]} */ messages) =>
+    pool.run(planned.path, async (connection) => {
+      await openSame(connection, planned.path, opened)
+      return { messages, batch: await fetchBatch({ store, connection, messages }) }
+    })
+  const all = batches(copy, { opened, fresh, undescribed })
+  for await (const { messages, batch } of mapAhead(all, fetchAll, { ahead: () => pool.size })) {
+    const { copied, skipped, failures } = await storeBatch(target, messages, batch)
+    report.copied += copied
+    report.skipped += skipped
+    report.failed += failures.length
+    failures.forEach(onFailure)
+    tell()
+  }
   for (const uid of await stillThere(copy, opened, undescribed)) {
     report.failed++
     onFailure({ uid, error: new Error(NOT_GIVEN) })

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isMailError } from '../../../../src/errors.js'
 import { LIMITS } from '../../../../src/imap/protocol/limits.js'
-import { inOrder } from '../../../../src/import/imap/in-order.js'
 import { planFolders } from '../../../../src/import/imap/plan-folders.js'
 import { flagsText, keepableFlags } from '../../../../src/import/imap/source-flags.js'
 import { isLocal, parseSourceServer } from '../../../../src/import/imap/source-server.js'
@@ -121,37 +119,3 @@ for (const name of ['Lists.Old', 'Lists/Old'])
       ['Lists', 'Lists/Older']
     )
   })
-
-test('results come in the order of their items, so many at once as asked for', async () => {
-  let running = 0
-  let most = 0
-  /** @type {number[]} */
-  const used = []
-  await inOrder([5, 1, 4, 2, 3, 0], {
-    ahead: () => 2,
-    work: async (ms) => {
-      most = Math.max(most, ++running)
-      await sleep(ms)
-      running--
-      return ms * 10
-    },
-    use: async (result, item) => {
-      assert.equal(result, item * 10)
-      used.push(item)
-    }
-  })
-  assert.deepEqual(used, [5, 1, 4, 2, 3, 0])
-  assert.ok(most <= 3)
-})
-
-test('a failure ends the work when all that was under way has ended', async () => {
-  let running = 0
-  const work = async (/** @type {number} */ item) => {
-    running++
-    await sleep(item)
-    running--
-    if (item === 1) throw new Error('one')
-  }
-  await assert.rejects(inOrder([1, 9, 9, 9], { ahead: () => 4, work, use: async () => {} }), /one/)
-  assert.equal(running, 0)
-})
