@@ -98,7 +98,7 @@ if (!isSupportedNode()) {
 } else if (!isPrepared() && typeof process.execve === 'function') {
   process.execve(process.execPath, [process.execPath, ...runtimeArguments], runtimeEnvironment)
 } else {
-  // This heap keeps what it was started with (SERVER_FLAGS); those of the threads to come begin small, as V8 has it.
+  // This heap keeps what it was started with (NODE_FLAGS); those of the threads to come begin small, as V8 has it.
   setFlagsFromString('--min-semi-space-size=0')
   const { runCommandLine } = await import('./cli/index.js')
   /** @type {import('./cli/index.js').CliContext['startServer']} */

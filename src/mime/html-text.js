@@ -2,7 +2,7 @@
  * The text that a reader of an HTML part sees, for search. One pass over the source with no tree: mail can hold a
  * million open tags, on which tree builders (html-to-text among them: 9 s for 1 MB) take quadratic time.
  */
-import { compile } from 'html-to-text'
+import { decodeHTML } from 'entities/decode'
 
 /** Elements that do not part words: `wor<b>ld</b>` reads "world". */
 const INLINE = new Set(
@@ -23,11 +23,8 @@ const TAG_STOP = /[>"']/g
 /** @type {Map<string, string>} named character references met so far; bounded */
 const knownReferences = new Map()
 
-/**
- * Compiled once: to set the library up for each of them takes sixty times as long as to decode one. By default it takes
- * U+200B for a space, at which words end.
- */
-const decodeReference = compile({ wordwrap: false, whitespaceCharacters: ' \t\r\n\f' })
+/** What decodes to one of these stands for a space, as it would if it were written. */
+const BLANK = /^[\t\r\n\f]$/
 
 /** What tells a comment or an element's name: so much must be at hand of a tag, unless it ends before. */
 const TAG_HEAD_CHARACTERS = 34
@@ -274,7 +271,7 @@ function decodeReferences(text) {
     const known = knownReferences.get(written)
     if (known !== undefined) return known
     // The library has the table of all 2,231 names and the rules for the numbers that mean something else.
-    const decoded = decodeReference(written) || ' '
+    const decoded = decodeHTML(written).replace(BLANK, ' ')
     if (knownReferences.size > 4_000) knownReferences.clear()
     knownReferences.set(copyOf(written), copyOf(decoded))
     return decoded

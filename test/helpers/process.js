@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { ALLOCATOR, NODE_FLAGS } from '../../config/runtime.js'
 
 export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
@@ -21,12 +22,14 @@ export const ENVIRONMENT = {
 /**
  * @param {string[]} args
  * @param {{ input?: string, environment?: Record<string, string>, wrapper?: string[] }} [options] - `wrapper`: a command
- *   that the program runs under
+ *   that the program runs under, started plainly
  * @returns {Promise<{ code: number | null, stdout: string, stderr: string }>}
  */
 export async function letterlock(args, { input = '', environment = {}, wrapper = [] } = {}) {
-  const [command = '', ...rest] = [...wrapper, process.execPath, MAIN, ...args]
-  const child = spawn(command, rest, { env: { ...ENVIRONMENT, ...environment } })
+  // With these a command does not start itself anew, which is a fifth of its processor time, and the tests have hundreds.
+  const flags = wrapper.length === 0 ? NODE_FLAGS : []
+  const [command = '', ...rest] = [...wrapper, process.execPath, ...flags, MAIN, ...args]
+  const child = spawn(command, rest, { env: { ...ALLOCATOR, ...ENVIRONMENT, ...environment } })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk) => (stdout += chunk))

@@ -79,7 +79,7 @@ test('a Node with capabilities, from which glibc takes the allocator’s variabl
      if (statSync(${JSON.stringify(starts)}).size > 3) process.exit(99)`
   )
   const { code, stderr } = await letterlock(['--version'], {
-    environment: { NODE_OPTIONS: `--import=${pathToFileURL(loader)}` }
+    wrapper: ['env', `NODE_OPTIONS=--import=${pathToFileURL(loader)}`]
   })
   assert.equal(code, 0, stderr)
   assert.equal(readFileSync(starts, 'utf8'), '..')

@@ -90,6 +90,8 @@ const PAGES = [
   ['a<img alt="Home > Mail" title = \'2>1\'>b', 'a\nHome > Mail 2>1 b'],
   ['<a title="x > y" title2="\'>z\'" href=it"s>in</a> out', 'x > y it in out'],
   ['<!DOCTYPE html PUBLIC ="x>seen', 'seen'],
+  ['a&Tab;b&NewLine;c&#10;d&#xD;e', 'a b c d e'],
+  ['&bepsix; &backepsilonx; &bepsi;', '&bepsix; &backepsilonx; ϶'],
   ['&lt;b&gt; &amp;amp; &eacute;&#233;&#xE9; &nbsp;&unknown; &', '<b> &amp; ééé &unknown; &'],
   ['1 < 2 and 3 > 2', '1 < 2 and 3 > 2'],
   ['text <b', 'text'],
