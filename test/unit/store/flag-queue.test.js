@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { accountFolder, makeMessage, stage } from '../../helpers/account-folder.js'
 
 /** @typedef {import('../../../src/store/flag-masks.js').FlagAction} FlagAction */
@@ -39,7 +40,7 @@ async function setup(t, messages) {
     const slot = view.slotOf(uid)
     return store.keywords.flagNames(Number(view.flags[slot]), Number(view.keywords[slot]))
   }
-  return { store, view, change, flagsOf, syncCount: () => syncs }
+  return { ...account, store, view, change, flagsOf, syncCount: () => syncs }
 }
 
 test('changes that are asked for at once, or while others are synced, share a sync and keep their order', async (t) => {
@@ -122,4 +123,40 @@ test('a thousand messages go together, one more waits for the next transaction',
       []
     ]
   )
+})
+
+test('one that fails among its messages leaves all of them as they were, alone and beside others', async (t) => {
+  const { store, view, folder, key, change, flagsOf } = await setup(t, 100)
+  const { db } = openEncryptedDatabase({
+    path: `${folder}/mail.db`,
+    key,
+    cipher: 'chacha20',
+    isBlocking: true
+  })
+  t.after(() => db.close())
+  db.exec(`CREATE TRIGGER stop BEFORE UPDATE ON messages WHEN NEW.id & 4294967295 = 50 BEGIN
+    SELECT RAISE (FAIL, 'stopped');
+  END`)
+  const all = Array.from({ length: 100 }, (_, index) => index + 1)
+  const { highestModSeq } = view
+  const isUntouched = () => {
+    assert.equal(db.prepare('SELECT sum(flags + keywords) FROM messages').pluck().get(), 0)
+    assert.ok(all.every((uid) => flagsOf(uid).length === 0))
+    assert.equal(view.highestModSeq, highestModSeq)
+  }
+  await assert.rejects(change(all, 'add', '\\Answered'))
+  isUntouched()
+  const together = [change(1, 'add', '\\Seen'), change(all, 'add', '\\Flagged', '$work')]
+  const outcomes = await Promise.allSettled(together)
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'rejected']
+  )
+  isUntouched()
+  db.exec('DROP TRIGGER stop')
+  assert.equal((await change(all, 'add', '\\Answered')).changedCount, 100)
+  assert.equal((await change(all, 'set', '$work')).changedCount, 100)
+  assert.equal((await change(all, 'set', '$work')).changedCount, 0)
+  assert.deepEqual([flagsOf(1), flagsOf(100)], [['$work'], ['$work']])
+  assert.deepEqual((await store.verify()).problems, [])
 })
