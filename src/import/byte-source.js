@@ -114,7 +114,7 @@ export async function* readUnpacked(path) {
 }
 
 /**
- * A small file at once, in three calls of the system: most messages are small, and there may be a million of them.
+ * A small file at once, in few calls of the system: most messages are small, and there may be a million of them.
  *
  * @param {string | Buffer} path
  * @param {import('node:fs').Stats | null | undefined} stats - of the file; null or undefined where it has none
