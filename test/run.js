@@ -1,6 +1,6 @@
 /**
  * Runs the tests under the Node that this project pins: `npm test`, or `npm test -- test/unit/mime` for a part.
- * `--torture` runs the long rounds (hundreds instead of a few) of the crash and load tests. `--workers=N` runs the protocol
+ * `--torture` runs the long rounds (hundreds instead of ten) of the crash and load tests. `--workers=N` runs the protocol
  * tests against N workers in processes of their own, without those that look inside of a server.
  */
 import { spawnSync } from 'node:child_process'

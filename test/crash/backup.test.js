@@ -21,7 +21,7 @@ import { WireClient } from '../helpers/wire-client.js'
 const TORTURE = process.env['LETTERLOCK_TEST_TORTURE'] !== undefined
 
 /** Kills of a backup, and of a restore. */
-const ROUNDS = TORTURE ? 200 : 6
+const ROUNDS = TORTURE ? 200 : 10
 
 /** Kills of a restore of a host, each onto an empty folder. */
 const HOST_ROUNDS = TORTURE ? 50 : 3

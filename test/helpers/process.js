@@ -27,9 +27,9 @@ export const ENVIRONMENT = {
  */
 export async function letterlock(args, { input = '', environment = {}, wrapper = [] } = {}) {
   // With these a command does not start itself anew, which is a fifth of its processor time, and the tests have hundreds.
-  const flags = wrapper.length === 0 ? NODE_FLAGS : []
+  const [flags, allocator] = wrapper.length === 0 ? [NODE_FLAGS, ALLOCATOR] : [[], {}]
   const [command = '', ...rest] = [...wrapper, process.execPath, ...flags, MAIN, ...args]
-  const child = spawn(command, rest, { env: { ...ALLOCATOR, ...ENVIRONMENT, ...environment } })
+  const child = spawn(command, rest, { env: { ...allocator, ...ENVIRONMENT, ...environment } })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk) => (stdout += chunk))

@@ -10,9 +10,9 @@ import { deliver, WireClient } from '../helpers/wire-client.js'
 
 const isTorture = Boolean(process.env['LETTERLOCK_TEST_TORTURE'])
 /** For a shorter torture than the usual 50 rounds. */
-const ROUNDS = Number(process.env['LETTERLOCK_TEST_ROUNDS'] ?? (isTorture ? 50 : 6))
+const ROUNDS = Number(process.env['LETTERLOCK_TEST_ROUNDS'] ?? (isTorture ? 50 : 10))
 /** One round of so many is a reload of all workers, the others kill one. */
-const RELOAD_EVERY = isTorture ? 2 : 3
+const RELOAD_EVERY = isTorture ? 2 : 5
 const USERS = Array.from({ length: isTorture ? 20 : 8 }, (_, n) => `u${n}@example.org`)
 const LOAD = isTorture
   ? { writers: 50, idlers: 40, deliverers: 10, pauseMs: 100 }

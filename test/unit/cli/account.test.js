@@ -326,14 +326,14 @@ test('a batch whose input is bad makes the accounts before that, and shows their
   }
 })
 
-test('fifty accounts in a batch from standard input, as a script makes them', async (t) => {
+test('two hundred accounts in a batch from standard input, as a script makes them', async (t) => {
   const { run } = setUp(t)
-  const input = Array.from({ length: 50 }, (_, index) => `u${index}@example.org\tp${index}\n`)
+  const input = Array.from({ length: 200 }, (_, index) => `u${index}@example.org\tp${index}\n`)
   const { code, lines } = await run(['account', 'create', '--batch', '-'], input.join(''))
   assert.equal(code, 0)
-  assert.equal(lines.length, 50)
-  assert.equal(new Set(lines.map((line) => line.split('\t')[1])).size, 50)
-  assert.equal((await run(['account', 'list'])).lines.length, 50)
+  assert.equal(lines.length, 200)
+  assert.equal(new Set(lines.map((line) => line.split('\t')[1])).size, 200)
+  assert.equal((await run(['account', 'list'])).lines.length, 200)
 })
 
 test('a missing pepper stops every command once credentials need it', async (t) => {

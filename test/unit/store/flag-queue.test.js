@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openEncryptedDatabase } from '../../../src/database/open.js'
-import { accountFolder, makeMessage, stage } from '../../helpers/account-folder.js'
+import { accountFolder, makeMessage, rawHandle, stage } from '../../helpers/account-folder.js'
 
 /** @typedef {import('../../../src/store/flag-masks.js').FlagAction} FlagAction */
 
@@ -126,13 +125,8 @@ test('a thousand messages go together, one more waits for the next transaction',
 })
 
 test('one that fails among its messages leaves all of them as they were, alone and beside others', async (t) => {
-  const { store, view, folder, key, change, flagsOf } = await setup(t, 100)
-  const { db } = openEncryptedDatabase({
-    path: `${folder}/mail.db`,
-    key,
-    cipher: 'chacha20',
-    isBlocking: true
-  })
+  const { store, view, change, flagsOf, ...account } = await setup(t, 100)
+  const db = rawHandle(account)
   t.after(() => db.close())
   db.exec(`CREATE TRIGGER stop BEFORE UPDATE ON messages WHEN NEW.id & 4294967295 = 50 BEGIN
     SELECT RAISE (FAIL, 'stopped');
