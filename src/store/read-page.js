@@ -6,6 +6,7 @@
 import { prepared } from '../database/statement.js'
 import { BlockReader } from './block-reader.js'
 import { areClose } from './close-slots.js'
+import { numbersIn } from './joined-numbers.js'
 import { BlockArena } from './list-blocks.js'
 import { messageRowId } from './row-ids.js'
 import { isStale } from './meta-rows.js'
@@ -67,7 +68,7 @@ const ROWS = {
  *   an older version of the code
  */
 export function readPage(db, view, slots, { withDates, columns: kinds, previews }) {
-  const rows = (withDates ? null : rowsOfView(view, slots)) ?? readRows(db, view, slots)
+  const rows = (withDates ? null : rowsOfView(view, slots)) ?? readRows(db, view, slots, withDates)
   const { contentIds, ...page } = rows
   arena.reset()
   const blocks = new BlockReader(db, arena)
@@ -237,7 +238,8 @@ class Pieces {
  * @returns {PageRows | null} null: it does not know where all of the contents are
  */
 function rowsOfView(view, slots) {
-  const rows = noRows()
+  /** @type {PageRows} */
+  const rows = { uids: [], sizes: [], contentIds: [], dates: [], zones: [] }
   for (const slot of slots) {
     if (view.isExpunged(slot)) continue
     const contentId = view.contentIds[slot]
@@ -249,66 +251,37 @@ function rowsOfView(view, slots) {
   return rows
 }
 
-/** What is read of a row, each divided from the next by a space. */
-const ROW_TEXT = `(id & 4294967295) || ' ' || size || ' ' || content_id || ' ' || internal_date || ' ' || internal_zone`
+/** Of `messages`, joined as joined-numbers.js reads them. */
+const COLUMNS = 'group_concat(m.id & 4294967295), group_concat(m.size), group_concat(m.content_id)'
+const DATE_COLUMNS = 'group_concat(m.internal_date), group_concat(m.internal_zone)'
+
+/** Of neighbours, and of those that lie far apart, in the order in which they are asked for. */
+const IN_RANGE = 'messages AS m WHERE m.id BETWEEN ? AND ?'
+const IN_LIST = 'json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value'
 
 /**
  * @param {Database} db
  * @param {MailboxView} view - learns what is read
  * @param {readonly number[]} slots
- * @returns {PageRows}
+ * @param {boolean} withDates
+ * @returns {PageRows} of those that are there
  */
-function readRows(db, view, slots) {
-  const { mailboxId, uids } = view
+function readRows(db, view, slots, withDates) {
   const rowId = (/** @type {number | undefined} */ slot) =>
-    messageRowId(mailboxId, uids[slot ?? 0] ?? 0)
-  const text = areClose(view, slots)
-    ? prepared(
-        db,
-        `SELECT group_concat(${ROW_TEXT}, ' ') FROM messages WHERE id BETWEEN ? AND ?`,
-        'value'
-      ).get(rowId(slots[0]), rowId(slots.at(-1)))
-    : readTexts(db, slots.map(rowId))
-  const rows = parseNumbers(/** @type {string | null} */ (text) ?? '')
+    messageRowId(view.mailboxId, view.uids[slot ?? 0] ?? 0)
+  const isRange = areClose(view, slots)
+  const select = prepared(
+    db,
+    `SELECT ${withDates ? `${COLUMNS}, ${DATE_COLUMNS}` : COLUMNS} FROM ${isRange ? IN_RANGE : IN_LIST}`,
+    'array'
+  )
+  const texts = /** @type {(string | null)[]} */ (
+    isRange
+      ? select.get(rowId(slots[0]), rowId(slots.at(-1)))
+      : select.get(JSON.stringify(slots.map(rowId)))
+  )
+  const [uids = [], sizes = [], contentIds = [], dates = [], zones = []] = texts.map(numbersIn)
+  const rows = { uids, sizes, contentIds, dates, zones }
   rememberContents(view, rows)
-  return rows
-}
-
-/**
- * @param {Database} db
- * @param {readonly number[]} rowIds - that lie far apart
- * @returns {string} the rows that are there, divided by spaces
- */
-function readTexts(db, rowIds) {
-  const select = prepared(db, `SELECT ${ROW_TEXT} FROM messages WHERE id = ?`, 'value')
-  return rowIds
-    .map((rowId) => select.get(rowId))
-    .filter((text) => text !== undefined)
-    .join(' ')
-}
-
-/** @returns {PageRows} */
-const noRows = () => ({ uids: [], sizes: [], contentIds: [], dates: [], zones: [] })
-
-/**
- * @param {string} text - five whole numbers for each message, divided by spaces
- * @returns {PageRows}
- */
-function parseNumbers(text) {
-  const rows = noRows()
-  const columns = [rows.uids, rows.sizes, rows.contentIds, rows.dates, rows.zones]
-  let column = 0
-  let value = 0
-  let isNegative = false
-  for (let at = 0; at <= text.length; at++) {
-    const code = at < text.length ? text.charCodeAt(at) : 32
-    if (code === 32) {
-      if (text.length > 0) columns[column]?.push(isNegative ? -value : value)
-      column = column === 4 ? 0 : column + 1
-      value = 0
-      isNegative = false
-    } else if (code === 45) isNegative = true
-    else value = value * 10 + code - 48
-  }
   return rows
 }

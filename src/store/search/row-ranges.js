@@ -4,6 +4,7 @@
  */
 import { prepared } from '../../database/statement.js'
 import { MailError } from '../../errors.js'
+import { numbersIn } from '../joined-numbers.js'
 import { messageRowId } from '../row-ids.js'
 import { IS_FRESH, WITH_META } from '../with-meta.js'
 import { SECONDS_PER_DAY, wantedDay } from './row-keys.js'
@@ -98,25 +99,6 @@ export function readMatchingUids(
       'array'
     ).get(...values, messageRowId(mailboxId, firstUid), messageRowId(mailboxId, lastUid))
   )
-  const uids = text === null ? [] : parseNumbers(text).sort((left, right) => left - right)
+  const uids = numbersIn(text).sort((left, right) => left - right)
   return { uids, staleCount }
-}
-
-/**
- * @param {string} text - whole numbers with commas between them
- * @returns {number[]}
- */
-function parseNumbers(text) {
-  const numbers = []
-  let number = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code !== 44) number = number * 10 + code - 48
-    else {
-      numbers.push(number)
-      number = 0
-    }
-  }
-  numbers.push(number)
-  return numbers
 }
