@@ -98,15 +98,15 @@ test('a job that is ended while it waits is told so at once, and the next one ha
   assert.equal((await third).jobs, 2)
 })
 
-test('of many threads only two wait for more, and after some time none', async (t) => {
+test('of many threads only three wait for more, and after some time none', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const pool = new ThreadPool(THREAD, { idleMs: 50 })
-  const gates = [1, 2, 3, 4].map(() => makeGate())
+  const gates = [1, 2, 3, 4, 5].map(() => makeGate())
   const running = gates.map(({ gate }) => ask(pool, { gate }))
   for (const { open } of gates) open()
   const used = (await Promise.all(running)).map(({ threadId }) => threadId)
-  const again = await Promise.all([ask(pool), ask(pool), ask(pool)])
-  assert.equal(again.filter(({ threadId }) => used.includes(threadId)).length, 2)
+  const again = await Promise.all([ask(pool), ask(pool), ask(pool), ask(pool)])
+  assert.equal(again.filter(({ threadId }) => used.includes(threadId)).length, 3)
   t.mock.timers.tick(50)
   const late = await ask(pool)
   assert.equal(late.jobs, 1)
