@@ -129,7 +129,7 @@
 
 /**
  * @typedef {object} AuditEvent
- * @property {string} action
+ * @property {import('./audit-actions.js').AuditAction} action
  * @property {string | null} [accountId]
  * @property {string | null} [remoteAddress]
  * @property {string | null} [tenant] - that of the account unless told

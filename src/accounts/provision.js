@@ -99,9 +99,8 @@ export async function provisionAccount({
   tenant
 }) {
   const { config, directory } = services
-  const parsed = parseAddress(address, { defaultDomain: config.defaultDomain })
+  const parsed = await requireNewAddress({ services, address })
   requireUsablePassword(password)
-  await requireFree(directory, parsed.address)
 
   const accountId = newId()
   const folder = mailboxFolder({ data: config.data, domain: parsed.domain, accountId })
@@ -133,17 +132,23 @@ export async function provisionAccount({
 }
 
 /**
- * Asked early, so that a second creation of an account costs no argon2; the directory asks again.
+ * Asked early, so that nobody types a password for nothing and a second creation of an account costs no argon2; the directory
+ * asks again.
  *
- * @param {import('./directory-port.js').DirectoryPort} directory
- * @param {string} address - canonical
+ * @param {object} input
+ * @param {AccountServices} input.services
+ * @param {string} input.address - a name without a domain gets the default one
+ * @returns {Promise<import('./address.js').ParsedAddress>}
+ * @throws {MailError} ADDRESS_INVALID, ACCOUNT_EXISTS
  */
-async function requireFree(directory, address) {
-  const account = await directory.findByAddress(address)
-  if (!account) return
+export async function requireNewAddress({ services: { config, directory }, address }) {
+  const parsed = parseAddress(address, { defaultDomain: config.defaultDomain })
+  const account = await directory.findByAddress(parsed.address)
+  if (!account) return parsed
   // user+tag@ resolves to user@, and may still become an account of its own.
   const taken = [account.address, ...(await directory.listAliases(account.id))]
-  if (taken.includes(address)) throw new MailError('ACCOUNT_EXISTS')
+  if (taken.includes(parsed.address)) throw new MailError('ACCOUNT_EXISTS')
+  return parsed
 }
 
 /**

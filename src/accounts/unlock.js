@@ -318,7 +318,7 @@ export class Unlocker {
   }
 
   /**
-   * @param {string} action
+   * @param {import('./audit-actions.js').AuditAction} action
    * @param {Account | null} account
    * @param {string | null} remoteAddress
    * @param {Record<string, string>} [detail]

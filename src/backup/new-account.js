@@ -20,7 +20,7 @@ import { readSnapshot } from './snapshot-store.js'
  * @param {import('./repository.js').Generation} input.generation
  * @param {import('./repository.js').AccountEntry} input.entry - the mailbox's, of that generation
  * @param {Omit<import('../accounts/directory-port.js').NewAccount, 'cipher' | 'restoredFrom'>} input.account - its folder is made here
- * @param {string} input.action - for the audit log
+ * @param {import('../accounts/audit-actions.js').AuditAction} input.action - for the audit log
  * @param {(bytes: number) => void} [input.onRead]
  * @returns {Promise<Account>}
  * @throws {MailError} ACCOUNT_EXISTS, BACKUP_MISSING, BACKUP_DAMAGED, DISK_FULL …; then nothing of it stays

@@ -2,6 +2,7 @@
  * What the imports have in common when they show themselves: bars on a terminal, now and then a plain line elsewhere,
  * failures on standard error as they come.
  */
+import { getSystemErrorMessage } from 'node:util'
 import cliProgress from 'cli-progress'
 import { MailError } from '../errors.js'
 import { plainText } from './plain-text.js'
@@ -123,6 +124,8 @@ export function duration(ms) {
  */
 export function reasonOf(error) {
   if (error instanceof MailError) return error.message
-  const { message } = /** @type {Error} */ (error)
+  const { message, errno, path } = /** @type {NodeJS.ErrnoException} */ (error)
+  // What is told names the file already.
+  if (errno !== undefined && path !== undefined) return getSystemErrorMessage(errno)
   return message.split('\n')[0] ?? ''
 }

@@ -1,6 +1,7 @@
 /**
  * What the host does by itself: maintenance, backups, the audit log.
  */
+import { AUDIT_ACTIONS } from '../../accounts/audit-actions.js'
 import { MailError } from '../../errors.js'
 import { openTo, requireVisibleAccount, tenantFilter, tokenOf } from '../access.js'
 import {
@@ -130,7 +131,7 @@ export function addOperationRoutes(app, { services, backups }) {
       querystring: input({
         accountId: ACCOUNT_ID,
         tenant: TENANT_ID,
-        action: { type: 'string', maxLength: 64 },
+        action: { type: 'string', enum: AUDIT_ACTIONS },
         since: { ...COUNT, description: 'From this time on, ms' },
         until: { ...COUNT, description: 'Before this time, ms' },
         before: BEFORE,

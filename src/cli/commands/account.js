@@ -3,7 +3,7 @@
  */
 import { normalizeDomain } from '../../accounts/address.js'
 import { changePassword, resetAccount } from '../../accounts/change-password.js'
-import { provisionAccount } from '../../accounts/provision.js'
+import { provisionAccount, requireNewAddress } from '../../accounts/provision.js'
 import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
 import { readHostState } from '../../backup/host-state.js'
@@ -98,9 +98,11 @@ async function runCreate(context, address, options) {
       if (failed > 0) throw new CliError(`${failed} of the lines made no account`)
       return
     }
+    const wanted = { services, address: /** @type {string} */ (address) }
+    await requireNewAddress(wanted)
     const password = await input.readNew(`Password of ${address}`)
     const made = await withSecret(password, () =>
-      provisionAccount({ services, address: /** @type {string} */ (address), password, ...quota })
+      provisionAccount({ ...wanted, password, ...quota })
     )
     made.masterKey.dispose()
     print(`created ${made.account.address}`)

@@ -2,6 +2,7 @@
  * `letterlock audit export`: the audit log as JSON lines, oldest first.
  */
 import { once } from 'node:events'
+import { AUDIT_ACTIONS, isAuditAction } from '../../accounts/audit-actions.js'
 import { CliError } from '../cli-error.js'
 import { parseTime, withAccounts } from '../with-accounts.js'
 
@@ -41,7 +42,7 @@ export function register(program, context) {
         const filter = {
           ...(options.since !== undefined && { sinceMs: parseTime(options.since) }),
           ...(options.until !== undefined && { untilMs: parseTime(options.until) }),
-          ...(options.action !== undefined && { action: options.action }),
+          ...(options.action !== undefined && { action: parseAction(options.action) }),
           ...(options.tenant !== undefined && { tenant: options.tenant })
         }
         for (let afterId = parseId(options.afterId); ;) {
@@ -74,4 +75,19 @@ function parseId(text) {
   if (text === undefined) return 0
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new CliError(`“${text}” is no id of an event`, { exitCode: 2 })
+}
+
+/**
+ * @param {string} text
+ * @returns {import('../../accounts/audit-actions.js').AuditAction}
+ * @throws {CliError}
+ */
+function parseAction(text) {
+  if (isAuditAction(text)) return text
+  throw new CliError(
+    `“${text}” is no action of the audit log. There are: ${AUDIT_ACTIONS.join(', ')}`,
+    {
+      exitCode: 2
+    }
+  )
 }

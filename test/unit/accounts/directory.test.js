@@ -251,7 +251,7 @@ test('what has become old is removed a part at a time, and all of it by itself',
     (await directory.listMaintenanceRuns({ limit: 5000 })).length
   ]
   clock.advance(2 * 24 * 3_600_000)
-  directory.audit({ action: 'token-use' })
+  directory.audit({ action: 'token-create' })
   await directory.flush()
   const [events = 0, runs = 0] = await left()
   assert.ok(events > 1000 && runs > 1000, `${events} events and ${runs} runs after one write`)

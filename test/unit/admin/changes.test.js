@@ -101,6 +101,17 @@ test('the audit log is read also while the disk takes no more of it', async (t) 
   )
 })
 
+test('the audit log is asked for actions that there are', async (t) => {
+  const { ask, services, token } = await startAdmin(t)
+  const all = await token(['all'])
+  await services.directory.flush()
+  const made = await ask('GET', '/v1/audit?action=token-create', { token: all })
+  assert.deepEqual([made.status, made.body.events.length], [200, 1])
+  const { status, body } = await ask('GET', '/v1/audit?action=token-made', { token: all })
+  assert.equal(status, 400)
+  assert.match(JSON.stringify(body), /action/)
+})
+
 test('the audit log says which tenant and which domain was changed', async (t) => {
   const { ask, services, token } = await startAdmin(t)
   const all = await token(['all'])

@@ -249,6 +249,26 @@ test('audit export takes a bare day as its beginning, and a time without a zone 
   }
 })
 
+test('audit export of an action that there is not says which there are, instead of nothing', async (t) => {
+  const { run } = await setUp(t)
+  const known = await run(['audit', 'export', '--action', 'login-failed'])
+  assert.deepEqual([known.code, known.stdout, known.stderr], [0, '', ''])
+  const refused = await run(['audit', 'export', '--action', 'login_failed'])
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /“login_failed” is no action.*\blogin-failed, /)
+})
+
+test('an address that no account can have is refused before a password is asked for', async (t) => {
+  const { data } = await setUp(t)
+  const create = async (/** @type {string} */ address) => {
+    const { code, stderr } = await letterlock(['account', 'create', address, '--data', data])
+    assert.equal(code, 1)
+    return stderr.split('\n')[0]
+  }
+  assert.equal(await create('not@an@address'), 'letterlock: That is not a valid mail address')
+  assert.equal(await create(ANNA), 'letterlock: An account of that address exists already')
+})
+
 test('an import that speaks TLS where STARTTLS is wanted says what to write', async (t) => {
   const { ports, copy } = await copyFromItself(t)
   const { code, stderr } = await copy(`imaps://localhost:${ports.imap}`)

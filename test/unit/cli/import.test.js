@@ -69,8 +69,8 @@ test('import reports a bad message with its place, goes on, and ends with exit c
   const lines = stderr.trim().split('\n')
   assert.equal(lines.length, 3)
   assert.equal(lines[0], 'letterlock: 2b.eml: The message is empty')
-  assert.match(lines[1] ?? '', /^letterlock: 3b\.eml: ENOENT/)
-  assert.match(lines[2] ?? '', /no-such-file: ENOENT/)
+  assert.match(lines[1] ?? '', /^letterlock: 3b\.eml: no such file or directory$/)
+  assert.match(lines[2] ?? '', /no-such-file: no such file or directory$/)
 })
 
 test('import ends with exit code 2 when nothing could be done', async (t) => {

@@ -55,7 +55,7 @@ test('the password is changed here: the new one logs in, the old one does not, o
   assert.match(await server.logIntoImap('alice', app), /^OK/)
   await server.services.directory.flush()
   const actions = (await server.services.directory.listAudit()).map(({ action }) => action)
-  for (const action of ['page-login', 'password-change'])
+  for (const action of /** @type {const} */ (['page-login', 'password-change']))
     assert.ok(actions.includes(action), action)
 })
 
