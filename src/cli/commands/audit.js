@@ -84,10 +84,6 @@ function parseId(text) {
  */
 function parseAction(text) {
   if (isAuditAction(text)) return text
-  throw new CliError(
-    `“${text}” is no action of the audit log. There are: ${AUDIT_ACTIONS.join(', ')}`,
-    {
-      exitCode: 2
-    }
-  )
+  const known = AUDIT_ACTIONS.join(', ')
+  throw new CliError(`“${text}” is no action of the audit log: ${known}`, { exitCode: 2 })
 }
