@@ -240,7 +240,10 @@ test('an import that root starts says as whom it reads', { skip: needsRoot }, as
     PASSWORD
   )
   assert.equal(code, 2)
-  assert.match(stderr, /^running as the owner of \S+\/data, user 64321\n[^]*message\.eml: permission denied/)
+  assert.match(
+    stderr,
+    /^running as the owner of \S+\/data, user 64321\n[^]*message\.eml: permission denied/
+  )
 })
 
 test('another user is told whose the data folder is', { skip: needsRoot }, async (t) => {
