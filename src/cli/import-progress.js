@@ -56,7 +56,7 @@ export class ImportProgress {
 
   /** @param {ImportFailure} failure */
   fail({ name, error }) {
-    this.#view.fail(`${name}: ${reasonOf(error)}`)
+    this.#view.fail(`${name}: ${reasonOf(error, name)}`)
   }
 
   /**

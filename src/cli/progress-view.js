@@ -120,12 +120,15 @@ export function duration(ms) {
 
 /**
  * @param {unknown} error
- * @returns {string} one line
+ * @param {string} [name] - of what it is about, if that is told before it
+ * @returns {string} one line; of a file it says which, unless the name does
  */
-export function reasonOf(error) {
+export function reasonOf(error, name) {
   if (error instanceof MailError) return error.message
   const { message, errno, path } = /** @type {NodeJS.ErrnoException} */ (error)
-  // What is told names the file already.
-  if (errno !== undefined && path !== undefined) return getSystemErrorMessage(errno)
+  if (errno !== undefined && path !== undefined) {
+    const reason = getSystemErrorMessage(errno)
+    return name && String(path).endsWith(name) ? reason : `${path}: ${reason}`
+  }
   return message.split('\n')[0] ?? ''
 }

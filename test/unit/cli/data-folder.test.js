@@ -242,7 +242,20 @@ test('an import that root starts says as whom it reads', { skip: needsRoot }, as
   assert.equal(code, 2)
   assert.match(
     stderr,
-    /^running as the owner of \S+\/data, user 64321\n[^]*message\.eml: permission denied/
+    /^running as the owner of \S+\/data, user 64321\n[^]*message\.eml: permission denied$/m
+  )
+  // Of a Maildir it is the folder in it that is named.
+  const maildir = scratchFolder(t, 'maildir')
+  for (const part of ['cur', 'new', 'tmp']) mkdirSync(join(maildir, part))
+  chmodSync(maildir, 0o755)
+  chmodSync(join(maildir, 'new'), 0o700)
+  const refused = await letterlock(
+    ['import', '--password-stdin', '--data', data, maildir],
+    PASSWORD
+  )
+  assert.ok(
+    refused.stderr.endsWith(`letterlock: ${maildir}: ${maildir}/new: permission denied\n`),
+    refused.stderr
   )
 })
 
