@@ -37,6 +37,8 @@ export function startThread(module, { workerData: data, ...options } = {}) {
  * @returns {Promise<void>} when it has ended
  */
 export async function endThread(worker) {
+  // Else a process that has nothing else left to do would end while it waits below, amid whatever it was closing.
+  worker.ref()
   const state = states.get(worker)
   if (state !== undefined) {
     while (Atomics.compareExchange(state, 0, BEGUN, ENDED) === UNENDED)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -99,4 +100,35 @@ test('a thread that has died in the midst of it is not waited for', async () => 
   const worker = startThread(new URL(`data:text/javascript,${encodeURIComponent(dying)}`))
   worker.on('error', () => {})
   await endThread(worker)
+})
+
+test('a process that ends a thread which keeps none alive waits for it, also in the midst of what must not be ended', async () => {
+  const module = `
+    import { parentPort, workerData } from 'node:worker_threads'
+    import { runUnended } from ${JSON.stringify(API.href)}
+    runUnended(() => {
+      parentPort.postMessage('unended')
+      Atomics.wait(workerData.gate, 0, 0, 100)
+    })
+    Atomics.wait(workerData.gate, 0, 0)
+  `
+  const program = `
+    import { once } from 'node:events'
+    import { endThread, startThread } from ${JSON.stringify(API.href)}
+    const url = new URL(${JSON.stringify(`data:text/javascript,${encodeURIComponent(module)}`)})
+    const gate = new Int32Array(new SharedArrayBuffer(4))
+    const worker = startThread(url, { workerData: { gate } })
+    await once(worker, 'message')
+    worker.unref()
+    await endThread(worker)
+    console.log('ended')
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  let output = ''
+  child.stdout.on('data', (chunk) => (output += String(chunk)))
+  const [code] = await once(child, 'close')
+  assert.equal(code, 0)
+  assert.equal(output, 'ended\n')
 })
