@@ -44,11 +44,20 @@ async function until(isTrue) {
 }
 
 test('of many files a login takes in some, and the others follow without a pause', async (t) => {
-  const { put, spool, spoolFolder, store } = await openSpool(t)
+  let calls = 0
+  // They may come at any moment behind the login: not before it was looked at what that took in.
+  const others = Promise.withResolvers()
+  const { put, spool, spoolFolder, store } = await openSpool(t, (real) => ({
+    appendMessages: async (...args) => {
+      if (++calls > 1) await others.promise
+      return await real.appendMessages(...args)
+    }
+  }))
   for (const text of ['one', 'two', 'three', 'four']) await put(text)
   t.mock.timers.enable({ apis: ['setTimeout'] })
   await spool.drain({ limit: 1 })
   assert.deepEqual(await textsOf(store), ['one'])
+  others.resolve(undefined)
   await until(async () => (await listSpool(spoolFolder)).length === 0)
   assert.deepEqual(await textsOf(store), ['one', 'two', 'three', 'four'])
 })
