@@ -56,9 +56,11 @@ export class ReadingMethods extends IntakeMethods {
    * @returns {Promise<MessagePage | null>} null when the first must be read by `readMessages`
    */
   readPage(view, slots, needs) {
-    return this.#database.readSettled((db) =>
-      runSnapshot(db, () => readPage(db, view, slots, needs))
-    )
+    return this.#database.readSettled((db) => {
+      const page = runSnapshot(db, () => readPage(db, view, slots, needs))
+      this.#cachePool?.noteReads(db, page?.uids.length ?? 0)
+      return page
+    })
   }
 
   /**

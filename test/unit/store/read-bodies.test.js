@@ -177,23 +177,39 @@ test('a body that is damaged or gone is none; its neighbours are read', async (t
   assert.deepEqual(await readAll(store, view, upTo(4)), [bodies[0], null, null, bodies[3]])
 })
 
-test('whoever reads sections of many messages is given more room to keep their pages, as whoever reads whole ones', async (t) => {
-  const MiB = 1024 * 1024
-  const limits = { totalBytes: 16 * MiB, maxShareBytes: MiB, maxReaderBytes: 8 * MiB }
-  const cachePool = new CachePool(limits)
-  const store = await (await accountFolder(t)).create({ cachePool })
-  const mails = upTo(500).map((number) => ({ bytes: makeMessage(`number ${number}`) }))
-  await appendAll(store, 'INBOX', mails)
-  const { view } = await store.openView('INBOX')
-  const read = async (/** @type {{ withTrees: boolean, withDates: boolean }} */ needs) => {
-    let next = 0
-    while (next < 500) next += (await store.readBodies(view, upTo(500).slice(next), needs)).length
-  }
-  await read(WHOLE)
-  assert.equal(cachePool.grantedBytes, MiB)
-  await read({ withTrees: true, withDates: true })
-  assert.equal(cachePool.grantedBytes, 8 * MiB)
-})
+const SECTIONS = { withTrees: true, withDates: true }
+/** @type {import('../../../src/store/read-page.js').PageNeeds} */
+const LIST = { withDates: true, columns: [], previews: 'none' }
+
+/** @type {[string, (store: AccountStore, view: MailboxView, slots: number[]) => Promise<number>][]} with how many were read */
+const WAYS = [
+  ['whole', async (store, ...asked) => (await store.readBodies(...asked, WHOLE)).length],
+  ['in sections', async (store, ...asked) => (await store.readBodies(...asked, SECTIONS)).length],
+  [
+    'for a list',
+    async (store, ...asked) => (await store.readPage(...asked, LIST))?.uids.length ?? 0
+  ]
+]
+
+for (const [how, read] of WAYS) {
+  test(`whoever reads many messages ${how} is given more room to keep their pages`, async (t) => {
+    const MiB = 1024 * 1024
+    const limits = { totalBytes: 16 * MiB, maxShareBytes: MiB, maxReaderBytes: 8 * MiB }
+    const cachePool = new CachePool(limits)
+    const store = await (await accountFolder(t)).create({ cachePool })
+    const mails = upTo(500).map((number) => ({ bytes: makeMessage(`number ${number}`) }))
+    await appendAll(store, 'INBOX', mails)
+    const { view } = await store.openView('INBOX')
+    const readAllOnce = async () => {
+      let next = 0
+      while (next < 500) next += await read(store, view, upTo(500).slice(next))
+    }
+    await readAllOnce()
+    assert.equal(cachePool.grantedBytes, MiB)
+    await readAllOnce()
+    assert.equal(cachePool.grantedBytes, 8 * MiB)
+  })
+}
 
 test('a body comes with its part tree and its date where they are asked for, and not at all where they are not there', async (t) => {
   const account = await accountFolder(t)
