@@ -78,17 +78,24 @@ function whereItListens({ listeners, certificate }) {
 }
 
 /**
- * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once, as a person who presses
+ * Signals that follow each other within so long are one wish, ms: systemd and others send theirs to every process of a service,
+ * and whoever has started this one (src/main.js under an older Node, npm, timeout) passes its own on.
+ */
+const SAME_WISH_MS = 500
+
+/**
+ * Resolves at the first SIGINT or SIGTERM; another one, later, ends the process at once, as a person who presses
  * Ctrl-C twice expects.
  *
  * @returns {Promise<void>}
  */
 function untilToldToStop() {
   return new Promise((resolve) => {
-    let asked = false
+    let firstMs = Infinity
     const stop = () => {
-      if (asked) process.kill(process.pid, 'SIGKILL')
-      asked = true
+      const nowMs = performance.now()
+      if (nowMs - firstMs >= SAME_WISH_MS) process.kill(process.pid, 'SIGKILL')
+      firstMs = Math.min(firstMs, nowMs)
       resolve()
     }
     process.on('SIGINT', stop)
