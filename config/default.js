@@ -601,7 +601,7 @@ export const SETTINGS = {
     maximum: 1024 * 1024 * MiB,
     unit: 'bytes',
     reason:
-      'For the page caches of all open mailboxes of a process together, and an eighth of the machine’s or the container’s memory at most: with many open, each gets less, 256 KiB at least.'
+      'For the page caches of all open mailboxes of a process together, and an eighth of the machine’s or the container’s memory at most: with many open, each gets less, 256 KiB at least, and one that has not been used for 10 s 128 KiB: what it leaves is for those at work.'
   },
   'storage.chunkCacheBytes': {
     value: 8 * MiB,

@@ -24,25 +24,38 @@ export function cacheBudget(setBytes, hostBytes = memoryOfHost()) {
 /** Messages read of an open file, from which on whoever reads them is likely to read some again. */
 const MANY_READS = 1000
 
-/** Shares out one budget among the open files. */
+/** A file that nobody has used for so long rests, milliseconds. */
+const RESTING_MS = 10_000
+
+/** What one that rests keeps where room is scarce, bytes: the schema, and what it begins with when it is used again. */
+const RESTING_BYTES = 128 * 1024
+
+/** Where room is scarce, it is looked this often which files rest, milliseconds. */
+const LOOK_MS = 5000
+
+/**
+ * An open file.
+ *
+ * @typedef {object} Member
+ * @property {Database} db
+ * @property {() => number} idleMs - how long ago it was last used
+ * @property {boolean} isResting - as of the last look
+ * @property {number} reads - messages read of it; no longer counted once they are many
+ * @property {number} bytes - that its cache may have
+ */
+
+/**
+ * Shares out one budget among the open files. Most of them belong to somebody whose mail program waits for mail: where there
+ * is not enough for all, what those do not use is for those who are at work.
+ */
 export class CachePool {
   #totalBytes
   #maxShareBytes
   #maxReaderBytes
-  /**
-   * Messages read of each.
-   *
-   * @type {Map<Database, number>}
-   */
+  /** @type {Map<Database, Member>} */
   #members = new Map()
-  /**
-   * Those of which many were read.
-   *
-   * @type {Set<Database>}
-   */
-  #readers = new Set()
-  #shareBytes
-  #readerBytes
+  /** @type {NodeJS.Timeout | null} set while room is scarce */
+  #timer = null
 
   /**
    * @param {object} options
@@ -54,26 +67,29 @@ export class CachePool {
     this.#totalBytes = totalBytes
     this.#maxShareBytes = maxShareBytes
     this.#maxReaderBytes = maxReaderBytes
-    this.#shareBytes = maxShareBytes
-    this.#readerBytes = maxShareBytes
   }
 
   /** @returns {number} what all files together may use now, bytes */
   get grantedBytes() {
-    const readers = this.#readers.size
-    return (this.#members.size - readers) * this.#shareBytes + readers * this.#readerBytes
+    let sum = 0
+    for (const { bytes } of this.#members.values()) sum += bytes
+    return sum
   }
 
-  /** @param {Database} db */
-  join(db) {
-    apply(db, this.#shareBytes)
-    this.#members.set(db, 0)
+  /**
+   * @param {Database} db
+   * @param {() => number} [idleMs] - how long ago it was last used; by default it always is
+   * @throws what SQLite says of a damaged file
+   */
+  join(db, idleMs = () => 0) {
+    const member = { db, idleMs, isResting: false, reads: 0, bytes: 0 }
+    setCache(member, this.#maxShareBytes)
+    this.#members.set(db, member)
     this.#share()
   }
 
   /** @param {Database} db - that is about to be closed; it need not be here */
   leave(db) {
-    this.#readers.delete(db)
     if (this.#members.delete(db)) this.#share()
   }
 
@@ -84,40 +100,94 @@ export class CachePool {
    * @param {number} count - messages that were read of it
    */
   noteReads(db, count) {
-    const before = this.#members.get(db)
-    if (before === undefined || before >= MANY_READS) return
-    this.#members.set(db, before + count)
-    if (before + count < MANY_READS) return
-    this.#readers.add(db)
-    apply(db, this.#readerBytes)
+    const member = this.#members.get(db)
+    if (member === undefined) return
+    const was = isReader(member)
+    if (!was) member.reads += count
+    if (was === isReader(member) && !member.isResting) return
+    member.isResting = false
     this.#share()
   }
 
-  /** Shares change by halves and doubles, so that opening the thousandth file does not touch all others. */
+  /** Where room is scarce: takes from those that rest, and gives to those that no longer do. */
+  look() {
+    for (const member of this.#members.values()) member.isResting = member.idleMs() >= RESTING_MS
+    this.#share()
+  }
+
+  /** Gives each file what it may have now. */
   #share() {
-    const { size } = this.#members
-    const fair = this.#totalBytes / Math.max(1, size)
+    const all = [...this.#members.values()]
+    const isScarce = all.length * this.#maxShareBytes > this.#totalBytes
+    this.#lookWhile(isScarce)
+    if (!isScarce) for (const member of all) member.isResting = false
+    const restingBytes = Math.min(RESTING_BYTES, this.#maxShareBytes)
+    const working = all.filter(({ isResting }) => !isResting)
+    const leftBytes = this.#totalBytes - (all.length - working.length) * restingBytes
+    const readers = working.filter(isReader)
+    const { share, readerShare } = this.#sharesOf(leftBytes, working.length, readers.length)
+    for (const member of all) {
+      if (member.isResting) grant(member, restingBytes)
+      else grant(member, isReader(member) ? readerShare : share)
+    }
+  }
+
+  /**
+   * Shares change by halves and doubles, so that opening the thousandth file does not touch all others.
+   *
+   * @param {number} bytes - for all of them
+   * @param {number} files
+   * @param {number} readers - among these, of which many messages were read
+   * @returns {{ share: number, readerShare: number }} bytes for each of them, and for each reader
+   */
+  #sharesOf(bytes, files, readers) {
+    const fair = bytes / Math.max(1, files)
     let share = this.#maxShareBytes
     while (share > fair && share > MIN_SHARE_BYTES) share = Math.max(MIN_SHARE_BYTES, share / 2)
-    const restBytes = this.#totalBytes - size * share
-    let reader = share
+    const spareBytes = bytes - files * share
+    let readerShare = share
     while (
-      reader * 2 <= this.#maxReaderBytes &&
-      this.#readers.size * (reader * 2 - share) <= restBytes
+      readerShare * 2 <= this.#maxReaderBytes &&
+      readers * (readerShare * 2 - share) <= spareBytes
     )
-      reader *= 2
-    if (share !== this.#shareBytes)
-      for (const db of this.#members.keys()) if (!this.#readers.has(db)) apply(db, share)
-    if (reader !== this.#readerBytes) for (const db of this.#readers) apply(db, reader)
-    this.#shareBytes = share
-    this.#readerBytes = reader
+      readerShare *= 2
+    return { share, readerShare }
+  }
+
+  /** @param {boolean} isScarce */
+  #lookWhile(isScarce) {
+    if (isScarce) this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref()
+    else if (this.#timer !== null) {
+      clearInterval(this.#timer)
+      this.#timer = null
+    }
   }
 }
 
 /**
- * @param {Database} db
+ * @param {Member} member
+ * @returns {boolean} whether many messages were read of it
+ */
+const isReader = ({ reads }) => reads >= MANY_READS
+
+/**
+ * @param {Member} member
  * @param {number} bytes
  */
-function apply(db, bytes) {
-  db.pragma(`cache_size = ${-Math.ceil(bytes / 1024)}`)
+function grant(member, bytes) {
+  if (member.bytes === bytes) return
+  try {
+    setCache(member, bytes)
+  } catch {
+    // One that is damaged is no reason to refuse another. Whoever uses it next meets the trouble where it can be told.
+  }
+}
+
+/**
+ * @param {Member} member
+ * @param {number} bytes
+ */
+function setCache(member, bytes) {
+  member.bytes = bytes
+  member.db.pragma(`cache_size = ${-Math.ceil(bytes / 1024)}`)
 }

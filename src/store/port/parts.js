@@ -78,7 +78,7 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
   const database = new AccountDatabase({
     db,
     reopen: () => reopenMailFile({ ...files, cipher, key: Uint8Array.from(new Uint8Array(key)) }),
-    onOpen: (opened) => options.cachePool?.join(opened),
+    onOpen: (opened) => options.cachePool?.join(opened, () => database.idleMs),
     onClose: (closing) => {
       options.cachePool?.leave(closing)
       chunks.clear()

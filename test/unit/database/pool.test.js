@@ -6,6 +6,7 @@ import { CachePool, cacheBudget } from '../../../src/database/pool.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
+/** @typedef {{ db: Database, idleMs: number }} File */
 
 const MiB = 1024 * 1024
 
@@ -59,6 +60,62 @@ test('files of which many messages are read get what is left of the budget, unti
   pool.leave(two)
   pool.join(two)
   assert.deepEqual(caches(), [32, 4, 4])
+})
+
+test('where there is not enough for all, files that nobody uses leave their room to those that are used', async (t) => {
+  const folder = await scratchFolder(t)
+  const pool = new CachePool({
+    totalBytes: 64 * MiB,
+    maxShareBytes: 8 * MiB,
+    maxReaderBytes: 32 * MiB
+  })
+  const files = Array.from({ length: 33 }, (_, index) => {
+    const db = openPlainDatabase(join(folder, `${index}.db`))
+    t.after(() => db.close())
+    return { db, idleMs: 0 }
+  })
+  const cachesKiB = () =>
+    files.slice(0, 3).map(({ db }) => -Number(db.pragma('cache_size', { simple: true })))
+  const [one, two, three] = /** @type {[File, File, File]} */ (files.slice(0, 3))
+  for (const file of files.slice(0, 8)) pool.join(file.db, () => file.idleMs)
+  for (const file of files.slice(1)) file.idleMs = 60_000
+  pool.look()
+  assert.deepEqual(cachesKiB(), [8192, 8192, 8192], 'there is enough')
+  for (const file of files.slice(8)) pool.join(file.db, () => file.idleMs)
+  assert.deepEqual(cachesKiB(), [1024, 1024, 1024], 'whoever has just come may be about to work')
+  pool.look()
+  assert.deepEqual(cachesKiB(), [8192, 128, 128])
+  pool.noteReads(one.db, 1000)
+  assert.deepEqual(cachesKiB(), [32_768, 128, 128])
+  pool.noteReads(two.db, 1)
+  assert.deepEqual(
+    cachesKiB(),
+    [32_768, 8192, 128],
+    'who reads again need not wait for the next look'
+  )
+  three.idleMs = 1
+  two.idleMs = 1
+  pool.look()
+  assert.deepEqual(cachesKiB(), [32_768, 8192, 8192])
+  assert.ok(pool.grantedBytes <= 64 * MiB)
+  for (const { db } of files.slice(8)) pool.leave(db)
+  assert.deepEqual(cachesKiB(), [8192, 8192, 8192])
+})
+
+test('a file of which SQLite can be told nothing is not in the way of others', async (t) => {
+  const folder = await scratchFolder(t)
+  const pool = new CachePool({ totalBytes: 2 * MiB, maxShareBytes: 2 * MiB })
+  const [broken, sound] = [0, 1].map((index) => openPlainDatabase(join(folder, `${index}.db`)))
+  t.after(() => sound?.close())
+  if (!broken || !sound) return assert.fail()
+  pool.join(broken)
+  broken.close()
+  assert.throws(() => pool.join(broken), /not open/)
+  pool.join(sound)
+  assert.equal(sound.pragma('cache_size', { simple: true }), -1024)
+  pool.look()
+  pool.leave(broken)
+  assert.equal(sound.pragma('cache_size', { simple: true }), -2048)
 })
 
 test('page caches leave seven eighths of a small machine to others', () => {

@@ -226,6 +226,20 @@ test('beyond the number of files that may be open, those longest unused sleep', 
   assert.equal(files.size, 5)
 })
 
+test('long before it sleeps, a file leaves its page cache to those in use, where there is not enough for all', async (t) => {
+  const KiB = 1024
+  const pool = new CachePool({ totalBytes: 1024 * KiB, maxShareBytes: 1024 * KiB })
+  const [unused, used] = [await accountFolder(t), await accountFolder(t)]
+  await unused.create({ cachePool: pool })
+  const store = await used.create({ cachePool: pool })
+  assert.equal(pool.grantedBytes, (512 + 512) * KiB)
+  const { now } = performance
+  t.mock.method(performance, 'now', () => now.call(performance) + 60_000)
+  await store.listMailboxes()
+  pool.look()
+  assert.equal(pool.grantedBytes, (128 + 512) * KiB)
+})
+
 test('of many files that go to sleep at once one follows the other, and others have their turn in between', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
   const files = openFiles({ sleepAfterMs: 1000 })
