@@ -10,14 +10,23 @@ import { scratchFolder } from '../../helpers/account-folder.js'
 
 const MiB = 1024 * 1024
 
-test('open files share one budget by halves, down to a floor, and get it back', async (t) => {
+/**
+ * @param {import('node:test').TestContext} t - they are closed after it
+ * @param {number} count
+ * @returns {Promise<Database[]>} open files
+ */
+async function openFiles(t, count) {
   const folder = await scratchFolder(t)
-  const pool = new CachePool({ totalBytes: 4 * MiB, maxShareBytes: 2 * MiB })
-  const files = Array.from({ length: 40 }, (_, index) => {
+  return Array.from({ length: count }, (_, index) => {
     const db = openPlainDatabase(join(folder, `${index}.db`))
     t.after(() => db.close())
     return db
   })
+}
+
+test('open files share one budget by halves, down to a floor, and get it back', async (t) => {
+  const pool = new CachePool({ totalBytes: 4 * MiB, maxShareBytes: 2 * MiB })
+  const files = await openFiles(t, 40)
   for (const db of files.slice(0, 2)) pool.join(db)
   const cacheKiB = () => files[0]?.pragma('cache_size', { simple: true })
   assert.equal(cacheKiB(), -2048)
@@ -30,17 +39,12 @@ test('open files share one budget by halves, down to a floor, and get it back', 
 })
 
 test('files of which many messages are read get what is left of the budget, until others need it', async (t) => {
-  const folder = await scratchFolder(t)
   const pool = new CachePool({
     totalBytes: 64 * MiB,
     maxShareBytes: 4 * MiB,
     maxReaderBytes: 32 * MiB
   })
-  const files = Array.from({ length: 16 }, (_, index) => {
-    const db = openPlainDatabase(join(folder, `${index}.db`))
-    t.after(() => db.close())
-    return db
-  })
+  const files = await openFiles(t, 16)
   const caches = () =>
     files.map((db) => -Number(db.pragma('cache_size', { simple: true })) / 1024).slice(0, 3)
   const [one, two, three] = /** @type {[Database, Database, Database]} */ (files.slice(0, 3))
@@ -63,17 +67,12 @@ test('files of which many messages are read get what is left of the budget, unti
 })
 
 test('where there is not enough for all, files that nobody uses leave their room to those that are used', async (t) => {
-  const folder = await scratchFolder(t)
   const pool = new CachePool({
     totalBytes: 64 * MiB,
     maxShareBytes: 8 * MiB,
     maxReaderBytes: 32 * MiB
   })
-  const files = Array.from({ length: 33 }, (_, index) => {
-    const db = openPlainDatabase(join(folder, `${index}.db`))
-    t.after(() => db.close())
-    return { db, idleMs: 0 }
-  })
+  const files = (await openFiles(t, 33)).map((db) => ({ db, idleMs: 0 }))
   const cachesKiB = () =>
     files.slice(0, 3).map(({ db }) => -Number(db.pragma('cache_size', { simple: true })))
   const [one, two, three] = /** @type {[File, File, File]} */ (files.slice(0, 3))
@@ -103,11 +102,8 @@ test('where there is not enough for all, files that nobody uses leave their room
 })
 
 test('a file of which SQLite can be told nothing is not in the way of others', async (t) => {
-  const folder = await scratchFolder(t)
   const pool = new CachePool({ totalBytes: 2 * MiB, maxShareBytes: 2 * MiB })
-  const [broken, sound] = [0, 1].map((index) => openPlainDatabase(join(folder, `${index}.db`)))
-  t.after(() => sound?.close())
-  if (!broken || !sound) return assert.fail()
+  const [broken, sound] = /** @type {[Database, Database]} */ (await openFiles(t, 2))
   pool.join(broken)
   broken.close()
   assert.throws(() => pool.join(broken), /not open/)
