@@ -1,47 +1,105 @@
 import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
+import { fileURLToPath } from 'node:url'
+import {
+  createAccounts,
+  ENVIRONMENT,
+  portsIn,
+  scratchFolder,
+  startServerProcess
+} from '../helpers/process.js'
 import { WireClient } from '../helpers/wire-client.js'
+
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
  * @param {import('node:test').TestContext} t
- * @returns {Promise<{ server: import('../helpers/process.js').ServerProcess, sender: WireClient }>} a server, and in the middle
- *   of a message one who delivers: told to stop, it waits for the rest
+ * @returns {Promise<string>} a data folder with an account
  */
-async function startWithDelivery(t) {
+async function dataFolder(t) {
   const data = join(scratchFolder(t, 'stop'), 'data')
   await createAccounts(data, ['anna@example.org'])
-  const server = await startServerProcess(t, { data })
-  const sender = await WireClient.connect(server.ports.lmtp)
+  return data
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {number} port - of LMTP
+ * @returns {Promise<{ finish: () => Promise<void> }>} who delivers is in the middle of a message: told to stop, the server waits
+ *   for the rest
+ */
+async function beginDelivery(t, port) {
+  const sender = await WireClient.connect(port)
   t.after(() => sender.destroy())
   sender.send('LHLO mta\r\nMAIL FROM:<a@example.org>\r\nRCPT TO:<anna@example.org>\r\nDATA\r\n')
   await sender.until(/354 .*\r\n/)
-  return { server, sender }
+  const finish = async () => {
+    sender.send('Subject: late\r\n\r\nstill taken\r\n.\r\n')
+    await sender.until(/250 2\.0\.0 Sealed.*\r\n/)
+    sender.destroy()
+  }
+  return { finish }
 }
 
 test('two signals at once, as when a service is stopped and its starter passes the signal on, are one wish', async (t) => {
-  const { server, sender } = await startWithDelivery(t)
+  const server = await startServerProcess(t, { data: await dataFolder(t) })
+  const delivery = await beginDelivery(t, server.ports.lmtp)
   const exited = once(server.child, 'exit')
   // Two of one kind might reach it as one.
   server.child.kill('SIGTERM')
   server.child.kill('SIGINT')
   await server.says('stopping')
-  sender.send('Subject: late\r\n\r\nstill taken\r\n.\r\n')
-  await sender.until(/250 2\.0\.0 Sealed.*\r\n/)
-  sender.destroy()
+  await delivery.finish()
   assert.deepEqual(await exited, [0, null])
   assert.match(server.output(), /^stopped$/m)
 })
 
 test('a second one a moment later ends the server at once', async (t) => {
-  const { server } = await startWithDelivery(t)
+  const server = await startServerProcess(t, { data: await dataFolder(t) })
+  await beginDelivery(t, server.ports.lmtp)
   const exited = once(server.child, 'exit')
   server.child.kill('SIGINT')
   await server.says('stopping')
   await sleep(600)
   server.child.kill('SIGINT')
   assert.deepEqual(await exited, [null, 'SIGKILL'])
+})
+
+test('npm start passes a SIGTERM on: a container whose first process it is stops in peace', async (t) => {
+  const { stdout: version } = spawnSync('npm', ['--version'], { encoding: 'utf8' })
+  if (!(Number.parseInt(version) >= 10)) return t.skip('npm 9 keeps signals to itself')
+  const data = await dataFolder(t)
+  const listen = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
+  const args = ['start', '--', '--data', data, ...listen]
+  // A group of its own: what is left of it ends with the test.
+  const npm = spawn('npm', args, { cwd: PROJECT, env: ENVIRONMENT, detached: true })
+  const group = -(npm.pid ?? assert.fail('npm is not here'))
+  let output = ''
+  for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const closed = once(npm, 'close')
+  t.after(() => {
+    try {
+      process.kill(group, 'SIGKILL')
+    } catch {
+      // Nothing is left, as it should be.
+    }
+  })
+  const says = async (/** @type {RegExp} */ words) => {
+    while (!words.test(output)) {
+      if (npm.exitCode !== null || npm.signalCode !== null)
+        assert.fail(`npm has ended, and there is no ${words} in:\n${output}`)
+      await Promise.race([once(npm.stdout, 'data'), once(npm, 'exit')])
+    }
+  }
+  await says(/^ready$/m)
+  const delivery = await beginDelivery(t, portsIn(output).lmtp)
+  npm.kill('SIGTERM')
+  await says(/^stopping$/m)
+  await delivery.finish()
+  await closed
+  assert.match(output, /^stopped$/m)
 })
