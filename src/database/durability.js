@@ -10,16 +10,7 @@
  * Only the `-wal` is opened here: it carries no POSIX locks, whereas closing a descriptor of the database itself
  * or of its `-shm` would drop every lock that SQLite holds on it in this process.
  */
-import {
-  close,
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  fstatSync,
-  fsync,
-  open,
-  openSync
-} from 'node:fs'
+import { close, closeSync, fdatasync, fdatasyncSync, fsync, open, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -27,7 +18,7 @@ import { MailError } from '../errors.js'
 import { lacksDescriptors } from '../support/lacks-descriptors.js'
 import { syncFolder } from '../support/write-file.js'
 import { counters } from '../telemetry/counters.js'
-import { isWorthRoom, makeRoomAtEnd } from './log-room.js'
+import { OpenLog } from './open-log.js'
 import { errorCodeOf } from './sqlite-error.js'
 
 const openFile = promisify(open)
@@ -123,8 +114,8 @@ export class WalSync {
   #flags
   /** @type {number | null} */
   #descriptor = null
-  /** Whether the last commits have made the file longer, by little. */
-  #wantsRoom = false
+  /** @type {OpenLog | null} of the descriptor */
+  #log = null
   /** @type {Waiter[]} */
   #waiting = []
   /** @type {Promise<void> | null} */
@@ -132,18 +123,14 @@ export class WalSync {
   /** @type {MailError | null} */
   #failure = null
   #isClosed = false
-  /**
-   * Size of the `-wal` at the last sync, bytes, with the room that was made in it since: an upper bound of what a checkpoint
-   * may have to move.
-   */
-  walBytes = 0
 
   /**
    * @param {object} options
    * @param {string} options.databasePath
    * @param {(error: MailError) => void} options.onFailure - called once, when a sync has failed; what is on the
    *   disk is then unknown, and the database must be closed and opened through recovery
-   * @param {() => boolean} [options.isInPlace] - whether what is synced can be found again; default: it can
+   * @param {(known: { isLogUnmoved: boolean }) => boolean} [options.isInPlace] - whether what is synced can be found again,
+   *   `isLogUnmoved`: of the `-wal` that is known; default: it can
    * @param {boolean} [options.isReadOnly] - whether nothing is written here; default false
    * @param {Partial<SyncCalls>} [options.calls]
    */
@@ -153,6 +140,14 @@ export class WalSync {
     this.#onFailure = onFailure
     this.#isInPlace = isInPlace
     this.#calls = { ...SYSTEM_CALLS, ...calls }
+  }
+
+  /**
+   * @returns {number} size of the `-wal`, bytes, as of a sync not long ago, with the room that was made in it since: an upper
+   *   bound of what a checkpoint may have to move
+   */
+  get walBytes() {
+    return this.#log?.size ?? 0
   }
 
   /** @returns {boolean} whether commits are waiting to become durable */
@@ -182,9 +177,7 @@ export class WalSync {
    * held, see log-room.js.
    */
   makeRoom() {
-    if (!this.#wantsRoom || this.#descriptor === null) return
-    this.#wantsRoom = false
-    this.walBytes = makeRoomAtEnd(this.#descriptor)
+    this.#log?.makeRoom()
   }
 
   /** Waits for what is under way and lets the file go. */
@@ -201,7 +194,7 @@ export class WalSync {
    */
   async letGo() {
     const descriptor = this.#descriptor
-    this.#descriptor = null
+    this.#descriptor = this.#log = null
     if (descriptor !== null) await closeFile(descriptor)
   }
 
@@ -247,34 +240,39 @@ export class WalSync {
   }
 
   async #syncOnce() {
-    if (this.#descriptor !== null && (await this.#syncOpen(this.#descriptor))) return
-    const descriptor = await this.#follow()
-    if (descriptor !== null) await this.#calls.syncFile(descriptor)
-    this.#requireInPlace()
+    const descriptor = this.#descriptor
+    if (descriptor !== null && this.#log && (await this.#syncOpen(descriptor, this.#log))) return
+    const followed = await this.#follow()
+    if (followed !== null) await this.#calls.syncFile(followed)
+    this.#requireInPlace({ isLogUnmoved: false })
   }
 
   /**
    * While the disk is at work there is time to see whether that is of use, for which everybody would wait otherwise.
    *
    * @param {number} descriptor
+   * @param {OpenLog} log - of it
    * @returns {Promise<boolean>} false: it is a `-wal` that has gone, and commits are in another one
    */
-  async #syncOpen(descriptor) {
+  async #syncOpen(descriptor, log) {
     const syncing = this.#calls.syncFile(descriptor)
     try {
-      const { nlink, size } = fstatSync(descriptor)
-      this.#noteSize(size, { before: this.walBytes })
-      if (nlink === 0) return false
-      this.#requireInPlace()
+      const { isUnmoved } = log
+      if ((log.countSync() || !isUnmoved) && !log.look()) return false
+      this.#requireInPlace({ isLogUnmoved: isUnmoved })
       return true
     } finally {
       await syncing
     }
   }
 
-  /** @throws {Error} where what is synced cannot be found again */
-  #requireInPlace() {
-    if (!this.#isInPlace()) throw Object.assign(new Error('The file is gone'), { code: 'ENOENT' })
+  /**
+   * @param {{ isLogUnmoved: boolean }} known
+   * @throws {Error} where what is synced cannot be found again
+   */
+  #requireInPlace(known) {
+    if (!this.#isInPlace(known))
+      throw Object.assign(new Error('The file is gone'), { code: 'ENOENT' })
   }
 
   /**
@@ -290,18 +288,9 @@ export class WalSync {
       if (errorCodeOf(error) === 'ENOENT') return null
       throw error
     }
-    this.#noteSize(fstatSync(this.#descriptor).size, { before: 0 })
+    this.#log = new OpenLog(this.#descriptor)
     // SQLite would sync the folder at its own first sync of a new -wal, which NORMAL may never make.
     await withDescriptor(() => syncFolder(dirname(this.#walPath), this.#calls.syncFolder))
     return this.#descriptor
-  }
-
-  /**
-   * @param {number} size - of the `-wal`, bytes
-   * @param {{ before: number }} at - the last sync, bytes
-   */
-  #noteSize(size, { before }) {
-    this.#wantsRoom = isWorthRoom(size - before)
-    this.walBytes = size
   }
 }

@@ -28,6 +28,8 @@ import { readWal } from './upkeep/space.js'
  * @typedef {object} WriteOptions
  * @property {(result: T) => Promise<void> | void} [onDurable] - publishes the change; in the order of the commits
  * @property {boolean} [isLazy] - resolve after COMMIT; whoever else is told is still told after the sync only
+ * @property {(result: T) => boolean} [isChange] - false: nothing was written, so that nobody is told, and what was seen is all
+ *   that is waited for
  * @property {boolean} [isDerived] - resolve after COMMIT and ask for no sync: what is written can be made again
  */
 
@@ -96,7 +98,7 @@ export class AccountDatabase {
     this.#durability = new WalSync({
       databasePath: this.path,
       onFailure: (error) => this.#trouble.fail(error),
-      isInPlace: () => this.#handle.isInPlace,
+      isInPlace: (known) => this.#handle.isInPlace(known),
       isReadOnly,
       ...(syncCalls && { calls: syncCalls })
     })
@@ -199,11 +201,15 @@ export class AccountDatabase {
   read(work, isNews = () => true) {
     return this.#guarded(async () => {
       const result = await this.#retry(() => work(this.db))
-      if (!isNews(result)) return result
-      this.#noticeForeignCommits()
-      if (this.#durability.isPending || this.#foreign.isUnsynced) await this.#sync()
+      if (isNews(result)) await this.#settleSeen()
       return result
     })
+  }
+
+  /** Waits until what may just have been seen is durable. */
+  async #settleSeen() {
+    this.#noticeForeignCommits()
+    if (this.#durability.isPending || this.#foreign.isUnsynced) await this.#sync()
   }
 
   /**
@@ -241,7 +247,7 @@ export class AccountDatabase {
    * @returns {Promise<T>} when the change is durable and published
    * @throws {MailError} READ_ONLY, BUSY, DISK_FULL, NOT_DURABLE, ACCOUNT_DAMAGED
    */
-  write(work, { onDurable, isLazy = false, isDerived = false } = {}) {
+  write(work, { onDurable, isLazy = false, isDerived = false, isChange = () => true } = {}) {
     return this.#guarded(async () => {
       this.requireWritable()
       this.announceWrite()
@@ -252,6 +258,10 @@ export class AccountDatabase {
           throw error
         })
       if (isDerived) return result
+      if (!isChange(result)) {
+        await this.#settleSeen()
+        return result
+      }
       /** @type {Promise<void> | void} */
       let published
       const settled = this.#durability

@@ -2,7 +2,7 @@
  * STORE: flags of messages. Of few in a transaction with others like it, of many in one for each page.
  */
 import { FLAG_PAGE } from './flag-queue.js'
-import { changeFlagRows } from './flag-rows.js'
+import { changeFlagRows, hasChanged } from './flag-rows.js'
 import { inPages } from './in-pages.js'
 
 /**
@@ -57,8 +57,9 @@ export async function changeFlags({ database, views, keywords, flagQueue }, requ
       // A keyword that is new has its number once the first page is through.
       mayOverlap: () => flags.every((name) => keywords.table.find(name))
     },
-    (page) =>
-      database.write(
+    (page) => {
+      const { table } = keywords
+      return database.write(
         (db) =>
           changeFlagRows(db, {
             mailboxId,
@@ -70,6 +71,7 @@ export async function changeFlags({ database, views, keywords, flagQueue }, requ
             keywords: keywords.table
           }),
         {
+          isChange: (result) => hasChanged(result, table),
           onDurable: ({ changedCount, modSeq, change, keywords: grown }) => {
             keywords.adopt(grown)
             if (changedCount > 0) return views.publish({ mailboxId, modSeq, origin, ...change })
@@ -77,6 +79,7 @@ export async function changeFlags({ database, views, keywords, flagQueue }, requ
           isLazy
         }
       )
+    }
   )
   for (const { changedCount, failedUids, modSeq } of pages) {
     outcome.changedCount += changedCount

@@ -2,12 +2,12 @@
  * STOREs of one account that are about few messages. A client that has read a hundred messages says so with a hundred STOREs
  * at once.
  */
-import { changeFlagRows } from './flag-rows.js'
+import { MailError } from '../errors.js'
+import { changeFlagRows, hasChanged } from './flag-rows.js'
 import { publishEach, runEach, WriteQueue } from './write-queue.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
- * @typedef {import('../errors.js').MailError} MailError
  * @typedef {import('./flag-rows.js').FlagPage} FlagPage
  *
  * @typedef {Omit<import('./flag-rows.js').FlagPageRequest, 'keywords'> & { origin: unknown }} FlagPageChange - with what
@@ -60,7 +60,10 @@ export class FlagQueue {
    * @returns {Promise<(FlagPage | MailError)[]>}
    */
   #write(changes) {
+    const { table } = this.#keywords
     return this.#database.write((db) => this.#changeAll(db, changes), {
+      isChange: (outcomes) =>
+        outcomes.some((outcome) => !(outcome instanceof MailError) && hasChanged(outcome, table)),
       onDurable: (outcomes) => this.#publish(changes, outcomes)
     })
   }

@@ -69,6 +69,14 @@ export function changeFlagRows(db, request) {
   }
 }
 
+/**
+ * @param {FlagPage} page
+ * @param {KeywordTable} known - the account's keywords before it
+ * @returns {boolean} whether anything was written
+ */
+export const hasChanged = ({ changedCount, keywords }, known) =>
+  changedCount > 0 || keywords !== known
+
 /** The new words of a row, in SQL. */
 const NEW_FLAGS = '((flags & @keepFlags) | @putFlags)'
 const NEW_KEYWORDS = '((keywords & @keepKeywords) | @putKeywords)'

@@ -56,11 +56,13 @@ export class OpenHandle {
    * Nobody but SQLite may remove or replace what is open here, and it does not. Who does it all the same finds nothing of
    * what is written afterwards: it goes with the last descriptor.
    *
+   * @param {{ isLogUnmoved: boolean }} known - of the log: it need not be looked at
    * @returns {boolean} whether the files that are open can still be found, for what is written to be there later
    */
-  get isInPlace() {
-    const { file, log } = inodesAt(this.#path)
-    return file === this.#inodes.file && log === (this.#inodes.log ?? log)
+  isInPlace({ isLogUnmoved }) {
+    const { file, log } = this.#inodes
+    if (inodeAt(this.#path) !== file) return false
+    return isLogUnmoved || log === undefined || inodeAt(`${this.#path}-wal`) === log
   }
 
   /** @returns {boolean} whether another process has written while the file slept */
@@ -137,9 +139,12 @@ function traceOf(path) {
 
 /**
  * @param {string} path - of a database
- * @returns {{ file: number | undefined, log: number | undefined }} undefined where nothing is there
+ * @returns {{ file: number | undefined, log: number | undefined }}
  */
-const inodesAt = (path) => ({
-  file: statSync(path, { throwIfNoEntry: false })?.ino,
-  log: statSync(`${path}-wal`, { throwIfNoEntry: false })?.ino
-})
+const inodesAt = (path) => ({ file: inodeAt(path), log: inodeAt(`${path}-wal`) })
+
+/**
+ * @param {string} path
+ * @returns {number | undefined} undefined where nothing is there
+ */
+const inodeAt = (path) => statSync(path, { throwIfNoEntry: false })?.ino

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { fdatasync, fsync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -114,10 +114,32 @@ for (const [what, remove] of /** @type {[string, (path: string) => void][]} */ (
       copyFileSync(path, `${path}.new`)
       renameSync(`${path}.new`, path)
     }
+  ],
+  [
+    'the log for another one',
+    (path) => {
+      copyFileSync(`${path}-wal`, `${path}.new`)
+      renameSync(`${path}.new`, `${path}-wal`)
+    }
+  ],
+  [
+    'the folder for a copy',
+    (path) => {
+      cpSync(dirname(path), `${dirname(path)}.new`, { recursive: true })
+      renameSync(dirname(path), `${dirname(path)}.old`)
+      renameSync(`${dirname(path)}.new`, dirname(path))
+    }
   ]
 ]))
   test(`where somebody has removed ${what}, nothing is acknowledged that would be gone with it`, async (t) => {
     const { store, folder, alerts } = await setup(t)
+    const { view } = await store.openView('INBOX')
+    const change = { view, uids: [1], flags: ['\\Flagged'] }
+    // After many that were in order, too.
+    for (let times = 0; times < 20; times++) {
+      await store.changeFlags({ ...change, action: 'add' })
+      await store.changeFlags({ ...change, action: 'remove' })
+    }
     remove(join(folder, 'mail.db'))
     await assert.rejects(appendOne(store, 'INBOX', makeMessage('lost')), { code: 'NOT_DURABLE' })
     assert.deepEqual(

@@ -10,12 +10,13 @@ import { accountFolder, makeMessage, rawHandle, stage } from '../../helpers/acco
  */
 async function setup(t, messages) {
   const account = await accountFolder(t)
-  let syncs = 0
+  let [syncs, ended] = [0, 0]
   const store = await account.create({
     syncCalls: {
       syncFile: async () => {
         syncs++
         await new Promise((resolve) => setTimeout(resolve, 5))
+        ended++
       }
     }
   })
@@ -39,7 +40,15 @@ async function setup(t, messages) {
     const slot = view.slotOf(uid)
     return store.keywords.flagNames(Number(view.flags[slot]), Number(view.keywords[slot]))
   }
-  return { ...account, store, view, change, flagsOf, syncCount: () => syncs }
+  return {
+    ...account,
+    store,
+    view,
+    change,
+    flagsOf,
+    syncCount: () => syncs,
+    endedSyncs: () => ended
+  }
 }
 
 test('changes that are asked for at once, or while others are synced, share a sync and keep their order', async (t) => {
@@ -99,6 +108,34 @@ test('one that is refused leaves nothing, and takes none of the others with it',
   )
   assert.equal(view.highestModSeq, highestModSeq + 3)
   assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('what changes nothing waits for no disk, but for what it has seen', async (t) => {
+  const { store, view, change, syncCount, endedSyncs } = await setup(t, 60)
+  const all = Array.from({ length: 60 }, (_, index) => index + 1)
+  const changes = /** @type {const} */ ([
+    ['add', '\\Seen', '$work'],
+    ['remove', '\\Flagged', '$unheard'],
+    ['set', '\\Seen', '$work']
+  ])
+  await change(all, 'add', '\\Seen', '$work')
+  const before = syncCount()
+  for (const [action, ...flags] of changes) {
+    for (const uids of [1, all]) {
+      const { changedCount } = await change(uids, action, ...flags)
+      assert.equal(changedCount, 0, `${action} ${flags}`)
+    }
+  }
+  assert.equal(syncCount(), before)
+  // A keyword is there from now on, whatever message has it.
+  await change(99, 'add', '$new')
+  assert.equal(syncCount(), before + 1)
+
+  const lazily = { view, uids: [1], flags: ['\\Flagged'], isLazy: true }
+  assert.equal((await store.changeFlags({ ...lazily, action: 'add' })).changedCount, 1)
+  assert.equal(endedSyncs(), before + 1, 'it is not on the disk yet')
+  assert.equal((await change(1, 'add', '\\Flagged')).changedCount, 0)
+  assert.ok(endedSyncs() > before + 1)
 })
 
 test('a thousand messages go together, one more waits for the next transaction', async (t) => {
