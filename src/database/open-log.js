@@ -4,7 +4,7 @@
  * `fstat` tells both, and makes the sync after it slower. Since Linux 6.13 a file whose times were asked for gets new ones with
  * the next write, instead of some every 4 ms ("multigrain timestamps"), and ext4 without a journal writes an inode that has
  * changed at every fdatasync: 0.23 instead of 0.17 ms for two frames (measured). So it is asked no more often than it has to
- * be, and the kernel's name of the descriptor says whether the file has moved or gone.
+ * be, and the kernel's name of the descriptor says whether the file has moved or gone. Where there is no /proc, it is asked.
  */
 import { fstatSync, readlinkSync } from 'node:fs'
 import { steadyClock } from '../support/clock.js'
@@ -15,7 +15,7 @@ import { isWorthRoom, makeRoomAtEnd } from './log-room.js'
 /** Syncs from one look to the next, at most, while it does not grow. */
 const MAX_SYNCS_A_LOOK = 16
 
-/** Looks at one sync after the other that find it as long as before, until they become rarer: room that was made may be used up. */
+/** Looks at one sync after the other that find it as long as before, until they become rarer: room may be used up any moment. */
 const FREQUENT_LOOKS = 4
 
 /** After so long the times are new ones in any case, milliseconds. */
@@ -93,11 +93,12 @@ export class OpenLog {
   }
 
   /**
-   * @param {number} growth - of one sync, bytes
+   * @param {number} growth - of one sync, bytes; less than 0 where it was cut back
    * @returns {boolean} whether the next commit is to make room
    */
   #noteGrowth(growth) {
-    this.#looksWithoutGrowth = growth > 0 ? 0 : this.#looksWithoutGrowth + 1
+    // Cut back, it will grow again.
+    this.#looksWithoutGrowth = growth === 0 ? this.#looksWithoutGrowth + 1 : 0
     if (growth > 0) this.#growth = growth
     return isWorthRoom(growth)
   }

@@ -259,7 +259,7 @@ export class AccountDatabase {
         })
       if (isDerived) return result
       if (!isChange(result)) {
-        await this.#settleSeen()
+        if (!isLazy) await this.#settleSeen()
         return result
       }
       /** @type {Promise<void> | void} */

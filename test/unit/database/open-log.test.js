@@ -143,12 +143,20 @@ test('growth that is seen late counts for each of the syncs', async (t) => {
   assert.equal(size(), before + (16 * 8 + 128) * KIB)
 })
 
-test('a log that was cut back to nothing gets no room, and is followed', async (t) => {
-  const { log, descriptor, size, grow, sync } = await setup(t)
+test('a log that was cut back to nothing gets no room before it has grown, and is looked at each time again', async (t) => {
+  const { log, clock, descriptor, size, grow, sync } = await setup(t, 800 * KIB)
+  for (let count = 0; count < 40; count++) sync()
   ftruncateSync(descriptor, 0)
+  clock.advance(30_000)
   log.makeRoom()
-  assert.deepEqual([log.size, size()], [0, 0])
+  assert.equal(size(), 0)
   grow(8 * KIB)
   assert.equal(sync(), true)
   assert.equal(log.size, 8 * KIB)
+  log.makeRoom()
+  assert.equal(size(), 8 * KIB)
+  grow(8 * KIB)
+  assert.equal(sync(), true)
+  log.makeRoom()
+  assert.equal(size(), (16 + 64) * KIB)
 })
