@@ -11,7 +11,9 @@ const MAILBOX = 'large'
 const PIECE_BYTES = 64 * 1024
 
 /** After the first one: a thread that has just begun runs code that is not compiled yet. */
-const WARM_UP_READINGS = 2
+const FEW_READINGS = 2
+/** Before the lasting speed is measured: some 10,000 commands, as for short messages (body.bench.js). */
+const WARM_UP_READINGS = 26
 const READINGS = 3
 const HEADER =
   'From: Large Mail <large@example.org>\r\nSubject: large\r\nMIME-Version: 1.0\r\nContent-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n'
@@ -38,11 +40,12 @@ export const question = {
   title: '64 KiB partials of a 25 MB message',
   notes:
     'As Thunderbird reads large mail: `FETCH 1 (UID BODY.PEEK[]<offset.65536>)`, one after the other, to the end (quick: 1 MB). Checked: the SHA-256 of all pieces together.',
-  warmUp:
-    'the first reading of the message in each round, which has its own line, and two more; the three after them are counted',
+  warmUp: `the message is read ${WARM_UP_READINGS} times, and then counted ${READINGS} times. "Just started": the first reading of a round and ${FEW_READINGS} more, of which the first has its own line, before the ${READINGS} that are counted`,
   lines: [
     { id: 'partial', label: 'one partial', unit: 'ms', better: 'lower' },
     { id: 'whole', label: 'the whole message', unit: 'ms', better: 'lower' },
+    { id: 'partialAtFirst', label: 'one partial, just started', unit: 'ms', better: 'lower' },
+    { id: 'wholeAtFirst', label: 'the whole message, just started', unit: 'ms', better: 'lower' },
     {
       id: 'first',
       label: 'the whole message, first reading of a round',
@@ -75,11 +78,26 @@ export const question = {
       requireEqual(hashOf(pieces), hash, 'SHA-256 of the pieces')
       return samples
     }
-    const first = sumOf(await read())
-    for (let count = 0; count < WARM_UP_READINGS; count++) await read()
-    const readings = []
-    for (let count = 0; count < READINGS; count++) readings.push(await read())
+    let done = 0
+    const readTimes = async (/** @type {number} */ times) => {
+      const readings = []
+      for (; readings.length < times; done++) readings.push(await read())
+      return readings
+    }
+    const first = await readTimes(1)
+    await readTimes(FEW_READINGS)
+    const atFirst = await readTimes(READINGS)
+    await readTimes(WARM_UP_READINGS - done)
+    const lasting = await readTimes(READINGS)
     client.close()
-    return { samples: { partial: readings.flat(), whole: readings.map(sumOf), first: [first] } }
+    return {
+      samples: {
+        partial: lasting.flat(),
+        whole: lasting.map(sumOf),
+        partialAtFirst: atFirst.flat(),
+        wholeAtFirst: atFirst.map(sumOf),
+        first: first.map(sumOf)
+      }
+    }
   }
 }
