@@ -162,7 +162,7 @@ export class AccountDatabase {
     return this.#trouble.failure !== null
   }
 
-  /** @returns {number} size of the `-wal`, bytes, as of the last sync */
+  /** @returns {number} size of the `-wal`, bytes, as of a sync not long ago */
   get walBytes() {
     return this.#durability.walBytes
   }
@@ -247,35 +247,44 @@ export class AccountDatabase {
    * @returns {Promise<T>} when the change is durable and published
    * @throws {MailError} READ_ONLY, BUSY, DISK_FULL, NOT_DURABLE, ACCOUNT_DAMAGED
    */
-  write(work, { onDurable, isLazy = false, isDerived = false, isChange = () => true } = {}) {
+  write(work, options = {}) {
+    const { isLazy = false, isDerived = false } = options
     return this.#guarded(async () => {
       this.requireWritable()
       this.announceWrite()
-      const result = await this.writers
-        .watch((onBusy) => this.#retry(() => this.#transact(work), onBusy))
+      const { result, settled } = await this.writers
+        .watch((onBusy) => this.#retry(() => this.#commit(work, options), onBusy))
         .catch((error) => {
           if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#trouble.fail(error)
           throw error
         })
-      if (isDerived) return result
-      if (!isChange(result)) {
-        if (!isLazy) await this.#settleSeen()
-        return result
-      }
-      /** @type {Promise<void> | void} */
-      let published
-      const settled = this.#durability
-        .sync(() => {
-          published = onDurable?.(result)
-          this.#onCommit()
-        })
-        .then(() => published)
+      if (settled === null) {
+        if (!isDerived && !isLazy) await this.#settleSeen()
+      } else if (!isLazy) await settled
       // A lazy write's failure reaches the operator and every later call through the failed file itself.
-      if (isLazy)
-        this.supervise(settled.catch((error) => Promise.reject(this.#trouble.report(error))))
-      else await settled
+      else this.supervise(settled.catch((error) => Promise.reject(this.#trouble.report(error))))
       return result
     })
+  }
+
+  /**
+   * Asks for the sync at once: whoever reads before the writer goes on must find that what he sees is not on the disk yet.
+   *
+   * @template T
+   * @param {(db: Database) => T} work
+   * @param {WriteOptions<T>} options
+   * @returns {{ result: T, settled: Promise<void> | null }} `settled`: when it is durable and published; null: no sync
+   */
+  #commit(work, { onDurable, isDerived = false, isChange = () => true }) {
+    const result = this.#transact(work)
+    if (isDerived || !isChange(result)) return { result, settled: null }
+    /** @type {Promise<void> | void} */
+    let published
+    const synced = this.#durability.sync(() => {
+      published = onDurable?.(result)
+      this.#onCommit()
+    })
+    return { result, settled: synced.then(() => published) }
   }
 
   /**

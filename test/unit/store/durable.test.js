@@ -104,6 +104,17 @@ test('what another request has committed is not shown before it is durable', asy
   assert.equal(uidNext, (await appending) + 1)
 })
 
+test('nor is it to whoever reads in the same moment', async (t) => {
+  const { store, events } = await setup(t)
+  await store.listMailboxes()
+  events.length = 0
+  const making = store.createMailbox('New')
+  const names = (await store.listMailboxes()).map(({ name }) => name)
+  assert.ok(names.includes('New'))
+  assert.ok(events.includes('synced'), 'it is on the disk')
+  await making
+})
+
 for (const [what, remove] of /** @type {[string, (path: string) => void][]} */ ([
   ['the file', (path) => rmSync(path)],
   ['the log', (path) => rmSync(`${path}-wal`)],
