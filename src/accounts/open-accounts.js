@@ -372,6 +372,8 @@ export class OpenAccounts {
   async #shut({ id: accountId, folder }, { store, identities, spool }) {
     const { services, onLocked } = this.#options
     const leaving = this.#options.maintenance?.leave(accountId)
+    // Mail that a lock keeps out of INBOX stays in the spool, for the next login.
+    store.stopWaiting()
     await spool.close()
     try {
       const workAlone = await leaving
@@ -393,7 +395,10 @@ export class OpenAccounts {
     const results = await Promise.allSettled(this.#closing.values())
     await this.#shared.close()
     for (const result of results) {
-      if (result.status === 'rejected' && !isMailError(result.reason, 'BUSY')) throw result.reason
+      if (result.status === 'rejected' && !isOfLock(result.reason)) throw result.reason
     }
   }
 }
+
+/** @param {unknown} error - of a mailbox that another process has locked */
+const isOfLock = (error) => isMailError(error, 'BUSY') || isMailError(error, 'SHUTTING_DOWN')

@@ -45,6 +45,8 @@ export class AccountDatabase {
   #onCommit
   #onRest
   #abort = new AbortController()
+  /** Ends when taken locks are to be waited for no longer. */
+  #patience = new AbortController()
   /** Reads and writes that are under way, so that closing can wait for them. */
   #active = 0
   /** @type {(() => void) | null} */
@@ -358,9 +360,18 @@ export class AccountDatabase {
     return this.#abort.signal
   }
 
+  /**
+   * To be called when the file will be closed soon: what finds it locked from now on, and what waits for a lock already,
+   * fails with SHUTTING_DOWN. All else goes on.
+   */
+  stopWaiting() {
+    this.#patience.abort()
+  }
+
   /** Waits for what is under way and closes the file. */
   async close() {
     this.#abort.abort(new MailError('SHUTTING_DOWN'))
+    this.stopWaiting()
     if (this.#active > 0)
       await new Promise((resolve) => (this.#whenIdle = () => resolve(undefined)))
     await this.#durability.close()
@@ -391,7 +402,7 @@ export class AccountDatabase {
   #retry(work, onBusy) {
     return retryWhileBusy(work, {
       busyTimeoutMs: this.#busyTimeoutMs,
-      signal: this.#abort.signal,
+      signal: this.#patience.signal,
       ...(onBusy && { onBusy })
     })
   }

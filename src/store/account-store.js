@@ -257,6 +257,11 @@ export class AccountStore extends ChangeMethods {
     return /** @type {VerifyReport} */ (report)
   }
 
+  /** As of now no lock of another process is waited for: the store will be closed soon. */
+  stopWaiting() {
+    this.#parts.database.stopWaiting()
+  }
+
   /**
    * Waits for what is under way, tells the usage, closes the file and zeroes the key.
    *
@@ -296,7 +301,7 @@ export class AccountStore extends ChangeMethods {
     const { indexer, database, housekeeping, lateMeta } = this.#parts
     try {
       await indexer.close()
-      if (!database.hasFailed) await lateMeta.flush()
+      if (!database.hasFailed) await lateMeta.flushLast()
     } finally {
       lateMeta.leave()
       if (database.hasFailed) housekeeping.stop()

@@ -122,6 +122,13 @@ export class LateMeta {
     await this.#database.write((db) => this.#writeWaiting(db), { isDerived: true })
   }
 
+  /** Writes what waits when the mailbox is closed; what a lock or a full disk keeps out is made again when it is missed. */
+  async flushLast() {
+    const written = this.flush()
+    this.#database.supervise(written)
+    await written.catch(() => {})
+  }
+
   /** To be called when the mailbox is closed, after the last `flush`: nothing is at hand any more. */
   leave() {
     this.#hasLeft = true

@@ -162,7 +162,7 @@ test('a mailbox that takes long to open keeps nobody from being shut out', async
 })
 
 test('a login during whose drain the mailbox is closed gets the one that is opened next', async (t) => {
-  const { enter, services, account, openAccounts } = await setUp(t)
+  const { enter, services, account, openAccounts, lines } = await setUp(t)
   await deliver(account)
   const { masterKey } = await logIn(services, OLD)
   const entering = enter()
@@ -174,6 +174,9 @@ test('a login during whose drain the mailbox is closed gets the one that is open
   release()
   const session = await entering
   assert.equal(await count(session), 1)
+  // The close has not waited for the lock of another process.
+  const [stop] = lines.filter(({ msg }) => msg === 'the spool was not drained to its end')
+  assert.match(JSON.stringify(stop), /SHUTTING_DOWN/)
 })
 
 test('a spool whose drain was stopped by the close is left alone from then on', async (t) => {
@@ -192,6 +195,7 @@ test('a spool whose drain was stopped by the close is left alone from then on', 
   const draining = spool.drain()
   await nextWrite(store)
   t.mock.timers.enable({ apis: ['setTimeout'] })
+  store.stopWaiting()
   await spool.close()
   const closing = store.close()
   await draining

@@ -166,7 +166,7 @@ test('what waits is written when the store is closed', async (t) => {
   assert.deepEqual(counts(), [1, 1, 1, 1])
 })
 
-test('a store that cannot write what waits when it is closed ends everything else, and tells its usage', async (t) => {
+test('a store that cannot write what waits when it is closed closes all the same, and tells its usage', async (t) => {
   const folder = await scratchFolder(t)
   const key = randomBytes(32)
   /** @type {import('../../../src/store/account-store.js').Usage[]} */
@@ -182,7 +182,8 @@ test('a store that cannot write what waits when it is closed ends everything els
   await appendOne(store, 'INBOX', message)
   const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
   db.exec('BEGIN IMMEDIATE')
-  await assert.rejects(store.close(), { code: 'BUSY' })
+  await store.close()
+  assert.equal(db.prepare('SELECT count(*) FROM message_meta').pluck().get(), 0)
   db.close()
   assert.deepEqual(told, [{ bytes: message.length, messages: 1 }])
 })

@@ -207,18 +207,27 @@ test('what another process leaves in the -wal keeps no file awake', async (t) =>
 })
 
 test('beyond the number of files that may be open, those longest unused sleep', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const nowMs = performance.now.bind(performance)
+  let aheadMs = 0
+  t.mock.method(performance, 'now', () => nowMs() + aheadMs)
   const files = openFiles({ sleepAfterMs: 60_000, maxAwake: 2 })
   const pool = new CachePool({ totalBytes: 64 << 20, maxShareBytes: 16 << 20 })
   const stores = []
   for (let index = 0; index < 4; index++) {
     const account = await accountFolder(t)
     stores.push(await account.create({ openFiles: files, cachePool: pool }))
-    await appendOne(stores[index] ?? assert.fail(), 'INBOX', makeMessage())
-    await sleep(1200)
+    const store = stores[index] ?? assert.fail()
+    await appendOne(store, 'INBOX', makeMessage())
+    await store.checkpoint()
+    aheadMs += 1200
   }
   const late = await accountFolder(t)
   stores.push(await late.create({ openFiles: files, cachePool: pool }))
-  while (files.awake > 2) await sleep(20)
+  while (files.awake > 2) {
+    t.mock.timers.tick(15_000)
+    await sleep(20)
+  }
   assert.deepEqual(
     stores.map(({ isAsleep }) => isAsleep),
     [true, true, true, false, false]
