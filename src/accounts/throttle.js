@@ -10,8 +10,10 @@
  *   out.
  *
  * Attempts that are still being checked count as failures until they are over, so that a burst in
- * parallel gains nothing. The same wrong password again is not counted: it is a phone that has not been
- * told the new one, and it learns nothing.
+ * parallel gains nothing; those beyond the limit wait for what becomes of them (`admitInTurn`), because an
+ * office that comes back after a restart is such a burst, too. The same wrong password again is not counted: it is a
+ * phone that has not been told the new one, and it learns nothing. Nor does one that is being checked already count for
+ * the name: a mail program opens several connections at once.
  *
  * Of several workers each counts what it sees and tells the others (`onChange`, `note`), so that guessing through all of
  * them gains nothing; one that starts begins with what the others know (`state`, `adopt`).
@@ -21,6 +23,7 @@ import { MailError } from '../errors.js'
 import { addressKey } from '../support/address-key.js'
 import { AddressList } from '../support/address-list.js'
 import { nameOf } from './address.js'
+import { OutcomeQueue } from './outcome-queue.js'
 
 /** Failures on a name that cost nothing: people mistype. */
 const FREE_NAME_FAILURES = 5
@@ -42,6 +45,10 @@ const REMEMBER_GOOD_MS = 30 * 24 * 60 * 60_000
 const MAX_ENTRIES = 100_000
 /** Entries of each counter that a worker which starts is told. */
 const MAX_TOLD_ENTRIES = 20_000
+/** The longest that an attempt waits for those before it, ms: below the patience of every mail client. */
+const MAX_TURN_MS = 25_000
+/** Attempts from one address that wait for those before them. */
+const MAX_IN_TURN = 1_000
 /** Wrong passwords remembered for one name from one address. */
 const MAX_FINGERPRINTS = 8
 
@@ -62,6 +69,24 @@ const MAX_FINGERPRINTS = 8
  * @property {string | null} fingerprint - of a wrong password; null: the login was good
  *
  * @typedef {Record<'names' | 'addresses' | 'pairs', [string, Pick<Tally, 'failures' | 'lastMs' | 'heldUntilMs' | 'goodUntilMs'>][]>} ThrottleState
+ */
+
+/**
+ * @typedef {object} AttemptInput
+ * @property {string} username - as typed
+ * @property {string | null} remoteAddress - null for the machine's own operator
+ * @property {Uint8Array} password
+ *
+ * @typedef {object} Seen - what an attempt meets
+ * @property {number} nowMs
+ * @property {string} nameKey
+ * @property {string} place - an address key
+ * @property {Tally} name
+ * @property {Tally} address
+ * @property {Tally} pair
+ * @property {boolean} wasGood - whether the name was right from there before
+ * @property {string} fingerprint - of the password
+ * @property {boolean} isRepeat - whether the same is being checked already
  */
 
 /**
@@ -139,6 +164,14 @@ export class Throttle {
   #names = new Tallies()
   #addresses = new Tallies()
   #pairs = new Tallies()
+  /** By address: attempts that wait for the outcome of others. */
+  #inTurn = new OutcomeQueue()
+  /**
+   * Attempts under way, by name, address and password.
+   *
+   * @type {Map<string, number>}
+   */
+  #equal = new Map()
   #fingerprintKey
   /**
    * Told of each change that was not noted from elsewhere.
@@ -176,17 +209,58 @@ export class Throttle {
   }
 
   /**
-   * @param {object} input
-   * @param {string} input.username - as typed
-   * @param {string | null} input.remoteAddress - null for the machine's own operator
-   * @param {Uint8Array} input.password
+   * As `admit`; where as many attempts from the address are under way as it takes to be held, it is decided when it is
+   * known what became of them.
+   *
+   * @param {AttemptInput} input
+   * @returns {Promise<Attempt>}
+   * @throws {MailError} THROTTLED
+   */
+  async admitInTurn(input) {
+    const { remoteAddress } = input
+    if (this.#isExempt(remoteAddress)) return this.admit(input)
+    const place = addressKey(remoteAddress ?? '')
+    const deadlineMs = performance.now() + MAX_TURN_MS
+    try {
+      while (this.#mustWait(input) && performance.now() < deadlineMs) {
+        if (this.#inTurn.size(place) >= MAX_IN_TURN) break
+        await this.#inTurn.wait(place)
+      }
+      return this.admit(input)
+    } finally {
+      // Where it was refused, it has taken nobody's place.
+      if (!this.#isFull(place)) this.#inTurn.wakeNext(place)
+    }
+  }
+
+  /**
+   * @param {AttemptInput} input
    * @returns {Attempt}
    * @throws {MailError} THROTTLED
    */
-  admit({ username, remoteAddress, password }) {
-    if (this.#isExempt(remoteAddress)) {
+  admit(input) {
+    if (this.#isExempt(input.remoteAddress)) {
       return { waitMs: 0, isKnown: false, succeed: () => {}, fail: () => {}, cancel: () => {} }
     }
+    const seen = this.#look(input)
+    const { name, address, pair, wasGood, isRepeat, nowMs } = seen
+    if (!wasGood && (isHeld(address, nowMs) || isFull(address)))
+      throw new MailError('THROTTLED', { detail: 'failures from the address' })
+    const counted = wasGood ? pair : name
+    const waitMs = growing(
+      counted.failures + counted.pending - (isRepeat ? 1 : 0),
+      FREE_NAME_FAILURES - 1,
+      FIRST_WAIT_MS,
+      MAX_WAIT_MS
+    )
+    return this.#attempt(seen, waitMs)
+  }
+
+  /**
+   * @param {AttemptInput} input - not of an exempt address
+   * @returns {Seen}
+   */
+  #look({ username, remoteAddress, password }) {
     const nowMs = this.#clock.nowMs()
     const named = nameOf(username, { defaultDomain: this.#defaultDomain })
     // Hashed, so that an entry has one size however long the name is.
@@ -195,79 +269,63 @@ export class Throttle {
     const name = this.#names.touch(nameKey, nowMs)
     const address = this.#addresses.touch(place, nowMs)
     const pair = this.#pairs.touch(`${place} ${nameKey}`, nowMs)
-
     const goodMs = pair.goodUntilMs - nowMs
     const wasGood = goodMs > 0 && goodMs <= REMEMBER_GOOD_MS
-    if (!wasGood) this.#requireNotHeld(address, nowMs)
-    const counted = wasGood ? pair : name
-    const waitMs = growing(
-      counted.failures + counted.pending,
-      FREE_NAME_FAILURES - 1,
-      FIRST_WAIT_MS,
-      MAX_WAIT_MS
-    )
-    return this.#attempt({
-      name,
-      address,
-      pair,
-      nameKey,
-      place,
-      password,
-      waitMs,
-      isKnown: wasGood
-    })
+    const fingerprint = createHmac('sha256', this.#fingerprintKey).update(password).digest('base64')
+    const isRepeat = this.#equal.has(`${place} ${nameKey} ${fingerprint}`)
+    return { nowMs, nameKey, place, name, address, pair, wasGood, fingerprint, isRepeat }
   }
 
   /**
-   * @param {Tally} address
-   * @param {number} nowMs
+   * @param {AttemptInput} input - not of an exempt address
+   * @returns {boolean} whether the outcome of others decides
    */
-  #requireNotHeld(address, nowMs) {
-    const heldMs = address.heldUntilMs - nowMs
-    // Longer than anything is held: the clock was set back since.
-    const isHeld = heldMs > 0 && heldMs <= MAX_HOLD_MS
-    // With as many attempts under way as it takes to be held, the next one waits for their outcome.
-    const isBurst =
-      address.pending > 0 && address.failures + address.pending > FREE_ADDRESS_FAILURES
-    if (isHeld || isBurst) throw new MailError('THROTTLED', { detail: 'failures from the address' })
+  #mustWait(input) {
+    const { address, wasGood, nowMs } = this.#look(input)
+    return !wasGood && !isHeld(address, nowMs) && isFull(address)
+  }
+
+  /** @param {string} place */
+  #isFull(place) {
+    return isFull(this.#addresses.touch(place, this.#clock.nowMs()))
   }
 
   /**
-   * @param {object} input
-   * @param {Tally} input.name
-   * @param {Tally} input.address
-   * @param {Tally} input.pair
-   * @param {string} input.nameKey
-   * @param {string} input.place
-   * @param {Uint8Array} input.password
-   * @param {number} input.waitMs
-   * @param {boolean} input.isKnown
+   * @param {Seen} seen
+   * @param {number} waitMs
    * @returns {Attempt}
    */
-  #attempt({ name, address, pair, nameKey, place, password, waitMs, isKnown }) {
-    const tallies = [name, address, pair]
+  #attempt({ name, address, pair, nameKey, place, fingerprint, wasGood, isRepeat }, waitMs) {
+    // The same password again makes nobody wait longer; but it costs a derivation where the first was wrong.
+    const tallies = isRepeat ? [address] : [name, address, pair]
     for (const tally of tallies) tally.pending++
+    const key = `${place} ${nameKey} ${fingerprint}`
+    this.#equal.set(key, (this.#equal.get(key) ?? 0) + 1)
     let isOver = false
-    const end = () => {
+    /** @param {(nowMs: number) => boolean} count - whether the outcome is news */
+    const end = (count) => {
       if (isOver) throw new Error('The attempt is over already')
       isOver = true
       for (const tally of tallies) tally.pending--
-      return this.#clock.nowMs()
+      const left = (this.#equal.get(key) ?? 1) - 1
+      if (left > 0) this.#equal.set(key, left)
+      else this.#equal.delete(key)
+      const isNews = count(this.#clock.nowMs())
+      this.#inTurn.wakeNext(place)
+      return isNews
     }
-    const fingerprint = createHmac('sha256', this.#fingerprintKey).update(password).digest('base64')
     return {
       waitMs,
-      isKnown,
+      isKnown: wasGood,
       cancel: () => {
-        end()
+        end(() => false)
       },
       succeed: () => {
-        const isNews = markGood(pair, end())
+        const isNews = end((nowMs) => markGood(pair, nowMs))
         if (isNews) this.onChange?.({ nameKey, place, fingerprint: null })
       },
       fail: () => {
-        const nowMs = end()
-        const isNews = countFailure({ name, address, pair, fingerprint, nowMs })
+        const isNews = end((nowMs) => countFailure({ name, address, pair, fingerprint, nowMs }))
         if (isNews) this.onChange?.({ nameKey, place, fingerprint })
       }
     }
@@ -312,6 +370,25 @@ export class Throttle {
       }
     }
   }
+}
+
+/**
+ * @param {Tally} address
+ * @param {number} nowMs
+ * @returns {boolean} whether it is refused for now
+ */
+function isHeld(address, nowMs) {
+  const heldMs = address.heldUntilMs - nowMs
+  // Longer than anything is held: the clock was set back since.
+  return heldMs > 0 && heldMs <= MAX_HOLD_MS
+}
+
+/**
+ * @param {Tally} address
+ * @returns {boolean} whether with as many attempts under way as it takes to be held
+ */
+function isFull({ pending, failures }) {
+  return pending > 0 && failures + pending > FREE_ADDRESS_FAILURES
 }
 
 /**

@@ -201,7 +201,7 @@ export class Unlocker {
    */
   async #admit(attempt, account) {
     try {
-      return this.#throttle.admit(attempt)
+      return await this.#throttle.admitInTurn(attempt)
     } catch (error) {
       if (isMailError(error, 'THROTTLED')) {
         this.#audit('login-throttled', account, attempt.remoteAddress)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Throttle } from '../../../src/accounts/throttle.js'
 import { isMailError } from '../../../src/errors.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
@@ -122,12 +123,85 @@ test('a neighbour behind the same router does not keep the owner out', () => {
 
 test('attempts side by side count as failures while they are checked', () => {
   const { throttle } = setUp()
-  const input = { username: 'anna', remoteAddress: '192.0.2.1', password: Buffer.from('x') }
-  const attempts = Array.from({ length: 11 }, () => throttle.admit(input))
+  const admit = () =>
+    throttle.admit({
+      username: 'anna',
+      remoteAddress: '192.0.2.1',
+      password: anotherPassword()
+    })
+  const attempts = Array.from({ length: 11 }, admit)
   assert.ok(/** @type {number} */ (attempts.at(-1)?.waitMs) > 0)
-  assert.throws(() => throttle.admit(input), isThrottled)
+  assert.throws(admit, isThrottled)
   for (const attempt of attempts) attempt.cancel()
-  assert.equal(throttle.admit(input).waitMs, 0)
+  assert.equal(admit().waitMs, 0)
+})
+
+test('the connections that a mail program opens at once do not wait for each other', async () => {
+  const { throttle } = setUp()
+  const input = { username: 'anna', remoteAddress: '192.0.2.1', password: Buffer.from('right') }
+  const logIn = async () => {
+    const attempt = await throttle.admitInTurn(input)
+    await turn()
+    attempt.succeed()
+    return attempt.waitMs
+  }
+  const waitsMs = await Promise.all(Array.from({ length: 40 }, logIn))
+  assert.deepEqual(new Set(waitsMs), new Set([0]))
+})
+
+test('an office that logs in at once is let in, ten at a time', async () => {
+  const { throttle } = setUp()
+  let underWay = 0
+  let most = 0
+  const logIn = async (/** @type {number} */ nth) => {
+    const password = Buffer.from(`right ${nth}`)
+    const input = { username: `user${nth}`, remoteAddress: '192.0.2.1', password }
+    const attempt = await throttle.admitInTurn(input)
+    most = Math.max(most, ++underWay)
+    await turn()
+    underWay--
+    attempt.succeed()
+    return attempt.waitMs
+  }
+  const waitsMs = await Promise.all(Array.from({ length: 500 }, (_, nth) => logIn(nth)))
+  assert.deepEqual(new Set(waitsMs), new Set([0]))
+  assert.equal(most, 11)
+})
+
+test('of guesses that come at once those in the queue are refused as soon as the first were wrong', async () => {
+  const { throttle } = setUp()
+  let checked = 0
+  const guess = async (/** @type {number} */ nth) => {
+    const input = { username: `user${nth}`, remoteAddress: '192.0.2.1' }
+    const attempt = await throttle.admitInTurn({ ...input, password: anotherPassword() })
+    checked++
+    await turn()
+    attempt.fail()
+  }
+  const outcomes = await Promise.allSettled(Array.from({ length: 1200 }, (_, nth) => guess(nth)))
+  assert.equal(checked, 11)
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+  assert.equal(refused.length, 1189)
+  assert.ok(refused.every(({ reason }) => isThrottled(reason)))
+  // Nothing is left behind: a neighbour who comes later is told at once.
+  const later = { username: 'anna', remoteAddress: '192.0.2.1', password: Buffer.from('right') }
+  await assert.rejects(throttle.admitInTurn(later), isThrottled)
+})
+
+test('while one guess of an address is checked after a hold, the others from there wait for it', async () => {
+  const { clock, throttle, fail } = setUp()
+  for (let nth = 0; nth < 10; nth++) fail(`user${nth}`, '192.0.2.1')
+  clock.advance(60_000)
+  const input = { username: 'anna', remoteAddress: '192.0.2.1' }
+  const first = throttle.admit({ ...input, password: anotherPassword() })
+  const right = { ...input, password: Buffer.from('right') }
+  const second = throttle.admitInTurn(right)
+  first.cancel()
+  const { succeed } = await second
+  const third = throttle.admitInTurn({ ...input, username: 'bert', password: anotherPassword() })
+  succeed()
+  const { fail: failThird } = await third
+  failThird()
 })
 
 test('an attempt ends once', () => {

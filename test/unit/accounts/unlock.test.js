@@ -429,6 +429,16 @@ test('guessing is slowed down, and a repeat login is not', async (t) => {
   ;(await logIn(services, 'old secret', { remoteAddress: STRANGER })).masterKey.dispose()
 })
 
+test('an office whose people all log in at once, as after a restart, is let in', async (t) => {
+  const { services } = await openTestAccounts(t, { 'auth.queueLength': 12 })
+  const names = Array.from({ length: 25 }, (_, nth) => `person${nth}`)
+  for (const name of names) await makeAccount(services, `${name}@example.org`)
+  const logins = names.map((username) =>
+    logIn(services, 'old secret', { username, remoteAddress: STRANGER })
+  )
+  for (const { masterKey } of await Promise.all(logins)) masterKey.dispose()
+})
+
 test('from an address that is held the password of an open mailbox is not tried out', async (t) => {
   const { services, clock } = await openTestAccounts(t)
   await makeAccount(services)
