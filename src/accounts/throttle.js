@@ -24,43 +24,22 @@ import { addressKey } from '../support/address-key.js'
 import { AddressList } from '../support/address-list.js'
 import { nameOf } from './address.js'
 import { OutcomeQueue } from './outcome-queue.js'
+import {
+  Tallies,
+  countFailure,
+  isFull,
+  isHeld,
+  markGood,
+  nameWaitMs,
+  wasGoodAt
+} from './tallies.js'
 
-/** Failures on a name that cost nothing: people mistype. */
-const FREE_NAME_FAILURES = 5
-/** Failures from an address that cost nothing; an office shares one. */
-const FREE_ADDRESS_FAILURES = 10
-/** The first wait, ms; each further failure doubles it. */
-const FIRST_WAIT_MS = 250
-/** The longest wait, ms: below the patience of every mail client. */
-const MAX_WAIT_MS = 5_000
-/** The first refusal of an address, ms; each further failure doubles it. */
-const FIRST_HOLD_MS = 1_000
-/** The longest refusal of an address, ms. */
-const MAX_HOLD_MS = 15 * 60_000
-/** Failures are forgotten after this long without another, ms. */
-const FORGET_MS = 60 * 60_000
-/** A name that was right from an address is remembered for this long, ms. */
-const REMEMBER_GOOD_MS = 30 * 24 * 60 * 60_000
-/** Entries of each counter; the oldest go first. About 200 bytes each. */
-const MAX_ENTRIES = 100_000
-/** Entries of each counter that a worker which starts is told. */
-const MAX_TOLD_ENTRIES = 20_000
+/** @import { Tally } from './tallies.js' */
+
 /** The longest that an attempt waits for those before it, ms: below the patience of every mail client. */
 const MAX_TURN_MS = 25_000
 /** Attempts from one address that wait for those before them. */
 const MAX_IN_TURN = 1_000
-/** Wrong passwords remembered for one name from one address. */
-const MAX_FINGERPRINTS = 8
-
-/**
- * @typedef {object} Tally
- * @property {number} failures
- * @property {number} pending - attempts that are being checked
- * @property {number} lastMs
- * @property {number} heldUntilMs
- * @property {number} goodUntilMs
- * @property {string[]} fingerprints - keyed hashes of wrong passwords, newest last
- */
 
 /**
  * @typedef {object} ThrottleChange - plain data, without a name or a password
@@ -97,64 +76,6 @@ const MAX_FINGERPRINTS = 8
  * @property {() => void} fail
  * @property {() => void} cancel - nothing was checked
  */
-
-/**
- * @param {number} failures
- * @param {number} free
- * @param {number} firstMs
- * @param {number} maxMs
- * @returns {number} ms
- */
-function growing(failures, free, firstMs, maxMs) {
-  const excess = failures - free
-  return excess <= 0 ? 0 : Math.min(maxMs, firstMs * 2 ** Math.min(excess - 1, 30))
-}
-
-/** Counters that forget the least recently touched entry. */
-class Tallies {
-  /** @type {Map<string, Tally>} */
-  #entries = new Map()
-
-  /**
-   * @param {string} key
-   * @param {number} nowMs
-   * @returns {Tally}
-   */
-  touch(key, nowMs) {
-    const entry = this.#entries.get(key) ?? {
-      failures: 0,
-      pending: 0,
-      lastMs: nowMs,
-      heldUntilMs: 0,
-      goodUntilMs: 0,
-      fingerprints: []
-    }
-    // Of a time that is yet to come: the clock was set back since.
-    entry.lastMs = Math.min(entry.lastMs, nowMs)
-    if (nowMs - entry.lastMs > FORGET_MS) {
-      entry.failures = 0
-      entry.fingerprints = []
-    }
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    if (this.#entries.size > MAX_ENTRIES) {
-      const [oldest] = this.#entries.keys()
-      if (oldest !== undefined) this.#entries.delete(oldest)
-    }
-    return entry
-  }
-
-  /** @returns {ThrottleState['names']} those touched last, that say something */
-  latest() {
-    const told = [...this.#entries]
-      .slice(-MAX_TOLD_ENTRIES)
-      .filter(([, { failures, goodUntilMs }]) => failures > 0 || goodUntilMs > 0)
-    return told.map(([key, { failures, lastMs, heldUntilMs, goodUntilMs }]) => [
-      key,
-      { failures, lastMs, heldUntilMs, goodUntilMs }
-    ])
-  }
-}
 
 /** Counts failures and says how long the next attempt waits. */
 export class Throttle {
@@ -247,12 +168,7 @@ export class Throttle {
     if (!wasGood && (isHeld(address, nowMs) || isFull(address)))
       throw new MailError('THROTTLED', { detail: 'failures from the address' })
     const counted = wasGood ? pair : name
-    const waitMs = growing(
-      counted.failures + counted.pending - (isRepeat ? 1 : 0),
-      FREE_NAME_FAILURES - 1,
-      FIRST_WAIT_MS,
-      MAX_WAIT_MS
-    )
+    const waitMs = nameWaitMs(counted.failures + counted.pending - (isRepeat ? 1 : 0))
     return this.#attempt(seen, waitMs)
   }
 
@@ -269,8 +185,7 @@ export class Throttle {
     const name = this.#names.touch(nameKey, nowMs)
     const address = this.#addresses.touch(place, nowMs)
     const pair = this.#pairs.touch(`${place} ${nameKey}`, nowMs)
-    const goodMs = pair.goodUntilMs - nowMs
-    const wasGood = goodMs > 0 && goodMs <= REMEMBER_GOOD_MS
+    const wasGood = wasGoodAt(pair, nowMs)
     const fingerprint = createHmac('sha256', this.#fingerprintKey).update(password).digest('base64')
     const isRepeat = this.#equal.has(`${place} ${nameKey} ${fingerprint}`)
     return { nowMs, nameKey, place, name, address, pair, wasGood, fingerprint, isRepeat }
@@ -370,54 +285,4 @@ export class Throttle {
       }
     }
   }
-}
-
-/**
- * @param {Tally} address
- * @param {number} nowMs
- * @returns {boolean} whether it is refused for now
- */
-function isHeld(address, nowMs) {
-  const heldMs = address.heldUntilMs - nowMs
-  // Longer than anything is held: the clock was set back since.
-  return heldMs > 0 && heldMs <= MAX_HOLD_MS
-}
-
-/**
- * @param {Tally} address
- * @returns {boolean} whether with as many attempts under way as it takes to be held
- */
-function isFull({ pending, failures }) {
-  return pending > 0 && failures + pending > FREE_ADDRESS_FAILURES
-}
-
-/**
- * @param {Tally} pair
- * @param {number} nowMs
- * @returns {boolean} whether it says something new: of a login that repeats a good one nobody need hear for a day
- */
-function markGood(pair, nowMs) {
-  const goodMs = pair.goodUntilMs - nowMs
-  const isKnown = goodMs >= REMEMBER_GOOD_MS - 24 * 60 * 60_000 && goodMs <= REMEMBER_GOOD_MS
-  const isNews = pair.failures > 0 || !isKnown
-  pair.goodUntilMs = nowMs + REMEMBER_GOOD_MS
-  pair.failures = 0
-  pair.fingerprints = []
-  return isNews
-}
-
-/**
- * @param {{ name: Tally, address: Tally, pair: Tally, fingerprint: string, nowMs: number }} failure
- * @returns {boolean} whether it counts: the same wrong password again does not
- */
-function countFailure({ name, address, pair, fingerprint, nowMs }) {
-  if (pair.fingerprints.includes(fingerprint)) return false
-  pair.fingerprints = [...pair.fingerprints.slice(1 - MAX_FINGERPRINTS), fingerprint]
-  for (const tally of [name, address, pair]) {
-    tally.failures++
-    tally.lastMs = nowMs
-  }
-  address.heldUntilMs =
-    nowMs + growing(address.failures, FREE_ADDRESS_FAILURES - 1, FIRST_HOLD_MS, MAX_HOLD_MS)
-  return true
 }

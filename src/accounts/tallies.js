@@ -1,0 +1,163 @@
+/**
+ * What is counted of attempts to log in, by name, by address, and by the two together: failures, successes, and how long
+ * they are remembered.
+ */
+
+/** Failures on a name that cost nothing: people mistype. */
+const FREE_NAME_FAILURES = 5
+/** Failures from an address that cost nothing; an office shares one. */
+const FREE_ADDRESS_FAILURES = 10
+/** The first wait, ms; each further failure doubles it. */
+const FIRST_WAIT_MS = 250
+/** The longest wait, ms: below the patience of every mail client. */
+const MAX_WAIT_MS = 5_000
+/** The first refusal of an address, ms; each further failure doubles it. */
+const FIRST_HOLD_MS = 1_000
+/** The longest refusal of an address, ms. */
+const MAX_HOLD_MS = 15 * 60_000
+/** Failures are forgotten after this long without another, ms. */
+const FORGET_MS = 60 * 60_000
+/** A name that was right from an address is remembered for this long, ms. */
+const REMEMBER_GOOD_MS = 30 * 24 * 60 * 60_000
+/** Entries of each counter; the oldest go first. About 200 bytes each. */
+const MAX_ENTRIES = 100_000
+/** Entries of each counter that a worker which starts is told. */
+const MAX_TOLD_ENTRIES = 20_000
+/** Wrong passwords remembered for one name from one address. */
+const MAX_FINGERPRINTS = 8
+
+/**
+ * @typedef {object} Tally
+ * @property {number} failures
+ * @property {number} pending - attempts that are being checked
+ * @property {number} lastMs
+ * @property {number} heldUntilMs
+ * @property {number} goodUntilMs
+ * @property {string[]} fingerprints - keyed hashes of wrong passwords, newest last
+ */
+
+/**
+ * @param {number} failures
+ * @param {number} free
+ * @param {number} firstMs
+ * @param {number} maxMs
+ * @returns {number} ms
+ */
+function growing(failures, free, firstMs, maxMs) {
+  const excess = failures - free
+  return excess <= 0 ? 0 : Math.min(maxMs, firstMs * 2 ** Math.min(excess - 1, 30))
+}
+
+/** Counters that forget the least recently touched entry. */
+export class Tallies {
+  /** @type {Map<string, Tally>} */
+  #entries = new Map()
+
+  /**
+   * @param {string} key
+   * @param {number} nowMs
+   * @returns {Tally}
+   */
+  touch(key, nowMs) {
+    const entry = this.#entries.get(key) ?? {
+      failures: 0,
+      pending: 0,
+      lastMs: nowMs,
+      heldUntilMs: 0,
+      goodUntilMs: 0,
+      fingerprints: []
+    }
+    // Of a time that is yet to come: the clock was set back since.
+    entry.lastMs = Math.min(entry.lastMs, nowMs)
+    if (nowMs - entry.lastMs > FORGET_MS) {
+      entry.failures = 0
+      entry.fingerprints = []
+    }
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    if (this.#entries.size > MAX_ENTRIES) {
+      const [oldest] = this.#entries.keys()
+      if (oldest !== undefined) this.#entries.delete(oldest)
+    }
+    return entry
+  }
+
+  /** @returns {[string, Pick<Tally, 'failures' | 'lastMs' | 'heldUntilMs' | 'goodUntilMs'>][]} those touched last, that say something */
+  latest() {
+    const told = [...this.#entries]
+      .slice(-MAX_TOLD_ENTRIES)
+      .filter(([, { failures, goodUntilMs }]) => failures > 0 || goodUntilMs > 0)
+    return told.map(([key, { failures, lastMs, heldUntilMs, goodUntilMs }]) => [
+      key,
+      { failures, lastMs, heldUntilMs, goodUntilMs }
+    ])
+  }
+}
+
+/**
+ * @param {number} failures - on a name; or of the name from an address, where it was right before
+ * @returns {number} how long the next attempt waits, ms
+ */
+export function nameWaitMs(failures) {
+  return growing(failures, FREE_NAME_FAILURES - 1, FIRST_WAIT_MS, MAX_WAIT_MS)
+}
+
+/**
+ * @param {Tally} pair
+ * @param {number} nowMs
+ * @returns {boolean} whether the name was right from that address, not too long ago
+ */
+export function wasGoodAt(pair, nowMs) {
+  const goodMs = pair.goodUntilMs - nowMs
+  return goodMs > 0 && goodMs <= REMEMBER_GOOD_MS
+}
+
+/**
+ * @param {Tally} address
+ * @param {number} nowMs
+ * @returns {boolean} whether it is refused for now
+ */
+export function isHeld(address, nowMs) {
+  const heldMs = address.heldUntilMs - nowMs
+  // Longer than anything is held: the clock was set back since.
+  return heldMs > 0 && heldMs <= MAX_HOLD_MS
+}
+
+/**
+ * @param {Tally} address
+ * @returns {boolean} whether with as many attempts under way as it takes to be held
+ */
+export function isFull({ pending, failures }) {
+  return pending > 0 && failures + pending > FREE_ADDRESS_FAILURES
+}
+
+/**
+ * @param {Tally} pair
+ * @param {number} nowMs
+ * @returns {boolean} whether it says something new: of a login that repeats a good one nobody need hear for a day
+ */
+export function markGood(pair, nowMs) {
+  const goodMs = pair.goodUntilMs - nowMs
+  const isKnown = goodMs >= REMEMBER_GOOD_MS - 24 * 60 * 60_000 && goodMs <= REMEMBER_GOOD_MS
+  const isNews = pair.failures > 0 || !isKnown
+  pair.goodUntilMs = nowMs + REMEMBER_GOOD_MS
+  pair.failures = 0
+  pair.fingerprints = []
+  return isNews
+}
+
+/**
+ * @param {{ name: Tally, address: Tally, pair: Tally, fingerprint: string, nowMs: number }} failure
+ * @returns {boolean} whether it counts: the same wrong password again does not
+ */
+export function countFailure({ name, address, pair, fingerprint, nowMs }) {
+  if (pair.fingerprints.includes(fingerprint)) return false
+  pair.fingerprints = [...pair.fingerprints.slice(1 - MAX_FINGERPRINTS), fingerprint]
+  for (const tally of [name, address, pair]) {
+    tally.failures++
+    tally.lastMs = nowMs
+  }
+  address.heldUntilMs =
+    nowMs + growing(address.failures, FREE_ADDRESS_FAILURES - 1, FIRST_HOLD_MS, MAX_HOLD_MS)
+  return true
+}
