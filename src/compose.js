@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { makeFirstAccount } from './accounts/first-account.js'
 import { OpenAccounts } from './accounts/open-accounts.js'
 import { keepRemoving, removePendingFolders } from './accounts/remove-account.js'
+import { rememberPlaces } from './accounts/remember-places.js'
 import { openAccountServices } from './accounts/services.js'
 import { createAdmin } from './admin/create.js'
 import { hostIdOf, readHostState } from './backup/host-state.js'
@@ -240,6 +241,8 @@ async function compose(
   closers.add(async () => watch.close())
   const cleaning = cleanLeftovers({ services })
   closers.add(() => cleaning.stop())
+  const remembering = rememberPlaces({ services })
+  closers.add(() => remembering.stop())
 
   const nightly = await scheduleBackups({ config, nightlyCommand, clock, logger })
   closers.add(async () => nightly?.close())

@@ -18,7 +18,7 @@ const MAX_HOLD_MS = 15 * 60_000
 /** Failures are forgotten after this long without another, ms. */
 const FORGET_MS = 60 * 60_000
 /** A name that was right from an address is remembered for this long, ms. */
-const REMEMBER_GOOD_MS = 30 * 24 * 60 * 60_000
+export const REMEMBER_GOOD_MS = 30 * 24 * 60 * 60_000
 /** Entries of each counter; the oldest go first. About 200 bytes each. */
 const MAX_ENTRIES = 100_000
 /** Entries of each counter that a worker which starts is told. */

@@ -25,6 +25,7 @@ import { AddressList } from '../support/address-list.js'
 import { nameOf } from './address.js'
 import { OutcomeQueue } from './outcome-queue.js'
 import {
+  REMEMBER_GOOD_MS,
   Tallies,
   countFailure,
   isFull,
@@ -173,14 +174,21 @@ export class Throttle {
   }
 
   /**
+   * @param {string} username - as typed
+   * @returns {string} hashed, so that an entry has one size however long the name is
+   */
+  #nameKeyOf(username) {
+    const named = nameOf(username, { defaultDomain: this.#defaultDomain })
+    return createHash('sha256').update(named).digest('base64')
+  }
+
+  /**
    * @param {AttemptInput} input - not of an exempt address
    * @returns {Seen}
    */
   #look({ username, remoteAddress, password }) {
     const nowMs = this.#clock.nowMs()
-    const named = nameOf(username, { defaultDomain: this.#defaultDomain })
-    // Hashed, so that an entry has one size however long the name is.
-    const nameKey = createHash('sha256').update(named).digest('base64')
+    const nameKey = this.#nameKeyOf(username)
     const place = addressKey(remoteAddress ?? '')
     const name = this.#names.touch(nameKey, nowMs)
     const address = this.#addresses.touch(place, nowMs)
@@ -257,6 +265,20 @@ export class Throttle {
     const name = this.#names.touch(nameKey, nowMs)
     const address = this.#addresses.touch(place, nowMs)
     countFailure({ name, address, pair, fingerprint, nowMs })
+  }
+
+  /**
+   * What is on record of the time before this process.
+   *
+   * @param {{ username: string, remoteAddress: string, atMs: number }} login - that was good
+   */
+  remember({ username, remoteAddress, atMs }) {
+    if (this.#isExempt(remoteAddress)) return
+    const pair = this.#pairs.touch(
+      `${addressKey(remoteAddress)} ${this.#nameKeyOf(username)}`,
+      this.#clock.nowMs()
+    )
+    pair.goodUntilMs = Math.max(pair.goodUntilMs, atMs + REMEMBER_GOOD_MS)
   }
 
   /** @returns {ThrottleState} for a worker that starts */
