@@ -7,6 +7,7 @@
  *
  * A mailbox that is just being closed is waited for: the next login opens it afresh.
  */
+import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
 import { isDamage, recordDamage } from './damage.js'
 import { MADE_ANEW, checkLiveAccounts } from './live-credentials.js'
@@ -26,6 +27,9 @@ const DRAIN_AT_LOGIN = Object.freeze({ limit: 200, limitBytes: 8 * 1024 * 1024 }
 
 /** How often the credentials of live sessions are compared with the directory, ms. */
 const CREDENTIAL_CHECK_MS = 2_000
+
+/** Why a mailbox that another process has locked does not close as it should; it is closed all the same. */
+const LOCKED = new Set(['BUSY', 'SHUTTING_DOWN'])
 
 /**
  * @typedef {object} AcquiredAccount
@@ -395,10 +399,8 @@ export class OpenAccounts {
     const results = await Promise.allSettled(this.#closing.values())
     await this.#shared.close()
     for (const result of results) {
-      if (result.status === 'rejected' && !isOfLock(result.reason)) throw result.reason
+      if (result.status === 'rejected' && !LOCKED.has(errorCodeOf(result.reason)))
+        throw result.reason
     }
   }
 }
-
-/** @param {unknown} error - of a mailbox that another process has locked */
-const isOfLock = (error) => isMailError(error, 'BUSY') || isMailError(error, 'SHUTTING_DOWN')

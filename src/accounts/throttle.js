@@ -78,6 +78,15 @@ const MAX_IN_TURN = 1_000
  * @property {() => void} cancel - nothing was checked
  */
 
+/** @type {Attempt} of addresses that are not counted */
+const EXEMPT = Object.freeze({
+  waitMs: 0,
+  isKnown: false,
+  succeed: () => {},
+  fail: () => {},
+  cancel: () => {}
+})
+
 /** Counts failures and says how long the next attempt waits. */
 export class Throttle {
   #clock
@@ -139,19 +148,20 @@ export class Throttle {
    * @throws {MailError} THROTTLED
    */
   async admitInTurn(input) {
-    const { remoteAddress } = input
-    if (this.#isExempt(remoteAddress)) return this.admit(input)
-    const place = addressKey(remoteAddress ?? '')
+    if (this.#isExempt(input.remoteAddress)) return EXEMPT
     const deadlineMs = performance.now() + MAX_TURN_MS
+    let seen = this.#look(input)
+    const { place } = seen
     try {
-      while (this.#mustWait(input) && performance.now() < deadlineMs) {
+      while (mustWait(seen) && performance.now() < deadlineMs) {
         if (this.#inTurn.size(place) >= MAX_IN_TURN) break
         await this.#inTurn.wait(place)
+        seen = this.#look(input)
       }
-      return this.admit(input)
+      return this.#decide(seen)
     } finally {
       // Where it was refused, it has taken nobody's place.
-      if (!this.#isFull(place)) this.#inTurn.wakeNext(place)
+      if (!isFull(seen.address)) this.#inTurn.wakeNext(place)
     }
   }
 
@@ -161,10 +171,15 @@ export class Throttle {
    * @throws {MailError} THROTTLED
    */
   admit(input) {
-    if (this.#isExempt(input.remoteAddress)) {
-      return { waitMs: 0, isKnown: false, succeed: () => {}, fail: () => {}, cancel: () => {} }
-    }
-    const seen = this.#look(input)
+    return this.#isExempt(input.remoteAddress) ? EXEMPT : this.#decide(this.#look(input))
+  }
+
+  /**
+   * @param {Seen} seen
+   * @returns {Attempt}
+   * @throws {MailError} THROTTLED
+   */
+  #decide(seen) {
     const { name, address, pair, wasGood, isRepeat, nowMs } = seen
     if (!wasGood && (isHeld(address, nowMs) || isFull(address)))
       throw new MailError('THROTTLED', { detail: 'failures from the address' })
@@ -197,20 +212,6 @@ export class Throttle {
     const fingerprint = createHmac('sha256', this.#fingerprintKey).update(password).digest('base64')
     const isRepeat = this.#equal.has(`${place} ${nameKey} ${fingerprint}`)
     return { nowMs, nameKey, place, name, address, pair, wasGood, fingerprint, isRepeat }
-  }
-
-  /**
-   * @param {AttemptInput} input - not of an exempt address
-   * @returns {boolean} whether the outcome of others decides
-   */
-  #mustWait(input) {
-    const { address, wasGood, nowMs } = this.#look(input)
-    return !wasGood && !isHeld(address, nowMs) && isFull(address)
-  }
-
-  /** @param {string} place */
-  #isFull(place) {
-    return isFull(this.#addresses.touch(place, this.#clock.nowMs()))
   }
 
   /**
@@ -308,3 +309,10 @@ export class Throttle {
     }
   }
 }
+
+/**
+ * @param {Seen} seen
+ * @returns {boolean} whether the outcome of others decides
+ */
+const mustWait = ({ address, wasGood, nowMs }) =>
+  !wasGood && !isHeld(address, nowMs) && isFull(address)
