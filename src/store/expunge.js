@@ -75,9 +75,9 @@ export async function expungePages({ database, views }, request) {
   const limits = { pageSize: EXPUNGE_PAGE, pageRuns: EXPUNGE_RUNS }
   const pages = await inPages(candidates, limits, (uids) =>
     database.write((db) => expungeRows(db, { mailboxId, uids, onlyDeleted, nowMs }), {
-      onDurable: ({ uids: expunged, modSeq }) => {
-        if (expunged.length > 0) return views.publish({ mailboxId, modSeq, expunged, origin })
-      }
+      isChange: ({ uids: expunged }) => expunged.length > 0,
+      onDurable: ({ uids: expunged, modSeq }) =>
+        views.publish({ mailboxId, modSeq, expunged, origin })
     })
   )
   return pages.flatMap(({ uids }) => uids)

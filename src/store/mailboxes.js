@@ -195,16 +195,19 @@ export function renameInbox(db, { to, nowMs }) {
  * @param {Database} db
  * @param {string} name
  * @param {boolean} isSubscribed
+ * @returns {boolean} whether it was otherwise before
  * @throws {MailError} CANNOT, LIMIT
  */
 export function setSubscription(db, name, isSubscribed) {
   if (!isSubscribed) {
-    prepared(db, 'DELETE FROM subscriptions WHERE name = ?').run(bareMailboxName(name))
-    return
+    const remove = prepared(db, 'DELETE FROM subscriptions WHERE name = ?')
+    return remove.run(bareMailboxName(name)).changes > 0
   }
   const wanted = requireMailboxName(name)
+  if (prepared(db, 'SELECT 1 FROM subscriptions WHERE name = ?', 'value').get(wanted)) return false
   requireRoom(db, 'subscriptions', MAX_SUBSCRIPTIONS)
-  prepared(db, 'INSERT OR IGNORE INTO subscriptions (name) VALUES (?)').run(wanted)
+  prepared(db, 'INSERT INTO subscriptions (name) VALUES (?)').run(wanted)
+  return true
 }
 
 /**

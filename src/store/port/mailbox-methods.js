@@ -132,7 +132,9 @@ export class MailboxMethods {
    * @throws {MailError} CANNOT, LIMIT, READ_ONLY
    */
   async setSubscribed(name, isSubscribed) {
-    await this.#database.write((db) => setSubscription(db, name, isSubscribed))
+    await this.#database.write((db) => setSubscription(db, name, isSubscribed), {
+      isChange: (hasChanged) => hasChanged
+    })
   }
 
   /**

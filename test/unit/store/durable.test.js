@@ -85,6 +85,25 @@ for (const [what, expected, change] of changes) {
   })
 }
 
+const noChanges = /** @type {[string, Change][]} */ ([
+  [
+    'an expunge of messages without \\Deleted',
+    async ({ store, view }) => assert.deepEqual(await store.expunge({ view, uids: [5, 99] }), [])
+  ],
+  ['subscribing to what is subscribed', ({ store }) => store.setSubscribed('Sent', true)],
+  ['unsubscribing from what is not', ({ store }) => store.setSubscribed('New', false)]
+])
+
+for (const [what, change] of noChanges) {
+  test(`${what} writes nothing: nobody is told, and no disk is waited for`, async (t) => {
+    const all = await setup(t)
+    await appendOne(all.store, 'INBOX', makeMessage('kept'))
+    all.events.length = 0
+    await change(all)
+    assert.deepEqual(all.events, [])
+  })
+}
+
 test('a lazy flag change is acknowledged first, and told after the sync all the same', async (t) => {
   const { store, view, events, state } = await setup(t)
   state.delayMs = 20

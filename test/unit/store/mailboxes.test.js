@@ -7,6 +7,7 @@ import {
   appendMany,
   appendOne,
   makeMessage,
+  rawHandle,
   readBytes
 } from '../../helpers/account-folder.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
@@ -262,6 +263,21 @@ for (const count of [3, 2300]) {
     await assert.rejects(store.renameMailbox('inbox', 'Old'), { code: 'MAILBOX_EXISTS' })
   })
 }
+
+test('an account has 40,000 subscriptions; one more answers LIMIT, one of them does not', async (t) => {
+  const { store, ...account } = await setup(t)
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  const there = (await store.listSubscriptions()).length
+  db.prepare(
+    `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+     INSERT INTO subscriptions (name) SELECT 'list/' || n FROM numbers`
+  ).run(40_000 - there)
+  await assert.rejects(() => store.setSubscribed('list/0', true), { code: 'LIMIT' })
+  await store.setSubscribed('list/1', true)
+  await store.setSubscribed('list/1', false)
+  await store.setSubscribed('list/0', true)
+})
 
 test('a subscription needs no mailbox, and goes only when it is told to', async (t) => {
   const { store } = await setup(t)
