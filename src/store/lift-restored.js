@@ -40,7 +40,18 @@ export function liftRestored(db, { nowMs }) {
     Math.floor(nowMs / 1000),
     MAILBOX_STEP
   )
-  const raise = db.prepare('UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?')
-  raise.run(CONTENT_STEP, 'contents')
-  raise.run(MAILBOX_STEP, 'mailboxes')
+  raise(db, 'contents', CONTENT_STEP)
+  raise(db, 'mailboxes', MAILBOX_STEP)
+}
+
+/**
+ * @param {Database} db
+ * @param {string} table - whose ids SQLite gives (AUTOINCREMENT)
+ * @param {number} step - how many of them nobody gets
+ */
+function raise(db, table, step) {
+  const there = db.prepare('UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?')
+  if (there.run(step, table).changes > 0) return
+  // It has no counter before its first row, and after that copy was made there may have been some.
+  db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, step)
 }

@@ -1,6 +1,9 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { accountFolder, appendMany } from '../../helpers/account-folder.js'
+import { cpSync, renameSync, rmSync } from 'node:fs'
+import { accountFolder, appendMany, appendOne, makeMessage } from '../../helpers/account-folder.js'
+
+/** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
 
 const UID_STEP = 2 ** 20
 const MODSEQ_STEP = 2 ** 32
@@ -23,7 +26,7 @@ test('after a restore every number goes on above all that clients may know, and 
   assert.equal(uid, before.uidNext + UID_STEP)
 })
 
-test('after a restore no id of a mailbox or a content comes again, nor a UIDVALIDITY', async (t) => {
+test('after a restore no id of a mailbox comes again, nor a UIDVALIDITY', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()
   const old = await store.createMailbox('old')
@@ -33,6 +36,46 @@ test('after a restore no id of a mailbox or a content comes again, nor a UIDVALI
   assert.ok(next.uidValidity > old.uidValidity + 1000)
   assert.deepEqual((await store.verify()).problems, [])
 })
+
+for (const messages of [0, 3])
+  test(`after a restore to ${messages} messages no id of a content comes again`, async (t) => {
+    const account = await accountFolder(t)
+    const contentIds = async (/** @type {AccountStore} */ store) => {
+      const { view } = await store.openView('INBOX')
+      const uids = [...view.uids.subarray(0, view.length)]
+      const rows = await store.readMessages(view.mailboxId, uids, { row: true })
+      store.closeView(view)
+      return rows.map(({ contentId }) => contentId)
+    }
+    const appendDifferent = async (
+      /** @type {AccountStore} */ store,
+      /** @type {string} */ text,
+      /** @type {number} */ count
+    ) => {
+      for (let nth = 0; nth < count; nth++)
+        await appendOne(store, 'INBOX', makeMessage(`${text} ${nth}`))
+    }
+    const store = await account.create()
+    await appendDifferent(store, 'before', messages)
+    await store.close()
+    const backup = `${account.folder}.backup`
+    cpSync(account.folder, backup, { recursive: true })
+    const lost = await account.open()
+    await appendDifferent(lost, 'lost', 2)
+    const seen = await contentIds(lost)
+    await lost.close()
+
+    rmSync(account.folder, { recursive: true })
+    renameSync(backup, account.folder)
+    const restored = await account.open()
+    await restored.liftRestored()
+    await appendDifferent(restored, 'after', 2)
+    const now = await contentIds(restored)
+    assert.deepEqual([seen.length, now.length], [messages + 2, messages + 2])
+    assert.deepEqual(now.slice(0, messages), seen.slice(0, messages))
+    for (const contentId of now.slice(messages)) assert.ok(contentId > Math.max(...seen))
+    assert.deepEqual((await restored.verify()).problems, [])
+  })
 
 test('what was expunged is told as “everything that is not there”, since the log of it may be of another past', async (t) => {
   const account = await accountFolder(t)
