@@ -104,7 +104,7 @@ async function look(path) {
  * @returns {AsyncGenerator<Buffer>} the whole file, unpacked
  * @throws {MailError} as `openBytes`
  */
-export async function* readUnpacked(path) {
+async function* readUnpacked(path) {
   const source = await openBytes(path)
   try {
     yield* source.chunks

@@ -114,6 +114,8 @@ export class SourcePool {
       if (this.#count < this.#limit) {
         const made = await this.#make()
         if (made) return made
+        // Meanwhile somebody may have given one back, for whom nobody was waiting.
+        continue
       }
       await new Promise((resolve) => this.#waiting.push(() => resolve(undefined)))
     }
