@@ -34,6 +34,8 @@ const MAX_FINGERPRINTS = 8
  * @property {number} heldUntilMs
  * @property {number} goodUntilMs
  * @property {string[]} fingerprints - keyed hashes of wrong passwords, newest last
+ *
+ * @typedef {Pick<Tally, 'failures' | 'lastMs' | 'heldUntilMs' | 'goodUntilMs'>} ToldTally - what other workers are told of one
  */
 
 /**
@@ -69,7 +71,7 @@ export class Tallies {
     }
     // Of a time that is yet to come: the clock was set back since.
     entry.lastMs = Math.min(entry.lastMs, nowMs)
-    if (nowMs - entry.lastMs > FORGET_MS) {
+    if (isForgotten(entry, nowMs)) {
       entry.failures = 0
       entry.fingerprints = []
     }
@@ -82,7 +84,21 @@ export class Tallies {
     return entry
   }
 
-  /** @returns {[string, Pick<Tally, 'failures' | 'lastMs' | 'heldUntilMs' | 'goodUntilMs'>][]} those touched last, that say something */
+  /**
+   * @param {string} key
+   * @param {ToldTally} told - by another worker; what is known here stays where it is more
+   * @param {number} nowMs
+   */
+  merge(key, told, nowMs) {
+    const own = this.touch(key, nowMs)
+    own.heldUntilMs = Math.max(own.heldUntilMs, told.heldUntilMs)
+    own.goodUntilMs = Math.max(own.goodUntilMs, told.goodUntilMs)
+    if (told.failures === 0 || isForgotten(told, nowMs)) return
+    own.lastMs = own.failures > 0 ? Math.max(own.lastMs, told.lastMs) : told.lastMs
+    own.failures = Math.max(own.failures, told.failures)
+  }
+
+  /** @returns {[string, ToldTally][]} those touched last, that say something */
   latest() {
     const told = [...this.#entries]
       .slice(-MAX_TOLD_ENTRIES)
@@ -93,6 +109,13 @@ export class Tallies {
     ])
   }
 }
+
+/**
+ * @param {ToldTally} tally
+ * @param {number} nowMs
+ * @returns {boolean} whether its failures count no longer
+ */
+const isForgotten = ({ lastMs }, nowMs) => nowMs - lastMs > FORGET_MS
 
 /**
  * @param {number} failures - on a name; or of the name from an address, where it was right before

@@ -35,7 +35,7 @@ import {
   wasGoodAt
 } from './tallies.js'
 
-/** @import { Tally } from './tallies.js' */
+/** @import { Tally, ToldTally } from './tallies.js' */
 
 /** The longest that an attempt waits for those before it, ms: below the patience of every mail client. */
 const MAX_TURN_MS = 25_000
@@ -48,7 +48,7 @@ const MAX_IN_TURN = 1_000
  * @property {string} place - an address key
  * @property {string | null} fingerprint - of a wrong password; null: the login was good
  *
- * @typedef {Record<'names' | 'addresses' | 'pairs', [string, Pick<Tally, 'failures' | 'lastMs' | 'heldUntilMs' | 'goodUntilMs'>][]>} ThrottleState
+ * @typedef {Record<'names' | 'addresses' | 'pairs', [string, ToldTally][]>} ThrottleState
  */
 
 /**
@@ -140,8 +140,8 @@ export class Throttle {
   }
 
   /**
-   * As `admit`; where as many attempts from the address are under way as it takes to be held, it is decided when it is
-   * known what became of them.
+   * Where as many attempts from the address are under way as it takes to be held, it is decided when it is known what became
+   * of them.
    *
    * @param {AttemptInput} input
    * @returns {Promise<Attempt>}
@@ -163,15 +163,6 @@ export class Throttle {
       // Where it was refused, it has taken nobody's place.
       if (!isFull(seen.address)) this.#inTurn.wakeNext(place)
     }
-  }
-
-  /**
-   * @param {AttemptInput} input
-   * @returns {Attempt}
-   * @throws {MailError} THROTTLED
-   */
-  admit(input) {
-    return this.#isExempt(input.remoteAddress) ? EXEMPT : this.#decide(this.#look(input))
   }
 
   /**
@@ -298,14 +289,9 @@ export class Throttle {
       [this.#addresses, addresses],
       [this.#pairs, pairs]
     ])
+    const nowMs = this.#clock.nowMs()
     for (const [tallies, entries] of all) {
-      for (const [key, entry] of entries) {
-        const own = tallies.touch(key, entry.lastMs)
-        own.failures = Math.max(own.failures, entry.failures)
-        own.lastMs = Math.max(own.lastMs, entry.lastMs)
-        own.heldUntilMs = Math.max(own.heldUntilMs, entry.heldUntilMs)
-        own.goodUntilMs = Math.max(own.goodUntilMs, entry.goodUntilMs)
-      }
+      for (const [key, told] of entries) tallies.merge(key, told, nowMs)
     }
   }
 }

@@ -28,20 +28,22 @@ async function enter(services, username) {
  * @param {AccountServices} services
  * @param {string} username
  */
-function assertHeld({ throttle }, username) {
+async function assertHeld({ throttle }, username) {
   const attempt = { username, remoteAddress: OFFICE, password: Buffer.from(PASSWORD) }
-  assert.throws(
-    () => throttle.admit(attempt),
-    (error) => isMailError(error, 'THROTTLED')
-  )
+  await assert.rejects(throttle.admitInTurn(attempt), (error) => isMailError(error, 'THROTTLED'))
 }
 
 /** @param {AccountServices} services */
-function guessFromOffice({ throttle }) {
-  for (let nth = 0; nth < 10; nth++)
-    throttle
-      .admit({ username: `guess${nth}`, remoteAddress: OFFICE, password: Buffer.from(`${nth}`) })
-      .fail()
+async function guessFromOffice({ throttle }) {
+  for (let nth = 0; nth < 10; nth++) {
+    const input = {
+      username: `guess${nth}`,
+      remoteAddress: OFFICE,
+      password: Buffer.from(`${nth}`)
+    }
+    const attempt = await throttle.admitInTurn(input)
+    attempt.fail()
+  }
 }
 
 test('who has logged in before the restart is let in by every name, while others from there are held', async (t) => {
@@ -53,15 +55,15 @@ test('who has logged in before the restart is let in by every name, while others
   await services.close()
 
   const forgetful = await open()
-  guessFromOffice(forgetful)
-  assertHeld(forgetful, 'anna')
+  await guessFromOffice(forgetful)
+  await assertHeld(forgetful, 'anna')
   await forgetful.close()
 
   const restarted = await open()
   await rememberPlaces({ services: restarted }).done
-  guessFromOffice(restarted)
+  await guessFromOffice(restarted)
   for (const name of ['anna', 'ann', 'Anna+list@example.org']) await enter(restarted, name)
-  assertHeld(restarted, 'bert')
+  await assertHeld(restarted, 'bert')
 })
 
 test('a login of more than thirty days ago, and one of an account that is gone, count no more', async (t) => {
@@ -76,11 +78,11 @@ test('a login of more than thirty days ago, and one of an account that is gone, 
 
   const restarted = await open()
   await rememberPlaces({ services: restarted }).done
-  guessFromOffice(restarted)
-  assertHeld(restarted, 'anna')
+  await guessFromOffice(restarted)
+  await assertHeld(restarted, 'anna')
   await enter(restarted, 'bert')
   await makeAccount(restarted, 'carl@example.org')
-  assertHeld(restarted, 'carl')
+  await assertHeld(restarted, 'carl')
 })
 
 test('thousands of logins are read while others are served, and the stop of the server ends that', async (t) => {
@@ -105,11 +107,11 @@ test('thousands of logins are read while others are served, and the stop of the 
   await remembering.done
   clearInterval(turning)
   assert.ok(turns > 0)
-  guessFromOffice(restarted)
+  await guessFromOffice(restarted)
   await enter(restarted, 'anna')
 
   const stopped = await open()
   await rememberPlaces({ services: stopped }).stop()
-  guessFromOffice(stopped)
-  assertHeld(stopped, 'anna')
+  await guessFromOffice(stopped)
+  await assertHeld(stopped, 'anna')
 })
