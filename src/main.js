@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Process entry. Sees to the runtime before anything else is loaded, because the SQLite addon crashes on
- * an older Node, then hands over to the command line. The only file that calls process.exit.
+ * an older Node, then hands over to the command line. The only file that ends the process by process.exit.
  *
  * This file must load on every Node that an operator may have: no syntax and no import newer than Node 18.
  */

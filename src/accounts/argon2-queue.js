@@ -33,7 +33,7 @@ export class Argon2Queue {
   }
 
   /** @returns {{ running: number, waiting: number, derivations: number }} `derivations` counts from the start */
-  get stats() {
+  get figures() {
     return {
       running: this.#queue.pending,
       waiting: this.#queue.size,

@@ -65,7 +65,10 @@ export async function createAdmin({
   /** @type {Admin['answers']} */
   const answers = {
     snapshot: () =>
-      takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure, slot }),
+      takeWorkerSnapshot({
+        ...{ imap, openAccounts, maintenance, eventLoop, pressure, slot },
+        argon2: services.argon2
+      }),
     openOf: (/** @type {string[]} */ accountIds) =>
       accountIds.filter((accountId) => openAccounts.isOpen(accountId)),
     sessions: () => imap.listSessions(),

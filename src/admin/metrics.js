@@ -103,7 +103,14 @@ export async function renderMetrics(input) {
   ) => counters(name, help, '', (counts) => ({ all: read(counts) }))
 
   const { sums, maxima } = mergeSnapshots(input.workers)
-  const { sessions, mailboxes, maintenance, pressure, process: usage } = /** @type {any} */ (sums)
+  const {
+    sessions,
+    mailboxes,
+    maintenance,
+    pressure,
+    argon2,
+    process: usage
+  } = /** @type {any} */ (sums)
   gauge('workers', 'Processes that serve.', Number(sums['workers'] ?? 0))
   gauge('workers_silent', 'Others, which answer nothing.', input.silentWorkers)
   gauge(
@@ -121,6 +128,13 @@ export async function renderMetrics(input) {
   gauge('sessions_idling', 'Of these, sessions in IDLE.', sessions.idling)
   addCommands(registry, bySlot)
   counters('logins_total', 'Login attempts by outcome.', 'outcome', ({ logins }) => logins)
+  counter(
+    'argon2_total',
+    'Derivations of keys from passwords, wrong ones included.',
+    (counts) => counts.argon2.derivations
+  )
+  gauge('argon2_running', 'Of these, under way.', argon2.running)
+  gauge('argon2_waiting', 'Logins and others that wait for their derivation.', argon2.waiting)
   counters(
     'deliveries_total',
     'Recipients of LMTP by outcome.',

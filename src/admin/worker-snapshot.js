@@ -14,6 +14,7 @@ import { residentMemory } from '../telemetry/resident-memory.js'
  * @property {{ figures: import('../maintenance/worker.js').WorkerFigures }} maintenance
  * @property {import('../telemetry/event-loop.js').EventLoopMeter} eventLoop
  * @property {Pick<import('../telemetry/pressure.js').PressureGuard, 'figures'>} pressure
+ * @property {Pick<import('../accounts/argon2-queue.js').Argon2Queue, 'figures'>} argon2
  * @property {number | null} slot - null where it is the only one
  */
 
@@ -21,7 +22,15 @@ import { residentMemory } from '../telemetry/resident-memory.js'
  * @param {WorkerParts} parts
  * @returns {WorkerSnapshot}
  */
-export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop, pressure, slot }) {
+export function takeWorkerSnapshot({
+  imap,
+  openAccounts,
+  maintenance,
+  eventLoop,
+  pressure,
+  argon2,
+  slot
+}) {
   // Not process.memoryUsage(), which throws where no file can be opened.
   const heap = getHeapStatistics()
   const { user, system } = process.cpuUsage()
@@ -33,6 +42,7 @@ export function takeWorkerSnapshot({ imap, openAccounts, maintenance, eventLoop,
       workers: 1,
       sessions: { ...imap.counts() },
       pressure: { ...pressure.figures },
+      argon2: argon2.figures,
       mailboxes,
       maintenance: { ...maintenance.figures },
       process: {

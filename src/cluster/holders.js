@@ -62,7 +62,7 @@ export class Holders {
     this.#settleMs = settleMs
   }
 
-  /** @returns {{ held: number, registered: number }} accounts that are open here; that this worker is the registrar of */
+  /** @returns {{ held: number, registered: number }} for tests: accounts that are open here; that this worker is the registrar of */
   get figures() {
     return { held: this.#own.size, registered: this.#register.size }
   }

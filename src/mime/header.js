@@ -73,15 +73,8 @@ export function parseHeaderFields(block) {
 
 /**
  * Takes the line ends out of a field's value and trims it: RFC 5322 §2.2.3. A bare CR or LF within becomes a space.
- * @param {Buffer} value
- * @returns {ByteString}
- */
-export function unfold(value) {
-  return unfoldText(value.toString('latin1', 0, value.length))
-}
-
-/**
- * @param {ByteString} text - as `unfold`, for a byte string
+ *
+ * @param {ByteString} text
  * @returns {ByteString}
  */
 export function unfoldText(text) {

@@ -23,13 +23,13 @@ export class EventLoopMeter {
   /** @type {EventLoopFigures | null} */
   #last = null
 
-  /** @param {{ windowMs?: number }} [options] */
-  constructor({ windowMs = WINDOW_MS } = {}) {
+  /** Begins at once. */
+  constructor() {
     this.#histogram.enable()
     this.#timer = setInterval(() => {
       this.#last = this.#read()
       this.#histogram.reset()
-    }, windowMs)
+    }, WINDOW_MS)
     this.#timer.unref()
   }
 

@@ -166,7 +166,7 @@ export class InflateInput {
     return !this.#isWorking && !this.#isEnding && !this.#hasEnded
   }
 
-  /** @returns {boolean} whether it holds no inflater */
+  /** @returns {boolean} for tests: whether it holds no inflater */
   get isResting() {
     return this.#stream === null
   }

@@ -7,7 +7,7 @@ export class Pause {
   #waiting = []
 
   /**
-   * @returns {number} wall-clock time until which somebody waits here, milliseconds; Infinity: for as long as it takes,
+   * @returns {number} time of the steady clock until which somebody waits here, milliseconds; Infinity: for as long as it takes,
    *   or nobody
    */
   get deadlineMs() {

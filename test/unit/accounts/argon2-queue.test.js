@@ -9,10 +9,10 @@ const input = { password: Buffer.from('x'), salt: Buffer.alloc(16) }
 test('no more derivations run at once than were allowed, and all are counted', async () => {
   const queue = new Argon2Queue({ params: ARGON2_FLOOR, concurrency: 2 })
   const all = Array.from({ length: 6 }, () => queue.stretch(input))
-  assert.equal(queue.stats.running, 2)
-  assert.equal(queue.stats.waiting, 4)
+  assert.equal(queue.figures.running, 2)
+  assert.equal(queue.figures.waiting, 4)
   await Promise.all(all)
-  assert.deepEqual(queue.stats, { running: 0, waiting: 0, derivations: 6 })
+  assert.deepEqual(queue.figures, { running: 0, waiting: 0, derivations: 6 })
 })
 
 test('what does not fit into the queue is told to come back, and costs nothing', async () => {
@@ -20,7 +20,7 @@ test('what does not fit into the queue is told to come back, and costs nothing',
   const all = Array.from({ length: 3 }, () => queue.stretch(input))
   await assert.rejects(queue.stretch(input), (error) => isMailError(error, 'THROTTLED'))
   await Promise.all(all)
-  assert.equal(queue.stats.derivations, 3)
+  assert.equal(queue.figures.derivations, 3)
   using stretched = await queue.stretch(input)
   assert.equal(stretched.length, 32)
 })

@@ -41,10 +41,10 @@ test('a new password keeps all mail and every other credential, and the old one 
   })
   await appendMail(services, OLD)
   const before = await services.directory.findSingleCredential(account.id, 'password')
-  const derivations = services.argon2.stats.derivations
+  const derivations = services.argon2.figures.derivations
 
   assert.deepEqual(await change(services, account, OLD), { recoveryCode: null })
-  assert.equal(services.argon2.stats.derivations - derivations, 2, 'one to check, one to wrap')
+  assert.equal(services.argon2.figures.derivations - derivations, 2, 'one to check, one to wrap')
   const after = await services.directory.findSingleCredential(account.id, 'password')
   assert.equal(after?.id, before?.id)
   assert.equal(after?.version, Number(before?.version) + 1, 'live sessions notice')

@@ -55,13 +55,13 @@ test('user+tag can become an account of its own, an address that is taken cannot
   await services.directory.addAlias(account.id, 'info@example.org')
   await makeAccount(services, 'anna+work@example.org', 'work secret')
   ;(await logIn(services, 'work secret', { username: 'anna+work' })).masterKey.dispose()
-  const derivations = services.argon2.stats.derivations
+  const derivations = services.argon2.figures.derivations
   for (const address of ['ANNA', 'info@example.org', 'anna+work']) {
     await assert.rejects(provisionAccount({ services, ...input(address) }), (error) =>
       isMailError(error, 'ACCOUNT_EXISTS')
     )
   }
-  assert.equal(services.argon2.stats.derivations, derivations)
+  assert.equal(services.argon2.figures.derivations, derivations)
 })
 
 test('of two creations of one address side by side one wins, and nothing is left of the other', async (t) => {

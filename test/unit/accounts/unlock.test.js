@@ -33,9 +33,9 @@ async function assertRefused(attempt, code = 'AUTHENTICATION_FAILED') {
  * @returns {Promise<number>} how many argon2 it cost
  */
 async function derivationsOf(services, work) {
-  const before = services.argon2.stats.derivations
+  const before = services.argon2.figures.derivations
   await work().catch(() => {})
-  return services.argon2.stats.derivations - before
+  return services.argon2.figures.derivations - before
 }
 
 /**
@@ -69,12 +69,12 @@ test('an app password unlocks with its scope and without argon2, however it is t
   const { account } = await makeAccount(services)
   const { text, appPassword } = await makeAppPassword(services, account, { scope: 'read-only' })
   for (const typed of [text, text.toUpperCase(), text.replaceAll('-', ' ')]) {
-    const before = services.argon2.stats.derivations
+    const before = services.argon2.figures.derivations
     const unlocked = await logIn(services, typed)
     unlocked.masterKey.dispose()
     assert.equal(unlocked.scope, 'read-only')
     assert.equal(unlocked.credentialId, appPassword.id)
-    assert.equal(services.argon2.stats.derivations, before)
+    assert.equal(services.argon2.figures.derivations, before)
   }
 })
 
@@ -216,7 +216,7 @@ test('logins with the right password that come together cost one argon2, wrong o
 test('each login is the last use of its credential, a repeat one too', async (t) => {
   const { services, clock } = await openTestAccounts(t)
   await makeAccount(services)
-  const before = services.argon2.stats.derivations
+  const before = services.argon2.figures.derivations
   for (let login = 0; login < 3; login++) {
     clock.advance(60_000)
     const { masterKey, credentialId } = await logIn(services, 'old secret')
@@ -225,7 +225,7 @@ test('each login is the last use of its credential, a repeat one too', async (t)
     const credential = await services.directory.findCredential(credentialId)
     assert.equal(credential?.lastUsedAtMs, clock.nowMs())
   }
-  assert.equal(services.argon2.stats.derivations, before + 1, 'repeats')
+  assert.equal(services.argon2.figures.derivations, before + 1, 'repeats')
 })
 
 test('a repeat login costs no argon2 until the mailbox is locked', async (t) => {

@@ -23,7 +23,7 @@ test('who goes before the answer is written down as well', async (t) => {
     `POST /v1/accounts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${all}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   )
-  while (argon2.stats.derivations === 0) await sleep(1)
+  while (argon2.figures.derivations === 0) await sleep(1)
   const [connection] = await Promise.all([once(socket, 'close'), socket.destroy()])
   assert.ok(connection)
   /** @type {import('../../../src/accounts/directory-port.js').AuditRow[]} */

@@ -65,6 +65,7 @@ function workerWith(slot, logins) {
     maintenance: { figures: MAINTENANCE },
     eventLoop: /** @type {any} */ (EVENT_LOOP),
     pressure: { figures: { refusing: 0, refused: logins } },
+    argon2: { figures: { running: 1, waiting: 3, derivations: logins } },
     slot
   })
   const duration = { counts: [logins, 0], sum: logins }
@@ -123,6 +124,8 @@ test('a worker that begins anew takes nothing from what the others have counted'
   assert.deepEqual([before.get(good(0)), before.get(good(1))], [1000, 500])
   assert.deepEqual([after.get(good(0)), after.get(good(1))], [3, 501])
   assert.equal(after.get('letterlock_sessions'), 2, 'what is now is one figure')
+  assert.equal(after.get('letterlock_argon2_running'), 2)
+  assert.equal(after.get('letterlock_argon2_waiting'), 6)
 })
 
 test('old and new worker of a reload are one; the only worker of a host needs no name', async () => {
@@ -133,6 +136,7 @@ test('old and new worker of a reload are one; the only worker of a host needs no
   const alone = await seriesOf([workerWith(null, 7)])
   assert.equal(alone.get(`${noops}{command="NOOP"}`), 7)
   assert.equal(alone.get('letterlock_logins_total{outcome="good"}'), 7)
+  assert.equal(alone.get('letterlock_argon2_total'), 7)
 })
 
 test('the label quantile is left to summaries, of which there are none', async () => {

@@ -1,11 +1,14 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { parseHeaderFields, trimSpace, unfold } from '../../../src/mime/header.js'
+import { parseHeaderFields, trimSpace, unfoldText } from '../../../src/mime/header.js'
 import { filterHeader } from '../../../src/mime/section.js'
 
 /** @param {string} text */
 const fieldsOf = (text) =>
-  parseHeaderFields(Buffer.from(text, 'latin1')).map(({ name, value }) => [name, unfold(value)])
+  parseHeaderFields(Buffer.from(text, 'latin1')).map(({ name, value }) => [
+    name,
+    unfoldText(value.toString('latin1'))
+  ])
 
 /** @type {[string, string, [string, string][]][]} */
 const HEADERS = [

@@ -280,14 +280,14 @@ test('a client that does not read its answers is turned away, and the others are
 
 test('a login to send mail keeps no key: the same again costs a derivation again', async (t) => {
   const { ask, services } = await startWithAnna(t)
-  const before = services.argon2.stats.derivations
+  const before = services.argon2.figures.derivations
   for (const id of [1, 2]) {
     assert.match(
       (await ask(`AUTH\t${id}\tPLAIN\t${FROM}\tresp=${plain('anna', PASSWORD)}`)) ?? '',
       /^OK/
     )
   }
-  assert.equal(services.argon2.stats.derivations - before, 2)
+  assert.equal(services.argon2.figures.derivations - before, 2)
 })
 
 test('the socket is for its group, and a bound one is taken over when nobody answers', async (t) => {
