@@ -71,10 +71,8 @@ export class Tallies {
     }
     // Of a time that is yet to come: the clock was set back since.
     entry.lastMs = Math.min(entry.lastMs, nowMs)
-    if (isForgotten(entry, nowMs)) {
-      entry.failures = 0
-      entry.fingerprints = []
-    }
+    // What was wrong stays known: a phone that was not told the new password tries the old one every hour, too.
+    if (isForgotten(entry, nowMs)) entry.failures = 0
     this.#entries.delete(key)
     this.#entries.set(key, entry)
     if (this.#entries.size > MAX_ENTRIES) {

@@ -12,6 +12,7 @@ import { counters } from '../telemetry/counters.js'
 import { checkCredential } from './check-credential.js'
 import { unlessOvertaken } from './damage.js'
 import { EqualAttempts } from './equal-attempts.js'
+import { RecentLogins } from './recent-logins.js'
 import { settleRekey } from './rekey.js'
 import { requireSealKeyIsOurs } from './seal-identity.js'
 
@@ -54,6 +55,7 @@ export class Unlocker {
   #logger
   #sleep
   #equalAttempts = new EqualAttempts()
+  #recentLogins = new RecentLogins()
   /** @type {Set<Promise<void>>} */
   #background = new Set()
 
@@ -111,9 +113,20 @@ export class Unlocker {
     const isKept = service === undefined
     const account = await directory.findByAddress(username)
     const attempt = { username, password, remoteAddress }
+    const { clock } = this.#services
+    const record = (/** @type {Unlocked} */ { credentialId }) => {
+      this.#recentLogins.note({ credentialId, remoteAddress }, clock.nowMs())
+      this.#audit('login', account, remoteAddress, {
+        credential: credentialId,
+        ...(service !== undefined && { service })
+      })
+    }
     const recognize = async () => {
       const repeated = await this.#recognize(account, password)
-      if (repeated !== null) directory.recordUse(repeated.credentialId)
+      if (repeated === null) return null
+      const { credentialId } = repeated
+      directory.recordUse(credentialId)
+      if (this.#recentLogins.isNew({ credentialId, remoteAddress }, clock.nowMs())) record(repeated)
       return repeated
     }
     return this.#throttled(attempt, account, recognize, async ({ isKnown }) => {
@@ -125,10 +138,7 @@ export class Unlocker {
           )
         : await check()
       directory.recordUse(unlocked.credentialId)
-      this.#audit('login', account, remoteAddress, {
-        credential: unlocked.credentialId,
-        ...(service !== undefined && { service })
-      })
+      record(unlocked)
       return unlocked
     })
   }

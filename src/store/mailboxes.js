@@ -84,19 +84,29 @@ export function createMailboxRow(db, name, { specialUse, nowMs }) {
   const wanted = requireMailboxName(name)
   if (findMailboxRow(db, wanted)) throw new MailError('MAILBOX_EXISTS')
   requireRoom(db, 'mailboxes', MAX_MAILBOXES)
-  if (specialUse !== null) requireFreeUse(db, specialUse)
+  // Two mailboxes of one use would leave each client to guess where the user's mail is (RFC 6154 §3 leaves it to us).
+  if (specialUse !== null && !isFreeUse(db, specialUse)) throw new MailError('USE_REFUSED')
   return insertMailboxRow(db, { name: wanted, specialUse, nowMs })
 }
 
 /**
- * Two mailboxes of one use would leave each client to guess where the user's mail is (RFC 6154 §3 leaves it to us).
- *
  * @param {Database} db
  * @param {string} use
+ * @returns {boolean}
  */
-function requireFreeUse(db, use) {
-  const taken = prepared(db, 'SELECT 1 FROM mailboxes WHERE special_use = ?', 'value').get(use)
-  if (taken !== undefined) throw new MailError('USE_REFUSED')
+const isFreeUse = (db, use) =>
+  prepared(db, 'SELECT 1 FROM mailboxes WHERE special_use = ?', 'value').get(use) === undefined
+
+/**
+ * Most clients that make a folder anew which they have deleted before do not say what for.
+ *
+ * @param {Database} db
+ * @param {string} name - of a mailbox that is asked for without a use
+ * @returns {string | null} the use of the usual mailbox of that name, unless another has it
+ */
+export function usualUse(db, name) {
+  const [, use = null] = USUAL_MAILBOXES.find(([usual]) => usual === bareMailboxName(name)) ?? []
+  return use !== null && isFreeUse(db, use) ? use : null
 }
 
 /**

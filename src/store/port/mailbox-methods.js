@@ -10,7 +10,13 @@ import {
   requireMailboxRow,
   requireMailboxRowById
 } from '../mailbox-rows.js'
-import { createMailboxRow, deleteMailboxRow, hasMoreBelow, setSubscription } from '../mailboxes.js'
+import {
+  createMailboxRow,
+  deleteMailboxRow,
+  hasMoreBelow,
+  setSubscription,
+  usualUse
+} from '../mailboxes.js'
 import { hasLongLog, isLastPage, pruneExpungedPage } from '../upkeep/expunge-log.js'
 import { nextTurn } from '../../support/turns.js'
 import { LAZY } from './parts.js'
@@ -69,13 +75,16 @@ export class MailboxMethods {
 
   /**
    * @param {string} name - a trailing '/' is dropped
-   * @param {{ specialUse?: string | null }} [options]
+   * @param {{ specialUse?: string | null }} [options] - without a use it gets that of the usual mailbox of its name, if that is free
    * @returns {Promise<MailboxRow>}
    * @throws {MailError} MAILBOX_EXISTS, CANNOT (no such name may be), LIMIT, READ_ONLY
    */
   createMailbox(name, { specialUse = null } = {}) {
     const nowMs = this.#database.clock.nowMs()
-    return this.#database.write((db) => createMailboxRow(db, name, { specialUse, nowMs }))
+    return this.#database.write((db) => {
+      const use = specialUse ?? usualUse(db, name)
+      return createMailboxRow(db, name, { specialUse: use, nowMs })
+    })
   }
 
   /**

@@ -226,6 +226,17 @@ test('the same wrong password again is not counted: a phone that was not told th
   assert.equal(await succeed('anna', '192.0.2.1'), 0)
 })
 
+test('phones that were not told the new password keep no newcomer out, however many there are, and for how long', async () => {
+  const { clock, fail, succeed } = setUp()
+  for (let hour = 0; hour < 24; hour++) {
+    for (let phone = 0; phone < 8; phone++) {
+      await fail(`user${phone}`, '192.0.2.1', Buffer.from(`old ${phone}`))
+      clock.advance(8 * 60_000)
+    }
+  }
+  assert.equal(await succeed('anna', '192.0.2.1'), 0)
+})
+
 test('failures are forgotten after an hour of quiet', async () => {
   const { clock, fail } = setUp()
   for (let index = 0; index < 10; index++) await fail('anna', '192.0.2.1')

@@ -497,6 +497,34 @@ test('logins are in the audit log, without names as typed', async (t) => {
   assert.doesNotMatch(JSON.stringify(await services.directory.listAudit()), /my password/)
 })
 
+test('a login that is recognised is in the audit log once a day for each address', async (t) => {
+  const { services, clock } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const hourMs = 60 * 60_000
+  const logins = async () => {
+    await services.directory.flush()
+    const rows = await services.directory.listAudit({ accountId: account.id })
+    return rows.filter(({ action }) => action === 'login').map((row) => row.remoteAddress)
+  }
+  const enter = async (/** @type {string} */ remoteAddress) => {
+    const { masterKey } = await logIn(services, 'old secret', { remoteAddress })
+    masterKey.dispose()
+  }
+  await enter('192.0.2.1')
+  const derivations = services.argon2.figures.derivations
+  for (const address of ['192.0.2.1', STRANGER, STRANGER, '2001:db8::1', '2001:db8::2'])
+    await enter(address)
+  assert.equal(services.argon2.figures.derivations, derivations, 'all are recognised')
+  assert.deepEqual(await logins(), ['2001:db8::1', STRANGER, '192.0.2.1'])
+  clock.advance(23 * hourMs)
+  await enter(STRANGER)
+  assert.equal((await logins()).length, 3)
+  clock.advance(hourMs)
+  await enter(STRANGER)
+  assert.deepEqual((await logins())[0], STRANGER)
+  assert.equal((await logins()).length, 4)
+})
+
 test('nothing that is logged holds a password, a key or an address', async (t) => {
   const { services, data, lines } = await openTestAccounts(t)
   const { account, recoveryCode } = await makeAccount(services)

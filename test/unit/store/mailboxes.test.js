@@ -100,6 +100,30 @@ test('UIDVALIDITY and ids never repeat, though a mailbox is deleted and made wit
   assert.equal(later.uidValidity, Math.floor(clock.ms / 1000))
 })
 
+test('a usual mailbox that is made again has its use again, unless another has it; no other way of making it does', async (t) => {
+  const { store } = await setup(t)
+  for (const name of ['Trash', 'Sent', 'Junk', 'Archive']) await store.deleteMailbox(name)
+  await store.createMailbox('Sent Items', { specialUse: '\\Sent' })
+  const made = [
+    await store.createMailbox('Trash/'),
+    await store.createMailbox('Sent'),
+    await store.createMailbox('trash'),
+    await store.createMailbox('Archive/2026')
+  ]
+  assert.deepEqual(
+    made.map(({ name, specialUse }) => [name, specialUse]),
+    [
+      ['Trash', '\\Trash'],
+      ['Sent', null],
+      ['trash', null],
+      ['Archive/2026', null]
+    ]
+  )
+  // Its mail is not to go by itself after some days.
+  await store.renameMailbox('INBOX', 'Junk')
+  assert.equal((await store.mailboxStatus('Junk')).specialUse, null)
+})
+
 test('deleting a mailbox keeps those below it, its subscription, and tells who has it open', async (t) => {
   const { store, names } = await setup(t)
   await store.createMailbox('A')
