@@ -7,10 +7,10 @@
  *
  * A mailbox that is just being closed is waited for: the next login opens it afresh.
  */
-import { errorCodeOf } from '../database/sqlite-error.js'
+import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
-import { isDamage, recordDamage } from './damage.js'
 import { MADE_ANEW, checkLiveAccounts } from './live-credentials.js'
+import { MailboxAlerts } from './mailbox-alerts.js'
 import { OpenAccount, openParts } from './open-account.js'
 import { removeIfErased } from './remove-account.js'
 import { checkRestored } from './restored.js'
@@ -67,8 +67,7 @@ export class OpenAccounts {
   /** @type {Map<string, Promise<void>>} */
   #closing = new Map()
   #shared
-  /** @type {Set<string>} accounts that are on record as damaged since they were opened */
-  #damaged = new Set()
+  #alerts
   #credentialTimer
   /** Whether a look at the credentials is under way: with many accounts it may take longer than until the next. */
   #isChecking = false
@@ -78,6 +77,7 @@ export class OpenAccounts {
   constructor(options) {
     this.#options = options
     this.#shared = new SharedParts(options.services)
+    this.#alerts = new MailboxAlerts(options.services)
     this.#credentialTimer = setInterval(() => this.#checkCredentials(), CREDENTIAL_CHECK_MS)
     this.#credentialTimer.unref()
   }
@@ -172,13 +172,15 @@ export class OpenAccounts {
     this.#options.onOpening?.(account.id)
     try {
       const { spool, store } = await entry.opening
+      this.#alerts.noteOpened(account.id)
       this.#count(entry)
       await spool.drain(DRAIN_AT_LOGIN)
       // Opened again, it would meet the same at the same message: the login would never end while the disk is as it is.
       if (store.hasFailed) throw new MailError('NOT_DURABLE', { detail: 'waiting mail' })
       return entry
-    } catch (error) {
-      if (isDamage(error)) this.#recordDamage(account.id)
+    } catch (cause) {
+      const error = toMailError(cause)
+      this.#alerts.noteUnopened(account.id, error)
       // Others may be in already, with whom nothing is wrong.
       if (entry.sessions > 1) entry.sessions -= 1
       else await this.#close(entry)
@@ -250,7 +252,7 @@ export class OpenAccounts {
       (checked) => {
         if (!checked || checked.problems === 0) return
         logger.error({ accountId, ...checked }, 'a restored mailbox is damaged')
-        this.#recordDamage(accountId)
+        this.#alerts.recordDamage(accountId)
       },
       (err) => {
         if (!isMailError(err, 'SHUTTING_DOWN'))
@@ -268,11 +270,9 @@ export class OpenAccounts {
    * @param {import('../store/account-database.js').Alert} alert
    */
   async #alarm(entry, alert) {
-    const { services, endSessions } = this.#options
+    const { endSessions } = this.#options
     const accountId = entry.account.id
-    services.logger.error({ accountId, ...alert }, 'mailbox alert')
-    services.directory.audit({ action: 'mailbox-alert', accountId, detail: { code: alert.code } })
-    if (alert.code === 'ACCOUNT_DAMAGED') this.#recordDamage(accountId)
+    this.#alerts.tell(accountId, alert)
     try {
       const { store } = await entry.opening
       if (!store.hasFailed || this.#open.get(accountId) !== entry) return
@@ -281,17 +281,6 @@ export class OpenAccounts {
     } catch (err) {
       this.#notClosed(accountId)(err)
     }
-  }
-
-  /**
-   * Once for each time that it is open: a client may ask for a damaged message again and again.
-   *
-   * @param {string} accountId
-   */
-  #recordDamage(accountId) {
-    if (this.#damaged.has(accountId)) return
-    this.#damaged.add(accountId)
-    recordDamage(this.#options.services, accountId)
   }
 
   /**
@@ -362,7 +351,7 @@ export class OpenAccounts {
         () => {}
       )
       .finally(() => {
-        this.#damaged.delete(accountId)
+        this.#alerts.noteClosed(accountId)
         this.#closing.delete(accountId)
       })
     this.#closing.set(accountId, closing)

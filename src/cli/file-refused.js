@@ -13,11 +13,12 @@ const UNMADE = new Set(['EEXIST', 'ENOENT'])
 
 /**
  * @param {string} path
- * @returns {{ path: string, uid: number }} of the file, or of the nearest folder above it that can be looked at
+ * @returns {{ path: string, uid: number, mode: string }} of the file, or of the nearest folder above it that can be looked at
  */
 function ownerOf(path) {
   try {
-    return { path, uid: statSync(path).uid }
+    const { uid, mode } = statSync(path)
+    return { path, uid, mode: (mode & 0o777).toString(8) }
   } catch (error) {
     const parent = dirname(path)
     if (parent === path) throw error
@@ -30,7 +31,8 @@ function ownerOf(path) {
  * @returns {string | null} null where it is about anything else
  */
 export function explainRefusedFile(error) {
-  const fault = isMailError(error, 'NOT_DURABLE') ? error.cause : error
+  const isWrapped = isMailError(error, 'NOT_DURABLE') || isMailError(error, 'FILE_REFUSED')
+  const fault = isWrapped ? error.cause : error
   const code = errorCodeOf(fault)
   // SQLite does not say which file it was.
   if (isMailError(error, 'ACCOUNT_DAMAGED') && error.detail?.startsWith('SQLITE_CANTOPEN'))
@@ -42,7 +44,10 @@ export function explainRefusedFile(error) {
     return `The folder ${path} cannot be made (${code})`
   if (!REFUSALS.has(code) || typeof path !== 'string') return null
   if (code === 'EROFS') return `${path} cannot be written: the file system is read-only (EROFS)`
+  const uid = process.getuid?.()
   const owner = ownerOf(path)
+  if (owner.uid === uid)
+    return `${path} cannot be opened (${code}): ${owner.path} is this user’s, with mode ${owner.mode}`
   const whose = `${owner.path === path ? 'it' : owner.path} belongs to user ${owner.uid}`
-  return `${path} cannot be opened (${code}): ${whose}, and this runs as user ${process.getuid?.()}`
+  return `${path} cannot be opened (${code}): ${whose}, and this runs as user ${uid}`
 }

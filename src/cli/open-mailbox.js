@@ -9,6 +9,7 @@ import { toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
+import { explainRefusedFile } from './file-refused.js'
 import { enterDataFolder } from './data-folder.js'
 import { PasswordInput } from './password-input.js'
 import { withSecret } from './with-accounts.js'
@@ -174,5 +175,6 @@ function asCliError(error) {
   const known = toMailError(error)
   if (!(known instanceof MailError)) return error
   const detail = known.detail === undefined ? '' : ` (${known.detail})`
-  return new CliError(`${known.message}${detail}`, { exitCode: NOTHING_DONE, cause: error })
+  const text = explainRefusedFile(known) ?? `${known.message}${detail}`
+  return new CliError(text, { exitCode: NOTHING_DONE, cause: error })
 }

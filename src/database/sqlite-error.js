@@ -1,8 +1,9 @@
 /**
  * What SQLite and the file system report, as this program's own codes. The one place that knows SQLITE_… names.
  */
-import { closeSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, readdirSync } from 'node:fs'
 import { devNull } from 'node:os'
+import { basename, join } from 'node:path'
 import { ERROR_TABLE, MailError } from '../errors.js'
 import { diskTroubleNow } from '../support/disk-trouble.js'
 
@@ -31,7 +32,11 @@ const CODE_BY_PREFIX = /** @type {ReadonlyArray<readonly [string, ErrorCode]>} *
   ['SQLITE_READONLY', 'READ_ONLY'],
   ['ENOSPC', 'DISK_FULL'],
   ['EDQUOT', 'DISK_FULL'],
-  // With descriptors left, and a disk that takes files, it is the file itself that is gone, or something else in its place.
+  // Most likely a permission that a copy by root has left.
+  ['EACCES', 'FILE_REFUSED'],
+  ['EPERM', 'FILE_REFUSED'],
+  // With descriptors left, a disk that takes files, and files that may be opened, it is the file itself that is gone, or
+  // something else in its place.
   ['SQLITE_CANTOPEN', 'ACCOUNT_DAMAGED'],
   // A thread, which needs descriptors of its own.
   ['ERR_WORKER_INIT_FAILED', 'OVERLOADED'],
@@ -100,6 +105,38 @@ function openFailure(error, folder) {
 }
 
 /**
+ * SQLite has the same code for a file that the system does not let this user have, and does not say which one it was.
+ *
+ * @param {unknown} error
+ * @param {string | undefined} folder
+ * @returns {NodeJS.ErrnoException | null} what the system says of the folder, or of the first of its files
+ */
+function refusalIn(error, folder) {
+  if (folder === undefined || !errorCodeOf(error).startsWith('SQLITE_CANTOPEN')) return null
+  const { R_OK, W_OK, X_OK } = constants
+  try {
+    accessSync(folder, R_OK | W_OK | X_OK)
+    for (const entry of readdirSync(folder, { withFileTypes: true }))
+      if (entry.isFile()) accessSync(join(folder, entry.name), R_OK | W_OK)
+    return null
+  } catch (cause) {
+    return ['EACCES', 'EPERM'].includes(errorCodeOf(cause))
+      ? /** @type {NodeJS.ErrnoException} */ (cause)
+      : null
+  }
+}
+
+/**
+ * @param {string} code
+ * @param {unknown} error
+ * @returns {string} for the log: the code, and the file that it is about
+ */
+function detailOf(code, error) {
+  const { path } = /** @type {NodeJS.ErrnoException} */ (error)
+  return typeof path === 'string' ? `${code} ${basename(path)}` : code
+}
+
+/**
  * A thread that has no descriptor left while it loads its modules says that of a package.json, with the code of one that
  * holds no JSON; why it could not be read stands in the message alone.
  *
@@ -128,15 +165,19 @@ function fromDeadThread(error) {
  * comes back as it is: it is a fault of the program, and hiding it behind a code would hide the fault.
  *
  * @param {unknown} error
- * @param {string} [folder] - of the database, where that was being opened: then a disk that takes nothing is told apart from
- *   a file that is damaged
+ * @param {string} [folder] - of the database, where that was being opened: then a disk that takes nothing, and a file that may
+ *   not be opened, are told apart from one that is damaged
  * @returns {unknown}
  */
 export function toMailError(error, folder) {
   if (error instanceof MailError) return error
   const died = fromDeadThread(error)
   if (died !== null) return died
-  const code = openFailure(error, folder) ?? loadFailure(error) ?? errorCodeOf(error)
+  const failure = openFailure(error, folder)
+  const refusal = failure === null ? refusalIn(error, folder) : null
+  const code = failure ?? loadFailure(error) ?? errorCodeOf(refusal ?? error)
   const entry = CODE_BY_PREFIX.find(([prefix]) => code.startsWith(prefix))
-  return entry ? new MailError(entry[1], { detail: code, cause: error }) : error
+  if (!entry) return error
+  const detail = entry[1] === 'FILE_REFUSED' ? detailOf(code, refusal ?? error) : code
+  return new MailError(entry[1], { detail, cause: refusal ?? error })
 }

@@ -87,11 +87,11 @@ function openFile(options, how) {
  *
  * @param {FileOptions} options
  * @returns {Promise<OpenFile>}
- * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY, OVERLOADED
+ * @throws {MailError} KEY_REJECTED, ACCOUNT_DAMAGED, FILE_REFUSED, FILE_TOO_NEW, SCHEMA_MISMATCH, BUSY, OVERLOADED
  */
 export async function openMailFile(options) {
   // Whoever gets here has an account: its disk may not be mounted, and SQLite would make a file.
-  if (!statSync(mailFile(options.folder), { throwIfNoEntry: false }))
+  if (!isThere(mailFile(options.folder)))
     throw new MailError('ACCOUNT_DAMAGED', { detail: 'no mail.db in the folder' })
   const startedMs = performance.now()
   for (;;) {
@@ -125,6 +125,19 @@ export async function openMailFile(options) {
       if (!isMailError(error, 'BUSY') || performance.now() - startedMs > BUSY_TIMEOUT_MS)
         throw toMailError(error)
     }
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {boolean}
+ * @throws {MailError} FILE_REFUSED
+ */
+function isThere(path) {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    throw toMailError(error)
   }
 }
 

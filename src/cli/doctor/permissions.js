@@ -12,6 +12,10 @@ import { bad, doubtful, good } from './finding.js'
 const NAME = 'permissions'
 const ROOT = 0
 
+/** What the owner needs, of files and of folders. */
+const OWN_FILE = 0o600
+const OWN_FOLDER = 0o700
+
 /** @typedef {{ mask: number, chmod: string }} Closed - what nobody but the owner may, and how that is taken away */
 
 /** @type {Closed} */
@@ -96,26 +100,55 @@ async function openToOthers(secrets, { mask, chmod } = ALL_OTHERS) {
  * @param {Config} config
  * @param {number} owner - of the data folder
  * @param {string} pepperFile - may lie elsewhere
- * @returns {Promise<Finding[]>} one for all that the data folder's owner cannot use, or none
+ * @returns {Promise<Finding[]>} one for all that is another user's, and one for the first that is closed to its owner
  */
 async function ownedByOthers({ data }, owner, pepperFile) {
   /** @type {{ path: string, uid: number } | null} */
   let first = null
+  /** @type {Finding | null} */
+  let closed = null
   let count = 0
   let looks = 0
   for await (const path of filesOf(data, pepperFile)) {
     if (++looks > MAX_LOOKS) break
     const found = await exists(path)
-    if (!found || found.uid === owner) continue
-    first ??= { path, uid: found.uid }
-    count++
+    if (!found) continue
+    if (found.uid !== owner) {
+      first ??= { path, uid: found.uid }
+      count++
+    } else closed ??= closedToOwner(path, found)
   }
-  if (!first) return []
+  return [
+    ...(first ? [othersFinding(data, owner, { ...first, count })] : []),
+    ...(closed ? [closed] : [])
+  ]
+}
+
+/**
+ * @param {string} path
+ * @param {import('node:fs').Stats} stats
+ * @returns {Finding | null}
+ */
+function closedToOwner(path, stats) {
+  const needed = stats.isDirectory() ? OWN_FOLDER : OWN_FILE
+  if (!(stats.isDirectory() || stats.isFile()) || (stats.mode & needed) === needed) return null
+  const text = `${path} has mode ${(stats.mode & 0o777).toString(8)}: its owner cannot use it`
+  return bad(NAME, text, `chmod u+rw${stats.isDirectory() ? 'x' : ''} ${path}`)
+}
+
+/**
+ * @param {string} data
+ * @param {number} owner - of the data folder
+ * @param {{ path: string, uid: number, count: number }} first - the first of so many files
+ * @returns {Finding}
+ */
+function othersFinding(data, owner, first) {
+  const { count } = first
   const others = count === 1 ? '' : `, and ${count - 1} more files belong to others`
   const text = `${first.path} belongs to user ${first.uid}, the data folder to user ${owner}${others}`
   const isWithin = first.path.startsWith(join(data, '/'))
   const target = isWithin ? `-R ${owner} ${data}` : `${owner} ${first.path}`
-  return [bad(NAME, text, `The server cannot use what is not its own: chown ${target}`)]
+  return bad(NAME, text, `The server cannot use what is not its own: chown ${target}`)
 }
 
 /**

@@ -74,6 +74,7 @@ const REPLIES = {
   KEY_UNAVAILABLE: CODE.unavailable,
   PEPPER_MISSING: CODE.unavailable,
   ACCOUNT_DAMAGED: CODE.corruption,
+  FILE_REFUSED: CODE.unavailable,
   FILE_TOO_NEW: CODE.unavailable,
   SCHEMA_MISMATCH: CODE.unavailable,
   DIRECTORY_DAMAGED: CODE.unavailable,
@@ -91,6 +92,7 @@ const ALARMING = new Set([
   'DISK_FULL',
   'NOT_DURABLE',
   'PEPPER_MISSING',
+  'FILE_REFUSED',
   'FILE_TOO_NEW',
   'SCHEMA_MISMATCH',
   'DIRECTORY_DAMAGED'

@@ -246,6 +246,29 @@ test('who logs in is let in also where the spool cannot be read, and mail comes 
   assert.equal(await count(session), 1)
 })
 
+test('of a mailbox that does not open the operator hears once, by its id, until it opens again', async (t) => {
+  const { services, account, openAccounts, lines } = await setUp(t)
+  const file = join(account.folder, 'mail.db')
+  const { directory } = services
+  const alerts = () =>
+    lines.filter(({ msg }) => msg === 'mailbox alert').map((line) => [line.accountId, line.code])
+  const fail = async () =>
+    assertRefused(openAccounts.acquire(await logIn(services, OLD)), 'ACCOUNT_DAMAGED')
+  await rename(file, `${file}-away`)
+  for (let times = 0; times < 3; times++) await fail()
+  assert.deepEqual(alerts(), [[account.id, 'ACCOUNT_DAMAGED']])
+  await rename(`${file}-away`, file)
+  await (await openAccounts.acquire(await logIn(services, OLD))).release()
+  await openAccounts.closeMailbox(account.id, 'closed')
+  await rename(file, `${file}-away`)
+  await fail()
+  assert.equal(alerts().length, 2)
+  await directory.flush()
+  const events = await directory.listAudit({ accountId: account.id })
+  assert.equal(events.filter(({ action }) => action === 'mailbox-alert').length, 2)
+  await rename(`${file}-away`, file)
+})
+
 test('a restored mailbox that is damaged is on record as such, once it has been looked through', async (t) => {
   const { services, account, enter, openAccounts, lines } = await setUp(t)
   const { store } = await enter()

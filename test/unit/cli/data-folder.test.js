@@ -279,8 +279,46 @@ test('another user is told whose the data folder is', { skip: needsRoot }, async
   chownSync(join(data, 'directory.db'), 0, 0)
   const refused = await letterlock(['account', 'list', '--data', data])
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /^letterlock: A file of the data folder cannot be opened: .*doctor/)
+  assert.match(
+    refused.stderr,
+    /^letterlock: \S+\/directory\.db cannot be opened \(EACCES\): it belongs to user 0, and this runs as user 64321\n$/
+  )
+  chownSync(join(data, 'directory.db'), 64321, 64321)
+  chmodSync(join(data, 'directory.db'), 0)
+  const closed = await letterlock(['account', 'list', '--data', data])
+  assert.match(
+    closed.stderr,
+    /^letterlock: \S+\/directory\.db cannot be opened \(EACCES\): \S+ is this user’s, with mode 0\n$/
+  )
+  const seen = await letterlock(['doctor', '--data', data])
+  assert.match(seen.stdout, /^fail {2}permissions: \S+\/directory\.db has mode 0/m)
 })
+
+test(
+  'a mailbox file that the system refuses is not taken for damaged',
+  { skip: needsRoot },
+  async (t) => {
+    const data = serviceFolder(t)
+    await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
+    const [domain = ''] = readdirSync(join(data, 'mail'))
+    const [account = ''] = readdirSync(join(data, 'mail', domain))
+    const folder = join(data, 'mail', domain, account)
+    const check = () => letterlock(['check', ANNA, '--password-stdin', '--data', data], PASSWORD)
+    for (const path of [join(folder, 'mail.db'), folder]) {
+      chownSync(path, 0, 0)
+      chmodSync(path, path === folder ? 0o700 : 0o600)
+      const { code, stderr } = await check()
+      assert.equal(code, 2)
+      assert.match(
+        stderr,
+        /cannot be opened \(EACCES\): it belongs to user 0|belongs to user 0, and/
+      )
+      assert.doesNotMatch(stderr, /damaged/)
+      chownSync(path, 64321, 64321)
+    }
+    assert.equal((await check()).code, 0)
+  }
+)
 
 test('no command makes a data folder where the name of one is mistyped', async (t) => {
   const data = join(scratchFolder(t, 'mistyped'), 'data')

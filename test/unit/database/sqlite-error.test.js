@@ -16,6 +16,8 @@ const table = /** @type {[string, string][]} */ ([
   ['SQLITE_FULL', 'DISK_FULL'],
   ['ENOSPC', 'DISK_FULL'],
   ['EROFS', 'NOT_DURABLE'],
+  ['EACCES', 'FILE_REFUSED'],
+  ['EPERM', 'FILE_REFUSED'],
   ['SQLITE_BUSY', 'BUSY'],
   ['SQLITE_BUSY_SNAPSHOT', 'BUSY'],
   ['SQLITE_IOERR_FSYNC', 'NOT_DURABLE'],
