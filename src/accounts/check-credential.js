@@ -20,6 +20,7 @@ import { appPasswordLookup, openCredential, wrapPasswordCredential } from './cre
 
 /**
  * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./argon2-queue.js').Standing} Standing
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('./directory-port.js').DirectoryPort} DirectoryPort
  * @typedef {import('../crypto/secret-buffer.js').SecretBuffer} SecretBuffer
@@ -95,10 +96,10 @@ function isStrong(credential) {
  * @param {CheckServices} input.services
  * @param {Account | null} input.account
  * @param {Uint8Array} input.password
- * @param {boolean} [input.isKnown]
+ * @param {Standing} [input.standing]
  * @returns {Promise<CheckedCredential | null>}
  */
-async function checkPassword({ services, account, password, isKnown = false }) {
+async function checkPassword({ services, account, password, standing = 'stranger' }) {
   const { argon2, directory, pepper } = services
   const credential = await directory.findSingleCredential(account?.id ?? NOBODY, 'password')
   const isEdited = !isStrong(credential)
@@ -106,8 +107,8 @@ async function checkPassword({ services, account, password, isKnown = false }) {
   const salt = credential?.salt ?? NO_SALT
   const isOlder = !isSameArgon2(rowParams, argon2.params)
   const nextSalt = isOlder ? randomBytes(SALT_BYTES) : salt
-  const derivations = [argon2.stretch({ password, salt: nextSalt, isKnown })]
-  if (isOlder) derivations.push(argon2.stretch({ password, salt, params: rowParams, isKnown }))
+  const derivations = [argon2.stretch({ password, salt: nextSalt, standing })]
+  if (isOlder) derivations.push(argon2.stretch({ password, salt, params: rowParams, standing }))
 
   const stretched = await allOrNone(derivations)
   try {
@@ -145,17 +146,17 @@ async function checkPassword({ services, account, password, isKnown = false }) {
  * @param {CheckServices} input.services
  * @param {Account | null} input.account - null where there is none; the work is the same
  * @param {Uint8Array} input.password
- * @param {boolean} [input.isKnown] - whether a login of that name was right from that place before: it goes first
+ * @param {Standing} [input.standing] - decides who goes first
  * @returns {Promise<CheckedCredential | null>} null where it is wrong
  * @throws {MailError} THROTTLED (queue full), PEPPER_MISSING, ACCOUNT_DAMAGED (the row was changed)
  */
-export async function checkCredential({ services, account, password, isKnown = false }) {
+export async function checkCredential({ services, account, password, standing = 'stranger' }) {
   const typed = recognizeCode(password)
   try {
     if (typed?.kind === 'app-password') {
       return await checkAppPassword({ services, account, code: typed.code.bytes })
     }
-    return await checkPassword({ services, account, password, isKnown })
+    return await checkPassword({ services, account, password, standing })
   } finally {
     typed?.code.dispose()
   }

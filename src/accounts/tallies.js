@@ -154,6 +154,12 @@ export function isFull({ pending, failures }) {
 
 /**
  * @param {Tally} pair
+ * @returns {boolean} whether it was wrong, or may be, more often than people mistype
+ */
+export const isWrongAgain = ({ failures, pending }) => failures + pending >= FREE_NAME_FAILURES
+
+/**
+ * @param {Tally} pair
  * @param {number} nowMs
  * @returns {boolean} whether it says something new: of a login that repeats a good one nobody need hear for a day
  */

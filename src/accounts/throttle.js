@@ -30,11 +30,13 @@ import {
   countFailure,
   isFull,
   isHeld,
+  isWrongAgain,
   markGood,
   nameWaitMs,
   wasGoodAt
 } from './tallies.js'
 
+/** @import { Standing } from './argon2-queue.js' */
 /** @import { Tally, ToldTally } from './tallies.js' */
 
 /** The longest that an attempt waits for those before it, ms: below the patience of every mail client. */
@@ -72,7 +74,7 @@ const MAX_IN_TURN = 1_000
 /**
  * @typedef {object} Attempt - `waitMs` is to be waited before checking; then exactly one of the three is called
  * @property {number} waitMs
- * @property {boolean} isKnown - whether the name was right from that address before
+ * @property {Standing} standing - decides whose password is checked first
  * @property {() => void} succeed
  * @property {() => void} fail
  * @property {() => void} cancel - nothing was checked
@@ -81,7 +83,7 @@ const MAX_IN_TURN = 1_000
 /** @type {Attempt} of addresses that are not counted */
 const EXEMPT = Object.freeze({
   waitMs: 0,
-  isKnown: false,
+  standing: 'stranger',
   succeed: () => {},
   fail: () => {},
   cancel: () => {}
@@ -210,7 +212,9 @@ export class Throttle {
    * @param {number} waitMs
    * @returns {Attempt}
    */
-  #attempt({ name, address, pair, nameKey, place, fingerprint, wasGood, isRepeat }, waitMs) {
+  #attempt(seen, waitMs) {
+    const { name, address, pair, nameKey, place, fingerprint, isRepeat } = seen
+    const standing = standingOf(seen)
     // The same password again makes nobody wait longer; but it costs a derivation where the first was wrong.
     const tallies = isRepeat ? [address] : [name, address, pair]
     for (const tally of tallies) tally.pending++
@@ -231,7 +235,7 @@ export class Throttle {
     }
     return {
       waitMs,
-      isKnown: wasGood,
+      standing,
       cancel: () => {
         end(() => false)
       },
@@ -294,6 +298,15 @@ export class Throttle {
       for (const [key, told] of entries) tallies.merge(key, told, nowMs)
     }
   }
+}
+
+/**
+ * @param {Seen} seen
+ * @returns {Standing}
+ */
+function standingOf({ wasGood, pair, isRepeat }) {
+  if (!wasGood) return 'stranger'
+  return isWrongAgain(pair) && !isRepeat ? 'guessing' : 'known'
 }
 
 /**

@@ -18,6 +18,7 @@ import { requireSealKeyIsOurs } from './seal-identity.js'
 
 /**
  * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./argon2-queue.js').Standing} Standing
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('../crypto/secret-buffer.js').SecretBuffer} SecretBuffer
  */
@@ -129,8 +130,8 @@ export class Unlocker {
       if (this.#recentLogins.isNew({ credentialId, remoteAddress }, clock.nowMs())) record(repeated)
       return repeated
     }
-    return this.#throttled(attempt, account, recognize, async ({ isKnown }) => {
-      const check = () => this.#check({ account, password, remoteAddress, isKept, isKnown })
+    return this.#throttled(attempt, account, recognize, async ({ standing }) => {
+      const check = () => this.#check({ account, password, remoteAddress, isKept, standing })
       const unlocked = isKept
         ? await this.#equalAttempts.run(
             { username, password },
@@ -161,7 +162,7 @@ export class Unlocker {
    * @template T
    * @param {LoginAttempt} attempt - `password` may be a recovery code
    * @param {Account | null} account - null where there is none of the name
-   * @param {(admitted: { isKnown: boolean }) => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong
+   * @param {(admitted: { standing: Standing }) => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong
    * @returns {Promise<T>}
    * @throws {MailError} THROTTLED; what `check` throws
    */
@@ -175,7 +176,7 @@ export class Unlocker {
    * @param {Account | null} account
    * @param {() => Promise<T | null>} recognize - what needs neither a wait nor a derivation; but an address that is held
    *   would test passwords by it as fast as it can ask
-   * @param {(admitted: { isKnown: boolean }) => Promise<T>} check
+   * @param {(admitted: { standing: Standing }) => Promise<T>} check
    * @returns {Promise<T>}
    */
   async #throttled(attempt, account, recognize, check) {
@@ -235,14 +236,14 @@ export class Unlocker {
   }
 
   /**
-   * @param {{ account: Account | null, password: Uint8Array, remoteAddress: string | null, isKept: boolean, isKnown: boolean }} input
+   * @param {{ account: Account | null, password: Uint8Array, remoteAddress: string | null, isKept: boolean, standing: Standing }} input
    * @returns {Promise<Unlocked>}
    */
-  async #check({ account, password, remoteAddress, isKept, isKnown }) {
+  async #check({ account, password, remoteAddress, isKept, standing }) {
     const services = this.#services
     const { directory } = services
     const checked = await this.#alarmed({ account, remoteAddress }, () =>
-      checkCredential({ services, account, password, isKnown })
+      checkCredential({ services, account, password, standing })
     )
     if (!checked || !account) throw new MailError('AUTHENTICATION_FAILED')
     const { credential, masterKey, rewrapped } = checked
@@ -252,7 +253,7 @@ export class Unlocker {
       // The rows have changed under this attempt, by a rekey that ran meanwhile too: it starts again with those that stand now.
       if (isSettled || (now !== null && now.keyEpoch !== account.keyEpoch)) {
         masterKey.dispose()
-        return await this.#check({ account: now, password, remoteAddress, isKept, isKnown })
+        return await this.#check({ account: now, password, remoteAddress, isKept, standing })
       }
       await this.#requireStillGood(account, credential)
       await this.#alarmed({ account, remoteAddress }, () =>

@@ -4,6 +4,8 @@ import { Argon2Queue } from '../../../src/accounts/argon2-queue.js'
 import { ARGON2_FLOOR } from '../../../src/crypto/kdf.js'
 import { isMailError } from '../../../src/errors.js'
 
+/** @typedef {import('../../../src/accounts/argon2-queue.js').Standing} Standing */
+
 const input = { password: Buffer.from('x'), salt: Buffer.alloc(16) }
 
 test('no more derivations run at once than were allowed, and all are counted', async () => {
@@ -29,17 +31,19 @@ test('parameters below the floor stop the start', () => {
   assert.throws(() => new Argon2Queue({ params: { ...ARGON2_FLOOR, memoryKiB: 1024 } }), RangeError)
 })
 
-test('who is known goes before strangers that wait, and finds room where they have filled the queue', async () => {
+test('who is known goes before strangers that wait, and finds room where they have filled the queue; who guesses goes last', async () => {
   const queue = new Argon2Queue({ params: ARGON2_FLOOR, concurrency: 1, queueLength: 3 })
   /** @type {string[]} */
   const order = []
-  const stretch = async (/** @type {string} */ who, /** @type {boolean} */ isKnown) => {
-    ;(await queue.stretch({ ...input, isKnown })).dispose()
+  const stretch = async (/** @type {string} */ who, /** @type {Standing} */ standing) => {
+    ;(await queue.stretch({ ...input, standing })).dispose()
     order.push(who)
   }
-  const all = ['s1', 's2', 's3', 's4'].map((who) => stretch(who, false))
-  await assert.rejects(stretch('s5', false), (error) => isMailError(error, 'THROTTLED'))
-  all.push(stretch('owner', true))
+  const all = ['g1', 'g2', 'g3', 'g4'].map((who) => stretch(who, 'guessing'))
+  all.push(...['s1', 's2', 's3'].map((who) => stretch(who, 'stranger')))
+  for (const standing of /** @type {const} */ (['guessing', 'stranger']))
+    await assert.rejects(stretch('more', standing), (error) => isMailError(error, 'THROTTLED'))
+  all.push(stretch('owner', 'known'))
   await Promise.all(all)
-  assert.deepEqual(order, ['s1', 'owner', 's2', 's3', 's4'])
+  assert.deepEqual(order, ['g1', 'owner', 's1', 's2', 's3', 'g2', 'g3', 'g4'])
 })

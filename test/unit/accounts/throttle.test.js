@@ -140,6 +140,34 @@ test('attempts side by side count as failures while they are checked', async () 
   assert.equal((await next).waitMs, 0)
 })
 
+test('who was right from a place and is wrong there again and again no longer goes first', async () => {
+  const { clock, throttle, fail, succeed } = setUp()
+  const standingOf = async (password = anotherPassword()) => {
+    const attempt = await throttle.admitInTurn({
+      username: 'anna',
+      remoteAddress: '192.0.2.1',
+      password
+    })
+    return attempt
+  }
+  await succeed('anna', '192.0.2.1')
+  const right = Buffer.from('right')
+  const sessions = await Promise.all(Array.from({ length: 20 }, () => standingOf(right)))
+  assert.deepEqual(new Set(sessions.map(({ standing }) => standing)), new Set(['known']))
+  for (const session of sessions) session.succeed()
+
+  const guesses = await Promise.all(Array.from({ length: 20 }, () => standingOf()))
+  const standings = guesses.map(({ standing }) => standing)
+  assert.deepEqual(standings, [...Array(5).fill('known'), ...Array(15).fill('guessing')])
+  for (const guess of guesses) guess.cancel()
+  for (let times = 0; times < 5; times++) await fail('anna', '192.0.2.1')
+  const late = await standingOf()
+  assert.equal(late.standing, 'guessing')
+  late.cancel()
+  clock.advance(60 * 60_000 + 1)
+  assert.equal((await standingOf()).standing, 'known')
+})
+
 test('the connections that a mail program opens at once do not wait for each other', async () => {
   const { throttle } = setUp()
   const input = { username: 'anna', remoteAddress: '192.0.2.1', password: Buffer.from('right') }
@@ -308,13 +336,13 @@ test('who was right at one worker is known to the others, and to one that starts
   const fresh = make()
   fresh.adopt(JSON.parse(JSON.stringify(third.state)))
   for (const worker of [first, second, third, fresh]) {
-    for (const [remoteAddress, isKnown, waitMs] of /** @type {const} */ ([
-      ['198.51.100.7', true, 0],
-      ['203.0.113.9', false, 5000]
+    for (const [remoteAddress, standing, waitMs] of /** @type {const} */ ([
+      ['198.51.100.7', 'known', 0],
+      ['203.0.113.9', 'stranger', 5000]
     ])) {
       const attempt = await tryOn(worker, remoteAddress)
       attempt.cancel()
-      assert.deepEqual([attempt.isKnown, attempt.waitMs], [isKnown, waitMs])
+      assert.deepEqual([attempt.standing, attempt.waitMs], [standing, waitMs])
     }
   }
 })
