@@ -5,6 +5,7 @@
  */
 
 import { isTurnSpent, nextTurn } from '../support/turns.js'
+import { gathered } from './gathered.js'
 import { LmtpRefusal, REFUSALS } from './lmtp-reply.js'
 import { SpoolWriter } from './spool-writer.js'
 
@@ -45,7 +46,7 @@ export async function fanOut({ destinations, message, maxBytes, beforeFinish, on
   try {
     await onEach((branch) => branch.open())
     let bytes = 0
-    for await (const chunk of message) {
+    for await (const chunk of gathered(message)) {
       bytes += chunk.length
       if (bytes > maxBytes) {
         await onEach(() => Promise.reject(new LmtpRefusal(REFUSALS.messageTooBig)))
