@@ -175,6 +175,9 @@ const BARE_PARAMETER = /[ \t][A-Za-z0-9*-]{1,40}=/y
 
 /** Reads `value; name=value; …` from left to right; every step moves forward. */
 class ParameterScanner {
+  /** Place of the first semicolon at or behind the last place that it was asked for. */
+  #semicolonAt = -1
+
   /** @param {ByteString} text - unfolded */
   constructor(text) {
     this.text = text
@@ -255,14 +258,26 @@ class ParameterScanner {
 
   /** @returns {ByteString} an unquoted value: up to the semicolon, or up to the next ` name=` when that was forgotten */
   token() {
-    const semicolon = this.text.indexOf(';', this.at)
-    let end = semicolon === -1 ? this.text.length : semicolon
+    let end = this.nextSemicolon()
     // As BARE_PARAMETER; a comment ends it too.
     const next = /[ \t](?:\(|[A-Za-z0-9*-]{1,40}=)/.exec(this.text.slice(this.at, end))
     if (next) end = this.at + next.index
     const value = trimSpace(this.text.slice(this.at, end))
     this.at = end
     return value
+  }
+
+  /**
+   * Looked for once, however many values stand before it: a field may have a hundred thousand.
+   *
+   * @returns {number} place of the next one, or the end
+   */
+  nextSemicolon() {
+    if (this.#semicolonAt < this.at) {
+      const found = this.text.indexOf(';', this.at)
+      this.#semicolonAt = found === -1 ? this.text.length : found
+    }
+    return this.#semicolonAt
   }
 
   /** Passes over a comment, nested ones included; one that never closes takes the rest. */

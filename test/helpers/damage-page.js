@@ -24,7 +24,7 @@ export function damagePage(path, page) {
  * @param {string} path
  * @param {Buffer} key
  * @param {string} table - or index
- * @param {'internal' | 'leaf'} type
+ * @param {'internal' | 'leaf' | 'overflow'} type
  * @param {import('../../src/database/setup-pragma.js').Cipher} [cipher]
  * @returns {number[]} the pages of that kind, in their order
  */

@@ -159,6 +159,18 @@ export function salvageAccount(from, to, mailboxes) {
 }
 
 /**
+ * What was imported and is lost may be imported again, which what was deleted may not.
+ *
+ * @param {Database} to
+ * @param {readonly number[]} lostIds - of `messages`
+ */
+export function forgetImports(to, lostIds) {
+  to.prepare('DELETE FROM import_log WHERE message_id IN (SELECT value FROM json_each(?))').run(
+    JSON.stringify(lostIds)
+  )
+}
+
+/**
  * @param {Database} from
  * @param {Database} to
  * @param {{ name: string, keys: string[] }} table

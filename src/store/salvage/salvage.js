@@ -17,6 +17,7 @@ import { MAX_UID, messageRowId, uidOfRow } from '../row-ids.js'
 import { copyContent } from './copy-content.js'
 import { UNREADABLE, readableEnds, readableRows, tryRead } from './readable-rows.js'
 import {
+  forgetImports,
   hasTable,
   inventMailbox,
   namedMailboxes,
@@ -120,6 +121,8 @@ export function salvage(from, to, { nowMs, leafPages, onProgress }) {
   }
   /** @type {Map<number, import('./copy-content.js').CopiedContent | null>} */
   const contents = new Map()
+  /** @type {number[]} ids of `messages` */
+  const lostIds = []
   const sizeOf = sizesWhereLost(rows)
   const named = namedFlags(to)
   const isDeletedMailbox = deletedMailboxes(from)
@@ -144,7 +147,10 @@ export function salvage(from, to, { nowMs, leafPages, onProgress }) {
         if (isDeletedMailbox(mailboxId)) continue
         const mailbox = requireMailbox(mailboxId)
         const files = { from, to, leafPages }
+        const { lost } = report
+        const lostBefore = lost.length
         bytes += salvageMessage(files, { row, mailbox, named, sizeOf, contents, report, nowMs })
+        if (lost.length > lostBefore) lostIds.push(row.id)
       }
       return at
     })
@@ -153,6 +159,7 @@ export function salvage(from, to, { nowMs, leafPages, onProgress }) {
   runTransaction(to, () => {
     for (const mailbox of mailboxes.values()) finishMailbox(to, mailbox, gaps > 0)
     salvageCounters(from, to, highestContentId)
+    forgetImports(to, lostIds)
     // Only now: its id must be none that was ever given.
     requireInbox(to, nowMs)
   })

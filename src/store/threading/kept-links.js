@@ -136,16 +136,18 @@ export class KeptLinks {
 
   /**
    * @param {MailboxView} view
-   * @param {readonly number[]} slots - of messages that are known here
-   * @returns {NumberedLinks[]} in their order
+   * @param {readonly number[]} slots
+   * @returns {NumberedLinks[]} in their order; without those of which nothing is known here, because they have gone meanwhile
    */
   linksOf({ uids }, slots) {
-    return slots.map((slot) => {
-      const at = countBelow(this.#uids.values, uids[slot] ?? 0, this.count)
+    return slots.flatMap((slot) => {
+      const uid = /** @type {number} */ (uids[slot])
+      const at = countBelow(this.#uids.values, uid, this.count)
+      if (at === this.count || this.#uids.at(at) !== uid) return []
       const start = at === 0 ? 0 : this.#ends.at(at - 1)
       const end = this.#ends.at(at)
       const references = end > start ? this.#references.values.subarray(start, end) : NONE
-      return { slot, own: this.#own.at(at), references }
+      return [{ slot, own: this.#own.at(at), references }]
     })
   }
 }

@@ -93,3 +93,14 @@ test('hostile parameters take linear time and give a bounded list', () => {
       ['c', `d${piece.repeat(512_000)}e`]
     ])
 })
+
+test('the end of a value is looked for once, however many nameless values a field has', (t) => {
+  const indexOf = t.mock.method(String.prototype, 'indexOf')
+  const { params } = parseStructured(`a/b; ${'=x ()'.repeat(1000)}; y=1; z=2`)
+  assert.deepEqual(params, [
+    ['y', '1'],
+    ['z', '2']
+  ])
+  const searches = indexOf.mock.calls.filter(({ arguments: [wanted] }) => wanted === ';')
+  assert.ok(searches.length < 5, `${searches.length}`)
+})

@@ -133,6 +133,17 @@ test('new messages join the threads that they name', async (t) => {
   assert.equal(kept.count, 18)
 })
 
+test('a message that is just being expunged gives its place to no other', async (t) => {
+  const { store, view } = await setup(t, [{ id: 'a' }, { id: 'b' }, { id: 'c' }])
+  await append(store, [{ id: 'x' }, { id: 'y' }, { id: 'z', references: ['y'] }])
+  await store.changeFlags({ view, uids: [4], action: 'add', flags: ['\\Deleted'] })
+  const expunging = store.expunge({ view, uids: [4] })
+  assert.equal(view.aliveCount, 6, 'it is not published yet')
+  assert.match(await threads(store, view), /^\S*\(5\(6\)\)/)
+  await expunging
+  await check(store, view)
+})
+
 test('what another process has appended and expunged is seen', async (t) => {
   const { open, store, view } = await setup(t, MAILS)
   const there = await open()

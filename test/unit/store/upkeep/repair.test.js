@@ -342,6 +342,38 @@ test('a file whose end is missing gives what is left of it', async (t) => {
     assert.deepEqual(bytes, before.get(name)?.bytes)
 })
 
+test('what was imported and is lost may be imported again; what was deleted stays away', async (t) => {
+  const { create, open, repair, path, key } = await setUp(t)
+  const keyOf = (/** @type {string} */ name) => Buffer.alloc(32, name)
+  const importOne = async (/** @type {AccountStore} */ store, /** @type {string} */ name) => {
+    const content = await stage(store, randomBytes(60_000))
+    const message = { content, flags: [], internalDate: null, importKey: keyOf(name) }
+    const { uids } = await store.appendMessages('INBOX', [message])
+    return uids[0] ?? 0
+  }
+  const store = await create()
+  const deleted = await importOne(store, 'deleted')
+  const kept = await importOne(store, 'kept')
+  const lost = await importOne(store, 'lost')
+  const { view } = await store.openView('INBOX')
+  await store.changeFlags({ view, uids: [deleted], action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: null })
+  await store.checkpoint()
+  await store.close()
+  damagePage(path, pagesOf(path, key, 'content_chunks', 'overflow').at(-1) ?? 0)
+  const { report } = await repair()
+  assert.deepEqual(
+    report.lost.map(({ uid }) => uid),
+    [lost]
+  )
+  const again = await open()
+  assert.equal(await importOne(again, 'deleted'), 0)
+  assert.equal(await importOne(again, 'kept'), 0)
+  assert.ok((await importOne(again, 'lost')) > lost)
+  assert.deepEqual(aliveUids((await again.openView('INBOX')).view).length, 2)
+  assert.ok(kept < lost)
+})
+
 test('a message is saved by what its copies know of it', async (t) => {
   const { create, open, repair, path, key } = await setUp(t)
   const store = await create()
