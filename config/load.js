@@ -108,8 +108,11 @@ function readFile(file) {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return Object.fromEntries(flatten(value))
   } catch (cause) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (cause)
     const why =
-      cause instanceof SyntaxError ? `is not JSON: see line ${faultyLine(text)}` : 'cannot be read'
+      cause instanceof SyntaxError
+        ? `is not JSON: see line ${faultyLine(text)}`
+        : `cannot be read (${code})`
     throw new MailError('CONFIG_INVALID', { detail: `${file} ${why}`, cause })
   }
   const detail = `${file} must hold an object: { "defaultDomain": "example.org" }, for instance`

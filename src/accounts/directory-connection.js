@@ -56,7 +56,7 @@ const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|IOERR)/
 function asDirectoryError(error) {
   if (!isMailError(error, 'ACCOUNT_DAMAGED') || !DAMAGE.test(error.detail ?? '')) return error
   return new MailError('DIRECTORY_DAMAGED', {
-    detail: `directory.db: ${error.detail}`,
+    detail: `directory.db: ${error.detail}; mailboxes are not concerned: put a sound one in its place (docs/backup.md, “The directory alone”)`,
     cause: error
   })
 }

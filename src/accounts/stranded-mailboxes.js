@@ -29,7 +29,8 @@ export function requireNoMailboxes(data) {
   if (!hasMailbox) return
   throw new MailError('DIRECTORY_MISSING', {
     detail:
-      `${data} has mailboxes in mail/, and no directory.db or an empty one. Put that back; ` +
-      'or empty the folder (its backup/ may stay) and bring all back with: letterlock backup restore --host'
+      `${data} has mailboxes in mail/, and no directory.db or an empty one. Put that back. Where it is lost, keep mail/, ` +
+      'which is newer than any backup: letterlock backup restore --host into another, empty folder, and copy directory.db ' +
+      'from there (docs/backup.md, “The directory alone”)'
   })
 }

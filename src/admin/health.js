@@ -19,6 +19,12 @@ const GB = 1000 * MB
 /** Below these parts of the disk, of its files as well, or these bytes of it, new mail is at risk: a full disk refuses it. */
 const DISK_WARN = { part: 0.1, bytes: 2 * GB }
 const DISK_FAIL = { part: 0.02, bytes: 256 * MB }
+/** @type {Readonly<Record<string, string>>} by the system's code */
+const ADVICE_BY_TROUBLE = {
+  ENOSPC: 'make room',
+  EDQUOT: 'its user’s quota is used up',
+  EROFS: 'its file system has become read-only, see the kernel’s log'
+}
 /** Mail for an open mailbox is taken in within a second; so long, and something is wrong. */
 const OPEN_SPOOL_FAIL_MS = 5 * 60_000
 /** Mail for a locked mailbox waits for its owner; after so long somebody should ask them. */
@@ -56,8 +62,8 @@ const verdict = ({ fails = false, warns = false }) => (fails ? 'fail' : warns ? 
  */
 export function checkDisk({ freeBytes, totalBytes, freeFiles, totalFiles, diskTrouble }) {
   if (diskTrouble !== null) {
-    const why = diskTrouble === 'EROFS' ? 'its file system has become read-only' : 'see the code'
-    const text = `Nothing can be written to the disk (${diskTrouble}), ${why}: see the kernel’s log; mail is refused`
+    const advice = ADVICE_BY_TROUBLE[diskTrouble] ?? 'see the kernel’s log'
+    const text = `Nothing can be written to the disk (${diskTrouble}): ${advice}; mail is refused`
     return { name: 'disk', status: 'fail', text }
   }
   const part = freeBytes / totalBytes

@@ -1,6 +1,7 @@
 /**
  * `letterlock account`: create, list, show, delete, passwd, rekey; set and alias are in account-settings.js.
  */
+import { join } from 'node:path'
 import { normalizeDomain } from '../../accounts/address.js'
 import { changePassword, resetAccount } from '../../accounts/change-password.js'
 import { provisionAccount, requireNewAddress } from '../../accounts/provision.js'
@@ -8,6 +9,7 @@ import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
 import { readHostState } from '../../backup/host-state.js'
 import { isOpenElsewhere } from '../../database/lock.js'
+import { listSpool } from '../../delivery/spool.js'
 import { formatBytes } from '../../support/format.js'
 import { createBatch } from '../account-batch.js'
 import { registerSettings } from '../account-settings.js'
@@ -272,9 +274,10 @@ async function runPasswd(context, address, options) {
   await withAccounts(context, options, async ({ services, input, print, tell }) => {
     const row = await requireAccount(services, address)
     if (options.loseMail) {
+      const waiting = (await listSpool(join(row.folder, 'spool'))).length
       tell(
-        `This destroys, for good: all mail of ${row.address} (${row.usedMessages} messages), stored and ` +
-          'not yet collected; its app passwords; its recovery code. Backups of before open only with their ' +
+        `This destroys, for good: all mail of ${row.address} (${row.usedMessages} messages, and ${waiting} that wait ` +
+          'for the next login); its app passwords; its recovery code. Backups of before open only with their ' +
           'recovery key and what opened the account then.'
       )
       if (!options.yes) {

@@ -5,7 +5,11 @@ import { join } from 'node:path'
 import { listAsideFiles, listSpool, retryAsideFile } from '../../delivery/spool.js'
 import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
+import { explainRefusedFile } from '../file-refused.js'
 import { formatTime, requireAccount, withAccounts } from '../with-accounts.js'
+
+/** Exit code: of some accounts nothing is known. */
+const INCOMPLETE = 1
 
 /**
  * @typedef {import('../with-accounts.js').CommandContext} CommandContext
@@ -26,11 +30,21 @@ export function register(program, context) {
     .description('List what waits and what was set aside; needs no password')
     .addHelpText('after', '\nExample:\n  letterlock spool list ann@example.org')
     .action((/** @type {string | undefined} */ address, /** @type {CommonOptions} */ options) =>
-      withAccounts(context, options, async ({ services, print }) => {
+      withAccounts(context, options, async ({ services, print, tell }) => {
         const accounts = address
           ? [await requireAccount(services, address)]
           : await services.directory.listAccounts()
-        for (const account of accounts) await list(account, print)
+        for (const account of accounts) {
+          try {
+            await list(account, print)
+          } catch (error) {
+            const refusal = explainRefusedFile(error)
+            if (refusal === null) throw error
+            // The mail of all others is asked for, too.
+            tell(refusal)
+            process.exitCode = INCOMPLETE
+          }
+        }
       })
     )
   group

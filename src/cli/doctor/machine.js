@@ -16,6 +16,7 @@ import { runningLimits } from './running-limits.js'
 /** @typedef {import('../../../config/load.js').Config} Config */
 
 const run = promisify(execFile)
+const MB = 1e6
 const GB = 1e9
 /** Descriptors beside those of connections and mailboxes. */
 const SPARE_DESCRIPTORS = 500
@@ -37,10 +38,12 @@ export async function checkDisks({ data }) {
     `${formatBytes(free)} free of ${formatBytes(blocks * bsize)}` +
     (hasFewFiles ? `, and ${ffree} more files of ${files}` : '')
   const isLow = free < 2 * GB || bavail / blocks < 0.1 || hasFewFiles
+  // As /health/deep has it.
+  const isOut = free < 256 * MB || bavail / blocks < 0.02 || (files > 0 && ffree / files < 0.02)
   const swaps = (await readFile('/proc/swaps', 'utf8').catch(() => '')).trim().split('\n').slice(1)
   const trouble = isThere ? await diskTrouble(data) : null
   return [
-    roomFinding({ text, isLow, trouble }),
+    roomFinding({ text, isLow, isOut, trouble }),
     isOnEncryptedDevice(folder)
       ? good('disk encryption', 'The data folder is on an encrypted device')
       : doubtful(
@@ -62,10 +65,11 @@ export async function checkDisks({ data }) {
  * @param {object} disk
  * @param {string} disk.text - how much is free
  * @param {boolean} disk.isLow
+ * @param {boolean} disk.isOut - so low that it is full soon
  * @param {string | null} disk.trouble - why it takes nothing
  * @returns {Finding}
  */
-function roomFinding({ text, isLow, trouble }) {
+function roomFinding({ text, isLow, isOut, trouble }) {
   const name = 'disk'
   if (trouble !== null) {
     return bad(
@@ -73,10 +77,12 @@ function roomFinding({ text, isLow, trouble }) {
       `Nothing can be written to it (${trouble}); ${text}`,
       trouble === 'EROFS'
         ? 'Its file system is read-only: see the kernel’s log (dmesg), check the disk, mount it again, restart the server'
-        : 'See the kernel’s log (dmesg), and make room'
+        : 'Make room, or see the kernel’s log (dmesg)'
     )
   }
-  return isLow ? doubtful(name, text, 'Make room: a full disk refuses mail') : good(name, text)
+  const advice = 'Make room: a full disk refuses mail'
+  if (isOut) return bad(name, text, advice)
+  return isLow ? doubtful(name, text, advice) : good(name, text)
 }
 
 /**

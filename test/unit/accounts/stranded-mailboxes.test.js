@@ -34,7 +34,10 @@ for (const [what, lose] of /** @type {[string, (path: string) => void][]} */ ([
       const { code, stderr } = await letterlock([...command, '--data', data], PASSWORD)
       assert.equal(code, 1, stderr)
       assert.match(stderr, /^letterlock: The directory of these mailboxes is missing$/m)
-      assert.match(stderr, /no directory\.db[^]*letterlock backup restore --host/)
+      assert.match(
+        stderr,
+        /no directory\.db[^]*keep mail\/[^]*letterlock backup restore --host into another/
+      )
       assert.equal(statSync(path, { throwIfNoEntry: false })?.size, left)
     }
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tamper } from '../../helpers/accounts.js'
@@ -126,14 +126,19 @@ test('passwd takes the old password or the recovery code, then the new password'
 })
 
 test('passwd --lose-mail says what it destroys and asks twice', async (t) => {
-  const { run, create } = setUp(t)
+  const { data, run, create } = setUp(t)
   await create()
+  const [spool = ''] = globSync(join(data, 'mail', '*', '*', 'spool'))
+  writeFileSync(join(spool, `${'0'.repeat(32)}.sealed`), 'sealed')
   const lose = (/** @type {string} */ input, /** @type {string[]} */ ...more) =>
     run(['account', 'passwd', ANNA, '--lose-mail', '--password-stdin', ...more], input)
   for (const input of ['new secret\n', `${ANNA}\nnew secret\n`, `${ANNA}\nyes\nnew secret\n`]) {
     const refused = await lose(input)
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, /destroys, for good: all mail of anna@example\.org/)
+    assert.match(
+      refused.stderr,
+      /destroys, for good: all mail of anna@example\.org \(0 messages, and 1 that wait for the next login\)/
+    )
     assert.match(refused.stderr, /Nothing was changed/)
   }
   const unchanged = JSON.parse((await run(['account', 'show', ANNA, '--json'])).stdout)

@@ -303,6 +303,11 @@ test(
     const [domain = ''] = readdirSync(join(data, 'mail'))
     const [account = ''] = readdirSync(join(data, 'mail', domain))
     const folder = join(data, 'mail', domain, account)
+    const create = ['account', 'create', 'bert@example.org', '--password-stdin', '--data', data]
+    await letterlock(create, PASSWORD)
+    const other = readdirSync(join(data, 'mail', domain)).find((name) => name !== account) ?? ''
+    const sealed = join(data, 'mail', domain, other, 'spool', `${'0'.repeat(32)}.sealed`)
+    writeFileSync(sealed, 'sealed')
     const check = () => letterlock(['check', ANNA, '--password-stdin', '--data', data], PASSWORD)
     for (const path of [join(folder, 'mail.db'), folder]) {
       chownSync(path, 0, 0)
@@ -314,9 +319,15 @@ test(
         /cannot be opened \(EACCES\): it belongs to user 0|belongs to user 0, and/
       )
       assert.doesNotMatch(stderr, /damaged/)
+      if (path === folder) {
+        const listed = await letterlock(['spool', 'list', '--data', data])
+        assert.deepEqual([listed.code, listed.stdout.split('\t')[0]], [1, 'bert@example.org'])
+        assert.match(listed.stderr, /spool cannot be opened \(EACCES\)/)
+      }
       chownSync(path, 64321, 64321)
     }
-    assert.equal((await check()).code, 0)
+    const { code, stderr } = await check()
+    assert.equal(code, 0, stderr)
   }
 )
 

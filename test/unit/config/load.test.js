@@ -186,7 +186,7 @@ test('all complaints come at once', () => {
 test('a missing or broken file is named', () => {
   assertInvalid(
     () => loadConfig({ environment: {}, file: '/nonexistent.json' }),
-    /nonexistent\.json cannot be read/
+    /nonexistent\.json cannot be read \(ENOENT\)/
   )
 })
 
