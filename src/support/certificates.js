@@ -10,6 +10,9 @@ import { loadCertificate, readPair } from './certificate.js'
 /** Files are looked at this often, ms; whoever cannot wait sends SIGHUP. */
 const LOOK_MS = 30_000
 
+/** What the system says of files that are not there, or not to be read: until something about them changes. */
+const LASTING = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOTDIR', 'EISDIR', 'ELOOP'])
+
 /** Names of the files in a folder of tls.otherFolders: those of certbot, lego's and acme.sh's can be given them. */
 export const CHAIN_FILE = 'fullchain.pem'
 export const KEY_FILE = 'privkey.pem'
@@ -98,24 +101,43 @@ export function watchCertificates({ folder, tls, clock, onChange, logger }) {
     files.push(join(resolve(name), CHAIN_FILE), join(resolve(name), KEY_FILE))
   }
   let known = stateOf(files)
-  const reload = async () => {
+  /** @returns {Promise<boolean>} false: another try may do better, though no file changes */
+  const readAgain = async () => {
     try {
       const certificates = await loadCertificates({ folder, tls, clock })
       onChange(certificates)
       logger.info('certificates were read again')
       warnOfEnded(certificates, { clock, logger })
+      return true
     } catch (err) {
       logger.error({ err }, 'the certificates cannot be read again; those in use stay')
+      return !isPassing(err)
     }
   }
   const look = async () => {
     const before = await known
     known = stateOf(files)
-    if ((await known) !== before) await reload()
+    if ((await known) === before || (await readAgain())) return
+    // Nothing will change about the files, and they were not read: the next look must find a change once more.
+    known = Promise.resolve(before)
   }
   const timer = setInterval(look, LOOK_MS)
   timer.unref()
+  const reload = async () => {
+    await readAgain()
+  }
   return { reload, close: () => clearInterval(timer) }
+}
+
+/**
+ * @param {unknown} error - that a pair could not be read with
+ * @returns {boolean} whether the system refused for now. What lies in the files, or where they are, is as bad the next time,
+ *   and would be told at every look.
+ */
+function isPassing(error) {
+  const { cause } = /** @type {{ cause?: unknown }} */ (error)
+  const { code, errno } = /** @type {NodeJS.ErrnoException} */ (cause ?? error)
+  return errno !== undefined && !LASTING.has(code ?? '')
 }
 
 /**

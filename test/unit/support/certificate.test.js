@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { createSecureContext } from 'node:tls'
 import { X509Certificate } from 'node:crypto'
-import {
+import fs, {
   chmodSync,
   mkdtempSync,
   readFileSync,
@@ -13,6 +13,7 @@ import {
   unlinkSync,
   writeFileSync
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -172,6 +173,53 @@ test('a key that was made readable is read again, though nothing in it has chang
     ['certificates were read again', 'certificates were read again']
   )
 })
+
+for (const [what, code, tries] of /** @type {const} */ ([
+  ['was out of descriptors at the look', 'EMFILE', 2],
+  ['may not read it', 'EACCES', 1]
+])) {
+  test(`a certificate that was replaced when the server ${what} is read ${tries} times in all`, async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    const folder = scratch(t)
+    const parts = {
+      folder,
+      tls: { certificate: '', key: '', otherFolders: [] },
+      clock: systemClock
+    }
+    await loadCertificates(parts)
+    const { logger, lines } = recordingLogger()
+    const watch = watchCertificates({ ...parts, onChange: () => {}, logger })
+    // By then it knows how the files were.
+    await watch.reload()
+    lines.length = 0
+    const refused = Object.assign(new Error(code), { code, errno: -24, syscall: 'open' })
+    const reading = t.mock.method(
+      fs.promises,
+      'readFile',
+      async () => await Promise.reject(refused)
+    )
+    syncBuiltinESMExports()
+    const look = async () => {
+      t.mock.timers.tick(30_000)
+      await sleep(20)
+    }
+    chmodSync(join(folder, 'key.pem'), 0o640)
+    for (let looks = 0; looks < 20 && lines.length < 1; looks++) await look()
+    reading.mock.restore()
+    syncBuiltinESMExports()
+    for (let looks = 0; looks < 20 && lines.length < tries; looks++) await look()
+    for (let looks = 0; looks < 3; looks++) await look()
+    watch.close()
+    const told = [
+      'the certificates cannot be read again; those in use stay',
+      'certificates were read again'
+    ]
+    assert.deepEqual(
+      lines.map(({ msg }) => msg),
+      told.slice(0, tries)
+    )
+  })
+}
 
 test('a certificate that has ended is warned of, at the start and when it is read again', async (t) => {
   const folder = scratch(t)
