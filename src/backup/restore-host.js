@@ -68,22 +68,27 @@ class HostRestore {
   /** @returns {Promise<HostRestoreSummary>} */
   async run() {
     const { generation, recoveryKey, repository, config } = this.options
+    const { pepperFile } = config.auth
     const marker = await repository.readMarker()
     if (!marker) throw new MailError('BACKUP_MISSING')
     // Both are asked before anything is written: the key is the operator's only copy, and may be mistyped.
     const directory = await openSealedObject(this.target, generation.directory, recoveryKey)
     const pepper = await openSealedObject(this.target, generation.pepper, recoveryKey)
-    // As is what would stand in the way at the end.
-    await isPepperThere(config.auth.pepperFile, pepper)
-    // All but the removal of the mark was done.
-    if ((await this.#requireEmpty()) === 'placed') return await this.#finish()
-    await writeFileDurably(join(this.data, MARK), JSON.stringify({ generation: generation.name }))
-
     const staged = join(this.data, STAGED_DIRECTORY)
-    await removeDatabase(staged)
-    await writeFileDurably(staged, directory)
-    const summary = await this.#restoreAccounts(staged)
-    await this.#placePepper(config.auth.pepperFile, pepper)
+    let summary
+    try {
+      // As is what would stand in the way at the end.
+      await isPepperThere(pepperFile, pepper)
+      // All but the removal of the mark was done.
+      if ((await this.#requireEmpty()) === 'placed') return await this.#finish()
+      await writeFileDurably(join(this.data, MARK), JSON.stringify({ generation: generation.name }))
+      await removeDatabase(staged)
+      await writeFileDurably(staged, directory)
+      summary = await this.#restoreAccounts(staged)
+      if (!(await isPepperThere(pepperFile, pepper))) await writeFileDurably(pepperFile, pepper)
+    } finally {
+      pepper.fill(0)
+    }
     const { recipient } = recoveryKey
     await writeHostState(this.data, { repositoryId: marker.repositoryId, recipient })
     await rename(staged, join(this.data, DIRECTORY))
@@ -196,18 +201,6 @@ class HostRestore {
       logger.error({ err, accountId: entry.id }, 'an account could not be restored')
       await rm(`${join(this.data, stored)}.part`, { recursive: true, force: true })
       return err.code
-    }
-  }
-
-  /**
-   * @param {string} path
-   * @param {Buffer} pepper
-   */
-  async #placePepper(path, pepper) {
-    try {
-      if (!(await isPepperThere(path, pepper))) await writeFileDurably(path, pepper)
-    } finally {
-      pepper.fill(0)
     }
   }
 

@@ -104,12 +104,14 @@ export class RecoveryKey {
 
   /**
    * @param {Buffer} sealed
-   * @returns {Promise<Buffer>}
+   * @returns {Promise<Buffer>} in memory of its own, none of Node’s pool: the caller zeroes what is secret
    * @throws {MailError} RECOVERY_KEY_REJECTED where it is another key's, or damaged
    */
   async open(sealed) {
     try {
-      return Buffer.from(await this.#decrypter.decrypt(sealed))
+      const clear = await this.#decrypter.decrypt(sealed)
+      // Copied, it would stay where the library has put it, and a second time in Node's pool.
+      return Buffer.from(clear.buffer, clear.byteOffset, clear.byteLength)
     } catch (cause) {
       throw new MailError('RECOVERY_KEY_REJECTED', { cause })
     }

@@ -243,6 +243,8 @@ test('a pepper of another host that stands in the way is told before anything is
   const pepperFile = join(folder, 'pepper')
   await writeFile(pepperFile, Buffer.alloc(32, 7), { mode: 0o600 })
   const data = join(folder, 'new')
+  const recoveryKey = await RecoveryKey.parse(host.recoveryKey)
+  const opening = t.mock.method(recoveryKey, 'open')
   const restoring = restoreHost({
     config: loadConfig({
       settings: { data, 'auth.pepperFile': pepperFile, 'backup.folder': host.folder },
@@ -250,10 +252,12 @@ test('a pepper of another host that stands in the way is told before anything is
     }),
     repository: host.repository,
     generation: await host.repository.readGeneration(name),
-    recoveryKey: await RecoveryKey.parse(host.recoveryKey),
+    recoveryKey,
     clock: host.clock,
     logger: host.services.logger
   })
   await assert.rejects(restoring, { code: 'RESTORE_REFUSED' })
   assert.deepEqual(await readdir(folder), ['pepper'])
+  const pepper = await opening.mock.calls.at(-1)?.result
+  assert.deepEqual(pepper, Buffer.alloc(32))
 })

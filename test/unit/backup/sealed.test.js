@@ -24,6 +24,14 @@ test('what is sealed opens with the recovery key, as it may have been typed, and
   await assert.rejects(other.open(sealed), { code: 'RECOVERY_KEY_REJECTED' })
 })
 
+test('what is opened lies in memory of its own, and whoever zeroes it leaves nothing of it', async () => {
+  const { recoveryKey, recipient } = await makeRecoveryKey()
+  const sealed = await sealBytes(Buffer.alloc(32, 7), recipient)
+  const opened = await (await RecoveryKey.parse(recoveryKey)).open(sealed)
+  assert.deepEqual(opened, Buffer.alloc(32, 7))
+  assert.equal(opened.buffer.byteLength, opened.byteLength)
+})
+
 test('the recipient is a hybrid one: both problems must be broken', async () => {
   const { recipient } = await makeRecoveryKey()
   // 1,216 bytes by fives of bits, and the checksum.
