@@ -64,8 +64,8 @@ export async function storePepper({ target, recipient, path }) {
   const pepper = await readFile(path)
   try {
     const object = `${PREFIXES.pepper}${keysName(`${recipient}\n${pepperIdOf(pepper)}`)}.age`
-    if ((await target.size(object)) === null)
-      await target.put(object, await sealBytes(pepper, recipient))
+    // Also where it was emptied: a full disk of the target may have done that.
+    if (!(await target.size(object))) await target.put(object, await sealBytes(pepper, recipient))
     return object
   } finally {
     pepper.fill(0)

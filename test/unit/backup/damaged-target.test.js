@@ -96,6 +96,22 @@ test('keys that were lost are missed by verify and rehearsal, and are stored aga
   await assert.rejects(rehearse(), { code: 'BACKUP_DAMAGED' })
 })
 
+for (const [what, spoil] of /** @type {[string, (path: string) => Promise<void>][]} */ ([
+  ['lost', (path) => rm(path)],
+  ['emptied', (path) => truncate(path)]
+])) {
+  test(`a pepper that was ${what} is stored again by the next run`, async (t) => {
+    const host = await openBackupHost(t)
+    const { generation: first } = await host.backUp()
+    const { pepper } = await host.repository.readGeneration(first)
+    await spoil(join(host.folder, pepper))
+    await host.backUp()
+    const sealed = await host.target.get(pepper)
+    const recoveryKey = await RecoveryKey.parse(host.recoveryKey)
+    assert.equal((await recoveryKey.open(sealed ?? Buffer.alloc(0))).length, 32)
+  })
+}
+
 test('a mailbox that is none is not copied as one, and beside a log that may hold it, verify tells of it', async (t) => {
   const host = await openBackupHost(t)
   const anna = await host.addAccount(ANNA, 5)
