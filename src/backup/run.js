@@ -294,11 +294,13 @@ class BackupRun {
     const name = await this.#newName()
     const { recipient, scratchFolder, config, stored } = this.options
     const sealed = { target, recipient }
+    // One that was copied, and failed when it was copied once more, is one of the failed.
+    const done = new Map([...this.#done].filter(([id]) => !this.#failed.has(id)))
     const entries = await storeKeys({
       ...sealed,
       snapshot,
       stored,
-      done: new Map([...this.#done].filter(([id]) => !this.#failed.has(id))),
+      done,
       previous: this.#previous
     })
     const directory = await storeDirectory({ ...sealed, snapshot, name, scratchFolder })
@@ -318,7 +320,7 @@ class BackupRun {
     await repository.removePartial()
     const summary = {
       generation: name,
-      accounts: this.#done.size,
+      accounts: done.size,
       failed: [...this.#failed].map(([id, failure]) => ({ id, ...failure })),
       ...counts,
       storedBytes: this.packs.bytes,

@@ -59,6 +59,7 @@ test('one whose keys keep changing is told as left out, and in no backup with ke
   const bob = await host.addAccount('bob@example.org')
   const summary = await backUpAmidRekeys(host, { accountId, times: Infinity })
   assert.deepEqual(summary.failed, [{ id: accountId, address, code: 'BUSY' }])
+  assert.equal(summary.accounts, 1)
   const { accounts } = await host.repository.readGeneration(summary.generation)
   assert.deepEqual(
     accounts.map(({ id }) => id),
