@@ -34,7 +34,11 @@ export async function withBackupLock(data, work) {
     await mkdir(scratch, { mode: 0o700 })
     return await work(scratch)
   } finally {
-    await rm(scratch, { recursive: true, force: true })
-    lock.release()
+    try {
+      await rm(scratch, { recursive: true, force: true })
+    } finally {
+      // What cannot be removed goes with the next run, which this process must not keep out.
+      lock.release()
+    }
   }
 }

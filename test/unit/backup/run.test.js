@@ -1,8 +1,9 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import fs, { existsSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { rekeyAccount } from '../../../src/accounts/rekey.js'
@@ -244,6 +245,23 @@ test('two backups at once on one host: the second is refused', async (t) => {
     await assert.rejects(host.backUp(), { code: 'BACKUP_RUNNING' })
   })
   await host.backUp()
+})
+
+test('a scratch folder that cannot be removed keeps no later backup out', async (t) => {
+  const { data } = await openBackupHost(t)
+  const { rm: remove } = fs.promises
+  const removing = t.mock.method(fs.promises, 'rm', async (/** @type {string} */ path) => {
+    if (path.includes('backup-')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+    await remove(path)
+  })
+  syncBuiltinESMExports()
+  await assert.rejects(
+    withBackupLock(data, async () => {}),
+    { code: 'EIO' }
+  )
+  removing.mock.restore()
+  syncBuiltinESMExports()
+  assert.equal(await withBackupLock(data, async () => 'done'), 'done')
 })
 
 test('without backup init, or into another host’s backups, nothing is stored', async (t) => {
