@@ -64,9 +64,9 @@ async function maintain(request) {
     await runJobs({ services, account, store, resources, signal, isForced: true, jobs, onRun })
     workAlone = await planAlone({ services, account, store, resources, onRun, isForced: true })
   } finally {
-    await store.close()
+    // Also where the store does not close well: the work has a copy of the key, and zeroes it at its end.
+    await store.close().finally(() => workAlone?.(signal))
   }
-  await workAlone?.(signal)
   if (request.isCompacted) onRun(await compact(request))
 }
 

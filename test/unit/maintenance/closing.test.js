@@ -7,9 +7,12 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
 import { lockExclusive, lockShared } from '../../../src/database/lock.js'
 import { MailError } from '../../../src/errors.js'
+import { maintainAccount } from '../../../src/maintenance/maintain-account.js'
 import { systemResources } from '../../../src/maintenance/resources.js'
 import { MaintenanceWorker } from '../../../src/maintenance/worker.js'
+import { AccountStore } from '../../../src/store/account-store.js'
 import { convertCipher } from '../../../src/store/mail-file.js'
+import { Upkeep } from '../../../src/store/upkeep/upkeep.js'
 import { appendMany, appendOne } from '../../helpers/account-folder.js'
 import { logIn, tamper } from '../../helpers/accounts.js'
 import { fillAndEmpty, results, setUp } from '../../helpers/looked-after.js'
@@ -92,6 +95,31 @@ test('a mailbox in AES-256-CBC is found out, converted when it is closed, and re
   assert.equal((await again.store.mailboxStatus('INBOX')).messageCount, 2)
   assert.equal((await services.directory.findAccount(account.id))?.cipher, 'chacha20')
   assert.equal(results(await runs())['cipher'], 'done')
+})
+
+test('where the mailbox does not close well, no copy of its key stays all the same', async (t) => {
+  const accounts = await setUp(t)
+  await makeForeign(accounts)
+  const { services } = accounts
+  const account = await services.directory.findAccount(accounts.account.id)
+  assert.ok(account)
+  const copying = t.mock.method(Upkeep.prototype, 'copyKey')
+  const { close } = AccountStore.prototype
+  /** @this {AccountStore} */
+  const closeBadly = async function () {
+    await close.call(this)
+    throw new MailError('NOT_DURABLE')
+  }
+  t.mock.method(AccountStore.prototype, 'close', closeBadly)
+  const { masterKey } = await logIn(services, 'old secret')
+  const resources = systemResources
+  const request = { services, account, masterKey, resources, isCompacted: false, onRun: () => {} }
+  await assert.rejects(maintainAccount(request), { code: 'NOT_DURABLE' })
+  masterKey.dispose()
+  assert.deepEqual(
+    copying.mock.calls.map(({ result }) => result),
+    [new Uint8Array(32)]
+  )
 })
 
 test('who comes back while a mailbox is being closed does not wait for its conversion', async (t) => {
