@@ -53,7 +53,9 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, log
     const tokens = new Set()
     const answer = answerer({ freezer, findStore, closeMailbox, tokens })
     let last = Promise.resolve()
-    onJsonLine(socket, (/** @type {OwnerQuestion} */ question) => {
+    onJsonLine(socket, (/** @type {OwnerQuestion | null} */ question) => {
+      // Of JSON, but nothing that anybody asks: the connection means as little as where it is no JSON.
+      if (question === null || typeof question !== 'object') return socket.destroy()
       last = last.then(async () => {
         const state = await answer(question).catch((err) => {
           if (!isMailError(err, 'SHUTTING_DOWN'))
@@ -68,6 +70,8 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, log
     socket.on('close', () => {
       sockets.delete(socket)
       last
+        // Whatever an answer came to: what was frozen would stand still for as long as was asked.
+        .catch(() => {})
         .then(() => Promise.all([...tokens].map((token) => freezer.release(token))))
         .catch((err) => {
           if (!isMailError(err, 'SHUTTING_DOWN')) logger.warn({ err }, 'a freeze was not released')

@@ -2,7 +2,9 @@
  * What a process that has mailboxes open answers a backup, over its socket.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { connect as connectTo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -53,6 +55,15 @@ async function setUp(t) {
 const freeze = (owner, token) =>
   owner.ask({ op: 'freeze', accountId: 'anna', token, forMs: LONG_MS })
 
+/**
+ * @param {import('../../../src/store/account-store.js').AccountStore} store
+ * @returns {Promise<number>} what a checkpoint leaves in the log
+ */
+async function waitingIn(store) {
+  await store.checkpoint()
+  return await store.searchAccess.database.readSettled((db) => readWal(db).waiting)
+}
+
 test('a freeze is held, renewed and let go by the connection that has asked for it, and by no other', async (t) => {
   const { connect } = await setUp(t)
   const owner = await connect()
@@ -78,13 +89,9 @@ test('when a backup has gone, what it froze goes on', async (t) => {
   const owner = await connect()
   assert.equal(await freeze(owner, 'one'), 'held')
   await appendMany(store, 'INBOX', 3)
-  const waiting = async () => {
-    await store.checkpoint()
-    return await store.searchAccess.database.readSettled((db) => readWal(db).waiting)
-  }
-  assert.ok((await waiting()) > 0)
+  assert.ok((await waitingIn(store)) > 0)
   owner.close()
-  while ((await waiting()) > 0) await sleep(5)
+  while ((await waitingIn(store)) > 0) await sleep(5)
 })
 
 test('what is not open here, cannot be asked now, or is no question is answered so', async (t) => {
@@ -100,6 +107,23 @@ test('what is not open here, cannot be asked now, or is no question is answered 
   assert.equal(existsSync(listener.path), false)
   assert.equal(await freeze(owner, 'one'), 'broken')
 })
+
+for (const line of ['null', '7', '"ping"', '']) {
+  test(`who sends ${JSON.stringify(line)} is no backup: the connection ends, and others are answered`, async (t) => {
+    const { connect, listener, store } = await setUp(t)
+    const socket = connectTo(listener.path)
+    const question = { op: 'freeze', accountId: 'anna', token: 'one', forMs: LONG_MS }
+    socket.write(`${JSON.stringify(question)}\n`)
+    await once(socket, 'data')
+    const ending = once(socket, 'close')
+    socket.resume().write(`${line}\n`)
+    await ending
+    const owner = await connect()
+    assert.equal(await owner.ask({ op: 'ping' }), 'alive')
+    await appendMany(store, 'INBOX', 3)
+    while ((await waitingIn(store)) > 0) await sleep(5)
+  })
+}
 
 test('where the path is too long for a socket, the start says so', async (t) => {
   const runFolder = join(await scratchFolder(t), 'x'.repeat(100))
