@@ -73,7 +73,7 @@
  * @property {string} address - canonical
  * @property {string} domain - canonical
  * @property {string} folder - absolute, within the data folder
- * @property {import('../database/setup-pragma.js').Cipher} cipher
+ * @property {import('../database/setup-pragma.js').Cipher | null} cipher - of mail.db; null where it is not known yet
  * @property {number} quotaBytes
  * @property {number} quotaMessages
  * @property {KeyRows} keys

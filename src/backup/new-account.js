@@ -15,7 +15,7 @@ import { readSnapshot } from './snapshot-store.js'
 
 /**
  * @param {object} input
- * @param {Pick<import('../accounts/services.js').AccountServices, 'directory' | 'config'>} input.services
+ * @param {Pick<import('../accounts/services.js').AccountServices, 'directory'>} input.services
  * @param {import('./targets/target.js').BackupTarget} input.target
  * @param {import('./repository.js').Generation} input.generation
  * @param {import('./repository.js').AccountEntry} input.entry - the mailbox's, of that generation
@@ -34,7 +34,7 @@ export async function restoreAsNewAccount({
   action,
   onRead
 }) {
-  const { directory, config } = services
+  const { directory } = services
   const { id: accountId, folder } = account
   const domainFolder = dirname(folder)
   const staged = join(domainFolder, `${accountId}${STAGED_NEW}`)
@@ -49,8 +49,9 @@ export async function restoreAsNewAccount({
     await directory.planFolder(folder)
     await rename(staged, folder)
     await syncFolder(domainFolder)
-    const cipher = /** @type {import('../database/setup-pragma.js').Cipher} */ (
-      snapshot.cipher ?? config.storage.cipher
+    // Where it is not known, each is tried; a guess would be taken at its word.
+    const cipher = /** @type {import('../database/setup-pragma.js').Cipher | null} */ (
+      snapshot.cipher
     )
     const made = await directory.createAccount({
       ...account,

@@ -14,7 +14,9 @@ import { restoreDeleted } from '../../../src/backup/restore-deleted.js'
 import { restoreMessages } from '../../../src/backup/restore-messages.js'
 import { findInSealedDirectory, openKeys } from '../../../src/backup/sealed-directory.js'
 import { RecoveryKey } from '../../../src/backup/sealed.js'
-import { logIn } from '../../helpers/accounts.js'
+import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
+import { convertCipher } from '../../../src/store/mail-file.js'
+import { logIn, tamper } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { crashing, rekey } from '../../helpers/change-keys.js'
 import { ANNA, PASSWORD, deliver, drain, restore, withLogin } from '../../helpers/restore.js'
@@ -69,6 +71,41 @@ test('under another name, with the password of today', async (t) => {
   const checked = await requireOwner({ services, account: made, secret })
   checked.masterKey.dispose()
   assert.equal((await host.inboxOf(ANNA)).count, 5)
+})
+
+test('where nobody has said what cipher a mailbox has, the new account does not say so either', async (t) => {
+  const host = await openBackupHost(t, { 'storage.cipher': 'aegis-256' })
+  const { id } = await host.addAccount(ANNA)
+  const { masterKey } = await logIn(host.services, PASSWORD)
+  const key = deriveDatabaseKey(masterKey.bytes)
+  masterKey.dispose()
+  const found = await host.services.directory.findAccount(id)
+  assert.ok(found)
+  await convertCipher({
+    folder: found.folder,
+    key,
+    cipher: found.cipher,
+    nextCipher: 'aes256cbc',
+    timeoutMs: 5000
+  })
+  tamper(host.data, 'UPDATE accounts SET cipher = NULL')
+  await host.backUp()
+  const account = await host.services.directory.findAccount(id)
+  assert.ok(account)
+  const { services, target } = host
+  const { account: made } = await restoreAs({
+    services,
+    target,
+    generation: await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() }),
+    account,
+    keys: null,
+    password: Buffer.from(PASSWORD),
+    address: 'b@example.org'
+  })
+  assert.equal(made.cipher, null)
+  await withLogin(services, 'b@example.org', async (store) =>
+    assert.equal(store.cipher, 'aes256cbc')
+  )
 })
 
 test('a deleted account is back with its credentials and aliases, and is not erased later', async (t) => {
