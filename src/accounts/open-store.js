@@ -48,8 +48,7 @@ export async function openStore({
       folder: account.folder,
       key,
       isReadOnly,
-      // Not taken at its word: a crash after a conversion leaves the old name in the directory.
-      cipher: cipher === 'aes256cbc' ? null : cipher,
+      cipher,
       config: {
         ...storage,
         secureDelete: secureDelete === 'fast' ? 'FAST' : 'ON',
