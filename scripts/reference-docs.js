@@ -21,7 +21,7 @@ function rangeOf({ minimum, maximum, choices, format }) {
 }
 
 /** @returns {string} a Markdown table of every setting */
-export function settingsTable() {
+function settingsTable() {
   const rows = Object.entries(/** @type {Record<string, Setting>} */ (SETTINGS)).map(
     ([name, setting]) =>
       `| \`${name}\` | \`${environmentName(name)}\` | \`${JSON.stringify(setting.value)}\` | ${cell(setting.unit)} | ${cell(rangeOf(setting))} | ${cell(setting.reason)} |`
@@ -34,7 +34,7 @@ export function settingsTable() {
 }
 
 /** @returns {string} a Markdown table of every error code */
-export function errorsTable() {
+function errorsTable() {
   const rows = Object.entries(ERROR_TABLE).map(
     ([code, { temporary, text }]) => `| \`${code}\` | ${temporary ? 'yes' : 'no'} | ${cell(text)} |`
   )
