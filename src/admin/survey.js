@@ -16,7 +16,10 @@ const INTERVAL_MS = 60_000
 /** Accounts between two pauses, and how long those are: a survey of 10,000 accounts takes some seconds of one core. */
 const ACCOUNTS_PER_SLICE = 50
 const PAUSE_MS = 5
-/** Every page of a mailbox has this many bytes: see src/database/setup-pragma.js. */
+/**
+ * A page of a mailbox has this many bytes, or twice as many (AEGIS-256: see src/database/setup-pragma.js). The cipher does not
+ * tell which: a file that was converted keeps its pages.
+ */
 const PAGE_BYTES = 4096
 /** Files whose shape does not fit are named up to this many. */
 const MAX_NAMED = 10
