@@ -17,24 +17,30 @@ const CARRIAGE_RETURN = 0x0d
 export async function* byteLines(stream, { maxBytes }) {
   /** @type {Buffer} */
   let rest = Buffer.alloc(0)
-  for await (const piece of stream) {
-    const chunk = typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece
-    const joined = Buffer.alloc(rest.length + chunk.length)
-    rest.copy(joined)
-    chunk.copy(joined, rest.length)
-    rest.fill(0)
-    chunk.fill(0)
-    let start = 0
-    for (let end; (end = joined.indexOf(LINE_FEED, start)) !== -1; start = end + 1) {
-      yield lineOf(joined.subarray(start, end), maxBytes)
+  let joined = rest
+  try {
+    for await (const piece of stream) {
+      const chunk = typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece
+      joined = Buffer.alloc(rest.length + chunk.length)
+      rest.copy(joined)
+      chunk.copy(joined, rest.length)
+      rest.fill(0)
+      chunk.fill(0)
+      let start = 0
+      for (let end; (end = joined.indexOf(LINE_FEED, start)) !== -1; start = end + 1) {
+        yield lineOf(joined.subarray(start, end), maxBytes)
+      }
+      rest = Buffer.alloc(joined.length - start)
+      joined.copy(rest, 0, start)
+      joined.fill(0)
+      if (rest.length > maxBytes + 1) refuse(maxBytes)
     }
-    rest = Buffer.alloc(joined.length - start)
-    joined.copy(rest, 0, start)
+    if (rest.length > 0) yield lineOf(rest, maxBytes)
+  } finally {
+    // Also where a line is too long, or the reader takes one and leaves.
     joined.fill(0)
-    if (rest.length > maxBytes + 1) refuse(maxBytes)
+    rest.fill(0)
   }
-  if (rest.length > 0) yield lineOf(rest, maxBytes)
-  rest.fill(0)
 }
 
 /**

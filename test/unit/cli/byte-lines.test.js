@@ -62,3 +62,17 @@ test('what was read is zeroed, and each line has memory of its own', async () =>
   }
   for (const chunk of chunks) assert.deepEqual(chunk, Buffer.alloc(chunk.length))
 })
+
+test('what was read is zeroed where the reader leaves after a line, or one is too long', async (t) => {
+  const alloc = t.mock.method(Buffer, 'alloc')
+  const copies = () => alloc.mock.calls.map(({ result }) => /** @type {Buffer} */ (result))
+  const stream = Readable.from([Buffer.from('secret\nanother\nand')])
+  const lines = byteLines(stream, { maxBytes: 50 })
+  const { value } = await lines.next()
+  assert.equal(value?.toString(), 'secret')
+  value?.fill(0)
+  assert.ok(copies().some((bytes) => bytes.includes('another')))
+  await lines.return()
+  await assert.rejects(linesOf([Buffer.from('unended '), Buffer.from('secret\n')], 5), CliError)
+  for (const bytes of copies()) assert.deepEqual([...bytes], Array(bytes.length).fill(0))
+})
