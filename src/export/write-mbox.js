@@ -16,6 +16,11 @@ import { writeAll } from '../support/write-all.js'
 
 const LINE_END = Buffer.from('\n')
 
+/** Of the year 0000. */
+const FIRST_SECOND = Date.parse('0000-01-01T00:00:00Z') / 1000
+/** Of the year 9999. */
+const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
+
 /**
  * @param {string} folder - there, and empty
  * @returns {import('./export-mailbox.js').ExportTarget}
@@ -60,12 +65,13 @@ async function writeMessage(file, message) {
 
 /**
  * @param {number} epochSeconds
- * @returns {string} as C's asctime, UTC (RFC 4155 §A)
+ * @returns {string} as C's asctime, UTC (RFC 4155 §A); the nearest of those with a year of four digits
  */
 function asctime(epochSeconds) {
+  // A zone takes the last and the first day further, where no reader takes the line for the beginning of a message.
+  const seconds = Math.min(Math.max(epochSeconds, FIRST_SECOND), LAST_SECOND)
   const [, weekday, day, month, year, time] =
-    /^(\w{3}), (\d\d) (\w{3}) (\d{4,}) ([\d:]{8})/.exec(
-      new Date(epochSeconds * 1000).toUTCString()
-    ) ?? []
+    /^(\w{3}), (\d\d) (\w{3}) (\d{4,}) ([\d:]{8})/.exec(new Date(seconds * 1000).toUTCString()) ??
+    []
   return `${weekday} ${month} ${Number(day).toString().padStart(2)} ${time} ${year}`
 }

@@ -171,6 +171,29 @@ test('an mbox gives back any bytes, in any chunking of lines', async (t) => {
   )
 })
 
+test('mbox: a date that its zone takes out of the years of four digits begins a message all the same', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const [first, last] = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59Z'].map(
+    (date) => Date.parse(date) / 1000
+  )
+  const dates = [
+    { epochSeconds: 1_500_000_000, zoneMinutes: 0 },
+    { epochSeconds: Number(last) + 12 * 3600, zoneMinutes: -12 * 60 },
+    { epochSeconds: Number(first) - 12 * 3600, zoneMinutes: 12 * 60 }
+  ]
+  for (const internalDate of dates) {
+    const content = await stage(store, Buffer.from('Subject: x\n\nbody\n'))
+    await store.appendMessages('Archive', [{ content, flags: [], internalDate }])
+  }
+  const folder = await scratchFolder(t)
+  const isWanted = (/** @type {string} */ name) => name === 'Archive'
+  await exportMailboxes({ store, target: mboxTarget(folder), isWanted })
+  const { items } = await openSource(join(folder, 'Archive.mbox'))
+  const found = []
+  for await (const { internalDate } of items()) found.push(internalDate?.epochSeconds)
+  assert.deepEqual(found, [1_500_000_000, last, first])
+})
+
 test('names stay inside the folder, differ, and are possible everywhere', () => {
   const names = new FileNames()
   const place = (/** @type {string} */ name) => names.placeOf(name).join('/')
