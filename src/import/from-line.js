@@ -32,7 +32,10 @@ export function parseFromLineDate(line) {
     fields.year
   ].map(Number)
   if (month === -1) return null
-  const localMs = Date.UTC(year ?? 0, month, day, hour, minute, second)
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  const local = new Date(0)
+  local.setUTCFullYear(year ?? 0, month, day)
+  const localMs = local.setUTCHours(hour ?? 0, minute, second)
   if (!Number.isFinite(localMs)) return null
   const zoneMinutes = parseZone(fields.after ?? fields.before ?? '')
   return { epochSeconds: localMs / 1000 - zoneMinutes * 60, zoneMinutes }
