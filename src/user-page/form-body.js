@@ -52,8 +52,9 @@ export class FormBody {
       const equals = body.subarray(start, end).indexOf('=')
       if (equals > 0) {
         const name = decode(body.subarray(start, start + equals)).toString()
-        const value = decode(body.subarray(start + equals + 1, end))
-        if (!this.#fields.has(name)) this.#fields.set(name, value)
+        // What is not kept would be zeroed by nobody.
+        if (!this.#fields.has(name))
+          this.#fields.set(name, decode(body.subarray(start + equals + 1, end)))
       }
       start = end + 1
     }

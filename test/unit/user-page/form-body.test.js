@@ -46,6 +46,18 @@ test('the body is zeroed once it is read, and the fields when the form is done w
   assert.equal(form.secret('password').length, 0)
 })
 
+test('of a field that comes twice no copy is left', (t) => {
+  const body = Buffer.from('password=secret&password=another')
+  const from = t.mock.method(Buffer, 'from')
+  const form = new FormBody(body)
+  const copies = from.mock.calls.map(({ result }) => /** @type {Buffer} */ (result))
+  from.mock.restore()
+  assert.ok(copies.some((bytes) => bytes.includes('secret')))
+  form.dispose()
+  for (const secret of ['secret', 'another'])
+    assert.ok(copies.every((bytes) => !bytes.includes(secret)))
+})
+
 test('of very many fields only the first are kept', () => {
   const many = Array.from({ length: 10_000 }, (_, nth) => `f${nth}=x`).join('&')
   const form = new FormBody(Buffer.from(many))
