@@ -7,6 +7,7 @@ import { makeFolderDurably } from '../support/write-file.js'
 
 /**
  * @typedef {import('../store/account-store.js').AccountStore} AccountStore
+ * @typedef {import('../store/mailbox-view.js').MailboxView} MailboxView
  * @typedef {{ epochSeconds: number, zoneMinutes: number }} ZonedDate
  *
  * @typedef {object} ExportedMessage
@@ -63,23 +64,49 @@ export async function exportMailboxes({
   const mailboxes = (await store.listMailboxes()).filter(({ name }) => isWanted(name))
   const total = mailboxes.reduce((sum, { messageCount }) => sum + messageCount, 0)
   const summary = { mailboxes: 0, messages: 0, bytes: 0 }
-  for (const { name } of mailboxes) {
+  for (const mailbox of mailboxes) {
     if (signal?.aborted) break
-    const writer = await target.openMailbox(name)
+    const view = await openView(store, mailbox)
+    if (!view) continue
+    const { name } = mailbox
     try {
-      for await (const message of readMessages(store, name)) {
-        if (signal?.aborted) break
-        if (!(await isWritten(writer, message))) continue
-        summary.messages++
-        summary.bytes += message.size
-        onProgress({ mailbox: name, done: summary.messages, total })
+      const writer = await target.openMailbox(name)
+      try {
+        for await (const message of readMessages(store, view)) {
+          if (signal?.aborted) break
+          if (!(await isWritten(writer, message))) continue
+          summary.messages++
+          summary.bytes += message.size
+          onProgress({ mailbox: name, done: summary.messages, total })
+        }
+      } finally {
+        await writer.close()
       }
     } finally {
-      await writer.close()
+      store.closeView(view)
     }
     summary.mailboxes++
   }
   return summary
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {{ id: number, name: string }} mailbox - as it was listed; it may have another name by now
+ * @returns {Promise<MailboxView | null>} null where it was deleted meanwhile
+ */
+async function openView(store, { id, name }) {
+  for (let current = name; ;) {
+    try {
+      const { view } = await store.openView(current)
+      return view
+    } catch (error) {
+      if (!isMailError(error, 'MAILBOX_NOT_FOUND')) throw error
+    }
+    const renamed = (await store.listMailboxes()).find((mailbox) => mailbox.id === id)
+    if (!renamed) return null
+    current = renamed.name
+  }
 }
 
 /**
@@ -99,34 +126,29 @@ async function isWritten(writer, message) {
 
 /**
  * @param {AccountStore} store
- * @param {string} name
+ * @param {MailboxView} view
  * @returns {AsyncGenerator<ExportedMessage>} by UID; messages that are expunged meanwhile are left out
  */
-async function* readMessages(store, name) {
-  const { view } = await store.openView(name)
-  try {
-    const uids = []
-    for (let slot = 0; slot < view.length; slot++) {
-      if (!view.isExpunged(slot)) uids.push(/** @type {number} */ (view.uids[slot]))
-    }
-    for (let at = 0; at < uids.length; at += PAGE) {
-      const page = uids.slice(at, at + PAGE)
-      const records = await store.readMessages(view.mailboxId, page, { row: true })
-      for (const { uid, flags, keywords, internalDate, size, contentId } of records) {
-        yield {
-          uid,
-          flags: store.keywords.flagNames(flags, keywords),
-          internalDate,
-          size,
-          read: () => store.readContent(contentId),
-          endsLine: async () => {
-            const { value } = await store.readContent(contentId, Math.max(size - 1, 0)).next()
-            return value?.at(-1) === LF
-          }
+async function* readMessages(store, view) {
+  const uids = []
+  for (let slot = 0; slot < view.length; slot++) {
+    if (!view.isExpunged(slot)) uids.push(/** @type {number} */ (view.uids[slot]))
+  }
+  for (let at = 0; at < uids.length; at += PAGE) {
+    const page = uids.slice(at, at + PAGE)
+    const records = await store.readMessages(view.mailboxId, page, { row: true })
+    for (const { uid, flags, keywords, internalDate, size, contentId } of records) {
+      yield {
+        uid,
+        flags: store.keywords.flagNames(flags, keywords),
+        internalDate,
+        size,
+        read: () => store.readContent(contentId),
+        endsLine: async () => {
+          const { value } = await store.readContent(contentId, Math.max(size - 1, 0)).next()
+          return value?.at(-1) === LF
         }
       }
     }
-  } finally {
-    store.closeView(view)
   }
 }

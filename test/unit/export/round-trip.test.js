@@ -336,6 +336,42 @@ for (const [format, target] of Object.entries(TARGETS)) {
   })
 }
 
+test('a mailbox that is deleted meanwhile is left out, a renamed one keeps the name that it had', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const text = 'Subject: x\n\nbody\n'
+  for (const name of ['A', 'B', 'C', 'D']) {
+    await store.createMailbox(name)
+    await fill(store, name, [Buffer.from(text), Buffer.from(text)])
+  }
+  const folder = await scratchFolder(t)
+  const target = emlTarget(folder)
+  const summary = await exportMailboxes({
+    store,
+    isWanted: (name) => /^[A-D]$/.test(name),
+    target: {
+      openMailbox: async (name) => {
+        if (name === 'A') {
+          await store.deleteMailbox('B')
+          await store.renameMailbox('C', 'Z')
+          // Its messages are being read when it goes.
+          await store.deleteMailbox('A')
+        }
+        return await target.openMailbox(name)
+      }
+    }
+  })
+  assert.equal(summary.mailboxes, 3)
+  const written = readdirSync(folder, { recursive: true }).map(String).sort()
+  const wanted = ['C', 'D'].flatMap((name) => [
+    name,
+    ...[1, 2].map((n) => `${name}/0000000${n}.eml`)
+  ])
+  assert.deepEqual(
+    written.filter((path) => !path.startsWith('A')),
+    wanted
+  )
+})
+
 /**
  * @param {AsyncGenerator<Buffer>} pieces
  * @param {() => Promise<void>} work - behind the first piece
