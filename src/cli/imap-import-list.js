@@ -48,13 +48,19 @@ async function requirePrivate(file) {
 /**
  * @param {string} file - tab-separated: source, its password, account, its password; empty lines and `#` are left out
  * @returns {AsyncGenerator<ListedAccount>}
- * @throws {CliError} for a line that has not four fields
+ * @throws {CliError} for a line that has not four fields, or a NUL
  */
 async function* readList(file) {
   let number = 0
   for await (const line of byteLines(createReadStream(file), { maxBytes: MAX_LINE_BYTES })) {
     number++
     if (line.length === 0 || line[0] === 0x23) continue
+    if (line.includes(0)) {
+      line.fill(0)
+      throw new CliError(`${file}: line ${number} has a NUL byte: the file must be UTF-8 text`, {
+        exitCode: 2
+      })
+    }
     const [from, sourcePassword, account, password, ...rest] = splitTabs(line)
     if (!from || !sourcePassword || !account || !password || rest.length > 0) {
       line.fill(0)
@@ -97,7 +103,10 @@ export async function importList({ file, parallel, command, signal, onAccount })
   const counts = { whole: 0, partly: 0, failed: 0 }
   try {
     for await (const listed of readList(file)) {
-      if (signal.aborted) break
+      if (signal.aborted) {
+        forget(listed)
+        break
+      }
       queue.add(async () => {
         const result = await importOne(command, listed)
         counts[result.code === 0 ? 'whole' : result.code === 2 ? 'failed' : 'partly']++
@@ -112,36 +121,66 @@ export async function importList({ file, parallel, command, signal, onAccount })
   return counts
 }
 
+/** @param {ListedAccount} listed */
+function forget({ sourcePassword, password }) {
+  sourcePassword.fill(0)
+  password.fill(0)
+}
+
 /**
  * @param {string[]} command
  * @param {ListedAccount} listed
  * @returns {Promise<{ code: number, report: string | null, failures: string[] }>} `report`: null where it came to none
  */
-async function importOne([program = '', ...args], { from, account, sourcePassword, password }) {
+async function importOne(command, listed) {
+  const texts = { stdout: '', stderr: '' }
+  let code
+  try {
+    code = await runOne(command, listed, texts)
+  } catch (error) {
+    // The others are imported all the same.
+    const { code: reason, message } = /** @type {NodeJS.ErrnoException} */ (error)
+    return { code: 2, report: null, failures: [`It cannot be started (${reason ?? message})`] }
+  } finally {
+    forget(listed)
+  }
+  // Before it there are lines about the progress.
+  const report = linesOf(texts.stdout).find((line) => line.startsWith(REPORT_BEGINNING)) ?? null
+  return { code, report, failures: linesOf(texts.stderr) }
+}
+
+/**
+ * @param {string[]} command
+ * @param {ListedAccount} listed
+ * @param {{ stdout: string, stderr: string }} texts - what it tells is added
+ * @returns {Promise<number>} its exit code
+ * @throws what keeps it from being started
+ */
+async function runOne([program = '', ...args], { from, account, sourcePassword, password }, texts) {
   const child = spawn(
     program,
     [...args, '--from', from, '--account', account, '--password-stdin'],
     { stdio: ['pipe', 'pipe', 'pipe'] }
   )
-  const texts = { stdout: '', stderr: '' }
-  // Names of folders are in it, and a piece may end amid a letter.
-  child.stdout.setEncoding('utf8').on('data', (chunk) => (texts.stdout += chunk))
-  child.stderr.setEncoding('utf8').on('data', (chunk) => (texts.stderr += chunk))
-  // It may end before it has read them; its exit code tells why.
-  child.stdin.on('error', () => {})
-  for (const piece of [password, LINE_FEED, sourcePassword, LINE_FEED]) {
-    child.stdin.write(Buffer.from(piece))
-  }
-  child.stdin.end()
-  const code = await new Promise((resolve) => {
-    child.once('error', () => resolve(2))
+  /** @type {Promise<number | Error>} */
+  const ended = new Promise((resolve) => {
+    child.once('error', resolve)
     child.once('close', (status) => resolve(status ?? 1))
   })
-  password.fill(0)
-  sourcePassword.fill(0)
-  // Before it there are lines about the progress.
-  const report = linesOf(texts.stdout).find((line) => line.startsWith(REPORT_BEGINNING)) ?? null
-  return { code, report, failures: linesOf(texts.stderr) }
+  // One that was not started need not have any streams.
+  if (child.pid !== undefined) {
+    // Names of folders are in it, and a piece may end amid a letter.
+    child.stdout.setEncoding('utf8').on('data', (chunk) => (texts.stdout += chunk))
+    child.stderr.setEncoding('utf8').on('data', (chunk) => (texts.stderr += chunk))
+    // It may end before it has read them; its exit code tells why.
+    child.stdin.on('error', () => {})
+    // No copies, which nobody would zero: the bytes themselves stay until it has ended.
+    for (const piece of [password, LINE_FEED, sourcePassword, LINE_FEED]) child.stdin.write(piece)
+    child.stdin.end()
+  }
+  const outcome = await ended
+  if (outcome instanceof Error) throw outcome
+  return outcome
 }
 
 /**

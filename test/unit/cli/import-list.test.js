@@ -47,3 +47,75 @@ test('what an account tells comes letter by letter, however much it is', async (
   })
   assert.deepEqual(told, [Array(500).fill(line)])
 })
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string | Buffer} content
+ */
+function listFile(t, content) {
+  const file = join(scratchFolder(t, 'list'), 'list.tsv')
+  writeFileSync(file, content, { mode: 0o600 })
+  return file
+}
+
+const TWO = ['ann', 'bob']
+  .map((name) => `imaps://${name}@old.example.net\ttheirs\t${name}@example.org\tours\n`)
+  .join('')
+
+test('a list with NUL bytes, as UTF-16 has them, is refused', async (t) => {
+  /** @type {string[]} */
+  const told = []
+  const list = importList({
+    file: listFile(t, Buffer.from(TWO, 'utf16le')),
+    parallel: 2,
+    command: [process.execPath, '-e', COPY, '--'],
+    signal: new AbortController().signal,
+    onAccount: ({ account }) => told.push(account)
+  })
+  await assert.rejects(list, /line 1 has a NUL byte/)
+  assert.deepEqual(told, [])
+})
+
+for (const [what, command] of /** @type {[string, string[]][]} */ ([
+  ['whose arguments are refused', [process.execPath, 'a\0b']],
+  ['that is not there', ['/nowhere/letterlock']]
+])) {
+  test(`a program ${what} is the failure of each account`, async (t) => {
+    /** @type {[string, number, number][]} */
+    const told = []
+    const counts = await importList({
+      file: listFile(t, TWO),
+      parallel: 2,
+      command,
+      signal: new AbortController().signal,
+      onAccount: ({ account, code, failures }) => told.push([account, code, failures.length])
+    })
+    assert.deepEqual(counts, { whole: 0, partly: 0, failed: 2 })
+    assert.deepEqual(told.sort(), [
+      ['ann@example.org', 2, 1],
+      ['bob@example.org', 2, 1]
+    ])
+  })
+}
+
+for (const isAborted of [false, true]) {
+  test(`no password is left behind ${isAborted ? 'where nothing begins any more' : 'an import'}`, async (t) => {
+    const file = listFile(t, TWO)
+    const from = t.mock.method(Buffer, 'from')
+    /** @type {string[]} */
+    const told = []
+    await importList({
+      file,
+      parallel: 1,
+      command: [process.execPath, '-e', COPY, '--'],
+      signal: isAborted ? AbortSignal.abort() : new AbortController().signal,
+      onAccount: ({ account }) => told.push(account)
+    })
+    const copies = from.mock.calls.map(({ result }) => /** @type {Buffer} */ (result))
+    from.mock.restore()
+    assert.equal(told.length, isAborted ? 0 : 2)
+    assert.ok(copies.length > 0)
+    for (const secret of ['theirs', 'ours'])
+      assert.ok(copies.every((bytes) => !bytes.includes(secret)))
+  })
+}
