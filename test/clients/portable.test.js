@@ -23,6 +23,24 @@ async function connect(t, port, pass) {
   return flow
 }
 
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string[]} args - of `letterlock open`
+ * @param {string} password
+ */
+async function opened(t, args, password) {
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const closed = once(child, 'close')
+  t.after(() => child.kill('SIGKILL'))
+  child.stdin.end(`${password}\n`)
+  let text = ''
+  for await (const chunk of child.stdout) {
+    text += chunk
+    if (/^ready$/m.test(text)) break
+  }
+  return { child, closed, port: Number(/127\.0\.0\.1:(\d+)/.exec(text)?.[1]) }
+}
+
 test('a mailbox is exported as files and as one file, which a mail program reads and cannot change', async (t) => {
   const scratch = scratchFolder(t, 'portable')
   const data = join(scratch, 'data')
@@ -53,16 +71,7 @@ test('a mailbox is exported as files and as one file, which a mail program reads
   const copies = join(scratch, 'copies')
   mkdirSync(copies)
   const args = [MAIN, 'open', file, '--password-stdin', '--scratch', copies]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const closed = once(child, 'close')
-  t.after(() => child.kill('SIGKILL'))
-  child.stdin.end('pass\n')
-  let text = ''
-  for await (const chunk of child.stdout) {
-    text += chunk
-    if (/^ready$/m.test(text)) break
-  }
-  const port = Number(/127\.0\.0\.1:(\d+)/.exec(text)?.[1])
+  const { child, closed, port } = await opened(t, args, 'pass')
   await assert.rejects(connect(t, port, 'wrong'))
   const flow = await connect(t, port, 'pass')
   const before = readFileSync(file)
@@ -79,4 +88,22 @@ test('a mailbox is exported as files and as one file, which a mail program reads
   assert.deepEqual(await closed, [0, null])
   assert.deepEqual(readdirSync(copies), [])
   assert.deepEqual(readFileSync(file), before)
+})
+
+test('a portable mailbox takes its password composed and decomposed', async (t) => {
+  const scratch = scratchFolder(t, 'portable')
+  const data = join(scratch, 'data')
+  mkdirSync(data)
+  const [composed, decomposed] = ['NFC', 'NFD'].map((form) => 'Größe-Überall'.normalize(form))
+  await createAccounts(data, ['ann@example.org'], composed)
+  const file = join(scratch, 'ann.letterlock')
+  const common = ['--account', 'ann@example.org', '--data', data, '--password-stdin']
+  const made = await letterlock(['export', '--file', file, ...common], { input: `${composed}\n` })
+  assert.equal(made.code, 0, made.stderr)
+  const args = [MAIN, 'open', file, '--password-stdin', '--scratch', scratch]
+  const { child, closed, port } = await opened(t, args, String(decomposed))
+  for (const password of [composed, decomposed]) await connect(t, port, String(password))
+  await assert.rejects(connect(t, port, 'Große-Uberall'))
+  child.kill('SIGINT')
+  assert.deepEqual(await closed, [0, null])
 })

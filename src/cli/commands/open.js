@@ -8,6 +8,7 @@ import { InvalidArgumentError } from 'commander'
 import { MailError } from '../../errors.js'
 import { SecretBuffer } from '../../crypto/secret-buffer.js'
 import { equalInConstantTime } from '../../crypto/constant-time.js'
+import { normalizePassword } from '../../crypto/kdf.js'
 import { openPortable } from '../../export/open-portable.js'
 import { createImapServer } from '../../imap/session/listener.js'
 import { steadyClock } from '../../support/clock.js'
@@ -66,6 +67,7 @@ async function run(context, options, file) {
   const input = new PasswordInput({ stdin, stderr, isStdin: options.passwordStdin === true })
   const typed = await input.read(`Password of ${file}`).finally(() => input.close())
   using password = SecretBuffer.moveFrom(typed)
+  using expected = normalizePassword(password.bytes)
   const { portable, release } = await openNamed({
     context,
     options,
@@ -79,7 +81,9 @@ async function run(context, options, file) {
     const server = createImapServer({
       config,
       authenticate: async ({ password: given }) => {
-        if (!equalInConstantTime(given, password.bytes)) {
+        // A mail program may send it composed, where it was typed decomposed.
+        using normalized = normalizePassword(given)
+        if (!equalInConstantTime(normalized.bytes, expected.bytes)) {
           await sleepFor(REFUSAL_MS)
           throw new MailError('AUTHENTICATION_FAILED')
         }
