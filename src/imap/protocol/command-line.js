@@ -126,7 +126,7 @@ export class CommandLine {
   }
 
   /**
-   * @param {Buffer} line - without its line end; kept by the tokens
+   * @param {Buffer} line - without its line end; kept by the tokens, its quoted strings unescaped in their places
    * @returns {LiteralHeader | null} the literal that follows, or null when the command is complete
    * @throws {SyntaxFailure}
    */
@@ -230,7 +230,7 @@ export class CommandLine {
       )
     }
     const inner = line.subarray(start + 1, at)
-    const bytes = escapes === 0 ? inner : unescape(inner, escapes)
+    const bytes = escapes === 0 ? inner : unescape(inner)
     this.#current.push({ type: 'string', bytes, form: 'quoted', gap })
     return at + 1
   }
@@ -260,17 +260,17 @@ function wordEnd(line, start) {
 }
 
 /**
- * @param {Buffer} quoted - every backslash is followed by the character that it escapes
- * @param {number} escapes - how many there are
- * @returns {Buffer} memory of its own, which its reader may zero
+ * In its place: it may be a password, and whoever zeroes what is read of it knows of one copy.
+ * @param {Buffer} quoted - every backslash is followed by the character that it escapes; what is left over is zeroed
+ * @returns {Buffer} a view of its beginning
  */
-function unescape(quoted, escapes) {
-  const bytes = Buffer.allocUnsafeSlow(quoted.length - escapes)
+function unescape(quoted) {
   let length = 0
   for (let at = 0; at < quoted.length; at += 1) {
     if (quoted[at] === BACKSLASH) at += 1
-    bytes[length] = /** @type {number} */ (quoted[at])
+    quoted[length] = /** @type {number} */ (quoted[at])
     length += 1
   }
-  return bytes
+  quoted.fill(0, length)
+  return quoted.subarray(0, length)
 }

@@ -320,6 +320,8 @@ export class Receiver {
    */
   #fail(failure, line) {
     const literal = findTrailingLiteral(line)
+    // It may be a login, with a backslash in its password that the client has not escaped.
+    line.fill(0)
     if (literal === null || !literal.isNonSync) {
       const event = this.#failure(failure)
       this.#reset()

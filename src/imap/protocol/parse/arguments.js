@@ -66,6 +66,11 @@ export class Arguments {
     if (this.left > 0) throw badSyntax('Too many arguments')
   }
 
+  /** Zeroes the received bytes of all tokens, those too that nobody has read: a password may be among them. */
+  zero() {
+    zeroTokens(this.#tokens)
+  }
+
   /**
    * @returns {Token}
    * @throws {import('../syntax-failure.js').SyntaxFailure}
@@ -236,5 +241,13 @@ export class Arguments {
   #listOf(token) {
     if (token.type !== 'list') throw badSyntax('Expected a list')
     return new Arguments(token.items, { isUtf8: this.isUtf8, isNested: true })
+  }
+}
+
+/** @param {Token[]} tokens */
+function zeroTokens(tokens) {
+  for (const token of tokens) {
+    if (token.type === 'list') zeroTokens(token.items)
+    else if (token.type !== 'streamed') token.bytes.fill(0)
   }
 }

@@ -7,7 +7,8 @@ import { decodeBase64 } from './base64.js'
 /**
  * @typedef {object} AuthenticateArguments
  * @property {string} mechanism - upper case
- * @property {Buffer | null} initialResponse - decoded, memory of its own; null when there is none
+ * @property {Buffer | null} initialResponse - decoded, memory of its own; null when there is none. The received
+ *   bytes are zeroed here
  */
 
 /**
@@ -16,15 +17,17 @@ import { decodeBase64 } from './base64.js'
  * @throws {import('../syntax-failure.js').SyntaxFailure}
  */
 export function parseAuthenticate(args) {
-  const mechanism = args.atom()
-  if (args.left === 0) return { mechanism, initialResponse: null }
-  const token = args.next()
-  args.end()
-  if (token.type !== 'atom') throw badSyntax('Expected base64')
-  const { bytes } = token
-  // A single "=" is the empty response, RFC 4959 §3.
-  if (bytes.length === 1 && bytes[0] === 61) return { mechanism, initialResponse: Buffer.alloc(0) }
-  const initialResponse = decodeBase64(bytes)
-  bytes.fill(0)
-  return { mechanism, initialResponse }
+  try {
+    const mechanism = args.atom()
+    if (args.left === 0) return { mechanism, initialResponse: null }
+    const token = args.next()
+    args.end()
+    if (token.type !== 'atom') throw badSyntax('Expected base64')
+    const { bytes } = token
+    // A single "=" is the empty response, RFC 4959 §3.
+    const isEmpty = bytes.length === 1 && bytes[0] === 61
+    return { mechanism, initialResponse: isEmpty ? Buffer.alloc(0) : decodeBase64(bytes) }
+  } finally {
+    args.zero()
+  }
 }

@@ -26,7 +26,10 @@ export function decodeBase64(bytes) {
   let width = 0
   for (let at = 0; at < end; at += 1) {
     const value = /** @type {number} */ (VALUES[/** @type {number} */ (bytes[at])])
-    if (value === INVALID) throw badSyntax('Invalid base64')
+    if (value === INVALID) {
+      decoded.fill(0)
+      throw badSyntax('Invalid base64')
+    }
     bits = ((bits << 6) | value) & 0xffff
     width += 6
     if (width >= 8) {

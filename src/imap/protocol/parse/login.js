@@ -15,11 +15,15 @@ import { secretBytes } from '../../../support/secret-bytes.js'
  * @throws {import('../syntax-failure.js').SyntaxFailure}
  */
 export function parseLogin(args) {
-  const username = args.astring().toString()
-  const received = args.astring()
-  args.end()
-  const password = secretBytes(received.length)
-  received.copy(password)
-  received.fill(0)
-  return { username, password }
+  try {
+    const username = args.astring().toString()
+    const received = args.astring()
+    args.end()
+    const password = secretBytes(received.length)
+    received.copy(password)
+    return { username, password }
+  } finally {
+    // Also where it is refused: a password with a space in it is too many arguments.
+    args.zero()
+  }
 }

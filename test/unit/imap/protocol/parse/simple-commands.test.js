@@ -1,7 +1,8 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { COMMANDS, parseCommand } from '../../../../../src/imap/protocol/parse/index.js'
-import { failure, parseWire, receive } from '../../../../helpers/imap-wire.js'
+import { Receiver } from '../../../../../src/imap/protocol/receiver.js'
+import { failure, parseWire, receive, TEST_LIMITS } from '../../../../helpers/imap-wire.js'
 
 const WITHOUT_ARGUMENTS = [
   'CAPABILITY',
@@ -124,6 +125,40 @@ test('the initial response of AUTHENTICATE no longer lies where it was received'
   assert.ok(token?.type === 'atom')
   assert.deepEqual(token.bytes, Buffer.alloc(8))
 })
+
+for (const line of [
+  String.raw`LOGIN alice "se\\cr\"et"`,
+  'LOGIN alice secret secret',
+  'LOGIN alice (secret (secret))',
+  String.raw`LOGIN alice "se\\cret" secret`,
+  String.raw`LOGIN alice "secret\s"`,
+  'LOGIN alice "secret',
+  'AUTHENTICATE PLAIN AHNlY3JldABzZWNyZXQ',
+  'AUTHENTICATE PLAIN AHNlY3JldABzZWNy*XQ=',
+  'AUTHENTICATE PLAIN "AHNlY3JldABzZWNyZXQ="',
+  'AUTHENTICATE PLAIN AHNlY3JldABzZWNyZXQ= x'
+]) {
+  test(`nothing is left of the secret in ${line}`, (t) => {
+    const wire = Buffer.from(`a ${line}\r\n`)
+    const from = t.mock.method(Buffer, 'from')
+    const receiver = new Receiver(TEST_LIMITS)
+    receiver.push(wire)
+    const event = receiver.read()
+    if (event?.kind === 'command') {
+      const parse = () => parseCommand(event.command, { isUtf8: false })
+      if (line.endsWith('et"')) {
+        const { name, args } = parse()
+        assert.ok(name === 'LOGIN')
+        assert.equal(args.password.toString(), 'se\\cr"et')
+        args.password.fill(0)
+      } else assert.throws(parse, failure('BAD_SYNTAX'))
+    } else assert.equal(event?.kind, 'error')
+    const copies = from.mock.calls.map(({ result }) => /** @type {Buffer} */ (result))
+    from.mock.restore()
+    assert.doesNotMatch(wire.toString('latin1'), /se[c\\]|cr|et|AHNl|NyZX/)
+    for (const copy of copies) assert.ok(!copy.includes('se'))
+  })
+}
 
 test('ENABLE takes any number of capabilities, unknown ones too', () => {
   assert.deepEqual(parseWire('ENABLE utf8=accept CONDSTORE X-Foo'), {
