@@ -153,10 +153,15 @@ export function isFull({ pending, failures }) {
 }
 
 /**
+ * Of one password that comes many times side by side each is checked where the first was wrong; where that was right, the
+ * others need no check.
+ *
  * @param {Tally} pair
- * @returns {boolean} whether it was wrong, or may be, more often than people mistype
+ * @param {{ fingerprint: string, alike: number }} attempt - `alike`: with the same password, under way
+ * @returns {boolean} whether it was wrong before, or the name was, or may be, more often than people mistype
  */
-export const isWrongAgain = ({ failures, pending }) => failures + pending >= FREE_NAME_FAILURES
+export const isWrongAgain = ({ failures, pending, fingerprints }, { fingerprint, alike }) =>
+  fingerprints.includes(fingerprint) || (alike || failures + pending) >= FREE_NAME_FAILURES
 
 /**
  * @param {Tally} pair

@@ -68,7 +68,7 @@ const MAX_IN_TURN = 1_000
  * @property {Tally} pair
  * @property {boolean} wasGood - whether the name was right from there before
  * @property {string} fingerprint - of the password
- * @property {boolean} isRepeat - whether the same is being checked already
+ * @property {number} alike - attempts with the same password that are under way already
  */
 
 /**
@@ -173,11 +173,11 @@ export class Throttle {
    * @throws {MailError} THROTTLED
    */
   #decide(seen) {
-    const { name, address, pair, wasGood, isRepeat, nowMs } = seen
+    const { name, address, pair, wasGood, alike, nowMs } = seen
     if (!wasGood && (isHeld(address, nowMs) || isFull(address)))
       throw new MailError('THROTTLED', { detail: 'failures from the address' })
     const counted = wasGood ? pair : name
-    const waitMs = nameWaitMs(counted.failures + counted.pending - (isRepeat ? 1 : 0))
+    const waitMs = nameWaitMs(counted.failures + counted.pending - (alike > 0 ? 1 : 0))
     return this.#attempt(seen, waitMs)
   }
 
@@ -203,8 +203,8 @@ export class Throttle {
     const pair = this.#pairs.touch(`${place} ${nameKey}`, nowMs)
     const wasGood = wasGoodAt(pair, nowMs)
     const fingerprint = createHmac('sha256', this.#fingerprintKey).update(password).digest('base64')
-    const isRepeat = this.#equal.has(`${place} ${nameKey} ${fingerprint}`)
-    return { nowMs, nameKey, place, name, address, pair, wasGood, fingerprint, isRepeat }
+    const alike = this.#equal.get(`${place} ${nameKey} ${fingerprint}`) ?? 0
+    return { nowMs, nameKey, place, name, address, pair, wasGood, fingerprint, alike }
   }
 
   /**
@@ -213,13 +213,13 @@ export class Throttle {
    * @returns {Attempt}
    */
   #attempt(seen, waitMs) {
-    const { name, address, pair, nameKey, place, fingerprint, isRepeat } = seen
+    const { name, address, pair, nameKey, place, fingerprint, alike } = seen
     const standing = standingOf(seen)
     // The same password again makes nobody wait longer; but it costs a derivation where the first was wrong.
-    const tallies = isRepeat ? [address] : [name, address, pair]
+    const tallies = alike > 0 ? [address] : [name, address, pair]
     for (const tally of tallies) tally.pending++
     const key = `${place} ${nameKey} ${fingerprint}`
-    this.#equal.set(key, (this.#equal.get(key) ?? 0) + 1)
+    this.#equal.set(key, alike + 1)
     let isOver = false
     /** @param {(nowMs: number) => boolean} count - whether the outcome is news */
     const end = (count) => {
@@ -304,9 +304,9 @@ export class Throttle {
  * @param {Seen} seen
  * @returns {Standing}
  */
-function standingOf({ wasGood, pair, isRepeat }) {
+function standingOf({ wasGood, pair, fingerprint, alike }) {
   if (!wasGood) return 'stranger'
-  return isWrongAgain(pair) && !isRepeat ? 'guessing' : 'known'
+  return isWrongAgain(pair, { fingerprint, alike }) ? 'guessing' : 'known'
 }
 
 /**
