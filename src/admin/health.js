@@ -1,6 +1,7 @@
 /**
  * The deep health check: what an operator would look at, each with a verdict and a sentence that says what it means.
  */
+import { roomOf } from '../support/disk-room.js'
 import { formatBytes } from '../support/format.js'
 
 /** @import { Survey } from './survey.js' */
@@ -16,9 +17,6 @@ const DAY_MS = 24 * HOUR_MS
 const MB = 1000 * 1000
 const GB = 1000 * MB
 
-/** Below these parts of the disk, of its files as well, or these bytes of it, new mail is at risk: a full disk refuses it. */
-const DISK_WARN = { part: 0.1, bytes: 2 * GB }
-const DISK_FAIL = { part: 0.02, bytes: 256 * MB }
 /** @type {Readonly<Record<string, string>>} by the system's code */
 const ADVICE_BY_TROUBLE = {
   ENOSPC: 'make room',
@@ -60,21 +58,17 @@ const verdict = ({ fails = false, warns = false }) => (fails ? 'fail' : warns ? 
  * @param {Survey} survey
  * @returns {Check}
  */
-export function checkDisk({ freeBytes, totalBytes, freeFiles, totalFiles, diskTrouble }) {
+export function checkDisk({ diskTrouble, ...disk }) {
+  const { freeBytes, freeFiles } = disk
   if (diskTrouble !== null) {
     const advice = ADVICE_BY_TROUBLE[diskTrouble] ?? 'see the kernel’s log'
     const text = `Nothing can be written to the disk (${diskTrouble}): ${advice}; mail is refused`
     return { name: 'disk', status: 'fail', text }
   }
-  const part = freeBytes / totalBytes
-  const filesPart = totalFiles > 0 ? freeFiles / totalFiles : 1
-  const isBelow = (/** @type {{ part: number, bytes: number }} */ limit) =>
-    part < limit.part || freeBytes < limit.bytes || filesPart < limit.part
+  const { status, part, filesPart, hasFewFiles } = roomOf(disk)
   const percent = (/** @type {number} */ of) => `(${Math.round(of * 100)}\u00a0%)`
-  const files =
-    filesPart < DISK_WARN.part ? `, and ${freeFiles} more files ${percent(filesPart)}` : ''
+  const files = hasFewFiles ? `, and ${freeFiles} more files ${percent(filesPart)}` : ''
   const text = `${formatBytes(freeBytes)} of the disk are free ${percent(part)}${files}`
-  const status = verdict({ fails: isBelow(DISK_FAIL), warns: isBelow(DISK_WARN) })
   return {
     name: 'disk',
     status,

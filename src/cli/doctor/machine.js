@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isOnEncryptedDevice } from '../../database/temp-store.js'
 import { diskTrouble } from '../../support/disk-trouble.js'
+import { roomOf } from '../../support/disk-room.js'
 import { formatBytes } from '../../support/format.js'
 import { bad, doubtful, good } from './finding.js'
 import { runningLimits } from './running-limits.js'
@@ -16,8 +17,6 @@ import { runningLimits } from './running-limits.js'
 /** @typedef {import('../../../config/load.js').Config} Config */
 
 const run = promisify(execFile)
-const MB = 1e6
-const GB = 1e9
 /** Descriptors beside those of connections and mailboxes. */
 const SPARE_DESCRIPTORS = 500
 /** Of an open mailbox: its file, -wal twice, -shm, lock. */
@@ -31,19 +30,18 @@ export async function checkDisks({ data }) {
   const isThere = (await exists(data)) !== null
   const folder = isThere ? data : process.cwd()
   const { bavail, blocks, bsize, ffree, files } = await statfs(folder)
-  const free = bavail * bsize
-  // Some file systems know no such bound.
-  const hasFewFiles = files > 0 && ffree / files < 0.1
+  const [freeBytes, totalBytes] = [bavail * bsize, blocks * bsize]
+  const { status, hasFewFiles } = roomOf({
+    ...{ freeBytes, totalBytes },
+    ...{ freeFiles: ffree, totalFiles: files }
+  })
   const text =
-    `${formatBytes(free)} free of ${formatBytes(blocks * bsize)}` +
+    `${formatBytes(freeBytes)} free of ${formatBytes(totalBytes)}` +
     (hasFewFiles ? `, and ${ffree} more files of ${files}` : '')
-  const isLow = free < 2 * GB || bavail / blocks < 0.1 || hasFewFiles
-  // As /health/deep has it.
-  const isOut = free < 256 * MB || bavail / blocks < 0.02 || (files > 0 && ffree / files < 0.02)
   const swaps = (await readFile('/proc/swaps', 'utf8').catch(() => '')).trim().split('\n').slice(1)
   const trouble = isThere ? await diskTrouble(data) : null
   return [
-    roomFinding({ text, isLow, isOut, trouble }),
+    roomFinding({ text, status, trouble }),
     isOnEncryptedDevice(folder)
       ? good('disk encryption', 'The data folder is on an encrypted device')
       : doubtful(
@@ -64,12 +62,11 @@ export async function checkDisks({ data }) {
 /**
  * @param {object} disk
  * @param {string} disk.text - how much is free
- * @param {boolean} disk.isLow
- * @param {boolean} disk.isOut - so low that it is full soon
+ * @param {'ok' | 'warn' | 'fail'} disk.status
  * @param {string | null} disk.trouble - why it takes nothing
  * @returns {Finding}
  */
-function roomFinding({ text, isLow, isOut, trouble }) {
+function roomFinding({ text, status, trouble }) {
   const name = 'disk'
   if (trouble !== null) {
     return bad(
@@ -81,8 +78,8 @@ function roomFinding({ text, isLow, isOut, trouble }) {
     )
   }
   const advice = 'Make room: a full disk refuses mail'
-  if (isOut) return bad(name, text, advice)
-  return isLow ? doubtful(name, text, advice) : good(name, text)
+  if (status === 'fail') return bad(name, text, advice)
+  return status === 'warn' ? doubtful(name, text, advice) : good(name, text)
 }
 
 /**
