@@ -15,12 +15,21 @@ export const HELD_BYTES = CHUNK_BYTES
  * @param {number} contentId
  * @param {number} start - first byte
  * @param {number} end - exclusive; what lies beyond the content's end is left out
- * @param {import('./read-ahead.js').ReadAhead | null} [ahead] - where to look for a chunk, and to leave one of which more
- *   may be asked for; null: nobody comes back for more
+ * @param {object} [reader]
+ * @param {import('./read-ahead.js').ReadAhead | null} [reader.ahead] - where to look for a chunk, and to leave one of which
+ *   more may be asked for; null: nobody comes back for more
+ * @param {import('./left-contents.js').LeftReader | null} [reader.left] - who keeps the sweep from what is being read; null:
+ *   nobody does
  * @returns {AsyncGenerator<Buffer, void, undefined>} pieces of up to 128 KiB, the caller's own
  * @throws {import('../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
-export async function* readContentRange(database, contentId, start, end, ahead = null) {
+export async function* readContentRange(
+  database,
+  contentId,
+  start,
+  end,
+  { ahead = null, left = null } = {}
+) {
   const content = await database.readSettled((db) => requireContent(db, contentId))
   const { size, chunkSize } = content
   const last = Math.min(end, size)
@@ -30,7 +39,10 @@ export async function* readContentRange(database, contentId, start, end, ahead =
     const known = await ahead?.take(contentId, sequence)
     if (known) return [known]
     const sequences = readTogether({ sequence, end: Math.ceil(last / chunkSize), chunkSize }, claim)
-    return database.readSettled((db) => readChunks(db, contentId, sequences, content))
+    return database.readSettled((db) => {
+      left?.note(db)
+      return readChunks(db, contentId, sequences, content)
+    })
   }
   /** @type {Buffer[]} chunks that have been read, and are to come next */
   let ready = []

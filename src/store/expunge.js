@@ -4,6 +4,7 @@
 import { prepared } from '../database/statement.js'
 import { DELETED, SEEN } from './flags.js'
 import { inPages } from './in-pages.js'
+import { leaveContentsOf } from './left-contents.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
 import { messageRowId, uidOfRow } from './row-ids.js'
 import { dropViewBlocks } from './view-blocks.js'
@@ -116,11 +117,6 @@ export function expungeRows(db, { mailboxId, uids, onlyDeleted, areMoved = false
   const { gone, change } = readDoomed(db, mailboxId, uids, onlyDeleted)
   if (gone.length === 0) return { uids: gone, modSeq: mailbox.highestModSeq }
   const modSeq = nextModSeq(mailbox)
-  const leave = prepared(
-    db,
-    `INSERT OR IGNORE INTO garbage_contents (content_id)
-     SELECT content_id FROM messages WHERE id BETWEEN ? AND ?`
-  )
   const remove = prepared(db, 'DELETE FROM messages WHERE id BETWEEN ? AND ?')
   const log = prepared(
     db,
@@ -130,7 +126,7 @@ export function expungeRows(db, { mailboxId, uids, onlyDeleted, areMoved = false
   for (const { first, last } of ranges) {
     const firstId = messageRowId(mailboxId, first)
     const lastId = messageRowId(mailboxId, last)
-    if (!areMoved) leave.run(firstId, lastId)
+    if (!areMoved) leaveContentsOf(db, { firstId, lastId, nowMs })
     remove.run(firstId, lastId)
     log.run(mailboxId, modSeq, first, last, nowMs)
   }

@@ -5,6 +5,7 @@
 import { prepared } from '../database/statement.js'
 import { CHUNK_BYTES } from './chunk-codec.js'
 import { deleteChunks, deleteContent, hideContent, leaveContent } from './content-rows.js'
+import { IS_DUE, leaveContentsOf } from './left-contents.js'
 import { blockOf, dropFromBlocks } from './list-blocks.js'
 import { MAX_UID, messageRowId, uidOfRow } from './row-ids.js'
 import { dropViewBlocks } from './view-blocks.js'
@@ -60,35 +61,38 @@ export function hasGarbage(db, nowMs) {
   return (
     prepared(
       db,
-      `SELECT EXISTS (SELECT 1 FROM garbage_contents) OR EXISTS (SELECT 1 FROM garbage_mailboxes)
-         OR EXISTS (SELECT 1 FROM contents WHERE staged_at < ?)`,
+      `SELECT EXISTS (SELECT 1 FROM garbage_contents WHERE ${IS_DUE}) OR EXISTS (SELECT 1 FROM garbage_mailboxes)
+         OR EXISTS (SELECT 1 FROM contents WHERE staged_at < $abandoned)`,
       'value'
-    ).get(nowMs - ABANDONED_MS) === 1
+    ).get({ now: nowMs, abandoned: nowMs - ABANDONED_MS }) === 1
   )
 }
 
 /**
  * @param {Database} db
+ * @param {number} nowMs
  * @returns {boolean} whether it is so much that the event loop should not sweep it
  */
-export function isMuchGarbage(db) {
+export function isMuchGarbage(db, nowMs) {
   const listed = prepared(
     db,
     `SELECT count(*), total(size) FROM (
-       SELECT size FROM garbage_contents CROSS JOIN contents ON contents.id = content_id LIMIT ? + 0)`,
+       SELECT size FROM garbage_contents CROSS JOIN contents ON contents.id = content_id
+       WHERE ${IS_DUE} LIMIT $most + 0)`,
     'array'
   )
   const inMailboxes = prepared(
     db,
     `SELECT count(*), total(size) FROM (
        SELECT size FROM garbage_mailboxes CROSS JOIN messages
-         ON messages.id BETWEEN mailbox_id << 32 AND (mailbox_id << 32) + ${MAX_UID} LIMIT ? + 0)`,
+         ON messages.id BETWEEN mailbox_id << 32 AND (mailbox_id << 32) + ${MAX_UID} LIMIT $most + 0)`,
     'array'
   )
   let contents = 0
   let bytes = 0
-  for (const query of [listed, inMailboxes]) {
-    const [count, size] = /** @type {[number, number]} */ (query.get(FEW_CONTENTS + 1))
+  const most = FEW_CONTENTS + 1
+  for (const row of [listed.get({ now: nowMs, most }), inMailboxes.get({ most })]) {
+    const [count, size] = /** @type {[number, number]} */ (row)
     contents += count
     bytes += size
   }
@@ -99,55 +103,57 @@ export function isMuchGarbage(db) {
  * One slice of the sweep.
  *
  * @param {Database} db
+ * @param {number} nowMs
  * @returns {boolean} whether there is more to do
  */
-export function sweepSlice(db) {
-  return sweepMailbox(db) || sweepContents(db)
+export function sweepSlice(db, nowMs) {
+  return sweepMailbox(db, nowMs) || sweepContents(db, nowMs)
 }
 
 /**
  * @param {Database} db
+ * @param {number} nowMs
  * @returns {boolean} whether it had something to do
  */
-function sweepMailbox(db) {
+function sweepMailbox(db, nowMs) {
   const mailboxId = /** @type {number | undefined} */ (
     prepared(db, 'SELECT mailbox_id FROM garbage_mailboxes LIMIT 1', 'value').get()
   )
   if (mailboxId === undefined) return false
-  const rows = /** @type {[number, number][]} */ (
+  const ids = /** @type {number[]} */ (
     prepared(
       db,
-      'SELECT id, content_id FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ? + 0',
-      'array'
+      'SELECT id FROM messages WHERE id > ? AND id < ? ORDER BY id LIMIT ? + 0',
+      'value'
     ).all(messageRowId(mailboxId, 0), messageRowId(mailboxId + 1, 0), MESSAGES_PER_SLICE)
   )
   const remove = prepared(db, 'DELETE FROM messages WHERE id = ?')
-  const leave = prepared(db, 'INSERT OR IGNORE INTO garbage_contents (content_id) VALUES (?)')
-  for (const [id, contentId] of rows) {
+  for (const id of ids) {
+    leaveContentsOf(db, { firstId: id, lastId: id, nowMs })
     remove.run(id)
-    leave.run(contentId)
   }
   dropViewBlocks(
     db,
     mailboxId,
-    rows.map(([id]) => ({ first: uidOfRow(id), last: uidOfRow(id) }))
+    ids.map((id) => ({ first: uidOfRow(id), last: uidOfRow(id) }))
   )
-  if (rows.length < MESSAGES_PER_SLICE)
+  if (ids.length < MESSAGES_PER_SLICE)
     prepared(db, 'DELETE FROM garbage_mailboxes WHERE mailbox_id = ?').run(mailboxId)
   return true
 }
 
 /**
  * @param {Database} db
+ * @param {number} nowMs
  * @returns {boolean} whether there is more to do
  */
-function sweepContents(db) {
+function sweepContents(db, nowMs) {
   const ids = /** @type {number[]} */ (
     prepared(
       db,
-      'SELECT content_id FROM garbage_contents ORDER BY content_id LIMIT ? + 0',
+      `SELECT content_id FROM garbage_contents WHERE ${IS_DUE} ORDER BY content_id LIMIT $most + 0`,
       'value'
-    ).all(CONTENTS_PER_SLICE)
+    ).all({ now: nowMs, most: CONTENTS_PER_SLICE })
   )
   /** @type {number[]} */
   const gone = []

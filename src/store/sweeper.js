@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import PQueue from 'p-queue'
 import { LoopLoad } from '../support/loop-load.js'
 import { hasGarbage, isMuchGarbage, leaveAbandoned, sweepSlice } from './garbage.js'
+import { keptForMs } from './left-contents.js'
 import { StopSign } from './upkeep/stop-sign.js'
 
 /** The sweep lets the commands that follow a deletion go first, milliseconds … */
@@ -37,6 +38,8 @@ export class Sweeper {
   #timer = null
   /** When it was first noted what the timer is for, monotonic ms. */
   #notedMs = 0
+  /** @type {NodeJS.Timeout | null} */
+  #keptTimer = null
   #load = new LoopLoad()
   /** @type {Promise<void> | null} */
   #running = null
@@ -98,7 +101,8 @@ export class Sweeper {
   stop() {
     this.#end.abort()
     if (this.#timer) clearTimeout(this.#timer)
-    this.#timer = null
+    if (this.#keptTimer) clearTimeout(this.#keptTimer)
+    this.#timer = this.#keptTimer = null
   }
 
   /** @returns {Promise<void>} when what `note` began is over, however it ended */
@@ -108,11 +112,23 @@ export class Sweeper {
 
   /** @param {AbortSignal} [signal] */
   async #sweep(signal) {
+    await this.#sweepDue(signal)
+    const { clock } = this.#database
+    const keptMs = await this.#database.readSettled((db) => keptForMs(db, clock.nowMs()))
+    if (keptMs === null || this.#keptTimer !== null || this.#end.signal.aborted) return
+    this.#keptTimer = setTimeout(() => {
+      this.#keptTimer = null
+      this.note()
+    }, keptMs).unref()
+  }
+
+  /** @param {AbortSignal} [signal] */
+  async #sweepDue(signal) {
     const end = signal ? AbortSignal.any([signal, this.#end.signal]) : this.#end.signal
     const { clock } = this.#database
     if (!(await this.#database.readSettled((db) => hasGarbage(db, clock.nowMs())))) return
     await this.#write((db) => leaveAbandoned(db, clock.nowMs()))
-    const isMuch = await this.#database.readSettled(isMuchGarbage)
+    const isMuch = await this.#database.readSettled((db) => isMuchGarbage(db, clock.nowMs()))
     let work = Promise.resolve()
     const begin = () => (work = isMuch ? this.#inThread(end) : this.#inSlices(end))
     try {
@@ -126,7 +142,9 @@ export class Sweeper {
 
   /** @param {AbortSignal} end */
   async #inSlices(end) {
-    while (!end.aborted && (await this.#write(sweepSlice))) await sleep(PAUSE_MS)
+    const { clock } = this.#database
+    while (!end.aborted && (await this.#write((db) => sweepSlice(db, clock.nowMs()))))
+      await sleep(PAUSE_MS)
   }
 
   /** @param {AbortSignal} end */
@@ -139,7 +157,9 @@ export class Sweeper {
       settling = this.#database.settle().then(this.#onCommit, () => {})
     }
     try {
-      const job = { kind: /** @type {const} */ ('sweep'), shared: sign.shared }
+      const { shared } = sign
+      const nowMs = this.#database.clock.nowMs()
+      const job = { kind: /** @type {const} */ ('sweep'), shared, nowMs }
       await this.#threads.run(job, { onProgress })
       onProgress()
       await settling

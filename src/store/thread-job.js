@@ -24,7 +24,8 @@ import { Writers } from '../database/writers.js'
  *   | { kind: 'readAhead', request: import('./read-ahead-job.js').ReadAheadRequest }
  *   | { kind: 'index', request: import('./search/index-job.js').IndexRequest }
  *   | { kind: 'optimize' }
- *   | { kind: 'release' | 'sweep', shared: SharedArrayBuffer }
+ *   | { kind: 'release', shared: SharedArrayBuffer }
+ *   | { kind: 'sweep', shared: SharedArrayBuffer, nowMs: number }
  *   | { kind: 'vacuum' }
  *   | { kind: 'verify' }} ThreadJob
  *
@@ -142,7 +143,7 @@ async function loadJob(job) {
     case 'sweep': {
       const { sweepAll } = await import('./upkeep/sweep.js')
       return (db, { writers, onProgress }) =>
-        sweepAll(db, { shared: job.shared, writers, onSlices: () => onProgress(null) })
+        sweepAll(db, { ...job, writers, onSlices: () => onProgress(null) })
     }
     case 'vacuum':
       return (db) => {

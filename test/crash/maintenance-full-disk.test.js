@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { createAccountStore } from '../../src/store/account-store.js'
 import { runFileJob } from '../../src/store/file-work.js'
 import { systemClock } from '../../src/support/clock.js'
-import { appendOne, readBytes } from '../helpers/account-folder.js'
+import { appendOne, readBytes, sweepAll } from '../helpers/account-folder.js'
 import { smallDisk, smallDiskIsMissing } from '../helpers/small-disk.js'
 
 const KEY = Buffer.alloc(32, 7)
@@ -36,7 +36,7 @@ test(
     }
     const { view } = await store.openView('INBOX')
     await store.expunge({ view, uids: null })
-    await store.upkeep.sweep()
+    await sweepAll(store)
     await store.checkpoint()
     const before = await readBytes(store, view, 2)
 

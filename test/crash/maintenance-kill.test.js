@@ -16,7 +16,13 @@ import { openAccountStore, createAccountStore } from '../../src/store/account-st
 import { runFileJob } from '../../src/store/file-work.js'
 import { removeLeftCopy } from '../../src/database/rewrite.js'
 import { systemClock } from '../../src/support/clock.js'
-import { aliveUids, appendOne, readBytes, scratchFolder } from '../helpers/account-folder.js'
+import {
+  aliveUids,
+  appendOne,
+  readBytes,
+  scratchFolder,
+  sweepAll
+} from '../helpers/account-folder.js'
 
 /** @typedef {import('../../src/store/account-store.js').AccountStore} AccountStore */
 
@@ -118,7 +124,7 @@ test(`kill -9 of VACUUM, ${ROUNDS} times: the mailbox is whole, and a later one 
   // The first one has its child started as well.
   for (let round = 0; round < 2; round++) {
     await makeHoles(store)
-    await store.upkeep.sweep()
+    await sweepAll(store)
     const startedMs = performance.now()
     await store.upkeep.vacuum()
     takesMs = performance.now() - startedMs
@@ -126,7 +132,7 @@ test(`kill -9 of VACUUM, ${ROUNDS} times: the mailbox is whole, and a later one 
   let killed = 0
   for (let round = 0; round < ROUNDS; round++) {
     await makeHoles(store)
-    await store.upkeep.sweep()
+    await sweepAll(store)
     /** @type {Promise<void>} */
     let killing = Promise.resolve()
     const outcome = store.upkeep
@@ -173,7 +179,7 @@ test(`kill -9 of the process that runs the jobs, ${ROUNDS} times: nothing is los
     await store.close()
   }
   const store = await openStore(folder)
-  await store.upkeep.sweep()
+  await sweepAll(store)
   await store.indexSearch()
   await store.upkeep.releasePages()
   await store.checkpoint()

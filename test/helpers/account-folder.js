@@ -155,3 +155,17 @@ export async function readBytes(store, { mailboxId }, uid, start, end) {
 export function aliveUids(view) {
   return [...view.uids.subarray(0, view.length)].filter((_, slot) => !view.isExpunged(slot))
 }
+
+/**
+ * Sweeps everything away, as it would be when nobody has read in what is long for so long that the sweep no longer waits.
+ *
+ * @param {AccountStore} store
+ */
+export async function sweepAll(store) {
+  // Of deleted mailboxes it comes on the list now.
+  await store.upkeep.sweep()
+  await store.searchAccess.database.write((db) =>
+    db.exec('UPDATE garbage_contents SET left_at = NULL')
+  )
+  await store.upkeep.sweep()
+}

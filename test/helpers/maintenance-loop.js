@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { openAccountStore } from '../../src/store/account-store.js'
 import { systemClock } from '../../src/support/clock.js'
-import { appendOne } from './account-folder.js'
+import { appendOne, sweepAll } from './account-folder.js'
 
 const [folder = ''] = process.argv.slice(2)
 const store = await openAccountStore({ folder, key: Buffer.alloc(32, 7), clock: systemClock })
@@ -19,7 +19,7 @@ for (let round = 0; ; round++) {
     await appendOne(store, 'Junk', Buffer.concat([head, randomBytes(150_000)]), ['\\Deleted'])
   await store.expunge({ view, uids: null })
   process.send?.('running')
-  await store.upkeep.sweep()
+  await sweepAll(store)
   await store.indexSearch()
   await store.upkeep.pruneExpunged({ beforeMs: systemClock.nowMs() })
   await store.upkeep.optimize()

@@ -14,7 +14,7 @@ import { runFileJob } from '../../src/store/file-work.js'
 import { fileOptions } from '../../src/store/port/options.js'
 import { repairMailFile } from '../../src/store/salvage/repair-file.js'
 import { systemClock } from '../../src/support/clock.js'
-import { appendOne, stage } from './account-folder.js'
+import { appendOne, stage, sweepAll } from './account-folder.js'
 
 const [folder = '', mode] = process.argv.slice(2)
 const mark = (/** @type {string} */ what) => ['Zz9marker', what, 'Qx7'].join('')
@@ -62,7 +62,7 @@ if (mode === 'look') {
 await store.expunge({ view, uids: null })
 await store.renameMailbox(mark('folder'), `${mark('folder')}2/${mark('folder')}`)
 await store.deleteMailbox(`${mark('folder')}2/${mark('folder')}`)
-await store.upkeep.sweep()
+await sweepAll(store)
 await store.upkeep.releasePages()
 await store.upkeep.optimize()
 await store.upkeep.vacuum()

@@ -7,7 +7,7 @@
  */
 import { createAccountStore } from '../../src/store/account-store.js'
 import { systemClock } from '../../src/support/clock.js'
-import { appendOne, makeMessage } from './account-folder.js'
+import { appendOne, makeMessage, sweepAll } from './account-folder.js'
 
 const [folder = '', count = '1'] = process.argv.slice(2)
 const store = await createAccountStore({ folder, key: Buffer.alloc(32, 7), clock: systemClock })
@@ -16,5 +16,5 @@ for (let i = 0; i < Number(count); i++)
   await appendOne(store, 'INBOX', makeMessage(`${i}`, 500_000))
 await store.changeFlags({ view, uids: [...view.uids], action: 'add', flags: ['\\Deleted'] })
 await store.expunge({ view, uids: null })
-await store.upkeep.sweep()
+await sweepAll(store)
 await store.close()

@@ -3,6 +3,7 @@
  */
 import { runSnapshot } from '../../database/transaction.js'
 import { readContentRange } from '../content-reader.js'
+import { LeftReader } from '../left-contents.js'
 import { readPreviews } from '../preview.js'
 import { readBodies } from '../read-bodies.js'
 import { readMessageRecords } from '../read-messages.js'
@@ -94,7 +95,8 @@ export class ReadingMethods extends IntakeMethods {
    * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
    */
   readContent(contentId, start = 0, end = Infinity) {
-    return readContentRange(this.#database, contentId, start, end, this.#readAhead)
+    const left = new LeftReader(this.#database, contentId)
+    return readContentRange(this.#database, contentId, start, end, { ahead: this.#readAhead, left })
   }
 
   /**

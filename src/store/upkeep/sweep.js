@@ -16,14 +16,17 @@ const SLICES_PER_REPORT = 16
  * @param {object} options
  * @param {SharedArrayBuffer} options.shared - of a StopSign
  * @param {SharedArrayBuffer} options.writers - of the file's Writers
+ * @param {number} options.nowMs
  * @param {() => void} options.onSlices - called now and then, after commits
  * @returns {Promise<void>}
  */
-export async function sweepAll(db, { shared, writers, onSlices }) {
+export async function sweepAll(db, { shared, writers, nowMs, onSlices }) {
+  const startMs = performance.now()
   let isMore = true
   for (let slices = 1; isMore && !isToldToStop(shared); slices++) {
     await letWritersGo(writers)
-    isMore = runTransaction(db, () => sweepSlice(db))
+    const elapsedMs = Math.round(performance.now() - startMs)
+    isMore = runTransaction(db, () => sweepSlice(db, nowMs + elapsedMs))
     syncLog(db)
     if (slices % SLICES_PER_REPORT === 0) onSlices()
   }

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AccountStore } from '../../../src/store/account-store.js'
+import { sweepAll } from '../../helpers/account-folder.js'
 import { storeBeside } from '../../helpers/beside.js'
 import { SMALL_MESSAGE } from '../../helpers/dialogue.js'
 import { startImapServer } from '../../helpers/server.js'
@@ -95,7 +96,7 @@ for (const [method, items] of READS)
     before(t, method, async () => {
       await there.command('UID STORE 7 +FLAGS.SILENT (\\Deleted)')
       await there.command('EXPUNGE')
-      await store.upkeep.sweep()
+      await sweepAll(store)
     })
     const lines = await here.command(`FETCH 1:20 ${items}`)
     const told = lines.flatMap((line) => /^\* (\d+) FETCH /.exec(line)?.[1] ?? [])
@@ -124,7 +125,7 @@ for (const items of ['BODY.PEEK[TEXT]', 'BODY.PEEK[HEADER.FIELDS (SUBJECT)]', 'B
         mocked.mock.restore()
         await there.command('UID STORE 4 +FLAGS.SILENT (\\Deleted)')
         await there.command('EXPUNGE')
-        await store.upkeep.sweep()
+        await sweepAll(store)
         yield* real.apply(this, given)
       }
     )

@@ -14,7 +14,13 @@ import { LIMITS } from '../../../src/imap/protocol/limits.js'
 import { decodeUtf7, encodeUtf7 } from '../../../src/imap/protocol/values/modified-utf7.js'
 import { Importer } from '../../../src/import/importer.js'
 import { openSource } from '../../../src/import/open-source.js'
-import { accountFolder, collect, scratchFolder, stage } from '../../helpers/account-folder.js'
+import {
+  accountFolder,
+  collect,
+  scratchFolder,
+  stage,
+  sweepAll
+} from '../../helpers/account-folder.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helpers/corpus.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 
@@ -300,7 +306,7 @@ for (const [format, target] of Object.entries(TARGETS)) {
       await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
       await store.expunge({ view, uids })
       store.closeView(view)
-      await store.upkeep.sweep()
+      await sweepAll(store)
     }
     const whole = target(folder)
     const summary = await exportMailboxes({

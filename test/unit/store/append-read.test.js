@@ -9,7 +9,8 @@ import {
   collect,
   makeMessage,
   readBytes,
-  stage
+  stage,
+  sweepAll
 } from '../../helpers/account-folder.js'
 import { corpusIsMissing, everydayMessages, tortureMessages } from '../../helpers/corpus.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
@@ -102,7 +103,7 @@ test('equal messages are stored once, small or staged', async (t) => {
   const messages = [makeMessage('small'), makeMessage('large', 700_000)]
   const uids = []
   for (const bytes of [...messages, ...messages]) uids.push(await appendOne(store, 'INBOX', bytes))
-  await store.upkeep.sweep()
+  await sweepAll(store)
   assert.deepEqual(database().prepare('SELECT count(*) AS n FROM contents').get(), { n: 2 })
   for (const [index, uid] of uids.entries())
     assert.deepEqual(await readBytes(store, view, uid), messages[index % 2])
@@ -238,7 +239,7 @@ test('what is too big is refused before and while it comes, and leaves nothing',
   })
   await store.checkAppend({ mailboxName: 'INBOX', sizeBytes: 600_000 })
   await assert.rejects(stage(store, makeMessage('big', 600_001)), { code: 'TOO_BIG' })
-  await store.upkeep.sweep()
+  await sweepAll(store)
   assert.deepEqual(database().prepare('SELECT count(*) AS n FROM content_chunks').get(), { n: 0 })
 })
 
@@ -254,7 +255,7 @@ test('an aborted message leaves nothing, and aborting one that was added does no
   const content = await second.finish()
   await store.appendMessages('INBOX', [{ content, flags: [], internalDate: null }])
   await second.abort()
-  await store.upkeep.sweep()
+  await sweepAll(store)
   assert.deepEqual(await readBytes(store, view, 1), bytes)
   assert.deepEqual(database().prepare('SELECT count(*) AS n FROM contents').get(), { n: 1 })
 })

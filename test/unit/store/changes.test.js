@@ -8,7 +8,8 @@ import {
   aliveUids,
   appendMany,
   appendOne,
-  makeMessage
+  makeMessage,
+  sweepAll
 } from '../../helpers/account-folder.js'
 import { countTurns } from '../../helpers/turns.js'
 
@@ -312,7 +313,7 @@ test('what is expunged is logged in ranges, and its content goes when nothing el
   })
   const since = (await store.mailboxStatus('INBOX')).highestModSeq
   assert.deepEqual((await store.readExpunged(view.mailboxId, since)).ranges, [])
-  await store.upkeep.sweep()
+  await sweepAll(store)
   const report = await store.verify()
   assert.deepEqual([report.problems, report.contents], [[], 3])
 })
@@ -391,7 +392,7 @@ test('EXPUNGE takes exactly what has \\Deleted among those that are asked for, i
     { numRuns: 40 }
   )
   await store.expunge({ view, uids: null })
-  await store.upkeep.sweep()
+  await sweepAll(store)
   assert.deepEqual((await store.verify()).problems, [])
 })
 
@@ -433,6 +434,6 @@ test('a move leaves nothing to the sweep: the contents are in use', async (t) =>
   await store.changeFlags({ view: archive.view, uids: [1], action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view: archive.view, uids: null })
   assert.equal(db.prepare('SELECT count(*) FROM garbage_contents').pluck().get(), 1)
-  await store.upkeep.sweep()
+  await sweepAll(store)
   assert.equal((await store.verify()).contents, 0)
 })

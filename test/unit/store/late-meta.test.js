@@ -9,7 +9,8 @@ import {
   appendOne,
   makeMessage,
   scratchFolder,
-  stage
+  stage,
+  sweepAll
 } from '../../helpers/account-folder.js'
 
 const TABLES = ['message_meta', 'message_envelopes', 'message_structures', 'message_fields']
@@ -233,7 +234,7 @@ test('a content that has been swept meanwhile gets no rows', async (t) => {
   for (let i = 0; i < 3; i++)
     await appendOne(store, 'INBOX', makeMessage(`${i}`), i === 1 ? [] : ['\\Deleted'])
   await store.expunge({ view, uids: null })
-  await store.upkeep.sweep()
+  await sweepAll(store)
   assert.deepEqual((await store.verify()).problems, [])
   await store.close()
   assert.deepEqual(counts(), [1, 1, 1, 1])

@@ -8,7 +8,8 @@ import {
   appendOne,
   makeMessage,
   rawHandle,
-  readBytes
+  readBytes,
+  sweepAll
 } from '../../helpers/account-folder.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 import { countTurns } from '../../helpers/turns.js'
@@ -147,7 +148,7 @@ test('deleting a mailbox keeps those below it, its subscription, and tells who h
   await assert.rejects(store.changeFlags({ view, uids: [1], action: 'add', flags: ['\\Seen'] }), {
     code: 'MAILBOX_NOT_FOUND'
   })
-  await store.upkeep.sweep()
+  await sweepAll(store)
   const report = await store.verify()
   assert.deepEqual([report.problems, report.messages, report.contents], [[], 0, 0])
 })
@@ -164,7 +165,7 @@ test('a mailbox from which thousands were expunged one by one is deleted in piec
   await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: null })
   // It would be swept amid what follows, and that is synced as well.
-  await store.upkeep.sweep()
+  await sweepAll(store)
   await store.sync()
   const before = syncs
   let turns = 0
@@ -186,7 +187,7 @@ for (const count of [499, 500, 501, 1000])
     await store.createMailbox('A')
     await appendMany(store, 'A', count)
     await store.deleteMailbox('A')
-    await store.upkeep.sweep()
+    await sweepAll(store)
     const left = await store.searchAccess.database.read((db) =>
       ['messages', 'contents', 'garbage_mailboxes', 'garbage_contents'].map((table) =>
         db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()

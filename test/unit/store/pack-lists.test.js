@@ -402,7 +402,7 @@ test('a sweep opens few blocks at a time, however scattered what goes is', async
   // It would begin to sweep by itself, and may have begun.
   await store.close()
   for (let left = count('garbage_contents'), isMore = true; isMore;) {
-    isMore = runTransaction(db, () => sweepSlice(db))
+    isMore = runTransaction(db, () => sweepSlice(db, Date.now()))
     const now = count('garbage_contents')
     assert.ok(left - now <= 10, `${left - now} blocks at once`)
     assert.equal(isMore, now > 0)

@@ -22,7 +22,8 @@ import {
   rawHandle,
   readBytes,
   scratchFolder,
-  stage
+  stage,
+  sweepAll
 } from '../../helpers/account-folder.js'
 import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 
@@ -220,7 +221,7 @@ test('a message that comes again while its content is being swept is stored agai
     // Who still reads the old one gets it whole, or is told that it is gone.
     const rest = await collect(store.readContent(old?.contentId ?? 0)).catch((error) => error.code)
     assert.ok(rest === 'MESSAGE_GONE' || bytes.equals(rest))
-    await store.upkeep.sweep()
+    await sweepAll(store)
     assert.ok(bytes.equals(await readBytes(store, view, uid)), `after ${turns} turns`)
   }
   assert.deepEqual((await store.verify()).problems, [])
@@ -265,7 +266,7 @@ test('the sweep deletes large contents in slices, and what a copy still needs st
     await appendOne(store, 'INBOX', makeMessage(`${i}`, 3_000_000), ['\\Deleted'])
   await store.copyMessages({ from: view, uids: [3], toMailbox: 'Archive' })
   await store.expunge({ view, uids: null })
-  await store.upkeep.sweep()
+  await sweepAll(store)
   const report = await store.verify()
   assert.deepEqual([report.problems, report.contents], [[], 1])
   // So that what is computed from the messages does not wait for company any more.
@@ -302,7 +303,7 @@ test(
     for (let i = 0; i < 3; i++)
       await appendOne(store, 'INBOX', makeMessage(`${i}`, 3_000_000), ['\\Deleted'])
     const own = getPriority()
-    for (const work of [() => store.indexSearch(), () => store.upkeep.sweep()]) {
+    for (const work of [() => store.indexSearch(), () => sweepAll(store)]) {
       const running = { isOver: false, seen: new Set(), main: new Set() }
       const done = work().finally(() => (running.isOver = true))
       while (!running.isOver) {
@@ -372,8 +373,13 @@ for (const { title, isMuch, discard } of DISCARDED)
     const { view } = await store.openView('INBOX')
     await discard(store)
     await store.expunge({ view, uids: null })
-    assert.equal(await store.searchAccess.database.readSettled(isMuchGarbage), isMuch)
-    await store.upkeep.sweep()
+    assert.equal(
+      await store.searchAccess.database.readSettled((db) =>
+        isMuchGarbage(db, Date.now() + 3_600_000)
+      ),
+      isMuch
+    )
+    await sweepAll(store)
     assert.ok(!(await store.upkeep.hasGarbage()))
     assert.deepEqual((await store.verify()).problems, [])
     await store.close()
@@ -388,7 +394,7 @@ test('when many mailboxes are emptied at once, each is swept in its turn, and cl
     stores.push(store)
   }
   const [first, ...others] = stores
-  const sweeps = others.map((store) => store.upkeep.sweep())
+  const sweeps = others.map((store) => sweepAll(store))
   const last = /** @type {AccountStore} */ (others.at(-1))
   await last.close()
   await first?.close()

@@ -6,7 +6,13 @@ import { test } from 'node:test'
 import { readMessageRecords } from '../../../../src/store/read-messages.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { systemClock } from '../../../../src/support/clock.js'
-import { accountFolder, appendOne, makeMessage, stage } from '../../../helpers/account-folder.js'
+import {
+  accountFolder,
+  appendOne,
+  makeMessage,
+  stage,
+  sweepAll
+} from '../../../helpers/account-folder.js'
 import { selectIn } from '../../../helpers/selected.js'
 
 /**
@@ -23,7 +29,7 @@ import { selectIn } from '../../../helpers/selected.js'
 async function remove(store, view, uid) {
   await store.changeFlags({ view, uids: [uid], action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: [uid] })
-  await store.upkeep.sweep()
+  await sweepAll(store)
 }
 
 /**

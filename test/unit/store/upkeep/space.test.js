@@ -7,7 +7,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../../src/database/open.js'
-import { accountFolder, appendOne, readBytes } from '../../../helpers/account-folder.js'
+import { accountFolder, appendOne, readBytes, sweepAll } from '../../../helpers/account-folder.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
 
@@ -38,7 +38,7 @@ async function fillWithHoles(store, count) {
   const uids = Array.from({ length: count >> 1 }, (_, i) => 2 * i + 2)
   await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
   await store.expunge({ view, uids: null })
-  await store.upkeep.sweep()
+  await sweepAll(store)
   await store.indexSearch()
   return view
 }
