@@ -320,6 +320,8 @@
  * @typedef {object} NodeDirectory
  * @property {() => Promise<string[]>} listRemovals - absolute folders whose files still have to go; none of them
  *   is an account's
+ * @property {() => Promise<{ ofAccounts: string[], passing: string[] }>} listFolders - absolute; `passing`: those that are to be
+ *   removed, or are being made
  * @property {(folder: string) => Promise<void>} finishRemoval
  * @property {(folder: string) => Promise<void>} planFolder - absolute; a mailbox is about to be made there. `listRemovals` has
  *   it an hour later, unless an account stands in it by then

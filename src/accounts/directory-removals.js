@@ -70,6 +70,19 @@ export class DirectoryRemovals {
     return rows.map((row) => join(this.dataFolder, row.folder))
   }
 
+  /** @returns {Promise<{ ofAccounts: string[], passing: string[] }>} see NodeDirectory */
+  async listFolders() {
+    const list = (/** @type {string} */ sql) =>
+      this.connection
+        .prepare(sql)
+        .all()
+        .map((row) => join(this.dataFolder, row.folder))
+    return await this.connection.read(() => ({
+      ofAccounts: list('SELECT folder FROM accounts'),
+      passing: list('SELECT folder FROM removals UNION SELECT folder FROM planned_folders')
+    }))
+  }
+
   /** @param {string} folder - absolute */
   async finishRemoval(folder) {
     const path = storedFolder(this.dataFolder, folder)

@@ -63,6 +63,7 @@ export function openDirectory({
     listAliases: (accountId) => accounts.listAliases(accountId),
     replaceMailbox: (accountId, mailbox) => accounts.replaceMailbox(accountId, mailbox),
     listRemovals: () => removals.listRemovals(),
+    listFolders: () => removals.listFolders(),
     finishRemoval: (folder) => removals.finishRemoval(folder),
     planFolder: (folder) => removals.planFolder(folder),
 

@@ -1,11 +1,16 @@
 /**
- * Mailboxes whose directory is gone: a data folder that looks new to a server, and is not. One that began there anew would
- * refuse all mail for the accounts of before.
+ * Mailboxes and a directory that do not belong together. A data folder whose directory is gone looks new to a server, and is not:
+ * one that began there anew would refuse all mail for the accounts of before. One that got an older directory back refuses it for
+ * those that are newer.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { MailError } from '../errors.js'
-import { isThereSync } from '../support/is-there.js'
+import { mailFile } from '../store/mail-file.js'
+import { isThere, isThereSync } from '../support/is-there.js'
+
+/** Of folders that a restore is filling. */
+const UNFINISHED = '.part'
 
 /**
  * @param {string} folder
@@ -19,13 +24,17 @@ function within(folder) {
 }
 
 /**
+ * @param {string} data - absolute
+ * @returns {string[]} what may be mailboxes
+ */
+const mailboxFolders = (data) => within(join(data, 'mail')).flatMap(within)
+
+/**
  * @param {string} data - absolute; has no directory.db, or an empty one
  * @throws {MailError} DIRECTORY_MISSING where there are mailboxes all the same
  */
 export function requireNoMailboxes(data) {
-  const hasMailbox = within(join(data, 'mail'))
-    .flatMap(within)
-    .some((folder) => isThereSync(join(folder, 'mail.db')))
+  const hasMailbox = mailboxFolders(data).some((folder) => isThereSync(mailFile(folder)))
   if (!hasMailbox) return
   throw new MailError('DIRECTORY_MISSING', {
     detail:
@@ -33,4 +42,27 @@ export function requireNoMailboxes(data) {
       'which is newer than any backup: letterlock backup restore --host into another, empty folder, and copy directory.db ' +
       'from there (docs/backup.md, “The directory alone”)'
   })
+}
+
+/**
+ * @param {object} input
+ * @param {string} input.data - absolute
+ * @param {Pick<import('./directory-port.js').NodeDirectory, 'listFolders'>} input.directory
+ * @returns {Promise<{ stranded: string[], missing: string[] }>} folders with a mailbox that is no account's; folders of
+ *   accounts without one
+ */
+export async function findStranded({ data, directory }) {
+  // First what is there: an account that is made meanwhile is known before its folder is.
+  const there = mailboxFolders(data).filter((folder) => !folder.endsWith(UNFINISHED))
+  const { ofAccounts, passing } = await directory.listFolders()
+  const known = new Set([...ofAccounts, ...passing])
+  const stranded = []
+  for (const folder of there) {
+    if (!known.has(folder) && (await isThere(mailFile(folder)))) stranded.push(folder)
+  }
+  const missing = []
+  for (const folder of ofAccounts) {
+    if (!(await isThere(mailFile(folder)))) missing.push(folder)
+  }
+  return { stranded, missing }
 }

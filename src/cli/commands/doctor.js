@@ -15,6 +15,7 @@ import { dnsLines, publicAddresses } from '../doctor/dns.js'
 import { bad, good } from '../doctor/finding.js'
 import { checkClock, checkDisks, checkLimits } from '../doctor/machine.js'
 import { checkCertificates, checkPorts } from '../doctor/network.js'
+import { checkMailboxes } from '../doctor/mailboxes.js'
 import { checkPermissions } from '../doctor/permissions.js'
 import { explainRefusedFile } from '../file-refused.js'
 import { withAccounts } from '../with-accounts.js'
@@ -97,7 +98,8 @@ async function examine(context, options) {
   // From here on as the server: what root can read says nothing about what the server can.
   becomeOwner(config.data)
   const certificates = await checkCertificates(config, nowMs)
-  const findings = [...ports, ...certificates, ...machine, await dataFindings(context, options)]
+  const data = await dataFindings(context, options)
+  const findings = [...ports, ...certificates, ...machine, ...data]
   for (const finding of findings) {
     if (options.json) stdout.write(`${JSON.stringify(finding)}\n`)
     else {
@@ -114,7 +116,7 @@ async function examine(context, options) {
  *
  * @param {CommandContext} context
  * @param {DoctorOptions} options
- * @returns {Promise<Finding>}
+ * @returns {Promise<Finding[]>}
  */
 async function dataFindings(context, options) {
   const { data } = context.loadConfig(options)
@@ -122,17 +124,22 @@ async function dataFindings(context, options) {
     await stat(join(data, 'directory.db'))
   } catch (error) {
     const code = errorCodeOf(error)
-    return code === 'ENOENT'
-      ? good('data', `${data} is new: the first start fills it`)
-      : bad('data', `${data} cannot be looked at (${code})`, 'Run this as its owner, or as root')
+    return [
+      code === 'ENOENT'
+        ? good('data', `${data} is new: the first start fills it`)
+        : bad('data', `${data} cannot be looked at (${code})`, 'Run this as its owner, or as root')
+    ]
   }
   try {
-    return await withAccounts(context, options, ({ services }) => checkBackups({ services }))
+    return await withAccounts(context, options, async ({ services }) => [
+      ...(await checkMailboxes({ services })),
+      await checkBackups({ services })
+    ])
   } catch (error) {
     const refusal = explainRefusedFile(error)
     if (refusal !== null)
-      return bad('data', refusal, 'The server needs each of its files to be its own')
+      return [bad('data', refusal, 'The server needs each of its files to be its own')]
     if (!(error instanceof MailError)) throw error
-    return bad('data', `The server would not start: ${error.message}`, error.detail ?? error.code)
+    return [bad('data', `The server would not start: ${error.message}`, error.detail ?? error.code)]
   }
 }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import {
   existsSync,
   mkdirSync,
+  readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -64,4 +66,53 @@ test('a mailbox that cannot be looked at keeps a server from beginning anew as w
   assert.equal(code, 1)
   assert.match(stderr, /ELOOP/)
   assert.equal(existsSync(join(data, 'directory.db')), false)
+})
+
+test('the doctor names mailboxes that no account has, as when an older directory came back, and accounts without one', async (t) => {
+  const data = join(scratchFolder(t, 'older'), 'data')
+  const run = (/** @type {string[]} */ args, input = PASSWORD) =>
+    letterlock([...args, '--data', data], input)
+  const create = (/** @type {string} */ address) =>
+    run(['account', 'create', address, '--password-stdin'])
+  const examine = async () => {
+    const { stdout } = await run(['doctor', '--json'])
+    const findings = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    return findings
+      .filter(({ name }) => name === 'mailboxes')
+      .map(({ status, text, advice = '' }) => `${status} ${text} → ${advice}`)
+  }
+  const path = join(data, 'directory.db')
+  await create(ANNA)
+  assert.match((await examine()).join(), /^ok Each is an account’s/)
+  const older = readFileSync(path)
+  assert.ok(!existsSync(`${path}-wal`))
+  for (const name of ['ben', 'cora']) await create(`${name}@example.org`)
+  assert.match((await examine()).join(), /^ok /)
+  const folders = readdirSync(join(data, 'mail', 'example.org'))
+  // A restore that is under way, and something that is no mailbox.
+  mkdirSync(join(data, 'mail', 'example.org', 'new.part'))
+  writeFileSync(join(data, 'mail', 'example.org', 'new.part', 'mail.db'), '')
+  mkdirSync(join(data, 'mail', 'example.org', 'empty'))
+  const newer = readFileSync(path)
+  writeFileSync(path, older)
+  const stranded = await examine()
+  assert.equal(stranded.length, 1)
+  const [finding = ''] = stranded
+  assert.match(
+    finding,
+    /^fail 2 mailboxes in mail\/ are no account’s: .* → directory\.db may be older/
+  )
+  assert.ok(folders.some((folder) => finding.includes(folder)))
+  writeFileSync(path, newer)
+  assert.match((await examine()).join(), /^ok /)
+  rmSync(join(data, 'mail', 'example.org', folders[0] ?? ''), { recursive: true })
+  assert.match(
+    (await examine()).join(),
+    /^fail 1 account has no mailbox: .*mail\.db → Put the folder back/
+  )
+  const { code } = await run(['doctor'])
+  assert.equal(code, 1)
 })

@@ -1,0 +1,50 @@
+/**
+ * Whether the directory and the mailboxes in `mail/` are of the same day.
+ */
+import { findStranded } from '../../accounts/stranded-mailboxes.js'
+import { bad, good } from './finding.js'
+
+/** @import { Finding } from './finding.js' */
+
+const NAME = 'mailboxes'
+
+/**
+ * @param {object} input
+ * @param {import('../../accounts/services.js').AccountServices} input.services
+ * @returns {Promise<Finding[]>}
+ */
+export async function checkMailboxes({ services }) {
+  const { config, directory } = services
+  const { stranded, missing } = await findStranded({ data: config.data, directory })
+  const findings = []
+  const [first] = stranded
+  if (first !== undefined) {
+    findings.push(
+      bad(
+        NAME,
+        `${count(stranded, 'mailbox', 'mailboxes')} in mail/ ${stranded.length === 1 ? 'is' : 'are'} no account’s: ${first}`,
+        'directory.db may be older than they are, and mail for them is refused: put the newest one back (docs/backup.md, “The directory alone”)'
+      )
+    )
+  }
+  const [lost] = missing
+  if (lost !== undefined) {
+    findings.push(
+      bad(
+        NAME,
+        `${count(missing, 'account has', 'accounts have')} no mailbox: ${lost} has no mail.db`,
+        'Put the folder back, or letterlock backup restore <address>'
+      )
+    )
+  }
+  return findings.length > 0
+    ? findings
+    : [good(NAME, 'Each is an account’s, and each account has one')]
+}
+
+/**
+ * @param {string[]} folders
+ * @param {string} one
+ * @param {string} many
+ */
+const count = ({ length }, one, many) => `${length} ${length === 1 ? one : many}`
