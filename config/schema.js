@@ -108,10 +108,11 @@ function validatorOf(name, setting) {
  * @returns {string} the sentence that helps: with the nearest name where one is near
  */
 function unknownKey(unknown, names) {
-  const nearest = closest(unknown, names)
+  const longer = names.find((name) => name.startsWith(unknown))
+  const nearest = longer ?? closest(unknown, names)
   // What all variables begin with makes none of them nearer.
   const { length } = unknown.replace(VARIABLE_BEGINNING, '')
-  return distance(unknown, nearest) <= Math.max(3, length / 3)
+  return longer !== undefined || distance(unknown, nearest) <= Math.max(3, length / 3)
     ? `unknown key "${unknown}", did you mean "${nearest}"?`
     : `unknown key "${unknown}"`
 }

@@ -27,6 +27,18 @@ function ownerOf(path) {
 }
 
 /**
+ * @param {unknown} fault
+ * @returns {{ path: string | undefined, syscall: string | undefined }} of a file or socket
+ */
+function placeOf(fault) {
+  const { path, syscall, address } = /** @type {NodeJS.ErrnoException & { address?: string }} */ (
+    fault ?? {}
+  )
+  // Of a socket the system's error has the path by another name, which a port's has too.
+  return { path: path ?? (address?.startsWith('/') ? address : undefined), syscall }
+}
+
+/**
  * @param {unknown} error
  * @returns {string | null} null where it is about anything else
  */
@@ -37,12 +49,12 @@ export function explainRefusedFile(error) {
   // SQLite does not say which file it was.
   if (isMailError(error, 'ACCOUNT_DAMAGED') && error.detail?.startsWith('SQLITE_CANTOPEN'))
     return 'A file of the data folder cannot be opened: see what letterlock doctor says of permissions'
-  const { path, syscall } = /** @type {NodeJS.ErrnoException} */ (fault ?? {})
-  if (code === 'ENOTDIR' && typeof path === 'string')
+  const { path, syscall } = placeOf(fault)
+  if (code === 'ENOTDIR' && path !== undefined)
     return `There is no ${path}: what should be a folder above it is a file (ENOTDIR)`
-  if (UNMADE.has(code) && syscall === 'mkdir' && typeof path === 'string')
+  if (UNMADE.has(code) && syscall === 'mkdir' && path !== undefined)
     return `The folder ${path} cannot be made (${code})`
-  if (!REFUSALS.has(code) || typeof path !== 'string') return null
+  if (!REFUSALS.has(code) || path === undefined) return null
   if (code === 'EROFS') return `${path} cannot be written: the file system is read-only (EROFS)`
   const uid = process.getuid?.()
   const owner = ownerOf(path)

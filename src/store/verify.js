@@ -10,7 +10,7 @@ import { releaseBuffer } from './chunk-codec.js'
 import { readChunk } from './content-rows.js'
 import { segmentProblems } from './search/verify-segments.js'
 import { listMailboxRows } from './mailbox-rows.js'
-import { messageRowId } from './row-ids.js'
+import { messageRowId, uidOfRow } from './row-ids.js'
 import { viewBlockProblems } from './pack-views.js'
 import { findings, MAX_PROBLEMS, sqliteProblems } from './sqlite-check.js'
 
@@ -23,6 +23,7 @@ import { findings, MAX_PROBLEMS, sqliteProblems } from './sqlite-check.js'
  *
  * @typedef {object} VerifyReport
  * @property {string[]} problems - empty: all is well; no names, no content
+ * @property {{ mailbox: string, uid: number }[]} unreadable - messages of contents that are damaged, by name: for their owner
  * @property {number} contents - how many were read
  * @property {number} bytes - of these
  * @property {number} messages - rows
@@ -138,6 +139,24 @@ function contentProblem(db, { id, hash, size, chunkSize }) {
 
 /**
  * @param {Database} db
+ * @param {number} contentId
+ * @returns {{ mailbox: string, uid: number }[]} some of the messages that have it
+ */
+function messagesOf(db, contentId) {
+  const rows = prepared(
+    db,
+    `SELECT b.name, m.id FROM messages m JOIN mailboxes b ON b.id = m.id >> 32
+     WHERE m.content_id = ? ORDER BY m.id LIMIT ${MAX_PROBLEMS}`,
+    'array'
+  ).all(contentId)
+  return /** @type {[string, number][]} */ (rows).map(([mailbox, id]) => ({
+    mailbox,
+    uid: uidOfRow(id)
+  }))
+}
+
+/**
+ * @param {Database} db
  * @param {(progress: VerifyProgress) => void} onProgress
  * @returns {VerifyReport}
  */
@@ -147,7 +166,8 @@ export function verifyAll(db, onProgress) {
     // Of one moment: what others write meanwhile would contradict what was read before.
     ...findings('consistency', () => runSnapshot(db, () => contradictions(db)))
   ]
-  const report = { problems, contents: 0, bytes: 0, messages: 0 }
+  /** @type {VerifyReport} */
+  const report = { problems, unreadable: [], contents: 0, bytes: 0, messages: 0 }
   const complete = (/** @type {string} */ what, /** @type {() => void} */ read) => {
     const check = () => {
       read()
@@ -183,7 +203,7 @@ function readContents(db, report, onProgress) {
     `SELECT id, hash, size, chunk_size AS chunkSize FROM contents WHERE id > ? AND hash IS NOT NULL
      ORDER BY id LIMIT 1`
   )
-  const { problems } = report
+  const { problems, unreadable } = report
   let toldMs = performance.now()
   // One content at a time, each a read of its own: no snapshot is held against the checkpoints.
   for (let id = 0; ;) {
@@ -194,8 +214,10 @@ function readContents(db, report, onProgress) {
     if (!content) break
     id = content.id
     const problem = contentProblem(db, content)
-    if (problem && !problem.endsWith('MESSAGE_GONE') && problems.length < MAX_PROBLEMS)
+    if (problem && !problem.endsWith('MESSAGE_GONE') && problems.length < MAX_PROBLEMS) {
       problems.push(problem)
+      unreadable.push(...messagesOf(db, id))
+    }
     report.contents++
     report.bytes += content.size
     if (performance.now() - toldMs >= PROGRESS_INTERVAL_MS) {

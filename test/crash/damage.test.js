@@ -136,7 +136,9 @@ test('a damaged mailbox answers [CORRUPTION] for what is lost and gives the rest
 
   const check = (/** @type {string} */ user) =>
     letterlock(['check', user, '--data', data, '--password-stdin'], { input: 'pass\n' })
-  assert.equal((await check(HURT)).code, 1)
+  const checked = await check(HURT)
+  assert.equal(checked.code, 1)
+  assert.match(checked.stderr, /^letterlock: cannot be read: UID \d+ in INBOX$/m)
   assert.equal((await check(WELL)).code, 0)
 })
 

@@ -5,6 +5,7 @@ import { MailError } from '../../errors.js'
 import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
 import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
+import { plainText } from '../plain-text.js'
 import { TerminalBar } from '../terminal-bar.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
@@ -80,9 +81,11 @@ async function verify(store, { stdout }) {
  * @param {CliContext} context
  * @returns {number} the exit code
  */
-function tell({ problems, contents, bytes, messages }, { stdout, stderr }) {
+function tell({ problems, unreadable, contents, bytes, messages }, { stdout, stderr }) {
   stdout.write(`${messages} messages, ${contents} contents, ${formatBytes(bytes)} read\n`)
   for (const problem of problems) stderr.write(`letterlock: ${problem}\n`)
+  for (const { mailbox, uid } of unreadable)
+    stderr.write(`letterlock: cannot be read: UID ${uid} in ${plainText(mailbox)}\n`)
   stdout.write(problems.length === 0 ? 'ok\n' : `damaged: ${problems.length} problems\n`)
   return problems.length === 0 ? 0 : DAMAGED
 }

@@ -292,6 +292,17 @@ test('another user is told whose the data folder is', { skip: needsRoot }, async
   )
   const seen = await letterlock(['doctor', '--data', data])
   assert.match(seen.stdout, /^fail {2}permissions: \S+\/directory\.db has mode 0/m)
+  chmodSync(join(data, 'directory.db'), 0o600)
+  mkdirSync(join(data, 'run'), { recursive: true })
+  chownSync(join(data, 'run'), 64321, 64321)
+  chmodSync(join(data, 'run'), 0)
+  const ports = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
+  const served = await letterlock(['serve', ...ports, '--data', data])
+  assert.equal(served.code, 1)
+  assert.match(
+    served.stderr,
+    /^letterlock: \S+\/run\/\S+ cannot be opened \(EACCES\): \S+\/run is this user’s, with mode 0\n$/m
+  )
 })
 
 test(

@@ -125,6 +125,11 @@ for (const [
     /unknown key "imap.listn", did you mean "imap.listen"/
   ],
   [
+    'a key that is the beginning of one names it, though others are as near',
+    { 'tls.cert': '/etc/cert.pem' },
+    /unknown key "tls.cert", did you mean "tls.certificate"/
+  ],
+  [
     'a key that resembles nothing is refused plainly',
     { qqqqqqqqqqqqqqqqqqqqqqqqq: 1 },
     /unknown key "q+"$/

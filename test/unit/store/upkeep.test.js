@@ -177,7 +177,13 @@ test('verify names a content whose bytes are not those of its hash', async (t) =
   await assert.rejects(readBytes(store, view, 2), { code: 'ACCOUNT_DAMAGED' })
   db.exec(`UPDATE content_chunks SET codec = 0, data = zeroblob((SELECT size FROM contents WHERE id = 2))
     WHERE id / 65536 = 2`)
-  assert.deepEqual((await store.verify()).problems, ['content 2: other bytes'])
+  await store.copyMessages({ from: view, uids: [2], toMailbox: 'Archive' })
+  const { problems, unreadable } = await store.verify()
+  assert.deepEqual(problems, ['content 2: other bytes'])
+  assert.deepEqual(unreadable, [
+    { mailbox: 'INBOX', uid: 2 },
+    { mailbox: 'Archive', uid: 1 }
+  ])
   db.exec('UPDATE mailboxes SET unseen_count = unseen_count + 1 WHERE id = 1')
   assert.ok((await store.verify()).problems.includes('counters of mailbox 1'))
 })
