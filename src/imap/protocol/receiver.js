@@ -98,7 +98,7 @@ export class Receiver {
     return this.#state !== STATE.line || this.#command.tag !== null
   }
 
-  /** @param {Buffer} chunk - must not be changed by the caller afterwards */
+  /** @param {Buffer} chunk - the receiver's from now on: it changes the bytes where they lie, and zeroes what may be secret */
   push(chunk) {
     if (this.#state !== STATE.dead) this.#input.push(chunk)
   }

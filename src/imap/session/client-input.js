@@ -110,7 +110,7 @@ export class ClientInput {
    * @param {Buffer} chunk - of a message, used up
    */
   release(chunk) {
-    // The inflater's history refers to what it gave out.
+    // The inflater may go on in the memory of what it gave out.
     if (this.#inflate !== null) return
     const { buffer: memory } = chunk
     if (memory instanceof ArrayBuffer && chunk.length === memory.byteLength) memory.transfer(0)

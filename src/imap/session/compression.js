@@ -10,6 +10,7 @@
  * further input from the socket until they have been; what is taken passes the receiver's limits like any other.
  */
 import { constants, createInflateRaw, deflateRaw, deflateRawSync } from 'node:zlib'
+import { InflateHistory } from './inflate-history.js'
 
 /** @import { InflateRaw } from 'node:zlib' */
 
@@ -24,8 +25,6 @@ const INLINE_BYTES = 4 * 1024
 const DICTIONARY_BYTES = 4 * 1024
 /** Inflated bytes that wait to be taken: a command line as a rule; a message comes in pieces of this. */
 const READ_AHEAD_BYTES = 16 * 1024
-/** How far back a client may look in what it has sent, RFC 1951 §2. */
-const WINDOW_BYTES = 32 * 1024
 /** What a sync flush ends with: an empty stored block behind its three bits, and then a byte begins. */
 const SYNC_FLUSH = Buffer.from([0x00, 0x00, 0xff, 0xff])
 
@@ -137,13 +136,7 @@ export class InflateInput {
   #isWorking = false
   #isEnding = false
   #hasEnded = false
-  /**
-   * The end of what was inflated, at least WINDOW_BYTES of it if there was so much.
-   *
-   * @type {Buffer[]}
-   */
-  #history = []
-  #historyBytes = 0
+  #history = new InflateHistory()
   /**
    * The last four bytes that were pushed.
    *
@@ -174,7 +167,7 @@ export class InflateInput {
   /** @returns {Buffer | null} */
   read() {
     const bytes = /** @type {Buffer | null} */ (this.#stream?.read() ?? null)
-    if (bytes !== null) this.#remember(bytes)
+    if (bytes !== null) this.#history.add(bytes)
     return bytes
   }
 
@@ -201,7 +194,7 @@ export class InflateInput {
   destroy() {
     this.#hasEnded = true
     this.#stream?.destroy()
-    this.#history = []
+    this.#history = new InflateHistory()
   }
 
   /**
@@ -212,10 +205,7 @@ export class InflateInput {
   rest() {
     if (this.#stream === null || !this.wantsMore || !this.#tail.equals(SYNC_FLUSH)) return
     if (this.#stream.readableLength > 0) return
-    // Memory of its own: a piece would hold a whole output buffer.
-    const history = copyOf(Buffer.concat(this.#history).subarray(-WINDOW_BYTES))
-    this.#history = [history]
-    this.#historyBytes = history.length
+    this.#history.shrink()
     this.#stream.removeAllListeners()
     this.#stream.destroy()
     this.#stream = null
@@ -223,7 +213,7 @@ export class InflateInput {
 
   /** @returns {InflateRaw} that goes on where the one before has stopped */
   #open() {
-    const dictionary = Buffer.concat(this.#history).subarray(-WINDOW_BYTES)
+    const dictionary = this.#history.window
     // The types leave out what zlib hands to its Transform.
     const options = {
       readableHighWaterMark: READ_AHEAD_BYTES,
@@ -242,18 +232,6 @@ export class InflateInput {
   #end() {
     this.#hasEnded = true
     this.#onReadable()
-  }
-
-  /** @param {Buffer} bytes */
-  #remember(bytes) {
-    this.#history.push(bytes)
-    this.#historyBytes += bytes.length
-    for (;;) {
-      const oldest = this.#history[0]?.length ?? 0
-      if (this.#historyBytes - oldest < WINDOW_BYTES) return
-      this.#history.shift()
-      this.#historyBytes -= oldest
-    }
   }
 }
 

@@ -161,12 +161,35 @@ test('a client that does not read is waited for, compressed too', async (t) => {
   assert.ok(answer.length > 2 * noise.length)
 })
 
-test('after a silence the conversation goes on as before', async (t) => {
+/** Long enough for a deflater to refer back to it, and in no other command. */
+const PHRASE = 'a phrase that is searched for, and then stands in a message: 0123456789'
+
+/** Commands of which bytes are changed, or zeroed, where they came in. */
+const SEEN_BEFORE = /** @type {readonly [string, readonly string[]][]} */ ([
+  ['in a literal', [`1 SEARCH TEXT {${PHRASE.length}+}\r\n${PHRASE}\r\n`]],
+  ['in a quoted string with a backslash', [`1 SEARCH TEXT "\\"${PHRASE}"\r\n`]],
+  ['in a line that came in two pieces', [`1 SEARCH TEXT "${PHRASE}`, '"\r\n']],
+  ['in a line that is wrong', [`1 SEARCH TEXT "${PHRASE}" (\r\n`]],
+  ['in a message', [`1 APPEND Drafts {${PHRASE.length + 2}+}\r\n\r\n${PHRASE}\r\n`]]
+])
+
+test('after a silence the conversation goes on, and refers to what was said before', async (t) => {
   const server = await startImapServer(t)
-  const client = await CompressedClient.connect(server)
-  t.after(() => client.destroy())
-  await client.command('SELECT INBOX')
-  await new Promise((resolve) => setTimeout(resolve, 4500))
-  assert.match(await client.command('STATUS INBOX (MESSAGES UIDNEXT)'), /UIDNEXT 1\)[^]*OK/)
-  assert.match(await client.command('SELECT INBOX'), /OK \[READ-WRITE\]/)
+  const message = Buffer.from(`Subject: seen before\r\n\r\n${PHRASE}, and more\r\n`)
+  const goOn = async (/** @type {string} */ name, /** @type {readonly string[]} */ pieces) => {
+    const client = await CompressedClient.connect(server)
+    t.after(() => client.destroy())
+    await client.command('SELECT Drafts')
+    for (const piece of pieces) {
+      await client.send(piece)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    await client.until(/1 (OK|BAD) [^\r]*\r\n/)
+    await new Promise((resolve) => setTimeout(resolve, 4500))
+    const uid = /APPENDUID \d+ (\d+)/.exec(await client.command('APPEND Drafts', message))?.[1]
+    const answer = await client.command(`UID FETCH ${uid} BODY.PEEK[]`)
+    assert.ok(answer.includes(`}\r\n${message})\r\n`), `${name}: ${answer}`)
+    assert.match(await client.command('STATUS INBOX (UIDNEXT)'), /UIDNEXT 1\)[^]*OK/)
+  }
+  await Promise.all(SEEN_BEFORE.map(([name, pieces]) => goOn(name, pieces)))
 })

@@ -30,7 +30,12 @@ async function inflated(bytes, inflate, waiting) {
   for (;;) {
     for (let piece = inflate.read(); piece !== null; piece = inflate.read()) out.push(piece)
     if (inflate.wantsMore || inflate.hasEnded) {
-      if (isPushed) return Buffer.concat(out)
+      if (isPushed) {
+        const all = Buffer.concat(out)
+        // As whoever takes it does with what may be secret.
+        for (const piece of out) piece.fill(0)
+        return all
+      }
       inflate.push(bytes)
       isPushed = true
     }
