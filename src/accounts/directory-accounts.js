@@ -4,7 +4,7 @@
 import { MailError, isMailError } from '../errors.js'
 import { parseAddress, withoutDetail } from './address.js'
 import { writeAuditEvent } from './directory-audit.js'
-import { writeKeyRows, deleteKeyRows } from './directory-keys.js'
+import { deleteKeyRows, requireKeyEpoch, writeKeyRows } from './directory-keys.js'
 import { queueRemoval, takeFolder } from './directory-removals.js'
 import { writeRestore } from './directory-restores.js'
 import { accountFromRow, storedFolder } from './directory-rows.js'
@@ -198,28 +198,40 @@ export class DirectoryAccounts {
 
   /**
    * @param {string} accountId
-   * @param {{ isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher, tenant?: string }} change
+   * @param {{ isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, tenant?: string }} change
    * @throws {MailError} ACCOUNT_NOT_FOUND, TENANT_NOT_FOUND, LIMIT
    */
-  async updateAccount(accountId, { isEnabled, quotaBytes, quotaMessages, cipher, tenant }) {
+  async updateAccount(accountId, { isEnabled, quotaBytes, quotaMessages, tenant }) {
     const { changes } = await this.connection.write(() => {
       if (tenant !== undefined) this.#assignTenant(accountId, tenant)
       return this.connection
         .prepare(
           `UPDATE accounts SET is_enabled = coalesce($isEnabled, is_enabled),
              quota_bytes = coalesce($quotaBytes, quota_bytes),
-             quota_messages = coalesce($quotaMessages, quota_messages),
-             cipher = coalesce($cipher, cipher) WHERE id = $accountId`
+             quota_messages = coalesce($quotaMessages, quota_messages) WHERE id = $accountId`
         )
         .run({
           accountId,
           isEnabled: isEnabled === undefined ? null : Number(isEnabled),
           quotaBytes: quotaBytes ?? null,
-          quotaMessages: quotaMessages ?? null,
-          cipher: cipher ?? null
+          quotaMessages: quotaMessages ?? null
         })
     })
     if (changes === 0) throw new MailError('ACCOUNT_NOT_FOUND')
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {{ cipher: import('../database/setup-pragma.js').Cipher, folder: string }} found - `folder`: where, absolute; of a
+   *   mailbox whose place another has taken since it says nothing
+   */
+  async recordCipher(accountId, { cipher, folder }) {
+    const path = storedFolder(this.dataFolder, folder)
+    await this.connection.write(() =>
+      this.connection
+        .prepare('UPDATE accounts SET cipher = ? WHERE id = ? AND folder = ?')
+        .run(cipher, accountId, path)
+    )
   }
 
   /**
@@ -297,14 +309,16 @@ export class DirectoryAccounts {
    *
    * @param {string} accountId
    * @param {import('./directory-port.js').NewMailbox} mailbox
-   * @throws {MailError} ACCOUNT_NOT_FOUND; BUSY where the folder's files are to be removed
+   * @throws {MailError} ACCOUNT_NOT_FOUND; BUSY where the folder's files are to be removed, or the account has got other keys
+   *   since: two mailboxes of one key epoch would be taken for each other
    */
   async replaceMailbox(accountId, { keys, folder, cipher }) {
     const { connection } = this
     const path = storedFolder(this.dataFolder, folder)
     await connection.erase(() => {
-      deleteKeyRows(connection, accountId)
       queueRemoval(connection, this.#folderOf(accountId))
+      requireKeyEpoch(connection, { accountId, keyEpoch: keys.keyEpoch - 1 })
+      deleteKeyRows(connection, accountId)
       takeFolder(connection, path)
       // What was to take the old mailbox's place goes with it.
       connection.prepare('DELETE FROM restores WHERE account_id = ?').run(accountId)

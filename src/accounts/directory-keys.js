@@ -38,6 +38,20 @@ export function deleteKeyRows(connection, accountId) {
 }
 
 /**
+ * Part of the caller's transaction.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {{ accountId: string, keyEpoch: number }} wanted
+ * @throws {MailError} ACCOUNT_NOT_FOUND; BUSY where the account has other keys
+ */
+export function requireKeyEpoch(connection, { accountId, keyEpoch }) {
+  const row = connection.prepare('SELECT key_epoch FROM accounts WHERE id = ?').get(accountId)
+  if (!row) throw new MailError('ACCOUNT_NOT_FOUND')
+  if (row.key_epoch !== keyEpoch)
+    throw new MailError('BUSY', { detail: 'the keys were changed meanwhile' })
+}
+
+/**
  * Writes every wrapped key of an account that has none; part of the caller's transaction.
  *
  * @param {DirectoryConnection} connection
@@ -155,13 +169,9 @@ export class DirectoryKeys {
    * @param {Pick<Credential, 'accountId' | 'keyEpoch'>} credential
    */
   #requireEpoch({ accountId, keyEpoch }) {
-    const row = this.connection
-      .prepare('SELECT key_epoch FROM accounts WHERE id = ?')
-      .get(accountId)
-    if (!row) throw new MailError('ACCOUNT_NOT_FOUND')
-    if (row.key_epoch !== keyEpoch || this.#rekeyRow(accountId)) {
+    requireKeyEpoch(this.connection, { accountId, keyEpoch })
+    if (this.#rekeyRow(accountId))
       throw new MailError('BUSY', { detail: 'the account is being rekeyed' })
-    }
   }
 
   /**
@@ -259,24 +269,41 @@ export class DirectoryKeys {
     }
   }
 
-  /** @param {string} accountId */
-  async cancelRekey(accountId) {
-    await this.connection.erase(() =>
-      this.connection.prepare('DELETE FROM rekeys WHERE account_id = ?').run(accountId)
-    )
+  /**
+   * @param {string} accountId
+   * @param {number} nextKeyEpoch - of that rekey: another may be pending by now, of the mailbox that has come instead
+   */
+  async cancelRekey(accountId, nextKeyEpoch) {
+    const { connection } = this
+    await connection.erase(() => {
+      if (this.#pendingRows(accountId, nextKeyEpoch) !== null)
+        connection.prepare('DELETE FROM rekeys WHERE account_id = ?').run(accountId)
+    })
   }
 
   /**
    * @param {string} accountId
-   * @throws {MailError} ACCOUNT_NOT_FOUND where no rekey has begun
+   * @param {number} nextKeyEpoch - of that rekey
+   * @throws {MailError} ACCOUNT_NOT_FOUND where no such rekey has begun
    */
-  async finishRekey(accountId) {
+  async finishRekey(accountId, nextKeyEpoch) {
     await this.connection.erase(() => {
-      const row = this.#rekeyRow(accountId)
-      if (!row) throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no rekey has begun' })
+      const rows = this.#pendingRows(accountId, nextKeyEpoch)
+      if (!rows) throw new MailError('ACCOUNT_NOT_FOUND', { detail: 'no such rekey has begun' })
       deleteKeyRows(this.connection, accountId)
-      writeKeyRows(this.connection, accountId, keyRowsFromJson(row.next_rows))
+      writeKeyRows(this.connection, accountId, rows)
     })
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {number} nextKeyEpoch
+   * @returns {KeyRows | null}
+   */
+  #pendingRows(accountId, nextKeyEpoch) {
+    const row = this.#rekeyRow(accountId)
+    const rows = row ? keyRowsFromJson(row.next_rows) : null
+    return rows?.keyEpoch === nextKeyEpoch ? rows : null
   }
 
   /**

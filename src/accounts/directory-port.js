@@ -263,7 +263,9 @@
  *   folder is listed by `listRemovals`
  * @property {(accountId: string) => Promise<void>} deleteAccount - keys first of all: no row of them is left,
  *   nor in the write-ahead log; the folder is then listed by `listRemovals`, and the deletion by `listDeletions`
- * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, cipher?: import('../database/setup-pragma.js').Cipher, tenant?: string }) => Promise<void>} updateAccount
+ * @property {(accountId: string, change: { isEnabled?: boolean, quotaBytes?: number, quotaMessages?: number, tenant?: string }) => Promise<void>} updateAccount
+ * @property {(accountId: string, found: { cipher: import('../database/setup-pragma.js').Cipher, folder: string }) => Promise<void>} recordCipher -
+ *   of the mailbox in that folder, absolute; nothing where the account has another one by now
  * @property {(accountId: string, address: string) => Promise<void>} addAlias - throws ACCOUNT_EXISTS
  * @property {(accountId: string, address: string) => Promise<boolean>} removeAlias
  * @property {(accountId: string) => Promise<string[]>} listAliases - without the primary address
@@ -283,8 +285,8 @@
  * @property {(rekey: PendingRekey) => Promise<void>} beginRekey - throws BUSY where a credential was changed
  *   since its next row was made, or a restore is asked for or switching
  * @property {(accountId: string) => Promise<PendingRekey | null>} findRekey
- * @property {(accountId: string) => Promise<void>} cancelRekey
- * @property {(accountId: string) => Promise<void>} finishRekey - the pending rows take the place of the present ones
+ * @property {(accountId: string, nextKeyEpoch: number) => Promise<void>} cancelRekey - that one; another may be pending by now
+ * @property {(accountId: string, nextKeyEpoch: number) => Promise<void>} finishRekey - the pending rows take the place of the present ones
  * @property {(accountId: string, mailbox: NewMailbox) => Promise<void>} replaceMailbox - new keys and a new folder; the old
  *   folder is then listed by `listRemovals`; throws BUSY as `createAccount` does
  * @property {() => Promise<{ accountId: string, atMs: number }[]>} listDeletions - of accounts, as the audit log has them

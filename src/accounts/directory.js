@@ -58,6 +58,7 @@ export function openDirectory({
     createAccount: (account) => accounts.createAccount(account),
     deleteAccount: (accountId) => accounts.deleteAccount(accountId),
     updateAccount: (accountId, change) => accounts.updateAccount(accountId, change),
+    recordCipher: (accountId, found) => accounts.recordCipher(accountId, found),
     addAlias: (accountId, address) => accounts.addAlias(accountId, address),
     removeAlias: (accountId, address) => accounts.removeAlias(accountId, address),
     listAliases: (accountId) => accounts.listAliases(accountId),
@@ -78,8 +79,8 @@ export function openDirectory({
     listSealIdentities: (accountId) => keys.listSealIdentities(accountId),
     beginRekey: (rekey) => keys.beginRekey(rekey),
     findRekey: (accountId) => keys.findRekey(accountId),
-    cancelRekey: (accountId) => keys.cancelRekey(accountId),
-    finishRekey: (accountId) => keys.finishRekey(accountId),
+    cancelRekey: (accountId, nextKeyEpoch) => keys.cancelRekey(accountId, nextKeyEpoch),
+    finishRekey: (accountId, nextKeyEpoch) => keys.finishRekey(accountId, nextKeyEpoch),
 
     findRestore: (accountId) => restores.findRestore(accountId),
     beginRestore: (restore) => restores.beginRestore(restore),

@@ -215,6 +215,7 @@ export class OpenAccounts {
    * @param {OpenAccount} entry
    */
   async #retire(entry) {
+    await entry.parts?.store.upkeep.forgetReaders()
     await this.#options.maintenance?.beforeClose(entry.account.id)
     // Meanwhile somebody may have come back, and may have gone again: then a new linger time runs.
     if (entry.isDeserted) await this.#close(entry)

@@ -5,6 +5,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
+import { MailError } from '../errors.js'
 import { openAccountStore } from '../store/account-store.js'
 import { unlessOvertaken } from './damage.js'
 import { settleLift, settleSwitchOrPutOff } from './restored.js'
@@ -71,8 +72,12 @@ export async function openStore({
         await settleLift({ directory, store, pending: pendingNow })
       }
       // AES-256-CBC is recorded by nobody: such a file is converted as soon as it is closed (src/maintenance).
-      if (cipher !== store.cipher && store.cipher !== 'aes256cbc')
-        await directory.updateAccount(account.id, { cipher: store.cipher })
+      if (cipher !== store.cipher && store.cipher !== 'aes256cbc') {
+        const { folder } = account
+        await directory
+          .recordCipher(account.id, { cipher: store.cipher, folder })
+          .catch(unlessFault)
+      }
       return store
     } catch (error) {
       await store.close()
@@ -81,4 +86,13 @@ export async function openStore({
   } finally {
     key.fill(0)
   }
+}
+
+/**
+ * The next login finds the cipher out, and records it, as well.
+ *
+ * @param {unknown} error
+ */
+function unlessFault(error) {
+  if (!(error instanceof MailError)) throw error
 }

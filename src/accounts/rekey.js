@@ -84,9 +84,11 @@ async function rekey({ services, account, password }) {
   })
   /** @type {Credential[]} */
   let revoked = []
-  await withExclusiveLock(account.folder, { timeoutMs: LOCK_TIMEOUT_MS }, async () => {
+  const { folder } = account
+  const { keyEpoch } = next.rows
+  await withExclusiveLock(folder, { timeoutMs: LOCK_TIMEOUT_MS }, async () => {
     const kek = deriveRekeyKey(masterKey.bytes)
-    const associated = rekeyAssociated(account.id, next.rows.keyEpoch)
+    const associated = rekeyAssociated(account.id, keyEpoch)
     const wrappedNextKey = wrapKey({ kek, key: nextMasterKey.bytes, associated })
     kek.fill(0)
     await directory.beginRekey({
@@ -95,25 +97,26 @@ async function rekey({ services, account, password }) {
       next: next.rows,
       startedAtMs: clock.nowMs()
     })
-    const { cipher } = account
+    // As it is now: a restore may have put a file of another cipher in the place.
+    const cipher = (await directory.findAccount(account.id))?.cipher ?? null
     try {
-      await rekeyMailboxFile({ folder: account.folder, cipher, masterKey, nextMasterKey })
+      await rekeyMailboxFile({ folder, cipher, masterKey, nextMasterKey })
     } catch (error) {
       // The rename may have happened although what came after it failed: the file says.
-      const isRekeyed = isUnderNextKey({ account, masterKey, nextMasterKey })
-      if (!isRekeyed) await directory.cancelRekey(account.id)
+      const isRekeyed = isUnderNextKey({ folder, cipher, masterKey, nextMasterKey })
+      if (!isRekeyed) await directory.cancelRekey(account.id, keyEpoch)
       throw error
     }
     revoked = (await directory.listCredentials(account.id)).filter(
       ({ kind }) => kind === 'app-password'
     )
-    await directory.finishRekey(account.id)
+    await directory.finishRekey(account.id, keyEpoch)
   })
   services.unlocker.forget(account.id)
   directory.audit({
     action: 'account-rekey',
     accountId: account.id,
-    detail: { keyEpoch: next.rows.keyEpoch }
+    detail: { keyEpoch }
   })
   return { recoveryCode: next.recoveryCode, revoked }
 }
@@ -180,13 +183,14 @@ async function makeNextRows({ services, account, password, proved, masterKey, ne
  * to either like a wrong one.
  *
  * @param {object} input
- * @param {Account} input.account - nobody has its mailbox open: the caller holds mail.lock exclusively
+ * @param {string} input.folder - nobody has its mailbox open: the caller holds mail.lock exclusively
+ * @param {Account['cipher']} input.cipher
  * @param {SecretBuffer} input.masterKey
  * @param {SecretBuffer} input.nextMasterKey
  * @returns {boolean} whether the mailbox opens with the next key; with the present one where it does not
  * @throws {MailError} ACCOUNT_DAMAGED where it opens with neither
  */
-function isUnderNextKey({ account: { folder, cipher }, masterKey, nextMasterKey }) {
+function isUnderNextKey({ folder, cipher, masterKey, nextMasterKey }) {
   if (opensWith({ folder, cipher, masterKey: nextMasterKey })) return true
   if (opensWith({ folder, cipher, masterKey })) return false
   throw new MailError('ACCOUNT_DAMAGED', {
@@ -212,13 +216,16 @@ export async function settleRekey({ services, account, masterKey }) {
     // Asked again under the lock: whoever held it may have finished.
     const pending = await directory.findRekey(account.id)
     if (!pending) return true
+    const { keyEpoch } = pending.next
+    const cipher = (await directory.findAccount(account.id))?.cipher ?? null
     const kek = deriveRekeyKey(masterKey.bytes)
     try {
-      const associated = rekeyAssociated(account.id, pending.next.keyEpoch)
+      const associated = rekeyAssociated(account.id, keyEpoch)
       using next = unwrapKey({ kek, wrapped: pending.wrappedNextKey, associated })
-      const isRekeyed = isUnderNextKey({ account, masterKey, nextMasterKey: next })
-      if (isRekeyed) await directory.finishRekey(account.id)
-      else await directory.cancelRekey(account.id)
+      const file = { folder: account.folder, cipher }
+      const isRekeyed = isUnderNextKey({ ...file, masterKey, nextMasterKey: next })
+      if (isRekeyed) await directory.finishRekey(account.id, keyEpoch)
+      else await directory.cancelRekey(account.id, keyEpoch)
       directory.audit({
         action: isRekeyed ? 'rekey-finished' : 'rekey-forgotten',
         accountId: account.id

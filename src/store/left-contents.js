@@ -55,6 +55,15 @@ export function keptForMs(db, nowMs) {
   return leftAt === null ? null : leftAt + KEPT_MS + 1 - nowMs
 }
 
+/**
+ * Nobody reads any more: the sweep need not wait.
+ *
+ * @param {Database} db
+ */
+export function forgetReaders(db) {
+  prepared(db, 'UPDATE garbage_contents SET left_at = NULL WHERE left_at IS NOT NULL').run()
+}
+
 /** One reading of one content. */
 export class LeftReader {
   #database

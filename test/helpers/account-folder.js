@@ -157,15 +157,13 @@ export function aliveUids(view) {
 }
 
 /**
- * Sweeps everything away, as it would be when nobody has read in what is long for so long that the sweep no longer waits.
+ * Sweeps everything away, without waiting for readers.
  *
  * @param {AccountStore} store
  */
 export async function sweepAll(store) {
   // Of deleted mailboxes it comes on the list now.
   await store.upkeep.sweep()
-  await store.searchAccess.database.write((db) =>
-    db.exec('UPDATE garbage_contents SET left_at = NULL')
-  )
+  await store.upkeep.forgetReaders()
   await store.upkeep.sweep()
 }

@@ -143,8 +143,8 @@ export function crashing(services, step, when) {
     ...services,
     directory: {
       ...directory,
-      [step]: async (/** @type {any} */ argument) => {
-        if (when === 'after') await directory[step](argument)
+      [step]: async (/** @type {[any, any]} */ ...given) => {
+        if (when === 'after') await directory[step](...given)
         throw new Error('the power is gone')
       }
     }

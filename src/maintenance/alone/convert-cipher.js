@@ -29,7 +29,7 @@ export const convertCipher = {
       { kind: 'convert', folder, cipher: null, nextCipher, timeoutMs: 0 },
       { key, signal }
     )
-    await directory.updateAccount(account.id, { cipher: nextCipher })
+    await directory.recordCipher(account.id, { cipher: nextCipher, folder })
     return { result: 'done', before, after: { fileBytes: fileBytes(folder) } }
   }
 }

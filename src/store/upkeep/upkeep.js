@@ -3,8 +3,10 @@
  * a thread or a child: a request of the user never waits long for any of it.
  */
 import { setImmediate } from 'node:timers/promises'
+import { MailError } from '../../errors.js'
 import { expungePages } from '../expunge.js'
 import { hasGarbage } from '../garbage.js'
+import { forgetReaders, keptForMs } from '../left-contents.js'
 import { listMailboxes } from '../list-mailboxes.js'
 import { isWorthMerging } from '../search/index-job.js'
 import { readIndexState } from '../search/index-rows.js'
@@ -67,6 +69,22 @@ export class Upkeep {
   hasGarbage() {
     const nowMs = this.#database.clock.nowMs()
     return this.#database.readSettled((db) => hasGarbage(db, nowMs))
+  }
+
+  /**
+   * To be called when nobody has a session any more: what is long and expunged need not wait for who reads it.
+   *
+   * @returns {Promise<void>} never rejected for trouble with the file: the sweep waits a while then
+   */
+  async forgetReaders() {
+    const { isAsleep, isReadOnly, clock } = this.#database
+    if (isAsleep || isReadOnly) return
+    try {
+      const keptMs = await this.#database.readSettled((db) => keptForMs(db, clock.nowMs()))
+      if (keptMs !== null) await this.#database.write(forgetReaders, { isLazy: true })
+    } catch (error) {
+      if (!(error instanceof MailError)) throw error
+    }
   }
 
   /**

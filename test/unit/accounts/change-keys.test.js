@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createAppPassword, listAppPasswords } from '../../../src/accounts/app-passwords.js'
 import { revokeAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
+import { openStore } from '../../../src/accounts/open-store.js'
 import { mailboxFolder } from '../../../src/accounts/provision.js'
 import { renewRecoveryCode } from '../../../src/accounts/recovery-code.js'
 import {
@@ -16,7 +17,7 @@ import {
 } from '../../../src/accounts/remove-account.js'
 import { lockShared } from '../../../src/database/lock.js'
 import { MailError } from '../../../src/errors.js'
-import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
+import { logIn, makeAccount, openTestAccounts, tamper } from '../../helpers/accounts.js'
 import { isOnDisk } from '../../helpers/disk-search.js'
 import {
   MAIL,
@@ -27,8 +28,21 @@ import {
   change,
   deliver,
   drain,
-  readInbox
+  readInbox,
+  rekey
 } from '../../helpers/change-keys.js'
+
+/**
+ * A rekey, and then a new password.
+ *
+ * @param {Parameters<typeof resetAccount>[0]} input
+ */
+async function rekeyToNew({ services, account }) {
+  await rekey(services, account)
+  const now = await services.directory.findAccount(account.id)
+  assert.ok(now)
+  await change(services, now, OLD)
+}
 
 test('a new password keeps all mail and every other credential, and the old one is gone', async (t) => {
   const { services, data } = await openTestAccounts(t)
@@ -135,16 +149,80 @@ test('the mail can be given up also where that was tried before and killed', asy
   assert.deepEqual(await readInbox(services, NEW), [])
 })
 
+for (const [by, changeKeys] of /** @type {const} */ ([
+  ['a reset', resetAccount],
+  ['a rekey', rekeyToNew]
+]))
+  test(`whoever looked at an account before ${by} does not give up the mail of what came after it`, async (t) => {
+    const { services } = await openTestAccounts(t)
+    // As a command has looked it up that asks for the password now.
+    const { account: stale } = await makeAccount(services)
+    await changeKeys({ services, account: stale, newPassword: Buffer.from(NEW) })
+    await appendMail(services, NEW)
+    const folders = await readdir(dirname(stale.folder))
+    await assertRefused(
+      resetAccount({ services, account: stale, newPassword: Buffer.from('third secret') }),
+      'BUSY'
+    )
+    assert.deepEqual(await readInbox(services, NEW), [MAIL.toString()])
+    assert.deepEqual(await readdir(dirname(stale.folder)), folders, 'no folder is left')
+    await assertRefused(logIn(services, 'third secret'), 'AUTHENTICATION_FAILED')
+  })
+
+test('what a login finds out about the file of before a reset is not recorded for the new one', async (t) => {
+  const host = await openTestAccounts(t, { 'storage.cipher': 'aegis-256' })
+  const { account } = await makeAccount(host.services)
+  await host.services.close()
+  // As after a restore of a backup that does not say.
+  tamper(host.data, 'UPDATE accounts SET cipher = NULL')
+  const services = await host.open({ 'storage.cipher': 'chacha20' })
+  const { masterKey, account: before } = await logIn(services, OLD)
+  const { directory } = services
+  const reset = () => resetAccount({ services, account, newPassword: Buffer.from(NEW) })
+  const recordCipher = async (
+    /** @type {Parameters<typeof directory.recordCipher>} */ ...found
+  ) => {
+    await reset()
+    await directory.recordCipher(...found)
+  }
+  const overtaken = { ...services, directory: { ...directory, recordCipher } }
+  const store = await openStore({
+    services: overtaken,
+    account: before,
+    masterKey,
+    onAlert: () => {}
+  })
+  await store.close()
+  masterKey.dispose()
+  assert.equal((await directory.findAccount(account.id))?.cipher, 'chacha20')
+  assert.deepEqual(await readInbox(services, NEW), [])
+})
+
+test('a login gets in also where the directory does not take what it has found out', async (t) => {
+  const host = await openTestAccounts(t)
+  const { account } = await makeAccount(host.services)
+  await appendMail(host.services, OLD)
+  await host.services.close()
+  tamper(host.data, 'UPDATE accounts SET cipher = NULL')
+  const services = await host.open()
+  const recordCipher = async () => {
+    throw new MailError('DISK_FULL')
+  }
+  const full = { ...services, directory: { ...services.directory, recordCipher } }
+  assert.deepEqual(await readInbox(full, OLD), [MAIL.toString()])
+  assert.equal((await services.directory.findAccount(account.id))?.cipher, null)
+})
+
 test('a mailbox that is begun anew is recorded with its cipher in the same moment', async (t) => {
   const { services: before, open } = await openTestAccounts(t)
   const { account } = await makeAccount(before)
   assert.equal(account.cipher, 'chacha20')
   const services = await open({ 'storage.cipher': 'aegis-256' })
-  const updateAccount = async () => {
+  const recordCipher = async () => {
     throw new MailError('BUSY')
   }
   await resetAccount({
-    services: { ...services, directory: { ...services.directory, updateAccount } },
+    services: { ...services, directory: { ...services.directory, recordCipher } },
     account,
     newPassword: Buffer.from(NEW)
   })

@@ -5,7 +5,9 @@ import { test } from 'node:test'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
+import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
 import { lockShared } from '../../../src/database/lock.js'
+import { rewriteDatabase } from '../../../src/database/rewrite.js'
 import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
 import { damagePage } from '../../helpers/damage-page.js'
 import { isOnDisk } from '../../helpers/disk-search.js'
@@ -232,7 +234,7 @@ test('while a rekey is pending no credential is added or changed beside it', asy
   assert.ok(password)
   await assertRefused(directory.insertCredential({ ...password, id: 'new' }), 'BUSY')
   await assertRefused(directory.replaceCredentials([password], { version: 1 }), 'BUSY')
-  await directory.cancelRekey(account.id)
+  await directory.cancelRekey(account.id, 2)
   await assertRefused(directory.insertCredential({ ...password, id: 'new', keyEpoch: 9 }), 'BUSY')
   const pending = {
     accountId: account.id,
@@ -330,4 +332,76 @@ test('a rekey leaves a mailbox alone for which a restore was asked meanwhile', a
   assert.equal(await directory.findRekey(account.id), null)
   await directory.advanceRestore(account.id, { from: 'asked', to: null })
   assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+})
+
+for (const [what, step, damaged] of /** @type {const} */ ([
+  ['finishes', 'finishRekey', 'second'],
+  ['is given up', 'cancelRekey', 'first']
+]))
+  test(`a rekey of the mailbox of before a reset that ${what} leaves that of the new one as it is`, async (t) => {
+    const { services } = await openTestAccounts(t)
+    const { directory } = services
+    const { account } = await makeAccount(services)
+    // A folder in the way of the copy: it cannot be made.
+    const hinder = (/** @type {Account} */ { folder }) => mkdir(join(folder, 'mail.db.next'))
+    if (damaged === 'first') await hinder(account)
+    const { promise: atEnd, resolve: onEnd } = Promise.withResolvers()
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers()
+    const slow = async (/** @type {[string, number]} */ ...given) => {
+      onEnd(undefined)
+      await goesOn
+      await directory[step](...given)
+    }
+    const first = rekey({ ...services, directory: { ...directory, [step]: slow } }, account)
+    const firstEnded = first.then(
+      () => null,
+      (error) => error
+    )
+    await atEnd
+    await resetAccount({ services, account, newPassword: Buffer.from(NEW) })
+    await appendMail(services, NEW)
+    services.unlocker.forget(account.id)
+    const now = /** @type {Account} */ (await directory.findAccount(account.id))
+    if (damaged === 'second') await hinder(now)
+    const beginRekey = async (
+      /** @type {Parameters<typeof directory.beginRekey>[0]} */ request
+    ) => {
+      await directory.beginRekey(request)
+      goOn(undefined)
+      assert.ok(await firstEnded, 'it says that it has come too late')
+    }
+    const second = rekey({ ...services, directory: { ...directory, beginRekey } }, now, NEW)
+    if (damaged === 'second') await assert.rejects(second)
+    else await second
+    assert.deepEqual(await readInbox(services, NEW), [MAIL.toString()])
+    assert.equal(await directory.findRekey(account.id), null)
+  })
+
+test('a rekey that puts a restored file in its place first knows that by its own cipher', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await appendMail(services, OLD)
+  const { masterKey } = await logIn(services, OLD)
+  const key = deriveDatabaseKey(masterKey.bytes)
+  masterKey.dispose()
+  services.unlocker.forget(account.id)
+  const staged = join(account.folder, 'restore-g')
+  await mkdir(staged)
+  await cp(join(account.folder, 'mail.db'), join(staged, 'mail.db'))
+  await rewriteDatabase(join(staged, 'mail.db'), {
+    from: { cipher: account.cipher, key },
+    to: { cipher: 'aegis-256', key }
+  })
+  await services.directory.beginRestore({
+    accountId: account.id,
+    generation: 'g',
+    state: 'asked',
+    staged: 'restore-g',
+    replaced: 'replaced-g',
+    cipher: 'aegis-256',
+    requestedAtMs: 1
+  })
+  await rekey(services, account)
+  assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+  assert.equal((await services.directory.findAccount(account.id))?.cipher, 'aegis-256')
 })

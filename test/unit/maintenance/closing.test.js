@@ -13,7 +13,7 @@ import { MaintenanceWorker } from '../../../src/maintenance/worker.js'
 import { AccountStore } from '../../../src/store/account-store.js'
 import { convertCipher } from '../../../src/store/mail-file.js'
 import { Upkeep } from '../../../src/store/upkeep/upkeep.js'
-import { appendMany, appendOne } from '../../helpers/account-folder.js'
+import { appendMany, appendOne, makeMessage } from '../../helpers/account-folder.js'
 import { logIn, tamper } from '../../helpers/accounts.js'
 import { fillAndEmpty, results, setUp } from '../../helpers/looked-after.js'
 
@@ -48,6 +48,22 @@ test('a mailbox is closed only when its run has come to the end of its step', as
   await left
   assert.deepEqual(order, ['answered', 'left'])
   await locked()
+})
+
+test('a long message that was expunged goes with the last session, before the mailbox is closed', async (t) => {
+  const { enter, locked, runs } = await setUp(t)
+  const session = await enter()
+  await appendOne(session.store, 'INBOX', makeMessage('long', 2_000_000), ['\\Deleted'])
+  const { view } = await session.store.openView('INBOX')
+  await session.store.expunge({ view, uids: null })
+  await session.store.upkeep.sweep()
+  assert.ok(!(await session.store.upkeep.hasGarbage()), 'it waits for readers')
+  session.store.closeView(view)
+  await session.release()
+  await locked()
+  assert.equal(results(await runs())['garbage'], 'done')
+  const { store } = await enter()
+  assert.equal((await store.verify()).contents, 0)
 })
 
 test('what a login has cut short is done when the mailbox is closed the next time', async (t) => {

@@ -151,7 +151,14 @@ export function accountsContract({ name, setUp }) {
     const { data, directory } = await setUp(t)
     const { id } = await directory.createAccount(newAccount(data, 'anna@example.org'))
     await directory.updateAccount(id, { quotaBytes: 5 })
-    await directory.updateAccount(id, { isEnabled: false, quotaMessages: 7, cipher: 'aegis-256' })
+    await directory.updateAccount(id, { isEnabled: false, quotaMessages: 7 })
+    const { folder } = newAccount(data, 'anna@example.org')
+    await directory.recordCipher(id, { cipher: 'chacha20', folder })
+    await directory.recordCipher(id, {
+      cipher: 'aegis-256',
+      folder: (await directory.findAccount(id))?.folder ?? ''
+    })
+    await directory.recordCipher(id, { cipher: 'chacha20', folder })
     const account = await directory.findAccount(id)
     assert.deepEqual(
       [account?.quotaBytes, account?.quotaMessages, account?.isEnabled, account?.cipher],

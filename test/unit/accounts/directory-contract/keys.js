@@ -97,6 +97,7 @@ export function keysContract({ name, setUp }) {
     const input = newAccount(data, 'anna@example.org')
     await directory.createAccount(input)
     const isBusy = (/** @type {unknown} */ error) => isMailError(error, 'BUSY')
+    const isMissing = (/** @type {unknown} */ error) => isMailError(error, 'ACCOUNT_NOT_FOUND')
     const [password] = /** @type {[Credential]} */ (input.keys.credentials)
     const fresh = newAccount(data, 'x@example.org').keys
     const next = {
@@ -114,12 +115,15 @@ export function keysContract({ name, setUp }) {
       directory.replaceCredentials([{ ...password, version: 2 }], { version: 1 }),
       isBusy
     )
-    await directory.cancelRekey(input.id)
+    for (const keyEpoch of [1, 3]) await directory.cancelRekey(input.id, keyEpoch)
+    assert.deepEqual(await directory.findRekey(input.id), rekey, 'another than those')
+    await directory.cancelRekey(input.id, 2)
     assert.equal(await directory.findRekey(input.id), null)
     assert.deepEqual(await directory.findSingleCredential(input.id, 'password'), password)
 
     await directory.beginRekey(rekey)
-    await directory.finishRekey(input.id)
+    await assert.rejects(directory.finishRekey(input.id, 3), isMissing, 'another than that')
+    await directory.finishRekey(input.id, 2)
     assert.equal(await directory.findRekey(input.id), null)
     const account = await directory.findAccount(input.id)
     assert.deepEqual(
@@ -129,9 +133,7 @@ export function keysContract({ name, setUp }) {
     assert.deepEqual(await directory.listSealIdentities(input.id), next.sealIdentities)
     assert.equal(await directory.findCredential(password.id), null)
     await assert.rejects(directory.insertCredential(credential(input.id)), isBusy, 'of yesterday')
-    await assert.rejects(directory.finishRekey(input.id), (error) =>
-      isMailError(error, 'ACCOUNT_NOT_FOUND')
-    )
+    await assert.rejects(directory.finishRekey(input.id, 2), isMissing)
   })
 
   test(`${name}: an account that is deleted or begun anew loses every key, and its folder is to go`, async (t) => {
@@ -155,6 +157,12 @@ export function keysContract({ name, setUp }) {
       cipher: /** @type {const} */ ('aegis-256')
     }
     await directory.replaceMailbox(input.id, mailbox)
+    // By who looked at the account before: under one epoch there would be two mailboxes.
+    const again = { ...mailbox, folder: `${anew.folder}-again` }
+    const isBusy = (/** @type {unknown} */ error) => isMailError(error, 'BUSY')
+    await assert.rejects(directory.replaceMailbox(input.id, again), isBusy)
+    assert.equal((await directory.listCredentials(input.id)).length, 2)
+    assert.deepEqual(await directory.listRemovals(), [input.folder])
     // Some process has still the old one open.
     directory.recordUsage(input.id, { bytes: 7, messages: 2, folder: input.folder })
     await directory.flush()
@@ -188,7 +196,8 @@ export function keysContract({ name, setUp }) {
     const isBusy = (/** @type {unknown} */ error) => isMailError(error, 'BUSY')
     await assert.rejects(directory.createAccount(input), isBusy)
     assert.equal(await directory.findByAddress('anna'), null)
-    const { keys, cipher } = bert
+    const { cipher } = bert
+    const keys = { ...bert.keys, keyEpoch: 2 }
     for (const folder of [input.folder, bert.folder])
       await assert.rejects(directory.replaceMailbox(bert.id, { keys, folder, cipher }), isBusy)
     assert.equal((await directory.findAccount(bert.id))?.folder, bert.folder)

@@ -55,6 +55,10 @@ export function nodeContract({ name, setUp }) {
     assert.ok(anna && bert)
     for (const { folder } of [anna, bert]) await directory.planFolder(folder)
     await directory.createAccount(anna)
+    assert.deepEqual(await directory.listFolders(), {
+      ofAccounts: [anna.folder],
+      passing: [bert.folder]
+    })
     clock.advance(60 * 60_000 - 1)
     assert.deepEqual(await directory.listRemovals(), [])
     clock.advance(1)
@@ -64,6 +68,7 @@ export function nodeContract({ name, setUp }) {
     assert.deepEqual(await directory.listRemovals(), [])
     await directory.planFolder(anna.folder)
     await directory.deleteAccount(anna.id)
+    assert.deepEqual(await directory.listFolders(), { ofAccounts: [], passing: [anna.folder] })
     assert.deepEqual(await directory.listRemovals(), [anna.folder])
     clock.advance(60 * 60_000)
     assert.deepEqual(await directory.listRemovals(), [anna.folder])
