@@ -41,6 +41,8 @@ import { SELECTED } from './states.js'
  * @property {(done: any) => CommandResult | Promise<CommandResult>} finish - of what `later` gave; called when the commands
  *   before it have been answered, and may write what goes before the tagged reply
  * @property {number} heldBytes - of what lies in memory until then, at most
+ * @property {boolean} [addsMessages] - what is the last message may be another one by then (RFC 9051 §5.5: a command that names
+ *   messages waits for it)
  */
 
 /**
@@ -92,8 +94,11 @@ export async function dispatch(session, event) {
     isTaken: false
   }
   const { replies, selected } = session
-  if (!replies.isIdle)
-    await (command?.isOverlapping === true ? replies.makeRoom() : replies.settle())
+  if (!replies.isIdle) {
+    const namesMessages = command?.states === SELECTED
+    const mayOverlap = command?.isOverlapping === true && !(namesMessages && replies.addMessages)
+    await (mayOverlap ? replies.makeRoom() : replies.settle())
+  }
   session.runningTag = raw.tag
   selected?.hold()
   /** @type {Outcome} */
@@ -101,11 +106,11 @@ export async function dispatch(session, event) {
   try {
     const result = await run(session, command, call)
     if ('later' in result) {
-      const { later, finish, heldBytes } = result
+      const { later, finish, heldBytes, addsMessages = false } = result
       // It may fail before its turn has come: to Node, a failure that nobody waits for ends the process.
       later.catch(() => {})
       if (replies.isIdle) selected?.beginLateReplies()
-      replies.add(heldBytes, async () => {
+      replies.add({ heldBytes, addsMessages }, async () => {
         const finished = later.then(finish).then(toOutcome)
         const ended = await finished.catch((error) => failed(session, error, raw))
         await answer(session, command, call, ended, startedAt)

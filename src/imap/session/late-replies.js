@@ -13,6 +13,7 @@ const MAX_HELD_BYTES = 1024 * 1024
 export class LateReplies {
   #waiting = 0
   #heldBytes = 0
+  #adding = 0
   #onFailure
   /** @type {Promise<void>} */
   #last = Promise.resolve()
@@ -25,18 +26,21 @@ export class LateReplies {
   }
 
   /**
-   * @param {number} heldBytes - what the command holds in memory until then
+   * @param {{ heldBytes: number, addsMessages: boolean }} command - what it holds in memory until then; whether it adds messages
    * @param {() => Promise<void>} reply - waits for its result and writes it; called when all before it have
    */
-  add(heldBytes, reply) {
+  add({ heldBytes, addsMessages }, reply) {
+    const added = addsMessages ? 1 : 0
     this.#waiting++
     this.#heldBytes += heldBytes
+    this.#adding += added
     this.#last = this.#last
       .then(reply)
       .catch(this.#onFailure)
       .then(() => {
         this.#waiting--
         this.#heldBytes -= heldBytes
+        this.#adding -= added
         this.#notify?.()
       })
   }
@@ -44,6 +48,11 @@ export class LateReplies {
   /** @returns {boolean} whether none waits */
   get isIdle() {
     return this.#waiting === 0
+  }
+
+  /** @returns {boolean} whether one of them adds messages */
+  get addMessages() {
+    return this.#adding > 0
   }
 
   /** @returns {boolean} whether any waits behind the one that is being written */

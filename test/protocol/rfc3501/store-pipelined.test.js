@@ -176,3 +176,23 @@ test('hundreds of STOREs, APPENDs between them, are all done and answered in ord
   const [status] = await client.command('STATUS Archive (MESSAGES)')
   assert.equal(status, '* STATUS Archive (MESSAGES 30)')
 })
+
+for (const [command, uid] of [
+  ['STORE * +FLAGS.SILENT (\\Flagged)', 2],
+  ['STORE 2 +FLAGS.SILENT (\\Flagged)', 2],
+  ['UID STORE * +FLAGS.SILENT (\\Flagged)', 2],
+  ['UID STORE 2:* +FLAGS.SILENT (\\Flagged)', 2],
+  ['UID STORE 2 +FLAGS.SILENT (\\Flagged)', 2]
+])
+  test(`${command} behind an APPEND in the same packet is about the message that comes by it (RFC 9051 §5.5)`, async (t) => {
+    const server = await startImapServer(t)
+    const client = await LineClient.connect(server)
+    t.after(() => client.close())
+    await client.login()
+    const message = 'Subject: x\r\n\r\nbody\r\n'
+    const appended = `APPEND INBOX {${message.length}+}\r\n${message}\r\n`
+    client.send(`1 ${appended}2 SELECT INBOX\r\n3 ${appended}4 ${command}\r\n`)
+    while (!(await client.line())?.startsWith('4 OK'));
+    const flagged = await client.command('UID SEARCH FLAGGED')
+    assert.equal(flagged[0], `* SEARCH ${uid}`)
+  })

@@ -229,7 +229,8 @@ class AppendDialogue {
         await tellOldName(session, mailbox, oldName)
         return result
       },
-      heldBytes: this.#heldBytes
+      heldBytes: this.#heldBytes,
+      addsMessages: true
     }
   }
 
