@@ -329,10 +329,11 @@ export class ViewKeeper {
     const own = new Set(entry.queue.map(({ modSeq }) => modSeq))
     // What others have written since is left to the next reading, which finds what they wrote before it, too: that may stand
     // in a page that had been read already, and a client that is told of the one by its MODSEQ would never ask for the other.
-    // New messages must come in their order.
-    const changed = read.filter(
-      ({ uid, modSeq }) => modSeq <= mailbox.highestModSeq || uid > lastKnown || own.has(modSeq)
-    )
+    // New messages must come in their order, also those of which more has changed since: what is told of them now is told again.
+    const changed = read.flatMap((row) => {
+      if (row.modSeq <= mailbox.highestModSeq || own.has(row.modSeq)) return [row]
+      return row.uid > lastKnown ? [{ ...row, modSeq: mailbox.highestModSeq }] : []
+    })
     // Flag changes of our own that waited go first, so that they keep the mark of who made them.
     for (const { updated = [], masked: run, masks = run?.masks, modSeq, origin } of entry.queue) {
       if (!masks) continue

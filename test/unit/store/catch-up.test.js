@@ -127,6 +127,8 @@ for (const isOpen of [true, false]) {
     const flag = (/** @type {number[]} */ of) =>
       here.changeFlags({ view: seen, uids: of, action: 'add', flags: ['\\Flagged'] })
     await flag(uids.slice(1, -1))
+    // One that the other store has not seen yet, and shows by this reading.
+    const fresh = isOpen ? [await appendOne(here, 'INBOX', makeMessage('new'))] : []
     const { database } = there.searchAccess
     const readSettled = database.readSettled.bind(database)
     let pages = 0
@@ -140,6 +142,7 @@ for (const isOpen of [true, false]) {
           // That was the first page: of a message there, and then of one on the last.
           await flag(uids.slice(0, 1))
           await flag(uids.slice(-1))
+          await flag(fresh)
         }
         return page
       }
