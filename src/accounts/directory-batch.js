@@ -27,7 +27,7 @@ import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-mainten
 const FLUSH_INTERVAL_MS = 400
 /** While the disk refuses, the log says so this often, ms, and not at each attempt: it would fill a disk of its own. */
 const TOLD_INTERVAL_MS = 60_000
-/** Audit events in memory, should the disk refuse for long; beyond it they are counted, not kept. */
+/** Audit events in memory, should the disk refuse or the file be locked for long; beyond it they are counted, not kept. */
 const MAX_WAITING_EVENTS = 10_000
 const DAY_MS = 24 * 3_600_000
 /** Old rows of a kind that one write removes, besides as many as it adds: some 10 ms. The next one goes on. */
@@ -58,6 +58,8 @@ export class DirectoryBatch {
   #droppedEvents = 0
   /** @type {MaintenanceEntry[]} */
   #maintenance = []
+  /** What a write has in hand: it comes back where that fails, and has its place here until then. */
+  #inHand = { events: 0, maintenance: 0 }
   #prunedAtMs = Number.NEGATIVE_INFINITY
   /** Whether more is old than the last write has removed. */
   #hasOldRows = false
@@ -109,7 +111,7 @@ export class DirectoryBatch {
       alike.detail = { count: Number(alike.detail?.['count'] ?? 1) + 1 }
       return
     }
-    if (this.#events.length >= MAX_WAITING_EVENTS) this.#droppedEvents++
+    if (this.#inHand.events + this.#events.length >= MAX_WAITING_EVENTS) this.#droppedEvents++
     else {
       const waiting = { ...event, atMs: this.connection.clock.nowMs() }
       this.#events.push(waiting)
@@ -121,7 +123,8 @@ export class DirectoryBatch {
   /** @param {MaintenanceEntry} entry */
   recordMaintenance(entry) {
     // Lost entries cost nothing but a job that runs once more.
-    if (this.#maintenance.length < MAX_WAITING_EVENTS) this.#maintenance.push(entry)
+    if (this.#inHand.maintenance + this.#maintenance.length < MAX_WAITING_EVENTS)
+      this.#maintenance.push(entry)
     this.#schedule()
   }
 
@@ -201,6 +204,7 @@ export class DirectoryBatch {
     this.#counted.clear()
     this.#droppedEvents = 0
     this.#maintenance = []
+    this.#inHand = { events: events.length, maintenance: maintenance.length }
     try {
       const waiting = uses.size + tokenUses.size + usage.size + events.length + maintenance.length
       if (waiting > 0 || this.#hasOldRows) {
@@ -221,6 +225,8 @@ export class DirectoryBatch {
       this.#droppedEvents += droppedEvents
       this.#maintenance = [...maintenance, ...this.#maintenance]
       throw error
+    } finally {
+      this.#inHand = { events: 0, maintenance: 0 }
     }
   }
 

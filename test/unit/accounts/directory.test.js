@@ -299,3 +299,37 @@ test('a directory that cannot be written says so once a minute, and writes what 
   while ((await directory.listAudit()).length === 0) await sleep(10)
   assert.equal(failures(), 2)
 })
+
+test('while another process holds the lock, no more waits in memory than may, what is being written included', async (t) => {
+  const { data, path, directory } = await setUp(t)
+  const { id: accountId } = await directory.createAccount(newAccount(data, 'anna@example.org'))
+  const db = new Database(path)
+  t.after(() => db.close())
+  const count = (/** @type {string} */ sql) => db.prepare(sql).pluck().get()
+  const add = (/** @type {number} */ number) => {
+    for (let index = 0; index < number; index++) {
+      directory.audit({ action: 'login' })
+      directory.recordMaintenance({
+        accountId,
+        job: 'optimize',
+        state: { doneAtMs: 5, failures: 0, failedCode: null, nextTryAtMs: null },
+        run: { atMs: 1, why: 'due', note: null, before: {}, after: {}, tookMs: 1, result: 'done' }
+      })
+    }
+  }
+  db.exec('BEGIN IMMEDIATE')
+  add(9000)
+  const flushed = directory.flush()
+  await sleep(1)
+  add(1003)
+  db.exec('ROLLBACK')
+  await flushed
+  await directory.flush()
+  assert.equal(count("SELECT count(*) FROM audit WHERE action = 'login'"), 10_000)
+  assert.equal(count("SELECT detail FROM audit WHERE action = 'audit-overflow'"), '{"dropped":3}')
+  assert.equal(count('SELECT count(*) FROM maintenance_runs'), 10_000)
+  // Written, they leave their places to others.
+  add(10_000)
+  await directory.flush()
+  assert.equal(count("SELECT count(*) FROM audit WHERE action = 'login'"), 20_000)
+})
