@@ -155,6 +155,8 @@ class Child {
 
   #kill() {
     if (this.#pid === null || this.hasEnded) return
+    // From here on: the value of its job may have come already, and the next job would get a process that dies.
+    this.hasEnded = true
     try {
       process.kill(this.#pid, 'SIGKILL')
     } catch (error) {

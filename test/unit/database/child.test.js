@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ChildPool } from '../../../src/database/child.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
@@ -90,6 +90,21 @@ test('a signal kills it in the middle of its work, and the next job gets another
   await assert.rejects(run({ kind: 'echo' }, { signal: AbortSignal.abort() }), {
     code: 'SHUTTING_DOWN'
   })
+})
+
+test('one that is killed when its job is done already, but nobody has heard of that, gets no further job', async (t) => {
+  const { pids, run } = setUp(t)
+  await run({ kind: 'echo', value: 1 })
+  const stop = new AbortController()
+  const first = run({ kind: 'echo', value: 2 }, { signal: stop.signal })
+  await turn()
+  // The event loop stands still: the value waits in the port.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+  stop.abort()
+  await first.catch((error) => assert.equal(error.code, 'SHUTTING_DOWN'))
+  await run({ kind: 'echo', value: 3 })
+  assert.equal(pids[0], pids[1])
+  assert.notEqual(pids[1], pids[2])
 })
 
 test('killed by somebody else it answers BUSY', async (t) => {
