@@ -18,6 +18,9 @@ import { MboxSplitter } from './mbox-splitter.js'
 /** Flags stand in the header; one longer than this is looked at only so far. */
 export const HEADER_LOOK_BYTES = 64 * 1024
 
+/** The longest end of a header, `\n\r\n`. */
+const HEADER_END_BYTES = 3
+
 /**
  * The first message of mboxes of UW IMAP, Alpine and Dovecot, in which they keep the folder's own data: none of them shows it.
  */
@@ -139,13 +142,17 @@ class PieceReader {
   async takeHeader(limitBytes) {
     /** @type {Buffer[]} */
     const taken = []
+    let last = Buffer.alloc(0)
     for (let size = 0; size < limitBytes;) {
       const piece = await this.#peek()
       if (piece?.kind !== 'bytes') break
       this.#at++
       taken.push(piece.bytes)
       size += piece.bytes.length
-      if (headerLength(Buffer.concat(taken)) !== -1) break
+      // A header of lines that are quoted is thousands of pieces: none is looked through twice.
+      const fresh = Buffer.concat([last, piece.bytes])
+      if (headerLength(fresh) !== -1) break
+      last = fresh.subarray(-HEADER_END_BYTES + 1)
     }
     return taken
   }

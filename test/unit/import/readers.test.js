@@ -511,3 +511,21 @@ test('the mbox files of the corpus give every message', { skip: corpusIsMissing 
     assert.ok(items.every(({ internalDate, text }) => internalDate && /^Return-Path:/.test(text)))
   }
 })
+
+test('a header of thousands of quoted lines is looked through once, and ends where it does', async (t) => {
+  const header = `X-Mozilla-Status: 0001\n${'>From x\n'.repeat(7000)}`
+  const message = `From a@b Wed Jul  1 05:04:01 2020\n${header}\nX-Mozilla-Status: 0008\n\n`
+  const folder = await folderOf(t, { box: message })
+  let joined = 0
+  const { concat } = Buffer
+  t.mock.method(Buffer, 'concat', (/** @type {Buffer[]} */ list, /** @type {number} */ length) => {
+    const whole = concat(list, length)
+    joined += whole.length
+    return whole
+  })
+  const [item] = await readAll(join(folder, 'box'))
+  assert.ok(item)
+  assert.deepEqual(item.flags, ['\\Seen'])
+  assert.equal(item.text, `${header.replaceAll('>From', 'From')}\nX-Mozilla-Status: 0008\n`)
+  assert.ok(joined < 10 * message.length, `${joined} bytes were copied for ${message.length}`)
+})
