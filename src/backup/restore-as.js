@@ -3,10 +3,8 @@
  * account, so that this needs the user's password; the new account has the same one.
  */
 import { newId } from '../accounts/credential.js'
-import { makeFirstKeys, mailboxFolder } from '../accounts/provision.js'
-import { parseAddress } from '../accounts/address.js'
+import { makeFirstKeys, mailboxFolder, requireNewAddress } from '../accounts/provision.js'
 import { rewrapSealIdentity } from '../accounts/seal-identity.js'
-import { MailError } from '../errors.js'
 import { requireEntry } from './choose.js'
 import { restoreAsNewAccount } from './new-account.js'
 import { openPastAccount } from './past-credential.js'
@@ -38,10 +36,9 @@ export async function restoreAs({
   password,
   onRead
 }) {
-  const { directory, config } = services
+  const { config } = services
   const entry = requireEntry(generation, account.id)
-  const parsed = parseAddress(address, { defaultDomain: config.defaultDomain })
-  if (await directory.findByAddress(parsed.address)) throw new MailError('ACCOUNT_EXISTS')
+  const parsed = await requireNewAddress({ services, address })
   const past = await openPastAccount({ services, account, entry, keys, secret: password })
   using masterKey = past.masterKey
   const accountId = newId()

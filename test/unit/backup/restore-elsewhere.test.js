@@ -73,6 +73,22 @@ test('under another name, with the password of today', async (t) => {
   assert.equal((await host.inboxOf(ANNA)).count, 5)
 })
 
+test('the new account may have the address of the old one with a detail, as any other new one', async (t) => {
+  const host = await openBackupHost(t)
+  const account = await host.addAccount(ANNA, 4)
+  await host.backUp()
+  const { services, target } = host
+  const generation = await chooseGeneration(host.repository, { nowMs: host.clock.nowMs() })
+  const address = ANNA.replace('@', '+2024@')
+  const password = Buffer.from(PASSWORD)
+  const request = { services, target, generation, account, keys: null, password, address }
+  const { account: made } = await restoreAs(request)
+  assert.equal(made.address, address)
+  assert.notEqual(made.id, account.id)
+  assert.equal((await host.inboxOf(address)).count, 4)
+  await assert.rejects(restoreAs(request), { code: 'ACCOUNT_EXISTS' })
+})
+
 test('where nobody has said what cipher a mailbox has, the new account does not say so either', async (t) => {
   const host = await openBackupHost(t, { 'storage.cipher': 'aegis-256' })
   const { id } = await host.addAccount(ANNA)
