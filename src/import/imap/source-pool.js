@@ -26,6 +26,10 @@ export class SourcePool {
   #retryMs
   #limit
   #count = 0
+  /** Failures to connect, one after the other, that need not come again. */
+  #troubles = 0
+  /** Until then those that are there must do. */
+  #restsUntilMs = Number.NEGATIVE_INFINITY
   #hasConnected = false
   /** @type {SourceConnection[]} */
   #idle = []
@@ -111,7 +115,8 @@ export class SourcePool {
         this.#idle.splice(this.#idle.indexOf(chosen), 1)
         return chosen
       }
-      if (this.#count < this.#limit) {
+      const mayMake = this.#count === 0 || performance.now() >= this.#restsUntilMs
+      if (this.#count < this.#limit && mayMake) {
         const made = await this.#make()
         if (made) return made
         // Meanwhile somebody may have given one back, for whom nobody was waiting.
@@ -122,21 +127,31 @@ export class SourcePool {
   }
 
   /**
-   * @returns {Promise<SourceConnection | null>} null: the server permits no further one, those that are there must do
+   * @returns {Promise<SourceConnection | null>} null: the server permits no further one, or none can be made at the moment;
+   *   those that are there must do
    */
   async #make() {
     this.#count++
     try {
       const connection = await this.#connect(this.#login)
       this.#hasConnected = true
+      this.#troubles = 0
       return connection
     } catch (error) {
       this.#count--
       this.#waiting.shift()?.()
       if (this.#count === 0) throw error
-      this.#limit = this.#count
+      if (isConnectionTrouble(error)) this.#rest()
+      else this.#limit = this.#count
       return null
     }
+  }
+
+  /** Some servers drop the connections that they do not permit: that looks like trouble, and is asked seldom. */
+  #rest() {
+    const restMs = this.#retryMs[this.#troubles] ?? this.#retryMs.at(-1) ?? Infinity
+    this.#troubles++
+    this.#restsUntilMs = performance.now() + restMs
   }
 
   /** @param {SourceConnection} connection */

@@ -39,3 +39,64 @@ test('who is refused a further connection takes the one that was given back mean
   assert.equal(await Promise.race([second, turn('still waits')]), 'done')
   await pool.close()
 })
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {{ retryMs: number[] }} options
+ */
+async function poolWithLostConnect(t, { retryMs }) {
+  const seen = { logins: 0 }
+  const lost = Promise.withResolvers()
+  const { port } = await startImapSource(t, {
+    folders: {},
+    answer: ({ command, socket }) => {
+      if (!command.startsWith('LOGIN') || ++seen.logins !== 2) return false
+      socket.destroy()
+      socket.once('close', lost.resolve)
+      return true
+    }
+  })
+  const pool = new SourcePool({
+    login: {
+      server: parseSourceServer(`imap://ann@127.0.0.1:${port}`),
+      password: Buffer.from('pass'),
+      certificateAuthority: null,
+      mayBePlaintext: true
+    },
+    connections: 2,
+    retryMs
+  })
+  t.after(() => pool.close())
+  const connected = Promise.withResolvers()
+  const first = pool.run(null, async () => {
+    connected.resolve(null)
+    await lost.promise
+  })
+  await connected.promise
+  const second = pool.run(null, async () => 'done')
+  await first
+  assert.equal(await second, 'done')
+  return { pool, seen }
+}
+
+test('a connection that is lost as it is made does not lower for good how many there are', async (t) => {
+  const { pool } = await poolWithLostConnect(t, { retryMs: [0] })
+  assert.equal(pool.size, 2)
+  // Each waits for the other: there are two at once.
+  const both = [Promise.withResolvers(), Promise.withResolvers()]
+  await Promise.all(
+    both.map((mine, index) =>
+      pool.run(null, async () => {
+        mine.resolve(null)
+        await both[1 - index]?.promise
+      })
+    )
+  )
+})
+
+test('a server that drops further connections is not asked for one with each piece of work', async (t) => {
+  const { pool, seen } = await poolWithLostConnect(t, { retryMs: [3_600_000] })
+  for (let round = 0; round < 5; round++)
+    await Promise.all([pool.run(null, () => turn()), pool.run(null, () => turn())])
+  assert.equal(seen.logins, 2)
+})
