@@ -49,8 +49,11 @@ export async function openPortable({ path, password, scratchFolder, clock, onScr
       throw asDamage(error)
     })
     const close = async () => {
-      await store.close()
-      await remove()
+      try {
+        await store.close()
+      } finally {
+        await remove()
+      }
     }
     return { store, close }
   } catch (error) {

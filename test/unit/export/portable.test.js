@@ -64,6 +64,19 @@ test('a mailbox in use becomes one file that opens with its password, and with n
   await assert.rejects(open(Buffer.from('wrong')), (error) => isMailError(error, 'KEY_REJECTED'))
 })
 
+test('the copy of an opened file goes also where its store does not close', async (t) => {
+  const { scratch, write, open } = await setup(t)
+  await write()
+  const { store: opened, close } = await open()
+  const closed = opened.close.bind(opened)
+  opened.close = async () => {
+    await closed()
+    throw new Error('a fault amid closing')
+  }
+  await assert.rejects(close(), /amid closing/)
+  assert.deepEqual(readdirSync(scratch), ['ann.letterlock'])
+})
+
 test('nothing in the file is in the clear, and the account’s own key does not open it', async (t) => {
   const { out, write, masterKey, scratch } = await setup(t)
   await write()
