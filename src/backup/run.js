@@ -362,29 +362,33 @@ export async function runBackup(options) {
       logger,
       audit: auditLimitsOf(config)
     })
-    const limit = new RateLimit(config.backup.diskBytesPerSecond)
-    const staging = await Staging.open(join(scratchFolder, 'units'), limit)
     try {
-      const run = new BackupRun({
-        ...options,
-        repository,
-        recipient,
-        scratchFolder,
-        directory,
-        staging,
-        stored: await StoredObjects.list(target)
-      })
+      const limit = new RateLimit(config.backup.diskBytesPerSecond)
+      const staging = await Staging.open(join(scratchFolder, 'units'), limit)
       try {
-        return await run.run()
-      } catch (error) {
-        await run.saveIfPossible()
-        throw error
+        const stored = await StoredObjects.list(target)
+        const parts = { repository, recipient, scratchFolder, directory, staging, stored }
+        return await runToItsEnd(new BackupRun({ ...options, ...parts }))
       } finally {
-        await run.packs.abort()
+        await staging.close()
       }
     } finally {
-      await staging.close()
       await directory.close()
     }
   })
+}
+
+/**
+ * @param {BackupRun} run
+ * @returns {Promise<BackupSummary>}
+ */
+async function runToItsEnd(run) {
+  try {
+    return await run.run()
+  } catch (error) {
+    await run.saveIfPossible()
+    throw error
+  } finally {
+    await run.packs.abort()
+  }
 }

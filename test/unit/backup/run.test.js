@@ -2,7 +2,16 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import fs, { existsSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises'
+import {
+  mkdir,
+  readFile,
+  readdir,
+  readlink,
+  rm,
+  truncate,
+  utimes,
+  writeFile
+} from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3-multiple-ciphers'
@@ -262,6 +271,33 @@ test('a scratch folder that cannot be removed keeps no later backup out', async 
   removing.mock.restore()
   syncBuiltinESMExports()
   assert.equal(await withBackupLock(data, async () => 'done'), 'done')
+})
+
+test('a backup that fails at its scratch file leaves the directory closed', async (t) => {
+  const host = await openBackupHost(t)
+  const held = async () => {
+    const descriptors = await readdir('/proc/self/fd')
+    const paths = await Promise.all(
+      descriptors.map((number) => readlink(`/proc/self/fd/${number}`).catch(() => ''))
+    )
+    return paths.filter((path) => path.startsWith(join(host.data, 'directory.db'))).length
+  }
+  // While another connection of this process is open, SQLite keeps the descriptor of one that is closed.
+  await host.services.close()
+  const { open } = fs.promises
+  const opening = t.mock.method(
+    fs.promises,
+    'open',
+    async (/** @type {string} */ path, /** @type {string} */ flags, /** @type {number} */ mode) => {
+      if (path.endsWith('units')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+      return await open(path, flags, mode)
+    }
+  )
+  syncBuiltinESMExports()
+  await assert.rejects(host.backUp(), { code: 'EIO' })
+  opening.mock.restore()
+  syncBuiltinESMExports()
+  assert.equal(await held(), 0)
 })
 
 test('without backup init, or into another host’s backups, nothing is stored', async (t) => {
