@@ -215,7 +215,7 @@ export class DirectoryBatch {
         })
         if (this.#hasOldRows) this.#schedule()
       }
-      await this.connection.settleTruncation()
+      this.connection.settleTruncation()
     } catch (error) {
       // Newer figures win over those that come back; events keep their order.
       this.#uses = new Map([...uses, ...this.#uses])

@@ -17,9 +17,14 @@ const MIGRATIONS = new URL('../../migrations/directory/', import.meta.url)
 
 /** How long a statement of the directory waits for another process, ms; none holds the lock for long. */
 const BUSY_TIMEOUT_MS = 10_000
-/** How long a truncation waits for readers of other processes before it is left to the next flush, ms. */
+/** How long a truncation waits for readers of other processes before it is left for later, ms. */
 const TRUNCATE_TIMEOUT_MS = 2_000
 const TRUNCATE_PAUSE_MS = 20
+/**
+ * How often the log is truncated anyhow, ms: a process that was killed, or that ended before a reader did, has left keys in
+ * it that it had erased. It takes 5 to 20 ms where there is anything in it (measured).
+ */
+const TIDY_INTERVAL_MS = 60_000
 
 /**
  * @typedef {object} Statement - rows are `any`: their shape is the SQL's, and directory-rows.js names it
@@ -66,6 +71,7 @@ export class DirectoryConnection {
   /** @type {Map<string, Statement>} */
   #statements = new Map()
   #owesTruncation = false
+  #tidying
 
   /**
    * @param {object} options
@@ -85,6 +91,8 @@ export class DirectoryConnection {
       this.db.close()
       throw asDirectoryError(toMailError(error))
     }
+    this.#tidying = setInterval(() => this.#tryTruncate(), TIDY_INTERVAL_MS)
+    this.#tidying.unref()
   }
 
   /** @param {string} path */
@@ -150,38 +158,52 @@ export class DirectoryConnection {
   async erase(work) {
     const result = await this.write(work)
     this.#owesTruncation = true
-    await this.settleTruncation()
+    if (!(await this.#truncateSoon()))
+      this.logger.warn(
+        'directory: another process keeps the log from being truncated: erased keys stay in directory.db-wal until a minute after it lets go, without a server until the last process closes the directory'
+      )
     return result
   }
 
-  /**
-   * Truncates the write-ahead log if that is owed; readers of other processes can postpone it, and so can a full disk.
-   * What was committed before is done all the same: nobody is told that it failed.
-   */
-  async settleTruncation() {
-    const startedMs = performance.now()
-    while (this.#owesTruncation) {
-      try {
-        this.#truncate()
-      } catch (err) {
-        this.logger.error({ err }, 'directory: the log cannot be truncated; it is tried again')
-        return
-      }
-      if (!this.#owesTruncation) return
-      if (performance.now() - startedMs >= TRUNCATE_TIMEOUT_MS) {
-        this.logger.warn(
-          'directory: another process keeps the log from being truncated; it is tried again'
-        )
-        return
-      }
-      await sleep(TRUNCATE_PAUSE_MS)
-    }
+  /** Truncates the write-ahead log if that is owed and possible at this moment. */
+  settleTruncation() {
+    if (this.#owesTruncation) this.#tryTruncate()
   }
 
-  #truncate() {
-    requireReadableLog(this.db.name)
-    const [result] = /** @type {{ busy: number }[]} */ (this.db.pragma('wal_checkpoint(TRUNCATE)'))
-    this.#owesTruncation = result?.busy !== 0
+  /**
+   * Readers of other processes can postpone it.
+   *
+   * @returns {Promise<boolean>} whether none did for all of the time
+   */
+  async #truncateSoon() {
+    const startedMs = performance.now()
+    while (this.db.open && !this.#tryTruncate()) {
+      if (performance.now() - startedMs >= TRUNCATE_TIMEOUT_MS) return false
+      await sleep(TRUNCATE_PAUSE_MS)
+    }
+    return true
+  }
+
+  /**
+   * What was committed before is done all the same: nobody is told that it failed where a disk is full.
+   *
+   * @returns {boolean} whether to wait is of no use: it is done, or fails
+   */
+  #tryTruncate() {
+    try {
+      requireReadableLog(this.db.name)
+      const [result] = /** @type {{ busy: number }[]} */ (
+        this.db.pragma('wal_checkpoint(TRUNCATE)')
+      )
+      if (result?.busy !== 0) return false
+      this.#owesTruncation = false
+    } catch (err) {
+      this.logger.error(
+        { err },
+        'directory: the log cannot be truncated: erased keys stay in directory.db-wal; a server tries again each minute'
+      )
+    }
+    return true
   }
 
   /** @returns {Promise<string[]>} what is wrong with the file; empty if nothing is */
@@ -192,6 +214,7 @@ export class DirectoryConnection {
 
   /** The last close checkpoints and removes the log. One that cannot be read is left to the next start, with the handle. */
   close() {
+    clearInterval(this.#tidying)
     try {
       requireReadableLog(this.db.name)
     } catch (err) {

@@ -158,6 +158,27 @@ test('a reader in another process postpones the truncation, and says so', async 
   await other.close()
 })
 
+test('keys that a command has erased, and whose log a reader held until its end, go from the log of a quiet server', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { data, path, directory: server, open } = await setUp(t)
+  const input = newAccount(data, 'anna@example.org')
+  await server.createAccount(input)
+  const [{ wrappedKey }] = /** @type {[Credential]} */ (input.keys.credentials)
+  const reader = new Database(path)
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM accounts').get()
+  const command = open()
+  await command.deleteAccount(input.id)
+  await command.close()
+  t.mock.timers.tick(60_000)
+  assert.equal(isOnDisk(path, wrappedKey), true, 'the reader may still ask for it')
+  reader.exec('COMMIT')
+  reader.close()
+  t.mock.timers.tick(60_000)
+  while ((await stat(`${path}-wal`)).size > 0) await sleep(20)
+  assert.equal(isOnDisk(path, wrappedKey), false)
+})
+
 test('two processes may open a new directory side by side', async (t) => {
   const { data } = await setUp(t)
   const script = `
