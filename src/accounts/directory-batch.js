@@ -4,13 +4,11 @@
  */
 import { relative } from 'node:path'
 import { writeAuditEvent } from './directory-audit.js'
-import { auditFromRow } from './directory-lists.js'
 import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-maintenance.js'
 
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
  * @typedef {import('./directory-port.js').AuditEvent} AuditEvent
- * @typedef {import('./directory-port.js').AuditRow} AuditRow
  * @typedef {import('./directory-port.js').MailboxUsage} MailboxUsage
  * @typedef {import('./directory-port.js').MaintenanceEntry} MaintenanceEntry
  *
@@ -126,22 +124,6 @@ export class DirectoryBatch {
     if (this.#inHand.maintenance + this.#maintenance.length < MAX_WAITING_EVENTS)
       this.#maintenance.push(entry)
     this.#schedule()
-  }
-
-  /**
-   * @param {{ accountId?: string, limit?: number }} [filter]
-   * @returns {Promise<AuditRow[]>} newest first
-   */
-  async listAudit({ accountId, limit = 100 } = {}) {
-    const rows = await this.connection.read(() =>
-      this.connection
-        .prepare(
-          `SELECT * FROM audit
-           WHERE $accountId IS NULL OR account_id = $accountId ORDER BY id DESC LIMIT $limit`
-        )
-        .all({ accountId: accountId ?? null, limit })
-    )
-    return rows.map(auditFromRow)
   }
 
   /**

@@ -293,7 +293,6 @@
  * @property {(credentialId: string) => void} recordUse - last use; written within a second
  * @property {(accountId: string, usage: MailboxUsage) => void} recordUsage - written within a second
  * @property {(event: AuditEvent) => void} audit - written within a second
- * @property {(filter?: { accountId?: string, limit?: number }) => Promise<AuditRow[]>} listAudit - newest first
  * @property {() => Promise<Tenant[]>} listTenants - by id
  * @property {(id: string) => Promise<Tenant | null>} findTenant
  * @property {(tenant: { id: string, label: string, quotaBytes: number, maxAccounts: number }) => Promise<void>} createTenant - throws TENANT_EXISTS

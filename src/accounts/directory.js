@@ -125,7 +125,6 @@ export function openDirectory({
     recordUse: (credentialId) => batch.recordUse(credentialId),
     recordUsage: (accountId, usage) => batch.recordUsage(accountId, usage),
     audit: (event) => batch.audit(event),
-    listAudit: (filter) => batch.listAudit(filter),
     flush: () => batch.flush(),
     close: async () => {
       try {

@@ -66,7 +66,11 @@ test(
     await directory.flush()
     disk.clear()
     await directory.flush()
-    assert.equal((await directory.listAudit({ accountId: id })).length, 1, 'written once')
+    assert.equal(
+      (await directory.pageAudit({ accountId: id, limit: 100 })).length,
+      1,
+      'written once'
+    )
     assert.equal(isOnDisk(path, old?.wrappedKey ?? Buffer.of(0)), false)
     await directory.close()
   }
@@ -99,7 +103,7 @@ test(
     await sleep(1500)
     assert.equal(lines.length, 1)
     disk.clear()
-    while ((await directory.listAudit({ accountId: id })).length < 2) await sleep(20)
+    while ((await directory.pageAudit({ accountId: id, limit: 100 })).length < 2) await sleep(20)
     assert.equal(lines.length, 1)
     await directory.close()
   }

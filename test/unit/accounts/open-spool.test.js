@@ -98,7 +98,7 @@ test('mail that does not open is in the audit log of the account that it was for
   writeFileSync(join(spoolFolder, name), 'not a sealed file')
   await spool.drain()
   await services.directory.flush()
-  const events = await services.directory.listAudit({ accountId: account.id })
+  const events = await services.directory.pageAudit({ accountId: account.id, limit: 100 })
   assert.deepEqual(
     events.map(({ action, detail }) => ({ action, detail })),
     [{ action: 'spool-set-aside', detail: { name, code: 'UNSEAL_FAILED' } }]

@@ -192,7 +192,7 @@ for (const step of /** @type {const} */ (['findSingleCredential', 'findRekey']))
     unlocked.masterKey.dispose()
     assert.equal(unlocked.account.keyEpoch, 2)
     await directory.flush()
-    const actions = (await directory.listAudit()).map(({ action }) => action)
+    const actions = (await directory.pageAudit({ limit: 100 })).map(({ action }) => action)
     assert.equal(actions.includes('key-alarm'), false)
     assert.deepEqual(
       lines.filter(({ level }) => level === 'error'),

@@ -297,7 +297,7 @@ for (const kind of ['password', 'app-password']) {
       await assertRefused(logIn(services, typed), 'ACCOUNT_DAMAGED')
       assert.ok(lines.some(({ level, msg }) => level === 'error' && /alarm/.test(String(msg))))
       await services.directory.flush()
-      const [alarm] = await services.directory.listAudit({ accountId: account.id, limit: 1 })
+      const [alarm] = await services.directory.pageAudit({ accountId: account.id, limit: 1 })
       assert.equal(alarm?.action, 'key-alarm')
     })
   }
@@ -389,7 +389,7 @@ test('somebody else’s public seal key in the directory is an alarm, and nobody
     ;(await logIn(services, 'old secret')).masterKey.dispose()
   }
   await services.directory.flush()
-  const alarms = (await services.directory.listAudit({ accountId: account.id })).filter(
+  const alarms = (await services.directory.pageAudit({ accountId: account.id, limit: 100 })).filter(
     ({ action }) => action === 'key-alarm'
   )
   assert.equal(alarms.length, changes.length)
@@ -407,7 +407,7 @@ test('an account that is deleted while its seal key is looked at is no alarm', a
   t.mock.method(directory, 'listSealIdentities', deleted, { times: 1 })
   await assertRefused(logIn(services, 'old secret'))
   await directory.flush()
-  const actions = (await directory.listAudit()).map(({ action }) => action)
+  const actions = (await directory.pageAudit({ limit: 100 })).map(({ action }) => action)
   assert.equal(actions.includes('key-alarm'), false)
   assert.deepEqual(
     lines.filter(({ level }) => level === 'error'),
@@ -469,11 +469,11 @@ test('no login, good or wrong, waits for the directory to write: what it leaves 
   await assertRefused(logIn(services, 'wrong'))
   ;(await logIn(services, 'old secret')).masterKey.dispose()
   assert.equal(writer.inTransaction, true)
-  const before = await services.directory.listAudit()
+  const before = await services.directory.pageAudit({ limit: 100 })
   const flushed = services.directory.flush()
   writer.exec('ROLLBACK')
   await flushed
-  const actions = (await services.directory.listAudit())
+  const actions = (await services.directory.pageAudit({ limit: 100 }))
     .slice(0, -before.length || undefined)
     .map(({ action }) => action)
   assert.deepEqual(actions, ['login-failed', 'login'])
@@ -486,7 +486,7 @@ test('logins are in the audit log, without names as typed', async (t) => {
   await assertRefused(logIn(services, 'wrong', { remoteAddress: STRANGER }))
   await assertRefused(logIn(services, 'x', { username: 'my password', remoteAddress: STRANGER }))
   await services.directory.flush()
-  const rows = (await services.directory.listAudit()).map(
+  const rows = (await services.directory.pageAudit({ limit: 100 })).map(
     ({ action, accountId, remoteAddress }) => ({ action, accountId, remoteAddress })
   )
   assert.deepEqual(rows.slice(0, 3), [
@@ -494,7 +494,10 @@ test('logins are in the audit log, without names as typed', async (t) => {
     { action: 'login-failed', accountId: account.id, remoteAddress: STRANGER },
     { action: 'login', accountId: account.id, remoteAddress: STRANGER }
   ])
-  assert.doesNotMatch(JSON.stringify(await services.directory.listAudit()), /my password/)
+  assert.doesNotMatch(
+    JSON.stringify(await services.directory.pageAudit({ limit: 100 })),
+    /my password/
+  )
 })
 
 test('a login that is recognised is in the audit log once a day for each address', async (t) => {
@@ -503,7 +506,7 @@ test('a login that is recognised is in the audit log once a day for each address
   const hourMs = 60 * 60_000
   const logins = async () => {
     await services.directory.flush()
-    const rows = await services.directory.listAudit({ accountId: account.id })
+    const rows = await services.directory.pageAudit({ accountId: account.id, limit: 100 })
     return rows.filter(({ action }) => action === 'login').map((row) => row.remoteAddress)
   }
   const enter = async (/** @type {string} */ remoteAddress) => {

@@ -31,10 +31,12 @@ test('who goes before the answer is written down as well', async (t) => {
   while (!rows.some(({ action }) => action === 'account-create')) {
     await sleep(10)
     await directory.flush()
-    rows = await directory.listAudit()
+    rows = await directory.pageAudit({ limit: 100 })
   }
   await directory.flush()
-  const write = (await directory.listAudit()).find(({ action }) => action === 'api-write')
+  const write = (await directory.pageAudit({ limit: 100 })).find(
+    ({ action }) => action === 'api-write'
+  )
   assert.equal(write?.detail?.['operation'], 'createAccount')
   assert.equal(write?.detail?.['status'], 201)
   assert.equal(write?.accountId, (await directory.findByAddress('anna@example.org'))?.id)
@@ -129,7 +131,7 @@ test('the audit log says which tenant and which domain was changed', async (t) =
   }
   assert.deepEqual(statuses, [201, 200, 200, 201, 204, 409])
   await services.directory.flush()
-  const rows = await services.directory.listAudit()
+  const rows = await services.directory.pageAudit({ limit: 100 })
   assert.deepEqual(
     rows
       .toReversed()

@@ -65,7 +65,7 @@ for (const [name, overtake, code] of EVENTS) {
       [['keywords', 'stopped', code]]
     )
     await services.directory.flush()
-    const actions = (await services.directory.listAudit()).map(({ action }) => action)
+    const actions = (await services.directory.pageAudit({ limit: 100 })).map(({ action }) => action)
     assert.equal(actions.includes('mailbox-alert'), false)
     assert.deepEqual(
       lines.filter(({ level }) => level === 'error'),
