@@ -10,6 +10,9 @@ const CR = 0x0d
 /** A From_ line is a sender and a date; what goes on for longer than this is none. */
 export const MAX_FROM_LINE_BYTES = 2048
 
+/** How a line `Name: value` begins, RFC 5322 §2.2. */
+export const HEADER_FIELD = /^[!-9;-~]+[ \t]*:/
+
 /**
  * Turns bare LF into CRLF; a bare CR stays, because what it was meant to be is not known.
  *

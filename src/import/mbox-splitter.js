@@ -9,7 +9,7 @@
  * Quoting: 'mboxrd' takes one `>` off every line `>From `, `>>From ` …; 'mboxo' takes it off `>From ` alone (a program
  * that quotes so leaves `>>From ` as it is, which cannot be told from a file); 'none' leaves lines as they are.
  */
-import { MAX_FROM_LINE_BYTES, trimLineEnd } from './line-ends.js'
+import { HEADER_FIELD, MAX_FROM_LINE_BYTES, trimLineEnd } from './line-ends.js'
 import { FROM, marksEnd, parseFromLineDate } from './from-line.js'
 
 /** @typedef {'mboxrd' | 'mboxo' | 'none'} MboxQuoting */
@@ -23,9 +23,6 @@ const LETTER_F = 0x46
 const MAX_MARKS = { mboxrd: Infinity, mboxo: 1, none: 0 }
 
 const EMPTY = Buffer.alloc(0)
-
-/** `Name: value`, RFC 5322 §2.2. */
-const HEADER_FIELD = /^[!-9;-~]+[ \t]*:/
 
 /** A push parser: chunks in, From_ lines and message bytes out. */
 export class MboxSplitter {

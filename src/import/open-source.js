@@ -4,6 +4,7 @@
 import { stat } from 'node:fs/promises'
 import { MailError } from '../errors.js'
 import { readHead } from './byte-source.js'
+import { HEADER_FIELD } from './line-ends.js'
 import { isEmlName, openEmlFile } from './read-eml.js'
 import { emlxItem, isEmlxName } from './read-emlx.js'
 import { openFolder } from './read-folder.js'
@@ -16,9 +17,6 @@ import { isTarHead, openTar } from './read-tar.js'
 
 /** One tar block is enough to tell a tar, and the first line of a message or an mbox begins in it. */
 const HEAD_BYTES = 1024
-
-/** `Name: value`, RFC 5322 §2.2. */
-const HEADER_FIELD = /^[!-9;-~]+[ \t]*:/
 
 /**
  * @param {string} path - a folder with messages or mboxes in it, a Maildir, an mbox, a tar of .eml files (both packed or not), one
