@@ -8,6 +8,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Freezer } from '../database/freeze.js'
 import { MailError, isMailError } from '../errors.js'
+import { requireShortPath } from '../support/unix-socket.js'
 import { onJsonLine, socketName, writeJsonLine } from './owner-protocol.js'
 
 /**
@@ -15,9 +16,6 @@ import { onJsonLine, socketName, writeJsonLine } from './owner-protocol.js'
  * @typedef {import('./owner-protocol.js').OwnerQuestion} OwnerQuestion
  * @typedef {import('./owner-protocol.js').OwnerAnswer} OwnerAnswer
  */
-
-/** Longest path of a unix socket, bytes (sun_path less its NUL). */
-const MAX_SOCKET_PATH = 107
 
 /**
  * @typedef {object} OwnerListener
@@ -38,10 +36,7 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, log
   const random = randomBytes(4).toString('hex')
   const path = join(runFolder, socketName(random))
   const temporary = join(runFolder, `${random}.new`)
-  if (Buffer.byteLength(path) > MAX_SOCKET_PATH)
-    throw new MailError('CONFIG_INVALID', {
-      detail: `the data folder's path is too long for a socket: ${path}`
-    })
+  requireShortPath(path)
   await mkdir(runFolder, { recursive: true, mode: 0o700 })
   const freezer = new Freezer()
   /** @type {Set<import('node:net').Socket>} */

@@ -9,8 +9,8 @@ import { once } from 'node:events'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { MailError } from '../errors.js'
 import { readShared } from '../support/shared-read.js'
+import { requireShortPath } from '../support/unix-socket.js'
 import { readFrame } from './frame.js'
 import { offerSession, takeSession } from './handoff.js'
 import { Holders } from './holders.js'
@@ -22,11 +22,10 @@ import { parseSocketName, socketNameOf } from './socket-name.js'
 /** @import { Socket } from 'node:net' */
 /** @import { AcquiredAccount } from '../accounts/open-accounts.js' */
 /** @import { Unlocked } from '../accounts/unlock.js' */
+/** @import { MailError } from '../errors.js' */
 /** @import { ClientFacts, HandoffPort } from './handoff.js' */
 /** @import { Peer } from './peers.js' */
 
-/** Longest path of a unix socket, bytes (sun_path less its NUL). */
-const MAX_SOCKET_PATH = 107
 /** Who connects says at once what for. */
 const FIRST_FRAME_MS = 5_000
 /** Holders that are tried until a worker serves the session itself. */
@@ -123,10 +122,7 @@ export class ClusterWorker {
     const candidate = { slot, generation, pid: process.pid }
     const path = join(runFolder, socketNameOf(candidate))
     const temporary = `${path}.new`
-    if (Buffer.byteLength(temporary) > MAX_SOCKET_PATH)
-      throw new MailError('CONFIG_INVALID', {
-        detail: `the data folder's path is too long for a socket: ${path}`
-      })
+    requireShortPath(temporary)
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true })
     const worker = new ClusterWorker(options, { server, self: { ...candidate, path } })
     await rm(temporary, { force: true })

@@ -7,6 +7,9 @@ import { createConnection } from 'node:net'
 import { dirname } from 'node:path'
 import { MailError } from '../errors.js'
 
+/** Longest path of a unix socket, bytes (sun_path less its NUL). */
+const MAX_PATH_BYTES = 107
+
 /** Stands for "do not change" in chown(2). */
 const UNCHANGED = -1
 
@@ -46,6 +49,17 @@ export async function requireFolderOf(setting, path) {
   })
   if (found?.isDirectory() === false)
     throw new MailError('CONFIG_INVALID', { detail: `${setting}: ${folder} is no folder` })
+}
+
+/**
+ * @param {string} path - of a socket within the data folder
+ * @throws {MailError} CONFIG_INVALID where the system takes no path of that length
+ */
+export function requireShortPath(path) {
+  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return
+  throw new MailError('CONFIG_INVALID', {
+    detail: `the data folder's path is too long for a socket: ${path}`
+  })
 }
 
 /**
