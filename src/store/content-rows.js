@@ -13,6 +13,9 @@ import { takeContentId } from './reserved-ids.js'
  * @typedef {import('./chunk-codec.js').EncodedChunk} EncodedChunk
  */
 
+/** Contents that are given up in one transaction: 5 ms. */
+export const LEAVE_PAGE = 500
+
 /**
  * @param {Database} db
  * @param {Buffer} hash - SHA-256

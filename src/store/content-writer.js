@@ -8,7 +8,6 @@ import { MailError } from '../errors.js'
 import { buildMessageMeta } from '../mime/message-meta.js'
 import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
-import { nextTurn } from '../support/turns.js'
 import {
   CHUNK_BYTES,
   copyOf,
@@ -19,12 +18,14 @@ import {
 } from './chunk-codec.js'
 import { giveRoomBack, takeRoom } from './chunk-rooms.js'
 import {
+  LEAVE_PAGE,
   insertChunks,
   insertContent,
   leaveContent,
   readChunk,
   touchStaged
 } from './content-rows.js'
+import { inPages } from './in-pages.js'
 import { MAX_CHUNK } from './row-ids.js'
 import { StagedContent } from './staged-content.js'
 
@@ -37,9 +38,6 @@ const NOTHING = Buffer.alloc(0)
 
 /** Raw bytes that are kept until the message's own transaction. */
 const KEPT_BYTES = 256 * 1024
-
-/** Contents that are given up in one transaction: 5 ms. */
-const LEAVE_PAGE = 500
 
 /** Receives one message. */
 export class ContentWriter {
@@ -305,14 +303,10 @@ function packed(raw) {
  */
 export async function abortWriters(database, writers) {
   const ids = writers.map((writer) => writer.letGo()).filter((id) => id !== null)
-  for (let start = 0; start < ids.length; start += LEAVE_PAGE) {
-    if (start > 0) await nextTurn()
+  await inPages(ids, { pageSize: LEAVE_PAGE }, async (page) => {
     if (database.hasFailed || database.closing.aborted) return
-    const page = ids.slice(start, start + LEAVE_PAGE)
-    await database.write((db) => page.forEach((id) => leaveUnlessUsed(db, id)), {
-      isLazy: true
-    })
-  }
+    await database.write((db) => page.forEach((id) => leaveUnlessUsed(db, id)), { isLazy: true })
+  })
 }
 
 /**

@@ -4,7 +4,13 @@
  */
 import { nextTurn } from '../support/turns.js'
 import { appendRows } from './append.js'
-import { insertChunks, insertContent, leaveContent, touchStaged } from './content-rows.js'
+import {
+  LEAVE_PAGE,
+  insertChunks,
+  insertContent,
+  leaveContent,
+  touchStaged
+} from './content-rows.js'
 import { KeywordTable } from './flags.js'
 import { inPages } from './in-pages.js'
 import { readKeywords } from './keyword-rows.js'
@@ -34,9 +40,6 @@ const APPEND_INLINE = 128
 
 /** Contents in one transaction: about 3 ms. */
 const STAGE_PAGE = 32
-
-/** Contents that are given up in one transaction: 5 ms. */
-const LEAVE_PAGE = 500
 
 const HASH_BYTES = 32
 
