@@ -5,6 +5,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isMailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
+import { mailFile } from '../database/database-files.js'
 import { MAIL_LOCK, withExclusiveLock } from '../database/lock.js'
 import { openEncryptedDatabase } from '../database/open.js'
 import { rewriteDatabase } from '../database/rewrite.js'
@@ -18,7 +19,6 @@ import { makeFolderDurably, syncFolder } from '../support/write-file.js'
  * @typedef {import('./services.js').AccountServices} AccountServices
  */
 
-const MAILBOX_FILE = 'mail.db'
 /** A lock that another process makes at the last moment is removed as well. */
 const REMOVAL_TRIES = 3
 
@@ -81,7 +81,7 @@ export async function removeRefusedFolder(folder, error) {
 export function opensWith({ folder, cipher, masterKey }) {
   const key = deriveDatabaseKey(masterKey.bytes)
   try {
-    const path = join(folder, MAILBOX_FILE)
+    const path = mailFile(folder)
     openEncryptedDatabase({ path, key, cipher, isBlocking: true }).db.close()
     return true
   } catch (error) {
@@ -107,7 +107,7 @@ export async function rekeyMailboxFile({ folder, cipher, masterKey, nextMasterKe
   const key = deriveDatabaseKey(masterKey.bytes)
   const nextKey = deriveDatabaseKey(nextMasterKey.bytes)
   try {
-    await rewriteDatabase(join(folder, MAILBOX_FILE), {
+    await rewriteDatabase(mailFile(folder), {
       from: { cipher, key },
       to: { key: nextKey }
     })

@@ -13,6 +13,7 @@
  */
 import { link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { mailFile } from '../database/database-files.js'
 import { withExclusiveLock } from '../database/lock.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { isMailError } from '../errors.js'
@@ -96,21 +97,21 @@ export async function settleSwitchOrPutOff({ directory, account }) {
 async function switchFiles(folder, restore) {
   const staged = join(folder, restore.staged)
   const replaced = join(folder, restore.replaced)
-  if (await isThere(join(staged, 'mail.db'))) {
-    const log = join(folder, 'mail.db-wal')
-    const stagedLog = join(staged, 'mail.db-wal')
+  if (await isThere(mailFile(staged))) {
+    const log = `${mailFile(folder)}-wal`
+    const stagedLog = `${mailFile(staged)}-wal`
     await makeFolderDurably(replaced)
     // The log first: with the old database it must stay, and beside the new one it must never be, also where the old one is gone.
-    if (!(await isSameFile(log, stagedLog))) await renameIfThere(log, join(replaced, 'mail.db-wal'))
-    await renameIfThere(join(folder, 'mail.db'), join(replaced, 'mail.db'))
+    if (!(await isSameFile(log, stagedLog))) await renameIfThere(log, `${mailFile(replaced)}-wal`)
+    await renameIfThere(mailFile(folder), mailFile(replaced))
     await syncFolder(replaced)
-    await rm(join(folder, 'mail.db-shm'), { force: true })
+    await rm(`${mailFile(folder)}-shm`, { force: true })
     await placeSpool(join(staged, 'spool'), join(folder, 'spool'))
     // Under both names until all is done: that tells the new log from the old one where this is cut short.
     if (await isThere(stagedLog)) await linkOnce(stagedLog, log)
     // A disk may keep the second of two names without the first: the database without its log would lose what stands there.
     await syncFolder(folder)
-    await rename(join(staged, 'mail.db'), join(folder, 'mail.db'))
+    await rename(mailFile(staged), mailFile(folder))
     await syncFolder(folder)
   }
   await rm(staged, { recursive: true, force: true })

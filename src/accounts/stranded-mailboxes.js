@@ -5,8 +5,8 @@
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { mailFile } from '../database/database-files.js'
 import { MailError } from '../errors.js'
-import { mailFile } from '../store/mail-file.js'
 import { isThere, isThereSync } from '../support/is-there.js'
 
 /** Of folders that a restore is filling. */

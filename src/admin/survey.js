@@ -6,6 +6,7 @@
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { mailFile } from '../database/database-files.js'
 import { diskTrouble } from '../support/disk-trouble.js'
 import { lacksDescriptors } from '../support/lacks-descriptors.js'
 
@@ -254,7 +255,7 @@ export class HostSurvey {
     const now = await directory.findAccount(id)
     const restore = await directory.findRestore(id)
     if (now?.folder !== folder || restore?.state === 'switching') return false
-    return !isWholeFile(await statIfThere(join(folder, 'mail.db')))
+    return !isWholeFile(await statIfThere(mailFile(folder)))
   }
 
   /**
@@ -282,8 +283,8 @@ const isWholeFile = (file) => file !== null && file.size > 0 && file.size % PAGE
  * @returns {Promise<boolean>} whether the file is whole
  */
 async function lookAtMailbox(survey, folder) {
-  const file = await statIfThere(join(folder, 'mail.db'))
-  const wal = (await statIfThere(join(folder, 'mail.db-wal')))?.size ?? 0
+  const file = await statIfThere(mailFile(folder))
+  const wal = (await statIfThere(`${mailFile(folder)}-wal`))?.size ?? 0
   survey.mailboxes++
   survey.walBytes += wal
   survey.largestWalBytes = Math.max(survey.largestWalBytes, wal)

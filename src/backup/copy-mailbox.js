@@ -16,6 +16,7 @@ import { constants } from 'node:fs'
 import { copyFile, open, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MAIL_FILE, mailFile } from '../database/database-files.js'
 import { FreezeNotice } from '../database/freeze-file.js'
 import { lockExclusive } from '../database/lock.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
@@ -131,7 +132,7 @@ class MailboxCopier {
   constructor(options) {
     this.options = options
     this.folder = options.account.folder
-    this.path = join(this.folder, 'mail.db')
+    this.path = mailFile(this.folder)
   }
 
   /** @returns {Promise<MailboxCopy>} */
@@ -226,11 +227,11 @@ class MailboxCopier {
     const clone = join(scratchFolder, `clone-${token}`)
     try {
       const isCloned = await this.#clone(clone)
-      const stageNow = isCloned ? null : await this.#stage(this.path, 'mail.db', before.size)
+      const stageNow = isCloned ? null : await this.#stage(this.path, MAIL_FILE, before.size)
       const state = await owner.ask({ op: 'thaw', token })
       if (state !== 'unbroken' || !isSameStamp(before, await findStamp(this.path))) return null
       return {
-        mailbox: [stageNow ?? (await this.#stage(clone, 'mail.db', before.size))],
+        mailbox: [stageNow ?? (await this.#stage(clone, MAIL_FILE, before.size))],
         stamp: null
       }
     } finally {
@@ -275,7 +276,7 @@ class MailboxCopier {
       before = requireThere(await settledStamp(this.path, clock))
       const log = await settledStamp(`${this.path}-wal`, clock)
       if (log !== null && log.size > 0) {
-        wal.push(await this.#stage(`${this.path}-wal`, 'mail.db-wal', log.size))
+        wal.push(await this.#stage(`${this.path}-wal`, `${MAIL_FILE}-wal`, log.size))
         // Begun anew meanwhile, it would be the beginning of an old log and the rest of a new one.
         if (!isSameStamp(log, await findStamp(`${this.path}-wal`))) return null
       } else if (isSameStamp(previousStamp, before)) return { mailbox: null, stamp: before }
@@ -283,7 +284,7 @@ class MailboxCopier {
     } finally {
       lock.release()
     }
-    const database = await this.#stage(this.path, 'mail.db', before.size)
+    const database = await this.#stage(this.path, MAIL_FILE, before.size)
     if (!isSameStamp(before, await findStamp(this.path))) return null
     return { mailbox: [...wal, database], stamp: wal.length === 0 ? before : null }
   }

@@ -3,6 +3,7 @@
  */
 import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { MAIL_FILE } from '../database/database-files.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { writeAll } from '../support/write-all.js'
@@ -114,7 +115,7 @@ export async function materialize({ target, snapshot, folder, wants = () => true
   } catch (error) {
     throw toMailError(error)
   }
-  if (!snapshot.files.some(({ path, size }) => path === 'mail.db' && size > 0))
+  if (!snapshot.files.some(({ path, size }) => path === MAIL_FILE && size > 0))
     throw new MailError('BACKUP_DAMAGED', { detail: 'a snapshot without mail.db' })
 }
 
@@ -142,7 +143,7 @@ async function writeUnits(units, folder) {
         handle = await open(path, 'w', 0o600)
       }
       if (handle) await writeAll(handle, bytes, number * UNIT_BYTES)
-      if (number === 0 && file.path === 'mail.db') requireMailboxHeader(bytes, file.size)
+      if (number === 0 && file.path === MAIL_FILE) requireMailboxHeader(bytes, file.size)
       number += 1
       if (unit.isLast) await handle?.sync()
     }

@@ -11,6 +11,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
+import { mailFile } from '../database/database-files.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { backUpAccount } from './account-backup.js'
@@ -142,7 +143,7 @@ class BackupRun {
     this.#progress.accountsTotal += accounts.length
     for (const { id, folder } of accounts) {
       // What cannot be looked at is counted among the failures when its turn comes.
-      const found = await stat(join(folder, 'mail.db')).catch(() => null)
+      const found = await stat(mailFile(folder)).catch(() => null)
       const size = found?.size ?? 0
       this.#sizes.set(id, size)
       this.#progress.bytesTotal += size

@@ -2,6 +2,7 @@
  * What can be said of backups without a key: every object is there, every unit has its hash, and every `mail.db` begins
  * as one. The page MACs, the messages and the counters need a credential: see open-copy.js.
  */
+import { MAIL_FILE } from '../database/database-files.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
 import { systemClock } from '../support/clock.js'
@@ -113,13 +114,13 @@ class Verifier {
       ends.set(pack, Math.max(ends.get(pack) ?? 0, offset + length))
     for (const [pack, end] of ends) await this.#requireObject(packObject(pack), end)
     const wants = this.isQuick
-      ? (/** @type {{ path: string }} */ { path }) => path === 'mail.db'
+      ? (/** @type {{ path: string }} */ { path }) => path === MAIL_FILE
       : undefined
     /** @type {import('./snapshot-format.js').SnapshotFile | null} */
     let file = null
     for await (const { unit, bytes } of readUnits(target, this.#chosen(unitsOf(snapshot, wants)))) {
       this.report.bytes += bytes.length
-      if (unit.file !== file && unit.file.path === 'mail.db')
+      if (unit.file !== file && unit.file.path === MAIL_FILE)
         requireMailboxHeader(bytes, unit.file.size)
       file = unit.file
       this.onProgress(this.report)

@@ -3,8 +3,18 @@
  * it turns a file over to WAL mode. One that is left behind would be taken for that of the next database of this name.
  */
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** The database of a mailbox: in its account's folder, in backups, and in whatever else becomes such a folder. */
+export const MAIL_FILE = 'mail.db'
 
 const SUFFIXES = ['', '-wal', '-shm', '-journal']
+
+/**
+ * @param {string} folder - of an account
+ * @returns {string} the path of its mailbox's database
+ */
+export const mailFile = (folder) => join(folder, MAIL_FILE)
 
 /**
  * @param {string} path - of a database

@@ -5,9 +5,9 @@
  * database file alone, and until it ends no process may write to that file, not even a last close.
  */
 import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
+import { mailFile } from './database-files.js'
 import { MailError } from '../errors.js'
 import { lockShared } from './lock.js'
 import { openEncryptedDatabase } from './open.js'
@@ -95,7 +95,7 @@ const deadline = (token, forMs) => setTimeout(() => release(token), forMs)
 
 /** @param {HoldRequest} request */
 async function hold({ token, folder, key, cipher, forMs }) {
-  const path = join(folder, 'mail.db')
+  const path = mailFile(folder)
   const lock = await lockShared(folder, { timeoutMs: 0 })
   /** @type {Database | null} */
   let db = null

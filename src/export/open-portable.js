@@ -5,6 +5,7 @@
 import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { mailFile } from '../database/database-files.js'
 import { isMailError, MailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { openAccountStore } from '../store/account-store.js'
@@ -36,7 +37,7 @@ export async function openPortable({ path, password, scratchFolder, clock, onScr
   const remove = () => rm(folder, { recursive: true, force: true })
   const key = deriveDatabaseKey(masterKey.bytes)
   try {
-    await copyOut(path, join(folder, 'mail.db'), header.sizeBytes)
+    await copyOut(path, mailFile(folder), header.sizeBytes)
     const { cipher } = header
     const store = await openAccountStore({
       folder,

@@ -8,6 +8,7 @@ import { basename, dirname, join } from 'node:path'
 import { MailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { SecretBuffer } from '../crypto/secret-buffer.js'
+import { mailFile } from '../database/database-files.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { runThread } from '../database/thread.js'
 import { syncFolder } from '../support/write-file.js'
@@ -51,8 +52,8 @@ export async function writePortable({
   const scratch = makeScratchFolder(join(dirname(out), `.${basename(out)}-`), onScratch)
   try {
     using ownKey = SecretBuffer.random(MASTER_KEY_BYTES)
-    const database = join(scratch, 'mail.db')
-    await copyWithKey({ from: join(folder, 'mail.db'), to: database, cipher, masterKey, ownKey })
+    const database = mailFile(scratch)
+    await copyWithKey({ from: mailFile(folder), to: database, cipher, masterKey, ownKey })
     const { size } = await stat(database)
     const header = await sealHeader({
       password,

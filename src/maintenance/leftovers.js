@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { isMailError } from '../errors.js'
+import { mailFile } from '../database/database-files.js'
 import { withExclusiveLock } from '../database/lock.js'
 import { hasLeftCopy, removeLeftCopy } from '../database/rewrite.js'
 import { hasLeftRepair, removeLeftRepair } from '../store/salvage/repair-file.js'
@@ -67,7 +68,7 @@ export function cleanLeftovers({ services }) {
  * @returns {Promise<number>} copies that are gone
  */
 async function cleanCopy(folder) {
-  const path = join(folder, 'mail.db')
+  const path = mailFile(folder)
   if (!(await hasLeftCopy(path)) && !(await hasLeftRepair(folder))) return 0
   try {
     return await withExclusiveLock(folder, { timeoutMs: 0 }, async () => {

@@ -2,11 +2,11 @@
  * Looks after one mailbox now, with its key in hand: `letterlock maintain ACCOUNT`.
  */
 import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { unlessOvertaken } from '../accounts/damage.js'
 import { openStore } from '../accounts/open-store.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
+import { mailFile } from '../database/database-files.js'
 import { lockExclusive } from '../database/lock.js'
 import { runFileJob } from '../store/file-work.js'
 import { planAlone } from './alone.js'
@@ -92,7 +92,7 @@ async function isClosed(folder) {
 async function compact({ services, account, masterKey, resources }) {
   const { directory, clock } = services
   const { folder } = account
-  const bytes = statSync(join(folder, 'mail.db')).size
+  const bytes = statSync(mailFile(folder)).size
   if ((await resources.freeDiskBytes(folder)) < bytes)
     throw new MailError('DISK_FULL', { detail: 'compaction needs the room of the file once more' })
   const atMs = clock.nowMs()

@@ -5,8 +5,8 @@
  * told to anybody (`onDurable`, the promise) only after its frames are on the disk; a read waits for the sync of what it may
  * have seen.
  */
-import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
+import { mailFile } from '../database/database-files.js'
 import { WalSync } from '../database/durability.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
 import { Writers } from '../database/writers.js'
@@ -90,7 +90,7 @@ export class AccountDatabase {
     onRest = () => {},
     syncCalls
   }) {
-    this.path = join(folder, 'mail.db')
+    this.path = mailFile(folder)
     this.isReadOnly = isReadOnly
     this.clock = clock
     this.#busyTimeoutMs = busyTimeoutMs

@@ -3,12 +3,13 @@
  * itself, so that it is alone with the file even if whoever started it is gone.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { mailFile } from '../database/database-files.js'
 import { withExclusiveLock } from '../database/lock.js'
 import { compactDatabase } from '../database/rewrite.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
 import { freeKeywords } from './free-keywords.js'
-import { convertCipher, mailFile } from './mail-file.js'
+import { convertCipher } from './mail-file.js'
 
 /**
  * @typedef {import('../database/setup-pragma.js').Cipher} Cipher

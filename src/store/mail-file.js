@@ -2,9 +2,10 @@
  * Makes and opens an account's mailbox file: lock, key, schema.
  */
 import { mkdirSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { syncFolder } from '../support/write-file.js'
+import { mailFile } from '../database/database-files.js'
 import { lockShared, withExclusiveLock } from '../database/lock.js'
 import { migrate, pendingMigrations, readMigrations } from '../database/migrate.js'
 import { openEncryptedDatabase } from '../database/open.js'
@@ -55,12 +56,6 @@ const accountMigrations = () => (knownMigrations ??= readMigrations(ACCOUNT_MIGR
 
 /** How long a migration waits for others to close before it looks again whether one of them has done it. */
 const MIGRATE_TRY_MS = 100
-
-/**
- * @param {string} folder - of an account
- * @returns {string}
- */
-export const mailFile = (folder) => join(folder, 'mail.db')
 
 /**
  * @param {FileOptions} options

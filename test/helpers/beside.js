@@ -2,9 +2,9 @@
  * A look into a mailbox beside the server that has it open.
  */
 import { deriveDatabaseKey } from '../../src/crypto/key-derivation.js'
+import { mailFile } from '../../src/database/database-files.js'
 import { openEncryptedDatabase } from '../../src/database/open.js'
 import { openAccountStore } from '../../src/store/account-store.js'
-import { mailFile } from '../../src/store/mail-file.js'
 import { systemClock } from '../../src/support/clock.js'
 import { PASSWORD } from './server.js'
 

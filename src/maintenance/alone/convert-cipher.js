@@ -3,7 +3,7 @@
  * the configuration.
  */
 import { statSync } from 'node:fs'
-import { join } from 'node:path'
+import { mailFile } from '../../database/database-files.js'
 import { runFileJob } from '../../store/file-work.js'
 import { whatIsMissing } from '../resources.js'
 
@@ -38,5 +38,4 @@ export const convertCipher = {
  * @param {string} folder - the account's
  * @returns {number}
  */
-const fileBytes = (folder) =>
-  statSync(join(folder, 'mail.db'), { throwIfNoEntry: false })?.size ?? 0
+const fileBytes = (folder) => statSync(mailFile(folder), { throwIfNoEntry: false })?.size ?? 0

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { mailFile } from '../../../src/database/database-files.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { sumDeletedPage } from '../../../src/store/message-queries.js'
-import { mailFile } from '../../../src/store/mail-file.js'
 import { accountFolder, appendOne, makeMessage } from '../../helpers/account-folder.js'
 
 test('what an expunge would free is summed page by page, and in this mailbox alone', async (t) => {
