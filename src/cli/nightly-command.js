@@ -2,6 +2,7 @@
  * What a server starts each night: this program, with what it needs to find the same host.
  */
 import { fileURLToPath } from 'node:url'
+import { NODE_FLAGS } from '../../config/runtime.js'
 
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
 
@@ -13,7 +14,8 @@ const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
 export function nightlyCommand({ config, defaultDomain }, data) {
   return [
     process.execPath,
-    ...process.execArgv,
+    // Not this process's own flags: PM2 gives it what its daemon loads.
+    ...NODE_FLAGS,
     MAIN,
     ...['backup', 'nightly', '--data', data],
     ...(config === undefined ? [] : ['--config', config]),

@@ -4,8 +4,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { ALLOCATOR, COMPILER_FLAGS, SERVER_FLAGS, THREAD_POOL_SIZE } from '../../config/runtime.js'
-import { letterlock, scratchFolder, startServerProcess } from '../helpers/process.js'
+import {
+  ALLOCATOR,
+  COMPILER_FLAGS,
+  NODE_FLAGS,
+  SERVER_FLAGS,
+  THREAD_POOL_SIZE
+} from '../../config/runtime.js'
+import { letterlock, MAIN, scratchFolder, startServerProcess } from '../helpers/process.js'
 
 /**
  * @param {number} pid
@@ -38,6 +44,18 @@ test('V8 knows the flags that are set while a server runs: one that it does not 
     assert.ok(known, flag)
     assert.ok(Number(value) < Number(known[1]), `V8 does as much by itself: ${flag}`)
   }
+})
+
+test('a command that loads what PM2’s daemon does says all that it has to say, and ends with 0', () => {
+  const output = new URL('../../scripts/cluster/daemon-output.js', import.meta.url)
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...NODE_FLAGS, `--import=${output}`, MAIN, '--version'],
+    { encoding: 'utf8' }
+  )
+  assert.equal(stderr, '')
+  assert.match(stdout, /^\d+\.\d+\.\d+\S*\n$/)
+  assert.equal(status, 0)
 })
 
 const canHideProc =

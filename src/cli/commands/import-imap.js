@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, Option } from 'commander'
+import { NODE_FLAGS } from '../../../config/runtime.js'
 import { MailError } from '../../errors.js'
 import { copyAccount, emptyReport } from '../../import/imap/copy-account.js'
 import { SourcePool } from '../../import/imap/source-pool.js'
@@ -224,7 +225,7 @@ function commandOf({ data, config, defaultDomain, ca, plaintext, connections, ex
   const given = Object.entries({ data, config, 'default-domain': defaultDomain, ca, expunge })
   return [
     process.execPath,
-    ...process.execArgv,
+    ...NODE_FLAGS,
     main,
     ...['import', 'imap', '--connections', String(connections)],
     ...given.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value])),
