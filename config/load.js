@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { MailError } from '../src/errors.js'
+import { collisionsIn } from './collisions.js'
 import { SETTINGS } from './default.js'
 import { checkSettings, flatten } from './schema.js'
 
@@ -173,7 +174,11 @@ export function loadConfig({ settings = {}, file, environment = process.env } = 
     const format = SETTINGS[/** @type {import('./default.js').SettingName} */ (name)]
     const isPath = 'format' in format && format.format === 'path'
     group[last] = isPath && value !== '' ? absolutePath(String(value)) : value
+    merged[name] = group[last]
   }
+  const collisions = collisionsIn(merged)
+  if (collisions.length > 0)
+    throw new MailError('CONFIG_INVALID', { detail: collisions.join('\n') })
   config['auth'].pepperFile ||= resolve(config['data'], 'pepper')
   config['backup'].folder ||= resolve(config['data'], 'backup')
   return /** @type {Config} */ (config)

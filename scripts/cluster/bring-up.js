@@ -108,10 +108,17 @@ async function replaceWorkers(parts) {
 async function startBeside({ pm2, ecosystem: { workers } }, slot) {
   const known = new Set(find(pm2, workers).map(({ pm_id: id }) => id))
   const startedMs = performance.now()
-  pm2.run(startArguments(workers), { ...workers.env, LETTERLOCK_WORKER: String(slot) })
+  const findMade = () => find(pm2, workers).filter(({ pm_id: id }) => !known.has(id))
+  try {
+    pm2.run(startArguments(workers), { ...workers.env, LETTERLOCK_WORKER: String(slot) })
+  } catch (error) {
+    // It may be in PM2's list, and would be started anew with the others for ever.
+    await end(pm2, findMade())
+    throw error
+  }
   // PM2 takes one that has said nothing until then for ready.
   const isInTime = performance.now() - startedMs < workers.listen_timeout
-  const made = find(pm2, workers).filter(({ pm_id: id }) => !known.has(id))
+  const made = findMade()
   if (made.length > 0 && made.every(isUp) && isInTime) return
   await end(pm2, made)
   throw new CliError(

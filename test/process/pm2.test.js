@@ -123,8 +123,7 @@ test(
       await run('start', { PATH, LETTERLOCK_USER_PAGE_LISTEN: '127.0.0.1:0' })
       const before = workersOf(data)
       assert.equal(before.length, 1)
-      const said = readFileSync(log, 'utf8')
-      assert.match(said, /^userPage /m)
+      assert.match(readFileSync(log, 'utf8'), /^userPage /m)
 
       const missing = join(folder, 'nowhere.pem')
       await assertFails(
@@ -139,10 +138,22 @@ test(
       )
       assert.deepEqual(workersOf(data), before)
 
+      const place = await takePort(t)
+      await assertFails(
+        run('reload', { PATH, LETTERLOCK_IMAPS_LISTEN: place, LETTERLOCK_USER_PAGE_LISTEN: place }),
+        /^letterlock: The configuration is not valid\n {2}imaps\.listen .* and userPage\.listen /
+      )
+      const [list = ''] = /^\[.*\]$/m.exec((await run('jlist', { PATH })).stdout) ?? []
+      assert.equal(JSON.parse(list).length, 2, 'the worker, and the nightly backup')
+      process.kill(Number(before[0]), 'SIGKILL')
+      while (readFileSync(log, 'utf8').match(/^ready$/gm)?.length !== 2) await sleep(100)
+      const again = workersOf(data)
+      const said = readFileSync(log, 'utf8')
+
       await run('reload', { PATH, LETTERLOCK_DISCOVERY_LISTEN: '127.0.0.1:0' })
       const after = workersOf(data)
       assert.equal(after.length, 1)
-      assert.notDeepEqual(after, before)
+      assert.notDeepEqual(after, again)
       const saidSince = readFileSync(log, 'utf8').slice(said.length)
       assert.match(saidSince, /^discovery /m)
       assert.doesNotMatch(saidSince, /^userPage /m)

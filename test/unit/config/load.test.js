@@ -51,6 +51,44 @@ test('the command line wins over the environment, the environment over the file'
   assert.equal(config.lmtp.maxRecipients, 300)
 })
 
+/**
+ * @param {Record<string, string>} settings
+ */
+const load = (settings) => loadConfig({ settings, environment: {} })
+
+test('two listeners that would take each other’s place are refused, and both are named', () => {
+  for (const [imaps, page] of /** @type {const} */ ([
+    ['127.0.0.1:993', '127.0.0.1:993'],
+    ['0.0.0.0:993', '127.0.0.1:993'],
+    ['127.0.0.1:993', '[::]:993'],
+    ['[::]:993', '0.0.0.0:993'],
+    ['[::1]:993', '[0:0::1]:993'],
+    ['0.0.0.0:993', 'mail.example.org:993'],
+    ['LOCALHOST:993', 'localhost:993']
+  ]))
+    assertInvalid(
+      () => load({ 'imaps.listen': imaps, 'userPage.listen': page }),
+      /^imaps\.listen \(\S+:993\) and userPage\.listen \(\S+:993\) would take each other’s place/
+    )
+  // Against a default, too.
+  assertInvalid(() => load({ 'discovery.listen': '127.0.0.1:1080' }), /^admin\.listen .*discovery/)
+  assertInvalid(
+    () => load({ 'admin.socket': '/run/a/../x.sock', 'sasl.socket': '/run/x.sock' }),
+    /^sasl\.socket .*admin\.socket/
+  )
+})
+
+test('listeners of other ports, addresses or kinds, of port 0 and those that are off go together', () => {
+  for (const [imaps, page] of /** @type {const} */ ([
+    ['127.0.0.1:993', '127.0.0.1:994'],
+    ['127.0.0.1:993', '127.0.0.2:993'],
+    ['0.0.0.0:993', '[::1]:993'],
+    ['127.0.0.1:0', '127.0.0.1:0'],
+    ['off', 'off']
+  ]))
+    assert.equal(load({ 'imaps.listen': imaps, 'userPage.listen': page }).imaps.listen, imaps)
+})
+
 test('environment names are derived from the setting, each of them once', () => {
   assert.equal(environmentName('auth.argon2.memoryKiB'), 'LETTERLOCK_AUTH_ARGON2_MEMORY_KIB')
   assert.equal(environmentName('imap.loginTimeoutMs'), 'LETTERLOCK_IMAP_LOGIN_TIMEOUT_MS')

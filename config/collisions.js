@@ -1,0 +1,69 @@
+/**
+ * Listeners that would take each other's place. One process alone is refused the second by the system; under PM2 all workers
+ * listen on one handle of the daemon's, which is never right again after that: no worker that has died comes back.
+ */
+import { parseListenAddress } from '../src/support/listen-address.js'
+import { SETTINGS } from './default.js'
+
+/** Of every address; Node listens for IPv4 on IPv6's, too. */
+const ANY_IPV4 = '0.0.0.0'
+const ANY_IPV6 = '[::]'
+
+const LISTENERS = Object.keys(SETTINGS).filter((name) => name.endsWith('.listen'))
+const SOCKETS = Object.keys(SETTINGS).filter((name) => name.endsWith('.socket'))
+
+/**
+ * @param {string} setting - HOST:PORT
+ * @returns {string} the host in the one form that it has in a URL, so of IPv6 in brackets
+ */
+function hostOf(setting) {
+  const host = setting.slice(0, setting.lastIndexOf(':'))
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : host
+}
+
+/**
+ * @param {string} one
+ * @param {string} other - of the same port
+ * @returns {boolean} whether an address of this machine is in both; a name may be of any kind
+ */
+function overlap(one, other) {
+  const hosts = [hostOf(one), hostOf(other)]
+  if (hosts[0] === hosts[1] || hosts.includes(ANY_IPV6)) return true
+  return (
+    hosts.includes(ANY_IPV4) && hosts.some((host) => host !== ANY_IPV4 && !host.startsWith('['))
+  )
+}
+
+/**
+ * @param {Record<string, unknown>} settings - all, checked, by dotted name
+ * @returns {string[]} a complaint for each two
+ */
+export function collisionsIn(settings) {
+  const listening = LISTENERS.map((name) => ({ name, where: String(settings[name]) })).filter(
+    // The system gives each a port of its own for 0.
+    ({ where }) => (parseListenAddress(where)?.port ?? 0) !== 0
+  )
+  const sockets = SOCKETS.map((name) => ({ name, where: String(settings[name]) })).filter(
+    ({ where }) => where !== ''
+  )
+  return [
+    ...pairs(listening).filter(
+      ([{ where: one }, { where: other }]) =>
+        parseListenAddress(one)?.port === parseListenAddress(other)?.port && overlap(one, other)
+    ),
+    ...pairs(sockets).filter(([{ where: one }, { where: other }]) => one === other)
+  ].map(
+    ([one, other]) =>
+      `${one.name} (${one.where}) and ${other.name} (${other.where}) would take each other’s place: give each its own`
+  )
+}
+
+/**
+ * @template T
+ * @param {T[]} items
+ * @returns {[T, T][]} each two of them
+ */
+const pairs = (items) =>
+  items.flatMap((one, at) =>
+    items.slice(at + 1).map((other) => /** @type {[T, T]} */ ([one, other]))
+  )
