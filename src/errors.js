@@ -57,6 +57,10 @@ export const ERROR_TABLE = Object.freeze({
   PEPPER_MISSING: { temporary: false, text: 'The pepper that these credentials need is missing' },
   // Files and machine
   ACCOUNT_DAMAGED: { temporary: false, text: 'The mailbox file is damaged' },
+  KEYS_CONTRADICT: {
+    temporary: false,
+    text: 'The keys of the account contradict each other in the directory'
+  },
   FILE_REFUSED: {
     temporary: true,
     text: 'The system does not let the server have a file of its own'

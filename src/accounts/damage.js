@@ -25,7 +25,7 @@ export const isDamage = (error) =>
  *   keys since, else the error
  */
 export async function unlessOvertaken(directory, { id, keyEpoch }, error) {
-  if (!isDamage(error)) return error
+  if (!isDamage(error) && !isMailError(error, 'KEYS_CONTRADICT')) return error
   const now = await directory.findAccount(id)
   if (now === null) return new MailError('ACCOUNT_NOT_FOUND', { cause: error })
   if (now.keyEpoch === keyEpoch) return error

@@ -1,8 +1,10 @@
 /**
- * SQLite's own check of the directory, in a thread with a connection of its own: it cannot be sliced, and takes some
- * milliseconds for each thousand accounts.
+ * SQLite's own check of the directory, and whether each account's key that mail is sealed to stands there as one: SQLite's
+ * file has no checksums. In a thread with a connection of its own: it cannot be sliced, and takes some tens of milliseconds
+ * for each thousand accounts.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { isRecipientOf } from '../crypto/age.js'
 import { openPlainDatabase } from '../database/open.js'
 import { isMailError } from '../errors.js'
 import { toMailError } from '../database/sqlite-error.js'
@@ -13,6 +15,19 @@ const MAX_PROBLEMS = 10
 
 /** @typedef {import('../database/thread.js').ThreadMessage} ThreadMessage */
 
+/**
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db
+ * @returns {string[]} ids of accounts
+ */
+function findMisfits(db) {
+  const rows = /** @type {IterableIterator<{ id: string, recipient: string, key: Buffer }>} */ (
+    db.prepare('SELECT account_id AS id, recipient, public_key AS key FROM account_seals').iterate()
+  )
+  const misfits = []
+  for (const { id, recipient, key } of rows) if (!isRecipientOf(recipient, key)) misfits.push(id)
+  return misfits
+}
+
 /** @returns {ThreadMessage} */
 function check() {
   try {
@@ -22,7 +37,8 @@ function check() {
         db.pragma(`quick_check(${MAX_PROBLEMS})`)
       )
       const problems = rows.map((row) => row.quick_check).filter((text) => text !== 'ok')
-      return { kind: 'done', value: problems }
+      const misfits = problems.length > 0 ? [] : findMisfits(db)
+      return { kind: 'done', value: { problems, misfits } }
     } finally {
       db.close()
     }
@@ -30,7 +46,8 @@ function check() {
     const error = toMailError(cause)
     // So damaged that the check cannot be made: that is its answer.
     if (isMailError(error, 'ACCOUNT_DAMAGED')) {
-      return { kind: 'done', value: [error.detail ?? error.message] }
+      const problems = [error.detail ?? error.message]
+      return { kind: 'done', value: { problems, misfits: [] } }
     }
     return { kind: 'failed', failure: toThreadFailure(error) }
   }

@@ -206,10 +206,12 @@ export class DirectoryConnection {
     return true
   }
 
-  /** @returns {Promise<string[]>} what is wrong with the file; empty if nothing is */
+  /** @returns {Promise<import('./directory-port.js').DirectoryCheck>} */
   async quickCheck() {
     const module = new URL('directory-check-thread.js', import.meta.url)
-    return /** @type {string[]} */ (await runThread(module, { data: { path: this.db.name } }))
+    return /** @type {import('./directory-port.js').DirectoryCheck} */ (
+      await runThread(module, { data: { path: this.db.name } })
+    )
   }
 
   /** The last close checkpoints and removes the log. One that cannot be read is left to the next start, with the handle. */

@@ -16,6 +16,7 @@ import {
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
  * @typedef {import('./directory-port.js').PendingRekey} PendingRekey
  * @typedef {import('./directory-port.js').SealIdentityRow} SealIdentityRow
+ * @typedef {import('./directory-port.js').SealKey} SealKey
  */
 
 const INSERT_CREDENTIAL = `INSERT INTO credentials (id, account_id, kind, label, scope, expires_at_ms,
@@ -222,6 +223,21 @@ export class DirectoryKeys {
         .all(accountId)
     )
     return rows.map(sealIdentityFromRow)
+  }
+
+  /**
+   * @param {string} accountId
+   * @param {{ found: SealKey, right: SealKey }} change - nothing where what was found has been changed since
+   */
+  async replaceSealKey(accountId, { found, right }) {
+    await this.connection.write(() =>
+      this.connection
+        .prepare(
+          `UPDATE account_seals SET recipient = ?, public_key = ?
+           WHERE account_id = ? AND recipient = ? AND public_key = ?`
+        )
+        .run(right.recipient, right.publicKey, accountId, found.recipient, found.publicKey)
+    )
   }
 
   /**

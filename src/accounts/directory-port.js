@@ -282,6 +282,8 @@
  *   throws BUSY as `insertCredential` does
  * @property {(credentialId: string) => Promise<boolean>} deleteCredential - and from the write-ahead log
  * @property {(accountId: string) => Promise<SealIdentityRow[]>} listSealIdentities - the current one first
+ * @property {(accountId: string, change: { found: SealKey, right: SealKey }) => Promise<void>} replaceSealKey - of the key that
+ *   mail is sealed to; nothing where what was found has been changed since
  * @property {(rekey: PendingRekey) => Promise<void>} beginRekey - throws BUSY where a credential was changed
  *   since its next row was made, or a restore is asked for or switching
  * @property {(accountId: string) => Promise<PendingRekey | null>} findRekey
@@ -341,7 +343,20 @@
  * @property {(limit?: number) => Promise<{ failing: MaintenanceFailure[], failingTotal: number }>} listMaintenanceFailures
  * @property {(page: { afterId: string, limit: number }) => Promise<{ id: string, folder: string }[]>} pageFolders - by id; relative to the data folder
  * @property {(query: { tenant?: string | null, accountId?: string, beforeId?: number, limit: number }) => Promise<(MaintenanceRun & { id: number, address: string })[]>} pageMaintenanceRuns - newest first
- * @property {() => Promise<string[]>} quickCheck - what is wrong with the directory's own file; empty if nothing is
+ * @property {() => Promise<DirectoryCheck>} quickCheck
+ */
+
+/**
+ * @typedef {object} SealKey - that mail is sealed to, as it stands in the directory
+ * @property {string} recipient - age1pq1…
+ * @property {Buffer} publicKey - what that spells
+ */
+
+/**
+ * @typedef {object} DirectoryCheck
+ * @property {string[]} problems - of the directory's own file; empty if there are none
+ * @property {string[]} misfits - ids of accounts whose key that mail is sealed to stands there in two ways that differ; not
+ *   looked for where there are problems
  */
 
 /** @typedef {SharedDirectory & NodeDirectory} DirectoryPort */

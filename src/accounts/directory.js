@@ -77,6 +77,7 @@ export function openDirectory({
     replaceCredentials: (credentials, replaced) => keys.replaceCredentials(credentials, replaced),
     deleteCredential: (credentialId) => keys.deleteCredential(credentialId),
     listSealIdentities: (accountId) => keys.listSealIdentities(accountId),
+    replaceSealKey: (accountId, change) => keys.replaceSealKey(accountId, change),
     beginRekey: (rekey) => keys.beginRekey(rekey),
     findRekey: (accountId) => keys.findRekey(accountId),
     cancelRekey: (accountId, nextKeyEpoch) => keys.cancelRekey(accountId, nextKeyEpoch),

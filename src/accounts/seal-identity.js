@@ -3,7 +3,7 @@
  * directory, the private half under the account's seal key.
  */
 import { MailError } from '../errors.js'
-import { generateSealIdentity, identityFromSecret } from '../crypto/age.js'
+import { generateSealIdentity, identityFromSecret, isRecipientOf } from '../crypto/age.js'
 import { deriveSealKey } from '../crypto/key-derivation.js'
 import { UnwrapError, associatedData, unwrapKey, wrapKey } from '../crypto/key-wrap.js'
 
@@ -42,7 +42,7 @@ function wrapIdentity(row, secret, masterKey) {
  * @param {SealIdentityRow} row
  * @param {SecretBuffer} masterKey
  * @returns {SecretBuffer} the 32-byte secret
- * @throws {MailError} ACCOUNT_DAMAGED
+ * @throws {MailError} KEYS_CONTRADICT
  */
 function unwrapIdentity(row, masterKey) {
   const kek = deriveSealKey(masterKey.bytes)
@@ -50,7 +50,7 @@ function unwrapIdentity(row, masterKey) {
     return unwrapKey({ kek, wrapped: row.wrappedSecret, associated: associatedWith(row) })
   } catch (error) {
     if (!(error instanceof UnwrapError)) throw error
-    throw new MailError('ACCOUNT_DAMAGED', {
+    throw new MailError('KEYS_CONTRADICT', {
       detail: 'a sealing identity was changed',
       cause: error
     })
@@ -86,7 +86,7 @@ export function makeSealIdentity({ accountId, number, keyEpoch, masterKey, nowMs
  * @param {number} input.nextKeyEpoch
  * @param {string} [input.accountId] - of another account that is to have it; the row's unless told
  * @returns {SealIdentityRow} the same identity under the next master key
- * @throws {MailError} ACCOUNT_DAMAGED
+ * @throws {MailError} KEYS_CONTRADICT
  */
 export function rewrapSealIdentity({
   row,
@@ -106,7 +106,7 @@ export function rewrapSealIdentity({
  * @param {SecretBuffer} input.masterKey
  * @returns {Promise<SealIdentity[]>} the current one first, then those before it, for mail sealed earlier;
  *   the caller destroys them
- * @throws {MailError} ACCOUNT_DAMAGED
+ * @throws {MailError} KEYS_CONTRADICT
  */
 export async function openSealIdentities({ directory, accountId, masterKey }) {
   const rows = await directory.listSealIdentities(accountId)
@@ -128,27 +128,37 @@ export async function openSealIdentities({ directory, accountId, masterKey }) {
  * Recomputes the public key that mail is sealed to from the private one. Whoever can write to the
  * directory could otherwise put a key of their own there, and read all mail to come.
  *
+ * It stands there twice, as bytes and as a recipient, and no mail is taken while these differ. Where one of them is ours, the
+ * other was damaged, and is put right.
+ *
  * @param {object} input
  * @param {DirectoryPort} input.directory
  * @param {Account} input.account
  * @param {SecretBuffer} input.masterKey
- * @throws {MailError} ACCOUNT_DAMAGED where it is another one
+ * @returns {Promise<boolean>} whether one was put right
+ * @throws {MailError} KEYS_CONTRADICT where both are of another key
  */
 export async function requireSealKeyIsOurs({ directory, account, masterKey }) {
   const [row] = await directory.listSealIdentities(account.id)
   const refuse = () =>
-    new MailError('ACCOUNT_DAMAGED', { detail: 'the public seal key is not the account’s own' })
+    new MailError('KEYS_CONTRADICT', { detail: 'the public seal key is not the account’s own' })
   if (!row) throw refuse()
   using secret = unwrapIdentity(row, masterKey)
   const identity = identityFromSecret(secret.bytes)
   try {
-    // To spell a recipient takes as long as all the rest of this: once is enough.
-    const { recipient } = identity
-    const isOurs =
-      identity.publicKey.equals(account.sealPublicKey) &&
-      recipient === account.sealRecipient &&
-      recipient === row.recipient
-    if (!isOurs) throw refuse()
+    const { publicKey } = identity
+    const ours = [
+      publicKey.equals(account.sealPublicKey),
+      isRecipientOf(account.sealRecipient, publicKey)
+    ]
+    if (!isRecipientOf(row.recipient, publicKey) || !ours.includes(true)) throw refuse()
+    if (!ours.includes(false)) return false
+    const { sealRecipient: recipient, sealPublicKey } = account
+    await directory.replaceSealKey(account.id, {
+      found: { recipient, publicKey: sealPublicKey },
+      right: { recipient: row.recipient, publicKey }
+    })
+    return true
   } finally {
     identity.destroy()
   }

@@ -23,6 +23,9 @@ import { requireSealKeyIsOurs } from './seal-identity.js'
  * @typedef {import('../crypto/secret-buffer.js').SecretBuffer} SecretBuffer
  */
 
+/** What tells of keys that do not fit, and not of an attempt that failed. */
+const ALARMING = new Set(['ACCOUNT_DAMAGED', 'KEYS_CONTRADICT', 'PEPPER_MISSING'])
+
 /**
  * @typedef {object} Unlocked
  * @property {Account} account
@@ -91,7 +94,7 @@ export class Unlocker {
   /**
    * @param {LoginAttempt} attempt
    * @returns {Promise<Unlocked>}
-   * @throws {MailError} AUTHENTICATION_FAILED; THROTTLED; ACCOUNT_DISABLED and ACCOUNT_DAMAGED only after
+   * @throws {MailError} AUTHENTICATION_FAILED; THROTTLED; ACCOUNT_DISABLED, ACCOUNT_DAMAGED and KEYS_CONTRADICT only after
    *   the right credential; PEPPER_MISSING; BUSY while a rekey is under way
    */
   async unlock(attempt) {
@@ -256,13 +259,18 @@ export class Unlocker {
         return await this.#check({ account: now, password, remoteAddress, isKept, standing })
       }
       await this.#requireStillGood(account, credential)
-      await this.#alarmed({ account, remoteAddress }, () =>
+      const isMended = await this.#alarmed({ account, remoteAddress }, () =>
         requireSealKeyIsOurs({ directory, account, masterKey }).catch(async (error) => {
           const failure = await unlessOvertaken(directory, account, error)
           const isDeleted = isMailError(failure, 'ACCOUNT_NOT_FOUND')
           throw isDeleted ? new MailError('AUTHENTICATION_FAILED') : failure
         })
       )
+      if (isMended) {
+        const reason = 'the public seal key was damaged, and was put right'
+        this.#logger.error({ accountId: account.id, detail: reason }, 'keys alarm')
+        this.#audit('key-alarm', account, remoteAddress, { reason })
+      }
       if (rewrapped) this.#raise(rewrapped)
       if (isKept) this.#repeatLogins?.remember({ account, credential, password, masterKey })
       return unlockedFrom({ account, credential, masterKey })
@@ -299,7 +307,7 @@ export class Unlocker {
     try {
       return await work()
     } catch (error) {
-      if (isMailError(error, 'ACCOUNT_DAMAGED') || isMailError(error, 'PEPPER_MISSING')) {
+      if (error instanceof MailError && ALARMING.has(error.code)) {
         const { code, detail = '' } = error
         this.#logger.error({ accountId: account?.id, code, detail }, 'login refused: keys alarm')
         this.#audit('key-alarm', account, remoteAddress, { code, reason: detail })

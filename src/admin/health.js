@@ -185,6 +185,16 @@ export const DIRECTORY_DAMAGED = Object.freeze({
 })
 
 /**
+ * @param {string[]} misfits - of `DirectoryCheck`; one at least
+ * @returns {Check}
+ */
+export const keysContradict = ({ length, 0: first }) => ({
+  name: 'integrity',
+  status: 'fail',
+  text: `The keys of ${length} accounts contradict each other in the directory, first ${first}: they get no mail, see docs/operations.md`
+})
+
+/**
  * @param {Survey} survey
  * @returns {Check}
  */

@@ -13,6 +13,7 @@ import {
   checkSpool,
   checkWal,
   DIRECTORY_DAMAGED,
+  keysContradict,
   notLookedAt,
   worstOf
 } from './health.js'
@@ -154,8 +155,9 @@ export class HostState {
 
   /** @returns {Promise<Check>} */
   async #checkIntegrity() {
-    const problems = await this.checkDirectory()
+    const { problems, misfits } = await this.checkDirectory()
     if (problems.length > 0) return DIRECTORY_DAMAGED
+    if (misfits.length > 0) return keysContradict(misfits)
     return checkIntegrity(await this.#parts.survey.readCurrent())
   }
 

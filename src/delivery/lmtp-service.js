@@ -4,6 +4,8 @@
 
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { isRecipientOf } from '../crypto/age.js'
+import { MailError } from '../errors.js'
 import { counters } from '../telemetry/counters.js'
 import { fanOut } from './fan-out.js'
 import { LmtpRefusal, REFUSALS, refusalOf } from './lmtp-reply.js'
@@ -38,6 +40,7 @@ const MAX_TIDY_FOLDERS = 10_000
  * @property {string} id
  * @property {string} folder - absolute
  * @property {Buffer} sealPublicKey
+ * @property {string} sealRecipient - the same as text, with a checksum
  * @property {boolean} isEnabled
  * @property {number} quotaBytes - 0: no limit
  * @property {number} quotaMessages - 0: no limit
@@ -68,7 +71,8 @@ const MAX_TIDY_FOLDERS = 10_000
  * @property {{ findByAddress: (address: string) => Promise<DeliveryAccount | null>,
  *   findAccount: (accountId: string) => Promise<Pick<DeliveryAccount, 'folder'> | null>,
  *   pageFolders: (page: { afterId: string, limit: number }) => Promise<unknown[]>,
- *   tenantRoom?: (tenant: string) => Promise<number | null> }} directory - `tenantRoom`: bytes that all accounts of a
+ *   tenantRoom?: (tenant: string) => Promise<number | null>,
+ *   audit: import('../accounts/directory-port.js').DirectoryPort['audit'] }} directory - `tenantRoom`: bytes that all accounts of a
  *   tenant may still grow by; null: no limit
  * @property {import('../support/clock.js').Clock} clock
  * @property {import('../telemetry/logger.js').Logger} logger
@@ -93,6 +97,8 @@ export class LmtpService {
    * @type {WeakMap<Session, Recipient[]>}
    */
   #recipients = new WeakMap()
+  /** @type {Set<string>} ids of accounts of whose keys the audit log has been told */
+  #alarmed = new Set()
   /** @type {Set<string>} spool folders whose leftovers of earlier processes are gone */
   #tidy = new Set()
 
@@ -128,6 +134,7 @@ export class LmtpService {
       const account = await directory.findByAddress(address.address)
       if (account === null) throw await this.#refusalOfUnknown()
       if (!account.isEnabled) throw new LmtpRefusal(REFUSALS.disabledAccount)
+      this.#requireWholeKey(account)
       // A mail server that only asks whether there is such a recipient takes no for an answer also where it is meant for now:
       // it would refuse its senders instead of keeping their mail. It hears of the quota when it has brought a message.
       if (this.#isRefusedForGood) await this.#requireRoom(account, declaredSize(session))
@@ -141,6 +148,27 @@ export class LmtpService {
       if (!isRefused) logger.error({ err: error }, 'a recipient could not be looked up')
       throw refusalOf(error)
     }
+  }
+
+  /**
+   * What is sealed to a key of which the disk has given back other bytes, nobody could ever open.
+   *
+   * @param {DeliveryAccount} account
+   * @throws {LmtpRefusal}
+   */
+  #requireWholeKey({ id, sealRecipient, sealPublicKey }) {
+    const { directory, logger } = this.#options
+    if (isRecipientOf(sealRecipient, sealPublicKey)) {
+      this.#alarmed.delete(id)
+      return
+    }
+    const { code, message: reason } = new MailError('KEYS_CONTRADICT')
+    logger.error({ accountId: id, code }, 'mail refused: keys alarm')
+    // Its sender tries again every few minutes, for days.
+    if (!this.#alarmed.has(id))
+      directory.audit({ action: 'key-alarm', accountId: id, detail: { code, reason } })
+    this.#alarmed.add(id)
+    throw new LmtpRefusal(REFUSALS.notSealed)
   }
 
   /**

@@ -74,6 +74,7 @@ const REPLIES = {
   KEY_UNAVAILABLE: CODE.unavailable,
   PEPPER_MISSING: CODE.unavailable,
   ACCOUNT_DAMAGED: CODE.corruption,
+  KEYS_CONTRADICT: CODE.corruption,
   FILE_REFUSED: CODE.unavailable,
   FILE_TOO_NEW: CODE.unavailable,
   SCHEMA_MISMATCH: CODE.unavailable,
@@ -88,6 +89,7 @@ const REPLIES = {
 /** Codes that the operator should hear of, whatever the client does about them. */
 const ALARMING = new Set([
   'ACCOUNT_DAMAGED',
+  'KEYS_CONTRADICT',
   'KEY_REJECTED',
   'DISK_FULL',
   'NOT_DURABLE',

@@ -376,15 +376,13 @@ test('somebody else’s public seal key in the directory is an alarm, and nobody
   const own = { publicKey: account.sealPublicKey, recipient: account.sealRecipient }
   const changes = [
     'UPDATE account_seals SET public_key = $publicKey, recipient = $recipient',
-    'UPDATE account_seals SET public_key = $publicKey',
-    'UPDATE account_seals SET recipient = $recipient',
     'UPDATE seal_identities SET recipient = $recipient'
   ]
   for (const sql of changes) {
     tamper(data, sql, [theirs])
     // Where mail would be sealed to another key, a repeat login as well as a first one.
     if (!sql.includes('public_key')) services.unlocker.forget(account.id)
-    await assertRefused(logIn(services, 'old secret'), 'ACCOUNT_DAMAGED')
+    await assertRefused(logIn(services, 'old secret'), 'KEYS_CONTRADICT')
     tamper(data, sql, [own])
     ;(await logIn(services, 'old secret')).masterKey.dispose()
   }
@@ -393,7 +391,35 @@ test('somebody else’s public seal key in the directory is an alarm, and nobody
     ({ action }) => action === 'key-alarm'
   )
   assert.equal(alarms.length, changes.length)
-  assert.ok(lines.some(({ level, code }) => level === 'error' && code === 'ACCOUNT_DAMAGED'))
+  assert.ok(lines.some(({ level, code }) => level === 'error' && code === 'KEYS_CONTRADICT'))
+})
+
+test('of a public seal key that stands in two ways the damaged one is named, and put right at the next login', async (t) => {
+  const { services, data, lines } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const { directory, unlocker } = services
+  assert.deepEqual(await directory.quickCheck(), { problems: [], misfits: [] })
+  const [key, name] = [Buffer.from(account.sealPublicKey), account.sealRecipient]
+  key[1215] = Number(key[1215]) ^ 1
+  const changes = {
+    'UPDATE account_seals SET public_key = ?': key,
+    'UPDATE account_seals SET recipient = ?': name.replace(/.$/, (last) =>
+      last === 'q' ? 'p' : 'q'
+    )
+  }
+  for (const [sql, value] of Object.entries(changes)) {
+    tamper(data, sql, [value])
+    assert.deepEqual(await directory.quickCheck(), { problems: [], misfits: [account.id] })
+    unlocker.forget(account.id)
+    ;(await logIn(services, 'old secret')).masterKey.dispose()
+    const now = await directory.findAccount(account.id)
+    assert.deepEqual([now?.sealPublicKey, now?.sealRecipient], [account.sealPublicKey, name])
+    assert.deepEqual(await directory.quickCheck(), { problems: [], misfits: [] })
+  }
+  await directory.flush()
+  const alarms = (await directory.listAudit()).filter(({ action }) => action === 'key-alarm')
+  assert.equal(alarms.length, 2)
+  assert.equal(lines.filter(({ msg }) => msg === 'keys alarm').length, 2)
 })
 
 test('an account that is deleted while its seal key is looked at is no alarm', async (t) => {

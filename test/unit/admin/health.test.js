@@ -17,6 +17,7 @@ import {
   checkSpool,
   checkWal,
   DIRECTORY_DAMAGED,
+  keysContradict,
   worstOf
 } from '../../../src/admin/health.js'
 import { HostSurvey } from '../../../src/admin/survey.js'
@@ -133,6 +134,7 @@ test('each check has its ok, warn and fail, and says why', () => {
     [failing([3]), 'fail', /3 times/],
     [checkIntegrity(WELL), 'ok', /3 mailboxes/],
     [DIRECTORY_DAMAGED, 'fail', /directory/],
+    [keysContradict(['ab', 'cd']), 'fail', /2 accounts .*, first ab: /],
     [checkIntegrity({ ...WELL, misshapen: 1, misshapenIds: ['ab'] }), 'fail', /ab/],
     [checkIntegrity({ ...WELL, damaged: 1, damagedIds: ['d1'] }), 'fail', /damaged, first d1/],
     [checkIntegrity({ ...WELL, unreadable: 1, unreadableIds: ['u1'] }), 'fail', /first u1/],

@@ -10,7 +10,8 @@ import {
   Opener,
   Sealer,
   generateSealIdentity,
-  identityFromSecret
+  identityFromSecret,
+  isRecipientOf
 } from '../../../src/crypto/age.js'
 import { CHUNK_BYTES, CHUNK_TAG_BYTES } from '../../../src/crypto/age-stream.js'
 import { identityText } from '../../helpers/age-identity.js'
@@ -52,6 +53,29 @@ function open(file, { identities = [identity], released = [], step = 64 * 1024 }
 
 /** Sizes on both sides of every border of the payload. */
 const SIZES = [0, 1, 6000, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 200_001]
+
+test('a recipient is told from every other spelling of its key, and of every other key', () => {
+  const { recipient, publicKey } = generateSealIdentity()
+  assert.ok(isRecipientOf(recipient, publicKey))
+  for (const at of [0, 7, 9, 1000, recipient.length - 7, recipient.length - 1]) {
+    const other = recipient[at] === 'q' ? 'p' : 'q'
+    assert.ok(!isRecipientOf(recipient.slice(0, at) + other + recipient.slice(at + 1), publicKey))
+  }
+  for (const text of [
+    '',
+    'age1pq1',
+    recipient.slice(0, -1),
+    `${recipient}q`,
+    recipient.toUpperCase()
+  ])
+    assert.ok(!isRecipientOf(text, publicKey))
+  for (const at of [0, 600, 1215]) {
+    const damaged = Buffer.from(publicKey)
+    damaged[at] = Number(damaged[at]) ^ 1
+    assert.ok(!isRecipientOf(recipient, damaged))
+  }
+  assert.ok(!isRecipientOf(recipient, publicKey.subarray(1)))
+})
 
 test('an identity and its recipient are those that age-encryption makes of the same seed', async () => {
   assert.equal(pair.secret.length, 32)

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateSealIdentity, identityFromSecret } from '../../../src/crypto/age.js'
+import { encodeBech32 } from '../../../src/crypto/bech32.js'
 import { LmtpClient, filesBelow, openSpool, stuffed } from '../../helpers/delivery.js'
 import { ANN, MESSAGE, startLmtp } from '../../helpers/lmtp.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
@@ -80,11 +81,46 @@ test('the number of messages counts against the quota', async (t) => {
   await client.quit()
 })
 
+test('a key of which one bit is another: 451 4.7.5, an alarm in log and audit, and the others get their mail', async (t) => {
+  const { logger, lines } = recordingLogger()
+  let isDamaged = true
+  const { port, directory, add, spoolFolder, identity } = await startLmtp(t, {
+    logger,
+    alter: (account) => {
+      if (account?.address !== 'bob@example.org' || !isDamaged) return account
+      const sealPublicKey = Buffer.from(account.sealPublicKey)
+      sealPublicKey.writeUInt8(sealPublicKey.readUInt8(1215) ^ 1, 1215)
+      return { ...account, sealPublicKey }
+    }
+  })
+  const bob = await add('bob@example.org')
+  const client = await LmtpClient.connect(port)
+  for (let i = 0; i < 2; i++) {
+    await client.say('MAIL FROM:<>')
+    assert.match(await client.say('RCPT TO:<bob@example.org>'), /^451 4\.7\.5 /)
+    await client.say('RSET')
+  }
+  assert.match(String(await client.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+  assert.equal(lines.filter(({ msg }) => msg === 'mail refused: keys alarm').length, 2)
+  await directory.flush()
+  const alarms = await directory.listAudit({ accountId: bob.account.id })
+  assert.deepEqual(
+    alarms.map(({ action, detail }) => [action, detail?.['code']]),
+    [['key-alarm', 'KEYS_CONTRADICT']]
+  )
+  isDamaged = false
+  const again = await client.deliver({ to: ['bob@example.org'], message: MESSAGE })
+  assert.match(String(again), /^250 /)
+  await client.quit()
+})
+
 test('a key that cannot be sealed to: 451 4.7.5, nothing in the clear, and the others get theirs', async (t) => {
+  const none = Buffer.alloc(1216, 0xff)
   const { port, folder, add, spoolFolder, identity } = await startLmtp(t, {
     alter: (account) =>
       account?.address === 'bob@example.org'
-        ? { ...account, sealPublicKey: Buffer.alloc(1216, 0xff) }
+        ? { ...account, sealPublicKey: none, sealRecipient: encodeBech32('age1pq', none) }
         : account
   })
   await add('bob@example.org')

@@ -25,6 +25,23 @@ export function keysContract({ name, setUp }) {
     assert.equal(await directory.findCredential(old.id), null)
   })
 
+  test(`${name}: a seal key is put right where it still is what was found, and nowhere else`, async (t) => {
+    const { data, directory } = await setUp(t)
+    const input = newAccount(data, 'anna@example.org')
+    const { sealRecipient: recipient, sealPublicKey: publicKey } = input.keys
+    await directory.createAccount(input)
+    const right = { recipient: 'age1pq1right', publicKey: randomBytes(1216) }
+    const late = { found: { recipient, publicKey: right.publicKey }, right }
+    await directory.replaceSealKey(input.id, late)
+    assert.deepEqual((await directory.findAccount(input.id))?.sealPublicKey, publicKey)
+    await directory.replaceSealKey(input.id, { found: { recipient, publicKey }, right })
+    const account = await directory.findAccount(input.id)
+    assert.deepEqual(
+      [account?.sealRecipient, account?.sealPublicKey],
+      [right.recipient, right.publicKey]
+    )
+  })
+
   test(`${name}: a recovery code that changes the password does not do so beside another change of it`, async (t) => {
     const { data, directory } = await setUp(t)
     const input = newAccount(data, 'anna@example.org')
