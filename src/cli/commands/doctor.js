@@ -5,13 +5,14 @@ import { networkInterfaces } from 'node:os'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { normalizeDomain } from '../../accounts/address.js'
-import { errorCodeOf } from '../../database/sqlite-error.js'
-import { MailError } from '../../errors.js'
+import { errorCodeOf, toMailError } from '../../database/sqlite-error.js'
+import { MailError, isMailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
 import { becomeOwner } from '../data-folder.js'
 import { checkBackups } from '../doctor/backups.js'
 import { clientSettings } from '../../discovery/client-settings.js'
 import { dnsLines, publicAddresses } from '../doctor/dns.js'
+import { checkDirectory, directoryDamaged } from '../doctor/directory.js'
 import { bad, good } from '../doctor/finding.js'
 import { checkClock, checkDisks, checkLimits } from '../doctor/machine.js'
 import { checkCertificates, checkPorts } from '../doctor/network.js'
@@ -36,7 +37,9 @@ const SOME_FAIL = 1
 export function register(program, context) {
   program
     .command('doctor')
-    .description('Check ports, certificate, disks, clock, permissions, limits and backups')
+    .description(
+      'Check ports, certificate, disks, clock, permissions, limits, directory, mailboxes and backups'
+    )
     .option('--dns [domain]', 'print the DNS lines of all domains instead, or of this one')
     .option('--host <name>', 'with --dns: this host’s public name')
     .option('--json', 'one JSON object a line')
@@ -131,15 +134,24 @@ async function dataFindings(context, options) {
     ]
   }
   try {
-    return await withAccounts(context, options, async ({ services }) => [
-      ...(await checkMailboxes({ services })),
-      await checkBackups({ services })
-    ])
-  } catch (error) {
+    return await withAccounts(context, options, async ({ services }) => {
+      const { findings, isReadable } = await checkDirectory({ services })
+      if (!isReadable) return findings
+      return [
+        ...findings,
+        ...(await checkMailboxes({ services })),
+        await checkBackups({ services })
+      ]
+    })
+  } catch (cause) {
+    // No mailbox is opened here: what is damaged is the directory, wherever it was met.
+    const error = toMailError(cause)
+    if (isMailError(error, 'ACCOUNT_DAMAGED') || isMailError(error, 'DIRECTORY_DAMAGED'))
+      return [directoryDamaged(error.detail ?? error.message)]
     const refusal = explainRefusedFile(error)
     if (refusal !== null)
       return [bad('data', refusal, 'The server needs each of its files to be its own')]
-    if (!(error instanceof MailError)) throw error
+    if (!(error instanceof MailError)) throw cause
     return [bad('data', `The server would not start: ${error.message}`, error.detail ?? error.code)]
   }
 }

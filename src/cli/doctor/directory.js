@@ -1,0 +1,59 @@
+/**
+ * Whether the directory is whole, and what is on record of damaged mailboxes.
+ */
+import { bad, good } from './finding.js'
+
+/** @import { Finding } from './finding.js' */
+
+const NAME = 'directory'
+
+/**
+ * @param {string} problem - the first of them
+ * @returns {Finding}
+ */
+export const directoryDamaged = (problem) =>
+  bad(
+    NAME,
+    `The directory is damaged: ${problem}`,
+    'Put a sound one in its place (docs/backup.md, “The directory alone”), and look at the disk'
+  )
+
+/**
+ * @param {object} input
+ * @param {Pick<import('../../accounts/services.js').AccountServices, 'directory'>} input.services
+ * @returns {Promise<{ findings: Finding[], isReadable: boolean }>} `isReadable`: whether more can be asked of it
+ */
+export async function checkDirectory({ services: { directory } }) {
+  const { problems, misfits } = await directory.quickCheck()
+  const [problem] = problems
+  if (problem !== undefined) return { findings: [directoryDamaged(problem)], isReadable: false }
+  const nameOf = async (/** @type {string} */ accountId) =>
+    (await directory.findAccount(accountId))?.address ?? accountId
+  const findings = []
+  const [misfit] = misfits
+  if (misfit !== undefined) {
+    findings.push(
+      bad(
+        NAME,
+        `The keys of ${misfits.length} accounts contradict each other, first ${await nameOf(misfit)}: they get no mail`,
+        'docs/operations.md, “Keys that contradict each other”'
+      )
+    )
+  }
+  const { failing } = await directory.listMaintenanceFailures()
+  const damaged = new Set(
+    failing.filter(({ code }) => code === 'ACCOUNT_DAMAGED').map(({ accountId }) => accountId)
+  )
+  const [first] = damaged
+  if (first !== undefined) {
+    findings.push(
+      bad(
+        'mailboxes',
+        `${damaged.size} mailboxes were found damaged, first ${await nameOf(first)}`,
+        'docs/operations.md, “A mailbox is damaged”'
+      )
+    )
+  }
+  if (misfit === undefined) findings.unshift(good(NAME, 'SQLite finds nothing wrong with it'))
+  return { findings, isReadable: true }
+}

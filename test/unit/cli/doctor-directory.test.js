@@ -1,0 +1,66 @@
+/**
+ * What `letterlock doctor` says of the directory.
+ */
+import assert from 'node:assert/strict'
+import { openSync, closeSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import Database from 'better-sqlite3-multiple-ciphers'
+import { recordDamage } from '../../../src/accounts/damage.js'
+import { checkDirectory } from '../../../src/cli/doctor/directory.js'
+import { makeAccount, openTestAccounts, tamper } from '../../helpers/accounts.js'
+import { letterlock } from '../../helpers/process.js'
+
+/**
+ * @param {string} path
+ * @param {string} table - whose first page the disk gives back otherwise than it was written
+ */
+function damage(path, table) {
+  const db = new Database(path)
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  const page = db.prepare('SELECT min(pageno) FROM dbstat WHERE name = ?').pluck().get(table)
+  db.close()
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(4096, 0xff), 0, 4096, (Number(page) - 1) * 4096)
+  closeSync(file)
+}
+
+// One that the start reads, and one that it does not.
+for (const table of ['credentials', 'audit']) {
+  test(`a damaged page of the directory is a finding with advice: ${table}`, async (t) => {
+    const { services, data } = await openTestAccounts(t)
+    await makeAccount(services)
+    await services.close()
+    damage(join(data, 'directory.db'), table)
+    const { code, stdout, stderr } = await letterlock(['doctor', '--data', data])
+    assert.equal(code, 1)
+    assert.match(
+      stdout,
+      /^fail {2}directory: The directory is damaged: .*\n +→ .*The directory alone/m
+    )
+    assert.equal(stderr, '')
+  })
+}
+
+test('keys that contradict each other and mailboxes on record as damaged are named by address', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const look = async () =>
+    (await checkDirectory({ services })).findings.map(({ name, status, text }) => [
+      name,
+      status,
+      text
+    ])
+  assert.deepEqual(await look(), [['directory', 'ok', 'SQLite finds nothing wrong with it']])
+  tamper(data, "UPDATE account_seals SET recipient = recipient || 'q'")
+  recordDamage(services, account.id)
+  await services.directory.flush()
+  assert.deepEqual(await look(), [
+    [
+      'directory',
+      'fail',
+      `The keys of 1 accounts contradict each other, first ${account.address}: they get no mail`
+    ],
+    ['mailboxes', 'fail', `1 mailboxes were found damaged, first ${account.address}`]
+  ])
+})
