@@ -11,6 +11,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
+import { MARKER } from './marker.js'
 
 /**
  * @typedef {import('./targets/target.js').BackupTarget} BackupTarget
@@ -57,7 +58,6 @@ import { MailError } from '../errors.js'
  */
 
 const FORMAT = 'letterlock/1'
-const MARKER = 'letterlock-backup.json'
 const PARTIAL = 'partial.json'
 const GENERATIONS = 'generations/'
 const GENERATION_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(-\d+)?$/

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { errorCodeOf, toMailError } from '../../database/sqlite-error.js'
 import { MailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
+import { MARKER } from '../marker.js'
 import { makeFolderDurably, syncFile, syncFolder } from '../../support/write-file.js'
 
 /** What is being written has such a name; a killed run leaves it. */
@@ -87,17 +88,31 @@ async function removeLeftover(path) {
 }
 
 /**
- * @param {string} folder - absolute; made at the first write
+ * @param {string} folder - absolute; made at the first write, where no backups have been seen in it
  * @returns {import('./target.js').BackupTarget}
  */
 export function openFolderTarget(folder) {
   const pathOf = (/** @type {string} */ name) => join(folder, ...name.split('/'))
+  /** Backups have been seen here: from then on the folder itself is not made. */
+  let isSetUp = false
+
+  /**
+   * Where the disk is unmounted meanwhile, what is left is an empty folder of another disk.
+   *
+   * @throws {MailError} BACKUP_UNREACHABLE
+   */
+  async function requirePlace() {
+    if (!isSetUp || (await unlessMissing(() => stat(pathOf(MARKER)))) !== null) return
+    const detail = `${pathOf(MARKER)} has gone: is the disk of the backups still mounted?`
+    throw new MailError('BACKUP_UNREACHABLE', { detail })
+  }
 
   /**
    * @param {string} name
    * @param {(temporary: string) => Promise<void>} write
    */
   async function place(name, write) {
+    await requirePlace()
     const path = pathOf(name)
     const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
     try {
@@ -106,6 +121,7 @@ export function openFolderTarget(folder) {
       await syncFile(temporary)
       await rename(temporary, path)
       await syncFolder(dirname(path))
+      if (name === MARKER) isSetUp = true
     } catch (error) {
       // Where that fails too, the first error says why.
       await rm(temporary, { force: true }).catch(() => {})
@@ -147,7 +163,11 @@ export function openFolderTarget(folder) {
       place(name, (temporary) =>
         copyFile(path, temporary, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL)
       ),
-    get: (name) => unlessMissing(() => unlessUnreadable(name, () => readFile(pathOf(name)))),
+    get: async (name) => {
+      const bytes = await unlessMissing(() => unlessUnreadable(name, () => readFile(pathOf(name))))
+      if (name === MARKER && bytes !== null) isSetUp = true
+      return bytes
+    },
     getRange: async (name, offset, length) => {
       const bytes = await unlessMissing(() =>
         unlessUnreadable(name, () => readRange(pathOf(name), offset, length))

@@ -7,7 +7,10 @@ import {
   readFile,
   readdir,
   readlink,
+  rename,
   rm,
+  rmdir,
+  stat,
   truncate,
   utimes,
   writeFile
@@ -449,6 +452,36 @@ test('a backup of a night on which the clock was years ahead is not taken for th
   assert.deepEqual([generations[0]?.name, generations.at(-1)?.name], [last, future])
   // Where the clock is years behind, all are of the future, and the last of them is the last.
   assert.equal((await chooseGeneration(host.repository, { nowMs: 0 })).name, future)
+})
+
+test('a target that is unmounted during a run ends it, and nothing is written into the folder below', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 30, 50_000)
+  const { config, logger } = host.services
+  const folderTarget = openFolderTarget(host.folder)
+  const mounted = `${host.folder}-mounted`
+  t.after(() => rm(mounted, { recursive: true, force: true }))
+  let isMounted = true
+  const target = {
+    ...folderTarget,
+    /** @type {import('../../../src/backup/targets/target.js').BackupTarget['putFile']} */
+    putFile: async (name, path) => {
+      if (isMounted) {
+        await rename(host.folder, mounted)
+        await mkdir(host.folder)
+        isMounted = false
+      }
+      await folderTarget.putFile(name, path)
+    }
+  }
+  await assert.rejects(runBackup({ config, logger, clock: host.clock, target }), {
+    code: 'BACKUP_UNREACHABLE',
+    detail: /letterlock-backup\.json has gone: is the disk .* still mounted\?$/
+  })
+  assert.deepEqual(await readdir(host.folder), [])
+  await rmdir(host.folder)
+  await assert.rejects(folderTarget.put('packs/x', Buffer.alloc(1)), { code: 'BACKUP_UNREACHABLE' })
+  await assert.rejects(stat(host.folder), { code: 'ENOENT' })
 })
 
 test('a run that dies half-way leaves the last backup whole, and the next one uses what it stored', async (t) => {
