@@ -21,6 +21,13 @@ const PIPELINE = 20
 /** @param {Buffer} bytes */
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex')
 
+/**
+ * @param {Buffer} bytes - of a message
+ * @returns {string} the hash of what BODY[] shows of it: 0x80 for NUL
+ */
+const shownHash = (bytes) =>
+  sha256(bytes.includes(0) ? Buffer.from(bytes.map((byte) => (byte === 0 ? 0x80 : byte))) : bytes)
+
 /** @type {{ name: string, bytes: Buffer }[]} */
 let messages = []
 before(() => {
@@ -83,7 +90,7 @@ test('the whole corpus comes back byte for byte after APPEND', { skip }, async (
   const total = await readAll(server.ports.imap, 'u@example.org', (bytes) => {
     const expected = messages[index++]
     assert.ok(expected)
-    assert.equal(sha256(bytes), sha256(expected.bytes), expected.name)
+    assert.equal(sha256(bytes), shownHash(expected.bytes), expected.name)
   })
   assert.equal(total, messages.length)
   assert.equal(await server.stop(), 0)
@@ -116,7 +123,8 @@ test(
       const whole = bytes.subarray(-2).equals(Buffer.from('\r\n'))
         ? bytes
         : Buffer.concat([bytes, Buffer.from('\r\n')])
-      expected.set(sha256(whole), (expected.get(sha256(whole)) ?? 0) + 1)
+      const hash = shownHash(whole)
+      expected.set(hash, (expected.get(hash) ?? 0) + 1)
     }
     const total = await readAll(server.ports.imap, 'u@example.org', (bytes) => {
       const head =
@@ -163,7 +171,7 @@ test('the whole corpus comes back byte for byte after import', { skip }, async (
   assert.equal(again.code, 0, again.stderr + again.stdout)
 
   const server = await startServerProcess(t, { data })
-  const expected = new Set(messages.map(({ bytes }) => sha256(bytes)))
+  const expected = new Set(messages.map(({ bytes }) => shownHash(bytes)))
   const total = await readAll(server.ports.imap, 'u@example.org', (bytes) => {
     assert.ok(expected.has(sha256(bytes)), bytes.subarray(0, 300).toString('latin1'))
   })

@@ -5,6 +5,7 @@
  */
 import { decodePartTree } from '../../mime/part-tree.js'
 import { filterHeader, resolveSection } from '../../mime/section.js'
+import { maskNul } from '../protocol/compile/mask-nul.js'
 import { isWhole } from './fetch-plan.js'
 
 /** @import { PartTree } from '../../mime/part-tree.js' */
@@ -22,7 +23,9 @@ import { isWhole } from './fetch-plan.js'
  */
 export function writeBody(writer, items, body, writeOther) {
   const writeSection = body.partTree === null ? writeWhole : sectionsOf(body, items)
-  return writeItems(writer, items, body, { writeOther, writeSection })
+  const isSound = writeItems(writer, items, body, { writeOther, writeSection })
+  writer.maskNul()
+  return isSound
 }
 
 /**
@@ -36,6 +39,7 @@ export function writeBody(writer, items, body, writeOther) {
 export function writeLongBody(writer, items, body, { writeOther, sendPieces }) {
   const writeSection = (/** @type {FetchWriter} */ _, /** @type {SectionItem} */ item) => {
     writer.sectionHead(item, body.size)
+    body.pieces.forEach(maskNul)
     sendPieces(body.pieces)
     return true
   }

@@ -144,6 +144,8 @@ export function writePage({ session, writer, plan, pagePlan, slots, page }) {
       written++
     }
   }
+  // Of what lists are made of only header fields are as they came.
+  if (choices.size > 0) writer.maskNul()
   return written
 }
 

@@ -2,6 +2,7 @@
  * Writes the sections of one FETCH: their bytes pass in pieces from the store to the socket, as fast as the client takes them.
  */
 import { nextTurn } from '../../support/turns.js'
+import { withoutNul } from '../protocol/compile/mask-nul.js'
 
 /** @import { FetchWriter } from '../protocol/compile/fetch.js' */
 /** @import { BinaryItem, SectionItem } from '../protocol/values/fetch-item.js' */
@@ -63,11 +64,13 @@ export class FetchSectionWriter {
     this.#writer.sectionHead(item, sizeBytes, { isLiteral8: hasNul })
     let left = sizeBytes
     try {
-      if (first !== null) left -= await this.#writePiece(first, isOwned)
+      if (first !== null)
+        left -= await this.#writePiece(hasNul ? first : withoutNul(first), isOwned)
       for (;;) {
         const piece = left > 0 ? await rest?.next() : undefined
         if (piece === undefined || piece.done === true) break
-        left -= await this.#writePiece(piece.value, isOwned)
+        const { value } = piece
+        left -= await this.#writePiece(hasNul ? value : withoutNul(value), isOwned)
       }
       if (left !== 0) throw new Error('the content is not as long as its row says')
     } finally {

@@ -12,6 +12,7 @@ const MESSAGES = [
   'Received: from elsewhere\r\nSubject: of another way\r\n\r\n',
   'Subject: only a header\r\n',
   'Subject: bare\nFrom: c@d\n\nbody\n',
+  'Subject: with \0\r\nFrom: "\0" <d\0@e>\r\nContent-Type: text/plain; x="\0"\r\n\r\n\0text \0\r\n',
   'From: d@e\r\nContent-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\n\r\npart\r\n--q--\r\n',
   'Subject: \u00e4\u00f6\u00fc\r\nReferences: <1@x>\r\n <2@x>\r\nDate: nonsense\r\n\r\n',
   'Received: from z\r\nSubject: outer\r\nContent-Type: message/rfc822\r\n\r\nSubject: "inner"\r\n\r\n> quoted\r\n',
@@ -82,6 +83,7 @@ test('a list over many messages says what each message says when it is asked alo
       const alone = []
       isPaged = false
       for (const uid of uids) alone.push(await untagged(client, `UID FETCH ${uid} ${items}`))
+      assert.ok(!alone.join('').includes('\0'), items)
       isPaged = true
       const set = `${uids[0]}:${uids.at(-1)}`
       assert.equal(await untagged(client, `UID FETCH ${set} ${items}`), alone.join(''), items)

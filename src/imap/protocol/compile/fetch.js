@@ -3,6 +3,7 @@
  */
 import { ownBytes } from '../../../support/own-bytes.js'
 import { compileInternalDate } from '../values/internal-date.js'
+import { maskNul } from './mask-nul.js'
 import { putBytes, putNumber, NUMBER_BYTES } from './put.js'
 import { compileNstring } from './quoted.js'
 import { ResponseWriter } from './response-writer.js'
@@ -273,6 +274,16 @@ export class FetchWriter {
       .number(sizeBytes)
       .ascii('}\r\n')
       .direct(sizeBytes, write, spare)
+    return this
+  }
+
+  /**
+   * To be called before what was written is handed over, if a text section is in it.
+   *
+   * @returns {this}
+   */
+  maskNul() {
+    maskNul(this.#writer.peek())
     return this
   }
 
