@@ -103,15 +103,16 @@ export async function unlockForWork({ services, input }, address) {
 }
 
 /**
- * @param {string} text - for instance `500MB`, `2GB` or `0`
+ * @param {string} text - for instance `500MB`, `2GB` or `0`; a fraction needs a unit
  * @returns {number} bytes
- * @throws {CliError}
+ * @throws {CliError} exit code 2; also for what is less than a byte, since 0 means no limit
  */
 export function parseBytes(text) {
-  const match = /^(\d+(?:\.\d+)?)\s*(k|m|g|t)?b?$/i.exec(text)
-  const exponent = { k: 1, m: 2, g: 3, t: 4 }[match?.[2]?.toLowerCase() ?? ''] ?? 0
-  const bytes = Math.round(Number(match?.[1]) * 1000 ** exponent)
-  if (Number.isSafeInteger(bytes)) return bytes
+  const match = /^(?:(\d+)\s*|(\d+(?:\.\d+)?)\s*([kmgt]))b?$/i.exec(text)
+  const exponent = ' kmgt'.indexOf(match?.[3]?.toLowerCase() ?? ' ')
+  const amount = Number(match?.[1] ?? match?.[2])
+  const bytes = Math.round(amount * 1000 ** exponent)
+  if (Number.isSafeInteger(bytes) && (bytes > 0 || amount === 0)) return bytes
   throw new CliError(`${text} is no size: write for instance 500MB or 2GB`, { exitCode: 2 })
 }
 
