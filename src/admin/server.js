@@ -7,6 +7,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { fastify } from 'fastify'
+import { CONNECTION_CHECKS_MS } from '../support/http-checks.js'
 import { removeStaleSocket, setSocketAccess } from '../support/unix-socket.js'
 import { requireToken } from './access.js'
 import { addDashboard } from './dashboard.js'
@@ -99,7 +100,11 @@ const DOCS_POLICY = [
  */
 export async function createAdminServer(parts) {
   const { services, version, tls = null } = parts
-  const limits = { headersTimeout: HEAD_MS, requestTimeout: REQUEST_MS }
+  const limits = {
+    headersTimeout: HEAD_MS,
+    requestTimeout: REQUEST_MS,
+    connectionsCheckingInterval: CONNECTION_CHECKS_MS
+  }
   const app = /** @type {FastifyInstance} */ (
     /** @type {unknown} */ (
       fastify({

@@ -7,6 +7,7 @@ import { fastify } from 'fastify'
 import { normalizeDomain, parseAddress } from '../accounts/address.js'
 import { MailError } from '../errors.js'
 import { parseListenAddress } from '../support/listen-address.js'
+import { CONNECTION_CHECKS_MS } from '../support/http-checks.js'
 import { isLoopback } from '../support/loopback.js'
 import { HttpsListener } from '../user-page/listener.js'
 import { autoconfigDocument } from './autoconfig.js'
@@ -61,7 +62,10 @@ export async function createDiscoveryServer({ config, tls }) {
         serverFactory: (handler) =>
           isTls
             ? listener.makeServer(handler)
-            : createServer({ requestTimeout: REQUEST_MS }, handler)
+            : createServer(
+                { requestTimeout: REQUEST_MS, connectionsCheckingInterval: CONNECTION_CHECKS_MS },
+                handler
+              )
       })
     )
   )

@@ -4,6 +4,7 @@
  */
 import { createServer } from 'node:https'
 import { makeTlsContext } from '../imap/session/tls-context.js'
+import { CONNECTION_CHECKS_MS } from '../support/http-checks.js'
 
 /** @import { IncomingMessage, RequestListener } from 'node:http' */
 /** @import { Socket } from 'node:net' */
@@ -57,7 +58,8 @@ export class HttpsListener {
         handshakeTimeout: HANDSHAKE_MS,
         headersTimeout: HANDSHAKE_MS,
         requestTimeout: REQUEST_MS,
-        keepAliveTimeout: KEEP_ALIVE_MS
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        connectionsCheckingInterval: CONNECTION_CHECKS_MS
       },
       handler
     )

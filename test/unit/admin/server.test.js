@@ -11,6 +11,7 @@ import { ERROR_TABLE, MailError } from '../../../src/errors.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
 import { systemClock } from '../../../src/support/clock.js'
 import { startAdmin } from '../../helpers/admin.js'
+import { checkIntervalOf } from '../../helpers/check-interval.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
 
 test('live answers while the process runs; ready only while it serves', async (t) => {
@@ -171,6 +172,7 @@ test('who is slow, or says too much, is not waited for, nor is there room for ev
     assert.ok(headersTimeout > 0 && headersTimeout <= 10_000, `${headersTimeout}`)
     assert.ok(requestTimeout > 0 && requestTimeout <= 30_000, `${requestTimeout}`)
     assert.ok(maxConnections <= 500, `${maxConnections}`)
+    assert.ok(checkIntervalOf(admin.app.server) <= 2_000)
   }
   const { admin } = await startAdmin(t)
   const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })

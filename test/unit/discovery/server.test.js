@@ -8,6 +8,7 @@ import { loadConfig } from '../../../config/load.js'
 import { createDiscoveryServer } from '../../../src/discovery/server.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
 import { systemClock } from '../../../src/support/clock.js'
+import { checkIntervalOf } from '../../helpers/check-interval.js'
 import { scratchFolder } from '../../helpers/process.js'
 
 const parser = new XMLParser({
@@ -95,6 +96,15 @@ test('Thunderbird gets servers by preference, from both of its addresses', async
     '/.well-known/autoconfig/mail/config-v1.1.xml?emailaddress=other@example.net'
   )
   assert.equal(known.text, text, 'another address of the domain gets the same bytes')
+})
+
+test('who is slow is not waited for, with TLS or without', async (t) => {
+  for (const isTls of [true, false]) {
+    const { server } = await start(t, { 'discovery.isTls': isTls })
+    const { requestTimeout } = /** @type {import('node:http').Server} */ (server.app.server)
+    assert.ok(requestTimeout > 0 && requestTimeout <= 30_000, `${requestTimeout}`)
+    assert.ok(checkIntervalOf(server.app.server) <= 2_000)
+  }
 })
 
 test('without an address the name that was asked says the domain', async (t) => {
