@@ -113,7 +113,9 @@ export async function createAdminServer(parts) {
         forceCloseConnections: true,
         bodyLimit: BODY_LIMIT_BYTES,
         routerOptions: { maxParamLength: 400 },
+        // Before there is a route; hooks do not run for it.
         frameworkErrors: (error, _request, reply) => {
+          addHeaders(reply)
           sendProblem(reply, plainProblem(error.statusCode ?? 400))
         },
         clientErrorHandler: refuseUnreadable,
@@ -128,10 +130,7 @@ export async function createAdminServer(parts) {
   app.decorateRequest('token', null)
   app.decorateRequest('auditAccountId', null)
   app.setErrorHandler(createErrorHandler(services.logger))
-  app.addHook('onSend', async (_request, reply) => {
-    reply.header('x-content-type-options', 'nosniff')
-    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-  })
+  app.addHook('onSend', async (_request, reply) => addHeaders(reply))
   answerUnknown(app)
   addHealthRoutes(app, parts)
   await addDashboard(app)
@@ -177,6 +176,12 @@ export async function createAdminServer(parts) {
     },
     close: () => app.close()
   }
+}
+
+/** @param {FastifyReply} reply */
+function addHeaders(reply) {
+  reply.header('x-content-type-options', 'nosniff')
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
 }
 
 /**
@@ -256,6 +261,6 @@ function refuseUnreadable(error, socket) {
   const problem = plainProblem(status)
   const body = JSON.stringify(problem)
   socket.end(
-    `HTTP/1.1 ${status} ${problem.title}\r\nContent-Type: ${PROBLEM_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+    `HTTP/1.1 ${status} ${problem.title}\r\nContent-Type: ${PROBLEM_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`
   )
 }

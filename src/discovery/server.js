@@ -15,7 +15,7 @@ import { askedAddress, autodiscoverDocument, autodiscoverRefusal } from './autod
 import { clientSettings } from './client-settings.js'
 import { mobileconfigDocument } from './mobileconfig.js'
 
-/** @import { FastifyInstance, FastifyRequest } from 'fastify' */
+/** @import { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify' */
 /** @import { ClientSettings } from './client-settings.js' */
 /** @import { TlsSettings } from '../imap/session/tls-context.js' */
 
@@ -25,6 +25,8 @@ const BODY_LIMIT_BYTES = 16 * 1024
 const REQUEST_MS = 10_000
 
 const XML = 'text/xml; charset=utf-8'
+
+const NO_SUCH_REQUEST = 'That is no such request\n'
 
 /**
  * @typedef {object} DiscoveryServer
@@ -57,6 +59,9 @@ export async function createDiscoveryServer({ config, tls }) {
         forceCloseConnections: true,
         bodyLimit: BODY_LIMIT_BYTES,
         requestTimeout: REQUEST_MS,
+        frameworkErrors: (_error, _request, reply) => {
+          refuseUnrouted(reply)
+        },
         // Outlook writes /Autodiscover/Autodiscover.xml as well.
         routerOptions: { caseSensitive: false },
         serverFactory: (handler) =>
@@ -75,16 +80,13 @@ export async function createDiscoveryServer({ config, tls }) {
     { parseAs: 'string' },
     async (/** @type {unknown} */ _, /** @type {string} */ body) => body
   )
-  app.addHook('onSend', async (_request, reply) => {
-    reply.header('x-content-type-options', 'nosniff')
-    reply.header('cache-control', 'no-store')
-  })
+  app.addHook('onSend', async (_request, reply) => addHeaders(reply))
   app.setNotFoundHandler((_request, reply) => reply.code(404).send('Not found\n'))
   app.setErrorHandler((error, _request, reply) => {
     const { statusCode = 500 } = /** @type {{ statusCode?: number }} */ (error)
     const isBad = error instanceof MailError || (statusCode >= 400 && statusCode < 500)
     const status = error instanceof MailError ? 400 : isBad ? statusCode : 500
-    return reply.code(status).send(isBad ? 'That is no such request\n' : 'Try again later\n')
+    return reply.code(status).send(isBad ? NO_SUCH_REQUEST : 'Try again later\n')
   })
   addRoutes(app, clientSettings(config), config.defaultDomain)
   await app.ready()
@@ -103,6 +105,18 @@ export async function createDiscoveryServer({ config, tls }) {
       await app.close()
     }
   }
+}
+
+/** @param {FastifyReply} reply - before there is a route; hooks do not run for it */
+function refuseUnrouted(reply) {
+  addHeaders(reply)
+  reply.code(400).send(NO_SUCH_REQUEST)
+}
+
+/** @param {FastifyReply} reply */
+function addHeaders(reply) {
+  reply.header('x-content-type-options', 'nosniff')
+  reply.header('cache-control', 'no-store')
 }
 
 /**

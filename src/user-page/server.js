@@ -66,6 +66,12 @@ const HEADERS = Object.freeze({
 /** @type {Record<string, string>} */
 const FILES = { 'style.css': 'text/css; charset=utf-8', 'icon.svg': 'image/svg+xml' }
 
+/** @param {FastifyReply} reply */
+function addHeaders(reply) {
+  reply.headers(HEADERS)
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+}
+
 /** @param {FastifyRequest} request */
 const onlyLooks = ({ method }) => method === 'GET' || method === 'HEAD'
 
@@ -82,7 +88,9 @@ export async function createPageServer(parts, makeServer) {
         logger: false,
         bodyLimit: BODY_LIMIT_BYTES,
         serverFactory: makeServer,
+        // Before there is a route; hooks do not run for it.
         frameworkErrors: (_error, _request, reply) => {
+          addHeaders(reply)
           sendPage(reply, 400, problemPage({ status: 400, text: 'There is no such page.' }))
         }
       })
@@ -101,8 +109,7 @@ export async function createPageServer(parts, makeServer) {
   app.addHook('onSend', async (request, reply) => {
     // Not behind the answer, which there is none of where the browser has gone.
     formOf(request).dispose()
-    reply.headers(HEADERS)
-    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    addHeaders(reply)
   })
   app.setNotFoundHandler((_request, reply) =>
     sendPage(reply, 404, problemPage({ status: 404, text: 'There is no such page.' }))

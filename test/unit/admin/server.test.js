@@ -76,7 +76,9 @@ test('every error is a problem: no token, a wrong one, no such path, no such met
       status: 400
     },
     { answer: await ask('GET', '/v1/accounts/0123456789abcdef', { token: all }), status: 404 },
-    { answer: await ask('GET', '/v1/accounts/%E0%A4%A', { token: all }), status: 400 }
+    { answer: await ask('GET', '/v1/accounts/%E0%A4%A', { token: all }), status: 400 },
+    { answer: await ask('GET', '/%zz'), status: 400 },
+    { answer: await ask('GET', `/v1/accounts/${'a'.repeat(500)}`, { token: all }), status: 414 }
   ]
   for (const { answer, status } of cases) {
     assert.equal(answer.status, status, answer.text)
@@ -84,6 +86,8 @@ test('every error is a problem: no token, a wrong one, no such path, no such met
     assert.equal(answer.body.status, status)
     assert.equal(typeof answer.body.title, 'string')
     assert.equal(typeof answer.body.type, 'string')
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+    assert.equal(answer.headers['cache-control'], 'no-store')
   }
   assert.match(String(cases[0]?.answer.headers['www-authenticate']), /^Bearer/)
   assert.match(String(cases[4]?.answer.headers['allow']), /GET/)
@@ -96,6 +100,7 @@ test('every error is a problem: no token, a wrong one, no such path, no such met
   await once(socket, 'close')
   assert.match(text, /^HTTP\/1\.1 400 /)
   assert.match(text, /application\/problem\+json/)
+  assert.match(text, /^X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n/m)
 })
 
 test('from elsewhere in the clear no token is taken, and health and metrics ask for one', async (t) => {

@@ -98,6 +98,17 @@ test('Thunderbird gets servers by preference, from both of its addresses', async
   assert.equal(known.text, text, 'another address of the domain gets the same bytes')
 })
 
+test('a path that cannot be read is refused like all else, without what the server is made of', async (t) => {
+  const { get } = await start(t)
+  for (const path of ['/%zz', `/mail/${'%E0%A4%A'}`]) {
+    const { status, text, headers } = await get(path)
+    assert.deepEqual([status, text], [400, 'That is no such request\n'])
+    assert.equal(headers['content-type'], 'text/plain; charset=utf-8')
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+    assert.equal(headers['cache-control'], 'no-store')
+  }
+})
+
 test('who is slow is not waited for, with TLS or without', async (t) => {
   for (const isTls of [true, false]) {
     const { server } = await start(t, { 'discovery.isTls': isTls })

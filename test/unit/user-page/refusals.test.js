@@ -203,3 +203,15 @@ test('what passes by itself is no fault of the server', () => {
     if (temporary) assert.match(String(problem?.status), /^(429|503)$/, code)
   }
 })
+
+test('a path that cannot be read is refused with a page, and with the headers of every page', async (t) => {
+  const server = await startUserPage(t)
+  const browser = server.browser()
+  const known = await browser.get('/nothing-here')
+  const bad = await browser.get('/%zz')
+  assert.deepEqual([known.status, bad.status], [404, 400])
+  const { 'content-length': _, date: __, ...headers } = known.headers
+  for (const [name, value] of Object.entries(headers)) assert.equal(bad.headers[name], value, name)
+  assert.match(String(bad.headers['content-security-policy']), /default-src 'none'/)
+  assert.match(bad.text, /<html/)
+})
