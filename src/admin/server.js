@@ -126,6 +126,8 @@ export async function createAdminServer(parts) {
       })
     )
   )
+  // A body is JSON: as text it was told that it must be an object.
+  app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler(compileValidator)
   app.decorateRequest('token', null)
   app.decorateRequest('auditAccountId', null)

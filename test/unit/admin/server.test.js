@@ -72,6 +72,14 @@ test('every error is a problem: no token, a wrong one, no such path, no such met
       status: 415
     },
     {
+      answer: await ask('POST', '/v1/accounts', {
+        token: all,
+        body: '{"address":"anna@example.org","password":"secret"}',
+        headers: { 'content-type': 'text/plain' }
+      }),
+      status: 415
+    },
+    {
       answer: await ask('POST', '/v1/accounts', { token: all, body: { address: 'a@b.c' } }),
       status: 400
     },
