@@ -145,6 +145,7 @@ async function compose(
     findStore: (accountId) => openAccounts.findStore(accountId),
     closeMailbox: (accountId) =>
       openAccounts.closeMailbox(accountId, 'The mailbox is being restored, come back in a minute'),
+    ring: (accountId) => openAccounts.ring(accountId),
     logger
   })
   closers.add(() => owner.close())

@@ -28,11 +28,12 @@ import { onJsonLine, socketName, writeJsonLine } from './owner-protocol.js'
  * @param {string} options.runFolder - `<data>/run`
  * @param {(accountId: string) => Promise<AccountStore | null>} options.findStore - null where it is not open here
  * @param {(accountId: string) => Promise<void>} options.closeMailbox - ends its sessions first
+ * @param {(accountId: string) => void} options.ring - mail lies in its spool
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @returns {Promise<OwnerListener>}
  * @throws {MailError} CONFIG_INVALID where the path is too long for a socket
  */
-export async function listenForBackups({ runFolder, findStore, closeMailbox, logger }) {
+export async function listenForBackups({ runFolder, findStore, closeMailbox, ring, logger }) {
   const random = randomBytes(4).toString('hex')
   const path = join(runFolder, socketName(random))
   const temporary = join(runFolder, `${random}.new`)
@@ -46,7 +47,7 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, log
     sockets.add(socket)
     /** @type {Set<string>} */
     const tokens = new Set()
-    const answer = answerer({ freezer, findStore, closeMailbox, tokens })
+    const answer = answerer({ freezer, findStore, closeMailbox, ring, tokens })
     let last = Promise.resolve()
     onJsonLine(socket, (/** @type {OwnerQuestion | null} */ question) => {
       // Of JSON, but nothing that anybody asks: the connection means as little as where it is no JSON.
@@ -95,10 +96,11 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, log
  * @param {Freezer} parts.freezer
  * @param {(accountId: string) => Promise<AccountStore | null>} parts.findStore
  * @param {(accountId: string) => Promise<void>} parts.closeMailbox
+ * @param {(accountId: string) => void} parts.ring
  * @param {Set<string>} parts.tokens - that this connection has frozen
  * @returns {(question: OwnerQuestion) => Promise<OwnerAnswer>}
  */
-function answerer({ freezer, findStore, closeMailbox, tokens }) {
+function answerer({ freezer, findStore, closeMailbox, ring, tokens }) {
   return async (question) => {
     switch (question.op) {
       case 'ping':
@@ -127,6 +129,9 @@ function answerer({ freezer, findStore, closeMailbox, tokens }) {
       case 'close':
         await closeMailbox(question.accountId)
         return 'closed'
+      case 'ring':
+        ring(question.accountId)
+        return 'alive'
       default:
         return 'failed'
     }

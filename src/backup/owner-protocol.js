@@ -1,5 +1,5 @@
 /**
- * How a backup talks to the processes that have mailboxes open: JSON lines over a unix socket of each process, in
+ * How a backup or a command talks to the processes that have mailboxes open: JSON lines over a unix socket of each process, in
  * `<data>/run`. One question at a time on each connection; the answer to each is one line.
  *
  *     {"op":"ping"}                                →  alive
@@ -7,6 +7,7 @@
  *     {"op":"renew","token","forMs"}               →  held | broken
  *     {"op":"thaw","token"}                        →  unbroken | broken
  *     {"op":"close","accountId"}                   →  closed, once its sessions have ended
+ *     {"op":"ring","accountId"}                    →  alive: what lies in its spool is taken in where it is open
  *
  * What a connection has frozen is free when the connection ends, so that a backup that was killed holds nothing.
  */
@@ -16,7 +17,8 @@
  *   | { op: 'freeze', accountId: string, token: string, forMs: number }
  *   | { op: 'renew', token: string, forMs: number }
  *   | { op: 'thaw', token: string }
- *   | { op: 'close', accountId: string }} OwnerQuestion
+ *   | { op: 'close', accountId: string }
+ *   | { op: 'ring', accountId: string }} OwnerQuestion
  *
  * @typedef {'alive' | 'held' | 'closed' | 'busy' | 'broken' | 'unbroken' | 'failed'} OwnerAnswer
  */

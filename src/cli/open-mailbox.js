@@ -99,6 +99,8 @@ async function openMailbox({ context, options, account, isReadOnly, usesFiles = 
       findStore: async (accountId) => (accountId === id ? store : null),
       // A command ends by itself; a restore waits for it.
       closeMailbox: async () => {},
+      // Nor does it take in mail.
+      ring: () => {},
       logger
     })
     closers.push(() => owner.close())

@@ -10,7 +10,7 @@
  */
 
 import { closeSync, open, read } from 'node:fs'
-import { rename } from 'node:fs/promises'
+import { rename, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { syncFolder } from '../support/write-file.js'
@@ -134,11 +134,14 @@ export async function listAside(spoolFolder) {
  *
  * @param {string} spoolFolder
  * @param {string} name
+ * @param {number} nowMs - from which on it waits again: mail that waits for long in an open mailbox is an alarm
  * @returns {Promise<void>} when it is there, durably
  */
-export async function retryAsideFile(spoolFolder, name) {
+export async function retryAsideFile(spoolFolder, name, nowMs) {
   const asideFolder = join(spoolFolder, ASIDE_FOLDER)
   await asMailError(async () => {
+    const now = new Date(nowMs)
+    await utimes(join(asideFolder, name), now, now)
     await rename(join(asideFolder, name), join(spoolFolder, name))
     await syncFolder(spoolFolder)
     await syncFolder(asideFolder)

@@ -24,6 +24,7 @@ await listenForBackups({
   runFolder,
   findStore: async (id) => (id === accountId ? store : null),
   closeMailbox: async () => {},
+  ring: () => {},
   logger: createLogger({ level: 'silent' })
 })
 writeSync(1, 'ready\n')

@@ -2,6 +2,7 @@
  * `letterlock spool`: sealed mail that waits, and mail that was set aside because it did not open.
  */
 import { join } from 'node:path'
+import { connectOwners } from '../../backup/owner-client.js'
 import { listAsideFiles, listSpool, retryAsideFile } from '../../delivery/spool.js'
 import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
@@ -52,7 +53,7 @@ export function register(program, context) {
     .argument('<address>', 'whose')
     .argument('[files...]', 'names as `spool list` shows them; none: all that was set aside')
     .description(
-      'Put mail that was set aside back, to be tried again at the next login or delivery'
+      'Put mail that was set aside back, to be tried again at once where the mailbox is open, else at the next login'
     )
     .addHelpText('after', '\nExample:\n  letterlock spool retry ann@example.org')
     .action(
@@ -63,13 +64,15 @@ export function register(program, context) {
       ) =>
         withAccounts(context, options, async ({ services, print }) => {
           const account = await requireAccount(services, address)
-          const count = await retry(spoolOf(account), files)
+          const { config, clock } = services
+          const count = await retry(spoolOf(account), files, clock.nowMs())
           services.directory.audit({
             action: 'spool-retry',
             accountId: account.id,
             detail: { files: count }
           })
           print(`${count} put back`)
+          await ringOwners(join(config.data, 'run'), account.id)
         })
     )
 }
@@ -96,13 +99,29 @@ async function list(account, print) {
 /**
  * @param {string} spoolFolder
  * @param {string[]} names - none: all
+ * @param {number} nowMs
  * @returns {Promise<number>} files that are back in the spool
  */
-async function retry(spoolFolder, names) {
+async function retry(spoolFolder, names, nowMs) {
   const known = new Set((await listAsideFiles(spoolFolder)).map(({ name }) => name))
   for (const name of names)
     if (!known.has(name)) throw new CliError(`No file of that name was set aside: ${name}`)
   const wanted = names.length > 0 ? names : [...known]
-  for (const name of wanted) await retryAsideFile(spoolFolder, name)
+  for (const name of wanted) await retryAsideFile(spoolFolder, name, nowMs)
   return wanted.length
+}
+
+/**
+ * Whoever has the mailbox open looks into its spool at the next delivery only, unless told.
+ *
+ * @param {string} runFolder
+ * @param {string} accountId
+ */
+async function ringOwners(runFolder, accountId) {
+  const owners = await connectOwners(runFolder)
+  try {
+    for (const owner of owners) await owner.ask({ op: 'ring', accountId })
+  } finally {
+    for (const owner of owners) owner.close()
+  }
 }

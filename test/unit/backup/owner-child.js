@@ -11,6 +11,7 @@ const owner = await listenForBackups({
   runFolder: process.argv[2] ?? '',
   findStore: async () => null,
   closeMailbox: async () => {},
+  ring: () => {},
   logger: createLogger({ level: 'silent' })
 })
 writeSync(1, 'ready\n')

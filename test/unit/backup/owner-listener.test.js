@@ -27,6 +27,8 @@ async function setUp(t) {
   const runFolder = await scratchFolder(t)
   /** @type {string[]} */
   const closed = []
+  /** @type {string[]} */
+  const rung = []
   const listener = await listenForBackups({
     runFolder,
     findStore: async (accountId) => {
@@ -36,6 +38,7 @@ async function setUp(t) {
     closeMailbox: async (accountId) => {
       closed.push(accountId)
     },
+    ring: (accountId) => rung.push(accountId),
     logger
   })
   t.after(() => listener.close())
@@ -45,7 +48,7 @@ async function setUp(t) {
     t.after(() => owner.close())
     return owner
   }
-  return { store, listener, closed, connect }
+  return { store, listener, closed, rung, connect }
 }
 
 /**
@@ -125,9 +128,22 @@ for (const line of ['null', '7', '"ping"', '']) {
   })
 }
 
+test('who has put mail into a spool can have its owner look there', async (t) => {
+  const { connect, rung } = await setUp(t)
+  const owner = await connect()
+  assert.equal(await owner.ask({ op: 'ring', accountId: 'anna' }), 'alive')
+  assert.deepEqual(rung, ['anna'])
+})
+
 test('where the path is too long for a socket, the start says so', async (t) => {
   const runFolder = join(await scratchFolder(t), 'x'.repeat(100))
-  const options = { runFolder, findStore: async () => null, closeMailbox: async () => {}, logger }
+  const options = {
+    runFolder,
+    findStore: async () => null,
+    closeMailbox: async () => {},
+    ring: () => {},
+    logger
+  }
   await assert.rejects(listenForBackups(options), { code: 'CONFIG_INVALID' })
   assert.equal(existsSync(runFolder), false)
 })

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
@@ -9,7 +17,7 @@ import {
   scratchFolder,
   startServerProcess
 } from '../../helpers/process.js'
-import { WireClient, connectLmtp, deliverOver } from '../../helpers/wire-client.js'
+import { WireClient, connectLmtp, deliver, deliverOver } from '../../helpers/wire-client.js'
 
 const ANNA = 'anna@example.org'
 const BEA = 'bea@example.org'
@@ -221,14 +229,31 @@ test('mail that was set aside is listed, and comes in after a retry', async (t) 
   const [name = ''] = readdirSync(spool).filter((entry) => entry.endsWith('.sealed'))
   mkdirSync(join(spool, 'aside'))
   renameSync(join(spool, name), join(spool, 'aside', name))
+  utimesSync(join(spool, 'aside', name), 1e9, 1e9)
   assert.match((await run(['spool', 'list', ANNA])).stdout, /\taside\t/)
   assert.equal((await run(['spool', 'retry', ANNA, 'nothing'])).code, 1)
   assert.equal((await run(['spool', 'retry', ANNA, name])).stdout, '1 put back\n')
+  // It waits from now on.
+  assert.doesNotMatch((await run(['spool', 'list'])).stdout, /\t2001-/)
 
   const client = await WireClient.connect(server.ports.imap)
   await client.login(ANNA)
   assert.match(await client.command('STATUS INBOX (MESSAGES)'), /MESSAGES 1\)/)
-  client.destroy()
   assert.equal((await run(['spool', 'list'])).stdout, '')
+
+  // A mailbox that is open looks at once.
+  await deliver(server.ports.lmtp, { to: BEA, message: 'Subject: y\r\n\r\nhello\r\n' })
+  const spoolOfBea = join(await folderOf(BEA), 'spool')
+  const [other = ''] = readdirSync(spoolOfBea).filter((entry) => entry.endsWith('.sealed'))
+  mkdirSync(join(spoolOfBea, 'aside'))
+  renameSync(join(spoolOfBea, other), join(spoolOfBea, 'aside', other))
+  const bea = await WireClient.connect(server.ports.imap)
+  await bea.login(BEA)
+  await bea.command('SELECT INBOX')
+  bea.send('i IDLE\r\n')
+  await bea.until(/^\+ .*\r\n/m)
+  assert.equal((await run(['spool', 'retry', BEA])).stdout, '1 put back\n')
+  await bea.until(/\* 1 EXISTS/)
+  for (const each of [client, bea]) each.destroy()
   assert.equal(await server.stop(), 0)
 })

@@ -88,7 +88,7 @@ for (const step of /** @type {const} */ (['write', 'finish'])) {
     assert.deepEqual(reported, [{ name, code: 'MESSAGE_FAULT' }])
     assert.deepEqual(await listAside(spoolFolder), [name])
     assert.deepEqual(await textsOf(store), ['first', 'last'])
-    await retryAsideFile(spoolFolder, name)
+    await retryAsideFile(spoolFolder, name, Date.now())
     assert.deepEqual(await drain(), { ...NOTHING, delivered: 1 })
   })
 }

@@ -155,7 +155,7 @@ test(
     const module = new URL('../../../src/delivery/spool.js', import.meta.url).href
     const program = `import { retryAsideFile, setAsideSpoolFile } from ${JSON.stringify(module)}
       await setAsideSpoolFile(...${JSON.stringify([spoolFolder, name])})
-      await retryAsideFile(...${JSON.stringify([spoolFolder, name])})`
+      await retryAsideFile(...${JSON.stringify([spoolFolder, name, 0])})`
     const { stderr, status } = spawnSync(
       'strace',
       [
