@@ -15,7 +15,7 @@ import Database from '../database/library.js'
 import { openPlainDatabase } from '../database/open.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { runTransaction } from '../database/transaction.js'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 
 /**
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
@@ -39,6 +39,25 @@ const KEY_TABLES = ['credentials', 'seal_identities', 'rekeys']
  */
 const ALL_PAGES = 0x7fffffff
 
+/**
+ * @param {import('better-sqlite3-multiple-ciphers').Database} db
+ * @throws {MailError} DIRECTORY_DAMAGED
+ */
+function requireSound(db) {
+  let problem
+  try {
+    problem = String(db.pragma('quick_check(1)', { simple: true }))
+  } catch (cause) {
+    const error = toMailError(cause)
+    if (!isMailError(error, 'ACCOUNT_DAMAGED')) throw error
+    problem = error.detail ?? error.message
+  }
+  if (problem === 'ok') return
+  throw new MailError('DIRECTORY_DAMAGED', {
+    detail: `directory.db: ${problem}; the last backup is kept: put a sound one in its place (docs/backup.md, “The directory alone”)`
+  })
+}
+
 /** A copy of the directory in a scratch file. */
 export class DirectorySnapshot {
   #db
@@ -56,7 +75,7 @@ export class DirectorySnapshot {
    * @param {string} directoryPath - directory.db, which others may have open
    * @param {string} path - of the copy; must not exist
    * @returns {Promise<DirectorySnapshot>}
-   * @throws {MailError} DISK_FULL …
+   * @throws {MailError} DISK_FULL …; DIRECTORY_DAMAGED: a restore of it would be as damaged
    */
   static async take(directoryPath, path) {
     const source = openPlainDatabase(directoryPath, { isReadOnly: true })
@@ -67,7 +86,14 @@ export class DirectorySnapshot {
     } finally {
       source.close()
     }
-    return new DirectorySnapshot(openPlainDatabase(path), path)
+    const db = openPlainDatabase(path)
+    try {
+      requireSound(db)
+    } catch (error) {
+      db.close()
+      throw error
+    }
+    return new DirectorySnapshot(db, path)
   }
 
   /** @returns {DirectoryAccount[]} */

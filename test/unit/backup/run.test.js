@@ -454,6 +454,26 @@ test('a backup of a night on which the clock was years ahead is not taken for th
   assert.equal((await chooseGeneration(host.repository, { nowMs: 0 })).name, future)
 })
 
+test('a damaged directory is no backup: the run says so, and the last one stays as it was', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 3)
+  const { generation } = await host.backUp()
+  await host.services.directory.flush()
+  const path = join(host.config.data, 'directory.db')
+  const db = new Database(path)
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  const page = db.prepare("SELECT min(pageno) FROM dbstat WHERE name = 'api_tokens'").pluck().get()
+  db.close()
+  const file = fs.openSync(path, 'r+')
+  fs.writeSync(file, Buffer.alloc(4096, 0xff), 0, 4096, (Number(page) - 1) * 4096)
+  fs.closeSync(file)
+  await assert.rejects(host.backUp(), {
+    code: 'DIRECTORY_DAMAGED',
+    detail: /^directory\.db: .*the last backup is kept: .*The directory alone/s
+  })
+  assert.deepEqual(await host.repository.listGenerations(), [generation])
+})
+
 test('a target that is unmounted during a run ends it, and nothing is written into the folder below', async (t) => {
   const host = await openBackupHost(t)
   await host.addAccount('anna@example.org', 30, 50_000)
