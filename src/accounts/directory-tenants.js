@@ -187,16 +187,22 @@ export class DirectoryTenants {
    *
    * @param {string} domain - canonical; made where it is not known
    * @param {string} tenantId
-   * @throws {MailError} TENANT_NOT_FOUND
+   * @throws {MailError} TENANT_NOT_FOUND; LIMIT where it would have more accounts than it may
    */
   async assignDomain(domain, tenantId) {
     const { connection } = this
     await connection.write(() => {
-      if (!connection.prepare('SELECT 1 FROM tenants WHERE id = ?').get(tenantId)) {
-        throw new MailError('TENANT_NOT_FOUND')
-      }
+      const tenant = connection
+        .prepare('SELECT max_accounts FROM tenants WHERE id = ?')
+        .get(tenantId)
+      if (!tenant) throw new MailError('TENANT_NOT_FOUND')
+      const accounts = () => connection.prepare(SUMS).get({ id: tenantId }).accounts
+      const before = accounts()
       ensureDomain(connection, domain)
       connection.prepare('UPDATE domains SET tenant_id = ? WHERE name = ?').run(tenantId, domain)
+      const now = accounts()
+      if (tenant.max_accounts > 0 && now > before && now > tenant.max_accounts)
+        throw new MailError('LIMIT', { detail: 'accounts of the tenant' })
       connection
         .prepare(
           `DELETE FROM tenants WHERE id = $domain AND label = '' AND quota_bytes = 0 AND max_accounts = 0

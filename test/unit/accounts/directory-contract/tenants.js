@@ -26,6 +26,20 @@ function token(id, change) {
 
 /** @param {ContractOptions} options */
 export function tenantsContract({ name, setUp }) {
+  test(`${name}: a domain with more accounts than a tenant may have is not given to it`, async (t) => {
+    const { data, directory } = await setUp(t)
+    for (const user of ['anna', 'ben'])
+      await directory.createAccount(newAccount(data, `${user}@example.org`))
+    await directory.createTenant({ id: 'small', label: '', quotaBytes: 0, maxAccounts: 1 })
+    await assert.rejects(directory.assignDomain('example.org', 'small'), { code: 'LIMIT' })
+    assert.equal(await directory.findTenantOfDomain('example.org'), 'example.org')
+    // One without accounts takes no seat.
+    await directory.assignDomain('example.net', 'small')
+    await directory.updateTenant('small', { maxAccounts: 2 })
+    await directory.assignDomain('example.org', 'small')
+    assert.equal(await directory.findTenantOfDomain('example.org'), 'small')
+  })
+
   test(`${name}: a tenant has domains, accounts and their sums`, async (t) => {
     const { data, directory, clock } = await setUp(t)
     await directory.createTenant({ id: 'acme', label: 'Acme', quotaBytes: 1000, maxAccounts: 2 })
