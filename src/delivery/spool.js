@@ -190,5 +190,7 @@ export async function cleanSpoolLeftovers({ spoolFolder, clock }) {
 async function addIfThere(spoolFolder, name, files) {
   const status = await statIfThere(join(spoolFolder, name))
   if (status === null) return
+  // A pipe or a socket is no mail, and reading it would wait for whoever writes.
+  if (!status.isFile() && !status.isDirectory()) return
   files.push({ name, bytes: Number(status.size), changedAtNs: status.mtimeNs })
 }

@@ -146,6 +146,16 @@ test('a file that is set aside is out of the spool and kept', async (t) => {
   assert.deepEqual(await listAside(spoolFolder), [name])
 })
 
+test('a pipe that has the name of a sealed message is no mail', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const { name } = await put(spoolFolder, 'x')
+  spawnSync('mkfifo', [join(spoolFolder, `${'0'.repeat(32)}.sealed`)])
+  assert.deepEqual(
+    (await listSpool(spoolFolder)).map((file) => file.name),
+    [name]
+  )
+})
+
 test(
   'a file that is set aside, and one that is put back, is in one of the folders after a power cut',
   { skip: spawnSync('strace', ['-V']).status !== 0 && 'strace is not installed' },
