@@ -71,3 +71,17 @@ export function duration(ms) {
  * @returns {string} how long ago
  */
 export const age = (atMs) => duration(Math.max(0, new Date().getTime() - atMs))
+
+/**
+ * @param {string} title - of a chart
+ * @param {(number | null)[]} values - the newest last
+ * @param {(value: number) => string} format
+ * @returns {string} for those who do not see it
+ */
+export function chartText(title, values, format) {
+  const known = values.filter((value) => value !== null)
+  const now = known.at(-1)
+  if (now === undefined) return `${title}: nothing yet`
+  const [low, high] = [Math.min(...known), Math.max(...known)].map(format)
+  return `${title}: ${format(now)} now, between ${low} and ${high}`
+}

@@ -1,5 +1,5 @@
 /**
- * Tables: a plain one, and one in pages that the server searches, sorts and cuts.
+ * Tables: a plain one, one in pages that the server searches, sorts and cuts, and one that grows by what is older.
  */
 import { fill, h } from './dom.js'
 import { count } from './format.js'
@@ -7,6 +7,8 @@ import { count } from './format.js'
 /** @import { Child } from './dom.js' */
 
 const PAGE_ROWS = 50
+/** Of a table that grows. */
+const OLDER_ROWS = 100
 /** A search is sent when nobody has typed for so long, ms. */
 const TYPING_MS = 250
 
@@ -24,12 +26,26 @@ const TYPING_MS = 250
  * @template Row
  * @param {Column<Row>} column
  * @param {Row} row
+ * @param {boolean} isButton - what it holds is what a keyboard opens the row by: a click in it is one of the row
  * @returns {HTMLElement}
  */
-function cellOf({ cell, isNumber, isText }, row) {
+function cellOf({ cell, isNumber, isText }, row, isButton) {
   const name = isNumber ? 'td.number' : isText ? 'td.text' : 'td'
-  return h(name, {}, ...[cell(row)].flat())
+  const content = [cell(row)].flat()
+  return isButton
+    ? h(name, {}, h('button.plain', { type: 'button' }, ...content))
+    : h(name, {}, ...content)
 }
+
+/**
+ * @template Row
+ * @param {Pick<Column<Row>, 'isNumber'>} column
+ * @param {Record<string, string>} attributes
+ * @param {Child} content
+ * @returns {HTMLElement}
+ */
+const headOf = ({ isNumber }, attributes, content) =>
+  h(isNumber ? 'th.number' : 'th', { scope: 'col', ...attributes }, content)
 
 /**
  * @template Row
@@ -40,13 +56,12 @@ function cellOf({ cell, isNumber, isText }, row) {
  */
 export function table(columns, rows, { headers, onOpen } = {}) {
   if (rows.length === 0) return h('p.nothing', {}, 'Nothing here')
-  const heads =
-    headers ?? columns.map(({ title, isNumber }) => h(isNumber ? 'th.number' : 'th', {}, title))
+  const heads = headers ?? columns.map((column) => headOf(column, {}, column.title))
   const lines = rows.map((row) =>
     h(
       onOpen ? 'tr.open' : 'tr',
       onOpen ? { click: () => onOpen(row) } : {},
-      ...columns.map((column) => cellOf(column, row))
+      ...columns.map((column, index) => cellOf(column, row, index === 0 && onOpen !== undefined))
     )
   )
   return h(
@@ -113,9 +128,9 @@ export function pagedTable({ placeholder, columns, load, attempt, sort = '', onO
     )
   }
 
-  const headerOf = (/** @type {Column<Row>} */ { title, sort: name, isNumber }) => {
-    const tag = isNumber ? 'th.number' : 'th'
-    if (name === undefined) return h(tag, {}, title)
+  const headerOf = (/** @type {Column<Row>} */ column) => {
+    const { title, sort: name, isNumber } = column
+    if (name === undefined) return headOf(column, {}, title)
     const isSorted = state.sort === name
     const direction = state.order === 'asc' ? 'ascending' : 'descending'
     const arrow = isSorted ? (state.order === 'asc' ? ' ↑' : ' ↓') : ''
@@ -127,8 +142,8 @@ export function pagedTable({ placeholder, columns, load, attempt, sort = '', onO
       state.offset = 0
       return attempt(reload)
     }
-    return h(
-      tag,
+    return headOf(
+      column,
       isSorted ? { 'aria-sort': direction } : {},
       h('button', { type: 'button', click: turn }, `${title}${arrow}`)
     )
@@ -150,4 +165,38 @@ export function pagedTable({ placeholder, columns, load, attempt, sort = '', onO
     }
   })
   return { search, body, reload }
+}
+
+/**
+ * @template {{ id: number }} Row
+ * @param {object} options
+ * @param {Column<Row>[]} options.columns
+ * @param {(query: { limit: number, before: number | undefined }) => Promise<Row[]>} options.load - newest first
+ * @param {(work: () => Promise<unknown>) => Promise<void>} options.attempt - shows what fails
+ * @returns {{ body: HTMLElement, more: () => Promise<void> }}
+ */
+export function growingTable({ columns, load, attempt }) {
+  /** @type {Row[]} */
+  const rows = []
+  const body = h('div.card')
+  let isLoading = false
+  const more = async () => {
+    // Whoever presses twice wants the next page, not the same one twice.
+    if (isLoading) return
+    isLoading = true
+    try {
+      const older = await load({ limit: OLDER_ROWS, before: rows.at(-1)?.id })
+      rows.push(...older)
+      const press = () => attempt(more)
+      fill(
+        body,
+        table(columns, rows),
+        older.length === OLDER_ROWS &&
+          h('div.pager', {}, h('button.quiet.small', { type: 'button', click: press }, 'Older'))
+      )
+    } finally {
+      isLoading = false
+    }
+  }
+  return { body, more }
 }

@@ -84,7 +84,9 @@ async function showAccount(page, row, { may, attempt }) {
     get(`${base}/aliases`),
     get(`${base}/credentials`)
   ])
-  const dialog = /** @type {HTMLDialogElement} */ (h('dialog', { close: () => dialog.remove() }))
+  const dialog = /** @type {HTMLDialogElement} */ (
+    h('dialog', { 'aria-labelledby': 'account-title', close: () => dialog.remove() })
+  )
   const lines = [
     ['Account', account.id],
     ['Tenant', account.tenant],
@@ -98,7 +100,7 @@ async function showAccount(page, row, { may, attempt }) {
     h(
       'div.head',
       {},
-      h('h1', {}, account.address),
+      h('h1', { id: 'account-title' }, account.address),
       h('span.space'),
       may('accounts') &&
         h(

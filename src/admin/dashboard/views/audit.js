@@ -4,9 +4,7 @@
 import { get } from '../api.js'
 import { fill, h } from '../dom.js'
 import { time } from '../format.js'
-import { table } from '../table.js'
-
-const PAGE_ROWS = 100
+import { growingTable } from '../table.js'
 
 /** @type {import('../app.js').View} */
 export async function showAudit(page, { attempt }) {
@@ -28,24 +26,11 @@ export async function showAudit(page, { attempt }) {
           .join(', ')
     }
   ]
-  /** @type {any[]} */
-  const events = []
-  const card = h('div.card')
-  const more = async () => {
-    const before = events.at(-1)?.id
-    const { events: older } = await get('/audit', { limit: PAGE_ROWS, before })
-    events.push(...older)
-    fill(
-      card,
-      table(columns, events),
-      older.length === PAGE_ROWS &&
-        h(
-          'div.pager',
-          {},
-          h('button.quiet.small', { type: 'button', click: () => attempt(more) }, 'Older')
-        )
-    )
-  }
-  fill(page, h('div.head', {}, h('h1', {}, 'Audit log')), card)
+  const { body, more } = growingTable({
+    columns,
+    attempt,
+    load: async (query) => (await get('/audit', query)).events
+  })
+  fill(page, h('div.head', {}, h('h1', {}, 'Audit log')), body)
   await more()
 }

@@ -4,9 +4,7 @@
 import { call, get } from '../api.js'
 import { fill, h } from '../dom.js'
 import { bytes, count, duration, time } from '../format.js'
-import { table } from '../table.js'
-
-const PAGE_ROWS = 100
+import { growingTable } from '../table.js'
 
 /**
  * @param {Record<string, number>} before
@@ -40,24 +38,11 @@ export async function showMaintenance(page, { may, attempt }) {
     },
     { title: 'Took', isNumber: true, cell: (/** @type {any} */ row) => duration(row.tookMs) }
   ]
-  /** @type {any[]} */
-  const runs = []
-  const card = h('div.card')
-  const more = async () => {
-    const before = runs.at(-1)?.id
-    const page = await get('/maintenance', { limit: PAGE_ROWS, before })
-    runs.push(...page.runs)
-    fill(
-      card,
-      table(columns, runs),
-      page.runs.length === PAGE_ROWS &&
-        h(
-          'div.pager',
-          {},
-          h('button.quiet.small', { type: 'button', click: () => attempt(more) }, 'Older')
-        )
-    )
-  }
+  const { body, more } = growingTable({
+    columns,
+    attempt,
+    load: async (query) => (await get('/maintenance', query)).runs
+  })
   const note = h('span.muted')
   const ask = () =>
     attempt(async () => {
@@ -77,7 +62,7 @@ export async function showMaintenance(page, { may, attempt }) {
       note,
       may('accounts') && h('button.quiet', { type: 'button', click: ask }, 'Ask for all')
     ),
-    card
+    body
   )
   await more()
 }

@@ -4,7 +4,7 @@
 import { ApiError, get } from '../api.js'
 import { lineChart } from '../charts.js'
 import { fill, h } from '../dom.js'
-import { bytes, count, duration, percent } from '../format.js'
+import { bytes, chartText, count, duration, percent } from '../format.js'
 
 /** As often as the server makes a point, ms. */
 const REFRESH_MS = 5000
@@ -84,8 +84,9 @@ export async function showOverview(page, { attempt }) {
   const checks = h('div.checks')
   const figures = h('div.grid.span-12')
   const charts = CHARTS.map(({ title, format, values }) => {
-    const place = h('div.chart')
-    return { place, card: h('div.card.span-6', {}, h('h2', {}, title), place), format, values }
+    const place = h('div.chart', { role: 'img', 'aria-label': title })
+    const card = h('div.card.span-6', {}, h('h2', {}, title), place)
+    return { title, place, card, format, values }
   })
   fill(
     page,
@@ -140,7 +141,11 @@ export async function showOverview(page, { attempt }) {
       )
     )
     const times = points.map((/** @type {any} */ { atMs }) => atMs)
-    drawn.forEach((chart, index) => chart.show(times, charts[index]?.values(points) ?? []))
+    charts.forEach(({ title, place, format, values: valuesOf }, index) => {
+      const values = valuesOf(points)
+      drawn[index]?.show(times, values)
+      place.setAttribute('aria-label', chartText(title, values, format))
+    })
   }
 
   // A server that begins anew answers again: until then what was known stays.
