@@ -3,6 +3,7 @@
  */
 import { formatBytes } from '../support/format.js'
 import { CliError } from './cli-error.js'
+import { wholeNumber } from './whole-number.js'
 import { parseBytes, requireAccount, withAccounts } from './with-accounts.js'
 
 /**
@@ -25,12 +26,11 @@ import { parseBytes, requireAccount, withAccounts } from './with-accounts.js'
 function changeOf({ quota, quotaMessages, enable, disable }) {
   if (enable && disable)
     throw new CliError('--enable and --disable exclude each other', { exitCode: 2 })
-  if (quotaMessages !== undefined && !/^\d{1,15}$/.test(quotaMessages)) {
-    throw new CliError(`${quotaMessages} is no number of messages`, { exitCode: 2 })
-  }
   const change = {
     ...(quota !== undefined && { quotaBytes: parseBytes(quota) }),
-    ...(quotaMessages !== undefined && { quotaMessages: Number(quotaMessages) }),
+    ...(quotaMessages !== undefined && {
+      quotaMessages: wholeNumber(quotaMessages, 'number of messages')
+    }),
     ...(enable && { isEnabled: true }),
     ...(disable && { isEnabled: false })
   }

@@ -8,6 +8,9 @@ import { CliError } from './cli-error.js'
 import { explainRefusedFile } from './file-refused.js'
 import { plainLines } from './plain-text.js'
 
+/** An option that is not known, or an argument that is missing. */
+const MAKES_NO_SENSE = 2
+
 /**
  * @param {unknown} error
  * @param {NodeJS.WritableStream} stderr
@@ -15,7 +18,7 @@ import { plainLines } from './plain-text.js'
  * @returns {number} the exit code
  */
 export function report(error, stderr, otherwise = 1) {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : otherwise
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MAKES_NO_SENSE
   if (error instanceof CliError) {
     stderr.write(`letterlock: ${plainLines(error.message)}\n`)
     return error.exitCode

@@ -2,8 +2,9 @@
  * What the commands about accounts share: the services opened and closed around the work, an account by
  * its address, times as words, and sizes and times from words.
  */
+import { normalizeDomain } from '../accounts/address.js'
 import { openAccountServices } from '../accounts/services.js'
-import { MailError } from '../errors.js'
+import { isMailError, MailError } from '../errors.js'
 import { dayBeginMs } from '../support/calendar-day.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
@@ -114,6 +115,20 @@ export function parseBytes(text) {
   const bytes = Math.round(amount * 1000 ** exponent)
   if (Number.isSafeInteger(bytes) && (bytes > 0 || amount === 0)) return bytes
   throw new CliError(`${text} is no size: write for instance 500MB or 2GB`, { exitCode: 2 })
+}
+
+/**
+ * @param {string} text
+ * @returns {string} the domain as it is written down
+ * @throws {CliError} exit code 2
+ */
+export function parseDomain(text) {
+  try {
+    return normalizeDomain(text)
+  } catch (error) {
+    if (!isMailError(error, 'ADDRESS_INVALID')) throw error
+    throw new CliError(`“${text}” is no domain`, { exitCode: 2, cause: error })
+  }
 }
 
 /**

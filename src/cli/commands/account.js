@@ -2,7 +2,6 @@
  * `letterlock account`: create, list, show, delete, passwd, rekey; set and alias are in account-settings.js.
  */
 import { join } from 'node:path'
-import { normalizeDomain } from '../../accounts/address.js'
 import { changePassword, resetAccount } from '../../accounts/change-password.js'
 import { provisionAccount, requireNewAddress } from '../../accounts/provision.js'
 import { rekeyAccount } from '../../accounts/rekey.js'
@@ -18,6 +17,7 @@ import { plainJson, plainText } from '../plain-text.js'
 import {
   formatTime,
   parseBytes,
+  parseDomain,
   requireAccount,
   withAccounts,
   withSecret
@@ -126,8 +126,7 @@ function registerList(account, context) {
     .addHelpText('after', '\nExample:\n  letterlock account list --domain example.org')
     .action((/** @type {CommonOptions & { domain?: string, json?: boolean }} */ options) =>
       withAccounts(context, options, async ({ services, print }) => {
-        const filter =
-          options.domain === undefined ? {} : { domain: normalizeDomain(options.domain) }
+        const filter = options.domain === undefined ? {} : { domain: parseDomain(options.domain) }
         for (const row of await services.directory.listAccounts(filter)) {
           if (options.json) print(JSON.stringify(publicAccount(row)))
           else {

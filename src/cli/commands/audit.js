@@ -4,6 +4,7 @@
 import { once } from 'node:events'
 import { AUDIT_ACTIONS, isAuditAction } from '../../accounts/audit-actions.js'
 import { CliError } from '../cli-error.js'
+import { wholeNumber } from '../whole-number.js'
 import { parseTime, withAccounts } from '../with-accounts.js'
 
 /**
@@ -72,9 +73,7 @@ export function register(program, context) {
  * @throws {CliError}
  */
 function parseId(text) {
-  if (text === undefined) return 0
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new CliError(`“${text}” is no id of an event`, { exitCode: 2 })
+  return text === undefined ? 0 : wholeNumber(text, 'id of an event')
 }
 
 /**

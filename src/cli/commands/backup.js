@@ -19,6 +19,7 @@ import { MailError, isMailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
 import { formatBytes } from '../../support/format.js'
 import { createLogger } from '../../telemetry/logger.js'
+import { wholeNumber } from '../whole-number.js'
 import { NOTHING_DONE, SOME_FAILED, withBackups, wordsOf } from '../with-backups.js'
 
 /**
@@ -266,13 +267,9 @@ function registerRehearse(backup, context) {
 /**
  * @param {string} text
  * @returns {number}
- * @throws {CliError}
+ * @throws {import('../cli-error.js').CliError} exit code 2
  */
-function parseCount(text) {
-  const count = Number(text)
-  if (Number.isSafeInteger(count) && count > 0) return count
-  throw new CliError(`${text} is no number of accounts`, { exitCode: NOTHING_DONE })
-}
+const parseCount = (text) => wholeNumber(text, 'number of accounts', { least: 1 })
 
 /**
  * @param {BackupParts} parts

@@ -4,7 +4,6 @@
 import { networkInterfaces } from 'node:os'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { normalizeDomain } from '../../accounts/address.js'
 import { errorCodeOf, toMailError } from '../../database/sqlite-error.js'
 import { MailError, isMailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
@@ -19,7 +18,7 @@ import { checkCertificates, checkPorts } from '../doctor/network.js'
 import { checkMailboxes } from '../doctor/mailboxes.js'
 import { checkPermissions } from '../doctor/permissions.js'
 import { explainRefusedFile } from '../file-refused.js'
-import { withAccounts } from '../with-accounts.js'
+import { parseDomain, withAccounts } from '../with-accounts.js'
 
 /**
  * @typedef {import('../with-accounts.js').CommandContext} CommandContext
@@ -65,7 +64,7 @@ async function printDns(context, options) {
     // That of a first start on one's own machine, of which no zone tells.
     const isPublic = (/** @type {string} */ name) => !/(^|\.)localhost$/.test(name)
     const domains =
-      typeof options.dns === 'string' ? [normalizeDomain(options.dns)] : all.filter(isPublic)
+      typeof options.dns === 'string' ? [parseDomain(options.dns)] : all.filter(isPublic)
     if (domains.length === 0)
       throw new CliError('There is no domain but localhost. Name one: --dns example.org')
     const settings = clientSettings(

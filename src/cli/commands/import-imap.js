@@ -3,7 +3,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
 import { NODE_FLAGS } from '../../../config/runtime.js'
 import { MailError } from '../../errors.js'
 import { copyAccount, emptyReport } from '../../import/imap/copy-account.js'
@@ -14,6 +14,7 @@ import { importList } from '../imap-import-list.js'
 import { ImapImportProgress, sourceReason } from '../imap-import-progress.js'
 import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
 import { PasswordInput } from '../password-input.js'
+import { wholeNumber } from '../whole-number.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
 
@@ -62,12 +63,8 @@ Examples:
  * @param {CliContext} context
  */
 export function registerImap(parent, context) {
-  const count = (/** @type {string} */ text) => {
-    const value = Number(text)
-    if (!Number.isInteger(value) || value < 1 || value > 16)
-      throw new InvalidArgumentError('a number from 1 to 16 is needed')
-    return value
-  }
+  const count = (/** @type {string} */ text) =>
+    wholeNumber(text, 'number from 1 to 16', { least: 1, most: 16 })
   const more = (/** @type {string} */ name, /** @type {string[]} */ names) => [...names, name]
   parent
     .command('imap')

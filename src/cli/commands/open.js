@@ -4,7 +4,6 @@
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { setTimeout as sleepFor } from 'node:timers/promises'
-import { InvalidArgumentError } from 'commander'
 import { MailError } from '../../errors.js'
 import { SecretBuffer } from '../../crypto/secret-buffer.js'
 import { equalInConstantTime } from '../../crypto/constant-time.js'
@@ -17,6 +16,7 @@ import { CliError } from '../cli-error.js'
 import { goneWhenInterrupted } from '../gone-when-interrupted.js'
 import { NOTHING_DONE } from '../open-mailbox.js'
 import { PasswordInput } from '../password-input.js'
+import { wholeNumber } from '../whole-number.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
 /** @typedef {{ port: number, scratch: string, passwordStdin?: boolean }} OpenOptions */
@@ -37,12 +37,7 @@ Example:
  * @param {CliContext} context
  */
 export function register(program, context) {
-  const port = (/** @type {string} */ text) => {
-    const value = Number(text)
-    if (!Number.isInteger(value) || value < 0 || value > 65_535)
-      throw new InvalidArgumentError('a port is needed')
-    return value
-  }
+  const port = (/** @type {string} */ text) => wholeNumber(text, 'port', { most: 65_535 })
   program
     .command('open')
     .description('read a portable mailbox with any mail program')

@@ -1,12 +1,12 @@
 /**
  * `letterlock tenant`: list, create, set, assign, delete.
  */
-import { normalizeDomain } from '../../accounts/address.js'
 import { requireLabel } from '../../accounts/label.js'
 import { MailError } from '../../errors.js'
 import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
-import { parseBytes, withAccounts } from '../with-accounts.js'
+import { wholeNumber } from '../whole-number.js'
+import { parseBytes, parseDomain, withAccounts } from '../with-accounts.js'
 
 /**
  * @typedef {import('commander').Command} Command
@@ -24,14 +24,13 @@ const TENANT_ID = /^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?$/
  * @throws {CliError | MailError} exit code 2; LIMIT, LABEL_REFUSED
  */
 function changeOf({ label, quota, accounts }) {
-  if (accounts !== undefined && !/^\d{1,9}$/.test(accounts)) {
-    throw new CliError(`${accounts} is no number of accounts`, { exitCode: 2 })
-  }
   requireLabel(label ?? '')
   return {
     ...(label !== undefined && { label }),
     ...(quota !== undefined && { quotaBytes: parseBytes(quota) }),
-    ...(accounts !== undefined && { maxAccounts: Number(accounts) })
+    ...(accounts !== undefined && {
+      maxAccounts: wholeNumber(accounts, 'number of accounts', { most: 999_999_999 })
+    })
   }
 }
 
@@ -115,7 +114,7 @@ export function register(program, context) {
         /** @type {CommonOptions} */ options
       ) =>
         withAccounts(context, options, async ({ services, print }) => {
-          const domain = normalizeDomain(name)
+          const domain = parseDomain(name)
           await services.directory.assignDomain(domain, id)
           services.directory.audit({ action: 'domain-assign', tenant: id, detail: { domain } })
           print(`${domain} belongs to ${id}`)

@@ -276,3 +276,30 @@ test('an import that speaks TLS where STARTTLS is wanted says what to write', as
   assert.match(stderr, /does not begin with TLS at this port.*imap:\/\//)
   assert.doesNotMatch(stderr, /SSL routines/)
 })
+
+test('what makes no sense on the command line ends with 2, whatever the command', async (t) => {
+  const { run } = await setUp(t)
+  const faults = [
+    ['account', 'show'],
+    ['audit', 'export', '--nope'],
+    ['token', 'revoke'],
+    ['tenant', 'create'],
+    ['spool', 'list', '--nope'],
+    ['maintain', '--nope'],
+    ['app-password', 'list'],
+    ['nonsense'],
+    ['account', 'list', '--domain', 'exa mple'],
+    ['open', 'x.letterlock', '--port', ''],
+    ['open', 'x.letterlock', '--port', '65536'],
+    ['import', 'imap', '--parallel', '0x10'],
+    ['import', 'imap', '--connections', '17'],
+    ['backup', 'rehearse', '--accounts', '1e1'],
+    ['account', 'set', ANNA, '--quota-messages', ' 1'],
+    ['tenant', 'create', 'acme', '--accounts', '']
+  ]
+  for (const args of faults) {
+    const { code, stderr } = await run(args)
+    assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
+    assert.doesNotMatch(stderr, /mail address|\bat .*:\d+:\d+/)
+  }
+})
