@@ -12,8 +12,12 @@ const INLINE = new Set(
   ).split(' ')
 )
 
-/** Elements whose content is not shown. */
-const HIDDEN = new Set(['script', 'style', 'template', 'noscript', 'xml'])
+/** Elements whose content is not shown; that of noscript is, since mail programs run no scripts. */
+const HIDDEN = new Set(['script', 'style', 'template', 'xml'])
+
+const COMMENT_END = /--!?>/g
+/** Comments that end as they begin. */
+const EMPTY_COMMENT = /^<!---?>/
 
 /** Attributes that a reader sees or looks for, and where in a tag's source they are sought. */
 const ATTRIBUTE = /\s(?:alt|title|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi
@@ -110,12 +114,13 @@ export class HtmlTextReader {
    * @returns {number} the place after what was read of it
    */
   #beginMarkup(html, open) {
-    if (html.startsWith('<!--', open)) {
-      this.#inside = 'comment'
-      // Its dashes may be those of its end: `<!-->` is a whole one.
-      return open + 2
-    }
     const head = html.slice(open, open + TAG_HEAD_CHARACTERS)
+    if (head.startsWith('<!--')) {
+      const empty = EMPTY_COMMENT.exec(head)?.[0]
+      if (empty !== undefined) return open + empty.length
+      this.#inside = 'comment'
+      return open + 4
+    }
     const name = /^<\/?([a-z][a-z0-9:]{0,30})|^<[!?]/i.exec(head)
     if (!name) {
       this.#out.push('<')
@@ -136,15 +141,15 @@ export class HtmlTextReader {
   #passOver(html, at) {
     if (this.#inside === 'tag') return this.#passTag(html, at)
     const isComment = this.#inside === 'comment'
-    const end = isComment ? html.indexOf('-->', at) : hiddenEnd(html, at, this.#element)
+    const end = isComment ? commentEnd(html, at) : hiddenEnd(html, at, this.#element)
     if (end === -1) {
       // What ends it may have begun.
-      const length = isComment ? 2 : this.#element.length + 1
+      const length = isComment ? 3 : this.#element.length + 1
       this.#rest = html.slice(Math.max(at, html.length - length))
       return -1
     }
     this.#inside = null
-    return isComment ? end + 3 : end
+    return end
   }
 
   /**
@@ -223,6 +228,16 @@ export class HtmlTextReader {
 function tagStop(html, from) {
   TAG_STOP.lastIndex = from
   return TAG_STOP.exec(html)?.index ?? -1
+}
+
+/**
+ * @param {string} html
+ * @param {number} from
+ * @returns {number} the place after its end, or -1
+ */
+function commentEnd(html, from) {
+  COMMENT_END.lastIndex = from
+  return COMMENT_END.test(html) ? COMMENT_END.lastIndex : -1
 }
 
 /**

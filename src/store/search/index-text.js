@@ -38,7 +38,7 @@ import { fit, SEPARATOR } from './tokens.js'
  * Of the code here, of folding, and of what src/mime/text-extract.js and searchable-header.js take for text: raise it
  * with each change.
  */
-const TEXT_VERSION = 14
+const TEXT_VERSION = 15
 
 /** What search_state.text_version must be: the offsets of the parts are the MIME builder's. */
 export const INDEX_VERSION = BUILDER_VERSION * 1000 + TEXT_VERSION

@@ -134,3 +134,8 @@ test('every message of the corpus has a preview that fits', { skip: corpusIsMiss
   }
   t.diagnostic(`${count} messages`)
 })
+
+test('a preview has what stands in noscript, and behind a comment that ends by --!>', () => {
+  const page = '<!-- a --!><noscript>Turn it on</noscript> or <b>not</b>'
+  assert.equal(preview(`Content-Type: text/html\r\n\r\n${page}`), 'Turn it on or not')
+})

@@ -78,6 +78,8 @@ const PAGES = [
   ['<STYLE>p { x }</STYLE >seen<script>if (a < b) "</p>"</script> too', 'seen\ntoo'],
   ['a<!-- <b>hidden</b> -->b', 'ab'],
   ['a<!-->b<!--->c<!---->d<!-- > -->e', 'abcde'],
+  ['a<!--b--!>c<!--!>d-->e<!---!>f-->g<!-- -- > -! > --!-->h', 'acegh'],
+  ['<noscript><style>x{}</style><p>No script</noscript>here', 'No script\nhere'],
   ['<!--[if !mso]><!-->seen<!--<![endif]-->', 'seen'],
   ['<!DOCTYPE html>x<?php y ?>', 'x'],
   ['<a href="https://x.org/?a=1&amp;b=2">link</a>', 'https://x.org/?a=1&b=2 link'],

@@ -123,7 +123,7 @@ const HTML = fc
   .array(
     fc.constantFrom(
       ...(
-        'text| |\n|\t|<p>|</p>|<b>|</b>|<|>|<!--|-->|<!-->|<script>|</script>|<STYLE a=">">|</style|&amp;|&|&#10;' +
+        'text| |\n|\t|<p>|</p>|<b>|</b>|<|>|<!--|-->|<!-->|--!>|<noscript>|<script>|</script>|<STYLE a=">">|</style|&amp;|&|&#10;' +
         '|&nbsp;|&#x20;|&eacute|<a href=\'x  y\'>|<img alt="a &lt; b">|<img alt = "a>b" title=\'"\'>|<img alt=|<!doctype|\u00a0|é'
       ).split('|')
     ),
