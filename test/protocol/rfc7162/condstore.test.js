@@ -165,3 +165,20 @@ test('an implicit \\Seen tells its MODSEQ where CONDSTORE is on', async (t) => {
     `
   )
 })
+
+test('a STATUS that asks for HIGHESTMODSEQ enables CONDSTORE, also where there is no such mailbox (RFC 7162 §3.1)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX')}
+    ${select('INBOX', { exists: 1 })}
+    C: a STATUS nowhere (HIGHESTMODSEQ)
+    S: * OK [HIGHESTMODSEQ ...
+    S: a NO ...
+    C: b STORE 1 +FLAGS (\\Seen)
+    S: * 1 FETCH (UID 1 FLAGS (\\Seen \\Recent) MODSEQ (...))
+    S: b OK ...
+    `
+  )
+})

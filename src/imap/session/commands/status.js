@@ -39,6 +39,8 @@ export const status = {
   states: AUTHENTICATED,
   allowsExpunge: true,
   async run(session, /** @type {{ mailbox: string, items: string[] }} */ { mailbox, items }) {
+    // RFC 7162 §3.1: to ask for it is enough, whether there is such a mailbox or not.
+    if (items.includes('HIGHESTMODSEQ')) session.enableCondstore()
     await writeStatus(session, await session.store.mailboxStatus(mailbox), items)
     return { text: 'STATUS completed' }
   }
