@@ -1,6 +1,7 @@
 /**
  * JSON schemas of requests and answers: what is checked, what may leave, and the OpenAPI document in one.
  */
+import { TENANT_ID_PATTERN } from '../accounts/tenant-id.js'
 import { PROBLEM_TYPE } from './problem.js'
 
 /** A safe integer that is not negative. */
@@ -24,7 +25,7 @@ export const ACCOUNT_ID = {
 
 export const TENANT_ID = {
   type: 'string',
-  pattern: '^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?$',
+  pattern: TENANT_ID_PATTERN,
   maxLength: 253,
   description: 'Lower case; a domain that nobody has assigned has a tenant of its own name'
 }

@@ -3,7 +3,7 @@
  */
 import { MailError } from '../errors.js'
 import { decodeBase64 } from '../imap/protocol/parse/index.js'
-import { secretBytes } from '../support/secret-bytes.js'
+import { readPlainMessage } from './plain-message.js'
 
 /**
  * @typedef {object} Credentials
@@ -31,32 +31,18 @@ export function startDialogue(mechanism) {
   return name === 'LOGIN' ? loginDialogue() : null
 }
 
-const refuse = () =>
-  new MailError('AUTHENTICATION_FAILED', { detail: 'no message of the mechanism' })
-
 /**
- * Authorization identity, NUL, name, NUL, password (RFC 4616 §2).
+ * All in one message.
  *
  * @type {Dialogue}
  */
 const plainDialogue = {
   begin: () => ({ challenge: '' }),
   answer(response) {
-    const message = decodeBase64(response)
-    try {
-      const first = message.indexOf(0)
-      const second = first < 0 ? -1 : message.indexOf(0, first + 1)
-      if (second < 0 || message.includes(0, second + 1)) throw refuse()
-      const authorization = message.toString('utf8', 0, first)
-      const username = message.toString('utf8', first + 1, second)
-      // Nobody acts for somebody else here.
-      if (authorization !== '' && authorization !== username) throw refuse()
-      const password = secretBytes(message.length - second - 1)
-      message.copy(password, 0, second + 1)
-      return { credentials: { username, password } }
-    } finally {
-      message.fill(0)
-    }
+    const credentials = readPlainMessage(decodeBase64(response))
+    if (credentials === null)
+      throw new MailError('AUTHENTICATION_FAILED', { detail: 'no message of the mechanism' })
+    return { credentials }
   }
 }
 

@@ -2,6 +2,7 @@
  * `letterlock tenant`: list, create, set, assign, delete.
  */
 import { requireLabel } from '../../accounts/label.js'
+import { TENANT_ID_PATTERN } from '../../accounts/tenant-id.js'
 import { MailError } from '../../errors.js'
 import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
@@ -15,8 +16,7 @@ import { parseBytes, parseDomain, withAccounts } from '../with-accounts.js'
  * @typedef {CommonOptions & { label?: string, quota?: string, accounts?: string }} SetOptions
  */
 
-/** As the admin interface takes it. */
-const TENANT_ID = /^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?$/
+const TENANT_ID = new RegExp(TENANT_ID_PATTERN)
 
 /**
  * @param {SetOptions} options

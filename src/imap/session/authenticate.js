@@ -5,7 +5,7 @@
  * password and a revoked one.
  */
 import { MailError } from '../../errors.js'
-import { secretBytes } from '../../support/secret-bytes.js'
+import { readPlainMessage } from '../../sasl/plain-message.js'
 import { capability } from '../protocol/compile/response-code.js'
 import { continuation } from '../protocol/compile/status-response.js'
 import { decodeBase64 } from '../protocol/parse/index.js'
@@ -101,31 +101,16 @@ export const MECHANISMS = new Map([
 ])
 
 /**
- * PLAIN: authorization identity, NUL, name, NUL, password (RFC 4616 §2).
+ * PLAIN: all in one message.
  *
  * @param {Session} session
  * @param {Buffer | null} initial - the initial response (RFC 4959 §3)
  * @returns {Promise<PlainCredentials>}
  */
 async function authenticatePlain(session, initial) {
-  const message = initial ?? (await ask(session, ''))
-  const first = message.indexOf(0)
-  const second = first < 0 ? -1 : message.indexOf(0, first + 1)
-  if (second < 0 || message.includes(0, second + 1)) {
-    message.fill(0)
-    throw badSyntax('That is no PLAIN message')
-  }
-  const authorization = message.toString('utf8', 0, first)
-  const username = message.toString('utf8', first + 1, second)
-  const password = secretBytes(message.length - second - 1)
-  message.copy(password, 0, second + 1)
-  message.fill(0)
-  // Nobody acts for somebody else here.
-  if (authorization !== '' && authorization !== username) {
-    password.fill(0)
-    throw new MailError('AUTHENTICATION_FAILED', { detail: 'authorization identity differs' })
-  }
-  return { username, password }
+  const credentials = readPlainMessage(initial ?? (await ask(session, '')))
+  if (credentials === null) throw badSyntax('That is no PLAIN message')
+  return credentials
 }
 
 /**
