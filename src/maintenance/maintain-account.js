@@ -61,6 +61,8 @@ async function maintain(request) {
   let workAlone = null
   const { signal } = new AbortController()
   try {
+    // Who was in the midst of a long message when the mailbox was open last is no longer.
+    if (isAlone) await store.upkeep.forgetReaders()
     await runJobs({ services, account, store, resources, signal, isForced: true, jobs, onRun })
     workAlone = await planAlone({ services, account, store, resources, onRun, isForced: true })
   } finally {

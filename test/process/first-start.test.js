@@ -111,7 +111,7 @@ test('LOGIN without TLS is refused unless the configuration permits it on loopba
   await server.stop()
 })
 
-test('a port that is taken, a misspelt option and a bad setting each give one clear line and exit code 1', async (t) => {
+test('a port that is taken, a misspelt option and a bad setting each give one clear line and their exit code', async (t) => {
   const data = join(scratchFolder(t, 'refused'), 'data')
   const server = await startServerProcess(t, { data, environment: WATCHED })
   const taken = await letterlock([
@@ -137,7 +137,7 @@ test('a port that is taken, a misspelt option and a bad setting each give one cl
   assert.equal(inFile.code, 1)
   assert.match(inFile.stderr, /^letterlock: The configuration is not valid\n {2}ENOTDIR: /m)
   const misspelt = await letterlock(['serve', '--dta', data])
-  assert.equal(misspelt.code, 1)
+  assert.equal(misspelt.code, 2)
   assert.match(misspelt.stderr, /unknown option '--dta'[^]*--data/)
   const setting = await letterlock(['account', 'list', '--data', data], {
     environment: { LETTERLOCK_MESSAGES_MAX_BYTES: 'many' }
