@@ -6,12 +6,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { isRecipientOf } from '../crypto/age.js'
 import { openPlainDatabase } from '../database/open.js'
+import { quickCheck } from '../database/sqlite-check.js'
 import { isMailError } from '../errors.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
-
-/** Problems that are told, at most. */
-const MAX_PROBLEMS = 10
 
 /** @typedef {import('../database/thread.js').ThreadMessage} ThreadMessage */
 
@@ -33,10 +31,7 @@ function check() {
   try {
     const db = openPlainDatabase(workerData.path, { isReadOnly: true })
     try {
-      const rows = /** @type {{ quick_check: string }[]} */ (
-        db.pragma(`quick_check(${MAX_PROBLEMS})`)
-      )
-      const problems = rows.map((row) => row.quick_check).filter((text) => text !== 'ok')
+      const problems = quickCheck(db)
       const misfits = problems.length > 0 ? [] : findMisfits(db)
       return { kind: 'done', value: { problems, misfits } }
     } finally {

@@ -13,9 +13,10 @@ import {
 import { removeDatabase } from '../database/database-files.js'
 import Database from '../database/library.js'
 import { openPlainDatabase } from '../database/open.js'
+import { quickCheck } from '../database/sqlite-check.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { runTransaction } from '../database/transaction.js'
-import { MailError, isMailError } from '../errors.js'
+import { MailError } from '../errors.js'
 
 /**
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
@@ -44,15 +45,8 @@ const ALL_PAGES = 0x7fffffff
  * @throws {MailError} DIRECTORY_DAMAGED
  */
 function requireSound(db) {
-  let problem
-  try {
-    problem = String(db.pragma('quick_check(1)', { simple: true }))
-  } catch (cause) {
-    const error = toMailError(cause)
-    if (!isMailError(error, 'ACCOUNT_DAMAGED')) throw error
-    problem = error.detail ?? error.message
-  }
-  if (problem === 'ok') return
+  const [problem] = quickCheck(db)
+  if (problem === undefined) return
   throw new MailError('DIRECTORY_DAMAGED', {
     detail: `directory.db: ${problem}; the last backup is kept: put a sound one in its place (docs/backup.md, “The directory alone”)`
   })

@@ -216,6 +216,7 @@ export class OpenAccounts {
    */
   async #retire(entry) {
     await entry.parts?.store.upkeep.forgetReaders()
+    if (!entry.isDeserted) return
     await this.#options.maintenance?.beforeClose(entry.account.id)
     // Meanwhile somebody may have come back, and may have gone again: then a new linger time runs.
     if (entry.isDeserted) await this.#close(entry)

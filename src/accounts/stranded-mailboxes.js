@@ -9,8 +9,8 @@ import { mailFile } from '../database/database-files.js'
 import { MailError } from '../errors.js'
 import { isThere, isThereSync } from '../support/is-there.js'
 
-/** Of folders that a restore is filling. */
-const UNFINISHED = '.part'
+/** Ends the name of a folder that is being filled, and is not a mailbox yet. */
+export const UNFINISHED = '.part'
 
 /**
  * @param {string} folder

@@ -3,13 +3,11 @@
  */
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { UNFINISHED } from '../accounts/stranded-mailboxes.js'
 import { readFolder } from '../delivery/spool-files.js'
 
 /** What a folder begins with that a restore is staged in, within the account's. */
 export const STAGED = 'restore-'
-
-/** What one ends with that a mailbox is staged in for an account that is not there yet, beside the others' folders. */
-export const STAGED_NEW = '.part'
 
 /**
  * @param {string} folder - the account's; no restore of it is under way
@@ -23,7 +21,7 @@ export async function removeStaged(folder, kept) {
  * @param {string} domainFolder - no restore is under way
  */
 export async function removeStagedNew(domainFolder) {
-  await removeAll(domainFolder, (name) => name.endsWith(STAGED_NEW))
+  await removeAll(domainFolder, (name) => name.endsWith(UNFINISHED))
 }
 
 /**

@@ -5,9 +5,10 @@
 import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { removeRefusedFolder } from '../accounts/mailbox-folder.js'
+import { UNFINISHED } from '../accounts/stranded-mailboxes.js'
 import { requireEnough } from '../support/room.js'
 import { makeFolderDurably, syncFolder } from '../support/write-file.js'
-import { removeStagedNew, STAGED_NEW } from './left-restores.js'
+import { removeStagedNew } from './left-restores.js'
 import { materialize } from './materialize.js'
 import { readSnapshot } from './snapshot-store.js'
 
@@ -37,7 +38,7 @@ export async function restoreAsNewAccount({
   const { directory } = services
   const { id: accountId, folder } = account
   const domainFolder = dirname(folder)
-  const staged = join(domainFolder, `${accountId}${STAGED_NEW}`)
+  const staged = join(domainFolder, `${accountId}${UNFINISHED}`)
   try {
     // A restore of another backup may have been killed here: its log, or its waiting mail, would become part of this one.
     // What was to be another account takes room for nothing, and no other restore is under way: one runs at a time on a host.

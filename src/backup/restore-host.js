@@ -12,6 +12,7 @@ import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
 import { RestoredDirectory } from '../accounts/directory-restored.js'
 import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
+import { UNFINISHED } from '../accounts/stranded-mailboxes.js'
 import { filesOfDatabase, removeDatabase } from '../database/database-files.js'
 import { MailError, isMailError } from '../errors.js'
 import { isThere } from '../support/is-there.js'
@@ -187,8 +188,8 @@ class HostRestore {
           this.#progress.bytes += bytes
           this.#tell()
         }
-        await materialize({ target: this.target, snapshot, folder: `${folder}.part`, onRead })
-        await rename(`${folder}.part`, folder)
+        await materialize({ target: this.target, snapshot, folder: folder + UNFINISHED, onRead })
+        await rename(folder + UNFINISHED, folder)
         await syncFolder(dirname(folder))
       } else this.#progress.bytes += entry.bytes
       const { cipher } = snapshot
@@ -199,7 +200,7 @@ class HostRestore {
       if (!isMailError(err, 'BACKUP_DAMAGED') && !isMailError(err, 'RECOVERY_KEY_REJECTED'))
         throw err
       logger.error({ err, accountId: entry.id }, 'an account could not be restored')
-      await rm(`${join(this.data, stored)}.part`, { recursive: true, force: true })
+      await rm(join(this.data, stored) + UNFINISHED, { recursive: true, force: true })
       return err.code
     }
   }

@@ -39,10 +39,12 @@ export async function* readContentRange(
     const known = await ahead?.take(contentId, sequence)
     if (known) return [known]
     const sequences = readTogether({ sequence, end: Math.ceil(last / chunkSize), chunkSize }, claim)
-    return database.readSettled((db) => {
-      left?.note(db)
-      return readChunks(db, contentId, sequences, content)
-    })
+    const { chunks, isLeft } = await database.readSettled((db) => ({
+      chunks: readChunks(db, contentId, sequences, content),
+      isLeft: left?.isLeft(db) ?? false
+    }))
+    if (isLeft) left?.sign()
+    return chunks
   }
   /** @type {Buffer[]} chunks that have been read, and are to come next */
   let ready = []

@@ -79,26 +79,28 @@ export class LeftReader {
   }
 
   /**
-   * To be called with each piece, where the piece is read.
-   *
    * @param {Database} db
+   * @returns {boolean} whether it is time for a sign of life: no message refers to the content any more
    */
-  note(db) {
-    const row = prepared(
-      db,
-      'SELECT left_at FROM garbage_contents WHERE content_id = ?',
-      'array'
-    ).get(this.#contentId)
-    if (row === undefined || this.#database.isReadOnly) return
-    const [leftAt] = /** @type {[number | null]} */ (row)
+  isLeft(db) {
+    const leftAt = /** @type {number | null | undefined} */ (
+      prepared(db, 'SELECT left_at FROM garbage_contents WHERE content_id = ?', 'value').get(
+        this.#contentId
+      )
+    )
+    if (leftAt === undefined || this.#database.isReadOnly) return false
     const nowMs = this.#database.clock.nowMs()
-    if (leftAt !== null && leftAt <= nowMs && leftAt > nowMs - SIGN_MS) return
-    const work = (/** @type {Database} */ writer) =>
-      prepared(writer, 'UPDATE garbage_contents SET left_at = ? WHERE content_id = ?').run(
+    return leftAt === null || leftAt > nowMs || leftAt <= nowMs - SIGN_MS
+  }
+
+  /** Writes it. The reader does not wait for that, and goes on as far as it comes where nothing can be written. */
+  sign() {
+    const nowMs = this.#database.clock.nowMs()
+    const work = (/** @type {Database} */ db) =>
+      prepared(db, 'UPDATE garbage_contents SET left_at = ? WHERE content_id = ?').run(
         nowMs,
         this.#contentId
       )
-    // The reader does not wait for it, and goes on as far as it comes where nothing can be written.
     this.#database.supervise(this.#database.write(work, { isLazy: true }))
   }
 }

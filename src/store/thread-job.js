@@ -119,7 +119,7 @@ async function loadJob(job) {
     case 'liftRestored':
       return transaction((await import('./lift-restored.js')).liftRestored, job.request)
     case 'quickCheck': {
-      const { quickCheck } = await import('./sqlite-check.js')
+      const { quickCheck } = await import('../database/sqlite-check.js')
       return quickCheck
     }
     case 'readAhead': {

@@ -12,7 +12,7 @@ import { segmentProblems } from './search/verify-segments.js'
 import { listMailboxRows } from './mailbox-rows.js'
 import { messageRowId, uidOfRow } from './row-ids.js'
 import { viewBlockProblems } from './pack-views.js'
-import { findings, MAX_PROBLEMS, sqliteProblems } from './sqlite-check.js'
+import { findings, MAX_PROBLEMS, sqliteProblems } from '../database/sqlite-check.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database

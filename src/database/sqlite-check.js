@@ -2,8 +2,8 @@
  * SQLite's own checks of a file, which need nothing of what else is known about mail. Synchronous: for a thread.
  */
 import { isMailError } from '../errors.js'
-import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
-import { prepared } from '../database/statement.js'
+import { errorCodeOf, toMailError } from './sqlite-error.js'
+import { prepared } from './statement.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
