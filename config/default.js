@@ -1,6 +1,6 @@
 /**
  * Every setting of Letterlock, once: its default, its type and range, its unit, and why it is what it is.
- * The JSON schema (schema.js), the environment names and docs/configuration.md are made from this table.
+ * The check (check-settings.js), the environment names and docs/configuration.md are made from this table.
  * All settings are read at start; a change needs a restart.
  */
 

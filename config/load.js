@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { MailError } from '../src/errors.js'
 import { collisionsIn } from './collisions.js'
 import { SETTINGS } from './default.js'
-import { checkSettings, flatten } from './schema.js'
+import { checkSettings, flatten } from './check-settings.js'
 
 /**
  * @typedef {object} Config

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { ALLOCATOR, NODE_FLAGS } from '../../config/runtime.js'
+import { ALLOCATOR, NODE_FLAGS, SERVER_FLAGS } from '../../config/runtime.js'
 
 export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
@@ -93,9 +93,12 @@ export async function startServerProcess(
   { data, args = [], environment = {}, wrapper = [], isPlaintextAllowed = true }
 ) {
   const listen = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
+  // As in `letterlock`.
+  const [flags, allocator] = wrapper.length === 0 ? [SERVER_FLAGS, ALLOCATOR] : [[], {}]
   const [command = '', ...rest] = [
     ...wrapper,
     process.execPath,
+    ...flags,
     ...[
       MAIN,
       'serve',
@@ -106,7 +109,7 @@ export async function startServerProcess(
       ...args
     ]
   ]
-  const child = spawn(command, rest, { env: { ...ENVIRONMENT, ...environment } })
+  const child = spawn(command, rest, { env: { ...allocator, ...ENVIRONMENT, ...environment } })
   let text = ''
   child.stderr.on('data', (chunk) => (text += chunk))
   const closed = once(child, 'close')

@@ -23,7 +23,10 @@ test(
   'a server that is started plainly has the flags and the environment that it wants',
   { skip: process.platform === 'linux' ? false : 'they are read from /proc' },
   async (t) => {
-    const server = await startServerProcess(t, { data: join(scratchFolder(t, 'runtime'), 'data') })
+    const server = await startServerProcess(t, {
+      data: join(scratchFolder(t, 'runtime'), 'data'),
+      wrapper: ['env']
+    })
     const pid = Number(server.child.pid)
     const [, ...args] = stringsOf(pid, 'cmdline')
     assert.deepEqual(args.slice(0, SERVER_FLAGS.length), SERVER_FLAGS)

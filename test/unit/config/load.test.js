@@ -205,7 +205,33 @@ for (const [
   [
     'a text where a number belongs',
     { 'shutdown.graceMs': 'soon' },
-    /shutdown.graceMs must be integer/
+    /shutdown.graceMs must be integer, not "soon"$/
+  ],
+  ['half a number', { 'shutdown.graceMs': 0.5 }, /shutdown.graceMs must be integer, not 0.5$/],
+  ['a number above its range', { 'backup.hour': 24 }, /backup.hour must be <= 23, not 24$/],
+  ['a number that is negative', { 'shutdown.graceMs': -1 }, /graceMs must be >= 0, not -1$/],
+  [
+    'a word where yes or no belongs',
+    { 'imaps.isProxied': 'yes' },
+    /imaps.isProxied must be boolean, not "yes"$/
+  ],
+  ['a number where a text belongs', { 'imap.listen': 143 }, /imap.listen must be string, not 143$/],
+  ['nothing where a text belongs', { 'tls.key': null }, /tls.key must be string, not null$/],
+  [
+    'a text where a list belongs',
+    { 'proxy.trustedAddresses': '::1' },
+    /proxy.trustedAddresses must be array, not "::1"$/
+  ],
+  [
+    'what is no text in a list, and only that',
+    { 'proxy.trustedAddresses': ['::1', 7, '127.0.0.1', {}] },
+    /^command line: proxy.trustedAddresses must be string, not 7\n.*must be string, not {}$/
+  ],
+  ['an empty text where one is needed', { data: '' }, /data must not be empty, not ""$/],
+  [
+    'a domain that cannot be one',
+    { defaultDomain: 'no domain' },
+    /defaultDomain must be a domain, not "no domain"$/
   ]
 ])) {
   test(`refused: ${title}`, () => {
