@@ -9,7 +9,7 @@ import { mailFile } from '../database/database-files.js'
 import { MAIL_LOCK, withExclusiveLock } from '../database/lock.js'
 import { openEncryptedDatabase } from '../database/open.js'
 import { rewriteDatabase } from '../database/rewrite.js'
-import { createAccountStore } from '../store/account-store.js'
+import { createAccountFile } from '../store/account-store.js'
 import { isThere } from '../support/is-there.js'
 import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 
@@ -40,17 +40,11 @@ export async function createMailboxFolder({ services, folder, masterKey }) {
   await mkdir(folder, { mode: 0o700 })
   const key = deriveDatabaseKey(masterKey.bytes)
   try {
-    const store = await createAccountStore({
-      folder,
-      key,
-      cipher: config.storage.cipher,
-      config: {},
-      clock,
-      logger
-    })
-    await store.close()
     await mkdir(join(folder, 'spool'), { mode: 0o700 })
-    for (const parent of [folder, domainFolder, dirname(domainFolder)]) await syncFolder(parent)
+    const { cipher } = config.storage
+    await createAccountFile({ folder, key, cipher, config: {}, clock, logger })
+    // Another process may have made the domain's folder a moment ago.
+    await syncFolder(dirname(domainFolder))
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error

@@ -1,6 +1,6 @@
 /**
- * Numbered SQL files bring a database to the schema of this program: each is applied once, in order, in one
- * exclusive transaction, and remembered with the checksum of its text.
+ * Numbered SQL files bring a database to the schema of this program: each is applied once, in order, in an exclusive
+ * transaction, and remembered with the checksum of its text.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -78,7 +78,8 @@ export function pendingMigrations(db, migrations) {
 }
 
 /**
- * Brings the file to the newest of these schemas. A file that is there already is only read.
+ * Brings the file to the newest of these schemas. A file that is there already is only read. One that is new gets them all
+ * in one transaction, which waits for the disk once.
  *
  * @param {Database} db - not inside a transaction
  * @param {Migration[]} migrations - of readMigrations
@@ -87,24 +88,33 @@ export function pendingMigrations(db, migrations) {
  * @throws {MailError} FILE_TOO_NEW, SCHEMA_MISMATCH
  */
 export function migrate(db, migrations, { clock }) {
-  if (pendingMigrations(db, migrations).length === 0) return 0
   let count = 0
-  for (const migration of migrations) {
+  while (pendingMigrations(db, migrations).length > 0) {
     db.exec('BEGIN EXCLUSIVE')
     try {
-      // Asked again under the lock: another process may have applied it meanwhile.
-      if (pendingMigrations(db, migrations)[0]?.version === migration.version) {
-        db.exec(HISTORY)
-        db.exec(migration.sql)
-        db.prepare(
-          'INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)'
-        ).run(migration.version, migration.name, migration.checksum, clock.nowMs())
-        count++
-      }
+      // Asked again under the lock: another process may have applied some meanwhile.
+      const pending = pendingMigrations(db, migrations)
+      const isNew = pending.length === migrations.length
+      const next = isNew ? pending : pending.slice(0, 1)
+      for (const migration of next) apply(db, migration, clock.nowMs())
       db.exec('COMMIT')
+      count += next.length
     } finally {
       if (db.inTransaction) db.exec('ROLLBACK')
     }
   }
   return count
+}
+
+/**
+ * @param {Database} db - in a transaction
+ * @param {Migration} migration
+ * @param {number} nowMs
+ */
+function apply(db, { version, name, checksum, sql }, nowMs) {
+  db.exec(HISTORY)
+  db.exec(sql)
+  db.prepare(
+    'INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)'
+  ).run(version, name, checksum, nowMs)
 }

@@ -27,7 +27,8 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {Uint8Array} key - 32 bytes; not kept
  * @property {Cipher | null} cipher - as recorded for this account; null for a file brought from elsewhere, whose
  *   cipher is found out
- * @property {boolean} [isNew] - make the file; default false: it must exist
+ * @property {boolean} [isNew] - make the file, which whoever does so syncs when it is whole: nothing waits for the disk before;
+ *   default false: it must exist
  * @property {boolean} [isReadOnly] - default false
  * @property {boolean} [isBlocking] - true for threads and the CLI, which may wait inside a statement and
  *   checkpoint at commit; default false: a taken lock answers BUSY at once, and somebody else checkpoints
@@ -140,7 +141,10 @@ function openWithCipher(options, cipher) {
   return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
     applyKey(db, cipher, key)
     if (options.mayEndEarly) takeAsItIs(db)
-    if (isNew) setupNewFile(db, pageSizeFor(cipher))
+    if (isNew) {
+      db.pragma('synchronous = OFF')
+      setupNewFile(db, pageSizeFor(cipher))
+    }
     verifyWithKey(db)
     setupConnection(db, {
       isReadOnly,
@@ -149,7 +153,7 @@ function openWithCipher(options, cipher) {
       secureDelete: options.secureDelete ?? 'ON',
       cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES,
       hasOwnCheckpoints: !isBlocking,
-      synchronous: 'NORMAL'
+      synchronous: isNew ? 'OFF' : 'NORMAL'
     })
   })
 }

@@ -162,8 +162,8 @@ function switchToWal(db) {
  * @property {number} cacheBytes - page cache, bytes
  * @property {boolean} hasOwnCheckpoints - true on the server's connections: a thread checkpoints, so that no
  *   commit stalls the event loop (70 ms measured with autocheckpoint)
- * @property {'NORMAL' | 'FULL'} synchronous - NORMAL where durability.js syncs before each acknowledgement;
- *   FULL where the caller relies on COMMIT alone
+ * @property {'OFF' | 'NORMAL' | 'FULL'} synchronous - NORMAL where durability.js syncs before each acknowledgement; FULL where
+ *   the caller relies on COMMIT alone; OFF for a file that is nobody's before the caller has synced it as a whole
  */
 
 /**

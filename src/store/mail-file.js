@@ -4,7 +4,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
-import { syncFolder } from '../support/write-file.js'
+import { syncFile, syncFolder } from '../support/write-file.js'
 import { mailFile } from '../database/database-files.js'
 import { lockShared, withExclusiveLock } from '../database/lock.js'
 import { migrate, pendingMigrations, readMigrations } from '../database/migrate.js'
@@ -206,7 +206,6 @@ export async function createMailFile(options) {
     requireNone()
     const { db } = openFile(options, { isNew: true, isBlocking: true })
     try {
-      db.pragma('synchronous = FULL')
       migrate(db, accountMigrations(), { clock })
       runTransaction(db, () => insertUsualMailboxes(db, clock.nowMs()))
       db.pragma('wal_checkpoint(TRUNCATE)')
@@ -215,6 +214,8 @@ export async function createMailFile(options) {
     } finally {
       db.close()
     }
+    // No account has it before that: one sync does for the thirty that SQLite would make of the schema.
+    await syncFile(mailFile(folder))
     await syncFolder(folder)
     await syncFolder(dirname(folder))
   })

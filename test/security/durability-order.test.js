@@ -269,6 +269,34 @@ test(
   }
 )
 
+test(
+  'a new mailbox is on the disk, whole and with its name, before its account is',
+  { skip },
+  async (t) => {
+    const { data, traced } = commandsUnderTrace(t, 'order-account')
+    await traced(CREATE)
+    const other = 'other@example.org'
+    const moments = await traced(CREATE.with(CREATE.indexOf(USER), other))
+    const synced = moments.flatMap((moment) => (moment.kind === 'sync' ? [moment.file] : []))
+    const mailboxes = treeOf(data).filter((path) => path.endsWith('/mail.db'))
+    assert.equal(mailboxes.length, 2)
+    const mailbox = mailboxes.find((path) => synced.includes(path)) ?? 'none was synced'
+    const order = [
+      synced.lastIndexOf(mailbox),
+      synced.lastIndexOf(dirname(mailbox)),
+      synced.lastIndexOf(dirname(dirname(mailbox))),
+      synced.lastIndexOf(join(data, 'directory.db-wal'))
+    ]
+    assert.deepEqual(
+      order,
+      order.toSorted((a, b) => a - b),
+      synced.join('\n')
+    )
+    // Once: SQLite would wait for the disk with each part of the schema.
+    assert.equal(synced.filter((path) => path.startsWith(mailbox)).length, 1)
+  }
+)
+
 test('an export is on the disk before it is said to be done', { skip }, async (t) => {
   const { folder, data, traced } = commandsUnderTrace(t, 'order-export')
   await traced(CREATE)

@@ -26,7 +26,12 @@ async function setup(t, files) {
 }
 
 const FIRST = { '0001-first.sql': 'CREATE TABLE a (x INTEGER) STRICT;' }
+const BROKEN = { '0003-broken.sql': 'CREATE TABLE b (x); INSERT INTO nowhere VALUES (1);' }
 const SECOND = { '0002-second.sql': 'ALTER TABLE a ADD COLUMN y INTEGER;' }
+
+/** @param {import('better-sqlite3-multiple-ciphers').Database} db */
+const tablesOf = (db) =>
+  db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").pluck().all()
 
 test('migrations are applied once, in order, and remembered with their checksum', async (t) => {
   const { db, run, write } = await setup(t, FIRST)
@@ -57,16 +62,20 @@ test('a migration that was edited after it was applied is refused', async (t) =>
 })
 
 test('a migration that fails leaves nothing of itself, and those before it stay', async (t) => {
-  const { db, run } = await setup(t, {
-    ...FIRST,
-    '0002-broken.sql': 'CREATE TABLE b (x); INSERT INTO nowhere VALUES (1);'
-  })
+  const { db, run, write } = await setup(t, FIRST)
+  run()
+  write({ ...SECOND, ...BROKEN })
   assert.throws(run, /nowhere/)
   assert.equal(db.inTransaction, false)
-  const tables = db
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-    .all()
-  assert.deepEqual(tables, [{ name: 'a' }, { name: 'schema_migrations' }])
+  assert.deepEqual(tablesOf(db), ['a', 'schema_migrations'])
+  db.exec('INSERT INTO a (x, y) VALUES (1, 2)')
+})
+
+test('a new file gets all migrations or none: they are one transaction, which waits for the disk once', async (t) => {
+  const { db, run } = await setup(t, { ...FIRST, ...SECOND, ...BROKEN })
+  assert.throws(run, /nowhere/)
+  assert.equal(db.inTransaction, false)
+  assert.deepEqual(tablesOf(db), [])
 })
 
 test('numbers must follow each other', async (t) => {
