@@ -9,7 +9,8 @@ import { mailFile } from '../database/database-files.js'
 import { MAIL_LOCK, withExclusiveLock } from '../database/lock.js'
 import { openEncryptedDatabase } from '../database/open.js'
 import { rewriteDatabase } from '../database/rewrite.js'
-import { createAccountFile } from '../store/account-store.js'
+import { createMailFile } from '../store/mail-file.js'
+import { fileOptions } from '../store/port/options.js'
 import { isThere } from '../support/is-there.js'
 import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 
@@ -42,7 +43,7 @@ export async function createMailboxFolder({ services, folder, masterKey }) {
   try {
     await mkdir(join(folder, 'spool'), { mode: 0o700 })
     const { cipher } = config.storage
-    await createAccountFile({ folder, key, cipher, config: {}, clock, logger })
+    await createMailFile(fileOptions({ folder, key, cipher, clock, logger }))
     // Another process may have made the domain's folder a moment ago.
     await syncFolder(dirname(domainFolder))
   } catch (error) {

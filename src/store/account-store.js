@@ -58,15 +58,6 @@ export async function openAccountStore(options) {
 }
 
 /**
- * Makes a new account's file with the usual folders.
- *
- * @param {StoreOptions} options - whose folder is made if it is missing
- * @returns {Promise<void>} when it is durable, its name in the folder included
- * @throws {MailError} ACCOUNT_EXISTS, DISK_FULL
- */
-export const createAccountFile = (options) => createMailFile(fileOptions(options))
-
-/**
  * Makes a new account's file with the usual folders, and opens it.
  *
  * @param {StoreOptions} options - whose folder is made if it is missing
@@ -74,7 +65,7 @@ export const createAccountFile = (options) => createMailFile(fileOptions(options
  * @throws {MailError} ACCOUNT_EXISTS, DISK_FULL
  */
 export async function createAccountStore(options) {
-  await createAccountFile(options)
+  await createMailFile(fileOptions(options))
   return await openAccountStore(options)
 }
 

@@ -14,7 +14,7 @@ import { BUSY_TIMEOUT_MS } from '../database/setup-pragma.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { decideTempStore } from '../database/temp-store.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
-import { insertUsualMailboxes } from './mailboxes.js'
+import { insertUsualMailboxes } from './usual-mailboxes.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database

@@ -11,6 +11,7 @@ import {
   requireMailboxName
 } from './mailbox-name.js'
 import { findMailboxRow, insertMailboxRow, requireMailboxRow } from './mailbox-rows.js'
+import { USUAL_MAILBOXES } from './usual-mailboxes.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -21,16 +22,6 @@ import { findMailboxRow, insertMailboxRow, requireMailboxRow } from './mailbox-r
  * @property {string} from - not INBOX
  * @property {string} to
  */
-
-/** The folders of a new account, with their uses (RFC 6154 §2); all are subscribed. */
-const USUAL_MAILBOXES = /** @type {ReadonlyArray<readonly [string, string | null]>} */ ([
-  ['INBOX', null],
-  ['Drafts', '\\Drafts'],
-  ['Sent', '\\Sent'],
-  ['Junk', '\\Junk'],
-  ['Trash', '\\Trash'],
-  ['Archive', '\\Archive']
-])
 
 /** Mailboxes of one account: LIST is read and sent as a whole. */
 const MAX_MAILBOXES = 20_000
@@ -234,20 +225,4 @@ export function readSubscriptionPage(db, after, limit) {
       'value'
     ).all(after, limit)
   )
-}
-
-/**
- * Makes the first rows of a new account.
- *
- * @param {Database} db
- * @param {number} nowMs
- */
-export function insertUsualMailboxes(db, nowMs) {
-  prepared(db, 'INSERT INTO account (id, last_uid_validity, created_at) VALUES (1, 0, ?)').run(
-    nowMs
-  )
-  for (const [name, specialUse] of USUAL_MAILBOXES) {
-    insertMailboxRow(db, { name, specialUse, nowMs })
-    setSubscription(db, name, true)
-  }
 }
