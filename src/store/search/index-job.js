@@ -115,7 +115,8 @@ export async function indexPending(db, request, { writers, onBatch }) {
     if (!last) break
     after = last.id
     newContents += batch.contents.length
-    await write((to) => writeBatch(to, batch), batch.contents.length)
+    const isOurs = await write((to) => writeBatch(to, batch), batch.contents.length)
+    if (!isOurs) return { left: 'nothing', newContents }
     if (isCalledOff()) return { left: 'texts', newContents }
     if (!isPutOff()) await mergeSegments(port, { maxContents: Infinity })
     // Now, and not at the end: the next messages come into the pages that this leaves.

@@ -18,7 +18,7 @@ import {
  * @typedef {import('./segment-batch.js').NewSegment} NewSegment
  *
  * @typedef {object} IndexState
- * @property {number} textVersion
+ * @property {number} textVersion - of the code that makes it; negative while it is emptied for that
  * @property {number} indexedCount
  * @property {number} deletedCount
  *
@@ -28,8 +28,8 @@ import {
  * @property {import('../../mime/message-meta.js').MessageMeta | null} madeMeta - what was made of the message on the way
  */
 
-/** Of an index that is being emptied; a new mailbox has it too. */
-const NOBODYS_VERSION = 0
+/** Of an index that is being emptied for ours: nobody asks one of less than nothing. A new mailbox has 0. */
+const VERSION_TO_BE = -INDEX_VERSION
 
 /** Contents in one step of emptying the index: some 20 ms. */
 const RESET_CONTENTS = 500
@@ -48,14 +48,23 @@ export const readIndexState = (db) =>
   )
 
 /**
+ * @param {IndexState} state
+ * @returns {boolean} whether a newer program makes the index: it is neither ours to extend nor to throw away
+ */
+export const isOfNewer = ({ textVersion }) => Math.abs(textVersion) > INDEX_VERSION
+
+/**
  * Takes contents into the index, those that are not gone by now.
  *
  * @param {Database} db
  * @param {object} batch
  * @param {NewSegment | null} batch.segment - of all that have a text; null when none has
  * @param {IndexedContent[]} batch.contents - by id
+ * @returns {boolean} false: the index has become another program's since the batch was begun, which reads texts in another
+ *   way and would take this for its own. Nothing is written
  */
 export function writeBatch(db, { segment, contents }) {
+  if (readIndexState(db).textVersion !== INDEX_VERSION) return false
   if (segment) {
     const segmentId = insertSegment(db, segment)
     insertBlocks(db, segmentId, segment.blocks)
@@ -78,26 +87,29 @@ export function writeBatch(db, { segment, contents }) {
     }
   }
   prepared(db, 'UPDATE search_state SET indexed_count = indexed_count + ?').run(count)
+  return true
 }
 
 /**
  * Empties an index that older code has made, and puts all contents on the list: a step of it. Until the last one the
- * version is nobody's, so that neither this code asks the index nor a process that still runs the older one, for which it
- * would be a sound index with most contents missing.
+ * version says for whom it is: neither does this code ask the index, nor a process that still runs the older one, for which
+ * it would be a sound index with most contents missing, nor does that write into it.
  *
  * @param {Database} db
  * @returns {boolean} whether there is more to do
  */
 export function resetStep(db) {
-  const through = Number(prepared(db, 'SELECT reset_through FROM search_state', 'value').get())
-  if (through === 0) {
-    // Another process has made it since the caller looked. A search that is under way would find it empty, and the version
-    // at its end as at its beginning.
-    if (readIndexState(db).textVersion >= INDEX_VERSION) return false
+  const state = readIndexState(db)
+  // Another process has made it since the caller looked, or empties it for a newer program. A search that is under way would
+  // find it empty, and the version at its end as at its beginning.
+  if (state.textVersion === INDEX_VERSION || isOfNewer(state)) return false
+  if (state.textVersion !== VERSION_TO_BE) {
     leaveSegments(db, readSegments(db))
-    prepared(db, 'UPDATE search_state SET text_version = ?').run(NOBODYS_VERSION)
+    // What older code has come to in emptying it may have been filled again since.
+    prepared(db, 'UPDATE search_state SET text_version = ?, reset_through = 0').run(VERSION_TO_BE)
     prepared(db, 'UPDATE search_listed SET is_left_out = 0 WHERE is_left_out = 1').run()
   }
+  const through = Number(prepared(db, 'SELECT reset_through FROM search_state', 'value').get())
   const ids = hasFields(db) ? readContentIds(db, through, RESET_CONTENTS) : []
   const last = ids[ids.length - 1]
   if (last === undefined) {

@@ -12,7 +12,7 @@ import { Slicer } from '../../support/slicer.js'
 import { countPackable, packLists } from '../pack-lists.js'
 import { hasPackableViews } from '../pack-views.js'
 import { isWorthMerging, readTextOf, toIndexed } from './index-job.js'
-import { readIndexState, resetStep, writeBatch } from './index-rows.js'
+import { isOfNewer, readIndexState, resetStep, writeBatch } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { IndexTurns } from './index-turns.js'
 import { hasPending, readPending, sumPending } from './pending-rows.js'
@@ -229,8 +229,7 @@ export class SearchIndexer {
         hasViews: hasPackableViews(db),
         pending: readSomePending(db)
       }))
-    // A newer program's index is neither ours to extend nor to throw away.
-    if (state.textVersion > INDEX_VERSION) return
+    if (isOfNewer(state)) return
     const isNew = state.textVersion < INDEX_VERSION
     const isOld = isNew && state.indexedCount > 0
     const isLong = isWorthMerging(state) || isMuch(chooseMerge(segments))
@@ -247,8 +246,9 @@ export class SearchIndexer {
       write: (work) => this.#write(work)
     }
     for (let at = 0; at < pending.length;) {
-      at += await this.#indexHere(port, pending.slice(at, at + INLINE_BATCH))
-      if (this.#isClosed) return
+      const count = await this.#indexHere(port, pending.slice(at, at + INLINE_BATCH))
+      if (count === null || this.#isClosed) return
+      at += count
     }
     await packLists(port)
   }
@@ -256,7 +256,7 @@ export class SearchIndexer {
   /**
    * @param {import('../pack-lists.js').PackPort} port
    * @param {readonly { id: number }[]} pending - not empty
-   * @returns {Promise<number>} how many of them it has taken
+   * @returns {Promise<number | null>} how many of them it has taken; null: the index is another program's by now
    */
   async #indexHere(port, pending) {
     const batch = new SegmentBatch()
@@ -279,7 +279,7 @@ export class SearchIndexer {
     if (contents.length === 0) return count
     const segment = await batch.toSegment(setImmediate)
     if (this.#isClosed) return count
-    await port.write((db) => writeBatch(db, { segment, contents }))
+    if (!(await port.write((db) => writeBatch(db, { segment, contents })))) return null
     await mergeSegments(port, { maxContents: INLINE_MERGED })
     return count
   }

@@ -8,8 +8,9 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { openAccountStore } from '../../../../src/store/account-store.js'
-import { readIndexState, resetStep } from '../../../../src/store/search/index-rows.js'
+import { readIndexState, resetStep, writeBatch } from '../../../../src/store/search/index-rows.js'
 import { INDEX_VERSION } from '../../../../src/store/search/index-text.js'
+import { readPending } from '../../../../src/store/search/pending-rows.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 import { systemClock as clock } from '../../../../src/support/clock.js'
 import {
@@ -173,7 +174,7 @@ test('an index that older code has made is emptied in steps, and not asked until
   }
   assert.deepEqual(pending, [500, 1000, 1200, 1200])
   // A process that still runs the older code must not take what is left for its index.
-  assert.deepEqual(versions, [0, 0, 0, INDEX_VERSION])
+  assert.deepEqual(versions, [-INDEX_VERSION, -INDEX_VERSION, -INDEX_VERSION, INDEX_VERSION])
   await store.close()
   const again = await openAccountStore({ folder: store.folder, key, clock })
   await again.indexSearch()
@@ -184,6 +185,55 @@ test('an index that older code has made is emptied in steps, and not asked until
   for (const key of keys) await check(searchingAgain, known, key)
   assert.deepEqual((await again.verify()).problems, [])
   await again.close()
+})
+
+test('what older code was about to write goes into no index that newer code has made its own', async (t) => {
+  const store = await temporaryStore(t)
+  const { database, indexer } = store.searchAccess
+  const mails = Array.from({ length: 40 }, (_, index) => ({
+    bytes: Buffer.from(`Subject: s${index}\r\n\r\ntext of number${index}\r\n`)
+  }))
+  await appendAll(store, 'INBOX', mails)
+  await indexer.close()
+  const setVersion = (/** @type {number} */ version) =>
+    database.write((db) => db.prepare('UPDATE search_state SET text_version = ?').run(version))
+  while (await database.write(resetStep));
+  const pending = await database.readSettled((db) => readPending(db, 0, mails.length))
+  const contents = pending.map(({ id }) => ({ id, fields: ['s', 'a', 'b', ''], madeMeta: null }))
+  for (const version of [-INDEX_VERSION - 1, INDEX_VERSION + 1]) {
+    await setVersion(version)
+    assert.equal(await database.write((db) => writeBatch(db, { segment: null, contents })), false)
+    assert.equal(await database.write(resetStep), false, 'nor is it emptied')
+    assert.equal(await pendingCount(store), mails.length)
+    const { textVersion, indexedCount } = await database.readSettled(readIndexState)
+    assert.deepEqual([textVersion, indexedCount], [version, 0])
+  }
+  await setVersion(INDEX_VERSION)
+  assert.equal(await database.write((db) => writeBatch(db, { segment: null, contents })), true)
+  assert.equal(await pendingCount(store), 0)
+})
+
+test('an indexer at work ends when newer code takes the index over, in a thread as on the event loop', async (t) => {
+  for (const count of [10, 400]) {
+    const store = await temporaryStore(t)
+    const { database } = store.searchAccess
+    const mails = Array.from({ length: count }, (_, index) => ({
+      bytes: Buffer.from(`Subject: s${index}\r\n\r\ntext of number${index}\r\n`)
+    }))
+    await appendAll(store, 'INBOX', mails)
+    while (await database.write(resetStep));
+    const countTaken = (/** @type {import('better-sqlite3-multiple-ciphers').Database} */ db) =>
+      Number(db.prepare('SELECT count(*) FROM search_header_docsize').pluck().get())
+    const indexing = store.indexSearch()
+    const taken = await database.write((db) => {
+      db.prepare('UPDATE search_state SET text_version = ?').run(-INDEX_VERSION - 1)
+      return countTaken(db)
+    })
+    assert.ok(taken < count, 'it is at work')
+    await indexing
+    assert.equal(await database.readSettled(countTaken), taken)
+    assert.equal(await pendingCount(store), count - taken)
+  }
 })
 
 test('after a large expunge the index gives its room back', async (t) => {
