@@ -30,6 +30,7 @@ const COMPACT_WAIT_MS = 5_000
  * @param {import('../crypto/secret-buffer.js').SecretBuffer} request.masterKey - stays the caller's
  * @param {import('./resources.js').Resources} request.resources
  * @param {boolean} request.isCompacted - write the whole file anew at the end, whatever its size; needs it alone
+ * @param {boolean} [request.isReindexed] - make the search index anew; default false
  * @param {(run: MaintenanceRun) => void} request.onRun - called for each job that had something to do
  * @returns {Promise<void>}
  * @throws {MailError} what opening throws; BUSY where compaction did not get the mailbox alone; DISK_FULL,
@@ -63,6 +64,7 @@ async function maintain(request) {
   try {
     // Who was in the midst of a long message when the mailbox was open last is no longer.
     if (isAlone) await store.upkeep.forgetReaders()
+    if (request.isReindexed) await store.upkeep.emptyIndex()
     await runJobs({ services, account, store, resources, signal, isForced: true, jobs, onRun })
     workAlone = await planAlone({ services, account, store, resources, onRun, isForced: true })
   } finally {

@@ -13,8 +13,8 @@ import { formatTime, requireAccount, unlockForWork, withAccounts } from '../with
  * @typedef {import('../../accounts/services.js').AccountServices} AccountServices
  * @typedef {import('../../accounts/directory-port.js').MaintenanceRun} MaintenanceRun
  * @typedef {import('../../accounts/directory-port.js').MaintenanceSummary} MaintenanceSummary
- * @typedef {import('../index.js').CommonOptions & { compact?: boolean, status?: boolean, json?: boolean,
- *   passwordStdin?: boolean }} MaintainOptions
+ * @typedef {import('../index.js').CommonOptions & { compact?: boolean, reindex?: boolean, status?: boolean,
+ *   json?: boolean, passwordStdin?: boolean }} MaintainOptions
  */
 
 /** Runs that `--status` shows of an account that is named. */
@@ -29,6 +29,9 @@ what needs a mailbox alone (--compact, VACUUM) is done only while nobody has it 
 
 --compact writes the whole file anew without its free pages, whatever its size. It takes the room of the file once
 more, and about a second for each 100 MB.
+
+--reindex makes the search index anew, should searches miss what is there. Each message is read once more; the mailbox
+may be open, and searches read the messages meanwhile.
 
 Exit code: 0 all is well, 1 a job or an account failed.
 
@@ -47,6 +50,7 @@ export function register(program, context) {
     .description('look after mailboxes: give space back, prune, check')
     .argument('[addresses...]', 'whose mailboxes; none: ask the server to look after all')
     .option('--compact', 'write the whole file anew; the mailbox must be closed')
+    .option('--reindex', 'make the search index anew')
     .option(
       '--status',
       'only show what was done, and how much of each file is free; needs no password'
@@ -59,10 +63,11 @@ export function register(program, context) {
         if (options.status) return await showStatus(parts, addresses, options)
         if (options.json) throw new CliError('--json goes with --status', { exitCode: 2 })
         if (addresses.length > 0) return await maintain(parts, addresses, options)
-        if (options.compact)
-          throw new CliError('--compact needs the accounts: each is opened with its password', {
-            exitCode: 2
-          })
+        for (const name of /** @type {const} */ (['compact', 'reindex']))
+          if (options[name])
+            throw new CliError(`--${name} needs the accounts: each is opened with its password`, {
+              exitCode: 2
+            })
         const count = await parts.services.directory.requestMaintenance(null)
         parts.print(`${count} mailboxes are looked after when they are next open and quiet`)
       })
@@ -136,7 +141,8 @@ function figureText(name, before, after) {
  * @param {string[]} addresses
  * @param {MaintainOptions} options
  */
-async function maintain({ services, input, print, tell }, addresses, { compact = false }) {
+async function maintain({ services, input, print, tell }, addresses, options) {
+  const { compact = false, reindex = false } = options
   for (const address of addresses) {
     try {
       const { account, masterKey: opened } = await unlockForWork({ services, input }, address)
@@ -148,6 +154,7 @@ async function maintain({ services, input, print, tell }, addresses, { compact =
         masterKey,
         resources: systemResources,
         isCompacted: compact,
+        isReindexed: reindex,
         onRun: (run) => {
           if (run.result === 'failed') failed++
           print(`${account.address}\t${runLine(run)}`)

@@ -131,6 +131,15 @@ export function resetStep(db) {
 }
 
 /**
+ * Takes the index for one that older code has made, as it may have become by a fault of ours: `resetStep` empties it.
+ *
+ * @param {Database} db
+ */
+export function distrustIndex(db) {
+  if (!isOfNewer(readIndexState(db))) prepared(db, 'UPDATE search_state SET text_version = 0').run()
+}
+
+/**
  * @param {Database} db
  * @returns {boolean} whether anything is in the index
  */

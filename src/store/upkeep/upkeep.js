@@ -9,7 +9,7 @@ import { hasGarbage } from '../garbage.js'
 import { forgetReaders, keptForMs } from '../left-contents.js'
 import { listMailboxes } from '../list-mailboxes.js'
 import { isWorthMerging } from '../search/index-job.js'
-import { readIndexState } from '../search/index-rows.js'
+import { distrustIndex, readIndexState, resetStep } from '../search/index-rows.js'
 import { readPending } from '../search/pending-rows.js'
 import { hasLeftSegments } from '../search/segment-rows.js'
 import { hasOldExpunged, isLastPage, pruneExpungedPage } from './expunge-log.js'
@@ -112,6 +112,17 @@ export class Upkeep {
         hasRest: hasLeftSegments(db)
       }
     })
+  }
+
+  /**
+   * Empties the search index, so that it is made anew. Searches read the messages until then.
+   *
+   * @returns {Promise<void>}
+   * @throws {MailError} BUSY, DISK_FULL, NOT_DURABLE
+   */
+  async emptyIndex() {
+    await this.#database.write(distrustIndex, { isLazy: true })
+    while (await this.#database.write(resetStep, { isLazy: true })) await setImmediate()
   }
 
   /** @returns {Promise<number>} bytes of the frames in the `-wal`, those included that are in the file already */

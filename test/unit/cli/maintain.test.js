@@ -72,7 +72,8 @@ test('maintain looks after the mailboxes that are named, each with its password,
   assert.match(some.stderr, /nobody@example\.org: There is no account/)
   assert.match(some.stderr, /bea@example\.org: Authentication failed/)
 
-  const compacted = await withPassword(['maintain', '--compact', ANNA])
+  const compacted = await withPassword(['maintain', '--compact', '--reindex', ANNA])
+  assert.match(compacted.stdout, /search-index: done, .*waiting 20 -> 0/)
   assert.match(compacted.stdout, /compact: done, asked for, file .* ms/)
   const checked = await withPassword(['check', ANNA])
   assert.equal(checked.code, 0, checked.stdout)

@@ -11,6 +11,7 @@ import { openAccountStore } from '../../../../src/store/account-store.js'
 import { readIndexState, resetStep, writeBatch } from '../../../../src/store/search/index-rows.js'
 import { INDEX_VERSION } from '../../../../src/store/search/index-text.js'
 import { readPending } from '../../../../src/store/search/pending-rows.js'
+import { readSegments } from '../../../../src/store/search/segment-rows.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 import { systemClock as clock } from '../../../../src/support/clock.js'
 import {
@@ -234,6 +235,30 @@ test('an indexer at work ends when newer code takes the index over, in a thread 
     assert.equal(await database.readSettled(countTaken), taken)
     assert.equal(await pendingCount(store), count - taken)
   }
+})
+
+test('an index is made anew when that is asked for, and the messages are read meanwhile', async (t) => {
+  const store = await temporaryStore(t)
+  const { database } = store.searchAccess
+  const mails = Array.from({ length: 300 }, (_, index) => ({
+    bytes: Buffer.from(`Subject: s${index}\r\n\r\ntext of number${index}\r\n`)
+  }))
+  await appendAll(store, 'INBOX', mails)
+  await store.indexSearch()
+  const before = await database.readSettled(readSegments)
+  const known = new Map(mails.map(({ bytes }, index) => [index + 1, knownOf(bytes)]))
+  const searching = await searcher(store, 'INBOX')
+  const key = /** @type {SearchKey} */ ({ op: 'text', value: 'number77' })
+  await store.upkeep.emptyIndex()
+  assert.equal(await pendingCount(store), mails.length)
+  assert.deepEqual(await database.readSettled(readSegments), [])
+  await check(searching, known, key)
+  await store.indexSearch()
+  assert.equal(await pendingCount(store), 0)
+  const after = await database.readSettled(readSegments)
+  assert.ok(after.length > 0 && after.every(({ id }) => before.every((old) => old.id !== id)))
+  await check(searching, known, key)
+  assert.deepEqual((await store.verify()).problems, [])
 })
 
 test('after a large expunge the index gives its room back', async (t) => {
