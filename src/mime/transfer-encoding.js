@@ -7,6 +7,7 @@
  * @property {(chunk: Buffer) => Buffer} push - the decoded bytes that are certain by now
  * @property {() => Buffer} end - the rest
  */
+import { BASE64_ALPHABET } from '../support/base64-alphabet.js'
 
 const EMPTY = Buffer.alloc(0)
 const LF = 10
@@ -39,10 +40,7 @@ export function createTransferDecoder(encoding) {
 
 /** For each byte: its base64 value, 64 for padding, 255 for what is not of the alphabet. */
 const BASE64_VALUES = new Uint8Array(256).fill(255)
-for (const [value, char] of Array.from(
-  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
-).entries())
-  BASE64_VALUES[char.charCodeAt(0)] = value
+for (const [value, code] of Buffer.from(BASE64_ALPHABET).entries()) BASE64_VALUES[code] = value
 BASE64_VALUES[EQUALS] = 64
 
 /** RFC 2045 §6.8: characters outside the alphabet are passed over; padding ends a group, and data may follow it. */

@@ -2,6 +2,7 @@
  * UTF-7 (RFC 2152), and the form of it that IMAP has for names (RFC 3501 §5.1.3). iconv-lite makes several objects of each
  * shifted stretch, and a mail may be millions of those.
  */
+import { BASE64_ALPHABET } from '../support/base64-alphabet.js'
 
 const HYPHEN = 0x2d
 const BYTE_ORDER_MARK = 0xfeff
@@ -10,9 +11,7 @@ const REPLACEMENT = 0xfffd
 /** What opens a stretch of base64. */
 const SHIFT = { mail: 0x2b, imap: 0x26 }
 
-const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
-
-const VALUES = { mail: valuesOf(BASE64), imap: valuesOf(BASE64) }
+const VALUES = { mail: valuesOf(BASE64_ALPHABET), imap: valuesOf(BASE64_ALPHABET) }
 // Mail has both in it.
 VALUES.imap[','.charCodeAt(0)] = 63
 

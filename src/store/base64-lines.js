@@ -12,6 +12,7 @@
  *
  * Numbers have their lowest byte first.
  */
+import { BASE64_ALPHABET } from '../support/base64-alphabet.js'
 
 /** Shorter runs are not worth their entry, bytes. */
 const MIN_RUN_BYTES = 1024
@@ -26,10 +27,9 @@ const ENTRY_BYTES = 10
 const CR = 13
 const LF = 10
 
-const ALPHABET = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/')
 /** 1 for each character of the alphabet. */
 const IS_BASE64 = new Uint8Array(256)
-for (const code of ALPHABET) IS_BASE64[code] = 1
+for (const code of Buffer.from(BASE64_ALPHABET)) IS_BASE64[code] = 1
 
 /**
  * @typedef {object} Run

@@ -1,13 +1,11 @@
 /** `base64`, RFC 4648 §4, as SASL exchanges use it: RFC 9051 §6.2.2. */
 import { badSyntax } from '../syntax-failure.js'
+import { BASE64_ALPHABET } from '../../../support/base64-alphabet.js'
 import { secretBytes } from '../../../support/secret-bytes.js'
 
 const INVALID = 255
 const VALUES = new Uint8Array(256).fill(INVALID)
-for (const [value, code] of Buffer.from(
-  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
-).entries())
-  VALUES[code] = value
+for (const [value, code] of Buffer.from(BASE64_ALPHABET).entries()) VALUES[code] = value
 const PADDING = 61
 
 /**
