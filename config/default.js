@@ -493,7 +493,7 @@ export const SETTINGS = {
     maximum: 1_000_000_000,
     unit: 'events',
     reason:
-      'Beyond so many the oldest go, however young: some 150 MB in the directory. Strangers’ failures would fill the disk otherwise.'
+      'Beyond so many whoever has most, a tenant or the host, loses the oldest, however young: some 150 MB in the directory. Strangers’ failures would fill the disk otherwise. Backups and deletions of accounts stay besides.'
   },
 
   'limits.exemptAddresses': {

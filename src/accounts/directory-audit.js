@@ -3,6 +3,12 @@
  */
 
 /**
+ * What other parts live by, and what no stranger makes: it goes by age alone. The backups are told by deletions whose keys are to
+ * go, and operators by the rows of backups how these went.
+ */
+export const KEPT_ACTIONS = "('account-delete', 'backup')"
+
+/**
  * Part of the caller's transaction.
  *
  * @param {import('./directory-connection.js').DirectoryConnection} connection
@@ -13,14 +19,15 @@ export function writeAuditEvent(
   connection,
   { atMs, accountId, action, remoteAddress, detail, tenant }
 ) {
-  connection
+  const { share } = connection
     .prepare(
       `INSERT INTO audit (at_ms, account_id, action, remote_address, detail, tenant_id)
        VALUES ($atMs, $accountId, $action, $remoteAddress, $detail, coalesce($tenant,
          (SELECT coalesce(a.tenant_id, d.tenant_id) FROM accounts a JOIN domains d ON d.id = a.domain_id
-          WHERE a.id = $accountId)))`
+          WHERE a.id = $accountId)))
+       RETURNING iif(action IN ${KEPT_ACTIONS}, NULL, coalesce(tenant_id, '')) AS share`
     )
-    .run({
+    .get({
       atMs,
       accountId: accountId ?? null,
       action,
@@ -28,4 +35,10 @@ export function writeAuditEvent(
       detail: detail ? JSON.stringify(detail) : null,
       tenant: tenant ?? null
     })
+  if (share === null) return
+  connection
+    .prepare(
+      'INSERT INTO audit_shares (tenant, events) VALUES (?, 1) ON CONFLICT DO UPDATE SET events = events + 1'
+    )
+    .run(share)
 }

@@ -3,6 +3,7 @@
  * and goes out in one transaction, so that no login waits for the disk.
  */
 import { relative } from 'node:path'
+import { AuditPruning } from './audit-pruning.js'
 import { writeAuditEvent } from './directory-audit.js'
 import { pruneMaintenanceRuns, writeMaintenanceEntry } from './directory-maintenance.js'
 
@@ -27,16 +28,20 @@ const FLUSH_INTERVAL_MS = 400
 const TOLD_INTERVAL_MS = 60_000
 /** Audit events in memory, should the disk refuse or the file be locked for long; beyond it they are counted, not kept. */
 const MAX_WAITING_EVENTS = 10_000
-const DAY_MS = 24 * 3_600_000
 /** Old rows of a kind that one write removes, besides as many as it adds: some 10 ms. The next one goes on. */
 const PRUNED_ROWS = 500
 /** Pruning by age looks once a day, ms. */
-const PRUNE_INTERVAL_MS = DAY_MS
-/** An event that is no older, days, and at least a day old says that the clock is right, also where events are kept for less. */
-const SURE_DAYS = 30
+const PRUNE_INTERVAL_MS = 24 * 3_600_000
 
-/** Of these strangers make thousands: within one write, those of one account and address are one row with a count. */
-const COUNTED_ACTIONS = new Set(['login-failed', 'login-throttled'])
+/** Of these anybody makes thousands: within one write, those that are alike in all but their time are one row with a count. */
+const COUNTED_ACTIONS = new Set([
+  'login-failed',
+  'login-throttled',
+  'page-login',
+  'session-end',
+  'mailbox-download',
+  'api-write'
+])
 
 /** @type {import('./audit-limits.js').AuditLimits} */
 const AUDIT_LIMITS = { days: 365, maxEvents: 1_000_000 }
@@ -67,7 +72,7 @@ export class DirectoryBatch {
   /** @type {Promise<void>} */
   #flushing = Promise.resolve()
 
-  #auditLimits
+  #auditPruning
 
   /**
    * @param {{ connection: DirectoryConnection, dataFolder: string }} place
@@ -76,7 +81,7 @@ export class DirectoryBatch {
   constructor({ connection, dataFolder }, auditLimits = AUDIT_LIMITS) {
     this.connection = connection
     this.dataFolder = dataFolder
-    this.#auditLimits = auditLimits
+    this.#auditPruning = new AuditPruning(connection, auditLimits)
   }
 
   /** @param {string} credentialId */
@@ -102,11 +107,13 @@ export class DirectoryBatch {
 
   /** @param {AuditEvent} event */
   audit(event) {
-    const { action, accountId, remoteAddress } = event
-    const key = COUNTED_ACTIONS.has(action) ? `${action} ${accountId} ${remoteAddress}` : null
+    const { action, accountId, remoteAddress, tenant, detail } = event
+    const key = COUNTED_ACTIONS.has(action)
+      ? JSON.stringify([action, accountId, remoteAddress, tenant, detail])
+      : null
     const alike = key === null ? undefined : this.#counted.get(key)
     if (alike) {
-      alike.detail = { count: Number(alike.detail?.['count'] ?? 1) + 1 }
+      alike.detail = { ...alike.detail, count: Number(alike.detail?.['count'] ?? 1) + 1 }
       return
     }
     if (this.#inHand.events + this.#events.length >= MAX_WAITING_EVENTS) this.#droppedEvents++
@@ -237,50 +244,22 @@ export class DirectoryBatch {
   }
 
   /**
-   * A clock that is years ahead for an hour must not empty the audit log: what happened before would be gone, and the
-   * backups would not learn whose keys are to go.
-   *
-   * @param {number} nowMs
-   * @returns {boolean} whether it has been about that time for a day
-   */
-  #isTimeSure(nowMs) {
-    const days = Math.max(this.#auditLimits.days, SURE_DAYS)
-    const event = this.connection.prepare(
-      'SELECT 1 FROM audit WHERE at_ms BETWEEN $fromMs AND $toMs LIMIT 1'
-    )
-    const found = event.get({ fromMs: nowMs - days * DAY_MS, toMs: nowMs - DAY_MS })
-    return found !== undefined
-  }
-
-  /**
-   * Removes a part of what is old. All of a day would hold up the process, or of a year where `audit.days` was lowered.
+   * Removes a part of what is old or too much.
    *
    * @param {number} added - events, by the same write
    * @returns {boolean} whether more is left
    */
   #prune(added) {
     const { connection } = this
-    const { days, maxEvents, deletionDays = 0 } = this.#auditLimits
     const nowMs = connection.clock.nowMs()
-    const deletedAfterMs = nowMs - deletionDays * DAY_MS
     const limit = added + PRUNED_ROWS
-    const removeEvents = (/** @type {string} */ which, /** @type {object} */ values) =>
-      connection
-        .prepare(
-          `DELETE FROM audit WHERE id IN
-             (SELECT id FROM audit WHERE ${which} AND NOT (action = 'account-delete' AND at_ms >= $deletedAfterMs)
-              LIMIT $limit)`
-        )
-        .run({ ...values, deletedAfterMs, limit }).changes === limit
     let hasMore = false
-    if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_INTERVAL_MS && this.#isTimeSure(nowMs)) {
+    if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_INTERVAL_MS && this.#auditPruning.isTimeSure) {
       const hasOldRuns = pruneMaintenanceRuns(connection, PRUNED_ROWS)
-      const hasOldEvents = removeEvents('at_ms < $beforeMs', { beforeMs: nowMs - days * DAY_MS })
+      const hasOldEvents = this.#auditPruning.removeOld(limit)
       hasMore = hasOldRuns || hasOldEvents
       if (!hasMore) this.#prunedAtMs = nowMs
     }
-    // Numbers are given once and in order, so this asks the first rows of the table alone.
-    const isOver = 'id <= (SELECT max(id) FROM audit) - $maxEvents'
-    return removeEvents(isOver, { maxEvents }) || hasMore
+    return this.#auditPruning.removeExcess(limit) || hasMore
   }
 }

@@ -121,11 +121,17 @@ export function checkBackup({ isSetUp, generations, overdueAtMs, problem }, nowM
   if (!last) return { name, status: 'warn', text: 'Backups are set up, and none was made yet' }
   const ageMs = nowMs - last.startedAtMs
   const overdueMs = nowMs - (overdueAtMs ?? nowMs)
-  const failed = last.failed ?? 0
-  const ending = failed > 0 ? `; ${failed} accounts are not in it` : ''
+  const { failed } = last
+  // No record says nothing good either.
+  const ending =
+    failed === null
+      ? '; this host has no record of how it went'
+      : failed > 0
+        ? `; ${failed} accounts are not in it`
+        : ''
   return {
     name,
-    status: verdict({ fails: overdueMs > BACKUP_FAIL_MS, warns: overdueMs > 0 || failed > 0 }),
+    status: verdict({ fails: overdueMs > BACKUP_FAIL_MS, warns: overdueMs > 0 || failed !== 0 }),
     text: `The last backup is ${ageText(ageMs)} old${ending}`
   }
 }

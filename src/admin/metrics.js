@@ -291,9 +291,12 @@ function addHost(gauge, { survey, backups, certificates, totals, nowMs }) {
     'Of the last backup; 0: there is none.',
     age(backups.generations[0]?.startedAtMs)
   )
+  const failed = backups.generations.length === 0 ? 0 : (backups.generations[0]?.failed ?? null)
   gauge(
-    'backup_failed_accounts',
-    'Accounts that are not in it.',
-    backups.generations[0]?.failed ?? 0
+    'backup_unrecorded',
+    '1: this host has no record of how the last backup went.',
+    Number(failed === null)
   )
+  // Nor would none that failed.
+  if (failed !== null) gauge('backup_failed_accounts', 'Accounts that are not in it.', failed)
 }

@@ -112,7 +112,7 @@ export class PageSessions {
    * What another worker asks.
    *
    * @param {SessionQuestion} question
-   * @returns {PageSession | PageSession[] | boolean | null}
+   * @returns {PageSession | PageSession[] | boolean | number | null} `endOthers`: how many there were
    */
   answer(question) {
     switch (question.op) {
@@ -122,11 +122,11 @@ export class PageSessions {
         return this.end(question.key)
       case 'list':
         return this.list(question.accountId)
-      case 'endOthers':
-        for (const { key } of this.list(question.accountId)) {
-          if (key !== question.key) this.end(key)
-        }
-        return null
+      case 'endOthers': {
+        const others = this.list(question.accountId).filter(({ key }) => key !== question.key)
+        for (const { key } of others) this.end(key)
+        return others.length
+      }
     }
   }
 
@@ -192,8 +192,10 @@ export class SharedPageSessions {
 
   /**
    * @param {PageSession} session - that stays, of all of its account
+   * @returns {Promise<boolean>} whether there were others
    */
   async endOthers({ accountId, key }) {
-    await this.#ask({ op: 'endOthers', accountId, key })
+    const ended = /** @type {number[]} */ (await this.#ask({ op: 'endOthers', accountId, key }))
+    return ended.some((count) => count > 0)
   }
 }

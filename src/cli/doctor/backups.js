@@ -41,7 +41,14 @@ export async function checkBackups({ services }) {
       text,
       'See the log for why the nightly job did not end well; letterlock backup run'
     )
-  if ((last.failed ?? 0) > 0) {
+  if (last.failed === null) {
+    return doubtful(
+      name,
+      `${text}; this host has no record of how it went`,
+      'See the log of that night; letterlock backup run'
+    )
+  }
+  if (last.failed > 0) {
     return doubtful(
       name,
       `${text}; ${last.failed} accounts are not in it`,

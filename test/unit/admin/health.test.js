@@ -59,7 +59,7 @@ const WELL = {
 
 /**
  * @param {number} ageMs
- * @param {number} [failed]
+ * @param {number | null} [failed]
  */
 const backups = (ageMs, failed = 0) => ({
   isSetUp: true,
@@ -118,6 +118,7 @@ test('each check has its ok, warn and fail, and says why', () => {
     [checkSetAside({ ...WELL, setAside: 2 }), 'warn', /2 sealed/],
     [checkBackup(backups(HOUR_MS), NOW_MS), 'ok', /60 minutes/],
     [checkBackup(backups(HOUR_MS, 2), NOW_MS), 'warn', /2 accounts/],
+    [checkBackup(backups(HOUR_MS, null), NOW_MS), 'warn', /no record/],
     [checkBackup(backups(31 * HOUR_MS), NOW_MS), 'warn', /31 hours/],
     [checkBackup(backups(4 * DAY_MS), NOW_MS), 'fail', /4 days/],
     [checkBackup({ ...backups(0), generations: [] }, NOW_MS), 'warn', /none/],

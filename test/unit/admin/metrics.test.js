@@ -168,6 +168,20 @@ test('no age is told of backups that cannot be read', async () => {
   assert.deepEqual(await told('not mounted'), [1, undefined, undefined, undefined])
 })
 
+test('a backup of whose run nothing is on record does not pass for one without failures', async () => {
+  const figures = { accounts: null, newBytes: null, sharedBytes: null, storedBytes: null }
+  const told = async (/** @type {number | null} */ failed) => {
+    const generation = { name: 'x', startedAtMs: 0, durationMs: null, ...figures, failed }
+    const series = await seriesOf([workerWith(0, 0)], {}, { generations: [generation] })
+    return ['backup_unrecorded', 'backup_failed_accounts'].map((name) =>
+      series.get(`letterlock_${name}`)
+    )
+  }
+  assert.deepEqual(await told(0), [0, 0])
+  assert.deepEqual(await told(2), [0, 2])
+  assert.deepEqual(await told(null), [1, undefined])
+})
+
 test('every figure that the documents name is there, as they name it', async () => {
   const series = await seriesOf([workerWith(null, 7)])
   const known = new Set([...series.keys()].map((name) => name.replace(/\{.*/, '')))

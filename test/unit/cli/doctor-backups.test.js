@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import Database from 'better-sqlite3-multiple-ciphers'
 import { checkBackup } from '../../../src/admin/health.js'
 import { createBackupList } from '../../../src/backup/backup-list.js'
 import { checkBackups } from '../../../src/cli/doctor/backups.js'
@@ -14,7 +15,7 @@ import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 const DAY_MS = 24 * 60 * 60 * 1000
 
 test('backups that are missing, late or on the disk of the mail are named', async (t) => {
-  const { services, clock, backUp, addAccount } = await openBackupHost(t)
+  const { services, config, clock, backUp, addAccount } = await openBackupHost(t)
   await addAccount('anna@example.org')
   assert.equal((await checkBackups({ services })).text, 'None was made yet')
   await backUp()
@@ -22,6 +23,10 @@ test('backups that are missing, late or on the disk of the mail are named', asyn
   const { status, text } = await checkBackups({ services })
   assert.equal(status, 'warn')
   assert.equal(text, 'The last of 1 is 0 hours old, on the same disk as the mail')
+  const db = new Database(join(config.data, 'directory.db'))
+  db.exec("DELETE FROM audit WHERE action = 'backup'")
+  db.close()
+  assert.match((await checkBackups({ services })).text, /no record of how it went$/)
   clock.advance(2 * DAY_MS)
   const late = await checkBackups({ services })
   assert.equal(late.status, 'fail')

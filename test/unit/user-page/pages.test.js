@@ -170,6 +170,8 @@ test('who is connected is listed with program, address and credential, and is di
   assert.equal((await browser.post('/sessions/end-others', {})).status, 303)
   assert.equal((await second.get('/')).status, 303)
   assert.equal((await browser.get('/')).status, 200)
+  // Nobody is there any more, and nothing happens that would be worth a line in the audit log.
+  assert.equal((await browser.post('/sessions/end-others', {})).status, 303)
 
   const { directory } = server.services
   await directory.flush()

@@ -155,6 +155,86 @@ export function lateWritesContract({ name, setUp }) {
     )
   })
 
+  test(`${name}: requests of a token that are alike are one row for each write, with their number`, async (t) => {
+    const { directory } = await setUp(t)
+    const write = (/** @type {string} */ token, /** @type {string} */ operation, status = 404) =>
+      directory.audit({
+        action: 'api-write',
+        accountId: null,
+        tenant: 'acme',
+        remoteAddress: '192.0.2.1',
+        detail: { token, operation, status }
+      })
+    for (let index = 0; index < 10_000; index++) write('a', 'endSession')
+    write('a', 'endSession', 204)
+    write('a', 'deleteAccount')
+    write('b', 'endSession')
+    await directory.flush()
+    const rows = await directory.pageAudit({ limit: 10, isOldestFirst: true })
+    assert.deepEqual(
+      rows.map(({ detail }) => detail),
+      [
+        { token: 'a', operation: 'endSession', status: 404, count: 10_000 },
+        { token: 'a', operation: 'endSession', status: 204 },
+        { token: 'a', operation: 'deleteAccount', status: 404 },
+        { token: 'b', operation: 'endSession', status: 404 }
+      ]
+    )
+  })
+
+  test(`${name}: whoever has most events in a full audit log loses the oldest, and nobody else any`, async (t) => {
+    const { data, open, clock } = await setUp(t)
+    const directory = open({ audit: { days: 365, maxEvents: 1000, deletionDays: 10 } })
+    const { id } = await directory.createAccount(newAccount(data, 'anna@small.test'))
+    const record = async (/** @type {AuditEvent} */ event, /** @type {number} */ count) => {
+      for (let nth = 1; nth <= count; nth++) directory.audit({ ...event, detail: { nth } })
+      await directory.flush()
+      clock.advance(1000)
+    }
+    const kept = async (/** @type {Omit<AuditQuery, 'limit'>} */ query) =>
+      (await directory.pageAudit({ ...query, limit: 20_000 })).length
+    await record({ action: 'backup' }, 1)
+    await record({ action: 'token-create' }, 5)
+    await record({ action: 'login', accountId: id }, 300)
+    await record({ action: 'alias-add', tenant: 'middle' }, 250)
+    await directory.deleteAccount(id)
+    for (let turn = 0; turn < 4; turn++) await record({ action: 'login', tenant: 'big' }, 1000)
+    assert.equal(await kept({ tenant: 'small.test' }), 301)
+    assert.equal(await kept({ tenant: 'middle' }), 250)
+    assert.equal(await kept({ action: 'token-create' }), 5)
+    assert.equal(await kept({ action: 'backup' }), 1)
+    assert.equal(await kept({ tenant: 'big' }), 445)
+    const [newest, ...others] = await directory.pageAudit({ tenant: 'big', limit: 445 })
+    assert.deepEqual([newest?.detail, others.at(-1)?.detail], [{ nth: 1000 }, { nth: 556 }])
+    // Two that have the most lose alike, as near as a step.
+    await record({ action: 'login', tenant: 'small.test' }, 1000)
+    const [big, small] = [await kept({ tenant: 'big' }), await kept({ tenant: 'small.test' })]
+    assert.equal(big + small, 746)
+    assert.ok(Math.abs(big - small) <= 101, `${big} and ${small}`)
+    assert.equal(await kept({ tenant: 'middle' }), 250)
+    await directory.close()
+  })
+
+  test(`${name}: strangers push out of the host's audit log what strangers did`, async (t) => {
+    const { open } = await setUp(t)
+    const directory = open({ audit: { days: 365, maxEvents: 1000 } })
+    directory.audit({ action: 'token-create' })
+    for (let nth = 0; nth < 3000; nth++)
+      directory.audit({ action: 'login-failed', remoteAddress: `2001:db8::${nth}` })
+    await directory.flush()
+    const rows = await directory.pageAudit({ limit: 20_000, isOldestFirst: true })
+    assert.equal(rows.length, 1000)
+    assert.deepEqual(
+      [rows[0]?.action, rows[1]?.remoteAddress, rows.at(-1)?.remoteAddress],
+      ['token-create', '2001:db8::2001', '2001:db8::2999']
+    )
+    for (let nth = 0; nth < 2000; nth++) directory.audit({ action: 'tenant-set', detail: { nth } })
+    await directory.flush()
+    const left = await directory.pageAudit({ limit: 20_000, isOldestFirst: true })
+    assert.deepEqual([left.length, left[0]?.detail], [1000, { nth: 1000 }])
+    await directory.close()
+  })
+
   test(`${name}: pages of the audit log are cut by number, time, action, account and tenant`, async (t) => {
     const { data, directory, clock } = await setUp(t)
     const { id } = await directory.createAccount(newAccount(data, 'anna@example.org'))
