@@ -170,6 +170,7 @@ async function measure(count) {
         await timed(5, () => page({ tenant: 'domain7.example' }))
       ],
       ['dashboard: tenants with their sums', await timed(3, () => directory.listTenants())],
+      ['one tenant with its sums', await timed(20, (n) => directory.findTenant(tenantOf(n)))],
       ['dashboard: totals', await timed(5, () => directory.totals())],
       [
         'make an account, durable',

@@ -40,6 +40,22 @@ export const LISTED =
   'FROM accounts a INDEXED BY accounts_listed CROSS JOIN domains d ON d.id = a.domain_id'
 
 /**
+ * Accounts of one tenant, without those of others: of its domains those that have no tenant of their own, and those that were given
+ * to it. Both parts are read from narrow indexes alone.
+ */
+export const OF_TENANT = `FROM (
+    SELECT a.id, a.address, a.created_at_ms, a.used_bytes, a.used_messages
+    FROM domains d CROSS JOIN accounts a INDEXED BY accounts_by_domain
+    WHERE d.tenant_id = $tenant AND a.domain_id = d.id AND a.tenant_id IS NULL
+    UNION ALL
+    SELECT id, address, created_at_ms, used_bytes, used_messages
+    FROM accounts INDEXED BY accounts_by_tenant WHERE tenant_id = $tenant) a`
+
+/** One account, by its id. */
+const SINGLE = 'FROM accounts a JOIN domains d ON d.id = a.domain_id'
+const ITS_TENANT = 'coalesce(a.tenant_id, d.tenant_id)'
+
+/**
  * @param {string} text
  * @returns {string} for LIKE … ESCAPE '!': the text anywhere
  */
@@ -103,12 +119,12 @@ export class DirectoryLists {
     offset
   }) {
     const { connection } = this
-    const from =
-      accountId === undefined ? LISTED : 'FROM accounts a JOIN domains d ON d.id = a.domain_id'
+    const isOfTenant = tenant != null && accountId === undefined
+    const from = isOfTenant ? OF_TENANT : accountId === undefined ? LISTED : SINGLE
     const forms = search ? searchForms(search) : []
     // What is not asked for is not in the statement, so that SQLite can go by its indexes.
     const where = [
-      tenant != null && 'coalesce(a.tenant_id, d.tenant_id) = $tenant',
+      tenant != null && !isOfTenant && `${ITS_TENANT} = $tenant`,
       accountId !== undefined && 'a.id = $id',
       search &&
         `(${forms.map((_, index) => `a.address LIKE $search${index} ESCAPE '!'`).join(' OR ')})`
@@ -128,7 +144,7 @@ export class DirectoryLists {
       // First the ids, from the index alone; then what is shown, of this page.
       const ids = connection
         .prepare(
-          `SELECT a.id, coalesce(a.tenant_id, d.tenant_id) AS tenant ${from} ${joined} ${filterOf([...where, ...behind])} ${order}`
+          `SELECT a.id, ${isOfTenant ? '$tenant' : ITS_TENANT} AS tenant ${from} ${joined} ${filterOf([...where, ...behind])} ${order}`
         )
         .all({ ...values, ...(afterAddress !== undefined && { afterAddress }), limit, offset })
         .map((row) => row.id)

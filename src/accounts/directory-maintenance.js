@@ -2,6 +2,7 @@
  * What maintenance leaves in the directory: when each job last ran on each mailbox and what came of it, so that
  * operators see it without any key.
  */
+import { OF_TENANT } from './directory-lists.js'
 import { runFromRow } from './directory-rows.js'
 
 /**
@@ -11,6 +12,17 @@ import { runFromRow } from './directory-rows.js'
  * @typedef {import('./directory-port.js').MaintenanceSummary} MaintenanceSummary
  * @typedef {import('./directory-port.js').MaintenanceFailure} MaintenanceFailure
  */
+
+/**
+ * When maintenance was last asked for, of this account, of its tenant or of all, since it was last done; NULL: not. `a` and `d` are
+ * account and domain, `m` what maintenance knows of it, if anything.
+ */
+const REQUESTED = `nullif(max(coalesce(m.requested_at_ms, -1), coalesce(
+    (SELECT max(r.requested_at_ms) FROM maintenance_requests r
+     WHERE coalesce(r.tenant_id, '') IN ('', coalesce(a.tenant_id, d.tenant_id))
+       AND r.requested_at_ms >= a.created_at_ms AND r.requested_at_ms > coalesce(m.answered_at_ms, -1)), -1)), -1)`
+const ACCOUNTS = `accounts a CROSS JOIN domains d ON d.id = a.domain_id
+  LEFT JOIN maintenance_accounts m ON m.account_id = a.id`
 
 /** How long runs are kept, ms. */
 const RUN_RETENTION_MS = 90 * 24 * 3_600_000
@@ -100,7 +112,7 @@ export class DirectoryMaintenance {
     const { connection } = this
     const { requests, rows } = await connection.read(() => ({
       requests: connection
-        .prepare('SELECT requested_at_ms FROM maintenance_accounts WHERE account_id = ?')
+        .prepare(`SELECT ${REQUESTED} AS requested_at_ms FROM ${ACCOUNTS} WHERE a.id = ?`)
         .get(accountId),
       rows: connection.prepare('SELECT * FROM maintenance_jobs WHERE account_id = ?').all(accountId)
     }))
@@ -110,16 +122,21 @@ export class DirectoryMaintenance {
     }
   }
 
-  /** @returns {Promise<Map<string, number>>} when it was asked for, by account id */
-  async listMaintenanceRequests() {
+  /**
+   * @param {string[]} accountIds
+   * @returns {Promise<Map<string, number>>} when it was asked for, by account id; without those of whom it was not
+   */
+  async listMaintenanceRequests(accountIds) {
     const rows = await this.connection.read(() =>
       this.connection
         .prepare(
-          'SELECT account_id, requested_at_ms FROM maintenance_accounts WHERE requested_at_ms IS NOT NULL'
+          `SELECT id, requested_at_ms FROM (SELECT a.id, ${REQUESTED} AS requested_at_ms
+             FROM json_each(?) j CROSS JOIN ${ACCOUNTS} WHERE a.id = j.value)
+           WHERE requested_at_ms IS NOT NULL`
         )
-        .all()
+        .all(JSON.stringify(accountIds))
     )
-    return new Map(rows.map((row) => [row.account_id, row.requested_at_ms]))
+    return new Map(rows.map((row) => [row.id, row.requested_at_ms]))
   }
 
   /**
@@ -129,16 +146,31 @@ export class DirectoryMaintenance {
    */
   async requestMaintenance(accountId, { tenant } = {}) {
     const { connection } = this
+    const nowMs = connection.clock.nowMs()
+    if (accountId === null)
+      return await connection.write(() => {
+        // Later than any before it, so that no account takes it for one that it has answered.
+        connection
+          .prepare(
+            `INSERT INTO maintenance_requests (tenant_id, requested_at_ms)
+             SELECT $tenant, max($nowMs, coalesce((SELECT max(requested_at_ms) + 1 FROM maintenance_requests), 0))
+             WHERE $tenant IS NULL OR EXISTS (SELECT 1 FROM tenants WHERE id = $tenant)
+             ON CONFLICT (coalesce(tenant_id, '')) DO UPDATE SET requested_at_ms = excluded.requested_at_ms`
+          )
+          .run({ tenant: tenant ?? null, nowMs })
+        const counted =
+          tenant === undefined
+            ? 'SELECT count(*) AS n FROM accounts'
+            : `SELECT count(*) AS n ${OF_TENANT}`
+        return connection.prepare(counted).get({ tenant }).n
+      })
     const { changes } = await connection.write(() =>
       connection
         .prepare(
-          `INSERT INTO maintenance_accounts (account_id, requested_at_ms)
-           SELECT a.id, $nowMs FROM accounts a JOIN domains d ON d.id = a.domain_id
-           WHERE ($accountId IS NULL OR a.id = $accountId)
-             AND ($tenant IS NULL OR coalesce(a.tenant_id, d.tenant_id) = $tenant)
+          `INSERT INTO maintenance_accounts (account_id, requested_at_ms) SELECT id, $nowMs FROM accounts WHERE id = $accountId
            ON CONFLICT DO UPDATE SET requested_at_ms = excluded.requested_at_ms`
         )
-        .run({ accountId, tenant: tenant ?? null, nowMs: connection.clock.nowMs() })
+        .run({ accountId, nowMs })
     )
     return changes
   }
@@ -151,10 +183,14 @@ export class DirectoryMaintenance {
     await this.connection.write(() =>
       this.connection
         .prepare(
-          `UPDATE maintenance_accounts SET requested_at_ms = NULL
-           WHERE account_id = ? AND requested_at_ms <= ?`
+          `INSERT INTO maintenance_accounts (account_id, answered_at_ms)
+           SELECT id, (SELECT max(requested_at_ms) FROM maintenance_requests WHERE requested_at_ms <= $requestedAtMs)
+           FROM accounts WHERE id = $accountId
+           ON CONFLICT DO UPDATE SET
+             requested_at_ms = iif(requested_at_ms <= $requestedAtMs, NULL, requested_at_ms),
+             answered_at_ms = coalesce(excluded.answered_at_ms, answered_at_ms)`
         )
-        .run(accountId, requestedAtMs)
+        .run({ accountId, requestedAtMs })
     )
   }
 
@@ -166,11 +202,10 @@ export class DirectoryMaintenance {
     const rows = await this.connection.read(() =>
       this.connection
         .prepare(
-          `SELECT a.id, a.address, m.file_bytes, m.free_bytes, m.measured_at_ms, m.requested_at_ms,
+          `SELECT a.id, a.address, m.file_bytes, m.free_bytes, m.measured_at_ms, ${REQUESTED} AS requested_at_ms,
              (SELECT nullif(max(done_at_ms), 0) FROM maintenance_jobs j WHERE j.account_id = a.id) AS done_at_ms,
              (SELECT count(*) FROM maintenance_jobs j WHERE j.account_id = a.id AND j.failures > 0) AS failing
-           FROM accounts a LEFT JOIN maintenance_accounts m ON m.account_id = a.id
-           WHERE $accountId IS NULL OR a.id = $accountId ORDER BY a.address`
+           FROM ${ACCOUNTS} WHERE $accountId IS NULL OR a.id = $accountId ORDER BY a.address`
         )
         .all({ accountId: accountId ?? null })
     )

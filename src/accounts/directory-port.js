@@ -335,7 +335,7 @@
  *   state, or another restore
  * @property {(entry: MaintenanceEntry) => void} recordMaintenance - written within a second
  * @property {(accountId: string) => Promise<{ requestedAtMs: number | null, jobs: Map<string, MaintenanceState> }>} findMaintenance
- * @property {() => Promise<Map<string, number>>} listMaintenanceRequests - when it was asked for, by account id
+ * @property {(accountIds: string[]) => Promise<Map<string, number>>} listMaintenanceRequests - when it was asked for, of which of these
  * @property {(accountId: string | null, filter?: { tenant?: string }) => Promise<number>} requestMaintenance - null: of every account, or of every one of the tenant; gives their number
  * @property {(accountId: string, requestedAtMs: number) => Promise<void>} finishMaintenanceRequest
  * @property {(filter?: { accountId?: string }) => Promise<MaintenanceSummary[]>} listMaintenance - by address

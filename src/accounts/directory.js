@@ -93,7 +93,7 @@ export function openDirectory({
       await batch.flush()
       return await maintenance.findMaintenance(accountId)
     },
-    listMaintenanceRequests: () => maintenance.listMaintenanceRequests(),
+    listMaintenanceRequests: (accountIds) => maintenance.listMaintenanceRequests(accountIds),
     requestMaintenance: (accountId, filter) => maintenance.requestMaintenance(accountId, filter),
     finishMaintenanceRequest: (accountId, requestedAtMs) =>
       maintenance.finishMaintenanceRequest(accountId, requestedAtMs),

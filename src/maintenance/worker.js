@@ -37,6 +37,9 @@ import { runJobs } from './run-jobs.js'
 /** Time between two looks at the open mailboxes, ms: a look is a comparison of numbers for each. */
 const LOOK_INTERVAL_MS = 5000
 
+/** Mailboxes of which it is asked at once whether their maintenance was asked for: a millisecond at most. */
+const REQUEST_SLICE = 100
+
 /** Even where nobody writes, what is due by the clock is looked for so often, ms. */
 const LOOK_AGAIN_MS = 60 * 60 * 1000
 
@@ -184,10 +187,15 @@ export class MaintenanceWorker {
     if (this.#isLooking || this.#isClosed) return
     this.#isLooking = true
     try {
-      const requests = await this.#services.directory.listMaintenanceRequests()
+      /** @type {Tracked[]} */
+      const idle = []
       for (const tracked of this.#tracked.values()) {
-        if (tracked.run === null && this.#hasOccasion(tracked, requests)) this.#enqueue(tracked)
+        if (!this.#isQuiet(tracked)) continue
+        if (this.#hasOccasion(tracked)) this.#enqueue(tracked)
+        else idle.push(tracked)
       }
+      for (let from = 0; from < idle.length; from += REQUEST_SLICE)
+        await this.#lookForRequests(idle.slice(from, from + REQUEST_SLICE))
     } catch (err) {
       this.#services.logger.error({ err }, 'maintenance could not look for work')
     } finally {
@@ -197,13 +205,31 @@ export class MaintenanceWorker {
 
   /**
    * @param {Tracked} tracked
-   * @param {Map<string, number>} requests
-   * @returns {boolean}
+   * @returns {boolean} whether a run may begin
    */
-  #hasOccasion({ account, store, seenWrites, lookAgainAtMs }, requests) {
-    if (store.hasFailed || store.upkeep.quietMs < this.#settings.quietMs) return false
-    if (seenWrites !== store.upkeep.writeCount || requests.has(account.id)) return true
-    return performance.now() >= lookAgainAtMs
+  #isQuiet({ run, store }) {
+    return run === null && !store.hasFailed && store.upkeep.quietMs >= this.#settings.quietMs
+  }
+
+  /**
+   * @param {Tracked} tracked
+   * @returns {boolean} whether there may be something to do
+   */
+  #hasOccasion({ store, seenWrites, lookAgainAtMs }) {
+    return seenWrites !== store.upkeep.writeCount || performance.now() >= lookAgainAtMs
+  }
+
+  /** @param {Tracked[]} idle */
+  async #lookForRequests(idle) {
+    await setImmediate()
+    const ids = idle.map(({ account }) => account.id)
+    const requests = await this.#services.directory.listMaintenanceRequests(ids)
+    for (const tracked of idle) {
+      const { id } = tracked.account
+      // It may have been closed meanwhile.
+      if (requests.has(id) && this.#tracked.get(id) === tracked && this.#isQuiet(tracked))
+        this.#enqueue(tracked)
+    }
   }
 
   /** @param {Tracked} tracked */

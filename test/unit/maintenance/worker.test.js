@@ -134,10 +134,10 @@ test('daily jobs run once a day, and those asked for at the next occasion', asyn
   assert.ok((await names()).includes('optimize'))
   assert.ok(!(await names()).includes('optimize'))
   assert.equal(await services.directory.requestMaintenance(null), 1)
-  assert.ok((await services.directory.listMaintenanceRequests()).has(account.id))
+  assert.ok((await services.directory.listMaintenanceRequests([account.id])).has(account.id))
   const asked = await names()
   assert.ok(asked.includes('optimize') && asked.includes('quick-check'))
-  assert.equal((await services.directory.listMaintenanceRequests()).size, 0)
+  assert.equal((await services.directory.listMaintenanceRequests([account.id])).size, 0)
 })
 
 test('retention takes Trash and Junk by the configured days, and nothing without them', async (t) => {
@@ -306,6 +306,11 @@ test('an open mailbox is looked after when it is quiet and there is an occasion,
   assert.equal(await isLookedAfter(), true, 'somebody has written')
   await services.directory.requestMaintenance(account.id)
   assert.equal(await isLookedAfter(), true, 'it was asked for')
+  assert.equal(await isLookedAfter(), false, 'once')
+  aheadMs += 30_000
+  assert.equal(await isLookedAfter(), false, 'also when it is quiet again')
+  await services.directory.requestMaintenance(null)
+  assert.equal(await isLookedAfter(), true, 'all were asked for')
   assert.equal(await isLookedAfter(), false, 'once')
   aheadMs += 60 * 60_000
   assert.equal(await isLookedAfter(), true, 'jobs may have fallen due')
