@@ -242,6 +242,7 @@ export class DirectoryLists {
    */
   async pageAudit({
     tenant,
+    isPresentTenant = false,
     accountId,
     action,
     beforeId,
@@ -272,11 +273,15 @@ export class DirectoryLists {
     const text = `SELECT * FROM audit WHERE ${where.join(' AND ')} ORDER BY id ${order} LIMIT $limit`
     const ends = await connection.read(() =>
       connection
-        .prepare('SELECT (SELECT min(id) FROM audit) AS first, (SELECT max(id) FROM audit) AS last')
-        .get()
+        .prepare(
+          `SELECT (SELECT min(id) FROM audit) AS first, (SELECT max(id) FROM audit) AS last,
+             (SELECT audit_after_id FROM tenants WHERE id = ?) AS former`
+        )
+        .get(tenant ?? null)
     )
+    const formerId = isPresentTenant ? (ends.former ?? Infinity) : 0
     const range = {
-      first: Math.max(ends.first ?? 1, (afterId ?? 0) + 1),
+      first: Math.max(ends.first ?? 1, (afterId ?? 0) + 1, formerId + 1),
       last: Math.min(ends.last ?? 0, (beforeId ?? Infinity) - 1)
     }
     const rows = await this.#inSlices(

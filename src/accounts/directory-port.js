@@ -242,6 +242,7 @@
  *
  * @typedef {object} AuditQuery
  * @property {string | null} [tenant] - null: of all, and of none
+ * @property {boolean} [isPresentTenant] - nothing of another one that had its id before
  * @property {string} [accountId]
  * @property {string} [action]
  * @property {number} [beforeId]

@@ -11,6 +11,12 @@ import { LISTED, OF_TENANT } from './directory-lists.js'
  * @typedef {import('./directory-port.js').Tenant} Tenant
  */
 
+/**
+ * The last event of the audit log so far: what it has of a tenant that is made now is of another one, which had the id before. By
+ * numbers, which are given once, and not by the clock.
+ */
+const LAST_EVENT = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)"
+
 /** Accounts whose files are summed up in one turn, some 2 ms. */
 const FILE_SLICE = 2000
 
@@ -65,7 +71,9 @@ export function ensureDomain(connection, domain) {
   if (connection.prepare('SELECT 1 FROM domains WHERE name = ?').get(domain)) return
   const nowMs = connection.clock.nowMs()
   connection
-    .prepare('INSERT INTO tenants (id, created_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING')
+    .prepare(
+      `INSERT INTO tenants (id, created_at_ms, audit_after_id) VALUES (?, ?, ${LAST_EVENT}) ON CONFLICT DO NOTHING`
+    )
     .run(domain, nowMs)
   connection
     .prepare('INSERT INTO domains (name, created_at_ms, tenant_id) VALUES (?, ?, ?)')
@@ -144,8 +152,8 @@ export class DirectoryTenants {
     const { changes } = await connection.write(() =>
       connection
         .prepare(
-          `INSERT INTO tenants (id, label, created_at_ms, quota_bytes, max_accounts)
-           VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+          `INSERT INTO tenants (id, label, created_at_ms, quota_bytes, max_accounts, audit_after_id)
+           VALUES (?, ?, ?, ?, ?, ${LAST_EVENT}) ON CONFLICT DO NOTHING`
         )
         .run(id, label, connection.clock.nowMs(), quotaBytes, maxAccounts)
     )

@@ -103,7 +103,11 @@ export function openDirectory({
 
     listTenants: () => tenants.listTenants(),
     findTenant: (id) => tenants.findTenant(id),
-    createTenant: (tenant) => tenants.createTenant(tenant),
+    createTenant: async (tenant) => {
+      // What waits may be of one that had the id before.
+      await batch.flush()
+      await tenants.createTenant(tenant)
+    },
     updateTenant: (id, change) => tenants.updateTenant(id, change),
     deleteTenant: (id) => tenants.deleteTenant(id),
     assignDomain: (domain, tenantId) => tenants.assignDomain(domain, tenantId),

@@ -145,6 +145,7 @@ export function addOperationRoutes(app, { services, backups }) {
       await directory.flush().catch(() => {})
       const rows = await directory.pageAudit({
         tenant: tenantFilter(request, query.tenant),
+        isPresentTenant: tokenOf(request).tenant !== null,
         ...(query.accountId !== undefined && { accountId: query.accountId }),
         ...(query.action !== undefined && { action: query.action }),
         ...(query.since !== undefined && { sinceMs: query.since }),

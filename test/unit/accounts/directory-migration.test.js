@@ -76,3 +76,28 @@ test('keys that stood in the rows of accounts stand beside them (0006)', async (
   assert.deepEqual(await directory.listSealIdentities('a2'), [])
   assert.deepEqual((await directory.quickCheck()).problems, [])
 })
+
+test('each tenant of an older audit log has its share (0008), and nothing of one that had its id before (0011)', async (t) => {
+  const { db, open } = await oldDirectory(t, 7)
+  db.exec(`INSERT INTO tenants (id, created_at_ms) VALUES ('again', 1), ('first', 1);
+    INSERT INTO audit (at_ms, action, tenant_id, detail) VALUES (1, 'tenant-create', 'again', NULL),
+      (2, 'tenant-create', 'first', NULL), (3, 'tenant-delete', NULL, '{"tenant":"again"}'), (4, 'backup', NULL, NULL),
+      (5, 'tenant-set', 'again', NULL)`)
+  db.close()
+  const directory = open()
+  t.after(() => directory.close())
+  const seen = async (/** @type {string} */ tenant, isPresentTenant = true) =>
+    (await directory.pageAudit({ tenant, isPresentTenant, limit: 9 })).map(({ atMs }) => atMs)
+  assert.deepEqual(await seen('again'), [5])
+  assert.deepEqual(await seen('again', false), [5, 1])
+  assert.deepEqual(await seen('first'), [2])
+  assert.deepEqual(await seen('gone'), [])
+  await directory.close()
+  const after = openPlainDatabase(db.name, { isReadOnly: true })
+  assert.deepEqual(after.prepare('SELECT tenant, events FROM audit_shares').raw().all(), [
+    ['', 1],
+    ['again', 2],
+    ['first', 1]
+  ])
+  after.close()
+})

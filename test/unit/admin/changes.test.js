@@ -147,6 +147,33 @@ test('the audit log says which tenant and which domain was changed', async (t) =
   )
 })
 
+test('a tenant whose id another one had before sees nothing of what that one did', async (t) => {
+  const { ask, services, token, addAccount } = await startAdmin(t)
+  const { directory } = services
+  const all = await token(['all'])
+  const shop = { token: all, body: { id: 'shop' } }
+  await ask('POST', '/v1/tenants', shop)
+  await ask('PUT', '/v1/tenants/shop/domains/example.org', { token: all })
+  const { id } = await addAccount('anna@example.org')
+  await ask('DELETE', `/v1/accounts/${id}`, { token: all })
+  await ask('POST', '/v1/tenants', { token: all, body: { id: 'other' } })
+  await ask('PUT', '/v1/tenants/other/domains/example.org', { token: all })
+  await ask('DELETE', '/v1/tenants/shop', { token: all })
+  // What waits to be written is of the former one, too.
+  directory.audit({ action: 'domain-assign', tenant: 'shop', detail: { domain: 'late.test' } })
+  await ask('POST', '/v1/tenants', shop)
+  const own = await token(['read'], 'shop')
+  const told = async (/** @type {string} */ bearer, query = '') => {
+    const { body } = await ask('GET', `/v1/audit?tenant=shop${query}`, { token: bearer })
+    return body.events.map((/** @type {{ action: string }} */ { action }) => action)
+  }
+  assert.deepEqual(await told(own), ['token-create', 'tenant-create'])
+  assert.deepEqual(await told(own, `&accountId=${id}`), [])
+  const former = await told(all)
+  assert.ok(former.length > 4, 'the host sees both')
+  assert.deepEqual(former.slice(-2), ['domain-assign', 'tenant-create'])
+})
+
 test('what somebody else deletes while it is looked at or changed is answered as not there', async (t) => {
   const { ask, services, token, addAccount } = await startAdmin(t)
   const { directory } = services
