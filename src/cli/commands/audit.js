@@ -40,6 +40,7 @@ export function register(program, context) {
     .action((/** @type {ExportOptions} */ options) =>
       withAccounts(context, options, async ({ services }) => {
         const { stdout } = context
+        if (options.tenant !== undefined) await requireTenant(services, options.tenant)
         const filter = {
           ...(options.since !== undefined && { sinceMs: parseTime(options.since) }),
           ...(options.until !== undefined && { untilMs: parseTime(options.until) }),
@@ -74,6 +75,21 @@ export function register(program, context) {
  */
 function parseId(text) {
   return text === undefined ? 0 : wholeNumber(text, 'id of an event')
+}
+
+/**
+ * One that was mistyped is refused, for the same reason as an action; one that was deleted still stands in the log.
+ *
+ * @param {import('../../accounts/services.js').AccountServices} services
+ * @param {string} tenant
+ * @throws {CliError}
+ */
+async function requireTenant({ directory }, tenant) {
+  if ((await directory.findTenant(tenant)) !== null) return
+  if ((await directory.pageAudit({ tenant, limit: 1 })).length > 0) return
+  throw new CliError(`there is no tenant “${tenant}”, nor does the audit log tell of one`, {
+    exitCode: 2
+  })
 }
 
 /**

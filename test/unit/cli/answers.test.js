@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { rootCertificates } from 'node:tls'
+import Database from 'better-sqlite3-multiple-ciphers'
 import { Command } from 'commander'
 import { recordDamage } from '../../../src/accounts/damage.js'
 import { register as registerCheck } from '../../../src/cli/commands/check.js'
@@ -256,6 +257,18 @@ test('audit export of an action that there is not says which there are, instead 
   const refused = await run(['audit', 'export', '--action', 'login_failed'])
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /“login_failed” is no action.*\blogin-failed, /)
+})
+
+test('audit export of a tenant that there never was is refused; one that was deleted is still told of', async (t) => {
+  const { data, run } = await setUp(t)
+  const refused = await run(['audit', 'export', '--tenant', 'exmaple.org'])
+  assert.deepEqual([refused.code, refused.stdout], [2, ''])
+  assert.match(refused.stderr, /no tenant “exmaple\.org”/)
+  const db = new Database(join(data, 'directory.db'))
+  db.exec("INSERT INTO audit (at_ms, action, tenant_id) VALUES (1, 'tenant-create', 'gone')")
+  db.close()
+  const { code, stdout } = await run(['audit', 'export', '--tenant', 'gone'])
+  assert.deepEqual([code, JSON.parse(stdout).tenant], [0, 'gone'])
 })
 
 test('an address that no account can have is refused before a password is asked for', async (t) => {
