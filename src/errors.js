@@ -98,7 +98,10 @@ export const ERROR_TABLE = Object.freeze({
     temporary: true,
     text: 'There is no room for the mailbox, or for what is new of it, in the scratch folder'
   },
-  BACKUP_RUNNING: { temporary: true, text: 'A backup is running on this host already' },
+  BACKUP_RUNNING: {
+    temporary: true,
+    text: 'A backup or a restore is running on this host already'
+  },
   RECOVERY_KEY_REJECTED: {
     temporary: false,
     text: 'The recovery key does not open this backup'

@@ -1,6 +1,6 @@
 /**
- * SQLite's own check of the directory, and whether each account's key that mail is sealed to stands there as one: SQLite's
- * file has no checksums. In a thread with a connection of its own: it cannot be sliced, and takes some tens of milliseconds
+ * SQLite's own check of the directory, and whether each account's key that mail is sealed to stands there as one, and has
+ * a credential: SQLite's file has no checksums. In a thread with a connection of its own: it cannot be sliced, and takes some tens of milliseconds
  * for each thousand accounts.
  */
 import { parentPort, workerData } from 'node:worker_threads'
@@ -10,6 +10,7 @@ import { quickCheck } from '../database/sqlite-check.js'
 import { isMailError } from '../errors.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { toThreadFailure } from '../database/thread.js'
+import { keylessAccounts } from './keyless-accounts.js'
 
 /** @typedef {import('../database/thread.js').ThreadMessage} ThreadMessage */
 
@@ -32,8 +33,10 @@ function check() {
     const db = openPlainDatabase(workerData.path, { isReadOnly: true })
     try {
       const problems = quickCheck(db)
-      const misfits = problems.length > 0 ? [] : findMisfits(db)
-      return { kind: 'done', value: { problems, misfits } }
+      const isSound = problems.length === 0
+      const misfits = isSound ? findMisfits(db) : []
+      const keyless = isSound ? keylessAccounts(db) : []
+      return { kind: 'done', value: { problems, misfits, keyless } }
     } finally {
       db.close()
     }
@@ -42,7 +45,7 @@ function check() {
     // So damaged that the check cannot be made: that is its answer.
     if (isMailError(error, 'ACCOUNT_DAMAGED')) {
       const problems = [error.detail ?? error.message]
-      return { kind: 'done', value: { problems, misfits: [] } }
+      return { kind: 'done', value: { problems, misfits: [], keyless: [] } }
     }
     return { kind: 'failed', failure: toThreadFailure(error) }
   }

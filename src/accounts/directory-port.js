@@ -358,6 +358,7 @@
  * @property {string[]} problems - of the directory's own file; empty if there are none
  * @property {string[]} misfits - ids of accounts whose key that mail is sealed to stands there in two ways that differ; not
  *   looked for where there are problems
+ * @property {string[]} keyless - ids of accounts without any credential; the same
  */
 
 /** @typedef {SharedDirectory & NodeDirectory} DirectoryPort */

@@ -6,6 +6,8 @@ import { deleteAccountRows } from './directory-accounts.js'
 import { DirectoryConnection } from './directory-connection.js'
 import { writeKeyRows } from './directory-keys.js'
 import { prepareRestoredDirectory } from './directory-snapshot.js'
+import { keylessAccounts } from './keyless-accounts.js'
+import { openPlainDatabase } from '../database/open.js'
 import { MailError } from '../errors.js'
 
 /**
@@ -105,5 +107,23 @@ export class RestoredDirectory {
   /** Closes the file. */
   close() {
     this.#connection.close()
+  }
+}
+
+/**
+ * To be called last of all: whatever has happened to the file meanwhile, a host whose users nobody lets in must not begin.
+ *
+ * @param {string} path - of a directory that nobody has open
+ * @throws {MailError} DIRECTORY_DAMAGED
+ */
+export function requireEveryCredential(path) {
+  // Not for reading alone, which would leave a write-ahead log beside it.
+  const db = openPlainDatabase(path)
+  try {
+    const { length } = keylessAccounts(db)
+    if (length === 0) return
+    throw new MailError('DIRECTORY_DAMAGED', { detail: `${length} accounts have no credential` })
+  } finally {
+    db.close()
   }
 }

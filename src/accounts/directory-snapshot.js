@@ -164,6 +164,19 @@ export const keysName = (keys) => createHash('sha256').update(keys).digest('hex'
  * @throws {MailError} BACKUP_DAMAGED
  */
 export function parseKeys(json) {
+  const keys = readKeys(json)
+  // Of a host that had lost them: nobody would open the mailbox.
+  if (keys.rows.credentials.length === 0)
+    throw new MailError('BACKUP_DAMAGED', { detail: 'an account without credentials' })
+  return keys
+}
+
+/**
+ * @param {Buffer} json - of `keysOf`
+ * @returns {AccountKeys}
+ * @throws {MailError} BACKUP_DAMAGED
+ */
+function readKeys(json) {
   try {
     const { rows, rekey } = JSON.parse(json.toString('utf8'))
     return { rows: keyRowsFromJson(JSON.stringify(rows)), rekey }

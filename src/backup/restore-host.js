@@ -4,13 +4,13 @@
  *     restoring.json ─► mail/…, each whole or absent ─► pepper ─► backup.json ─► directory.db
  *
  * Without directory.db there is no host; it takes its place last of all, by a rename. A run that was killed goes on when
- * it is repeated.
+ * it is repeated; one that still runs has the host's lock of backups.
  */
 import { readFile, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
-import { RestoredDirectory } from '../accounts/directory-restored.js'
+import { RestoredDirectory, requireEveryCredential } from '../accounts/directory-restored.js'
 import { UNFINISHED_RESTORE as MARK } from '../accounts/services.js'
 import { UNFINISHED } from '../accounts/stranded-mailboxes.js'
 import { filesOfDatabase, removeDatabase } from '../database/database-files.js'
@@ -24,6 +24,7 @@ import {
 } from '../support/write-file.js'
 import { writeHostState } from './host-state.js'
 import { materialize } from './materialize.js'
+import { withBackupLock } from './scratch.js'
 import { openKeys, openSealedObject } from './sealed-directory.js'
 import { readSnapshot } from './snapshot-store.js'
 
@@ -68,28 +69,44 @@ class HostRestore {
 
   /** @returns {Promise<HostRestoreSummary>} */
   async run() {
-    const { generation, recoveryKey, repository, config } = this.options
-    const { pepperFile } = config.auth
+    const { generation, recoveryKey, repository } = this.options
     const marker = await repository.readMarker()
     if (!marker) throw new MailError('BACKUP_MISSING')
     // Both are asked before anything is written: the key is the operator's only copy, and may be mistyped.
     const directory = await openSealedObject(this.target, generation.directory, recoveryKey)
     const pepper = await openSealedObject(this.target, generation.pepper, recoveryKey)
-    const staged = join(this.data, STAGED_DIRECTORY)
-    let summary
     try {
       // As is what would stand in the way at the end.
-      await isPepperThere(pepperFile, pepper)
-      // All but the removal of the mark was done.
-      if ((await this.#requireEmpty()) === 'placed') return await this.#finish()
-      await writeFileDurably(join(this.data, MARK), JSON.stringify({ generation: generation.name }))
-      await removeDatabase(staged)
-      await writeFileDurably(staged, directory)
-      summary = await this.#restoreAccounts(staged)
-      if (!(await isPepperThere(pepperFile, pepper))) await writeFileDurably(pepperFile, pepper)
+      await isPepperThere(this.options.config.auth.pepperFile, pepper)
+      // The lock makes folders, which a folder of somebody else's is to be spared.
+      await this.#look()
+      return await withBackupLock(this.data, () => this.#place({ directory, pepper, marker }))
     } finally {
       pepper.fill(0)
     }
+  }
+
+  /**
+   * @param {object} opened
+   * @param {Buffer} opened.directory
+   * @param {Buffer} opened.pepper
+   * @param {import('./repository.js').RepositoryMarker} opened.marker
+   * @returns {Promise<HostRestoreSummary>}
+   */
+  async #place({ directory, pepper, marker }) {
+    const { generation, recoveryKey, config } = this.options
+    const { pepperFile } = config.auth
+    const { state, unfinished } = await this.#look()
+    // All but the removal of the mark was done.
+    if (state === 'placed') return await this.#finish()
+    for (const name of unfinished) await rm(join(this.data, name))
+    await writeFileDurably(join(this.data, MARK), JSON.stringify({ generation: generation.name }))
+    const staged = join(this.data, STAGED_DIRECTORY)
+    await removeDatabase(staged)
+    await writeFileDurably(staged, directory)
+    const summary = await this.#restoreAccounts(staged)
+    requireEveryCredential(staged)
+    if (!(await isPepperThere(pepperFile, pepper))) await writeFileDurably(pepperFile, pepper)
     const { recipient } = recoveryKey
     await writeHostState(this.data, { repositoryId: marker.repositoryId, recipient })
     await rename(staged, join(this.data, DIRECTORY))
@@ -113,10 +130,11 @@ class HostRestore {
   }
 
   /**
-   * @returns {Promise<'empty' | 'placed'>} `placed`: an earlier run was killed when all was in its place
+   * @returns {Promise<{ state: 'empty' | 'placed', unfinished: string[] }>} `placed`: an earlier run was killed when all was in
+   *   its place; `unfinished`: files that it was writing
    * @throws {MailError} RESTORE_REFUSED: never over live data
    */
-  async #requireEmpty() {
+  async #look() {
     await makeFolderDurably(this.data)
     const names = await readdir(this.data)
     const { generation } = this.options
@@ -127,15 +145,14 @@ class HostRestore {
       throw new MailError('RESTORE_REFUSED', {
         detail: `a restore of ${mark.generation} was begun there: finish it, or empty the folder`
       })
-    if (mark && names.includes(DIRECTORY)) return 'placed'
+    if (mark && names.includes(DIRECTORY)) return { state: 'placed', unfinished: [] }
     // A run that was killed while it wrote one of its files has left that under another name.
     const unfinished = names.filter((name) => OWN.has(unfinishedFile(name) ?? ''))
     const isOurs = (/** @type {string} */ name) =>
       mark ? OWN.has(name) : ['backup', 'run', 'tmp'].includes(name)
     if (!names.every((name) => unfinished.includes(name) || isOurs(name)))
       throw new MailError('RESTORE_REFUSED', { detail: `${this.data} is not empty` })
-    for (const name of unfinished) await rm(join(this.data, name))
-    return 'empty'
+    return { state: 'empty', unfinished }
   }
 
   /**

@@ -24,7 +24,7 @@ export const directoryDamaged = (problem) =>
  * @returns {Promise<{ findings: Finding[], isReadable: boolean }>} `isReadable`: whether more can be asked of it
  */
 export async function checkDirectory({ services: { directory } }) {
-  const { problems, misfits } = await directory.quickCheck()
+  const { problems, misfits, keyless } = await directory.quickCheck()
   const [problem] = problems
   if (problem !== undefined) return { findings: [directoryDamaged(problem)], isReadable: false }
   const nameOf = async (/** @type {string} */ accountId) =>
@@ -37,6 +37,16 @@ export async function checkDirectory({ services: { directory } }) {
         NAME,
         `The keys of ${misfits.length} accounts contradict each other, first ${await nameOf(misfit)}: they get no mail`,
         'docs/operations.md, “Keys that contradict each other”'
+      )
+    )
+  }
+  const [closed] = keyless
+  if (closed !== undefined) {
+    findings.push(
+      bad(
+        NAME,
+        `${keyless.length} accounts have no credential, first ${await nameOf(closed)}: nobody can log in`,
+        'Put the directory of a backup in its place that has them (docs/backup.md, “The directory alone”)'
       )
     )
   }
@@ -54,6 +64,7 @@ export async function checkDirectory({ services: { directory } }) {
       )
     )
   }
-  if (misfit === undefined) findings.unshift(good(NAME, 'SQLite finds nothing wrong with it'))
+  if (misfit === undefined && closed === undefined)
+    findings.unshift(good(NAME, 'SQLite finds nothing wrong with it'))
   return { findings, isReadable: true }
 }

@@ -398,7 +398,7 @@ test('of a public seal key that stands in two ways the damaged one is named, and
   const { services, data, lines } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
   const { directory, unlocker } = services
-  assert.deepEqual(await directory.quickCheck(), { problems: [], misfits: [] })
+  assert.deepEqual(await directory.quickCheck(), { problems: [], misfits: [], keyless: [] })
   const [key, name] = [Buffer.from(account.sealPublicKey), account.sealRecipient]
   key[1215] = Number(key[1215]) ^ 1
   const changes = {
@@ -409,12 +409,16 @@ test('of a public seal key that stands in two ways the damaged one is named, and
   }
   for (const [sql, value] of Object.entries(changes)) {
     tamper(data, sql, [value])
-    assert.deepEqual(await directory.quickCheck(), { problems: [], misfits: [account.id] })
+    assert.deepEqual(await directory.quickCheck(), {
+      problems: [],
+      misfits: [account.id],
+      keyless: []
+    })
     unlocker.forget(account.id)
     ;(await logIn(services, 'old secret')).masterKey.dispose()
     const now = await directory.findAccount(account.id)
     assert.deepEqual([now?.sealPublicKey, now?.sealRecipient], [account.sealPublicKey, name])
-    assert.deepEqual(await directory.quickCheck(), { problems: [], misfits: [] })
+    assert.deepEqual(await directory.quickCheck(), { problems: [], misfits: [], keyless: [] })
   }
   await directory.flush()
   const alarms = await directory.pageAudit({ action: 'key-alarm', limit: 9 })

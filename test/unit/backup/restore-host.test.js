@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadConfig } from '../../../config/load.js'
 import { runBackup } from '../../../src/backup/run.js'
@@ -12,7 +12,7 @@ import { restoreHost } from '../../../src/backup/restore-host.js'
 import { RecoveryKey } from '../../../src/backup/sealed.js'
 import { MailError } from '../../../src/errors.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
-import { logIn, makeAccount, openTestAccounts } from '../../helpers/accounts.js'
+import { logIn, makeAccount, openTestAccounts, tamper } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { crashing, rekey } from '../../helpers/change-keys.js'
 import { ANNA, PASSWORD, deliver, drain } from '../../helpers/restore.js'
@@ -168,6 +168,67 @@ test('a restore that broke off is gone on with; until then nothing else opens th
   const restored = await open(settings)
   assert.equal((await host.inboxOf(ANNA, restored)).count, 5)
   assert.equal((await host.inboxOf('bob@example.org', restored)).count, 2)
+})
+
+test('one that is repeated while it still runs is refused, and changes nothing of the first', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 2)
+  await host.addAccount('bob@example.org', 1)
+  const { generation: name } = await host.backUp()
+  const { settings, restore } = await emptyHost(t, host)
+  const { target } = host
+  /** @type {unknown[]} */
+  const refusals = []
+  /** @type {typeof target} */
+  const amid = {
+    ...target,
+    get: async (object) => {
+      if (object.startsWith('keys/')) refusals.push(await restore(name).catch((err) => err.code))
+      return await target.get(object)
+    }
+  }
+  assert.deepEqual(await restore(name, amid), { accounts: 2, missing: [] })
+  assert.deepEqual(refusals, ['BACKUP_RUNNING', 'BACKUP_RUNNING'])
+  const { open } = await openTestAccounts(t)
+  const restored = await open(settings)
+  assert.equal((await host.inboxOf(ANNA, restored)).count, 2)
+  assert.equal((await host.inboxOf('bob@example.org', restored)).count, 1)
+})
+
+test('a directory that has lost its keys on the way does not take its place', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 1)
+  const { generation: name } = await host.backUp()
+  const { settings, restore } = await emptyHost(t, host)
+  const { target } = host
+  const staged = join(settings.data, 'restoring-directory.db')
+  /** @type {typeof target} */
+  const swapping = {
+    ...target,
+    get: async (object) => {
+      if (object.startsWith('keys/')) {
+        await copyFile(staged, `${staged}.of-before`)
+        await rename(`${staged}.of-before`, staged)
+      }
+      return await target.get(object)
+    }
+  }
+  await assert.rejects(restore(name, swapping), { code: 'DIRECTORY_DAMAGED' })
+  assert.equal(existsSync(join(settings.data, 'directory.db')), false)
+  assert.deepEqual(await restore(name), { accounts: 1, missing: [] })
+})
+
+test('an account that had lost its keys before the backup is told as damaged there', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 1)
+  const bob = await host.addAccount('bob@example.org')
+  tamper(host.data, `DELETE FROM credentials WHERE account_id = '${bob.id}'`)
+  const { generation: name } = await host.backUp()
+  const { restore } = await emptyHost(t, host)
+  assert.deepEqual(await restore(name), {
+    accounts: 1,
+    missing: [{ address: 'bob@example.org', code: 'BACKUP_DAMAGED' }]
+  })
 })
 
 /** A crash between the two, and the key that the mailbox file is under then. */

@@ -42,7 +42,7 @@ for (const table of ['credentials', 'audit']) {
   })
 }
 
-test('keys that contradict each other and mailboxes on record as damaged are named by address', async (t) => {
+test('keys that contradict each other or are missing, and mailboxes on record as damaged are named by address', async (t) => {
   const { services, data } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
   const look = async () =>
@@ -53,6 +53,7 @@ test('keys that contradict each other and mailboxes on record as damaged are nam
     ])
   assert.deepEqual(await look(), [['directory', 'ok', 'SQLite finds nothing wrong with it']])
   tamper(data, "UPDATE account_seals SET recipient = recipient || 'q'")
+  tamper(data, 'DELETE FROM credentials')
   recordDamage(services, account.id)
   await services.directory.flush()
   assert.deepEqual(await look(), [
@@ -60,6 +61,11 @@ test('keys that contradict each other and mailboxes on record as damaged are nam
       'directory',
       'fail',
       `The keys of 1 accounts contradict each other, first ${account.address}: they get no mail`
+    ],
+    [
+      'directory',
+      'fail',
+      `1 accounts have no credential, first ${account.address}: nobody can log in`
     ],
     ['mailboxes', 'fail', `1 mailboxes were found damaged, first ${account.address}`]
   ])
