@@ -4,21 +4,35 @@
 import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
 import { readHostState, writeHostState } from './host-state.js'
+import { withBackupLock } from './scratch.js'
 import { makeRecoveryKey, requireRecipient } from './sealed.js'
 
 /**
- * @param {object} input
- * @param {string} input.data - the data folder
- * @param {import('./repository.js').Repository} input.repository
- * @param {import('../support/clock.js').Clock} input.clock
- * @param {string} [input.recipient] - `age1…` of a key that the operator has already; default: a new one, or that of
- *   the host's other target
- * @param {(recoveryKey: string) => Promise<void> | void} input.showKey - a new key is shown this once, before anything is
- *   sealed to it; nothing is where this fails
- * @returns {Promise<{ recipient: string }>}
- * @throws {MailError} BACKUP_NOT_READY where the target holds another host's backups; CONFIG_INVALID
+ * @typedef {object} InitInput
+ * @property {string} data - the data folder
+ * @property {import('./repository.js').Repository} repository
+ * @property {import('../support/clock.js').Clock} clock
+ * @property {string} [recipient] - `age1…` of a key that the operator has already; default: a new one, or that of the host's
+ *   other target
+ * @property {(recoveryKey: string) => Promise<void> | void} showKey - a new key is shown this once, before anything is sealed
+ *   to it; nothing is where this fails
  */
-export async function initBackups({ data, repository, clock, recipient, showKey }) {
+
+/**
+ * @param {InitInput} input
+ * @returns {Promise<{ recipient: string }>}
+ * @throws {MailError} BACKUP_NOT_READY where the target holds another host's backups; BACKUP_RUNNING; CONFIG_INVALID
+ */
+export function initBackups(input) {
+  // Of two at once each would show a key, and one of these would open nothing.
+  return withBackupLock(input.data, () => initAlone(input))
+}
+
+/**
+ * @param {InitInput} input
+ * @returns {Promise<{ recipient: string }>}
+ */
+async function initAlone({ data, repository, clock, recipient, showKey }) {
   const state = await readHostState(data)
   const marker = await repository.readMarker()
   const { label } = repository.target

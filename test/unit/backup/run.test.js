@@ -23,6 +23,7 @@ import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { initBackups } from '../../../src/backup/init.js'
 import { createBackupList } from '../../../src/backup/backup-list.js'
 import { chooseGeneration } from '../../../src/backup/choose.js'
+import { Repository } from '../../../src/backup/repository.js'
 import { runBackup } from '../../../src/backup/run.js'
 import { withBackupLock } from '../../../src/backup/scratch.js'
 import { findInSealedDirectory, openKeys } from '../../../src/backup/sealed-directory.js'
@@ -32,8 +33,8 @@ import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { readFreezeFile } from '../../../src/database/freeze-file.js'
 import { lockShared } from '../../../src/database/lock.js'
-import { appendOne } from '../../helpers/account-folder.js'
-import { logIn, withStore } from '../../helpers/accounts.js'
+import { appendOne, scratchFolder } from '../../helpers/account-folder.js'
+import { logIn, openTestAccounts, withStore } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { writeSpoolFile } from '../../helpers/spool.js'
 
@@ -321,6 +322,30 @@ test('without backup init, or into another host’s backups, nothing is stored',
   )
   await rm(join(other.data, 'backup.json'))
   await assert.rejects(other.backUp(), { code: 'BACKUP_NOT_READY' })
+})
+
+test('backups that are set up twice at once show one key, which opens them', async (t) => {
+  const { services, data, clock } = await openTestAccounts(t)
+  const target = openFolderTarget(await scratchFolder(t))
+  /** @type {string[]} */
+  const shown = []
+  const showKey = (/** @type {string} */ key) => {
+    shown.push(key)
+  }
+  const init = { data, repository: new Repository(target), clock, showKey }
+  const results = await Promise.allSettled([initBackups(init), initBackups(init)])
+  assert.deepEqual(
+    results.map((result) => (result.status === 'rejected' ? result.reason.code : 'done')).sort(),
+    ['BACKUP_RUNNING', 'done']
+  )
+  const { config, logger } = services
+  const { generation } = await runBackup({ config, logger, clock, target })
+  const { pepper } = await init.repository.readGeneration(generation)
+  const sealed = await target.get(pepper)
+  assert.ok(sealed)
+  const [key = '', ...others] = shown
+  assert.deepEqual(others, [])
+  assert.equal((await (await RecoveryKey.parse(key)).open(sealed)).length, 32)
 })
 
 test('a recipient that somebody put into the target alone is never sealed to', async (t) => {
