@@ -1,11 +1,12 @@
 /**
  * Lets go of what is no longer kept: the manifests of old generations first, then every object that no manifest needs
- * (mark and sweep). Where anything that is to stay cannot be read, nothing is swept.
+ * (mark and sweep). Where anything that is to stay cannot be read, or the manifests are not where they were, nothing is swept.
  */
 import { join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
-import { isMailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
+import { formatBytes } from '../support/format.js'
 import { applyRetention } from './retention.js'
 import { requireHostState } from './host-state.js'
 import { Marks } from './marks.js'
@@ -39,13 +40,14 @@ const MIN_THIN_BYTES = 64 * 1024
  * @param {import('../telemetry/logger.js').Logger} options.logger
  * @param {boolean} [options.isDryRun] - say what would go, remove nothing
  * @returns {Promise<PruneSummary>}
- * @throws {import('../errors.js').MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_DAMAGED, BACKUP_UNREACHABLE
+ * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_DAMAGED, BACKUP_UNREACHABLE
  */
 export async function pruneBackups({ config, target, clock, logger, isDryRun = false }) {
   const repository = new Repository(target)
   await requireHostState(config.data, repository)
   return await withBackupLock(config.data, async (scratchFolder) => {
     const names = await listAll(repository, { config, clock, logger })
+    if (names.length === 0) await requireNothingOfBackups(repository)
     const { keep, drop } = applyRetention(names, config.backup, clock.nowMs())
     let marks = await markAll(repository, keep)
     /** @type {PruneSummary} */
@@ -62,7 +64,8 @@ export async function pruneBackups({ config, target, clock, logger, isDryRun = f
         marks = await markAll(repository, keep)
       }
     }
-    await sweep({ repository, marks, isDryRun, summary })
+    // Without any backup, what is there may be of the first one, which goes on with it.
+    if (names.length > 0) await sweep({ repository, marks, isDryRun, summary })
     logger.info({ ...summary, kept: keep.length, dropped: drop.length, isDryRun }, 'backups pruned')
     return summary
   })
@@ -75,20 +78,51 @@ export async function pruneBackups({ config, target, clock, logger, isDryRun = f
  * @param {Repository} repository
  * @param {Pick<Parameters<typeof pruneBackups>[0], 'config' | 'clock' | 'logger'>} parts
  * @returns {Promise<string[]>} names of generations, those of this host's last runs too where they are not listed
+ * @throws {MailError} BACKUP_DAMAGED where the last of these runs is lost
  */
 async function listAll(repository, { config, clock, logger }) {
   const names = await repository.listGenerations()
   const path = join(config.data, 'directory.db')
   const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })
   try {
-    for (const { detail } of await directory.pageAudit({ action: 'backup', limit: LAST_RUNS })) {
+    const runs = await directory.pageAudit({ action: 'backup', limit: LAST_RUNS })
+    for (const { detail } of runs) {
       const name = String(detail?.['generation'])
       if (!names.includes(name) && (await isThere(repository, name))) names.push(name)
     }
+    // The others of before may have been pruned; of a host that has had two targets, each has its own.
+    const last = runs.find(({ detail }) => detail?.['target'] === repository.target.label)
+    requireRun(names, String(last?.detail?.['generation'] ?? ''))
   } finally {
     await directory.close()
   }
   return names
+}
+
+/**
+ * @param {string[]} names - of generations
+ * @param {string} last - the name of this host's last run; '' where it knows of none
+ * @throws {MailError} BACKUP_DAMAGED where neither it nor a later one is there: whatever has taken it away may have taken others
+ */
+function requireRun(names, last) {
+  if (names.some((name) => name >= last) || last === '') return
+  throw new MailError('BACKUP_DAMAGED', {
+    detail: `generations/${last}.json is missing: nothing is removed before it is back, or another backup is made`
+  })
+}
+
+/**
+ * @param {Repository} repository - without any generation
+ * @throws {MailError} BACKUP_DAMAGED where it has packs all the same, and not of a run that is to go on
+ */
+async function requireNothingOfBackups(repository) {
+  if ((await repository.readPartial()) !== null) return
+  let bytes = 0
+  for await (const { size } of repository.target.list(PREFIXES.packs)) bytes += size
+  if (bytes === 0) return
+  throw new MailError('BACKUP_DAMAGED', {
+    detail: `${formatBytes(bytes)} of mailboxes are there, and no backup in generations/: nothing is removed before they are back, or a backup is made`
+  })
 }
 
 /**

@@ -1,12 +1,18 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { initBackups } from '../../../src/backup/init.js'
 import { pruneBackups } from '../../../src/backup/prune.js'
 import { rehearseRestore } from '../../../src/backup/rehearse.js'
 import { Repository, packObject } from '../../../src/backup/repository.js'
+import { runBackup } from '../../../src/backup/run.js'
+import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
+import { MailError } from '../../../src/errors.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
+import { tamper } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
 
 const ANNA = 'anna@example.org'
@@ -161,16 +167,66 @@ test('what a killed run left half written is removed, and what it had noted is k
   await rm(stray, { recursive: true, force: true })
 })
 
-test('what a killed run has noted stays until the next one goes on with it', async (t) => {
+test('what a first run that was cut off has stored stays until the next one goes on with it', async (t) => {
   const host = await openBackupHost(t)
   await host.addAccount(ANNA, 20)
-  const { generation } = await host.backUp()
-  const { accounts } = await host.repository.readGeneration(generation)
-  await host.repository.writePartial({ startedAtMs: host.clock.nowMs() + 1, accounts })
-  await host.repository.removeGenerations([generation])
-  await prune(host)
+  const { config, logger } = host.services
+  /** @type {typeof host.target} */
+  const target = {
+    ...host.target,
+    put: async (name, bytes) => {
+      if (name.startsWith('generations/')) throw new MailError('BACKUP_UNREACHABLE')
+      await host.target.put(name, bytes)
+    }
+  }
+  await assert.rejects(runBackup({ config, logger, clock: host.clock, target }), {
+    code: 'BACKUP_UNREACHABLE'
+  })
+  assert.deepEqual(await prune(host), {
+    kept: [],
+    dropped: [],
+    objects: 0,
+    freedBytes: 0,
+    repackedBytes: 0
+  })
   assert.equal((await host.backUp()).newBytes, 0)
   assert.deepEqual((await verify(host)).problems, [])
+})
+
+test('where the manifests, or the one of the last run, are not where they were, nothing is removed', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 20)
+  await host.backUp()
+  await host.addMessages(ANNA, 5)
+  const { generation: last } = await host.backUp()
+  const before = await packsOf(host)
+  const folder = join(host.folder, 'generations')
+  const refused = async () => {
+    await assert.rejects(prune(host), { code: 'BACKUP_DAMAGED' })
+    assert.deepEqual(await packsOf(host), before)
+  }
+  const manifest = join(folder, `${last}.json`)
+  await rename(manifest, `${manifest}.moved`)
+  await refused()
+  await rename(`${manifest}.moved`, manifest)
+  await rename(folder, `${folder}.moved`)
+  await refused()
+  // Nor where the host has lost its memory of them.
+  tamper(host.data, "DELETE FROM audit WHERE action = 'backup'")
+  await refused()
+  await rename(`${folder}.moved`, folder)
+  assert.deepEqual((await prune(host)).kept, [last])
+  assert.deepEqual((await verify(host)).problems, [])
+})
+
+test('a second target has none of the runs into the first, and is pruned as well', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 1)
+  await host.backUp()
+  const target = openFolderTarget(await scratchFolder(t))
+  const { data, clock } = host
+  await initBackups({ data, repository: new Repository(target), clock, showKey: assert.fail })
+  assert.equal((await pruneBackups({ ...host.services, target })).objects, 0)
 })
 
 test('a quick look sees that a pack is cut, also one that an earlier run has written', async (t) => {
