@@ -2,6 +2,7 @@
  * The deep health check: what an operator would look at, each with a verdict and a sentence that says what it means.
  */
 import { roomOf } from '../support/disk-room.js'
+import { troublesOf } from '../backup/last-results.js'
 import { formatBytes } from '../support/format.js'
 
 /** @import { Survey } from './survey.js' */
@@ -110,7 +111,7 @@ export function checkSetAside({ setAside }) {
  * @param {number} nowMs
  * @returns {Check}
  */
-export function checkBackup({ isSetUp, generations, overdueAtMs, problem }, nowMs) {
+export function checkBackup({ isSetUp, generations, overdueAtMs, problem, results }, nowMs) {
   const name = 'backup'
   if (!isSetUp)
     return { name, status: 'warn', text: 'No backups are set up: letterlock backup init' }
@@ -129,10 +130,16 @@ export function checkBackup({ isSetUp, generations, overdueAtMs, problem }, nowM
       : failed > 0
         ? `; ${failed} accounts are not in it`
         : ''
+  const troubles = troublesOf(results)
+  const fails = overdueMs > BACKUP_FAIL_MS || troubles.some(({ isDamage }) => isDamage)
+  const warns = overdueMs > 0 || failed !== 0 || troubles.length > 0
   return {
     name,
-    status: verdict({ fails: overdueMs > BACKUP_FAIL_MS, warns: overdueMs > 0 || failed !== 0 }),
-    text: `The last backup is ${ageText(ageMs)} old${ending}`
+    status: verdict({ fails, warns }),
+    text: [
+      `The last backup is ${ageText(ageMs)} old${ending}`,
+      ...troubles.map(({ text }) => text)
+    ].join('; ')
   }
 }
 

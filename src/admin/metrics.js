@@ -291,6 +291,17 @@ function addHost(gauge, { survey, backups, certificates, totals, nowMs }) {
     'Of the last backup; 0: there is none.',
     age(backups.generations[0]?.startedAtMs)
   )
+  const { damaged, failures } = backups.results
+  gauge(
+    'backup_damaged_accounts',
+    'Accounts that a rehearsal could not restore, and that were not stored anew since.',
+    damaged.length
+  )
+  gauge(
+    'backup_jobs_failed',
+    'How many of prune and rehearsal failed last time.',
+    Object.keys(failures).length
+  )
   const failed = backups.generations.length === 0 ? 0 : (backups.generations[0]?.failed ?? null)
   gauge(
     'backup_unrecorded',

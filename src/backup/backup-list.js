@@ -4,6 +4,7 @@
  */
 import { inOrder } from './generation-order.js'
 import { readHostState, requireHostState } from './host-state.js'
+import { noResults, readLastResults } from './last-results.js'
 import { Repository, generationTimeMs } from './repository.js'
 import { overdueAt } from './schedule.js'
 import { openTarget } from './targets/open-target.js'
@@ -28,10 +29,14 @@ const MAX_RUNS = 500
  * @property {BackupRow[]} generations - newest first; at the end those that cannot have been made yet
  * @property {number | null} overdueAtMs - from when on the backup after the newest one is missed; null without any
  * @property {string | null} problem - why they could not be listed, for the operator
+ * @property {import('./last-results.js').LastResults} results - of what follows a backup
  *
  * @typedef {object} BackupPort
  * @property {() => Promise<BackupList>} list
  */
+
+/** What is known where there are none, or nobody can tell. */
+const NONE = { generations: [], overdueAtMs: null, results: noResults() }
 
 /**
  * @param {object} options
@@ -45,7 +50,7 @@ export function createBackupList({ config, directory, clock }) {
     async list() {
       try {
         if ((await readHostState(config.data)) === null)
-          return { isSetUp: false, generations: [], overdueAtMs: null, problem: null }
+          return { isSetUp: false, ...NONE, problem: null }
         const names = await listNames(config)
         const figures = await readFigures(directory)
         const generations = inOrder(names, clock.nowMs())
@@ -57,11 +62,12 @@ export function createBackupList({ config, directory, clock }) {
           }))
         const [newest] = generations
         const overdueAtMs = newest ? overdueAt(newest.startedAtMs, config.backup) : null
-        return { isSetUp: true, generations, overdueAtMs, problem: null }
+        const results = await readLastResults(config.data)
+        return { isSetUp: true, generations, overdueAtMs, problem: null, results }
       } catch (error) {
         if (!(error instanceof MailError)) throw error
         const problem = error.detail ?? error.message
-        return { isSetUp: true, generations: [], overdueAtMs: null, problem }
+        return { isSetUp: true, ...NONE, problem }
       }
     }
   }

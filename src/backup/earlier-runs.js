@@ -3,13 +3,20 @@
  */
 import { isMailError } from '../errors.js'
 import { inOrder } from './generation-order.js'
+import { readLastResults } from './last-results.js'
 
 /**
  * @typedef {import('./repository.js').AccountEntry} AccountEntry
  * @typedef {import('./repository.js').Generation} Generation
  * @typedef {import('./repository.js').Repository} Repository
  *
+ * @typedef {object} EarlierRuns - by account
+ * @property {Map<string, AccountEntry>} previous - of the last backup
+ * @property {Map<string, AccountEntry>} partial - of a later run that was not finished
+ * @property {Set<string>} damaged - ids of accounts that a rehearsal could not restore: nothing of theirs may be shared
+ *
  * @typedef {object} EarlierRunsInput
+ * @property {import('../../config/load.js').Config} config
  * @property {Repository} repository
  * @property {import('../support/clock.js').Clock} clock
  * @property {import('../telemetry/logger.js').Logger} logger
@@ -17,16 +24,17 @@ import { inOrder } from './generation-order.js'
 
 /**
  * @param {EarlierRunsInput} input
- * @returns {Promise<{ previous: Map<string, AccountEntry>, partial: Map<string, AccountEntry> }>} of the last backup, and of
- *   a later run that was not finished; by account
+ * @returns {Promise<EarlierRuns>}
  * @throws {import('../errors.js').MailError} BACKUP_UNREACHABLE, FILE_TOO_NEW
  */
 export async function readEarlierRuns(input) {
-  const { repository, logger } = input
+  const { config, repository, logger } = input
   const generation = await readLast(input)
   const partial = await unlessDamaged(logger, () => repository.readPartial())
   const isLater = partial !== null && partial.startedAtMs > (generation?.startedAtMs ?? 0)
+  const { damaged } = await readLastResults(config.data)
   return {
+    damaged: new Set(damaged.map(({ id }) => id)),
     previous: byAccount(generation?.accounts ?? []),
     partial: byAccount(isLater ? partial.accounts : [])
   }

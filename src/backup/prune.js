@@ -9,6 +9,7 @@ import { MailError, isMailError } from '../errors.js'
 import { formatBytes } from '../support/format.js'
 import { applyRetention } from './retention.js'
 import { requireHostState } from './host-state.js'
+import { withResult } from './last-results.js'
 import { Marks } from './marks.js'
 import { repack } from './repack.js'
 import { PREFIXES, Repository, packOfObject } from './repository.js'
@@ -45,30 +46,39 @@ const MIN_THIN_BYTES = 64 * 1024
 export async function pruneBackups({ config, target, clock, logger, isDryRun = false }) {
   const repository = new Repository(target)
   await requireHostState(config.data, repository)
-  return await withBackupLock(config.data, async (scratchFolder) => {
-    const names = await listAll(repository, { config, clock, logger })
-    if (names.length === 0) await requireNothingOfBackups(repository)
-    const { keep, drop } = applyRetention(names, config.backup, clock.nowMs())
-    let marks = await markAll(repository, keep)
-    /** @type {PruneSummary} */
-    const summary = { kept: keep, dropped: drop, objects: 0, freedBytes: 0, repackedBytes: 0 }
-    if (!isDryRun) {
-      await repository.removeGenerations(drop)
-      const thin = await thinPacks(repository, marks)
-      if (thin.size > 0) {
-        const generations = keep
-        const moved = { repository, marks, thin, generations, scratchFolder }
-        summary.repackedBytes = await repack(moved)
-        // Its places are of before.
-        await repository.removePartial()
-        marks = await markAll(repository, keep)
-      }
-    }
-    // Without any backup, what is there may be of the first one, which goes on with it.
-    if (names.length > 0) await sweep({ repository, marks, isDryRun, summary })
-    logger.info({ ...summary, kept: keep.length, dropped: drop.length, isDryRun }, 'backups pruned')
-    return summary
+  return await withBackupLock(config.data, (scratchFolder) => {
+    const work = () => pruneAlone({ repository, config, clock, logger, isDryRun, scratchFolder })
+    return isDryRun ? work() : withResult('prune', { data: config.data, logger }, work)
   })
+}
+
+/**
+ * @param {Omit<Parameters<typeof pruneBackups>[0], 'target'> & { repository: Repository, scratchFolder: string }} input
+ * @returns {Promise<PruneSummary>}
+ */
+async function pruneAlone({ repository, config, clock, logger, isDryRun = false, scratchFolder }) {
+  const names = await listAll(repository, { config, clock, logger })
+  if (names.length === 0) await requireNothingOfBackups(repository)
+  const { keep, drop } = applyRetention(names, config.backup, clock.nowMs())
+  let marks = await markAll(repository, keep)
+  /** @type {PruneSummary} */
+  const summary = { kept: keep, dropped: drop, objects: 0, freedBytes: 0, repackedBytes: 0 }
+  if (!isDryRun) {
+    await repository.removeGenerations(drop)
+    const thin = await thinPacks(repository, marks)
+    if (thin.size > 0) {
+      const generations = keep
+      const moved = { repository, marks, thin, generations, scratchFolder }
+      summary.repackedBytes = await repack(moved)
+      // Its places are of before.
+      await repository.removePartial()
+      marks = await markAll(repository, keep)
+    }
+  }
+  // Without any backup, what is there may be of the first one, which goes on with it.
+  if (names.length > 0) await sweep({ repository, marks, isDryRun, summary })
+  logger.info({ ...summary, kept: keep.length, dropped: drop.length, isDryRun }, 'backups pruned')
+  return summary
 }
 
 /**

@@ -9,6 +9,7 @@ import { MailError, isMailError } from '../errors.js'
 import { requireRoom } from '../support/room.js'
 import { chooseGeneration } from './choose.js'
 import { requireHostState } from './host-state.js'
+import { changeLastResults, withResult } from './last-results.js'
 import { materialize } from './materialize.js'
 import { Repository } from './repository.js'
 import { withBackupLock } from './scratch.js'
@@ -33,53 +34,72 @@ import { readSnapshot } from './snapshot-store.js'
  * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_MISSING, BACKUP_UNREACHABLE, DISK_FULL,
  *   BACKUP_DAMAGED where directory or pepper are, SCRATCH_FULL where no account has room there
  */
-export async function rehearseRestore({ config, target, clock, logger, accounts }) {
+export async function rehearseRestore(options) {
+  const { config, target, logger } = options
+  const { data } = config
+  await requireHostState(data, new Repository(target))
+  return await withBackupLock(data, (scratchFolder) =>
+    withResult('rehearsal', { data, logger }, () => rehearseAlone(options, scratchFolder))
+  )
+}
+
+/**
+ * @param {Parameters<typeof rehearseRestore>[0]} options
+ * @param {string} scratchFolder
+ * @returns {Promise<RehearsalSummary>}
+ */
+async function rehearseAlone({ config, target, clock, logger, accounts }, scratchFolder) {
   const repository = new Repository(target)
-  await requireHostState(config.data, repository)
-  return await withBackupLock(config.data, async (scratchFolder) => {
-    const generation = await chooseGeneration(repository, { nowMs: clock.nowMs() })
-    const wanted = accounts ?? config.backup.rehearsalAccounts
-    /** @type {RehearsalSummary} */
-    const summary = { generation: generation.name, accounts: 0, bytes: 0, failed: [] }
-    // Without these two nobody would get in again, whatever there is of the mailboxes.
-    for (const object of [generation.directory, generation.pepper])
-      await requireSealed(target, object)
-    const folder = join(scratchFolder, 'rehearsal')
-    /** @type {MailError | null} */
-    let tooLarge = null
-    for (const entry of shuffled(generation.accounts)) {
-      if (summary.accounts + summary.failed.length >= wanted) break
-      try {
-        await requireRoom(scratchFolder, entry.bytes)
-        await requireSealed(target, entry.keys)
-        const snapshot = await readSnapshot(target, entry.snapshot)
-        await materialize({ target, snapshot, folder })
-        for (const { path, size } of snapshot.files) {
-          if (size > 0 && (await stat(join(folder, path))).size !== size)
-            throw new MailError('BACKUP_DAMAGED', { detail: 'a file of another size' })
-        }
-        summary.accounts += 1
-        summary.bytes += entry.bytes
-      } catch (err) {
-        if (isMailError(err, 'SCRATCH_FULL')) {
-          logger.warn({ accountId: entry.id }, 'an account is too large to be rehearsed here')
-          tooLarge = err
-          continue
-        }
-        if (!isMailError(err, 'BACKUP_DAMAGED')) throw err
-        logger.error(
-          { err, accountId: entry.id },
-          'an account could not be restored in a rehearsal'
-        )
-        summary.failed.push({ id: entry.id, code: err.code })
-      } finally {
-        await rm(folder, { recursive: true, force: true })
+  const generation = await chooseGeneration(repository, { nowMs: clock.nowMs() })
+  const wanted = accounts ?? config.backup.rehearsalAccounts
+  /** @type {RehearsalSummary} */
+  const summary = { generation: generation.name, accounts: 0, bytes: 0, failed: [] }
+  // Without these two nobody would get in again, whatever there is of the mailboxes.
+  for (const object of [generation.directory, generation.pepper])
+    await requireSealed(target, object)
+  /** @type {Set<string>} ids */
+  const good = new Set()
+  const folder = join(scratchFolder, 'rehearsal')
+  /** @type {MailError | null} */
+  let tooLarge = null
+  for (const entry of shuffled(generation.accounts)) {
+    if (summary.accounts + summary.failed.length >= wanted) break
+    try {
+      await requireRoom(scratchFolder, entry.bytes)
+      await requireSealed(target, entry.keys)
+      const snapshot = await readSnapshot(target, entry.snapshot)
+      await materialize({ target, snapshot, folder })
+      for (const { path, size } of snapshot.files) {
+        if (size > 0 && (await stat(join(folder, path))).size !== size)
+          throw new MailError('BACKUP_DAMAGED', { detail: 'a file of another size' })
       }
+      good.add(entry.id)
+      summary.accounts += 1
+      summary.bytes += entry.bytes
+    } catch (err) {
+      if (isMailError(err, 'SCRATCH_FULL')) {
+        logger.warn({ accountId: entry.id }, 'an account is too large to be rehearsed here')
+        tooLarge = err
+        continue
+      }
+      if (!isMailError(err, 'BACKUP_DAMAGED')) throw err
+      logger.error({ err, accountId: entry.id }, 'an account could not be restored in a rehearsal')
+      summary.failed.push({ id: entry.id, code: err.code })
+    } finally {
+      await rm(folder, { recursive: true, force: true })
     }
-    if (tooLarge && summary.accounts + summary.failed.length === 0) throw tooLarge
-    logger.info({ ...summary, failed: summary.failed.length }, 'restore rehearsed')
-    return summary
-  })
+  }
+  if (tooLarge && summary.accounts + summary.failed.length === 0) throw tooLarge
+  const { failed } = summary
+  const isOpen = (/** @type {string} */ id) =>
+    !good.has(id) &&
+    !failed.some((failure) => failure.id === id) &&
+    generation.accounts.some((entry) => entry.id === id)
+  await changeLastResults(config.data, ({ damaged }) => ({
+    damaged: [...damaged.filter(({ id }) => isOpen(id)), ...failed]
+  }))
+  logger.info({ ...summary, failed: summary.failed.length }, 'restore rehearsed')
+  return summary
 }
 
 /**

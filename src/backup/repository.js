@@ -138,6 +138,17 @@ export class Repository {
   }
 
   /**
+   * @param {number} startedAtMs
+   * @returns {Promise<string>} of this second, or with a number where there is one of it already
+   */
+  async newName(startedAtMs) {
+    const names = new Set(await this.listGenerations())
+    const base = generationName(startedAtMs)
+    for (let number = 2, name = base; ; name = `${base}-${number++}`)
+      if (!names.has(name)) return name
+  }
+
+  /**
    * @param {string} name
    * @returns {Promise<Generation>}
    * @throws {MailError} BACKUP_MISSING, BACKUP_DAMAGED

@@ -19,10 +19,11 @@ import { DirectorySnapshot } from '../accounts/directory-snapshot.js'
 import { readEarlierRuns } from './earlier-runs.js'
 import { eraseDeletedAccounts } from './erase.js'
 import { requireHostState } from './host-state.js'
+import { forgetDamage } from './last-results.js'
 import { removeLeftRestores } from './left-restores.js'
 import { PackWriter } from './pack-writer.js'
 import { RateLimit } from './rate-limit.js'
-import { Repository, generationName } from './repository.js'
+import { Repository } from './repository.js'
 import { withBackupLock } from './scratch.js'
 import { Staging } from './staging.js'
 import { storeDirectory, storeKeys, storePepper } from './store-sealed.js'
@@ -78,6 +79,8 @@ class BackupRun {
   #previous = new Map()
   /** @type {Map<string, AccountEntry>} of a run that died */
   #partial = new Map()
+  /** @type {Set<string>} ids of accounts that share nothing with what is stored */
+  #damaged = new Set()
   #newBytes = 0
   #sharedBytes = 0
   #savedMs = performance.now()
@@ -119,6 +122,7 @@ class BackupRun {
     const earlier = await readEarlierRuns(this.options)
     this.#previous = earlier.previous
     this.#partial = earlier.partial
+    this.#damaged = earlier.damaged
     let accounts = await directory.listAccounts()
     for (let round = 1; ; round++) {
       await this.#measure(accounts)
@@ -203,10 +207,11 @@ class BackupRun {
       const now = await directory.findAccount(account.id)
       if (!now) return null
       copied = now
+      const isAnew = this.#damaged.has(now.id)
       const { entry, newBytes, sharedBytes } = await backUpAccount(this.parts, {
         account: now,
-        previous: this.#previous.get(now.id) ?? null,
-        partial: this.#partial.get(now.id) ?? null,
+        previous: isAnew ? null : (this.#previous.get(now.id) ?? null),
+        partial: isAnew ? null : (this.#partial.get(now.id) ?? null),
         onSave: (part) => this.#save(part)
       })
       this.#done.set(now.id, entry)
@@ -292,7 +297,7 @@ class BackupRun {
   async #finish(snapshot) {
     const { repository, clock, target } = this.options
     await this.packs.flush()
-    const name = await this.#newName()
+    const name = await repository.newName(this.startedAtMs)
     const { recipient, scratchFolder, config, stored } = this.options
     const sealed = { target, recipient }
     // One that was copied, and failed when it was copied once more, is one of the failed.
@@ -319,6 +324,7 @@ class BackupRun {
       counts
     })
     await repository.removePartial()
+    await forgetDamage(config.data, { done, entries })
     const summary = {
       generation: name,
       accounts: done.size,
@@ -334,14 +340,6 @@ class BackupRun {
       detail: { ...figures, failed: failures.length, target: target.label }
     })
     return summary
-  }
-
-  /** @returns {Promise<string>} of this second, or with a number where there is one of it already */
-  async #newName() {
-    const names = new Set(await this.options.repository.listGenerations())
-    const base = generationName(this.startedAtMs)
-    for (let number = 2, name = base; ; name = `${base}-${number++}`)
-      if (!names.has(name)) return name
   }
 }
 

@@ -3,6 +3,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { createBackupList } from '../../backup/backup-list.js'
+import { troublesOf } from '../../backup/last-results.js'
 import { bad, doubtful, good } from './finding.js'
 
 /** @import { Finding } from './finding.js' */
@@ -17,7 +18,7 @@ const HOUR_MS = 3_600_000
 export async function checkBackups({ services }) {
   const name = 'backups'
   const { config, directory, clock } = services
-  const { isSetUp, generations, overdueAtMs, problem } = await createBackupList({
+  const { isSetUp, generations, overdueAtMs, problem, results } = await createBackupList({
     config,
     directory,
     clock
@@ -41,6 +42,15 @@ export async function checkBackups({ services }) {
       text,
       'See the log for why the nightly job did not end well; letterlock backup run'
     )
+  const troubles = troublesOf(results)
+  if (troubles.length > 0) {
+    const finding = troubles.some(({ isDamage }) => isDamage) ? bad : doubtful
+    return finding(
+      name,
+      [text, ...troubles.map((trouble) => trouble.text)].join('; '),
+      'docs/backup.md, “Looking”'
+    )
+  }
   if (last.failed === null) {
     return doubtful(
       name,

@@ -20,6 +20,7 @@ import {
   keysContradict,
   worstOf
 } from '../../../src/admin/health.js'
+import { noResults } from '../../../src/backup/last-results.js'
 import { HostSurvey } from '../../../src/admin/survey.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
 import { systemClock } from '../../../src/support/clock.js'
@@ -64,6 +65,7 @@ const WELL = {
 const backups = (ageMs, failed = 0) => ({
   isSetUp: true,
   problem: null,
+  results: noResults(),
   overdueAtMs: NOW_MS - ageMs + 30 * HOUR_MS,
   generations: [
     {
@@ -77,6 +79,15 @@ const backups = (ageMs, failed = 0) => ({
       durationMs: 0
     }
   ]
+})
+
+/**
+ * @param {import('../../../src/backup/last-results.js').LastResults['failures']} failures
+ * @param {{ id: string, code: string }[]} [damaged]
+ */
+const afterwards = (failures, damaged = []) => ({
+  ...backups(HOUR_MS),
+  results: { failures, damaged }
 })
 
 test('each check has its ok, warn and fail, and says why', () => {
@@ -121,6 +132,24 @@ test('each check has its ok, warn and fail, and says why', () => {
     [checkBackup(backups(HOUR_MS, null), NOW_MS), 'warn', /no record/],
     [checkBackup(backups(31 * HOUR_MS), NOW_MS), 'warn', /31 hours/],
     [checkBackup(backups(4 * DAY_MS), NOW_MS), 'fail', /4 days/],
+    [
+      checkBackup(afterwards({ prune: { code: 'BACKUP_UNREACHABLE' } }), NOW_MS),
+      'warn',
+      /last prune/
+    ],
+    [
+      checkBackup(
+        afterwards({ rehearsal: { code: 'BACKUP_DAMAGED', detail: 'x.age is missing' } }),
+        NOW_MS
+      ),
+      'fail',
+      /last rehearsal failed: BACKUP_DAMAGED \(x\.age is missing\)/
+    ],
+    [
+      checkBackup(afterwards({}, [{ id: 'e12b', code: 'BACKUP_DAMAGED' }]), NOW_MS),
+      'fail',
+      /1 accounts could not be restored in a rehearsal, first e12b/
+    ],
     [checkBackup({ ...backups(0), generations: [] }, NOW_MS), 'warn', /none/],
     [checkBackup({ ...backups(0), isSetUp: false }, NOW_MS), 'warn', /backup init/],
     [checkBackup({ ...backups(0), problem: 'gone' }, NOW_MS), 'fail', /gone/],

@@ -2,6 +2,7 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { noResults } from '../../../src/backup/last-results.js'
 import { HostState } from '../../../src/admin/host-state.js'
 import { HostSurvey } from '../../../src/admin/survey.js'
 import { snapshotCounters } from '../../../src/telemetry/counters.js'
@@ -27,7 +28,13 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
     silentWorkers: async () => 0,
     survey: /** @type {any} */ (null),
     backups: {
-      list: async () => ({ isSetUp: false, generations: [], overdueAtMs: null, problem: null })
+      list: async () => ({
+        isSetUp: false,
+        generations: [],
+        overdueAtMs: null,
+        problem: null,
+        results: noResults()
+      })
     },
     certificates: () => [],
     services,
@@ -65,7 +72,13 @@ test('where the disk cannot be looked at any more, nothing is said to be well by
     silentWorkers: async () => 0,
     survey,
     backups: {
-      list: async () => ({ isSetUp: false, generations: [], overdueAtMs: null, problem: null })
+      list: async () => ({
+        isSetUp: false,
+        generations: [],
+        overdueAtMs: null,
+        problem: null,
+        results: noResults()
+      })
     },
     certificates: () => [],
     services

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { renderMetrics } from '../../../src/admin/metrics.js'
+import { noResults } from '../../../src/backup/last-results.js'
 import { takeWorkerSnapshot } from '../../../src/admin/worker-snapshot.js'
 
 /** @typedef {import('../../../src/telemetry/snapshot.js').WorkerSnapshot} WorkerSnapshot */
@@ -86,7 +87,14 @@ async function seriesOf(workers, survey = {}, backups = {}) {
     workers,
     silentWorkers: 0,
     survey: { ...SURVEY, ...survey },
-    backups: { isSetUp: false, generations: [], overdueAtMs: null, problem: null, ...backups },
+    backups: {
+      isSetUp: false,
+      generations: [],
+      overdueAtMs: null,
+      problem: null,
+      results: noResults(),
+      ...backups
+    },
     certificates: [],
     totals: {
       accounts: 0,
@@ -180,6 +188,16 @@ test('a backup of whose run nothing is on record does not pass for one without f
   assert.deepEqual(await told(0), [0, 0])
   assert.deepEqual(await told(2), [0, 2])
   assert.deepEqual(await told(null), [1, undefined])
+})
+
+test('what followed the last backup and failed is told', async () => {
+  const results = {
+    failures: { prune: { code: 'BACKUP_UNREACHABLE' } },
+    damaged: [{ id: 'e12b', code: 'BACKUP_DAMAGED' }]
+  }
+  const series = await seriesOf([workerWith(0, 0)], {}, { isSetUp: true, results })
+  assert.equal(series.get('letterlock_backup_jobs_failed'), 1)
+  assert.equal(series.get('letterlock_backup_damaged_accounts'), 1)
 })
 
 test('every figure that the documents name is there, as they name it', async () => {

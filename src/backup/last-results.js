@@ -1,0 +1,108 @@
+/**
+ * What a host remembers of the jobs that follow a backup: what the last prune and the last rehearsal failed at, and which
+ * accounts of the backups no rehearsal can restore. In a file of its own, so that no bound of the audit log loses it.
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MailError } from '../errors.js'
+import { writeFileDurably } from '../support/write-file.js'
+
+/**
+ * @typedef {'prune' | 'rehearsal'} FollowingJob
+ *
+ * @typedef {object} LastResults
+ * @property {Partial<Record<FollowingJob, { code: string, detail?: string | undefined }>>} failures - of those that failed last time
+ * @property {{ id: string, code: string }[]} damaged - accounts that a rehearsal could not restore, and that no run has stored
+ *   anew since
+ */
+
+/** @param {string} data */
+const resultsFile = (data) => join(data, 'backup-results.json')
+
+/** @returns {LastResults} of a host where nothing has failed */
+export const noResults = () => ({ failures: {}, damaged: [] })
+
+/**
+ * @param {string} data - the data folder
+ * @returns {Promise<LastResults>}
+ */
+export async function readLastResults(data) {
+  try {
+    return { ...noResults(), ...JSON.parse(await readFile(resultsFile(data), 'utf8')) }
+  } catch {
+    // None yet; or one that cannot be read, which must not end a backup: the next job finds the same again.
+    return noResults()
+  }
+}
+
+/**
+ * @param {string} data - the data folder
+ * @param {(results: LastResults) => Partial<LastResults>} change - what of them is another now
+ */
+export async function changeLastResults(data, change) {
+  const before = await readLastResults(data)
+  const after = { ...before, ...change(before) }
+  const text = JSON.stringify(after)
+  if (text !== JSON.stringify(before)) await writeFileDurably(resultsFile(data), `${text}\n`)
+}
+
+/**
+ * @param {string} data - the data folder
+ * @param {object} backup - that was made
+ * @param {ReadonlyMap<string, unknown>} backup.done - by account: stored anew where that was asked for
+ * @param {readonly { id: string }[]} backup.entries - of all in it: those of accounts that failed are of before
+ */
+export async function forgetDamage(data, { done, entries }) {
+  const isOld = (/** @type {string} */ id) =>
+    !done.has(id) && entries.some((entry) => entry.id === id)
+  await changeLastResults(data, ({ damaged }) => ({
+    damaged: damaged.filter(({ id }) => isOld(id))
+  }))
+}
+
+/**
+ * To be called by whoever holds the host's lock of backups.
+ *
+ * @template T
+ * @param {FollowingJob} job
+ * @param {{ data: string, logger: import('../telemetry/logger.js').Logger }} host
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function withResult(job, { data, logger }, work) {
+  const note = async (/** @type {LastResults['failures']} */ failure) =>
+    changeLastResults(data, ({ failures }) => {
+      const { [job]: last, ...others } = failures
+      return { failures: { ...others, ...failure } }
+    })
+  try {
+    const result = await work()
+    await note({})
+    return result
+  } catch (error) {
+    if (error instanceof MailError) {
+      const { code, detail } = error
+      await note({ [job]: { code, detail } }).catch((err) =>
+        logger.warn({ err, job }, 'what a job of the backups failed at could not be noted')
+      )
+    }
+    throw error
+  }
+}
+
+/**
+ * @param {LastResults} results
+ * @returns {{ isDamage: boolean, text: string }[]} for the operator; empty where all is well
+ */
+export function troublesOf({ failures, damaged }) {
+  const troubles = Object.entries(failures).map(([job, { code, detail }]) => ({
+    isDamage: code === 'BACKUP_DAMAGED',
+    text: `the last ${job} failed: ${code}${detail === undefined ? '' : ` (${detail})`}`
+  }))
+  const [first] = damaged
+  if (first !== undefined) {
+    const text = `${damaged.length} accounts could not be restored in a rehearsal, first ${first.id}`
+    troubles.unshift({ isDamage: true, text })
+  }
+  return troubles
+}
