@@ -111,12 +111,18 @@ export function checkSetAside({ setAside }) {
  * @param {number} nowMs
  * @returns {Check}
  */
-export function checkBackup({ isSetUp, generations, overdueAtMs, problem, results }, nowMs) {
+export function checkBackup(
+  { isSetUp, generations, overdueAtMs, problem, notMade, results },
+  nowMs
+) {
   const name = 'backup'
   if (!isSetUp)
     return { name, status: 'warn', text: 'No backups are set up: letterlock backup init' }
   if (problem !== null) {
     return { name, status: 'fail', text: `The place of the backups cannot be read: ${problem}` }
+  }
+  if (notMade !== null) {
+    return { name, status: 'fail', text: `No backups are made here: ${notMade}` }
   }
   const [last] = generations
   if (!last) return { name, status: 'warn', text: 'Backups are set up, and none was made yet' }

@@ -283,6 +283,12 @@ function addHost(gauge, { survey, backups, certificates, totals, nowMs }) {
   )
   const isUnreadable = backups.problem !== null
   gauge('backups_unreadable', '1: the place of the backups cannot be read.', Number(isUnreadable))
+  const isOthers = backups.notMade !== null
+  gauge(
+    'backups_of_another_host',
+    '1: another host makes them, and this one none.',
+    Number(isOthers)
+  )
   // No age would be as good as a young one to whoever watches it.
   if (isUnreadable) return
   gauge('backups', 'Backups that are kept.', backups.generations.length)

@@ -25,6 +25,7 @@ import { readSnapshot, writeSnapshot } from './snapshot-store.js'
  *
  * @typedef {object} AccountResult
  * @property {AccountEntry} entry - without `keys`; stands once the packs are flushed
+ * @property {string[]} packs - that the entry needs
  * @property {number} newBytes - that were not stored yet
  * @property {number} sharedBytes - that were
  */
@@ -97,9 +98,10 @@ export async function backUpAccount(parts, { account, previous, partial, onSave 
       .filter(({ path }) => !path.startsWith('spool/'))
       .reduce((sum, { size }) => sum + size, 0)
   }
-  const entry = await entryOf(builder.finish(facts))
+  const snapshot = builder.finish(facts)
+  const entry = await entryOf(snapshot)
   // The stamp of an unchanged mailbox, with a pointer that may be the old one.
-  return { ...result, entry }
+  return { ...result, entry, packs: [...snapshot.packs, entry.snapshot.pack] }
 }
 
 /**

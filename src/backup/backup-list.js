@@ -3,7 +3,7 @@
  * the figures from the audit log, where each run leaves them: no manifest is read, which grows with the accounts.
  */
 import { inOrder } from './generation-order.js'
-import { readHostState, requireHostState } from './host-state.js'
+import { readHostState, whyNotMade } from './host-state.js'
 import { noResults, readLastResults } from './last-results.js'
 import { Repository, generationTimeMs } from './repository.js'
 import { overdueAt } from './schedule.js'
@@ -29,6 +29,7 @@ const MAX_RUNS = 500
  * @property {BackupRow[]} generations - newest first; at the end those that cannot have been made yet
  * @property {number | null} overdueAtMs - from when on the backup after the newest one is missed; null without any
  * @property {string | null} problem - why they could not be listed, for the operator
+ * @property {string | null} notMade - why there will be none of this host, for the operator
  * @property {import('./last-results.js').LastResults} results - of what follows a backup
  *
  * @typedef {object} BackupPort
@@ -36,7 +37,7 @@ const MAX_RUNS = 500
  */
 
 /** What is known where there are none, or nobody can tell. */
-const NONE = { generations: [], overdueAtMs: null, results: noResults() }
+const NONE = { generations: [], overdueAtMs: null, notMade: null, results: noResults() }
 
 /**
  * @param {object} options
@@ -51,7 +52,7 @@ export function createBackupList({ config, directory, clock }) {
       try {
         if ((await readHostState(config.data)) === null)
           return { isSetUp: false, ...NONE, problem: null }
-        const names = await listNames(config)
+        const { names, notMade } = await listNames(config)
         const figures = await readFigures(directory)
         const generations = inOrder(names, clock.nowMs())
           .toReversed()
@@ -63,7 +64,7 @@ export function createBackupList({ config, directory, clock }) {
         const [newest] = generations
         const overdueAtMs = newest ? overdueAt(newest.startedAtMs, config.backup) : null
         const results = await readLastResults(config.data)
-        return { isSetUp: true, generations, overdueAtMs, problem: null, results }
+        return { isSetUp: true, generations, overdueAtMs, problem: null, notMade, results }
       } catch (error) {
         if (!(error instanceof MailError)) throw error
         const problem = error.detail ?? error.message
@@ -75,7 +76,7 @@ export function createBackupList({ config, directory, clock }) {
 
 /**
  * @param {import('../../config/load.js').Config} config
- * @returns {Promise<string[]>} names of the generations, the oldest first
+ * @returns {Promise<{ names: string[], notMade: string | null }>} names of the generations, the oldest first
  * @throws {MailError} BACKUP_NOT_READY where the target is another than was set up: the folder of a disk that is not
  *   mounted would pass for one without backups yet; BACKUP_UNREACHABLE …
  */
@@ -83,8 +84,8 @@ async function listNames({ data, backup }) {
   const target = await openTarget(backup)
   try {
     const repository = new Repository(target)
-    await requireHostState(data, repository)
-    return await repository.listGenerations()
+    const notMade = await whyNotMade(data, repository)
+    return { names: await repository.listGenerations(), notMade }
   } finally {
     await target.close()
   }

@@ -10,9 +10,12 @@ import { MailError } from '../errors.js'
 import { writeFileDurably } from '../support/write-file.js'
 
 /**
+ * @typedef {import('./repository.js').RepositoryMarker} RepositoryMarker
+ *
  * @typedef {object} HostState
  * @property {string} repositoryId
  * @property {string} recipient - `age1…`
+ * @property {string} [hostId] - of a host that was restored, or has taken backups over: see `makesBackups`
  */
 
 /** @param {string} data */
@@ -46,17 +49,17 @@ export async function hostIdOf(data) {
  * @param {string} data - the data folder
  * @param {HostState} state
  */
-export async function writeHostState(data, { repositoryId, recipient }) {
-  await writeFileDurably(stateFile(data), `${JSON.stringify({ repositoryId, recipient })}\n`)
+export async function writeHostState(data, state) {
+  await writeFileDurably(stateFile(data), `${JSON.stringify(state)}\n`)
 }
 
 /**
  * @param {string} data
  * @param {import('./repository.js').Repository} repository
- * @returns {Promise<HostState>}
+ * @returns {Promise<{ state: HostState, marker: RepositoryMarker }>}
  * @throws {MailError} BACKUP_NOT_READY where there has been no `backup init`, or for another target
  */
-export async function requireHostState(data, repository) {
+export async function requireTarget(data, repository) {
   const state = await readHostState(data)
   if (!state) throw new MailError('BACKUP_NOT_READY', { detail: 'first: letterlock backup init' })
   const marker = await repository.readMarker()
@@ -69,5 +72,53 @@ export async function requireHostState(data, repository) {
     throw new MailError('BACKUP_NOT_READY', {
       detail: `${label} holds the backups of another host`
     })
-  return state
+  return { state, marker }
+}
+
+/**
+ * A host that was restored has an id of its own; the first one's is that of the backups.
+ *
+ * @param {HostState} state
+ * @param {RepositoryMarker} marker
+ * @returns {boolean} whether this host is the one that makes these backups
+ */
+export const makesBackups = (state, marker) =>
+  (state.hostId ?? state.repositoryId) === (marker.hostId ?? marker.repositoryId)
+
+/**
+ * @param {{ state: HostState, marker: RepositoryMarker }} both
+ * @param {string} label - of the target
+ * @returns {string | null} why backups are not made here, for the operator; null: they are
+ */
+function reasonOf({ state, marker }, label) {
+  if (makesBackups(state, marker)) return null
+  return state.hostId === undefined
+    ? `another host, which was restored from them, has taken over the backups in ${label}: this one must not run any more, or needs another place for its own`
+    : `the backups in ${label} belong to another host, which this one was restored from, or which has taken them over since: if that is gone for good, letterlock backup take-over; otherwise another place, and letterlock backup init`
+}
+
+/**
+ * @param {string} data
+ * @param {import('./repository.js').Repository} repository
+ * @returns {Promise<string | null>} why backups are not made here, for the operator; null: they are
+ * @throws {MailError} as `requireTarget`
+ */
+export async function whyNotMade(data, repository) {
+  return reasonOf(await requireTarget(data, repository), repository.target.label)
+}
+
+/**
+ * Two hosts of which each prunes what the other has just stored leave backups without packs: one that was restored to see
+ * whether that goes well must not begin.
+ *
+ * @param {string} data
+ * @param {import('./repository.js').Repository} repository
+ * @returns {Promise<HostState>} of the host that makes these backups
+ * @throws {MailError} BACKUP_NOT_READY, also where another host makes them
+ */
+export async function requireMadeHere(data, repository) {
+  const both = await requireTarget(data, repository)
+  const detail = reasonOf(both, repository.target.label)
+  if (detail !== null) throw new MailError('BACKUP_NOT_READY', { detail })
+  return both.state
 }

@@ -3,7 +3,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
-import { readHostState, writeHostState } from './host-state.js'
+import { readHostState, requireMadeHere, writeHostState } from './host-state.js'
 import { withBackupLock } from './scratch.js'
 import { makeRecoveryKey, requireRecipient } from './sealed.js'
 
@@ -40,6 +40,7 @@ async function initAlone({ data, repository, clock, recipient, showKey }) {
     throw new MailError('BACKUP_NOT_READY', {
       detail: `${label} holds the backups of another host`
     })
+  if (marker) await requireMadeHere(data, repository)
   if (marker && recipient === undefined)
     throw new MailError('BACKUP_NOT_READY', {
       detail: `${label} is set up already; another key: --recipient age1…`
@@ -50,10 +51,12 @@ async function initAlone({ data, repository, clock, recipient, showKey }) {
   const made = recipient === undefined && !state ? await makeRecoveryKey() : null
   if (made) await showKey(made.recoveryKey)
   const next = {
+    ...state,
     repositoryId: state?.repositoryId ?? randomBytes(16).toString('hex'),
     recipient: recipient ?? made?.recipient ?? state?.recipient ?? ''
   }
   await writeHostState(data, next)
-  await repository.writeMarker({ ...next, createdAtMs: marker?.createdAtMs ?? clock.nowMs() })
+  const createdAtMs = marker?.createdAtMs ?? clock.nowMs()
+  await repository.writeMarker({ ...marker, ...next, createdAtMs })
   return { recipient: next.recipient }
 }

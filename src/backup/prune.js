@@ -8,7 +8,7 @@ import { openDirectory } from '../accounts/directory.js'
 import { MailError, isMailError } from '../errors.js'
 import { formatBytes } from '../support/format.js'
 import { applyRetention } from './retention.js'
-import { requireHostState } from './host-state.js'
+import { requireMadeHere } from './host-state.js'
 import { withResult } from './last-results.js'
 import { Marks } from './marks.js'
 import { repack } from './repack.js'
@@ -45,7 +45,7 @@ const MIN_THIN_BYTES = 64 * 1024
  */
 export async function pruneBackups({ config, target, clock, logger, isDryRun = false }) {
   const repository = new Repository(target)
-  await requireHostState(config.data, repository)
+  await requireMadeHere(config.data, repository)
   return await withBackupLock(config.data, (scratchFolder) => {
     const work = () => pruneAlone({ repository, config, clock, logger, isDryRun, scratchFolder })
     return isDryRun ? work() : withResult('prune', { data: config.data, logger }, work)
@@ -76,7 +76,15 @@ async function pruneAlone({ repository, config, clock, logger, isDryRun = false,
     }
   }
   // Without any backup, what is there may be of the first one, which goes on with it.
-  if (names.length > 0) await sweep({ repository, marks, isDryRun, summary })
+  if (names.length > 0)
+    await sweep({
+      repository,
+      marks,
+      isDryRun,
+      summary,
+      // Another host that has taken over meanwhile may have stored something since.
+      beforeRemoval: () => requireMadeHere(config.data, repository)
+    })
   logger.info({ ...summary, kept: keep.length, dropped: drop.length, isDryRun }, 'backups pruned')
   return summary
 }
@@ -190,8 +198,9 @@ async function thinPacks(repository, marks) {
  * @param {Marks} input.marks
  * @param {boolean} input.isDryRun
  * @param {PruneSummary} input.summary - filled in
+ * @param {() => Promise<unknown>} input.beforeRemoval
  */
-async function sweep({ repository, marks, isDryRun, summary }) {
+async function sweep({ repository, marks, isDryRun, summary, beforeRemoval }) {
   const { target } = repository
   /** @type {string[]} */
   const gone = []
@@ -204,5 +213,7 @@ async function sweep({ repository, marks, isDryRun, summary }) {
       summary.freedBytes += size
     }
   }
-  if (!isDryRun) await target.remove(gone)
+  if (isDryRun) return
+  await beforeRemoval()
+  await target.remove(gone)
 }

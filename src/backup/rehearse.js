@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { MailError, isMailError } from '../errors.js'
 import { requireRoom } from '../support/room.js'
 import { chooseGeneration } from './choose.js'
-import { requireHostState } from './host-state.js'
+import { requireTarget } from './host-state.js'
 import { changeLastResults, withResult } from './last-results.js'
 import { materialize } from './materialize.js'
 import { Repository } from './repository.js'
@@ -37,7 +37,7 @@ import { readSnapshot } from './snapshot-store.js'
 export async function rehearseRestore(options) {
   const { config, target, logger } = options
   const { data } = config
-  await requireHostState(data, new Repository(target))
+  await requireTarget(data, new Repository(target))
   return await withBackupLock(data, (scratchFolder) =>
     withResult('rehearsal', { data, logger }, () => rehearseAlone(options, scratchFolder))
   )

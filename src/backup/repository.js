@@ -20,6 +20,7 @@ import { MARKER } from './marker.js'
  * @property {string} repositoryId
  * @property {string} recipient - `age1…`
  * @property {number} createdAtMs
+ * @property {string} [hostId] - of the host that makes them; without it, of the first one
  *
  * @typedef {object} SnapshotPointer - where a snapshot's bytes are
  * @property {string} pack

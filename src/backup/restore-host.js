@@ -6,6 +6,7 @@
  * Without directory.db there is no host; it takes its place last of all, by a rename. A run that was killed goes on when
  * it is repeated; one that still runs has the host's lock of backups.
  */
+import { randomBytes } from 'node:crypto'
 import { readFile, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
@@ -108,7 +109,9 @@ class HostRestore {
     requireEveryCredential(staged)
     if (!(await isPepperThere(pepperFile, pepper))) await writeFileDurably(pepperFile, pepper)
     const { recipient } = recoveryKey
-    await writeHostState(this.data, { repositoryId: marker.repositoryId, recipient })
+    // The backups stay the other host's, which may still be in use, until somebody says otherwise.
+    const hostId = randomBytes(16).toString('hex')
+    await writeHostState(this.data, { repositoryId: marker.repositoryId, recipient, hostId })
     await rename(staged, join(this.data, DIRECTORY))
     await syncFolder(this.data)
     await this.#finish()

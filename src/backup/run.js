@@ -13,12 +13,12 @@ import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
 import { mailFile } from '../database/database-files.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
-import { MailError } from '../errors.js'
+import { MailError, isMailError } from '../errors.js'
 import { backUpAccount } from './account-backup.js'
 import { DirectorySnapshot } from '../accounts/directory-snapshot.js'
 import { readEarlierRuns } from './earlier-runs.js'
 import { eraseDeletedAccounts } from './erase.js'
-import { requireHostState } from './host-state.js'
+import { requireMadeHere } from './host-state.js'
 import { forgetDamage } from './last-results.js'
 import { removeLeftRestores } from './left-restores.js'
 import { PackWriter } from './pack-writer.js'
@@ -81,6 +81,8 @@ class BackupRun {
   #partial = new Map()
   /** @type {Set<string>} ids of accounts that share nothing with what is stored */
   #damaged = new Set()
+  /** @type {Set<string>} packs that the entries of this run refer to */
+  #shared = new Set()
   #newBytes = 0
   #sharedBytes = 0
   #savedMs = performance.now()
@@ -208,13 +210,14 @@ class BackupRun {
       if (!now) return null
       copied = now
       const isAnew = this.#damaged.has(now.id)
-      const { entry, newBytes, sharedBytes } = await backUpAccount(this.parts, {
+      const { entry, packs, newBytes, sharedBytes } = await backUpAccount(this.parts, {
         account: now,
         previous: isAnew ? null : (this.#previous.get(now.id) ?? null),
         partial: isAnew ? null : (this.#partial.get(now.id) ?? null),
         onSave: (part) => this.#save(part)
       })
       this.#done.set(now.id, entry)
+      for (const pack of packs) this.#shared.add(pack)
       this.#newBytes += newBytes
       this.#sharedBytes += sharedBytes
       if (performance.now() - this.#savedMs > SAVE_EVERY_MS) await this.#save(null)
@@ -311,6 +314,8 @@ class BackupRun {
     })
     const directory = await storeDirectory({ ...sealed, snapshot, name, scratchFolder })
     const pepper = await storePepper({ ...sealed, path: config.auth.pepperFile })
+    await requireMadeHere(config.data, repository)
+    await stored.requireStill(target, { packs: this.#shared, entries })
     const failed = [...this.#failed].map(([id, { code }]) => ({ id, code }))
     const counts = { newBytes: this.#newBytes, sharedBytes: this.#sharedBytes }
     await repository.writeGeneration({
@@ -352,7 +357,7 @@ class BackupRun {
 export async function runBackup(options) {
   const { config, target, clock, logger } = options
   const repository = new Repository(target)
-  const { recipient } = await requireHostState(config.data, repository)
+  const { recipient } = await requireMadeHere(config.data, repository)
   return await withBackupLock(config.data, async (scratchFolder) => {
     const directory = openDirectory({
       path: join(config.data, 'directory.db'),
@@ -385,7 +390,8 @@ async function runToItsEnd(run) {
   try {
     return await run.run()
   } catch (error) {
-    await run.saveIfPossible()
+    // Of backups that another host has taken over meanwhile, how far this one had come is none of its business.
+    if (!isMailError(error, 'BACKUP_NOT_READY')) await run.saveIfPossible()
     throw error
   } finally {
     await run.packs.abort()

@@ -2,6 +2,7 @@
  * What a target has at the beginning of a run. A run builds on the one before, so that what is missing would be missing
  * from every backup to come: what was lost there is stored again.
  */
+import { MailError } from '../errors.js'
 import { PREFIXES, packOfObject } from './repository.js'
 import { unitsOf } from './snapshot-format.js'
 
@@ -15,7 +16,7 @@ export class StoredObjects {
   /**
    * @param {import('./targets/target.js').BackupTarget} target
    * @returns {Promise<StoredObjects>}
-   * @throws {import('../errors.js').MailError} BACKUP_UNREACHABLE
+   * @throws {MailError} BACKUP_UNREACHABLE
    */
   static async list(target) {
     const stored = new StoredObjects()
@@ -43,6 +44,25 @@ export class StoredObjects {
   hasSnapshot(snapshot) {
     for (const unit of unitsOf(snapshot)) if (!this.hasUnit(unit)) return false
     return true
+  }
+
+  /**
+   * What was there at the beginning and is needed must still be: somebody may have removed it, another host that takes these
+   * backups for its own too. What this run has stored may not be listed yet.
+   *
+   * @param {import('./targets/target.js').BackupTarget} target
+   * @param {{ packs: Iterable<string>, entries: Iterable<{ keys: string }> }} needed
+   * @throws {MailError} BACKUP_DAMAGED, BACKUP_UNREACHABLE
+   */
+  async requireStill(target, { packs, entries }) {
+    const now = await StoredObjects.list(target)
+    let lost = 0
+    for (const pack of packs) if (this.#packs.has(pack) && !now.#packs.has(pack)) lost++
+    for (const { keys } of entries) if (this.hasKeys(keys) && !now.hasKeys(keys)) lost++
+    if (lost === 0) return
+    throw new MailError('BACKUP_DAMAGED', {
+      detail: `${lost} objects were removed while the backup ran: does another host use ${target.label}?`
+    })
   }
 
   /**

@@ -168,6 +168,10 @@ async function runHost(parts, { stdin, stderr, stdout }, options, generation) {
     for (const { address, code } of missing) tell(`not restored: ${address} (${code})`)
     print(`${accounts} accounts restored from ${generation.name}, ${missing.length} missing`)
     print('Start the server: every password, app password and recovery code is as it was then.')
+    const { label } = repository.target
+    print(
+      `Backups are not made here yet: those in ${label} belong to the first host. Once that is gone for good: letterlock backup take-over`
+    )
     if (missing.length > 0) process.exitCode = 1
   } finally {
     bar.stop()

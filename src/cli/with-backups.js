@@ -1,7 +1,7 @@
 /**
  * What the commands about backups share: configuration, log and target, opened and closed around the work.
  */
-import { readHostState, requireHostState } from '../backup/host-state.js'
+import { readHostState, requireTarget } from '../backup/host-state.js'
 import { Repository } from '../backup/repository.js'
 import { openTarget } from '../backup/targets/open-target.js'
 import { toMailError } from '../database/sqlite-error.js'
@@ -47,7 +47,7 @@ async function whyMissing(error, { data, repository }) {
   const isMissing = isMailError(error, 'BACKUP_MISSING')
   if (!isMissing || (await readHostState(data)) === null) return error
   if ((await repository.listGenerations()).length > 0) return error
-  return await requireHostState(data, repository).then(
+  return await requireTarget(data, repository).then(
     () => error,
     (reason) => reason
   )

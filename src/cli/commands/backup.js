@@ -1,14 +1,15 @@
 /**
- * `letterlock backup`: init, run, list, verify, prune, rehearse, nightly; verify and restore have files of their own.
+ * `letterlock backup`: init, run, list, verify, prune, rehearse, nightly; verify, restore and take-over have files of their own.
  */
 import { initBackups } from '../../backup/init.js'
 import { pruneBackups } from '../../backup/prune.js'
 import { rehearseRestore } from '../../backup/rehearse.js'
-import { hostIdOf, readHostState, requireHostState } from '../../backup/host-state.js'
+import { hostIdOf, readHostState, requireTarget } from '../../backup/host-state.js'
 import { runBackup } from '../../backup/run.js'
 import { scheduleNightly } from '../../backup/schedule.js'
 import { once } from 'node:events'
 import { registerRestore } from '../backup-restore.js'
+import { registerTakeOver } from '../backup-take-over.js'
 import { registerVerify } from '../backup-verify.js'
 import { BackupProgress } from '../backup-progress.js'
 import { CliError } from '../cli-error.js'
@@ -42,6 +43,7 @@ export function register(program, context) {
   registerList(backup, context)
   registerVerify(backup, context)
   registerRestore(backup, context)
+  registerTakeOver(backup, context)
   registerPrune(backup, context)
   registerRehearse(backup, context)
   registerNightly(backup, context)
@@ -176,7 +178,7 @@ async function listNow({ config, repository, print, tell }, { json }) {
     enterDataFolder(config.data, { exitCode: NOTHING_DONE })
     const isSetUp = (await readHostState(config.data)) !== null
     // A disk that is not mounted has none either.
-    if (isSetUp) await requireHostState(config.data, repository)
+    if (isSetUp) await requireTarget(config.data, repository)
     tell(
       isSetUp
         ? `No backup yet in ${repository.target.label}`

@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000
 export async function checkBackups({ services }) {
   const name = 'backups'
   const { config, directory, clock } = services
-  const { isSetUp, generations, overdueAtMs, problem, results } = await createBackupList({
+  const { isSetUp, generations, overdueAtMs, problem, notMade, results } = await createBackupList({
     config,
     directory,
     clock
@@ -31,6 +31,8 @@ export async function checkBackups({ services }) {
     )
   if (problem !== null)
     return bad(name, `Their place cannot be read: ${problem}`, 'Look at backup.folder or backup.s3')
+  if (notMade !== null)
+    return bad(name, `None are made here: ${notMade}`, 'docs/backup.md, “Restoring”')
   const [last] = generations
   if (!last) return doubtful(name, 'None was made yet', 'letterlock backup run')
   const nowMs = clock.nowMs()

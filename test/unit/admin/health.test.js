@@ -65,6 +65,7 @@ const WELL = {
 const backups = (ageMs, failed = 0) => ({
   isSetUp: true,
   problem: null,
+  notMade: null,
   results: noResults(),
   overdueAtMs: NOW_MS - ageMs + 30 * HOUR_MS,
   generations: [
@@ -150,6 +151,7 @@ test('each check has its ok, warn and fail, and says why', () => {
       'fail',
       /1 accounts could not be restored in a rehearsal, first e12b/
     ],
+    [checkBackup({ ...backups(0), notMade: 'another host' }, NOW_MS), 'fail', /another host/],
     [checkBackup({ ...backups(0), generations: [] }, NOW_MS), 'warn', /none/],
     [checkBackup({ ...backups(0), isSetUp: false }, NOW_MS), 'warn', /backup init/],
     [checkBackup({ ...backups(0), problem: 'gone' }, NOW_MS), 'fail', /gone/],

@@ -33,6 +33,7 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
         generations: [],
         overdueAtMs: null,
         problem: null,
+        notMade: null,
         results: noResults()
       })
     },
@@ -77,6 +78,7 @@ test('where the disk cannot be looked at any more, nothing is said to be well by
         generations: [],
         overdueAtMs: null,
         problem: null,
+        notMade: null,
         results: noResults()
       })
     },

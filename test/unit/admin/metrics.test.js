@@ -92,6 +92,7 @@ async function seriesOf(workers, survey = {}, backups = {}) {
       generations: [],
       overdueAtMs: null,
       problem: null,
+      notMade: null,
       results: noResults(),
       ...backups
     },

@@ -7,9 +7,16 @@ import { loadConfig } from '../../../config/load.js'
 import { runBackup } from '../../../src/backup/run.js'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
 import { changePassword } from '../../../src/accounts/change-password.js'
+import { initBackups } from '../../../src/backup/init.js'
+import { createBackupList } from '../../../src/backup/backup-list.js'
+import { pruneBackups } from '../../../src/backup/prune.js'
 import { Repository } from '../../../src/backup/repository.js'
 import { restoreHost } from '../../../src/backup/restore-host.js'
 import { RecoveryKey } from '../../../src/backup/sealed.js'
+import { openFolderTarget } from '../../../src/backup/targets/folder.js'
+import { takeOverBackups } from '../../../src/backup/take-over.js'
+import { checkBackups } from '../../../src/cli/doctor/backups.js'
+import { checkBackup } from '../../../src/admin/health.js'
 import { MailError } from '../../../src/errors.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { logIn, makeAccount, openTestAccounts, tamper } from '../../helpers/accounts.js'
@@ -91,8 +98,9 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
   const username = 'carl@example.org'
   ;(await logIn(restored, 'another secret of the user', { username })).masterKey.dispose()
 
-  // And its backups go on in the same place, with nothing to store again.
+  // And its backups go on in the same place, once that is its own, with nothing to store again.
   clock.advance(60 * 60 * 1000)
+  assert.equal(await takeOverBackups({ data: folder, repository }), true)
   const { newBytes, failed } = await runBackup({ config, target, clock, logger })
   assert.deepEqual(failed, [])
   assert.ok(newBytes < 1_000_000)
@@ -259,3 +267,68 @@ for (const [step, when, key] of /** @type {const} */ ([
     assert.equal((await host.inboxOf(ANNA, services)).count, 4)
   })
 }
+
+test('a host that was restored makes no backups before it takes them over, and the first one none after', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 2)
+  const { generation: name } = await host.backUp()
+  const { settings, restore } = await emptyHost(t, host)
+  await restore(name)
+  const { open } = await openTestAccounts(t)
+  const restored = await open(settings)
+  const { clock, repository, target } = host
+  const { data } = settings
+  const { recipient = '' } = (await repository.readMarker()) ?? {}
+  const showKey = () => assert.fail('no key may be made')
+  const runOn = (/** @type {typeof restored} */ services) =>
+    runBackup({ config: services.config, logger: services.logger, clock, target })
+  const jobsOf = (/** @type {typeof restored} */ services) => [
+    () => runOn(services),
+    () => pruneBackups({ ...services, target }),
+    () => initBackups({ data: services.config.data, repository, clock, recipient, showKey })
+  ]
+  const refusedOn = async (
+    /** @type {typeof restored} */ services,
+    /** @type {RegExp} */ words
+  ) => {
+    for (const job of jobsOf(services))
+      await assert.rejects(
+        job,
+        ({ code, detail }) => code === 'BACKUP_NOT_READY' && words.test(detail)
+      )
+    const { config, directory } = services
+    const list = createBackupList({ config, directory, clock })
+    const { status, text } = checkBackup(await list.list(), clock.nowMs())
+    const doctor = await checkBackups({ services })
+    for (const told of [{ status, text }, doctor]) {
+      assert.equal(told.status, 'fail')
+      assert.match(told.text, words)
+    }
+  }
+  await refusedOn(restored, /restored from.*letterlock backup take-over/)
+  assert.deepEqual((await host.backUp()).failed, [])
+  assert.equal((await pruneBackups({ ...host.services, target })).dropped.length, 1)
+
+  assert.equal(await takeOverBackups({ data, repository }), true)
+  assert.equal(await takeOverBackups({ data, repository }), false)
+  clock.advance(60 * 60 * 1000)
+  assert.deepEqual((await runOn(restored)).failed, [])
+  await refusedOn(host.services, /has taken over/)
+  await pruneBackups({ ...restored, target })
+})
+
+test('a host that was restored backs up to a place of its own without taking anything over', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 2)
+  const { generation: name } = await host.backUp()
+  const { settings, restore } = await emptyHost(t, host)
+  await restore(name)
+  const { clock } = host
+  const { logger } = host.services
+  const target = openFolderTarget(await scratchFolder(t))
+  const repository = new Repository(target)
+  await initBackups({ data: settings.data, repository, clock, showKey: assert.fail })
+  const config = loadConfig({ settings, environment: {} })
+  assert.equal((await runBackup({ config, logger, clock, target })).accounts, 1)
+  assert.equal((await host.backUp()).accounts, 1)
+})

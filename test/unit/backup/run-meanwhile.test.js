@@ -7,7 +7,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3-multiple-ciphers'
+import { packObject } from '../../../src/backup/repository.js'
 import { runBackup } from '../../../src/backup/run.js'
+import { verifyBackups } from '../../../src/backup/verify.js'
 import { MailError } from '../../../src/errors.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
@@ -144,4 +146,60 @@ test('where the place of the backups cannot be reached amid a run, the run ends,
     code: 'BACKUP_UNREACHABLE'
   })
   assert.deepEqual(await host.repository.listGenerations(), [generation])
+})
+
+/**
+ * @param {Awaited<ReturnType<typeof openBackupHost>>} host
+ * @param {() => void | Promise<void>} amid - at the end of the copies
+ */
+async function backUpAmid(host, amid) {
+  const { config, logger } = host.services
+  /** @type {Promise<void> | undefined} */
+  let done
+  const { target } = host
+  host.clock.advance(60 * 60 * 1000)
+  return await runBackup({
+    config,
+    logger,
+    clock: host.clock,
+    target: {
+      ...target,
+      put: async (name, bytes) => {
+        await (done ??= (async () => amid())())
+        await target.put(name, bytes)
+      }
+    }
+  })
+}
+
+test('a backup that builds on what is removed meanwhile is not made, and the next one stores it anew', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 20, 30_000)
+  const { generation } = await host.backUp()
+  // Its keys are put, whatever else there is.
+  await host.addAccount('bob@example.org')
+  const { accounts } = await host.repository.readGeneration(generation)
+  const pack = join(host.folder, packObject(accounts[0]?.snapshot.pack ?? ''))
+  await assert.rejects(
+    backUpAmid(host, () => rm(pack)),
+    { code: 'BACKUP_DAMAGED' }
+  )
+  assert.deepEqual(await host.repository.listGenerations(), [generation])
+  const { generation: next } = await host.backUp()
+  const { problems } = await verifyBackups({ repository: host.repository, generations: [next] })
+  assert.deepEqual(problems, [])
+})
+
+test('a backup amid which another host has taken over leaves nothing there', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 1)
+  const { repository } = host
+  const running = backUpAmid(host, async () => {
+    const marker = await repository.readMarker()
+    assert.ok(marker)
+    await repository.writeMarker({ ...marker, hostId: 'another' })
+  })
+  await assert.rejects(running, { code: 'BACKUP_NOT_READY' })
+  assert.deepEqual(await repository.listGenerations(), [])
+  assert.equal(await repository.readPartial(), null)
 })
