@@ -97,7 +97,6 @@ export async function createAdmin({
   const parts = {
     services,
     state,
-    backups,
     isReady,
     version: programVersion(),
     sessions: {

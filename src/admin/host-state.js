@@ -1,6 +1,7 @@
 /**
  * What is known of the host as a whole: gathered from surveys, workers and directory for health, metrics and dashboard.
  */
+import { BackupWatch } from './backup-watch.js'
 import {
   checkBackup,
   checkCertificate,
@@ -24,6 +25,8 @@ import { mergeSnapshots } from '../telemetry/snapshot.js'
 
 /** Listing backups asks their target, which may be far away: so often at most, ms. */
 const BACKUP_AGE_MS = 60_000
+/** Whoever asks for the backups themselves may have just made one; a store takes money for each look, ms. */
+const RECENT_BACKUP_AGE_MS = 5000
 /** SQLite's check of the directory takes some ms for each ten thousand accounts: so often at most, ms. */
 const CHECK_AGE_MS = 10 * 60_000
 /** Between two points of the live charts, ms, and how many are kept: an hour. */
@@ -95,10 +98,9 @@ export class HostState {
     pointMs = POINT_MS
   }) {
     const { clock, directory } = services
-    this.#parts = { workers, survey, services }
+    this.#parts = { workers, survey, services, backups: new BackupWatch({ backups, clock }) }
     this.silentWorkers = silentWorkers
     this.certificates = certificates
-    this.listBackups = remembered(() => backups.list(), { ageMs: BACKUP_AGE_MS, clock })
     this.checkDirectory = remembered(() => directory.quickCheck(), { ageMs: CHECK_AGE_MS, clock })
     this.#pointMs = pointMs
   }
@@ -127,6 +129,15 @@ export class HostState {
     return this.#parts.survey.read()
   }
 
+  /**
+   * @param {{ isRecent?: boolean }} [options] - `isRecent`: of the last seconds
+   * @returns {Promise<import('../backup/backup-list.js').BackupList>} of the last minute; that says so where their place does
+   *   not answer
+   */
+  listBackups({ isRecent = false } = {}) {
+    return this.#parts.backups.list(isRecent ? RECENT_BACKUP_AGE_MS : BACKUP_AGE_MS)
+  }
+
   /** @returns {Promise<{ status: Status, checks: Check[] }>} */
   async deepHealth() {
     const { survey, services } = this.#parts
@@ -134,13 +145,14 @@ export class HostState {
     const nowMs = clock.nowMs()
     // Where one hangs, each takes seconds.
     const asked = Promise.all([this.snapshot(), this.silentWorkers()])
-    asked.catch(() => {})
+    const backups = this.listBackups()
+    for (const answer of [asked, backups]) answer.catch(() => {})
     /** @type {Record<string, () => Promise<Check>>} */
     const looks = {
       disk: async () => checkDisk(await survey.readCurrent()),
       spool: async () => checkSpool(await survey.readCurrent(), nowMs),
       'set-aside': async () => checkSetAside(await survey.readCurrent()),
-      backup: async () => checkBackup(await this.listBackups(), nowMs),
+      backup: async () => checkBackup(await backups, nowMs),
       certificate: async () => checkCertificate(this.certificates(), nowMs),
       wal: async () => checkWal(await survey.readCurrent()),
       maintenance: async () => checkMaintenance(await directory.listMaintenanceFailures()),

@@ -31,7 +31,6 @@ import { compileValidator } from './validation.js'
  * @property {import('../accounts/services.js').AccountServices} services
  * @property {import('./host-state.js').HostState} state
  * @property {SessionPort} sessions
- * @property {import('../backup/backup-list.js').BackupPort} backups
  * @property {() => boolean} isReady - all listeners are up and none is closing, or other workers serve
  * @property {string} version
  * @property {{ cert: Buffer, key: Buffer } | null} [tls] - with it the server speaks HTTPS

@@ -67,15 +67,16 @@ export function addHealthRoutes(app, { services, state, isReady }) {
 
   // A millisecond each, and whoever is on this machine may ask as often as he likes.
   const metrics = sharedWork(async () => {
-    const [workers, silentWorkers] = await Promise.all([
+    const [workers, silentWorkers, backups] = await Promise.all([
       state.workerSnapshots(),
-      state.silentWorkers()
+      state.silentWorkers(),
+      state.listBackups()
     ])
     return await renderMetrics({
       workers,
       silentWorkers,
       survey: await state.survey(),
-      backups: await state.listBackups(),
+      backups,
       certificates: state.certificates(),
       totals: await directory.totals(),
       maintenanceFailing: (await directory.listMaintenanceFailures(1)).failingTotal,

@@ -29,7 +29,7 @@ import {
  * @param {FastifyInstance} app
  * @param {AdminParts} parts
  */
-export function addOperationRoutes(app, { services, backups }) {
+export function addOperationRoutes(app, { services, state }) {
   const { directory } = services
 
   app.get('/token', {
@@ -106,7 +106,7 @@ export function addOperationRoutes(app, { services, backups }) {
       })
     },
     handler: async (request) => {
-      const { isSetUp, generations, problem } = await backups.list()
+      const { isSetUp, generations, problem } = await state.listBackups({ isRecent: true })
       if (problem !== null) throw new MailError('BACKUP_UNREACHABLE', { detail: problem })
       const isTenant = tokenOf(request).tenant !== null
       return {

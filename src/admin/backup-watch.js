@@ -1,0 +1,89 @@
+/**
+ * The list of backups for those who must not wait for its place: a scrape or a health check that hangs with a store that
+ * accepts and never answers would hide all that it has to tell of the rest.
+ */
+
+/** @import { BackupList, BackupPort } from '../backup/backup-list.js' */
+
+/** So long is waited for the place of the backups, ms; Prometheus gives up a scrape after ten seconds. */
+const PATIENCE_MS = 5000
+
+/**
+ * @typedef {object} Look - that is under way
+ * @property {number} sinceMs
+ * @property {Promise<BackupList | null>} answer - null where there is none in time; one for all who wait, so that whoever
+ *   asks again and again leaves nothing behind
+ */
+
+/** Looks where the backups are, once at a time, and keeps what it saw. */
+export class BackupWatch {
+  #backups
+  #clock
+  #patienceMs
+  /** @type {{ atMs: number, list: BackupList } | null} */
+  #last = null
+  /** @type {Look | null} */
+  #look = null
+
+  /**
+   * @param {object} options
+   * @param {BackupPort} options.backups
+   * @param {import('../support/clock.js').Clock} options.clock
+   * @param {number} [options.patienceMs]
+   */
+  constructor({ backups, clock, patienceMs = PATIENCE_MS }) {
+    this.#backups = backups
+    this.#clock = clock
+    this.#patienceMs = patienceMs
+  }
+
+  /**
+   * @param {number} ageMs - what is no older is told without a look
+   * @returns {Promise<BackupList>} with a `problem` where the place does not answer
+   * @throws what listing throws
+   */
+  async list(ageMs) {
+    const nowMs = this.#clock.nowMs()
+    if (this.#last !== null && Math.abs(nowMs - this.#last.atMs) <= ageMs) return this.#last.list
+    const { sinceMs, answer } = (this.#look ??= this.#begin(nowMs))
+    return (await answer) ?? this.#silence(sinceMs)
+  }
+
+  /**
+   * @param {number} sinceMs
+   * @returns {Look}
+   */
+  #begin(sinceMs) {
+    const answer = new Promise((resolve, reject) => {
+      const timer = setTimeout(() => resolve(null), this.#patienceMs)
+      this.#read(sinceMs)
+        .finally(() => clearTimeout(timer))
+        .then(resolve, reject)
+    })
+    return { sinceMs, answer }
+  }
+
+  /**
+   * @param {number} atMs
+   * @returns {Promise<BackupList>}
+   */
+  async #read(atMs) {
+    try {
+      const list = await this.#backups.list()
+      this.#last = { atMs, list }
+      return list
+    } finally {
+      this.#look = null
+    }
+  }
+
+  /**
+   * @param {number} sinceMs
+   * @returns {BackupList}
+   */
+  #silence(sinceMs) {
+    const seconds = Math.round((this.#clock.nowMs() - sinceMs) / 1000)
+    const problem = `no answer for ${seconds} seconds`
+    return { isSetUp: true, generations: [], overdueAtMs: null, problem }
+  }
+}
