@@ -38,6 +38,8 @@ declare module 'better-sqlite3-multiple-ciphers' {
     key(key: Buffer): number
     /** sqlite3_rekey: rewrites the whole file. */
     rekey(key: Buffer): number
+    /** Lifts SQLite's defensive mode, without which a connection must have a journal. */
+    unsafeMode(toggle?: boolean): this
     function(
       name: string,
       options: { deterministic?: boolean },

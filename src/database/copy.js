@@ -38,8 +38,11 @@ export function copyDatabase({ from, to, cipher, key, nextKey }) {
   try {
     applyKey(copy, cipher, key)
     copy.pragma('temp_store = 2')
-    // SQLite3MC rekeys no file in WAL mode; the copy is not in it yet. The journal is encrypted, as the file is.
     applyCipher(copy, cipher)
+    // SQLite3MC rekeys no file in WAL mode; the copy is not in it yet. A journal would take its size once more, for a file
+    // that is of no use where this fails; to be without one is refused to connections that are not `unsafe`.
+    copy.unsafeMode()
+    copy.pragma('journal_mode = OFF')
     copy.rekey(next)
     copy.pragma('journal_mode = WAL')
   } finally {

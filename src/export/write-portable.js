@@ -27,29 +27,23 @@ const MASTER_KEY_BYTES = 32
 const HAS_NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
 /**
- * @param {object} request
- * @param {string} request.folder - of the account, whose mailbox somebody keeps open meanwhile
- * @param {SecretBuffer} request.masterKey - of the account
- * @param {import('../database/setup-pragma.js').Cipher} request.cipher
- * @param {Uint8Array} request.password - that the file shall open with
- * @param {string} request.out - must not exist
- * @param {Argon2Params} [request.argon2]
- * @param {(folder: string) => void} [request.onScratch] - is told where the copy will lie until it is whole
- * @returns {Promise<{ bytes: number }>} when it is on the disk
- * @throws {MailError} EXPORT_REFUSED where the file exists; DISK_FULL, ACCOUNT_DAMAGED
+ * @typedef {object} PortableRequest
+ * @property {string} folder - of the account, whose mailbox somebody keeps open meanwhile
+ * @property {SecretBuffer} masterKey - of the account
+ * @property {import('../database/setup-pragma.js').Cipher} cipher
+ * @property {Uint8Array} password - that the file shall open with
+ * @property {Argon2Params} [argon2]
  */
-export async function writePortable({
-  folder,
-  masterKey,
-  cipher,
-  password,
-  out,
-  argon2,
-  onScratch = () => {}
-}) {
-  if (await exists(out)) throw new MailError('EXPORT_REFUSED', { detail: 'the file exists' })
-  // Beside its place, so that it can be put there in one step.
-  const scratch = makeScratchFolder(join(dirname(out), `.${basename(out)}-`), onScratch)
+
+/**
+ * The file in its two parts, for whoever can put them together without a second copy.
+ *
+ * @param {PortableRequest} request
+ * @param {string} scratch - the folder for the second part
+ * @returns {Promise<{ header: Buffer, database: string, bytes: number }>} `bytes`: of both
+ * @throws {MailError} DISK_FULL, ACCOUNT_DAMAGED
+ */
+export async function makePortable({ folder, masterKey, cipher, password, argon2 }, scratch) {
   try {
     using ownKey = SecretBuffer.random(MASTER_KEY_BYTES)
     const database = mailFile(scratch)
@@ -62,10 +56,28 @@ export async function writePortable({
       sizeBytes: size,
       ...(argon2 && { argon2 })
     })
+    return { header, database, bytes: HEADER_BYTES + size }
+  } catch (error) {
+    throw toMailError(error)
+  }
+}
+
+/**
+ * @param {PortableRequest & { out: string, onScratch?: (folder: string) => void }} request - `out` must not exist; `onScratch`
+ *   is told where the copy will lie until it is whole
+ * @returns {Promise<{ bytes: number }>} when it is on the disk
+ * @throws {MailError} EXPORT_REFUSED where the file exists; DISK_FULL, ACCOUNT_DAMAGED
+ */
+export async function writePortable({ out, onScratch = () => {}, ...request }) {
+  if (await exists(out)) throw new MailError('EXPORT_REFUSED', { detail: 'the file exists' })
+  // Beside its place, so that it can be put there in one step.
+  const scratch = makeScratchFolder(join(dirname(out), `.${basename(out)}-`), onScratch)
+  try {
+    const { header, database, bytes } = await makePortable(request, scratch)
     const whole = join(scratch, 'whole')
     await putTogether(whole, header, database)
     await place(whole, out)
-    return { bytes: HEADER_BYTES + size }
+    return { bytes }
   } catch (error) {
     throw toMailError(error)
   } finally {

@@ -1,25 +1,28 @@
 /**
  * A portable file of a mailbox, made for one download. It is encrypted like any other (src/export), lies in `<data>/tmp`
  * while it is made, and has no name any more when the first byte goes out: it is gone with the connection.
+ *
+ * The name of the folder that it is made in says how large it will be, so that the downloads of all workers leave each other,
+ * and the mail, their room.
  */
-import { randomBytes } from 'node:crypto'
-import { open, readdir, rm } from 'node:fs/promises'
+import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import PQueue from 'p-queue'
+import { mailFile } from '../database/database-files.js'
 import { MailError } from '../errors.js'
-import { writePortable } from '../export/write-portable.js'
+import { makeScratchFolder } from '../export/scratch-folder.js'
+import { makePortable } from '../export/write-portable.js'
 import { requireRoom } from '../support/room.js'
 
 /** @import { AccountServices } from '../accounts/services.js' */
 /** @import { OpenAccounts } from '../accounts/open-accounts.js' */
 /** @import { Unlocked } from '../accounts/unlock.js' */
 
-/** At once in a process: each takes the room of its copies, and 256 MiB of memory for a second. */
+/** At once in a process: each takes the room of its copy, and 256 MiB of memory for a second. */
 const MAX_AT_ONCE = 4
 
-/** Of the mailbox, that there are at a time while one is made. */
-const COPIES = 2
-
-const NAME = /^\.?download-(\d+)-/
+/** Process, and bytes that the copy in it will have at most; of earlier releases the first alone. */
+const NAME = /^\.?download-(\d+)-(?:(\d+)-)?/
 
 /** Makes downloads, one at a time for each account. */
 export class Downloads {
@@ -29,6 +32,7 @@ export class Downloads {
   #argon2
   /** @type {Set<string>} accounts */
   #running = new Set()
+  #entries = new PQueue({ concurrency: 1 })
 
   /**
    * @param {object} options
@@ -65,14 +69,12 @@ export class Downloads {
       try {
         const { folder } = account
         const { pages, freePages, pageBytes } = await store.upkeep.readSpace()
-        await requireRoom(this.#folder, COPIES * (pages - freePages) * pageBytes)
-        const { file, bytes } = await this.#write({
-          folder,
-          masterKey,
-          cipher: store.cipher,
-          password
-        })
+        const { header, file, bytes } = await this.#make(
+          { folder, masterKey, cipher: store.cipher, password },
+          (pages - freePages) * pageBytes
+        )
         const stream = file.createReadStream()
+        stream.unshift(header)
         stream.once('close', done)
         return { stream, bytes }
       } finally {
@@ -85,19 +87,52 @@ export class Downloads {
   }
 
   /**
-   * @param {Pick<Parameters<typeof writePortable>[0], 'folder' | 'masterKey' | 'cipher' | 'password'>} request
-   * @returns {Promise<{ file: import('node:fs/promises').FileHandle, bytes: number }>} the file has no name
+   * @param {Omit<import('../export/write-portable.js').PortableRequest, 'argon2'>} request
+   * @param {number} maxBytes - that its copy may have
+   * @returns {Promise<{ header: Buffer, file: import('node:fs/promises').FileHandle, bytes: number }>} the file has no name
    */
-  async #write(request) {
-    const name = `download-${process.pid}-${randomBytes(8).toString('hex')}`
-    const out = join(this.#folder, name)
+  async #make(request, maxBytes) {
+    const scratch = await this.#takeRoom(maxBytes)
     try {
       const argon2 = this.#argon2
-      const { bytes } = await writePortable({ ...request, out, ...(argon2 && { argon2 }) })
-      return { file: await open(out, 'r'), bytes }
+      const made = await makePortable({ ...request, ...(argon2 && { argon2 }) }, scratch)
+      return { header: made.header, file: await open(made.database, 'r'), bytes: made.bytes }
     } finally {
-      await rm(out, { force: true })
+      await rm(scratch, { recursive: true, force: true })
     }
+  }
+
+  /**
+   * Of two that begin at once each sees the other. Those of one process come one after the other, so that the first is let in;
+   * of two workers both may be refused, but never are both let in where there is room for one.
+   *
+   * @param {number} maxBytes
+   * @returns {Promise<string>} a folder, for which as much room is kept as long as it is there
+   */
+  #takeRoom(maxBytes) {
+    return this.#entries.add(async () => {
+      const prefix = join(this.#folder, `.download-${process.pid}-${maxBytes}-`)
+      const scratch = makeScratchFolder(prefix, () => {})
+      try {
+        await requireRoom(this.#folder, await this.#bytesToCome())
+        return scratch
+      } catch (error) {
+        await rm(scratch, { recursive: true, force: true })
+        throw error
+      }
+    })
+  }
+
+  /** @returns {Promise<number>} that the downloads of all workers have still to write, at most */
+  async #bytesToCome() {
+    let sum = 0
+    for (const name of await readdir(this.#folder)) {
+      const [, pid, maxBytes = 0] = NAME.exec(name) ?? []
+      if (pid === undefined || !isAlive(Number(pid))) continue
+      const copy = await stat(mailFile(join(this.#folder, name))).catch(() => null)
+      sum += Math.max(0, Number(maxBytes) - (copy?.size ?? 0))
+    }
+    return sum
   }
 
   /** Removes what a killed process has left; encrypted, but large. */

@@ -2,7 +2,16 @@
  * What the page does, seen from IMAP.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import {
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +24,8 @@ import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
 import { startUserPage } from '../../helpers/user-page.js'
 
 const ALICE = 'alice@example.org'
+/** Of the disk that downloads are to leave room on. */
+const DISK_BYTES = 16 * 1024 * 1024
 const NEW = 'völlig anderes Kennwort'
 
 // What is shown once, of either kind.
@@ -250,24 +261,43 @@ test(
   'a download leaves room to the mail: where it would not, it is refused before anything is written',
   { skip: smallDiskIsMissing },
   async (t) => {
-    const disk = smallDisk(t, 16 * 1024 * 1024)
+    const disk = smallDisk(t, DISK_BYTES)
     const server = await startUserPage(t)
     const tmp = join(server.data, 'tmp')
     rmSync(tmp, { recursive: true })
     symlinkSync(disk.root, tmp)
+    const imap = await server.connectImap()
+    await imap.login('alice', `"${PASSWORD}"`)
+    const head =
+      'Content-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n'
+    const body = randomBytes(3_000_000).toString('base64').replace(/.{76}/g, '$&\r\n')
+    await imap.command('APPEND INBOX', Buffer.from(head + body))
     const browser = server.browser()
     await browser.logIn(ALICE, PASSWORD)
-    const { bytes } = await browser.post('/download', { password: PASSWORD })
     const download = async () => {
-      const { status, text } = await browser.post('/download', { password: PASSWORD })
-      return [status, /no room for that/.test(text)]
+      const { bavail } = statfsSync(disk.root)
+      const { status, text, bytes } = await browser.post('/download', { password: PASSWORD })
+      // The server learns a moment later that all has been sent, and only then gives its room back.
+      while (statfsSync(disk.root).bavail < bavail) await sleep(1)
+      return { answer: [status, /no room for that/.test(text)], size: bytes.length }
     }
+    const { size } = await download()
     // Enough for it, but of the twentieth only a part would be left.
-    disk.fill(2 * bytes.length + 512 * 1024)
-    assert.deepEqual(await download(), [503, true])
+    disk.fill(size + 512 * 1024)
+    assert.deepEqual((await download()).answer, [503, true])
     assert.deepEqual(readdirSync(tmp), ['ballast'])
+    disk.fill(size + 1024 * 1024)
+    assert.deepEqual((await download()).answer, [200, false])
     disk.clear()
-    assert.deepEqual(await download(), [200, false])
+
+    // The download of another process is to take the whole disk; it has begun, and is through with it.
+    const other = join(tmp, `.download-1-${DISK_BYTES}-aa`)
+    mkdirSync(other)
+    assert.deepEqual((await download()).answer, [503, true])
+    writeFileSync(join(other, 'mail.db'), '')
+    assert.deepEqual((await download()).answer, [503, true])
+    truncateSync(join(other, 'mail.db'), DISK_BYTES)
+    assert.deepEqual((await download()).answer, [200, false])
   }
 )
 

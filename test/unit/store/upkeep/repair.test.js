@@ -166,7 +166,6 @@ for (const table of ['garbage_mailboxes', 'garbage_contents', 'sqlite_sequence']
     const before = await everything(store)
     await store.close()
     const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20' })
-    // @ts-expect-error -- the types lack it
     db.unsafeMode()
     db.pragma('writable_schema = ON')
     db.prepare('DELETE FROM sqlite_schema WHERE name = ? OR tbl_name = ?').run(table, table)
