@@ -5,6 +5,7 @@ import { open } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import PQueue from 'p-queue'
 import { MailError } from '../errors.js'
+import { errorCodeOf } from '../database/sqlite-error.js'
 import { provisionAccount } from '../accounts/provision.js'
 import { byteLines } from './byte-lines.js'
 import { CliError } from './cli-error.js'
@@ -24,24 +25,32 @@ const CONCURRENCY = 2 * availableParallelism()
  * @property {string} file - `-` for standard input
  * @property {NodeJS.ReadableStream} stdin
  * @property {{ quotaBytes?: number }} quota
- * @property {(account: { address: string, recoveryCode: string }) => void} onCreated
+ * @property {(account: { address: string, recoveryCode: string }) => Promise<void>} onCreated - resolves when the code is out;
+ *   where it cannot be, the batch ends
  * @property {(failure: { line: number, reason: string }) => void} onFailed - the batch goes on
  */
 
 /**
  * @param {BatchOptions} options
  * @returns {Promise<{ created: number, failed: number }>}
+ * @throws {CliError} with the accounts of which the code is lost
  */
 export async function createBatch({ services, file, stdin, quota, onCreated, onFailed }) {
   const queue = new PQueue({ concurrency: CONCURRENCY })
   const counts = { created: 0, failed: 0 }
   /** @type {unknown} */
   let fault = null
+  /** @type {string[]} addresses */
+  const withoutCode = []
   const createLine = async (/** @type {Buffer} */ line, /** @type {number} */ number) => {
     try {
+      if (fault) return
       const { address, recoveryCode } = await createOne({ services, line, quota })
       counts.created++
-      onCreated({ address, recoveryCode })
+      await onCreated({ address, recoveryCode }).catch((error) => {
+        withoutCode.push(address)
+        fault ??= error
+      })
     } catch (error) {
       if (!(error instanceof MailError)) {
         fault ??= error
@@ -70,8 +79,24 @@ export async function createBatch({ services, file, stdin, quota, onCreated, onF
     // Whatever becomes of the rest: who has an account must learn its code.
     await queue.onIdle()
   }
+  if (withoutCode.length > 0) throw codesLost(withoutCode, fault)
   if (fault) throw fault
   return counts
+}
+
+/**
+ * @param {string[]} addresses
+ * @param {unknown} cause
+ * @returns {CliError}
+ */
+function codesLost(addresses, cause) {
+  const why = `The recovery codes cannot be written (${errorCodeOf(cause)}), and no more accounts were made.`
+  const advice =
+    'account rekey gives each a new one, with its password; or account delete, and the batch once more'
+  return new CliError(
+    `${why} These have one that nobody knows (${advice}):\n${addresses.sort().join('\n')}`,
+    { cause }
+  )
 }
 
 /**

@@ -40,3 +40,17 @@ function flushed(stream) {
     stream.write('', () => resolve())
   })
 }
+
+/**
+ * What is said this once, and must not be taken for said where it was not.
+ *
+ * @param {NodeJS.WritableStream} stream
+ * @param {string} text
+ * @returns {Promise<void>} when it is out
+ * @throws what kept it from being written; also where nobody reads
+ */
+export function writeOut(stream, text) {
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+}

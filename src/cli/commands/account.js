@@ -13,6 +13,7 @@ import { formatBytes } from '../../support/format.js'
 import { createBatch } from '../account-batch.js'
 import { registerSettings } from '../account-settings.js'
 import { CliError } from '../cli-error.js'
+import { writeOut } from '../outputs.js'
 import { plainJson, plainText } from '../plain-text.js'
 import {
   formatTime,
@@ -93,7 +94,8 @@ async function runCreate(context, address, options) {
         file: options.batch,
         stdin: context.stdin,
         quota,
-        onCreated: ({ address: made, recoveryCode }) => print(`${made}\t${recoveryCode}`),
+        onCreated: ({ address: made, recoveryCode }) =>
+          writeOut(context.stdout, `${made}\t${recoveryCode}\n`),
         onFailed: ({ line, reason }) => tell(`line ${line}: ${reason}`)
       })
       tell(`${created} created, ${failed} failed; the codes above are shown this once`)

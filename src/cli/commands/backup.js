@@ -15,6 +15,7 @@ import { BackupProgress } from '../backup-progress.js'
 import { CliError } from '../cli-error.js'
 import { enterDataFolder } from '../data-folder.js'
 import { nightlyCommand } from '../nightly-command.js'
+import { writeOut } from '../outputs.js'
 import { errorCodeOf } from '../../database/sqlite-error.js'
 import { MailError, isMailError } from '../../errors.js'
 import { systemClock } from '../../support/clock.js'
@@ -86,16 +87,13 @@ function registerInit(backup, context) {
  * @returns {Promise<void>} when it is out: the only copy of the key
  * @throws {CliError} also where nobody reads
  */
-function writeKey(stdout, line) {
-  return new Promise((resolve, reject) => {
-    stdout.write(line, (cause) => {
-      if (!cause) resolve()
-      else {
-        const text = `The recovery key could not be shown (${errorCodeOf(cause)}): backups are not set up`
-        reject(new CliError(text, { exitCode: NOTHING_DONE, cause }))
-      }
-    })
-  })
+async function writeKey(stdout, line) {
+  try {
+    await writeOut(stdout, line)
+  } catch (cause) {
+    const text = `The recovery key could not be shown (${errorCodeOf(cause)}): backups are not set up`
+    throw new CliError(text, { exitCode: NOTHING_DONE, cause })
+  }
 }
 
 /**

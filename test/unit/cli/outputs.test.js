@@ -10,6 +10,7 @@ import {
   readdirSync,
   writeFileSync
 } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
@@ -82,6 +83,34 @@ test(
       assert.equal(code, 1, stderr)
       assert.match(stderr, /^letterlock: the output cannot be written \(ENOSPC\)$/m)
       assert.doesNotMatch(stderr, /\bat .*:\d+:\d+/)
+    }
+  }
+)
+
+test(
+  'a batch ends where the recovery codes cannot be written, and names the accounts of which they are lost',
+  { skip: !existsSync('/dev/full') && 'this system has no /dev/full' },
+  async (t) => {
+    const { data } = await setUp(t)
+    // So many are under way at once, and some more.
+    const lines = Array.from({ length: 2 * availableParallelism() + 8 }, (_, index) => index)
+    const full = openSync('/dev/full', 'w')
+    t.after(() => closeSync(full))
+    for (const stdout of /** @type {const} */ ([full, 'closed'])) {
+      const domain = `${stdout}.example`
+      const file = join(data, '..', domain)
+      writeFileSync(file, lines.map((index) => `u${index}@${domain}\tsecret\n`).join(''))
+      const create = ['account', 'create', '--batch', file, '--data', data]
+      const { code, stderr } = await withOutput(create, stdout)
+      assert.equal(code, 1)
+      assert.match(stderr, /^letterlock: The recovery codes cannot be written \((ENOSPC|EPIPE)\)/m)
+      const list = await letterlock(['account', 'list', '--domain', domain, '--data', data])
+      const made = [...list.stdout.matchAll(/^\S+/gm)].map(([address]) => address)
+      assert.deepEqual(
+        [...stderr.matchAll(/^\s*(u\S+@\S+)$/gm)].map(([, address]) => address),
+        made
+      )
+      assert.ok(made.length > 0 && made.length < lines.length)
     }
   }
 )
