@@ -12,6 +12,7 @@ import { counters } from '../telemetry/counters.js'
 import { checkCredential } from './check-credential.js'
 import { unlessOvertaken } from './damage.js'
 import { EqualAttempts } from './equal-attempts.js'
+import { PasswordTurns } from './password-turns.js'
 import { RecentLogins } from './recent-logins.js'
 import { settleRekey } from './rekey.js'
 import { requireSealKeyIsOurs } from './seal-identity.js'
@@ -59,6 +60,7 @@ export class Unlocker {
   #logger
   #sleep
   #equalAttempts = new EqualAttempts()
+  #passwordTurns = new PasswordTurns()
   #recentLogins = new RecentLogins()
   /** @type {Set<Promise<void>>} */
   #background = new Set()
@@ -134,13 +136,22 @@ export class Unlocker {
       return repeated
     }
     return this.#throttled(attempt, account, recognize, async ({ standing }) => {
-      const check = () => this.#check({ account, password, remoteAddress, isKept, standing })
+      const input = { account, password, remoteAddress, isKept }
       const unlocked = isKept
         ? await this.#equalAttempts.run(
             { username, password },
-            { recognize: () => this.#recognize(account, password), check }
+            {
+              recognize: () => this.#recognize(account, password),
+              check: () => this.#check({ ...input, standing })
+            }
           )
-        : await check()
+        : await this.#passwordTurns.run(attempt, ({ hasWaited }) =>
+            // Whoever keeps himself waiting keeps nobody else.
+            this.#check({
+              ...input,
+              standing: hasWaited && standing === 'known' ? 'stranger' : standing
+            })
+          )
       directory.recordUse(unlocked.credentialId)
       record(unlocked)
       return unlocked
@@ -165,12 +176,13 @@ export class Unlocker {
    * @template T
    * @param {LoginAttempt} attempt - `password` may be a recovery code
    * @param {Account | null} account - null where there is none of the name
-   * @param {(admitted: { standing: Standing }) => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong
+   * @param {() => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong
    * @returns {Promise<T>}
    * @throws {MailError} THROTTLED; what `check` throws
    */
   throttled(attempt, account, check) {
-    return this.#throttled(attempt, account, async () => null, check)
+    const inTurn = () => this.#passwordTurns.run(attempt, check)
+    return this.#throttled(attempt, account, async () => null, inTurn)
   }
 
   /**

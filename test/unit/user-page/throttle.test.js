@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { connect as connectTls } from 'node:tls'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { ProxyTrust } from '../../../src/support/proxy-header.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 import { PASSWORD } from '../../helpers/server.js'
@@ -66,6 +67,30 @@ test('guessing at the recovery code, and at the password inside of a session, co
     assert.deepEqual([address, status], [address, 403])
     assert.match(text, /address or the recovery code is not right/)
     assert.equal(failures(), ++expected, address)
+  }
+})
+
+test('who knows a password and asks for it without a pause keeps others waiting for one derivation, not for all', async (t) => {
+  const server = await startUserPage(t)
+  const { argon2 } = server.services
+  const browser = server.browser()
+  await browser.logIn(ALICE, PASSWORD)
+  const asked = /** @type {const} */ ([
+    ['/recovery-code', () => browser.post('/recovery-code', { password: PASSWORD }), 200],
+    ['/login', () => server.browser().logIn(ALICE, PASSWORD), 303]
+  ])
+  for (const [path, ask, expected] of asked) {
+    const state = { isOver: false }
+    const flood = Promise.all(Array.from({ length: 6 }, ask)).finally(() => {
+      state.isOver = true
+    })
+    let most = 0
+    for (; !state.isOver; await setImmediate()) {
+      const { running, waiting } = argon2.figures
+      most = Math.max(most, running + waiting)
+    }
+    for (const { status } of await flood) assert.equal(status, expected)
+    assert.equal(most, 1, path)
   }
 })
 
