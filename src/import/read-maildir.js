@@ -73,18 +73,20 @@ const FLAG_LETTERS = {
 
 /**
  * @param {string} path
- * @returns {Promise<boolean>} whether the folder is a Maildir; where one of `cur` and `new` is missing, the files in the
- *   other tell it
+ * @returns {Promise<boolean>} whether the folder is a Maildir: `cur` and `new` may be folders of `.eml` files as well, called
+ *   after mailboxes; where one of the two is missing, the files in the other tell it
  * @throws what the file system throws
  */
 export async function isMaildir(path) {
   const parts = (await readEntries(path)).filter(({ name }) => PARTS.includes(name))
-  if (parts.length === PARTS.length) return true
+  /** @type {string[]} */
+  const places = []
   for (const part of parts) {
-    const entries = await readEntries(part.path).catch(() => [])
-    if (entries.some(({ name }) => isMaildirPlace(`${part.name}/${name}`))) return true
+    for (const { name, isFolder } of await readEntries(part.path).catch(() => []))
+      if (!isFolder && !name.startsWith('.')) places.push(`${part.name}/${name}`)
   }
-  return false
+  if (parts.length < PARTS.length) return places.some(isMaildirPlace)
+  return places.length === 0 || places.some((place) => !isEmlName(place))
 }
 
 /**

@@ -148,10 +148,16 @@ test('a Maildir and its subfolders may lack cur or new, which were empty when th
   assert.deepEqual(await read(join(folder, '.Unread')), [['unread']])
 })
 
-test('a folder of .eml files may be called new or cur', async (t) => {
-  const folder = await folderOf(t, { 'new/1600000001.eml': 'one', 'cur-2/2.eml': 'two' })
-  assert.equal((await openSource(folder)).format, 'folder')
-  assert.equal((await readAll(folder)).length, 2)
+test('folders of .eml files may be called new or cur, or both', async (t) => {
+  for (const other of ['cur-2', 'cur']) {
+    const folder = await folderOf(t, {
+      'new/1600000001.eml': 'one',
+      [`${other}/2.eml`]: 'two',
+      'INBOX/3.eml': 'three'
+    })
+    assert.equal((await openSource(folder)).format, 'folder')
+    assert.equal((await readAll(folder)).length, 3)
+  }
 })
 
 test('subfolders of a Maildir may be those of LAYOUT=fs; what lies in no Maildir is counted', async (t) => {
