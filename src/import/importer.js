@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import { isMailError, MailError } from '../errors.js'
 import { requireMailboxName } from '../store/mailbox-name.js'
+import { ensureMailbox } from './ensure-mailbox.js'
 import { parseFromLineDate } from './from-line.js'
 import { withCrlf, withoutFromLine } from './line-ends.js'
 import { chooseInternalDate } from './message-date.js'
@@ -136,14 +137,7 @@ export class Importer {
   /** @param {string} name */
   async #ensureMailbox(name) {
     if (this.#presentMailboxes.has(name)) return
-    const { store } = this.#options
-    const mailboxes = await store.listMailboxes()
-    if (!mailboxes.some((mailbox) => mailbox.name === name)) {
-      await store.createMailbox(name).catch((error) => {
-        // Another run beside this one was faster.
-        if (!isMailError(error, 'MAILBOX_EXISTS')) throw error
-      })
-    }
+    await ensureMailbox(this.#options.store, name)
     this.#presentMailboxes.add(name)
   }
 

@@ -1,6 +1,8 @@
 /**
  * Makes the mailboxes that folders of the source go to, with their uses and subscriptions.
  */
+import { isMailError } from '../../errors.js'
+import { ensureMailbox } from '../ensure-mailbox.js'
 
 /**
  * @typedef {import('../../store/account-store.js').AccountStore} AccountStore
@@ -14,10 +16,9 @@
  * @throws {import('../../errors.js').MailError} CANNOT, LIMIT, READ_ONLY
  */
 export async function prepareMailbox(store, plan, { mailbox: name, use, isSubscribed }) {
-  const mailboxes = await store.listMailboxes()
-  if (!mailboxes.some((mailbox) => mailbox.name === name)) await store.createMailbox(name)
+  await ensureMailbox(store, name)
   if (use !== null) {
-    const holder = mailboxes.find(({ specialUse }) => specialUse === use)
+    const holder = (await store.listMailboxes()).find(({ specialUse }) => specialUse === use)
     const hasUse = await store.movingIn.giveUse(name, use)
     const isLeftOver =
       holder !== undefined &&
@@ -25,7 +26,10 @@ export async function prepareMailbox(store, plan, { mailbox: name, use, isSubscr
       !plan.some(({ mailbox }) => mailbox === holder.name)
     // The empty Sent of a new account, where the source calls it otherwise.
     if (hasUse && isLeftOver) {
-      await store.deleteMailbox(holder.name)
+      await store.deleteMailbox(holder.name).catch((error) => {
+        // Another run was faster.
+        if (!isMailError(error, 'MAILBOX_NOT_FOUND')) throw error
+      })
       await store.setSubscribed(holder.name, false)
     }
   }

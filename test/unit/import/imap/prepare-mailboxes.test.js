@@ -61,3 +61,12 @@ for (const [what, before, others, expected] of CASES)
       )
     }
   })
+
+test('two runs that begin at once make one mailbox, and neither fails', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const sent = /** @type {PlannedFolder} */ ({ mailbox: 'Gesendet', use: SENT, isSubscribed: true })
+  await Promise.all(Array.from({ length: 3 }, () => prepareMailbox(store, [sent], sent)))
+  const uses = new Map((await store.listMailboxes()).map((row) => [row.name, row.specialUse]))
+  assert.equal(uses.get('Gesendet'), SENT)
+  assert.equal(uses.has('Sent'), false)
+})

@@ -1,0 +1,18 @@
+/**
+ * Makes a mailbox for what is imported, beside other runs that may do the same.
+ */
+import { isMailError } from '../errors.js'
+
+/**
+ * @param {import('../store/account-store.js').AccountStore} store
+ * @param {string} name
+ * @throws {import('../errors.js').MailError} CANNOT, LIMIT, READ_ONLY
+ */
+export async function ensureMailbox(store, name) {
+  const mailboxes = await store.listMailboxes()
+  if (mailboxes.some((mailbox) => mailbox.name === name)) return
+  await store.createMailbox(name).catch((error) => {
+    // Another run was faster.
+    if (!isMailError(error, 'MAILBOX_EXISTS')) throw error
+  })
+}
