@@ -2,6 +2,7 @@
  * The list of backups for those who must not wait for its place: a scrape or a health check that hangs with a store that
  * accepts and never answers would hide all that it has to tell of the rest.
  */
+import { unreadableBackups } from '../backup/backup-list.js'
 
 /** @import { BackupList, BackupPort } from '../backup/backup-list.js' */
 
@@ -83,7 +84,6 @@ export class BackupWatch {
    */
   #silence(sinceMs) {
     const seconds = Math.round((this.#clock.nowMs() - sinceMs) / 1000)
-    const problem = `no answer for ${seconds} seconds`
-    return { isSetUp: true, generations: [], overdueAtMs: null, problem }
+    return unreadableBackups(`no answer for ${seconds} seconds`)
   }
 }

@@ -40,6 +40,12 @@ const MAX_RUNS = 500
 const NONE = { generations: [], overdueAtMs: null, notMade: null, results: noResults() }
 
 /**
+ * @param {string} problem - for the operator
+ * @returns {BackupList} of a place that cannot be read
+ */
+export const unreadableBackups = (problem) => ({ isSetUp: true, ...NONE, problem })
+
+/**
  * @param {object} options
  * @param {import('../../config/load.js').Config} options.config
  * @param {import('../accounts/directory-port.js').DirectoryPort} options.directory
@@ -68,7 +74,7 @@ export function createBackupList({ config, directory, clock }) {
       } catch (error) {
         if (!(error instanceof MailError)) throw error
         const problem = error.detail ?? error.message
-        return { isSetUp: true, ...NONE, problem }
+        return unreadableBackups(problem)
       }
     }
   }

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { unreadableBackups } from '../../../src/backup/backup-list.js'
 import { BackupWatch } from '../../../src/admin/backup-watch.js'
 import { startAdmin } from '../../helpers/admin.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
@@ -14,7 +15,7 @@ Object.assign(process.env, S3_ENVIRONMENT)
 /** @typedef {import('../../../src/backup/backup-list.js').BackupList} BackupList */
 
 /** @type {BackupList} */
-const LIST = Object.freeze({ isSetUp: true, generations: [], overdueAtMs: null, problem: null })
+const LIST = Object.freeze({ ...unreadableBackups(''), problem: null })
 
 /**
  * @returns {{ clock: ManualClock, looks: PromiseWithResolvers<BackupList>[], watch: BackupWatch }} a place that answers each
