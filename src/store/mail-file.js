@@ -192,7 +192,7 @@ function migrateAlone(options) {
  *
  * @param {FileOptions} options - whose `cipher` must be named; the folder is made if it is missing (0700)
  * @returns {Promise<void>}
- * @throws {MailError} ACCOUNT_EXISTS, DISK_FULL
+ * @throws {MailError} ACCOUNT_EXISTS, DISK_FULL, NOT_DURABLE
  */
 export async function createMailFile(options) {
   const { folder, clock } = options
@@ -214,9 +214,13 @@ export async function createMailFile(options) {
     } finally {
       db.close()
     }
-    // No account has it before that: one sync does for the thirty that SQLite would make of the schema.
-    await syncFile(mailFile(folder))
-    await syncFolder(folder)
-    await syncFolder(dirname(folder))
+    try {
+      // No account has it before that: one sync does for the thirty that SQLite would make of the schema.
+      await syncFile(mailFile(folder))
+      await syncFolder(folder)
+      await syncFolder(dirname(folder))
+    } catch (error) {
+      throw toMailError(error)
+    }
   })
 }

@@ -5,7 +5,7 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import {
   createAccounts,
   letterlock,
@@ -44,6 +44,28 @@ test(
     assert.match(await client.command(`LOGIN ${USER} pass`), /^w\d+ NO \[UNAVAILABLE\]/m)
     client.destroy()
     assert.equal(await server.stop(), 0, server.output())
+  }
+)
+
+test(
+  'an account whose mailbox the disk does not keep is not made, and leaves nothing',
+  { skip: missing('strace') },
+  async (t) => {
+    const data = scratchFolder(t, 'failing-disk')
+    await createAccounts(data, [USER])
+    const folder = mailboxFolder(data)
+    const inject = ['-e', 'trace=fsync', '-e', 'inject=fsync:error=EIO']
+    const wrapper = ['strace', '-f', '-qq', '-o', '/dev/null', '-P', dirname(folder), ...inject]
+    const input = 'pass\n'
+    const { code, stderr } = await letterlock(
+      ['account', 'create', 'other@example.org', '--password-stdin', '--data', data],
+      { input, wrapper }
+    )
+    assert.equal(code, 1)
+    assert.match(stderr, /^letterlock: The disk refused to store the change\s+\(?EIO/m)
+    assert.equal(mailboxFolder(data), folder)
+    const { stdout } = await letterlock(['account', 'list', '--data', data])
+    assert.match(stdout, /^user@example\.org\t[^\n]*\n$/)
   }
 )
 
