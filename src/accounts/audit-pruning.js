@@ -12,7 +12,7 @@ import { KEPT_ACTIONS } from './directory-audit.js'
 const DAY_MS = 24 * 3_600_000
 /** An event that is no older, days, and at least a day old says that the clock is right, also where events are kept for less. */
 const SURE_DAYS = 30
-/** Whoever has most loses so many at least before it is asked who has most now. */
+/** Whoever has most loses so many, or a tenth where that is less, before it is asked who has most now. */
 const STEP = 100
 
 /** Events of the host that strangers make by the thousand: they go before its others. */
@@ -90,7 +90,8 @@ export class AuditPruning {
         .all()
       if (!largest) return false
       const lead = largest.events - (second?.events ?? 0)
-      const count = Math.min(left, Math.max(STEP, lead))
+      const step = Math.min(STEP, Math.ceil(largest.events / 10))
+      const count = Math.min(left, Math.max(step, lead))
       const isLeft = this.#removeOldest(largest, count) === count
       // What has none left has no share either, whatever was counted.
       const taken = isLeft ? count : largest.events

@@ -188,7 +188,7 @@ export class DirectoryMaintenance {
            FROM accounts WHERE id = $accountId
            ON CONFLICT DO UPDATE SET
              requested_at_ms = iif(requested_at_ms <= $requestedAtMs, NULL, requested_at_ms),
-             answered_at_ms = coalesce(excluded.answered_at_ms, answered_at_ms)`
+             answered_at_ms = coalesce(max(excluded.answered_at_ms, answered_at_ms), excluded.answered_at_ms, answered_at_ms)`
         )
         .run({ accountId, requestedAtMs })
     )

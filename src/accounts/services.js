@@ -85,7 +85,8 @@ export async function openAccountServices({ config, clock, logger }) {
       ? new RepeatLoginCache({ directory, clock })
       : null
     const parts = { directory, pepper, argon2, throttle, clock, logger }
-    const unlocker = new Unlocker({ ...parts, repeatLogins })
+    const { defaultDomain } = config
+    const unlocker = new Unlocker({ ...parts, repeatLogins, defaultDomain })
     return {
       ...parts,
       config,

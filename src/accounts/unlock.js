@@ -60,7 +60,7 @@ export class Unlocker {
   #logger
   #sleep
   #equalAttempts = new EqualAttempts()
-  #passwordTurns = new PasswordTurns()
+  #passwordTurns
   #recentLogins = new RecentLogins()
   /** @type {Set<Promise<void>>} */
   #background = new Set()
@@ -72,6 +72,7 @@ export class Unlocker {
    * @param {import('./pepper.js').Pepper} options.pepper
    * @param {import('./throttle.js').Throttle} options.throttle
    * @param {import('./repeat-login-cache.js').RepeatLoginCache | null} options.repeatLogins
+   * @param {string} options.defaultDomain - of names that have none
    * @param {import('../support/clock.js').Clock} options.clock
    * @param {import('../telemetry/logger.js').Logger} options.logger
    * @param {(ms: number) => Promise<unknown>} [options.sleep] - for tests
@@ -82,6 +83,7 @@ export class Unlocker {
     pepper,
     throttle,
     repeatLogins,
+    defaultDomain,
     clock,
     logger,
     sleep = sleepFor
@@ -89,6 +91,7 @@ export class Unlocker {
     this.#services = { directory, argon2, pepper, clock }
     this.#throttle = throttle
     this.#repeatLogins = repeatLogins
+    this.#passwordTurns = new PasswordTurns({ defaultDomain })
     this.#logger = logger
     this.#sleep = sleep
   }
@@ -270,7 +273,7 @@ export class Unlocker {
         masterKey.dispose()
         return await this.#check({ account: now, password, remoteAddress, isKept, standing })
       }
-      await this.#requireStillGood(account, credential)
+      await this.#requireStillGood(now ?? account, credential)
       const isMended = await this.#alarmed({ account, remoteAddress }, () =>
         requireSealKeyIsOurs({ directory, account, masterKey }).catch(async (error) => {
           const failure = await unlessOvertaken(directory, account, error)
@@ -295,7 +298,7 @@ export class Unlocker {
   /**
    * The checks that come after the derivation, so that what fails here costs what a wrong password costs.
    *
-   * @param {Account} account
+   * @param {Account} account - as it is by now
    * @param {Credential} credential
    */
   async #requireStillGood(account, credential) {

@@ -40,6 +40,8 @@ export async function createBatch({ services, file, stdin, quota, onCreated, onF
   const counts = { created: 0, failed: 0 }
   /** @type {unknown} */
   let fault = null
+  /** @type {unknown} */
+  let lost = null
   /** @type {string[]} addresses */
   const withoutCode = []
   const createLine = async (/** @type {Buffer} */ line, /** @type {number} */ number) => {
@@ -49,6 +51,7 @@ export async function createBatch({ services, file, stdin, quota, onCreated, onF
       counts.created++
       await onCreated({ address, recoveryCode }).catch((error) => {
         withoutCode.push(address)
+        lost ??= error
         fault ??= error
       })
     } catch (error) {
@@ -75,11 +78,12 @@ export async function createBatch({ services, file, stdin, quota, onCreated, onF
       await queue.onSizeLessThan(CONCURRENCY)
       if (fault) break
     }
-  } finally {
-    // Whatever becomes of the rest: who has an account must learn its code.
-    await queue.onIdle()
+  } catch (error) {
+    fault ??= error
   }
-  if (withoutCode.length > 0) throw codesLost(withoutCode, fault)
+  // Whatever becomes of the rest: who has an account must learn its code.
+  await queue.onIdle()
+  if (lost) throw codesLost(withoutCode, lost)
   if (fault) throw fault
   return counts
 }

@@ -133,6 +133,24 @@ export function lateWritesContract({ name, setUp }) {
     await directory.close()
   })
 
+  test(`${name}: of many who have alike many events in a full audit log nobody loses all`, async (t) => {
+    const { open } = await setUp(t)
+    const directory = open({ audit: { days: 365, maxEvents: 1000 } })
+    const tenants = Array.from({ length: 20 }, (_, index) => `t${index}`)
+    const record = async (/** @type {number} */ count) => {
+      for (let nth = 0; nth < count; nth++)
+        for (const tenant of tenants) directory.audit({ action: 'alias-add', tenant })
+      await directory.flush()
+    }
+    await record(50)
+    await record(5)
+    for (const tenant of tenants) {
+      const { length } = await directory.pageAudit({ tenant, limit: 1000 })
+      assert.ok(length >= 45 && length <= 55, `${tenant} has ${length}`)
+    }
+    await directory.close()
+  })
+
   test(`${name}: refused logins of one account and address are one row for each write, with their number`, async (t) => {
     const { directory } = await setUp(t)
     const refuse = (/** @type {string | null} */ accountId, /** @type {string} */ remoteAddress) =>
