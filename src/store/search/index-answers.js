@@ -9,7 +9,7 @@ import { isMailError } from '../../errors.js'
 import { rowsWithTerm } from './field-rows.js'
 import { foldCase } from './fold.js'
 import { IdSet, intersect, NO_IDS, unite } from './id-list.js'
-import { readIndexState } from './index-rows.js'
+import { readIndexEpoch, readIndexState } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { readMark, readPendingIds } from './pending-rows.js'
 import { areWhole } from './segment-rows.js'
@@ -225,10 +225,15 @@ export async function askIndex(database, request) {
 async function ask(database, request) {
   const leaves = indexedLeaves(request.plan)
   if (leaves.length === 0) return null
-  const readVersion = () => database.readSettled((db) => readIndexState(db).textVersion)
+  const readState = () =>
+    database.readSettled((db) => ({
+      version: readIndexState(db).textVersion,
+      epoch: readIndexEpoch(db)
+    }))
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    if ((await readVersion()) !== INDEX_VERSION) return null
-    const asked = await askOnce(database, leaves, request)
+    const { version, epoch } = await readState()
+    if (version !== INDEX_VERSION) return null
+    const asked = await askOnce(database, leaves, { ...request, epoch })
     if (asked) return asked
   }
   return null
@@ -237,11 +242,12 @@ async function ask(database, request) {
 /**
  * @param {Source} database
  * @param {readonly LeafNode[]} leaves - those that the index can answer
- * @param {IndexRequest} request
+ * @param {IndexRequest & { epoch: number }} request - `epoch`: of `readIndexEpoch`, before
  * @returns {Promise<{ answers: IndexAnswers, isCut: boolean } | null>} null when the index has changed meanwhile, and what was
  *   found is worth nothing
  */
-async function askOnce(database, leaves, { plan, maxRows, maxBlocks, maxIds, breathe, cache }) {
+async function askOnce(database, leaves, request) {
+  const { plan, maxRows, maxBlocks, maxIds, breathe, cache, epoch } = request
   const answers = new IndexAnswers(plan, await readWholeList(database, breathe))
   const { index, rows } = await TextIndex.open(database, {
     maxBlocks,
@@ -266,9 +272,12 @@ async function askOnce(database, leaves, { plan, maxRows, maxBlocks, maxIds, bre
     if (error instanceof OvertakenError) return null
     throw error
   }
-  // Another program's version may have begun to make the index anew meanwhile, or segments may have been merged.
+  // The index may have been begun anew meanwhile, by another program's version too, or segments may have been merged.
   const isSame = await database.readSettled(
-    (db) => readIndexState(db).textVersion === INDEX_VERSION && areWhole(db, rows)
+    (db) =>
+      readIndexState(db).textVersion === INDEX_VERSION &&
+      readIndexEpoch(db) === epoch &&
+      areWhole(db, rows)
   )
   return isSame ? { answers, isCut } : null
 }

@@ -4,7 +4,7 @@
 import { prepared } from '../../database/statement.js'
 import { writeMetas } from '../meta-rows.js'
 import { INDEX_VERSION } from './index-text.js'
-import { raiseMark } from './pending-rows.js'
+import { raiseMark, readMark } from './pending-rows.js'
 import {
   completeSegment,
   insertBlocks,
@@ -108,9 +108,12 @@ export function resetStep(db) {
     // What older code has come to in emptying it may have been filled again since.
     prepared(db, 'UPDATE search_state SET text_version = ?, reset_through = 0').run(VERSION_TO_BE)
     prepared(db, 'UPDATE search_listed SET is_left_out = 0 WHERE is_left_out = 1').run()
+    db.pragma(`user_version = ${readIndexEpoch(db) + 1}`)
   }
   const through = Number(prepared(db, 'SELECT reset_through FROM search_state', 'value').get())
-  const ids = hasFields(db) ? readContentIds(db, through, RESET_CONTENTS) : []
+  // Those above the mark are on the list by their ids. Whether the others are in the index is not believed.
+  const range = { after: through, through: readMark(db), limit: RESET_CONTENTS }
+  const ids = readContentIds(db, range)
   const last = ids[ids.length - 1]
   if (last === undefined) {
     prepared(
@@ -120,7 +123,6 @@ export function resetStep(db) {
     return false
   }
   const removeFields = prepared(db, 'DELETE FROM search_header WHERE rowid = ?')
-  raiseMark(db, last)
   const list = prepared(db, 'INSERT OR IGNORE INTO search_listed (content_id) VALUES (?)')
   for (const id of ids) {
     removeFields.run(id)
@@ -140,25 +142,26 @@ export function distrustIndex(db) {
 }
 
 /**
+ * How often the index was begun anew, for whoever compares it with what it was a moment ago: its version may have become what
+ * it was.
+ *
  * @param {Database} db
- * @returns {boolean} whether anything is in the index
+ * @returns {number}
  */
-const hasFields = (db) =>
-  prepared(db, 'SELECT 1 FROM search_header_docsize LIMIT 1', 'value').get() !== undefined
+export const readIndexEpoch = (db) => Number(prepared(db, 'PRAGMA user_version', 'value').get())
 
 /**
  * @param {Database} db
- * @param {number} after
- * @param {number} limit
+ * @param {{ after: number, through: number, limit: number }} range - of ids
  * @returns {number[]} of complete contents
  */
-const readContentIds = (db, after, limit) =>
+const readContentIds = (db, { after, through, limit }) =>
   /** @type {number[]} */ (
     prepared(
       db,
-      'SELECT id FROM contents WHERE id > ? AND hash IS NOT NULL ORDER BY id LIMIT ? + 0',
+      'SELECT id FROM contents WHERE id > ? AND id <= ? AND hash IS NOT NULL ORDER BY id LIMIT ? + 0',
       'value'
-    ).all(after, limit)
+    ).all(after, through, limit)
   )
 
 /**

@@ -237,6 +237,29 @@ test('an indexer at work ends when newer code takes the index over, in a thread 
   }
 })
 
+test('an index that is made anew has what it lacked, though it was neither in it nor on the list', async (t) => {
+  const store = await temporaryStore(t)
+  const { database } = store.searchAccess
+  const mailOf = (/** @type {number} */ index) => ({
+    bytes: Buffer.from(`Subject: s${index}\r\n\r\ntext of number${index}\r\n`)
+  })
+  const mails = Array.from({ length: 600 }, (_, index) => mailOf(index))
+  await appendAll(store, 'INBOX', mails.slice(0, 300))
+  await store.indexSearch()
+  await appendAll(store, 'INBOX', mails.slice(300))
+  await database.write((db) =>
+    db.prepare('UPDATE search_state SET listed_through = (SELECT max(id) FROM contents)').run()
+  )
+  assert.notDeepEqual((await store.verify()).problems, [])
+  await store.upkeep.emptyIndex()
+  await store.indexSearch()
+  const known = new Map(mails.map(({ bytes }, index) => [index + 1, knownOf(bytes)]))
+  const searching = await searcher(store, 'INBOX')
+  for (const value of ['number177', 'number477'])
+    await check(searching, known, /** @type {SearchKey} */ ({ op: 'text', value }))
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
 test('an index is made anew when that is asked for, and the messages are read meanwhile', async (t) => {
   const store = await temporaryStore(t)
   const { database } = store.searchAccess

@@ -47,6 +47,34 @@ for (const at of [1, 2, 3, 4])
     assert.deepEqual([...(asked?.answers.possible ?? [])], [1, 2, 3, 4])
   })
 
+for (const at of [1, 2, 3, 4, 5])
+  test(`a search during which the index is emptied, behind its read ${at}, misses nothing`, async (t) => {
+    const store = await (await accountFolder(t)).create()
+    const words = ['alpha', 'beta', 'gamma']
+    for (const word of words) await appendOne(store, 'INBOX', makeMessage(`needle ${word}`))
+    await store.indexSearch()
+    await store.searchAccess.indexer.close()
+    const { database } = store.searchAccess
+    let reads = 0
+    const asked = await askIndex(
+      {
+        readSettled: async (work) => {
+          const result = await database.readSettled(work)
+          // As another process does: the version is afterwards what it was.
+          if (++reads === at) await store.upkeep.emptyIndex()
+          return result
+        }
+      },
+      {
+        plan: planSearch({ op: 'body', value: 'needle' }),
+        ...{ maxRows: 1000, maxBlocks: 1000, maxIds: 1000 },
+        breathe: async () => {}
+      }
+    )
+    assert.ok(reads > at)
+    assert.deepEqual([...(asked?.answers.possible ?? [])], [1, 2, 3])
+  })
+
 test('an index that another process has just made is not emptied by one that still takes it for an old one', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()
