@@ -12,7 +12,7 @@ import { requireMadeHere } from './host-state.js'
 import { withResult } from './last-results.js'
 import { Marks } from './marks.js'
 import { repack } from './repack.js'
-import { PREFIXES, Repository, packOfObject } from './repository.js'
+import { PREFIXES, Repository, packOfObject, generationTimeMs } from './repository.js'
 import { withBackupLock } from './scratch.js'
 
 /**
@@ -67,12 +67,13 @@ async function pruneAlone({ repository, config, clock, logger, isDryRun = false,
     await repository.removeGenerations(drop)
     const thin = await thinPacks(repository, marks)
     if (thin.size > 0) {
-      const generations = keep
-      const moved = { repository, marks, thin, generations, scratchFolder }
-      summary.repackedBytes = await repack(moved)
-      // Its places are of before.
-      await repository.removePartial()
-      marks = await markAll(repository, keep)
+      const moved = { repository, marks, thin, generations: keep, scratchFolder }
+      summary.repackedBytes = await repackWhatIsSound(moved, logger)
+      if (summary.repackedBytes > 0) {
+        // Its places are of before.
+        await repository.removePartial()
+        marks = await markAll(repository, keep)
+      }
     }
   }
   // Without any backup, what is there may be of the first one, which goes on with it.
@@ -87,6 +88,26 @@ async function pruneAlone({ repository, config, clock, logger, isDryRun = false,
     })
   logger.info({ ...summary, kept: keep.length, dropped: drop.length, isDryRun }, 'backups pruned')
   return summary
+}
+
+/**
+ * A damaged unit of an older backup must not keep the place growing until that backup goes, which may be a year.
+ *
+ * @param {Parameters<typeof repack>[0]} moved
+ * @param {import('../telemetry/logger.js').Logger} logger
+ * @returns {Promise<number>} bytes that were written anew
+ */
+async function repackWhatIsSound(moved, logger) {
+  try {
+    return await repack(moved)
+  } catch (err) {
+    if (!isMailError(err, 'BACKUP_DAMAGED')) throw err
+    logger.error(
+      { err },
+      'packs of which little is needed stay as they are, because one is damaged'
+    )
+    return 0
+  }
 }
 
 /**
@@ -108,8 +129,13 @@ async function listAll(repository, { config, clock, logger }) {
       const name = String(detail?.['generation'])
       if (!names.includes(name) && (await isThere(repository, name))) names.push(name)
     }
-    // The others of before may have been pruned; of a host that has had two targets, each has its own.
-    const last = runs.find(({ detail }) => detail?.['target'] === repository.target.label)
+    // The others of before may have been pruned; of a host that has had two targets, each has its own. What a clock that was
+    // ahead has dated is removed by hand.
+    const last = runs.find(
+      ({ detail }) =>
+        detail?.['target'] === repository.target.label &&
+        generationTimeMs(String(detail['generation'])) <= clock.nowMs()
+    )
     requireRun(names, String(last?.detail?.['generation'] ?? ''))
   } finally {
     await directory.close()

@@ -17,10 +17,10 @@ export function takeOverBackups({ data, repository }) {
   return withBackupLock(data, async () => {
     const { state, marker } = await requireTarget(data, repository)
     if (makesBackups(state, marker)) return false
-    // A new one: a copy of this host's folder may be in use elsewhere, and must hear of it.
-    const hostId = randomBytes(16).toString('hex')
-    await writeHostState(data, { ...state, hostId })
+    // One for all places that this host has its backups in. Where it cannot be written there, nothing has changed.
+    const hostId = state.hostId ?? randomBytes(16).toString('hex')
     await repository.writeMarker({ ...marker, hostId })
+    if (state.hostId === undefined) await writeHostState(data, { ...state, hostId })
     return true
   })
 }

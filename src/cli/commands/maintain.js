@@ -20,6 +20,9 @@ import { formatTime, requireAccount, unlockForWork, withAccounts } from '../with
 /** Runs that `--status` shows of an account that is named. */
 const SHOWN_RUNS = 20
 
+/** Options that ask for something of accounts that are named. */
+const WORK = /** @type {const} */ (['compact', 'reindex'])
+
 const HELP = `
 Without an account: every mailbox is looked after at the server's next occasion, when it is open and quiet. No
 password is needed, because nothing is opened here.
@@ -60,10 +63,15 @@ export function register(program, context) {
     .addHelpText('after', HELP)
     .action((/** @type {string[]} */ addresses, /** @type {MaintainOptions} */ options) =>
       withAccounts(context, options, async (parts) => {
-        if (options.status) return await showStatus(parts, addresses, options)
+        if (options.status) {
+          for (const name of WORK)
+            if (options[name])
+              throw new CliError(`--${name} does not go with --status`, { exitCode: 2 })
+          return await showStatus(parts, addresses, options)
+        }
         if (options.json) throw new CliError('--json goes with --status', { exitCode: 2 })
         if (addresses.length > 0) return await maintain(parts, addresses, options)
-        for (const name of /** @type {const} */ (['compact', 'reindex']))
+        for (const name of WORK)
           if (options[name])
             throw new CliError(`--${name} needs the accounts: each is opened with its password`, {
               exitCode: 2

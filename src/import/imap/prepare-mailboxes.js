@@ -1,7 +1,6 @@
 /**
  * Makes the mailboxes that folders of the source go to, with their uses and subscriptions.
  */
-import { isMailError } from '../../errors.js'
 import { ensureMailbox } from '../ensure-mailbox.js'
 
 /**
@@ -20,18 +19,10 @@ export async function prepareMailbox(store, plan, { mailbox: name, use, isSubscr
   if (use !== null) {
     const holder = (await store.listMailboxes()).find(({ specialUse }) => specialUse === use)
     const hasUse = await store.movingIn.giveUse(name, use)
-    const isLeftOver =
-      holder !== undefined &&
-      holder.uidNext === 1 &&
-      !plan.some(({ mailbox }) => mailbox === holder.name)
-    // The empty Sent of a new account, where the source calls it otherwise.
-    if (hasUse && isLeftOver) {
-      await store.deleteMailbox(holder.name).catch((error) => {
-        // Another run was faster.
-        if (!isMailError(error, 'MAILBOX_NOT_FOUND')) throw error
-      })
+    const isLeftOver = holder !== undefined && !plan.some(({ mailbox }) => mailbox === holder.name)
+    // The empty Sent of a new account, where the source calls it otherwise. Another run may have been faster.
+    if (hasUse && isLeftOver && (await store.movingIn.removeUnused(holder.name)))
       await store.setSubscribed(holder.name, false)
-    }
   }
   if (name !== 'INBOX') await store.setSubscribed(name, isSubscribed)
 }

@@ -6,6 +6,7 @@ import { MailError } from '../../errors.js'
 import { prepared } from '../../database/statement.js'
 import { findContent } from '../content-rows.js'
 import { findMailboxRow, findMailboxRowById } from '../mailbox-rows.js'
+import { deleteMailboxRow } from '../mailboxes.js'
 import { messageRowId, uidOfRow } from '../row-ids.js'
 import { findUidsOfContent } from '../message-queries.js'
 import { finishRun } from './identity.js'
@@ -199,6 +200,25 @@ export class MovingIn {
       set.run(use, mailbox.id)
       return true
     })
+  }
+
+  /**
+   * Deletes a mailbox into which no message ever came, whoever may be about to bring one.
+   *
+   * @param {string} name
+   * @returns {Promise<boolean>} whether it was there, and such a one
+   * @throws {MailError} CANNOT for INBOX, READ_ONLY
+   */
+  async removeUnused(name) {
+    const id = await this.#database.write(
+      (db) => (findMailboxRow(db, name)?.uidNext === 1 ? deleteMailboxRow(db, name) : null),
+      {
+        onDurable: (removed) => {
+          if (removed !== null) this.#views.markDeleted(removed)
+        }
+      }
+    )
+    return id !== null
   }
 
   /**

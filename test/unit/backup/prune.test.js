@@ -8,6 +8,8 @@ import { pruneBackups } from '../../../src/backup/prune.js'
 import { rehearseRestore } from '../../../src/backup/rehearse.js'
 import { Repository, packObject } from '../../../src/backup/repository.js'
 import { runBackup } from '../../../src/backup/run.js'
+import { unitsOf } from '../../../src/backup/snapshot-format.js'
+import { readSnapshot } from '../../../src/backup/snapshot-store.js'
 import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { MailError } from '../../../src/errors.js'
@@ -98,6 +100,33 @@ test('a pack of which little is still needed is written anew', async (t) => {
   // What was moved is known to the next run.
   assert.equal((await host.backUp()).newBytes, 0)
   assert.deepEqual((await verify(host)).problems, [])
+})
+
+test('a damaged unit keeps its pack from being written anew, and nothing from being swept', async (t) => {
+  const host = await openBackupHost(t, {
+    'backup.keepDaily': 1,
+    'backup.keepWeekly': 0,
+    'backup.keepMonthly': 0
+  })
+  const anna = await host.addAccount(ANNA, 60, 60_000)
+  await host.addAccount('bob@example.org', 3)
+  const { generation: first } = await host.backUp()
+  const { accounts } = await host.repository.readGeneration(first)
+  const bob = accounts.find(({ id }) => id !== anna.id)
+  assert.ok(bob)
+  const [unit] = unitsOf(await readSnapshot(host.target, bob.snapshot))
+  assert.ok(unit)
+  await host.services.directory.deleteAccount(anna.id)
+  host.clock.advance(DAY_MS)
+  await host.backUp()
+  const path = join(host.folder, packObject(unit.pack))
+  const bytes = await readFile(path)
+  bytes[unit.offset] = (bytes[unit.offset] ?? 0) ^ 1
+  await writeFile(path, bytes)
+  const { repackedBytes, dropped, objects } = await prune(host)
+  assert.deepEqual([repackedBytes, dropped], [0, [first]])
+  assert.ok(objects > 0)
+  assert.equal((await packsOf(host)).has(packObject(unit.pack)), true)
 })
 
 test('a mailbox that is again as it was is kept wherever a backup says that it lies', async (t) => {
@@ -217,6 +246,17 @@ test('where the manifests, or the one of the last run, are not where they were, 
   await rename(`${folder}.moved`, folder)
   assert.deepEqual((await prune(host)).kept, [last])
   assert.deepEqual((await verify(host)).problems, [])
+})
+
+test('a backup of a time that is yet to come is given up by hand, as the manual says, and the others are pruned', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount(ANNA, 5)
+  const { generation: kept } = await host.backUp()
+  host.clock.advance(400 * DAY_MS)
+  const { generation: ahead } = await host.backUp()
+  host.clock.advance(-399 * DAY_MS)
+  await rm(join(host.folder, 'generations', `${ahead}.json`))
+  assert.deepEqual((await prune(host)).kept, [kept])
 })
 
 test('a second target has none of the runs into the first, and is pruned as well', async (t) => {

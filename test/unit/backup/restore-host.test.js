@@ -329,6 +329,25 @@ test('a host that was restored backs up to a place of its own without taking any
   const repository = new Repository(target)
   await initBackups({ data: settings.data, repository, clock, showKey: assert.fail })
   const config = loadConfig({ settings, environment: {} })
-  assert.equal((await runBackup({ config, logger, clock, target })).accounts, 1)
+  const runInto = async (
+    /** @type {import('../../../src/backup/targets/target.js').BackupTarget} */ place
+  ) => {
+    clock.advance(60 * 60 * 1000)
+    return (await runBackup({ config, logger, clock, target: place })).accounts
+  }
+  assert.equal(await runInto(target), 1)
   assert.equal((await host.backUp()).accounts, 1)
+
+  // Where the first place takes no change, the host's own is not lost over it.
+  const { data } = settings
+  const readOnly = new Repository(host.target)
+  readOnly.writeMarker = () => Promise.reject(new MailError('BACKUP_UNREACHABLE'))
+  await assert.rejects(takeOverBackups({ data, repository: readOnly }), {
+    code: 'BACKUP_UNREACHABLE'
+  })
+  assert.equal(await runInto(target), 1)
+  // And both are its own once it has taken over.
+  assert.equal(await takeOverBackups({ data, repository: host.repository }), true)
+  assert.equal(await runInto(host.target), 1)
+  assert.equal(await runInto(target), 1)
 })

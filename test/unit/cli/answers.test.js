@@ -299,6 +299,7 @@ test('what makes no sense on the command line ends with 2, whatever the command'
     ['tenant', 'create'],
     ['spool', 'list', '--nope'],
     ['maintain', '--nope'],
+    ['maintain', '--status', '--reindex', ANNA],
     ['app-password', 'list'],
     ['nonsense'],
     ['account', 'list', '--domain', 'exa mple'],

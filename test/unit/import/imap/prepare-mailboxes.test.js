@@ -62,6 +62,22 @@ for (const [what, before, others, expected] of CASES)
     }
   })
 
+test('a Sent into which mail comes at the last moment stays', async (t) => {
+  const store = await (await accountFolder(t)).create()
+  const sent = /** @type {PlannedFolder} */ ({ mailbox: 'Gesendet', use: SENT, isSubscribed: true })
+  const preparing = prepareMailbox(store, [sent], sent)
+  // As soon as the use is no longer its own, and before it goes.
+  const giveUse = store.movingIn.giveUse.bind(store.movingIn)
+  store.movingIn.giveUse = async (name, use) => {
+    const hasUse = await giveUse(name, use)
+    await fill(store)
+    return hasUse
+  }
+  await preparing
+  const kept = (await store.listMailboxes()).find(({ name }) => name === 'Sent')
+  assert.equal(kept?.messageCount, 1)
+})
+
 test('two runs that begin at once make one mailbox, and neither fails', async (t) => {
   const store = await (await accountFolder(t)).create()
   const sent = /** @type {PlannedFolder} */ ({ mailbox: 'Gesendet', use: SENT, isSubscribed: true })
