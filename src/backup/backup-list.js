@@ -58,7 +58,7 @@ export function createBackupList({ config, directory, clock }) {
       try {
         if ((await readHostState(config.data)) === null)
           return { isSetUp: false, ...NONE, problem: null }
-        const { names, notMade } = await listNames(config)
+        const { names, notMade, results } = await look(config)
         const figures = await readFigures(directory)
         const generations = inOrder(names, clock.nowMs())
           .toReversed()
@@ -69,7 +69,6 @@ export function createBackupList({ config, directory, clock }) {
           }))
         const [newest] = generations
         const overdueAtMs = newest ? overdueAt(newest.startedAtMs, config.backup) : null
-        const results = await readLastResults(config.data)
         return { isSetUp: true, generations, overdueAtMs, problem: null, notMade, results }
       } catch (error) {
         if (!(error instanceof MailError)) throw error
@@ -82,16 +81,17 @@ export function createBackupList({ config, directory, clock }) {
 
 /**
  * @param {import('../../config/load.js').Config} config
- * @returns {Promise<{ names: string[], notMade: string | null }>} names of the generations, the oldest first
+ * @returns {Promise<{ names: string[] } & Pick<BackupList, 'notMade' | 'results'>>} names of the generations, the oldest first
  * @throws {MailError} BACKUP_NOT_READY where the target is another than was set up: the folder of a disk that is not
  *   mounted would pass for one without backups yet; BACKUP_UNREACHABLE …
  */
-async function listNames({ data, backup }) {
+async function look({ data, backup }) {
   const target = await openTarget(backup)
   try {
     const repository = new Repository(target)
     const notMade = await whyNotMade(data, repository)
-    return { names: await repository.listGenerations(), notMade }
+    const results = await readLastResults({ data, target })
+    return { names: await repository.listGenerations(), notMade, results }
   } finally {
     await target.close()
   }

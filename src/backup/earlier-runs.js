@@ -32,7 +32,7 @@ export async function readEarlierRuns(input) {
   const generation = await readLast(input)
   const partial = await unlessDamaged(logger, () => repository.readPartial())
   const isLater = partial !== null && partial.startedAtMs > (generation?.startedAtMs ?? 0)
-  const { damaged } = await readLastResults(config.data)
+  const { damaged } = await readLastResults({ data: config.data, target: repository.target })
   return {
     damaged: new Set(damaged.map(({ id }) => id)),
     previous: byAccount(generation?.accounts ?? []),

@@ -1,6 +1,7 @@
 /**
  * What a host remembers of the jobs that follow a backup: what the last prune and the last rehearsal failed at, and which
- * accounts of the backups no rehearsal can restore. In a file of its own, so that no bound of the audit log loses it.
+ * accounts of the backups no rehearsal can restore. Of each place by itself: what is well in one says nothing of another. In a
+ * file of its own, so that no bound of the audit log loses it.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,6 +10,10 @@ import { writeFileDurably } from '../support/write-file.js'
 
 /**
  * @typedef {'prune' | 'rehearsal'} FollowingJob
+ *
+ * @typedef {object} Place
+ * @property {string} data - the data folder
+ * @property {{ label: string }} target - where the backups are
  *
  * @typedef {object} LastResults
  * @property {Partial<Record<FollowingJob, { code: string, detail?: string | undefined }>>} failures - of those that failed last time
@@ -24,38 +29,50 @@ export const noResults = () => ({ failures: {}, damaged: [] })
 
 /**
  * @param {string} data - the data folder
- * @returns {Promise<LastResults>}
+ * @returns {Promise<Record<string, Partial<LastResults>>>} by label of the place
  */
-export async function readLastResults(data) {
+async function readAll(data) {
   try {
-    return { ...noResults(), ...JSON.parse(await readFile(resultsFile(data), 'utf8')) }
+    return JSON.parse(await readFile(resultsFile(data), 'utf8'))
   } catch {
     // None yet; or one that cannot be read, which must not end a backup: the next job finds the same again.
-    return noResults()
+    return {}
   }
 }
 
 /**
- * @param {string} data - the data folder
- * @param {(results: LastResults) => Partial<LastResults>} change - what of them is another now
+ * @param {Place} place
+ * @returns {Promise<LastResults>}
  */
-export async function changeLastResults(data, change) {
-  const before = await readLastResults(data)
-  const after = { ...before, ...change(before) }
-  const text = JSON.stringify(after)
-  if (text !== JSON.stringify(before)) await writeFileDurably(resultsFile(data), `${text}\n`)
+export async function readLastResults({ data, target }) {
+  return { ...noResults(), ...(await readAll(data))[target.label] }
 }
 
 /**
- * @param {string} data - the data folder
+ * @param {Place} place
+ * @param {(results: LastResults) => Partial<LastResults>} change - what of them is another now
+ */
+export async function changeLastResults({ data, target }, change) {
+  const all = await readAll(data)
+  const before = { ...noResults(), ...all[target.label] }
+  const after = { ...before, ...change(before) }
+  if (JSON.stringify(after) === JSON.stringify(before)) return
+  await writeFileDurably(
+    resultsFile(data),
+    `${JSON.stringify({ ...all, [target.label]: after })}\n`
+  )
+}
+
+/**
+ * @param {Place} place
  * @param {object} backup - that was made
  * @param {ReadonlyMap<string, unknown>} backup.done - by account: stored anew where that was asked for
  * @param {readonly { id: string }[]} backup.entries - of all in it: those of accounts that failed are of before
  */
-export async function forgetDamage(data, { done, entries }) {
+export async function forgetDamage(place, { done, entries }) {
   const isOld = (/** @type {string} */ id) =>
     !done.has(id) && entries.some((entry) => entry.id === id)
-  await changeLastResults(data, ({ damaged }) => ({
+  await changeLastResults(place, ({ damaged }) => ({
     damaged: damaged.filter(({ id }) => isOld(id))
   }))
 }
@@ -65,13 +82,13 @@ export async function forgetDamage(data, { done, entries }) {
  *
  * @template T
  * @param {FollowingJob} job
- * @param {{ data: string, logger: import('../telemetry/logger.js').Logger }} host
+ * @param {Place & { logger: import('../telemetry/logger.js').Logger }} host
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
-export async function withResult(job, { data, logger }, work) {
+export async function withResult(job, { logger, ...place }, work) {
   const note = async (/** @type {LastResults['failures']} */ failure) =>
-    changeLastResults(data, ({ failures }) => {
+    changeLastResults(place, ({ failures }) => {
       const { [job]: last, ...others } = failures
       return { failures: { ...others, ...failure } }
     })

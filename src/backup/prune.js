@@ -48,7 +48,7 @@ export async function pruneBackups({ config, target, clock, logger, isDryRun = f
   await requireMadeHere(config.data, repository)
   return await withBackupLock(config.data, (scratchFolder) => {
     const work = () => pruneAlone({ repository, config, clock, logger, isDryRun, scratchFolder })
-    return isDryRun ? work() : withResult('prune', { data: config.data, logger }, work)
+    return isDryRun ? work() : withResult('prune', { data: config.data, target, logger }, work)
   })
 }
 

@@ -39,7 +39,7 @@ export async function rehearseRestore(options) {
   const { data } = config
   await requireTarget(data, new Repository(target))
   return await withBackupLock(data, (scratchFolder) =>
-    withResult('rehearsal', { data, logger }, () => rehearseAlone(options, scratchFolder))
+    withResult('rehearsal', { data, target, logger }, () => rehearseAlone(options, scratchFolder))
   )
 }
 
@@ -95,7 +95,7 @@ async function rehearseAlone({ config, target, clock, logger, accounts }, scratc
     !good.has(id) &&
     !failed.some((failure) => failure.id === id) &&
     generation.accounts.some((entry) => entry.id === id)
-  await changeLastResults(config.data, ({ damaged }) => ({
+  await changeLastResults({ data: config.data, target }, ({ damaged }) => ({
     damaged: [...damaged.filter(({ id }) => isOpen(id)), ...failed]
   }))
   logger.info({ ...summary, failed: summary.failed.length }, 'restore rehearsed')

@@ -329,7 +329,7 @@ class BackupRun {
       counts
     })
     await repository.removePartial()
-    await forgetDamage(config.data, { done, entries })
+    await forgetDamage({ data: config.data, target }, { done, entries })
     const summary = {
       generation: name,
       accounts: done.size,

@@ -5,9 +5,13 @@ import { test } from 'node:test'
 import { checkBackup } from '../../../src/admin/health.js'
 import { createBackupList } from '../../../src/backup/backup-list.js'
 import { pruneBackups } from '../../../src/backup/prune.js'
+import { initBackups } from '../../../src/backup/init.js'
 import { rehearseRestore } from '../../../src/backup/rehearse.js'
-import { packObject } from '../../../src/backup/repository.js'
+import { Repository, packObject } from '../../../src/backup/repository.js'
+import { runBackup } from '../../../src/backup/run.js'
+import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { checkBackups } from '../../../src/cli/doctor/backups.js'
+import { scratchFolder } from '../../helpers/account-folder.js'
 import { openBackupHost } from '../../helpers/backup.js'
 
 test('where it cannot be read whether backups are set up, the list says so and does not fail', async (t) => {
@@ -58,6 +62,14 @@ test('an account that a rehearsal could not restore is told until a backup has s
       text,
       new RegExp(`1 accounts could not be restored in a rehearsal, first ${anna.id}`)
     )
+
+  // Of a backup in another place that one is none the better.
+  const target = openFolderTarget(await scratchFolder(t))
+  const repository = new Repository(target)
+  const { clock, services } = host
+  await initBackups({ data: host.data, repository, clock, showKey: assert.fail })
+  await runBackup({ ...services, clock, target })
+  assert.equal((await told()).health, 'fail')
 
   const { newBytes, sharedBytes } = await host.backUp()
   assert.deepEqual([newBytes, sharedBytes > 0], [ofAnna, true])
