@@ -2,11 +2,13 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { noResults } from '../../../src/backup/last-results.js'
+import { unreadableBackups } from '../../../src/backup/backup-list.js'
 import { HostState } from '../../../src/admin/host-state.js'
 import { HostSurvey } from '../../../src/admin/survey.js'
 import { snapshotCounters } from '../../../src/telemetry/counters.js'
 import { openTestAccounts } from '../../helpers/accounts.js'
+
+const NO_BACKUPS = { ...unreadableBackups(''), isSetUp: false, problem: null }
 
 test('points are kept at their interval, whoever looks meanwhile; the last one is of now', async (t) => {
   const { services, clock } = await openTestAccounts(t)
@@ -27,16 +29,7 @@ test('points are kept at their interval, whoever looks meanwhile; the last one i
     },
     silentWorkers: async () => 0,
     survey: /** @type {any} */ (null),
-    backups: {
-      list: async () => ({
-        isSetUp: false,
-        generations: [],
-        overdueAtMs: null,
-        problem: null,
-        notMade: null,
-        results: noResults()
-      })
-    },
+    backups: { list: async () => NO_BACKUPS },
     certificates: () => [],
     services,
     pointMs: 5
@@ -72,16 +65,7 @@ test('where the disk cannot be looked at any more, nothing is said to be well by
     workers: async () => [],
     silentWorkers: async () => 0,
     survey,
-    backups: {
-      list: async () => ({
-        isSetUp: false,
-        generations: [],
-        overdueAtMs: null,
-        problem: null,
-        notMade: null,
-        results: noResults()
-      })
-    },
+    backups: { list: async () => NO_BACKUPS },
     certificates: () => [],
     services
   })

@@ -74,7 +74,13 @@ test('old generations go, and with them what only they needed; what is kept stay
   assert.equal((await prune(host)).objects, 0)
 })
 
-test('a pack of which little is still needed is written anew', async (t) => {
+/**
+ * @param {import('node:test').TestContext} t
+ * @returns {Promise<{ host: Host, anna: { id: string }, first: string, accounts: import('../../../src/backup/repository.js').AccountEntry[] }>}
+ *   a host with a pack that Anna's mailbox fills for the most part, which the second of two backups has no longer; the other is
+ *   in it unchanged. `accounts`: of the first one
+ */
+async function openWithThinPack(t) {
   const host = await openBackupHost(t, {
     'backup.keepDaily': 1,
     'backup.keepWeekly': 0,
@@ -84,11 +90,15 @@ test('a pack of which little is still needed is written anew', async (t) => {
   await host.addAccount('bob@example.org', 3)
   const { generation: first } = await host.backUp()
   const { accounts } = await host.repository.readGeneration(first)
-  const pack = packObject(accounts[0]?.snapshot.pack ?? '')
-  // The mailbox that fills most of the pack is not in the next generation; the other is, unchanged.
   await host.services.directory.deleteAccount(anna.id)
   host.clock.advance(DAY_MS)
   await host.backUp()
+  return { host, anna, first, accounts }
+}
+
+test('a pack of which little is still needed is written anew', async (t) => {
+  const { host, anna, accounts } = await openWithThinPack(t)
+  const pack = packObject(accounts[0]?.snapshot.pack ?? '')
   // A run of which as little lies there has died since.
   const startedAtMs = host.clock.nowMs()
   const kept = accounts.filter(({ id }) => id !== anna.id)
@@ -103,22 +113,11 @@ test('a pack of which little is still needed is written anew', async (t) => {
 })
 
 test('a damaged unit keeps its pack from being written anew, and nothing from being swept', async (t) => {
-  const host = await openBackupHost(t, {
-    'backup.keepDaily': 1,
-    'backup.keepWeekly': 0,
-    'backup.keepMonthly': 0
-  })
-  const anna = await host.addAccount(ANNA, 60, 60_000)
-  await host.addAccount('bob@example.org', 3)
-  const { generation: first } = await host.backUp()
-  const { accounts } = await host.repository.readGeneration(first)
+  const { host, anna, accounts, first } = await openWithThinPack(t)
   const bob = accounts.find(({ id }) => id !== anna.id)
   assert.ok(bob)
   const [unit] = unitsOf(await readSnapshot(host.target, bob.snapshot))
   assert.ok(unit)
-  await host.services.directory.deleteAccount(anna.id)
-  host.clock.advance(DAY_MS)
-  await host.backUp()
   const path = join(host.folder, packObject(unit.pack))
   const bytes = await readFile(path)
   bytes[unit.offset] = (bytes[unit.offset] ?? 0) ^ 1
