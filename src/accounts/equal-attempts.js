@@ -6,7 +6,8 @@
  * Nobody learns anything by that: where the first was wrong, or the account is not known, each of the others is checked by
  * itself.
  */
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { attemptHash } from './attempt-hash.js'
 
 /** What is under way in this process. */
 export class EqualAttempts {
@@ -23,10 +24,7 @@ export class EqualAttempts {
    * @returns {Promise<T>}
    */
   async run({ username, password }, { recognize, check }) {
-    const hash = createHmac('sha256', this.#key)
-      .update(`${username.toLowerCase()}\0`)
-      .update(password)
-      .digest('base64')
+    const hash = attemptHash(this.#key, username.toLowerCase(), password)
     const first = this.#first.get(hash)
     if (first !== undefined) {
       await first

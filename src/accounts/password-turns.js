@@ -3,10 +3,11 @@
  * each costs a derivation, and whoever knows it could fill the queue of them (argon2-queue.js). So these are checked one after
  * the other. Those of others wait for none of it: who guesses must not keep the owner out.
  */
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
 import { addressKey } from '../support/address-key.js'
 import { nameOf } from './address.js'
+import { attemptHash } from './attempt-hash.js'
 
 /** Of one password, name and place. */
 const MAX_WAITING = 100
@@ -33,10 +34,7 @@ export class PasswordTurns {
    */
   async run({ username, password, remoteAddress }, work) {
     const name = nameOf(username, { defaultDomain: this.#defaultDomain })
-    const key = createHmac('sha256', this.#key)
-      .update(`${addressKey(remoteAddress ?? '')} ${name}\0`)
-      .update(password)
-      .digest('base64')
+    const key = attemptHash(this.#key, `${addressKey(remoteAddress ?? '')} ${name}`, password)
     const others = this.#waiting.get(key)
     const hasWaited = others !== undefined
     if (!hasWaited) this.#waiting.set(key, [])
