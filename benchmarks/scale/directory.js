@@ -13,6 +13,8 @@ import { systemClock } from '../../src/support/clock.js'
 import { createLogger } from '../../src/telemetry/logger.js'
 import { credential, newAccount } from '../../test/helpers/directory-rows.js'
 
+/** @typedef {import('../../src/accounts/directory-port.js').Credential} Credential */
+
 const DOMAINS = 100
 const now = () => performance.now()
 const addressOf = (/** @type {number} */ n) => `user${n}@domain${n % DOMAINS}.example`
@@ -30,7 +32,9 @@ async function fill(path, count) {
     if (n % 10 === 0) await directory.addAlias(input.id, `alias${n}@domain${n}.example`)
     if (n % 3 === 0) {
       const app = { kind: /** @type {const} */ ('app-password'), argon2: null, pepperId: null }
-      await directory.insertCredential(credential(input.id, { ...app, lookup: randomBytes(8) }))
+      const [password] = /** @type {[Credential]} */ (input.keys.credentials)
+      const row = credential(input.id, { ...app, lookup: randomBytes(8) })
+      await directory.insertCredential(row, password)
     }
   }
   await directory.close()

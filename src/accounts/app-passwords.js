@@ -78,7 +78,7 @@ export async function createAppPassword({
     masterKey,
     services
   })
-  await directory.insertCredential(credential)
+  await directory.insertCredential(credential, checked.credential)
   directory.audit({
     action: 'app-password-create',
     accountId: account.id,

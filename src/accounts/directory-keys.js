@@ -15,6 +15,7 @@ import {
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('./directory-port.js').KeyRows} KeyRows
  * @typedef {import('./directory-port.js').PendingRekey} PendingRekey
+ * @typedef {import('./directory-port.js').ProvedCredential} ProvedCredential
  * @typedef {import('./directory-port.js').SealIdentityRow} SealIdentityRow
  * @typedef {import('./directory-port.js').SealKey} SealKey
  */
@@ -155,13 +156,27 @@ export class DirectoryKeys {
 
   /**
    * @param {Credential} credential
-   * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one
+   * @param {ProvedCredential} proved
+   * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one, or what was proved is of
+   *   the past
    */
-  async insertCredential(credential) {
+  async insertCredential(credential, proved) {
     await this.connection.write(() => {
       this.#requireEpoch(credential)
+      this.#requirePresent(proved)
       this.connection.prepare(INSERT_CREDENTIAL).run(credentialToRow(credential))
     })
+  }
+
+  /**
+   * Whoever knows a password of yesterday may have asked before it was changed, and have waited since for its derivation.
+   *
+   * @param {ProvedCredential} proved
+   */
+  #requirePresent({ id, version }) {
+    const row = this.connection.prepare('SELECT version FROM credentials WHERE id = ?').get(id)
+    if (row?.version !== version)
+      throw new MailError('BUSY', { detail: 'the credential was changed meanwhile' })
   }
 
   /**
@@ -177,9 +192,11 @@ export class DirectoryKeys {
 
   /**
    * @param {Credential[]} credentials
-   * @param {{ version: number }} replaced - what the first row must still be; the others, one less than what they become
+   * @param {{ version: number, proved?: ProvedCredential }} replaced - what the first row must still be; the others, one less
+   *   than what they become; `proved`: where it is none of them
    * @returns {Promise<boolean>} false where one no longer is, or is gone
-   * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one
+   * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one, or what was proved is of
+   *   the past
    */
   replaceCredentials(credentials, replaced) {
     const { connection } = this
@@ -192,6 +209,7 @@ export class DirectoryKeys {
         return present.get(id)?.version === (index === 0 ? replaced.version : version - 1)
       })
       if (!isPresent) return false
+      if (replaced.proved) this.#requirePresent(replaced.proved)
       for (const credential of credentials) {
         this.#requireEpoch(credential)
         remove.run(credential.id)

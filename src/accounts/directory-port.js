@@ -53,6 +53,7 @@
 
 /**
  * @typedef {Pick<Credential, 'version' | 'expiresAtMs'>} CredentialState - what a session that came in with it depends on
+ * @typedef {Pick<Credential, 'id' | 'version'>} ProvedCredential - by whose secret something was asked for
  * @typedef {Pick<Account, 'isEnabled' | 'keyEpoch' | 'tenant' | 'quotaBytes' | 'quotaMessages' | 'usedBytes'>} AccountState - what an
  *   open mailbox depends on
  */
@@ -275,9 +276,9 @@
  * @property {(accountId: string, lookup: Buffer) => Promise<Credential | null>} findAppPassword
  * @property {(accountId: string) => Promise<Credential[]>} listCredentials
  * @property {() => Promise<string[]>} listPepperIds - that some credential needs
- * @property {(credential: Credential) => Promise<void>} insertCredential - throws BUSY while the
- *   account is being rekeyed, or where it has been
- * @property {(credentials: Credential[], replaced: { version: number }) => Promise<boolean>} replaceCredentials -
+ * @property {(credential: Credential, proved: ProvedCredential) => Promise<void>} insertCredential - throws BUSY while the
+ *   account is being rekeyed, or where it has been, or what was proved was changed since
+ * @property {(credentials: Credential[], replaced: { version: number, proved?: ProvedCredential }) => Promise<boolean>} replaceCredentials -
  *   rewrites rows of the same ids in one transaction, and removes the old wraps from the write-ahead log;
  *   only while the first row still has the version `replaced`, and the others the one before their new one (false otherwise);
  *   throws BUSY as `insertCredential` does

@@ -73,7 +73,7 @@ export function openDirectory({
     findAppPassword: (accountId, lookup) => keys.findAppPassword(accountId, lookup),
     listCredentials: (accountId) => keys.listCredentials(accountId),
     listPepperIds: () => keys.listPepperIds(),
-    insertCredential: (credential) => keys.insertCredential(credential),
+    insertCredential: (credential, proved) => keys.insertCredential(credential, proved),
     replaceCredentials: (credentials, replaced) => keys.replaceCredentials(credentials, replaced),
     deleteCredential: (credentialId) => keys.deleteCredential(credentialId),
     listSealIdentities: (accountId) => keys.listSealIdentities(accountId),

@@ -33,10 +33,11 @@ export async function renewRecoveryCode({ services, account, secret, remoteAddre
   })
   if (present) {
     const isReplaced = await directory.replaceCredentials([credential], {
-      version: present.version
+      version: present.version,
+      proved: checked.credential
     })
     if (!isReplaced) throw new MailError('BUSY', { detail: 'the code was changed meanwhile' })
-  } else await directory.insertCredential(credential)
+  } else await directory.insertCredential(credential, checked.credential)
   directory.audit({ action: 'recovery-code-create', accountId: account.id, remoteAddress })
   return text
 }

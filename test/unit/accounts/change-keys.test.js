@@ -133,6 +133,33 @@ test('of two new recovery codes that are asked for side by side one is made, and
   ;(await logIn(services, 'by the code')).masterKey.dispose()
 })
 
+for (const [what, secretOf, ask] of /** @type {const} */ ([
+  ['an app password', () => OLD, createAppPassword],
+  ['a recovery code', () => OLD, renewRecoveryCode],
+  ['a recovery code', (/** @type {string} */ code) => code, renewRecoveryCode]
+]))
+  test(`no secret that was changed meanwhile makes ${what}`, async (t) => {
+    const { services } = await openTestAccounts(t)
+    const { account, recoveryCode } = await makeAccount(services)
+    const { directory } = services
+    const typed = secretOf(recoveryCode)
+    /** @type {string | null} */
+    let nextCode = null
+    // The derivation may have to wait, for as long as others keep the queue full.
+    const overtaken = async (
+      /** @type {Parameters<typeof directory.findSingleCredential>} */ ...which
+    ) => {
+      const found = await directory.findSingleCredential(...which)
+      nextCode = (await change(services, account, typed)).recoveryCode
+      return found
+    }
+    t.mock.method(directory, 'findSingleCredential', overtaken, { times: 1 })
+    const wish = { services, account, secret: Buffer.from(typed), label: 'phone' }
+    await assertRefused(ask(wish), 'BUSY')
+    assert.deepEqual(await listAppPasswords({ services, account }), [])
+    await change(services, account, nextCode ?? recoveryCode, 'third secret')
+  })
+
 test('the mail can be given up also where that was tried before and killed', async (t) => {
   const { services, data } = await openTestAccounts(t)
   const { account } = await makeAccount(services)

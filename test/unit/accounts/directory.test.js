@@ -49,7 +49,8 @@ test('a revoked credential is gone from the file and from the write-ahead log', 
     pepperId: null,
     lookup: randomBytes(8)
   })
-  await directory.insertCredential(app)
+  const [password] = /** @type {[Credential]} */ (input.keys.credentials)
+  await directory.insertCredential(app, password)
   assert.equal(isOnDisk(path, app.wrappedKey), true, 'the search finds what is there')
   assert.deepEqual(
     await directory.findAppPassword(input.id, /** @type {Buffer} */ (app.lookup)),

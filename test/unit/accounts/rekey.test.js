@@ -232,10 +232,11 @@ test('while a rekey is pending no credential is added or changed beside it', asy
   await assert.rejects(rekey(crashing(services, 'beginRekey', 'after'), account), /power/)
   const [password] = await directory.listCredentials(account.id)
   assert.ok(password)
-  await assertRefused(directory.insertCredential({ ...password, id: 'new' }), 'BUSY')
+  await assertRefused(directory.insertCredential({ ...password, id: 'new' }, password), 'BUSY')
   await assertRefused(directory.replaceCredentials([password], { version: 1 }), 'BUSY')
   await directory.cancelRekey(account.id, 2)
-  await assertRefused(directory.insertCredential({ ...password, id: 'new', keyEpoch: 9 }), 'BUSY')
+  const late = { ...password, id: 'new', keyEpoch: 9 }
+  await assertRefused(directory.insertCredential(late, password), 'BUSY')
   const pending = {
     accountId: account.id,
     wrappedNextKey: MAIL,

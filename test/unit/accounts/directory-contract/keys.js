@@ -79,7 +79,15 @@ export function keysContract({ name, setUp }) {
       createdAtMs: 2,
       lookup
     })
-    await directory.insertCredential(app)
+    const late = { ...app, id: 'late', lookup: randomBytes(8) }
+    for (const proved of [
+      { ...password, version: 2 },
+      { ...password, id: 'gone' }
+    ])
+      await assert.rejects(directory.insertCredential(late, proved), (error) =>
+        isMailError(error, 'BUSY')
+      )
+    await directory.insertCredential(app, password)
     assert.deepEqual(await directory.findCredential(app.id), app)
     assert.deepEqual(await directory.findAppPassword(input.id, lookup), app)
     assert.equal(await directory.findAppPassword(input.id, randomBytes(8)), null)
@@ -104,7 +112,7 @@ export function keysContract({ name, setUp }) {
     assert.equal(await directory.deleteCredential(app.id), false)
     assert.equal((await directory.credentialStates([app.id])).size, 0)
     assert.equal(await directory.findCredential(app.id), null)
-    await assert.rejects(directory.insertCredential(credential('nobody', {})), (error) =>
+    await assert.rejects(directory.insertCredential(credential('nobody', {}), password), (error) =>
       isMailError(error, 'ACCOUNT_NOT_FOUND')
     )
   })
@@ -127,7 +135,7 @@ export function keysContract({ name, setUp }) {
     await directory.beginRekey(rekey)
     assert.deepEqual(await directory.findRekey(input.id), rekey)
     assert.equal((await directory.findAccount(input.id))?.keyEpoch, 1)
-    await assert.rejects(directory.insertCredential(credential(input.id)), isBusy)
+    await assert.rejects(directory.insertCredential(credential(input.id), password), isBusy)
     await assert.rejects(
       directory.replaceCredentials([{ ...password, version: 2 }], { version: 1 }),
       isBusy
@@ -149,7 +157,11 @@ export function keysContract({ name, setUp }) {
     )
     assert.deepEqual(await directory.listSealIdentities(input.id), next.sealIdentities)
     assert.equal(await directory.findCredential(password.id), null)
-    await assert.rejects(directory.insertCredential(credential(input.id)), isBusy, 'of yesterday')
+    await assert.rejects(
+      directory.insertCredential(credential(input.id), password),
+      isBusy,
+      'of yesterday'
+    )
     await assert.rejects(directory.finishRekey(input.id, 2), isMissing)
   })
 
