@@ -16,43 +16,64 @@ import { UnwrapError, associatedData, unwrapKey, wrapKey } from '../crypto/key-w
  */
 
 /**
+ * What a wrap says that the identity is for: one of before a rekey, which whoever had the old master key knows, opens what was
+ * sealed to it and never comes to stand for the current one.
+ */
+const CURRENT = 'seal identity'
+const FORMER = 'former seal identity'
+/** Earlier releases made no difference. */
+const ANY = Object.freeze([CURRENT, FORMER])
+
+/**
+ * @param {string} purpose
  * @param {Omit<SealIdentityRow, 'wrappedSecret'>} row
  * @returns {Buffer}
  */
-function associatedWith({ accountId, number, recipient, keyEpoch }) {
-  return associatedData('seal identity', [accountId, number, recipient, keyEpoch])
+function associatedWith(purpose, { accountId, number, recipient, keyEpoch }) {
+  return associatedData(purpose, [accountId, number, recipient, keyEpoch])
 }
 
 /**
+ * @param {string} purpose
  * @param {Omit<SealIdentityRow, 'wrappedSecret'>} row
  * @param {Uint8Array} secret
  * @param {SecretBuffer} masterKey
  * @returns {SealIdentityRow}
  */
-function wrapIdentity(row, secret, masterKey) {
+function wrapIdentity(purpose, row, secret, masterKey) {
   const kek = deriveSealKey(masterKey.bytes)
   try {
-    return { ...row, wrappedSecret: wrapKey({ kek, key: secret, associated: associatedWith(row) }) }
+    const associated = associatedWith(purpose, row)
+    return { ...row, wrappedSecret: wrapKey({ kek, key: secret, associated }) }
   } finally {
     kek.fill(0)
   }
 }
 
 /**
+ * @param {readonly string[]} purposes - of which one is right
  * @param {SealIdentityRow} row
  * @param {SecretBuffer} masterKey
  * @returns {SecretBuffer} the 32-byte secret
  * @throws {MailError} KEYS_CONTRADICT
  */
-function unwrapIdentity(row, masterKey) {
+function unwrapIdentity(purposes, row, masterKey) {
   const kek = deriveSealKey(masterKey.bytes)
   try {
-    return unwrapKey({ kek, wrapped: row.wrappedSecret, associated: associatedWith(row) })
-  } catch (error) {
-    if (!(error instanceof UnwrapError)) throw error
+    /** @type {unknown} */
+    let refusal
+    for (const purpose of purposes) {
+      const associated = associatedWith(purpose, row)
+      try {
+        return unwrapKey({ kek, wrapped: row.wrappedSecret, associated })
+      } catch (error) {
+        if (!(error instanceof UnwrapError)) throw error
+        refusal = error
+      }
+    }
     throw new MailError('KEYS_CONTRADICT', {
       detail: 'a sealing identity was changed',
-      cause: error
+      cause: refusal
     })
   } finally {
     kek.fill(0)
@@ -72,7 +93,7 @@ export function makeSealIdentity({ accountId, number, keyEpoch, masterKey, nowMs
   const { secret, recipient, publicKey } = generateSealIdentity()
   try {
     const row = { accountId, number, recipient, keyEpoch, createdAtMs: nowMs }
-    return { row: wrapIdentity(row, secret, masterKey), publicKey }
+    return { row: wrapIdentity(CURRENT, row, secret, masterKey), publicKey }
   } finally {
     secret.fill(0)
   }
@@ -85,7 +106,7 @@ export function makeSealIdentity({ accountId, number, keyEpoch, masterKey, nowMs
  * @param {SecretBuffer} input.nextMasterKey
  * @param {number} input.nextKeyEpoch
  * @param {string} [input.accountId] - of another account that is to have it; the row's unless told
- * @returns {SealIdentityRow} the same identity under the next master key
+ * @returns {SealIdentityRow} the same identity under the next master key, where another one is current
  * @throws {MailError} KEYS_CONTRADICT
  */
 export function rewrapSealIdentity({
@@ -95,8 +116,9 @@ export function rewrapSealIdentity({
   nextKeyEpoch,
   accountId = row.accountId
 }) {
-  using secret = unwrapIdentity(row, masterKey)
-  return wrapIdentity({ ...row, accountId, keyEpoch: nextKeyEpoch }, secret.bytes, nextMasterKey)
+  using secret = unwrapIdentity(ANY, row, masterKey)
+  const next = { ...row, accountId, keyEpoch: nextKeyEpoch }
+  return wrapIdentity(FORMER, next, secret.bytes, nextMasterKey)
 }
 
 /**
@@ -114,7 +136,7 @@ export async function openSealIdentities({ directory, accountId, masterKey }) {
   const identities = []
   try {
     for (const row of rows) {
-      using secret = unwrapIdentity(row, masterKey)
+      using secret = unwrapIdentity(ANY, row, masterKey)
       identities.push(identityFromSecret(secret.bytes))
     }
   } catch (error) {
@@ -143,7 +165,7 @@ export async function requireSealKeyIsOurs({ directory, account, masterKey }) {
   const refuse = () =>
     new MailError('KEYS_CONTRADICT', { detail: 'the public seal key is not the account’s own' })
   if (!row) throw refuse()
-  using secret = unwrapIdentity(row, masterKey)
+  using secret = unwrapIdentity([CURRENT], row, masterKey)
   const identity = identityFromSecret(secret.bytes)
   try {
     const { publicKey } = identity

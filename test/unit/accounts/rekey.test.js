@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { createAppPassword } from '../../../src/accounts/app-passwords.js'
 import { resetAccount } from '../../../src/accounts/change-password.js'
 import { deleteAccount } from '../../../src/accounts/remove-account.js'
-import { deriveDatabaseKey } from '../../../src/crypto/key-derivation.js'
+import { deriveDatabaseKey, deriveSealKey } from '../../../src/crypto/key-derivation.js'
+import { associatedData, unwrapKey, wrapKey } from '../../../src/crypto/key-wrap.js'
 import { lockShared } from '../../../src/database/lock.js'
 import { rewriteDatabase } from '../../../src/database/rewrite.js'
 import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
@@ -72,6 +73,45 @@ test('a rekey keeps all mail, and mail sealed before it still opens', async (t) 
   await deliver(account)
   await deliver(after.account)
   assert.equal((await drain(services, NEW)).delivered, 2)
+})
+
+test('a sealing identity of before a rekey does not come to stand for the current one', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await rekey(services, account)
+  const [current, former] = await services.directory.listSealIdentities(account.id)
+  assert.deepEqual([current?.number, former?.recipient], [2, account.sealRecipient])
+  // Whoever kept the old directory and a credential of then has this one's secret.
+  tamper(data, 'DELETE FROM seal_identities WHERE number = 2')
+  tamper(data, 'UPDATE account_seals SET recipient = ?, public_key = ?', [
+    account.sealRecipient,
+    account.sealPublicKey
+  ])
+  await assertRefused(logIn(services, OLD), 'KEYS_CONTRADICT')
+})
+
+test('mail that was sealed before a rekey opens with an identity as earlier releases have kept it', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  await deliver(account)
+  const before = await logIn(services, OLD)
+  const [first] = await services.directory.listSealIdentities(account.id)
+  assert.ok(first)
+  const { number, recipient } = first
+  const associated = (/** @type {number} */ keyEpoch) =>
+    associatedData('seal identity', [account.id, number, recipient, keyEpoch])
+  const old = { kek: deriveSealKey(before.masterKey.bytes), wrapped: first.wrappedSecret }
+  using secret = unwrapKey({ ...old, associated: associated(1) })
+  await rekey(services, account)
+  const { masterKey } = await logIn(services, OLD)
+  const kek = deriveSealKey(masterKey.bytes)
+  const wrapped = wrapKey({ kek, key: secret.bytes, associated: associated(2) })
+  tamper(data, 'UPDATE seal_identities SET wrapped_secret = ? WHERE number = 1', [wrapped])
+  assert.equal((await drain(services, OLD)).delivered, 1)
+  const now = /** @type {Account} */ (await services.directory.findAccount(account.id))
+  await rekey(services, now)
+  await deliver(account)
+  assert.equal((await drain(services, OLD)).delivered, 1)
 })
 
 test('an old copy of directory, pepper and password opens nothing after a rekey', async (t) => {
