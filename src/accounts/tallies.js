@@ -19,7 +19,7 @@ const MAX_HOLD_MS = 15 * 60_000
 const FORGET_MS = 60 * 60_000
 /** A name that was right from an address is remembered for this long, ms. */
 export const REMEMBER_GOOD_MS = 30 * 24 * 60 * 60_000
-/** Entries of each counter; the oldest go first. About 200 bytes each. */
+/** Entries of each counter, and as many of names that were right from an address; the oldest go first. About 200 bytes each. */
 const MAX_ENTRIES = 100_000
 /** Entries of each counter that a worker which starts is told. */
 const MAX_TOLD_ENTRIES = 20_000
@@ -54,6 +54,13 @@ function growing(failures, free, firstMs, maxMs) {
 export class Tallies {
   /** @type {Map<string, Tally>} */
   #entries = new Map()
+  /**
+   * Those of a name that was right from an address. Nobody makes one without a right password, so that whoever tries names
+   * by the hundred thousand pushes out none of them.
+   *
+   * @type {Map<string, Tally>}
+   */
+  #good = new Map()
 
   /**
    * @param {string} key
@@ -61,25 +68,67 @@ export class Tallies {
    * @returns {Tally}
    */
   touch(key, nowMs) {
-    const entry = this.#entries.get(key) ?? {
-      failures: 0,
-      pending: 0,
-      lastMs: nowMs,
-      heldUntilMs: 0,
-      goodUntilMs: 0,
-      fingerprints: []
-    }
+    const entry = this.#good.get(key) ??
+      this.#entries.get(key) ?? {
+        failures: 0,
+        pending: 0,
+        lastMs: nowMs,
+        heldUntilMs: 0,
+        goodUntilMs: 0,
+        fingerprints: []
+      }
     // Of a time that is yet to come: the clock was set back since.
     entry.lastMs = Math.min(entry.lastMs, nowMs)
     // What was wrong stays known: a phone that was not told the new password tries the old one every hour, too.
     if (isForgotten(entry, nowMs)) entry.failures = 0
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    if (this.#entries.size > MAX_ENTRIES) {
-      const [oldest] = this.#entries.keys()
-      if (oldest !== undefined) this.#entries.delete(oldest)
-    }
+    this.#put(key, entry, nowMs)
     return entry
+  }
+
+  /**
+   * @param {string} key
+   * @param {Tally} entry - the newest from now on
+   * @param {number} nowMs
+   */
+  #put(key, entry, nowMs) {
+    this.#entries.delete(key)
+    this.#good.delete(key)
+    const entries = wasGoodAt(entry, nowMs) ? this.#good : this.#entries
+    entries.set(key, entry)
+    if (entries.size <= MAX_ENTRIES) return
+    const [oldest] = entries.keys()
+    if (oldest !== undefined) entries.delete(oldest)
+  }
+
+  /**
+   * The login was right.
+   *
+   * @param {string} key
+   * @param {number} nowMs
+   * @returns {boolean} whether that says something new: of a login that repeats a good one nobody need hear for a day
+   */
+  markGood(key, nowMs) {
+    const entry = this.touch(key, nowMs)
+    const goodMs = entry.goodUntilMs - nowMs
+    const isKnown = goodMs >= REMEMBER_GOOD_MS - 24 * 60 * 60_000 && goodMs <= REMEMBER_GOOD_MS
+    const isNews = entry.failures > 0 || !isKnown
+    entry.goodUntilMs = nowMs + REMEMBER_GOOD_MS
+    entry.failures = 0
+    entry.fingerprints = []
+    this.#put(key, entry, nowMs)
+    return isNews
+  }
+
+  /**
+   * A login of the time before was right.
+   *
+   * @param {string} key
+   * @param {{ atMs: number, nowMs: number }} time
+   */
+  rememberGood(key, { atMs, nowMs }) {
+    const entry = this.touch(key, nowMs)
+    entry.goodUntilMs = Math.max(entry.goodUntilMs, atMs + REMEMBER_GOOD_MS)
+    this.#put(key, entry, nowMs)
   }
 
   /**
@@ -91,6 +140,7 @@ export class Tallies {
     const own = this.touch(key, nowMs)
     own.heldUntilMs = Math.max(own.heldUntilMs, told.heldUntilMs)
     own.goodUntilMs = Math.max(own.goodUntilMs, told.goodUntilMs)
+    this.#put(key, own, nowMs)
     if (told.failures === 0 || isForgotten(told, nowMs)) return
     own.lastMs = own.failures > 0 ? Math.max(own.lastMs, told.lastMs) : told.lastMs
     own.failures = Math.max(own.failures, told.failures)
@@ -98,7 +148,7 @@ export class Tallies {
 
   /** @returns {[string, ToldTally][]} those touched last, that say something */
   latest() {
-    const told = [...this.#entries]
+    const told = [...this.#entries, ...this.#good]
       .slice(-MAX_TOLD_ENTRIES)
       .filter(([, { failures, goodUntilMs }]) => failures > 0 || goodUntilMs > 0)
     return told.map(([key, { failures, lastMs, heldUntilMs, goodUntilMs }]) => [
@@ -162,21 +212,6 @@ export function isFull({ pending, failures }) {
  */
 export const isWrongAgain = ({ failures, pending, fingerprints }, { fingerprint, alike }) =>
   fingerprints.includes(fingerprint) || (alike || failures + pending) >= FREE_NAME_FAILURES
-
-/**
- * @param {Tally} pair
- * @param {number} nowMs
- * @returns {boolean} whether it says something new: of a login that repeats a good one nobody need hear for a day
- */
-export function markGood(pair, nowMs) {
-  const goodMs = pair.goodUntilMs - nowMs
-  const isKnown = goodMs >= REMEMBER_GOOD_MS - 24 * 60 * 60_000 && goodMs <= REMEMBER_GOOD_MS
-  const isNews = pair.failures > 0 || !isKnown
-  pair.goodUntilMs = nowMs + REMEMBER_GOOD_MS
-  pair.failures = 0
-  pair.fingerprints = []
-  return isNews
-}
 
 /**
  * @param {{ name: Tally, address: Tally, pair: Tally, fingerprint: string, nowMs: number }} failure

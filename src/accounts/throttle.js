@@ -25,13 +25,11 @@ import { AddressList } from '../support/address-list.js'
 import { nameOf } from './address.js'
 import { OutcomeQueue } from './outcome-queue.js'
 import {
-  REMEMBER_GOOD_MS,
   Tallies,
   countFailure,
   isFull,
   isHeld,
   isWrongAgain,
-  markGood,
   nameWaitMs,
   wasGoodAt
 } from './tallies.js'
@@ -200,7 +198,7 @@ export class Throttle {
     const place = addressKey(remoteAddress ?? '')
     const name = this.#names.touch(nameKey, nowMs)
     const address = this.#addresses.touch(place, nowMs)
-    const pair = this.#pairs.touch(`${place} ${nameKey}`, nowMs)
+    const pair = this.#pairs.touch(pairKeyOf({ place, nameKey }), nowMs)
     const wasGood = wasGoodAt(pair, nowMs)
     const fingerprint = createHmac('sha256', this.#fingerprintKey).update(password).digest('base64')
     const alike = this.#equal.get(`${place} ${nameKey} ${fingerprint}`) ?? 0
@@ -240,7 +238,7 @@ export class Throttle {
         end(() => false)
       },
       succeed: () => {
-        const isNews = end((nowMs) => markGood(pair, nowMs))
+        const isNews = end((nowMs) => this.#pairs.markGood(pairKeyOf(seen), nowMs))
         if (isNews) this.onChange?.({ nameKey, place, fingerprint: null })
       },
       fail: () => {
@@ -253,11 +251,12 @@ export class Throttle {
   /** @param {ThrottleChange} change - that another worker has seen */
   note({ nameKey, place, fingerprint }) {
     const nowMs = this.#clock.nowMs()
-    const pair = this.#pairs.touch(`${place} ${nameKey}`, nowMs)
+    const pairKey = pairKeyOf({ place, nameKey })
     if (fingerprint === null) {
-      markGood(pair, nowMs)
+      this.#pairs.markGood(pairKey, nowMs)
       return
     }
+    const pair = this.#pairs.touch(pairKey, nowMs)
     const name = this.#names.touch(nameKey, nowMs)
     const address = this.#addresses.touch(place, nowMs)
     countFailure({ name, address, pair, fingerprint, nowMs })
@@ -270,11 +269,11 @@ export class Throttle {
    */
   remember({ username, remoteAddress, atMs }) {
     if (this.#isExempt(remoteAddress)) return
-    const pair = this.#pairs.touch(
-      `${addressKey(remoteAddress)} ${this.#nameKeyOf(username)}`,
-      this.#clock.nowMs()
-    )
-    pair.goodUntilMs = Math.max(pair.goodUntilMs, atMs + REMEMBER_GOOD_MS)
+    const pairKey = pairKeyOf({
+      place: addressKey(remoteAddress),
+      nameKey: this.#nameKeyOf(username)
+    })
+    this.#pairs.rememberGood(pairKey, { atMs, nowMs: this.#clock.nowMs() })
   }
 
   /** @returns {ThrottleState} for a worker that starts */
@@ -299,6 +298,12 @@ export class Throttle {
     }
   }
 }
+
+/**
+ * @param {Pick<Seen, 'place' | 'nameKey'>} seen
+ * @returns {string}
+ */
+const pairKeyOf = ({ place, nameKey }) => `${place} ${nameKey}`
 
 /**
  * @param {Seen} seen

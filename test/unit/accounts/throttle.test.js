@@ -283,14 +283,19 @@ test('failures are forgotten after an hour of quiet', async () => {
 })
 
 test('of more names than are remembered those that were tried longest ago are forgotten', async () => {
-  const { throttle, fail } = setUp()
+  const { clock, throttle, fail, succeed } = setUp()
   for (let n = 0; n < 6; n++) await fail('anna', `192.0.2.${n}`)
+  await succeed('carl', '203.0.113.1')
+  throttle.remember({ username: 'dora', remoteAddress: '203.0.113.1', atMs: clock.nowMs() })
   for (let n = 0; n < 100_000; n++) {
     if (n === 50_000) for (let m = 0; m < 6; m++) await fail('bert', `198.51.100.${m}`)
     throttle.note({ nameKey: `of another worker ${n}`, place: '203.0.113.1', fingerprint: 'x' })
   }
   assert.equal(await fail('bert', '192.0.2.77'), 500)
   assert.equal(await fail('anna', '192.0.2.77'), 0)
+  // Who was right from somewhere is not: all those guesses came from there.
+  await assert.rejects(succeed('emil', '203.0.113.1'), isThrottled)
+  for (const known of ['carl', 'dora']) assert.equal(await succeed(known, '203.0.113.1'), 0)
 })
 
 test('exempt addresses are not counted, loopback by default, blocks too', async () => {
