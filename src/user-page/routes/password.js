@@ -3,7 +3,6 @@
  */
 import { changePassword } from '../../accounts/change-password.js'
 import { renewRecoveryCode } from '../../accounts/recovery-code.js'
-import { MailError } from '../../errors.js'
 import { setSession } from '../guard.js'
 import { html } from '../html.js'
 import { passwordField, ownerFields } from '../layout.js'
@@ -81,13 +80,12 @@ export function addPasswordRoutes(app, parts) {
         await withPassword(services, visit, (oldSecret) =>
           changePassword({ services, account, oldSecret, newPassword, remoteAddress })
         )
-        const now = await services.directory.findSingleCredential(account.id, 'password')
-        if (!now) throw new MailError('CREDENTIAL_NOT_FOUND')
-        // Every session with the old password is over; this one begins anew.
+        // Every session with the old password is over; this one begins anew, with the new one and none that somebody else may
+        // have set since.
         const { id } = sessions.begin({
           accountId: account.id,
-          credentialId: now.id,
-          credentialVersion: now.version,
+          credentialId: session.credentialId,
+          credentialVersion: session.credentialVersion + 1,
           username: session.username,
           remoteAddress
         })

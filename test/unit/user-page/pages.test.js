@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { changePassword } from '../../../src/accounts/change-password.js'
 import { exportMailboxes } from '../../../src/export/export-mailbox.js'
 import { openPortable } from '../../../src/export/open-portable.js'
 import { systemClock } from '../../../src/support/clock.js'
@@ -70,6 +71,27 @@ test('the password is changed here: the new one logs in, the old one does not, o
   )
   for (const action of /** @type {const} */ (['page-login', 'password-change']))
     assert.ok(actions.includes(action), action)
+})
+
+test('who changes the password is not logged in by another one that is set right behind it', async (t) => {
+  const { services, browser: open } = await startUserPage(t)
+  const { directory } = services
+  const browser = open()
+  await browser.logIn(ALICE, PASSWORD)
+  const account = await directory.findByAddress(ALICE)
+  assert.ok(account)
+  const overtaken = async (
+    /** @type {Parameters<typeof directory.replaceCredentials>} */ ...given
+  ) => {
+    const isReplaced = await directory.replaceCredentials(...given)
+    const [oldSecret, newPassword] = [Buffer.from(NEW), Buffer.from('the third one')]
+    await changePassword({ services, account, oldSecret, newPassword })
+    return isReplaced
+  }
+  t.mock.method(directory, 'replaceCredentials', overtaken, { times: 1 })
+  const changed = await browser.post('/password', { password: PASSWORD, new: NEW, again: NEW })
+  assert.equal(changed.status, 303)
+  assert.equal((await browser.get('/')).headers.location, '/login')
 })
 
 test('an app password is made, logs into IMAP, is listed with its last use, and is revoked', async (t) => {
