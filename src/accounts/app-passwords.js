@@ -44,6 +44,7 @@ function describe({ id, label, scope, createdAtMs, expiresAtMs, lastUsedAtMs }) 
  * @param {Scope} [input.scope] - read-write unless told
  * @param {number | null} [input.expiresAtMs] - never unless told
  * @param {string | null} [input.remoteAddress] - whose wish it is, for the audit log
+ * @param {import('./argon2-queue.js').Standing} [input.standing] - theirs
  * @returns {Promise<{ appPassword: AppPassword, text: string }>} `text` is shown once and kept nowhere
  * @throws {MailError} AUTHENTICATION_FAILED, LIMIT, LABEL_REFUSED, THROTTLED, BUSY
  */
@@ -54,11 +55,12 @@ export async function createAppPassword({
   label,
   scope = 'read-write',
   expiresAtMs = null,
-  remoteAddress = null
+  remoteAddress = null,
+  standing
 }) {
   const { directory } = services
   requireLabel(label)
-  const checked = await requireOwner({ services, account, secret })
+  const checked = await requireOwner({ services, account, secret, ...(standing && { standing }) })
   using masterKey = checked.masterKey
   if (await settleRekey({ services, account, masterKey })) {
     throw new MailError('BUSY', { detail: 'an interrupted rekey was finished first' })

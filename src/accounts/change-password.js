@@ -29,6 +29,7 @@ import { settleRekey } from './rekey.js'
  * @param {Uint8Array} input.oldSecret - the old password or the recovery code; the caller zeroes it
  * @param {Uint8Array} input.newPassword - the caller zeroes it
  * @param {string | null} [input.remoteAddress] - whose wish it is, for the audit log
+ * @param {import('./argon2-queue.js').Standing} [input.standing] - theirs
  * @returns {Promise<{ recoveryCode: string | null }>} a new one where the old one was used, to be shown once
  * @throws {MailError} AUTHENTICATION_FAILED, PASSWORD_REFUSED, THROTTLED, CREDENTIAL_NOT_FOUND where the account has no
  *   password, BUSY where it was changed by somebody else meanwhile
@@ -38,11 +39,13 @@ export async function changePassword({
   account,
   oldSecret,
   newPassword,
-  remoteAddress = null
+  remoteAddress = null,
+  standing
 }) {
   const { directory } = services
   requireUsablePassword(newPassword)
-  const checked = await requireOwner({ services, account, secret: oldSecret })
+  const turn = standing && { standing }
+  const checked = await requireOwner({ services, account, secret: oldSecret, ...turn })
   using masterKey = checked.masterKey
   if (await settleRekey({ services, account, masterKey })) {
     throw new MailError('BUSY', { detail: 'an interrupted rekey was finished first' })
@@ -59,7 +62,8 @@ export async function changePassword({
       frame: nextFrame(current),
       password: newPassword,
       masterKey,
-      services
+      services,
+      ...turn
     })
   ]
   let recoveryCode = null

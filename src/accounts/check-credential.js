@@ -169,10 +169,11 @@ export async function checkCredential({ services, account, password, standing = 
  * @param {CheckServices} input.services
  * @param {Account | null} input.account - null where there is none; the work is the same
  * @param {Uint8Array} input.secret
+ * @param {Standing} [input.standing]
  * @returns {Promise<CheckedCredential>}
  * @throws {MailError} AUTHENTICATION_FAILED, and as `checkCredential`
  */
-export async function requireOwner({ services, account, secret }) {
+export async function requireOwner({ services, account, secret, standing }) {
   const typed = recognizeCode(secret)
   try {
     /** @type {CheckedCredential | null} */
@@ -187,7 +188,12 @@ export async function requireOwner({ services, account, secret }) {
       key.kek.dispose()
       if (masterKey) checked = { credential, masterKey, rewrapped: null }
     } else if (!typed) {
-      checked = await checkPassword({ services, account, password: secret })
+      checked = await checkPassword({
+        services,
+        account,
+        password: secret,
+        ...(standing && { standing })
+      })
     }
     if (!checked) throw new MailError('AUTHENTICATION_FAILED')
     return checked

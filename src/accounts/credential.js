@@ -145,12 +145,17 @@ export function wrapPasswordCredential({ frame, stretched, salt, masterKey, serv
  * @param {Uint8Array} input.password
  * @param {SecretBuffer} input.masterKey
  * @param {CredentialServices} input.services
+ * @param {import('./argon2-queue.js').Standing} [input.standing] - of who sets it
  * @returns {Promise<Credential>}
  * @throws {MailError} THROTTLED where the argon2 queue is full
  */
-export async function makePasswordCredential({ frame, password, masterKey, services }) {
+export async function makePasswordCredential({ frame, password, masterKey, services, standing }) {
   const salt = randomBytes(SALT_BYTES)
-  using stretched = await services.argon2.stretch({ password, salt })
+  using stretched = await services.argon2.stretch({
+    password,
+    salt,
+    ...(standing && { standing })
+  })
   return wrapPasswordCredential({ frame, stretched, salt, masterKey, services })
 }
 

@@ -9,6 +9,8 @@ import { addressKey } from '../support/address-key.js'
 import { nameOf } from './address.js'
 import { attemptHash } from './attempt-hash.js'
 
+/** @typedef {import('./argon2-queue.js').Standing} Standing */
+
 /** Of one password, name and place. */
 const MAX_WAITING = 100
 
@@ -52,3 +54,11 @@ export class PasswordTurns {
     }
   }
 }
+
+/**
+ * @param {{ hasWaited: boolean }} turn
+ * @param {Standing} standing - of who asks
+ * @returns {Standing} in that turn: whoever keeps himself waiting keeps nobody else
+ */
+export const standingIn = ({ hasWaited }, standing) =>
+  hasWaited && standing === 'known' ? 'stranger' : standing

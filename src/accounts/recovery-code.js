@@ -13,12 +13,19 @@ import { settleRekey } from './rekey.js'
  * @param {import('./directory-port.js').Account} input.account
  * @param {Uint8Array} input.secret - the account's password or its present recovery code; the caller zeroes it
  * @param {string | null} [input.remoteAddress] - whose wish it is, for the audit log
+ * @param {import('./argon2-queue.js').Standing} [input.standing] - theirs
  * @returns {Promise<string>} to be shown once
  * @throws {MailError} AUTHENTICATION_FAILED, THROTTLED, BUSY where a credential was changed by somebody else meanwhile
  */
-export async function renewRecoveryCode({ services, account, secret, remoteAddress = null }) {
+export async function renewRecoveryCode({
+  services,
+  account,
+  secret,
+  remoteAddress = null,
+  standing
+}) {
   const { directory } = services
-  const checked = await requireOwner({ services, account, secret })
+  const checked = await requireOwner({ services, account, secret, ...(standing && { standing }) })
   using masterKey = checked.masterKey
   if (await settleRekey({ services, account, masterKey })) {
     throw new MailError('BUSY', { detail: 'an interrupted rekey was finished first' })

@@ -12,7 +12,7 @@ import { counters } from '../telemetry/counters.js'
 import { checkCredential } from './check-credential.js'
 import { unlessOvertaken } from './damage.js'
 import { EqualAttempts } from './equal-attempts.js'
-import { PasswordTurns } from './password-turns.js'
+import { PasswordTurns, standingIn } from './password-turns.js'
 import { RecentLogins } from './recent-logins.js'
 import { settleRekey } from './rekey.js'
 import { requireSealKeyIsOurs } from './seal-identity.js'
@@ -148,12 +148,8 @@ export class Unlocker {
               check: () => this.#check({ ...input, standing })
             }
           )
-        : await this.#passwordTurns.run(attempt, ({ hasWaited }) =>
-            // Whoever keeps himself waiting keeps nobody else.
-            this.#check({
-              ...input,
-              standing: hasWaited && standing === 'known' ? 'stranger' : standing
-            })
+        : await this.#passwordTurns.run(attempt, (turn) =>
+            this.#check({ ...input, standing: standingIn(turn, standing) })
           )
       directory.recordUse(unlocked.credentialId)
       record(unlocked)
@@ -179,12 +175,14 @@ export class Unlocker {
    * @template T
    * @param {LoginAttempt} attempt - `password` may be a recovery code
    * @param {Account | null} account - null where there is none of the name
-   * @param {() => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong
+   * @param {(turn: { standing: Standing }) => Promise<T>} check - throws AUTHENTICATION_FAILED where the secret is wrong;
+   *   `standing` goes with its derivations
    * @returns {Promise<T>}
    * @throws {MailError} THROTTLED; what `check` throws
    */
   throttled(attempt, account, check) {
-    const inTurn = () => this.#passwordTurns.run(attempt, check)
+    const inTurn = (/** @type {{ standing: Standing }} */ { standing }) =>
+      this.#passwordTurns.run(attempt, (turn) => check({ standing: standingIn(turn, standing) }))
     return this.#throttled(attempt, account, async () => null, inTurn)
   }
 

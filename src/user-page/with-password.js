@@ -5,6 +5,7 @@ import { recognizeCode } from '../crypto/generated-code.js'
 import { Refusal } from './problem.js'
 
 /** @import { AccountServices } from '../accounts/services.js' */
+/** @import { Standing } from '../accounts/argon2-queue.js' */
 /** @import { FormBody } from './form-body.js' */
 /** @import { Visit } from './page-route.js' */
 
@@ -25,7 +26,7 @@ export function passwordOf(form) {
  * @template T
  * @param {AccountServices} services
  * @param {Pick<Visit, 'form' | 'login' | 'remoteAddress'>} visit
- * @param {(password: Buffer) => Promise<T>} work - throws AUTHENTICATION_FAILED where it is wrong
+ * @param {(secret: Buffer, turn: { standing: Standing }) => Promise<T>} work - throws AUTHENTICATION_FAILED where it is wrong
  * @returns {Promise<T>}
  * @throws {Refusal} as `passwordOf`
  * @throws {import('../errors.js').MailError} THROTTLED; what `work` throws
@@ -34,5 +35,5 @@ export async function withPassword({ unlocker }, { form, login, remoteAddress },
   const password = passwordOf(form)
   const { account, session } = login
   const attempt = { username: session.username, password, remoteAddress }
-  return await unlocker.throttled(attempt, account, () => work(password))
+  return await unlocker.throttled(attempt, account, (turn) => work(password, turn))
 }

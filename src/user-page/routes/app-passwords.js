@@ -181,8 +181,8 @@ export function addAppPasswordRoutes(app, parts) {
         const scope = scopeOf(form.text('scope'))
         const expiresAtMs = expiryOf(form.text('expires'), services.clock.nowMs())
         const wish = { label, scope, expiresAtMs, remoteAddress }
-        const { text } = await withPassword(services, visit, (secret) =>
-          createAppPassword({ services, account, secret, ...wish })
+        const { text } = await withPassword(services, visit, (secret, turn) =>
+          createAppPassword({ services, account, secret, ...wish, ...turn })
         )
         return { body: shownOnce(label, text) }
       },

@@ -144,12 +144,12 @@ export function addLoginRoutes(app, parts) {
       requireRecoveryCode(code)
       const account = await directory.findByAddress(username)
       const attempt = { username, password: code, remoteAddress }
-      const { recoveryCode } = await unlocker.throttled(attempt, account, async () => {
+      const { recoveryCode } = await unlocker.throttled(attempt, account, async (turn) => {
         const checked = await requireOwner({ services, account, secret: code })
         checked.masterKey.dispose()
         if (!account) throw new MailError('AUTHENTICATION_FAILED')
         if (!account.isEnabled) throw new MailError('ACCOUNT_DISABLED')
-        const change = { oldSecret: code, newPassword, remoteAddress }
+        const change = { oldSecret: code, newPassword, remoteAddress, ...turn }
         return await changePassword({ services, account, ...change })
       })
       return show(reply, 'The password was changed', recovered(recoveryCode ?? ''))

@@ -77,8 +77,8 @@ export function addPasswordRoutes(app, parts) {
         const newPassword = newPasswordOf(visit.form)
         const { login, reply, remoteAddress } = visit
         const { account, session } = login
-        await withPassword(services, visit, (oldSecret) =>
-          changePassword({ services, account, oldSecret, newPassword, remoteAddress })
+        await withPassword(services, visit, (oldSecret, turn) =>
+          changePassword({ services, account, oldSecret, newPassword, remoteAddress, ...turn })
         )
         // Every session with the old password is over; this one begins anew, with the new one and none that somebody else may
         // have set since.
@@ -103,8 +103,8 @@ export function addPasswordRoutes(app, parts) {
       '/recovery-code': async (visit) => {
         const { login, remoteAddress } = visit
         const { account } = login
-        const code = await withPassword(services, visit, (secret) =>
-          renewRecoveryCode({ services, account, secret, remoteAddress })
+        const code = await withPassword(services, visit, (secret, turn) =>
+          renewRecoveryCode({ services, account, secret, remoteAddress, ...turn })
         )
         return { body: recoveryCode(code) }
       }

@@ -94,6 +94,39 @@ test('who knows a password and asks for it without a pause keeps others waiting 
   }
 })
 
+test('while strangers keep all derivations busy, who is known here can still change what opens the mailbox', async (t) => {
+  const queueLength = 3
+  const server = await startUserPage(t, {
+    settings: { ...settings, 'auth.concurrency': 1, 'auth.queueLength': queueLength }
+  })
+  const { argon2 } = server.services
+  const browser = server.browser()
+  await browser.logIn(ALICE, PASSWORD)
+  const guess = { password: Buffer.from('guess'), salt: Buffer.alloc(16) }
+  const state = { isOver: false }
+  t.after(() => {
+    state.isOver = true
+  })
+  const flooding = (async () => {
+    const guesses = []
+    for (; !state.isOver; await setImmediate()) {
+      while (argon2.figures.waiting < queueLength) guesses.push(argon2.stretch(guess))
+    }
+    await Promise.all(guesses)
+  })()
+  const forms = /** @type {const} */ ([
+    ['/recovery-code', {}, 200],
+    ['/app-passwords', { label: 'phone', scope: 'read-only' }, 200],
+    ['/password', { new: 'another secret', again: 'another secret' }, 303]
+  ])
+  for (const [path, fields, expected] of forms) {
+    const { status } = await browser.post(path, { ...fields, password: PASSWORD })
+    assert.deepEqual([path, status], [path, expected])
+  }
+  state.isOver = true
+  await flooding
+})
+
 test('behind a load balancer it is the client’s own address that counts', async (t) => {
   const proxy = new ProxyTrust(['127.0.0.1'])
   const server = await startUserPage(t, { clock, settings, proxy })
