@@ -10,6 +10,7 @@ import { equalInConstantTime } from '../crypto/constant-time.js'
 import { generateCode, recognizeCode } from '../crypto/generated-code.js'
 import { SALT_BYTES, hkdf, keyFromCode, keyFromStretched } from '../crypto/kdf.js'
 import { UnwrapError, credentialAssociatedData, unwrapKey, wrapKey } from '../crypto/key-wrap.js'
+import { collectSoon } from '../support/collect-soon.js'
 
 /**
  * @typedef {import('./directory-port.js').Credential} Credential
@@ -197,6 +198,7 @@ export function makeCodeCredential({ kind, frame, masterKey, services }) {
  */
 export function openCredential(credential, key) {
   using kek = key.kek
+  collectSoon()
   if (!equalInConstantTime(credential.commitment, key.commitment)) return null
   const associated = credentialAssociatedData({ ...credential, credentialId: credential.id })
   try {

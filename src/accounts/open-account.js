@@ -5,7 +5,7 @@ import { unlessOvertaken } from './damage.js'
 import { limitStore } from './live-credentials.js'
 import { OpenSpool } from './open-spool.js'
 import { openStore } from './open-store.js'
-import { openSealIdentities } from './seal-identity.js'
+import { closeSealIdentities, openSealIdentities } from './seal-identity.js'
 
 /**
  * @typedef {import('./directory-port.js').Account} Account
@@ -118,7 +118,7 @@ export async function openParts({ services, account, masterKey, shared, onAlert 
     limitStore(store, account, tenantRoom)
     return { store, identities, spool: new OpenSpool({ services, account, store, identities }) }
   } catch (error) {
-    for (const identity of identities) identity.destroy()
+    closeSealIdentities(identities)
     throw error
   }
 }

@@ -14,6 +14,7 @@ import { MailboxAlerts } from './mailbox-alerts.js'
 import { OpenAccount, openParts } from './open-account.js'
 import { removeIfErased } from './remove-account.js'
 import { checkRestored } from './restored.js'
+import { closeSealIdentities } from './seal-identity.js'
 import { SharedParts } from './shared-parts.js'
 
 /**
@@ -375,7 +376,7 @@ export class OpenAccounts {
       this.#shared.leave(store)
       await store.close().finally(() => workAlone?.())
     } finally {
-      for (const identity of identities) identity.destroy()
+      closeSealIdentities(identities)
       onLocked(accountId)
       services.logger.debug({ accountId }, 'mailbox locked')
     }

@@ -6,6 +6,7 @@ import { MailError } from '../errors.js'
 import { generateSealIdentity, identityFromSecret, isRecipientOf } from '../crypto/age.js'
 import { deriveSealKey } from '../crypto/key-derivation.js'
 import { UnwrapError, associatedData, unwrapKey, wrapKey } from '../crypto/key-wrap.js'
+import { collectSoon } from '../support/collect-soon.js'
 
 /**
  * @typedef {import('./directory-port.js').Account} Account
@@ -127,7 +128,7 @@ export function rewrapSealIdentity({
  * @param {string} input.accountId
  * @param {SecretBuffer} input.masterKey
  * @returns {Promise<SealIdentity[]>} the current one first, then those before it, for mail sealed earlier;
- *   the caller destroys them
+ *   the caller closes them
  * @throws {MailError} KEYS_CONTRADICT
  */
 export async function openSealIdentities({ directory, accountId, masterKey }) {
@@ -140,7 +141,7 @@ export async function openSealIdentities({ directory, accountId, masterKey }) {
       identities.push(identityFromSecret(secret.bytes))
     }
   } catch (error) {
-    for (const identity of identities) identity.destroy()
+    closeSealIdentities(identities)
     throw error
   }
   return identities
@@ -182,6 +183,14 @@ export async function requireSealKeyIsOurs({ directory, account, masterKey }) {
     })
     return true
   } finally {
-    identity.destroy()
+    closeSealIdentities([identity])
   }
+}
+
+/**
+ * @param {readonly SealIdentity[]} identities - that nobody uses any more
+ */
+export function closeSealIdentities(identities) {
+  for (const identity of identities) identity.destroy()
+  collectSoon()
 }

@@ -10,7 +10,8 @@
  *
  * Everything is synchronous and streams: both directions hold one chunk. Keys and plaintext lie in
  * memory of their own and are zeroed; what node:crypto holds in KeyObjects, OpenSSL clears when they
- * are collected. Nothing makes a JavaScript string of a secret, which could not be cleared.
+ * are collected, so that an identity makes them anew for each file. Nothing makes a JavaScript string of
+ * a secret, which could not be cleared.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -30,12 +31,13 @@ import {
 import { StreamOpener, StreamSealer } from './age-stream.js'
 import { encodeBech32, isBech32Of } from './bech32.js'
 import { HpkeSuite, TAG_BYTES } from './hpke.js'
+import { SecretBuffer } from './secret-buffer.js'
 import {
   CIPHERTEXT_BYTES,
   HybridPublicKey,
   SEED_BYTES,
   decapsulate,
-  expandSeed
+  publicKeyOf
 } from './hybrid-kem.js'
 
 /** @typedef {import('./age-header.js').Header} Header */
@@ -55,12 +57,12 @@ export function generateSealIdentity() {
   const random = randomBytes(SEED_BYTES)
   random.copy(secret)
   random.fill(0)
-  const { publicKey } = expandSeed(secret)
+  const publicKey = publicKeyOf(secret)
   return { secret, recipient: recipientFromPublicKey(publicKey), publicKey }
 }
 
 /**
- * @param {Buffer} secret - the 32-byte seed; not kept, so the caller may zero it
+ * @param {Buffer} secret - the 32-byte seed; copied, so the caller may zero it
  * @returns {SealIdentity}
  * @throws {MailError} KEY_REJECTED where the length is wrong
  */
@@ -89,15 +91,13 @@ export const isRecipientOf = (recipient, publicKey) =>
 
 /** A private key that opens sealed files. Its fields are private, so that no log can print it. */
 export class SealIdentity {
-  /** @type {import('./hybrid-kem.js').HybridPrivateKey | null} */
-  #key
+  #seed
 
-  /** @param {Buffer} seed - 32 bytes; not kept */
+  /** @param {Buffer} seed - 32 bytes; copied */
   constructor(seed) {
-    const key = expandSeed(seed)
-    this.#key = key
-    /** @type {Buffer} 1,216 bytes */
-    this.publicKey = key.publicKey
+    this.#seed = SecretBuffer.copyOf(seed)
+    /** 1,216 bytes */
+    this.publicKey = publicKeyOf(seed)
   }
 
   /** @returns {string} `age1pq1…` */
@@ -111,8 +111,8 @@ export class SealIdentity {
    * @throws {MailError} UNSEAL_FAILED where a stanza of our type is malformed, KEY_UNAVAILABLE after `destroy`
    */
   unwrapFileKey(stanzas) {
-    const key = this.#key
-    if (key === null) throw new MailError('KEY_UNAVAILABLE')
+    if (this.#seed.isDisposed) throw new MailError('KEY_UNAVAILABLE')
+    const key = { seed: this.#seed.bytes, publicKey: this.publicKey }
     for (const { args, body } of stanzas) {
       if (args[0] !== STANZA_TYPE) continue
       const [, encoded, ...extra] = args
@@ -127,9 +127,9 @@ export class SealIdentity {
     return null
   }
 
-  /** Lets go of the key; the identity opens nothing more. Harmless when repeated. */
+  /** Zeroes the key; the identity opens nothing more. Harmless when repeated. */
   destroy() {
-    this.#key = null
+    this.#seed.dispose()
   }
 }
 
@@ -315,7 +315,7 @@ export class Opener {
 }
 
 /**
- * @param {import('./hybrid-kem.js').HybridPrivateKey} key
+ * @param {Parameters<typeof decapsulate>[0]} key
  * @param {Buffer} ciphertext
  */
 function decapsulateFor(key, ciphertext) {

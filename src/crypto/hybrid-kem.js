@@ -16,7 +16,8 @@ import {
   decapsulate as decapsulateKey,
   diffieHellman,
   encapsulate as encapsulateKey,
-  generateKeyPairSync
+  generateKeyPairSync,
+  hash
 } from 'node:crypto'
 import { ownBytes } from '../support/own-bytes.js'
 import { secretBytes } from '../support/secret-bytes.js'
@@ -42,28 +43,32 @@ const X25519_PUBLIC_DER = Buffer.from('302a300506032b656e032100', 'hex')
 const X25519_PRIVATE_DER = Buffer.from('302e020100300506032b656e04220420', 'hex')
 
 /**
- * @typedef {object} HybridPrivateKey
- * @property {KeyObject} mlkem
- * @property {KeyObject} x25519
- * @property {Buffer} publicKey - PUBLIC_KEY_BYTES
- */
-
-/**
+ * To be let go in the same turn: OpenSSL clears its copies when these objects are collected, and the collector is long in
+ * coming to what has been kept for a while.
+ *
  * @param {Buffer} seed - SEED_BYTES; stays the caller's to zero
- * @returns {HybridPrivateKey}
+ * @returns {{ mlkem: KeyObject, x25519: KeyObject }}
  */
-export function expandSeed(seed) {
-  const expanded = createHash('shake256', { outputLength: 96 }).update(seed).digest()
+function expandSeed(seed) {
+  const expanded = hash('shake256', seed, { outputLength: 96, outputEncoding: 'buffer' })
   const mlkemDer = joinSecret(MLKEM_SEED_DER, expanded.subarray(0, 64))
   const x25519Der = joinSecret(X25519_PRIVATE_DER, expanded.subarray(64))
   try {
     const mlkem = createPrivateKey({ key: mlkemDer, format: 'der', type: 'pkcs8' })
     const x25519 = createPrivateKey({ key: x25519Der, format: 'der', type: 'pkcs8' })
-    const publicKey = ownBytes(rawPublic(mlkem), rawPublic(x25519))
-    return { mlkem, x25519, publicKey }
+    return { mlkem, x25519 }
   } finally {
     for (const secret of [expanded, mlkemDer, x25519Der]) secret.fill(0)
   }
+}
+
+/**
+ * @param {Buffer} seed - SEED_BYTES; stays the caller's to zero
+ * @returns {Buffer} PUBLIC_KEY_BYTES
+ */
+export function publicKeyOf(seed) {
+  const { mlkem, x25519 } = expandSeed(seed)
+  return ownBytes(rawPublic(mlkem), rawPublic(x25519))
 }
 
 /** The recipient's side: it can put a new shared secret under the public key, and nothing else. */
@@ -100,20 +105,21 @@ export class HybridPublicKey {
 }
 
 /**
- * @param {HybridPrivateKey} key
+ * @param {{ seed: Buffer, publicKey: Buffer }} key - `seed`: stays the caller's to zero
  * @param {Buffer} ciphertext - CIPHERTEXT_BYTES
  * @returns {Buffer} the shared secret; for a ciphertext that was made for another key or changed it
  *   is a different one (implicit rejection), which the AEAD above then shows
  * @throws {Error} where the X25519 share is a point of low order, which no honest sender makes
  */
-export function decapsulate(key, ciphertext) {
+export function decapsulate({ seed, publicKey }, ciphertext) {
+  const key = expandSeed(seed)
   const share = ciphertext.subarray(MLKEM_CIPHERTEXT_BYTES)
   const mlkemSecret = decapsulateKey(key.mlkem, ciphertext.subarray(0, MLKEM_CIPHERTEXT_BYTES))
   const x25519Secret = diffieHellman({
     privateKey: key.x25519,
     publicKey: publicFromDer(X25519_PUBLIC_DER, share)
   })
-  const ownPublic = key.publicKey.subarray(MLKEM_PUBLIC_BYTES)
+  const ownPublic = publicKey.subarray(MLKEM_PUBLIC_BYTES)
   return combine(mlkemSecret, x25519Secret, share, ownPublic)
 }
 

@@ -9,7 +9,7 @@ import Database from 'better-sqlite3-multiple-ciphers'
 import { loadConfig } from '../../config/load.js'
 import { openAccountServices } from '../../src/accounts/services.js'
 import { provisionAccount } from '../../src/accounts/provision.js'
-import { openSealIdentities } from '../../src/accounts/seal-identity.js'
+import { closeSealIdentities, openSealIdentities } from '../../src/accounts/seal-identity.js'
 import { deriveDatabaseKey } from '../../src/crypto/key-derivation.js'
 import { drainSpool } from '../../src/delivery/drain.js'
 import { openAccountStore } from '../../src/store/account-store.js'
@@ -122,7 +122,7 @@ export async function drainInto({ directory, logger }, account, masterKey, store
       logger
     })
   } finally {
-    for (const identity of identities) identity.destroy()
+    closeSealIdentities(identities)
   }
 }
 

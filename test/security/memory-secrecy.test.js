@@ -1,11 +1,14 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { loadConfig } from '../../config/load.js'
 import { openAccountServices } from '../../src/accounts/services.js'
+import { deriveSealKey } from '../../src/crypto/key-derivation.js'
+import { associatedData, unwrapKey } from '../../src/crypto/key-wrap.js'
 import { systemClock } from '../../src/support/clock.js'
 import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
 import { countInMemory, memoryIsUnreadable } from '../helpers/process-memory.js'
@@ -17,27 +20,38 @@ const [LINE = '', PIECES = '', LITERAL = '', PLAIN = ''] = USERS
 
 /**
  * @param {string} data
- * @returns {Promise<Buffer[]>} the master keys of all users
+ * @returns {Promise<{ keys: Buffer[], sealKeys: Buffer[] }>} the master keys of all users, and what opens the sealed mail of
+ *   one: the seed, and of what it expands to the keys of ML-KEM and X25519
  */
-async function masterKeys(data) {
+async function keysOf(data) {
   const services = await openAccountServices({
     config: loadConfig({ settings: { data, 'auth.argon2.memoryKiB': 19 * 1024 }, environment: {} }),
     clock: systemClock,
     logger: pino({ level: 'silent' })
   })
   const keys = []
+  /** @type {Buffer[]} of the last of them */
+  let sealKeys = []
   for (const username of USERS) {
     const password = Buffer.from(PASSWORD)
-    const { masterKey } = await services.unlocker.unlock({
+    const { account, masterKey } = await services.unlocker.unlock({
       username,
       password,
       remoteAddress: null
     })
     keys.push(Buffer.from(masterKey.bytes))
+    const [row] = await services.directory.listSealIdentities(account.id)
+    assert.ok(row)
+    const { number, recipient, keyEpoch, wrappedSecret: wrapped } = row
+    const associated = associatedData('seal identity', [account.id, number, recipient, keyEpoch])
+    const kek = deriveSealKey(masterKey.bytes)
+    const seed = Buffer.from(unwrapKey({ kek, wrapped, associated }).bytes)
+    const expanded = hash('shake256', seed, { outputLength: 96, outputEncoding: 'buffer' })
+    sealKeys = [seed, expanded.subarray(0, 32), expanded.subarray(64)]
     masterKey.dispose()
   }
   await services.close()
-  return keys
+  return { keys, sealKeys }
 }
 
 test(
@@ -47,12 +61,12 @@ test(
     const data = join(scratchFolder(t, 'memory-secrecy'), 'data')
     mkdirSync(data)
     await createAccounts(data, USERS, PASSWORD)
-    const keys = await masterKeys(data)
+    const { keys, sealKeys } = await keysOf(data)
     const environment = { LETTERLOCK_ACCOUNTS_LINGER_MS: '0' }
     const server = await startServerProcess(t, { data, environment })
     const pid = Number(server.child.pid)
     const message = Buffer.from(`\0${PLAIN}\0${PASSWORD}`).toString('base64')
-    const needles = [...keys, Buffer.from(PASSWORD), Buffer.from(message)]
+    const needles = [...keys, ...sealKeys, Buffer.from(PASSWORD), Buffer.from(message)]
 
     /** @type {((client: WireClient) => unknown)[]} */
     const logins = [
