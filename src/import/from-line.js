@@ -12,16 +12,30 @@ const GREATER = 0x3e
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
+/** As newer versions of Thunderbird begin messages: without a sender, for whom a dash stood once, and without a date. */
+const BARE = /^From -?\s*$/
+
 /** Behind the year a name in capitals alone: a sentence may end with a date and a word. */
 const ASCTIME =
   /\b(?<month>[A-Za-z]{3})\s+(?<day>\d{1,2})\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?(?:\s+(?<before>[+-]\d{4}|[A-Za-z]{3,4}(?:\s+DST)?))?\s+(?<year>\d{4})(?:\s+(?<after>[+-]\d{4}|[A-Z]{3,4}))?(?:\s+remote from \S+)?\s*$/
+
+/** The year before the time, as ImportExportTools NG for Thunderbird wrote it. */
+const YEAR_FIRST =
+  /^From \S+\s+[A-Za-z]{3}\s+(?<month>[A-Za-z]{3})\s+(?<day>\d{1,2})\s+(?<year>\d{4})\s+(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2}))?\s*$/
+
+/**
+ * @param {string} line - a line that begins with `From `, without its line end
+ * @returns {boolean} whether that is all it says
+ */
+export const isBareFromLine = (line) => BARE.test(line)
 
 /**
  * @param {Buffer} line - without its line end
  * @returns {ZonedDate | null} null when the line has no date that can be read
  */
 export function parseFromLineDate(line) {
-  const fields = ASCTIME.exec(line.toString('latin1'))?.groups
+  const text = line.toString('latin1')
+  const fields = (ASCTIME.exec(text) ?? YEAR_FIRST.exec(text))?.groups
   if (!fields) return null
   const month = MONTHS.indexOf((fields.month ?? '').toLowerCase())
   const [day, hour, minute, second, year] = [

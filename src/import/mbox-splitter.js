@@ -5,12 +5,14 @@
  * date, as it should, then each of them must have one: a paragraph that begins with the word From and was not quoted
  * does not tear a message apart. The empty line before a From_ line, and the last one of the file, belong to the mbox.
  * Some programs leave that line out: a From_ line with a date and a header field in the next line begins a message all the same.
+ * So does, behind an empty line, one that says nothing and has a header field in the next line: Thunderbird once wrote dates,
+ * and now does not, into the same file.
  *
  * Quoting: 'mboxrd' takes one `>` off every line `>From `, `>>From ` …; 'mboxo' takes it off `>From ` alone (a program
  * that quotes so leaves `>>From ` as it is, which cannot be told from a file); 'none' leaves lines as they are.
  */
 import { HEADER_FIELD, MAX_FROM_LINE_BYTES, trimLineEnd } from './line-ends.js'
-import { FROM, marksEnd, parseFromLineDate } from './from-line.js'
+import { FROM, isBareFromLine, marksEnd, parseFromLineDate } from './from-line.js'
 
 /** @typedef {'mboxrd' | 'mboxo' | 'none'} MboxQuoting */
 /** @typedef {{ kind: 'from', line: Buffer, offset: number } | { kind: 'bytes', bytes: Buffer }} MboxPiece */
@@ -81,7 +83,7 @@ export class MboxSplitter {
       if (this.#isAtLineStart) {
         if (!isWhole && end - at < MAX_FROM_LINE_BYTES) break
         const line = bytes.subarray(at, end)
-        const next = this.#mayFollowText(line) ? lineAt(bytes, end, isLast) : EMPTY
+        const next = this.#needsField(line) ? lineAt(bytes, end, isLast) : EMPTY
         if (next === null) break
         if (this.#isFromLine(line) || isHeaderField(next)) {
           cut(blankStart === -1 ? at : blankStart, end)
@@ -128,13 +130,17 @@ export class MboxSplitter {
 
   /**
    * @param {Buffer} line
-   * @returns {boolean} whether it begins a message where a header field follows, though no empty line stands before it
+   * @returns {boolean} whether it begins a message where a header field follows, though no empty line stands before it, or
+   *   though it has no date
    */
-  #mayFollowText(line) {
-    if (line[0] !== LETTER_F || this.#isAfterBlank || !this.#hasBegun) return false
+  #needsField(line) {
+    if (line[0] !== LETTER_F || !this.#hasBegun) return false
     if (line.length > MAX_FROM_LINE_BYTES || !line.subarray(0, FROM.length).equals(FROM))
       return false
-    return parseFromLineDate(trimLineEnd(line)) !== null
+    const text = trimLineEnd(line)
+    return this.#isAfterBlank
+      ? this.#wantsDate && isBareFromLine(text.toString('latin1'))
+      : parseFromLineDate(text) !== null
   }
 
   /**

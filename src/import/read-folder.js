@@ -18,7 +18,8 @@ import { decodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
 import { mapAhead } from '../support/map-ahead.js'
 import { readHead } from './byte-source.js'
 import { FILES_AHEAD, readEntries, unreadableItem } from './folder-entries.js'
-import { parseFromLineDate } from './from-line.js'
+import { isBareFromLine, parseFromLineDate } from './from-line.js'
+import { HEADER_FIELD } from './line-ends.js'
 import { flagsFromHeader } from './mailbox-headers.js'
 import { emlItem, isEmlName, requireMessages } from './read-eml.js'
 import { emlxItem, isEmlxName } from './read-emlx.js'
@@ -162,9 +163,10 @@ async function kindOf(file) {
   if (stats.size === 0 || INDEX.test(file.place)) return 'empty'
   try {
     const head = (await readHead(file.path, HEAD_BYTES)).toString('latin1').trimStart()
-    const [line = ''] = head.split(/\r?\n/, 1)
+    const [line = '', next = ''] = head.split(/\r?\n/, 2)
     const isDated = parseFromLineDate(Buffer.from(line, 'latin1')) !== null
-    return line.startsWith('From ') && (isDated || isMboxName(file.place)) ? 'mbox' : 'other'
+    const isBegin = isDated || (isBareFromLine(line) && HEADER_FIELD.test(next))
+    return line.startsWith('From ') && (isBegin || isMboxName(file.place)) ? 'mbox' : 'other'
   } catch (error) {
     // Who may not read it cannot know that there is no mail in it; what is packed otherwise, or badly, is something else.
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EACCES') return 'other'

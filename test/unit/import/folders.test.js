@@ -84,6 +84,23 @@ test('the folders of a Thunderbird profile nest as they do there; its indexes ar
   assert.equal(first.name, 'Local Folders/Entw&APw-rfe: message 1 at byte 0')
 })
 
+test('mboxes that newer versions of Thunderbird have begun, or gone on with, are read whole', async (t) => {
+  const bare = (/** @type {string} */ subject) => `From \r\n${mail(subject)}\n`
+  const folder = await folderOf(t, {
+    Archive: bare('one') + bare('two'),
+    Inbox: mbox('three') + bare('four') + mbox('five'),
+    'notes.txt': 'From \nhere on'
+  })
+  assert.deepEqual(placesOf(await readAll(folder)), [
+    'Archive: one',
+    'Archive: two',
+    'Inbox: three',
+    'Inbox: four',
+    'Inbox: five'
+  ])
+  assert.equal((await openSource(folder)).ignoredCount, 1)
+})
+
 test('what Thunderbird keeps as a file per message goes to its folder, with its flags', async (t) => {
   const status = 'X-Mozilla-Status: 0005\r\nX-Mozilla-Keys: work\r\n'
   const folder = await folderOf(t, {

@@ -93,6 +93,8 @@ const DATES = [
   ['From a@b Wed Jul  1 05:04:01 2020 PST', '2020-07-01T05:04:01Z', 0],
   ['From a@b Wed Jul  1 05:04:01 MET DST 2020', '2020-07-01T05:04:01Z', 0],
   ['From b Wed Jul  1 05:04 EDT 1992 remote from host', '1992-07-01T05:04:00Z', 0],
+  ['From - Sat Apr 12 2025 15:59:28', '2025-04-12T15:59:28Z', 0],
+  ['From Sat Apr 12 2025 15:59:28', null, 0],
   ['From a@b Sat Jan  1 00:00:00 0000', '0000-01-01T00:00:00Z', 0],
   ['From a@b Thu Feb 29 24:00:01 0096', '0096-03-01T00:00:01Z', 0],
   ['From Wed Jul  1 05:04:01 2020 onwards', null, 0],

@@ -110,6 +110,21 @@ const CASES = [
     ]
   },
   {
+    name: 'a From_ line that says nothing begins a message among dated ones where a header field follows',
+    mbox: `${FROM}\r\nA: b\r\n\r\nbody\r\n\r\nFrom \r\nA: b\r\n\r\nbody\r\n\r\nFrom -\r\nA: b\r\n\r\nbody\r\n\r\n${OTHER}\r\nA: b\r\n`,
+    messages: [
+      [FROM, 'A: b\r\n\r\nbody\r\n'],
+      ['From ', 'A: b\r\n\r\nbody\r\n'],
+      ['From -', 'A: b\r\n\r\nbody\r\n'],
+      [OTHER, 'A: b\r\n']
+    ]
+  },
+  {
+    name: 'a From line that says nothing is text where no empty line stands before it, or no header field behind it',
+    mbox: `${FROM}\nA: b\n\nFrom \nhere\nFrom \nA: b\n\nFrom \n\nFrom `,
+    messages: [[FROM, 'A: b\n\nFrom \nhere\nFrom \nA: b\n\nFrom \n\nFrom ']]
+  },
+  {
     name: 'mboxrd takes one mark off, however deep',
     mbox: `${FROM}\nA: b\n\n>From x\n>>From y\n>Fromage\n> From z\n`,
     messages: [[FROM, 'A: b\n\nFrom x\n>From y\n>Fromage\n> From z\n']]
@@ -202,6 +217,7 @@ test('any chunking gives the same messages', () => {
     FROM,
     OTHER,
     'From nowhere',
+    'From ',
     '>From x',
     '>>From x',
     '',
