@@ -62,3 +62,6 @@ export function unreadableItem(place, error) {
     }
   }
 }
+
+/** @returns {Error} left out without a word, a whole mailbox would be missed; followed, it might be somebody else's, or lead in a circle */
+export const linkError = () => new Error('a link to a folder; import what it leads to by itself')

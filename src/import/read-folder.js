@@ -8,16 +8,17 @@
  *     Work.mbox/…/Messages/1.emlx               NAME/Work: as Apple Mail keeps it
  *     Work.mbox, Work/Old.mbox                  NAME/Work, NAME/Work/Old: as our own export writes
  *
- * Where there is nothing but Maildirs (as mbsync keeps an account), they are those of one without messages of its own.
+ * Where there is nothing but Maildirs (as mbsync keeps an account), they are those of one without messages of its own. Beside
+ * other mail they are reported, for they are read in another way.
  *
- * Links to folders are not followed, so that a loop of them cannot be endless.
+ * Links to folders are not followed, so that a loop of them cannot be endless. One that leads out of the folder is reported.
  */
-import { stat } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { realpath, stat } from 'node:fs/promises'
+import { basename, sep } from 'node:path'
 import { decodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
 import { mapAhead } from '../support/map-ahead.js'
 import { readHead } from './byte-source.js'
-import { FILES_AHEAD, readEntries, unreadableItem } from './folder-entries.js'
+import { FILES_AHEAD, linkError, readEntries, unreadableItem } from './folder-entries.js'
 import { isBareFromLine, parseFromLineDate } from './from-line.js'
 import { HEADER_FIELD } from './line-ends.js'
 import { flagsFromHeader } from './mailbox-headers.js'
@@ -35,6 +36,7 @@ import { HEADER_LOOK_BYTES, headerOf, openMbox } from './read-mbox.js'
  * @property {string | Buffer} path
  * @property {string} place - relative to the source
  * @property {unknown} [error] - what kept it, or a folder, from being read
+ * @property {boolean} [isFolder] - whether that is a folder, or a link to one
  *
  * @typedef {FoundFile & { kind: 'eml' | 'emlx' | 'mbox' | 'unreadable', bytes: number }} MailFile - 0 bytes where nobody has
  *   asked for them
@@ -57,8 +59,12 @@ const INDEX = /\.msf$/i
  * @throws what the file system throws
  */
 export async function openFolder(path, { quoting }) {
-  const { files, ignoredCount, hasMaildirs } = await findMail(path)
-  if (files.length === 0 && hasMaildirs) return await openMaildir(path)
+  const { files, ignoredCount, maildirs } = await findMail(path)
+  // Of folders that it cannot go into it tells by itself.
+  const isAllMaildirs = files.every(({ isFolder }) => isFolder === true)
+  if (isAllMaildirs && maildirs.length > 0) return await openMaildir(path)
+  const error = new Error('a Maildir beside other mail; import it by itself')
+  for (const place of maildirs) files.push({ path, place, error, kind: 'unreadable', bytes: 0 })
   // In an mbox there is any number of messages.
   const countsBytes = files.some(({ kind }) => kind === 'mbox')
   if (countsBytes) await addSizes(files)
@@ -122,24 +128,38 @@ async function storedWith({ path, place }) {
 
 /**
  * @param {string} root
- * @returns {Promise<{ files: MailFile[], ignoredCount: number, hasMaildirs: boolean }>} in the order of their places
+ * @returns {Promise<{ files: MailFile[], ignoredCount: number, maildirs: string[] }>} in the order of their places; `maildirs`:
+ *   places of the outermost
  * @throws what the file system throws, where it is about the root itself
  */
 async function findMail(root) {
   /** @type {MailFile[]} */
   const files = []
+  /** @type {Set<string>} */
+  const maildirs = new Set()
   let ignoredCount = 0
-  let hasMaildirs = false
+  const realRoot = await realpath(root)
   for (const found of await listFiles(root, '')) {
-    const kind = await kindOf(found)
-    if (kind === 'maildir') hasMaildirs = true
-    if (kind === 'other' || kind === 'maildir') ignoredCount++
-    if (kind === 'other' || kind === 'maildir' || kind === 'empty') continue
-    files.push({ ...found, kind, bytes: 0 })
+    const kind = await kindOf(found, realRoot)
+    if (kind === 'maildir') maildirs.add(found.place.split('/').slice(0, -2).join('/'))
+    else if (kind === 'other') ignoredCount++
+    else if (kind !== 'empty') files.push({ ...found, kind, bytes: 0 })
   }
   files.sort((left, right) => comparePlaces(left.place, right.place))
-  return { files, ignoredCount, hasMaildirs }
+  return { files, ignoredCount, maildirs: outermost(maildirs) }
 }
+
+/**
+ * @param {ReadonlySet<string>} places - of folders
+ * @returns {string[]} those that lie in none of the others
+ */
+const outermost = (places) =>
+  [...places]
+    .filter(
+      (place) =>
+        !place.split('/').some((_, at, names) => at > 0 && places.has(names.slice(0, at).join('/')))
+    )
+    .sort(comparePlaces)
 
 /** @param {MailFile[]} files - get the sizes that they have now */
 async function addSizes(files) {
@@ -150,15 +170,23 @@ async function addSizes(files) {
 
 /**
  * @param {FoundFile} file - whose error is set where it turns out that it cannot be read
+ * @param {string} realRoot - of the folder that is imported
  * @returns {Promise<MailFile['kind'] | 'maildir' | 'empty' | 'other'>} `maildir`: a message of one; `empty`: what stands for a
  *   mailbox without messages, or belongs to one
  */
-async function kindOf(file) {
+async function kindOf(file, realRoot) {
   if (file.error !== undefined) return 'unreadable'
   if (isEmlName(file.place)) return 'eml'
   if (isEmlxName(file.place)) return 'emlx'
   if (isMaildirPlace(file.place)) return 'maildir'
   const stats = await statIfThere(file.path)
+  if (stats?.isDirectory()) {
+    // What lies in the folder comes in anyway.
+    if (`${await realpath(file.path)}${sep}`.startsWith(`${realRoot}${sep}`)) return 'other'
+    file.error = linkError()
+    file.isFolder = true
+    return 'unreadable'
+  }
   if (!stats?.isFile()) return 'other'
   if (stats.size === 0 || INDEX.test(file.place)) return 'empty'
   try {
@@ -231,7 +259,9 @@ async function listFiles(folder, place) {
     const below = place === '' ? name : `${place}/${name}`
     if (!isFolder) files.push({ path, place: below })
     else {
-      const found = await listFiles(path, below).catch((error) => [{ path, place: below, error }])
+      const found = await listFiles(path, below).catch((error) => [
+        { path, place: below, error, isFolder: true }
+      ])
       // Not spread over the arguments of a call: there may be any number.
       for (const file of found) files.push(file)
     }

@@ -17,7 +17,7 @@ import { decodeMailboxName } from '../imap/protocol/values/mailbox-name.js'
 import { SyntaxFailure } from '../imap/protocol/syntax-failure.js'
 import { mapAhead } from '../support/map-ahead.js'
 import { readAhead } from './byte-source.js'
-import { FILES_AHEAD, readEntries, unreadableItem } from './folder-entries.js'
+import { FILES_AHEAD, linkError, readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
 import { isEmlName } from './read-eml.js'
 
@@ -268,9 +268,7 @@ async function listFolder(path, { place, folder }, listing) {
   for (const { name, path: linkPath, isLink } of entries) {
     if (!isLink || OWN_FOLDERS.includes(name)) continue
     const isFolder = (await stat(linkPath).catch(() => null))?.isDirectory()
-    // Left out without a word, a whole mailbox would be missed; followed, it might be somebody else's, or lead in a circle.
-    const error = new Error('a link to a folder; import what it leads to by itself')
-    if (isFolder) listing.files.push({ place: `${place}${name}`, error })
+    if (isFolder) listing.files.push({ place: `${place}${name}`, error: linkError() })
   }
   const below = entries.filter(({ name, isFolder }) => isFolder && !OWN_FOLDERS.includes(name))
   for (const { name, path: pathBelow } of below.sort(byName)) {

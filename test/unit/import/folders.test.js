@@ -2,7 +2,7 @@
  * Folders of mailboxes, as mail programs keep and export them.
  */
 import assert from 'node:assert/strict'
-import { chmod, rm, writeFile } from 'node:fs/promises'
+import { chmod, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -208,6 +208,31 @@ test('what is no whole message of Apple Mail is reported, and the others go in',
     '4.emlx: its first line is not the length of a message',
     '5.emlx: The message is empty'
   ])
+})
+
+test('mail that a folder does not bring in with it is told: Maildirs beside other mail, and what links lead to elsewhere', async (t) => {
+  const folder = await folderOf(t, {
+    'mail/list': mbox('one'),
+    'mail/Inbox/cur/1600000001.a:2,S': mail('two'),
+    'mail/Inbox/.Sub/new/1600000002.a': mail('three'),
+    'mail/Work/cur/1600000003.a:2,': mail('four'),
+    'mail/Work/notes.txt': 'no mail',
+    'archive/2019': mbox('five')
+  })
+  await symlink('../archive', join(folder, 'mail/Archive'))
+  await symlink('Work', join(folder, 'mail/Same'))
+  const store = await temporaryStore(t)
+  const { imported, failed, failures } = await importFrom(store, join(folder, 'mail'))
+  assert.deepEqual([imported, failed], [1, 3])
+  assert.deepEqual(failures, [
+    'Archive: a link to a folder; import what it leads to by itself',
+    'Inbox: a Maildir beside other mail; import it by itself',
+    'Work: a Maildir beside other mail; import it by itself'
+  ])
+  assert.equal((await openSource(join(folder, 'mail'))).ignoredCount, 2)
+  await rm(join(folder, 'mail/list'))
+  const alone = await importFrom(store, join(folder, 'mail'))
+  assert.deepEqual([alone.imported, alone.failed], [3, 2], 'both links are told, as in any Maildir')
 })
 
 test('a second run over folders adds nothing, also where an equal message went from another one meanwhile', async (t) => {
