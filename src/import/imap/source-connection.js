@@ -128,7 +128,7 @@ export class SourceConnection {
       levels: levelsOf(path, delimiter, prefix),
       use: specialUse && specialUse !== '\\Inbox' ? specialUse : null,
       isSubscribed: subscribed,
-      isSelectable: !flags.has('\\Noselect') && !flags.has('\\NonExistent'),
+      isSelectable: !isOnlyName(flags),
       messages: status?.messages ?? 0
     }))
   }
@@ -270,6 +270,13 @@ export class SourceConnection {
     this.#flow.close()
   }
 }
+
+/**
+ * @param {ReadonlySet<string>} attributes - of a folder; some servers write `\NoSelect`, and case does not count (RFC 9051 §9)
+ * @returns {boolean} whether it cannot be opened
+ */
+const isOnlyName = (attributes) =>
+  [...attributes].some((attribute) => /^\\(noselect|nonexistent)$/i.test(attribute))
 
 /**
  * @param {string} path

@@ -178,6 +178,24 @@ test('a folder without UIDVALIDITY fails with that reason', async (t) => {
   assert.deepEqual(failures, ['null: the server gives this folder no UIDVALIDITY'])
 })
 
+test('a name that holds folders and no messages is left out, however the server writes so', async (t) => {
+  const store = await temporaryStore(t)
+  const names = ['\\Noselect', '\\NoSelect', '\\NOSELECT', '\\nonexistent']
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [messageOf(1)] } },
+    answer: ({ command, say, end }) => {
+      if (/^EXAMINE "?Lists/.test(command)) {
+        end('NO no such mailbox')
+        return true
+      }
+      if (command.startsWith('LIST') && !command.includes('"" ""'))
+        names.forEach((attribute, number) => say(`LIST (${attribute}) "." "Lists${number}"`))
+    }
+  })
+  const { folders, copied, failed, failures } = await copy(store, port)
+  assert.deepEqual([folders, copied, failed, failures], [1, 1, 0, []])
+})
+
 test('a list of messages may come as ESEARCH', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
