@@ -72,8 +72,14 @@ const FLAG_LETTERS = {
 }
 
 /**
+ * @param {string} name - of a file
+ * @returns {boolean} whether an export may have written it
+ */
+const isExported = (name) => isEmlName(name) || /\.mbox$/i.test(name)
+
+/**
  * @param {string} path
- * @returns {Promise<boolean>} whether the folder is a Maildir: `cur` and `new` may be folders of `.eml` files as well, called
+ * @returns {Promise<boolean>} whether the folder is a Maildir: `cur` and `new` may be folders of an export as well, called
  *   after mailboxes; where one of the two is missing, the files in the other tell it
  * @throws what the file system throws
  */
@@ -81,12 +87,15 @@ export async function isMaildir(path) {
   const parts = (await readEntries(path)).filter(({ name }) => PARTS.includes(name))
   /** @type {string[]} */
   const places = []
+  let hasFolders = false
   for (const part of parts) {
-    for (const { name, isFolder } of await readEntries(part.path).catch(() => []))
-      if (!isFolder && !name.startsWith('.')) places.push(`${part.name}/${name}`)
+    for (const { name, isFolder } of await readEntries(part.path).catch(() => [])) {
+      if (isFolder) hasFolders = true
+      else if (!name.startsWith('.')) places.push(`${part.name}/${name}`)
+    }
   }
   if (parts.length < PARTS.length) return places.some(isMaildirPlace)
-  return places.length === 0 || places.some((place) => !isEmlName(place))
+  return places.length === 0 ? !hasFolders : places.some((place) => !isExported(place))
 }
 
 /**

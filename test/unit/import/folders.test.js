@@ -2,7 +2,7 @@
  * Folders of mailboxes, as mail programs keep and export them.
  */
 import assert from 'node:assert/strict'
-import { chmod, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -279,7 +279,8 @@ test('the mboxes of our own export come back into mailboxes of their names', asy
   const folder = await folderOf(t, { '.keep': '' })
   await rm(join(folder, '.keep'))
   const target = mboxTarget(folder)
-  for (const name of ['INBOX', 'Lists/Node', 'Lists']) {
+  const names = ['INBOX', 'Lists/Node', 'Lists', 'cur/a', 'new/b/c', 'new/d']
+  for (const name of names) {
     const writer = await target.openMailbox(name)
     await writer.write({
       uid: 1,
@@ -294,8 +295,16 @@ test('the mboxes of our own export come back into mailboxes of their names', asy
     await writer.close()
   }
   const items = await readAll(folder)
-  assert.deepEqual(placesOf(items), ['INBOX: INBOX', 'Lists: Lists', 'Lists/Node: Lists/Node'])
+  assert.deepEqual(placesOf(items).sort(), names.map((name) => `${name}: ${name}`).sort())
   assert.ok(items.every(({ flags }) => flags.includes('\\Seen')))
+  await rm(join(folder, 'new/d.mbox'))
+  await rm(join(folder, 'cur/a.mbox'))
+  await mkdir(join(folder, 'cur/b'))
+  assert.equal(
+    (await readAll(folder)).length,
+    names.length - 2,
+    'with folders alone in cur and new'
+  )
 })
 
 test('a text that begins with “From” is no mbox unless it has a date or the name of one; messages and mboxes may lie together', async (t) => {
