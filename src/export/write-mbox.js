@@ -6,6 +6,7 @@
  */
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { decodeUtf7, encodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
 import { addedLines } from '../import/added-lines.js'
 import { FileNames } from './file-names.js'
 import { quoted } from './mbox-quoting.js'
@@ -26,7 +27,7 @@ const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
  * @returns {import('./export-mailbox.js').ExportTarget}
  */
 export function mboxTarget(folder) {
-  const names = new FileNames()
+  const names = new FileNames(readBackAsIs)
   return {
     async openMailbox(name) {
       const path = `${join(folder, ...names.placeOf(name))}.mbox`
@@ -47,6 +48,17 @@ export function mboxTarget(folder) {
       }
     }
   }
+}
+
+/**
+ * An import takes a name for modified UTF-7 where it can be one, as Thunderbird keeps names: `R&-D` would be `R&D`.
+ *
+ * @param {string} level
+ * @returns {string}
+ */
+function readBackAsIs(level) {
+  const read = /^[ -~]*$/.test(level) ? decodeUtf7(level) : null
+  return read === null || read === level ? level : encodeUtf7(level)
 }
 
 /**

@@ -15,7 +15,7 @@
  */
 import { realpath, stat } from 'node:fs/promises'
 import { basename, sep } from 'node:path'
-import { decodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
+import { decodeUtf7, encodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
 import { mapAhead } from '../support/map-ahead.js'
 import { readHead } from './byte-source.js'
 import { FILES_AHEAD, linkError, readEntries, unreadableItem } from './folder-entries.js'
@@ -244,7 +244,9 @@ const appleLevelsOf = (place) =>
  */
 function levelOf(name, ending) {
   const level = name.replace(ending, '') || name
-  return /^[ -~]*$/.test(level) ? (decodeUtf7(level) ?? level) : level
+  const read = /^[ -~]*$/.test(level) ? decodeUtf7(level) : null
+  // `Tom&Tim-2019` is no encoder's work.
+  return read !== null && encodeUtf7(read) === level ? read : level
 }
 
 /**

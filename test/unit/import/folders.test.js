@@ -279,7 +279,17 @@ test('the mboxes of our own export come back into mailboxes of their names', asy
   const folder = await folderOf(t, { '.keep': '' })
   await rm(join(folder, '.keep'))
   const target = mboxTarget(folder)
-  const names = ['INBOX', 'Lists/Node', 'Lists', 'cur/a', 'new/b/c', 'new/d']
+  const names = [
+    'INBOX',
+    'Lists/Node',
+    'Lists',
+    'cur/a',
+    'new/b/c',
+    'new/d',
+    'R&D',
+    'R&-D',
+    'Gr&APw-n'
+  ]
   for (const name of names) {
     const writer = await target.openMailbox(name)
     await writer.write({
@@ -305,6 +315,11 @@ test('the mboxes of our own export come back into mailboxes of their names', asy
     names.length - 2,
     'with folders alone in cur and new'
   )
+})
+
+test('what is no modified UTF-7 to the bit is the name itself', async (t) => {
+  const folder = await folderOf(t, { 'Tom&Tim-2019': mbox('one') })
+  assert.deepEqual(placesOf(await readAll(folder)), ['Tom&Tim-2019: one'])
 })
 
 test('a text that begins with “From” is no mbox unless it has a date or the name of one; messages and mboxes may lie together', async (t) => {
