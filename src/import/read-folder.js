@@ -25,7 +25,7 @@ import { flagsFromHeader } from './mailbox-headers.js'
 import { emlItem, isEmlName, requireMessages } from './read-eml.js'
 import { emlxItem, isEmlxName } from './read-emlx.js'
 import { isMaildirPlace, openMaildir } from './read-maildir.js'
-import { HEADER_LOOK_BYTES, headerOf, openMbox } from './read-mbox.js'
+import { HEADER_LOOK_BYTES, headerOf, isMboxName, MBOX_ENDING, openMbox } from './read-mbox.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
@@ -45,8 +45,7 @@ import { HEADER_LOOK_BYTES, headerOf, openMbox } from './read-mbox.js'
 /** The first line of an mbox ends in it. */
 const HEAD_BYTES = 1024
 
-/** Ending of an mbox, and of a folder that stands for a mailbox. */
-const MBOX_ENDING = /\.mbox(\.gz|\.zst)?$/i
+/** Ending of a folder that stands for a mailbox. */
 const FOLDER_ENDING = /\.(sbd|mbox)$/i
 
 /** What Thunderbird keeps of an mbox beside it. */
@@ -208,9 +207,6 @@ async function kindOf(file, realRoot) {
  * @returns {Promise<import('node:fs').Stats | null>}
  */
 const statIfThere = (path) => stat(path).catch(() => null)
-
-/** @param {string} place */
-const isMboxName = (place) => MBOX_ENDING.test(place) || /(^|\/)mbox$/.test(place)
 
 /**
  * @param {string} place - of an mbox

@@ -18,6 +18,14 @@ import { MboxSplitter } from './mbox-splitter.js'
 /** Flags stand in the header; one longer than this is looked at only so far. */
 export const HEADER_LOOK_BYTES = 64 * 1024
 
+export const MBOX_ENDING = /\.mbox(\.gz|\.zst)?$/i
+
+/**
+ * @param {string} place - of a file
+ * @returns {boolean} whether it is called as mboxes are
+ */
+export const isMboxName = (place) => MBOX_ENDING.test(place) || /(^|\/)mbox$/.test(place)
+
 /** The longest end of a header, `\n\r\n`. */
 const HEADER_END_BYTES = 3
 

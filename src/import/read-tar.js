@@ -1,12 +1,16 @@
 /**
- * A tar archive of `.eml` files, packed or not, read in one pass. The archive's time of a member is its date, unless it
- * is zero, as archives made to be reproducible have it.
+ * A tar archive of `.eml` files, packed or not, read in one pass. Mail of other forms beside them is reported: unpacked it
+ * can be read. The archive's time of a member is its date, unless it is zero, as archives made to be reproducible have it.
  */
 import { basename } from 'node:path'
 import { extract } from 'tar-stream'
 import { openBytes } from './byte-source.js'
+import { unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
 import { isEmlName, requireMessages } from './read-eml.js'
+import { isEmlxName } from './read-emlx.js'
+import { isMaildirPlace } from './read-maildir.js'
+import { isMboxName } from './read-mbox.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
@@ -51,6 +55,7 @@ export async function openTar(path) {
       const archive = extract(/** @type {object} */ ({ allowUnknownFormat: true }))
       const feeding = feed(bytes.chunks, archive)
       let hasMessages = false
+      let otherMail = 0
       try {
         for await (const entry of archive) {
           const rest = /** @type {AsyncIterable<Buffer>} */ (entry)[Symbol.asyncIterator]()
@@ -59,11 +64,16 @@ export async function openTar(path) {
             if (isEmlName(header.name)) {
               hasMessages = true
               yield tarItem(source.name, header, rest)
-            } else source.ignoredCount++
+            } else if (isOtherMail(header)) otherMail++
+            else source.ignoredCount++
           }
           await drain(rest)
         }
-        if (!hasMessages) requireMessages(source.ignoredCount)
+        if (!hasMessages) requireMessages(source.ignoredCount + otherMail)
+        else if (otherMail > 0) {
+          const left = `${otherMail} files with mail that are no .eml: unpack it first`
+          yield unreadableItem(source.name, new Error(left))
+        }
       } finally {
         bytes.close()
         archive.destroy()
@@ -73,6 +83,13 @@ export async function openTar(path) {
   }
   return source
 }
+
+/**
+ * @param {import('tar-stream').Header} member
+ * @returns {boolean} whether it is mail by its name, and would be read in a folder
+ */
+const isOtherMail = ({ name, type, size }) =>
+  (isEmlxName(name) || isMaildirPlace(name) || isMboxName(name)) && (type !== 'file' || size !== 0)
 
 /**
  * @param {string} archiveName

@@ -272,6 +272,24 @@ for (const isGzipped of [false, true]) {
   })
 }
 
+test('mail in a tar that is no .eml is told of once', async (t) => {
+  const tar = await tarOf([
+    { name: '1.eml', content: MAIL },
+    { name: 'INBOX/cur/1600000001.a:2,S', content: MAIL },
+    { name: 'Archive.mbox', content: MBOX },
+    { name: 'Work.mbox/Messages/1.emlx', content: `${MAIL.length}\n${MAIL}` },
+    { name: 'Empty.mbox', content: '' },
+    { name: 'README', content: 'no mail' }
+  ])
+  const source = await openSource(join(await folderOf(t, { 'a.tar': tar }), 'a.tar'))
+  /** @type {string[]} */
+  const outcomes = []
+  for await (const item of source.items())
+    outcomes.push(await collectBytes(item.open()).then(String, (error) => error.message))
+  assert.deepEqual(outcomes, [MAIL, '3 files with mail that are no .eml: unpack it first'])
+  assert.equal(source.ignoredCount, 2)
+})
+
 test('a link in a tar and a sparse file are reported: their bytes are not the message', async (t) => {
   const pax = { 'GNU.sparse.major': '1', 'GNU.sparse.minor': '0' }
   const tar = await tarOf([
