@@ -10,8 +10,8 @@
  *
  * Everything is synchronous and streams: both directions hold one chunk. Keys and plaintext lie in
  * memory of their own and are zeroed; what node:crypto holds in KeyObjects, OpenSSL clears when they
- * are collected, so that an identity makes them anew for each file. Nothing makes a JavaScript string of
- * a secret, which could not be cleared.
+ * are collected, so that an identity keeps none of them for long. Nothing makes a JavaScript string of a secret,
+ * which could not be cleared.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -37,6 +37,7 @@ import {
   HybridPublicKey,
   SEED_BYTES,
   decapsulate,
+  expandSeed,
   publicKeyOf
 } from './hybrid-kem.js'
 
@@ -89,9 +90,17 @@ function recipientFromPublicKey(publicKey) {
 export const isRecipientOf = (recipient, publicKey) =>
   isBech32Of(recipient, RECIPIENT_PREFIX, publicKey)
 
+/**
+ * Files come in crowds, and to make a key pair takes as long as to open a short one, ms. What lives on for long is not
+ * collected with what dies young.
+ */
+const PAIR_KEPT_MS = 100
+
 /** A private key that opens sealed files. Its fields are private, so that no log can print it. */
 export class SealIdentity {
   #seed
+  /** @type {import('./hybrid-kem.js').HybridKeyPair | null} */
+  #pair = null
 
   /** @param {Buffer} seed - 32 bytes; copied */
   constructor(seed) {
@@ -112,7 +121,7 @@ export class SealIdentity {
    */
   unwrapFileKey(stanzas) {
     if (this.#seed.isDisposed) throw new MailError('KEY_UNAVAILABLE')
-    const key = { seed: this.#seed.bytes, publicKey: this.publicKey }
+    const key = this.#keyPair()
     for (const { args, body } of stanzas) {
       if (args[0] !== STANZA_TYPE) continue
       const [, encoded, ...extra] = args
@@ -121,15 +130,27 @@ export class SealIdentity {
       if (ciphertext.length !== CIPHERTEXT_BYTES || body.length !== FILE_KEY_BYTES + TAG_BYTES) {
         throw refusal('a stanza of a wrong length')
       }
-      const fileKey = hpke.open(decapsulateFor(key, ciphertext), body)
+      const sharedSecret = decapsulateFor(key, { ciphertext, publicKey: this.publicKey })
+      const fileKey = hpke.open(sharedSecret, body)
       if (fileKey !== null) return fileKey
     }
     return null
   }
 
+  /** @returns {import('./hybrid-kem.js').HybridKeyPair} */
+  #keyPair() {
+    if (this.#pair !== null) return this.#pair
+    this.#pair = expandSeed(this.#seed.bytes)
+    setTimeout(() => {
+      this.#pair = null
+    }, PAIR_KEPT_MS).unref()
+    return this.#pair
+  }
+
   /** Zeroes the key; the identity opens nothing more. Harmless when repeated. */
   destroy() {
     this.#seed.dispose()
+    this.#pair = null
   }
 }
 
@@ -315,12 +336,12 @@ export class Opener {
 }
 
 /**
- * @param {Parameters<typeof decapsulate>[0]} key
- * @param {Buffer} ciphertext
+ * @param {import('./hybrid-kem.js').HybridKeyPair} key
+ * @param {{ ciphertext: Buffer, publicKey: Buffer }} input
  */
-function decapsulateFor(key, ciphertext) {
+function decapsulateFor(key, input) {
   try {
-    return decapsulate(key, ciphertext)
+    return decapsulate(key, input)
   } catch (cause) {
     throw new MailError('UNSEAL_FAILED', { detail: 'a key share of low order', cause })
   }

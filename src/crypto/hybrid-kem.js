@@ -43,13 +43,17 @@ const X25519_PUBLIC_DER = Buffer.from('302a300506032b656e032100', 'hex')
 const X25519_PRIVATE_DER = Buffer.from('302e020100300506032b656e04220420', 'hex')
 
 /**
- * To be let go in the same turn: OpenSSL clears its copies when these objects are collected, and the collector is long in
- * coming to what has been kept for a while.
+ * To be let go soon: OpenSSL clears its copies when these objects are collected, and the collector is long in coming to what
+ * has been kept for a while.
  *
- * @param {Buffer} seed - SEED_BYTES; stays the caller's to zero
- * @returns {{ mlkem: KeyObject, x25519: KeyObject }}
+ * @typedef {{ mlkem: KeyObject, x25519: KeyObject }} HybridKeyPair
  */
-function expandSeed(seed) {
+
+/**
+ * @param {Buffer} seed - SEED_BYTES; stays the caller's to zero
+ * @returns {HybridKeyPair}
+ */
+export function expandSeed(seed) {
   const expanded = hash('shake256', seed, { outputLength: 96, outputEncoding: 'buffer' })
   const mlkemDer = joinSecret(MLKEM_SEED_DER, expanded.subarray(0, 64))
   const x25519Der = joinSecret(X25519_PRIVATE_DER, expanded.subarray(64))
@@ -105,14 +109,13 @@ export class HybridPublicKey {
 }
 
 /**
- * @param {{ seed: Buffer, publicKey: Buffer }} key - `seed`: stays the caller's to zero
- * @param {Buffer} ciphertext - CIPHERTEXT_BYTES
+ * @param {HybridKeyPair} key
+ * @param {{ ciphertext: Buffer, publicKey: Buffer }} input - CIPHERTEXT_BYTES; the key's own public one
  * @returns {Buffer} the shared secret; for a ciphertext that was made for another key or changed it
  *   is a different one (implicit rejection), which the AEAD above then shows
  * @throws {Error} where the X25519 share is a point of low order, which no honest sender makes
  */
-export function decapsulate({ seed, publicKey }, ciphertext) {
-  const key = expandSeed(seed)
+export function decapsulate(key, { ciphertext, publicKey }) {
   const share = ciphertext.subarray(MLKEM_CIPHERTEXT_BYTES)
   const mlkemSecret = decapsulateKey(key.mlkem, ciphertext.subarray(0, MLKEM_CIPHERTEXT_BYTES))
   const x25519Secret = diffieHellman({
