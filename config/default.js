@@ -435,6 +435,12 @@ export const SETTINGS = {
     reason:
       '32 random bytes that every password key needs besides the password. Empty: <data>/pepper.'
   },
+  'auth.isPepperLost': {
+    value: false,
+    unit: '',
+    reason:
+      'The server starts with another pepper than passwords need, or makes one: these open nothing then, recovery codes and app passwords do.'
+  },
   'auth.argon2.memoryKiB': {
     value: 64 * KiB,
     minimum: 19 * KiB,

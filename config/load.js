@@ -31,7 +31,7 @@ import { checkSettings, flatten } from './check-settings.js'
  * @property {{ enabled: boolean, concurrency: number, fromHour: number, toHour: number, quietMs: number,
  *   closeBudgetMs: number, vacuumMaxBytes: number, trashDays: number, junkDays: number, expungedLogDays: number,
  *   quickCheckDays: number }} maintenance
- * @property {{ pepperFile: string, argon2: { memoryKiB: number, passes: number, parallelism: number },
+ * @property {{ pepperFile: string, isPepperLost: boolean, argon2: { memoryKiB: number, passes: number, parallelism: number },
  *   concurrency: number, queueLength: number, repeatLoginCache: boolean }} auth
  * @property {{ days: number, maxEvents: number }} audit
  * @property {{ exemptAddresses: string[], commandsPerMinutePerAccount: number, commandsPerMinutePerAddress: number,

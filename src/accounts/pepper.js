@@ -1,7 +1,7 @@
 /**
  * The server's pepper: 32 random bytes in a file of its own. Whoever has directory.db alone cannot even
  * begin to guess passwords. Without the file no password opens anything, so it is never made anew while
- * credentials need the old one.
+ * credentials need the old one, unless the operator says that it is lost.
  */
 import { link, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -91,20 +91,22 @@ async function createPepper(path) {
  * @param {object} options
  * @param {string} options.path
  * @param {string[]} options.neededIds - of `DirectoryPort.listPepperIds`
+ * @param {boolean} [options.isLost] - the one that they need will not come back: another is taken, or made
  * @returns {Promise<Pepper>}
  * @throws {MailError} PEPPER_MISSING where credentials need a pepper that the file does not hold,
  *   CONFIG_INVALID where others can read the file
  */
-export async function loadPepper({ path, neededIds }) {
+export async function loadPepper({ path, neededIds, isLost = false }) {
+  const mustFit = neededIds.length > 0 && !isLost
   let key = await readPepper(path)
   if (!key) {
-    if (neededIds.length > 0) throw new MailError('PEPPER_MISSING', { detail: path })
+    if (mustFit) throw new MailError('PEPPER_MISSING', { detail: path })
     await createPepper(path)
     key = await readPepper(path)
     if (!key) throw new MailError('PEPPER_MISSING', { detail: path })
   }
   const id = pepperIdOf(key.bytes)
-  if (neededIds.length > 0 && !neededIds.includes(id)) {
+  if (mustFit && !neededIds.includes(id)) {
     key.dispose()
     throw new MailError('PEPPER_MISSING', { detail: `${path} holds another pepper` })
   }

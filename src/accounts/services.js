@@ -70,7 +70,8 @@ export async function openAccountServices({ config, clock, logger }) {
   try {
     const pepper = await loadPepper({
       path: config.auth.pepperFile,
-      neededIds: await directory.listPepperIds()
+      neededIds: await directory.listPepperIds(),
+      isLost: config.auth.isPepperLost
     })
     const { concurrency, queueLength } = config.auth
     const argon2 = new Argon2Queue({ params: config.auth.argon2, concurrency, queueLength })

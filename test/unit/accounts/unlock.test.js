@@ -367,6 +367,27 @@ test('a stolen copy without its pepper opens nothing, with the right password ne
   await assertRefused(open({ data: stolen }), 'PEPPER_MISSING')
 })
 
+test('where the pepper is lost app passwords still open, and recovery codes set new passwords', async (t) => {
+  const { services, data, open } = await openTestAccounts(t)
+  const { account, recoveryCode, password } = await makeAccount(services)
+  const app = await createAppPassword({
+    services,
+    account,
+    secret: Buffer.from(password),
+    label: 'phone'
+  })
+  await services.close()
+  await rm(join(data, 'pepper'))
+  await assertRefused(open(), 'PEPPER_MISSING')
+  const without = await open({ 'auth.isPepperLost': true })
+  ;(await logIn(without, app.text)).masterKey.dispose()
+  await assertRefused(logIn(without, password), 'PEPPER_MISSING')
+  const [oldSecret, newPassword] = [Buffer.from(recoveryCode), Buffer.from('new secret')]
+  await changePassword({ services: without, account, oldSecret, newPassword })
+  await without.close()
+  ;(await logIn(await open(), 'new secret')).masterKey.dispose()
+})
+
 test('somebody else’s public seal key in the directory is an alarm, and nobody is let in', async (t) => {
   const { services, data, lines } = await openTestAccounts(t)
   const { account } = await makeAccount(services)
