@@ -97,12 +97,23 @@ function writeSinglePart(writer, part, form, level) {
     writePart(writer, message, form, level + 1)
   }
   if (message || part.type === 'text') writer.raw(` ${part.lines}`)
-  if (form.isExtended) {
+  if (form.isExtended && !isUnextended(part)) {
     writer.raw(' ')
     writer.nstring(part.md5)
     writeExtension(writer, part)
   }
   writer.raw(')')
+}
+
+/**
+ * go-imap looks for an envelope in message/global unless its structure ends with its size, and gives up the connection. Bounces
+ * of Postfix have such parts, and nothing that would have to be told behind the size.
+ * @param {Part} part
+ * @returns {boolean} whether the extension data are left out, as RFC 3501 §7.4.2 and RFC 9051 §7.5.2 permit
+ */
+function isUnextended({ isMessage, subtype, md5, disposition, language, location }) {
+  const isTold = md5 !== null || disposition !== null || language.length > 0 || location !== null
+  return isMessage && subtype === 'global' && !isTold
 }
 
 /**

@@ -29,7 +29,7 @@ import { writeBodyStructure } from './body-structure.js'
 import { writeEnvelope } from './envelope.js'
 
 /** Raise it whenever `buildMessageMeta` gives another result for any message: stored rows are then built anew. */
-export const BUILDER_VERSION = 5
+export const BUILDER_VERSION = 6
 
 /**
  * @param {ParsedMessage} parsed

@@ -150,7 +150,13 @@ const STRUCTURES = [
     'message/global is a single part, as in RFC 3501',
     'Content-Type: message/global\r\n\r\nSubject: in\r\n\r\nhi\r\n',
     '("message" "global" NIL NIL NIL "7bit" 19)',
-    '("message" "global" NIL NIL NIL "7bit" 19 NIL NIL NIL NIL)'
+    '("message" "global" NIL NIL NIL "7bit" 19)'
+  ],
+  [
+    'message/global with a disposition',
+    'Content-Type: message/global\r\nContent-Disposition: attachment\r\n\r\nSubject: in\r\n\r\nhi\r\n',
+    '("message" "global" NIL NIL NIL "7bit" 19)',
+    '("message" "global" NIL NIL NIL "7bit" 19 NIL ("attachment" NIL) NIL NIL)'
   ],
   [
     'a multipart without parts',
