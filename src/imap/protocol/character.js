@@ -10,6 +10,7 @@ export const DOUBLE_QUOTE = 34
 export const LEFT_PARENTHESIS = 40
 export const RIGHT_PARENTHESIS = 41
 export const PLUS = 43
+export const LEFT_BRACKET = 91
 export const BACKSLASH = 92
 const RIGHT_BRACKET = 93
 export const LEFT_BRACE = 123

@@ -4,7 +4,7 @@
  * 9051 §5.1).
  */
 import { isUtf8 as isUtf8Bytes } from 'node:buffer'
-import { ATOM_CHARACTER, isAll } from '../character.js'
+import { ATOM_CHARACTER, isAll, LEFT_BRACKET } from '../character.js'
 import { compileString } from '../compile/quoted.js'
 import { LIMITS } from '../limits.js'
 import { SyntaxFailure } from '../syntax-failure.js'
@@ -56,7 +56,9 @@ export function decodeMailboxPattern(bytes, { isUtf8 }) {
  */
 export function encodeMailboxName(name, { isUtf8 }) {
   const bytes = isUtf8 ? Buffer.from(name) : Buffer.from(encodeUtf7(name), 'latin1')
-  if (bytes.length > 0 && isAll(ATOM_CHARACTER, bytes) && !isNil(bytes)) return bytes
+  const isAtom = bytes.length > 0 && isAll(ATOM_CHARACTER, bytes) && !isNil(bytes)
+  // Python's IMAPClient takes what follows a bracket up to the closing one for a section: it could list no mailbox at all.
+  if (isAtom && !bytes.includes(LEFT_BRACKET)) return bytes
   return compileString(bytes, { isUtf8 })
 }
 

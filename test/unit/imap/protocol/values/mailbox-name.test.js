@@ -142,6 +142,7 @@ test('a name is written as an atom where it can be, else quoted or as a literal'
     ['nil', false, '"nil"'],
     ['NIL', true, '"NIL"'],
     ['a]', false, '"a]"'],
+    ['a[', false, '"a["'],
     ['a*', false, '"a*"']
   ]))
     assert.equal(encodeMailboxName(name, { isUtf8 }).toString(), wire)
