@@ -46,7 +46,7 @@ test('APPEND with UTF8 (~{n}) keeps the bytes (RFC 6855 §4)', async (t) => {
   )
 })
 
-test('a quoted string that is no UTF-8 is BAD, whatever it stands for (RFC 6855 §3)', async (t) => {
+test('a quoted string that is no UTF-8 is BAD, and NO [BADCHARSET] where it is searched for (RFC 6855 §3)', async (t) => {
   const server = await startImapServer(t)
   const client = await LineClient.connect(server)
   await client.login()
@@ -55,10 +55,16 @@ test('a quoted string that is no UTF-8 is BAD, whatever it stands for (RFC 6855 
     ['CREATE "\xe4"', /^t BAD /],
     ['LIST "" "\xe4*"', /^t BAD /],
     [`STATUS "${latin1('ä')}" (MESSAGES)`, /^t NO \[NONEXISTENT\]/],
-    ['STATUS {1+}\r\n\xe4 (MESSAGES)', /^t NO \[CANNOT\]/]
+    ['STATUS {1+}\r\n\xe4 (MESSAGES)', /^t NO \[CANNOT\]/],
+    ['SELECT INBOX', /^t OK /],
+    ['SEARCH SUBJECT "gr\xfc\xdfe" ALL', /^t NO \[BADCHARSET\]/],
+    ['UID SEARCH OR ALL NOT HEADER X "\xfc" ALL', /^t NO \[BADCHARSET\]/],
+    ['SEARCH HEADER "\xfc" x', /^t BAD /]
   ])) {
     client.send(Buffer.from(`t ${command}\r\n`, 'latin1'))
-    assert.match((await client.line()) ?? 'closed', reply, command)
+    let line = await client.line()
+    while (line?.startsWith('* ')) line = await client.line()
+    assert.match(line ?? 'closed', reply, command)
   }
   client.close()
 })

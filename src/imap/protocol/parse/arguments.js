@@ -47,6 +47,16 @@ export class Arguments {
   }
 
   /**
+   * RFC 6855 §3, RFC 9051 §9 (quoted). Others send what they like: a charset may be named for it.
+   * @returns {boolean} whether the next token is a quoted string that is not UTF-8, though the client has enabled that
+   */
+  isInvalidText() {
+    const token = this.peek()
+    const isText = this.isUtf8 && token?.type === 'string' && token.form === 'quoted'
+    return isText && !isUtf8Bytes(token.bytes)
+  }
+
+  /**
    * @returns {string | null} the last argument as the client wrote it, which stays: the same text is the same argument; null
    *   where others follow, or where not all of it may stand in one line
    */
@@ -90,9 +100,7 @@ export class Arguments {
   nextAttached() {
     const token = this.#tokens[this.#at]
     if (token === undefined) throw badSyntax('Missing argument')
-    // RFC 6855 §3, RFC 9051 §9 (quoted). Others send what they like: a charset may be named for it.
-    const isText = this.isUtf8 && token.type === 'string' && token.form === 'quoted'
-    if (isText && !isUtf8Bytes(token.bytes)) throw badSyntax('Invalid UTF-8 in a quoted string')
+    if (this.isInvalidText()) throw badSyntax('Invalid UTF-8 in a quoted string')
     this.#at += 1
     return token
   }

@@ -150,10 +150,14 @@ class KeyReader {
   }
 
   /**
+   * Angus Mail, which enables UTF8=ACCEPT wherever it can, then sends one byte for each character. After a NO it searches by
+   * itself, a BAD is an error to its user.
    * @param {Arguments} args
    * @returns {string}
    */
   readText(args) {
+    if (args.isInvalidText())
+      throw new SyntaxFailure('BAD_CHARSET', 'A search string is not valid UTF-8')
     return this.#decodeText(args.astring())
   }
 }
