@@ -18,6 +18,7 @@ import { MboxSplitter } from './mbox-splitter.js'
 /** Flags stand in the header; one longer than this is looked at only so far. */
 export const HEADER_LOOK_BYTES = 64 * 1024
 
+/** Ending of an mbox, packed or not. */
 export const MBOX_ENDING = /\.mbox(\.gz|\.zst)?$/i
 
 /**
