@@ -17,6 +17,7 @@ import { restoreMessages } from '../backup/restore-messages.js'
 import { withBackupLock } from '../backup/scratch.js'
 import { openKeys } from '../backup/sealed-directory.js'
 import { RecoveryKey } from '../backup/sealed.js'
+import { isMailError } from '../errors.js'
 import { BackupProgress } from './backup-progress.js'
 import { CliError } from './cli-error.js'
 import { PasswordInput } from './password-input.js'
@@ -168,9 +169,8 @@ async function runHost(parts, { stdin, stderr, stdout }, options, generation) {
     for (const { address, code } of missing) tell(`not restored: ${address} (${code})`)
     print(`${accounts} accounts restored from ${generation.name}, ${missing.length} missing`)
     print('Start the server: every password, app password and recovery code is as it was then.')
-    const { label } = repository.target
     print(
-      `Backups are not made here yet: those in ${label} belong to the first host. Once that is gone for good: letterlock backup take-over`
+      `Backups are not made here yet: those in ${repository.target.label} belong to the first host. Once that is gone for good: letterlock backup take-over`
     )
     if (missing.length > 0) process.exitCode = 1
   } finally {
@@ -382,7 +382,10 @@ async function takeMessages(restore, account) {
     })
     try {
       const wanted = { folder: options.folder ?? null, messageId: options.messageId ?? null }
-      return await restoreMessages({ from, to, wanted, into })
+      return await restoreMessages({ from, to, wanted, into }).catch((cause) => {
+        if (!isMailError(cause, 'MAILBOX_NOT_FOUND')) throw cause
+        throw new CliError(`No such folder in ${generation.name}`, { cause })
+      })
     } finally {
       await to.close()
     }

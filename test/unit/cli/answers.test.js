@@ -83,6 +83,14 @@ test('a restore in place asks for the address, but neither with --yes nor with -
     assert.equal(code, 0)
     assert.match(stdout, /kept in \S+replaced-/)
   }
+  // What the backup does not have is told by 1, a folder as well as a message.
+  for (const [part, why] of /** @type {[string[], RegExp][]} */ ([
+    [['--folder', 'Nowhere'], /No such folder in 2/],
+    [['--message-id', '<1@x>'], /No such message in 2/]
+  ])) {
+    const { code, stderr } = await run(['backup', 'restore', ANNA, '--password-stdin', ...part])
+    assert.deepEqual([code, why.test(stderr)], [1, true], stderr)
+  }
 })
 
 test('options that would be left aside are refused: more would come than was asked for', async (t) => {
