@@ -7,6 +7,7 @@ import { Cron } from 'croner'
 import { closest, distance } from 'fastest-levenshtein'
 import { normalizeDomain } from '../src/accounts/address.js'
 import { MailError } from '../src/errors.js'
+import { isAddressOrBlock } from '../src/support/address-list.js'
 import { SETTINGS } from './default.js'
 
 /** Of the environment's names. */
@@ -64,6 +65,10 @@ const FORMATS = {
     isValid: isAddressOrOff,
     expected: `must be HOST:PORT or off, with a PORT from 0 to ${MAX_PORT}`
   },
+  block: {
+    isValid: isAddressOrBlock,
+    expected: 'must have addresses, or blocks such as 10.0.0.0/8'
+  },
   cron: { isValid: isCronOrEmpty, expected: 'must be a cron expression of five fields' },
   domain: { isValid: isDomain, expected: 'must be a domain' }
 }
@@ -73,13 +78,23 @@ const FORMATS = {
  * @param {import('./default.js').Setting} setting
  * @returns {string | null} what the value would have to be; null where it is that
  */
-function expectedOf(value, { value: usual, minimum = 0, maximum, choices, isNeeded, format }) {
+function expectedOf(value, setting) {
+  const { value: usual, minimum = 0, maximum } = setting
   if (typeof usual === 'boolean') return typeof value === 'boolean' ? null : 'must be boolean'
   if (typeof usual === 'number') {
     if (typeof value !== 'number' || !Number.isInteger(value)) return 'must be integer'
     if (value < minimum) return `must be >= ${minimum}`
     return maximum !== undefined && value > maximum ? `must be <= ${maximum}` : null
   }
+  return expectedOfText(value, setting)
+}
+
+/**
+ * @param {unknown} value - of a setting, or an item of a list
+ * @param {import('./default.js').Setting} setting
+ * @returns {string | null} as `expectedOf`
+ */
+function expectedOfText(value, { choices, isNeeded, format }) {
   if (typeof value !== 'string') return 'must be string'
   if (choices && !choices.includes(value)) return `must be one of ${choices.join(', ')}`
   if (isNeeded && value === '') return 'must not be empty'
@@ -99,9 +114,7 @@ function complaintsAbout(value, setting) {
     expected === null ? [] : [`${expected}, not ${JSON.stringify(wrong)}`]
   if (!isList) return complaint(expectedOf(value, setting), value)
   if (!isGivenAsList) return complaint('must be array', value)
-  return value.flatMap((item) =>
-    complaint(typeof item === 'string' ? null : 'must be string', item)
-  )
+  return value.flatMap((item) => complaint(expectedOfText(item, setting), item))
 }
 
 /**

@@ -12,8 +12,8 @@
  * @property {number} [minimum]
  * @property {number} [maximum]
  * @property {readonly string[]} [choices]
- * @property {'address' | 'cron' | 'domain' | 'path'} [format] - `address` is HOST:PORT, [IPV6]:PORT or `off`; `cron` a cron
- *   expression of five fields, or empty
+ * @property {'address' | 'block' | 'cron' | 'domain' | 'path'} [format] - `address` is HOST:PORT, [IPV6]:PORT or `off`; `block` an
+ *   address or a CIDR block, each item of a list; `cron` a cron expression of five fields, or empty
  * @property {true} [isNeeded] - it may not be empty
  */
 
@@ -138,6 +138,7 @@ export const SETTINGS = {
   'proxy.trustedAddresses': {
     value: ['127.0.0.1', '::1'],
     unit: 'addresses',
+    format: 'block',
     reason: 'Whom a PROXY header is taken from, addresses or CIDR blocks; others are turned away.'
   },
 
@@ -505,6 +506,7 @@ export const SETTINGS = {
   'limits.exemptAddresses': {
     value: ['127.0.0.1', '::1'],
     unit: 'addresses',
+    format: 'block',
     reason:
       'Not counted per address, addresses or CIDR blocks: webmail and proxies on this host speak for many users.'
   },

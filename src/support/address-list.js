@@ -5,6 +5,17 @@ import { BlockList, isIP } from 'node:net'
 import { MailError } from '../errors.js'
 import { unmapAddress } from './loopback.js'
 
+/**
+ * @param {string} entry
+ * @returns {boolean} whether it is a single address or a CIDR block
+ */
+export function isAddressOrBlock(entry) {
+  const [address = '', bits, ...rest] = entry.split('/')
+  const widest = isIP(address) === 6 ? 128 : 32
+  if (isIP(address) === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= widest)
+}
+
 /** Single addresses and CIDR blocks. */
 export class AddressList {
   #blocks = new BlockList()
@@ -16,12 +27,10 @@ export class AddressList {
    */
   constructor(entries, setting) {
     for (const entry of entries) {
+      if (!isAddressOrBlock(entry))
+        throw new MailError('CONFIG_INVALID', { detail: `${setting}: ${entry}` })
       const [address = '', bits] = entry.split('/')
       const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-      const widest = family === 'ipv6' ? 128 : 32
-      const isGood = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= widest)
-      if (isIP(address) === 0 || !isGood)
-        throw new MailError('CONFIG_INVALID', { detail: `${setting}: ${entry}` })
       if (bits === undefined) this.#blocks.addAddress(address, family)
       else this.#blocks.addSubnet(address, Number(bits), family)
     }

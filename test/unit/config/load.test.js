@@ -188,6 +188,15 @@ for (const [
     /lmtp.listen must be HOST:PORT or off, with a PORT from 0 to 65535, not "127.0.0.1:65536"/
   ],
   [
+    'what is no address and no block, beside another fault',
+    {
+      'proxy.trustedAddresses': ['10.0.0.5:993', '::1'],
+      'limits.exemptAddresses': ['10.0.0.0/8', '10.0.0.0/40'],
+      'backup.hour': 24
+    },
+    /proxy\.trustedAddresses must have addresses, or blocks such as 10\.0\.0\.0\/8, not "10\.0\.0\.5:993"\n.*limits\.exemptAddresses must have .*, not "10\.0\.0\.0\/40"\n.*backup\.hour must be <= 23, not 24$/
+  ],
+  [
     'an address without a port',
     { 'lmtp.listen': 'localhost' },
     /lmtp.listen must be HOST:PORT or off/
