@@ -344,6 +344,11 @@ export class Connection {
   async secure({ tls, deadlineMs }) {
     const plain = this.#socket
     this.#input.stop()
+    // TLS is told of no end that was read before it.
+    if (plain.readableEnded) {
+      this.destroy()
+      return false
+    }
     // The types do not know that a TLS socket may be half-open too; Node's do (tls.TLSSocket hands it to net.Socket).
     const options = {
       ...tls,

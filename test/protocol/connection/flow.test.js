@@ -180,7 +180,7 @@ test('of more connections than that, a hundred are told so at a time, and the re
 })
 
 test('a client that goes in the middle of its handshake is not waited for', async (t) => {
-  const server = await startImapServer(t)
+  const server = await startImapServer(t, { clock: new ManualClock() })
   const { port, tlsPort } = server
   const implicit = await LineClient.connect({ port: tlsPort, tlsPort: port })
   implicit.socket.end(Buffer.from('16030100c8010000c4', 'hex'))
@@ -190,6 +190,13 @@ test('a client that goes in the middle of its handshake is not waited for', asyn
   await explicit.command('STARTTLS')
   explicit.socket.end()
   assert.equal(await explicit.line(), null)
+  // Its end has been read before the handshake begins: while its login was being checked.
+  const early = await LineClient.connect(server)
+  await early.line()
+  early.socket.end('a LOGIN alice wrong\r\nb STARTTLS\r\n')
+  assert.match((await early.line()) ?? '', /^a NO /)
+  assert.match((await early.line()) ?? '', /^b OK /)
+  assert.equal(await early.line(), null)
 })
 
 test('a client that begins no handshake is cut off when the time for a login is over', async (t) => {
