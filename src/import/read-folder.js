@@ -15,7 +15,7 @@
  */
 import { realpath, stat } from 'node:fs/promises'
 import { basename, sep } from 'node:path'
-import { decodeUtf7, encodeUtf7 } from '../imap/protocol/values/modified-utf7.js'
+import { decodeUtf7, isExactUtf7 } from '../imap/protocol/values/modified-utf7.js'
 import { mapAhead } from '../support/map-ahead.js'
 import { readHead } from './byte-source.js'
 import { FILES_AHEAD, linkError, readEntries, unreadableItem } from './folder-entries.js'
@@ -241,8 +241,8 @@ const appleLevelsOf = (place) =>
 function levelOf(name, ending) {
   const level = name.replace(ending, '') || name
   const read = /^[ -~]*$/.test(level) ? decodeUtf7(level) : null
-  // `Tom&Tim-2019` is no encoder's work.
-  return read !== null && encodeUtf7(read) === level ? read : level
+  // `Tom&Tim-2019` is no encoder's work; `&APw-&AN8-` is one's that takes each letter by itself.
+  return read !== null && isExactUtf7(level) ? read : level
 }
 
 /**

@@ -318,8 +318,18 @@ test('the mboxes of our own export come back into mailboxes of their names', asy
 })
 
 test('what is no modified UTF-7 to the bit is the name itself', async (t) => {
-  const folder = await folderOf(t, { 'Tom&Tim-2019': mbox('one') })
-  assert.deepEqual(placesOf(await readAll(folder)), ['Tom&Tim-2019: one'])
+  const folder = await folderOf(t, {
+    'Tom&Tim-2019': mbox('one'),
+    'x&APw-&AN8-': mbox('letter by letter'),
+    'x&-y': mbox('two'),
+    'y&ACYA,A-': mbox('more than need be')
+  })
+  assert.deepEqual(placesOf(await readAll(folder)), [
+    'Tom&Tim-2019: one',
+    'x&y: two',
+    'xüß: letter by letter',
+    'y&ü: more than need be'
+  ])
 })
 
 test('a text that begins with “From” is no mbox unless it has a date or the name of one; messages and mboxes may lie together', async (t) => {

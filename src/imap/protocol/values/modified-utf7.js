@@ -22,16 +22,32 @@ export function decodeUtf7(text) {
 }
 
 /**
+ * @param {string} text - valid
+ * @returns {boolean} whether an encoder may have written it: it leaves the bits behind the last unit of a run zero, and words
+ *   between `&` and `-` mostly do not
+ */
+export const isExactUtf7 = (text) =>
+  [...text.matchAll(SHIFT)].every(([, base64 = '']) => {
+    const bytes = Buffer.from(base64.replaceAll(',', '/'), 'base64')
+    return toBase64(bytes) === base64
+  })
+
+/**
  * @param {string} text
  * @returns {string} ASCII
  */
 export function encodeUtf7(text) {
   return text.replace(NEEDS_SHIFT, (run) => {
     if (run === '&') return '&-'
-    const bytes = Buffer.from(run, 'utf16le').swap16()
-    return `&${bytes.toString('base64').replace(/=+$/, '').replaceAll('/', ',')}-`
+    return `&${toBase64(Buffer.from(run, 'utf16le').swap16())}-`
   })
 }
+
+/**
+ * @param {Buffer} bytes
+ * @returns {string} with `,` for `/`, without padding
+ */
+const toBase64 = (bytes) => bytes.toString('base64').replace(/=+$/, '').replaceAll('/', ',')
 
 /**
  * @param {string} base64 - with `,` for `/`, without padding
