@@ -20,6 +20,7 @@ import { readAhead } from './byte-source.js'
 import { FILES_AHEAD, linkError, readEntries, unreadableItem } from './folder-entries.js'
 import { dateFromMs } from './import-item.js'
 import { isEmlName } from './read-eml.js'
+import { MBOX_ENDING } from './read-mbox.js'
 
 /** @typedef {import('./folder-entries.js').FolderEntry} FolderEntry */
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
@@ -50,12 +51,18 @@ const OWN_FOLDERS = [...PARTS, 'tmp']
 const MESSAGE_NAME = /^\d{9,11}\.|[:;!]2,/
 
 /**
+ * @param {string} name - of a file
+ * @returns {boolean} whether an export may have written it, and somebody packed it
+ */
+const isExported = (name) => isEmlName(name) || MBOX_ENDING.test(name)
+
+/**
  * @param {string} place - of a file
  * @returns {boolean} whether it lies where a Maildir has its messages, and is called as they are
  */
 export function isMaildirPlace(place) {
   const [part = '', name = ''] = place.split('/').slice(-2)
-  return PARTS.includes(part) && MESSAGE_NAME.test(name) && !isEmlName(name)
+  return PARTS.includes(part) && MESSAGE_NAME.test(name) && !isExported(name)
 }
 
 /** What the flags stand behind. */
@@ -70,12 +77,6 @@ const FLAG_LETTERS = {
   S: '\\Seen',
   T: '\\Deleted'
 }
-
-/**
- * @param {string} name - of a file
- * @returns {boolean} whether an export may have written it
- */
-const isExported = (name) => isEmlName(name) || /\.mbox$/i.test(name)
 
 /**
  * @param {string} path

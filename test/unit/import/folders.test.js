@@ -2,7 +2,7 @@
  * Folders of mailboxes, as mail programs keep and export them.
  */
 import assert from 'node:assert/strict'
-import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -286,6 +286,7 @@ test('the mboxes of our own export come back into mailboxes of their names', asy
     'cur/a',
     'new/b/c',
     'new/d',
+    'new/1234567890.e',
     'R&D',
     'R&-D',
     'Gr&APw-n'
@@ -307,12 +308,19 @@ test('the mboxes of our own export come back into mailboxes of their names', asy
   const items = await readAll(folder)
   assert.deepEqual(placesOf(items).sort(), names.map((name) => `${name}: ${name}`).sort())
   assert.ok(items.every(({ flags }) => flags.includes('\\Seen')))
-  await rm(join(folder, 'new/d.mbox'))
-  await rm(join(folder, 'cur/a.mbox'))
+  for (const name of ['new/d.mbox', 'cur/a.mbox']) {
+    const path = join(folder, name)
+    await writeFile(`${path}.gz`, gzipSync(await readFile(path)))
+    await rm(path)
+  }
+  assert.deepEqual(placesOf(await readAll(folder)), placesOf(items), 'packed')
+  await rm(join(folder, 'new/d.mbox.gz'))
+  await rm(join(folder, 'new/1234567890.e.mbox'))
+  await rm(join(folder, 'cur/a.mbox.gz'))
   await mkdir(join(folder, 'cur/b'))
   assert.equal(
     (await readAll(folder)).length,
-    names.length - 2,
+    names.length - 3,
     'with folders alone in cur and new'
   )
 })
