@@ -5,8 +5,8 @@
  * date, as it should, then each of them must have one: a paragraph that begins with the word From and was not quoted
  * does not tear a message apart. The empty line before a From_ line, and the last one of the file, belong to the mbox.
  * Some programs leave that line out: a From_ line with a date and a header field in the next line begins a message all the same.
- * So does, behind an empty line, one that says nothing and has a header field in the next line: Thunderbird once wrote dates,
- * and now does not, into the same file.
+ * So does one that says nothing and has a header field in the next line, or, where no empty line stands before it, a header in
+ * the next two: Thunderbird once wrote dates, and left that line out, and now does neither, into the same file.
  *
  * Quoting: 'mboxrd' takes one `>` off every line `>From `, `>>From ` …; 'mboxo' takes it off `>From ` alone (a program
  * that quotes so leaves `>>From ` as it is, which cannot be told from a file); 'none' leaves lines as they are.
@@ -23,6 +23,9 @@ const LETTER_F = 0x46
 
 /** `>` that a quoted line may have. */
 const MAX_MARKS = { mboxrd: Infinity, mboxo: 1, none: 0 }
+
+/** A header field, or what goes on with one (RFC 5322 §2.2.3). */
+const HEADER_LINE = new RegExp(`${HEADER_FIELD.source}|^[ \\t]+\\S`)
 
 const EMPTY = Buffer.alloc(0)
 
@@ -83,9 +86,10 @@ export class MboxSplitter {
       if (this.#isAtLineStart) {
         if (!isWhole && end - at < MAX_FROM_LINE_BYTES) break
         const line = bytes.subarray(at, end)
-        const next = this.#needsField(line) ? lineAt(bytes, end, isLast) : EMPTY
-        if (next === null) break
-        if (this.#isFromLine(line) || isHeaderField(next)) {
+        const headerLines = this.#headerLinesNeeded(line)
+        const hasHeader = headerLines > 0 && isHeaderAt(bytes, end, headerLines, isLast)
+        if (hasHeader === null) break
+        if (this.#isFromLine(line) || hasHeader) {
           cut(blankStart === -1 ? at : blankStart, end)
           const fromLine = Buffer.from(trimLineEnd(line))
           pieces.push({ kind: 'from', line: fromLine, offset: this.#offset + at })
@@ -130,17 +134,17 @@ export class MboxSplitter {
 
   /**
    * @param {Buffer} line
-   * @returns {boolean} whether it begins a message where a header field follows, though no empty line stands before it, or
-   *   though it has no date
+   * @returns {number} of a header that must follow for it to begin a message although no empty line stands before it, or although
+   *   it has no date; 0 where that does not help, or need not be
    */
-  #needsField(line) {
-    if (line[0] !== LETTER_F || !this.#hasBegun) return false
-    if (line.length > MAX_FROM_LINE_BYTES || !line.subarray(0, FROM.length).equals(FROM))
-      return false
+  #headerLinesNeeded(line) {
+    if (line[0] !== LETTER_F || !this.#hasBegun) return 0
+    if (line.length > MAX_FROM_LINE_BYTES || !line.subarray(0, FROM.length).equals(FROM)) return 0
     const text = trimLineEnd(line)
-    return this.#isAfterBlank
-      ? this.#wantsDate && isBareFromLine(text.toString('latin1'))
-      : parseFromLineDate(text) !== null
+    const isBare = isBareFromLine(text.toString('latin1'))
+    if (this.#isAfterBlank) return this.#wantsDate && isBare ? 1 : 0
+    if (isBare) return 2
+    return parseFromLineDate(text) === null ? 0 : 1
   }
 
   /**
@@ -168,10 +172,21 @@ function lineAt(bytes, start, isLast) {
 }
 
 /**
- * @param {Buffer} line
- * @returns {boolean}
+ * @param {Buffer} bytes
+ * @param {number} start
+ * @param {number} count - of lines, 1 or 2
+ * @param {boolean} isLast - whether no more bytes follow
+ * @returns {boolean | null} whether so many lines of a header begin there; null where they have not come yet
  */
-const isHeaderField = (line) => line.length > 0 && HEADER_FIELD.test(line.toString('latin1'))
+function isHeaderAt(bytes, start, count, isLast) {
+  const first = lineAt(bytes, start, isLast)
+  if (first === null) return null
+  if (!HEADER_FIELD.test(first.toString('latin1'))) return false
+  // One so long that its end is not in sight is no line of a text.
+  if (count === 1 || first.length === MAX_FROM_LINE_BYTES) return true
+  const second = lineAt(bytes, start + first.length, isLast)
+  return second && HEADER_LINE.test(second.toString('latin1'))
+}
 
 /**
  * @param {Buffer} line - with its line end

@@ -125,6 +125,24 @@ const CASES = [
     messages: [[FROM, 'A: b\n\nFrom \nhere\nFrom \nA: b\n\nFrom \n\nFrom ']]
   },
   {
+    name: 'a From_ line that says nothing needs no empty line before it where two lines of a header follow',
+    mbox: `${FROM}\nA: b\n\nbody\nFrom \nA: b\nB: c\n\nbody\nFrom \r\nA: b\r\n\tc\r\n\r\nFrom \nA: b\nhere\n`,
+    messages: [
+      [FROM, 'A: b\n\nbody\n'],
+      ['From ', 'A: b\nB: c\n\nbody\n'],
+      ['From ', 'A: b\r\n\tc\r\n'],
+      ['From ', 'A: b\nhere\n']
+    ]
+  },
+  {
+    name: 'nor where the first of them says nothing',
+    mbox: 'From \nA: b\nB: c\n\nbody\nFrom \nA: b\nB: c\n\nbody\nFrom \nA: b\nhere\n',
+    messages: [
+      ['From ', 'A: b\nB: c\n\nbody\n'],
+      ['From ', 'A: b\nB: c\n\nbody\nFrom \nA: b\nhere\n']
+    ]
+  },
+  {
     name: 'mboxrd takes one mark off, however deep',
     mbox: `${FROM}\nA: b\n\n>From x\n>>From y\n>Fromage\n> From z\n`,
     messages: [[FROM, 'A: b\n\nFrom x\n>From y\n>Fromage\n> From z\n']]
@@ -222,6 +240,8 @@ test('any chunking gives the same messages', () => {
     '>>From x',
     '',
     'A: b',
+    '\tc',
+    `A: ${'b'.repeat(3000)}`,
     'text',
     'x'.repeat(3000)
   )
