@@ -19,13 +19,18 @@ import { decodeUtf7, isExactUtf7 } from '../imap/protocol/values/modified-utf7.j
 import { mapAhead } from '../support/map-ahead.js'
 import { readHead } from './byte-source.js'
 import { FILES_AHEAD, linkError, readEntries, unreadableItem } from './folder-entries.js'
-import { isBareFromLine, parseFromLineDate } from './from-line.js'
-import { HEADER_FIELD } from './line-ends.js'
 import { flagsFromHeader } from './mailbox-headers.js'
 import { emlItem, isEmlName, requireMessages } from './read-eml.js'
 import { emlxItem, isEmlxName } from './read-emlx.js'
 import { isMaildirPlace, openMaildir } from './read-maildir.js'
-import { HEADER_LOOK_BYTES, headerOf, isMboxName, MBOX_ENDING, openMbox } from './read-mbox.js'
+import {
+  HEADER_LOOK_BYTES,
+  headerOf,
+  isMboxHead,
+  MBOX_ENDING,
+  MBOX_HEAD_BYTES,
+  openMbox
+} from './read-mbox.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
@@ -41,9 +46,6 @@ import { HEADER_LOOK_BYTES, headerOf, isMboxName, MBOX_ENDING, openMbox } from '
  * @typedef {FoundFile & { kind: 'eml' | 'emlx' | 'mbox' | 'unreadable', bytes: number }} MailFile - 0 bytes where nobody has
  *   asked for them
  */
-
-/** The first line of an mbox ends in it. */
-const HEAD_BYTES = 1024
 
 /** Ending of a folder that stands for a mailbox. */
 const FOLDER_ENDING = /\.(sbd|mbox)$/i
@@ -189,11 +191,8 @@ async function kindOf(file, realRoot) {
   if (!stats?.isFile()) return 'other'
   if (stats.size === 0 || INDEX.test(file.place)) return 'empty'
   try {
-    const head = (await readHead(file.path, HEAD_BYTES)).toString('latin1').trimStart()
-    const [line = '', next = ''] = head.split(/\r?\n/, 2)
-    const isDated = parseFromLineDate(Buffer.from(line, 'latin1')) !== null
-    const isBegin = isDated || (isBareFromLine(line) && HEADER_FIELD.test(next))
-    return line.startsWith('From ') && (isBegin || isMboxName(file.place)) ? 'mbox' : 'other'
+    const head = await readHead(file.path, MBOX_HEAD_BYTES)
+    return isMboxHead(file.place, head) ? 'mbox' : 'other'
   } catch (error) {
     // Who may not read it cannot know that there is no mail in it; what is packed otherwise, or badly, is something else.
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EACCES') return 'other'

@@ -5,7 +5,8 @@ import { basename } from 'node:path'
 import { MailError } from '../errors.js'
 import { findAddedLines, withoutAdded } from './added-lines.js'
 import { openBytes } from './byte-source.js'
-import { parseFromLineDate } from './from-line.js'
+import { isBareFromLine, parseFromLineDate } from './from-line.js'
+import { HEADER_FIELD } from './line-ends.js'
 import { flagsFromHeader } from './mailbox-headers.js'
 import { MboxSplitter } from './mbox-splitter.js'
 
@@ -26,6 +27,21 @@ export const MBOX_ENDING = /\.mbox(\.gz|\.zst)?$/i
  * @returns {boolean} whether it is called as mboxes are
  */
 export const isMboxName = (place) => MBOX_ENDING.test(place) || /(^|\/)mbox$/.test(place)
+
+/** The first line of an mbox ends in it, and so does the one behind it. */
+export const MBOX_HEAD_BYTES = 1024
+
+/**
+ * @param {string} place - of a file among others
+ * @param {Buffer} bytes - its first ones
+ * @returns {boolean} whether it is an mbox: a text may begin with the word From
+ */
+export function isMboxHead(place, bytes) {
+  const [line = '', next = ''] = bytes.toString('latin1').trimStart().split(/\r?\n/, 2)
+  if (!line.startsWith('From ')) return false
+  const isDated = parseFromLineDate(Buffer.from(line, 'latin1')) !== null
+  return isDated || (isBareFromLine(line) && HEADER_FIELD.test(next)) || isMboxName(place)
+}
 
 /** The longest end of a header, `\n\r\n`. */
 const HEADER_END_BYTES = 3

@@ -10,7 +10,7 @@ import { dateFromMs } from './import-item.js'
 import { isEmlName, requireMessages } from './read-eml.js'
 import { isEmlxName } from './read-emlx.js'
 import { isMaildirPlace } from './read-maildir.js'
-import { isMboxName } from './read-mbox.js'
+import { isMboxHead, isMboxName, MBOX_HEAD_BYTES } from './read-mbox.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
 /** @typedef {import('./import-item.js').ImportSource} ImportSource */
@@ -64,7 +64,7 @@ export async function openTar(path) {
             if (isEmlName(header.name)) {
               hasMessages = true
               yield tarItem(source.name, header, rest)
-            } else if (isOtherMail(header)) otherMail++
+            } else if (await isOtherMail(header, rest)) otherMail++
             else source.ignoredCount++
           }
           await drain(rest)
@@ -86,10 +86,29 @@ export async function openTar(path) {
 
 /**
  * @param {import('tar-stream').Header} member
- * @returns {boolean} whether it is mail by its name, and would be read in a folder
+ * @param {AsyncIterator<Buffer>} bytes - of it, which are read as far as need be
+ * @returns {Promise<boolean>} whether it is mail that would be read in a folder: by its name, or by how it begins
  */
-const isOtherMail = ({ name, type, size }) =>
-  (isEmlxName(name) || isMaildirPlace(name) || isMboxName(name)) && (type !== 'file' || size !== 0)
+async function isOtherMail({ name, type, size }, bytes) {
+  // What macOS keeps of a file beside it.
+  if (/(^|\/)\._[^/]*$/.test(name) || (type === 'file' && size === 0)) return false
+  if (isEmlxName(name) || isMaildirPlace(name) || isMboxName(name)) return true
+  return isMboxHead(name, await headOf(bytes))
+}
+
+/**
+ * @param {AsyncIterator<Buffer>} bytes
+ * @returns {Promise<Buffer>} the first ones
+ */
+async function headOf(bytes) {
+  let head = Buffer.alloc(0)
+  while (head.length < MBOX_HEAD_BYTES) {
+    const { done, value } = await bytes.next()
+    if (done) break
+    head = Buffer.concat([head, value])
+  }
+  return head.subarray(0, MBOX_HEAD_BYTES)
+}
 
 /**
  * @param {string} archiveName

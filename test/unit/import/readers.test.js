@@ -278,16 +278,20 @@ test('mail in a tar that is no .eml is told of once', async (t) => {
     { name: 'INBOX/cur/1600000001.a:2,S', content: MAIL },
     { name: 'Archive.mbox', content: MBOX },
     { name: 'Work.mbox/Messages/1.emlx', content: `${MAIL.length}\n${MAIL}` },
+    { name: 'Local Folders/Inbox', content: MBOX },
+    { name: 'Local Folders/Sent', content: `From \r\n${MAIL}` },
     { name: 'Empty.mbox', content: '' },
-    { name: 'README', content: 'no mail' }
+    { name: '._Archive.mbox', content: Buffer.of(0, 5, 0x16, 7) },
+    { name: 'README', content: 'no mail' },
+    { name: 'letter.txt', content: 'From here to there' }
   ])
   const source = await openSource(join(await folderOf(t, { 'a.tar': tar }), 'a.tar'))
   /** @type {string[]} */
   const outcomes = []
   for await (const item of source.items())
     outcomes.push(await collectBytes(item.open()).then(String, (error) => error.message))
-  assert.deepEqual(outcomes, [MAIL, '3 files with mail that are no .eml: unpack it first'])
-  assert.equal(source.ignoredCount, 2)
+  assert.deepEqual(outcomes, [MAIL, '5 files with mail that are no .eml: unpack it first'])
+  assert.equal(source.ignoredCount, 4)
 })
 
 test('a link in a tar and a sparse file are reported: their bytes are not the message', async (t) => {
