@@ -32,7 +32,13 @@ export function relay({ client, rest, holder, isHolderAlive }) {
     let isEnding = false
     /** @type {NodeJS.Timeout | undefined} */
     let stall
+    /** @type {NodeJS.Timeout | undefined} */
+    let farewell
     const destroy = () => client.destroy()
+    const destroyAfter = (/** @type {number} */ ms) => {
+      clearTimeout(farewell)
+      farewell = setTimeout(destroy, ms).unref()
+    }
     if (rest.length > 0) holder.write(rest)
 
     client.on('data', (chunk) => {
@@ -62,10 +68,12 @@ export function relay({ client, rest, holder, isHolderAlive }) {
       isEnding = true
       // What was compressed ends otherwise (00 00 ff ff), and behind half a line a BYE would be taken for its rest.
       if (!(await isHolderAlive()) && isAtLineEnd && client.writable) client.write(BYE)
-      client.once('finish', () => setTimeout(destroy, LINGER_MS).unref())
+      // A timer would keep one that has gone in memory.
+      if (client.destroyed) return
+      destroyAfter(STALL_MS)
+      client.once('finish', () => destroyAfter(LINGER_MS))
       client.end()
       client.resume()
-      setTimeout(destroy, STALL_MS).unref()
     }
     holder.on('end', finish)
     holder.on('close', finish)
@@ -73,6 +81,7 @@ export function relay({ client, rest, holder, isHolderAlive }) {
     holder.on('error', () => {})
     client.on('close', () => {
       clearTimeout(stall)
+      clearTimeout(farewell)
       holder.destroy()
       resolve()
     })

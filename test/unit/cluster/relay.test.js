@@ -101,3 +101,29 @@ test('a client that takes nothing is let go of, and its session with it', async 
   assert.ok(client.destroyed)
   await isClosed
 })
+
+test('of a client that has gone nothing waits any longer, however it has left', async (t) => {
+  const set = t.mock.method(globalThis, 'setTimeout')
+  const clear = t.mock.method(globalThis, 'clearTimeout')
+  for (const way of ['reset', 'end', 'bye']) {
+    const { near: client, far: program } = await connected(t)
+    const { near: holder, far: worker } = await connected(t)
+    const isOver = relay({ client, rest: Buffer.alloc(0), holder, isHolderAlive })
+    const isLet = once(holder, 'close')
+    worker.on('end', () => worker.end())
+    worker.resume()
+    program.on('end', () => program.end())
+    program.resume()
+    if (way === 'reset') program.resetAndDestroy()
+    else if (way === 'end') program.end()
+    else worker.end('* BYE\r\n')
+    await Promise.all([isOver, isLet])
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const cleared = new Set(clear.mock.calls.map(({ arguments: [timer] }) => timer))
+  const left = set.mock.calls.filter(({ result }) => !cleared.has(result))
+  assert.deepEqual(
+    left.map(({ arguments: [, ms] }) => ms),
+    []
+  )
+})
