@@ -34,6 +34,10 @@ const PROBLEMS = /** @satisfies {Partial<Record<ErrorCode, Problem>>} */ ({
     status: 403,
     text: 'This account is disabled. Ask whoever runs this mail server.'
   },
+  PEPPER_MISSING: {
+    status: 503,
+    text: 'The server has lost what it checks this password with. With the recovery code you can set a new one.'
+  },
   PASSWORD_REFUSED: {
     status: 422,
     text: 'That cannot be a password here: it is too long, or looks like a code that this server makes.'

@@ -19,6 +19,7 @@ import { changePassword } from '../../../src/accounts/change-password.js'
 import { exportMailboxes } from '../../../src/export/export-mailbox.js'
 import { openPortable } from '../../../src/export/open-portable.js'
 import { systemClock } from '../../../src/support/clock.js'
+import { tamper } from '../../helpers/accounts.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 import { PASSWORD } from '../../helpers/server.js'
 import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
@@ -166,6 +167,10 @@ test('with a recovery code that was made here a forgotten password is replaced, 
   const fields = { address: 'alice', new: 'another secret', again: 'another secret' }
   assert.equal((await stranger.post('/forgotten', { ...fields, code: first })).status, 403)
   assert.equal((await stranger.post('/forgotten', { ...fields, code: 'llapp-1' })).status, 422)
+  // As where the pepper is lost: the server cannot tell whether a password is right.
+  tamper(server.data, "UPDATE credentials SET pepper_id = 'lost' WHERE kind = 'password'")
+  const untold = await stranger.logIn(ALICE, PASSWORD)
+  assert.deepEqual([untold.status, /recovery code/.test(untold.text)], [503, true])
   const done = await stranger.post('/forgotten', { ...fields, code: second })
   assert.equal(done.status, 200)
   assert.match(codeIn(done.text), /^llrec-/)
