@@ -16,6 +16,7 @@ import { bad, good } from '../doctor/finding.js'
 import { checkClock, checkDisks, checkLimits } from '../doctor/machine.js'
 import { checkCertificates, checkPorts } from '../doctor/network.js'
 import { checkMailboxes } from '../doctor/mailboxes.js'
+import { checkPepper } from '../doctor/pepper.js'
 import { checkPermissions } from '../doctor/permissions.js'
 import { explainRefusedFile } from '../file-refused.js'
 import { parseDomain, withAccounts } from '../with-accounts.js'
@@ -138,6 +139,7 @@ async function dataFindings(context, options) {
       if (!isReadable) return findings
       return [
         ...findings,
+        ...(await checkPepper({ services })),
         ...(await checkMailboxes({ services })),
         await checkBackups({ services })
       ]

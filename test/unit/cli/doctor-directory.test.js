@@ -1,13 +1,15 @@
 /**
- * What `letterlock doctor` says of the directory.
+ * What `letterlock doctor` says of the directory, and of the pepper that its passwords need.
  */
 import assert from 'node:assert/strict'
-import { openSync, closeSync, writeSync } from 'node:fs'
+import { openSync, closeSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3-multiple-ciphers'
+import { changePassword } from '../../../src/accounts/change-password.js'
 import { recordDamage } from '../../../src/accounts/damage.js'
 import { checkDirectory } from '../../../src/cli/doctor/directory.js'
+import { checkPepper } from '../../../src/cli/doctor/pepper.js'
 import { makeAccount, openTestAccounts, tamper } from '../../helpers/accounts.js'
 import { letterlock } from '../../helpers/process.js'
 
@@ -69,4 +71,26 @@ test('keys that contradict each other or are missing, and mailboxes on record as
     ],
     ['mailboxes', 'fail', `1 mailboxes were found damaged, first ${account.address}`]
   ])
+})
+
+test('passwords of a lost pepper are told, and its setting where it is needed no longer', async (t) => {
+  const { services: before, data, open } = await openTestAccounts(t)
+  const { account, recoveryCode } = await makeAccount(before)
+  await makeAccount(before, 'bert@example.org')
+  const isLost = { 'auth.isPepperLost': true }
+  const look = async (/** @type {typeof before} */ services) =>
+    (await checkPepper({ services })).map(({ status, text }) => `${status} ${text}`)
+  const left = `warn There are passwords that need another pepper than ${join(data, 'pepper')} holds: they open nothing`
+  const setting =
+    'warn auth.isPepperLost is set: where the pepper is not mounted once, another one is made'
+  assert.deepEqual(await look(before), [])
+  assert.deepEqual(await look(await open(isLost)), [setting])
+  await before.close()
+  rmSync(join(data, 'pepper'))
+  const services = await open(isLost)
+  assert.deepEqual(await look(services), [left])
+  const [oldSecret, newPassword] = [Buffer.from(recoveryCode), Buffer.from('new secret')]
+  await changePassword({ services, account, oldSecret, newPassword })
+  assert.deepEqual(await look(services), [left, setting])
+  assert.deepEqual(await look(await open()), [left])
 })
