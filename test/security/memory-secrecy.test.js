@@ -10,6 +10,7 @@ import { openAccountServices } from '../../src/accounts/services.js'
 import { deriveSealKey } from '../../src/crypto/key-derivation.js'
 import { associatedData, unwrapKey } from '../../src/crypto/key-wrap.js'
 import { systemClock } from '../../src/support/clock.js'
+import { deliver } from '../helpers/change-keys.js'
 import { createAccounts, scratchFolder, startServerProcess } from '../helpers/process.js'
 import { countInMemory, memoryIsUnreadable } from '../helpers/process-memory.js'
 import { WireClient } from '../helpers/wire-client.js'
@@ -21,7 +22,7 @@ const [LINE = '', PIECES = '', LITERAL = '', PLAIN = ''] = USERS
 /**
  * @param {string} data
  * @returns {Promise<{ keys: Buffer[], sealKeys: Buffer[] }>} the master keys of all users, and what opens the sealed mail of
- *   one: the seed, and of what it expands to the keys of ML-KEM and X25519
+ *   one: the seed, and of what it expands to the keys of ML-KEM and X25519; for each user some waits
  */
 async function keysOf(data) {
   const services = await openAccountServices({
@@ -49,6 +50,7 @@ async function keysOf(data) {
     const expanded = hash('shake256', seed, { outputLength: 96, outputEncoding: 'buffer' })
     sealKeys = [seed, expanded.subarray(0, 32), expanded.subarray(64)]
     masterKey.dispose()
+    await deliver(account)
   }
   await services.close()
   return { keys, sealKeys }
@@ -102,8 +104,8 @@ test(
     // A mailbox counts as closed from the moment at which nobody gets it any more. Looked for too long, what was left would go
     // by itself, when the garbage collector comes by.
     let counts = countInMemory(pid, needles)
-    for (let tries = 0; tries < 10 && counts.some((count) => count > 0); tries++) {
-      await sleep(20)
+    for (let tries = 0; tries < 3 && counts.some((count) => count > 0); tries++) {
+      await sleep(1_000)
       counts = countInMemory(pid, needles)
     }
     assert.deepEqual(
