@@ -96,6 +96,7 @@ function splitTabs(line) {
 /**
  * @param {ListOptions} options
  * @returns {Promise<{ whole: number, partly: number, failed: number }>} accounts by how they ended
+ * @throws {CliError} where the list cannot be read to its end; its exit code says whether anything was done before
  */
 export async function importList({ file, parallel, command, signal, onAccount }) {
   await requirePrivate(file)
@@ -114,10 +115,16 @@ export async function importList({ file, parallel, command, signal, onAccount })
       })
       await queue.onSizeLessThan(parallel)
     }
-  } finally {
+  } catch (cause) {
     // A bad line ends nothing that is under way, and leaves nothing behind that nobody sees.
     await queue.onIdle()
+    if (!(cause instanceof CliError) || counts.whole + counts.partly === 0) throw cause
+    throw new CliError(`${cause.message}; what stands after it was not begun`, {
+      exitCode: 1,
+      cause
+    })
   }
+  await queue.onIdle()
   return counts
 }
 

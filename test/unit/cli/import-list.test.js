@@ -27,6 +27,8 @@ test('a line that is none ends the list after what is under way, which is told',
     onAccount: ({ account, code, report }) => told.push([account, code, report])
   })
   await assert.rejects(list, /line 2 has not four fields/)
+  // 2 would say that nothing was done.
+  await assert.rejects(list, { exitCode: 1 })
   assert.deepEqual(told, [['ann@example.org', 0, 'copied 3, there already 0']])
 })
 
