@@ -18,6 +18,10 @@ import { makeFolderDurably, syncFolder } from '../support/write-file.js'
  */
 
 const PEPPER_BYTES = 32
+
+/** What an operator does about one that is missing. */
+const REMEDY =
+  'bring back the one that was in use; backups have it, too: docs/backup.md, “The directory alone”'
 /** Enough to tell peppers apart; says nothing about the pepper. */
 const ID_BYTES = 8
 const MODE = 0o600
@@ -49,7 +53,7 @@ async function readPepper(path) {
     }
     if (size !== PEPPER_BYTES) {
       throw new MailError('PEPPER_MISSING', {
-        detail: `${path} does not hold ${PEPPER_BYTES} bytes`
+        detail: `${path} does not hold ${PEPPER_BYTES} bytes: ${REMEDY}`
       })
     }
     const key = SecretBuffer.alloc(PEPPER_BYTES)
@@ -100,7 +104,8 @@ export async function loadPepper({ path, neededIds, isLost = false }) {
   const mustFit = neededIds.length > 0 && !isLost
   let key = await readPepper(path)
   if (!key) {
-    if (mustFit) throw new MailError('PEPPER_MISSING', { detail: path })
+    if (mustFit)
+      throw new MailError('PEPPER_MISSING', { detail: `${path} is not there: ${REMEDY}` })
     await createPepper(path)
     key = await readPepper(path)
     if (!key) throw new MailError('PEPPER_MISSING', { detail: path })
@@ -108,7 +113,7 @@ export async function loadPepper({ path, neededIds, isLost = false }) {
   const id = pepperIdOf(key.bytes)
   if (mustFit && !neededIds.includes(id)) {
     key.dispose()
-    throw new MailError('PEPPER_MISSING', { detail: `${path} holds another pepper` })
+    throw new MailError('PEPPER_MISSING', { detail: `${path} holds another pepper: ${REMEDY}` })
   }
   return { id, key }
 }

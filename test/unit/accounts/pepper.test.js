@@ -39,20 +39,22 @@ test('processes that start side by side agree on one', async (t) => {
   assert.equal(new Set(all.map(({ id }) => id)).size, 1)
 })
 
-test('a missing pepper is never made anew while credentials need it', async (t) => {
+test('a missing pepper is never made anew while credentials need it, and whoever reads that hears what to do', async (t) => {
   const { path } = await pepperPath(t)
-  await assert.rejects(loadPepper({ path, neededIds: ['0011223344556677'] }), (error) =>
-    isMailError(error, 'PEPPER_MISSING')
-  )
+  await assert.rejects(loadPepper({ path, neededIds: ['0011223344556677'] }), {
+    code: 'PEPPER_MISSING',
+    detail: /^\S+pepper is not there: bring back .*backups have it, too: docs\/backup\.md/
+  })
   await assert.rejects(stat(path), { code: 'ENOENT' })
 })
 
 test('another pepper than the one that credentials need is refused', async (t) => {
   const { path } = await pepperPath(t)
   await loadPepper({ path, neededIds: [] })
-  await assert.rejects(loadPepper({ path, neededIds: ['0011223344556677'] }), (error) =>
-    isMailError(error, 'PEPPER_MISSING')
-  )
+  await assert.rejects(loadPepper({ path, neededIds: ['0011223344556677'] }), {
+    code: 'PEPPER_MISSING',
+    detail: /^\S+pepper holds another pepper: bring back /
+  })
 })
 
 test('a pepper of a wrong size, or one that others can read, is refused', async (t) => {
