@@ -5,6 +5,7 @@
 import { inOrder } from './generation-order.js'
 import { readHostState, whyNotMade } from './host-state.js'
 import { noResults, readLastResults } from './last-results.js'
+import { lastRunIn } from './last-run.js'
 import { Repository, generationTimeMs } from './repository.js'
 import { overdueAt } from './schedule.js'
 import { openTarget } from './targets/open-target.js'
@@ -58,8 +59,12 @@ export function createBackupList({ config, directory, clock }) {
       try {
         if ((await readHostState(config.data)) === null)
           return { isSetUp: false, ...NONE, problem: null }
-        const { names, notMade, results } = await look(config)
-        const figures = await readFigures(directory)
+        const { names, label, notMade, results } = await look(config)
+        const runs = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })
+        if (names.length === 0 && notMade === null)
+          requireNoneLost(lastRunIn(runs, { label, nowMs: clock.nowMs() }), label)
+        /** @type {Map<unknown, Record<string, unknown>>} */
+        const figures = new Map(runs.map(({ detail = {} }) => [detail['generation'], detail]))
         const generations = inOrder(names, clock.nowMs())
           .toReversed()
           .map((name) => ({
@@ -81,7 +86,8 @@ export function createBackupList({ config, directory, clock }) {
 
 /**
  * @param {import('../../config/load.js').Config} config
- * @returns {Promise<{ names: string[] } & Pick<BackupList, 'notMade' | 'results'>>} names of the generations, the oldest first
+ * @returns {Promise<{ names: string[], label: string } & Pick<BackupList, 'notMade' | 'results'>>} names of the generations, the
+ *   oldest first, and the target's
  * @throws {MailError} BACKUP_NOT_READY where the target is another than was set up: the folder of a disk that is not
  *   mounted would pass for one without backups yet; BACKUP_UNREACHABLE …
  */
@@ -91,19 +97,25 @@ async function look({ data, backup }) {
     const repository = new Repository(target)
     const notMade = await whyNotMade(data, repository)
     const results = await readLastResults({ data, target })
-    return { names: await repository.listGenerations(), notMade, results }
+    return { names: await repository.listGenerations(), label: target.label, notMade, results }
   } finally {
     await target.close()
   }
 }
 
 /**
- * @param {import('../accounts/directory-port.js').DirectoryPort} directory
- * @returns {Promise<Map<unknown, Record<string, unknown>>>} by generation
+ * A place without any manifest passes for one where no backup was made yet, and the next run would be asked for: of what the
+ * lost ones need, a prune leaves nothing then.
+ *
+ * @param {string | null} last - the backup that this host has made last there
+ * @param {string} label - of the target
+ * @throws {MailError} BACKUP_DAMAGED
  */
-async function readFigures(directory) {
-  const rows = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })
-  return new Map(rows.map(({ detail = {} }) => [detail['generation'], detail]))
+function requireNoneLost(last, label) {
+  if (last === null) return
+  throw new MailError('BACKUP_DAMAGED', {
+    detail: `${label} has no backup any more, not that of ${last}: bring generations/ back before the next run, or, where they are given up, letterlock backup run`
+  })
 }
 
 /**

@@ -9,10 +9,11 @@ import { MailError, isMailError } from '../errors.js'
 import { formatBytes } from '../support/format.js'
 import { applyRetention } from './retention.js'
 import { requireMadeHere } from './host-state.js'
+import { lastRunIn } from './last-run.js'
 import { withResult } from './last-results.js'
 import { Marks } from './marks.js'
 import { repack } from './repack.js'
-import { PREFIXES, Repository, packOfObject, generationTimeMs } from './repository.js'
+import { PREFIXES, Repository, packOfObject } from './repository.js'
 import { withBackupLock } from './scratch.js'
 
 /**
@@ -129,14 +130,9 @@ async function listAll(repository, { config, clock, logger }) {
       const name = String(detail?.['generation'])
       if (!names.includes(name) && (await isThere(repository, name))) names.push(name)
     }
-    // The others of before may have been pruned; of a host that has had two targets, each has its own. What a clock that was
-    // ahead has dated is removed by hand.
-    const last = runs.find(
-      ({ detail }) =>
-        detail?.['target'] === repository.target.label &&
-        generationTimeMs(String(detail['generation'])) <= clock.nowMs()
-    )
-    requireRun(names, String(last?.detail?.['generation'] ?? ''))
+    // The others of before may have been pruned.
+    const { label } = repository.target
+    requireRun(names, lastRunIn(runs, { label, nowMs: clock.nowMs() }) ?? '')
   } finally {
     await directory.close()
   }

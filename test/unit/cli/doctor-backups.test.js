@@ -52,7 +52,7 @@ test('backups that are made once a week are late after a week', async (t) => {
   assert.deepEqual(await states(), ['fail', 'fail'])
 })
 
-test('a disk of backups that is gone, or has those of another host, fails', async (t) => {
+test('a disk of backups that is gone, has lost them, or has those of another host, fails', async (t) => {
   const host = await openBackupHost(t)
   await host.addAccount('anna@example.org')
   await host.backUp()
@@ -62,6 +62,12 @@ test('a disk of backups that is gone, or has those of another host, fails', asyn
     (await checkBackups({ services })).status,
     checkBackup(await list.list(), clock.nowMs()).status
   ]
+  const lost = join(folder, 'generations')
+  renameSync(lost, `${lost}-lost`)
+  assert.deepEqual(await states(), ['fail', 'fail'])
+  // Whoever runs another one first loses to the next prune what these need.
+  assert.match((await checkBackups({ services })).text, /bring generations\/ back before the next/)
+  renameSync(`${lost}-lost`, lost)
   const away = `${folder}-unmounted`
   renameSync(folder, away)
   t.after(() => rmSync(away, { recursive: true }))
