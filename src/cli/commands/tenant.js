@@ -95,6 +95,8 @@ export function register(program, context) {
     .action((/** @type {string} */ id, /** @type {SetOptions} */ options) =>
       withAccounts(context, options, async ({ services, print }) => {
         const change = changeOf(options)
+        if (Object.keys(change).length === 0)
+          throw new CliError('Nothing to change was named', { exitCode: 2 })
         await services.directory.updateTenant(id, change)
         services.directory.audit({ action: 'tenant-set', tenant: id, detail: change })
         print(`changed ${id}`)

@@ -317,7 +317,8 @@ test('what makes no sense on the command line ends with 2, whatever the command'
     ['import', 'imap', '--connections', '17'],
     ['backup', 'rehearse', '--accounts', '1e1'],
     ['account', 'set', ANNA, '--quota-messages', ' 1'],
-    ['tenant', 'create', 'acme', '--accounts', '']
+    ['tenant', 'create', 'acme', '--accounts', ''],
+    ['tenant', 'set', 'acme']
   ]
   for (const args of faults) {
     const { code, stderr } = await run(args)
