@@ -21,7 +21,8 @@ const PEPPER_BYTES = 32
 
 /** What an operator does about one that is missing. */
 const REMEDY =
-  'bring back the one that was in use; backups have it, too: docs/backup.md, “The directory alone”'
+  'bring back the one that was in use; backups have it, too: docs/backup.md, “The directory alone”; where none has it: docs/operations.md, “The pepper is lost”'
+
 /** Enough to tell peppers apart; says nothing about the pepper. */
 const ID_BYTES = 8
 const MODE = 0o600

@@ -43,7 +43,8 @@ test('a missing pepper is never made anew while credentials need it, and whoever
   const { path } = await pepperPath(t)
   await assert.rejects(loadPepper({ path, neededIds: ['0011223344556677'] }), {
     code: 'PEPPER_MISSING',
-    detail: /^\S+pepper is not there: bring back .*backups have it, too: docs\/backup\.md/
+    detail:
+      /^\S+pepper is not there: bring back .*backups have it, too: docs\/backup\.md.*docs\/operations\.md, “The pepper is lost”$/
   })
   await assert.rejects(stat(path), { code: 'ENOENT' })
 })
