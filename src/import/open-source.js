@@ -3,6 +3,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { MailError } from '../errors.js'
+import { firstFieldAt } from '../mime/header.js'
 import { readHead } from './byte-source.js'
 import { HEADER_FIELD } from './line-ends.js'
 import { isEmlName, openEmlFile } from './read-eml.js'
@@ -36,6 +37,6 @@ export async function openSource(path, { mboxQuoting = 'mboxrd' } = {}) {
   if (isEmlName(path)) return openEmlFile(path)
   const text = head.toString('latin1').trimStart()
   if (text === '' || text.startsWith('From ')) return await openMbox(path, { quoting: mboxQuoting })
-  if (HEADER_FIELD.test(text)) return openEmlFile(path)
+  if (HEADER_FIELD.test(text.slice(firstFieldAt(head)))) return openEmlFile(path)
   throw new MailError('FORMAT_UNKNOWN')
 }

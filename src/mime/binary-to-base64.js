@@ -14,7 +14,7 @@
  * @property {'header' | 'body'} kind
  * @property {'base64' | '8bit'} encoding - that a header is to name
  */
-import { scanHeader } from './header.js'
+import { firstFieldAt, scanHeader } from './header.js'
 import { MAX_HEADER_BLOCK_BYTES } from './limits.js'
 
 /** Base64 lines hold 57 bytes in 76 characters, RFC 2045 §6.8. */
@@ -64,18 +64,21 @@ function rewriteNode(node, hasNul, plan) {
 
 /**
  * @param {Buffer} block - a header block with its blank line
- * @param {string} encoding
+ * @param {Rewriting} rewriting - of it
  * @returns {Buffer} the same with this Content-Transfer-Encoding alone
  */
-function withTransferEncoding(block, encoding) {
-  /** @type {Buffer[]} */
-  const kept = []
-  let end = 0
-  scanHeader(block, (start, nameEnd, _, lineEnd) => {
-    const name = nameEnd === -1 ? '' : block.toString('latin1', start, nameEnd).toLowerCase()
-    if (name !== 'content-transfer-encoding') kept.push(block.subarray(start, lineEnd))
-    end = lineEnd
-  })
+function withTransferEncoding(block, { start: blockStart, encoding }) {
+  let end = blockStart === 0 ? firstFieldAt(block) : 0
+  const kept = [block.subarray(0, end)]
+  scanHeader(
+    block,
+    (start, nameEnd, _, lineEnd) => {
+      const name = nameEnd === -1 ? '' : block.toString('latin1', start, nameEnd).toLowerCase()
+      if (name !== 'content-transfer-encoding') kept.push(block.subarray(start, lineEnd))
+      end = lineEnd
+    },
+    end
+  )
   const field = Buffer.from(`Content-Transfer-Encoding: ${encoding}\r\n`)
   const blankLine = end < block.length ? block.subarray(end) : BLANK_LINE
   return Buffer.concat([...kept, field, blankLine])
@@ -114,7 +117,7 @@ export async function* rewritten(pieces, plan) {
       if (isOver || next.kind === 'body') {
         const take = isOver ? held.length : held.length - (held.length % LINE_BYTES)
         const bytes = held.subarray(0, take)
-        yield next.kind === 'body' ? linesOf(bytes) : withTransferEncoding(bytes, next.encoding)
+        yield next.kind === 'body' ? linesOf(bytes) : withTransferEncoding(bytes, next)
         held = held.subarray(take)
       }
       if (isOver) index++

@@ -12,6 +12,9 @@ const SPACE = 32
 const TAB = 9
 const COLON = 58
 
+/** The byte order mark of UTF-8. */
+const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf)
+
 /**
  * @typedef {object} HeaderField
  * @property {ByteString} name - as written
@@ -28,11 +31,12 @@ const COLON = 58
  * @param {Buffer} block
  * @param {(start: number, nameEnd: number, valueStart: number, end: number) => void} visit - offsets in the block;
  *   for a line that is no field `nameEnd` is -1
+ * @param {number} [from] - where the first line begins
  * @returns {number} offset after the blank line, or the block's length
  */
-export function scanHeader(block, visit) {
+export function scanHeader(block, visit, from = 0) {
   const newline = newlineOf(block)
-  let at = 0
+  let at = from
   while (at < block.length) {
     let lineEnd = lineEndAfter(block, at, newline)
     if (isBlankLine(block, at, lineEnd)) return lineEnd
@@ -56,18 +60,35 @@ export function scanHeader(block, visit) {
 }
 
 /**
- * @param {Buffer} block - a header block, with or without its blank line
+ * Programs for Windows put a byte order mark before the first field of the messages that they save.
+ *
+ * @param {Buffer} bytes - a message, or its header block
+ * @returns {number} where the first field begins
+ */
+export function firstFieldAt(bytes) {
+  const length = BYTE_ORDER_MARK.length
+  if (!bytes.subarray(0, length).equals(BYTE_ORDER_MARK)) return 0
+  // A mark alone in its line is a line that is no field, and no blank one.
+  return bytes[length] === CR || bytes[length] === LF ? 0 : length
+}
+
+/**
+ * @param {Buffer} block - the header block of a message, with or without its blank line
  * @returns {HeaderField[]} in their order; lines that are no field are left out
  */
 export function parseHeaderFields(block) {
   /** @type {HeaderField[]} */
   const fields = []
-  scanHeader(block, (start, nameEnd, valueStart, end) => {
-    if (nameEnd === -1) return
-    const name = block.toString('latin1', start, nameEnd)
-    const value = block.subarray(valueStart, end)
-    fields.push({ name, lowerName: name.toLowerCase(), value, start, end })
-  })
+  scanHeader(
+    block,
+    (start, nameEnd, valueStart, end) => {
+      if (nameEnd === -1) return
+      const name = block.toString('latin1', start, nameEnd)
+      const value = block.subarray(valueStart, end)
+      fields.push({ name, lowerName: name.toLowerCase(), value, start, end })
+    },
+    firstFieldAt(block)
+  )
   return fields
 }
 

@@ -131,7 +131,7 @@ function placeOf(item, tree, size) {
 function pieceOf({ partial }, place, bytes) {
   const range = bytes.subarray(place.start, place.end)
   if (place.kind === 'range') return range
-  const filtered = filterHeader(range, place.fields, place.not)
+  const filtered = filterHeader(range, place)
   return partial === null
     ? filtered
     : filtered.subarray(partial.offset, partial.offset + partial.length)

@@ -91,13 +91,13 @@ async function openPart(store, record, item, tree) {
   const end = Math.min(found.end, found.start + MAX_FILTERED_BYTES)
   if (record.content) {
     const block = record.content.subarray(found.start, end)
-    return fromBytes(item, filterHeader(block, found.fields, found.not))
+    return fromBytes(item, filterHeader(block, found))
   }
   const pieces = []
   for await (const piece of store.readContent(record.contentId, found.start, end)) {
     pieces.push(piece)
   }
-  return fromBytes(item, filterHeader(Buffer.concat(pieces), found.fields, found.not))
+  return fromBytes(item, filterHeader(Buffer.concat(pieces), found))
 }
 
 /**

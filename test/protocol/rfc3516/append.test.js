@@ -117,6 +117,25 @@ test('a message that is nothing but one part with NUL, without a header field fo
   )
 })
 
+test('a message that begins with a byte order mark keeps it, and its first field counts', async (t) => {
+  const wire = await connect(t)
+  await append8(wire, Buffer.from('\ufeffContent-Transfer-Encoding: binary\r\nX: 1\r\n\r\na\0b'))
+  await append8(wire, Buffer.from('\ufeffFrom: anna@b.example\r\nSubject: x\r\n\r\nhi\r\n'))
+  await wire.command('SELECT INBOX')
+  assert.equal(
+    contentOf(await wire.command('FETCH 1 BODY.PEEK[]')).toString(),
+    '\ufeffX: 1\r\nContent-Transfer-Encoding: base64\r\n\r\nYQBi\r\n'
+  )
+  assert.match(await wire.command('SEARCH FROM anna'), /\* SEARCH 2\r\n/)
+  assert.match(await wire.command('FETCH 2 ENVELOPE'), /"anna" "b.example"/)
+  for (const [section, text] of [
+    ['HEADER.FIELDS (FROM)', 'From: anna@b.example\r\n\r\n'],
+    ['HEADER.FIELDS (FROM X-OTHER)', 'From: anna@b.example\r\n\r\n'],
+    ['HEADER', '\ufeffFrom: anna@b.example\r\nSubject: x\r\n\r\n']
+  ])
+    assert.equal(contentOf(await wire.command(`FETCH 2 BODY.PEEK[${section}]`)).toString(), text)
+})
+
 test('NUL in a multipart without any delimiter stays: there is no header that could tell of base64', async (t) => {
   const wire = await connect(t)
   const message = Buffer.from('Content-Type: multipart/mixed; boundary=b\r\n\r\na\0b\r\n')

@@ -55,7 +55,11 @@ test(
           const actual = copied(block, names)
           if (actual === null) continue
           listed++
-          assert.deepEqual(actual, filterHeader(block, names, false), `${name}: ${names}`)
+          assert.deepEqual(
+            actual,
+            filterHeader(block, { start: 0, fields: names, not: false }),
+            `${name}: ${names}`
+          )
         }
       }
     }
@@ -74,7 +78,8 @@ test('any header that is listed is filtered exactly', () => {
     fc.property(block, fc.subarray(['Subject', 'To', 'Received', 'From']), (lines, names) => {
       const bytes = Buffer.from(lines.flat().join(''), 'latin1')
       const actual = copied(bytes, names)
-      if (actual !== null) assert.deepEqual(actual, filterHeader(bytes, names, false))
+      if (actual !== null)
+        assert.deepEqual(actual, filterHeader(bytes, { start: 0, fields: names, not: false }))
     }),
     { numRuns: 2000 }
   )

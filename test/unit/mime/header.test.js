@@ -27,6 +27,9 @@ const HEADERS = [
   ['nothing after the blank line', 'A: 1\r\n\r\nB: 2\r\n', [['A', '1']]],
   ['doubled CR', 'A: 1\r\r\n\r\r\nB: 2\r\n', [['A', '1']]],
   ['a line of white space is a fold', 'A: 1\r\n  \r\nB: 2\r\n\r\n', [['A', '1'], ['B', '2']]], // prettier-ignore
+  ['a byte order mark', '\xef\xbb\xbfA: 1\r\nB: 2\r\n\r\n', [['A', '1'], ['B', '2']]], // prettier-ignore
+  ['a byte order mark in a line of its own', '\xef\xbb\xbf\r\nB: 2\r\n\r\n', [['B', '2']]],
+  ['half a byte order mark', '\xef\xbbA: 1\r\n\r\n', [['\xef\xbbA', '1']]],
   ['empty', '', []]
 ]
 
@@ -67,7 +70,20 @@ const FILTERS = [
 
 for (const [fields, not, expected] of FILTERS)
   test(`HEADER.FIELDS${not ? '.NOT' : ''} (${fields.join(' ')}) keeps folds and order`, () =>
-    assert.equal(filterHeader(Buffer.from(BLOCK), fields, not).toString(), expected))
+    assert.equal(filterHeader(Buffer.from(BLOCK), { start: 0, fields, not }).toString(), expected))
 
 test('a header that is cut off in a field still gives a field list that ends in a blank line', () =>
-  assert.equal(filterHeader(Buffer.from('A: 1'), ['a'], false).toString(), 'A: 1\r\n\r\n'))
+  assert.equal(
+    filterHeader(Buffer.from('A: 1'), { start: 0, fields: ['a'], not: false }).toString(),
+    'A: 1\r\n\r\n'
+  ))
+
+const MARKED = Buffer.from('\xef\xbb\xbfFrom: a@b\r\nTo: c\r\n\r\n', 'latin1')
+
+test('a field behind a byte order mark is filtered without it at the begin of the message alone', () => {
+  const filtered = (/** @type {number} */ start, /** @type {boolean} */ not) =>
+    filterHeader(MARKED, { start, fields: ['from'], not }).toString()
+  assert.equal(filtered(0, false), 'From: a@b\r\n\r\n')
+  assert.equal(filtered(0, true), 'To: c\r\n\r\n')
+  assert.equal(filtered(9, false), '\r\n')
+})

@@ -44,6 +44,11 @@ const ENVELOPES = [
       '(NIL NIL "h" NIL)(NIL NIL "g3" "d3")(NIL NIL NIL NIL)) ' +
       '((NIL NIL "g" NIL)(NIL NIL NIL NIL)(NIL NIL "h" NIL)(NIL NIL NIL NIL)) NIL NIL NIL)'
   ],
+  [
+    'a byte order mark before the first field',
+    `\xef\xbb\xbfFrom: user@domain\r\n${HEAD}\r\n`,
+    `(${DATE} NIL ${USER} ${USER} ${USER} NIL NIL NIL NIL NIL)`
+  ],
   ['nothing at all', '\r\n', '(NIL NIL NIL NIL NIL NIL NIL NIL NIL NIL)'],
   [
     'fields that are there but empty',

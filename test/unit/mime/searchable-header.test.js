@@ -23,6 +23,12 @@ test('the searchable header has every field once, decoded, and lines that are no
     'From: Jörg <j (x)@ (y) d>\nJörg <j@d>\nSubject: one two\nrubbish\nX: Jörg\nFROM: c@d'
   ))
 
+test('a byte order mark is no part of the first field', () => {
+  const marked = Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), BLOCK])
+  assert.deepEqual(decodedField(marked, 'From'), decodedField(BLOCK, 'From'))
+  assert.equal(searchableHeader(marked), searchableHeader(BLOCK))
+})
+
 /** @type {[string, string, string][]} */
 const FOLDS = [
   ['X', 'one\r\n\ttwo', 'one two'],

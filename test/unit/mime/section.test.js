@@ -24,7 +24,7 @@ const fetch = (bytes, written) => {
   })
   if (!found) return null
   const range = bytes.subarray(found.start, found.end)
-  const sent = found.kind === 'range' ? range : filterHeader(range, found.fields, found.not)
+  const sent = found.kind === 'range' ? range : filterHeader(range, found)
   return sent.toString('latin1').replaceAll('\r\n', '\n')
 }
 
