@@ -10,6 +10,7 @@
  * Line ends: LF with or without CR. A message that has no LF at all (in its first LINE_END_PROBE_BYTES), but CR, is
  * taken to end its lines by CR.
  *
+ * @typedef {import('./open-part.js').OpenPart} OpenPart
  * @typedef {import('./part.js').Part} Part
  *
  * @typedef {object} ParsedMessage
@@ -26,7 +27,9 @@ import {
 } from './limits.js'
 import { countByte, nextByte } from './byte-search.js'
 import { ByteWriter } from './byte-writer.js'
-import { boundaryOf, describePart, makeOpaque, newPart, wholeBody } from './part.js'
+import { HeaderBoundary } from './header-boundary.js'
+import { ownerOf } from './open-part.js'
+import { boundaryIn, describePart, makeOpaque, newPart, wholeBody } from './part.js'
 import { readPartHeader } from './part-header.js'
 
 const LF = 10
@@ -42,14 +45,6 @@ const DELIMITER_STARTS = {
 
 /** CRs before the LF of a line that still counts as blank: some gateways double them. */
 const MAX_BLANK_BYTES = 8
-
-/**
- * @typedef {object} OpenPart
- * @property {Part} part
- * @property {string | null} boundary - byte string; null when the part is no multipart, or its end was seen
- * @property {boolean} isMessageRoot - whether its header is that of a message
- * @property {number} linesBefore - line ends of the message before its body
- */
 
 /**
  * Reads one message. `push` the bytes as they come, then call `end` once.
@@ -74,6 +69,7 @@ export class MessageParser {
   #lastByte = 0
   /** The header block that is being read. */
   #header = new ByteWriter(4096)
+  #headerBoundary = new HeaderBoundary()
   #headerBudget = MAX_HEADER_BYTES
   #partCount = 1
   /**
@@ -180,7 +176,7 @@ export class MessageParser {
         return lineEnd
       }
     }
-    if (first === DASH && this.#hasBoundaries) {
+    if (first === DASH && (this.#hasBoundaries || this.#isInHeader)) {
       const next = this.#delimiterLine(bytes, at, base, isLast)
       if (next !== at) return next
     }
@@ -193,7 +189,7 @@ export class MessageParser {
    * @param {number} at - place of a dash that begins a line
    * @param {number} base
    * @param {boolean} isLast
-   * @returns {number} as `#lineStart`; `at` where the line is no delimiter of an open multipart
+   * @returns {number} as `#lineStart`; `at` where the line is no delimiter
    */
   #delimiterLine(bytes, at, base, isLast) {
     if (at + 1 === bytes.length && !isLast) return -1
@@ -203,7 +199,8 @@ export class MessageParser {
     if (length > MAX_DELIMITER_LINE_BYTES) return at
     if (end === -1 && !isLast) return -1
     const lineEnd = end === -1 ? bytes.length : end + 1
-    if (!this.#delimiter(bytes, at, at + length, base, base + lineEnd)) return at
+    const line = bytes.toString('latin1', at + 2, at + length).trimEnd()
+    if (!this.#delimiter(line, base + at, base + lineEnd)) return at
     this.#newlineBytes = 0
     if (end !== -1) this.#noteLineEnd(bytes, end)
     return lineEnd
@@ -274,6 +271,7 @@ export class MessageParser {
     })
     this.#headerBudget -= keptBytes
     this.#header.length = 0
+    this.#headerBoundary.reset()
     const parent = this.#open.at(-2)?.part
     const isInDigest =
       parent !== undefined && parent.type === 'multipart' && parent.subtype === 'digest'
@@ -286,7 +284,7 @@ export class MessageParser {
       makeOpaque(part)
     else if (part.isMessage) this.#openPart(part, offset, true)
     else if (part.type === 'multipart') {
-      const boundary = boundaryOf(part)
+      const boundary = boundaryIn(part.params)
       opened.boundary = boundary
       if (boundary !== null) this.#hasBoundaries = true
     }
@@ -310,35 +308,22 @@ export class MessageParser {
    * RFC 2046 §5.1.1: whether a line that begins with two dashes is a delimiter, of the innermost multipart that it
    * fits; if so, parts end and begin here. The whole line must fit (white space at its end aside), as in all the
    * mail programs that will show the message, although the standard would have a prefix suffice.
-   * @param {Buffer} bytes
-   * @param {number} from
-   * @param {number} to - the line without its LF
-   * @param {number} base
-   * @param {number} next - offset in the message of the line after it
+   * @param {string} line - what follows the dashes
+   * @param {number} offset - of the line in the message
+   * @param {number} next - of the line after it
    * @returns {boolean}
    */
-  #delimiter(bytes, from, to, base, next) {
-    const line = bytes.toString('latin1', from + 2, to).trimEnd()
-    let index = this.#open.length - 1
-    while (index >= 0 && this.#open[index]?.boundary !== line) index--
-    let isClosing = false
-    if (index < 0) {
-      if (!line.endsWith('--')) return false
-      const boundary = line.slice(0, -2)
-      index = this.#open.length - 1
-      while (index >= 0 && this.#open[index]?.boundary !== boundary) index--
-      if (index < 0) return false
-      isClosing = true
-    }
-    const owner = this.#open[index]
+  #delimiter(line, offset, next) {
+    const found = ownerOf(this.#open, line) ?? this.#ownerInHeader(line, offset)
+    const owner = found && this.#open[found.index]
     if (!owner) return false
+    const { index, isClosing } = found
     if (!isClosing && this.#partCount >= MAX_PARTS) {
       // The part before takes all the rest, so that what is shown is bounded and nothing is lost.
       for (const opened of this.#open) opened.boundary = null
       this.#hasBoundaries = false
       return false
     }
-    const offset = base + from
     if (this.#isInHeader) this.#endHeaderAtDelimiter(offset)
     this.#closeParts(index + 1, offset - this.#newlineBytes, this.#lines - 1)
     if (isClosing) {
@@ -347,6 +332,21 @@ export class MessageParser {
       this.#isInHeader = false
     } else this.#openPart(owner.part, next, false)
     return true
+  }
+
+  /**
+   * A multipart's first delimiter ends its header where the blank line is missing, as in other mail programs: its first
+   * part would be hidden among the fields.
+   * @param {string} line - what follows the dashes
+   * @param {number} offset - of the line
+   * @returns {ReturnType<typeof ownerOf>} null where the line ends no header
+   */
+  #ownerInHeader(line, offset) {
+    if (!this.#isInHeader || line === '') return null
+    const header = this.#header.bytes.subarray(0, this.#header.length)
+    if (this.#headerBoundary.find(header, this.#open.length === 1) !== line) return null
+    this.#endHeader(offset)
+    return ownerOf(this.#open, line)
   }
 
   /**

@@ -151,11 +151,11 @@ export function wholeBody(multipart) {
 }
 
 /**
- * @param {Part} part
+ * @param {[ByteString, ByteString][]} params - of the Content-Type of a multipart
  * @returns {string | null} its boundary as a byte string, trailing white space removed
  */
-export function boundaryOf(part) {
-  const written = part.params.find(([name]) => name.toLowerCase() === 'boundary')?.[1]
-  const boundary = (written ?? findParameter(part.params, 'boundary') ?? '').trimEnd()
+export function boundaryIn(params) {
+  const written = params.find(([name]) => name.toLowerCase() === 'boundary')?.[1]
+  const boundary = (written ?? findParameter(params, 'boundary') ?? '').trimEnd()
   return boundary === '' || boundary.length > MAX_BOUNDARY_BYTES ? null : boundary
 }

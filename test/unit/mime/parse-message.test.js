@@ -26,7 +26,8 @@ const parsed = (text) => {
   return picture(parseMessage(bytes).root, bytes)
 }
 
-const MIXED = 'Content-Type: multipart/mixed; boundary=b\r\n\r\n'
+const BARE = 'Content-Type: multipart/mixed; boundary=b\r\n'
+const MIXED = `${BARE}\r\n`
 
 /** @type {[string, string, unknown[]][]} */
 const MESSAGES = [
@@ -62,6 +63,26 @@ const MESSAGES = [
   ['a multipart without a boundary', 'Content-Type: multipart/mixed\r\n\r\n--b\r\n', ['multipart/mixed', 'Content-Type: multipart/mixed\r\n\r\n', '--b\r\n', ['text/plain', '', '--b\r\n']]], // prettier-ignore
   ['a multipart that ends at once', `${MIXED}--b--\r\n`, ['multipart/mixed', MIXED, '--b--\r\n', ['text/plain', '', '--b--\r\n']]], // prettier-ignore
   ['a boundary that ends in dashes', 'Content-Type: multipart/x; boundary="b--"\r\n\r\n--b--\r\n\r\none\r\n--b----', ['multipart/x', 'Content-Type: multipart/x; boundary="b--"\r\n\r\n', '--b--\r\n\r\none\r\n--b----', ['text/plain', '\r\n', 'one']]], // prettier-ignore
+  ['a first delimiter without an empty line before it', `${BARE}--b\r\nContent-Type: text/html\r\n\r\none\r\n--b--`, ['multipart/mixed', BARE, '--b\r\nContent-Type: text/html\r\n\r\none\r\n--b--', ['text/html', 'Content-Type: text/html\r\n\r\n', 'one']]], // prettier-ignore
+  ['a line of one space before the first delimiter', `${BARE} \r\n--b\r\n\r\none\r\n--b--`, ['multipart/mixed', `${BARE} \r\n`, '--b\r\n\r\none\r\n--b--', ['text/plain', '\r\n', 'one']]], // prettier-ignore
+  ['a first delimiter behind other lines with dashes', `--a\r\n--b\r\n${BARE}--\r\n--bb\r\n--b--\r\nX: 1\r\n--b\r\n\r\none`, ['multipart/mixed', `--a\r\n--b\r\n${BARE}--\r\n--bb\r\n--b--\r\nX: 1\r\n`, '--b\r\n\r\none', ['text/plain', '\r\n', 'one']]], // prettier-ignore
+  ['the same with a byte order mark, and lines that end by CR', `\xef\xbb\xbf${BARE}--b\r\n\r\none`.replaceAll('\r\n', '\r'), ['multipart/mixed', '\xef\xbb\xbfContent-Type: multipart/mixed; boundary=b\r', '--b\r\rone', ['text/plain', '\r', 'one']]], // prettier-ignore
+  ['the boundary of a second Content-Type, or of no multipart, ends no header', `Content-Type: text/x; boundary=b\r\n${BARE}--b\r\n\r\none`, ['text/x', `Content-Type: text/x; boundary=b\r\n${BARE}--b\r\n\r\n`, 'one']], // prettier-ignore
+  [
+    'a multipart in a multipart, both without an empty line before the first delimiter',
+    `${BARE}--b\r\n${BARE.replace('=b', '=c')}--c\r\n\r\nin\r\n--c--\r\n--b--`,
+    [
+      'multipart/mixed',
+      BARE,
+      `--b\r\n${BARE.replace('=b', '=c')}--c\r\n\r\nin\r\n--c--\r\n--b--`,
+      [
+        'multipart/mixed',
+        BARE.replace('=b', '=c'),
+        '--c\r\n\r\nin\r\n--c--',
+        ['text/plain', '\r\n', 'in']
+      ]
+    ]
+  ],
   [
     'an outer delimiter ends inner parts, and the same boundary belongs to the innermost',
     `${MIXED}--b\r\n${MIXED}--b\r\n\r\nin\r\n--b--\r\n--b--\r\nout`,
@@ -225,6 +246,9 @@ const HOSTILE = [
   ['a header of 2 MB that never ends', () => Buffer.alloc(2_000_000, 'a:\n')],
   ['2 MB of dashes', () => Buffer.concat([Buffer.from(MIXED), Buffer.alloc(2_000_000, '-')])],
   ['2 MB of lines of two dashes', () => Buffer.concat([Buffer.from(MIXED), Buffer.alloc(2_000_000, '--\n')])],
+  ['2 MB of header in lines of dashes', () => Buffer.concat([Buffer.from(BARE), Buffer.alloc(2_000_000, '--c\n')])],
+  ['a header of dashes without Content-Type', () => Buffer.alloc(2_000_000, '--c\n')],
+  ['a header of dashes whose lines end by CR', () => Buffer.alloc(2_000_000, '--c\r')],
   ['2 MB of line ends', () => Buffer.concat([Buffer.from(MIXED), Buffer.alloc(2_000_000, '\n')])],
   ['2 MB of CR', () => Buffer.alloc(2_000_000, '\r')],
   ['2 MB of NUL', () => Buffer.alloc(2_000_000)],

@@ -39,6 +39,9 @@ const MIXED_BODY =
   `${INNER}${INNER_BODY}\n--foo bar--\nRoot epilogue\n`
 const MIXED = MIXED_HEADER + MIXED_BODY
 
+const UNENDED_HEADER = 'From: a@b\nContent-Type: multipart/mixed; boundary=b\n'
+const UNENDED_BODY = '--b\nX-Part: 1\n\none\n--b--\n'
+
 const PLAIN = 'From: a@b\nSubject: s\n\nHello world\n'
 const FORWARD = `From: u2@d\nContent-Type: message/rfc822\n\n${PLAIN}`
 const DOUBLE = `From: u@d\nContent-Type: message/rfc822\n\n${FORWARD}`
@@ -66,6 +69,19 @@ const MESSAGES = [
       ['1.1', null],
       ['HEADER.FIELDS (subject x)', 'Subject: s\n\n'],
       ['HEADER.FIELDS.NOT (subject x)', 'From: a@b\n\n']
+    ]
+  ],
+  [
+    'a multipart without an empty line before its first delimiter',
+    `${UNENDED_HEADER}${UNENDED_BODY}`,
+    [
+      ['', `${UNENDED_HEADER}${UNENDED_BODY}`],
+      ['HEADER', UNENDED_HEADER],
+      ['TEXT', UNENDED_BODY],
+      ['1', 'one'],
+      ['1.MIME', 'X-Part: 1\n\n'],
+      ['HEADER.FIELDS (from x-part)', 'From: a@b\n\n'],
+      ['HEADER.FIELDS.NOT (content-type)', 'From: a@b\n\n']
     ]
   ],
   [
