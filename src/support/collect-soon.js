@@ -1,32 +1,44 @@
 /**
  * What node:crypto has been given of a key, OpenSSL clears when the object around it is collected. A server with little to do
- * makes so little garbage that this may take the better part of an hour, so whoever lets go of keys has the collector come.
+ * makes so little garbage that this may take the better part of an hour, so whoever lets go of keys has garbage made.
+ *
+ * V8's own `gc` does it as well. But once it had been called, by a context that had it, 1,000 logins took three times as long,
+ * and each session twice the memory.
  */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 
-/** People come and go in crowds: one collection, of a millisecond or two, does for all of them, ms. */
-const SOON_MS = 1_000
+/** After the last of a crowd that comes or goes, ms: whatever is under way at a collection is taken for what stays. */
+const QUIET_MS = 1_000
+/** A crowd that has no end is not waited for any longer, ms. */
+const LONGEST_MS = 30_000
+
+/** The young generation has room for as much at the most (config/runtime.js): it is collected once or twice, bytes. */
+const FILL_BYTES = 16 * 1024 * 1024
+const WORD_BYTES = 8
+/** Of one piece: small enough to be young. */
+const PIECE_WORDS = 8_000
 
 /** @type {NodeJS.Timeout | null} */
 let timer = null
 
-/** @type {((options: { type: 'minor' }) => void) | null} */
-let collect = null
+/** When the first of those was that wait for a collection, of `performance.now()`. */
+let sinceMs = 0
+
+/** @type {{ piece: unknown[] | null }} kept here for a moment, so that no compiler leaves it out */
+const last = { piece: null }
 
 /** Has what died young collected in a moment: such objects of ours live for a turn of the event loop. */
 export function collectSoon() {
-  timer ??= setTimeout(() => {
+  if (timer === null) sinceMs = performance.now()
+  else if (performance.now() - sinceMs > LONGEST_MS - QUIET_MS) return
+  else clearTimeout(timer)
+  timer = setTimeout(() => {
     timer = null
-    collect ??= exposeCollector()
-    collect({ type: 'minor' })
-  }, SOON_MS).unref()
+    fillYoungGeneration()
+  }, QUIET_MS).unref()
 }
 
-/** @returns {(options: { type: 'minor' }) => void} V8's own, which contexts have that are made while the flag is set */
-function exposeCollector() {
-  setFlagsFromString('--expose-gc')
-  const exposed = runInNewContext('gc')
-  setFlagsFromString('--no-expose-gc')
-  return exposed
+function fillYoungGeneration() {
+  for (let bytes = 0; bytes < FILL_BYTES; bytes += PIECE_WORDS * WORD_BYTES)
+    last.piece = new Array(PIECE_WORDS)
+  last.piece = null
 }
