@@ -10,7 +10,7 @@
  *
  * Everything is synchronous and streams: both directions hold one chunk. Keys and plaintext lie in
  * memory of their own and are zeroed; what node:crypto holds in KeyObjects, OpenSSL clears when they
- * are collected, so that an identity keeps none of them for long. Nothing makes a JavaScript string of a secret,
+ * are collected, so that none outlives the call that needs it. Nothing makes a JavaScript string of a secret,
  * which could not be cleared.
  */
 
@@ -90,17 +90,9 @@ function recipientFromPublicKey(publicKey) {
 export const isRecipientOf = (recipient, publicKey) =>
   isBech32Of(recipient, RECIPIENT_PREFIX, publicKey)
 
-/**
- * Files come in crowds, and to make a key pair takes as long as to open a short one, ms. What lives on for long is not
- * collected with what dies young.
- */
-const PAIR_KEPT_MS = 100
-
 /** A private key that opens sealed files. Its fields are private, so that no log can print it. */
 export class SealIdentity {
   #seed
-  /** @type {import('./hybrid-kem.js').HybridKeyPair | null} */
-  #pair = null
 
   /** @param {Buffer} seed - 32 bytes; copied */
   constructor(seed) {
@@ -121,7 +113,9 @@ export class SealIdentity {
    */
   unwrapFileKey(stanzas) {
     if (this.#seed.isDisposed) throw new MailError('KEY_UNAVAILABLE')
-    const key = this.#keyPair()
+    // For this one file: what lives until other commands have had a turn may outlive two collections, and is then cleared when
+    // the server has next collected everything, which can take hours. It is as much work as to open a short message.
+    const key = expandSeed(this.#seed.bytes)
     for (const { args, body } of stanzas) {
       if (args[0] !== STANZA_TYPE) continue
       const [, encoded, ...extra] = args
@@ -137,20 +131,9 @@ export class SealIdentity {
     return null
   }
 
-  /** @returns {import('./hybrid-kem.js').HybridKeyPair} */
-  #keyPair() {
-    if (this.#pair !== null) return this.#pair
-    this.#pair = expandSeed(this.#seed.bytes)
-    setTimeout(() => {
-      this.#pair = null
-    }, PAIR_KEPT_MS).unref()
-    return this.#pair
-  }
-
   /** Zeroes the key; the identity opens nothing more. Harmless when repeated. */
   destroy() {
     this.#seed.dispose()
-    this.#pair = null
   }
 }
 

@@ -43,8 +43,8 @@ const X25519_PUBLIC_DER = Buffer.from('302a300506032b656e032100', 'hex')
 const X25519_PRIVATE_DER = Buffer.from('302e020100300506032b656e04220420', 'hex')
 
 /**
- * To be let go soon: OpenSSL clears its copies when these objects are collected, and the collector is long in coming to what
- * has been kept for a while.
+ * To be let go in the same turn: OpenSSL clears its copies when these objects are collected, and the collector is long in
+ * coming to what has been kept for a while.
  *
  * @typedef {{ mlkem: KeyObject, x25519: KeyObject }} HybridKeyPair
  */
