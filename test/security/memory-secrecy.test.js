@@ -1,12 +1,16 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
+import { spawn } from 'node:child_process'
+import { hash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { loadConfig } from '../../config/load.js'
 import { openAccountServices } from '../../src/accounts/services.js'
+import { Sealer } from '../../src/crypto/age.js'
+import { publicKeyOf } from '../../src/crypto/hybrid-kem.js'
 import { deriveSealKey } from '../../src/crypto/key-derivation.js'
 import { associatedData, unwrapKey } from '../../src/crypto/key-wrap.js'
 import { systemClock } from '../../src/support/clock.js'
@@ -18,6 +22,15 @@ import { WireClient } from '../helpers/wire-client.js'
 const PASSWORD = 'Zanzibar-quagga-0815'
 const USERS = ['line', 'pieces', 'literal', 'plain'].map((name) => `${name}@example.org`)
 const [LINE = '', PIECES = '', LITERAL = '', PLAIN = ''] = USERS
+
+/**
+ * @param {Buffer} seed - of a seal identity
+ * @returns {Buffer[]} the beginning of ML-KEM's seed, and the key of X25519
+ */
+function expandedKeys(seed) {
+  const expanded = hash('shake256', seed, { outputLength: 96, outputEncoding: 'buffer' })
+  return [expanded.subarray(0, 32), expanded.subarray(64)]
+}
 
 /**
  * @param {string} data
@@ -47,8 +60,7 @@ async function keysOf(data) {
     const associated = associatedData('seal identity', [account.id, number, recipient, keyEpoch])
     const kek = deriveSealKey(masterKey.bytes)
     const seed = Buffer.from(unwrapKey({ kek, wrapped, associated }).bytes)
-    const expanded = hash('shake256', seed, { outputLength: 96, outputEncoding: 'buffer' })
-    sealKeys = [seed, expanded.subarray(0, 32), expanded.subarray(64)]
+    sealKeys = [seed, ...expandedKeys(seed)]
     masterKey.dispose()
     await deliver(account)
   }
@@ -112,5 +124,50 @@ test(
       counts,
       needles.map(() => 0)
     )
+  }
+)
+
+/**
+ * Opens a file sealed for the seed that stands before it on standard input, does much else while it has the identity, lets go
+ * of that, and says so when what has died young was collected.
+ */
+const OPENER = `
+  import { buffer } from 'node:stream/consumers'
+  import { setTimeout as sleep } from 'node:timers/promises'
+  import { Opener, identityFromSecret } from './src/crypto/age.js'
+  const input = await buffer(process.stdin)
+  const identity = identityFromSecret(input.subarray(0, 32))
+  const opener = new Opener([identity])
+  const opened = [...opener.push(input.subarray(32)), ...opener.end()]
+  let piece
+  const collect = async () => {
+    for (let round = 0; round < 4; round++) {
+      for (let pieces = 0; pieces < 400; pieces++) piece = new Array(8_000)
+      await sleep(1)
+    }
+  }
+  await collect()
+  identity.destroy()
+  await sleep(200)
+  await collect()
+  process.stdout.write(Buffer.concat(opened))
+  setInterval(() => piece, 1_000)
+`
+
+test(
+  'what a seed expands to is not kept from one file to the next: living on, it would stay long after the mailbox is closed',
+  { skip: memoryIsUnreadable },
+  async (t) => {
+    const seed = randomBytes(32)
+    const sealer = new Sealer(publicKeyOf(seed))
+    const sealed = [sealer.start(), ...sealer.push(Buffer.from('opened')), ...sealer.end()]
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', OPENER], {
+      stdio: ['pipe', 'pipe', 'inherit']
+    })
+    t.after(() => child.kill('SIGKILL'))
+    child.stdin.end(Buffer.concat([seed, ...sealed]))
+    const [opened] = await once(child.stdout, 'data')
+    assert.equal(String(opened), 'opened')
+    assert.deepEqual(countInMemory(Number(child.pid), expandedKeys(seed)), [0, 0])
   }
 )
