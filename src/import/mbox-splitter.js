@@ -8,9 +8,12 @@
  * So does one that says nothing and has a header field in the next line, or, where no empty line stands before it, a header in
  * the next two: Thunderbird once wrote dates, and left that line out, and now does neither, into the same file.
  *
+ * A byte order mark at the begin of the file, as programs for Windows put it there, is no part of the first From_ line.
+ *
  * Quoting: 'mboxrd' takes one `>` off every line `>From `, `>>From ` …; 'mboxo' takes it off `>From ` alone (a program
  * that quotes so leaves `>>From ` as it is, which cannot be told from a file); 'none' leaves lines as they are.
  */
+import { firstFieldAt, MARK_BYTES } from '../mime/header.js'
 import { HEADER_FIELD, MAX_FROM_LINE_BYTES, trimLineEnd } from './line-ends.js'
 import { FROM, isBareFromLine, marksEnd, parseFromLineDate } from './from-line.js'
 
@@ -34,6 +37,7 @@ export class MboxSplitter {
   #maxMarks
   #carry = EMPTY
   #offset = 0
+  #isAtStart = true
   #isAtLineStart = true
   /** `>` of the line in hand that have gone on already: there are more than can be held. */
   #marksBefore = 0
@@ -76,7 +80,15 @@ export class MboxSplitter {
       if (end > pieceStart) pieces.push({ kind: 'bytes', bytes: bytes.subarray(pieceStart, end) })
       pieceStart = next
     }
-    let at = 0
+    if (this.#isAtStart) {
+      if (bytes.length < MARK_BYTES && !isLast) {
+        this.#carry = Buffer.from(bytes)
+        return pieces
+      }
+      this.#isAtStart = false
+      pieceStart = firstFieldAt(bytes)
+    }
+    let at = pieceStart
     // Where the line before `at` begins when it is empty: it may turn out to belong to the mbox.
     let blankStart = -1
     while (at < bytes.length) {

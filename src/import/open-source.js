@@ -35,8 +35,8 @@ export async function openSource(path, { mboxQuoting = 'mboxrd' } = {}) {
   const head = await readHead(path, HEAD_BYTES)
   if (isTarHead(head)) return await openTar(path)
   if (isEmlName(path)) return openEmlFile(path)
-  const text = head.toString('latin1').trimStart()
+  const text = head.toString('latin1', firstFieldAt(head)).trimStart()
   if (text === '' || text.startsWith('From ')) return await openMbox(path, { quoting: mboxQuoting })
-  if (HEADER_FIELD.test(text.slice(firstFieldAt(head)))) return openEmlFile(path)
+  if (HEADER_FIELD.test(text)) return openEmlFile(path)
   throw new MailError('FORMAT_UNKNOWN')
 }

@@ -64,21 +64,17 @@ function rewriteNode(node, hasNul, plan) {
 
 /**
  * @param {Buffer} block - a header block with its blank line
- * @param {Rewriting} rewriting - of it
+ * @param {string} encoding
  * @returns {Buffer} the same with this Content-Transfer-Encoding alone
  */
-function withTransferEncoding(block, { start: blockStart, encoding }) {
-  let end = blockStart === 0 ? firstFieldAt(block) : 0
+function withTransferEncoding(block, encoding) {
+  let end = firstFieldAt(block)
   const kept = [block.subarray(0, end)]
-  scanHeader(
-    block,
-    (start, nameEnd, _, lineEnd) => {
-      const name = nameEnd === -1 ? '' : block.toString('latin1', start, nameEnd).toLowerCase()
-      if (name !== 'content-transfer-encoding') kept.push(block.subarray(start, lineEnd))
-      end = lineEnd
-    },
-    end
-  )
+  scanHeader(block, (start, nameEnd, _, lineEnd) => {
+    const name = nameEnd === -1 ? '' : block.toString('latin1', start, nameEnd).toLowerCase()
+    if (name !== 'content-transfer-encoding') kept.push(block.subarray(start, lineEnd))
+    end = lineEnd
+  })
   const field = Buffer.from(`Content-Transfer-Encoding: ${encoding}\r\n`)
   const blankLine = end < block.length ? block.subarray(end) : BLANK_LINE
   return Buffer.concat([...kept, field, blankLine])
@@ -117,7 +113,7 @@ export async function* rewritten(pieces, plan) {
       if (isOver || next.kind === 'body') {
         const take = isOver ? held.length : held.length - (held.length % LINE_BYTES)
         const bytes = held.subarray(0, take)
-        yield next.kind === 'body' ? linesOf(bytes) : withTransferEncoding(bytes, next)
+        yield next.kind === 'body' ? linesOf(bytes) : withTransferEncoding(bytes, next.encoding)
         held = held.subarray(take)
       }
       if (isOver) index++

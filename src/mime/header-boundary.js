@@ -29,13 +29,12 @@ export class HeaderBoundary {
 
   /**
    * @param {Buffer} block - what is there of it, whole lines; what was there at the last call still is
-   * @param {boolean} isTop - whether it begins the whole message
    * @returns {string | null} byte string; null unless its Content-Type is that of a multipart with a boundary
    */
-  find(block, isTop) {
+  find(block) {
     if (this.#boundary === undefined && this.#seen < block.length) {
       const lines = block.subarray(this.#seen)
-      const from = isTop && this.#seen === 0 ? firstFieldAt(lines) : 0
+      const from = this.#seen === 0 ? firstFieldAt(lines) : 0
       this.#seen = block.length
       const visit = this.#field.bind(this, lines)
       // What stands behind a blank line is not read as fields, whatever the line ends are.

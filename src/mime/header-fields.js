@@ -9,7 +9,7 @@
  * The lines of Received, which only some programs ask for and which are longer than all the others together, stand by
  * themselves.
  */
-import { firstFieldAt, scanHeader } from './header.js'
+import { scanHeader } from './header.js'
 
 /**
  * What Thunderbird, K-9, Apple Mail, NeoMutt, mutt, Roundcube and imapflow ask for. The place in this list is what is
@@ -107,18 +107,14 @@ export function listFields(block) {
   /** @type {{ number: number, start: number, end: number }[]} */
   const lines = []
   let total = 0
-  const headerEnd = scanHeader(
-    block,
-    (start, nameEnd, _, end) => {
-      const length = nameEnd - start
-      if (length < 2 || length > LONGEST_NAME) return
-      const number = NUMBERS.get(block.toString('latin1', start, nameEnd).toLowerCase())
-      if (number === undefined) return
-      total += end - start
-      lines.push({ number, start, end })
-    },
-    firstFieldAt(block)
-  )
+  const headerEnd = scanHeader(block, (start, nameEnd, _, end) => {
+    const length = nameEnd - start
+    if (length < 2 || length > LONGEST_NAME) return
+    const number = NUMBERS.get(block.toString('latin1', start, nameEnd).toLowerCase())
+    if (number === undefined) return
+    total += end - start
+    lines.push({ number, start, end })
+  })
   const isWhole = headerEnd > 0 && (block[headerEnd - 1] === 10 || block[headerEnd - 1] === 13)
   if (!isWhole || lines.length > MAX_LINES || total > MAX_TOTAL_BYTES) return null
   const receivedBytes = lines.reduce(

@@ -2,7 +2,8 @@
  * Header blocks as bytes: fields with their places, unfolding, no decoding. RFC 5322 §2.2, §4.5.
  *
  * Read with patience: a line without a colon is no field and is passed over; white space (and NUL, which some
- * programs leave there) before the colon is allowed; the block ends at its first blank line, or where the bytes end.
+ * programs leave there) before the colon is allowed, and so is a byte order mark before the first field; the block ends at its
+ * first blank line, or where the bytes end.
  *
  * @typedef {import('./byte-writer.js').ByteString} ByteString
  */
@@ -14,6 +15,9 @@ const COLON = 58
 
 /** The byte order mark of UTF-8. */
 const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf)
+
+/** So many bytes show whether there is one. */
+export const MARK_BYTES = BYTE_ORDER_MARK.length
 
 /**
  * @typedef {object} HeaderField
@@ -34,7 +38,7 @@ const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf)
  * @param {number} [from] - where the first line begins
  * @returns {number} offset after the blank line, or the block's length
  */
-export function scanHeader(block, visit, from = 0) {
+export function scanHeader(block, visit, from = firstFieldAt(block)) {
   const newline = newlineOf(block)
   let at = from
   while (at < block.length) {
@@ -60,16 +64,17 @@ export function scanHeader(block, visit, from = 0) {
 }
 
 /**
- * Programs for Windows put a byte order mark before the first field of the messages that they save.
+ * Programs for Windows put a byte order mark before the first field of the messages that they save, and others attach these
+ * as they are.
  *
- * @param {Buffer} bytes - a message, or its header block
+ * @param {Buffer} bytes - a message, or the header block of one or of a part
  * @returns {number} where the first field begins
  */
 export function firstFieldAt(bytes) {
-  const length = BYTE_ORDER_MARK.length
-  if (!bytes.subarray(0, length).equals(BYTE_ORDER_MARK)) return 0
+  if (bytes[0] !== BYTE_ORDER_MARK[0]) return 0
+  if (!bytes.subarray(0, MARK_BYTES).equals(BYTE_ORDER_MARK)) return 0
   // A mark alone in its line is a line that is no field, and no blank one.
-  return bytes[length] === CR || bytes[length] === LF ? 0 : length
+  return bytes[MARK_BYTES] === CR || bytes[MARK_BYTES] === LF ? 0 : MARK_BYTES
 }
 
 /**
@@ -79,16 +84,12 @@ export function firstFieldAt(bytes) {
 export function parseHeaderFields(block) {
   /** @type {HeaderField[]} */
   const fields = []
-  scanHeader(
-    block,
-    (start, nameEnd, valueStart, end) => {
-      if (nameEnd === -1) return
-      const name = block.toString('latin1', start, nameEnd)
-      const value = block.subarray(valueStart, end)
-      fields.push({ name, lowerName: name.toLowerCase(), value, start, end })
-    },
-    firstFieldAt(block)
-  )
+  scanHeader(block, (start, nameEnd, valueStart, end) => {
+    if (nameEnd === -1) return
+    const name = block.toString('latin1', start, nameEnd)
+    const value = block.subarray(valueStart, end)
+    fields.push({ name, lowerName: name.toLowerCase(), value, start, end })
+  })
   return fields
 }
 

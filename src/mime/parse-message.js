@@ -344,7 +344,7 @@ export class MessageParser {
   #ownerInHeader(line, offset) {
     if (!this.#isInHeader || line === '') return null
     const header = this.#header.bytes.subarray(0, this.#header.length)
-    if (this.#headerBoundary.find(header, this.#open.length === 1) !== line) return null
+    if (this.#headerBoundary.find(header) !== line) return null
     this.#endHeader(offset)
     return ownerOf(this.#open, line)
   }

@@ -13,7 +13,7 @@ import {
   MAX_PART_HEADER_BYTES,
   MAX_STRUCTURE_FIELD_BYTES
 } from './limits.js'
-import { firstFieldAt, scanHeader, unfoldText } from './header.js'
+import { scanHeader, unfoldText } from './header.js'
 
 /** Fields that say what a part is. */
 const STRUCTURE_FIELDS = new Set([
@@ -58,7 +58,7 @@ export const EMPTY_HEADER = Object.freeze({ fields: new Map(), block: null })
  * @param {Buffer} block - a header block; copied, not kept
  * @param {object} options
  * @param {boolean} options.isMessage - whether the fields of an ENVELOPE are wanted too
- * @param {boolean} options.isTop - whether the block begins the whole message: it is kept itself
+ * @param {boolean} options.isTop - whether the block itself is kept
  * @param {number} options.budgetBytes - what may be kept in all
  * @returns {{ header: PartHeader, keptBytes: number }}
  */
@@ -67,27 +67,23 @@ export function readPartHeader(block, { isMessage, isTop, budgetBytes }) {
   const fields = new Map()
   let left = Math.min(budgetBytes, MAX_PART_HEADER_BYTES)
   const allowed = left
-  scanHeader(
-    block,
-    (start, nameEnd, valueStart, end) => {
-      const nameLength = nameEnd - start
-      if (nameLength < 2 || nameLength > MAX_NAME_LENGTH) return
-      const name = block.toString('latin1', start, nameEnd).toLowerCase()
-      const isStructure = STRUCTURE_FIELDS.has(name)
-      if (!isStructure && !(isMessage && MESSAGE_FIELDS.has(name))) return
-      const known = fields.get(name)
-      if (known && !REPEATABLE.has(name)) return
-      const limit = isStructure ? MAX_STRUCTURE_FIELD_BYTES : MAX_ENVELOPE_FIELD_BYTES
-      const length = Math.min(end - valueStart, limit, left)
-      // An empty value is still a field that is there (RFC 9051 §7.5.2).
-      if (length === 0 && end > valueStart) return
-      left -= length
-      const value = block.toString('latin1', valueStart, valueStart + length)
-      if (known) known.push(value)
-      else fields.set(name, [value])
-    },
-    isTop ? firstFieldAt(block) : 0
-  )
+  scanHeader(block, (start, nameEnd, valueStart, end) => {
+    const nameLength = nameEnd - start
+    if (nameLength < 2 || nameLength > MAX_NAME_LENGTH) return
+    const name = block.toString('latin1', start, nameEnd).toLowerCase()
+    const isStructure = STRUCTURE_FIELDS.has(name)
+    if (!isStructure && !(isMessage && MESSAGE_FIELDS.has(name))) return
+    const known = fields.get(name)
+    if (known && !REPEATABLE.has(name)) return
+    const limit = isStructure ? MAX_STRUCTURE_FIELD_BYTES : MAX_ENVELOPE_FIELD_BYTES
+    const length = Math.min(end - valueStart, limit, left)
+    // An empty value is still a field that is there (RFC 9051 §7.5.2).
+    if (length === 0 && end > valueStart) return
+    left -= length
+    const value = block.toString('latin1', valueStart, valueStart + length)
+    if (known) known.push(value)
+    else fields.set(name, [value])
+  })
   const isCached = isTop && block.length <= MAX_CACHED_HEADER_BYTES
   return {
     header: { fields, block: isCached ? Buffer.from(block) : null },

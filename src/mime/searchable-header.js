@@ -6,7 +6,7 @@
 import { findParameter, parseStructured } from './content-type.js'
 import { decodeByteString, decodeHeaderText } from './encoded-word.js'
 import { formatAddresses, parseAddressText } from './address.js'
-import { firstFieldAt, scanHeader, trimSpace } from './header.js'
+import { scanHeader, trimSpace } from './header.js'
 import { ADDRESS_FIELDS, ENVELOPE_FIELDS } from './part-header.js'
 import { composed } from '../support/composed.js'
 
@@ -28,19 +28,15 @@ export function searchableHeader(block) {
   const lines = []
   // Cut from one string: a block may have half a million lines.
   const bytes = block.toString('latin1')
-  scanHeader(
-    block,
-    (start, nameEnd, valueStart, end) => {
-      if (nameEnd === -1) {
-        lines.push(readableText(bytes.slice(start, end)))
-        return
-      }
-      const name = bytes.slice(start, nameEnd)
-      const text = searchableValue(name.toLowerCase(), bytes.slice(valueStart, end))
-      lines.push(`${name}: ${text}`)
-    },
-    firstFieldAt(block)
-  )
+  scanHeader(block, (start, nameEnd, valueStart, end) => {
+    if (nameEnd === -1) {
+      lines.push(readableText(bytes.slice(start, end)))
+      return
+    }
+    const name = bytes.slice(start, nameEnd)
+    const text = searchableValue(name.toLowerCase(), bytes.slice(valueStart, end))
+    lines.push(`${name}: ${text}`)
+  })
   return composed(lines.join('\n'))
 }
 
@@ -53,15 +49,11 @@ export function decodedField(block, name) {
   const lowerName = name.toLowerCase()
   /** @type {string[]} */
   const values = []
-  scanHeader(
-    block,
-    (start, nameEnd, valueStart, end) => {
-      if (nameEnd - start !== lowerName.length) return
-      if (block.toString('latin1', start, nameEnd).toLowerCase() === lowerName)
-        values.push(composed(searchableValue(lowerName, block.toString('latin1', valueStart, end))))
-    },
-    firstFieldAt(block)
-  )
+  scanHeader(block, (start, nameEnd, valueStart, end) => {
+    if (nameEnd - start !== lowerName.length) return
+    if (block.toString('latin1', start, nameEnd).toLowerCase() === lowerName)
+      values.push(composed(searchableValue(lowerName, block.toString('latin1', valueStart, end))))
+  })
   return values
 }
 

@@ -13,7 +13,7 @@
  * @typedef {{ kind: 'fields', start: number, end: number, fields: string[], not: boolean }} FieldsSection - a header
  *   block to send through `filterHeader`
  */
-import { firstFieldAt, scanHeader } from './header.js'
+import { scanHeader } from './header.js'
 
 const BLANK_LINE = Buffer.from('\r\n')
 const LF = 10
@@ -60,10 +60,10 @@ export function resolvePart(tree, path) {
  * Lines that are no field belong to no name: they are kept by `not` alone.
  *
  * @param {Buffer} block - a header block
- * @param {Pick<FieldsSection, 'start' | 'fields' | 'not'>} section - where the block begins in the message, and which fields
+ * @param {Pick<FieldsSection, 'fields' | 'not'>} section - which fields
  * @returns {Buffer}
  */
-export function filterHeader(block, { start: blockStart, fields, not }) {
+export function filterHeader(block, { fields, not }) {
   const wanted = new Set(fields.map((name) => name.toLowerCase()))
   const longest = fields.reduce((length, name) => Math.max(length, name.length), 0)
   /**
@@ -73,22 +73,18 @@ export function filterHeader(block, { start: blockStart, fields, not }) {
    */
   const runs = []
   let runEnd = -1
-  scanHeader(
-    block,
-    (start, nameEnd, _, end) => {
-      const length = nameEnd - start
-      const isNamed =
-        nameEnd !== -1 &&
-        length <= longest &&
-        wanted.has(block.toString('latin1', start, nameEnd).toLowerCase())
-      if (isNamed === not) return
-      if (start === runEnd) runs.pop()
-      else runs.push(start)
-      runs.push(end)
-      runEnd = end
-    },
-    blockStart === 0 ? firstFieldAt(block) : 0
-  )
+  scanHeader(block, (start, nameEnd, _, end) => {
+    const length = nameEnd - start
+    const isNamed =
+      nameEnd !== -1 &&
+      length <= longest &&
+      wanted.has(block.toString('latin1', start, nameEnd).toLowerCase())
+    if (isNamed === not) return
+    if (start === runEnd) runs.pop()
+    else runs.push(start)
+    runs.push(end)
+    runEnd = end
+  })
   const lastByte = block[runEnd - 1]
   // A header that was cut off in its last line has no line end of its own.
   const isCut = runs.length > 0 && lastByte !== LF && lastByte !== CR

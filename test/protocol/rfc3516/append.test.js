@@ -121,10 +121,17 @@ test('a message that begins with a byte order mark keeps it, and its first field
   const wire = await connect(t)
   await append8(wire, Buffer.from('\ufeffContent-Transfer-Encoding: binary\r\nX: 1\r\n\r\na\0b'))
   await append8(wire, Buffer.from('\ufeffFrom: anna@b.example\r\nSubject: x\r\n\r\nhi\r\n'))
+  const outer = 'Content-Type: message/rfc822\r\n\r\n'
+  const inner = '\ufeffContent-Transfer-Encoding: binary\r\nX: 1\r\n\r\na\0b'
+  await append8(wire, Buffer.from(outer + inner))
   await wire.command('SELECT INBOX')
   assert.equal(
     contentOf(await wire.command('FETCH 1 BODY.PEEK[]')).toString(),
     '\ufeffX: 1\r\nContent-Transfer-Encoding: base64\r\n\r\nYQBi\r\n'
+  )
+  assert.equal(
+    contentOf(await wire.command('FETCH 3 BODY.PEEK[]')).toString(),
+    `${outer}\ufeffX: 1\r\nContent-Transfer-Encoding: base64\r\n\r\nYQBi\r\n`
   )
   assert.match(await wire.command('SEARCH FROM anna'), /\* SEARCH 2\r\n/)
   assert.match(await wire.command('FETCH 2 ENVELOPE'), /"anna" "b.example"/)

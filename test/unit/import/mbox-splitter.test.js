@@ -61,6 +61,14 @@ const CASES = [
     ]
   },
   {
+    name: 'a byte order mark is no part of the first From_ line',
+    mbox: `\xef\xbb\xbf${FROM}\nA: b\n\n>From x\n\n${OTHER}\nA: b\n\n\xef\xbb\xbfc\n`,
+    messages: [
+      [FROM, 'A: b\n\nFrom x\n'],
+      [OTHER, 'A: b\n\n\xef\xbb\xbfc\n']
+    ]
+  },
+  {
     name: 'only one empty line is taken',
     mbox: `${FROM}\nA: b\n\nbody\n\n\n\n${OTHER}\nA: b\n\nbody`,
     messages: [

@@ -447,11 +447,18 @@ test('leaving a source early closes it', async (t) => {
 })
 
 test('an .eml file that begins with an mbox line is one message; without that name it is an mbox', async (t) => {
-  const folder = await folderOf(t, { '1.eml': MBOX, 1: MBOX, mail: MAIL, marked: `\ufeff${MAIL}` })
+  const folder = await folderOf(t, {
+    '1.eml': MBOX,
+    1: MBOX,
+    mail: MAIL,
+    marked: `\ufeff${MAIL}`,
+    'marked mbox': `\ufeff${MBOX}`
+  })
   assert.equal((await openSource(join(folder, '1.eml'))).format, 'eml')
   assert.equal((await openSource(join(folder, '1'))).format, 'mbox')
   assert.equal((await openSource(join(folder, 'mail'))).format, 'eml')
   assert.equal((await openSource(join(folder, 'marked'))).format, 'eml')
+  assert.equal((await openSource(join(folder, 'marked mbox'))).format, 'mbox')
 })
 
 test('a packed message is unpacked, by itself and in a folder', async (t) => {

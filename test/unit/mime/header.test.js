@@ -70,20 +70,19 @@ const FILTERS = [
 
 for (const [fields, not, expected] of FILTERS)
   test(`HEADER.FIELDS${not ? '.NOT' : ''} (${fields.join(' ')}) keeps folds and order`, () =>
-    assert.equal(filterHeader(Buffer.from(BLOCK), { start: 0, fields, not }).toString(), expected))
+    assert.equal(filterHeader(Buffer.from(BLOCK), { fields, not }).toString(), expected))
 
 test('a header that is cut off in a field still gives a field list that ends in a blank line', () =>
   assert.equal(
-    filterHeader(Buffer.from('A: 1'), { start: 0, fields: ['a'], not: false }).toString(),
+    filterHeader(Buffer.from('A: 1'), { fields: ['a'], not: false }).toString(),
     'A: 1\r\n\r\n'
   ))
 
 const MARKED = Buffer.from('\xef\xbb\xbfFrom: a@b\r\nTo: c\r\n\r\n', 'latin1')
 
-test('a field behind a byte order mark is filtered without it at the begin of the message alone', () => {
-  const filtered = (/** @type {number} */ start, /** @type {boolean} */ not) =>
-    filterHeader(MARKED, { start, fields: ['from'], not }).toString()
-  assert.equal(filtered(0, false), 'From: a@b\r\n\r\n')
-  assert.equal(filtered(0, true), 'To: c\r\n\r\n')
-  assert.equal(filtered(9, false), '\r\n')
+test('a field behind a byte order mark is filtered without it', () => {
+  const filtered = (/** @type {boolean} */ not) =>
+    filterHeader(MARKED, { fields: ['from'], not }).toString()
+  assert.equal(filtered(false), 'From: a@b\r\n\r\n')
+  assert.equal(filtered(true), 'To: c\r\n\r\n')
 })

@@ -146,6 +146,14 @@ const STRUCTURES = [
       '("text" "plain" ("charset" "us-ascii") NIL NIL "7bit" 4 1 NIL NIL NIL NIL) 3 NIL NIL NIL NIL)'
   ],
   [
+    'a message inside that begins with a byte order mark',
+    'Content-Type: message/rfc822\r\n\r\n\xef\xbb\xbfSubject: in\r\nContent-Type: a/b\r\n\r\nhi\r\n',
+    '("message" "rfc822" NIL NIL NIL "7bit" 41 (NIL "in" NIL NIL NIL NIL NIL NIL NIL NIL) ' +
+      '("a" "b" NIL NIL NIL "7bit" 4) 4)',
+    '("message" "rfc822" NIL NIL NIL "7bit" 41 (NIL "in" NIL NIL NIL NIL NIL NIL NIL NIL) ' +
+      '("a" "b" NIL NIL NIL "7bit" 4 NIL NIL NIL NIL) 4 NIL NIL NIL NIL)'
+  ],
+  [
     'another kind of message is a single part',
     'Content-Type: message/delivery-status\r\n\r\nA: b\r\n',
     '("message" "delivery-status" NIL NIL NIL "7bit" 6)',

@@ -123,6 +123,16 @@ const MESSAGES = [
     ]
   ],
   [
+    'a message that begins with a byte order mark inside another',
+    `Content-Type: message/rfc822\n\n\ufeff${PLAIN}`,
+    [
+      ['1.HEADER', '\xef\xbb\xbfFrom: a@b\nSubject: s\n\n'],
+      ['1.HEADER.FIELDS (from)', 'From: a@b\n\n'],
+      ['1.HEADER.FIELDS.NOT (from)', 'Subject: s\n\n'],
+      ['1.TEXT', 'Hello world\n']
+    ]
+  ],
+  [
     'a message in a message in a message',
     DOUBLE,
     [
