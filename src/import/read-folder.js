@@ -7,6 +7,7 @@
  *     Work.mbox/mbox, Work/Old.mbox/mbox        NAME/Work, NAME/Work/Old: as Apple Mail exports
  *     Work.mbox/…/Messages/1.emlx               NAME/Work: as Apple Mail keeps it
  *     Work.mbox, Work/Old.mbox                  NAME/Work, NAME/Work/Old: as our own export writes
+ *     inbox/1, lists/node/2                     NAME/inbox, NAME/lists/node: folders of MH
  *
  * Where there is nothing but Maildirs (as mbsync keeps an account), they are those of one without messages of its own. Beside
  * other mail they are reported, for they are read in another way.
@@ -23,6 +24,7 @@ import { flagsFromHeader } from './mailbox-headers.js'
 import { emlItem, isEmlName, requireMessages } from './read-eml.js'
 import { emlxItem, isEmlxName } from './read-emlx.js'
 import { isMaildirPlace, openMaildir } from './read-maildir.js'
+import { isMhHead, isMhIndex, MhReader } from './read-mh.js'
 import {
   HEADER_LOOK_BYTES,
   headerOf,
@@ -43,7 +45,7 @@ import {
  * @property {unknown} [error] - what kept it, or a folder, from being read
  * @property {boolean} [isFolder] - whether that is a folder, or a link to one
  *
- * @typedef {FoundFile & { kind: 'eml' | 'emlx' | 'mbox' | 'unreadable', bytes: number }} MailFile - 0 bytes where nobody has
+ * @typedef {FoundFile & { kind: 'eml' | 'emlx' | 'mbox' | 'mh' | 'unreadable', bytes: number }} MailFile - 0 bytes where nobody has
  *   asked for them
  */
 
@@ -69,6 +71,7 @@ export async function openFolder(path, { quoting }) {
   // In an mbox there is any number of messages.
   const countsBytes = files.some(({ kind }) => kind === 'mbox')
   if (countsBytes) await addSizes(files)
+  const mh = new MhReader()
   let done = 0
   /** @type {ImportSource | null} */
   let mbox = null
@@ -82,7 +85,7 @@ export async function openFolder(path, { quoting }) {
       return done + (mbox?.position ?? 0)
     },
     async *items() {
-      const begin = async (/** @type {MailFile} */ file) => ({ file, item: await itemOf(file) })
+      const begin = async (/** @type {MailFile} */ file) => ({ file, item: await itemOf(file, mh) })
       for await (const { file, item } of mapAhead(files, begin, { ahead: () => FILES_AHEAD })) {
         if (item === null) {
           try {
@@ -103,11 +106,13 @@ export async function openFolder(path, { quoting }) {
 
 /**
  * @param {MailFile} file
+ * @param {MhReader} mh
  * @returns {Promise<ImportItem | null>} null for an mbox, which is read when it is its turn
  */
-async function itemOf({ kind, error, ...file }) {
+async function itemOf({ kind, error, ...file }, mh) {
   if (kind === 'mbox') return null
   if (kind === 'eml') return await emlItem({ ...file, ...(await storedWith(file)) })
+  if (kind === 'mh') return await mh.itemOf(file)
   if (kind === 'emlx') return await emlxItem({ ...file, folder: appleLevelsOf(file.place) })
   return unreadableItem(file.place, error)
 }
@@ -189,10 +194,11 @@ async function kindOf(file, realRoot) {
     return 'unreadable'
   }
   if (!stats?.isFile()) return 'other'
-  if (stats.size === 0 || INDEX.test(file.place)) return 'empty'
+  if (stats.size === 0 || INDEX.test(file.place) || isMhIndex(file.place)) return 'empty'
   try {
     const head = await readHead(file.path, MBOX_HEAD_BYTES)
-    return isMboxHead(file.place, head) ? 'mbox' : 'other'
+    if (isMboxHead(file.place, head)) return 'mbox'
+    return isMhHead(file.place, head) ? 'mh' : 'other'
   } catch (error) {
     // Who may not read it cannot know that there is no mail in it; what is packed otherwise, or badly, is something else.
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EACCES') return 'other'

@@ -10,6 +10,7 @@ import { dateFromMs } from './import-item.js'
 import { isEmlName, requireMessages } from './read-eml.js'
 import { isEmlxName } from './read-emlx.js'
 import { isMaildirPlace } from './read-maildir.js'
+import { isMhHead } from './read-mh.js'
 import { isMboxHead, isMboxName, MBOX_HEAD_BYTES } from './read-mbox.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
@@ -93,7 +94,8 @@ async function isOtherMail({ name, type, size }, bytes) {
   // What macOS keeps of a file beside it.
   if (/(^|\/)\._[^/]*$/.test(name) || (type === 'file' && size === 0)) return false
   if (isEmlxName(name) || isMaildirPlace(name) || isMboxName(name)) return true
-  return isMboxHead(name, await headOf(bytes))
+  const head = await headOf(bytes)
+  return isMboxHead(name, head) || isMhHead(name, head)
 }
 
 /**

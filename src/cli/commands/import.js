@@ -32,16 +32,16 @@ const SOME_FAILED = 1
 const INTERRUPTED = 130
 
 const HELP = `
-SOURCE is a folder with .eml and .emlx files and mboxes in it (at any depth), a Maildir, an mbox or a
-tar of .eml files (both also packed with gzip or zstd), or one .eml or .emlx file; which of them is
-seen from what it contains. Mboxes in a folder, as Thunderbird and Apple Mail have them, become
-mailboxes below the chosen one, nested as they lie there.
+SOURCE is a folder with .eml and .emlx files, mboxes and folders of MH in it (at any depth), a Maildir,
+an mbox or a tar of .eml files (both also packed with gzip or zstd), or one .eml or .emlx file; which of
+them is seen from what it contains. Mboxes in a folder, as Thunderbird and Apple Mail have them, and
+folders of MH become mailboxes below the chosen one, nested as they lie there.
 
 A message is stored once: a second run skips what is there, and one that was interrupted goes on.
 Line ends become CRLF, as IMAP wants them, and an mbox line before a message is dropped.
 The internal date is the format's (mbox line, Maildir, tar), else the Date header's, else the file's.
-Flags come from Maildir names, .emlx files, and from Status, X-Status, X-Keywords, X-Mozilla-Status and
-X-Mozilla-Keys in an mbox.
+Flags come from Maildir names, .emlx files, .mh_sequences, and from Status, X-Status, X-Keywords,
+X-Mozilla-Status and X-Mozilla-Keys in an mbox.
 
 Exit code: 0 all messages are there, 1 some failed, 2 nothing could be done.
 

@@ -2,7 +2,7 @@
  * Folders of mailboxes, as mail programs keep and export them.
  */
 import assert from 'node:assert/strict'
-import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -134,6 +134,51 @@ test('Maildirs that lie in a folder beside each other are taken for those of one
     'INBOX: two',
     'Lists/Node: three'
   ])
+})
+
+const MH = {
+  'inbox/1': mail('one'),
+  'inbox/2': `X-Else: 1\n${mail('two')}`,
+  'inbox/10': `Received: a\n b\n${mail('ten')}`,
+  'inbox/11': `\ufeffX: 1\n${mail('eleven')}`,
+  'inbox/,3': mail('deleted'),
+  'inbox/.mh_sequences': 'cur: 2\nunseen: 10-12\n 1\nreplied: 2 5\nflagged: 10 1\n',
+  'lists/node/7': mail('seven'),
+  'lists/node/.claws_cache': 'binary',
+  'lists/node/8': mbox('eight', 'nine'),
+  'lists/node/9': '',
+  'lists/2019': 'Numbers: 1\nof something\n',
+  'saved.eml': mail('loose')
+}
+
+test('folders of MH nest as they do there, with what their sequences say', async (t) => {
+  const folder = await folderOf(t, MH)
+  const items = await readAll(folder)
+  assert.deepEqual(placesOf(items), [
+    'inbox: one',
+    'inbox: two',
+    'inbox: ten',
+    'inbox: eleven',
+    'lists/node: seven',
+    'lists/node/8: eight',
+    'lists/node/8: nine',
+    ': loose'
+  ])
+  assert.deepEqual(
+    items.slice(0, 5).map(({ flags }) => flags),
+    [['\\Flagged'], ['\\Seen', '\\Answered'], ['\\Flagged'], [], []]
+  )
+  assert.equal((await openSource(folder)).ignoredCount, 2, 'the deleted one, and a list')
+  assert.deepEqual(placesOf(await readAll(join(folder, 'inbox')))[0], ': one')
+})
+
+test('a folder of MH that numbers its messages anew brings none of them in twice', async (t) => {
+  const folder = await folderOf(t, { 'inbox/1': mail('one'), 'inbox/5': mail('five') })
+  const store = await temporaryStore(t)
+  const first = await importFrom(store, folder)
+  assert.deepEqual(first.counts, ['Moved/inbox 2'])
+  await rename(join(folder, 'inbox/5'), join(folder, 'inbox/2'))
+  assert.deepEqual(await importFrom(store, folder), { ...first, imported: 0, skipped: 2 })
 })
 
 test('what Apple Mail exports nests as there: the folder stands for the mailbox', async (t) => {

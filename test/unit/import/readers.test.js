@@ -280,6 +280,7 @@ test('mail in a tar that is no .eml is told of once', async (t) => {
     { name: 'Work.mbox/Messages/1.emlx', content: `${MAIL.length}\n${MAIL}` },
     { name: 'Local Folders/Inbox', content: MBOX },
     { name: 'Local Folders/Sent', content: `From \r\n${MAIL}` },
+    { name: 'mh/inbox/12', content: `X: 1\n${MAIL}` },
     { name: 'Empty.mbox', content: '' },
     { name: '._Archive.mbox', content: Buffer.of(0, 5, 0x16, 7) },
     { name: 'README', content: 'no mail' },
@@ -290,7 +291,7 @@ test('mail in a tar that is no .eml is told of once', async (t) => {
   const outcomes = []
   for await (const item of source.items())
     outcomes.push(await collectBytes(item.open()).then(String, (error) => error.message))
-  assert.deepEqual(outcomes, [MAIL, '5 files with mail that are no .eml: unpack it first'])
+  assert.deepEqual(outcomes, [MAIL, '6 files with mail that are no .eml: unpack it first'])
   assert.equal(source.ignoredCount, 4)
 })
 
