@@ -3,6 +3,8 @@
  * that copy was made, and none of them may come again for something else.
  */
 
+import { uidValidityAt } from './mailbox-rows.js'
+
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
 /** More messages than any mailbox gets between a backup and its restore. */
@@ -37,7 +39,7 @@ export function liftRestored(db, { nowMs }) {
   ).run({ uids: UID_STEP, end: UID_END, modSeqs: MODSEQ_STEP })
   db.prepare('DELETE FROM expunged').run()
   db.prepare('UPDATE account SET last_uid_validity = max(last_uid_validity, ?) + ?').run(
-    Math.floor(nowMs / 1000),
+    uidValidityAt(nowMs),
     MAILBOX_STEP
   )
   raise(db, 'contents', CONTENT_STEP)

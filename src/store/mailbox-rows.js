@@ -26,6 +26,12 @@ import { composed } from '../support/composed.js'
  * @property {number} totalBytes
  */
 
+/** RFC 9051 §9: nz-number. */
+const MAX_UID_VALIDITY = 2 ** 32 - 1
+
+/** So many are left from here on for mailboxes that are made one after the other. */
+export const LAST_UID_VALIDITY_BY_TIME = 2 ** 32 - 2 ** 20
+
 const COLUMNS = `m.id, m.name, m.special_use AS specialUse, m.uid_validity AS uidValidity, m.uid_next AS uidNext,
   m.highest_modseq AS highestModSeq, m.recent_from_uid AS recentFromUid, m.expunged_floor AS expungedFloor,
   m.message_count AS messageCount, m.unseen_count AS unseenCount, m.deleted_count AS deletedCount,
@@ -110,21 +116,32 @@ export function requireMailboxRowById(db, id) {
 }
 
 /**
+ * @param {number} nowMs
+ * @returns {number} the UIDVALIDITY of that moment: seconds since 1970. A clock that stands in the year 2106, as one may that has
+ *   lost its battery, would leave no number for what is made afterwards.
+ */
+export const uidValidityAt = (nowMs) =>
+  Math.min(Math.floor(nowMs / 1000), LAST_UID_VALIDITY_BY_TIME)
+
+/**
  * UIDVALIDITY never repeats in an account, whatever the clock does: deleting a mailbox and making one of the same
  * name within a second gives a larger one (RFC 9051 §2.3.1.1).
  *
  * @param {Database} db
  * @param {number} nowMs
  * @returns {number}
+ * @throws {MailError} LIMIT where all are used up
  */
 export function takeUidValidity(db, nowMs) {
-  return /** @type {number} */ (
+  const taken = /** @type {number} */ (
     prepared(
       db,
       `UPDATE account SET last_uid_validity = max(?, last_uid_validity + 1) RETURNING last_uid_validity`,
       'value'
-    ).get(Math.floor(nowMs / 1000))
+    ).get(uidValidityAt(nowMs))
   )
+  if (taken > MAX_UID_VALIDITY) throw new MailError('LIMIT', { detail: 'UIDVALIDITY used up' })
+  return taken
 }
 
 /**

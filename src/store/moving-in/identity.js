@@ -8,7 +8,7 @@
  * in both places: a run that finds this gives the mailbox a new UIDVALIDITY.
  */
 import { prepared } from '../../database/statement.js'
-import { findMailboxRowById, takeUidValidity } from '../mailbox-rows.js'
+import { findMailboxRowById, LAST_UID_VALIDITY_BY_TIME, takeUidValidity } from '../mailbox-rows.js'
 import { highestKnownUid } from './import-folder-rows.js'
 
 /**
@@ -23,9 +23,6 @@ import { highestKnownUid } from './import-folder-rows.js'
  *   that have come since the last run
  * @property {number} nowMs
  */
-
-/** So high a UIDVALIDITY would leave none for what is made afterwards. */
-const MAX_UID_VALIDITY = 2 ** 32 - 2 ** 20
 
 /**
  * Notes the end of a run and settles the mailbox's UIDVALIDITY.
@@ -74,7 +71,8 @@ export function finishRun(db, { folder, sourceUidNext, sourceModSeq, isSame, now
  * @returns {boolean} false when a mailbox of this account has or had that UIDVALIDITY
  */
 function takeIdentity(db, { folder: { mailboxId, uidValidity }, uidNext, nowMs }) {
-  if (uidValidity < 1 || uidValidity > MAX_UID_VALIDITY) return false
+  // A higher one would leave none for what is made afterwards.
+  if (uidValidity < 1 || uidValidity > LAST_UID_VALIDITY_BY_TIME) return false
   const holder = /** @type {number | undefined} */ (
     prepared(db, 'SELECT id FROM mailboxes WHERE uid_validity = ? AND uid_next = 1', 'value').get(
       uidValidity

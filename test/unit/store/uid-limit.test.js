@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountFolder, appendMany, rawHandle } from '../../helpers/account-folder.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
 
 test('where the UIDs end, nothing gets into the next mailbox', async (t) => {
   const account = await accountFolder(t)
@@ -21,5 +22,32 @@ test('where the UIDs end, nothing gets into the next mailbox', async (t) => {
   for (const uids of [[1], [1, 2]]) await assert.rejects(copy(uids), { code: 'LIMIT' })
   for (const count of [1, 2])
     await assert.rejects(appendMany(store, 'Full', count), { code: 'LIMIT' })
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('a clock in the year 2107 makes mailboxes, and leaves numbers for those that are made when it is right', async (t) => {
+  const account = await accountFolder(t)
+  const clock = new ManualClock(Date.UTC(2107, 0, 1))
+  const store = await account.create({ clock })
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  /** @type {number[]} */
+  const given = [(await store.mailboxStatus('INBOX')).uidValidity]
+  const make = async () => {
+    given.push((await store.createMailbox(`made ${given.length}`)).uidValidity)
+  }
+  await make()
+  clock.advance(-100 * 365 * 24 * 3600 * 1000)
+  await make()
+  await store.liftRestored()
+  await make()
+  assert.ok(
+    given.every((number, index) => number > (given[index - 1] ?? 0)),
+    given.join()
+  )
+  db.prepare('UPDATE account SET last_uid_validity = 4294967294').run()
+  await make()
+  assert.equal(given.at(-1), 2 ** 32 - 1)
+  await assert.rejects(make(), { code: 'LIMIT' })
   assert.deepEqual((await store.verify()).problems, [])
 })
