@@ -3,6 +3,8 @@
  * - replies of ours carry their own enhanced status code (smtp-server derives one from the reply code, so
  *   a full disk and a full mailbox, both 452, would say the same);
  * - addresses may have a quoted local part (smtp-server refuses what in it is special without quotes);
+ * - a client that has said all and closed its side still gets its replies, without TLS (smtp-server closes at once, and a
+ *   message that is stored comes again);
  * - `end` lets messages in transfer come to their end, and never refuses one that it stores.
  */
 
@@ -24,6 +26,30 @@ class LmtpConnection extends SMTPConnection {
   /** @returns {boolean} whether a message is in transfer, or has come and is not answered yet */
   get isBusy() {
     return Boolean(this._dataStream)
+  }
+
+  /**
+   * @override
+   * @returns {ReturnType<SMTPConnection['_createParser']>} for what the client says
+   */
+  _createParser() {
+    const parser = super._createParser()
+    // Of a client that has closed its side everything is read and answered now; a message without its end is none.
+    parser.once('finish', () => {
+      if (this._parser === parser) this.close()
+    })
+    return parser
+  }
+
+  /**
+   * @override
+   * @param {() => void} callback
+   * @param {() => void} [secureCallback]
+   */
+  upgrade(callback, secureCallback) {
+    // Nobody would notice that the client has gone before its handshake was through.
+    this._socket.allowHalfOpen = false
+    super.upgrade(callback, secureCallback)
   }
 
   /** Ends it, unless it waits for the answer to a message that has come in full: that may be stored already. */
@@ -100,6 +126,11 @@ export class LmtpListener extends SMTPServer {
    * @param {any} socketOptions
    */
   #begin(socket, socketOptions) {
+    socket.allowHalfOpen = true
+    // smtp-server writes to no socket that is closed on one side.
+    Object.defineProperty(socket, 'readyState', {
+      get: () => (socket.writable ? 'open' : 'closed')
+    })
     const connection = new LmtpConnection(this, socket, socketOptions)
     this.connections.add(connection)
     connection.on('error', (error) => this.emit('error', error))

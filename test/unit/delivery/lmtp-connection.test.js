@@ -7,7 +7,13 @@ import { once } from 'node:events'
 import { createLmtpServer } from '../../../src/delivery/lmtp.js'
 import { systemClock } from '../../../src/support/clock.js'
 import { ProxyTrust } from '../../../src/support/proxy-header.js'
-import { DELIVERY_CONFIG, LmtpClient, filesBelow, openSpool } from '../../helpers/delivery.js'
+import {
+  DELIVERY_CONFIG,
+  LmtpClient,
+  filesBelow,
+  openSpool,
+  stuffed
+} from '../../helpers/delivery.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
 import { WireClient } from '../../helpers/wire-client.js'
 import { ANN, MESSAGE, makeCertificate, startLmtp } from '../../helpers/lmtp.js'
@@ -27,6 +33,32 @@ test('a client that goes away in the middle of a message leaves nothing', async 
   const next = await LmtpClient.connect(port)
   assert.match(String(await next.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
   await next.quit()
+})
+
+test('a client that has said all and closed its side gets its replies, and then its end', async (t) => {
+  let isStored = false
+  const { port, spoolFolder, identity } = await startLmtp(t, {
+    onceStored: async () => {
+      // The end has come by now.
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      isStored = true
+    }
+  })
+  const client = await LmtpClient.connect(port)
+  const { wire } = client
+  const transaction = `MAIL FROM:<>\r\nRCPT TO:<${ANN}>\r\nRCPT TO:<no@example.org>\r\nDATA\r\n`
+  wire.send(transaction)
+  for (const code of ['250', '250', '550', '354'])
+    assert.ok((await client.reply()).startsWith(code), code)
+  wire.socket.end(Buffer.concat([stuffed(MESSAGE), Buffer.from(`${transaction}half a mess`)]))
+  for (const code of ['250', '250', '250', '550', '354'])
+    assert.ok((await client.reply()).startsWith(code), code)
+  assert.equal(isStored, true)
+  while (!wire.isClosed) await new Promise((resolve) => setTimeout(resolve, 5))
+  assert.equal(String(wire.received), '')
+  // The message that came whole stays.
+  while (filesBelow(spoolFolder).length > 1) await new Promise((resolve) => setTimeout(resolve, 5))
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
 })
 
 test('many recipients that come in one piece are looked up a few at a time', async (t) => {
