@@ -3,7 +3,8 @@
  * pool with the syncs that acknowledge mail. What does not fit is told to come back.
  *
  * Whoever was right before from where they ask goes first, and finds room where strangers have filled the queue; whoever goes
- * on being wrong there goes last. So guessing keeps nobody else waiting for longer than the derivations that have begun.
+ * on being wrong there goes last. So guessing keeps nobody else waiting for longer than the derivations that have begun. Who has
+ * gone before it was their turn costs none.
  */
 import { availableParallelism } from 'node:os'
 import PQueue from 'p-queue'
@@ -15,6 +16,12 @@ import { argon2id, requireStrongEnough } from '../crypto/kdf.js'
 /**
  * @typedef {'known' | 'stranger' | 'guessing'} Standing - of a login: the name was right from there before; it was not; it was,
  *   and is wrong there again and again
+ */
+
+/**
+ * @typedef {object} Asker - who waits for a derivation
+ * @property {boolean} isClosed - whether they may have gone
+ * @property {AbortSignal} closeSignal - aborts when they have; asked for only where they have to wait
  */
 
 /** @type {Readonly<Record<Standing, number>>} */
@@ -55,20 +62,40 @@ export class Argon2Queue {
    * @param {Uint8Array} input.salt - 16 bytes
    * @param {Argon2Params} [input.params] - the current ones unless told
    * @param {Standing} [input.standing] - default: a stranger's
+   * @param {Asker | undefined} [input.asker]
    * @returns {Promise<import('../crypto/secret-buffer.js').SecretBuffer>} 32 bytes
-   * @throws {MailError} THROTTLED where the queue is full
+   * @throws {MailError} THROTTLED where the queue is full; and the signal's reason where the asker has gone before it began
    */
-  async stretch({ password, salt, params = this.params, standing = 'stranger' }) {
+  async stretch({ password, salt, params = this.params, standing = 'stranger', asker }) {
+    if (asker?.isClosed) asker.closeSignal.throwIfAborted()
     const priority = PRIORITIES[standing]
     if (this.#queue.sizeBy({ priority }) >= this.#queueLength) {
       throw new MailError('THROTTLED', { detail: 'the argon2 queue is full' })
     }
+    const wait = this.#queue.pending < this.#queue.concurrency ? null : asker && waitOf(asker)
     return this.#queue.add(
       () => {
+        wait?.end()
         this.#derivations++
         return argon2id({ password, salt, params })
       },
-      { priority }
+      { priority, ...(wait && { signal: wait.signal }) }
     )
+  }
+}
+
+/**
+ * The queue lets go of what runs, too, when its signal aborts; but that goes on, and reads the password.
+ *
+ * @param {Asker} asker
+ * @returns {{ signal: AbortSignal, end: () => void }} `signal` aborts when the asker goes before `end`
+ */
+function waitOf({ closeSignal }) {
+  const waiting = new AbortController()
+  const leave = () => waiting.abort(closeSignal.reason)
+  closeSignal.addEventListener('abort', leave, { once: true })
+  return {
+    signal: waiting.signal,
+    end: () => closeSignal.removeEventListener('abort', leave)
   }
 }

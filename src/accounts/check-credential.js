@@ -20,6 +20,7 @@ import { appPasswordLookup, openCredential, wrapPasswordCredential } from './cre
 
 /**
  * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./argon2-queue.js').Asker} Asker
  * @typedef {import('./argon2-queue.js').Standing} Standing
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('./directory-port.js').DirectoryPort} DirectoryPort
@@ -97,9 +98,10 @@ function isStrong(credential) {
  * @param {Account | null} input.account
  * @param {Uint8Array} input.password
  * @param {Standing} [input.standing]
+ * @param {Asker | undefined} [input.asker]
  * @returns {Promise<CheckedCredential | null>}
  */
-async function checkPassword({ services, account, password, standing = 'stranger' }) {
+async function checkPassword({ services, account, password, standing = 'stranger', asker }) {
   const { argon2, directory, pepper } = services
   const credential = await directory.findSingleCredential(account?.id ?? NOBODY, 'password')
   const isEdited = !isStrong(credential)
@@ -107,8 +109,9 @@ async function checkPassword({ services, account, password, standing = 'stranger
   const salt = credential?.salt ?? NO_SALT
   const isOlder = !isSameArgon2(rowParams, argon2.params)
   const nextSalt = isOlder ? randomBytes(SALT_BYTES) : salt
-  const derivations = [argon2.stretch({ password, salt: nextSalt, standing })]
-  if (isOlder) derivations.push(argon2.stretch({ password, salt, params: rowParams, standing }))
+  const common = { password, standing, asker }
+  const derivations = [argon2.stretch({ ...common, salt: nextSalt })]
+  if (isOlder) derivations.push(argon2.stretch({ ...common, salt, params: rowParams }))
 
   const stretched = await allOrNone(derivations)
   try {
@@ -147,16 +150,24 @@ async function checkPassword({ services, account, password, standing = 'stranger
  * @param {Account | null} input.account - null where there is none; the work is the same
  * @param {Uint8Array} input.password
  * @param {Standing} [input.standing] - decides who goes first
+ * @param {Asker | undefined} [input.asker]
  * @returns {Promise<CheckedCredential | null>} null where it is wrong
- * @throws {MailError} THROTTLED (queue full), PEPPER_MISSING, ACCOUNT_DAMAGED (the row was changed)
+ * @throws {MailError} THROTTLED (queue full), PEPPER_MISSING, ACCOUNT_DAMAGED (the row was changed); and the reason of the
+ *   asker's signal
  */
-export async function checkCredential({ services, account, password, standing = 'stranger' }) {
+export async function checkCredential({
+  services,
+  account,
+  password,
+  standing = 'stranger',
+  asker
+}) {
   const typed = recognizeCode(password)
   try {
     if (typed?.kind === 'app-password') {
       return await checkAppPassword({ services, account, code: typed.code.bytes })
     }
-    return await checkPassword({ services, account, password, standing })
+    return await checkPassword({ services, account, password, standing, asker })
   } finally {
     typed?.code.dispose()
   }

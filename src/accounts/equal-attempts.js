@@ -4,7 +4,7 @@
  * right they are recognised as repeated, without an argon2 each.
  *
  * Nobody learns anything by that: where the first was wrong, or the account is not known, each of the others is checked by
- * itself.
+ * itself. Where the first has gone before it was checked, the next is the first.
  */
 import { randomBytes } from 'node:crypto'
 import { attemptHash } from './attempt-hash.js'
@@ -12,31 +12,33 @@ import { attemptHash } from './attempt-hash.js'
 /** What is under way in this process. */
 export class EqualAttempts {
   #key = randomBytes(32)
-  /** @type {Map<string, Promise<unknown>>} */
+  /**
+   * Whether it was checked: settled when it was, or has gone.
+   *
+   * @type {Map<string, Promise<boolean>>}
+   */
   #first = new Map()
 
   /**
    * @template T
-   * @param {{ username: string, password: Uint8Array }} attempt
+   * @param {{ username: string, password: Uint8Array, asker: import('./argon2-queue.js').Asker | undefined }} attempt
    * @param {object} steps
    * @param {() => Promise<T | null>} steps.recognize - after another one was checked; null: this one is to be
    * @param {() => Promise<T>} steps.check
    * @returns {Promise<T>}
    */
-  async run({ username, password }, { recognize, check }) {
+  async run({ username, password, asker }, { recognize, check }) {
     const hash = attemptHash(this.#key, username.toLowerCase(), password)
-    const first = this.#first.get(hash)
-    if (first !== undefined) {
-      await first
-      return (await recognize()) ?? (await check())
+    for (let first = this.#first.get(hash); first; first = this.#first.get(hash)) {
+      if (await first) return (await recognize()) ?? (await check())
     }
     const checking = check()
-    const settled = checking.then(
-      () => {},
+    const wasChecked = checking.then(
+      () => true,
       // Its own caller is told.
-      () => {}
+      (error) => error !== asker?.closeSignal.reason
     )
-    this.#first.set(hash, settled)
+    this.#first.set(hash, wasChecked)
     try {
       return await checking
     } finally {

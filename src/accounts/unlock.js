@@ -19,6 +19,7 @@ import { requireSealKeyIsOurs } from './seal-identity.js'
 
 /**
  * @typedef {import('./directory-port.js').Account} Account
+ * @typedef {import('./argon2-queue.js').Asker} Asker
  * @typedef {import('./argon2-queue.js').Standing} Standing
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('../crypto/secret-buffer.js').SecretBuffer} SecretBuffer
@@ -43,6 +44,7 @@ const ALARMING = new Set(['ACCOUNT_DAMAGED', 'KEYS_CONTRADICT', 'PEPPER_MISSING'
  * @property {string | null} remoteAddress - null for the machine's own operator
  * @property {string} [service] - whose login it is where it opens no mailbox, for instance `smtp`. The key of such a login
  *   is not remembered: no mailbox is locked afterwards that it would be forgotten with
+ * @property {Asker} [asker] - who has to wait where many log in, and may go meanwhile
  */
 
 /**
@@ -100,7 +102,7 @@ export class Unlocker {
    * @param {LoginAttempt} attempt
    * @returns {Promise<Unlocked>}
    * @throws {MailError} AUTHENTICATION_FAILED; THROTTLED; ACCOUNT_DISABLED, ACCOUNT_DAMAGED and KEYS_CONTRADICT only after
-   *   the right credential; PEPPER_MISSING; BUSY while a rekey is under way
+   *   the right credential; PEPPER_MISSING; BUSY while a rekey is under way; and the reason of the asker's signal
    */
   async unlock(attempt) {
     try {
@@ -108,7 +110,8 @@ export class Unlocker {
       counters.logins.good++
       return unlocked
     } catch (error) {
-      counters.logins[outcomeOf(error)]++
+      const hasGone = error === attempt.asker?.closeSignal.reason
+      if (!hasGone) counters.logins[outcomeOf(error)]++
       throw error
     }
   }
@@ -117,7 +120,7 @@ export class Unlocker {
    * @param {LoginAttempt} attempt
    * @returns {Promise<Unlocked>}
    */
-  async #unlock({ username, password, remoteAddress, service }) {
+  async #unlock({ username, password, remoteAddress, service, asker }) {
     const { directory } = this.#services
     const isKept = service === undefined
     const account = await directory.findByAddress(username)
@@ -139,10 +142,10 @@ export class Unlocker {
       return repeated
     }
     return this.#throttled(attempt, account, recognize, async ({ standing }) => {
-      const input = { account, password, remoteAddress, isKept }
+      const input = { account, password, remoteAddress, isKept, asker }
       const unlocked = isKept
         ? await this.#equalAttempts.run(
-            { username, password },
+            { username, password, asker },
             {
               recognize: () => this.#recognize(account, password),
               check: () => this.#check({ ...input, standing })
@@ -252,14 +255,16 @@ export class Unlocker {
   }
 
   /**
-   * @param {{ account: Account | null, password: Uint8Array, remoteAddress: string | null, isKept: boolean, standing: Standing }} input
+   * @param {{ account: Account | null, password: Uint8Array, remoteAddress: string | null, isKept: boolean, standing: Standing,
+   *   asker: Asker | undefined }} input
    * @returns {Promise<Unlocked>}
    */
-  async #check({ account, password, remoteAddress, isKept, standing }) {
+  async #check(input) {
+    const { account, password, remoteAddress, isKept, standing, asker } = input
     const services = this.#services
     const { directory } = services
     const checked = await this.#alarmed({ account, remoteAddress }, () =>
-      checkCredential({ services, account, password, standing })
+      checkCredential({ services, account, password, standing, asker })
     )
     if (!checked || !account) throw new MailError('AUTHENTICATION_FAILED')
     const { credential, masterKey, rewrapped } = checked
@@ -269,7 +274,7 @@ export class Unlocker {
       // The rows have changed under this attempt, by a rekey that ran meanwhile too: it starts again with those that stand now.
       if (isSettled || (now !== null && now.keyEpoch !== account.keyEpoch)) {
         masterKey.dispose()
-        return await this.#check({ account: now, password, remoteAddress, isKept, standing })
+        return await this.#check({ ...input, account: now })
       }
       await this.#requireStillGood(now ?? account, credential)
       const isMended = await this.#alarmed({ account, remoteAddress }, () =>

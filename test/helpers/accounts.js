@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { loadConfig } from '../../config/load.js'
 import { openAccountServices } from '../../src/accounts/services.js'
@@ -71,10 +72,11 @@ export async function makeAccount(services, address = 'anna@example.org', passwo
 /**
  * @param {AccountServices} services
  * @param {string} password
- * @param {{ username?: string, remoteAddress?: string | null }} [options]
+ * @param {Partial<Omit<import('../../src/accounts/unlock.js').LoginAttempt, 'password'>>} [options]
  */
-export function logIn(services, password, { username = 'anna', remoteAddress = null } = {}) {
-  return services.unlocker.unlock({ username, password: Buffer.from(password), remoteAddress })
+export function logIn(services, password, options = {}) {
+  const attempt = { username: 'anna', remoteAddress: null, ...options }
+  return services.unlocker.unlock({ ...attempt, password: Buffer.from(password) })
 }
 
 /**
@@ -101,6 +103,33 @@ export async function withStore(services, account, masterKey, work) {
     return await work(store)
   } finally {
     await store.close()
+  }
+}
+
+/**
+ * Keeps the queue of derivations busy for a moment, whoever else comes.
+ *
+ * @param {import('../../src/accounts/argon2-queue.js').Argon2Queue} argon2 - with one derivation at once
+ * @returns {{ untilJoined: (count: number) => Promise<void>, end: () => Promise<number>}} `untilJoined`: so many derivations were
+ *   asked for besides; `end`: how many of them were made
+ */
+export function keepBusy(argon2) {
+  const before = argon2.figures.derivations
+  const own = Array.from({ length: 5 }, () =>
+    argon2.stretch({ password: Buffer.from('x'), salt: Buffer.alloc(16), standing: 'known' })
+  )
+  return {
+    untilJoined: async (count) => {
+      const joined = () => {
+        const { derivations, waiting } = argon2.figures
+        return derivations - before + waiting - own.length
+      }
+      while (joined() < count) await nextTurn()
+    },
+    end: async () => {
+      for (const secret of await Promise.all(own)) secret.dispose()
+      return argon2.figures.derivations - before - own.length
+    }
   }
 }
 

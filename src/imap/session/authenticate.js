@@ -45,7 +45,9 @@ export async function logIn(session, { username, password }, commandName) {
   try {
     const { id: sessionId } = connection
     const client = { sessionId, remoteAddress, isTls, clientName: session.clientName }
-    login = await context.authenticate({ username, password, ...client })
+    const attempt = { username, password, ...client, asker: connection }
+    // Where many log in, it may wait for its turn: of a client that has gone meanwhile nothing is checked.
+    login = await session.whileWorking(() => context.authenticate(attempt))
   } catch (error) {
     if (error instanceof MailError) session.countRefusedLogin()
     throw error

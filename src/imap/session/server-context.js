@@ -41,9 +41,11 @@
 /**
  * @callback Authenticate
  * @param {{ username: string, password: Buffer, sessionId: string, remoteAddress: string, isTls: boolean,
- *   clientName: string | null }} attempt - the password is zeroed by the caller afterwards
+ *   clientName: string | null, asker: import('./connection.js').Connection }} attempt - the password is zeroed by the caller
+ *   afterwards; `asker`: the client may go meanwhile
  * @returns {Promise<Login | RemoteLogin>}
- * @throws {import('../../errors.js').MailError} AUTHENTICATION_FAILED, THROTTLED, or what opening the mailbox throws
+ * @throws {import('../../errors.js').MailError} AUTHENTICATION_FAILED, THROTTLED, or what opening the mailbox throws; and the
+ *   signal's reason
  */
 
 /**

@@ -5,11 +5,13 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
+import { keepBusy } from '../../helpers/accounts.js'
 import { openBeside } from '../../helpers/beside.js'
 import { append } from '../../helpers/dialogue.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
-import { startImapServer } from '../../helpers/server.js'
+import { PASSWORD, startImapServer } from '../../helpers/server.js'
 import { LineClient, transcript } from '../../helpers/transcript.js'
+import { WireClient } from '../../helpers/wire-client.js'
 
 /**
  * @param {number} seed
@@ -80,3 +82,19 @@ for (const isTls of [false, true]) {
     assert.deepEqual(answered, [], 'nothing was found out in the end')
   })
 }
+
+test('the LOGIN of a client that has gone before its turn costs nothing; one that has only closed its side is answered', async (t) => {
+  const server = await startImapServer(t, {
+    clock: new ManualClock(),
+    settings: { 'auth.concurrency': 1 }
+  })
+  const gone = await WireClient.connect(server.port)
+  const halfClosed = await WireClient.connect(server.port)
+  const busy = keepBusy(server.services.argon2)
+  gone.send('a LOGIN alice wrong\r\n')
+  halfClosed.socket.end(`a LOGIN alice "${PASSWORD}"\r\nb LOGOUT\r\n`)
+  await busy.untilJoined(2)
+  gone.socket.resetAndDestroy()
+  assert.match(await halfClosed.until(/b OK [^\r]*\r\n/), /^a OK /m)
+  assert.equal(await busy.end(), 1, 'derivations')
+})

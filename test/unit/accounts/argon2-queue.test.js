@@ -47,3 +47,23 @@ test('who is known goes before strangers that wait, and finds room where they ha
   await Promise.all(all)
   assert.deepEqual(order, ['g1', 'owner', 's1', 's2', 's3', 'g2', 'g3', 'g4'])
 })
+
+test('who has gone before it was their turn costs no derivation and no place; one that has begun goes on', async () => {
+  const queue = new Argon2Queue({ params: ARGON2_FLOOR, concurrency: 1, queueLength: 2 })
+  const [staying, going] = [new AbortController(), new AbortController()]
+  const stretchFor = (/** @type {AbortController} */ { signal }) =>
+    queue.stretch({ ...input, asker: { isClosed: signal.aborted, closeSignal: signal } })
+  const first = queue.stretch(input)
+  const [stays, goes] = [stretchFor(staying), stretchFor(going)]
+  going.abort(new Error('gone'))
+  await assert.rejects(goes, { message: 'gone' })
+  await assert.rejects(stretchFor(going), { message: 'gone' })
+  assert.equal(queue.figures.waiting, 1)
+  const last = queue.stretch(input)
+  await first
+  assert.equal(queue.figures.running, 1)
+  staying.abort(new Error('gone too late'))
+  assert.equal((await stays).length, 32)
+  await last
+  assert.deepEqual(queue.figures, { running: 0, waiting: 0, derivations: 3 })
+})

@@ -10,7 +10,14 @@ import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { generateSealIdentity } from '../../../src/crypto/age.js'
 import { generateCode } from '../../../src/crypto/generated-code.js'
 import { isMailError } from '../../../src/errors.js'
-import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
+import {
+  keepBusy,
+  logIn,
+  makeAccount,
+  openTestAccounts,
+  tamper,
+  withStore
+} from '../../helpers/accounts.js'
 
 /** @typedef {import('../../../src/accounts/services.js').AccountServices} AccountServices */
 
@@ -478,6 +485,27 @@ test('guessing is slowed down, and a repeat login is not', async (t) => {
   assert.equal(await derivationsOf(services, held), 0)
   await assertRefused(held(), 'THROTTLED')
   ;(await logIn(services, 'old secret', { remoteAddress: STRANGER })).masterKey.dispose()
+})
+
+test('of equal logins the first goes before it is checked: the next is checked for all, and nothing counts as a failure', async (t) => {
+  const { services } = await openTestAccounts(t, { 'auth.concurrency': 1 })
+  await makeAccount(services)
+  const { argon2 } = services
+  const busy = keepBusy(argon2)
+  const client = new AbortController()
+  const asker = { isClosed: false, closeSignal: client.signal }
+  const options = { remoteAddress: STRANGER }
+  const gone = assert.rejects(logIn(services, 'old secret', { ...options, asker }), {
+    message: 'gone'
+  })
+  await busy.untilJoined(1)
+  const others = [1, 2, 3].map(() => logIn(services, 'old secret', options))
+  client.abort(new Error('gone'))
+  await gone
+  for (const { masterKey } of await Promise.all(others)) masterKey.dispose()
+  assert.equal(await busy.end(), 1, 'derivations')
+  const actions = (await services.directory.pageAudit({ limit: 100 })).map(({ action }) => action)
+  assert.equal(actions.includes('login-failed'), false, actions.join())
 })
 
 test('an office whose people all log in at once, as after a restart, is let in', async (t) => {
