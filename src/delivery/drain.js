@@ -17,7 +17,13 @@ import { MailError } from '../errors.js'
 import { Opener } from '../crypto/age.js'
 import { SpoolPlaintextReader } from './spool-format.js'
 import { codeOf, isGone } from './spool-files.js'
-import { listSpool, readSpoolFile, removeSpoolFiles, setAsideSpoolFile } from './spool.js'
+import {
+  listSpool,
+  measureSpool,
+  readSpoolFile,
+  removeSpoolFiles,
+  setAsideSpoolFile
+} from './spool.js'
 
 /** @typedef {import('../errors.js').ErrorCode} ErrorCode */
 /** @typedef {import('../crypto/age.js').SealIdentity} SealIdentity */
@@ -145,7 +151,7 @@ class DrainRun {
       await this.#committing.catch(() => {})
       for (const { writer } of this.#batch) await writer.abort()
     }
-    const remaining = (await listSpool(spoolFolder)).length
+    const { messages: remaining } = await measureSpool(spoolFolder)
     return { delivered: this.#delivered, setAside: this.#setAside, remaining, stoppedBy }
   }
 

@@ -2,7 +2,7 @@
  * File-system calls of the spool, with their failures as this program's errors.
  */
 
-import { mkdir, readdir, stat, unlink } from 'node:fs/promises'
+import { mkdir, opendir, readdir, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { MailError } from '../errors.js'
 import { isThereSync } from '../support/is-there.js'
@@ -36,10 +36,23 @@ export async function readFolder(folder) {
   }
 }
 
+/**
+ * @param {string} folder
+ * @param {number} bufferSize - entries that are read at a time
+ */
+export async function openFolderIfThere(folder, bufferSize) {
+  try {
+    return await opendir(folder, { bufferSize })
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
 /** @param {string} path */
 export async function statIfThere(path) {
   try {
-    return await stat(path, { bigint: true })
+    return await stat(path)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null
     throw error

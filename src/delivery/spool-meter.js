@@ -4,7 +4,7 @@
  */
 
 import { stat } from 'node:fs/promises'
-import { listSpool } from './spool.js'
+import { measureSpool } from './spool.js'
 
 /** How long a count is believed, in ms: the quota may be wrong by what came within it, no more. */
 const MAX_AGE_MS = 10_000
@@ -43,10 +43,9 @@ export class SpoolMeter {
       known.changedAtNs === changedAtNs &&
       Math.abs(nowMs - known.measuredAtMs) < MAX_AGE_MS
     if (isFresh) return { bytes: known.bytes, messages: known.messages }
-    const files = await listSpool(spoolFolder)
-    const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-    this.#remember(spoolFolder, { bytes, messages: files.length, changedAtNs, measuredAtMs: nowMs })
-    return { bytes, messages: files.length }
+    const usage = await measureSpool(spoolFolder)
+    this.#remember(spoolFolder, { ...usage, changedAtNs, measuredAtMs: nowMs })
+    return usage
   }
 
   /**

@@ -13,12 +13,15 @@ import { closeSync, open, read } from 'node:fs'
 import { rename, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { sortInSlices } from '../store/sort/sliced-sort.js'
+import { Slicer } from '../support/slicer.js'
 import { syncFolder } from '../support/write-file.js'
 import {
   TEMPORARY_FOLDER,
   asMailError,
   asReadError,
   makeFolder,
+  openFolderIfThere,
   readFolder,
   removeIfThere,
   statIfThere
@@ -31,6 +34,8 @@ const ASIDE_FOLDER = 'aside'
 const NAME = /^[0-9a-f]{32}\.sealed$/
 /** Files whose size is asked for at a time: enough to keep the pool's threads busy. */
 const STATS_AT_ONCE = 16
+/** Names that are read at a time: below a millisecond. */
+const ENTRIES_AT_ONCE = 1024
 /** Read at a time, in bytes: about one sealed chunk. */
 const READ_BYTES = 64 * 1024
 
@@ -44,7 +49,7 @@ const LEFTOVER_AGE_MS = 60 * 60 * 1000
  * @typedef {object} SpoolFile
  * @property {string} name - within the spool folder
  * @property {number} bytes - on disk
- * @property {bigint} changedAtNs - mtime, which orders arrivals
+ * @property {number} changedAtMs - mtime, which orders arrivals
  */
 
 /**
@@ -54,6 +59,20 @@ const LEFTOVER_AGE_MS = 60 * 60 * 1000
  */
 export function listSpool(spoolFolder) {
   return listFolder(spoolFolder)
+}
+
+/**
+ * @param {string} spoolFolder
+ * @returns {Promise<{ bytes: number, messages: number }>} what has arrived, on disk
+ * @throws {MailError} NOT_DURABLE where the folder cannot be read
+ */
+export async function measureSpool(spoolFolder) {
+  const usage = { bytes: 0, messages: 0 }
+  await visitFolder(spoolFolder, (file) => {
+    usage.bytes += file.bytes
+    usage.messages++
+  })
+  return usage
 }
 
 /**
@@ -70,14 +89,42 @@ export function listAsideFiles(spoolFolder) {
  * @returns {Promise<SpoolFile[]>}
  */
 async function listFolder(spoolFolder) {
-  const names = (await asMailError(() => readFolder(spoolFolder))).filter((name) => NAME.test(name))
   /** @type {SpoolFile[]} */
   const files = []
-  for (let at = 0; at < names.length; at += STATS_AT_ONCE) {
-    const group = names.slice(at, at + STATS_AT_ONCE)
-    await Promise.all(group.map((name) => addIfThere(spoolFolder, name, files)))
-  }
-  return files.sort((a, b) => Number(a.changedAtNs - b.changedAtNs) || (a.name < b.name ? -1 : 1))
+  await visitFolder(spoolFolder, (file) => files.push(file))
+  return await sortInSlices(files, compareArrivals, new Slicer())
+}
+
+/**
+ * @param {SpoolFile} left
+ * @param {SpoolFile} right
+ * @returns {number} negative where the left one came first
+ */
+const compareArrivals = (left, right) =>
+  left.changedAtMs - right.changedAtMs || (left.name < right.name ? -1 : 1)
+
+/**
+ * Piece by piece, because there may be hundreds of thousands: the mail of a year that nobody has fetched.
+ *
+ * @param {string} folder
+ * @param {(file: SpoolFile) => void} visit - called for each file that is there, in no order
+ */
+async function visitFolder(folder, visit) {
+  await asMailError(async () => {
+    const entries = await openFolderIfThere(folder, ENTRIES_AT_ONCE)
+    if (entries === null) return
+    /** @type {string[]} */
+    let names = []
+    const visitAll = () => Promise.all(names.map((name) => visitIfThere(folder, name, visit)))
+    for await (const { name } of entries) {
+      if (!NAME.test(name)) continue
+      names.push(name)
+      if (names.length < STATS_AT_ONCE) continue
+      await visitAll()
+      names = []
+    }
+    await visitAll()
+  })
 }
 
 /**
@@ -175,7 +222,7 @@ export async function cleanSpoolLeftovers({ spoolFolder, clock }) {
   for (const name of await readFolder(folder)) {
     if (!NAME.test(name)) continue
     const status = await statIfThere(join(folder, name))
-    if (status === null || clock.nowMs() - Number(status.mtimeMs) < LEFTOVER_AGE_MS) continue
+    if (status === null || clock.nowMs() - status.mtimeMs < LEFTOVER_AGE_MS) continue
     await removeIfThere(join(folder, name))
     removed += 1
   }
@@ -185,12 +232,12 @@ export async function cleanSpoolLeftovers({ spoolFolder, clock }) {
 /**
  * @param {string} spoolFolder
  * @param {string} name
- * @param {SpoolFile[]} files - gets it
+ * @param {(file: SpoolFile) => void} visit
  */
-async function addIfThere(spoolFolder, name, files) {
+async function visitIfThere(spoolFolder, name, visit) {
   const status = await statIfThere(join(spoolFolder, name))
   if (status === null) return
   // A pipe or a socket is no mail, and reading it would wait for whoever writes.
   if (!status.isFile() && !status.isDirectory()) return
-  files.push({ name, bytes: Number(status.size), changedAtNs: status.mtimeNs })
+  visit({ name, bytes: status.size, changedAtMs: status.mtimeMs })
 }

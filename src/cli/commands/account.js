@@ -8,7 +8,7 @@ import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
 import { readHostState } from '../../backup/host-state.js'
 import { isOpenElsewhere } from '../../database/lock.js'
-import { listSpool } from '../../delivery/spool.js'
+import { measureSpool } from '../../delivery/spool.js'
 import { formatBytes } from '../../support/format.js'
 import { createBatch } from '../account-batch.js'
 import { registerSettings } from '../account-settings.js'
@@ -275,7 +275,7 @@ async function runPasswd(context, address, options) {
   await withAccounts(context, options, async ({ services, input, print, tell }) => {
     const row = await requireAccount(services, address)
     if (options.loseMail) {
-      const waiting = (await listSpool(join(row.folder, 'spool'))).length
+      const { messages: waiting } = await measureSpool(join(row.folder, 'spool'))
       tell(
         `This destroys, for good: all mail of ${row.address} (${row.usedMessages} messages, and ${waiting} that wait ` +
           'for the next login); its app passwords; its recovery code. Backups of before open only with their ' +

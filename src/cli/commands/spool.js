@@ -90,8 +90,8 @@ async function list(account, print) {
     ['aside', await listAsideFiles(spoolOf(account))]
   ])
   for (const [state, files] of states)
-    for (const { name, bytes, changedAtNs } of files) {
-      const time = formatTime(Number(changedAtNs / 1_000_000n))
+    for (const { name, bytes, changedAtMs } of files) {
+      const time = formatTime(changedAtMs)
       print([account.address, state, name, formatBytes(bytes), time].join('\t'))
     }
 }
