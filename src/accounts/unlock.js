@@ -12,6 +12,7 @@ import { counters } from '../telemetry/counters.js'
 import { checkCredential } from './check-credential.js'
 import { unlessOvertaken } from './damage.js'
 import { EqualAttempts } from './equal-attempts.js'
+import { KeyAlarms } from './key-alarms.js'
 import { PasswordTurns, standingIn } from './password-turns.js'
 import { RecentLogins } from './recent-logins.js'
 import { settleRekey } from './rekey.js'
@@ -24,9 +25,6 @@ import { requireSealKeyIsOurs } from './seal-identity.js'
  * @typedef {import('./directory-port.js').Credential} Credential
  * @typedef {import('../crypto/secret-buffer.js').SecretBuffer} SecretBuffer
  */
-
-/** What tells of keys that do not fit, and not of an attempt that failed. */
-const ALARMING = new Set(['ACCOUNT_DAMAGED', 'KEYS_CONTRADICT', 'PEPPER_MISSING'])
 
 /**
  * @typedef {object} Unlocked
@@ -60,6 +58,7 @@ export class Unlocker {
   #throttle
   #repeatLogins
   #logger
+  #keyAlarms
   #sleep
   #equalAttempts = new EqualAttempts()
   #passwordTurns
@@ -95,6 +94,7 @@ export class Unlocker {
     this.#repeatLogins = repeatLogins
     this.#passwordTurns = new PasswordTurns({ defaultDomain })
     this.#logger = logger
+    this.#keyAlarms = new KeyAlarms({ directory, logger })
     this.#sleep = sleep
   }
 
@@ -263,7 +263,7 @@ export class Unlocker {
     const { account, password, remoteAddress, isKept, standing, asker } = input
     const services = this.#services
     const { directory } = services
-    const checked = await this.#alarmed({ account, remoteAddress }, () =>
+    const checked = await this.#keyAlarms.during({ account, remoteAddress }, () =>
       checkCredential({ services, account, password, standing, asker })
     )
     if (!checked || !account) throw new MailError('AUTHENTICATION_FAILED')
@@ -277,7 +277,7 @@ export class Unlocker {
         return await this.#check({ ...input, account: now })
       }
       await this.#requireStillGood(now ?? account, credential)
-      const isMended = await this.#alarmed({ account, remoteAddress }, () =>
+      const isMended = await this.#keyAlarms.during({ account, remoteAddress }, () =>
         requireSealKeyIsOurs({ directory, account, masterKey }).catch(async (error) => {
           const failure = await unlessOvertaken(directory, account, error)
           const isDeleted = isMailError(failure, 'ACCOUNT_NOT_FOUND')
@@ -313,25 +313,6 @@ export class Unlocker {
       (now.expiresAtMs === null || now.expiresAtMs > clock.nowMs())
     if (!isGood) throw new MailError('AUTHENTICATION_FAILED')
     if (!account.isEnabled) throw new MailError('ACCOUNT_DISABLED')
-  }
-
-  /**
-   * @template T
-   * @param {{ account: Account | null, remoteAddress: string | null }} where
-   * @param {() => Promise<T>} work
-   * @returns {Promise<T>}
-   */
-  async #alarmed({ account, remoteAddress }, work) {
-    try {
-      return await work()
-    } catch (error) {
-      if (error instanceof MailError && ALARMING.has(error.code)) {
-        const { code, detail = '' } = error
-        this.#logger.error({ accountId: account?.id, code, detail }, 'login refused: keys alarm')
-        this.#audit('key-alarm', account, remoteAddress, { code, reason: detail })
-      }
-      throw error
-    }
   }
 
   /**

@@ -86,14 +86,13 @@ const REPLIES = {
   OVERLOADED: CODE.unavailable
 }
 
-/** Codes that the operator should hear of, whatever the client does about them. */
+/** Codes that the operator should hear of, whatever the client does about them. Of PEPPER_MISSING tells the login. */
 const ALARMING = new Set([
   'ACCOUNT_DAMAGED',
   'KEYS_CONTRADICT',
   'KEY_REJECTED',
   'DISK_FULL',
   'NOT_DURABLE',
-  'PEPPER_MISSING',
   'FILE_REFUSED',
   'FILE_TOO_NEW',
   'SCHEMA_MISMATCH',

@@ -375,7 +375,7 @@ test('a stolen copy without its pepper opens nothing, with the right password ne
 })
 
 test('where the pepper is lost app passwords still open, and recovery codes set new passwords', async (t) => {
-  const { services, data, open } = await openTestAccounts(t)
+  const { services, data, lines, open } = await openTestAccounts(t)
   const { account, recoveryCode, password } = await makeAccount(services)
   const app = await createAppPassword({
     services,
@@ -388,7 +388,17 @@ test('where the pepper is lost app passwords still open, and recovery codes set 
   await assertRefused(open(), 'PEPPER_MISSING')
   const without = await open({ 'auth.isPepperLost': true })
   ;(await logIn(without, app.text)).masterKey.dispose()
-  await assertRefused(logIn(without, password), 'PEPPER_MISSING')
+  // Programs try again all day, and strangers as well: one alarm is enough.
+  lines.length = 0
+  for (const tried of [password, 'a guess', password])
+    await assertRefused(logIn(without, tried), 'PEPPER_MISSING')
+  assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
+  await without.directory.flush()
+  const events = await without.directory.pageAudit({ accountId: account.id, limit: 2 })
+  assert.deepEqual(
+    events.map(({ action, detail }) => [action, detail?.['code']]),
+    ['login-failed', 'key-alarm'].map((action) => [action, 'PEPPER_MISSING'])
+  )
   const [oldSecret, newPassword] = [Buffer.from(recoveryCode), Buffer.from('new secret')]
   await changePassword({ services: without, account, oldSecret, newPassword })
   await without.close()
