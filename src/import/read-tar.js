@@ -70,11 +70,12 @@ export async function openTar(path) {
           }
           await drain(rest)
         }
-        if (!hasMessages) requireMessages(source.ignoredCount + otherMail)
-        else if (otherMail > 0) {
-          const left = `${otherMail} files with mail that are no .eml: unpack it first`
-          yield unreadableItem(source.name, new Error(left))
-        }
+        if (otherMail > 0) {
+          const left = new Error(`${otherMail} files with mail that are no .eml: unpack it first`)
+          // Without any message the archive itself has failed.
+          if (!hasMessages) throw left
+          yield unreadableItem(source.name, left)
+        } else if (!hasMessages) requireMessages(source.ignoredCount)
       } finally {
         bytes.close()
         archive.destroy()

@@ -293,6 +293,12 @@ test('mail in a tar that is no .eml is told of once', async (t) => {
     outcomes.push(await collectBytes(item.open()).then(String, (error) => error.message))
   assert.deepEqual(outcomes, [MAIL, '6 files with mail that are no .eml: unpack it first'])
   assert.equal(source.ignoredCount, 4)
+  for (const name of ['Takeout/All mail.mbox', 'Maildir/cur/1600000001.a:2,S']) {
+    const folder = await folderOf(t, { 'a.tar': await tarOf([{ name, content: MBOX }]) })
+    await assert.rejects(readAll(join(folder, 'a.tar')), {
+      message: '1 files with mail that are no .eml: unpack it first'
+    })
+  }
 })
 
 test('a link in a tar and a sparse file are reported: their bytes are not the message', async (t) => {
@@ -498,7 +504,7 @@ test('a folder or a tar of files none of which is a message fails, an empty fold
   const folder = await folderOf(t, {
     'pictures/1.png': 'no mail',
     'empty/below/.keep': '',
-    'a.tar': await tarOf([{ name: 'Maildir/cur/1600000001.a:2,S', content: MAIL }])
+    'a.tar': await tarOf([{ name: 'pictures/1.png', content: 'no mail' }])
   })
   await rm(join(folder, 'empty/below/.keep'))
   for (const name of ['pictures', 'a.tar']) {
