@@ -59,10 +59,10 @@ export function createBackupList({ config, directory, clock }) {
       try {
         if ((await readHostState(config.data)) === null)
           return { isSetUp: false, ...NONE, problem: null }
-        const { names, label, notMade, results } = await look(config)
+        const { names, label, setUpMs, notMade, results } = await look(config)
         const runs = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })
         if (names.length === 0 && notMade === null)
-          requireNoneLost(lastRunIn(runs, { label, nowMs: clock.nowMs() }), label)
+          requireNoneLost(lastRunIn(runs, { label, nowMs: clock.nowMs(), setUpMs }), label)
         /** @type {Map<unknown, Record<string, unknown>>} */
         const figures = new Map(runs.map(({ detail = {} }) => [detail['generation'], detail]))
         const generations = inOrder(names, clock.nowMs())
@@ -86,8 +86,8 @@ export function createBackupList({ config, directory, clock }) {
 
 /**
  * @param {import('../../config/load.js').Config} config
- * @returns {Promise<{ names: string[], label: string } & Pick<BackupList, 'notMade' | 'results'>>} names of the generations, the
- *   oldest first, and the target's
+ * @returns {Promise<{ names: string[], label: string, setUpMs: number } & Pick<BackupList, 'notMade' | 'results'>>} names of the
+ *   generations, the oldest first, and the target's; `setUpMs`: when it was set up, told where there are none
  * @throws {MailError} BACKUP_NOT_READY where the target is another than was set up: the folder of a disk that is not
  *   mounted would pass for one without backups yet; BACKUP_UNREACHABLE …
  */
@@ -97,7 +97,9 @@ async function look({ data, backup }) {
     const repository = new Repository(target)
     const notMade = await whyNotMade(data, repository)
     const results = await readLastResults({ data, target })
-    return { names: await repository.listGenerations(), label: target.label, notMade, results }
+    const names = await repository.listGenerations()
+    const marker = names.length === 0 ? await repository.readMarker() : null
+    return { names, label: target.label, setUpMs: marker?.createdAtMs ?? 0, notMade, results }
   } finally {
     await target.close()
   }

@@ -8,6 +8,9 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { checkBackup } from '../../../src/admin/health.js'
 import { createBackupList } from '../../../src/backup/backup-list.js'
+import { initBackups } from '../../../src/backup/init.js'
+import { Repository } from '../../../src/backup/repository.js'
+import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { checkBackups } from '../../../src/cli/doctor/backups.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
@@ -74,6 +77,12 @@ test('a disk of backups that is gone, has lost them, or has those of another hos
   mkdirSync(folder)
   assert.deepEqual(await states(), ['fail', 'fail'])
   assert.match((await checkBackups({ services })).text, /holds no backups of this host/)
+  // A new disk in the place of the one that is gone has lost nothing.
+  clock.advance(DAY_MS)
+  const repository = new Repository(openFolderTarget(folder))
+  await initBackups({ data: config.data, repository, clock, showKey: () => {} })
+  assert.deepEqual(await states(), ['warn', 'warn'])
+  assert.equal((await checkBackups({ services })).text, 'None was made yet')
   const other = await openBackupHost(t)
   cpSync(other.folder, folder, { recursive: true })
   assert.deepEqual(await states(), ['fail', 'fail'])
