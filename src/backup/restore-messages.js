@@ -1,7 +1,6 @@
 /**
  * Messages out of a backup into the mailbox of today, in folders of their own: nothing that is there is touched.
  */
-import { MailError } from '../errors.js'
 import { storedMailboxName } from '../store/mailbox-name.js'
 
 /**
@@ -34,8 +33,9 @@ async function requireMailbox(store, name) {
  * @param {WantedMessages} input.wanted
  * @param {string} input.into - the folder above those that are made, for instance `Restored 2026-11-21`
  * @param {(restored: number) => void} [input.onProgress]
- * @returns {Promise<{ restored: number, folders: string[] }>}
- * @throws {MailError} MAILBOX_NOT_FOUND where the backup has no such folder; OVER_QUOTA, DISK_FULL …
+ * @returns {Promise<{ restored: number, folders: string[] } | null>} null where the backup has no such folder
+ * @throws {import('../errors.js').MailError} OVER_QUOTA, DISK_FULL …; MAILBOX_NOT_FOUND where somebody deletes what is being
+ *   filled
  */
 export async function restoreMessages({ from, to, wanted, into, onProgress = () => {} }) {
   const messageId = wanted.messageId?.trim().replace(/^<|>$/g, '') ?? null
@@ -43,7 +43,7 @@ export async function restoreMessages({ from, to, wanted, into, onProgress = () 
   const mailboxes = (await from.listMailboxes()).filter(
     ({ name }) => folder === null || name === folder
   )
-  if (mailboxes.length === 0) throw new MailError('MAILBOX_NOT_FOUND')
+  if (mailboxes.length === 0) return null
   let restored = 0
   /** @type {string[]} */
   const folders = []

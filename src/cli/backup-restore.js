@@ -17,7 +17,6 @@ import { restoreMessages } from '../backup/restore-messages.js'
 import { withBackupLock } from '../backup/scratch.js'
 import { openKeys } from '../backup/sealed-directory.js'
 import { RecoveryKey } from '../backup/sealed.js'
-import { isMailError } from '../errors.js'
 import { BackupProgress } from './backup-progress.js'
 import { CliError } from './cli-error.js'
 import { PasswordInput } from './password-input.js'
@@ -382,19 +381,18 @@ async function takeMessages(restore, account) {
     })
     try {
       const wanted = { folder: options.folder ?? null, messageId: options.messageId ?? null }
-      return await restoreMessages({ from, to, wanted, into }).catch((cause) => {
-        if (!isMailError(cause, 'MAILBOX_NOT_FOUND')) throw cause
-        throw new CliError(`No such folder in ${generation.name}`, { cause })
-      })
+      return await restoreMessages({ from, to, wanted, into })
     } finally {
       await to.close()
     }
   }
-  const { restored, folders } = await restore.alone(async (scratchFolder) => {
+  const taken = await restore.alone(async (scratchFolder) => {
     const now = requireEntry(await restore.read(), account.id)
     const folder = join(scratchFolder, 'mailbox')
     return await withOpenCopy({ target, entry: now, masterKey, folder, clock, onRead }, take)
   })
+  if (taken === null) throw new CliError(`No such folder in ${generation.name}`)
+  const { restored, folders } = taken
   if (restored === 0) throw new CliError(`No such message in ${generation.name}`)
   print(`${restored} messages restored into ${folders.join(', ')}`)
 }

@@ -429,16 +429,17 @@ test('a folder and a message come back into a folder of their own, with flags an
     restored: 1,
     folders: ['Restored/Invoices']
   })
-  assert.deepEqual((await take({ folder: 'Invoices/', messageId: null })).folders, [
+  assert.deepEqual((await take({ folder: 'Invoices/', messageId: null }))?.folders, [
     'Restored/Invoices'
   ])
-  assert.deepEqual((await take({ folder: 'inbox', messageId: null })).folders, ['Restored/INBOX'])
+  assert.deepEqual((await take({ folder: 'inbox', messageId: null }))?.folders, ['Restored/INBOX'])
   assert.deepEqual(await take({ folder: null, messageId: '<wanted@example.net>' }), {
     restored: 1,
     folders: ['Restored/Invoices']
   })
-  assert.equal((await take({ folder: null, messageId: 'nobody@example.net' })).restored, 0)
-  await assert.rejects(take({ folder: 'None', messageId: null }), { code: 'MAILBOX_NOT_FOUND' })
+  assert.equal((await take({ folder: null, messageId: 'nobody@example.net' }))?.restored, 0)
+  // No failure: a folder of today that is deleted meanwhile is one.
+  assert.equal(await take({ folder: 'None', messageId: null }), null)
   assert.equal(existsSync(folder), false)
   masterKey.dispose()
   await withLogin(services, ANNA, async (store) => {
