@@ -146,7 +146,7 @@ export class Tallies {
     own.failures = Math.max(own.failures, told.failures)
   }
 
-  /** @returns {[string, ToldTally][]} those touched last, that say something */
+  /** @returns {[string, ToldTally][]} those that were good, and of the others those touched last, that say something */
   latest() {
     const told = [...this.#entries, ...this.#good]
       .slice(-MAX_TOLD_ENTRIES)
