@@ -57,6 +57,12 @@ const OWN = new Set([
   ...['mail', 'run', 'tmp', 'pepper', 'backup', 'backup.json']
 ])
 
+/**
+ * What a server never makes there: the folder may be a disk of its own, and is the home of the server's user, whose
+ * credentials for the object storage (`.aws`) must be there before anything can be restored from it.
+ */
+const FOREIGN = /^(\.|lost\+found$)/
+
 /** One restore of a host. */
 class HostRestore {
   #progress = { accounts: 0, accountsTotal: 0, bytes: 0, bytesTotal: 0 }
@@ -153,7 +159,9 @@ class HostRestore {
     const unfinished = names.filter((name) => OWN.has(unfinishedFile(name) ?? ''))
     const isOurs = (/** @type {string} */ name) =>
       mark ? OWN.has(name) : ['backup', 'run', 'tmp'].includes(name)
-    if (!names.every((name) => unfinished.includes(name) || isOurs(name)))
+    const mayStay = (/** @type {string} */ name) =>
+      FOREIGN.test(name) || unfinished.includes(name) || isOurs(name)
+    if (!names.every(mayStay))
       throw new MailError('RESTORE_REFUSED', { detail: `${this.data} is not empty` })
     return { state: 'empty', unfinished }
   }

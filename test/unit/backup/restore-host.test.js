@@ -65,6 +65,8 @@ test('a whole host comes back onto an empty folder, the original gone: every cre
   await mkdir(folder)
   for (const name of ['restoring.json.41.tmp', 'pepper.42.tmp'])
     await writeFile(join(folder, name), 'half')
+  // A disk of its own has the one, the home of the server's user the other.
+  for (const name of ['lost+found', '.aws']) await mkdir(join(folder, name))
   const summary = await restoreHost({ ...options, recoveryKey })
   assert.deepEqual(
     readdirSync(folder).filter((name) => /\.tmp$|^restoring/.test(name)),
