@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
+import { basename } from 'node:path'
 import { MailError } from '../errors.js'
 
 /**
@@ -70,11 +71,24 @@ export function pendingMigrations(db, migrations) {
   const applied = appliedMigrations(db)
   for (const row of applied) {
     const known = migrations[row.version - 1]
-    if (!known) throw new MailError('FILE_TOO_NEW', { detail: `schema version ${row.version}` })
+    if (!known) throw tooNew(db, Math.max(...applied.map(({ version }) => version)), migrations)
     if (known.checksum !== row.checksum)
       throw new MailError('SCHEMA_MISMATCH', { detail: `checksum of migration ${known.name}` })
   }
   return migrations.slice(applied.length)
+}
+
+/**
+ * @param {Database} db
+ * @param {number} version - the file's
+ * @param {Migration[]} migrations - that this program knows
+ * @returns {MailError} FILE_TOO_NEW, with what somebody needs who has gone back to an older program
+ */
+function tooNew(db, version, { length }) {
+  const file = `${basename(db.name)} has schema ${version}, and this program knows none above ${length}`
+  return new MailError('FILE_TOO_NEW', {
+    detail: `${file}: start the newer one again, or see docs/operations.md, “Upgrading”`
+  })
 }
 
 /**

@@ -51,7 +51,10 @@ test('a file of a newer program is refused with FILE_TOO_NEW', async (t) => {
   const { db, run } = await setup(t, FIRST)
   run()
   db.exec("INSERT INTO schema_migrations VALUES (2, '0002-later.sql', '', 0)")
-  assert.throws(run, { code: 'FILE_TOO_NEW' })
+  assert.throws(run, {
+    code: 'FILE_TOO_NEW',
+    detail: /^\S+\.db has schema 2, and this program knows none above 1: start the newer one/
+  })
 })
 
 test('a migration that was edited after it was applied is refused', async (t) => {
