@@ -56,6 +56,12 @@ function isDomain(text) {
 }
 
 /**
+ * @param {string} text
+ * @returns {boolean} whether it is empty, or where a client of HTTP can go
+ */
+const isUrlOrEmpty = (text) => text === '' || (/^https?:\/\//i.test(text) && URL.canParse(text))
+
+/**
  * What texts of a format have to be. A path may be anything.
  *
  * @type {Record<string, { isValid: (text: string) => boolean, expected: string }>}
@@ -70,7 +76,8 @@ const FORMATS = {
     expected: 'must have addresses, or blocks such as 10.0.0.0/8'
   },
   cron: { isValid: isCronOrEmpty, expected: 'must be a cron expression of five fields' },
-  domain: { isValid: isDomain, expected: 'must be a domain' }
+  domain: { isValid: isDomain, expected: 'must be a domain' },
+  url: { isValid: isUrlOrEmpty, expected: 'must be a URL such as https://s3.example.org' }
 }
 
 /**

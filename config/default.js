@@ -12,8 +12,9 @@
  * @property {number} [minimum]
  * @property {number} [maximum]
  * @property {readonly string[]} [choices]
- * @property {'address' | 'block' | 'cron' | 'domain' | 'path'} [format] - `address` is HOST:PORT, [IPV6]:PORT or `off`; `block` an
- *   address or a CIDR block, each item of a list; `cron` a cron expression of five fields, or empty
+ * @property {'address' | 'block' | 'cron' | 'domain' | 'path' | 'url'} [format] - `address` is HOST:PORT, [IPV6]:PORT or `off`;
+ *   `block` an address or a CIDR block, each item of a list; `cron` a cron expression of five fields, or empty; `url` one of
+ *   HTTP, or empty
  * @property {true} [isNeeded] - it may not be empty
  */
 
@@ -714,6 +715,7 @@ export const SETTINGS = {
   },
   'backup.s3.endpoint': {
     value: '',
+    format: 'url',
     unit: 'URL',
     reason: 'Of an S3-compatible server; empty means Amazon’s.'
   },

@@ -202,6 +202,11 @@ for (const [
     /lmtp.listen must be HOST:PORT or off/
   ],
   [
+    'an endpoint that is a name alone',
+    { 'backup.s3.endpoint': 's3.example.org:9000' },
+    /backup\.s3\.endpoint must be a URL such as https:\/\/s3\.example\.org, not "s3\.example\.org:9000"/
+  ],
+  [
     'a cron expression with seconds',
     { 'backup.cron': '0 0 3 * * *' },
     /backup.cron must be a cron expression of five fields, not "0 0 3 \* \* \*"/
