@@ -4,7 +4,8 @@
  * Every attempt costs the same, whoever it is for: what has the shape of an app password a few HKDFs,
  * all else exactly one argon2 at the current parameters, whether the account exists or not. A password that
  * is still wrapped under older parameters needs those as well; both derivations then run side by side, so
- * that the attempt takes as long as the longer one, and the new one serves to wrap it anew.
+ * that the attempt takes as long as the longer one, and the new one serves to wrap it anew. One that needs another pepper is
+ * not derived at all: whatever was typed, that is the answer, and it says by itself that there is such an account.
  */
 import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
@@ -104,6 +105,9 @@ function isStrong(credential) {
 async function checkPassword({ services, account, password, standing = 'stranger', asker }) {
   const { argon2, directory, pepper } = services
   const credential = await directory.findSingleCredential(account?.id ?? NOBODY, 'password')
+  // Where it is lost all mail programs try all day, as whoever was right before: nobody else would get a turn.
+  if (credential && credential.pepperId !== pepper.id)
+    throw new MailError('PEPPER_MISSING', { detail: `a credential needs ${credential.pepperId}` })
   const isEdited = !isStrong(credential)
   const rowParams = (isEdited ? null : credential?.argon2) ?? argon2.params
   const salt = credential?.salt ?? NO_SALT
@@ -120,10 +124,9 @@ async function checkPassword({ services, account, password, standing = 'stranger
     if (isEdited)
       throw new MailError('ACCOUNT_DAMAGED', { detail: 'weak argon2 parameters in a row' })
     const key = keyFromStretched({ stretched: asStored.bytes, pepper: pepper.key.bytes })
-    if (!credential || credential.pepperId !== pepper.id) {
+    if (!credential) {
       key.kek.dispose()
-      if (!credential) return null
-      throw new MailError('PEPPER_MISSING', { detail: `a credential needs ${credential.pepperId}` })
+      return null
     }
     const masterKey = openCredential(credential, key)
     if (!masterKey) return null
