@@ -16,7 +16,7 @@ import { masked } from './flag-masks.js'
  * @typedef {object} ViewChange - one transaction's change of one mailbox
  * @property {number} mailboxId
  * @property {number} modSeq - the mailbox's after it
- * @property {ViewRow[]} [appended] - by UID
+ * @property {Iterable<ViewRow>} [appended] - by UID; may be gone over more than once
  * @property {ViewRow[]} [updated] - by UID
  * @property {import('./flag-masks.js').FlagMasks} [masks] - what has made these of the rows before
  * @property {MaskedRun} [masked] - flags of a run of messages

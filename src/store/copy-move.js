@@ -48,7 +48,20 @@ import { requireQuota } from './quota.js'
 export const COPY_INLINE = 1000
 const COPY_INLINE_RUNS = 500
 
-/** @typedef {[id: number, flags: number, keywords: number, size: number]} SourceRow */
+/**
+ * Rows that are read, or written, by one statement. All are in memory as arrays, or as text that SQLite takes apart: a million
+ * at once would take hundreds of megabytes.
+ */
+const COPY_PAGE = 1000
+
+/**
+ * @typedef {object} Sources - in the order of their UIDs; in columns, because an array for each of a million rows takes ten times
+ *   as much
+ * @property {number[]} uids
+ * @property {Uint32Array} flags
+ * @property {Uint32Array} keywords
+ * @property {number} bytes - of all
+ */
 
 /**
  * @param {readonly number[]} uids - ascending, of the messages to be copied or moved
@@ -77,21 +90,58 @@ function allUids(db, mailboxId) {
 /**
  * @param {Database} db
  * @param {number} mailboxId
- * @param {readonly number[]} uids - ascending
- * @returns {SourceRow[]} those that are there, by UID
+ * @param {readonly number[]} wanted - UIDs, ascending
+ * @returns {Sources} those that are there
  */
-function readSources(db, mailboxId, uids) {
+function readSources(db, mailboxId, wanted) {
   const read = prepared(
     db,
     'SELECT id, flags, keywords, size FROM messages WHERE id BETWEEN ? AND ? ORDER BY id',
     'array'
   )
-  return toRanges(uids).flatMap(
-    ({ first, last }) =>
-      /** @type {SourceRow[]} */ (
-        read.all(messageRowId(mailboxId, first), messageRowId(mailboxId, last))
-      )
+  /** @type {number[]} */
+  const uids = []
+  const flags = new Uint32Array(wanted.length)
+  const keywords = new Uint32Array(wanted.length)
+  let bytes = 0
+  for (const { first, last } of toRanges(wanted)) {
+    for (let from = first; from <= last; from += COPY_PAGE) {
+      const to = Math.min(last, from + COPY_PAGE - 1)
+      const rows = read.all(messageRowId(mailboxId, from), messageRowId(mailboxId, to))
+      for (const row of /** @type {[number, number, number, number][]} */ (rows)) {
+        flags[uids.length] = row[1]
+        keywords[uids.length] = row[2]
+        bytes += row[3]
+        uids.push(uidOfRow(row[0]))
+      }
+    }
+  }
+  const { length } = uids
+  return { uids, flags: flags.slice(0, length), keywords: keywords.slice(0, length), bytes }
+}
+
+/**
+ * @param {Database} db
+ * @param {object} copy
+ * @param {number} copy.fromMailboxId
+ * @param {readonly number[]} copy.uids
+ * @param {number} copy.toMailboxId
+ * @param {number} copy.firstUid - of the copies
+ * @param {number} copy.modSeq
+ * @param {number} copy.nowMs
+ */
+function insertCopies(db, { fromMailboxId, uids, toMailboxId, firstUid, modSeq, nowMs }) {
+  // One statement for many: a call for each row takes half as long again.
+  const insert = prepared(
+    db,
+    `INSERT INTO messages (id, modseq, flags, keywords, internal_date, internal_zone, saved_at, size, content_id)
+     SELECT ? + wanted.key, ?, m.flags, m.keywords, m.internal_date, m.internal_zone, ?, m.size, m.content_id
+     FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value`
   )
+  for (let at = 0; at < uids.length; at += COPY_PAGE) {
+    const ids = uids.slice(at, at + COPY_PAGE).map((uid) => messageRowId(fromMailboxId, uid))
+    insert.run(messageRowId(toMailboxId, firstUid + at), modSeq, nowMs, JSON.stringify(ids))
+  }
 }
 
 /**
@@ -105,32 +155,26 @@ export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, isExact, 
   if (findMailboxRowById(db, fromMailboxId) === undefined) throw new MailError('MESSAGE_GONE')
   const target = requireMailboxRow(db, toMailbox)
   const wanted = uids ?? allUids(db, fromMailboxId)
-  const sources = readSources(db, fromMailboxId, wanted)
-  if (isExact === true && sources.length < wanted.length) throw new MailError('MESSAGE_GONE')
-  const bytes = sources.reduce((sum, [, , , size]) => sum + size, 0)
-  if (quota && !isMove) requireQuota(db, quota, { bytes, messages: sources.length })
-  requireUids(target, sources.length)
+  const { uids: sourceUids, flags, keywords, bytes } = readSources(db, fromMailboxId, wanted)
+  const count = sourceUids.length
+  if (isExact === true && count < wanted.length) throw new MailError('MESSAGE_GONE')
+  if (quota && !isMove) requireQuota(db, quota, { bytes, messages: count })
+  requireUids(target, count)
   const modSeq = nextModSeq(target)
-  // One statement for all: a call for each row takes half as long again.
-  prepared(
-    db,
-    `INSERT INTO messages (id, modseq, flags, keywords, internal_date, internal_zone, saved_at, size, content_id)
-     SELECT ? + wanted.key, ?, m.flags, m.keywords, m.internal_date, m.internal_zone, ?, m.size, m.content_id
-     FROM json_each(?) AS wanted CROSS JOIN messages AS m ON m.id = wanted.value`
-  ).run(
-    messageRowId(target.id, target.uidNext),
+  insertCopies(db, {
+    fromMailboxId,
+    uids: sourceUids,
+    toMailboxId: target.id,
+    firstUid: target.uidNext,
     modSeq,
-    nowMs,
-    JSON.stringify(sources.map(([id]) => id))
-  )
-  const count = sources.length
+    nowMs
+  })
   const change = { messages: count, unseen: 0, deleted: 0, bytes, uids: count }
-  for (const [, flags] of sources) {
-    if (!(flags & SEEN)) change.unseen++
-    if (flags & DELETED) change.deleted++
+  for (const bits of flags) {
+    if (!(bits & SEEN)) change.unseen++
+    if (bits & DELETED) change.deleted++
   }
   if (count > 0) moveCounters(db, target, change)
-  const sourceUids = sources.map(([id]) => uidOfRow(id))
   const sourceModSeq = isMove
     ? expungeRows(db, {
         mailboxId: fromMailboxId,
@@ -144,9 +188,9 @@ export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, isExact, 
     toMailboxId: target.id,
     uidValidity: target.uidValidity,
     sourceUids,
-    uids: Array.from(sources, (_, index) => target.uidNext + index),
-    flags: Uint32Array.from(sources, ([, flags]) => flags),
-    keywords: Uint32Array.from(sources, ([, , keywords]) => keywords),
+    uids: Array.from(sourceUids, (_, index) => target.uidNext + index),
+    flags,
+    keywords,
     targetModSeq: count > 0 ? modSeq : target.highestModSeq,
     sourceModSeq
   }

@@ -110,15 +110,14 @@ export class Transfers {
    * @param {{ isMove: boolean, origin: unknown }} how
    */
   async #publish(fromMailboxId, result, { isMove, origin }) {
-    const { toMailboxId, uids, flags, keywords, targetModSeq, sourceModSeq, sourceUids } = result
+    const { toMailboxId, uids, targetModSeq, sourceModSeq, sourceUids } = result
     if (uids.length === 0) return
-    const rows = uids.map((uid, index) => ({
-      uid,
+    const appended = {
+      mailboxId: toMailboxId,
       modSeq: targetModSeq,
-      flags: /** @type {number} */ (flags[index]),
-      keywords: /** @type {number} */ (keywords[index])
-    }))
-    const appended = { mailboxId: toMailboxId, modSeq: targetModSeq, appended: rows, origin }
+      appended: { [Symbol.iterator]: () => rowsOf(result) },
+      origin
+    }
     const expunged = {
       mailboxId: fromMailboxId,
       modSeq: sourceModSeq,
@@ -131,4 +130,15 @@ export class Transfers {
       isMove ? this.#views.publish(expunged) : undefined
     ])
   }
+}
+
+/**
+ * One by one, and only where somebody has the target open: there may be a million.
+ *
+ * @param {CopyResult} result
+ * @returns {Generator<import('./mailbox-view.js').ViewRow, void>} the copies
+ */
+function* rowsOf({ uids, targetModSeq: modSeq, flags, keywords }) {
+  for (const [index, uid] of uids.entries())
+    yield { uid, modSeq, flags: flags[index] ?? 0, keywords: keywords[index] ?? 0 }
 }
