@@ -61,14 +61,15 @@ async function writeNews(session, { allowsExpunge, isUid }) {
   try {
     const { highestModSeq: upTo } = selected.view
     const news = selected.takeNews({ allowsExpunge, hasLateReplies: session.replies.hasMore })
-    const { expunged, expungedUids, exists, flags, isHeldBack, isAhead } = news
+    const { expunged, expungedUids, exists, hasFewerRecent, flags, isHeldBack, isAhead } = news
     if (session.enabled.isQresync) {
       await writeLongAnswer(session, compileVanished(rangesOf(expungedUids), { isEarlier: false }))
     } else await writeLongAnswer(session, compileExpunges(expunged))
     if (exists !== null) {
       await claimRecent(session)
       writeSize(session, exists)
-    }
+      // RFC 3501 §7.3.2: whoever takes one off their count with each EXPUNGE has no such rule for \Recent.
+    } else if (hasFewerRecent) session.write(compileRecent(selected.recentCount))
     await tellFlags(session, flags, {
       withUid: isUid || session.enabled.tellsUids,
       withFlags: true,

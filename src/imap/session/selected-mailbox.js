@@ -29,7 +29,8 @@ import { inOrder, mergeSorted, NONE } from './sorted-slots.js'
  * @typedef {object} Told
  * @property {Readonly<Uint32Array>} expunged - sequence numbers in the order in which they must be sent
  * @property {Readonly<Uint32Array>} expungedUids - the same messages by UID, ascending
- * @property {number | null} exists - the new size, where it has changed
+ * @property {number | null} exists - the new size, where it has grown
+ * @property {boolean} hasFewerRecent - whether some of the expunged were \Recent
  * @property {number[]} flags - slots whose flags or MODSEQ have changed, ascending
  * @property {boolean} isHeldBack - whether there are expunges that are not told yet
  * @property {boolean} isAhead - whether MODSEQs have been told that may be above those of this session's own changes, whose
@@ -266,6 +267,7 @@ export class SelectedMailbox {
     if (this.#attachment.hasPending) this.#absorb()
     const isTold = allowsExpunge && this.#pending.length > 0
     const expungedUids = isTold ? this.#pending.map((slot) => this.view.uids[slot] ?? 0) : NONE
+    const recentBefore = this.recentCount
     const expunged = isTold ? this.#tellExpunged() : NONE
     const exists = this.messageCount
     const hasGrown = exists !== this.#toldExists - expunged.length
@@ -287,6 +289,7 @@ export class SelectedMailbox {
       expunged,
       expungedUids,
       exists: hasGrown ? exists : null,
+      hasFewerRecent: this.recentCount < recentBefore,
       flags,
       isHeldBack: this.#pending.length > 0,
       isAhead: this.#isMixed

@@ -22,6 +22,7 @@ test('IDLE tells arrivals, flags and expunges as they happen (RFC 2177 §3)', as
     2S: * 1 FETCH (FLAGS (\\Deleted))
     1C: c EXPUNGE
     1S: * 1 EXPUNGE
+    1S: * 0 RECENT
     1S: c OK ...
     2S: * 1 EXPUNGE
     ${append('INBOX', { connection: 3 })}

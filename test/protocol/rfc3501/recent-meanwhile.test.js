@@ -28,6 +28,61 @@ test('a message that comes while the one before it is told of is \\Recent too', 
   assert.match(await other.command('EXAMINE INBOX'), /\* 0 RECENT\r\n/)
 })
 
+test('how many are \\Recent is told when some of them have gone, once and only then', async (t) => {
+  const server = await startImapServer(t)
+  const others = append('INBOX', { connection: 2 })
+  await transcript(
+    server,
+    `
+    ${others}
+    ${select('INBOX', { connection: 2, exists: 1 })}
+    2C: a UNSELECT
+    2S: a OK ...
+    ${[others, others, others, others].join('\n')}
+    ${select('INBOX', { exists: 5 })}
+    1C: b STORE 1:3 +FLAGS.SILENT (\\Deleted)
+    1S: b OK ...
+    1C: c UID EXPUNGE 1
+    1S: * 1 EXPUNGE
+    1S: c OK ...
+    1C: d EXPUNGE
+    1S: * 2 EXPUNGE
+    1S: * 1 EXPUNGE
+    1S: * 2 RECENT
+    1S: d OK ...
+    ${select('INBOX', { connection: 2, exists: 2 })}
+    2C: e STORE 1 +FLAGS.SILENT (\\Deleted)
+    2S: e OK ...
+    2C: f CLOSE
+    2S: f OK ...
+    1C: g NOOP
+    1S: * 1 EXPUNGE
+    1S: * 1 RECENT
+    1S: g OK ...
+    ${others}
+    1C: h STORE 1 +FLAGS.SILENT (\\Deleted)
+    1S: * 2 EXISTS
+    1S: * 2 RECENT
+    1S: h OK ...
+    ${others}
+    1C: i EXPUNGE
+    1S: * 1 EXPUNGE
+    1S: * 2 EXISTS
+    1S: * 2 RECENT
+    1S: i OK ...
+    1C: j ENABLE QRESYNC
+    1S: * OK [HIGHESTMODSEQ ...
+    1S: * ENABLED QRESYNC
+    1S: j OK ...
+    1C: k MOVE 1:2 Trash
+    1S: * OK [COPYUID ...
+    1S: * VANISHED 6:7
+    1S: * 0 RECENT
+    1S: k OK ...
+    `
+  )
+})
+
 test('what comes while a mailbox is EXAMINEd is \\Recent there too, and goes to the next who selects it', async (t) => {
   const server = await startImapServer(t)
   await transcript(

@@ -16,6 +16,7 @@ test('SEARCH by flags, numbers, sizes, dates, headers and text; UID SEARCH answe
     ${select('INBOX', { exists: 3 })}
     C: a EXPUNGE
     S: * 1 EXPUNGE
+    S: * 2 RECENT
     S: a OK ...
     C: b SEARCH ALL
     S: * SEARCH 1 2

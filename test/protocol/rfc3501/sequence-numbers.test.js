@@ -18,6 +18,7 @@ test('EXPUNGE removes what is \\Deleted, highest number first', async (t) => {
     S: * 4 EXPUNGE
     S: * 3 EXPUNGE
     S: * 1 EXPUNGE
+    S: * 2 RECENT
     S: b OK ...
     C: c FETCH 1:* UID
     S: * 1 FETCH (UID 2)
@@ -41,6 +42,7 @@ test('no EXPUNGE is told during FETCH, STORE and SEARCH; the numbers stay until 
     1S: a OK ...
     1C: b EXPUNGE
     1S: * 2 EXPUNGE
+    1S: * 4 RECENT
     1S: b OK ...
     2C: a FETCH 5 UID
     2S: * 5 FETCH (UID 5)
@@ -82,6 +84,7 @@ test('UID commands may tell EXPUNGE (RFC 3501 §7.4.1: they are not FETCH, STORE
     1S: a OK ...
     1C: b EXPUNGE
     1S: * 1 EXPUNGE
+    1S: * 4 RECENT
     1S: b OK ...
     2C: a UID FETCH 1:3 UID
     2S: * 2 FETCH (UID 2)
@@ -95,6 +98,7 @@ test('UID commands may tell EXPUNGE (RFC 3501 §7.4.1: they are not FETCH, STORE
     1S: c OK ...
     1C: d EXPUNGE
     1S: * 1 EXPUNGE
+    1S: * 3 RECENT
     1S: d OK ...
     2C: c UID STORE 3 +FLAGS.SILENT (\\Seen)
     2S: * 1 EXPUNGE
@@ -115,6 +119,7 @@ test('EXISTS counts what is still numbered: first the expunge, then the arrival'
     1S: a OK ...
     1C: b EXPUNGE
     1S: * 5 EXPUNGE
+    1S: * 4 RECENT
     1S: b OK ...
     3C: ap APPEND INBOX {4+}
     3C: a: b
@@ -148,6 +153,7 @@ test('both sessions may expunge the same message', async (t) => {
     ${select('INBOX', { exists: 1, connection: 2 })}
     1C: a EXPUNGE
     1S: * 1 EXPUNGE
+    1S: * 0 RECENT
     1S: a OK ...
     2C: a EXPUNGE
     2S: * 1 EXPUNGE

@@ -14,6 +14,7 @@ test('UID EXPUNGE takes only what is named and \\Deleted (RFC 4315 §2.1)', asyn
     ${select('INBOX', { exists: 3 })}
     C: a UID EXPUNGE 2:3
     S: * 2 EXPUNGE
+    S: * 2 RECENT
     S: a OK ...
     C: b UID EXPUNGE 100:200
     S: b OK ...

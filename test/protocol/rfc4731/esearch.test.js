@@ -15,6 +15,7 @@ test('RETURN answers ESEARCH with what was asked for, and nothing more (RFC 4731
     ${select('INBOX', { exists: 5 })}
     C: x EXPUNGE
     S: * 1 EXPUNGE
+    S: * 4 RECENT
     S: x OK ...
     C: a1 SEARCH RETURN (ALL) ALL
     S: * ESEARCH (TAG "a1") ALL 1:4

@@ -27,6 +27,7 @@ test('$ stands for what was saved, in every command that takes a set (RFC 5182 Â
     ${select('INBOX', { exists: 5 })}
     C: x EXPUNGE
     S: * 1 EXPUNGE
+    S: * 4 RECENT
     S: x OK ...
     C: a1 SEARCH RETURN (SAVE) 1,3:4
     S: a1 OK SEARCH completed
@@ -58,6 +59,7 @@ test('$ stands for what was saved, in every command that takes a set (RFC 5182 Â
     C: a9 MOVE $ Archive
     S: * OK [COPYUID ... 4 4] ...
     S: * 3 EXPUNGE
+    S: * 3 RECENT
     S: a9 OK ...
     `
   )
@@ -116,6 +118,7 @@ test('an empty $ matches nothing and is no error; expunged messages leave it (RF
     2S: b2 OK ...
     1C: a5 NOOP
     1S: * 2 EXPUNGE
+    1S: * 3 RECENT
     1S: a5 OK ...
     1C: a6 FETCH $ UID
     1S: * 2 FETCH (UID 3)
@@ -146,6 +149,7 @@ test('COPY and MOVE of $ leave out what another session has expunged and this on
     2S: b2 OK ...
     1C: a2 COPY $ Archive
     1S: * 2 EXPUNGE
+    1S: * 3 RECENT
     1S: a2 OK [COPYUID ... 1,3:4 1:3] ...
     2C: b3 STORE 1 +FLAGS.SILENT (\\Deleted)
     2S: b3 OK ...
@@ -157,6 +161,7 @@ test('COPY and MOVE of $ leave out what another session has expunged and this on
     1S~: * 3 EXPUNGE
     1S~: * 2 EXPUNGE
     1S~: * 1 EXPUNGE
+    1S: * 0 RECENT
     1S: a3 OK ...
     2C: b5 NOOP
     2S~: * 2 EXPUNGE

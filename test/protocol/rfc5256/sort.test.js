@@ -85,6 +85,7 @@ test('SORT takes search keys and a charset, UID SORT gives UIDs, MODSEQ is told 
     S: a OK ...
     C: b EXPUNGE
     S: * 1 EXPUNGE
+    S: * 3 RECENT
     S: b OK ...
     C: c SORT (REVERSE SIZE) US-ASCII FROM "x.org" NOT 3
     S: * SORT 1 2

@@ -17,6 +17,7 @@ test('MOVE: COPYUID first, then EXPUNGE, then OK (RFC 6851 §4.3); others hear o
     1S: * OK [COPYUID {{validity}} 2:3 1:2] ...
     1S: * 3 EXPUNGE
     1S: * 2 EXPUNGE
+    1S: * 1 RECENT
     1S: a OK ...
     2C: a NOOP
     2S: * 2 EXISTS
@@ -65,6 +66,7 @@ test('MOVE tells the mod-sequence of the mailbox without them where QRESYNC is o
     C: a UID MOVE 2 Trash
     S: * OK [COPYUID ... 2 1] ...
     S: * VANISHED 2
+    S: * 2 RECENT
     S: a OK [HIGHESTMODSEQ {{first}}] ...
     C: b STATUS INBOX (HIGHESTMODSEQ)
     S: * STATUS INBOX (HIGHESTMODSEQ {{first}})
@@ -72,6 +74,7 @@ test('MOVE tells the mod-sequence of the mailbox without them where QRESYNC is o
     C: c MOVE 1 Trash
     S: * OK [COPYUID ... 1 2] ...
     S: * VANISHED 1
+    S: * 1 RECENT
     S: c OK [HIGHESTMODSEQ {{second}}] ...
     C: d STATUS INBOX (HIGHESTMODSEQ)
     S: * STATUS INBOX (HIGHESTMODSEQ {{second}})

@@ -81,6 +81,7 @@ test('MODIFIED has message numbers after STORE and UIDs after UID STORE (RFC 716
     S: a OK ...
     C: b EXPUNGE
     S: * 1 EXPUNGE
+    S: * 2 RECENT
     S: b OK ...
     C: c STORE 1:2 (UNCHANGEDSINCE 1) +FLAGS.SILENT (\\Seen)
     S: * 1 FETCH (UID 2 FLAGS (\\Recent) MODSEQ (...))

@@ -50,6 +50,7 @@ test('STORE, FETCH and SEARCH say how far a client has been told while VANISHED 
     1S: c OK ...
     1C: d NOOP
     1S: * VANISHED 2
+    1S: * 3 RECENT
     1S: d OK ...
     1C: e FETCH 1 (MODSEQ)
     1S: * 1 FETCH (MODSEQ ({{own}}))

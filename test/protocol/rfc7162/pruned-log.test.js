@@ -58,6 +58,7 @@ test('a client from before the log begins is told every UID that is gone, one fr
     S: a OK ...
     C: b EXPUNGE
     S: * VANISHED 2,5
+    S: * 4 RECENT
     S: b OK [HIGHESTMODSEQ {{pruned}}] ...
     `
   )
@@ -146,6 +147,7 @@ test('a message that has just come is not among those that are gone (RFC 7162 §
     S: a OK ...
     C: b EXPUNGE
     S: * 2 EXPUNGE
+    S: * 3 RECENT
     S: b OK ...
     `
   )

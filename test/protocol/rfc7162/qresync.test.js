@@ -65,9 +65,11 @@ test('VANISHED takes the place of EXPUNGE, own and others (RFC 7162 §3.2.10)', 
     1S: a OK ...
     1C: b UID EXPUNGE 1,6
     1S: * VANISHED 1
+    1S: * 5 RECENT
     1S: b OK [HIGHESTMODSEQ {{first}}] ...
     1C: c EXPUNGE
     1S: * VANISHED 3:4
+    1S: * 3 RECENT
     1S: c OK [HIGHESTMODSEQ {{second}}] ...
     1C: d EXPUNGE
     1S: d OK EXPUNGE ...
@@ -87,6 +89,7 @@ test('VANISHED takes the place of EXPUNGE, own and others (RFC 7162 §3.2.10)', 
     1C: f UID MOVE 5 Trash
     1S: * OK [COPYUID ... 5 1] ...
     1S: * VANISHED 2,5
+    1S: * 1 RECENT
     1S: f OK ...
     1C: g FETCH 1 (UID)
     1S: * 1 FETCH (UID 6)
@@ -119,6 +122,7 @@ test('SELECT (QRESYNC …) tells what vanished and what changed, and nothing to 
     2S: * 7 EXPUNGE
     2S: * 3 EXPUNGE
     2S: * 2 EXPUNGE
+    2S: * 4 RECENT
     2S: b OK ...
     2C: c STORE 2 +FLAGS.SILENT (\\Flagged)
     2S: c OK ...
@@ -180,6 +184,7 @@ test('a message that this session still counts is not told as gone EARLIER', asy
     2S: b OK ...
     1C: b UID FETCH 1:3 (UID) (CHANGEDSINCE {{deleted}} VANISHED)
     1S: * VANISHED 2
+    1S: * 2 RECENT
     1S: b OK [EXPUNGEISSUED] ...
     1C: c UID FETCH 1:3 (UID) (CHANGEDSINCE {{deleted}} VANISHED)
     1S: * VANISHED (EARLIER) 2

@@ -43,11 +43,13 @@ test('UID SEARCH by message numbers keeps back what would change them (RFC 7162 
     1C: f UID SEARCH $
     1S: * SEARCH 2 3
     1S: * VANISHED 1
+    1S: * 3 RECENT
     1S: f OK ...
     ${expunge(1)}
     1C: g UID SEARCH UID 1:4
     1S: * SEARCH 3 4
     1S: * VANISHED 2
+    1S: * 2 RECENT
     1S: g OK ...
     `
   )

@@ -63,6 +63,7 @@ test('EMAILID is the same for equal bytes, wherever they lie, and no other; THRE
     S: * OK [COPYUID ...
     S: * 2 EXPUNGE
     S: * 1 EXPUNGE
+    S: * 1 RECENT
     S: b OK ...
     C: c UID FETCH 3 THREADID
     S: * 1 FETCH (UID 3 THREADID NIL)

@@ -50,6 +50,7 @@ test('what is over quota is NO [OVERQUOTA], by APPEND and by COPY (RFC 9208 §4.
     C: c MOVE 1 Archive
     S: * OK [COPYUID ...
     S: * 1 EXPUNGE
+    S: * 1 RECENT
     S: c OK ...
     `
   )

@@ -15,6 +15,7 @@ test('SEARCH RETURN (PARTIAL) answers one page, from either end (RFC 9394 §3.1)
     ${select('INBOX', { exists: 6 })}
     C: x EXPUNGE
     S: * 1 EXPUNGE
+    S: * 5 RECENT
     S: x OK ...
     C: a1 UID SEARCH RETURN (PARTIAL 1:2) ALL
     S: * ESEARCH (TAG "a1") UID PARTIAL (1:2 2:3)

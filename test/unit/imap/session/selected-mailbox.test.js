@@ -14,6 +14,7 @@ const NO_NEWS = {
   expunged: new Uint32Array(),
   expungedUids: new Uint32Array(),
   exists: null,
+  hasFewerRecent: false,
   flags: [],
   isHeldBack: false,
   isAhead: false
