@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { MailError } from '../errors.js'
 import { readHostState, requireMadeHere, writeHostState } from './host-state.js'
+import { requireOwnPlace } from './own-place.js'
 import { withBackupLock } from './scratch.js'
 import { makeRecoveryKey, requireRecipient } from './sealed.js'
 
@@ -21,7 +22,8 @@ import { makeRecoveryKey, requireRecipient } from './sealed.js'
 /**
  * @param {InitInput} input
  * @returns {Promise<{ recipient: string }>}
- * @throws {MailError} BACKUP_NOT_READY where the target holds another host's backups; BACKUP_RUNNING; CONFIG_INVALID
+ * @throws {MailError} BACKUP_NOT_READY where the target holds another host's backups, or is no folder apart from the data;
+ *   BACKUP_RUNNING; CONFIG_INVALID
  */
 export function initBackups(input) {
   // Of two at once each would show a key, and one of these would open nothing.
@@ -45,6 +47,7 @@ async function initAlone({ data, repository, clock, recipient, showKey }) {
     throw new MailError('BACKUP_NOT_READY', {
       detail: `${label} is set up already; another key: --recipient age1…`
     })
+  if (!marker) await requireOwnPlace(data, repository.target)
   if (recipient !== undefined) await requireRecipient(recipient)
 
   // The state of before: a second target of the same host, for the same recovery key.

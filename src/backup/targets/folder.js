@@ -154,6 +154,7 @@ export function openFolderTarget(folder) {
 
   return {
     label: folder,
+    folder,
     put: (name, bytes) =>
       place(name, async (temporary) => {
         const handle = await open(temporary, 'wx', 0o600)

@@ -9,6 +9,7 @@
  *
  * @typedef {object} BackupTarget
  * @property {string} label - for people
+ * @property {string} [folder] - absolute, of a place that is one
  * @property {(name: string, bytes: Buffer) => Promise<void>} put - durable and whole when it resolves
  * @property {(name: string, path: string) => Promise<void>} putFile - the same from a local file
  * @property {(name: string) => Promise<Buffer | null>} get - null where there is none

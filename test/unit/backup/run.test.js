@@ -11,6 +11,7 @@ import {
   rm,
   rmdir,
   stat,
+  symlink,
   truncate,
   utimes,
   writeFile
@@ -33,6 +34,7 @@ import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { readFreezeFile } from '../../../src/database/freeze-file.js'
 import { lockShared } from '../../../src/database/lock.js'
+import { isMailError } from '../../../src/errors.js'
 import { appendOne, scratchFolder } from '../../helpers/account-folder.js'
 import { logIn, openTestAccounts, withStore } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
@@ -322,6 +324,39 @@ test('without backup init, or into another host’s backups, nothing is stored',
   )
   await rm(join(other.data, 'backup.json'))
   await assert.rejects(other.backUp(), { code: 'BACKUP_NOT_READY' })
+})
+
+test('backups are not set up in what they are of, nor around it', async (t) => {
+  const { data, clock } = await openTestAccounts(t)
+  const elsewhere = await scratchFolder(t)
+  const link = join(elsewhere, 'link')
+  await symlink(data, link)
+  const init = (/** @type {string} */ folder, showKey = () => {}) =>
+    initBackups({ data, repository: new Repository(openFolderTarget(folder)), clock, showKey })
+  /** @type {[string, RegExp][]} */
+  const places = [
+    [data, / is the data folder itself: set backup\.folder to one of its own/],
+    [link, / is the data folder itself/],
+    [join(data, 'mail'), / lies in the data folder/],
+    [join(data, 'tmp', 'backup-1'), / lies in the data folder/],
+    [join(link, 'new', 'one'), / lies in the data folder/],
+    [dirname(data), / has the data folder .* in it/],
+    ['/', / has the data folder .* in it/]
+  ]
+  const before = await readdir(data)
+  for (const [folder, why] of places)
+    await assert.rejects(
+      init(folder, () => assert.fail('no key may be made')),
+      (error) => isMailError(error, 'BACKUP_NOT_READY') && why.test(error.detail ?? ''),
+      folder
+    )
+  assert.deepEqual(
+    (await readdir(data)).filter((name) => !['run', 'tmp'].includes(name)),
+    before
+  )
+  await init(join(data, 'backup'))
+  await init(`${data}-beside`)
+  t.after(() => rm(`${data}-beside`, { recursive: true }))
 })
 
 test('backups that are set up twice at once show one key, which opens them', async (t) => {

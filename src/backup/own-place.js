@@ -1,0 +1,53 @@
+/**
+ * Backups lie apart from what they are of.
+ */
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join, sep } from 'node:path'
+import { errorCodeOf } from '../database/sqlite-error.js'
+import { MailError } from '../errors.js'
+
+/** In the data folder, this one alone is nothing else's: a restore of the host onto that folder leaves it where it is. */
+const DEFAULT_NAME = 'backup'
+
+/**
+ * @param {string} path - absolute
+ * @returns {Promise<string>} without symbolic links, as far as it is there
+ */
+async function realPathOf(path) {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if (errorCodeOf(error) !== 'ENOENT') throw error
+    return join(await realPathOf(dirname(path)), basename(path))
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {string} folder
+ * @returns {boolean}
+ */
+const isWithin = (path, folder) => path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+
+/**
+ * What happens to the data folder happens to backups in it; in its `tmp` the next run would take them for what a killed one
+ * left. Around it, a prune removes what no backup needs, and a data folder called `packs` is that.
+ *
+ * @param {string} data - the data folder
+ * @param {import('./targets/target.js').BackupTarget} target - without backups so far
+ * @throws {MailError} BACKUP_NOT_READY
+ */
+export async function requireOwnPlace(data, { folder }) {
+  if (folder === undefined) return
+  const [host, place] = await Promise.all([realPathOf(data), realPathOf(folder)])
+  const refuse = (/** @type {string} */ why) => {
+    throw new MailError('BACKUP_NOT_READY', {
+      detail: `${folder} ${why}: set backup.folder to one of its own, on another disk if there is any`
+    })
+  }
+  if (place === host) refuse('is the data folder itself')
+  if (isWithin(host, place)) refuse(`has the data folder ${data} in it`)
+  const ours = join(host, DEFAULT_NAME)
+  if (isWithin(place, host) && place !== ours && !isWithin(place, ours))
+    refuse(`lies in the data folder ${data}`)
+}
