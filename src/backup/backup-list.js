@@ -5,14 +5,11 @@
 import { inOrder } from './generation-order.js'
 import { readHostState, whyNotMade } from './host-state.js'
 import { noResults, readLastResults } from './last-results.js'
-import { lastRunIn } from './last-run.js'
+import { MAX_RUNS, requireNoneLost } from './last-run.js'
 import { Repository, generationTimeMs } from './repository.js'
 import { overdueAt } from './schedule.js'
 import { openTarget } from './targets/open-target.js'
 import { MailError } from '../errors.js'
-
-/** Runs of which the figures are looked up. */
-const MAX_RUNS = 500
 
 /**
  * @typedef {object} BackupRow
@@ -62,7 +59,7 @@ export function createBackupList({ config, directory, clock }) {
         const { names, label, setUpMs, notMade, results } = await look(config)
         const runs = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })
         if (names.length === 0 && notMade === null)
-          requireNoneLost(lastRunIn(runs, { label, nowMs: clock.nowMs(), setUpMs }), label)
+          requireNoneLost(runs, { label, nowMs: clock.nowMs(), setUpMs })
         /** @type {Map<unknown, Record<string, unknown>>} */
         const figures = new Map(runs.map(({ detail = {} }) => [detail['generation'], detail]))
         const generations = inOrder(names, clock.nowMs())
@@ -103,21 +100,6 @@ async function look({ data, backup }) {
   } finally {
     await target.close()
   }
-}
-
-/**
- * A place without any manifest passes for one where no backup was made yet, and the next run would be asked for: of what the
- * lost ones need, a prune leaves nothing then.
- *
- * @param {string | null} last - the backup that this host has made last there
- * @param {string} label - of the target
- * @throws {MailError} BACKUP_DAMAGED
- */
-function requireNoneLost(last, label) {
-  if (last === null) return
-  throw new MailError('BACKUP_DAMAGED', {
-    detail: `${label} has no backup any more, not that of ${last}: bring generations/ back before the next run, or, where they are given up, letterlock backup run`
-  })
 }
 
 /**

@@ -1,7 +1,11 @@
 /**
  * Which backup this host has made last, as its own directory tells: the place of the backups may have lost it.
  */
+import { MailError } from '../errors.js'
 import { generationTimeMs } from './repository.js'
+
+/** Runs of which this host's record is looked through. */
+export const MAX_RUNS = 500
 
 /** A generation's name tells the second in which it began. */
 const NAME_MS = 1000
@@ -20,4 +24,20 @@ export function lastRunIn(runs, { label, nowMs, setUpMs = 0 }) {
     return detail?.['target'] === label && startedMs > setUpMs - NAME_MS && startedMs <= nowMs
   })
   return last ? String(last.detail?.['generation']) : null
+}
+
+/**
+ * A place without any manifest passes for one where no backup was made yet, and the next run would be asked for: of what the
+ * lost ones need, a prune leaves nothing then.
+ *
+ * @param {Parameters<typeof lastRunIn>[0]} runs
+ * @param {Parameters<typeof lastRunIn>[1]} place - that has no backup
+ * @throws {MailError} BACKUP_DAMAGED where this host has made one there
+ */
+export function requireNoneLost(runs, place) {
+  const last = lastRunIn(runs, place)
+  if (last === null) return
+  throw new MailError('BACKUP_DAMAGED', {
+    detail: `${place.label} has no backup any more, not that of ${last}: bring generations/ back before the next run, or, where they are given up, letterlock backup run`
+  })
 }

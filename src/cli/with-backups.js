@@ -1,11 +1,16 @@
 /**
  * What the commands about backups share: configuration, log and target, opened and closed around the work.
  */
-import { readHostState, requireTarget } from '../backup/host-state.js'
+import { join } from 'node:path'
+import { auditLimitsOf } from '../accounts/audit-limits.js'
+import { openDirectory } from '../accounts/directory.js'
+import { readHostState, whyNotMade } from '../backup/host-state.js'
+import { MAX_RUNS, requireNoneLost } from '../backup/last-run.js'
 import { Repository } from '../backup/repository.js'
 import { openTarget } from '../backup/targets/open-target.js'
-import { toMailError } from '../database/sqlite-error.js'
+import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
+import { isThere } from '../support/is-there.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
 import { enterDataFolder } from './data-folder.js'
@@ -37,20 +42,45 @@ export const wordsOf = ({ message, detail }) =>
   detail === undefined ? message : `${message} (${detail})`
 
 /**
- * The folder of a disk that is not mounted passes for a place where no backup was made yet.
+ * The folder of a disk that is not mounted passes for a place where no backup was made yet, and so does one that has lost them.
  *
- * @param {unknown} error
- * @param {{ data: string, repository: Repository }} where
- * @returns {Promise<unknown>} where there is no backup at all, what keeps this host from making one there; else the error
+ * @param {Pick<BackupParts, 'config' | 'repository' | 'clock' | 'logger'>} parts - of a host that is set up, and a place without
+ *   any backup
+ * @throws {MailError} BACKUP_NOT_READY, BACKUP_DAMAGED
  */
-async function whyMissing(error, { data, repository }) {
-  const isMissing = isMailError(error, 'BACKUP_MISSING')
-  if (!isMissing || (await readHostState(data)) === null) return error
+export async function requireNoneYet({ config, repository, clock, logger }) {
+  const path = join(config.data, 'directory.db')
+  const notMade = await whyNotMade(config.data, repository)
+  // Opening it would make one.
+  if (notMade !== null || !(await isThere(path))) return
+  const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })
+  try {
+    const runs = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })
+    requireNoneLost(runs, { label: repository.target.label, nowMs: clock.nowMs() })
+  } finally {
+    await directory.close()
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @param {Parameters<typeof requireNoneYet>[0]} parts
+ * @returns {Promise<unknown>} where there is no backup at all, why that is; else the error
+ */
+async function whyMissing(error, parts) {
+  const { config, repository } = parts
+  if (!isMailError(error, 'BACKUP_MISSING')) return error
   if ((await repository.listGenerations()).length > 0) return error
-  return await requireTarget(data, repository).then(
-    () => error,
-    (reason) => reason
-  )
+  if ((await readHostState(config.data)) === null) {
+    const detail = `there is none in ${repository.target.label}: have backup.folder or backup.s3 name the place that they are in`
+    return new MailError('BACKUP_MISSING', { detail, cause: error })
+  }
+  try {
+    await requireNoneYet(parts)
+    return error
+  } catch (reason) {
+    return errorCodeOf(reason).startsWith('BACKUP_') ? reason : error
+  }
 }
 
 /**
@@ -87,7 +117,7 @@ export async function withBackups(
       tell: (line) => stderr.write(`${line}\n`)
     })
   } catch (thrown) {
-    const error = await whyMissing(thrown, { data: config.data, repository })
+    const error = await whyMissing(thrown, { config, repository, clock, logger })
     // The scratch folder, for instance, is made by the file system alone.
     const known = toMailError(error)
     if (!(error instanceof MailError || isMailError(known, 'DISK_FULL'))) throw error

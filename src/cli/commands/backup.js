@@ -4,7 +4,7 @@
 import { initBackups } from '../../backup/init.js'
 import { pruneBackups } from '../../backup/prune.js'
 import { rehearseRestore } from '../../backup/rehearse.js'
-import { hostIdOf, readHostState, requireTarget } from '../../backup/host-state.js'
+import { hostIdOf, readHostState } from '../../backup/host-state.js'
 import { runBackup } from '../../backup/run.js'
 import { scheduleNightly } from '../../backup/schedule.js'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ import { systemClock } from '../../support/clock.js'
 import { formatBytes } from '../../support/format.js'
 import { createLogger } from '../../telemetry/logger.js'
 import { wholeNumber } from '../whole-number.js'
-import { NOTHING_DONE, SOME_FAILED, withBackups, wordsOf } from '../with-backups.js'
+import { NOTHING_DONE, SOME_FAILED, requireNoneYet, withBackups, wordsOf } from '../with-backups.js'
 
 /**
  * @typedef {import('commander').Command} Command
@@ -170,13 +170,13 @@ function registerList(backup, context) {
  * @param {BackupParts} parts
  * @param {{ json?: boolean }} options
  */
-async function listNow({ config, repository, print, tell }, { json }) {
+async function listNow(parts, { json }) {
+  const { config, repository, print, tell } = parts
   const names = await repository.listGenerations()
   if (names.length === 0) {
     enterDataFolder(config.data, { exitCode: NOTHING_DONE })
     const isSetUp = (await readHostState(config.data)) !== null
-    // A disk that is not mounted has none either.
-    if (isSetUp) await requireTarget(config.data, repository)
+    if (isSetUp) await requireNoneYet(parts)
     tell(
       isSetUp
         ? `No backup yet in ${repository.target.label}`

@@ -406,6 +406,21 @@ test(
   }
 )
 
+test('a new host that looks for backups where there are none is told what names their place', async (t) => {
+  const data = join(scratchFolder(t, 'nowhere'), 'data')
+  for (const args of [
+    ['verify', '--all'],
+    ['restore', '--host']
+  ]) {
+    const { code, stderr } = await letterlock(['backup', ...args, '--data', data])
+    assert.equal(
+      stderr,
+      `letterlock: There is no such backup (there is none in ${data}/backup: have backup.folder or backup.s3 name the place that they are in)\n`
+    )
+    assert.equal(code, 2)
+  }
+})
+
 test('backup list says that backups are not set up, or that there is none yet', async (t) => {
   const data = join(scratchFolder(t, 'list'), 'data')
   const run = (/** @type {string[]} */ ...args) => letterlock([...args, '--data', data], PASSWORD)
@@ -440,6 +455,18 @@ test('a place of backups that is empty because its disk is not mounted is not ca
     )
   }
   await run('backup', 'run')
+  const manifests = join(target, 'generations')
+  renameSync(manifests, `${manifests}-away`)
+  for (const args of [['list'], ['restore', ANNA, '--yes']]) {
+    const { code, stderr } = await run('backup', ...args)
+    assert.match(
+      stderr,
+      /^letterlock: The backup is damaged \(.* has no backup any more, not that of .*: bring generations\/ back/,
+      args.join(' ')
+    )
+    assert.equal(code, 2)
+  }
+  renameSync(`${manifests}-away`, manifests)
   renameSync(target, `${target}-away`)
   mkdirSync(target)
   for (const args of [
