@@ -56,7 +56,8 @@ export async function requireNoneYet({ config, repository, clock, logger }) {
   const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })
   try {
     const runs = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })
-    requireNoneLost(runs, { label: repository.target.label, nowMs: clock.nowMs() })
+    const setUpMs = (await repository.readMarker())?.createdAtMs ?? 0
+    requireNoneLost(runs, { label: repository.target.label, nowMs: clock.nowMs(), setUpMs })
   } finally {
     await directory.close()
   }

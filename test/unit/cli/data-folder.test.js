@@ -479,4 +479,7 @@ test('a place of backups that is empty because its disk is not mounted is not ca
     assert.match(stderr, /holds no backups of this host: mount their disk/, args.join(' '))
     assert.equal(code, 2)
   }
+  // A new disk in the place of the one that is gone has lost nothing.
+  await run('backup', 'init')
+  assert.equal((await run('backup', 'list')).stderr, `No backup yet in ${target}\n`)
 })
