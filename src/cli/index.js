@@ -9,6 +9,9 @@ import { programVersion } from '../support/program-version.js'
 import { Outputs } from './outputs.js'
 import { report } from './report.js'
 
+/** What is answered without any command. */
+const VERSION = ['-V', '--version']
+
 /** Commands of which 1 says that something was found, or failed in part; what ends them before that is another code. */
 const TELLING = new Set(['import', 'export', 'check', 'backup', 'repair'])
 const NOTHING_DONE = 2
@@ -67,20 +70,28 @@ function leaves(command) {
 }
 
 /**
+ * @param {string} wanted - the first argument
+ * @returns {(typeof COMMANDS)[string][]}
+ */
+function loadersOf(wanted) {
+  const only = Object.hasOwn(COMMANDS, wanted) ? COMMANDS[wanted] : undefined
+  if (only !== undefined) return [only]
+  return VERSION.includes(wanted) ? [] : Object.values(COMMANDS)
+}
+
+/**
  * @param {CliContext} context
  * @param {string | undefined} wanted - the first argument
  * @returns {Promise<Command>} with that command alone, or with all where it names none
  */
-async function createProgram(context, wanted) {
+async function createProgram(context, wanted = '') {
   const program = new Command('letterlock')
     .description('Encrypted IMAP mail store: one file per user that only the user’s password opens')
     .version(context.version)
     .showHelpAfterError('(add --help for how to use it)')
     // An option behind a command is that command's, also where the group above it has one of that name.
     .enablePositionalOptions()
-  const only = Object.hasOwn(COMMANDS, wanted ?? '') ? COMMANDS[wanted ?? ''] : undefined
-  const loaders = only === undefined ? Object.values(COMMANDS) : [only]
-  for (const { register } of await Promise.all(loaders.map((load) => load()))) {
+  for (const { register } of await Promise.all(loadersOf(wanted).map((load) => load()))) {
     register(program, context)
   }
 
