@@ -40,7 +40,7 @@ const hashOf = (text) => createHash('sha256').update(text).digest()
 export async function createApiToken({ services, label, scopes, tenant, expiresAtMs }) {
   const { directory, clock } = services
   requireLabel(label)
-  if (tenant !== null && !(await directory.findTenant(tenant))) {
+  if (tenant !== null && !(await directory.hasTenant(tenant))) {
     throw new MailError('TENANT_NOT_FOUND')
   }
   const text = `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64url')}`

@@ -299,6 +299,7 @@
  * @property {(event: AuditEvent) => void} audit - written within a second
  * @property {() => Promise<Tenant[]>} listTenants - by id
  * @property {(id: string) => Promise<Tenant | null>} findTenant
+ * @property {(id: string) => Promise<boolean>} hasTenant - the same without a sum over its accounts
  * @property {(tenant: { id: string, label: string, quotaBytes: number, maxAccounts: number }) => Promise<void>} createTenant - throws TENANT_EXISTS
  * @property {(id: string, change: { label?: string, quotaBytes?: number, maxAccounts?: number }) => Promise<void>} updateTenant
  * @property {(id: string) => Promise<void>} deleteTenant - throws TENANT_IN_USE

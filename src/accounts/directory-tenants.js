@@ -144,6 +144,17 @@ export class DirectoryTenants {
   }
 
   /**
+   * @param {string} id
+   * @returns {Promise<boolean>}
+   */
+  async hasTenant(id) {
+    const row = await this.connection.read(() =>
+      this.connection.prepare('SELECT 1 FROM tenants WHERE id = ?').get(id)
+    )
+    return row !== undefined
+  }
+
+  /**
    * @param {{ id: string, label: string, quotaBytes: number, maxAccounts: number }} tenant
    * @throws {MailError} TENANT_EXISTS
    */

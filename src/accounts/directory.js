@@ -103,6 +103,7 @@ export function openDirectory({
 
     listTenants: () => tenants.listTenants(),
     findTenant: (id) => tenants.findTenant(id),
+    hasTenant: (id) => tenants.hasTenant(id),
     createTenant: async (tenant) => {
       // What waits may be of one that had the id before.
       await batch.flush()

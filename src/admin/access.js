@@ -105,6 +105,18 @@ export function tenantFilter(request, wanted) {
 }
 
 /**
+ * For a list with nothing in it: that of a tenant whose name was mistyped would pass for one of a tenant without anything.
+ *
+ * @param {DirectoryPort} directory
+ * @param {string | undefined} wanted - the request's own filter
+ * @throws {MailError} TENANT_NOT_FOUND
+ */
+export async function requireTenantIfNamed(directory, wanted) {
+  if (wanted !== undefined && !(await directory.hasTenant(wanted)))
+    throw new MailError('TENANT_NOT_FOUND')
+}
+
+/**
  * @param {FastifyRequest} request
  * @param {DirectoryPort} directory
  * @param {string} accountId

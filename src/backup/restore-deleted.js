@@ -49,7 +49,7 @@ export async function restoreDeleted({
   if (keys.rekey)
     throw new MailError('RESTORE_REFUSED', { detail: 'a rekey was under way: take another backup' })
 
-  const isTenantLost = ownTenant !== null && (await directory.findTenant(ownTenant)) === null
+  const isTenantLost = ownTenant !== null && !(await directory.hasTenant(ownTenant))
   const place = mailboxFolder({ data: config.data, domain: parsed.domain, accountId: account.id })
   // Never the deleted account's own: its files may still have to be removed, whether they are there or not.
   const folder = `${place}-${randomBytes(4).toString('hex')}`

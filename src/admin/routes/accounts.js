@@ -6,7 +6,13 @@ import { parseAddress } from '../../accounts/address.js'
 import { provisionAccount } from '../../accounts/provision.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
 import { MailError } from '../../errors.js'
-import { openTo, requireOwnDomain, requireVisibleAccount, tenantFilter } from '../access.js'
+import {
+  openTo,
+  requireOwnDomain,
+  requireTenantIfNamed,
+  requireVisibleAccount,
+  tenantFilter
+} from '../access.js'
 import { Refusal } from '../problem.js'
 import {
   ACCOUNT,
@@ -95,7 +101,7 @@ export function addAccountRoutes(app, { services }) {
       if (query.after !== undefined && (query.sort !== 'address' || query.order !== 'asc')) {
         throw new Refusal(400, '`after` goes with the order of addresses alone')
       }
-      return await directory.pageAccounts({
+      const page = await directory.pageAccounts({
         tenant: tenantFilter(request, query.tenant),
         ...(query.search !== undefined && { search: query.search }),
         ...(query.after !== undefined && { afterAddress: query.after }),
@@ -104,6 +110,8 @@ export function addAccountRoutes(app, { services }) {
         limit: query.limit,
         offset: query.offset
       })
+      if (page.total === 0) await requireTenantIfNamed(directory, query.tenant)
+      return page
     }
   })
 

@@ -3,7 +3,13 @@
  */
 import { AUDIT_ACTIONS } from '../../accounts/audit-actions.js'
 import { MailError } from '../../errors.js'
-import { openTo, requireVisibleAccount, tenantFilter, tokenOf } from '../access.js'
+import {
+  openTo,
+  requireTenantIfNamed,
+  requireVisibleAccount,
+  tenantFilter,
+  tokenOf
+} from '../access.js'
 import {
   ACCOUNT_ID,
   AUDIT_EVENT,
@@ -59,14 +65,14 @@ export function addOperationRoutes(app, { services, state }) {
     },
     handler: async (request) => {
       const { accountId, tenant, before, limit } = /** @type {ListQuery} */ (request.query)
-      return {
-        runs: await directory.pageMaintenanceRuns({
-          tenant: tenantFilter(request, tenant),
-          ...(accountId !== undefined && { accountId }),
-          ...(before !== undefined && { beforeId: before }),
-          limit
-        })
-      }
+      const runs = await directory.pageMaintenanceRuns({
+        tenant: tenantFilter(request, tenant),
+        ...(accountId !== undefined && { accountId }),
+        ...(before !== undefined && { beforeId: before }),
+        limit
+      })
+      if (runs.length === 0) await requireTenantIfNamed(directory, tenant)
+      return { runs }
     }
   })
 
@@ -153,6 +159,12 @@ export function addOperationRoutes(app, { services, state }) {
         ...(query.before !== undefined && { beforeId: query.before }),
         limit: query.limit
       })
+      const { tenant } = query
+      if (rows.length === 0 && tenant !== undefined) {
+        // One that was deleted still stands in the log, though perhaps not on this page.
+        const isLogged = (await directory.pageAudit({ tenant, limit: 1 })).length > 0
+        if (!isLogged) await requireTenantIfNamed(directory, tenant)
+      }
       return { events: rows.map((row) => ({ ...row, detail: row.detail ?? {} })) }
     }
   })

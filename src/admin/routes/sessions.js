@@ -2,7 +2,7 @@
  * /v1/sessions: who is logged in now. Nothing of what a session does, nor which mailbox it has open, is told.
  */
 import { searchForms } from '../../accounts/address.js'
-import { openTo, tenantFilter } from '../access.js'
+import { openTo, requireTenantIfNamed, tenantFilter } from '../access.js'
 import { Refusal } from '../problem.js'
 import { COUNT, LIMIT, NOTHING, SESSION, TENANT_ID, answers, input, listOf } from '../schemas.js'
 
@@ -56,6 +56,7 @@ export function addSessionRoutes(app, { services, sessions }) {
       const found = (await visible(request, tenant)).filter(({ address, remoteAddress }) =>
         parts.some((part) => address.includes(part) || remoteAddress.includes(part))
       )
+      if (found.length === 0) await requireTenantIfNamed(directory, tenant)
       return { total: found.length, sessions: found.slice(offset, offset + limit) }
     }
   })

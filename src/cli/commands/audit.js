@@ -85,7 +85,7 @@ function parseId(text) {
  * @throws {CliError}
  */
 async function requireTenant({ directory }, tenant) {
-  if ((await directory.findTenant(tenant)) !== null) return
+  if (await directory.hasTenant(tenant)) return
   if ((await directory.pageAudit({ tenant, limit: 1 })).length > 0) return
   throw new CliError(`there is no tenant “${tenant}”, nor does the audit log tell of one`, {
     exitCode: 2

@@ -174,6 +174,24 @@ test('a tenant whose id another one had before sees nothing of what that one did
   assert.deepEqual(former.slice(-2), ['domain-assign', 'tenant-create'])
 })
 
+test('a list of a tenant that there is not is refused, and not empty; the log of one that there was is told', async (t) => {
+  const { ask, token } = await startAdmin(t)
+  const all = { token: await token(['all']) }
+  await ask('POST', '/v1/tenants', { ...all, body: { id: 'shop' } })
+  const statusOf = async (/** @type {string} */ path) => {
+    const { status, body } = await ask('GET', `/v1/${path}`, all)
+    return body.code ?? status
+  }
+  for (const path of ['accounts', 'sessions', 'maintenance', 'audit']) {
+    assert.equal(await statusOf(`${path}?tenant=shop`), 200, path)
+    assert.equal(await statusOf(`${path}?tenant=shpo`), 'TENANT_NOT_FOUND', path)
+  }
+  await ask('DELETE', '/v1/tenants/shop', all)
+  for (const page of ['', '&before=1', '&action=login'])
+    assert.equal(await statusOf(`audit?tenant=shop${page}`), 200, page)
+  assert.equal(await statusOf('accounts?tenant=shop'), 'TENANT_NOT_FOUND')
+})
+
 test('what somebody else deletes while it is looked at or changed is answered as not there', async (t) => {
   const { ask, services, token, addAccount } = await startAdmin(t)
   const { directory } = services

@@ -101,6 +101,10 @@ export function tenantsContract({ name, setUp }) {
       ]
     )
     assert.equal((await directory.listAccounts({ tenant: 'acme' })).length, 2)
+    assert.deepEqual(
+      [await directory.hasTenant('acme'), await directory.hasTenant('nobody')],
+      [true, false]
+    )
     await assert.rejects(directory.updateTenant('nobody', { label: '' }), isUnknown)
   })
 
