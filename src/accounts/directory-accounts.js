@@ -5,6 +5,7 @@ import { MailError, isMailError } from '../errors.js'
 import { parseAddress, withoutDetail } from './address.js'
 import { writeAuditEvent } from './directory-audit.js'
 import { deleteKeyRows, requireKeyEpoch, writeKeyRows } from './directory-keys.js'
+import { keepMaintenanceRequests } from './directory-maintenance.js'
 import { queueRemoval, takeFolder } from './directory-removals.js'
 import { writeRestore } from './directory-restores.js'
 import { accountFromRow, storedFolder } from './directory-rows.js'
@@ -251,6 +252,7 @@ export class DirectoryAccounts {
     if (!now) throw new MailError('ACCOUNT_NOT_FOUND')
     if (tenant === now.tenant) return
     requireTenantSeat(connection, tenant)
+    keepMaintenanceRequests(connection, { accountId })
     connection
       .prepare('UPDATE accounts SET tenant_id = ? WHERE id = ?')
       .run(tenant === now.of_domain ? null : tenant, accountId)

@@ -81,6 +81,27 @@ export function writeMaintenanceEntry(connection, entry) {
 }
 
 /**
+ * Inside a transaction of the caller, before accounts go to another tenant: what was asked for of all accounts of theirs, and is
+ * still to come, is asked for of each that goes.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {{ domain: string } | { accountId: string }} moved - all accounts in the domain but those that have a tenant of their
+ *   own; or one
+ */
+export function keepMaintenanceRequests(connection, moved) {
+  const which = 'domain' in moved ? 'd.name = $domain AND a.tenant_id IS NULL' : 'a.id = $accountId'
+  connection
+    .prepare(
+      `INSERT INTO maintenance_accounts (account_id, requested_at_ms)
+       SELECT a.id, r.requested_at_ms FROM ${ACCOUNTS}
+         JOIN maintenance_requests r ON coalesce(r.tenant_id, '') = coalesce(a.tenant_id, d.tenant_id)
+       WHERE ${which} AND r.requested_at_ms >= a.created_at_ms AND r.requested_at_ms > coalesce(m.answered_at_ms, -1)
+       ON CONFLICT DO UPDATE SET requested_at_ms = max(coalesce(requested_at_ms, -1), excluded.requested_at_ms)`
+    )
+    .run(moved)
+}
+
+/**
  * Inside a transaction of the caller.
  *
  * @param {DirectoryConnection} connection

@@ -5,6 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../errors.js'
 import { LISTED, OF_TENANT } from './directory-lists.js'
+import { keepMaintenanceRequests } from './directory-maintenance.js'
 
 /**
  * @typedef {import('./directory-connection.js').DirectoryConnection} DirectoryConnection
@@ -231,6 +232,7 @@ export class DirectoryTenants {
       const accounts = () => connection.prepare(SUMS).get({ tenant: tenantId }).accounts
       const before = accounts()
       ensureDomain(connection, domain)
+      keepMaintenanceRequests(connection, { domain })
       connection.prepare('UPDATE domains SET tenant_id = ? WHERE name = ?').run(tenantId, domain)
       const now = accounts()
       if (tenant.max_accounts > 0 && now > before && now > tenant.max_accounts)

@@ -233,6 +233,33 @@ export function nodeContract({ name, setUp }) {
     assert.equal(await directory.requestMaintenance(null, { tenant: 'nobody' }), 0)
   })
 
+  test(`${name}: what was asked of a tenant’s accounts is asked of those that go to another before they have answered`, async (t) => {
+    const { data, directory, clock } = await setUp(t)
+    const limits = { label: '', quotaBytes: 0, maxAccounts: 0 }
+    for (const id of ['acme', 'other']) await directory.createTenant({ id, ...limits })
+    await directory.assignDomain('example.org', 'acme')
+    const [anna = '', bert = '', carl = '', dora = '', eve = ''] = await Promise.all(
+      [
+        ...['anna', 'bert', 'carl', 'dora'].map((user) => `${user}@example.org`),
+        'eve@other.test'
+      ].map(async (address) => (await directory.createAccount(newAccount(data, address))).id)
+    )
+    await directory.assignDomain('other.test', 'other')
+    const ids = [anna, bert, carl, dora, eve]
+    const requests = async () => Object.fromEntries(await directory.listMaintenanceRequests(ids))
+    const first = clock.nowMs()
+    await directory.requestMaintenance(null, { tenant: 'acme' })
+    clock.advance(10)
+    await directory.finishMaintenanceRequest(bert, first)
+    await directory.requestMaintenance(dora)
+    await directory.updateAccount(carl, { tenant: 'other' })
+    await directory.assignDomain('example.org', 'other')
+    assert.deepEqual(await requests(), { [anna]: first, [carl]: first, [dora]: first + 10 })
+    await directory.finishMaintenanceRequest(anna, first)
+    await directory.updateAccount(carl, { tenant: 'acme' })
+    assert.deepEqual(await requests(), { [carl]: first, [dora]: first + 10 })
+  })
+
   test(`${name}: its own state is asked for, and is well`, async (t) => {
     const { directory } = await setUp(t)
     assert.deepEqual(await directory.quickCheck(), { problems: [], misfits: [], keyless: [] })
