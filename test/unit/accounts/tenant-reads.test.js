@@ -111,6 +111,37 @@ test('what a tenant’s token asks for reads none of the accounts, domains and t
   assert.deepEqual(readWhole(), [])
 })
 
+test('what all tenants hold is summed up a slice of the accounts in each turn', async (t) => {
+  const { connection, db } = await setUp(t)
+  db.exec(`WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+    INSERT INTO accounts (id, domain_id, address, folder, created_at_ms, tenant_id, used_bytes, used_messages)
+    SELECT 'b' || i, 1 + i % 2, 'b' || i || '@x', 'mail/b' || i, 1, iif(i % 5 = 0, 'one.test', NULL), i, 2 FROM n`)
+  let turns = 0
+  let next = setImmediate(function count() {
+    turns++
+    next = setImmediate(count)
+  })
+  const listed = await new DirectoryTenants(connection).listTenants()
+  clearImmediate(next)
+  assert.ok(turns > 1, `${turns} turns`)
+  const own = (/** @type {number} */ i) => (i % 5 === 0 || i % 2 === 0 ? 'one.test' : 'two.test')
+  /** @type {Record<string, [number, number, number, number, number]>} */
+  const sums = { 'one.test': [2, 0, 0, 10, 1], 'two.test': [2, 0, 0, 20, 2] }
+  for (let i = 1; i <= 12_000; i++) {
+    const sum = sums[own(i)] ?? assert.fail()
+    sum[0] += 1
+    sum[1] += i
+    sum[2] += 2
+  }
+  assert.deepEqual(
+    listed.map((row) => [
+      row.id,
+      [row.accounts, row.usedBytes, row.usedMessages, row.fileBytes, row.freeBytes]
+    ]),
+    Object.entries(sums)
+  )
+})
+
 test('maintenance of all accounts is asked for in one row, and looked for by the open ones alone', async (t) => {
   const { connection, db, readWhole } = await setUp(t)
   const maintenance = new DirectoryMaintenance(connection)
