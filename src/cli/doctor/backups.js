@@ -2,6 +2,7 @@
  * Backups: whether there are any, and how old the last one is.
  */
 import { stat } from 'node:fs/promises'
+import { BackupWatch } from '../../admin/backup-watch.js'
 import { createBackupList } from '../../backup/backup-list.js'
 import { troublesOf } from '../../backup/last-results.js'
 import { bad, doubtful, good } from './finding.js'
@@ -10,19 +11,24 @@ import { bad, doubtful, good } from './finding.js'
 
 const HOUR_MS = 3_600_000
 
+/** Disks that sleep wake up within so long, ms; a share whose server is away never answers, and all findings would wait for it. */
+const PATIENCE_MS = 20_000
+
 /**
  * @param {object} input
  * @param {import('../../accounts/services.js').AccountServices} input.services
+ * @param {number} [input.patienceMs] - with the place of the backups
  * @returns {Promise<Finding>}
  */
-export async function checkBackups({ services }) {
+export async function checkBackups({ services, patienceMs = PATIENCE_MS }) {
   const name = 'backups'
   const { config, directory, clock } = services
-  const { isSetUp, generations, overdueAtMs, problem, notMade, results } = await createBackupList({
-    config,
-    directory,
-    clock
-  }).list()
+  const backups = createBackupList({ config, directory, clock })
+  const { isSetUp, generations, overdueAtMs, problem, notMade, results } = await new BackupWatch({
+    backups,
+    clock,
+    patienceMs
+  }).list(0)
   if (!isSetUp)
     return bad(
       name,

@@ -2,7 +2,8 @@
  * What `letterlock doctor` says of backups.
  */
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, cpSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3-multiple-ciphers'
@@ -87,6 +88,19 @@ test('a disk of backups that is gone, has lost them, or has those of another hos
   cpSync(other.folder, folder, { recursive: true })
   assert.deepEqual(await states(), ['fail', 'fail'])
   assert.match((await checkBackups({ services })).text, /holds the backups of another host/)
+})
+
+test('a place of backups that does not answer is told as such', async (t) => {
+  const { services, folder } = await openBackupHost(t)
+  const marker = join(folder, 'letterlock-backup.json')
+  rmSync(marker)
+  execFileSync('mkfifo', [marker])
+  // Whoever opens it to read waits for somebody who writes, as for a share whose server is away.
+  const finding = await checkBackups({ services, patienceMs: 5 }).finally(() =>
+    closeSync(openSync(marker, 'r+'))
+  )
+  assert.equal(finding.status, 'fail')
+  assert.equal(finding.text, 'Their place cannot be read: no answer for 0 seconds')
 })
 
 test('backups on another disk are well', { skip: smallDiskIsMissing }, async (t) => {
