@@ -5,12 +5,12 @@
  *
  * Everything else that PM2 can do: `npm run cluster -- <command>`, for instance `npm run cluster -- logs`.
  */
-import { mkdirSync } from 'node:fs'
 import { loadConfig } from '../config/load.js'
 import { clusterEnvironment } from '../config/runtime.js'
 import { enterDataFolder } from '../src/cli/data-folder.js'
 import { Outputs } from '../src/cli/outputs.js'
 import { report } from '../src/cli/report.js'
+import { makeFolderDurably } from '../src/support/write-file.js'
 import { bringUp } from './cluster/bring-up.js'
 import { ECOSYSTEM, Pm2 } from './cluster/pm2.js'
 
@@ -25,7 +25,7 @@ async function run([command = 'start', ...rest]) {
   // What root makes there, PM2's files too, would be closed to workers, which become its owner.
   enterDataFolder(config.data, { mayBeNew: true })
   const environment = clusterEnvironment(config.data)
-  mkdirSync(environment.PM2_HOME, { recursive: true, mode: 0o700 })
+  await makeFolderDurably(environment.PM2_HOME)
   const pm2 = new Pm2(environment)
   switch (command) {
     case 'start':

@@ -163,6 +163,12 @@ test(
   }
 )
 
+test('a folder of PM2’s that cannot be made is named', ON_LINUX, async (t) => {
+  const { run } = setUp(t)
+  const isNamed = /The folder \/proc\/pm2 cannot be made \(ENOENT\)/
+  await assert.rejects(run('list', { PM2_HOME: '/proc/pm2' }), isNamed)
+})
+
 test('a start whose workers cannot begin fails, and leaves none of them', ON_LINUX, async (t) => {
   const { data, run } = setUp(t)
   try {
