@@ -36,7 +36,7 @@ more, and about a second for each 100 MB.
 --reindex makes the search index anew, should searches miss what is there. Each message is read once more; the mailbox
 may be open, and searches read the messages meanwhile.
 
-Exit code: 0 all is well, 1 a job or an account failed.
+Exit code: 0 all is well, or gave way to others who use the mailbox, 1 a job or an account failed.
 
 Examples:
   letterlock maintain
@@ -143,6 +143,16 @@ function figureText(name, before, after) {
 }
 
 /**
+ * @param {{ failed: number, stopped: number }} ends
+ * @returns {string}
+ */
+function endLine({ failed, stopped }) {
+  if (failed > 0) return `${failed} jobs failed`
+  if (stopped === 0) return 'ok'
+  return `${stopped} jobs gave way to others who use the mailbox: give the command again, or leave it to the server`
+}
+
+/**
  * One bad mailbox never stops the rest; the exit code tells.
  *
  * @param {Parameters<Parameters<typeof withAccounts>[2]>[0]} parts
@@ -155,7 +165,7 @@ async function maintain({ services, input, print, tell }, addresses, options) {
     try {
       const { account, masterKey: opened } = await unlockForWork({ services, input }, address)
       using masterKey = opened
-      let failed = 0
+      const ends = { failed: 0, stopped: 0 }
       await maintainAccount({
         services,
         account,
@@ -164,12 +174,12 @@ async function maintain({ services, input, print, tell }, addresses, options) {
         isCompacted: compact,
         isReindexed: reindex,
         onRun: (run) => {
-          if (run.result === 'failed') failed++
+          if (run.result === 'failed' || run.result === 'stopped') ends[run.result]++
           print(`${account.address}\t${runLine(run)}`)
         }
       })
-      print(`${account.address}\t${failed === 0 ? 'ok' : `${failed} jobs failed`}`)
-      if (failed > 0) process.exitCode = 1
+      print(`${account.address}\t${endLine(ends)}`)
+      if (ends.failed > 0) process.exitCode = 1
     } catch (error) {
       if (!(error instanceof MailError) && !(error instanceof CliError)) throw error
       process.exitCode = 1

@@ -2,6 +2,14 @@
  * Takes into the search index what is not in it yet, and writes it anew when much of what it knows has gone.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isMailError } from '../../errors.js'
+
+/** Of two processes that index one mailbox at once, each gives way where the other was faster: what was asked for is tried again … */
+const TRIES = 40
+/** … after so long, ms. */
+const PAUSE_MS = 250
+
 /**
  * @param {import('../../store/account-store.js').AccountStore} store
  * @returns {Promise<{ waiting: number, deleted: number }>}
@@ -21,6 +29,24 @@ function aborted(signal) {
   })
 }
 
+/**
+ * @param {import('../../store/account-store.js').AccountStore} store
+ * @param {{ tries: number, signal: AbortSignal }} options
+ * @returns {Promise<void>}
+ * @throws {import('../../errors.js').MailError} as `indexSearch`; BUSY where another process was faster each time
+ */
+async function index(store, { tries, signal }) {
+  for (let left = tries - 1; ; left--) {
+    try {
+      return await store.indexSearch()
+    } catch (error) {
+      if (!isMailError(error, 'BUSY') || left === 0) throw error
+      await sleep(PAUSE_MS)
+      if (signal.aborted) throw error
+    }
+  }
+}
+
 /** @type {import('../job.js').MaintenanceJob} */
 export const searchIndex = {
   name: 'search-index',
@@ -31,10 +57,10 @@ export const searchIndex = {
     if (isWorthMerging) return `${deleted} contents have gone`
     return hasRest ? 'parts of an older index' : null
   },
-  async run({ store, signal }) {
+  async run({ store, signal, isRequested }) {
     const before = await figures(store)
     if (signal.aborted) return { result: 'stopped' }
-    const indexing = store.indexSearch()
+    const indexing = index(store, { tries: isRequested ? TRIES : 1, signal })
     const hasEnded = await Promise.race([indexing.then(() => true), aborted(signal)])
     if (!hasEnded) {
       // It goes on by itself for as long as the store is open, and the next opener goes on with the rest.

@@ -6,10 +6,12 @@ import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
+import { MailError } from '../../../src/errors.js'
 import { DAY_MS } from '../../../src/maintenance/job.js'
 import { cleanLeftovers } from '../../../src/maintenance/leftovers.js'
 import { systemResources } from '../../../src/maintenance/resources.js'
 import { runJobs } from '../../../src/maintenance/run-jobs.js'
+import { AccountStore } from '../../../src/store/account-store.js'
 import { isWorthMerging } from '../../../src/store/search/index-job.js'
 import { appendMany, appendOne } from '../../helpers/account-folder.js'
 import { logIn, makeAccount } from '../../helpers/accounts.js'
@@ -314,6 +316,29 @@ test('an open mailbox is looked after when it is quiet and there is an occasion,
   assert.equal(await isLookedAfter(), false, 'once')
   aheadMs += 60 * 60_000
   assert.equal(await isLookedAfter(), true, 'jobs may have fallen due')
+})
+
+test('where another process indexes the mailbox too, what is due gives way, and what was asked for is tried again', async (t) => {
+  const settings = { 'maintenance.enabled': false }
+  const { enter, run, services, account } = await setUp(t, settings)
+  const { store } = await enter()
+  await appendMany(store, 'INBOX', 3)
+  let isTaken = true
+  t.mock.method(store, 'indexSearch', async () => {
+    isTaken = !isTaken
+    if (!isTaken) throw new MailError('BUSY')
+    await AccountStore.prototype.indexSearch.call(store)
+  })
+  const indexed = async () =>
+    (await run(store)).find(({ job }) => job === 'search-index') ?? assert.fail()
+  assert.equal((await indexed()).note, 'BUSY')
+  isTaken = true
+  await services.directory.requestMaintenance(account.id)
+  const { result, before, after } = await indexed()
+  assert.deepEqual(
+    [result, before, after],
+    ['done', { waiting: 1, deleted: 0 }, { waiting: 0, deleted: 0 }]
+  )
 })
 
 test('with maintenance.enabled off nothing is looked after', async (t) => {
