@@ -14,6 +14,7 @@ import { isThere } from '../support/is-there.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
 import { enterDataFolder } from './data-folder.js'
+import { explainRefusedFile } from './file-refused.js'
 
 /**
  * @typedef {import('./index.js').CliContext} CliContext
@@ -33,6 +34,9 @@ import { enterDataFolder } from './data-folder.js'
 export const SOME_FAILED = 1
 /** What it reads when nothing was done. */
 export const NOTHING_DONE = 2
+
+/** With the system's code alone for a detail, they do not say which disk it is. */
+const OF_A_DISK = new Set(['DISK_FULL', 'NOT_DURABLE'])
 
 /**
  * @param {MailError} error
@@ -85,6 +89,22 @@ async function whyMissing(error, parts) {
 }
 
 /**
+ * @param {unknown} error
+ * @param {{ data: string }} config
+ * @returns {string | null} null for a fault of the program
+ */
+function failureOf(error, { data }) {
+  // The scratch folder, for instance, is made by the file system alone.
+  const known = toMailError(error)
+  if (!(error instanceof MailError || isMailError(known, 'DISK_FULL'))) return null
+  const failure = /** @type {MailError} */ (known)
+  const { message, detail = '' } = failure
+  // The place of the backups names itself.
+  const isOfData = OF_A_DISK.has(failure.code) && /^\w+$/.test(detail)
+  return isOfData ? `${message} (${detail}): it is that of ${data}` : wordsOf(failure)
+}
+
+/**
  * @template T
  * @param {CliContext} context
  * @param {CommonOptions} options
@@ -119,13 +139,9 @@ export async function withBackups(
     })
   } catch (thrown) {
     const error = await whyMissing(thrown, { config, repository, clock, logger })
-    // The scratch folder, for instance, is made by the file system alone.
-    const known = toMailError(error)
-    if (!(error instanceof MailError || isMailError(known, 'DISK_FULL'))) throw error
-    throw new CliError(wordsOf(/** @type {MailError} */ (known)), {
-      exitCode: NOTHING_DONE,
-      cause: error
-    })
+    const words = explainRefusedFile(error) ?? failureOf(error, config)
+    if (words === null) throw error
+    throw new CliError(words, { exitCode: NOTHING_DONE, cause: error })
   } finally {
     await target.close()
   }

@@ -288,6 +288,8 @@ test(
       isDone = code === 0
       if (!isDone) assert.equal(code, 2, stderr)
       if (!isDone) assert.match(stderr, NO_ROOM)
+      // Of the two disks this one.
+      if (!isDone) assert.ok(stderr.includes(disk.root), stderr)
       disk.clear()
     }
   }

@@ -22,13 +22,15 @@ const UNREADABLE = new Set(['EIO', 'EISDIR', 'ELOOP'])
 
 /**
  * @param {unknown} error - of the file system
+ * @param {string} [path] - what it is about, where the system may not say so
  * @returns {unknown} DISK_FULL, or BACKUP_UNREACHABLE: a share that is gone, read-only, another user's
  */
-function toTargetError(error) {
+function toTargetError(error, path = '') {
   const known = toMailError(error)
-  if (errorCodeOf(known) === 'DISK_FULL' || !(error instanceof Error && 'syscall' in error))
-    return known
-  return new MailError('BACKUP_UNREACHABLE', { detail: error.message, cause: error })
+  if (!(error instanceof Error && 'syscall' in error)) return known
+  const code = errorCodeOf(known) === 'DISK_FULL' ? 'DISK_FULL' : 'BACKUP_UNREACHABLE'
+  const detail = 'path' in error ? error.message : `${error.message} '${path}'`
+  return new MailError(code, { detail, cause: error })
 }
 
 /**
@@ -125,7 +127,7 @@ export function openFolderTarget(folder) {
     } catch (error) {
       // Where that fails too, the first error says why.
       await rm(temporary, { force: true }).catch(() => {})
-      throw toTargetError(error)
+      throw toTargetError(error, path)
     }
   }
 

@@ -71,6 +71,17 @@ async function unlessMissing(work) {
 }
 
 /**
+ * @param {unknown} error - of the client; its message names no secret
+ * @returns {string} for the operator
+ */
+function wordsOf(error) {
+  const { name, message } = /** @type {Error} */ (error)
+  // Of a host of several addresses, none of which answers: what each attempt failed with has the words.
+  if (error instanceof AggregateError && message === '') return error.errors.map(wordsOf).join('; ')
+  return `${name}: ${message}`
+}
+
+/**
  * The client takes any answer for a list, if need be an empty one: what is not in it would be removed as needed by nobody.
  *
  * @param {import('@aws-sdk/client-s3').ListObjectsV2CommandOutput} page
@@ -103,6 +114,7 @@ export function openS3Target({
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: silenceMs },
     ...(endpoint !== '' && { endpoint })
   })
+  const label = `s3://${bucket}/${prefix}`
   const limit = new RateLimit(bytesPerSecond)
   const where = (/** @type {string} */ name) => ({ Bucket: bucket, Key: prefix + name })
   const checksum = { ChecksumAlgorithm: /** @type {const} */ ('SHA256') }
@@ -117,9 +129,9 @@ export function openS3Target({
       return await work()
     } catch (error) {
       if (error instanceof MailError) throw error
-      // The client has repeated what can be repeated; its message names no secret.
-      const { name, message } = /** @type {Error} */ (error)
-      throw new MailError('BACKUP_UNREACHABLE', { detail: `${name}: ${message}`, cause: error })
+      // The client has repeated what can be repeated.
+      const detail = `${label}: ${wordsOf(error)}`
+      throw new MailError('BACKUP_UNREACHABLE', { detail, cause: error })
     }
   }
 
@@ -161,7 +173,7 @@ export function openS3Target({
     })
 
   return {
-    label: `s3://${bucket}/${prefix}`,
+    label,
     put,
     putFile: (name, path) =>
       reached(async () => {

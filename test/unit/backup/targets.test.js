@@ -4,11 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
+import dns from 'node:dns'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { openS3Target } from '../../../src/backup/targets/s3.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
+import { freePort } from '../../helpers/free-port.js'
 import { startFaultyLine } from '../../helpers/faulty-line.js'
 import { S3_ENVIRONMENT, skipWithoutS3, startS3Server } from '../../helpers/s3-server.js'
 import { smallDisk, smallDiskIsMissing } from '../../helpers/small-disk.js'
@@ -143,12 +145,18 @@ test('what a killed run left half written in a folder is not listed, and goes', 
 })
 
 test(
-  'a folder that is read-only can be read, with what a killed run left there, and says that it cannot be written',
+  'a folder that is full says which one, and one that is read-only can be read, with what a killed run left there',
   { skip: smallDiskIsMissing },
   async (t) => {
-    const { root } = smallDisk(t, 1024 * 1024)
+    const disk = smallDisk(t, 1024 * 1024)
+    const { root } = disk
     const target = openFolderTarget(root)
     await target.put('keys/a', Buffer.from('whole'))
+    disk.fill(0)
+    const full = { code: 'DISK_FULL', detail: new RegExp(`ENOSPC.*'${root}/keys/b`) }
+    await assert.rejects(target.put('keys/b', Buffer.alloc(10_000)), full)
+    await assert.rejects(target.putFile('keys/b', process.execPath), full)
+    disk.clear()
     const left = join(root, 'keys', `b.${'0'.repeat(12)}.tmp`)
     await writeFile(left, 'half')
     await utimes(left, new Date(0), new Date(0))
@@ -180,7 +188,10 @@ test(
     const server = await startS3Server(t)
     const unreachable = { code: 'BACKUP_UNREACHABLE' }
     const none = s3At(server.endpoint, 'no-such-bucket')
-    await assert.rejects(none.get('x'), unreachable)
+    await assert.rejects(none.get('x'), {
+      ...unreachable,
+      detail: /^s3:\/\/no-such-bucket\/host-1\/: NoSuchBucket: /
+    })
     await assert.rejects(listed(none.list('x')), unreachable)
     await none.close()
     await server.stop()
@@ -189,6 +200,27 @@ test(
     await gone.close()
   }
 )
+
+test('object storage of which no address answers is told with what each attempt met', async (t) => {
+  const port = await freePort()
+  t.mock.method(
+    dns,
+    'lookup',
+    (/** @type {string} */ _name, /** @type {any} */ _options, /** @type {any} */ done) =>
+      done(
+        null,
+        ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
+      )
+  )
+  const target = s3At(`http://storage.test:${port}`)
+  await assert.rejects(target.get('x'), {
+    code: 'BACKUP_UNREACHABLE',
+    detail: new RegExp(
+      `^s3://backups/host-1/: Error: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}; Error: connect ECONNREFUSED 127\\.0\\.0\\.2:${port}$`
+    )
+  })
+  await target.close()
+})
 
 test('two hosts in one bucket see only their own prefix', { skip: skipWithoutS3 }, async (t) => {
   const { endpoint } = await startS3Server(t)
