@@ -112,6 +112,8 @@ export function openS3Target({
     maxAttempts: MAX_ATTEMPTS,
     retryMode: 'standard',
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: silenceMs },
+    // Left to itself, the client also holds the checksum that comes with a range against it: see `read`.
+    responseChecksumValidation: 'WHEN_REQUIRED',
     ...(endpoint !== '' && { endpoint })
   })
   const label = `s3://${bucket}/${prefix}`
@@ -154,12 +156,16 @@ export function openS3Target({
   }
 
   /**
+   * Some servers give the checksum of the whole object with a range of it. What is read in ranges has a SHA-256 of ours.
+   *
    * @param {string} name
    * @param {string | undefined} range
    * @returns {Promise<Buffer | null>}
    */
   async function read(name, range) {
-    const input = { ...where(name), ...(range !== undefined && { Range: range }) }
+    const how =
+      range === undefined ? { ChecksumMode: /** @type {const} */ ('ENABLED') } : { Range: range }
+    const input = { ...where(name), ...how }
     const bytes = await reached(() => unlessMissing(() => readBody(input)))
     if (bytes) await limit.take(bytes.length)
     return bytes

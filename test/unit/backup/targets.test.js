@@ -1,6 +1,6 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
@@ -328,6 +328,23 @@ test(
     await target.close()
   }
 )
+
+test('object storage that tells the checksum of the whole object with a range of it is read', async (t) => {
+  const whole = randomBytes(1000)
+  const sum = createHash('sha256').update(whole).digest('base64')
+  const server = createServer(({ headers: { range } }, response) => {
+    response.setHeader('x-amz-checksum-sha256', sum)
+    response.writeHead(range === undefined ? 200 : 206)
+    response.end(range === undefined ? whole : whole.subarray(10, 20))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const target = s3At(`http://127.0.0.1:${port}`)
+  assert.deepEqual(await target.getRange('packs/a', 10, 10), whole.subarray(10, 20))
+  assert.deepEqual(await target.get('packs/a'), whole)
+  await target.close()
+})
 
 test('object storage whose list has no end is told', async (t) => {
   const page =
