@@ -16,6 +16,7 @@ import {
   S3ServiceException,
   paginateListObjectsV2
 } from '@aws-sdk/client-s3'
+import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { Upload } from '@aws-sdk/lib-storage'
 import { MailError } from '../../errors.js'
 import { RateLimit } from '../rate-limit.js'
@@ -112,6 +113,8 @@ export function openS3Target({
     maxAttempts: MAX_ATTEMPTS,
     retryMode: 'standard',
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: silenceMs },
+    // A server looks here for years: left to itself, the client reads ~/.aws once for each process.
+    credentials: defaultProvider({ ignoreCache: true }),
     // Left to itself, the client also holds the checksum that comes with a range against it: see `read`.
     responseChecksumValidation: 'WHEN_REQUIRED',
     ...(endpoint !== '' && { endpoint })

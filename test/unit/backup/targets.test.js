@@ -21,18 +21,17 @@ Object.assign(process.env, S3_ENVIRONMENT)
 
 /**
  * @param {string} endpoint
- * @param {string} [bucket]
- * @param {number} [silenceMs]
+ * @param {Partial<import('../../../src/backup/targets/s3.js').S3Settings>} [other]
  */
-const s3At = (endpoint, bucket = 'backups', silenceMs = 60_000) =>
+const s3At = (endpoint, other = {}) =>
   openS3Target({
-    silenceMs,
-    bucket,
+    bucket: 'backups',
     endpoint,
     prefix: 'host-1/',
     region: 'us-east-1',
     isPathStyle: true,
-    bytesPerSecond: 0
+    bytesPerSecond: 0,
+    ...other
   })
 
 /**
@@ -187,7 +186,7 @@ test(
   async (t) => {
     const server = await startS3Server(t)
     const unreachable = { code: 'BACKUP_UNREACHABLE' }
-    const none = s3At(server.endpoint, 'no-such-bucket')
+    const none = s3At(server.endpoint, { bucket: 'no-such-bucket' })
     await assert.rejects(none.get('x'), {
       ...unreachable,
       detail: /^s3:\/\/no-such-bucket\/host-1\/: NoSuchBucket: /
@@ -221,6 +220,32 @@ test('object storage of which no address answers is told with what each attempt 
   })
   await target.close()
 })
+
+test(
+  'object storage: keys that are exchanged in ~/.aws are taken by a process that goes on',
+  { skip: skipWithoutS3 },
+  async (t) => {
+    const { endpoint } = await startS3Server(t)
+    const file = join(await scratchFolder(t), 'credentials')
+    const { AWS_ACCESS_KEY_ID: key, AWS_SECRET_ACCESS_KEY: secret } = S3_ENVIRONMENT
+    for (const name of Object.keys(S3_ENVIRONMENT)) delete process.env[name]
+    process.env['AWS_SHARED_CREDENTIALS_FILE'] = file
+    t.after(() => {
+      Object.assign(process.env, S3_ENVIRONMENT)
+      delete process.env['AWS_SHARED_CREDENTIALS_FILE']
+    })
+    const putWith = async (/** @type {string} */ text) => {
+      await writeFile(
+        file,
+        `[default]\naws_access_key_id = ${key}\naws_secret_access_key = ${text}\n`
+      )
+      const target = s3At(endpoint)
+      await target.put('keys/a', Buffer.from('1')).finally(() => target.close())
+    }
+    await assert.rejects(putWith('the one of before'), { code: 'BACKUP_UNREACHABLE' })
+    await putWith(secret)
+  }
+)
 
 test('two hosts in one bucket see only their own prefix', { skip: skipWithoutS3 }, async (t) => {
   const { endpoint } = await startS3Server(t)
@@ -299,7 +324,7 @@ test(
       if (method !== 'GET') return 'pass'
       return isDead ? 'silent' : (moods.shift() ?? 'pass')
     })
-    const target = s3At(line.endpoint, 'backups', 500)
+    const target = s3At(line.endpoint, { silenceMs: 500 })
     await target.put('keys/a', Buffer.from('whole'))
     assert.deepEqual(await target.get('keys/a'), Buffer.from('whole'))
     assert.deepEqual(moods, [])
