@@ -229,6 +229,17 @@ export function setHome(folder, environment = process.env) {
 }
 
 /**
+ * As other programs read them, in capitals or not.
+ *
+ * @param {NodeJS.ProcessEnv} [environment]
+ * @returns {NodeJS.ProcessEnv} through which proxies requests to elsewhere go, and which go through none
+ */
+export const proxyEnvironment = (environment = process.env) =>
+  Object.fromEntries(
+    Object.entries(environment).filter(([name]) => /^(https?|no)_proxy$/i.test(name))
+  )
+
+/**
  * Facts about how the process was started that decide whether a person watches it.
  *
  * @param {NodeJS.ProcessEnv} [environment]

@@ -1,6 +1,7 @@
 /**
  * The target that the configuration names.
  */
+import { proxyEnvironment } from '../../../config/load.js'
 import { openFolderTarget } from './folder.js'
 
 /**
@@ -14,5 +15,6 @@ export async function openTarget({ folder, s3, networkBytesPerSecond }) {
   const { bucket, endpoint, region, isPathStyle } = s3
   const prefix = s3.prefix === '' || s3.prefix.endsWith('/') ? s3.prefix : `${s3.prefix}/`
   const bytesPerSecond = networkBytesPerSecond
-  return openS3Target({ bucket, prefix, endpoint, region, isPathStyle, bytesPerSecond })
+  const proxies = proxyEnvironment()
+  return openS3Target({ bucket, prefix, endpoint, region, isPathStyle, bytesPerSecond, proxies })
 }

@@ -45,6 +45,7 @@ const REMOVE_AT_ONCE = 1000
  * @property {string} region
  * @property {boolean} isPathStyle
  * @property {number} bytesPerSecond - 0: no limit
+ * @property {NodeJS.ProcessEnv} [proxies] - HTTPS_PROXY and the like; default: none
  * @property {number} [silenceMs] - default: SILENCE_MS
  */
 
@@ -105,14 +106,21 @@ export function openS3Target({
   region,
   isPathStyle,
   bytesPerSecond,
+  proxies = {},
   silenceMs = SILENCE_MS
 }) {
+  const agent = { proxyEnv: proxies }
   const client = new S3Client({
     region,
     forcePathStyle: isPathStyle,
     maxAttempts: MAX_ATTEMPTS,
     retryMode: 'standard',
-    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: silenceMs },
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      socketTimeout: silenceMs,
+      httpAgent: agent,
+      httpsAgent: agent
+    },
     // A server looks here for years: left to itself, the client reads ~/.aws once for each process.
     credentials: defaultProvider({ ignoreCache: true }),
     // Left to itself, the client also holds the checksum that comes with a range against it: see `read`.

@@ -247,6 +247,26 @@ test(
   }
 )
 
+test(
+  'object storage is reached through a proxy, but for hosts that need none',
+  { skip: skipWithoutS3 },
+  async (t) => {
+    const { endpoint } = await startS3Server(t)
+    const line = await startFaultyLine(t, endpoint, () => 'pass')
+    const proxies = { HTTP_PROXY: line.endpoint }
+    // A name that nobody but the proxy knows.
+    const target = s3At('http://objects.invalid', { proxies })
+    await target.put('keys/a', Buffer.from('1'))
+    assert.deepEqual(await target.get('keys/a'), Buffer.from('1'))
+    assert.equal(line.faults.length, 2)
+    await target.close()
+    const near = s3At(endpoint, { proxies: { ...proxies, NO_PROXY: '127.0.0.1' } })
+    assert.deepEqual(await near.get('keys/a'), Buffer.from('1'))
+    assert.equal(line.faults.length, 2)
+    await near.close()
+  }
+)
+
 test('two hosts in one bucket see only their own prefix', { skip: skipWithoutS3 }, async (t) => {
   const { endpoint } = await startS3Server(t)
   const settings = {
