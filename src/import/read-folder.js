@@ -187,8 +187,9 @@ async function kindOf(file, realRoot) {
   if (isMaildirPlace(file.place)) return 'maildir'
   const stats = await statIfThere(file.path)
   if (stats?.isDirectory()) {
-    // What lies in the folder comes in anyway.
-    if (`${await realpath(file.path)}${sep}`.startsWith(`${realRoot}${sep}`)) return 'other'
+    // What lies in the folder comes in anyway. It may have gone since.
+    const target = await realpath(file.path).catch(() => '')
+    if (`${target}${sep}`.startsWith(`${realRoot}${sep}`)) return 'other'
     file.error = linkError()
     file.isFolder = true
     return 'unreadable'
