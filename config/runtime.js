@@ -32,20 +32,29 @@ export const ALLOCATOR = {
  * V8 lets the young generation grow with the machine's memory; less than its default on a large one costs little time
  * here, and saves a busy server a hundred megabytes.
  *
- * Left to itself V8 marks a heap of 30 MB again whenever 8 MB were added, buffers of messages among them: three times a
- * second while eight users append, which takes a tenth of two cores. Doubled before it is marked, it costs a quarter.
- *
  * The young generation begins with half of what it may have: it grows only after much has outlived it, and until then most
  * of what a command makes is copied around. 200 clients took 5 % less processor time with 8 or 16 MiB, and 4 with 4, than
  * with the 1 MiB that V8 begins with; a command of the command line, which loads some 400 modules, takes a tenth less.
  * src/main.js takes the flag back before the first thread starts, because each would begin with as much.
+ *
+ * None of them may be one that counts in V8's code cache (most do): Node's own modules would be compiled anew in each process,
+ * which takes a seventh of a short command.
  */
 export const NODE_FLAGS = [
   '--disable-sigusr1',
   '--max-semi-space-size=16',
-  '--min-semi-space-size=8',
-  '--heap-growing-percent=100'
+  '--min-semi-space-size=8'
 ]
+
+/**
+ * Left to itself V8 marks a heap of 30 MB again whenever 8 MB were added, buffers of messages among them: three times a
+ * second while eight users append, which takes a tenth of two cores. Doubled before it is marked, it costs a quarter.
+ * Set while it runs, because it counts in the code cache: in a server that has started.
+ */
+export const GROWTH_FLAG = '--heap-growing-percent=100'
+
+/** When it is set in a command, ms after its beginning: what is not over by then has loaded what it needs. */
+export const GROWTH_AFTER_MS = 3000
 
 /**
  * Of a server: the code of Node itself lies in huge pages, where the system has them. Requests of many clients run through

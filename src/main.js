@@ -13,6 +13,8 @@ import { setFlagsFromString } from 'node:v8'
 import {
   ALLOCATOR,
   COMPILER_FLAGS,
+  GROWTH_AFTER_MS,
+  GROWTH_FLAG,
   NODE_FLAGS,
   SERVER_FLAGS,
   THREAD_POOL_SIZE
@@ -100,11 +102,13 @@ if (!isSupportedNode()) {
 } else {
   // This heap keeps what it was started with (NODE_FLAGS); those of the threads to come begin small, as V8 has it.
   setFlagsFromString('--min-semi-space-size=0')
+  if (process.argv[2] !== 'serve')
+    setTimeout(setFlagsFromString, GROWTH_AFTER_MS, GROWTH_FLAG).unref()
   const { runCommandLine } = await import('./cli/index.js')
   /** @type {import('./cli/index.js').CliContext['startServer']} */
   const startServer = async (options) => {
     const server = await (await import('./compose.js')).startServer(options)
-    for (const flag of COMPILER_FLAGS) setFlagsFromString(flag)
+    for (const flag of [GROWTH_FLAG, ...COMPILER_FLAGS]) setFlagsFromString(flag)
     return server
   }
   process.exit(await runCommandLine(process.argv, { startServer }))

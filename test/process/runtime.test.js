@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import {
   ALLOCATOR,
   COMPILER_FLAGS,
+  GROWTH_FLAG,
   NODE_FLAGS,
   SERVER_FLAGS,
   THREAD_POOL_SIZE
@@ -47,6 +48,19 @@ test('V8 knows the flags that are set while a server runs: one that it does not 
     assert.ok(known, flag)
     assert.ok(Number(value) < Number(known[1]), `V8 does as much by itself: ${flag}`)
   }
+  const [growth] = GROWTH_FLAG.split('=')
+  assert.match(stdout, new RegExp(`^ +${growth} .*\\n +type: int +default: ${growth}=0$`, 'm'))
+})
+
+test('no flag of a start has V8 compile anew what it has in its code cache, as Node’s own modules', (t) => {
+  const cache = join(scratchFolder(t, 'code-cache'), 'cache')
+  const run = (/** @type {string[]} */ flags, /** @type {string} */ script) =>
+    spawnSync(process.execPath, [...flags, '-p', script], { encoding: 'utf8' }).stdout.trim()
+  const [file, source] = [JSON.stringify(cache), JSON.stringify('(() => 1)()')]
+  run([], `fs.writeFileSync(${file}, new vm.Script(${source}).createCachedData())`)
+  const take = `new vm.Script(${source}, { cachedData: fs.readFileSync(${file}) }).cachedDataRejected`
+  assert.equal(run(SERVER_FLAGS, take), 'false')
+  assert.equal(run([GROWTH_FLAG], take), 'true', 'one that counts is told')
 })
 
 test('a command that loads what PM2’s daemon does says all that it has to say, and ends with 0', () => {
