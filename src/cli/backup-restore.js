@@ -3,11 +3,9 @@
  */
 import { join } from 'node:path'
 import { parseAddress } from '../accounts/address.js'
-import { openStore } from '../accounts/open-store.js'
 import { chooseGeneration, requireEntry } from '../backup/choose.js'
 import { findDeleted } from '../backup/find-deleted.js'
 import { inOrder } from '../backup/generation-order.js'
-import { withOpenCopy } from '../backup/open-copy.js'
 import { openPastAccount } from '../backup/past-credential.js'
 import { restoreAccount } from '../backup/restore-account.js'
 import { restoreAs } from '../backup/restore-as.js'
@@ -366,6 +364,9 @@ async function takeMessages(restore, account) {
     throw new CliError(
       'The account has got another key since: restore it under another name (--as)'
     )
+  // All that a mailbox needs is loaded where one is opened: most commands about backups open none.
+  const { openStore } = await import('../accounts/open-store.js')
+  const { withOpenCopy } = await import('../backup/open-copy.js')
   const { masterKey: unlocked } = await withSecret(
     await input.read(`Password of ${account.address}`),
     (secret) => openPastAccount({ services, account, entry, keys: null, secret })

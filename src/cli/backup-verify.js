@@ -4,7 +4,6 @@
 import { join } from 'node:path'
 import { requireOwner } from '../accounts/check-credential.js'
 import { chooseGeneration, noneYet, requireEntry } from '../backup/choose.js'
-import { withOpenCopy } from '../backup/open-copy.js'
 import { withBackupLock } from '../backup/scratch.js'
 import { verifyBackups } from '../backup/verify.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
@@ -95,6 +94,8 @@ async function verifyMailbox({ target, repository }, context, options, address) 
       throw new CliError('The account has got another key since that backup', {
         exitCode: NOTHING_DONE
       })
+    // All that a mailbox needs is loaded where one is opened: most commands about backups open none.
+    const { withOpenCopy } = await import('../backup/open-copy.js')
     const checked = await withSecret(await input.read(`Password of ${account.address}`), (secret) =>
       requireOwner({ services, account, secret })
     )
