@@ -6,9 +6,7 @@ import { provisionAccount } from '../../src/accounts/provision.js'
 import { createAdmin } from '../../src/admin/create.js'
 import { systemResources } from '../../src/maintenance/resources.js'
 import { MaintenanceWorker } from '../../src/maintenance/worker.js'
-import { loadCertificate } from '../../src/support/certificate.js'
-import { systemClock } from '../../src/support/clock.js'
-import { join } from 'node:path'
+import { certificateIn } from './certificate.js'
 import { PASSWORD, startImapServer } from './server.js'
 
 /**
@@ -30,12 +28,7 @@ export async function startAdmin(t, { users = [], settings = {} } = {}) {
   const { services, imap, openAccounts, data } = server
   const state = { isReady: true }
   const maintenance = new MaintenanceWorker({ services, resources: systemResources })
-  const certificate = await loadCertificate({
-    folder: join(data, 'tls'),
-    certificateFile: '',
-    keyFile: '',
-    clock: systemClock
-  })
+  const certificate = await certificateIn(data)
   const admin = await createAdmin({
     services,
     imap,

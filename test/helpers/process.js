@@ -3,12 +3,13 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ALLOCATOR, NODE_FLAGS, SERVER_FLAGS } from '../../config/runtime.js'
+import { giveCertificate } from './certificate.js'
 
 export const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
@@ -92,6 +93,8 @@ export async function startServerProcess(
   t,
   { data, args = [], environment = {}, wrapper = [], isPlaintextAllowed = true }
 ) {
+  // A first start makes its own.
+  if (existsSync(join(data, 'directory.db'))) await giveCertificate(data)
   const listen = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
   // As in `letterlock`.
   const [flags, allocator] = wrapper.length === 0 ? [SERVER_FLAGS, ALLOCATOR] : [[], {}]

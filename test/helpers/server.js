@@ -11,8 +11,8 @@ import { OpenAccounts } from '../../src/accounts/open-accounts.js'
 import { provisionAccount } from '../../src/accounts/provision.js'
 import { openAccountServices } from '../../src/accounts/services.js'
 import { createImapServer } from '../../src/imap/session/listener.js'
-import { loadCertificate } from '../../src/support/certificate.js'
 import { steadyClock as systemSteadyClock, systemClock } from '../../src/support/clock.js'
+import { certificateIn } from './certificate.js'
 import { startClusterServer } from './cluster-server.js'
 
 /** The cheapest key derivation that the configuration permits, and LOGIN without TLS from here. */
@@ -104,12 +104,7 @@ export async function startImapServer(
     onLocked: (accountId) => unlocker.forget(accountId),
     endSessions: (...ending) => imap.endSessions(...ending)
   })
-  const certificate = await loadCertificate({
-    folder: join(data, 'tls'),
-    certificateFile: '',
-    keyFile: '',
-    clock
-  })
+  const certificate = await certificateIn(data)
   const imap = createImapServer({
     config,
     authenticate: async (attempt) => openAccounts.acquire(await unlocker.unlock(attempt)),

@@ -1,10 +1,8 @@
 /**
  * The page for users over a real server's parts: directory, mailboxes, IMAP sessions.
  */
-import { join } from 'node:path'
-import { loadCertificate } from '../../src/support/certificate.js'
-import { systemClock } from '../../src/support/clock.js'
 import { createUserPage } from '../../src/user-page/create.js'
+import { certificateIn } from './certificate.js'
 import { PageClient } from './page-client.js'
 import { startImapServer } from './server.js'
 import { WireClient } from './wire-client.js'
@@ -23,12 +21,7 @@ const DOWNLOAD_ARGON2 = { memoryKiB: 19 * 1024, passes: 2, parallelism: 1 }
 export async function startUserPage(t, { proxy = null, ...options } = {}) {
   const server = await startImapServer(t, options)
   const { services, imap, openAccounts, data } = server
-  const { certificate, key } = await loadCertificate({
-    folder: join(data, 'tls'),
-    certificateFile: '',
-    keyFile: '',
-    clock: systemClock
-  })
+  const { certificate, key } = await certificateIn(data)
   const page = await createUserPage({
     services,
     imap,

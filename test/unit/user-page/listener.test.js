@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { loadCertificate } from '../../../src/support/certificate.js'
-import { systemClock } from '../../../src/support/clock.js'
 import { HttpsListener } from '../../../src/user-page/listener.js'
+import { certificateIn } from '../../helpers/certificate.js'
 import { checkIntervalOf } from '../../helpers/check-interval.js'
 import { scratchFolder } from '../../helpers/process.js'
 
 test('who is slow is cut off soon after his time has passed', async (t) => {
-  const { certificate: cert, key } = await loadCertificate({
-    folder: join(scratchFolder(t, 'listener'), 'tls'),
-    certificateFile: '',
-    keyFile: '',
-    clock: systemClock
-  })
+  const { certificate: cert, key } = await certificateIn(scratchFolder(t, 'listener'))
   const server = new HttpsListener({ cert, key }).makeServer(() => {})
   assert.ok(server.headersTimeout <= 10_000, `${server.headersTimeout}`)
   assert.ok(server.requestTimeout <= 30_000, `${server.requestTimeout}`)
