@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -150,13 +151,51 @@ export async function startServerProcess(
 }
 
 /**
- * Makes accounts u1@example.org … with the password `pass`.
+ * Data folders that nobody works in, by the accounts that they have: most tests of a file ask for the same ones.
+ *
+ * @type {Map<string, Promise<string>>}
+ */
+const made = new Map()
+/** @type {string[]} */
+const parents = []
+process.on('exit', () => {
+  for (const parent of parents) rmSync(parent, { recursive: true, force: true })
+})
+
+/**
+ * Makes accounts, in a data folder that is new or has other ones already.
  *
  * @param {string} data
  * @param {string[]} addresses
  * @param {string} [password]
  */
 export async function createAccounts(data, addresses, password = 'pass') {
+  if (existsSync(join(data, 'directory.db'))) return await runBatch(data, addresses, password)
+  const wanted = JSON.stringify([addresses, password])
+  const folder = made.get(wanted) ?? makeFolder(addresses, password)
+  made.set(wanted, folder)
+  await cp(await folder, data, { recursive: true })
+}
+
+/**
+ * @param {string[]} addresses
+ * @param {string} password
+ * @returns {Promise<string>}
+ */
+async function makeFolder(addresses, password) {
+  const parent = mkdtempSync(join(tmpdir(), 'letterlock-accounts-'))
+  parents.push(parent)
+  const data = join(parent, 'data')
+  await runBatch(data, addresses, password)
+  return data
+}
+
+/**
+ * @param {string} data
+ * @param {string[]} addresses
+ * @param {string} password
+ */
+async function runBatch(data, addresses, password) {
   const list = join(data, '..', `${process.pid}-accounts.tsv`)
   writeFileSync(list, addresses.map((address) => `${address}\t${password}\n`).join(''))
   const { code, stderr } = await letterlock(['account', 'create', '--data', data, '--batch', list])

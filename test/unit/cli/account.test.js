@@ -5,7 +5,7 @@ import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tamper } from '../../helpers/accounts.js'
-import { MAIN, letterlock, scratchFolder } from '../../helpers/process.js'
+import { MAIN, createAccounts, letterlock, scratchFolder } from '../../helpers/process.js'
 
 const ANNA = 'anna@example.org'
 const CODE = /llrec(-[0-9a-z]{7}){4}/
@@ -19,7 +19,8 @@ function setUp(t) {
   }
   const create = (address = ANNA, password = 'old secret') =>
     run(['account', 'create', address, '--password-stdin'], `${password}\n`)
-  return { data, run, create }
+  const given = () => createAccounts(data, [ANNA], 'old secret')
+  return { data, run, create, given }
 }
 
 test('create makes an account and shows its recovery code, on standard output alone', async (t) => {
@@ -37,8 +38,8 @@ test('create makes an account and shows its recovery code, on standard output al
 })
 
 test('accounts are listed by a domain as it is written', async (t) => {
-  const { run, create } = setUp(t)
-  await create()
+  const { run, create, given } = setUp(t)
+  await given()
   const made = await create('anna@bücher.example')
   assert.equal(made.code, 0, made.stderr)
   const listed = (/** @type {string} */ domain) => run(['account', 'list', '--domain', domain])
@@ -55,8 +56,8 @@ test('accounts are listed by a domain as it is written', async (t) => {
 })
 
 test('an account shows as text and as JSON, without any key', async (t) => {
-  const { run, create } = setUp(t)
-  await create()
+  const { run, given } = setUp(t)
+  await given()
   const shown = await run(['account', 'show', 'anna', '--default-domain', 'example.org'])
   assert.match(shown.stdout, /^address {4}anna@example\.org$/m)
   assert.match(shown.stdout, /password, read-write, last used never/)
@@ -126,8 +127,8 @@ test('passwd takes the old password or the recovery code, then the new password'
 })
 
 test('passwd --lose-mail says what it destroys and asks twice', async (t) => {
-  const { data, run, create } = setUp(t)
-  await create()
+  const { data, run, given } = setUp(t)
+  await given()
   const [spool = ''] = globSync(join(data, 'mail', '*', '*', 'spool'))
   writeFileSync(join(spool, `${'0'.repeat(32)}.sealed`), 'sealed')
   const lose = (/** @type {string} */ input, /** @type {string[]} */ ...more) =>
@@ -155,8 +156,8 @@ test('passwd --lose-mail says what it destroys and asks twice', async (t) => {
 })
 
 test('rekey makes a new master key and names the app passwords that had to go', async (t) => {
-  const { run, create } = setUp(t)
-  await create()
+  const { run, given } = setUp(t)
+  await given()
   const input = 'old secret\n'
   const made = await run(
     ['app-password', 'create', ANNA, '--label', 'phone', '--password-stdin'],
@@ -172,8 +173,8 @@ test('rekey makes a new master key and names the app passwords that had to go', 
 })
 
 test('a rekey that only finishes the one before says so', async (t) => {
-  const { data, run, create } = setUp(t)
-  await create()
+  const { data, run, given } = setUp(t)
+  await given()
   const rekey = () => run(['account', 'rekey', ANNA, '--password-stdin'], 'old secret\n')
   // As a crash would have it, just before the end.
   tamper(
@@ -190,8 +191,8 @@ test('a rekey that only finishes the one before says so', async (t) => {
 })
 
 test('delete asks for the address, and destroys with --yes alone', async (t) => {
-  const { run, create } = setUp(t)
-  await create()
+  const { run, create, given } = setUp(t)
+  await given()
   const folder = JSON.parse((await run(['account', 'show', ANNA, '--json'])).stdout).folder
   const unasked = await run(['account', 'delete', ANNA])
   assert.equal(unasked.code, 2)
@@ -206,8 +207,8 @@ test('delete asks for the address, and destroys with --yes alone', async (t) => 
 })
 
 test('app passwords are made with scope and expiry, listed and revoked', async (t) => {
-  const { run, create } = setUp(t)
-  await create()
+  const { run, given } = setUp(t)
+  await given()
   const make = (/** @type {string[]} */ ...options) =>
     run(['app-password', 'create', ANNA, '--password-stdin', ...options], 'old secret\n')
   await make('--label', 'phone', '--read-only', '--expires', '90d')
@@ -234,8 +235,8 @@ test('app passwords are made with scope and expiry, listed and revoked', async (
 })
 
 test('a label has no control characters, and one of before shows none', async (t) => {
-  const { data, run, create } = setUp(t)
-  await create()
+  const { data, run, given } = setUp(t)
+  await given()
   const secret = 'old secret\n'
   const make = (/** @type {string} */ label) =>
     run(['app-password', 'create', ANNA, '--password-stdin', '--label', label], secret)
@@ -342,8 +343,8 @@ test('two hundred accounts in a batch from standard input, as a script makes the
 })
 
 test('a missing pepper stops every command once credentials need it', async (t) => {
-  const { data, run, create } = setUp(t)
-  await create()
+  const { data, run, given } = setUp(t)
+  await given()
   rmSync(join(data, 'pepper'))
   const { code, stderr } = await run(['account', 'list'])
   assert.equal(code, 1)

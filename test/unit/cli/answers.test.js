@@ -9,7 +9,12 @@ import { Command } from 'commander'
 import { recordDamage } from '../../../src/accounts/damage.js'
 import { register as registerCheck } from '../../../src/cli/commands/check.js'
 import { makeAccount, openTestAccounts } from '../../helpers/accounts.js'
-import { letterlock, scratchFolder, startServerProcess } from '../../helpers/process.js'
+import {
+  createAccounts,
+  letterlock,
+  scratchFolder,
+  startServerProcess
+} from '../../helpers/process.js'
 
 const ANNA = 'anna@example.org'
 
@@ -18,8 +23,7 @@ async function setUp(t) {
   const data = join(scratchFolder(t, 'answers'), 'data')
   const run = (/** @type {string[]} */ args, input = 'secret\n') =>
     letterlock([...args, '--data', data], { input })
-  const { code, stderr } = await run(['account', 'create', ANNA, '--password-stdin'])
-  assert.equal(code, 0, stderr)
+  await createAccounts(data, [ANNA], 'secret')
   return { data, run }
 }
 
