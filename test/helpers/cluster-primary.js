@@ -21,7 +21,8 @@ cluster.schedulingPolicy = cluster.SCHED_NONE
 cluster.setupPrimary({
   exec: fileURLToPath(new URL('../../src/main.js', import.meta.url)),
   args,
-  execArgv: SERVER_FLAGS
+  // As in `startServerProcess`.
+  execArgv: [...SERVER_FLAGS, '--use-largepages=off']
 })
 
 /** @type {Map<number, import('node:cluster').Worker>} */
