@@ -8,8 +8,16 @@ import { connect as connectTls } from 'node:tls'
 
 /** One connection; everything received is kept as bytes. */
 export class WireClient {
-  /** @type {Buffer[]} */
-  #chunks = []
+  /**
+   * What has come lies in it from #start to #end. Of what was given away no byte is written again.
+   *
+   * @type {Buffer}
+   */
+  #buffer = Buffer.alloc(0)
+  #start = 0
+  #end = 0
+  /** Bytes that were taken since the connection began. */
+  #taken = 0
   #tagNumber = 0
   /** @type {Promise<unknown>} */
   #turn = Promise.resolve()
@@ -23,7 +31,7 @@ export class WireClient {
     // A small write must not wait for the other side's delayed acknowledgement of the one before.
     socket.setNoDelay(true)
     socket.on('data', (chunk) => {
-      this.#chunks.push(chunk)
+      this.#add(chunk)
       this.#wake()
     })
     socket.on('error', () => {})
@@ -52,10 +60,27 @@ export class WireClient {
     for (const wake of this.#waiting) wake()
   }
 
+  /** @param {Buffer} chunk */
+  #add(chunk) {
+    const size = this.#end - this.#start
+    if (size === 0) {
+      this.#buffer = chunk
+      this.#start = this.#end = 0
+    } else if (this.#end + chunk.length > this.#buffer.length) {
+      // Twice as much, so that a long answer is not copied once for each of its chunks.
+      const larger = Buffer.allocUnsafeSlow(2 * (size + chunk.length))
+      this.#buffer.copy(larger, 0, this.#start, this.#end)
+      this.#buffer = larger
+      this.#start = 0
+      this.#end = size
+    }
+    if (size > 0) chunk.copy(this.#buffer, this.#end)
+    this.#end += chunk.length
+  }
+
   /** @returns {Buffer} what has come and not been taken */
   get received() {
-    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)]
-    return /** @type {Buffer} */ (this.#chunks[0])
+    return this.#buffer.subarray(this.#start, this.#end)
   }
 
   /** @param {string | Buffer} bytes */
@@ -83,10 +108,11 @@ export class WireClient {
    * @returns {Promise<Buffer>} exactly as many
    */
   async take(size) {
-    while (this.#chunks.reduce((sum, { length }) => sum + length, 0) < size) await this.#more()
-    const all = this.received
-    this.#chunks = [all.subarray(size)]
-    return all.subarray(0, size)
+    while (this.#end - this.#start < size) await this.#more()
+    const taken = this.#buffer.subarray(this.#start, this.#start + size)
+    this.#start += size
+    this.#taken += size
+    return taken
   }
 
   /** @returns {Promise<string>} the next line with its CRLF, latin1 */
@@ -115,6 +141,26 @@ export class WireClient {
   }
 
   /**
+   * Takes everything up to the end of a tagged answer, as `until` would, and looks at no byte of a long one twice.
+   *
+   * @param {string} tag
+   * @returns {Promise<string>} latin1
+   */
+  async #answer(tag) {
+    const begin = Buffer.from(`\r\n${tag} `)
+    let from = this.#taken
+    for (;;) {
+      const { received } = this
+      const isFirst = received.subarray(0, begin.length - 2).equals(begin.subarray(2))
+      const at = isFirst ? 0 : received.indexOf(begin, Math.max(0, from - this.#taken))
+      const end = at < 0 ? -1 : received.indexOf('\r\n', at + 2)
+      if (end >= 0) return (await this.take(end + 2)).toString('latin1')
+      from = this.#taken + (at < 0 ? Math.max(0, received.length - begin.length) : at)
+      await this.#more()
+    }
+  }
+
+  /**
    * Sends one command under a fresh tag and waits for its tagged answer. Several may be on their way: the
    * answers come in the order of the commands.
    *
@@ -130,8 +176,7 @@ export class WireClient {
       this.send(literal)
       this.send('\r\n')
     }
-    const tagged = new RegExp(`(^|\\r\\n)${tag} [^\\r]*\\r\\n`)
-    const answer = this.#turn.then(() => this.until(tagged))
+    const answer = this.#turn.then(() => this.#answer(tag))
     this.#turn = answer.catch(() => undefined)
     return answer
   }
