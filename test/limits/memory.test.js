@@ -176,11 +176,13 @@ test(
   'an APPEND of many messages (RFC 3502) does not have them all in memory',
   { skip: memoryIsUnreadable },
   async (t) => {
+    /** @type {number[]} */
     const growths = []
-    for (let tries = 0; tries < SERVERS; tries++) growths.push(await growthOfManyAppends(t))
+    // When garbage is collected differs by 15 MB from server to server; messages that are kept would be in each of them.
+    for (let tries = 0; tries < SERVERS && !(Math.min(...growths) < ALLOWED_GROWTH); tries++)
+      growths.push(await growthOfManyAppends(t))
     const figures = growths.map((growth) => `+${(growth / MB).toFixed(1)} MB`).join(', ')
     t.diagnostic(figures)
-    // When garbage is collected differs by 15 MB from server to server; messages that are kept would be in each of them.
     assert.ok(Math.min(...growths) < ALLOWED_GROWTH, figures)
   }
 )
