@@ -102,19 +102,23 @@ async function fill(flow, { count, folders, large = false }) {
 
 /**
  * @param {import('node:test').TestContext} t
- * @returns {Promise<{ data: string, account: string, read: () => Promise<ImapFlow>, stopServer: () => Promise<unknown> }>}
+ * @returns {Promise<{ data: string, account: string }>} that no server has open
  */
-async function startTarget(t) {
+async function makeTarget(t) {
   const data = join(scratchFolder(t, 'moving-in'), 'data')
   mkdirSync(data)
   await createAccounts(data, ['ann@example.org'])
-  const server = await startServerProcess(t, { data })
-  return {
-    data,
-    account: 'ann@example.org',
-    read: () => connect(t, { port: server.ports.imap, user: 'ann@example.org' }),
-    stopServer: () => server.stop()
-  }
+  return { data, account: 'ann@example.org' }
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @returns {Promise<{ data: string, account: string, read: () => Promise<ImapFlow> }>}
+ */
+async function startTarget(t) {
+  const target = await makeTarget(t)
+  const server = await startServerProcess(t, { data: target.data })
+  return { ...target, read: () => connect(t, { port: server.ports.imap, user: target.account }) }
 }
 
 /**
@@ -264,8 +268,7 @@ test('what was changed here alone stays, and a folder that was emptied there sta
 
 test('killed at any point, the next run goes on: nothing twice, nothing lost', async (t) => {
   const source = await startSource(t)
-  const target = await startTarget(t)
-  await target.stopServer()
+  const target = await makeTarget(t)
   const there = await connect(t, source)
   await fill(there, { count: 200, folders: ['INBOX', 'Work'], large: true })
   for (const waitMs of [600, 1000, 1400]) {
@@ -291,7 +294,7 @@ test('killed at any point, the next run goes on: nothing twice, nothing lost', a
 
 test('a wrong password, a missing server and a bad address end with one line and exit code 2', async (t) => {
   const source = await startSource(t)
-  const target = await startTarget(t)
+  const target = await makeTarget(t)
   const run = async (/** @type {string[]} */ args, input = PASSWORDS) => {
     const { code, stdout, stderr } = await letterlock(args, { input })
     assert.deepEqual([code, stdout], [2, ''], stderr)
@@ -338,7 +341,7 @@ test('what a source says gives no orders to the terminal', async (t) => {
   t.after(() => server.close())
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   const source = { port, user: 'old@example.net' }
-  const { code, stderr } = await letterlock(commandOf(await startTarget(t), source), {
+  const { code, stderr } = await letterlock(commandOf(await makeTarget(t), source), {
     input: PASSWORDS
   })
   assert.equal(code, 2)
@@ -347,7 +350,7 @@ test('what a source says gives no orders to the terminal', async (t) => {
 
 test('a list of accounts must be private; each is copied, and one that fails stops no other', async (t) => {
   const source = await startSource(t)
-  const target = await startTarget(t)
+  const target = await makeTarget(t)
   await createAccounts(target.data, ['ben@example.org'])
   await fill(await connect(t, source), { count: 10, folders: ['INBOX'] })
   const from = `imap://old%40example.net@127.0.0.1:${source.port}`
@@ -376,11 +379,10 @@ test('a copy that the quota ends says what it has copied, and is one in part', a
     bytes: Buffer.from(`Subject: ${at}\r\n\r\nbody\r\n`)
   }))
   const { port } = await startImapSource(t, { folders: { INBOX: { uidValidity: 7, messages } } })
-  const target = await startTarget(t)
+  const target = await makeTarget(t)
   const { data, account } = target
   const set = ['account', 'set', account, '--quota-messages', '100', '--data', data]
   assert.equal((await letterlock(set)).code, 0)
-  await target.stopServer()
   const source = { port, user: 'old@example.net' }
   const { code, stdout, stderr } = await letterlock(commandOf(target, source), {
     input: PASSWORDS
