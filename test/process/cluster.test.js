@@ -16,7 +16,7 @@ const RELOAD_EVERY = isTorture ? 2 : 5
 const USERS = Array.from({ length: isTorture ? 20 : 8 }, (_, n) => `u${n}@example.org`)
 const LOAD = isTorture
   ? { writers: 50, idlers: 40, deliverers: 10, pauseMs: 100 }
-  : { writers: 12, idlers: 8, deliverers: 4, pauseMs: 25 }
+  : { writers: 12, idlers: 8, deliverers: 4, pauseMs: 100 }
 const CLIENTS = LOAD.writers + LOAD.idlers + LOAD.deliverers
 
 /**
