@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isMailError } from '../../errors.js'
 
 /** Of two processes that index one mailbox at once, each gives way where the other was faster: what was asked for is tried again … */
-const TRIES = 40
-/** … after so long, ms. */
-const PAUSE_MS = 250
+const TRIES = 8
+/** … after so long, ms, and twice as long each time: meanwhile the other one comes to its end. */
+const FIRST_PAUSE_MS = 250
 
 /**
  * @param {import('../../store/account-store.js').AccountStore} store
@@ -36,12 +36,13 @@ function aborted(signal) {
  * @throws {import('../../errors.js').MailError} as `indexSearch`; BUSY where another process was faster each time
  */
 async function index(store, { tries, signal }) {
-  for (let left = tries - 1; ; left--) {
+  for (let failed = 1; ; failed++) {
     try {
       return await store.indexSearch()
     } catch (error) {
-      if (!isMailError(error, 'BUSY') || left === 0) throw error
-      await sleep(PAUSE_MS)
+      if (!isMailError(error, 'BUSY') || failed === tries) throw error
+      const pauseMs = FIRST_PAUSE_MS * 2 ** (failed - 1)
+      await sleep(pauseMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) throw error
     }
   }
