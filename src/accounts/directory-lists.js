@@ -208,29 +208,6 @@ export class DirectoryLists {
     )
   }
 
-  /** @returns {Promise<{ accounts: number, tenants: number, usedBytes: number, usedMessages: number, fileBytes: number, freeBytes: number }>} */
-  async totals() {
-    const { connection } = this
-    const row = await connection.read(() =>
-      connection
-        .prepare(
-          `SELECT count(*) AS accounts, (SELECT count(*) FROM tenants) AS tenants,
-             coalesce(sum(a.used_bytes), 0) AS used_bytes, coalesce(sum(a.used_messages), 0) AS used_messages,
-             coalesce(sum(m.file_bytes), 0) AS file_bytes, coalesce(sum(m.free_bytes), 0) AS free_bytes
-           FROM accounts a INDEXED BY accounts_listed LEFT JOIN maintenance_accounts m ON m.account_id = a.id`
-        )
-        .get()
-    )
-    return {
-      accounts: row.accounts,
-      tenants: row.tenants,
-      usedBytes: row.used_bytes,
-      usedMessages: row.used_messages,
-      fileBytes: row.file_bytes,
-      freeBytes: row.free_bytes
-    }
-  }
-
   /**
    * @param {AuditQuery} query
    * @returns {Promise<AuditRow[]>} newest first; with `isOldestFirst`, the other way round

@@ -4,7 +4,8 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { MailError } from '../errors.js'
-import { LISTED, OF_TENANT } from './directory-lists.js'
+import { NO_SUMS, added, sumsByTenant } from './account-sums.js'
+import { OF_TENANT } from './directory-lists.js'
 import { keepMaintenanceRequests } from './directory-maintenance.js'
 
 /**
@@ -26,20 +27,6 @@ const ROOM_AGE_MS = 1000
 
 const SELECT = 'SELECT id, label, created_at_ms, quota_bytes, max_accounts FROM tenants ORDER BY id'
 
-/** Accounts that are summed up by tenant in one turn, some 5 ms. */
-const LISTED_SLICE = 5000
-
-/** The last address of a slice; none where what is left is less. */
-const SLICE_END = `SELECT address FROM accounts INDEXED BY accounts_listed WHERE address > ?
-  ORDER BY address LIMIT 1 OFFSET ${LISTED_SLICE - 1}`
-
-/** Without an end, to the end: any blob comes after all text. */
-const SLICE_SUMS = `SELECT coalesce(a.tenant_id, d.tenant_id) AS tenant, count(*) AS accounts,
-    sum(a.used_bytes) AS used_bytes, sum(a.used_messages) AS used_messages,
-    coalesce(sum(m.file_bytes), 0) AS file_bytes, coalesce(sum(m.free_bytes), 0) AS free_bytes
-  ${LISTED} LEFT JOIN maintenance_accounts m ON m.account_id = a.id
-  WHERE a.address > $after AND a.address <= coalesce($last, x'') GROUP BY tenant`
-
 /** One tenant, with the ids of its accounts. */
 const SELECT_ONE = `SELECT t.id, t.label, t.created_at_ms, t.quota_bytes, t.max_accounts, s.*
   FROM tenants t CROSS JOIN (SELECT count(*) AS accounts, coalesce(sum(a.used_bytes), 0) AS used_bytes,
@@ -52,34 +39,6 @@ const FILE_SUMS = `SELECT coalesce(sum(m.file_bytes), 0) AS file_bytes, coalesce
 
 /** Number and bytes of a tenant's accounts. */
 const SUMS = `SELECT count(*) AS accounts, coalesce(sum(used_bytes), 0) AS used_bytes ${OF_TENANT}`
-
-/**
- * What the accounts of a tenant hold together, as a row.
- *
- * @typedef {Record<'accounts' | 'used_bytes' | 'used_messages' | 'file_bytes' | 'free_bytes', number>} Sums
- */
-
-/** @type {Readonly<Sums>} */
-const NO_SUMS = Object.freeze({
-  accounts: 0,
-  used_bytes: 0,
-  used_messages: 0,
-  file_bytes: 0,
-  free_bytes: 0
-})
-
-/**
- * @param {Sums} left
- * @param {Sums} right
- * @returns {Sums}
- */
-const added = (left, right) => ({
-  accounts: left.accounts + right.accounts,
-  used_bytes: left.used_bytes + right.used_bytes,
-  used_messages: left.used_messages + right.used_messages,
-  file_bytes: left.file_bytes + right.file_bytes,
-  free_bytes: left.free_bytes + right.free_bytes
-})
 
 /** @param {any} row */
 const tenantFromRow = (row) => ({
@@ -144,7 +103,7 @@ export class DirectoryTenants {
   /** @returns {Promise<Tenant[]>} by id; what their accounts hold is summed up while these may change */
   async listTenants() {
     const { connection } = this
-    const sums = await this.#sumsByTenant()
+    const sums = await sumsByTenant(connection)
     const { rows, domains } = await connection.read(() => ({
       rows: connection.prepare(SELECT).all(),
       domains: connection.prepare('SELECT name, tenant_id FROM domains ORDER BY name').all()
@@ -156,35 +115,21 @@ export class DirectoryTenants {
     return [...tenants.values()]
   }
 
-  /**
-   * A slice of the accounts in each turn: a hundred thousand at once hold up the event loop for a tenth of a second.
-   *
-   * @returns {Promise<Map<string, Sums>>} by tenant
-   */
-  async #sumsByTenant() {
-    /** @type {Map<string, Sums>} */
-    const sums = new Map()
-    for (let after = ''; ;) {
-      const { last, rows } = await this.#sumsOfSlice(after)
-      for (const { tenant, ...found } of rows)
-        sums.set(tenant, added(sums.get(tenant) ?? NO_SUMS, found))
-      if (last === null) break
-      after = last
-      await setImmediate()
-    }
-    return sums
-  }
-
-  /**
-   * @param {string} after - an address
-   * @returns {Promise<{ last: string | null, rows: (Sums & { tenant: string })[] }>} `last`: where the next slice begins
-   */
-  async #sumsOfSlice(after) {
+  /** @returns {ReturnType<import('./directory-port.js').DirectoryPort['totals']>} of the whole host */
+  async totals() {
     const { connection } = this
-    return await connection.read(() => {
-      const last = connection.prepare(SLICE_END).get(after)?.address ?? null
-      return { last, rows: connection.prepare(SLICE_SUMS).all({ after, last }) }
-    })
+    const sums = [...(await sumsByTenant(connection)).values()].reduce(added, NO_SUMS)
+    const { tenants } = await connection.read(() =>
+      connection.prepare('SELECT count(*) AS tenants FROM tenants').get()
+    )
+    return {
+      accounts: sums.accounts,
+      tenants,
+      usedBytes: sums.used_bytes,
+      usedMessages: sums.used_messages,
+      fileBytes: sums.file_bytes,
+      freeBytes: sums.free_bytes
+    }
   }
 
   /**

@@ -118,7 +118,7 @@ export function openDirectory({
     accountStates: (accountIds) => lists.accountStates(accountIds),
     credentialStates: (credentialIds) => lists.credentialStates(credentialIds),
     pageFolders: (page) => lists.pageFolders(page),
-    totals: () => lists.totals(),
+    totals: () => tenants.totals(),
     pageAudit: (query) => lists.pageAudit(query),
     pageMaintenanceRuns: (query) => lists.pageMaintenanceRuns(query),
     insertApiToken: (token) => tokens.insertApiToken(token),

@@ -65,7 +65,7 @@ export function addHealthRoutes(app, { services, state, isReady }) {
     }
   )
 
-  // A millisecond each, and whoever is on this machine may ask as often as he likes.
+  // Whoever is on this machine may ask as often as he likes, and all accounts are summed up for it.
   const metrics = sharedWork(async () => {
     const [workers, silentWorkers, backups] = await Promise.all([
       state.workerSnapshots(),

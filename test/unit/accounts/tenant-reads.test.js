@@ -111,7 +111,7 @@ test('what a tenant’s token asks for reads none of the accounts, domains and t
   assert.deepEqual(readWhole(), [])
 })
 
-test('what all tenants hold is summed up a slice of the accounts in each turn', async (t) => {
+test('what all tenants hold, each and together, is summed up a slice of the accounts in each turn', async (t) => {
   const { connection, db } = await setUp(t)
   db.exec(`WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
     INSERT INTO accounts (id, domain_id, address, folder, created_at_ms, tenant_id, used_bytes, used_messages)
@@ -121,7 +121,11 @@ test('what all tenants hold is summed up a slice of the accounts in each turn', 
     turns++
     next = setImmediate(count)
   })
-  const listed = await new DirectoryTenants(connection).listTenants()
+  const tenants = new DirectoryTenants(connection)
+  const listed = await tenants.listTenants()
+  assert.ok(turns > 1, `${turns} turns`)
+  turns = 0
+  const totals = await tenants.totals()
   clearImmediate(next)
   assert.ok(turns > 1, `${turns} turns`)
   const own = (/** @type {number} */ i) => (i % 5 === 0 || i % 2 === 0 ? 'one.test' : 'two.test')
@@ -140,6 +144,12 @@ test('what all tenants hold is summed up a slice of the accounts in each turn', 
     ]),
     Object.entries(sums)
   )
+  const { accounts, usedBytes, usedMessages, fileBytes, freeBytes } = totals
+  assert.deepEqual(
+    [accounts, usedBytes, usedMessages, fileBytes, freeBytes],
+    [12_004, 72_006_000, 24_000, 30, 3]
+  )
+  assert.equal(totals.tenants, listed.length)
 })
 
 test('maintenance of all accounts is asked for in one row, and looked for by the open ones alone', async (t) => {
