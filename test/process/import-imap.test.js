@@ -122,6 +122,20 @@ async function startTarget(t) {
 }
 
 /**
+ * A UIDVALIDITY is the second in which a mailbox was made, or a later one. Here both servers are a few seconds old, and what one
+ * mailbox had while its first messages came is refused to another. So whatever is made next is made in a second of its own.
+ *
+ * @param {ImapFlow} flow
+ * @param {string[]} paths - of its mailboxes
+ */
+async function untilOlder(flow, paths) {
+  for (const path of paths) {
+    const { uidValidity } = await flow.mailboxOpen(path, { readOnly: true })
+    while (Date.now() / 1000 < Number(uidValidity) + 1) await sleep(50)
+  }
+}
+
+/**
  * @param {import('node:test').TestContext} t
  * @returns {Promise<Place>}
  */
@@ -406,11 +420,13 @@ test(
   { skip: dovecotIsMissing },
   async (t) => {
     const target = await startTarget(t)
+    await untilOlder(await target.read(), ['INBOX'])
     const { port } = await startDovecot(t)
     const source = { port, user: 'u1' }
     const there = await connect(t, source)
     await fill(there, { count: 200, folders: ['INBOX'] })
     await fill(there, { count: 60, folders: ['Lists', 'Lists.Größe'] })
+    await untilOlder(there, ['INBOX', 'Lists', 'Lists.Größe'])
     await there.mailboxOpen('INBOX')
     await there.messageDelete('10:19,190:200')
     const check = async () => {
@@ -445,6 +461,7 @@ test(
   { skip: dovecotIsMissing },
   async (t) => {
     const target = await startTarget(t)
+    await untilOlder(await target.read(), ['INBOX'])
     const { port } = await startDovecot(t)
     const way = await wayTo(t, port)
     const source = { port: way.port, user: 'u1' }
