@@ -28,6 +28,9 @@ const SEQUENCES = Buffer.from('.mh_sequences')
 /** Each second of a million messages; more of the file is not read. */
 const MAX_SEQUENCES_BYTES = 4 * 1024 * 1024
 
+/** No message has a higher number. */
+const MAX_NUMBER = 2 ** 32 - 1
+
 const SLASH = 0x2f
 
 /**
@@ -56,8 +59,8 @@ class Sequence {
   /** @param {string} numbers */
   constructor(numbers) {
     const ranges = Array.from(numbers.matchAll(/(\d+)(?:-(\d+))?/g), ([, from, to = from]) => ({
-      from: Number(from),
-      to: Number(to)
+      from: Math.min(Number(from), MAX_NUMBER),
+      to: Math.min(Number(to), MAX_NUMBER)
     }))
     this.#ranges = new SequenceSet(ranges).resolve(0)
     this.#firsts = Uint32Array.from(this.#ranges, ({ from }) => from)

@@ -142,7 +142,7 @@ const MH = {
   'inbox/10': `Received: a\n b\n${mail('ten')}`,
   'inbox/11': `\ufeffX: 1\n${mail('eleven')}`,
   'inbox/,3': mail('deleted'),
-  'inbox/.mh_sequences': 'cur: 2\nunseen: 10-12\n 1\nreplied: 2 5\nflagged: 10 1\n',
+  'inbox/.mh_sequences': 'cur: 2\nunseen: 10-12\n 1\nreplied: 2 5 4294967297\nflagged: 10 1\n',
   'lists/node/7': mail('seven'),
   'lists/node/.claws_cache': 'binary',
   'lists/node/8': mbox('eight', 'nine'),
