@@ -107,8 +107,8 @@ export function clusterEnvironment(data, environment = process.env) {
   }
 }
 
-/** Settings, and what the S3 client reads: a worker's own, which may be others in the next one. */
-const SETTING = /^(LETTERLOCK|AWS)_/
+/** Settings, and what the S3 client reads, proxies too: a worker's own, which may be others in the next one. */
+const SETTING = /^(LETTERLOCK|AWS)_|^(https?|no)_proxy$|^(HTTPS?|NO)_PROXY$/
 
 /**
  * What the daemon of PM2 is started with: all but settings. A worker has the daemon's variables below its own, so one that

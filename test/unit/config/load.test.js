@@ -281,7 +281,9 @@ test('PM2 replaces one worker after the other, whatever the environment says', (
 })
 
 test('the daemon of PM2 has no settings, which its workers would keep for ever', () => {
-  const environment = { LETTERLOCK_LOG_LEVEL: 'debug', AWS_REGION: 'eu-west-1', PM2_HOME: '/pm2' }
+  const proxies = { HTTPS_PROXY: 'http://proxy:3128', no_proxy: 'localhost' }
+  const settings = { LETTERLOCK_LOG_LEVEL: 'debug', AWS_REGION: 'eu-west-1', ...proxies }
+  const environment = { ...settings, PM2_HOME: '/pm2' }
   assert.deepEqual(daemonEnvironment(environment), { PM2_HOME: '/pm2' })
 })
 
