@@ -228,15 +228,23 @@ export function setHome(folder, environment = process.env) {
   environment['HOME'] = folder
 }
 
+/** What tells programs of proxies. */
+const PROXY = /^(https?|no)_proxy$/i
+
 /**
- * As other programs read them, in capitals or not.
+ * As other programs read them: in capitals or not, and one without a scheme as one of HTTP, for which Node goes past it.
  *
  * @param {NodeJS.ProcessEnv} [environment]
  * @returns {NodeJS.ProcessEnv} through which proxies requests to elsewhere go, and which go through none
  */
 export const proxyEnvironment = (environment = process.env) =>
   Object.fromEntries(
-    Object.entries(environment).filter(([name]) => /^(https?|no)_proxy$/i.test(name))
+    Object.entries(environment)
+      .filter(([name]) => PROXY.test(name))
+      .map(([name, value = '']) => {
+        const isBare = value !== '' && !/^no/i.test(name) && !value.includes('://')
+        return [name, isBare ? `http://${value}` : value]
+      })
   )
 
 /**

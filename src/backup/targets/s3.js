@@ -84,6 +84,25 @@ function wordsOf(error) {
 }
 
 /**
+ * Of a proxy whose URL is none the client would tell the URL, and the password in it.
+ *
+ * @param {NodeJS.ProcessEnv} proxies
+ * @returns {string | null} for the operator; null where each can be used
+ */
+function whyNoProxy(proxies) {
+  for (const [name, url] of Object.entries(proxies)) {
+    if (!url || /^no/i.test(name)) continue
+    try {
+      const { username, password } = new URL(url)
+      decodeURIComponent(`${username}:${password}`)
+    } catch {
+      return `${name} is no URL of a proxy (http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT, with %25 for each % in these)`
+    }
+  }
+  return null
+}
+
+/**
  * The client takes any answer for a list, if need be an empty one: what is not in it would be removed as needed by nobody.
  *
  * @param {import('@aws-sdk/client-s3').ListObjectsV2CommandOutput} page
@@ -110,6 +129,7 @@ export function openS3Target({
   silenceMs = SILENCE_MS
 }) {
   const agent = { proxyEnv: proxies }
+  const noProxy = whyNoProxy(proxies)
   const client = new S3Client({
     region,
     forcePathStyle: isPathStyle,
@@ -138,6 +158,8 @@ export function openS3Target({
    * @returns {Promise<T>}
    */
   async function reached(work) {
+    if (noProxy !== null)
+      throw new MailError('BACKUP_UNREACHABLE', { detail: `${label}: ${noProxy}` })
     try {
       return await work()
     } catch (error) {

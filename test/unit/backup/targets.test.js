@@ -267,6 +267,21 @@ test(
   }
 )
 
+test('a proxy whose URL is none is named without the password in it', async () => {
+  for (const url of [
+    'http://user:pass word@proxy x:1',
+    'http://user:se/cret@proxy:1',
+    'http://user:10%@proxy:1'
+  ]) {
+    const target = s3At('http://objects.invalid', { proxies: { HTTP_PROXY: url } })
+    await assert.rejects(target.get('keys/a'), ({ detail, cause }) => {
+      assert.match(detail, /^s3:\/\/backups\/host-1\/: HTTP_PROXY is no URL of a proxy/)
+      return cause === undefined
+    })
+    await target.close()
+  }
+})
+
 test('two hosts in one bucket see only their own prefix', { skip: skipWithoutS3 }, async (t) => {
   const { endpoint } = await startS3Server(t)
   const settings = {

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { environmentName, isFirstUnderPm2, isSupervised, loadConfig } from '../../../config/load.js'
+import {
+  environmentName,
+  isFirstUnderPm2,
+  isSupervised,
+  loadConfig,
+  proxyEnvironment
+} from '../../../config/load.js'
 import { SETTINGS } from '../../../config/default.js'
 import { clusterEnvironment, daemonEnvironment } from '../../../config/runtime.js'
 import { MailError } from '../../../src/errors.js'
@@ -285,6 +291,15 @@ test('the daemon of PM2 has no settings, which its workers would keep for ever',
   const settings = { LETTERLOCK_LOG_LEVEL: 'debug', AWS_REGION: 'eu-west-1', ...proxies }
   const environment = { ...settings, PM2_HOME: '/pm2' }
   assert.deepEqual(daemonEnvironment(environment), { PM2_HOME: '/pm2' })
+})
+
+test('a proxy without a scheme is one of HTTP, as for other programs', () => {
+  const proxies = { https_proxy: 'proxy:3128', HTTP_PROXY: 'http://proxy:1', NO_PROXY: 'a.test' }
+  assert.deepEqual(proxyEnvironment({ ...proxies, ALL_PROXY: 'proxy:2', LANG: 'C' }), {
+    ...proxies,
+    https_proxy: 'http://proxy:3128'
+  })
+  assert.deepEqual(proxyEnvironment({ HTTPS_PROXY: '' }), { HTTPS_PROXY: '' })
 })
 
 test('a process is the first under PM2 until it is started again', () => {
