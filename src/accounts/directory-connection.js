@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MailError, isMailError } from '../errors.js'
 import { openPlainDatabase } from '../database/open.js'
-import { migrate, readMigrations } from '../database/migrate.js'
+import { migrate, pendingMigrations, readMigrations } from '../database/migrate.js'
 import { requireReadableLog } from '../database/readable-log.js'
 import { toMailError } from '../database/sqlite-error.js'
 import { runThread } from '../database/thread.js'
@@ -64,6 +64,26 @@ function asDirectoryError(error) {
     detail: `directory.db: ${error.detail}; mailboxes are not concerned: put a sound one in its place (docs/backup.md, “The directory alone”)`,
     cause: error
   })
+}
+
+/**
+ * For who only looks, beside a server that may be of an older version: whoever opens the directory migrates it.
+ *
+ * @param {string} path - of directory.db, which is there
+ * @returns {boolean} whether it has the schema of this program
+ * @throws {MailError} FILE_TOO_NEW, SCHEMA_MISMATCH, DIRECTORY_DAMAGED, BUSY
+ */
+export function isMigrated(path) {
+  try {
+    const db = openPlainDatabase(path, { isReadOnly: true })
+    try {
+      return pendingMigrations(db, readMigrations(MIGRATIONS)).length === 0
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    throw asDirectoryError(toMailError(error))
+  }
 }
 
 /** Reads, writes and erases; knows no table. */

@@ -17,6 +17,8 @@ import { DirectoryRestores } from './directory-restores.js'
 import { DirectoryTenants } from './directory-tenants.js'
 import { DirectoryTokens } from './directory-tokens.js'
 
+export { isMigrated } from './directory-connection.js'
+
 /** @typedef {import('./directory-port.js').DirectoryPort} DirectoryPort */
 
 /**

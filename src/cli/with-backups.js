@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
-import { openDirectory } from '../accounts/directory.js'
+import { isMigrated, openDirectory } from '../accounts/directory.js'
 import { readHostState, whyNotMade } from '../backup/host-state.js'
 import { MAX_RUNS, requireNoneLost } from '../backup/last-run.js'
 import { Repository } from '../backup/repository.js'
@@ -55,8 +55,8 @@ export const wordsOf = ({ message, detail }) =>
 export async function requireNoneYet({ config, repository, clock, logger }) {
   const path = join(config.data, 'directory.db')
   const notMade = await whyNotMade(config.data, repository)
-  // Opening it would make one.
-  if (notMade !== null || !(await isThere(path))) return
+  // Opening it would make one, or migrate that of a server which runs.
+  if (notMade !== null || !(await isThere(path)) || !isMigrated(path)) return
   const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })
   try {
     const runs = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })

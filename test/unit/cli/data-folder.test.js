@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import Database from 'better-sqlite3-multiple-ciphers'
 import { loadConfig } from '../../../config/load.js'
 import { startServer } from '../../../src/compose.js'
 import { loadCertificate } from '../../../src/support/certificate.js'
@@ -430,6 +431,24 @@ test('backup list says that backups are not set up, or that there is none yet', 
   const { code, stdout, stderr } = await run('backup', 'list')
   assert.deepEqual([code, stdout], [0, ''])
   assert.equal(stderr, `No backup yet in ${join(data, 'backup')}\n`)
+  // As it is asked before an upgrade: the directory stays the older server's.
+  const path = join(data, 'directory.db')
+  const db = new Database(path)
+  t.after(() => db.close())
+  const versionOf = () =>
+    Number(db.prepare('SELECT max(version) FROM schema_migrations').pluck().get())
+  const older = versionOf() - 1
+  db.prepare('DELETE FROM schema_migrations WHERE version > ?').run(older)
+  assert.equal((await run('backup', 'list')).stderr, stderr)
+  assert.equal(versionOf(), older)
+  db.close()
+  writeFileSync(path, 'no database')
+  const damaged = await run('backup', 'list')
+  assert.equal(damaged.code, 2)
+  assert.match(
+    damaged.stderr,
+    /^letterlock: The directory of accounts is damaged \(directory\.db: /
+  )
 })
 
 test('a place of backups that is empty because its disk is not mounted is not called good, nor one without any yet', async (t) => {
