@@ -27,9 +27,11 @@ const files = roots
 // Each file is a process, and many start servers and commands of their own: a tenth of the time would go into compiling
 // the same modules again. Coverage is not exact for functions that come out of this cache.
 const compiled = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url))
-// No package of ours is a link, and to look whether one is takes a sixth of the time in which a process loads its modules.
 // They wait for the disk and for clients too: two processes more than cores leave none of them idle.
 const concurrency = Math.min(availableParallelism(), 8) + 2
+
+// No package of ours is a link, and to look whether one is takes a sixth of the time in which a process loads its modules.
+const nodeOptions = `${process.env['NODE_OPTIONS'] ?? ''} --preserve-symlinks`.trim()
 
 const result = spawnSync(
   process.execPath,
@@ -40,7 +42,7 @@ const result = spawnSync(
       ...process.env,
       UV_THREADPOOL_SIZE: '16',
       ...(!process.env['NODE_V8_COVERAGE'] && { NODE_COMPILE_CACHE: compiled }),
-      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --preserve-symlinks`.trim(),
+      NODE_OPTIONS: nodeOptions,
       ...(workers && { LETTERLOCK_TEST_WORKERS: workers }),
       ...(torture && { LETTERLOCK_TEST_TORTURE: '1' })
     }
