@@ -111,5 +111,8 @@ if (!isSupportedNode()) {
     for (const flag of [GROWTH_FLAG, ...COMPILER_FLAGS]) setFlagsFromString(flag)
     return server
   }
-  process.exit(await runCommandLine(process.argv, { startServer }))
+  const exitCode = await runCommandLine(process.argv, { startServer })
+  const { leaveUnanswered } = await import('./cli/leave-unanswered.js')
+  await leaveUnanswered(exitCode)
+  process.exit(exitCode)
 }

@@ -119,3 +119,21 @@ test('a Node with capabilities, from which glibc takes the allocator’s variabl
   assert.equal(code, 0, stderr)
   assert.equal(readFileSync(starts, 'utf8'), '..')
 })
+
+test('a process ends although the file system does not answer it', (t) => {
+  const path = join(scratchFolder(t, 'unanswered'), 'pipe')
+  // To open one that nobody writes to takes for ever.
+  assert.equal(spawnSync('mkfifo', [path]).status, 0)
+  const module = new URL('../../src/cli/leave-unanswered.js', import.meta.url)
+  const end = (/** @type {string} */ begun) =>
+    spawnSync(process.execPath, [
+      '--input-type=module',
+      '-e',
+      `import { leaveUnanswered } from '${module}'
+       ${begun}
+       await leaveUnanswered(3, 0)
+       process.exit(4)`
+    ]).status
+  assert.equal(end(`process.getBuiltinModule('fs').readFile('${path}', () => {})`), 3)
+  assert.equal(end(''), 4)
+})
