@@ -141,6 +141,8 @@ export function openS3Target({
       httpAgent: agent,
       httpsAgent: agent
     },
+    // For a request whose body waits until it may come the client makes an agent of its own, which goes past the proxy.
+    ...(Object.keys(proxies).length > 0 && { expectContinueHeader: false }),
     // A server looks here for years: left to itself, the client reads ~/.aws once for each process.
     credentials: defaultProvider({ ignoreCache: true }),
     // Left to itself, the client also holds the checksum that comes with a range against it: see `read`.

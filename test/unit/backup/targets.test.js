@@ -256,12 +256,14 @@ test(
     const proxies = { HTTP_PROXY: line.endpoint }
     // A name that nobody but the proxy knows.
     const target = s3At('http://objects.invalid', { proxies })
-    await target.put('keys/a', Buffer.from('1'))
-    assert.deepEqual(await target.get('keys/a'), Buffer.from('1'))
+    // For one of 2 MiB and more the client would ask whether it may come, past the proxy.
+    const bytes = Buffer.alloc(2 * 1024 * 1024 + 1, 'x')
+    await target.put('keys/a', bytes)
+    assert.deepEqual(await target.get('keys/a'), bytes)
     assert.equal(line.faults.length, 2)
     await target.close()
     const near = s3At(endpoint, { proxies: { ...proxies, NO_PROXY: '127.0.0.1' } })
-    assert.deepEqual(await near.get('keys/a'), Buffer.from('1'))
+    assert.deepEqual(await near.get('keys/a'), bytes)
     assert.equal(line.faults.length, 2)
     await near.close()
   }
