@@ -1,14 +1,24 @@
+/**
+ * `letterlock import imap`: an account is copied while it is used, again and again, and what a copy fails at is told.
+ */
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { connect as connectTo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ImapFlow } from 'imapflow'
-import { dovecotIsMissing, startDovecot } from '../helpers/dovecot.js'
+import { startImapSource } from '../helpers/imap-source.js'
+import {
+  commandOf,
+  connect,
+  fill,
+  makeTarget,
+  PASSWORDS,
+  snapshot,
+  startTarget
+} from '../helpers/moved-account.js'
 import {
   createAccounts,
   letterlock,
@@ -16,124 +26,9 @@ import {
   scratchFolder,
   startServerProcess
 } from '../helpers/process.js'
-import { startImapSource } from '../helpers/imap-source.js'
-import { madeMessage, sampleMessages } from '../helpers/programs.js'
 
-/**
- * @typedef {object} Place
- * @property {number} port
- * @property {string} user
- */
-
-/**
- * @param {import('node:test').TestContext} t
- * @param {Place} place
- */
-async function connect(t, { port, user }) {
-  const flow = new ImapFlow({
-    host: '127.0.0.1',
-    port,
-    doSTARTTLS: false,
-    auth: { user, pass: 'pass' },
-    logger: false,
-    disableAutoIdle: true
-  })
-  flow.on('error', () => {})
-  t.after(() => flow.close())
-  await flow.connect()
-  return flow
-}
-
-/**
- * @param {ImapFlow} flow
- * @returns {Promise<Record<string, { uidValidity: string, uidNext: number, messages: string[] }>>} by mailbox, with '/' between levels
- */
-async function snapshot(flow) {
-  /** @type {Record<string, { uidValidity: string, uidNext: number, messages: string[] }>} */
-  const found = {}
-  for (const { path, delimiter } of await flow.list()) {
-    const mailbox = await flow.mailboxOpen(path, { readOnly: true })
-    const messages = []
-    const query = { uid: true, flags: true, internalDate: true, source: true }
-    const fetched = mailbox.exists > 0 ? flow.fetch('1:*', query) : []
-    for await (const { uid, flags, internalDate, source } of fetched) {
-      const hash = createHash('sha256')
-        .update(/** @type {Buffer} */ (source))
-        .digest('hex')
-      const kept = [...(flags ?? [])].filter((flag) => flag !== '\\Recent').sort()
-      const date = new Date(internalDate ?? 0).toISOString()
-      messages.push(`${uid} ${date} ${kept.join(' ')} ${hash.slice(0, 16)}`)
-    }
-    found[path.split(delimiter).join('/')] = {
-      uidValidity: String(mailbox.uidValidity),
-      uidNext: mailbox.uidNext,
-      messages
-    }
-  }
-  return found
-}
-
-/**
- * @param {ImapFlow} flow
- * @param {{ count: number, folders: string[], large?: boolean }} wanted
- */
-async function fill(flow, { count, folders, large = false }) {
-  for (const folder of folders) if (folder !== 'INBOX') await flow.mailboxCreate(folder)
-  const samples = sampleMessages(40)
-  for (let number = 0; number < count; number++) {
-    const flags = ['\\Seen', '\\Flagged', '$Forwarded', 'Project-1'].filter(
-      (_, index) => number % (index + 2) === 0
-    )
-    const bytes = Buffer.concat([
-      Buffer.from(`X-Number: ${number}\r\n`),
-      samples[number % samples.length] ?? madeMessage(number)
-    ])
-    const folder = folders[number % folders.length] ?? 'INBOX'
-    await flow.append(folder, bytes, flags, new Date(Date.UTC(2020, 0, 1 + number)))
-  }
-  if (large) {
-    const bytes = Buffer.concat([
-      madeMessage('large'),
-      Buffer.alloc(2_500_000, 'line after line\r\n')
-    ])
-    await flow.append('INBOX', bytes, [], new Date(Date.UTC(2021, 0, 1)))
-  }
-}
-
-/**
- * @param {import('node:test').TestContext} t
- * @returns {Promise<{ data: string, account: string }>} that no server has open
- */
-async function makeTarget(t) {
-  const data = join(scratchFolder(t, 'moving-in'), 'data')
-  mkdirSync(data)
-  await createAccounts(data, ['ann@example.org'])
-  return { data, account: 'ann@example.org' }
-}
-
-/**
- * @param {import('node:test').TestContext} t
- * @returns {Promise<{ data: string, account: string, read: () => Promise<ImapFlow> }>}
- */
-async function startTarget(t) {
-  const target = await makeTarget(t)
-  const server = await startServerProcess(t, { data: target.data })
-  return { ...target, read: () => connect(t, { port: server.ports.imap, user: target.account }) }
-}
-
-/**
- * A UIDVALIDITY is the second in which a mailbox was made, or a later one. Here both servers are a few seconds old, and what one
- * mailbox had while its first messages came is refused to another. So whatever is made next is made in a second of its own.
- *
- * @param {ImapFlow} flow
- * @param {string[]} paths - of its mailboxes
- */
-async function untilOlder(flow, paths) {
-  for (const path of paths) {
-    const { uidValidity } = await flow.mailboxOpen(path, { readOnly: true })
-    while (Date.now() / 1000 < Number(uidValidity) + 1) await sleep(50)
-  }
-}
+/** @import { ImapFlow } from 'imapflow' */
+/** @import { Place } from '../helpers/moved-account.js' */
 
 /**
  * @param {import('node:test').TestContext} t
@@ -145,78 +40,6 @@ async function startSource(t) {
   await createAccounts(data, ['old@example.net'])
   const { ports } = await startServerProcess(t, { data })
   return { port: ports.imap, user: 'old@example.net' }
-}
-
-/**
- * @param {{ data: string, account: string }} target
- * @param {Place} source
- * @param {string[]} [more]
- */
-const commandOf = ({ data, account }, { port, user }, more = []) => [
-  ...['import', 'imap', '--from', `imap://${encodeURIComponent(user)}@127.0.0.1:${port}`],
-  ...['--account', account, '--data', data, '--plaintext', '--password-stdin', ...more]
-]
-
-const PASSWORDS = 'pass\npass\n'
-
-/** Messages of an account that is copied under difficulties. */
-const MANY = process.env['LETTERLOCK_TEST_TORTURE'] === undefined ? 1400 : 20_000
-
-/**
- * A way to a server that stands still once it has carried an allowance of the
- * server's bytes, and that can be cut: so what happens half-way of a copy does
- * not depend on how fast the copy is.
- *
- * @param {import('node:test').TestContext} t
- * @param {number} port
- */
-async function wayTo(t, port) {
-  /** @type {Map<import('node:net').Socket, import('node:net').Socket>} the server's side of each client's */
-  const open = new Map()
-  let allowance = Infinity
-  const isSpent = () => allowance <= 0
-  const server = createServer((near) => {
-    const far = connectTo(port, '127.0.0.1')
-    open.set(near, far)
-    near.on('close', () => {
-      open.delete(near)
-      far.destroy()
-    })
-    far.on('close', () => near.destroy())
-    for (const socket of [near, far]) socket.on('error', () => {})
-    near.pipe(far)
-    far.on('data', (bytes) => {
-      near.write(bytes)
-      allowance -= bytes.length
-      if (isSpent()) for (const each of open.values()) each.pause()
-    })
-    if (isSpent()) far.pause()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  /** @returns {number} how many connections were ended */
-  const cut = () => {
-    const { size } = open
-    for (const socket of open.keys()) socket.destroy()
-    return size
-  }
-  t.after(() => {
-    cut()
-    server.close()
-  })
-  return {
-    port: /** @type {import('node:net').AddressInfo} */ (server.address()).port,
-    cut,
-    /** @param {number} bytes that go through before it stands still */
-    allow: (bytes) => {
-      allowance = bytes
-      for (const far of open.values()) far.resume()
-    },
-    /** Waits until it stands still. */
-    spent: async () => {
-      while (!isSpent()) await sleep(5)
-    }
-  }
 }
 
 test('a whole account is copied beside the running server, and later runs bring what has changed', async (t) => {
@@ -414,120 +237,3 @@ test('a copy that the quota ends says what it has copied, and is one in part', a
   assert.match(listed.stdout, /^ann@example\.org: NOT DONE: copied 0, there already 100, /m)
   assert.match(listed.stdout, /^0 accounts are there, 1 in part, 0 not at all$/m)
 })
-
-test(
-  'from Dovecot: UIDs, UIDVALIDITY and uses are those of the source, and stay so in later runs',
-  { skip: dovecotIsMissing },
-  async (t) => {
-    const target = await startTarget(t)
-    await untilOlder(await target.read(), ['INBOX'])
-    const { port } = await startDovecot(t)
-    const source = { port, user: 'u1' }
-    const there = await connect(t, source)
-    await fill(there, { count: 200, folders: ['INBOX'] })
-    await fill(there, { count: 60, folders: ['Lists', 'Lists.Größe'] })
-    await untilOlder(there, ['INBOX', 'Lists', 'Lists.Größe'])
-    await there.mailboxOpen('INBOX')
-    await there.messageDelete('10:19,190:200')
-    const check = async () => {
-      const { code, stdout, stderr } = await letterlock(commandOf(target, source), {
-        input: PASSWORDS
-      })
-      assert.equal(code, 0, stderr)
-      const here = await target.read()
-      const [found, wanted] = [await snapshot(here), await snapshot(there)]
-      for (const name of ['INBOX', 'Lists', 'Lists/Größe']) {
-        assert.deepEqual(found[name], wanted[name], name)
-      }
-      const uses = (await here.list()).map(({ path, specialUse }) => [path, specialUse])
-      assert.ok(uses.some(([path, use]) => path === 'Gesendet' && use === '\\Sent'))
-      assert.ok(!uses.some(([path]) => path === 'Sent'), 'the empty one of a new account is gone')
-      return stdout
-    }
-    assert.match(await check(), /^copied 239, /)
-    await there.mailboxOpen('Lists')
-    await there.messageDelete('2:4')
-    await there.messageFlagsAdd('1', ['\\Answered', 'Later'])
-    await fill(there, { count: 7, folders: ['INBOX'] })
-    assert.match(
-      await check(),
-      /^copied 7, there already 236, flags changed 1, deleted 3, failed 0/
-    )
-  }
-)
-
-test(
-  `from Dovecot, ${MANY} messages, the connections cut and the copy killed three times: once and only once, UIDs kept`,
-  { skip: dovecotIsMissing },
-  async (t) => {
-    const target = await startTarget(t)
-    await untilOlder(await target.read(), ['INBOX'])
-    const { port } = await startDovecot(t)
-    const way = await wayTo(t, port)
-    const source = { port: way.port, user: 'u1' }
-    // One connection: Dovecot 2.3 ends a session that meets others in its list of mailboxes ("Resource deadlock avoided").
-    const there = await connect(t, { port, user: 'u1' })
-    await fill(there, { count: 20, folders: ['Lists', 'Lists.Größe'] })
-    await fill(there, { count: MANY - 20, folders: ['INBOX'] })
-    await there.mailboxOpen('INBOX')
-    await there.messageDelete('10:19')
-    const wanted = MANY - 10
-
-    let bytes = 0
-    for await (const { size } of there.fetch('1:*', { size: true })) bytes += size ?? 0
-    const here = await target.read()
-    const countHere = async () => {
-      const status = await here.status('INBOX', { messages: true })
-      return (status && status.messages) || 0
-    }
-    // Three rounds of 28 % leave something to do; and a quarter is more than the three batches of 100 that are under way
-    // at once over two connections, so that in each round one becomes whole.
-    const command = [MAIN, ...commandOf(target, source, ['--connections', '2'])]
-    let before = 0
-    for (let round = 1; round <= 3; round++) {
-      way.allow(bytes * 0.03)
-      const child = spawn(process.execPath, command, {
-        stdio: ['pipe', 'ignore', 'ignore'],
-        env: { ...process.env, LETTERLOCK_AUTH_ARGON2_MEMORY_KIB: String(19 * 1024) }
-      })
-      const closed = once(child, 'close')
-      child.stdin.end(PASSWORDS)
-      // The connections are lost once on the way; the copy makes new ones.
-      await way.spent()
-      assert.ok(way.cut() > 0)
-      way.allow(bytes * 0.25)
-      await way.spent()
-      while ((await countHere()) === before) await sleep(5)
-      child.kill('SIGKILL')
-      assert.deepEqual(await closed, [null, 'SIGKILL'])
-      before = await countHere()
-      t.diagnostic(`${before} messages were there when it was killed`)
-    }
-    assert.ok(before < wanted, 'there was something left to do')
-    way.allow(Infinity)
-    const last = await letterlock(commandOf(target, source), { input: PASSWORDS })
-    assert.equal(last.code, 0, last.stderr)
-    assert.match(last.stdout, / failed 0, /)
-    t.diagnostic(last.stdout.trim())
-    const compare = async () => {
-      const [found, expected] = [await snapshot(await target.read()), await snapshot(there)]
-      for (const name of ['INBOX', 'Lists', 'Lists/Größe'])
-        assert.deepEqual(found[name], expected[name], name)
-    }
-    await compare()
-
-    // Some days later.
-    await there.mailboxOpen('INBOX')
-    await there.messageFlagsAdd('1:7', ['\\Answered', 'Later'])
-    await there.messageDelete('20:29')
-    await fill(there, { count: 25, folders: ['INBOX'] })
-    const again = await letterlock(commandOf(target, source), { input: PASSWORDS })
-    assert.match(
-      again.stdout,
-      new RegExp(
-        `^copied 25, there already ${wanted - 10}, flags changed 7, deleted 10, failed 0, `
-      )
-    )
-    await compare()
-  }
-)
