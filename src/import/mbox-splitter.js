@@ -8,12 +8,12 @@
  * So does one that says nothing and has a header field in the next line, or, where no empty line stands before it, a header in
  * the next two: Thunderbird once wrote dates, and left that line out, and now does neither, into the same file.
  *
- * A byte order mark at the begin of the file, as programs for Windows put it there, is no part of the first From_ line.
+ * A byte order mark at the begin of the file, as programs for Windows put it there, belongs to the mbox.
  *
  * Quoting: 'mboxrd' takes one `>` off every line `>From `, `>>From ` …; 'mboxo' takes it off `>From ` alone (a program
  * that quotes so leaves `>>From ` as it is, which cannot be told from a file); 'none' leaves lines as they are.
  */
-import { firstFieldAt, MARK_BYTES } from '../mime/header.js'
+import { MARK_BYTES, markEnd } from '../mime/header.js'
 import { HEADER_FIELD, MAX_FROM_LINE_BYTES, trimLineEnd } from './line-ends.js'
 import { FROM, isBareFromLine, marksEnd, parseFromLineDate } from './from-line.js'
 
@@ -86,7 +86,7 @@ export class MboxSplitter {
         return pieces
       }
       this.#isAtStart = false
-      pieceStart = firstFieldAt(bytes)
+      pieceStart = markEnd(bytes)
     }
     let at = pieceStart
     // Where the line before `at` begins when it is empty: it may turn out to belong to the mbox.

@@ -3,7 +3,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { MailError } from '../errors.js'
-import { firstFieldAt } from '../mime/header.js'
+import { markEnd } from '../mime/header.js'
 import { readHead } from './byte-source.js'
 import { HEADER_FIELD } from './line-ends.js'
 import { isEmlName, openEmlFile } from './read-eml.js'
@@ -35,7 +35,7 @@ export async function openSource(path, { mboxQuoting = 'mboxrd' } = {}) {
   const head = await readHead(path, HEAD_BYTES)
   if (isTarHead(head)) return await openTar(path)
   if (isEmlName(path)) return openEmlFile(path)
-  const text = head.toString('latin1', firstFieldAt(head)).trimStart()
+  const text = head.toString('latin1', markEnd(head)).trimStart()
   if (text === '' || text.startsWith('From ')) return await openMbox(path, { quoting: mboxQuoting })
   if (HEADER_FIELD.test(text)) return openEmlFile(path)
   throw new MailError('FORMAT_UNKNOWN')

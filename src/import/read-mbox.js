@@ -3,7 +3,7 @@
  */
 import { basename } from 'node:path'
 import { MailError } from '../errors.js'
-import { firstFieldAt } from '../mime/header.js'
+import { markEnd } from '../mime/header.js'
 import { findAddedLines, withoutAdded } from './added-lines.js'
 import { openBytes } from './byte-source.js'
 import { isBareFromLine, parseFromLineDate } from './from-line.js'
@@ -38,7 +38,7 @@ export const MBOX_HEAD_BYTES = 1024
  * @returns {boolean} whether it is an mbox: a text may begin with the word From
  */
 export function isMboxHead(place, bytes) {
-  const text = bytes.toString('latin1', firstFieldAt(bytes)).trimStart()
+  const text = bytes.toString('latin1', markEnd(bytes)).trimStart()
   const [line = '', next = ''] = text.split(/\r?\n/, 2)
   if (!line.startsWith('From ')) return false
   const isDated = parseFromLineDate(Buffer.from(line, 'latin1')) !== null

@@ -20,6 +20,15 @@ const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf)
 export const MARK_BYTES = BYTE_ORDER_MARK.length
 
 /**
+ * @param {Buffer} bytes
+ * @returns {number} where they begin behind a byte order mark; 0 where there is none
+ */
+export function markEnd(bytes) {
+  if (bytes[0] !== BYTE_ORDER_MARK[0]) return 0
+  return bytes.subarray(0, MARK_BYTES).equals(BYTE_ORDER_MARK) ? MARK_BYTES : 0
+}
+
+/**
  * @typedef {object} HeaderField
  * @property {ByteString} name - as written
  * @property {string} lowerName
@@ -71,10 +80,9 @@ export function scanHeader(block, visit, from = firstFieldAt(block)) {
  * @returns {number} where the first field begins
  */
 export function firstFieldAt(bytes) {
-  if (bytes[0] !== BYTE_ORDER_MARK[0]) return 0
-  if (!bytes.subarray(0, MARK_BYTES).equals(BYTE_ORDER_MARK)) return 0
+  const at = markEnd(bytes)
   // A mark alone in its line is a line that is no field, and no blank one.
-  return bytes[MARK_BYTES] === CR || bytes[MARK_BYTES] === LF ? 0 : MARK_BYTES
+  return bytes[at] === CR || bytes[at] === LF ? 0 : at
 }
 
 /**

@@ -69,6 +69,11 @@ const CASES = [
     ]
   },
   {
+    name: 'a byte order mark may stand in a line of its own, as an empty line may',
+    mbox: `\xef\xbb\xbf\r\n${FROM}\nA: b\n`,
+    messages: [[FROM, 'A: b\n']]
+  },
+  {
     name: 'only one empty line is taken',
     mbox: `${FROM}\nA: b\n\nbody\n\n\n\n${OTHER}\nA: b\n\nbody`,
     messages: [

@@ -459,13 +459,15 @@ test('an .eml file that begins with an mbox line is one message; without that na
     1: MBOX,
     mail: MAIL,
     marked: `\ufeff${MAIL}`,
-    'marked mbox': `\ufeff${MBOX}`
+    'marked mbox': `\ufeff${MBOX}`,
+    'mark in a line': `\ufeff\n${MBOX}`
   })
   assert.equal((await openSource(join(folder, '1.eml'))).format, 'eml')
   assert.equal((await openSource(join(folder, '1'))).format, 'mbox')
   assert.equal((await openSource(join(folder, 'mail'))).format, 'eml')
   assert.equal((await openSource(join(folder, 'marked'))).format, 'eml')
   assert.equal((await openSource(join(folder, 'marked mbox'))).format, 'mbox')
+  assert.equal((await openSource(join(folder, 'mark in a line'))).format, 'mbox')
 })
 
 test('a packed message is unpacked, by itself and in a folder', async (t) => {
