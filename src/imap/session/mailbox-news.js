@@ -81,6 +81,10 @@ async function writeNews(session, { allowsExpunge, isUid }) {
     const isOvertaken = isAhead || selected.view.highestModSeq > upTo
     if ((isHeldBack && isQresync) || (isOvertaken && isCondstore))
       session.untagged('OK', highestModSeq(selected.toldModSeq), 'More is told later')
+    // EXISTS has no MODSEQ, nor has APPENDUID: whoever appends and hears of none takes their own messages for changed ones the
+    // next time, and what another client took away from their flags for lost.
+    else if (exists !== null && isCondstore)
+      session.untagged('OK', highestModSeq(selected.toldModSeq), 'Highest modification sequence')
   } finally {
     selected.unhold()
   }

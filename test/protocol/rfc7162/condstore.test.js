@@ -36,6 +36,31 @@ test('FETCH MODSEQ, CHANGEDSINCE and STATUS HIGHESTMODSEQ (RFC 7162 §3.1.4, §3
   )
 })
 
+test('whoever knows MODSEQs hears that of what they have appended (RFC 7162 §3.1)', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${select('INBOX', { exists: 0, parameters: ' (CONDSTORE)' })}
+    ${select('INBOX', { exists: 0, connection: 2 })}
+    1C: a APPEND INBOX {4+}
+    1C:
+    1C:
+    1C:
+    1S: * 1 EXISTS
+    1S: * 1 RECENT
+    1S: * OK [HIGHESTMODSEQ {{appended}}] ...
+    1S: a OK [APPENDUID ...
+    1C: b UID FETCH 1:* (FLAGS) (CHANGEDSINCE {{appended}})
+    1S: b OK ...
+    2C: c NOOP
+    2S: * 1 EXISTS
+    2S: * 0 RECENT
+    2S: c OK ...
+    `
+  )
+})
+
 test('STORE UNCHANGEDSINCE leaves alone what has changed, and names it in MODIFIED (RFC 7162 §3.1.3)', async (t) => {
   const server = await startImapServer(t)
   await transcript(

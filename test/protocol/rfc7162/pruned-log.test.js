@@ -163,6 +163,7 @@ test('a message that has just come is not among those that are gone (RFC 7162 §
     1C: a UID FETCH 5 (FLAGS) (CHANGEDSINCE 1 VANISHED)
     1S: * 4 EXISTS
     1S: * 1 RECENT
+    1S: * OK [HIGHESTMODSEQ ...
     1S: a OK ...
     1C: b UID FETCH 2 (FLAGS) (CHANGEDSINCE 1 VANISHED)
     1S: * VANISHED (EARLIER) 2
