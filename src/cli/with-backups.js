@@ -8,6 +8,7 @@ import { readHostState, whyNotMade } from '../backup/host-state.js'
 import { MAX_RUNS, requireNoneLost } from '../backup/last-run.js'
 import { Repository } from '../backup/repository.js'
 import { openTarget } from '../backup/targets/open-target.js'
+import { Patience } from '../backup/targets/patience.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
 import { isThere } from '../support/is-there.js'
@@ -125,7 +126,8 @@ export async function withBackups(
   enterDataFolder(config.data, { mayBeNew, exitCode: NOTHING_DONE })
   const { level } = config.log
   const logger = createLogger({ level: isLogged || level === 'silent' ? level : 'warn' })
-  const target = await openTarget(config.backup)
+  const patience = new Patience({ logger, isFirstToo: isLogged })
+  const target = await openTarget(config.backup, patience)
   const repository = new Repository(target)
   try {
     return await work({

@@ -6,9 +6,10 @@ import { openFolderTarget } from './folder.js'
 
 /**
  * @param {import('../../../config/load.js').Config['backup']} config
+ * @param {import('./patience.js').Patience} [patience] - with object storage that is away; default: none
  * @returns {Promise<import('./target.js').BackupTarget>}
  */
-export async function openTarget({ folder, s3, networkBytesPerSecond }) {
+export async function openTarget({ folder, s3, networkBytesPerSecond }, patience) {
   if (s3.bucket === '') return openFolderTarget(folder)
   // Loaded only here: the client is larger than the rest of the program.
   const { openS3Target } = await import('./s3.js')
@@ -16,5 +17,6 @@ export async function openTarget({ folder, s3, networkBytesPerSecond }) {
   const prefix = s3.prefix === '' || s3.prefix.endsWith('/') ? s3.prefix : `${s3.prefix}/`
   const bytesPerSecond = networkBytesPerSecond
   const proxies = proxyEnvironment()
-  return openS3Target({ bucket, prefix, endpoint, region, isPathStyle, bytesPerSecond, proxies })
+  const place = { bucket, prefix, endpoint, region, isPathStyle }
+  return openS3Target({ ...place, bytesPerSecond, proxies, ...(patience && { patience }) })
 }

@@ -1,7 +1,7 @@
 /**
  * Backups in S3-compatible object storage. Credentials come from where the AWS tools take them: the environment, the
- * shared files of ~/.aws, the machine's role. Requests are repeated with backoff by the client; each object is sent with
- * a SHA-256 that the server checks.
+ * shared files of ~/.aws, the machine's role. Requests are repeated with backoff by the client, for seconds; a server that
+ * is away for longer is waited for as patience.js says. Each object is sent with a SHA-256 that the server checks.
  */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -11,10 +11,10 @@ import {
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
-  S3ServiceException,
-  paginateListObjectsV2
+  S3ServiceException
 } from '@aws-sdk/client-s3'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { Upload } from '@aws-sdk/lib-storage'
@@ -47,6 +47,8 @@ const REMOVE_AT_ONCE = 1000
  * @property {number} bytesPerSecond - 0: no limit
  * @property {NodeJS.ProcessEnv} [proxies] - HTTPS_PROXY and the like; default: none
  * @property {number} [silenceMs] - default: SILENCE_MS
+ * @property {number} [maxAttempts] - default: MAX_ATTEMPTS
+ * @property {import('./patience.js').Patience} [patience] - default: none, whoever asks shall not wait
  */
 
 /** What is said of an object that is not there (of HEAD, which has no body to say which, `NotFound`), or ends before a range. */
@@ -81,6 +83,30 @@ function wordsOf(error) {
   // Of a host of several addresses, none of which answers: what each attempt failed with has the words.
   if (error instanceof AggregateError && message === '') return error.errors.map(wordsOf).join('; ')
   return `${name}: ${message}`
+}
+
+/** What a server that is started anew, or changed for another one, looks like from here. */
+const AWAY = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+  ...['ENOTFOUND', 'EAI_AGAIN', 'TimeoutError', 'RequestTimeout', 'SlowDown']
+])
+const AWAY_STATUS = new Set([429, 500, 502, 503, 504])
+
+/**
+ * @param {unknown} error - of the client
+ * @returns {import('./patience.js').Absence | null} null where the server has answered, or cannot be asked at all
+ */
+function absenceOf(error) {
+  if (!(error instanceof Error) || error instanceof MailError) return null
+  const { name, code, $metadata, $response } =
+    /** @type {Error & { code?: string } & Partial<Pick<S3ServiceException, '$metadata' | '$response'>>} */ (
+      error
+    )
+  const isAway =
+    AWAY.has(name) || AWAY.has(code ?? '') || AWAY_STATUS.has($metadata?.httpStatusCode ?? 0)
+  if (!isAway) return null
+  const seconds = Number($response?.headers['retry-after'])
+  return { words: wordsOf(error), pauseMs: seconds > 0 ? seconds * 1000 : 0 }
 }
 
 /**
@@ -126,14 +152,16 @@ export function openS3Target({
   isPathStyle,
   bytesPerSecond,
   proxies = {},
-  silenceMs = SILENCE_MS
+  silenceMs = SILENCE_MS,
+  maxAttempts = MAX_ATTEMPTS,
+  patience
 }) {
   const agent = { proxyEnv: proxies }
   const noProxy = whyNoProxy(proxies)
   const client = new S3Client({
     region,
     forcePathStyle: isPathStyle,
-    maxAttempts: MAX_ATTEMPTS,
+    maxAttempts,
     retryMode: 'standard',
     requestHandler: {
       connectionTimeout: CONNECT_MS,
@@ -163,10 +191,9 @@ export function openS3Target({
     if (noProxy !== null)
       throw new MailError('BACKUP_UNREACHABLE', { detail: `${label}: ${noProxy}` })
     try {
-      return await work()
+      return await (patience ? patience.run(work, absenceOf) : work())
     } catch (error) {
       if (error instanceof MailError) throw error
-      // The client has repeated what can be repeated.
       const detail = `${label}: ${wordsOf(error)}`
       throw new MailError('BACKUP_UNREACHABLE', { detail, cause: error })
     }
@@ -184,7 +211,7 @@ export function openS3Target({
       try {
         return Buffer.from((await Body?.transformToByteArray()) ?? new Uint8Array(0))
       } catch (error) {
-        if (attempt === MAX_ATTEMPTS) throw error
+        if (attempt >= maxAttempts) throw error
       }
       await sleep(BODY_BACKOFF_MS * 2 ** attempt)
     }
@@ -252,24 +279,22 @@ export function openS3Target({
       return found?.ContentLength ?? null
     },
     async *list(namePrefix) {
-      const pages = paginateListObjectsV2(
-        { client },
-        { Bucket: bucket, Prefix: prefix + namePrefix }
-      )
-      const iterator = pages[Symbol.asyncIterator]()
+      const all = { Bucket: bucket, Prefix: prefix + namePrefix }
       /** @type {string | undefined} */
       let token
-      for (;;) {
-        const { value, done } = await reached(() => iterator.next())
-        if (done) return
-        requireWhole(value)
+      do {
+        const from = token
+        const page = await reached(() =>
+          client.send(new ListObjectsV2Command({ ...all, ContinuationToken: from }))
+        )
+        requireWhole(page)
+        token = page.NextContinuationToken
         // The next page would be this one again, for ever.
-        if (value.NextContinuationToken !== undefined && value.NextContinuationToken === token)
+        if (token !== undefined && token === from)
           throw new MailError('BACKUP_UNREACHABLE', { detail: 'the list of objects has no end' })
-        token = value.NextContinuationToken
-        for (const { Key = '', Size = 0 } of value.Contents ?? [])
+        for (const { Key = '', Size = 0 } of page.Contents ?? [])
           yield { name: Key.slice(prefix.length), size: Size }
-      }
+      } while (token !== undefined)
     },
     remove: async (names) => {
       for (let at = 0; at < names.length; at += REMOVE_AT_ONCE) {
