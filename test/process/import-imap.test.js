@@ -57,7 +57,7 @@ test('a whole account is copied beside the running server, and later runs bring 
 
   const first = await letterlock(commandOf(target, source), { input: PASSWORDS })
   assert.equal(first.code, 0, first.stderr)
-  assert.match(first.stdout, /^copied 61, there already 0, flags changed 0, deleted 0, failed 0/)
+  assert.match(first.stdout, /^copied 61, there already 0, flags changed 0, deleted 0, failed 0/m)
   const here = await target.read()
   const messagesOf = async (/** @type {ImapFlow} */ flow) =>
     Object.fromEntries(
@@ -75,12 +75,12 @@ test('a whole account is copied beside the running server, and later runs bring 
   await fill(there, { count: 5, folders: ['INBOX'] })
   const second = await letterlock(commandOf(target, source), { input: PASSWORDS })
   assert.equal(second.code, 0, second.stderr)
-  assert.match(second.stdout, /^copied 5, there already 58, flags changed 3, deleted 3, failed 0/)
+  assert.match(second.stdout, /^copied 5, there already 58, flags changed 3, deleted 3, failed 0/m)
   const again = await target.read()
   assert.deepEqual(await messagesOf(again), await messagesOf(there))
 
   const third = await letterlock(commandOf(target, source), { input: PASSWORDS })
-  assert.match(third.stdout, /^copied 0, there already 63, flags changed 0, deleted 0, failed 0/)
+  assert.match(third.stdout, /^copied 0, there already 63, flags changed 0, deleted 0, failed 0/m)
 })
 
 test('what was changed here alone stays, and a folder that was emptied there stays full here', async (t) => {
@@ -100,7 +100,7 @@ test('what was changed here alone stays, and a folder that was emptied there sta
   assert.equal(here.mailbox && here.mailbox.exists, 60)
   const always = commandOf(target, source, ['--expunge', 'always'])
   const gone = await letterlock(always, { input: PASSWORDS })
-  assert.match(gone.stdout, /^copied 0, there already 0, flags changed 0, deleted 60/)
+  assert.match(gone.stdout, /^copied 0, there already 0, flags changed 0, deleted 60/m)
 })
 
 test('killed at any point, the next run goes on: nothing twice, nothing lost', async (t) => {
@@ -225,7 +225,7 @@ test('a copy that the quota ends says what it has copied, and is one in part', a
     input: PASSWORDS
   })
   assert.equal(code, 1)
-  assert.match(stdout, /^copied 100, there already 0, /)
+  assert.match(stdout, /^copied 100, there already 0, /m)
   assert.match(stderr, /^letterlock: The copy ended early: The mailbox is full$/m)
 
   const list = join(data, '..', 'list.tsv')
