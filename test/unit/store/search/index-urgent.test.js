@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import test from 'node:test'
+import { mailFile } from '../../../../src/database/database-files.js'
+import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { BACKGROUND_NICENESS } from '../../../../src/support/step-back.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 import { pendingCount, searcher } from '../../../helpers/index-oracle.js'
@@ -34,15 +37,23 @@ function processorTimes() {
 /**
  * @param {import('node:test').TestContext} t
  * @param {number} count - messages
- * @returns {Promise<AccountStore>}
+ * @returns {Promise<{ store: AccountStore, hold: () => () => void }>} `hold`: nothing more is indexed until what it gives is
+ *   called
  */
 async function filled(t, count) {
-  const store = await temporaryStore(t)
+  const key = randomBytes(32)
+  const store = await temporaryStore(t, { key: Buffer.from(key) })
   const mails = Array.from({ length: count }, (_, n) => ({
     bytes: Buffer.from(`Subject: mail ${n}\r\n\r\nwords of message number${n}x\r\n`)
   }))
   await appendAll(store, 'INBOX', mails)
-  return store
+  const hold = () => {
+    const path = mailFile(store.folder)
+    const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20', isBlocking: true })
+    db.exec('BEGIN IMMEDIATE')
+    return () => db.close()
+  }
+  return { store, hold }
 }
 
 /**
@@ -57,12 +68,14 @@ test(
   'an index that a search waits for is brought up to date by a thread that has not stepped back',
   { skip: process.platform !== 'linux' && 'niceness of a thread is Linux’s' },
   async (t) => {
-    const store = await filled(t, 3000)
+    const { store, hold } = await filled(t, 3000)
     const { find } = await searcher(store, 'INBOX')
     const indexing = store.indexSearch()
     await untilBegun(store, 3000)
+    const letGo = hold()
     assert.deepEqual(await find({ op: 'text', value: 'number2990x' }), [2991])
     const before = processorTimes()
+    letGo()
     await indexing
     const after = processorTimes()
     const spent = (/** @type {number} */ nice) => (after.get(nice) ?? 0) - (before.get(nice) ?? 0)
@@ -76,23 +89,26 @@ test(
 
 test('a mailbox that is searched does not wait until others are indexed', async (t) => {
   const busy = [await filled(t, 3000), await filled(t, 3000)]
-  const store = await filled(t, 150)
-  const atWork = busy.map((each) => each.indexSearch())
-  for (const each of busy) await untilBegun(each, 3000)
+  const { store } = await filled(t, 150)
+  const atWork = busy.map((each) => each.store.indexSearch())
+  for (const each of busy) await untilBegun(each.store, 3000)
+  // However slow this process is, they do not come to their end before the other has had its turn.
+  const held = busy.map(({ hold }) => hold())
   const indexing = store.indexSearch()
   await sleep(20)
   assert.equal(await pendingCount(store), 150)
   const { find } = await searcher(store, 'INBOX')
   assert.deepEqual(await find({ op: 'text', value: 'number140x' }), [141])
   await untilBegun(store, 150)
-  for (const each of busy) assert.ok((await pendingCount(each)) > 0)
+  for (const each of busy) assert.ok((await pendingCount(each.store)) > 0)
   await indexing
   assert.equal(await pendingCount(store), 0)
+  for (const letGo of held) letGo()
   await Promise.all(atWork)
 })
 
 test('what is searched again and again while it is indexed is indexed whole', async (t) => {
-  const store = await filled(t, 1500)
+  const { store } = await filled(t, 1500)
   const { find } = await searcher(store, 'INBOX')
   const state = { isOver: false }
   const indexing = store.indexSearch().finally(() => (state.isOver = true))
