@@ -20,6 +20,9 @@ const QUIET_MS = 900
 /** The same where little has come. */
 const LITTLE_QUIET_MS = 9000
 
+/** After so long it is indexed in any case, however much keeps coming. */
+const MAX_DELAY_MS = 4.5 * 60_000
+
 /**
  * @param {string} name
  * @param {number} count
@@ -52,50 +55,69 @@ async function countFound(store, value) {
   return slots.length
 }
 
+/** What has come stays where it is for as long as no gap was longer than the index waits. */
+class Gaps {
+  /** From before a commit until after the next, or until after it was looked what is left. */
+  longestMs = 0
+  #sinceMs = performance.now()
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} work - a commit, or a look
+   * @returns {Promise<T>}
+   */
+  async before(work) {
+    const begunMs = performance.now()
+    const result = await work()
+    this.longestMs = Math.max(this.longestMs, performance.now() - this.#sinceMs)
+    this.#sinceMs = begunMs
+    return result
+  }
+}
+
 test('mail that keeps coming is indexed together, but at once for a search that had to read it', async (t) => {
   const store = await temporaryStore(t)
-  let lastMs = performance.now()
-  await appendAll(store, 'INBOX', mails('first', 200))
-  let longestGapMs = performance.now() - lastMs
-  lastMs = performance.now()
+  const gaps = new Gaps()
+  await gaps.before(() => appendAll(store, 'INBOX', mails('first', 200)))
   const appendOne = async (/** @type {string} */ name) => {
-    await appendAll(store, 'INBOX', mails(name, 1))
-    longestGapMs = Math.max(longestGapMs, performance.now() - lastMs)
-    lastMs = performance.now()
+    await gaps.before(() => appendAll(store, 'INBOX', mails(name, 1)))
     await sleep(100)
   }
   for (let number = 0; number < 30; number++) await appendOne(`more${number}`)
-  if (longestGapMs < QUIET_MS) assert.equal(await pendingCount(store), 230)
+  const pending = await gaps.before(() => pendingCount(store))
+  if (gaps.longestMs < QUIET_MS) assert.equal(pending, 230)
 
   assert.equal(await countFound(store, 'word-first-'), 200)
   let appended = 0
-  while ((await pendingCount(store)) >= 200) await appendOne(`late${appended++}`)
-  assert.ok(appended < 300, `${appended} messages came meanwhile`)
+  const startedMs = performance.now()
+  const isLate = () => performance.now() - startedMs >= MAX_DELAY_MS
+  while ((await pendingCount(store)) >= 200 && !isLate()) await appendOne(`late${appended++}`)
+  assert.ok(!isLate(), `${appended} messages came meanwhile`)
   assert.equal(await countFound(store, 'word-'), 230 + appended)
 })
 
 test('a user’s pauses of a second or two are no time to index a few messages, a long one is', async (t) => {
   const store = await temporaryStore(t)
-  await appendAll(store, 'INBOX', [mailOf(100_000)])
-  let longestGapMs = 0
+  const gaps = new Gaps()
+  await gaps.before(() => appendAll(store, 'INBOX', [mailOf(100_000)]))
   for (let number = 0; number < 3; number++) {
-    await appendAll(store, 'INBOX', mails(`few${number}`, 2))
-    const appendedMs = performance.now()
+    await gaps.before(() => appendAll(store, 'INBOX', mails(`few${number}`, 2)))
     await sleep(1600)
-    longestGapMs = Math.max(longestGapMs, performance.now() - appendedMs)
   }
-  if (longestGapMs < LITTLE_QUIET_MS) assert.equal(await pendingCount(store), 7)
+  const pending = await gaps.before(() => pendingCount(store))
+  if (gaps.longestMs < LITTLE_QUIET_MS) assert.equal(pending, 7)
   while ((await pendingCount(store)) > 0) await sleep(100)
   assert.equal(await countFound(store, 'word-few'), 6)
 })
 
 test('a very large message is much: it is indexed before what another mailbox has a little of', async (t) => {
   const [large, little] = await Promise.all([temporaryStore(t), temporaryStore(t)])
-  await appendAll(little, 'INBOX', mails('few', 2))
+  const gaps = new Gaps()
+  await gaps.before(() => appendAll(little, 'INBOX', mails('few', 2)))
   await appendAll(large, 'INBOX', [mailOf(600_000)])
-  const appendedMs = performance.now()
   while ((await pendingCount(large)) > 0) await sleep(50)
-  if (performance.now() - appendedMs < LITTLE_QUIET_MS) assert.equal(await pendingCount(little), 2)
+  const pending = await gaps.before(() => pendingCount(little))
+  if (gaps.longestMs < LITTLE_QUIET_MS) assert.equal(pending, 2)
 })
 
 test('messages of very many words are indexed a few at a time where others have to wait for it', async (t) => {
@@ -131,29 +153,33 @@ for (const [what, much] of Object.entries(MUCH)) {
     const store = await temporaryStore(t)
     await appendAll(store, 'INBOX', much)
     let appended = 0
-    while ((await pendingCount(store)) >= much.length && appended < 300) {
+    const startedMs = performance.now()
+    const isLate = () => performance.now() - startedMs >= MAX_DELAY_MS
+    while ((await pendingCount(store)) >= much.length && !isLate()) {
       await appendAll(store, 'INBOX', mails(`more${appended++}`, 1))
       await sleep(100)
     }
-    assert.ok(appended < 300, `${appended} messages came meanwhile`)
+    assert.ok(!isLate(), `${appended} messages came meanwhile`)
   })
 }
 
 test('while others wait for a turn, merging is left for later, and done when nobody waits', async (t) => {
   const stores = await Promise.all(Array.from({ length: 6 }, () => temporaryStore(t)))
-  let putOff = 0
+  // Later has not come before it was looked what is left.
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   for (let round = 0; round < 4; round++) {
     for (const store of stores) await appendAll(store, 'INBOX', mails(`round${round}`, 40))
     await Promise.all(stores.map((store) => store.indexSearch()))
   }
+  const isMergeDue = async (/** @type {AccountStore} */ store) =>
+    chooseMerge(await segmentsOf(store)).length > 0
+  const due = await Promise.all(stores.map(isMergeDue))
+  assert.ok(due.includes(true))
+  t.mock.timers.runAll()
+  t.mock.timers.reset()
   for (const store of stores) {
-    const segments = await segmentsOf(store)
-    if (chooseMerge(segments).length > 0) putOff++
     assert.equal(await countFound(store, 'word-'), 160)
-  }
-  assert.ok(putOff > 0)
-  for (const store of stores) {
-    while (chooseMerge(await segmentsOf(store)).length > 0) await sleep(50)
+    while (await isMergeDue(store)) await sleep(50)
     assert.equal(await countFound(store, 'word-round2-'), 40)
     assert.deepEqual((await store.verify()).problems, [])
   }
