@@ -14,6 +14,7 @@ const MiB = 1024 * 1024
 
 /** As far as the thread may be ahead. */
 const AHEAD_BYTES = 8 * CHUNK_BYTES
+const TOTAL_BYTES = 8 * MiB
 
 /**
  * @param {number} chunks
@@ -60,11 +61,21 @@ async function untilUsed(cache, bytes) {
 }
 
 /**
- * @param {import('node:test').TestContext} t
- * @param {{ bytes: Buffer, totalBytes?: number }} options
+ * Waits until the thread has waited in vain and left: only then are the chunks that it may bring no longer kept free.
+ *
+ * @param {ChunkCache} cache
  */
-async function storeWith(t, { bytes, totalBytes = 8 * MiB }) {
-  const cache = new ChunkCache({ totalBytes })
+async function untilGone(cache) {
+  while (!cache.reserve(TOTAL_BYTES / 2)) await setTimeout(1)
+  cache.release(TOTAL_BYTES / 2)
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {{ bytes: Buffer }} options
+ */
+async function storeWith(t, { bytes }) {
+  const cache = new ChunkCache({ totalBytes: TOTAL_BYTES })
   const account = await accountFolder(t)
   const store = await account.create({ chunkCache: cache })
   await appendAll(store, 'INBOX', [{ bytes }])
@@ -112,11 +123,11 @@ test('who pauses longer than the thread waits finds what it had read, and has th
   }
   await readChunks(0, 2)
   for (let chunk = 2; chunk < 30;) {
-    await untilUsed(cache, AHEAD_BYTES / 2)
-    await setTimeout(40)
-    assert.ok(cache.usedBytes <= AHEAD_BYTES)
+    await untilGone(cache)
+    const { usedBytes } = cache
+    assert.ok(usedBytes >= AHEAD_BYTES / 2 && usedBytes <= AHEAD_BYTES, `${usedBytes} bytes`)
     // They are in memory alone now.
-    const end = chunk + cache.usedBytes / CHUNK_BYTES
+    const end = chunk + usedBytes / CHUNK_BYTES
     deleteChunks(`id % 65536 BETWEEN ${chunk} AND ${end - 1}`)
     await readChunks(chunk, end)
     chunk = end
@@ -228,6 +239,6 @@ test('a store closes while a thread reads ahead', async (t) => {
     await setTimeout(pauseMs)
     await store.close()
     assert.equal(cache.usedBytes, 0)
-    assert.ok(cache.reserve(4 * MiB))
+    assert.ok(cache.reserve(TOTAL_BYTES / 2))
   }
 })
