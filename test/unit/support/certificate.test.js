@@ -29,6 +29,9 @@ import { systemClock } from '../../../src/support/clock.js'
 import { recordingLogger } from '../../helpers/log-lines.js'
 import { ManualClock } from '../../helpers/manual-clock.js'
 
+/** So often it is looked whether files were read again, before it is given up that they will be. */
+const LOOKS = 1000
+
 /** @param {import('node:test').TestContext} t */
 function scratch(t) {
   const folder = mkdtempSync(join(tmpdir(), 'letterlock-tls-'))
@@ -163,7 +166,7 @@ test('a key that was made readable is read again, though nothing in it has chang
   const watch = watchCertificates({ ...parts, onChange: () => {}, logger })
   await watch.reload()
   chmodSync(join(folder, 'key.pem'), 0o640)
-  for (let looks = 0; looks < 20 && lines.length < 2; looks++) {
+  for (let looks = 0; looks < LOOKS && lines.length < 2; looks++) {
     t.mock.timers.tick(30_000)
     await sleep(10)
   }
@@ -204,10 +207,10 @@ for (const [what, code, tries] of /** @type {const} */ ([
       await sleep(20)
     }
     chmodSync(join(folder, 'key.pem'), 0o640)
-    for (let looks = 0; looks < 20 && lines.length < 1; looks++) await look()
+    for (let looks = 0; looks < LOOKS && lines.length < 1; looks++) await look()
     reading.mock.restore()
     syncBuiltinESMExports()
-    for (let looks = 0; looks < 20 && lines.length < tries; looks++) await look()
+    for (let looks = 0; looks < LOOKS && lines.length < tries; looks++) await look()
     for (let looks = 0; looks < 3; looks++) await look()
     watch.close()
     const told = [
