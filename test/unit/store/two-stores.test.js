@@ -213,7 +213,13 @@ test('a write that finds the file locked is seen by the threads until it is thro
   const { folder, key, create } = await accountFolder(t)
   const store = await create({ config: { busyTimeoutMs: 200 } })
   const waiting = () => Atomics.load(new Int32Array(store.searchAccess.database.writers.shared), 1)
-  const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
+  const { db } = openEncryptedDatabase({
+    path: `${folder}/mail.db`,
+    key,
+    cipher: 'chacha20',
+    // A thread of the store's may just write.
+    isBlocking: true
+  })
   t.after(() => db.close())
   for (const isReleased of [true, false]) {
     db.exec('BEGIN IMMEDIATE')
