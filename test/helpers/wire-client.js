@@ -88,6 +88,23 @@ export class WireClient {
     this.socket.write(bytes)
   }
 
+  /**
+   * Sends, and waits until there is room for more; who waits for that alone waits for ever where the connection ends.
+   *
+   * @param {string | Buffer} bytes
+   */
+  async pour(bytes) {
+    const { socket } = this
+    if (this.isClosed || socket.write(bytes)) return
+    await new Promise((resolve) => {
+      const goOn = () => {
+        socket.off('drain', goOn).off('close', goOn)
+        resolve(undefined)
+      }
+      socket.on('drain', goOn).on('close', goOn)
+    })
+  }
+
   /** Waits until more has come. */
   async #more() {
     if (this.isClosed) {

@@ -86,9 +86,7 @@ async function whileWitnessWorks(work) {
 async function pour(client, pieces) {
   for (const piece of pieces) {
     if (client.isClosed || client.socket.destroyed) return
-    if (!client.socket.write(piece)) {
-      await Promise.race([once(client.socket, 'drain'), once(client.socket, 'close')])
-    }
+    await client.pour(piece)
   }
 }
 

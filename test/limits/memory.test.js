@@ -60,11 +60,7 @@ function* largeMessage(size, kind) {
  */
 async function append(client, size, kind) {
   client.send(`large APPEND INBOX {${size}+}\r\n`)
-  for (const piece of largeMessage(size, kind)) {
-    if (!client.socket.write(piece)) {
-      await new Promise((resolve) => client.socket.once('drain', resolve))
-    }
-  }
+  for (const piece of largeMessage(size, kind)) await client.pour(piece)
   client.send('\r\n')
   assert.match(await client.until(/^large .*\r\n/m), /large OK/)
 }
@@ -162,8 +158,7 @@ async function growthOfManyAppends(t) {
       client.send(` {${message.length}+}\r\n`)
       const one = Buffer.from(message)
       one.write(`${nth}`.padStart(5), 'Subject: '.length)
-      if (!client.socket.write(one))
-        await new Promise((resolve) => client.socket.once('drain', resolve))
+      await client.pour(one)
     }
     client.send('\r\n')
     assert.match(await client.until(/^many .*\r\n/m), /many OK/)

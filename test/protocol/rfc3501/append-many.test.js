@@ -18,8 +18,7 @@ async function appendMany(client, messages, before = '') {
   client.send('many APPEND Archive')
   for (const message of messages) {
     client.send(` ${before}{${message.length}+}\r\n`)
-    if (!client.socket.write(message))
-      await new Promise((resolve) => client.socket.once('drain', resolve))
+    await client.pour(message)
   }
   client.send('\r\n')
   return await client.until(/^many .*\r\n/m)

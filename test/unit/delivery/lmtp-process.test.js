@@ -194,9 +194,7 @@ test(
     for (const address of to) await client.say(`RCPT TO:<${address}>`)
     await client.say('DATA')
     const piece = Buffer.alloc(1_000_000, `${'0123456789'.repeat(7)}\r\n`)
-    for (let i = 0; i < 150; i++) {
-      if (!client.wire.socket.write(piece)) await once(client.wire.socket, 'drain')
-    }
+    for (let i = 0; i < 150; i++) await client.wire.pour(piece)
     client.wire.send(stuffed('\r\n'))
     for (let i = 0; i < 3; i++) assert.match(await client.reply(), /^250 /)
     const peak = memory(Number(child.pid), 'VmHWM')
