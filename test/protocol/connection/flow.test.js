@@ -167,7 +167,8 @@ test('a block of addresses may be exempt', async (t) => {
 
 test('of more connections than that, a hundred are told so at a time, and the rest is closed at once', async (t) => {
   const settings = { 'imap.maxConnectionsPerAddress': 2, 'limits.exemptAddresses': [] }
-  const { tlsPort, port, imap } = await startImapServer(t, { settings })
+  // Who does not close its side is cut off after some seconds, which pass when the test says so.
+  const { tlsPort, port, imap } = await startImapServer(t, { settings, clock: new ManualClock() })
   /** @type {LineClient[]} */
   const silent = []
   t.after(() => silent.forEach((client) => client.close()))
