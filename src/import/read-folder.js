@@ -24,7 +24,7 @@ import { flagsFromHeader } from './mailbox-headers.js'
 import { emlItem, isEmlName, requireMessages } from './read-eml.js'
 import { emlxItem, isEmlxName } from './read-emlx.js'
 import { isMaildirPlace, openMaildir } from './read-maildir.js'
-import { isMhHead, isMhIndex, MhReader } from './read-mh.js'
+import { isMhHead, isMhIndex, isMhMessageOfMbox, MhReader } from './read-mh.js'
 import {
   HEADER_LOOK_BYTES,
   headerOf,
@@ -143,17 +143,28 @@ async function findMail(root) {
   const files = []
   /** @type {Set<string>} */
   const maildirs = new Set()
+  /** @type {Set<string>} */
+  const mhFolders = new Set()
   let ignoredCount = 0
   const realRoot = await realpath(root)
   for (const found of await listFiles(root, '')) {
     const kind = await kindOf(found, realRoot)
+    if (kind === 'mh' || isMhIndex(found.place)) mhFolders.add(folderOf(found.place))
     if (kind === 'maildir') maildirs.add(found.place.split('/').slice(0, -2).join('/'))
     else if (kind === 'other') ignoredCount++
     else if (kind !== 'empty') files.push({ ...found, kind, bytes: 0 })
   }
+  for (const file of files) {
+    if (file.kind !== 'mbox' || !mhFolders.has(folderOf(file.place))) continue
+    // What cannot be read tells so when it is its turn.
+    if (await isMhMessageOfMbox(file).catch(() => false)) file.kind = 'mh'
+  }
   files.sort((left, right) => comparePlaces(left.place, right.place))
   return { files, ignoredCount, maildirs: outermost(maildirs) }
 }
+
+/** @param {string} place - of a file */
+const folderOf = (place) => place.slice(0, Math.max(0, place.lastIndexOf('/')))
 
 /**
  * @param {ReadonlySet<string>} places - of folders

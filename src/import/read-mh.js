@@ -6,11 +6,13 @@
 import { SequenceSet } from '../imap/protocol/values/sequence-set.js'
 import { firstFieldAt } from '../mime/header.js'
 import { countBelow } from '../support/count-below.js'
-import { readHead } from './byte-source.js'
+import { openBytes, readHead } from './byte-source.js'
 import { HEADER_FIELD } from './line-ends.js'
+import { MboxSplitter } from './mbox-splitter.js'
 import { emlItem } from './read-eml.js'
 
 /** @typedef {import('./import-item.js').ImportItem} ImportItem */
+/** @typedef {import('./mbox-splitter.js').MboxPiece} MboxPiece */
 
 /** @typedef {{ unseen: Sequence, replied: Sequence, flagged: Sequence }} Sequences */
 
@@ -50,6 +52,33 @@ export function isMhHead(place, bytes) {
   const [field = '', next = ''] = text.split(/\r?\n/, 2)
   return HEADER_FIELD.test(field) && (HEADER_FIELD.test(next) || /^([ \t]|$)/.test(next))
 }
+
+/**
+ * procmail leaves the From_ line in front of what it delivers here. But an mbox may be called by a number as well, for instance
+ * by a year.
+ *
+ * @param {{ path: string | Buffer, place: string }} file - an mbox beside messages, or beside what belongs to them
+ * @returns {Promise<boolean>} whether it is one of the messages: it is called as they are, and nothing else is in it
+ * @throws what the file system throws
+ */
+export async function isMhMessageOfMbox({ path, place }) {
+  if (!MESSAGE_NAME.test(place)) return false
+  const source = await openBytes(path)
+  const splitter = new MboxSplitter({ quoting: 'none' })
+  try {
+    for await (const chunk of source.chunks)
+      if (splitter.push(chunk).some(beginsWithin)) return false
+    return !splitter.end().some(beginsWithin)
+  } finally {
+    source.close()
+  }
+}
+
+/**
+ * @param {MboxPiece} piece
+ * @returns {boolean} whether a message begins with it, and not with the file
+ */
+const beginsWithin = (piece) => piece.kind === 'from' && piece.offset > 0
 
 /** Numbers of messages, written like `1 3-5`. */
 class Sequence {

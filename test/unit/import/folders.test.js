@@ -141,6 +141,8 @@ const MH = {
   'inbox/2': `X-Else: 1\n${mail('two')}`,
   'inbox/10': `Received: a\n b\n${mail('ten')}`,
   'inbox/11': `\ufeffX: 1\n${mail('eleven')}`,
+  // As procmail delivers.
+  'inbox/13': `From ann@b.example  ${DATE}\n${mail('thirteen')}`,
   'inbox/,3': mail('deleted'),
   'inbox/.mh_sequences': 'cur: 2\nunseen: 10-12\n 1\nreplied: 2 5 4294967297\nflagged: 10 1\n',
   'lists/node/7': mail('seven'),
@@ -159,14 +161,15 @@ test('folders of MH nest as they do there, with what their sequences say', async
     'inbox: two',
     'inbox: ten',
     'inbox: eleven',
+    'inbox: thirteen',
     'lists/node: seven',
     'lists/node/8: eight',
     'lists/node/8: nine',
     ': loose'
   ])
   assert.deepEqual(
-    items.slice(0, 5).map(({ flags }) => flags),
-    [['\\Flagged'], ['\\Seen', '\\Answered'], ['\\Flagged'], [], []]
+    items.slice(0, 6).map(({ flags }) => flags),
+    [['\\Flagged'], ['\\Seen', '\\Answered'], ['\\Flagged'], [], ['\\Seen'], []]
   )
   assert.equal((await openSource(folder)).ignoredCount, 2, 'the deleted one, and a list')
   assert.deepEqual(placesOf(await readAll(join(folder, 'inbox')))[0], ': one')
