@@ -47,9 +47,10 @@ class LmtpConnection extends SMTPConnection {
    * @param {() => void} [secureCallback]
    */
   upgrade(callback, secureCallback) {
-    // Nobody would notice that the client has gone before its handshake was through.
+    // From here on nobody would notice that the client has gone before its handshake was through.
     this._socket.allowHalfOpen = false
-    super.upgrade(callback, secureCallback)
+    if (this._socket.readableEnded) this.close()
+    else super.upgrade(callback, secureCallback)
   }
 
   /** Ends it, unless it waits for the answer to a message that has come in full: that may be stored already. */

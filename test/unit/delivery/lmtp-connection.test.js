@@ -61,6 +61,23 @@ test('a client that has said all and closed its side gets its replies, and then 
   assert.equal((await openSpool(spoolFolder, identity)).length, 1)
 })
 
+test('a client that has closed its side while it waits for STARTTLS is not waited for: no handshake will come', async (t) => {
+  const { port } = await startLmtp(t, {
+    hasTls: true,
+    lmtp: { timeoutMs: 2 ** 31 - 1 },
+    alter: async (account) => {
+      // The end has come by now.
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return account
+    }
+  })
+  const client = await LmtpClient.connect(port)
+  const { wire } = client
+  wire.socket.end(`MAIL FROM:<>\r\nRCPT TO:<${ANN}>\r\nSTARTTLS\r\n`)
+  for (const code of ['250', '250', '220']) assert.ok((await client.reply()).startsWith(code), code)
+  while (!wire.isClosed) await new Promise((resolve) => setTimeout(resolve, 5))
+})
+
 test('many recipients that come in one piece are looked up a few at a time', async (t) => {
   let lookups = 0
   const alter = (/** @type {any} */ account) => {
