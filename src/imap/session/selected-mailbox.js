@@ -267,7 +267,7 @@ export class SelectedMailbox {
     if (this.#attachment.hasPending) this.#absorb()
     const isTold = allowsExpunge && this.#pending.length > 0
     const expungedUids = isTold ? this.#pending.map((slot) => this.view.uids[slot] ?? 0) : NONE
-    const recentBefore = this.recentCount
+    const recentBefore = isTold ? this.recentCount : 0
     const expunged = isTold ? this.#tellExpunged() : NONE
     const exists = this.messageCount
     const hasGrown = exists !== this.#toldExists - expunged.length
@@ -289,7 +289,7 @@ export class SelectedMailbox {
       expunged,
       expungedUids,
       exists: hasGrown ? exists : null,
-      hasFewerRecent: this.recentCount < recentBefore,
+      hasFewerRecent: isTold && this.recentCount < recentBefore,
       flags,
       isHeldBack: this.#pending.length > 0,
       isAhead: this.#isMixed
