@@ -18,12 +18,15 @@ const BATCH = 50
 const LEFT_OUT = new Set(['\\deleted'])
 
 /**
+ * Subscribed: many clients show no other.
+ *
  * @param {AccountStore} store
  * @param {string} name
  */
 async function requireMailbox(store, name) {
   const mailboxes = await store.listMailboxes()
-  if (!mailboxes.some((mailbox) => mailbox.name === name)) await store.createMailbox(name)
+  if (!mailboxes.some((mailbox) => mailbox.name === name))
+    await store.createMailbox(name, { isSubscribed: true })
 }
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Makes a mailbox for what is imported, beside other runs that may do the same.
+ * Makes a mailbox for what is imported, beside other runs that may do the same. It is subscribed: many clients, Thunderbird and
+ * Claws Mail among them, show no other.
  */
 import { isMailError } from '../errors.js'
 
@@ -11,7 +12,7 @@ import { isMailError } from '../errors.js'
 export async function ensureMailbox(store, name) {
   const mailboxes = await store.listMailboxes()
   if (mailboxes.some((mailbox) => mailbox.name === name)) return
-  await store.createMailbox(name).catch((error) => {
+  await store.createMailbox(name, { isSubscribed: true }).catch((error) => {
     // Another run was faster.
     if (!isMailError(error, 'MAILBOX_EXISTS')) throw error
   })

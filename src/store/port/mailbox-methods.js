@@ -75,15 +75,18 @@ export class MailboxMethods {
 
   /**
    * @param {string} name - a trailing '/' is dropped
-   * @param {{ specialUse?: string | null }} [options] - without a use it gets that of the usual mailbox of its name, if that is free
+   * @param {{ specialUse?: string | null, isSubscribed?: boolean }} [options] - without a use it gets that of the usual mailbox of
+   *   its name, if that is free; `isSubscribed`: as well, where no client made it who would see to that
    * @returns {Promise<MailboxRow>}
    * @throws {MailError} MAILBOX_EXISTS, CANNOT (no such name may be), LIMIT, READ_ONLY
    */
-  createMailbox(name, { specialUse = null } = {}) {
+  createMailbox(name, { specialUse = null, isSubscribed = false } = {}) {
     const nowMs = this.#database.clock.nowMs()
     return this.#database.write((db) => {
       const use = specialUse ?? usualUse(db, name)
-      return createMailboxRow(db, name, { specialUse: use, nowMs })
+      const mailbox = createMailboxRow(db, name, { specialUse: use, nowMs })
+      if (isSubscribed) setSubscription(db, mailbox.name, true)
+      return mailbox
     })
   }
 

@@ -443,6 +443,8 @@ test('a folder and a message come back into a folder of their own, with flags an
   assert.equal(existsSync(folder), false)
   masterKey.dispose()
   await withLogin(services, ANNA, async (store) => {
+    const subscribed = (await store.listSubscriptions()).filter((name) => /^Restored/.test(name))
+    assert.deepEqual(subscribed, ['Restored', 'Restored/INBOX', 'Restored/Invoices'])
     const { view } = await store.openView('Restored/Invoices')
     const records = await store.readMessages(view.mailboxId, [1, 2], { row: true })
     assert.equal(records.length, 2)

@@ -258,7 +258,7 @@ test('the internal date is the format’s, the mbox line’s, the Date header’
     assert.ok(Math.abs((date?.epochSeconds ?? 0) - nowMs / 1000) < 3600)
 })
 
-test('flags come along, and subfolders of a Maildir become mailboxes', async (t) => {
+test('flags come along, and subfolders of a Maildir become mailboxes, subscribed ones', async (t) => {
   const folder = await temporaryFolder(t)
   for (const name of ['cur', 'new', '.Sent/cur', '.Sent/new']) {
     await mkdir(join(folder, name), { recursive: true })
@@ -276,6 +276,8 @@ test('flags come along, and subfolders of a Maildir become mailboxes', async (t)
     (await stored(store, 'Old/Sent')).map(({ flags }) => flags),
     [2]
   )
+  const subscribed = (await store.listSubscriptions()).filter((name) => name.startsWith('Old'))
+  assert.deepEqual(subscribed, ['Old', 'Old/Sent'])
 })
 
 test('a name that is not composed is that of the mailbox which mail programs find', async (t) => {
