@@ -3,7 +3,8 @@
  * whole does: migration, change of cipher or key, compaction, repair, restore, delete.
  *
  * The lock is SQLite's own, on the empty plain database `mail.lock`: a shared holder has a read transaction open,
- * the exclusive one an exclusive transaction. So it ends with the process, however the process ends.
+ * the exclusive one an exclusive transaction, and beside shared ones there is room for one that is about to write. So it ends
+ * with the process, however the process ends.
  *
  * It is Node's SQLite that holds it. The cipher's library keeps a list of all files that are open through it and goes through
  * that before it reads an overflow page, so that each locked mailbox, also one that sleeps, made all others slower. Nobody
@@ -25,6 +26,14 @@ const SMALLEST_PAGE_BYTES = 512
 /** The lock on a mailbox. */
 export const MAIL_LOCK = 'mail.lock'
 
+const BEGIN = Object.freeze({
+  shared: 'BEGIN; SELECT count(*) FROM sqlite_schema',
+  reserved: 'BEGIN IMMEDIATE',
+  exclusive: 'BEGIN EXCLUSIVE'
+})
+
+/** @typedef {keyof typeof BEGIN} LockMode */
+
 /** A lock on one account's folder, held until `release`. */
 export class MailLock {
   #db
@@ -45,7 +54,7 @@ export class MailLock {
 
 /**
  * @param {string} folder - the account's folder
- * @param {'shared' | 'exclusive'} mode
+ * @param {LockMode} mode
  * @param {string} file - within the folder
  * @returns {MailLock | null} null when somebody holds it otherwise
  */
@@ -56,7 +65,7 @@ function tryLock(folder, mode, file) {
     db = new DatabaseSync(join(folder, file), { timeout: 0 })
     // A cache is set up for twenty pages, which nobody will write here.
     db.exec(`PRAGMA page_size = ${SMALLEST_PAGE_BYTES}`)
-    db.exec(mode === 'shared' ? 'BEGIN; SELECT count(*) FROM sqlite_schema' : 'BEGIN EXCLUSIVE')
+    db.exec(BEGIN[mode])
     return new MailLock(db)
   } catch (error) {
     // First of all: closed, it would leave a descriptor, and nobody could tell that there was none.
@@ -85,7 +94,7 @@ function empty(path) {
 
 /**
  * @param {string} folder
- * @param {'shared' | 'exclusive'} mode
+ * @param {LockMode} mode
  * @param {number} timeoutMs
  * @param {string} [file]
  * @returns {Promise<MailLock>}
@@ -128,6 +137,14 @@ export const lockShared = (folder, { timeoutMs }) => waitForLock(folder, 'shared
  * @throws {MailError} BUSY
  */
 export const lockExclusive = (folder, { timeoutMs }) => waitForLock(folder, 'exclusive', timeoutMs)
+
+/**
+ * What one of those who have the mailbox open holds beside the shared locks of all: for work that needs not be done twice.
+ *
+ * @param {string} folder - the account's folder, of which the caller holds the shared lock
+ * @returns {MailLock | null} null where another one holds it, or tries to get the mailbox alone
+ */
+export const tryReserve = (folder) => tryLock(folder, 'reserved', MAIL_LOCK)
 
 /**
  * A lock of another name, for what a host does once at a time. It ends with the process, as the others do.

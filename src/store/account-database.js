@@ -90,6 +90,7 @@ export class AccountDatabase {
     onRest = () => {},
     syncCalls
   }) {
+    this.folder = folder
     this.path = mailFile(folder)
     this.isReadOnly = isReadOnly
     this.clock = clock

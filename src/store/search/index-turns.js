@@ -4,6 +4,7 @@
  * indexed yet reads them all; so the mailbox that is searched has its turn before the others, at normal priority.
  */
 import PQueue from 'p-queue'
+import { asOnlyIndexer } from './only-indexer.js'
 
 /** @import { StoreThreads } from '../store-threads.js' */
 /** @import { IndexTurn } from './index-job.js' */
@@ -20,6 +21,7 @@ const noteWaiting = () => Atomics.store(new Int32Array(waiting), 0, turns.size)
 
 /** Of one open mailbox. */
 export class IndexTurns {
+  #folder
   #threads
   #settle
   /** Not 0 when a search waits that no turn has begun for. */
@@ -34,10 +36,12 @@ export class IndexTurns {
 
   /**
    * @param {object} options
+   * @param {string} options.folder - the account's
    * @param {Pick<StoreThreads, 'run'>} options.threads
    * @param {() => Promise<void>} options.settle - makes durable what a thread has committed
    */
-  constructor({ threads, settle }) {
+  constructor({ folder, threads, settle }) {
+    this.#folder = folder
     this.#threads = threads
     this.#settle = settle
   }
@@ -53,7 +57,7 @@ export class IndexTurns {
    *
    * @param {AbortSignal} signal - ends it
    * @returns {Promise<boolean>} false: texts are indexed, merging is left for a time when others do not wait
-   * @throws {import('../../errors.js').MailError} as `StoreThreads.run`
+   * @throws {import('../../errors.js').MailError} as `StoreThreads.run`; BUSY where another process is at it
    */
   async run(signal) {
     /** @type {IndexTurn['left']} */
@@ -82,7 +86,10 @@ export class IndexTurns {
     const begin = () => {
       this.#leave = null
       noteWaiting()
-      work = this.#threads.run({ kind: 'index', request }, { onProgress, signal, isUrgent })
+      // Not while it waits: mailboxes by the thousand may do so.
+      work = asOnlyIndexer(this.#folder, () =>
+        this.#threads.run({ kind: 'index', request }, { onProgress, signal, isUrgent })
+      )
       return work
     }
     if (!isUrgent) this.#leave = leave

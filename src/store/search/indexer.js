@@ -6,7 +6,7 @@
  * off in the transaction that indexes it; so it may stop anywhere, and goes on at the next open.
  */
 import { setImmediate } from 'node:timers/promises'
-import { MailError } from '../../errors.js'
+import { MailError, isMailError } from '../../errors.js'
 import { LoopLoad } from '../../support/loop-load.js'
 import { Slicer } from '../../support/slicer.js'
 import { countPackable, packLists } from '../pack-lists.js'
@@ -15,6 +15,7 @@ import { isWorthMerging, readTextOf, toIndexed } from './index-job.js'
 import { isOfNewer, readIndexState, resetStep, writeBatch } from './index-rows.js'
 import { INDEX_VERSION } from './index-text.js'
 import { IndexTurns } from './index-turns.js'
+import { asOnlyIndexer } from './only-indexer.js'
 import { hasPending, readPending, sumPending } from './pending-rows.js'
 import { SegmentBatch } from './segment-batch.js'
 import { chooseMerge, mergeSegments } from './segment-merge.js'
@@ -46,6 +47,9 @@ const MANY_BYTES = 8 * 1024 * 1024
  * hundred users at work, it took 3 % of the event loop (measured).
  */
 const COUNT_MS = 5000
+
+/** Where another process indexes the mailbox, or something else is in the way, it is looked at again after so long, ms. */
+const AGAIN_MS = 5000
 
 /**
  * More than this is a thread's work, contents. To start one costs as much processor time as to index a few hundred here;
@@ -110,6 +114,7 @@ export class SearchIndexer {
   constructor({ database, threads, noteCommit }) {
     this.#database = database
     this.#turns = new IndexTurns({
+      folder: database.folder,
       threads,
       // The sync tells how large the -wal is, and the checkpoints follow from that.
       settle: () => database.settle().then(noteCommit, () => {})
@@ -192,7 +197,12 @@ export class SearchIndexer {
     this.#firstMs = 0
     this.#isWanted = false
     this.#isMergeDue = false
-    await this.run()
+    try {
+      await this.run()
+    } catch (error) {
+      if (isMailError(error, 'BUSY')) this.#lookIn(AGAIN_MS)
+      throw error
+    }
   }
 
   /** @returns {Promise<boolean>} whether more mail is no longer waited for */
@@ -236,7 +246,6 @@ export class SearchIndexer {
     const isPacking = packable > INLINE_BLOCKS || hasViews
     if (isOld || !isInline(pending) || hasRest || isLong || isPacking)
       return await this.#indexInThread()
-    if (isNew) while (await this.#write(resetStep));
     /** @type {import('../pack-lists.js').PackPort} */
     const port = {
       read: async (work) => {
@@ -245,12 +254,20 @@ export class SearchIndexer {
       },
       write: (work) => this.#write(work)
     }
-    for (let at = 0; at < pending.length;) {
-      const count = await this.#indexHere(port, pending.slice(at, at + INLINE_BATCH))
-      if (count === null || this.#isClosed) return
-      at += count
+    const indexAll = async () => {
+      if (isNew) while (await this.#write(resetStep));
+      // Another process may have had its turn since they were counted.
+      const left = new Set((await this.#database.readSettled(readSomePending)).map(({ id }) => id))
+      const ours = pending.filter(({ id }) => left.has(id))
+      for (let at = 0; at < ours.length;) {
+        const count = await this.#indexHere(port, ours.slice(at, at + INLINE_BATCH))
+        if (count === null || this.#isClosed) return false
+        at += count
+      }
+      return true
     }
-    await packLists(port)
+    const isToIndex = isNew || pending.length > 0
+    if (!isToIndex || (await asOnlyIndexer(this.#database.folder, indexAll))) await packLists(port)
   }
 
   /**

@@ -4,10 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { tryReserve } from '../../../../src/database/lock.js'
 import { askIndex } from '../../../../src/store/search/index-answers.js'
 import { readIndexState, resetStep } from '../../../../src/store/search/index-rows.js'
+import { readPending } from '../../../../src/store/search/pending-rows.js'
 import { planSearch } from '../../../../src/store/search/plan.js'
+import { readSegments } from '../../../../src/store/search/segment-rows.js'
 import { accountFolder, appendOne, makeMessage } from '../../../helpers/account-folder.js'
+import { appendAll } from '../../../helpers/temporary-store.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
 
@@ -110,4 +114,27 @@ test('indexing that is asked for three times at once is done one after the other
       .then(({ indexedCount }) => indexedCount),
     24
   )
+})
+
+test('of two processes that index a mailbox at once, one does it alone, and the other one what is left', async (t) => {
+  const account = await accountFolder(t)
+  const here = await account.create()
+  const there = await account.open()
+  const countsOf = () =>
+    here.searchAccess.database.readSettled((db) => ({
+      pending: readPending(db, 0, 1000).length,
+      segments: readSegments(db).reduce((sum, { contentCount }) => sum + contentCount, 0)
+    }))
+  let all = 0
+  // The first are a thread's work, the others are not.
+  for (const count of [400, 5]) {
+    const mails = Array.from({ length: count }, () => ({ bytes: makeMessage(`word ${++all}`) }))
+    const lock = tryReserve(account.folder)
+    await appendAll(here, 'INBOX', mails)
+    for (const store of [here, there]) await assert.rejects(store.indexSearch(), { code: 'BUSY' })
+    lock?.release()
+    await Promise.allSettled([here.indexSearch(), there.indexSearch()])
+    assert.deepEqual(await countsOf(), { pending: 0, segments: all })
+  }
+  assert.deepEqual((await here.verify()).problems, [])
 })
