@@ -65,9 +65,6 @@ export async function createAppPassword({
   if (await settleRekey({ services, account, masterKey })) {
     throw new MailError('BUSY', { detail: 'an interrupted rekey was finished first' })
   }
-  if ((await listAppPasswords({ services, account })).length >= MAX_APP_PASSWORDS) {
-    throw new MailError('LIMIT', { detail: `an account has at most ${MAX_APP_PASSWORDS}` })
-  }
   const { credential, text } = makeCodeCredential({
     kind: 'app-password',
     frame: {
@@ -80,7 +77,7 @@ export async function createAppPassword({
     masterKey,
     services
   })
-  await directory.insertCredential(credential, checked.credential)
+  await directory.insertCredential(credential, checked.credential, { atMost: MAX_APP_PASSWORDS })
   directory.audit({
     action: 'app-password-create',
     accountId: account.id,

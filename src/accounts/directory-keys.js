@@ -157,13 +157,22 @@ export class DirectoryKeys {
   /**
    * @param {Credential} credential
    * @param {ProvedCredential} proved
+   * @param {{ atMost?: number }} [limit] - of this kind, with this one
    * @throws {MailError} BUSY where the account has another master key meanwhile, or is getting one, or what was proved is of
-   *   the past
+   *   the past; LIMIT
    */
-  async insertCredential(credential, proved) {
+  async insertCredential(credential, proved, { atMost = Infinity } = {}) {
+    const { accountId, kind } = credential
     await this.connection.write(() => {
       this.#requireEpoch(credential)
       this.#requirePresent(proved)
+      const { count } = /** @type {{ count: number }} */ (
+        this.connection
+          .prepare('SELECT count(*) AS count FROM credentials WHERE account_id = ? AND kind = ?')
+          .get(accountId, kind)
+      )
+      if (count >= atMost)
+        throw new MailError('LIMIT', { detail: `an account has at most ${atMost}` })
       this.connection.prepare(INSERT_CREDENTIAL).run(credentialToRow(credential))
     })
   }

@@ -276,8 +276,9 @@
  * @property {(accountId: string, lookup: Buffer) => Promise<Credential | null>} findAppPassword
  * @property {(accountId: string) => Promise<Credential[]>} listCredentials
  * @property {() => Promise<string[]>} listPepperIds - that some credential needs
- * @property {(credential: Credential, proved: ProvedCredential) => Promise<void>} insertCredential - throws BUSY while the
- *   account is being rekeyed, or where it has been, or what was proved was changed since
+ * @property {(credential: Credential, proved: ProvedCredential, limit?: { atMost?: number }) => Promise<void>} insertCredential -
+ *   `atMost`: of this kind, with this one; throws LIMIT, and BUSY while the account is being rekeyed, or where it has been, or
+ *   what was proved was changed since
  * @property {(credentials: Credential[], replaced: { version: number, proved?: ProvedCredential }) => Promise<boolean>} replaceCredentials -
  *   rewrites rows of the same ids in one transaction, and removes the old wraps from the write-ahead log;
  *   only while the first row still has the version `replaced`, and the others the one before their new one (false otherwise);

@@ -75,7 +75,8 @@ export function openDirectory({
     findAppPassword: (accountId, lookup) => keys.findAppPassword(accountId, lookup),
     listCredentials: (accountId) => keys.listCredentials(accountId),
     listPepperIds: () => keys.listPepperIds(),
-    insertCredential: (credential, proved) => keys.insertCredential(credential, proved),
+    insertCredential: (credential, proved, limit) =>
+      keys.insertCredential(credential, proved, limit),
     replaceCredentials: (credentials, replaced) => keys.replaceCredentials(credentials, replaced),
     deleteCredential: (credentialId) => keys.deleteCredential(credentialId),
     listSealIdentities: (accountId) => keys.listSealIdentities(accountId),

@@ -478,7 +478,10 @@ test('an account has a bounded number of app passwords, with bounded labels', as
   const { account, recoveryCode } = await makeAccount(services)
   const create = (label = '') =>
     createAppPassword({ services, account, secret: Buffer.from(recoveryCode), label })
-  for (let index = 0; index < 100; index++) await create('📱'.repeat(100))
+  for (let index = 0; index < 99; index++) await create('📱'.repeat(100))
+  // Two at once, of which there is room for one.
+  await assertRefused(Promise.all([create(), create()]), 'LIMIT')
+  assert.equal((await listAppPasswords({ services, account })).length, 100)
   await assertRefused(create(), 'LIMIT')
   await assertRefused(create('x'.repeat(101)), 'LIMIT')
 })
