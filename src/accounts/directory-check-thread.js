@@ -19,11 +19,18 @@ import { keylessAccounts } from './keyless-accounts.js'
  * @returns {string[]} ids of accounts
  */
 function findMisfits(db) {
-  const rows = /** @type {IterableIterator<{ id: string, recipient: string, key: Buffer }>} */ (
-    db.prepare('SELECT account_id AS id, recipient, public_key AS key FROM account_seals').iterate()
-  )
+  const rows =
+    /** @type {IterableIterator<{ id: string, recipient: string | null, key: Buffer }>} */ (
+      db
+        .prepare(
+          `SELECT a.id, s.recipient, s.public_key AS key
+           FROM accounts a LEFT JOIN account_seals s ON s.account_id = a.id`
+        )
+        .iterate()
+    )
   const misfits = []
-  for (const { id, recipient, key } of rows) if (!isRecipientOf(recipient, key)) misfits.push(id)
+  for (const { id, recipient, key } of rows)
+    if (recipient === null || !isRecipientOf(recipient, key)) misfits.push(id)
   return misfits
 }
 

@@ -359,8 +359,8 @@
 /**
  * @typedef {object} DirectoryCheck
  * @property {string[]} problems - of the directory's own file; empty if there are none
- * @property {string[]} misfits - ids of accounts whose key that mail is sealed to stands there in two ways that differ; not
- *   looked for where there are problems
+ * @property {string[]} misfits - ids of accounts whose key that mail is sealed to stands there in two ways that differ, or
+ *   not at all; not looked for where there are problems
  * @property {string[]} keyless - ids of accounts without any credential; the same
  */
 

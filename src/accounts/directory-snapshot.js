@@ -29,6 +29,8 @@ import { MailError } from '../errors.js'
  * @property {string} id
  * @property {number} keyEpoch
  * @property {string} folder - as stored: relative to the data folder
+ * @property {string} address
+ * @property {boolean} isWhole - false: the key that mail is sealed to has gone; nobody finds such an account
  */
 
 /** Tables of which the sealed directory has no row. */
@@ -93,9 +95,21 @@ export class DirectorySnapshot {
   /** @returns {DirectoryAccount[]} */
   accounts() {
     const rows = /** @type {any[]} */ (
-      this.#db.prepare('SELECT id, key_epoch, folder FROM accounts ORDER BY id').all()
+      this.#db
+        .prepare(
+          `SELECT id, key_epoch, folder, address,
+             EXISTS (SELECT 1 FROM account_seals WHERE account_id = id) AS is_whole
+           FROM accounts ORDER BY id`
+        )
+        .all()
     )
-    return rows.map((row) => ({ id: row.id, keyEpoch: row.key_epoch, folder: row.folder }))
+    return rows.map((row) => ({
+      id: row.id,
+      keyEpoch: row.key_epoch,
+      folder: row.folder,
+      address: row.address,
+      isWhole: row.is_whole === 1
+    }))
   }
 
   /**

@@ -277,13 +277,21 @@ class BackupRun {
 
   /**
    * @param {DirectorySnapshot} snapshot
-   * @returns {Promise<Account[]>} accounts whose copy the directory's keys would not open, or that have none
+   * @returns {Promise<Account[]>} accounts whose copy the directory's keys would not open, or that have none; those that the
+   *   directory itself no longer finds are failed
    */
   async #changedSince(snapshot) {
     const listed = snapshot.accounts()
     const ids = new Set(listed.map(({ id }) => id))
     for (const id of this.#done.keys()) if (!ids.has(id)) this.#done.delete(id)
     for (const id of this.#failed.keys()) if (!ids.has(id)) this.#failed.delete(id)
+    for (const { id, address, isWhole } of listed)
+      if (!isWhole && !this.#failed.has(id))
+        this.#fail(
+          id,
+          address,
+          new MailError('DIRECTORY_DAMAGED', { detail: 'without a seal key' })
+        )
     const stale = listed.filter(
       ({ id, keyEpoch }) => !this.#failed.has(id) && this.#done.get(id)?.keyEpoch !== keyEpoch
     )
@@ -298,20 +306,14 @@ class BackupRun {
    * @returns {Promise<BackupSummary>}
    */
   async #finish(snapshot) {
-    const { repository, clock, target } = this.options
+    const { repository, clock, target, recipient, scratchFolder, config, stored } = this.options
     await this.packs.flush()
     const name = await repository.newName(this.startedAtMs)
-    const { recipient, scratchFolder, config, stored } = this.options
     const sealed = { target, recipient }
     // One that was copied, and failed when it was copied once more, is one of the failed.
     const done = new Map([...this.#done].filter(([id]) => !this.#failed.has(id)))
-    const entries = await storeKeys({
-      ...sealed,
-      snapshot,
-      stored,
-      done,
-      previous: this.#previous
-    })
+    const previous = this.#previous
+    const entries = await storeKeys({ ...sealed, snapshot, stored, done, previous })
     const directory = await storeDirectory({ ...sealed, snapshot, name, scratchFolder })
     const pepper = await storePepper({ ...sealed, path: config.auth.pepperFile })
     await requireMadeHere(config.data, repository)

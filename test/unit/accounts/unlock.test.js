@@ -463,6 +463,8 @@ test('of a public seal key that stands in two ways the damaged one is named, and
   await directory.flush()
   const alarms = await directory.pageAudit({ action: 'key-alarm', limit: 9 })
   assert.equal(alarms.length, 2)
+  tamper(data, 'DELETE FROM account_seals')
+  assert.deepEqual((await directory.quickCheck()).misfits, [account.id])
   assert.equal(lines.filter(({ msg }) => msg === 'keys alarm').length, 2)
 })
 

@@ -145,11 +145,15 @@ test('one bad mailbox stops nothing: it is in the summary, and in the generation
   // As a file system may leave it after a power cut.
   const dave = await host.addAccount('dave@example.org', 3)
   await truncate(join(dave.folder, 'mail.db'))
+  const eve = await host.addAccount('eve@example.org', 3)
+  const db = new Database(join(host.config.data, 'directory.db'))
+  db.prepare('DELETE FROM account_seals WHERE account_id = ?').run(eve.id)
+  db.close()
   const summary = await host.backUp()
-  assert.deepEqual(
-    summary.failed.map(({ address, code }) => [address, code]).sort(),
-    ['anna', 'carol', 'dave'].map((name) => [`${name}@example.org`, 'ACCOUNT_DAMAGED'])
-  )
+  assert.deepEqual(summary.failed.map(({ address, code }) => [address, code]).sort(), [
+    ...['anna', 'carol', 'dave'].map((name) => [`${name}@example.org`, 'ACCOUNT_DAMAGED']),
+    ['eve@example.org', 'DIRECTORY_DAMAGED']
+  ])
   assert.equal(summary.accounts, 1)
   const second = await host.repository.readGeneration(summary.generation)
   assert.deepEqual(
