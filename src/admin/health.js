@@ -112,14 +112,17 @@ export function checkSetAside({ setAside }) {
  * @returns {Check}
  */
 export function checkBackup(
-  { isSetUp, generations, overdueAtMs, problem, notMade, results },
+  { isSetUp, generations, overdueAtMs, problem, isReached, notMade, results },
   nowMs
 ) {
   const name = 'backup'
   if (!isSetUp)
     return { name, status: 'warn', text: 'No backups are set up: letterlock backup init' }
   if (problem !== null) {
-    return { name, status: 'fail', text: `The place of the backups cannot be read: ${problem}` }
+    const what = isReached
+      ? 'The backups are not as they should be'
+      : 'The place of the backups cannot be read'
+    return { name, status: 'fail', text: `${what}: ${problem}` }
   }
   if (notMade !== null) {
     return { name, status: 'fail', text: `No backups are made here: ${notMade}` }

@@ -27,6 +27,7 @@ import { MailError } from '../errors.js'
  * @property {BackupRow[]} generations - newest first; at the end those that cannot have been made yet
  * @property {number | null} overdueAtMs - from when on the backup after the newest one is missed; null without any
  * @property {string | null} problem - why they could not be listed, for the operator
+ * @property {boolean} isReached - whether their place has answered: the problem is what it said, or this host's own
  * @property {string | null} notMade - why there will be none of this host, for the operator
  * @property {import('./last-results.js').LastResults} results - of what follows a backup
  *
@@ -39,9 +40,15 @@ const NONE = { generations: [], overdueAtMs: null, notMade: null, results: noRes
 
 /**
  * @param {string} problem - for the operator
- * @returns {BackupList} of a place that cannot be read
+ * @param {{ isReached?: boolean }} [how]
+ * @returns {BackupList} of a place that cannot be read, or says what it should not
  */
-export const unreadableBackups = (problem) => ({ isSetUp: true, ...NONE, problem })
+export const unreadableBackups = (problem, { isReached = false } = {}) => ({
+  isSetUp: true,
+  ...NONE,
+  problem,
+  isReached
+})
 
 /**
  * @param {object} options
@@ -55,7 +62,7 @@ export function createBackupList({ config, directory, clock }) {
     async list() {
       try {
         if ((await readHostState(config.data)) === null)
-          return { isSetUp: false, ...NONE, problem: null }
+          return { isSetUp: false, ...NONE, problem: null, isReached: true }
         const { names, label, setUpMs, notMade, results } = await look(config)
         const runs = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })
         if (names.length === 0 && notMade === null)
@@ -71,11 +78,12 @@ export function createBackupList({ config, directory, clock }) {
           }))
         const [newest] = generations
         const overdueAtMs = newest ? overdueAt(newest.startedAtMs, config.backup) : null
-        return { isSetUp: true, generations, overdueAtMs, problem: null, notMade, results }
+        const found = { generations, overdueAtMs, notMade, results }
+        return { isSetUp: true, ...found, problem: null, isReached: true }
       } catch (error) {
         if (!(error instanceof MailError)) throw error
         const problem = error.detail ?? error.message
-        return unreadableBackups(problem)
+        return unreadableBackups(problem, { isReached: error.code !== 'BACKUP_UNREACHABLE' })
       }
     }
   }

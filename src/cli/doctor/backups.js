@@ -24,19 +24,19 @@ export async function checkBackups({ services, patienceMs = PATIENCE_MS }) {
   const name = 'backups'
   const { config, directory, clock } = services
   const backups = createBackupList({ config, directory, clock })
-  const { isSetUp, generations, overdueAtMs, problem, notMade, results } = await new BackupWatch({
-    backups,
-    clock,
-    patienceMs
-  }).list(0)
+  const watch = new BackupWatch({ backups, clock, patienceMs })
+  const { isSetUp, generations, overdueAtMs, problem, isReached, notMade, results } =
+    await watch.list(0)
   if (!isSetUp)
     return bad(
       name,
       'None are set up',
       'letterlock backup init, and keep the recovery key elsewhere'
     )
-  if (problem !== null)
-    return bad(name, `Their place cannot be read: ${problem}`, 'Look at backup.folder or backup.s3')
+  if (problem !== null) {
+    const what = isReached ? 'They are not as they should be' : 'Their place cannot be read'
+    return bad(name, `${what}: ${problem}`, 'Look at backup.folder or backup.s3')
+  }
   if (notMade !== null)
     return bad(name, `None are made here: ${notMade}`, 'docs/backup.md, “Restoring”')
   const [last] = generations

@@ -65,6 +65,7 @@ const WELL = {
 const backups = (ageMs, failed = 0) => ({
   isSetUp: true,
   problem: null,
+  isReached: true,
   notMade: null,
   results: noResults(),
   overdueAtMs: NOW_MS - ageMs + 30 * HOUR_MS,
@@ -154,7 +155,12 @@ test('each check has its ok, warn and fail, and says why', () => {
     [checkBackup({ ...backups(0), notMade: 'another host' }, NOW_MS), 'fail', /another host/],
     [checkBackup({ ...backups(0), generations: [] }, NOW_MS), 'warn', /none/],
     [checkBackup({ ...backups(0), isSetUp: false }, NOW_MS), 'warn', /backup init/],
-    [checkBackup({ ...backups(0), problem: 'gone' }, NOW_MS), 'fail', /gone/],
+    [checkBackup({ ...backups(0), problem: 'lost' }, NOW_MS), 'fail', /not as they .* be: lost$/],
+    [
+      checkBackup({ ...backups(0), problem: 'gone', isReached: false }, NOW_MS),
+      'fail',
+      /cannot be read: gone$/
+    ],
     [ending(90 * DAY_MS), 'ok', /a\.test ends in 90 days/],
     [ending(20 * DAY_MS), 'warn', /a\.test ends in 20 days: renew/],
     [ending(-3 * HOUR_MS), 'fail', /a\.test ended 3 hours ago/],

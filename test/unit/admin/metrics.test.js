@@ -93,6 +93,7 @@ async function seriesOf(workers, survey = {}, backups = {}) {
       overdueAtMs: null,
       problem: null,
       notMade: null,
+      isReached: true,
       results: noResults(),
       ...backups
     },

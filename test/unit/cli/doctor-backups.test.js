@@ -103,7 +103,10 @@ test('a disk of backups that is gone, has lost them, or has those of another hos
   const other = await openBackupHost(t)
   cpSync(other.folder, folder, { recursive: true })
   assert.deepEqual(await states(), ['fail', 'fail'])
-  assert.match((await checkBackups({ services })).text, /holds the backups of another host/)
+  assert.match(
+    (await checkBackups({ services })).text,
+    /^They are not as they should be: .* holds the backups of another host$/
+  )
 })
 
 test('a place of backups that does not answer is told as such', async (t) => {
