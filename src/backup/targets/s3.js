@@ -119,8 +119,11 @@ function whyNoProxy(proxies) {
   for (const [name, url] of Object.entries(proxies)) {
     if (!url || /^no/i.test(name)) continue
     try {
-      const { username, password } = new URL(url)
+      const { protocol, username, password } = new URL(url)
       decodeURIComponent(`${username}:${password}`)
+      // Node goes past one that it does not know, in silence.
+      if (protocol !== 'http:' && protocol !== 'https:')
+        return `${name} names a proxy of ${protocol}//, and only those of http:// and https:// are known here; take it from the environment to go without`
     } catch {
       return `${name} is no URL of a proxy (http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT, with %25 for each % in these)`
     }

@@ -114,6 +114,14 @@ test('a proxy whose URL is none is named without the password in it', async () =
     })
     await target.close()
   }
+  const target = s3At('http://objects.invalid', {
+    proxies: { HTTPS_PROXY: 'socks5://user:secret@proxy:1080' }
+  })
+  await assert.rejects(target.get('keys/a'), {
+    detail:
+      /: HTTPS_PROXY names a proxy of socks5:\/\/, and only those of http:\/\/ and https:\/\/ are known/
+  })
+  await target.close()
 })
 
 test('two hosts in one bucket see only their own prefix', { skip: skipWithoutS3 }, async (t) => {
