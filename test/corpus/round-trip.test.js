@@ -49,7 +49,9 @@ async function readAll(port, user, each) {
   let total = Number(/\* (\d+) EXISTS/.exec(await client.command('SELECT INBOX'))?.[1])
   // What waited in the spool comes in while the user is already there.
   while (total < messages.length) {
-    total = Number(/\* (\d+) EXISTS/.exec(await client.command('NOOP'))?.[1] ?? total)
+    // More may have come while it was told of some: the last number counts.
+    const told = (await client.command('NOOP')).match(/\d+(?= EXISTS)/g)
+    total = Number(told?.at(-1) ?? total)
     await sleep(50)
   }
   for (let from = 1; from <= total; from += 100) {
