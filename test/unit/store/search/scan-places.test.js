@@ -43,6 +43,9 @@ async function mailbox(t, scanPlaces, messages = 2, sizeBytes = 0) {
  */
 const busyMailbox = (t, scanPlaces) => mailbox(t, scanPlaces, 30, 200_000)
 
+/** Not over before a test is, however slow the machine. */
+const LONG_TURN_MS = 3_600_000
+
 /** @param {() => boolean} isSo */
 async function until(isSo) {
   while (!isSo()) await setImmediate()
@@ -68,7 +71,7 @@ test('each has a thread while there are places, and then that of whoever has not
 })
 
 test('a thread at work is not taken away before its turn is over, and several searches of one mailbox have one', async (t) => {
-  const places = new ScanPlaces({ threads: 1 })
+  const places = new ScanPlaces({ threads: 1, turnMs: LONG_TURN_MS })
   const [busy, other] = [await busyMailbox(t, places), await mailbox(t, places)]
   const abort = new AbortController()
   const endless = busy.find(ENDLESS, abort.signal)
@@ -84,7 +87,7 @@ test('a thread at work is not taken away before its turn is over, and several se
 })
 
 test('whoever goes while it waits leaves its place, and nobody else’s', async (t) => {
-  const places = new ScanPlaces({ threads: 1 })
+  const places = new ScanPlaces({ threads: 1, turnMs: LONG_TURN_MS })
   const [busy, other] = [await busyMailbox(t, places), await mailbox(t, places)]
   const [abort, first, second] = [1, 2, 3].map(() => new AbortController())
   const endless = busy.find(ENDLESS, abort?.signal)
@@ -106,7 +109,7 @@ test('whoever goes while it waits leaves its place, and nobody else’s', async 
 })
 
 test('a mailbox that is closed waits no longer, and frees its place', async (t) => {
-  const places = new ScanPlaces({ threads: 1 })
+  const places = new ScanPlaces({ threads: 1, turnMs: LONG_TURN_MS })
   const [busy, other] = [await busyMailbox(t, places), await mailbox(t, places)]
   const endless = busy.find(ENDLESS)
   await until(() => places.threads === 1)
