@@ -10,6 +10,7 @@ import { createAccounts, scratchFolder } from '../helpers/process.js'
 import { WireClient } from '../helpers/wire-client.js'
 
 const USERS = Array.from({ length: 6 }, (_, n) => `u${n}@example.org`)
+const PATIENT = new URL('../helpers/patient-links.js', import.meta.url)
 const skip = !existsSync('/proc/self/task') && 'there is no /proc'
 
 /** @param {import('node:test').TestContext} t */
@@ -17,7 +18,12 @@ async function setUp(t) {
   const data = join(scratchFolder(t, 'holders'), 'data')
   mkdirSync(data)
   await createAccounts(data, USERS)
-  const cluster = await startCluster({ data, workers: 3, args: ['--allow-plaintext-loopback'] })
+  const cluster = await startCluster({
+    data,
+    workers: 3,
+    args: ['--allow-plaintext-loopback'],
+    environment: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${PATIENT}`.trim() }
+  })
   t.after(() => cluster.stop())
   const logIn = async (/** @type {string} */ user) => {
     const client = await WireClient.connect(cluster.ports.imap)
