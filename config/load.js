@@ -185,6 +185,27 @@ export function loadConfig({ settings = {}, file, environment = process.env } = 
 }
 
 /**
+ * For what must be possible with settings that are wrong, as stopping what was started with right ones.
+ *
+ * @param {NodeJS.ProcessEnv} [environment]
+ * @returns {{ data: string, isValid: boolean }} the data folder, absolute, and whether all settings are right
+ * @throws {MailError} CONFIG_INVALID where nobody can tell what folder that is
+ */
+export function findDataFolder(environment = process.env) {
+  try {
+    return { data: loadConfig({ environment }).data, isValid: true }
+  } catch (error) {
+    const path = environment['LETTERLOCK_CONFIG']
+    const data =
+      environment[environmentName('data')] ??
+      (path ? readFile(path)['data'] : undefined) ??
+      SETTINGS.data.value
+    if (typeof data !== 'string' || data === '') throw error
+    return { data: absolutePath(data), isValid: false }
+  }
+}
+
+/**
  * @param {string} path
  * @returns {string}
  * @throws {MailError} CONFIG_INVALID where it is relative to a folder that has been removed, as an old release is

@@ -5,7 +5,7 @@
  *
  * Everything else that PM2 can do: `npm run cluster -- <command>`, for instance `npm run cluster -- logs`.
  */
-import { loadConfig } from '../config/load.js'
+import { findDataFolder, loadConfig } from '../config/load.js'
 import { clusterEnvironment } from '../config/runtime.js'
 import { enterDataFolder } from '../src/cli/data-folder.js'
 import { Outputs } from '../src/cli/outputs.js'
@@ -21,19 +21,25 @@ process.umask(0o077)
  * @returns {Promise<number>} the exit code
  */
 async function run([command = 'start', ...rest]) {
-  const config = loadConfig()
+  const { data, isValid } =
+    command === 'stop' ? findDataFolder() : { data: loadConfig().data, isValid: true }
   // What root makes there, PM2's files too, would be closed to workers, which become its owner.
-  enterDataFolder(config.data, { mayBeNew: true })
-  const environment = clusterEnvironment(config.data)
+  enterDataFolder(data, { mayBeNew: true })
+  const environment = clusterEnvironment(data)
   await makeFolderDurably(environment.PM2_HOME)
   const pm2 = new Pm2(environment)
   switch (command) {
     case 'start':
     case 'reload':
-      await bringUp({ config, pm2, tell: (line) => process.stdout.write(`${line}\n`) })
+      await bringUp({
+        config: loadConfig(),
+        pm2,
+        tell: (line) => process.stdout.write(`${line}\n`)
+      })
       return pm2.show(['list'])
     case 'stop': {
-      const exitCode = pm2.show(['stop', ECOSYSTEM])
+      // That file wants valid settings; the daemon has no apps but those in it.
+      const exitCode = pm2.show(['stop', isValid ? ECOSYSTEM : 'all'])
       // The daemon goes too: after an upgrade the next start has the new Node.
       return pm2.show(['kill']) || exitCode
     }
