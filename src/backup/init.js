@@ -2,6 +2,7 @@
  * Sets backups up: the operator's recovery key, and the mark on the target.
  */
 import { randomBytes } from 'node:crypto'
+import { toMailError } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 import { readHostState, requireMadeHere, writeHostState } from './host-state.js'
 import { requireOwnPlace } from './own-place.js'
@@ -60,6 +61,23 @@ async function initAlone({ data, repository, clock, recipient, showKey }) {
   }
   await writeHostState(data, next)
   const createdAtMs = marker?.createdAtMs ?? clock.nowMs()
-  await repository.writeMarker({ ...marker, ...next, createdAtMs })
+  await repository.writeMarker({ ...marker, ...next, createdAtMs }).catch((error) => {
+    throw made ? keepingKey(error) : error
+  })
   return { recipient: next.recipient }
+}
+
+/**
+ * The place has failed behind the key. Whoever took that for a key of nothing would have backups that nobody opens: the next
+ * try goes on with it, and shows none.
+ *
+ * @param {unknown} cause
+ * @returns {unknown}
+ */
+function keepingKey(cause) {
+  const error = toMailError(cause)
+  if (!(error instanceof MailError)) return error
+  const { code, message, detail = message } = error
+  const words = `${detail}; keep the recovery key that was shown: give the command again, which goes on with it`
+  return new MailError(code, { detail: words, cause: error })
 }

@@ -34,7 +34,7 @@ import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { readFreezeFile } from '../../../src/database/freeze-file.js'
 import { lockShared } from '../../../src/database/lock.js'
-import { isMailError } from '../../../src/errors.js'
+import { MailError, isMailError } from '../../../src/errors.js'
 import { appendOne, scratchFolder } from '../../helpers/account-folder.js'
 import { logIn, openTestAccounts, withStore } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
@@ -385,6 +385,32 @@ test('backups that are set up twice at once show one key, which opens them', asy
   const [key = '', ...others] = shown
   assert.deepEqual(others, [])
   assert.equal((await (await RecoveryKey.parse(key)).open(sealed)).length, 32)
+})
+
+test('a place that fails behind the key leaves that the key of the host, and says so', async (t) => {
+  const { data, clock } = await openTestAccounts(t)
+  const target = openFolderTarget(await scratchFolder(t))
+  /** @type {string[]} */
+  const shown = []
+  const initInto = (/** @type {Pick<typeof target, 'put'>} */ { put }) => {
+    const repository = new Repository({ ...target, put })
+    const showKey = (/** @type {string} */ key) => {
+      shown.push(key)
+    }
+    return initBackups({ data, repository, clock, showKey })
+  }
+  const away = async () => {
+    throw new MailError('BACKUP_UNREACHABLE', { detail: 'the share is gone' })
+  }
+  await assert.rejects(initInto({ put: away }), {
+    code: 'BACKUP_UNREACHABLE',
+    detail: /^the share is gone; keep the recovery key that was shown: give the command again/
+  })
+  const { recipient } = await initInto(target)
+  assert.deepEqual(
+    await Promise.all(shown.map(async (key) => (await RecoveryKey.parse(key)).recipient)),
+    [recipient]
+  )
 })
 
 test('a recipient that somebody put into the target alone is never sealed to', async (t) => {
