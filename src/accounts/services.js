@@ -2,7 +2,6 @@
  * What the modules of this folder work with, opened once for a process: the server's composition and each
  * command of the command line share it.
  */
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hkdf } from '../crypto/kdf.js'
 import { MailError } from '../errors.js'
@@ -13,7 +12,7 @@ import { auditLimitsOf } from './audit-limits.js'
 import { openDirectory } from './directory.js'
 import { loadPepper } from './pepper.js'
 import { RepeatLoginCache } from './repeat-login-cache.js'
-import { requireNoMailboxes } from './stranded-mailboxes.js'
+import { lacksDirectory, requireNoMailboxes } from './stranded-mailboxes.js'
 import { Throttle } from './throttle.js'
 import { Unlocker } from './unlock.js'
 
@@ -34,16 +33,6 @@ import { Unlocker } from './unlock.js'
 export const UNFINISHED_RESTORE = 'restoring.json'
 
 /**
- * A crash of the machine or a copy onto a full disk may leave a file without its bytes.
- *
- * @param {string} path
- * @returns {Promise<boolean>} whether there is no such file, or an empty one
- */
-async function isNothingIn(path) {
-  return !(await isThere(path)) || (await stat(path)).size === 0
-}
-
-/**
  * @param {object} options
  * @param {import('../../config/load.js').Config} options.config
  * @param {import('../support/clock.js').Clock} options.clock
@@ -53,7 +42,7 @@ async function isNothingIn(path) {
  *   RESTORE_REFUSED, DIRECTORY_MISSING
  */
 export async function openAccountServices({ config, clock, logger }) {
-  const isNew = await isNothingIn(join(config.data, 'directory.db'))
+  const isNew = await lacksDirectory(config.data)
   if (isNew && (await isThere(join(config.data, UNFINISHED_RESTORE))))
     throw new MailError('RESTORE_REFUSED', {
       detail: `a restore onto ${config.data} was not finished: repeat it`

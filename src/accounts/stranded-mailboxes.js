@@ -4,6 +4,7 @@
  * those that are newer.
  */
 import { readdirSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mailFile } from '../database/database-files.js'
 import { MailError } from '../errors.js'
@@ -28,6 +29,27 @@ function within(folder) {
  * @returns {string[]} what may be mailboxes
  */
 const mailboxFolders = (data) => within(join(data, 'mail')).flatMap(within)
+
+/**
+ * A crash of the machine or a copy onto a full disk may leave a file without its bytes.
+ *
+ * @param {string} data - absolute
+ * @returns {Promise<boolean>} whether there is no directory.db, or an empty one
+ */
+export async function lacksDirectory(data) {
+  const path = join(data, 'directory.db')
+  return !(await isThere(path)) || (await stat(path)).size === 0
+}
+
+/**
+ * For who is about to open the directory, which makes one where there is none: without any account.
+ *
+ * @param {string} data - absolute
+ * @throws {MailError} DIRECTORY_MISSING
+ */
+export async function requireDirectoryOfMailboxes(data) {
+  if (await lacksDirectory(data)) requireNoMailboxes(data)
+}
 
 /**
  * @param {string} data - absolute; has no directory.db, or an empty one

@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { openDirectory } from '../accounts/directory.js'
+import { requireDirectoryOfMailboxes } from '../accounts/stranded-mailboxes.js'
 import { MailError, isMailError } from '../errors.js'
 import { formatBytes } from '../support/format.js'
 import { applyRetention } from './retention.js'
@@ -118,9 +119,10 @@ async function repackWhatIsSound(moved, logger) {
  * @param {Repository} repository
  * @param {Pick<Parameters<typeof pruneBackups>[0], 'config' | 'clock' | 'logger'>} parts
  * @returns {Promise<string[]>} names of generations, those of this host's last runs too where they are not listed
- * @throws {MailError} BACKUP_DAMAGED where the last of these runs is lost
+ * @throws {MailError} BACKUP_DAMAGED where the last of these runs is lost; DIRECTORY_MISSING
  */
 async function listAll(repository, { config, clock, logger }) {
+  await requireDirectoryOfMailboxes(config.data)
   const names = await repository.listGenerations()
   const path = join(config.data, 'directory.db')
   const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })

@@ -16,6 +16,7 @@ import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
 import { backUpAccount } from './account-backup.js'
 import { DirectorySnapshot } from '../accounts/directory-snapshot.js'
+import { requireDirectoryOfMailboxes } from '../accounts/stranded-mailboxes.js'
 import { readEarlierRuns } from './earlier-runs.js'
 import { eraseDeletedAccounts } from './erase.js'
 import { requireMadeHere } from './host-state.js'
@@ -353,21 +354,18 @@ class BackupRun {
 /**
  * @param {BackupOptions} options
  * @returns {Promise<BackupSummary>}
- * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_UNREACHABLE, DISK_FULL …; one bad mailbox is in the
+ * @throws {MailError} BACKUP_NOT_READY, BACKUP_RUNNING, BACKUP_UNREACHABLE, DIRECTORY_MISSING …; one bad mailbox is in the
  *   summary, and stops nothing
  */
 export async function runBackup(options) {
   const { config, target, clock, logger } = options
   const repository = new Repository(target)
   const { recipient } = await requireMadeHere(config.data, repository)
+  await requireDirectoryOfMailboxes(config.data)
   return await withBackupLock(config.data, async (scratchFolder) => {
-    const directory = openDirectory({
-      path: join(config.data, 'directory.db'),
-      defaultDomain: config.defaultDomain,
-      clock,
-      logger,
-      audit: auditLimitsOf(config)
-    })
+    const { data, defaultDomain } = config
+    const where = { path: join(data, 'directory.db'), defaultDomain, audit: auditLimitsOf(config) }
+    const directory = openDirectory({ ...where, clock, logger })
     try {
       const limit = new RateLimit(config.backup.diskBytesPerSecond)
       const staging = await Staging.open(join(scratchFolder, 'units'), limit)

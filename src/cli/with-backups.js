@@ -4,6 +4,7 @@
 import { join } from 'node:path'
 import { auditLimitsOf } from '../accounts/audit-limits.js'
 import { isMigrated, openDirectory } from '../accounts/directory.js'
+import { lacksDirectory, requireDirectoryOfMailboxes } from '../accounts/stranded-mailboxes.js'
 import { readHostState, whyNotMade } from '../backup/host-state.js'
 import { MAX_RUNS, requireNoneLost } from '../backup/last-run.js'
 import { Repository } from '../backup/repository.js'
@@ -11,7 +12,6 @@ import { openTarget } from '../backup/targets/open-target.js'
 import { Patience } from '../backup/targets/patience.js'
 import { errorCodeOf, toMailError } from '../database/sqlite-error.js'
 import { MailError, isMailError } from '../errors.js'
-import { isThere } from '../support/is-there.js'
 import { createLogger } from '../telemetry/logger.js'
 import { CliError } from './cli-error.js'
 import { enterDataFolder } from './data-folder.js'
@@ -51,13 +51,15 @@ export const wordsOf = ({ message, detail }) =>
  *
  * @param {Pick<BackupParts, 'config' | 'repository' | 'clock' | 'logger'>} parts - of a host that is set up, and a place without
  *   any backup
- * @throws {MailError} BACKUP_NOT_READY, BACKUP_DAMAGED
+ * @throws {MailError} BACKUP_NOT_READY, BACKUP_DAMAGED, DIRECTORY_MISSING
  */
 export async function requireNoneYet({ config, repository, clock, logger }) {
   const path = join(config.data, 'directory.db')
   const notMade = await whyNotMade(config.data, repository)
   // Opening it would make one, or migrate that of a server which runs.
-  if (notMade !== null || !(await isThere(path)) || !isMigrated(path)) return
+  if (notMade !== null) return
+  await requireDirectoryOfMailboxes(config.data)
+  if ((await lacksDirectory(config.data)) || !isMigrated(path)) return
   const directory = openDirectory({ path, clock, logger, audit: auditLimitsOf(config) })
   try {
     const runs = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })

@@ -24,6 +24,7 @@ import { deleteAccount } from '../../../src/accounts/remove-account.js'
 import { initBackups } from '../../../src/backup/init.js'
 import { createBackupList } from '../../../src/backup/backup-list.js'
 import { chooseGeneration } from '../../../src/backup/choose.js'
+import { pruneBackups } from '../../../src/backup/prune.js'
 import { Repository } from '../../../src/backup/repository.js'
 import { runBackup } from '../../../src/backup/run.js'
 import { withBackupLock } from '../../../src/backup/scratch.js'
@@ -562,6 +563,20 @@ test('a damaged directory is no backup: the run says so, and the last one stays 
     detail: /^directory\.db: .*the last backup is kept: .*The directory alone/s
   })
   assert.deepEqual(await host.repository.listGenerations(), [generation])
+})
+
+test('mailboxes without a directory, or with an empty one, are no host without accounts', async (t) => {
+  const host = await openBackupHost(t)
+  await host.addAccount('anna@example.org', 1)
+  await host.services.close()
+  const { config, target, clock, services } = host
+  const parts = { config, target, clock, logger: services.logger }
+  await truncate(join(config.data, 'directory.db'))
+  for (const work of [runBackup, pruneBackups]) {
+    await assert.rejects(work(parts), { code: 'DIRECTORY_MISSING' })
+    assert.equal((await stat(join(config.data, 'directory.db'))).size, 0)
+  }
+  assert.deepEqual(await host.repository.listGenerations(), [])
 })
 
 test('a target that is unmounted during a run ends it, and nothing is written into the folder below', async (t) => {
