@@ -35,8 +35,9 @@ const ANSWER_MS = 8_000
  * @property {'read-write' | 'read-only'} scope - of the credential
  *
  * @typedef {object} AuthContext - what a connection may use of its server
- * @property {(attempt: { username: string, password: Buffer, remoteAddress: string, service: string }) => Promise<SaslLogin>} check -
- *   throws a MailError; the caller zeroes the password
+ * @property {(attempt: { username: string, password: Buffer, remoteAddress: string, service: string,
+ *   asker: { isClosed: boolean, closeSignal: AbortSignal } }) => Promise<SaslLogin>} check - throws a MailError; the caller zeroes
+ *   the password; `asker`: nobody may want the answer any more
  * @property {import('../telemetry/logger.js').Logger} logger
  * @property {number} number - of the connection, in this process
  *
@@ -54,7 +55,11 @@ export class AuthConnection {
   #waiting = Buffer.alloc(0)
   /** @type {Map<number, Asked>} by request */
   #dialogues = new Map()
-  /** @type {Map<number, symbol>} requests that are being checked and want an answer: an id may come again after it */
+  /**
+   * Requests that are being checked and want an answer: an id may come again after it.
+   *
+   * @type {Map<number, AbortController>}
+   */
   #running = new Map()
   #checks = 0
   #hasVersion = false
@@ -149,7 +154,7 @@ export class AuthConnection {
         return this.#continue(request)
       case 'CANCEL':
         this.#dialogues.delete(request.id)
-        this.#running.delete(request.id)
+        this.#leave(request.id)
     }
   }
 
@@ -212,19 +217,28 @@ export class AuthConnection {
    */
   async #check(id, { remoteAddress, service }, { username, password }) {
     const { check, logger } = this.#context
-    const token = Symbol(id)
-    this.#running.set(id, token)
+    const running = new AbortController()
+    const asker = {
+      get isClosed() {
+        return running.signal.aborted
+      },
+      closeSignal: running.signal
+    }
+    this.#running.set(id, running)
     this.#checks++
     const answer = (/** @type {string} */ line) => {
       // Cancelled, or answered when its time was over.
-      if (this.#running.get(id) !== token) return
+      if (this.#running.get(id) !== running) return
       this.#running.delete(id)
       this.#write(line)
       if (this.#isEnding && this.#running.size === 0) this.#socket.destroySoon()
     }
-    const timer = setTimeout(() => answer(failure(id, new MailError('THROTTLED'))), ANSWER_MS)
+    const timer = setTimeout(() => {
+      answer(failure(id, new MailError('THROTTLED')))
+      running.abort(NOT_WANTED)
+    }, ANSWER_MS)
     try {
-      const { address, scope } = await check({ username, password, remoteAddress, service })
+      const { address, scope } = await check({ username, password, remoteAddress, service, asker })
       answer(
         scope === 'read-only'
           ? failure(id, new MailError('NO_PERMISSION'))
@@ -248,15 +262,23 @@ export class AuthConnection {
     if (this.#socket.writableLength > MAX_UNREAD_BYTES) this.#refuse('it does not read its answers')
   }
 
+  /** @param {number} id - of a request whose answer nobody wants: it takes no derivation that others wait for */
+  #leave(id) {
+    const running = this.#running.get(id)
+    this.#running.delete(id)
+    running?.abort(NOT_WANTED)
+  }
+
   #forget() {
     this.#waiting.fill(0)
     this.#waiting = Buffer.alloc(0)
     this.#dialogues.clear()
-    this.#running.clear()
+    for (const id of this.#running.keys()) this.#leave(id)
   }
 }
 
 const WRONG = new MailError('AUTHENTICATION_FAILED')
+const NOT_WANTED = new MailError('THROTTLED', { detail: 'nobody waits for the answer' })
 
 /** The client's own doing: to repeat the same would end the same. */
 const FINAL = Object.freeze(

@@ -146,13 +146,15 @@ test('requests are answered as they finish, each under its id', async (t) => {
   ])
 })
 
-test('a cancelled request is not answered, and its id may come again', async (t) => {
-  const { client, ask } = await startWithAnna(t)
+test('a cancelled request is not answered, costs no derivation, and its id may come again', async (t) => {
+  const { client, ask, services } = await startWithAnna(t)
+  const { derivations } = services.argon2.figures
   client.send(`AUTH\t1\tPLAIN\t${FROM}\tresp=${plain('anna', 'wrong')}`, 'CANCEL\t1')
   assert.equal(
     await ask(`AUTH\t1\tPLAIN\t${FROM}\tresp=${plain('anna', PASSWORD)}`),
     'OK\t1\tuser=anna@example.org'
   )
+  assert.equal(services.argon2.figures.derivations, derivations + 1)
   client.send(`AUTH\t2\tLOGIN\t${FROM}`)
   await client.line()
   client.send('CANCEL\t2')
