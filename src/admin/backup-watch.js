@@ -16,7 +16,12 @@ const PATIENCE_MS = 5000
  *   asks again and again leaves nothing behind
  */
 
-/** Looks where the backups are, once at a time, and keeps what it saw. */
+/**
+ * Looks where the backups are, once at a time, and keeps what it saw.
+ *
+ * A look that hangs is not given up for another one: each would hold a thread of the pool that also syncs the mail. The system
+ * ends it when the share is back, or is unmounted by force; from then on there are new looks.
+ */
 export class BackupWatch {
   #backups
   #clock
