@@ -41,6 +41,8 @@ const TROUBLE = [
 
 for (const [title, make] of TROUBLE) {
   test(`${title}: whoever asks is told, and nothing is thrown where nobody waits`, async (t) => {
+    // A second later the store would look into its file by itself, and be given up.
+    t.mock.timers.enable({ apis: ['setTimeout'] })
     const account = await accountFolder(t)
     const store = await account.create()
     await appendOne(store, 'INBOX', makeMessage('before'))
