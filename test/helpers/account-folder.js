@@ -56,8 +56,12 @@ export async function accountFolder(t) {
  *
  * @param {{ folder: string, key: Buffer }} account
  */
-export const rawHandle = ({ folder, key }) =>
-  openEncryptedDatabase({ path: join(folder, 'mail.db'), key, cipher: 'chacha20' }).db
+export function rawHandle({ folder, key }) {
+  const { db } = openEncryptedDatabase({ path: join(folder, 'mail.db'), key, cipher: 'chacha20' })
+  // What the store does by itself may hold the lock for a moment.
+  db.pragma('busy_timeout = 60000')
+  return db
+}
 
 /**
  * @param {string} [text] - of the body
