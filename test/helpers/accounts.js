@@ -2,17 +2,20 @@
  * The real directory, keys and mailboxes in a folder of their own, with the cheapest derivation that the
  * configuration permits.
  */
+import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { loadConfig } from '../../config/load.js'
+import { createAppPassword } from '../../src/accounts/app-passwords.js'
 import { openAccountServices } from '../../src/accounts/services.js'
 import { provisionAccount } from '../../src/accounts/provision.js'
 import { closeSealIdentities, openSealIdentities } from '../../src/accounts/seal-identity.js'
 import { deriveDatabaseKey } from '../../src/crypto/key-derivation.js'
 import { drainSpool } from '../../src/delivery/drain.js'
+import { isMailError } from '../../src/errors.js'
 import { openAccountStore } from '../../src/store/account-store.js'
 import { recordingLogger } from './log-lines.js'
 import { ManualClock } from './manual-clock.js'
@@ -170,4 +173,25 @@ export function tamper(data, sql, values = []) {
   } finally {
     db.close()
   }
+}
+
+/**
+ * @param {Promise<unknown>} attempt
+ * @param {import('../../src/errors.js').ErrorCode} [code]
+ */
+export async function assertRefused(attempt, code = 'AUTHENTICATION_FAILED') {
+  await assert.rejects(attempt, (error) => {
+    assert.ok(isMailError(error, code), `${error}`)
+    return true
+  })
+}
+
+/**
+ * @param {AccountServices} services
+ * @param {import('../../src/accounts/directory-port.js').Account} account
+ * @param {Partial<Parameters<typeof createAppPassword>[0]>} [options]
+ */
+export function makeAppPassword(services, account, options) {
+  const secret = Buffer.from('old secret')
+  return createAppPassword({ services, account, secret, label: 'phone', ...options })
 }

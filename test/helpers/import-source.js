@@ -42,3 +42,17 @@ export async function readAll(path, options) {
   assert.equal(source.position, source.total, 'the progress ends at the total')
   return items
 }
+
+export const MAIL = 'Subject: one\n\nbody\n'
+export const MBOX = `From a@b Wed Jul  1 05:04:01 2020\nStatus: RO\nX-Status: AF\n${MAIL}\nFrom c@d Thu Jul  2 05:04:01 2020\nSubject: two\n\n>From x\n\n`
+
+/**
+ * @param {ImportItem} item
+ * @returns {Promise<Buffer>} and the rest is left unread
+ */
+export async function firstChunk(item) {
+  const chunks = item.open()[Symbol.asyncIterator]()
+  const { value } = await chunks.next()
+  await chunks.return?.()
+  return value
+}

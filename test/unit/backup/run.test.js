@@ -1,6 +1,9 @@
+/**
+ * A run of the backup: what is in it, what stops it and what does not, and what it leaves behind.
+ */
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import fs, { existsSync } from 'node:fs'
+import fs from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import {
   mkdir,
@@ -11,7 +14,6 @@ import {
   rm,
   rmdir,
   stat,
-  symlink,
   truncate,
   utimes,
   writeFile
@@ -20,12 +22,9 @@ import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3-multiple-ciphers'
 import { rekeyAccount } from '../../../src/accounts/rekey.js'
-import { deleteAccount } from '../../../src/accounts/remove-account.js'
-import { initBackups } from '../../../src/backup/init.js'
 import { createBackupList } from '../../../src/backup/backup-list.js'
 import { chooseGeneration } from '../../../src/backup/choose.js'
 import { pruneBackups } from '../../../src/backup/prune.js'
-import { Repository } from '../../../src/backup/repository.js'
 import { runBackup } from '../../../src/backup/run.js'
 import { withBackupLock } from '../../../src/backup/scratch.js'
 import { findInSealedDirectory, openKeys } from '../../../src/backup/sealed-directory.js'
@@ -35,9 +34,8 @@ import { openFolderTarget } from '../../../src/backup/targets/folder.js'
 import { verifyBackups } from '../../../src/backup/verify.js'
 import { readFreezeFile } from '../../../src/database/freeze-file.js'
 import { lockShared } from '../../../src/database/lock.js'
-import { MailError, isMailError } from '../../../src/errors.js'
-import { appendOne, scratchFolder } from '../../helpers/account-folder.js'
-import { logIn, openTestAccounts, withStore } from '../../helpers/accounts.js'
+import { appendOne } from '../../helpers/account-folder.js'
+import { logIn, withStore } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { writeSpoolFile } from '../../helpers/spool.js'
 
@@ -309,218 +307,6 @@ test('a backup that fails at its scratch file leaves the directory closed', asyn
   opening.mock.restore()
   syncBuiltinESMExports()
   assert.equal(await held(), 0)
-})
-
-test('without backup init, or into another host’s backups, nothing is stored', async (t) => {
-  const host = await openBackupHost(t)
-  const other = await openBackupHost(t)
-  const { config, logger, clock } = other.services
-  await assert.rejects(runBackup({ config, logger, clock, target: host.target }), {
-    code: 'BACKUP_NOT_READY'
-  })
-  await assert.rejects(
-    initBackups({
-      data: other.data,
-      repository: host.repository,
-      clock,
-      showKey: () => assert.fail('no key may be made')
-    }),
-    { code: 'BACKUP_NOT_READY' }
-  )
-  await rm(join(other.data, 'backup.json'))
-  await assert.rejects(other.backUp(), { code: 'BACKUP_NOT_READY' })
-})
-
-test('backups are not set up in what they are of, nor around it', async (t) => {
-  const { data, clock } = await openTestAccounts(t)
-  const elsewhere = await scratchFolder(t)
-  const link = join(elsewhere, 'link')
-  await symlink(data, link)
-  const init = (/** @type {string} */ folder, showKey = () => {}) =>
-    initBackups({ data, repository: new Repository(openFolderTarget(folder)), clock, showKey })
-  /** @type {[string, RegExp][]} */
-  const places = [
-    [data, / is the data folder itself: set backup\.folder to one of its own/],
-    [link, / is the data folder itself/],
-    [join(data, 'mail'), / lies in the data folder/],
-    [join(data, 'tmp', 'backup-1'), / lies in the data folder/],
-    [join(link, 'new', 'one'), / lies in the data folder/],
-    [dirname(data), / has the data folder .* in it/],
-    ['/', / has the data folder .* in it/]
-  ]
-  const before = await readdir(data)
-  for (const [folder, why] of places)
-    await assert.rejects(
-      init(folder, () => assert.fail('no key may be made')),
-      (error) => isMailError(error, 'BACKUP_NOT_READY') && why.test(error.detail ?? ''),
-      folder
-    )
-  assert.deepEqual(
-    (await readdir(data)).filter((name) => !['run', 'tmp'].includes(name)),
-    before
-  )
-  await init(join(data, 'backup'))
-  await init(`${data}-beside`)
-  t.after(() => rm(`${data}-beside`, { recursive: true }))
-})
-
-test('backups that are set up twice at once show one key, which opens them', async (t) => {
-  const { services, data, clock } = await openTestAccounts(t)
-  const target = openFolderTarget(await scratchFolder(t))
-  /** @type {string[]} */
-  const shown = []
-  const showKey = (/** @type {string} */ key) => {
-    shown.push(key)
-  }
-  const init = { data, repository: new Repository(target), clock, showKey }
-  const results = await Promise.allSettled([initBackups(init), initBackups(init)])
-  assert.deepEqual(
-    results.map((result) => (result.status === 'rejected' ? result.reason.code : 'done')).sort(),
-    ['BACKUP_RUNNING', 'done']
-  )
-  const { config, logger } = services
-  const { generation } = await runBackup({ config, logger, clock, target })
-  const { pepper } = await init.repository.readGeneration(generation)
-  const sealed = await target.get(pepper)
-  assert.ok(sealed)
-  const [key = '', ...others] = shown
-  assert.deepEqual(others, [])
-  assert.equal((await (await RecoveryKey.parse(key)).open(sealed)).length, 32)
-})
-
-test('a place that fails behind the key leaves that the key of the host, and says so', async (t) => {
-  const { data, clock } = await openTestAccounts(t)
-  const target = openFolderTarget(await scratchFolder(t))
-  /** @type {string[]} */
-  const shown = []
-  const initInto = (/** @type {Pick<typeof target, 'put'>} */ { put }) => {
-    const repository = new Repository({ ...target, put })
-    const showKey = (/** @type {string} */ key) => {
-      shown.push(key)
-    }
-    return initBackups({ data, repository, clock, showKey })
-  }
-  const away = async () => {
-    throw new MailError('BACKUP_UNREACHABLE', { detail: 'the share is gone' })
-  }
-  await assert.rejects(initInto({ put: away }), {
-    code: 'BACKUP_UNREACHABLE',
-    detail: /^the share is gone; keep the recovery key that was shown: give the command again/
-  })
-  const { recipient } = await initInto(target)
-  assert.deepEqual(
-    await Promise.all(shown.map(async (key) => (await RecoveryKey.parse(key)).recipient)),
-    [recipient]
-  )
-})
-
-test('a recipient that somebody put into the target alone is never sealed to', async (t) => {
-  const host = await openBackupHost(t)
-  await host.addAccount('anna@example.org')
-  const marker = await host.repository.readMarker()
-  assert.ok(marker)
-  const thief = await openBackupHost(t)
-  const theirs = await thief.repository.readMarker()
-  await host.repository.writeMarker({ ...marker, recipient: theirs?.recipient ?? '' })
-  const { generation } = await host.backUp()
-  const { pepper } = await host.repository.readGeneration(generation)
-  const sealed = await host.target.get(pepper)
-  assert.ok(sealed)
-  await assert.rejects((await RecoveryKey.parse(thief.recoveryKey)).open(sealed))
-  assert.equal((await (await RecoveryKey.parse(host.recoveryKey)).open(sealed)).length, 32)
-})
-
-test('after another recovery key was set, everything sealed is there for it too', async (t) => {
-  const host = await openBackupHost(t)
-  await host.addAccount('anna@example.org')
-  await host.backUp()
-  const other = await openBackupHost(t)
-  const { recipient = '' } = (await other.repository.readMarker()) ?? {}
-  await initBackups({
-    data: host.data,
-    repository: host.repository,
-    clock: host.clock,
-    recipient,
-    showKey: () => assert.fail('the key is the operator’s own')
-  })
-  const { generation } = await host.backUp()
-  const { pepper, directory, accounts } = await host.repository.readGeneration(generation)
-  const key = await RecoveryKey.parse(other.recoveryKey)
-  for (const object of [pepper, directory, accounts[0]?.keys ?? '']) {
-    const sealed = await host.target.get(object)
-    assert.ok(sealed, object)
-    await key.open(sealed)
-  }
-})
-
-test('the keys of a deleted account leave every backup, after the time that is set', async (t) => {
-  const host = await openBackupHost(t, { 'backup.eraseDeletedAfterDays': 3 })
-  const anna = await host.addAccount('anna@example.org', 3)
-  await host.addAccount('bob@example.org')
-  const { generation: first } = await host.backUp()
-  await deleteAccount({ services: host.services, account: anna })
-  await host.services.directory.flush()
-  const keysFolder = join(host.folder, 'keys', anna.id)
-  await host.backUp()
-  assert.equal(existsSync(keysFolder) && (await readdir(keysFolder)).length, 1)
-  host.clock.advance(2 * DAY_MS)
-  await host.backUp()
-  assert.equal((await readdir(keysFolder)).length, 1)
-  host.clock.advance(DAY_MS)
-  const { generation: last } = await host.backUp()
-  assert.deepEqual(await readdir(keysFolder), [])
-  const { accounts } = await host.repository.readGeneration(last)
-  assert.deepEqual(accounts.map(({ id }) => id).includes(anna.id), false)
-  // What is left of it in the first is no damage.
-  const report = await verifyBackups({ repository: host.repository, generations: [first, last] })
-  assert.deepEqual(report.problems, [])
-})
-
-test('a night on which the clock is years ahead erases nobody before the time', async (t) => {
-  const host = await openBackupHost(t, { 'backup.eraseDeletedAfterDays': 7 })
-  const anna = await host.addAccount('anna@example.org')
-  await host.backUp()
-  await deleteAccount({ services: host.services, account: anna })
-  await host.services.directory.flush()
-  const keysFolder = join(host.folder, 'keys', anna.id)
-  const count = async () => (await readdir(keysFolder)).length
-  host.clock.advance(3650 * DAY_MS)
-  await host.backUp()
-  assert.equal(await count(), 1)
-  host.clock.advance(-3649 * DAY_MS)
-  await host.backUp()
-  assert.equal(await count(), 1)
-  // One that was off for long, which looks alike at first, does it at its second run.
-  host.clock.advance(100 * DAY_MS)
-  await host.backUp()
-  assert.equal(await count(), 1)
-  await host.backUp()
-  assert.equal(await count(), 0)
-})
-
-test('a run keeps the audit log for as long as the settings say, and erases whom a short one has forgotten', async (t) => {
-  const long = await openBackupHost(t, { 'audit.days': 3650 })
-  await long.addAccount('anna@example.org')
-  await long.services.directory.flush()
-  long.clock.advance(400 * DAY_MS)
-  await long.backUp()
-  const actions = (await long.services.directory.pageAudit({ limit: 100 })).map(
-    ({ action }) => action
-  )
-  assert.ok(actions.includes('account-create'))
-
-  const short = await openBackupHost(t, { 'audit.days': 1, 'backup.eraseDeletedAfterDays': 3 })
-  const ben = await short.addAccount('ben@example.org')
-  await short.backUp()
-  await deleteAccount({ services: short.services, account: ben })
-  await short.services.directory.flush()
-  short.clock.advance(2 * DAY_MS)
-  await short.addAccount('carl@example.org')
-  await short.services.directory.flush()
-  await short.backUp()
-  short.clock.advance(2 * DAY_MS)
-  await short.backUp()
-  assert.deepEqual(await readdir(join(short.folder, 'keys', ben.id)), [])
 })
 
 test('a backup of a night on which the clock was years ahead is not taken for the last one', async (t) => {
