@@ -40,7 +40,9 @@ test('references to nowhere are followed up to a bound, those to messages always
   append(mail('d', ['late']))
   await Promise.all(appended)
   await client.command('SELECT INBOX')
-  const answer = await client.command('THREAD REFERENCES UTF-8 ALL')
+  const told = await client.command('THREAD REFERENCES UTF-8 ALL')
+  // A slow machine says before it that it is still at work.
+  const answer = told.slice(told.indexOf('* THREAD'))
   // `late` came when there were too many, so that b and d have nothing in common. An answer to a message is one.
   assert.ok(answer.startsWith(`* THREAD ((1 ${many + 3})(${many + 2}))(2)(3)`), answer.slice(0, 80))
   assert.ok(answer.includes(`(${many + 1})(${many + 4})\r\n`), answer.slice(-80))
@@ -62,6 +64,6 @@ test('a long way up from a reference lets others have their turn', async (t) => 
   const timer = setInterval(() => turns++, 1)
   const answer = await client.command('THREAD REFERENCES UTF-8 ALL')
   clearInterval(timer)
-  assert.match(answer, /^\* THREAD \(\(1\)\(2\)/)
+  assert.match(answer, /^\* THREAD \(\(1\)\(2\)/m)
   assert.ok(turns > 10, `${turns} turns of the timer`)
 })
