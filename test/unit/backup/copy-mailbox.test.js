@@ -123,11 +123,18 @@ async function start(helper, args) {
     })
   })
   const closed = once(child, 'close')
-  await ready
+  let isKilled = false
+  // Who waits for what a dead one would say waits for ever.
+  const failEnded = () => assert.ok(isKilled, `${helper} has ended by itself`)
+  await Promise.race([ready, closed.then(failEnded)])
   return {
     child,
-    acknowledged: () => acknowledged,
+    acknowledged: () => {
+      if (child.exitCode !== null || child.signalCode !== null) failEnded()
+      return acknowledged
+    },
     kill: async () => {
+      isKilled = true
       child.kill('SIGKILL')
       await closed
     }
