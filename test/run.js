@@ -33,9 +33,21 @@ const concurrency = Math.min(availableParallelism(), 8) + 2
 // No package of ours is a link, and to look whether one is takes a sixth of the time in which a process loads its modules.
 const nodeOptions = `${process.env['NODE_OPTIONS'] ?? ''} --preserve-symlinks`.trim()
 
+const reporters = options.some((option) => option.startsWith('--test-reporter'))
+  ? []
+  : [
+      ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+      ...['--test-reporter=./test/still-running.js', '--test-reporter-destination=stderr']
+    ]
+
 const result = spawnSync(
   process.execPath,
-  ['--disable-sigusr1', '--test', `--test-concurrency=${concurrency}`, ...options, ...files],
+  [
+    ...['--disable-sigusr1', '--test', `--test-concurrency=${concurrency}`],
+    ...reporters,
+    ...options,
+    ...files
+  ],
   {
     stdio: 'inherit',
     env: {
