@@ -120,14 +120,14 @@ test(
       assert.ok(!uses.some(([path]) => path === 'Sent'), 'the empty one of a new account is gone')
       return stdout
     }
-    assert.match(await check(), /^copied 239, /)
+    assert.match(await check(), /^copied 239, /m)
     await there.mailboxOpen('Lists')
     await there.messageDelete('2:4')
     await there.messageFlagsAdd('1', ['\\Answered', 'Later'])
     await fill(there, { count: 7, folders: ['INBOX'] })
     assert.match(
       await check(),
-      /^copied 7, there already 236, flags changed 1, deleted 3, failed 0/
+      /^copied 7, there already 236, flags changed 1, deleted 3, failed 0/m
     )
   }
 )
@@ -208,7 +208,8 @@ test(
     assert.match(
       again.stdout,
       new RegExp(
-        `^copied 25, there already ${wanted - 10}, flags changed 7, deleted 10, failed 0, `
+        `^copied 25, there already ${wanted - 10}, flags changed 7, deleted 10, failed 0, `,
+        'm'
       )
     )
     await compare()
