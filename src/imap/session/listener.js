@@ -16,6 +16,7 @@ import { Allowances } from './allowance.js'
 import { INPUT_BYTES } from './client-input.js'
 import { Connection } from './connection.js'
 import { pollForIdlers } from './poll-idlers.js'
+import { serveSession } from './serve-session.js'
 import { Session } from './session.js'
 import { makeTlsContext } from './tls-context.js'
 
@@ -339,7 +340,7 @@ class Listener {
     this.#sessions.add(session)
     try {
       if (isImplicitTls && !(await this.#secure(connection))) return
-      if (refusal === null) await session.run()
+      if (refusal === null) await serveSession(session)
       else {
         session.untagged('BYE', CODE.unavailable, refusal)
         connection.end()
@@ -362,7 +363,7 @@ class Listener {
     this.#sessions.add(session)
     if (this.#isClosing) session.end('The server is shutting down')
     try {
-      await session.run(login)
+      await serveSession(session, login)
       await connection.closed
     } finally {
       this.#sessions.delete(session)

@@ -1,5 +1,6 @@
 /**
- * One client's session: the states of RFC 3501 §3, one command after the other, and what it is told unasked.
+ * One client's session: the states of RFC 3501 §3, what the client has enabled and selected, and what it is told unasked. Its
+ * course, one command after the other, is in serve-session.js.
  *
  * Invariants:
  * - commands run one at a time and are answered in the order in which they came; only an APPEND or a STORE is taken in
@@ -9,16 +10,13 @@
  * - while a command runs, the slots of the selected view stay in place (`SelectedMailbox.hold`).
  */
 import { advertisedCapabilities } from '../protocol/capability.js'
-import { capability, highestModSeq } from '../protocol/compile/response-code.js'
-import { continuation, tagged, untagged } from '../protocol/compile/status-response.js'
+import { highestModSeq } from '../protocol/compile/response-code.js'
+import { tagged, untagged } from '../protocol/compile/status-response.js'
 import { limitsAfterLogin } from '../protocol/limits.js'
 import { MailError } from '../../errors.js'
-import { inTurnsOf } from '../../support/turns.js'
 import { ConnectionClosed } from './connection.js'
 import { Deadlines } from './deadlines.js'
-import { dispatch } from './dispatcher.js'
 import { Enabled } from './enabled.js'
-import { replyToSyntaxFailure } from './error-response.js'
 import { ForeignNews } from './foreign-news.js'
 import { LateReplies } from './late-replies.js'
 import { sessionFacts } from './session-facts.js'
@@ -61,10 +59,10 @@ export class Session {
   #remote = null
   /** @type {string | null} */
   #byeText = null
-  #strikes = new Strikes()
   #signsOfLife = new SignsOfLife()
+  strikes = new Strikes()
   /** Replies of commands that wait for the disk. */
-  replies = new LateReplies((error) => this.#onFailure(error))
+  replies = new LateReplies((error) => this.fail(error))
   /** Of the command that runs. */
   runningTag = ''
   #openedAtMs
@@ -212,90 +210,12 @@ export class Session {
     this.write(tagged(tag, status, code, text))
   }
 
-  /**
-   * Serves the client until it leaves. Never throws.
-   *
-   * @param {Login | null} [login] - of a session that another worker has greeted and logged in
-   */
-  async run(login = null) {
-    if (login !== null) this.logIn(login)
-    else this.untagged('OK', capability(this.capabilities), 'Letterlock is ready')
-    try {
-      const serve = () => this.#serveSame()
-      while (await inTurnsOf(this.accountId, serve));
-      if (this.#remote !== null && !this.connection.isClosed) {
-        await this.#remote.relay(this.connection.detach())
-        this.#remote = null
-      }
-    } catch (error) {
-      this.#onFailure(error)
-    }
-    await this.replies.settle()
-    this.state = 'logout'
-    this.connection.end()
-    await this.#leave()
-  }
-
-  /** @param {unknown} error */
-  #onFailure(error) {
+  /** @param {unknown} error - that nobody has expected: the session ends with it */
+  fail(error) {
     if (error instanceof ConnectionClosed) return
     this.logger.error({ err: error }, 'session failed')
     this.context.onUnexpectedError(error)
     this.end('Something went wrong here')
-  }
-
-  /** @returns {Promise<boolean>} whether to go on, now that the client has logged in */
-  async #serveSame() {
-    const { accountId } = this
-    while (await this.#step()) if (this.accountId !== accountId) return true
-    return false
-  }
-
-  /** @returns {Promise<boolean>} whether to go on */
-  async #step() {
-    // It would wait for ever for news of it, and of another that has got the name (RFC 2180 §3.3).
-    if (this.isAtDeletedMailbox) this.end('The selected mailbox was deleted')
-    if (this.#byeText !== null) {
-      await this.replies.settle()
-      this.untagged('BYE', null, this.#byeText)
-      this.connection.end()
-      return false
-    }
-    if (this.#remote !== null) return false
-    if (this.connection.hasUnsent) await this.connection.drain()
-    const event = await this.connection.nextEvent({ deadlineMs: this.deadlineMs, isWakeable: true })
-    switch (event.kind) {
-      case 'wake':
-        return true
-      case 'closed':
-        return false
-      case 'timeout':
-        await this.replies.settle()
-        this.untagged('BYE', null, 'Autologout, nothing was said for too long')
-        return false
-      case 'continue':
-        // It belongs to this command: the client hears of those before it first.
-        await this.replies.settle()
-        this.write(continuation('OK'))
-        return true
-      case 'error':
-        await this.replies.settle()
-        this.#replyToBadLine(event)
-        return this.#isPatientAfter(event.failure.reply.status)
-      case 'command':
-      case 'message': {
-        this.connection.pace?.noteCommand()
-        const status = await dispatch(this, event)
-        return this.state !== 'logout' && this.#isPatientAfter(status)
-      }
-      default:
-        throw new Error(`unexpected ${event.kind} between commands`)
-    }
-  }
-
-  /** @param {Extract<ReceiverEvent, { kind: 'error' }>} event */
-  #replyToBadLine(event) {
-    this.tagged(event.tag ?? '*', replyToSyntaxFailure(this.failureOf(event)))
   }
 
   /**
@@ -307,19 +227,9 @@ export class Session {
     return failure
   }
 
-  /**
-   * @param {Reply['status']} status - of the command that has just ended
-   * @returns {boolean} whether to go on
-   */
-  #isPatientAfter(status) {
-    if (!this.#strikes.countCommand(status)) return true
-    this.untagged('BYE', null, 'Too many bad commands')
-    return false
-  }
-
   /** Counts a refused login; at the limit the session ends after the reply. */
   countRefusedLogin() {
-    if (this.#strikes.countRefusedLogin()) this.end('Too many failed logins')
+    if (this.strikes.countRefusedLogin()) this.end('Too many failed logins')
   }
 
   /**
@@ -336,7 +246,7 @@ export class Session {
       this.#setPace(login.account.id)
     }
     this.#deadlines.noteLogin()
-    this.#strikes.noteLogin()
+    this.strikes.noteLogin()
     this.state = 'authenticated'
     connection.receiver.setLimits(limitsAfterLogin(context.config.messages.maxBytes))
   }
@@ -405,9 +315,27 @@ export class Session {
     this.connection.wake()
   }
 
+  /** @returns {string | null} what the client is told at the end; null: `end` was not called */
+  get byeText() {
+    return this.#byeText
+  }
+
   /** @returns {boolean} whether `end` was called */
   get isEnding() {
     return this.#byeText !== null
+  }
+
+  /** @returns {boolean} whether another worker serves the account */
+  get isElsewhere() {
+    return this.#remote !== null
+  }
+
+  /** Gives the client's socket to the worker that serves the account, until it has closed. */
+  async relay() {
+    const remote = this.#remote
+    if (remote === null || this.connection.isClosed) return
+    await remote.relay(this.connection.detach())
+    this.#remote = null
   }
 
   /**
@@ -438,7 +366,8 @@ export class Session {
     return await this.#signsOfLife.whileWorking(this.context.steadyClock.nowMs(), work)
   }
 
-  async #leave() {
+  /** Gives up what the session holds of its account; called once, at its end. */
+  async leave() {
     this.connection.dropPace()
     try {
       this.unselect()
