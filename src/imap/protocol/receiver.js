@@ -10,7 +10,7 @@
  *
  * RFC 9051 §2.2, §4.3, §9; RFC 7888 (LITERAL+).
  */
-import { secretBytes } from '../../support/secret-bytes.js'
+import { BufferedLiteral } from './buffered-literal.js'
 import { CommandLine, findTag, findTrailingLiteral } from './command-line.js'
 import { InputQueue } from './input-queue.js'
 import { isMessageLiteral } from './message-literal.js'
@@ -67,10 +67,10 @@ export class Receiver {
   #messageCount = 0
   /** @type {LiteralHeader | null} */
   #header = null
-  /** Bytes still to come of the literal in progress. */
+  /** Bytes still to come of the message, or of the refused literal, that is passing. */
   #remaining = 0
-  /** @type {Buffer} */
-  #literal = Buffer.alloc(0)
+  /** @type {BufferedLiteral | null} */
+  #literal = null
 
   /** @param {ReceiverLimits} limits */
   constructor(limits) {
@@ -119,8 +119,9 @@ export class Receiver {
           break
         }
         case STATE.literal: {
-          if (!this.#fillLiteral()) return null
-          const event = this.#onLiteral()
+          const literal = /** @type {BufferedLiteral} */ (this.#literal)
+          if (!literal.fillFrom(this.#input)) return null
+          const event = this.#onLiteral(literal.bytes)
           if (event !== null) return event
           break
         }
@@ -162,8 +163,10 @@ export class Receiver {
         break
       }
       case STATE.message:
-      case STATE.literal:
         this.#skip(this.#remaining)
+        break
+      case STATE.literal:
+        this.#skip(this.#literal?.left ?? 0)
         break
       case STATE.line:
         this.#reset()
@@ -238,32 +241,19 @@ export class Receiver {
     if (this.#lineBytes + this.#literalBytes + size > this.#limits.maxCommandBytes)
       throw new SyntaxFailure('TOO_BIG', 'The command is larger than this server accepts')
     this.#literalBytes += size
-    this.#literal = secretBytes(size)
-    this.#remaining = size
+    this.#literal = new BufferedLiteral(size)
     this.#state = STATE.literal
     return isNonSync ? null : { kind: 'continue' }
   }
 
-  /** @returns {boolean} whether the buffered literal is whole */
-  #fillLiteral() {
-    const { length } = this.#literal
-    while (this.#remaining > 0) {
-      const chunk = this.#input.take(this.#remaining)
-      if (chunk === null) return false
-      chunk.copy(this.#literal, length - this.#remaining)
-      // It may be a password, of which whoever zeroes the literal knows one copy.
-      chunk.fill(0)
-      this.#remaining -= chunk.length
-    }
-    return true
-  }
-
-  /** @returns {ReceiverEvent | null} */
-  #onLiteral() {
+  /**
+   * @param {Buffer} bytes - of a buffered literal that is whole
+   * @returns {ReceiverEvent | null}
+   */
+  #onLiteral(bytes) {
     const { gap, isLiteral8 } = this.#requireHeader()
-    const bytes = this.#literal
     this.#header = null
-    this.#literal = Buffer.alloc(0)
+    this.#literal = null
     if (bytes.includes(0)) {
       const event = this.#failure(badSyntax('NUL is not allowed'))
       this.#skip(0)
@@ -379,7 +369,7 @@ export class Receiver {
     this.#literalBytes = 0
     this.#messageCount = 0
     this.#header = null
-    this.#literal = Buffer.alloc(0)
+    this.#literal = null
     this.#remaining = 0
     this.#state = STATE.line
   }

@@ -1,0 +1,34 @@
+/** A literal that is an argument of its command: gathered in memory, up to a limit that the caller has checked. */
+import { secretBytes } from '../../support/secret-bytes.js'
+
+/** @typedef {import('./input-queue.js').InputQueue} InputQueue */
+
+/** One of them, from its first byte to its last. */
+export class BufferedLiteral {
+  /** What has come, and zeros behind it. */
+  bytes
+  /** Bytes still to come. */
+  left
+
+  /** @param {number} size - bytes */
+  constructor(size) {
+    this.bytes = secretBytes(size)
+    this.left = size
+  }
+
+  /**
+   * @param {InputQueue} input
+   * @returns {boolean} whether it is whole
+   */
+  fillFrom(input) {
+    while (this.left > 0) {
+      const chunk = input.take(this.left)
+      if (chunk === null) return false
+      chunk.copy(this.bytes, this.bytes.length - this.left)
+      // It may be a password, of which whoever zeroes the literal knows one copy.
+      chunk.fill(0)
+      this.left -= chunk.length
+    }
+    return true
+  }
+}
