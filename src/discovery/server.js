@@ -26,6 +26,16 @@ const REQUEST_MS = 10_000
 
 const XML = 'text/xml; charset=utf-8'
 
+/**
+ * Where Thunderbird looks, and the host of which domain it asks there: a name below it, or the domain itself, which has letters.
+ *
+ * @type {readonly [path: string, host: RegExp][]}
+ */
+const AUTOCONFIG_PLACES = [
+  ['/mail/config-v1.1.xml', /^autoconfig\.(.+)$/i],
+  ['/.well-known/autoconfig/mail/config-v1.1.xml', /^(?:autoconfig\.)?(.+\.[a-z][a-z0-9-]*)$/i]
+]
+
 const NO_SUCH_REQUEST = 'That is no such request\n'
 
 /**
@@ -125,11 +135,11 @@ function addHeaders(reply) {
  * @param {string} defaultDomain
  */
 function addRoutes(app, settings, defaultDomain) {
-  for (const path of ['/mail/config-v1.1.xml', '/.well-known/autoconfig/mail/config-v1.1.xml']) {
+  for (const [path, host] of AUTOCONFIG_PLACES) {
     app.get(path, async (request, reply) => {
       const address = queryValue(request, 'emailaddress')
       const domain =
-        address === null ? domainOfHost(request, defaultDomain) : parseAddress(address).domain
+        address === null ? domainOfHost(request, host, defaultDomain) : parseAddress(address).domain
       reply.type(XML)
       return autoconfigDocument({ domain, settings })
     })
@@ -164,13 +174,14 @@ function queryValue(request, name) {
 }
 
 /**
- * A program that does not say whose settings it wants has asked a name below the domain.
+ * A program that does not say whose settings it wants has asked the domain, or a name below it.
  *
  * @param {FastifyRequest} request
+ * @param {RegExp} host - of AUTOCONFIG_PLACES
  * @param {string} defaultDomain
  * @returns {string}
  */
-function domainOfHost(request, defaultDomain) {
-  const name = /^autoconfig\.(.+)$/i.exec(request.hostname)?.[1]
+function domainOfHost({ hostname }, host, defaultDomain) {
+  const name = host.exec(hostname)?.[1]
   return name === undefined ? defaultDomain : normalizeDomain(name)
 }

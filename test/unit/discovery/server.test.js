@@ -120,12 +120,18 @@ test('who is slow is not waited for, with TLS or without', async (t) => {
 
 test('without an address the name that was asked says the domain', async (t) => {
   const { get } = await start(t)
-  const domainOf = async (/** @type {string} */ host) => {
-    const { text } = await get('/mail/config-v1.1.xml', host)
+  const domainOf = async (/** @type {string} */ host, place = '') => {
+    const { text } = await get(`${place}/mail/config-v1.1.xml`, host)
     return parser.parse(text).clientConfig.emailProvider.domain
   }
   assert.equal(await domainOf('autoconfig.example.net'), 'example.net')
   assert.equal(await domainOf('mail.example.org'), 'example.org')
+  const known = '/.well-known/autoconfig'
+  assert.equal(await domainOf('example.net', known), 'example.net')
+  assert.equal(await domainOf('autoconfig.example.net', known), 'example.net')
+  // Of a web server in front that does not say what it was asked for.
+  for (const host of ['127.0.0.1:8025', '[::1]:8025', 'localhost'])
+    assert.equal(await domainOf(host, known), 'example.org')
 })
 
 test('a listener for this machine alone has something before it, at the usual port; any other tells its own', async (t) => {
