@@ -28,7 +28,7 @@ const MAX_FLAG_ITEMS = 1024
 
 /** Writes FETCH responses into one growing buffer: `begin`, items, `end`, and so on; then `handTo`. */
 export class FetchWriter {
-  #writer
+  #writer = new ResponseWriter()
   #isFirst = true
   /**
    * The lines' FLAGS items, of which few differ.
@@ -36,11 +36,6 @@ export class FetchWriter {
    * @type {Map<string, Buffer>}
    */
   #flagItems = new Map()
-
-  /** @param {ResponseWriter} [writer] - to write into; one of its own by default */
-  constructor(writer = new ResponseWriter()) {
-    this.#writer = writer
-  }
 
   /** @returns {number} bytes that were written and not handed over */
   get length() {

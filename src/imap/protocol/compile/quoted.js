@@ -36,12 +36,11 @@ export function compileString(value, { isUtf8 = false } = {}) {
 }
 
 /**
- * @param {Buffer | string | null} value
- * @param {{ isUtf8?: boolean }} [options] - as for compileString
+ * @param {string | null} value
  * @returns {Buffer} `NIL` for null
  */
-export function compileNstring(value, options) {
-  return value === null ? NIL : compileString(value, options)
+export function compileNstring(value) {
+  return value === null ? NIL : compileString(value)
 }
 
 /**

@@ -7,24 +7,15 @@ import { NUMBER_BYTES, putNumber, putText } from './put.js'
 
 /** Room of a short answer: a piece of Node's pool, which is many times cheaper than memory of its own. */
 const FIRST_BYTES = 4096
-/** Room that a writer takes ahead once it has been filled: two batches of a long answer. */
-const LARGE_BYTES = 128 * 1024
 const NONE = Buffer.alloc(0)
 const CRLF = '\r\n'
 
-/** Appends bytes and text; `take` hands them over. */
+/** Appends bytes and text; `peek` shows them, and `endAt` makes room for what comes next. */
 export class ResponseWriter {
-  /** @type {Buffer} */
-  #buffer
+  #buffer = NONE
   #length = 0
-  #blockBytes = FIRST_BYTES
 
-  /** @param {number} [sizeBytes] - how much is likely to be written; default: room is made when it is needed */
-  constructor(sizeBytes = 0) {
-    this.#buffer = sizeBytes === 0 ? NONE : Buffer.allocUnsafeSlow(sizeBytes)
-  }
-
-  /** @returns {number} bytes written since the last `take` */
+  /** @returns {number} bytes that are in it */
   get length() {
     return this.#length
   }
@@ -97,7 +88,7 @@ export class ResponseWriter {
   /**
    * Moves the end: behind what was written into the `room`, or back to where it was, which forgets the rest.
    *
-   * @param {number} length - with no `take` in between
+   * @param {number} length
    */
   endAt(length) {
     this.#length = length
@@ -108,20 +99,11 @@ export class ResponseWriter {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  /** @returns {Buffer} what was written; the writer is empty afterwards and never touches these bytes again */
-  take() {
-    const bytes = this.#buffer.subarray(0, this.#length)
-    if (this.#length > LARGE_BYTES / 4) this.#blockBytes = LARGE_BYTES
-    this.#buffer = this.#buffer.subarray(this.#length)
-    this.#length = 0
-    return bytes
-  }
-
   /** @param {number} bytes - that are to be written next */
   #reserve(bytes) {
     const needed = this.#length + bytes
     if (needed <= this.#buffer.length) return
-    const size = Math.max(needed, this.#length * 2, this.#blockBytes)
+    const size = Math.max(needed, this.#length * 2, FIRST_BYTES)
     const larger = size > FIRST_BYTES ? Buffer.allocUnsafeSlow(size) : Buffer.allocUnsafe(size)
     this.#buffer.copy(larger, 0, 0, this.#length)
     this.#buffer = larger
