@@ -97,7 +97,7 @@ function sketchEvent(event) {
     case 'command':
       return ['command', event.command.tag, event.command.name, ...sketch(event.command.tokens)]
     case 'message':
-      return ['message', event.index, event.literal, ...sketch(event.command.tokens)]
+      return ['message', event.literal, ...sketch(event.command.tokens)]
     case 'error':
       return ['error', event.tag, event.failure.code, event.isFatal]
     case 'line':

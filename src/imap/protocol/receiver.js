@@ -24,7 +24,7 @@ import { badSyntax, SyntaxFailure } from './syntax-failure.js'
 /**
  * @typedef {{ kind: 'command', command: RawCommand }
  *   | { kind: 'continue' }
- *   | { kind: 'message', command: RawCommand, literal: { size: number, isNonSync: boolean, isLiteral8: boolean }, index: number }
+ *   | { kind: 'message', command: RawCommand, literal: { size: number, isNonSync: boolean, isLiteral8: boolean } }
  *   | { kind: 'messageData', chunk: Buffer, isLast: boolean }
  *   | { kind: 'line', line: Buffer }
  *   | { kind: 'error', tag: string | null, failure: SyntaxFailure, isFatal: boolean }} ReceiverEvent
@@ -64,7 +64,6 @@ export class Receiver {
   #passedBytes = 0
   /** Bytes of this command's buffered literals. */
   #literalBytes = 0
-  #messageCount = 0
   /** @type {LiteralHeader | null} */
   #header = null
   /** Bytes still to come of the message, or of the refused literal, that is passing. */
@@ -233,10 +232,8 @@ export class Receiver {
       if (this.#passedBytes + this.#lineBytes > this.#limits.maxAppendLineBytes)
         throw new SyntaxFailure('TOO_LONG', 'The command is longer than this server accepts')
       this.#state = STATE.decision
-      const index = this.#messageCount
-      this.#messageCount += 1
       const literal = { size, isNonSync, isLiteral8 }
-      return { kind: 'message', command: this.#command.raw, literal, index }
+      return { kind: 'message', command: this.#command.raw, literal }
     }
     if (this.#lineBytes + this.#literalBytes + size > this.#limits.maxCommandBytes)
       throw new SyntaxFailure('TOO_BIG', 'The command is larger than this server accepts')
@@ -367,7 +364,6 @@ export class Receiver {
     this.#lineBytes = 0
     this.#passedBytes = 0
     this.#literalBytes = 0
-    this.#messageCount = 0
     this.#header = null
     this.#literal = null
     this.#remaining = 0

@@ -19,7 +19,7 @@ function events(wire, options) {
 
 test('an accepted message passes through, and the command goes on after it', () => {
   assert.deepEqual(events('a APPEND x (\\Seen) {5}\r\nhello\r\nz NOOP\r\n'), [
-    ['message', 0, sync(5), 'x', ['\\Seen']],
+    ['message', sync(5), 'x', ['\\Seen']],
     ['data', 'hello', true],
     ['command', 'a', 'APPEND', 'x', ['\\Seen'], 'm:5'],
     NOOP
@@ -28,25 +28,18 @@ test('an accepted message passes through, and the command goes on after it', () 
 
 test('several messages come one after the other', () => {
   assert.deepEqual(events('a APPEND x {2+}\r\nab () {3+}\r\ncde\r\n'), [
-    ['message', 0, nonSync(2), 'x'],
+    ['message', nonSync(2), 'x'],
     ['data', 'ab', true],
-    ['message', 1, nonSync(3), 'x', 'm:2', []],
+    ['message', nonSync(3), 'x', 'm:2', []],
     ['data', 'cde', true],
     ['command', 'a', 'APPEND', 'x', 'm:2', [], 'm:3']
   ])
 })
 
-test('the count of messages starts afresh with each command', () => {
-  const indexes = receive('a APPEND x {1+}\r\na\r\nb APPEND x {1+}\r\nb\r\n').flatMap((event) =>
-    event.kind === 'message' ? [event.index] : []
-  )
-  assert.deepEqual(indexes, [0, 0])
-})
-
 test('a mailbox name in a literal is buffered, the message after it is not', () => {
   assert.deepEqual(events('a APPEND {1}\r\nx {2}\r\nab\r\n'), [
     ['continue'],
-    ['message', 0, sync(2), 's:x'],
+    ['message', sync(2), 's:x'],
     ['data', 'ab', true],
     ['command', 'a', 'APPEND', 's:x', 'm:2']
   ])
@@ -54,7 +47,7 @@ test('a mailbox name in a literal is buffered, the message after it is not', () 
 
 test('UTF8 (~{n} … ) is a message, a literal in another list is not', () => {
   assert.deepEqual(events('a APPEND x utf8 (~{2+}\r\nab)\r\n'), [
-    ['message', 0, { size: 2, isNonSync: true, isLiteral8: true }, 'x', 'utf8', ['m:2']],
+    ['message', { size: 2, isNonSync: true, isLiteral8: true }, 'x', 'utf8', ['m:2']],
     ['data', 'ab', true],
     ['command', 'a', 'APPEND', 'x', 'utf8', ['m:2']]
   ])
@@ -78,7 +71,7 @@ test('other commands have no message literals', () => {
 
 test('an empty message is told with one empty piece', () => {
   assert.deepEqual(events('a APPEND x {0}\r\n\r\n'), [
-    ['message', 0, sync(0), 'x'],
+    ['message', sync(0), 'x'],
     ['data', '', true],
     ['command', 'a', 'APPEND', 'x', 'm:0']
   ])
@@ -96,14 +89,14 @@ test('a message may have the limit and not one byte more', () => {
 
 test('a refused synchronising message is over at once', () => {
   assert.deepEqual(events('a APPEND x {5}\r\nz NOOP\r\n', { onMessage: 'reject' }), [
-    ['message', 0, sync(5), 'x'],
+    ['message', sync(5), 'x'],
     NOOP
   ])
 })
 
 test('a refused non-synchronising message is dropped with the rest of its command', () => {
   const wire = 'a APPEND x {9+}\r\nb NOOP\r\n\r (\\Seen) {3+}\r\nabc\r\nz NOOP\r\n'
-  assert.deepEqual(events(wire, { onMessage: 'reject' }), [['message', 0, nonSync(9), 'x'], NOOP])
+  assert.deepEqual(events(wire, { onMessage: 'reject' }), [['message', nonSync(9), 'x'], NOOP])
 })
 
 test('a message that is refused in the middle is dropped to its end', () => {
