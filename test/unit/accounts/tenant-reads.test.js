@@ -111,6 +111,33 @@ test('what a tenant’s token asks for reads none of the accounts, domains and t
   assert.deepEqual(readWhole(), [])
 })
 
+test('of the jobs that fail those alone are read, however many accounts there are', async (t) => {
+  const { connection, db, readWhole } = await setUp(t)
+  const add = db.prepare(
+    'INSERT INTO maintenance_jobs (account_id, job, failures) VALUES (?, ?, ?)'
+  )
+  for (const [id, job, failures] of /** @type {const} */ ([
+    ['a1', 'optimize', 0],
+    ['a1', 'vacuum', 2],
+    ['a2', 'vacuum', 3],
+    ['a2', 'optimize', 2],
+    ['a3', 'optimize', 0]
+  ]))
+    add.run(id, job, failures)
+  const { failing, failingTotal } = await new DirectoryMaintenance(
+    connection
+  ).listMaintenanceFailures(2)
+  assert.deepEqual(
+    failing.map(({ accountId, job }) => [accountId, job]),
+    [
+      ['a2', 'vacuum'],
+      ['a1', 'vacuum']
+    ]
+  )
+  assert.equal(failingTotal, 3)
+  assert.deepEqual([...new Set(readWhole())], ['maintenance_failing'])
+})
+
 test('what all tenants hold, each and together, is summed up a slice of the accounts in each turn', async (t) => {
   const { connection, db } = await setUp(t)
   db.exec(`WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
