@@ -427,7 +427,7 @@ export const SETTINGS = {
     minimum: 0,
     maximum: 36_500,
     unit: 'days',
-    reason: 'How often the structure of each mailbox is checked; 0: never.'
+    reason: 'How often the structure of each mailbox is checked; 0: only where damage was met.'
   },
 
   'auth.pepperFile': {

@@ -4,7 +4,7 @@
  */
 import { convertCipher } from './alone/convert-cipher.js'
 import { freeKeywords } from './alone/free-keywords.js'
-import { NEVER_RUN, isDue } from './job.js'
+import { NEVER_RUN, isDue, nextState } from './job.js'
 import { attempt, recordEnd } from './job-end.js'
 
 /**
@@ -32,6 +32,25 @@ import { attempt, recordEnd } from './job-end.js'
 
 /** @type {readonly AloneJob[]} */
 const JOBS = [convertCipher, freeKeywords]
+
+/**
+ * Where one failed, and there is nothing to do for it any more, because a repair or a restore has brought another file: it
+ * would not run again, and stand on record as failing for ever.
+ *
+ * @param {object} input
+ * @param {Pick<Services, 'directory' | 'clock'>} input.services
+ * @param {Account} input.account
+ * @param {AccountStore} input.store - open
+ * @param {Map<string, import('./job.js').MaintenanceState>} input.states - by job
+ */
+export function clearUnwanted({ services: { directory, clock }, account, store, states }) {
+  for (const job of JOBS) {
+    const state = states.get(job.name)
+    if (state === undefined || state.failures === 0 || job.wants(store) !== null) continue
+    const next = nextState(state, { result: 'idle', code: null, nowMs: clock.nowMs() })
+    directory.recordMaintenance({ accountId: account.id, job: job.name, state: next, run: null })
+  }
+}
 
 /**
  * @param {object} input

@@ -104,9 +104,11 @@ const isToCome = (timeMs, nowMs, longestMs) => timeMs > nowMs && timeMs - nowMs 
  * @returns {boolean}
  */
 export function isDue(job, { state, account, settings, nowMs, isRequested }) {
-  const intervalMs = job.intervalMs(settings)
-  if (intervalMs === Infinity) return false
+  const setMs = job.intervalMs(settings)
+  // Where one failed that has been switched off since, or stands for damage that was met, a good end clears the record.
+  if (setMs === Infinity && state.failures === 0) return false
   if (isRequested) return true
+  const intervalMs = setMs === Infinity ? 0 : setMs
   if (isToCome(state.nextTryAtMs ?? 0, nowMs, MAX_RETRY_MS)) return false
   const spreadMs = intervalMs * SPREAD * (2 * placeOf(account.id, job.name) - 1)
   const dueAtMs = (state.doneAtMs ?? account.createdAtMs) + intervalMs + spreadMs

@@ -2,6 +2,7 @@
  * Runs what is due on one open mailbox, job by job, and records each: the server's worker and the command line alike.
  */
 import { MailError } from '../errors.js'
+import { clearUnwanted } from './alone.js'
 import { NEVER_RUN, isDue } from './job.js'
 import { attempt, recordEnd } from './job-end.js'
 import { JOBS } from './jobs.js'
@@ -47,6 +48,7 @@ export async function runJobs(request) {
     runs.push(run)
     onRun?.(run)
   }
+  clearUnwanted({ services, account, store, states })
   await recordSpace(request)
   if (requestedAtMs !== null && !signal.aborted)
     await directory.finishMaintenanceRequest(account.id, requestedAtMs)

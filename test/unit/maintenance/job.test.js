@@ -53,6 +53,19 @@ test('an operator who asks waits neither for the interval nor for a retry', () =
   assert.equal(due({ everyMs: Infinity }, { isRequested: true }), false)
 })
 
+test('what has been switched off since it failed is due until it has come to a good end, at its hours', () => {
+  const failed = { ...NEVER_RUN, doneAtMs: nowMs, failures: 2, nextTryAtMs: nowMs - 1 }
+  assert.equal(due({ everyMs: Infinity }, { state: failed }), true)
+  assert.equal(due({ everyMs: Infinity }, { state: failed, isRequested: true }), true)
+  const later = { ...failed, nextTryAtMs: nowMs + 1000 }
+  assert.equal(due({ everyMs: Infinity }, { state: later }), false)
+  const night = { ...settings, fromHour: 22, toHour: 5 }
+  const heavy = { everyMs: Infinity, isHeavy: true }
+  assert.equal(due(heavy, { state: failed, settings: night }), false)
+  const ended = nextState(failed, { result: 'idle', code: null, nowMs })
+  assert.equal(due({ everyMs: Infinity }, { state: ended }), false)
+})
+
 for (const everyMs of [0, DAY_MS])
   test(`what was done, or failed, while the clock was years ahead keeps no job of ${everyMs} ms away`, () => {
     const aheadMs = nowMs + 3650 * DAY_MS

@@ -1,0 +1,36 @@
+/**
+ * What maintenance has on record of a mailbox, and what clears it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { recordDamage } from '../../../src/accounts/damage.js'
+import { DAY_MS } from '../../../src/maintenance/job.js'
+import { setUp } from '../../helpers/looked-after.js'
+
+test('damage that was met is looked at, and cleared where there is none, also where no mailbox is checked otherwise', async (t) => {
+  const { enter, run, services, account } = await setUp(t, { 'maintenance.quickCheckDays': 0 })
+  const { store } = await enter()
+  const failures = async () => {
+    await services.directory.flush()
+    return (await services.directory.listMaintenanceFailures()).failing.map(({ job }) => job)
+  }
+  recordDamage(services, account.id)
+  assert.deepEqual(await failures(), ['quick-check'])
+  await run(store)
+  assert.deepEqual(await failures(), [])
+  assert.ok(!(await run(store)).some(({ job }) => job === 'quick-check'))
+})
+
+test('a job that failed and is switched off, or has nothing to do since, fails no longer', async (t) => {
+  const { enter, run, services, account, clock } = await setUp(t, {
+    'maintenance.vacuumMaxBytes': 0
+  })
+  const { store } = await enter()
+  const failed = { doneAtMs: null, failures: 3, failedCode: 'DISK_FULL', nextTryAtMs: 1 }
+  for (const job of ['vacuum', 'retention', 'cipher', 'keywords'])
+    services.directory.recordMaintenance({ accountId: account.id, job, state: failed, run: null })
+  clock.advance(8 * DAY_MS)
+  await run(store)
+  await services.directory.flush()
+  assert.deepEqual((await services.directory.listMaintenanceFailures()).failing, [])
+})
