@@ -50,7 +50,8 @@ export async function runJobs(request) {
   }
   clearUnwanted({ services, account, store, states })
   await recordSpace(request)
-  if (requestedAtMs !== null && !signal.aborted)
+  // What a failing disk has cut short is still to be done.
+  if (requestedAtMs !== null && !signal.aborted && !store.hasFailed)
     await directory.finishMaintenanceRequest(account.id, requestedAtMs)
   return runs
 }

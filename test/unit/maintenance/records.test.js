@@ -4,8 +4,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordDamage } from '../../../src/accounts/damage.js'
+import { MailError } from '../../../src/errors.js'
 import { DAY_MS } from '../../../src/maintenance/job.js'
-import { setUp } from '../../helpers/looked-after.js'
+import { systemResources } from '../../../src/maintenance/resources.js'
+import { runJobs } from '../../../src/maintenance/run-jobs.js'
+import { results, setUp } from '../../helpers/looked-after.js'
 
 test('damage that was met is looked at, and cleared where there is none, also where no mailbox is checked otherwise', async (t) => {
   const { enter, run, services, account } = await setUp(t, { 'maintenance.quickCheckDays': 0 })
@@ -33,4 +36,29 @@ test('a job that failed and is switched off, or has nothing to do since, fails n
   await run(store)
   await services.directory.flush()
   assert.deepEqual((await services.directory.listMaintenanceFailures()).failing, [])
+})
+
+test('what was asked for and a failing disk has cut short is still asked for', async (t) => {
+  const { enter, services, account } = await setUp(t)
+  const { store } = await enter()
+  await services.directory.requestMaintenance(account.id)
+  const damage = () => {
+    throw new MailError('ACCOUNT_DAMAGED')
+  }
+  /** @type {import('../../../src/maintenance/job.js').MaintenanceJob[]} */
+  const jobs = [
+    {
+      name: 'breaks',
+      intervalMs: () => 0,
+      run: async () => {
+        await store.searchAccess.database.write(damage)
+        return { result: 'done' }
+      }
+    },
+    { name: 'works', intervalMs: () => 0, run: async () => ({ result: 'done' }) }
+  ]
+  const { signal } = new AbortController()
+  const request = { services, account, store, resources: systemResources, signal, jobs }
+  assert.deepEqual(results(await runJobs(request)), { breaks: 'failed' })
+  assert.ok((await services.directory.listMaintenanceRequests([account.id])).has(account.id))
 })
