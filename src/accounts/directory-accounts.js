@@ -5,7 +5,7 @@ import { MailError, isMailError } from '../errors.js'
 import { parseAddress, withoutDetail } from './address.js'
 import { writeAuditEvent } from './directory-audit.js'
 import { deleteKeyRows, requireKeyEpoch, writeKeyRows } from './directory-keys.js'
-import { keepMaintenanceRequests } from './directory-maintenance.js'
+import { forgetFindings, keepMaintenanceRequests } from './directory-maintenance.js'
 import { queueRemoval, takeFolder } from './directory-removals.js'
 import { writeRestore } from './directory-restores.js'
 import { accountFromRow, storedFolder } from './directory-rows.js'
@@ -324,6 +324,7 @@ export class DirectoryAccounts {
       takeFolder(connection, path)
       // What was to take the old mailbox's place goes with it.
       connection.prepare('DELETE FROM restores WHERE account_id = ?').run(accountId)
+      forgetFindings(connection, accountId)
       connection
         .prepare(
           `UPDATE accounts SET folder = ?, cipher = ?, used_bytes = 0, used_messages = 0 WHERE id = ?`

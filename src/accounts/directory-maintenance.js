@@ -81,6 +81,22 @@ export function writeMaintenanceEntry(connection, entry) {
 }
 
 /**
+ * Inside a transaction of the caller: what was found of a mailbox, its damage too, says nothing of one that begins in its place.
+ *
+ * @param {DirectoryConnection} connection
+ * @param {string} accountId
+ */
+export function forgetFindings(connection, accountId) {
+  connection.prepare('DELETE FROM maintenance_jobs WHERE account_id = ?').run(accountId)
+  connection
+    .prepare(
+      `UPDATE maintenance_accounts SET file_bytes = NULL, free_bytes = NULL, measured_at_ms = NULL
+       WHERE account_id = ?`
+    )
+    .run(accountId)
+}
+
+/**
  * Inside a transaction of the caller, before accounts go to another tenant: what was asked for of all accounts of theirs, and is
  * still to come, is asked for of each that goes.
  *

@@ -172,6 +172,11 @@ export function keysContract({ name, setUp }) {
     await directory.createAccount(input)
     await directory.createAccount(bert)
     directory.recordUsage(input.id, { bytes: 5, messages: 1 })
+    const space = { fileBytes: 4096, freeBytes: 0 }
+    directory.recordMaintenance({ accountId: input.id, atMs: 6, space })
+    const damaged = { doneAtMs: 0, failures: 1, failedCode: 'ACCOUNT_DAMAGED', nextTryAtMs: 1 }
+    for (const accountId of [input.id, bert.id])
+      directory.recordMaintenance({ accountId, job: 'quick-check', state: damaged, run: null })
     await directory.flush()
     const anew = newAccount(data, 'anna@example.org')
     const keys = {
@@ -192,6 +197,14 @@ export function keysContract({ name, setUp }) {
     await assert.rejects(directory.replaceMailbox(input.id, again), isBusy)
     assert.equal((await directory.listCredentials(input.id)).length, 2)
     assert.deepEqual(await directory.listRemovals(), [input.folder])
+    // What was found of the old one is not found of this.
+    const { failing } = await directory.listMaintenanceFailures()
+    assert.deepEqual(
+      failing.map(({ accountId }) => accountId),
+      [bert.id]
+    )
+    const [summary] = await directory.listMaintenance({ accountId: input.id })
+    assert.deepEqual([summary?.fileBytes, summary?.measuredAtMs], [null, null])
     // Some process has still the old one open.
     directory.recordUsage(input.id, { bytes: 7, messages: 2, folder: input.folder })
     await directory.flush()
