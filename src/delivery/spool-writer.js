@@ -28,6 +28,9 @@ const renameFile = promisify(rename)
 /** Microseconds since 1970 of the arrival before; see `nextArrivalSeconds`. */
 let lastArrivalUs = 0
 
+/** What arrivals may be ahead of the clock, microseconds: no sender brings so many, so the clock was set back since. */
+const MAX_AHEAD_US = 60_000_000
+
 /**
  * The kernel's own mtime moves in steps of some ms, and what one sender delivers within such a step must
  * still come into INBOX in its order. So the file gets its time from here, never the same twice in a process.
@@ -36,7 +39,9 @@ let lastArrivalUs = 0
  * @returns {number}
  */
 function nextArrivalSeconds(receivedAtMs) {
-  lastArrivalUs = Math.max(lastArrivalUs + 1, receivedAtMs * 1000)
+  const receivedAtUs = receivedAtMs * 1000
+  const isSetBack = lastArrivalUs - receivedAtUs > MAX_AHEAD_US
+  lastArrivalUs = isSetBack ? receivedAtUs : Math.max(lastArrivalUs + 1, receivedAtUs)
   return lastArrivalUs / 1_000_000
 }
 

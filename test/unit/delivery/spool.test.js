@@ -193,6 +193,28 @@ test('files that arrive within one tick of the kernel’s clock keep their order
   )
 })
 
+test('once a clock that was ahead is right, mail has its time again, and keeps its order', async (t) => {
+  const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
+  const nowMs = Date.UTC(2026, 0, 1)
+  const times = []
+  for (const aheadMs of [365 * 24 * 3_600_000, 0, 0, -500, 0]) {
+    const receivedAtMs = nowMs + aheadMs
+    const { name } = await writeSpoolFile({
+      spoolFolder,
+      publicKey,
+      envelope: { ...envelope, receivedAtMs },
+      message: [Buffer.from('x')]
+    })
+    times.push(statSync(join(spoolFolder, name)).mtimeMs)
+  }
+  const [, ...right] = times
+  assert.deepEqual(
+    right,
+    [...right].sort((a, b) => a - b)
+  )
+  assert.ok(new Set(right).size === 4 && right.every((ms) => Math.abs(ms - nowMs) < 1), `${right}`)
+})
+
 test('removing files that are gone already is no error', async (t) => {
   const spoolFolder = join(scratchFolder(t, 'spool'), 'spool')
   const { name } = await put(spoolFolder, 'x')
