@@ -49,8 +49,9 @@ const rekeyAssociated = (accountId, nextKeyEpoch) =>
  * @param {AccountServices} input.services
  * @param {Account} input.account
  * @param {Uint8Array} input.password - the account's password; the caller zeroes it
- * @returns {Promise<{ recoveryCode: string, revoked: Credential[] }>} a new recovery code, to be shown once,
- *   and the app passwords that had to go: their codes are known to their devices alone
+ * @returns {Promise<{ recoveryCode: string, revoked: Credential[], isFinished: boolean }>} a new recovery code, to be shown
+ *   once, and the app passwords that had to go: their codes are known to their devices alone. `isFinished` is false where the
+ *   directory does not take the new rows now: the next login sees to it
  * @throws {MailError} AUTHENTICATION_FAILED, BUSY while the mailbox is open elsewhere, DISK_FULL, THROTTLED,
  *   ACCOUNT_DAMAGED; BUSY or ACCOUNT_NOT_FOUND where it gets other keys, or is deleted, meanwhile
  */
@@ -84,6 +85,7 @@ async function rekey({ services, account, password }) {
   })
   /** @type {Credential[]} */
   let revoked = []
+  let isFinished = true
   const { folder } = account
   const { keyEpoch } = next.rows
   await withExclusiveLock(folder, { timeoutMs: LOCK_TIMEOUT_MS }, async () => {
@@ -97,6 +99,10 @@ async function rekey({ services, account, password }) {
       next: next.rows,
       startedAtMs: clock.nowMs()
     })
+    // From here on none is added.
+    revoked = (await directory.listCredentials(account.id)).filter(
+      ({ kind }) => kind === 'app-password'
+    )
     // As it is now: a restore may have put a file of another cipher in the place.
     const cipher = (await directory.findAccount(account.id))?.cipher ?? null
     try {
@@ -107,18 +113,16 @@ async function rekey({ services, account, password }) {
       if (!isRekeyed) await directory.cancelRekey(account.id, keyEpoch)
       throw error
     }
-    revoked = (await directory.listCredentials(account.id)).filter(
-      ({ kind }) => kind === 'app-password'
-    )
-    await directory.finishRekey(account.id, keyEpoch)
+    await directory.finishRekey(account.id, keyEpoch).catch((error) => {
+      // The file has its new key, so that there is no way back, and nobody else will be told the code.
+      if (!(error instanceof MailError) || !error.temporary) throw error
+      isFinished = false
+    })
   })
   services.unlocker.forget(account.id)
-  directory.audit({
-    action: 'account-rekey',
-    accountId: account.id,
-    detail: { keyEpoch }
-  })
-  return { recoveryCode: next.recoveryCode, revoked }
+  if (isFinished)
+    directory.audit({ action: 'account-rekey', accountId: account.id, detail: { keyEpoch } })
+  return { recoveryCode: next.recoveryCode, revoked, isFinished }
 }
 
 /**

@@ -332,13 +332,17 @@ function registerRekey(account, context) {
     .option(PASSWORD_STDIN, 'read the password from the first line of standard input')
     .addHelpText('after', '\nExample:\n  letterlock account rekey anna@example.org')
     .action((/** @type {string} */ address, /** @type {PasswordOptions} */ options) =>
-      withAccounts(context, options, async ({ services, input, print }) => {
+      withAccounts(context, options, async ({ services, input, print, tell }) => {
         const row = await requireAccount(services, address)
         const password = await input.read(`Password of ${row.address}`)
-        const { recoveryCode, revoked } = await withSecret(password, () =>
+        const { recoveryCode, revoked, isFinished } = await withSecret(password, () =>
           rekeyAccount({ services, account: row, password })
         ).catch(explainBusy)
         print(`${row.address} has a new master key`)
+        if (!isFinished)
+          tell(
+            'The directory cannot be written now: old credentials open nothing from the next login on.'
+          )
         print(recoveryNote(recoveryCode))
         for (const { id, label } of revoked)
           print(`revoked app password ${id} ${plainText(label)}`.trimEnd())

@@ -9,6 +9,7 @@ import { deriveDatabaseKey, deriveSealKey } from '../../../src/crypto/key-deriva
 import { associatedData, unwrapKey, wrapKey } from '../../../src/crypto/key-wrap.js'
 import { lockShared } from '../../../src/database/lock.js'
 import { rewriteDatabase } from '../../../src/database/rewrite.js'
+import { MailError } from '../../../src/errors.js'
 import { logIn, makeAccount, openTestAccounts, tamper, withStore } from '../../helpers/accounts.js'
 import { damagePage } from '../../helpers/damage-page.js'
 import { isOnDisk } from '../../helpers/disk-search.js'
@@ -182,6 +183,32 @@ for (const [step, when, epoch] of /** @type {const} */ ([
     assert.equal(await services.directory.findRekey(account.id), null)
   })
 }
+
+test('where the directory takes the new rows of a rekey later, its recovery code is told all the same', async (t) => {
+  const { services } = await openTestAccounts(t)
+  const { account } = await makeAccount(services)
+  const secret = Buffer.from(OLD)
+  const app = await createAppPassword({ services, account, secret, label: 'phone' })
+  await appendMail(services, OLD)
+  services.unlocker.forget(account.id)
+  const finishRekey = async () => {
+    throw new MailError('DISK_FULL')
+  }
+  const full = { ...services, directory: { ...services.directory, finishRekey } }
+  const { recoveryCode, revoked, isFinished } = await rekey(full, account)
+  assert.equal(isFinished, false)
+  assert.deepEqual(
+    revoked.map(({ id }) => id),
+    [app.appPassword.id]
+  )
+  assert.deepEqual(await readInbox(services, OLD), [MAIL.toString()])
+  await assertRefused(logIn(services, app.text), 'AUTHENTICATION_FAILED')
+  const now = /** @type {Account} */ (await services.directory.findAccount(account.id))
+  await change(services, now, recoveryCode)
+  assert.deepEqual(await readInbox(services, NEW), [MAIL.toString()])
+  const events = await services.directory.pageAudit({ accountId: account.id, limit: 20 })
+  assert.ok(!events.some(({ action }) => action === 'account-rekey'))
+})
 
 test('a rekey that fails at a file which opens with neither key forgets none', async (t) => {
   const { services } = await openTestAccounts(t)
