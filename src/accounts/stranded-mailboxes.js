@@ -3,7 +3,7 @@
  * one that began there anew would refuse all mail for the accounts of before. One that got an older directory back refuses it for
  * those that are newer.
  */
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mailFile } from '../database/database-files.js'
@@ -15,14 +15,18 @@ export const UNFINISHED = '.part'
 
 /**
  * @param {string} folder
- * @returns {string[]} absolute
+ * @returns {string[]} absolute; of folders that lie on another disk, the links to them
  */
 function within(folder) {
   if (!isThereSync(folder)) return []
   return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => join(folder, name))
+    .map((entry) => ({ entry, path: join(folder, entry.name) }))
+    .filter(({ entry, path }) => entry.isDirectory() || (entry.isSymbolicLink() && isFolder(path)))
+    .map(({ path }) => path)
 }
+
+/** @param {string} link */
+const isFolder = (link) => statSync(link, { throwIfNoEntry: false })?.isDirectory() === true
 
 /**
  * @param {string} data - absolute

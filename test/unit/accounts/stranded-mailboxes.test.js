@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -17,16 +18,33 @@ import { letterlock, scratchFolder } from '../../helpers/process.js'
 const ANNA = 'anna@example.org'
 const PASSWORD = { input: 'secret\n' }
 
-for (const [what, lose] of /** @type {[string, (path: string) => void][]} */ ([
+/**
+ * As where mail was spread over disks.
+ *
+ * @param {string} data
+ */
+function moveAway(data) {
+  renameSync(join(data, 'mail', 'example.org'), `${data}-disk`)
+  symlinkSync(`${data}-disk`, join(data, 'mail', 'example.org'))
+}
+
+for (const [what, lose] of /** @type {[string, (path: string, data: string) => void][]} */ ([
   ['without their directory', (path) => rmSync(path)],
-  ['whose directory is an empty file', (path) => truncateSync(path)]
+  ['whose directory is an empty file', (path) => truncateSync(path)],
+  [
+    'on another disk, without their directory,',
+    (path, data) => {
+      moveAway(data)
+      rmSync(path)
+    }
+  ]
 ]))
   test(`mailboxes ${what} keep a server from beginning anew`, async (t) => {
     const data = join(scratchFolder(t, 'stranded'), 'data')
     const path = join(data, 'directory.db')
     const ports = ['imap', 'imaps', 'lmtp', 'admin'].flatMap((name) => [`--${name}`, '127.0.0.1:0'])
     await letterlock(['account', 'create', ANNA, '--password-stdin', '--data', data], PASSWORD)
-    lose(path)
+    lose(path, data)
     const left = statSync(path, { throwIfNoEntry: false })?.size
     const commands = [
       ['serve', ...ports],
