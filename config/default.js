@@ -509,7 +509,7 @@ export const SETTINGS = {
     unit: 'addresses',
     format: 'block',
     reason:
-      'Not counted per address, addresses or CIDR blocks: webmail and proxies on this host speak for many users.'
+      'From there connections and commands are not counted by address, and wrong passwords not at all, addresses or CIDR blocks: webmail and proxies on this host speak for many users.'
   },
   'limits.commandsPerMinutePerAccount': {
     value: 0,
