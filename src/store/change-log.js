@@ -93,7 +93,9 @@ export class ChangeLog {
     for (const [index, start] of starts.entries()) {
       places.set(start, this.#first + kept.length)
       const end = starts[index + 1] ?? this.#end
-      kept.push(...merged(this.#records.slice(start - this.#first, end - this.#first)))
+      // One by one: there may be more than a call takes arguments.
+      for (const record of merged(this.#records.slice(start - this.#first, end - this.#first)))
+        kept.push(record)
     }
     for (const reader of this.#readers)
       reader.next = /** @type {number} */ (places.get(reader.next))

@@ -46,6 +46,18 @@ test('for who does not look for long no more is kept than each slot for each ori
   }
 })
 
+test('a change of many flags is taken in behind very many messages that came one by one', () => {
+  const log = new ChangeLog()
+  const silent = { next: 0 }
+  log.join(silent)
+  for (let slot = 0; slot < 2 * MANY; slot++)
+    log.push([{ kind: 'append', fromSlot: slot, toSlot: slot + 1 }])
+  log.push([{ kind: 'flags', slots: ALL, origin: 'a' }])
+  const records = log.take(silent)
+  assert.equal(records.length, 2 * MANY + 1)
+  assert.deepEqual(records.at(-1), { kind: 'flags', slots: ALL, origin: 'a' })
+})
+
 test('each reader is given what has come since it joined or last took, merged or not', () => {
   const record = fc.oneof(
     fc.record({
