@@ -290,7 +290,8 @@ export class ViewKeeper {
       return
     }
     this.#idle.take(view)
-    this.#entries.delete(view.mailboxId)
+    // It may have gone already, to make room, and somebody have opened the mailbox anew.
+    if (this.#entries.get(view.mailboxId) === entry) this.#entries.delete(view.mailboxId)
   }
 
   /** @param {Entry} entry */

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { CachePool } from '../../../src/database/pool.js'
 import { MailError } from '../../../src/errors.js'
+import { IdleViews } from '../../../src/store/idle-views.js'
 import {
   accountFolder,
   aliveUids,
@@ -131,4 +132,50 @@ test('what could not be read for a moment is taken in a while later, without fur
   await store.pollOtherProcesses(Infinity)
   assert.deepEqual(aliveUids(view), [1, 2, 3])
   assert.equal(view.failure, null)
+})
+
+test('a view that goes to make room while it cannot be read takes none along that was opened meanwhile', async (t) => {
+  const account = await accountFolder(t)
+  const maker = await account.create()
+  await maker.createMailbox('Other')
+  const uids = await appendMany(maker, 'INBOX', 10)
+  await maker.close()
+  const idleViews = new IdleViews({ totalBytes: 10_000 })
+  const store = await account.open({ idleViews, onAlert: () => {} })
+  const other = await account.open()
+  const idle = (await store.openView('INBOX')).view
+  store.closeView(idle)
+  const { view: last } = await store.openView('Other')
+  const { view: theirs } = await other.openView('INBOX')
+  await other.changeFlags({ view: theirs, uids, action: 'add', flags: ['\\Deleted'] })
+  await other.expunge({ view: theirs, uids: uids.slice(0, 1) })
+  await store.checkpoint()
+  const path = join(account.folder, 'mail.db')
+  damagePage(path, pagesOf(path, account.key, 'expunged', 'leaf')[0] ?? 0)
+  forgetPages(store)
+
+  const { database } = store.searchAccess
+  const readSettled = database.readSettled.bind(database)
+  /** @type {Promise<{ view: import('../../../src/store/mailbox-view.js').MailboxView }> | null} */
+  let opening = null
+  t.mock.method(
+    database,
+    'readSettled',
+    async (/** @type {Parameters<typeof readSettled>[0]} */ work) => {
+      const page = await readSettled(work)
+      const isOfRows = page !== null && typeof page === 'object' && 'rowCount' in page
+      if (isOfRows && opening === null) {
+        // The view that nobody uses has read its rows, and not yet what was expunged.
+        store.closeView(last)
+        opening = store.openView('INBOX')
+        await opening
+      }
+      return page
+    }
+  )
+  await store.pollOtherProcesses()
+  const { view } = await (opening ?? store.openView('INBOX'))
+  assert.notEqual(view, idle)
+  const uid = await appendOne(store, 'INBOX', makeMessage('new'))
+  assert.deepEqual(aliveUids(view), [...uids.slice(1), uid])
 })
