@@ -9,8 +9,8 @@ import { MailError, isMailError } from '../errors.js'
 import { mailFile } from '../database/database-files.js'
 import { WalSync } from '../database/durability.js'
 import { retryWhileBusy, runTransaction } from '../database/transaction.js'
-import { Writers } from '../database/writers.js'
 import { FileTrouble } from './file-trouble.js'
+import { FileUse } from './file-use.js'
 import { ForeignCommits } from './foreign-commits.js'
 import { OpenHandle } from './open-handle.js'
 import { forgetReservedIds } from './reserved-ids.js'
@@ -39,7 +39,6 @@ export class AccountDatabase {
   #handle
   #turnSnapshot = new TurnSnapshot()
   #foreign = new ForeignCommits()
-  #lastUseMs = performance.now()
   #busyTimeoutMs
   #trouble
   #onCommit
@@ -47,17 +46,7 @@ export class AccountDatabase {
   #abort = new AbortController()
   /** Ends when taken locks are to be waited for no longer. */
   #patience = new AbortController()
-  /** Reads and writes that are under way, so that closing can wait for them. */
-  #active = 0
-  /** @type {(() => void) | null} */
-  #whenIdle = null
-  /** @type {Set<() => void>} */
-  #writeListeners = new Set()
-  #lastWriteMs = performance.now()
-  /** Writes seen so far, our own and those of others. */
-  writeCount = 0
-  /** For the threads of this file. */
-  writers = new Writers()
+  use = new FileUse()
 
   /**
    * @param {object} options
@@ -132,7 +121,7 @@ export class AccountDatabase {
 
   /** @returns {number} how long ago it was last read or written here, milliseconds; 0 while that is under way */
   get idleMs() {
-    return this.#active > 0 ? 0 : performance.now() - this.#lastUseMs
+    return this.use.idleMs
   }
 
   /**
@@ -142,7 +131,7 @@ export class AccountDatabase {
    */
   async sleep() {
     if (this.isAsleep) return true
-    if (this.#active > 0 || this.hasFailed || this.closing.aborted) return false
+    if (this.use.isActive || this.hasFailed || this.closing.aborted) return false
     if (this.#durability.isPending) return false
     if (readWal(this.db).waiting > 0) {
       // Maybe another process has left it there: then nobody here has heard of a commit.
@@ -168,28 +157,6 @@ export class AccountDatabase {
   /** @returns {number} size of the `-wal`, bytes, as of a sync not long ago */
   get walBytes() {
     return this.#durability.walBytes
-  }
-
-  /** @returns {number} how long ago anybody wrote, milliseconds */
-  get quietMs() {
-    return performance.now() - this.#lastWriteMs
-  }
-
-  /**
-   * @param {() => void} listener - called whenever a write is about to begin here, before it asks for the lock: work
-   *   that stands in its way can go
-   * @returns {() => void} ends that
-   */
-  onWrite(listener) {
-    this.#writeListeners.add(listener)
-    return () => this.#writeListeners.delete(listener)
-  }
-
-  /** To be called before a write that does not come through `write`: that of a thread. */
-  announceWrite() {
-    this.#noteWrite()
-    this.writers.noteBegun()
-    for (const listener of this.#writeListeners) listener()
   }
 
   /**
@@ -254,8 +221,8 @@ export class AccountDatabase {
     const { isLazy = false, isDerived = false } = options
     return this.#guarded(async () => {
       this.requireWritable()
-      this.announceWrite()
-      const { result, settled } = await this.writers
+      this.use.announceWrite()
+      const { result, settled } = await this.use.writers
         .watch((onBusy) => this.#retry(() => this.#commit(work, options), onBusy))
         .catch((error) => {
           if (isMailError(error, 'ACCOUNT_DAMAGED')) this.#trouble.fail(error)
@@ -329,15 +296,11 @@ export class AccountDatabase {
    */
   async takeForeignNews() {
     if (this.isAsleep && !this.hasChangedAsleep && !this.#foreign.hasNews) return false
-    const lastUseMs = this.#lastUseMs
-    try {
-      return await this.readSettled(() => {
-        this.#noticeForeignCommits()
-        return this.#foreign.takeNews()
-      })
-    } finally {
-      if (this.#active === 0) this.#lastUseMs = lastUseMs
+    const look = () => {
+      this.#noticeForeignCommits()
+      return this.#foreign.takeNews()
     }
+    return await this.use.unnoticed(() => this.readSettled(look))
   }
 
   /**
@@ -373,20 +336,14 @@ export class AccountDatabase {
   async close() {
     this.#abort.abort(new MailError('SHUTTING_DOWN'))
     this.stopWaiting()
-    if (this.#active > 0)
-      await new Promise((resolve) => (this.#whenIdle = () => resolve(undefined)))
+    await this.use.over()
     await this.#durability.close()
     this.#turnSnapshot.end()
     this.#handle.close()
   }
 
   #noticeForeignCommits() {
-    if (this.#foreign.notice(this.db)) this.#noteWrite()
-  }
-
-  #noteWrite() {
-    this.#lastWriteMs = performance.now()
-    this.writeCount++
+    if (this.#foreign.notice(this.db)) this.use.noteWrite()
   }
 
   async #sync() {
@@ -416,16 +373,14 @@ export class AccountDatabase {
   async #guarded(work) {
     if (this.#trouble.failure) throw this.#trouble.failure
     if (this.#abort.signal.aborted) throw new MailError('SHUTTING_DOWN')
-    this.#active++
+    this.use.begin()
     try {
       if (this.isAsleep) await this.#wake()
       return await work()
     } catch (error) {
       throw this.#trouble.report(error)
     } finally {
-      this.#active--
-      this.#lastUseMs = performance.now()
-      if (this.#active === 0) this.#whenIdle?.()
+      this.use.end()
     }
   }
 }

@@ -74,17 +74,17 @@ export class StoreThreads {
    * @throws {import('../errors.js').MailError} what it failed with; SHUTTING_DOWN when it was ended
    */
   run(job, { onProgress, signal, isUrgent = false } = {}) {
-    const { path, isReadOnly, closing, writers } = this.#database
+    const { path, isReadOnly, closing, use } = this.#database
     const isLongWrite = LONG_WRITES.has(job.kind)
-    if (isLongWrite) this.#database.announceWrite()
+    if (isLongWrite) this.#database.use.announceWrite()
     const isBackground = BACKGROUND_JOBS.has(job.kind) && !isUrgent
     const pool = isBackground ? pools.background : pools.foreground
     return this.#database.whileOpen(() =>
-      writers.watch((onBusy) => {
+      use.writers.watch((onBusy) => {
         // It waits inside SQLite, where nobody is told.
         if (isLongWrite) onBusy()
         return pool.run({
-          data: { ...this.#settings, path, isReadOnly, writers: writers.shared, job },
+          data: { ...this.#settings, path, isReadOnly, writers: use.writers.shared, job },
           signal: signal ? AbortSignal.any([closing, signal]) : closing,
           ...(onProgress && { onProgress })
         })

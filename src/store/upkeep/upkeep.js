@@ -52,12 +52,12 @@ export class Upkeep {
 
   /** @returns {number} how long ago anybody wrote, milliseconds */
   get quietMs() {
-    return this.#database.quietMs
+    return this.#database.use.quietMs
   }
 
   /** @returns {number} commits seen so far, by whomever: has it not moved, the file is as it was */
   get writeCount() {
-    return this.#database.writeCount
+    return this.#database.use.writeCount
   }
 
   /** @returns {Promise<Space>} */
@@ -267,7 +267,7 @@ export class Upkeep {
     // What is left to be written of the last mail must not be what kills it.
     await this.#lateMeta.flush()
     const writing = new AbortController()
-    const unwatch = this.#database.onWrite(() => writing.abort())
+    const unwatch = this.#database.use.onWrite(() => writing.abort())
     const signals = signal ? [signal, writing.signal] : [writing.signal]
     const killed = AbortSignal.any([...signals, this.#database.closing])
     try {

@@ -94,7 +94,7 @@ function lockWriters({ folder, cipher }, masterKey) {
  */
 function nextWrite(store) {
   const { promise, resolve } = Promise.withResolvers()
-  store?.searchAccess.database.onWrite(() => resolve(undefined))
+  store?.searchAccess.database.use.onWrite(() => resolve(undefined))
   return promise
 }
 

@@ -215,7 +215,8 @@ const PATIENCE_MS = 60_000
 test('a write that finds the file locked is seen by the threads until it is through, or has given up', async (t) => {
   const { folder, key, create } = await accountFolder(t)
   const store = await create({ config: { busyTimeoutMs: PATIENCE_MS } })
-  const waiting = () => Atomics.load(new Int32Array(store.searchAccess.database.writers.shared), 1)
+  const waiting = () =>
+    Atomics.load(new Int32Array(store.searchAccess.database.use.writers.shared), 1)
   const { db } = openEncryptedDatabase({
     path: `${folder}/mail.db`,
     key,
