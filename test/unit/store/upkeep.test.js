@@ -321,7 +321,10 @@ test(
       }
       await done
       assert.deepEqual([...running.main], [own])
-      assert.deepEqual([...running.seen].sort(), [own, BACKGROUND_NICENESS])
+      assert.deepEqual(
+        [...running.seen].sort((a, b) => a - b),
+        [own, BACKGROUND_NICENESS]
+      )
       await store.expunge({ view, uids: null })
     }
     await store.close()
