@@ -144,7 +144,8 @@ export class ViewKeeper {
    */
   publish(change) {
     const entry = this.#entries.get(change.mailboxId)
-    if (!entry) return
+    // Of a deleted mailbox no reading would come as far as the change.
+    if (!entry || entry.view.isDeleted) return
     if (entry.isReading) {
       entry.queue.push(change)
       return entry.settled.catch(() => {})

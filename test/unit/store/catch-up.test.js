@@ -184,3 +184,25 @@ test('flags of many messages that are changed while the view reads have the MODS
   )
   assert.deepEqual(wrong, [])
 })
+
+test('a change of a mailbox that another process has deleted before it could be shown is over', async (t) => {
+  const account = await accountFolder(t)
+  const here = await account.create()
+  await here.createMailbox('Work')
+  const uids = await appendMany(here, 'INBOX', 1)
+  let disk = Promise.resolve()
+  const there = await account.open({ syncCalls: { syncFile: () => disk } })
+  const { view: inbox } = await there.openView('INBOX')
+  const { view } = await there.openView('Work')
+  // One that is not known there, so that the view has to be read for what comes behind it.
+  await appendMany(here, 'Work', 1)
+  /** @type {PromiseWithResolvers<void>} */
+  const { promise, resolve } = Promise.withResolvers()
+  disk = promise
+  const copied = there.copyMessages({ from: inbox, uids, toMailbox: 'Work' })
+  while ((await here.mailboxStatus('Work')).messageCount < 2) await setImmediate()
+  await here.deleteMailbox('Work')
+  resolve()
+  await copied
+  assert.equal(view.isDeleted, true)
+})
