@@ -2,7 +2,7 @@
  * What the commands about accounts share: the services opened and closed around the work, an account by
  * its address, times as words, and sizes and times from words.
  */
-import { normalizeDomain } from '../accounts/address.js'
+import { normalizeDomain, parseAddress } from '../accounts/address.js'
 import { openAccountServices } from '../accounts/services.js'
 import { isMailError, MailError } from '../errors.js'
 import { dayBeginMs } from '../support/calendar-day.js'
@@ -63,6 +63,20 @@ export async function requireAccount(services, address) {
   const account = await services.directory.findByAddress(address)
   if (!account) throw new CliError(`There is no account ${address}`)
   return account
+}
+
+/**
+ * For what destroys and asks nobody: an alias, or `anna+2024@…`, may have been an account's own that is gone by now.
+ *
+ * @param {AccountServices} services
+ * @param {Account} account - that was found by the address
+ * @param {string} address - as it was given
+ * @throws {CliError} where it is not the account's own
+ */
+export function requireOwnAddress({ config: { defaultDomain } }, account, address) {
+  const { address: given } = parseAddress(address, { defaultDomain })
+  if (given === account.address) return
+  throw new CliError(`${given} is another name of ${account.address}: give that one`)
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   parseBytes,
   parseDomain,
   requireAccount,
+  requireOwnAddress,
   withAccounts,
   withSecret
 } from '../with-accounts.js'
@@ -219,7 +220,8 @@ function registerDelete(account, context) {
       (/** @type {string} */ address, /** @type {CommonOptions & { yes?: boolean }} */ options) =>
         withAccounts(context, options, async ({ services, input, print, tell }) => {
           const row = await requireAccount(services, address)
-          if (!options.yes) {
+          if (options.yes) requireOwnAddress(services, row, address)
+          else {
             tell(
               `All mail of ${row.address} will be lost for good${await exceptBackups(services)}.`
             )
@@ -275,6 +277,7 @@ async function runPasswd(context, address, options) {
   await withAccounts(context, options, async ({ services, input, print, tell }) => {
     const row = await requireAccount(services, address)
     if (options.loseMail) {
+      if (options.yes) requireOwnAddress(services, row, address)
       const { messages: waiting } = await measureSpool(join(row.folder, 'spool'))
       tell(
         `This destroys, for good: all mail of ${row.address} (${row.usedMessages} messages, and ${waiting} that wait ` +

@@ -206,6 +206,29 @@ test('delete asks for the address, and destroys with --yes alone', async (t) => 
   assert.equal((await create()).code, 0)
 })
 
+test('what destroys without asking takes an account’s own address alone: no alias, and no detail', async (t) => {
+  const { data, run } = setUp(t)
+  const detailed = 'anna+2024@example.org'
+  await createAccounts(data, [ANNA, detailed], 'old secret')
+  await run(['account', 'alias', ANNA, '--add', 'info@example.org'])
+  const remove = (/** @type {string} */ address) => run(['account', 'delete', address, '--yes'])
+  assert.equal((await remove(detailed)).code, 0)
+  const lose = (/** @type {string} */ address) =>
+    run(
+      ['account', 'passwd', address, '--lose-mail', '--yes', '--password-stdin'],
+      'another secret\n'
+    )
+  // Given again, as by a script that was interrupted.
+  for (const address of [detailed, 'info@example.org'])
+    for (const refused of [await remove(address), await lose(address)]) {
+      assert.equal(refused.code, 1)
+      assert.match(refused.stderr, /is another name of anna@example\.org: give that one$/m)
+    }
+  const { keyEpoch } = JSON.parse((await run(['account', 'show', ANNA, '--json'])).stdout)
+  assert.equal(keyEpoch, 1)
+  assert.equal((await remove('Anna@Example.org')).code, 0)
+})
+
 test('app passwords are made with scope and expiry, listed and revoked', async (t) => {
   const { run, given } = setUp(t)
   await given()
