@@ -6,15 +6,14 @@ import { parseAddress } from '../accounts/address.js'
 import { chooseGeneration, requireEntry } from '../backup/choose.js'
 import { findDeleted } from '../backup/find-deleted.js'
 import { inOrder } from '../backup/generation-order.js'
-import { openPastAccount } from '../backup/past-credential.js'
 import { restoreAccount } from '../backup/restore-account.js'
 import { restoreAs } from '../backup/restore-as.js'
 import { restoreDeleted } from '../backup/restore-deleted.js'
 import { restoreHost } from '../backup/restore-host.js'
-import { restoreMessages } from '../backup/restore-messages.js'
 import { withBackupLock } from '../backup/scratch.js'
 import { openKeys } from '../backup/sealed-directory.js'
 import { RecoveryKey } from '../backup/sealed.js'
+import { takeMessages } from './backup-messages.js'
 import { BackupProgress } from './backup-progress.js'
 import { CliError } from './cli-error.js'
 import { PasswordInput } from './password-input.js'
@@ -350,50 +349,4 @@ async function restoreUnderName(restore, account, name) {
   )
   print(`${made.account.address} has the mail of ${generation.name}, and the same password`)
   print(`recovery code: ${made.recoveryCode}`)
-}
-
-/**
- * @param {AccountRestore} restore
- * @param {Account} account
- */
-async function takeMessages(restore, account) {
-  const { parts, services, input, generation, options, onRead } = restore
-  const { target, clock, logger, print } = parts
-  const entry = requireEntry(generation, account.id)
-  if (entry.keyEpoch !== account.keyEpoch)
-    throw new CliError(
-      'The account has got another key since: restore it under another name (--as)'
-    )
-  // All that a mailbox needs is loaded where one is opened: most commands about backups open none.
-  const { openStore } = await import('../accounts/open-store.js')
-  const { withOpenCopy } = await import('../backup/open-copy.js')
-  const { masterKey: unlocked } = await withSecret(
-    await input.read(`Password of ${account.address}`),
-    (secret) => openPastAccount({ services, account, entry, keys: null, secret })
-  )
-  using masterKey = unlocked
-  const into = `Restored ${formatTime(entry.copiedAtMs).slice(0, 10)}`
-  const take = async (/** @type {import('../store/account-store.js').AccountStore} */ from) => {
-    const to = await openStore({
-      services,
-      account,
-      masterKey,
-      onAlert: (alert) => logger.error(alert, 'mailbox alert')
-    })
-    try {
-      const wanted = { folder: options.folder ?? null, messageId: options.messageId ?? null }
-      return await restoreMessages({ from, to, wanted, into })
-    } finally {
-      await to.close()
-    }
-  }
-  const taken = await restore.alone(async (scratchFolder) => {
-    const now = requireEntry(await restore.read(), account.id)
-    const folder = join(scratchFolder, 'mailbox')
-    return await withOpenCopy({ target, entry: now, masterKey, folder, clock, onRead }, take)
-  })
-  if (taken === null) throw new CliError(`No such folder in ${generation.name}`)
-  const { restored, folders } = taken
-  if (restored === 0) throw new CliError(`No such message in ${generation.name}`)
-  print(`${restored} messages restored into ${folders.join(', ')}`)
 }

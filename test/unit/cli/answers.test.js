@@ -97,6 +97,27 @@ test('a restore in place asks for the address, but neither with --yes nor with -
   }
 })
 
+test('messages that come back in part are told, with 1; where the account has another key since, nothing was done', async (t) => {
+  const { data, run } = await setUp(t)
+  const mbox = join(data, '..', 'many')
+  writeFileSync(mbox, 'From x Mon Jan  5 10:00:00 2026\n\nbody\n\n'.repeat(60))
+  await run(['import', mbox, '--account', ANNA, '--password-stdin'])
+  await run(['backup', 'init'])
+  await run(['backup', 'run'])
+  await run(['account', 'set', ANNA, '--quota-messages', '115'])
+  const restore = () => run(['backup', 'restore', ANNA, '--folder', 'INBOX', '--password-stdin'])
+  const ended = await restore()
+  assert.equal(ended.code, 1)
+  assert.match(
+    ended.stderr,
+    /^letterlock: The restore ended early, 50 messages are in Restored \S+: The mailbox is full$/m
+  )
+  await run(['account', 'rekey', ANNA, '--password-stdin'])
+  const rekeyed = await restore()
+  assert.equal(rekeyed.code, 2)
+  assert.match(rekeyed.stderr, /has got another key since/)
+})
+
 test('options that would be left aside are refused: more would come than was asked for', async (t) => {
   const { data, run } = await setUp(t)
   const { stdout } = await run(['backup', 'init'])
