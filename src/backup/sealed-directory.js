@@ -52,7 +52,7 @@ export async function openKeys(target, entry, recoveryKey) {
  * @param {import('./repository.js').Generation} input.generation
  * @param {RecoveryKey} input.recoveryKey
  * @param {string} input.scratchFile - the opened directory lies there meanwhile
- * @param {string} input.address - the primary one or an alias
+ * @param {string} input.address - canonical: the primary one or an alias
  * @param {string} input.dataFolder
  * @param {import('../support/clock.js').Clock} input.clock
  * @param {import('../telemetry/logger.js').Logger} input.logger
@@ -80,10 +80,13 @@ export async function findInSealedDirectory({
     try {
       const account = await directory.findByAddress(address)
       if (!account) return null
+      const aliases = await directory.listAliases(account.id)
+      // anna+2024@… was an account of its own, or is looked for in an older backup.
+      if (![account.address, ...aliases].includes(address)) return null
       const isOfDomain = (await directory.findTenantOfDomain(account.domain)) === account.tenant
       return {
         account,
-        aliases: await directory.listAliases(account.id),
+        aliases,
         ownTenant: isOfDomain ? null : account.tenant
       }
     } finally {

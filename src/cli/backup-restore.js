@@ -186,7 +186,9 @@ async function runAccount(parts, context, options, generation, name) {
   const { config, repository } = parts
   await withAccounts(context, options, async ({ services, input }) => {
     const { address } = parseAddress(name, { defaultDomain: config.defaultDomain })
-    const account = await services.directory.findByAddress(address)
+    const holder = await services.directory.findByAddress(address)
+    // By another of its names it may be taken for one that had this name, and was deleted.
+    const account = holder?.address === address ? holder : null
     const bar = new BackupProgress(context.stdout, 'restoring')
     let bytes = 0
     const onRead = (/** @type {number} */ count) => {
@@ -215,7 +217,7 @@ async function runAccount(parts, context, options, generation, name) {
       await restore.alone(async () => {})
       const isOfThen = generation.accounts.some(({ id }) => id === account?.id)
       if (!account || (!isOfThen && options.as !== undefined))
-        await bringBack(restore, address, account !== null)
+        await bringBack(restore, address, holder)
       else if (options.as !== undefined) await restoreUnderName(restore, account, options.as)
       else if (isPart(options)) await takeMessages(restore, account)
       else await putBack(restore, account)
@@ -228,19 +230,17 @@ async function runAccount(parts, context, options, generation, name) {
 /**
  * @param {AccountRestore} restore
  * @param {string} address - canonical
- * @param {boolean} isTaken - by an account that the generation does not have
+ * @param {Account | null} holder - who has the address now, as one of its names at least
  */
-async function bringBack(restore, address, isTaken) {
+async function bringBack(restore, address, holder) {
   const { parts, services, input, options, onRead } = restore
   const { repository, target, config, clock, logger, print, tell } = parts
+  const why = whyDeleted(restore, address, holder)
   if (isPart(options))
     throw new CliError(
-      `There is no account ${address} now: a deleted one comes back as a whole, without --folder and --message-id`,
+      `${why}: a deleted one comes back as a whole, without --folder and --message-id`,
       { exitCode: NOTHING_DONE }
     )
-  const why = isTaken
-    ? `${restore.generation.name} does not have the account that is ${address} now`
-    : `There is no account ${address} now`
   tell(`${why}. To look for a deleted one, the recovery key of the backups is needed`)
   const recoveryKey = await askRecoveryKey(input)
   const { generation, found, ...restored } = await restore.alone(async (scratchFolder) => {
@@ -270,6 +270,18 @@ async function bringBack(restore, address, isTaken) {
   if (!account.isEnabled)
     tell(`it is disabled, as it was: letterlock account set ${account.address} --enable`)
   print(`${account.address} is back, with its credentials of ${generation.name}`)
+}
+
+/**
+ * @param {AccountRestore} restore
+ * @param {string} address - canonical
+ * @param {Account | null} holder
+ * @returns {string} why no account of today is meant
+ */
+function whyDeleted({ generation }, address, holder) {
+  if (holder === null) return `There is no account ${address} now`
+  if (holder.address !== address) return `${address} is another name of ${holder.address} now`
+  return `${generation.name} does not have the account that is ${address} now`
 }
 
 /**

@@ -97,6 +97,30 @@ test('a restore in place asks for the address, but neither with --yes nor with -
   }
 })
 
+test('a restore takes an account by its own address: another’s alias, or a detail, may have been that of a deleted one', async (t) => {
+  const { data, run } = await setUp(t)
+  const [detailed, ben] = ['anna+2024@example.org', 'ben@example.org']
+  await createAccounts(data, [detailed, ben], 'secret')
+  const { stdout } = await run(['backup', 'init'])
+  const recoveryKey = /AGE-SECRET-KEY-\S+/.exec(stdout)?.[0]
+  const made = await run(['backup', 'run'])
+  const first = made.stdout.split(':')[0] ?? ''
+  for (const address of [detailed, ben]) await run(['account', 'delete', address, '--yes'])
+  await run(['account', 'alias', ANNA, '--add', ben])
+  await run(['backup', 'run'])
+  const restore = (/** @type {string[]} */ ...args) =>
+    run(['backup', 'restore', ...args, '--password-stdin'], `${recoveryKey}\n`)
+
+  const alias = await restore(ben)
+  assert.equal(alias.code, 2)
+  assert.match(alias.stderr, /^ben@example\.org is another name of anna@example\.org now\. /)
+  assert.match(alias.stderr, /it was not deleted: it is anna@example\.org/)
+  const under = await restore(ben, '--generation', first, '--as', 'ben-old@example.org')
+  assert.match(under.stdout, /^ben-old@example\.org is back, /, under.stderr)
+  const back = await restore(detailed)
+  assert.match(back.stdout, /^anna\+2024@example\.org is back, /, back.stderr)
+})
+
 test('messages that come back in part are told, with 1; where the account has another key since, nothing was done', async (t) => {
   const { data, run } = await setUp(t)
   const mbox = join(data, '..', 'many')
