@@ -1,6 +1,7 @@
 /**
  * Messages out of a backup into the mailbox of today, in folders of their own: nothing that is there is touched.
  */
+import { parseMessageId } from '../mime/message-id.js'
 import { storedMailboxName } from '../store/mailbox-name.js'
 
 /**
@@ -16,6 +17,15 @@ const BATCH = 50
 
 /** \Deleted does not come back: who asks for a message wants it. */
 const LEFT_OUT = new Set(['\\deleted'])
+
+/**
+ * @param {string} text - as a person types it
+ * @returns {string} as the store has it
+ */
+function normalId(text) {
+  const written = Buffer.from(text).toString('latin1')
+  return parseMessageId(written) ?? parseMessageId(`<${written}>`) ?? written
+}
 
 /**
  * Subscribed: many clients show no other.
@@ -41,7 +51,7 @@ async function requireMailbox(store, name) {
  *   filled
  */
 export async function restoreMessages({ from, to, wanted, into, onProgress = () => {} }) {
-  const messageId = wanted.messageId?.trim().replace(/^<|>$/g, '') ?? null
+  const messageId = wanted.messageId === null ? null : normalId(wanted.messageId)
   const folder = wanted.folder === null ? null : storedMailboxName(wanted.folder)
   const mailboxes = (await from.listMailboxes()).filter(
     ({ name }) => folder === null || name === folder
@@ -61,7 +71,7 @@ export async function restoreMessages({ from, to, wanted, into, onProgress = () 
           search: messageId !== null
         })
         const records = found.filter(
-          (record) => messageId === null || record.messageId?.replace(/^<|>$/g, '') === messageId
+          (record) => messageId === null || record.messageId === messageId
         )
         if (records.length === 0) continue
         if (!folders.includes(target)) {

@@ -19,6 +19,7 @@ import { convertCipher } from '../../../src/store/mail-file.js'
 import { logIn, tamper } from '../../helpers/accounts.js'
 import { openBackupHost } from '../../helpers/backup.js'
 import { crashing, rekey } from '../../helpers/change-keys.js'
+import { appendAll, temporaryStore } from '../../helpers/temporary-store.js'
 import { ANNA, PASSWORD, deliver, drain, restore, withLogin } from '../../helpers/restore.js'
 
 test('after a rekey, the mailbox of before does not come back in place, but under another name', async (t) => {
@@ -454,4 +455,16 @@ test('a folder and a message come back into a folder of their own, with flags an
     }
     store.closeView(view)
   })
+})
+
+test('a message is found by its Message-ID however that is written', async (t) => {
+  const from = await temporaryStore(t)
+  const to = await temporaryStore(t)
+  const ids = ['<a@example.net>', '<"quoted id"@example.net>', '<two words@example.net>', '<word>']
+  const mails = ids.map((id) => ({ bytes: Buffer.from(`Message-ID: ${id}\r\n\r\nbody\r\n`) }))
+  await appendAll(from, 'INBOX', mails)
+  for (const id of [...ids, ...ids.map((each) => each.slice(1, -1))]) {
+    const wanted = { folder: null, messageId: ` ${id} ` }
+    assert.equal((await restoreMessages({ from, to, wanted, into: 'Restored' }))?.restored, 1, id)
+  }
 })
