@@ -89,10 +89,17 @@ export async function expungeGone({ store, folder, mailboxName }, gone) {
  * @returns {FlagChange}
  */
 function changeOf(before, now) {
-  return {
-    added: now.filter((flag) => !before.includes(flag)),
-    removed: before.filter((flag) => !now.includes(flag))
-  }
+  return { added: lackingIn(before, now), removed: lackingIn(now, before) }
+}
+
+/**
+ * @param {readonly string[]} some
+ * @param {readonly string[]} others
+ * @returns {string[]} of the others what is not among some; a keyword that is written otherwise is the same (RFC 9051 §2.3.2)
+ */
+function lackingIn(some, others) {
+  const names = new Set(some.map((flag) => flag.toLowerCase()))
+  return others.filter((flag) => !names.has(flag.toLowerCase()))
 }
 
 /**

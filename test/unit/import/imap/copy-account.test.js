@@ -377,6 +377,18 @@ test('what flags were changed here alone stays where others of the message chang
   assert.deepEqual(await flagsHere(store), ['Here', '\\Seen'])
 })
 
+test('a keyword that the source writes in other letters than before stays', async (t) => {
+  const store = await temporaryStore(t)
+  const message = { ...messageOf(1), flags: 'Work Plan' }
+  const { port } = await startImapSource(t, {
+    folders: { INBOX: { uidValidity: 7, messages: [message] } }
+  })
+  await copy(store, port)
+  message.flags = 'WORK'
+  await copy(store, port)
+  assert.deepEqual(await flagsHere(store), ['Work'])
+})
+
 test('a message whose flags are NIL has none', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
