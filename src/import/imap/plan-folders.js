@@ -37,16 +37,20 @@ export function planFolders(folders, { exclude = [] } = {}) {
   const taken = new Set()
   /** @type {Set<string>} */
   const usesTaken = new Set()
-  const wanted = folders.filter((folder) => folder.isSelectable && !isExcluded(folder))
-  return wanted
+  const wanted = folders
+    .filter((folder) => folder.isSelectable && !isExcluded(folder))
     .map((folder) => ({ folder, name: mailboxName(folder.levels) }))
+  // Whose programs never asked for it saw all folders there, and others would see none of them here.
+  const isAllSubscribed = !wanted.some(({ folder, name }) => folder.isSubscribed && rank(name) > 0)
+  return wanted
     .sort((left, right) => rank(left.name) - rank(right.name) || (left.name < right.name ? -1 : 1))
     .map(({ folder: { path, use, isSubscribed, messages }, name }) => {
       const mailbox = freeName(name, taken)
       taken.add(mailbox)
       const isUse = use !== null && USES.has(use) && !usesTaken.has(use)
       if (isUse) usesTaken.add(use)
-      return { path, mailbox, use: isUse ? use : null, isSubscribed, messages }
+      const isShown = isSubscribed || isAllSubscribed
+      return { path, mailbox, use: isUse ? use : null, isSubscribed: isShown, messages }
     })
 }
 

@@ -106,6 +106,17 @@ test('every folder has a mailbox of its own, with a name that can be', () => {
   )
 })
 
+test('where nothing was ever subscribed at the source, mail programs are shown all of it here', () => {
+  const planOf = (/** @type {Record<string, boolean>} */ folders) =>
+    planFolders(
+      Object.entries(folders).map(([path, isSubscribed]) =>
+        listed({ path, levels: [path], isSubscribed })
+      )
+    ).flatMap(({ mailbox, isSubscribed }) => (isSubscribed ? [mailbox] : []))
+  assert.deepEqual(planOf({ INBOX: true, Sent: false, Work: false }), ['INBOX', 'Sent', 'Work'])
+  assert.deepEqual(planOf({ INBOX: true, Sent: false, Work: true }), ['INBOX', 'Work'])
+})
+
 for (const name of ['Lists.Old', 'Lists/Old'])
   test(`leaving out ${name} leaves out all below it, by whatever name it is called`, () => {
     const plan = planFolders(
