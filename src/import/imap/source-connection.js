@@ -6,6 +6,7 @@ import { getCACertificates } from 'node:tls'
 import { ImapFlow } from 'imapflow'
 import { parseInternalDate } from '../../imap/protocol/values/internal-date.js'
 import { SyntaxFailure } from '../../imap/protocol/syntax-failure.js'
+import { withGuessedUses } from './guess-uses.js'
 import { isLocal } from './source-server.js'
 
 /**
@@ -123,14 +124,20 @@ export class SourceConnection {
     const folders = await this.#flow.list({ statusQuery: { messages: true } })
     // What stands before each of the user's own folders, such as `INBOX.`.
     const prefix = this.#flow.namespace?.prefix ?? ''
-    return folders.map(({ path, delimiter, specialUse, subscribed, flags, status }) => ({
-      path,
-      levels: levelsOf(path, delimiter, prefix),
-      use: specialUse && specialUse !== '\\Inbox' ? specialUse : null,
-      isSubscribed: subscribed,
-      isSelectable: !isOnlyName(flags),
-      messages: status?.messages ?? 0
-    }))
+    const listed = folders.map((folder) => {
+      const { path, delimiter, specialUse, specialUseSource, subscribed, flags, status } = folder
+      const isTold = specialUseSource === 'extension' && specialUse !== '\\Inbox'
+      return {
+        path,
+        levels: levelsOf(path, delimiter, prefix),
+        // Of a name imapflow does not ask where the folder lies.
+        use: (isTold && specialUse) || null,
+        isSubscribed: subscribed,
+        isSelectable: !isOnlyName(flags),
+        messages: status?.messages ?? 0
+      }
+    })
+    return withGuessedUses(listed)
   }
 
   /**

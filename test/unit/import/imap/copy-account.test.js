@@ -389,6 +389,20 @@ test('a keyword that the source writes in other letters than before stays', asyn
   assert.deepEqual(await flagsHere(store), ['Work'])
 })
 
+test('a Sent that was put away in another folder takes no use from that of today, nor from the one here', async (t) => {
+  for (const today of [['Sent'], []]) {
+    const store = await temporaryStore(t)
+    const names = ['INBOX', 'Archive.Sent', ...today]
+    const folders = Object.fromEntries(
+      names.map((name) => [name, { uidValidity: 7, messages: [messageOf(1)] }])
+    )
+    const { port } = await startImapSource(t, { folders })
+    assert.equal((await copy(store, port)).copied, names.length)
+    const sent = (await store.listMailboxes()).find(({ specialUse }) => specialUse === '\\Sent')
+    assert.equal(sent?.name, 'Sent')
+  }
+})
+
 test('a message whose flags are NIL has none', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isMailError } from '../../../../src/errors.js'
 import { LIMITS } from '../../../../src/imap/protocol/limits.js'
+import { withGuessedUses } from '../../../../src/import/imap/guess-uses.js'
 import { planFolders } from '../../../../src/import/imap/plan-folders.js'
 import { flagsText, keepableFlags } from '../../../../src/import/imap/source-flags.js'
 import { isLocal, parseSourceServer } from '../../../../src/import/imap/source-server.js'
@@ -104,6 +105,25 @@ test('every folder has a mailbox of its own, with a name that can be', () => {
       ['Sent/a_b (2)', null]
     ]
   )
+})
+
+test('where the server says no use, the name of a folder tells it that was not put away deeper down', () => {
+  /** @type {[Record<string, string | null>, Record<string, string>][]} */
+  const cases = [
+    [{ 'Archive.Sent': null, 'Archive.Trash': null, Sent: null }, { Sent: '\\Sent' }],
+    [{ '2019.Gesendet': null, Papierkorb: null }, { Papierkorb: '\\Trash' }],
+    [{ 'Sent Mail': null, Sent: null }, { Sent: '\\Sent' }],
+    [{ 'INBOX.Sent': null, 'INBOX.Old.Trash': null }, { 'INBOX.Sent': '\\Sent' }],
+    [{ 'INBOX.Sent': null, 'Sent Items': null }, { 'Sent Items': '\\Sent' }],
+    [{ Sent: null, 'Mine.Out': '\\Sent' }, { 'Mine.Out': '\\Sent' }]
+  ]
+  for (const [folders, expected] of cases) {
+    const all = Object.entries(folders).map(([path, use]) =>
+      listed({ path, levels: path.split('.'), use })
+    )
+    const uses = withGuessedUses(all).filter(({ use }) => use !== null && use !== '\\Archive')
+    assert.deepEqual(Object.fromEntries(uses.map(({ path, use }) => [path, use])), expected)
+  }
 })
 
 test('where nothing was ever subscribed at the source, mail programs are shown all of it here', () => {
