@@ -130,7 +130,7 @@ export default [
       globals: Object.fromEntries(
         [
           ...['document', 'window', 'location', 'sessionStorage', 'fetch', 'getComputedStyle'],
-          ...['Node', 'ResizeObserver']
+          ...['Element', 'Node', 'ResizeObserver']
         ].map((name) => [name, 'readonly'])
       )
     },

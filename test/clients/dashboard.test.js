@@ -309,6 +309,30 @@ test(
 )
 
 test(
+  'a page that could not be shown is shown anew by its own link; a session that has gone is no failure',
+  { skip: noBrowser },
+  async (t) => {
+    const { admin, port: imapPort, token } = await startAdmin(t, { users: ['anna'] })
+    const { port } = await admin.listen({ host: '127.0.0.1', port: 0 })
+    const client = await WireClient.connect(imapPort)
+    t.after(() => client.destroy())
+    await client.login('anna@example.org', `"${PASSWORD}"`)
+    const browser = await startBrowser(t)
+    const { page } = await openPage(browser, `http://127.0.0.1:${port}`)
+    await logIn(page, await token(['all']))
+    await page.locator('#status').waitFor()
+    await page.route('**/v1/sessions*', (route) => route.abort(), { times: 1 })
+    await page.getByRole('link', { name: 'Sessions' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByRole('link', { name: 'Sessions' }).click()
+    await page.getByText('1–1 of 1').waitFor()
+    await client.command('LOGOUT')
+    await page.getByRole('button', { name: 'Disconnect' }).click()
+    await page.getByText('Nothing here').waitFor()
+  }
+)
+
+test(
   'what is no token, or is none any more, leads back to the login; each scope has its pages',
   { skip: noBrowser },
   async (t) => {

@@ -183,4 +183,9 @@ byId('leave').addEventListener('click', () => {
   showLogin()
 })
 window.addEventListener('hashchange', showView)
+// To the view that is shown already there is no change of the address: after a failure it is shown anew all the same.
+document.addEventListener('click', ({ target }) => {
+  const link = target instanceof Element ? target.closest('a') : null
+  if (link !== null && link.hash !== '' && link.hash === location.hash) return showView()
+})
 await start()

@@ -1,10 +1,17 @@
 /**
  * Who is logged in now.
  */
-import { call, get } from '../api.js'
+import { ApiError, call, get } from '../api.js'
 import { fill, h } from '../dom.js'
 import { age } from '../format.js'
 import { pagedTable } from '../table.js'
+
+/**
+ * @param {unknown} error - of ending a session, which may have ended by itself since it was shown
+ */
+function unlessGone(error) {
+  if (!(error instanceof ApiError) || error.status !== 404) throw error
+}
 
 /** @type {import('../app.js').View} */
 export async function showSessions(page, { may, attempt }) {
@@ -32,7 +39,7 @@ export async function showSessions(page, { may, attempt }) {
   function buttonOf({ id }) {
     const click = () =>
       attempt(async () => {
-        await call('DELETE', `/sessions/${encodeURIComponent(id)}`)
+        await call('DELETE', `/sessions/${encodeURIComponent(id)}`).catch(unlessGone)
         await sessions.reload()
       })
     return h('button.quiet.small', { type: 'button', click }, 'Disconnect')
