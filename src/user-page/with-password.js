@@ -2,6 +2,7 @@
  * What asks for the password once more inside of a session: guessing at it there counts as guessing at it anywhere.
  */
 import { recognizeCode } from '../crypto/generated-code.js'
+import { isMailError } from '../errors.js'
 import { Refusal } from './problem.js'
 
 /** @import { AccountServices } from '../accounts/services.js' */
@@ -28,12 +29,19 @@ export function passwordOf(form) {
  * @param {Pick<Visit, 'form' | 'login' | 'remoteAddress'>} visit
  * @param {(secret: Buffer, turn: { standing: Standing }) => Promise<T>} work - throws AUTHENTICATION_FAILED where it is wrong
  * @returns {Promise<T>}
- * @throws {Refusal} as `passwordOf`
+ * @throws {Refusal} as `passwordOf`; where another password was set meanwhile, by the same form that was sent twice for instance
  * @throws {import('../errors.js').MailError} THROTTLED; what `work` throws
  */
-export async function withPassword({ unlocker }, { form, login, remoteAddress }, work) {
+export async function withPassword({ unlocker, directory }, { form, login, remoteAddress }, work) {
   const password = passwordOf(form)
   const { account, session } = login
   const attempt = { username: session.username, password, remoteAddress }
-  return await unlocker.throttled(attempt, account, (turn) => work(password, turn))
+  try {
+    return await unlocker.throttled(attempt, account, (turn) => work(password, turn))
+  } catch (error) {
+    const isStale = isMailError(error, 'AUTHENTICATION_FAILED') || isMailError(error, 'BUSY')
+    const present = isStale ? await directory.findCredential(session.credentialId) : null
+    if (present === null || present.version === session.credentialVersion) throw error
+    throw new Refusal(409, 'The password was changed meanwhile: log in with the new one.')
+  }
 }

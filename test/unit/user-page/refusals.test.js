@@ -3,10 +3,19 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { changePassword } from '../../../src/accounts/change-password.js'
 import { ERROR_TABLE, MailError } from '../../../src/errors.js'
+import { FormBody } from '../../../src/user-page/form-body.js'
 import { problemOf } from '../../../src/user-page/problem.js'
+import { withPassword } from '../../../src/user-page/with-password.js'
 import { PASSWORD } from '../../helpers/server.js'
 import { startUserPage } from '../../helpers/user-page.js'
+
+/**
+ * @typedef {import('../../../src/accounts/directory-port.js').Account} Account
+ * @typedef {import('../../../src/accounts/directory-port.js').Credential} Credential
+ * @typedef {import('../../../src/user-page/guard.js').PageLogin} PageLogin
+ */
 
 const ALICE = 'alice@example.org'
 
@@ -214,4 +223,35 @@ test('a path that cannot be read is refused with a page, and with the headers of
   for (const [name, value] of Object.entries(headers)) assert.equal(bad.headers[name], value, name)
   assert.match(String(bad.headers['content-security-policy']), /default-src 'none'/)
   assert.match(bad.text, /<html/)
+})
+
+test('a form with a new password that is sent twice at once does not say that the password was wrong', async (t) => {
+  const { services } = await startUserPage(t)
+  const account = /** @type {Account} */ (await services.directory.findByAddress(ALICE))
+  const credentials = await services.directory.listCredentials(account.id)
+  const { id: credentialId, version: credentialVersion } = /** @type {Credential} */ (
+    credentials.find(({ kind }) => kind === 'password')
+  )
+  const session = { username: ALICE, credentialId, credentialVersion }
+  const login = /** @type {PageLogin} */ ({ account, session })
+  const remoteAddress = '127.0.0.1'
+  const send = () => {
+    const form = new FormBody(Buffer.from(new URLSearchParams({ password: PASSWORD }).toString()))
+    return withPassword(services, { form, login, remoteAddress }, (oldSecret, turn) =>
+      changePassword({
+        services,
+        account,
+        oldSecret,
+        newPassword: Buffer.from('something else entirely'),
+        remoteAddress,
+        ...turn
+      })
+    )
+  }
+  const sent = await Promise.allSettled([send(), send()])
+  const [refused, ...others] = sent.flatMap((each) =>
+    each.status === 'rejected' ? [each.reason] : []
+  )
+  assert.deepEqual([refused.status, others.length], [409, 0])
+  assert.match(refused.message, /The password was changed meanwhile: log in with the new one\./)
 })
