@@ -2,7 +2,7 @@
  * `letterlock token`: create, list, revoke. The tokens open the admin interface and the dashboard.
  */
 import { API_SCOPES, createApiToken, revokeApiToken } from '../../accounts/api-tokens.js'
-import { MailError, isMailError } from '../../errors.js'
+import { isMailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
 import { plainText } from '../plain-text.js'
 import { formatTime, withAccounts } from '../with-accounts.js'
@@ -119,7 +119,7 @@ function registerRevoke(group, context) {
     .action((/** @type {string} */ id, /** @type {CommonOptions} */ options) =>
       withAccounts(context, options, async ({ services, print }) => {
         await revokeApiToken({ services, id }).catch((error) => {
-          if (!(error instanceof MailError)) throw error
+          if (!isMailError(error, 'CREDENTIAL_NOT_FOUND')) throw error
           throw new CliError(`There is no token ${id}`)
         })
         print(`revoked ${id}`)

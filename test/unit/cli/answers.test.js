@@ -347,6 +347,21 @@ test('an import that speaks TLS where STARTTLS is wanted says what to write', as
   assert.doesNotMatch(stderr, /SSL routines/)
 })
 
+test('a token that cannot be revoked for now is not told as one that there is not', async (t) => {
+  const { data, run } = await setUp(t)
+  await run(['token', 'create', '--label', 'x', '--scope', 'read'])
+  const id = /^[0-9a-f]+/.exec((await run(['token', 'list'])).stdout)?.[0] ?? ''
+  const db = new Database(join(data, 'directory.db'))
+  db.exec('BEGIN IMMEDIATE')
+  const busy = await run(['token', 'revoke', id])
+  db.exec('ROLLBACK')
+  db.close()
+  assert.equal(busy.code, 1)
+  assert.match(busy.stderr, /busy/)
+  assert.match((await run(['token', 'revoke', '0'.repeat(16)])).stderr, /There is no token 0{16}/)
+  assert.match((await run(['token', 'revoke', id])).stdout, /^revoked /)
+})
+
 test('what makes no sense on the command line ends with 2, whatever the command', async (t) => {
   const { run } = await setUp(t)
   const faults = [
