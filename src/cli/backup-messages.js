@@ -66,6 +66,7 @@ export async function takeMessages(restore, account) {
   })
   if (taken === null) throw new CliError(`No such folder in ${generation.name}`)
   const { restored, folders } = taken
-  if (restored === 0) throw new CliError(`No such message in ${generation.name}`)
+  const none = options.messageId === undefined ? 'The folder is empty' : 'No such message'
+  if (restored === 0) throw new CliError(`${none} in ${generation.name}`)
   print(`${restored} messages restored into ${folders.join(', ')}`)
 }

@@ -90,6 +90,7 @@ test('a restore in place asks for the address, but neither with --yes nor with -
   // What the backup does not have is told by 1, a folder as well as a message.
   for (const [part, why] of /** @type {[string[], RegExp][]} */ ([
     [['--folder', 'Nowhere'], /No such folder in 2/],
+    [['--folder', 'Drafts'], /The folder is empty in 2/],
     [['--message-id', '<1@x>'], /No such message in 2/]
   ])) {
     const { code, stderr } = await run(['backup', 'restore', ANNA, '--password-stdin', ...part])
