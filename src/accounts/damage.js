@@ -50,18 +50,3 @@ export function recordDamage({ directory, clock }, accountId) {
     run: null
   })
 }
-
-/**
- * Another file has taken the place of the damaged one.
- *
- * @param {Pick<import('./directory-port.js').DirectoryPort, 'recordMaintenance'>} directory
- * @param {string} accountId
- */
-export function forgetDamage(directory, accountId) {
-  directory.recordMaintenance({
-    accountId,
-    job: JOB,
-    state: { doneAtMs: null, failures: 0, failedCode: null, nextTryAtMs: null },
-    run: null
-  })
-}

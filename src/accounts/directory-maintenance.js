@@ -54,6 +54,10 @@ export function writeMaintenanceEntry(connection, entry) {
       .run(accountId, entry.space.fileBytes, entry.space.freeBytes, entry.atMs)
     return
   }
+  if ('isAnew' in entry) {
+    forgetFindings(connection, accountId)
+    return
+  }
   const { job, state, run } = entry
   connection
     .prepare(
@@ -81,7 +85,7 @@ export function writeMaintenanceEntry(connection, entry) {
 }
 
 /**
- * Inside a transaction of the caller: what was found of a mailbox, its damage too, says nothing of one that begins in its place.
+ * Inside a transaction of the caller: what was found of a mailbox, its damage too, says nothing of what takes its place.
  *
  * @param {DirectoryConnection} connection
  * @param {string} accountId

@@ -162,8 +162,9 @@
 
 /**
  * @typedef {{ accountId: string, job: string, state: MaintenanceState, run: Omit<MaintenanceRun, 'accountId' | 'job'> | null }
- *   | { accountId: string, atMs: number, space: { fileBytes: number, freeBytes: number } }} MaintenanceEntry -
- *   `run` is null where there was nothing to do
+ *   | { accountId: string, atMs: number, space: { fileBytes: number, freeBytes: number } }
+ *   | { accountId: string, isAnew: true }} MaintenanceEntry -
+ *   `run` is null where there was nothing to do; `isAnew`: the mailbox has another file, of which nothing is known
  */
 
 /**

@@ -17,7 +17,6 @@ import { mailFile } from '../database/database-files.js'
 import { withExclusiveLock } from '../database/lock.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { isMailError } from '../errors.js'
-import { forgetDamage } from './damage.js'
 import { isThere } from '../support/is-there.js'
 import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 
@@ -59,7 +58,7 @@ export async function settleSwitch({ directory, account, timeoutMs = LOCK_TIMEOU
     if (!isOurs) return
     await switchFiles(account.folder, restore)
     await directory.advanceRestore(account.id, { from: 'switching', to: 'lift', staged })
-    forgetDamage(directory, account.id)
+    directory.recordMaintenance({ accountId: account.id, isAnew: true })
     directory.audit({
       action: 'restore-switched',
       accountId: account.id,

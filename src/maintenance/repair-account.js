@@ -48,6 +48,7 @@ export async function repairAccount({ services, account, masterKey, onProgress }
       accountId: account.id,
       detail: { salvaged, lost: lost.length }
     })
+    directory.recordMaintenance({ accountId: account.id, isAnew: true })
     // The new file has just been checked in full.
     directory.recordMaintenance({
       accountId: account.id,

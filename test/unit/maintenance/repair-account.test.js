@@ -18,3 +18,18 @@ test('a repair that is done says what it has saved, also where the directory has
   assert.equal(report.salvaged, 0)
   assert.ok(existsSync(keptFile))
 })
+
+test('nothing that was found of the damaged file is on record of the repaired one', async (t) => {
+  const { services } = await openTestAccounts(t)
+  await makeAccount(services)
+  const { account, masterKey } = await logIn(services, 'old secret')
+  const { directory } = services
+  const damaged = { doneAtMs: 1, failures: 2, failedCode: 'ACCOUNT_DAMAGED', nextTryAtMs: 2 }
+  for (const job of ['quick-check', 'optimize', 'cipher'])
+    directory.recordMaintenance({ accountId: account.id, job, state: damaged, run: null })
+  await repairAccount({ services, account, masterKey })
+  masterKey.dispose()
+  const { jobs } = await directory.findMaintenance(account.id)
+  assert.deepEqual([...jobs.keys()], ['quick-check'])
+  assert.equal((await directory.listMaintenanceFailures()).failingTotal, 0)
+})
