@@ -116,6 +116,20 @@ export function isDue(job, { state, account, settings, nowMs, isRequested }) {
   return !job.isHeavy || isInHours(nowMs, settings) || nowMs - dueAtMs >= OVERDUE_MS
 }
 
+/** @param {number} failures - in a row, one at least */
+const pauseAfter = (failures) => Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 4 ** (failures - 1))
+
+/**
+ * @param {MaintenanceState} state
+ * @param {{ sinceMs: number, nowMs: number }} times
+ * @returns {boolean} whether the job has failed since then, as far as the time of its next try tells
+ */
+export function hasFailedSince({ failures, nextTryAtMs }, { sinceMs, nowMs }) {
+  if (failures === 0) return false
+  const failedAtMs = (nextTryAtMs ?? 0) - pauseAfter(failures)
+  return failedAtMs >= sinceMs && failedAtMs <= nowMs
+}
+
 /**
  * @param {MaintenanceState} state - before
  * @param {{ result: JobOutcome['result'] | 'failed', code: string | null, nowMs: number }} end
@@ -125,11 +139,6 @@ export function nextState(state, { result, code, nowMs }) {
   if (result === 'done' || result === 'idle') return { ...NEVER_RUN, doneAtMs: nowMs }
   if (result === 'stopped') return { ...state, nextTryAtMs: nowMs + STOPPED_RETRY_MS }
   if (result === 'skipped') return { ...state, nextTryAtMs: nowMs + SKIPPED_RETRY_MS }
-  const pauseMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 4 ** state.failures)
-  return {
-    ...state,
-    failures: state.failures + 1,
-    failedCode: code,
-    nextTryAtMs: nowMs + pauseMs
-  }
+  const failures = state.failures + 1
+  return { ...state, failures, failedCode: code, nextTryAtMs: nowMs + pauseAfter(failures) }
 }

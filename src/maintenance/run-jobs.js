@@ -3,7 +3,7 @@
  */
 import { MailError } from '../errors.js'
 import { clearUnwanted } from './alone.js'
-import { NEVER_RUN, isDue } from './job.js'
+import { NEVER_RUN, hasFailedSince, isDue } from './job.js'
 import { attempt, recordEnd } from './job-end.js'
 import { JOBS } from './jobs.js'
 import { spaceFigures } from './jobs/space.js'
@@ -34,16 +34,19 @@ export async function runJobs(request) {
   const settings = config.maintenance
   const nowMs = clock.nowMs()
   const { requestedAtMs, jobs: states } = await directory.findMaintenance(account.id)
-  const isRequested = isForced || requestedAtMs !== null
-  /** @type {Omit<JobContext, 'lastDoneAtMs'>} */
-  const shared = { store, account, settings, nowMs, isRequested, signal, resources }
+  // One that has failed since waits for its next try: where it has the store given up, all sessions end, each time.
+  const isAskedFor = (/** @type {import('./job.js').MaintenanceState} */ state) =>
+    requestedAtMs !== null && !hasFailedSince(state, { sinceMs: requestedAtMs, nowMs })
+  const shared = { store, account, settings, nowMs, signal, resources }
   const runs = []
   for (const job of request.jobs ?? JOBS) {
     if (signal.aborted || store.hasFailed) break
     const state = states.get(job.name) ?? NEVER_RUN
+    const isRequested = isForced || isAskedFor(state)
     if (!isDue(job, { state, account, settings, nowMs, isRequested })) continue
-    const context = { ...shared, lastDoneAtMs: state.doneAtMs ?? account.createdAtMs }
-    const run = await runJob(job, { context, services, state, isRequested })
+    const lastDoneAtMs = state.doneAtMs ?? account.createdAtMs
+    const context = { ...shared, isRequested, lastDoneAtMs }
+    const run = await runJob(job, { context, services, state })
     if (run === null) continue
     runs.push(run)
     onRun?.(run)
@@ -62,15 +65,14 @@ export async function runJobs(request) {
  * @param {JobContext} facts.context
  * @param {RunRequest['services']} facts.services
  * @param {import('./job.js').MaintenanceState} facts.state
- * @param {boolean} facts.isRequested
  * @returns {Promise<MaintenanceRun | null>} null where there was nothing to do
  */
-async function runJob(job, { context, services, state, isRequested }) {
+async function runJob(job, { context, services, state }) {
   const { clock } = services
   const accountId = context.account.id
   const atMs = clock.nowMs()
   const startedMs = performance.now()
-  let why = isRequested ? 'asked for' : 'by schedule'
+  let why = context.isRequested ? 'asked for' : 'by schedule'
   const end = await attempt(services, { account: context.account, job }, async () => {
     if (job.wants) {
       const wanted = await job.wants(context)

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SETTINGS } from '../../../config/default.js'
-import { DAY_MS, NEVER_RUN, isDue, isInHours, nextState } from '../../../src/maintenance/job.js'
+import {
+  DAY_MS,
+  NEVER_RUN,
+  hasFailedSince,
+  isDue,
+  isInHours,
+  nextState
+} from '../../../src/maintenance/job.js'
 
 /** @typedef {import('../../../src/maintenance/job.js').MaintenanceJob} MaintenanceJob */
 
@@ -51,6 +58,20 @@ test('an operator who asks waits neither for the interval nor for a retry', () =
   assert.equal(due({}, { state }), false)
   assert.equal(due({}, { state, isRequested: true }), true)
   assert.equal(due({ everyMs: Infinity }, { isRequested: true }), false)
+})
+
+test('how often it failed and when it is tried again tell whether it failed since it was asked for', () => {
+  /** @type {import('../../../src/accounts/directory-port.js').MaintenanceState} */
+  let state = NEVER_RUN
+  const since = (/** @type {number} */ ms) => hasFailedSince(state, { sinceMs: nowMs + ms, nowMs })
+  assert.equal(since(-DAY_MS), false)
+  for (let failures = 1; failures < 9; failures++) {
+    state = nextState(state, { result: 'failed', code: 'DISK_FULL', nowMs })
+    assert.deepEqual([since(-1), since(0), since(1)], [true, true, false])
+  }
+  // What was skipped is tried again much later.
+  state = nextState({ ...state, failures: 1 }, { result: 'skipped', code: null, nowMs })
+  assert.equal(since(-1), false)
 })
 
 test('what has been switched off since it failed is due until it has come to a good end, at its hours', () => {

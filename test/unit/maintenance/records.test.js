@@ -38,27 +38,44 @@ test('a job that failed and is switched off, or has nothing to do since, fails n
   assert.deepEqual((await services.directory.listMaintenanceFailures()).failing, [])
 })
 
-test('what was asked for and a failing disk has cut short is still asked for', async (t) => {
-  const { enter, services, account } = await setUp(t)
-  const { store } = await enter()
-  await services.directory.requestMaintenance(account.id)
+test('what was asked for and a failing disk has cut short is done by the next visit, but for what the disk failed at', async (t) => {
+  const { enter, locked, services, account } = await setUp(t)
+  const { directory } = services
+  await directory.requestMaintenance(account.id)
   const damage = () => {
     throw new MailError('ACCOUNT_DAMAGED')
   }
-  /** @type {import('../../../src/maintenance/job.js').MaintenanceJob[]} */
-  const jobs = [
-    {
-      name: 'breaks',
-      intervalMs: () => 0,
-      run: async () => {
-        await store.searchAccess.database.write(damage)
-        return { result: 'done' }
-      }
-    },
-    { name: 'works', intervalMs: () => 0, run: async () => ({ result: 'done' }) }
-  ]
-  const { signal } = new AbortController()
-  const request = { services, account, store, resources: systemResources, signal, jobs }
-  assert.deepEqual(results(await runJobs(request)), { breaks: 'failed' })
-  assert.ok((await services.directory.listMaintenanceRequests([account.id])).has(account.id))
+  const visit = async () => {
+    const { store } = await enter()
+    /** @type {import('../../../src/maintenance/job.js').MaintenanceJob[]} */
+    const jobs = [
+      {
+        name: 'breaks',
+        intervalMs: () => 0,
+        run: async () => {
+          await store.searchAccess.database.write(damage)
+          return { result: 'done' }
+        }
+      },
+      { name: 'works', intervalMs: () => DAY_MS, run: async () => ({ result: 'done' }) }
+    ]
+    const { signal } = new AbortController()
+    const runs = await runJobs({
+      services,
+      account,
+      store,
+      resources: systemResources,
+      signal,
+      jobs
+    })
+    return results(runs)
+  }
+  const isAskedFor = async () =>
+    (await directory.listMaintenanceRequests([account.id])).has(account.id)
+  assert.deepEqual(await visit(), { breaks: 'failed' })
+  assert.equal(await isAskedFor(), true)
+  await locked()
+  // It has ended all sessions, and would end them again at each visit.
+  assert.deepEqual(await visit(), { works: 'done' })
+  assert.equal(await isAskedFor(), false)
 })
