@@ -109,6 +109,8 @@ export async function importList({ file, parallel, command, signal, onAccount })
         break
       }
       queue.add(async () => {
+        // It may have waited for its turn since before.
+        if (signal.aborted) return forget(listed)
         const result = await importOne(command, listed)
         counts[result.code === 0 ? 'whole' : result.code === 2 ? 'failed' : 'partly']++
         onAccount({ account: listed.account, ...result })

@@ -78,6 +78,23 @@ test('a list with NUL bytes, as UTF-16 has them, is refused', async (t) => {
   assert.deepEqual(told, [])
 })
 
+test('once interrupted, accounts that wait for their turn do not begin either', async (t) => {
+  const interrupt = new AbortController()
+  /** @type {string[]} */
+  const told = []
+  await importList({
+    file: listFile(t, TWO),
+    parallel: 1,
+    command: [process.execPath, '-e', COPY, '--'],
+    signal: interrupt.signal,
+    onAccount: ({ account }) => {
+      told.push(account)
+      interrupt.abort()
+    }
+  })
+  assert.deepEqual(told, ['ann@example.org'])
+})
+
 for (const [what, command] of /** @type {[string, string[]][]} */ ([
   ['whose arguments are refused', [process.execPath, 'a\0b']],
   ['that is not there', ['/nowhere/letterlock']]
