@@ -174,7 +174,10 @@ async function runOne([program = '', ...args], { from, account, sourcePassword, 
   /** @type {Promise<number | Error>} */
   const ended = new Promise((resolve) => {
     child.once('error', resolve)
-    child.once('close', (status) => resolve(status ?? 1))
+    child.once('close', (status, endedBy) => {
+      if (endedBy !== null) texts.stderr += `\nended by ${endedBy}\n`
+      resolve(status ?? 1)
+    })
   })
   // One that was not started need not have any streams.
   if (child.pid !== undefined) {

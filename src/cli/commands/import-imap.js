@@ -203,7 +203,7 @@ async function runList(context, options, file, signal) {
     onAccount: ({ account, code, report, failures }) => {
       for (const line of failures) stderr.write(`${account}: ${line}\n`)
       stdout.write(
-        `${account}: ${code === 0 ? 'done' : 'NOT DONE'}: ${report ?? 'nothing copied'}\n`
+        `${account}: ${code === 0 ? 'done' : 'NOT DONE'}: ${report ?? missingReport(code)}\n`
       )
     }
   })
@@ -212,6 +212,10 @@ async function runList(context, options, file, signal) {
   if (partly + failed === 0) return 0
   return whole + partly > 0 ? SOME_FAILED : NOTHING_DONE
 }
+
+/** @param {number} code - of one that came to no report, killed for instance */
+const missingReport = (code) =>
+  code === NOTHING_DONE ? 'nothing copied' : 'how much was copied is not known'
 
 /**
  * @param {ImapImportOptions} options

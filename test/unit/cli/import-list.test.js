@@ -95,6 +95,20 @@ test('once interrupted, accounts that wait for their turn do not begin either', 
   assert.deepEqual(told, ['ann@example.org'])
 })
 
+test('an account whose process is killed says so, and is one in part', async (t) => {
+  /** @type {unknown[]} */
+  const told = []
+  const counts = await importList({
+    file: listFile(t, TWO),
+    parallel: 2,
+    command: [process.execPath, '-e', "process.kill(process.pid, 'SIGKILL')", '--'],
+    signal: new AbortController().signal,
+    onAccount: ({ report, failures }) => told.push([report, failures])
+  })
+  assert.deepEqual(counts, { whole: 0, partly: 2, failed: 0 })
+  assert.deepEqual(told, Array(2).fill([null, ['ended by SIGKILL']]))
+})
+
 for (const [what, command] of /** @type {[string, string[]][]} */ ([
   ['whose arguments are refused', [process.execPath, 'a\0b']],
   ['that is not there', ['/nowhere/letterlock']]
