@@ -45,6 +45,9 @@ export class ImapImportProgress {
   get observer() {
     return {
       onPlan: (plan) => this.#plan(plan),
+      // No failure: of many accounts not each need have it.
+      onEmptyExclude: (folder) =>
+        this.#view.tell(`--exclude ${folder}: the source has no such folder`),
       onProgress: (mailbox, progress) => this.#update(mailbox, progress),
       onFolder: (mailbox) => this.#finish(mailbox),
       onFailure: ({ mailbox, uid, error }) => {

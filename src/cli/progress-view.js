@@ -81,11 +81,23 @@ export class ProgressView {
     this.#stdout.write(`${line()}\n`)
   }
 
+  /** @param {string} text */
+  tell(text) {
+    this.#write(`${plainText(text)}\n`, this.#stdout)
+  }
+
   /** @param {string} text - what failed, and why */
   fail(text) {
-    const line = `letterlock: ${plainText(text)}\n`
+    this.#write(`letterlock: ${plainText(text)}\n`, this.#stderr)
+  }
+
+  /**
+   * @param {string} line
+   * @param {NodeJS.WritableStream} stream - where there are no bars
+   */
+  #write(line, stream) {
     if (this.bars) this.bars.log(line)
-    else this.#stderr.write(line)
+    else stream.write(line)
   }
 
   /** Ends the bars. */

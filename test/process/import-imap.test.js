@@ -221,10 +221,13 @@ test('a copy that the quota ends says what it has copied, and is one in part', a
   const set = ['account', 'set', account, '--quota-messages', '100', '--data', data]
   assert.equal((await letterlock(set)).code, 0)
   const source = { port, user: 'old@example.net' }
-  const { code, stdout, stderr } = await letterlock(commandOf(target, source), {
-    input: PASSWORDS
-  })
+  const { code, stdout, stderr } = await letterlock(
+    commandOf(target, source, ['--exclude', 'Junk']),
+    { input: PASSWORDS }
+  )
   assert.equal(code, 1)
+  // A name that is misspelt would leave out nothing without a word.
+  assert.match(stdout, /^--exclude Junk: the source has no such folder$/m)
   assert.match(stdout, /^copied 100, there already 0, /m)
   assert.match(stderr, /^letterlock: The copy ended early: The mailbox is full$/m)
 

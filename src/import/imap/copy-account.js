@@ -5,7 +5,7 @@
 import PQueue from 'p-queue'
 import { MailError } from '../../errors.js'
 import { copyFolder, emptyFolderReport } from './copy-folder.js'
-import { planFolders } from './plan-folders.js'
+import { emptyExcludes, planFolders } from './plan-folders.js'
 import { isConnectionTrouble } from './source-pool.js'
 
 /**
@@ -15,6 +15,7 @@ import { isConnectionTrouble } from './source-pool.js'
  *
  * @typedef {object} CopyObserver - each may be left out
  * @property {(plan: readonly PlannedFolder[]) => void} [onPlan]
+ * @property {(folder: string) => void} [onEmptyExclude] - which was to be left out, and is not there
  * @property {(mailbox: string, progress: { done: number, total: number }) => void} [onProgress] - of one folder
  * @property {(mailbox: string, report: FolderReport) => void} [onFolder] - it is done
  * @property {(failure: { mailbox: string, uid: number | null, error: unknown }) => void} [onFailure] - of a message, or of
@@ -68,6 +69,7 @@ export async function copyAccount({
 }) {
   const listed = await pool.run(null, (connection) => connection.list())
   const plan = planFolders(listed, { exclude })
+  for (const folder of emptyExcludes(listed, exclude)) observer.onEmptyExclude?.(folder)
   observer.onPlan?.(plan)
   report.folders = plan.length
   /** @type {{ error: unknown } | null} */

@@ -28,11 +28,8 @@ const IMPOSSIBLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029/]/g
  * @returns {PlannedFolder[]} INBOX first, then by name; levels that hold no messages are left out
  */
 export function planFolders(folders, { exclude = [] } = {}) {
-  const left = exclude.map(
-    (name) => folders.find(({ path }) => path === name)?.levels.join('/') ?? name
-  )
-  const isExcluded = (/** @type {ListedFolder} */ { levels }) =>
-    left.some((name) => `${levels.join('/')}/`.startsWith(`${name}/`))
+  const rules = exclude.map((name) => excludes(folders, name))
+  const isExcluded = (/** @type {ListedFolder} */ folder) => rules.some((rule) => rule(folder))
   /** @type {Set<string>} */
   const taken = new Set()
   /** @type {Set<string>} */
@@ -52,6 +49,24 @@ export function planFolders(folders, { exclude = [] } = {}) {
       const isShown = isSubscribed || isAllSubscribed
       return { path, mailbox, use: isUse ? use : null, isSubscribed: isShown, messages }
     })
+}
+
+/**
+ * @param {readonly ListedFolder[]} folders
+ * @param {readonly string[]} exclude - as `planFolders` takes them
+ * @returns {string[]} those that leave out nothing
+ */
+export const emptyExcludes = (folders, exclude) =>
+  exclude.filter((name) => !folders.some(excludes(folders, name)))
+
+/**
+ * @param {readonly ListedFolder[]} folders
+ * @param {string} name - what is left out
+ * @returns {(folder: ListedFolder) => boolean}
+ */
+function excludes(folders, name) {
+  const above = folders.find(({ path }) => path === name)?.levels.join('/') ?? name
+  return ({ levels }) => `${levels.join('/')}/`.startsWith(`${above}/`)
 }
 
 /**

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { isMailError } from '../../../../src/errors.js'
 import { LIMITS } from '../../../../src/imap/protocol/limits.js'
 import { withGuessedUses } from '../../../../src/import/imap/guess-uses.js'
-import { planFolders } from '../../../../src/import/imap/plan-folders.js'
+import { emptyExcludes, planFolders } from '../../../../src/import/imap/plan-folders.js'
 import { flagsText, keepableFlags } from '../../../../src/import/imap/source-flags.js'
 import { isLocal, parseSourceServer } from '../../../../src/import/imap/source-server.js'
 import { toUidSet } from '../../../../src/import/imap/uid-ranges.js'
@@ -135,6 +135,15 @@ test('where nothing was ever subscribed at the source, mail programs are shown a
     ).flatMap(({ mailbox, isSubscribed }) => (isSubscribed ? [mailbox] : []))
   assert.deepEqual(planOf({ INBOX: true, Sent: false, Work: false }), ['INBOX', 'Sent', 'Work'])
   assert.deepEqual(planOf({ INBOX: true, Sent: false, Work: true }), ['INBOX', 'Work'])
+})
+
+test('what was to be left out and is not there is told apart from what is', () => {
+  const folders = [
+    listed({ path: 'Lists.Old', levels: ['Lists', 'Old'] }),
+    listed({ path: 'Level', levels: ['Level'], isSelectable: false })
+  ]
+  const names = ['Lists', 'Lists.Old', 'Lists/Old', 'Level', 'List', 'lists', 'Lists/Older']
+  assert.deepEqual(emptyExcludes(folders, names), ['List', 'lists', 'Lists/Older'])
 })
 
 for (const name of ['Lists.Old', 'Lists/Old'])
