@@ -43,6 +43,10 @@ export function registerVerify(backup, context) {
         throw new CliError('--all checks all backups: an address or --generation names one', {
           exitCode: NOTHING_DONE
         })
+      if (options.quick === true && address !== undefined)
+        throw new CliError('--quick reads no mailbox: with an address all of it is checked', {
+          exitCode: NOTHING_DONE
+        })
       const verify = async (/** @type {BackupParts} */ parts) => {
         process.exitCode =
           address === undefined

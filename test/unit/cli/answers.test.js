@@ -160,6 +160,7 @@ test('options that would be left aside are refused: more would come than was ask
     [restore('--host', '--folder', 'Odd'), /--host .* --folder/],
     [['backup', 'verify', ANNA, '--all'], /--all .* an address/],
     [['backup', 'verify', '--all', '--generation', 'x'], /--all .* --generation/],
+    [['backup', 'verify', ANNA, '--quick'], /--quick .* an address/],
     [['import', 'imap', '--from', 'imaps://a@b', '--list', file], /--list .* --from/],
     [['import', 'imap', '--account', ANNA, '--list', file], /--list .* --account/]
   ])
