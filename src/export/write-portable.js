@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs'
 import { link, open, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { MailError } from '../errors.js'
 import { deriveDatabaseKey } from '../crypto/key-derivation.js'
 import { SecretBuffer } from '../crypto/secret-buffer.js'
@@ -71,7 +71,7 @@ export async function makePortable({ folder, masterKey, cipher, password, argon2
 export async function writePortable({ out, onScratch = () => {}, ...request }) {
   if (await exists(out)) throw new MailError('EXPORT_REFUSED', { detail: 'the file exists' })
   // Beside its place, so that it can be put there in one step.
-  const scratch = makeScratchFolder(join(dirname(out), `.${basename(out)}-`), onScratch)
+  const scratch = makeScratchFolder(join(dirname(out), '.letterlock-'), onScratch)
   try {
     const { header, database, bytes } = await makePortable(request, scratch)
     const whole = join(scratch, 'whole')

@@ -101,6 +101,13 @@ test('a file that is there is never written over', async (t) => {
   assert.equal(readFileSync(out, 'utf8'), 'mine')
 })
 
+test('its name may be as long as the file system lets it be', async (t) => {
+  const { scratch, write } = await setup(t)
+  const name = 'n'.repeat(255)
+  await write(join(scratch, name))
+  assert.deepEqual(readdirSync(scratch), [name])
+})
+
 test('other files, short ones and changed headers are refused before or after the password', async (t) => {
   const { out, write, open, scratch } = await setup(t)
   await write()
