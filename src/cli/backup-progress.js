@@ -4,8 +4,7 @@
 import { formatBytes } from '../support/format.js'
 import { TerminalBar } from './terminal-bar.js'
 
-const FORMAT =
-  '{what} {bar} {percentage} % | {done} of {all} | {accounts} of {accountsTotal} accounts | {eta_formatted} left'
+const FORMAT = '{what} {bar} {percentage} % | {done} of {all} | {accounts}{eta_formatted} left'
 
 /**
  * @typedef {object} TransferProgress
@@ -36,8 +35,8 @@ export class BackupProgress {
       what: this.#what,
       done: formatBytes(bytes),
       all: formatBytes(total),
-      accounts,
-      accountsTotal
+      // Of one alone it would be as before until the end.
+      accounts: accountsTotal > 1 ? `${accounts} of ${accountsTotal} accounts | ` : ''
     })
   }
 

@@ -47,6 +47,13 @@ test('a bar on a terminal, by bytes, with accounts; nothing elsewhere', () => {
   assert.equal(shown(work, false), '')
 })
 
+test('the bar of one account alone counts no accounts: none would be done until the end', () => {
+  const bar = shown((progress) => {
+    progress.update({ accounts: 0, accountsTotal: 1, bytes: 2000, bytesTotal: 2000 })
+  }, true)
+  assert.match(bar, /100 % \| 2\.0 kB of 2\.0 kB \| [^|]+ left/)
+})
+
 test('time left is told in words while nothing is known about it', () => {
   assert.equal(timeLeft('INF'), 'some time')
   assert.equal(timeLeft('NULL'), 'some time')
