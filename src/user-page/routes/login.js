@@ -24,7 +24,11 @@ const FORGOTTEN = 'A new password with the recovery code'
 const MAX_NAME_CHARACTERS = 320
 
 const WRONG_LOGIN = { status: 403, text: 'The address or the password is not right.' }
-const WRONG_CODE = { status: 403, text: 'The address or the recovery code is not right.' }
+/** Of a form that was sent twice, a browser shows the second answer: the new code went with the first. */
+const WRONG_CODE = {
+  status: 403,
+  text: 'The address or the recovery code is not right. A code can be used once: if you have set a new password with it already, log in with that password and make a new code.'
+}
 
 /** @param {string} address - as typed before */
 const addressField = (address) => html`
