@@ -136,7 +136,8 @@ async function putByDate(source, messages, slicer) {
   for (const [index, message] of messages.entries()) {
     if (index % STEP === 0) await slicer.breathe()
     keys[index] = dates[message.slot] ?? 0
-    message.subject = subjects[message.slot] ?? EMPTY_RANK
+    // 0: it has gone since its links were read, and so may others have, of any subject.
+    message.subject = subjects[message.slot] || EMPTY_RANK
   }
   const indexes = await sortByKey(Uint32Array.from(messages.keys()), keys, false, slicer)
   /** @type {Container[]} */

@@ -162,6 +162,34 @@ test('what another process has appended and expunged is seen', async (t) => {
   await check(store, view)
 })
 
+test('threads whose first messages go in the midst of it do not become one', async (t) => {
+  const { open, store, view } = await setup(t, [
+    { id: 'a', subject: 'one' },
+    { references: ['a'], subject: 'one', day: 2 },
+    { id: 'b', subject: 'two', day: 3 },
+    { references: ['b'], subject: 'two', day: 4 },
+    ...MAILS
+  ])
+  const there = await open()
+  const theirs = (await there.openView('INBOX')).view
+  // Nothing is known, and of so few of them subjects are not kept.
+  view.sortColumns.clear()
+  view.threadLinks = null
+  const { database } = store.searchAccess
+  const readSettled = database.readSettled.bind(database)
+  const reads = t.mock.method(
+    database,
+    'readSettled',
+    async (/** @type {Parameters<typeof readSettled>[0]} */ work) => {
+      const links = await readSettled(work)
+      reads.mock.restore()
+      await expunge(there, theirs, [1, 3])
+      return links
+    }
+  )
+  assert.equal(await threads(store, view, [0, 1, 2, 3]), '(1(2))(3(4))')
+})
+
 test('slots that are dropped change nothing, and who names a message that has gone finds its thread', async (t) => {
   const { store, view } = await setup(t, MAILS)
   await expunge(store, view, [1, 2])
