@@ -112,6 +112,9 @@ function findBlocks(db, from, end) {
 }
 
 /**
+ * A row that older code made, and that is still there where all was packed anew, is of a message that cannot be read: to try
+ * again and again would be in vain.
+ *
  * @param {Database} db
  * @returns {number[]} blocks that have been packed, and have rows since
  */
@@ -120,10 +123,10 @@ function findLateBlocks(db) {
     prepared(
       db,
       `SELECT DISTINCT content_id / ${BLOCK_CONTENTS} FROM message_envelopes
-       WHERE content_id < (SELECT through FROM list_packing) AND length(envelope) <= ${MAX_ENTRY_BYTES}
+       WHERE content_id < (SELECT through FROM list_packing) AND builder_version >= ? AND length(envelope) <= ${MAX_ENTRY_BYTES}
        LIMIT ${LATE_BLOCKS}`,
       'value'
-    ).all()
+    ).all(BUILDER_VERSION)
   )
 }
 

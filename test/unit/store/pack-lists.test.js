@@ -263,6 +263,23 @@ test('rows that come to a block that is packed already are packed into it', asyn
   assert.deepEqual(await readList(store, view, 200, ['fields', 'received']), before)
 })
 
+test('rows of a damaged message that older code made are not worked at again and again', async (t) => {
+  // Nothing is indexed, and packed, before it is asked for.
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { store, db } = await setup(t)
+  const mails = Array.from({ length: 300 }, (_, number) => mail(number))
+  await appendAll(store, 'INBOX', mails)
+  const contentId = db.prepare('SELECT content_id FROM message_envelopes LIMIT 1').pluck().get()
+  db.prepare("UPDATE content_chunks SET data = x'00' WHERE id / 65536 = ?").run(contentId)
+  db.prepare('UPDATE message_envelopes SET builder_version = 0 WHERE content_id = ?').run(contentId)
+  await store.indexSearch()
+  const left = db.prepare('SELECT content_id FROM message_envelopes WHERE content_id < 128')
+  assert.deepEqual(left.pluck().all(), [contentId])
+  const version = db.pragma('data_version', { simple: true })
+  await store.indexSearch()
+  assert.equal(db.pragma('data_version', { simple: true }), version)
+})
+
 test('the messages of a mailbox that lie far apart come in pages that bound what is in memory', async (t) => {
   const { store, view } = await setup(t)
   await store.createMailbox('Other')
