@@ -124,6 +124,8 @@ function merged(records) {
   const others = records.filter(({ kind }) => kind !== 'flags')
   const ofFlags = records.filter((record) => record.kind === 'flags')
   const merging = [...Map.groupBy(ofFlags, ({ origin }) => origin)].map(([origin, own]) => {
+    const [only, ...more] = own
+    if (only && more.length === 0) return only
     return /** @type {FlagsRecord} */ ({ kind: 'flags', slots: slotsOf(own), origin })
   })
   return [...others, ...merging]

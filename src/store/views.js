@@ -9,10 +9,11 @@
  *
  * A view that cannot read (a damaged page, a disk in trouble) says so in its `failure`, and tries again after a while. It fails neither whoever has written, whose change is durable, nor the other views of the account.
  */
+import { Slicer } from '../support/slicer.js'
 import { applyChange, isMadeBy, updateSlots } from './apply-change.js'
-import { readExpungedSince } from './expunged-log.js'
 import { MailboxView } from './mailbox-view.js'
 import { findMailboxRowById, requireMailboxRow, requireMailboxRowById } from './mailbox-rows.js'
+import { readMissedExpunges, sortChanges } from './missed-changes.js'
 import { FEW_ROWS } from './pack-views.js'
 import { readAllRows, readChangedRows } from './view-rows.js'
 
@@ -323,24 +324,25 @@ export class ViewKeeper {
     await readChangedRows(this.#database, mailbox, since, {
       append: (uid, modSeq, flags, keywords) => read.push({ uid, modSeq, flags, keywords })
     })
-    const expunged = await this.#readExpunged(view, mailbox, since)
+    const slicer = new Slicer()
+    const expunged = await readMissedExpunges(this.#database, { view, mailbox, since }, slicer)
     // Read after the rows: these may have a keyword that another process has made since anybody looked, and a client that is
     // told of flags without it hears no more of it.
     await this.#keywords.reload()
     await this.#database.settle()
-    const own = new Set(entry.queue.map(({ modSeq }) => modSeq))
-    // What others have written since is left to the next reading, which finds what they wrote before it, too: that may stand
-    // in a page that had been read already, and a client that is told of the one by its MODSEQ would never ask for the other.
-    // New messages must come in their order, also those of which more has changed since: what is told of them now is told again.
-    const changed = read.flatMap((row) => {
-      if (row.modSeq <= mailbox.highestModSeq || own.has(row.modSeq)) return [row]
-      return row.uid > lastKnown ? [{ ...row, modSeq: mailbox.highestModSeq }] : []
-    })
+    // What comes into the queue from here on is applied behind this reading.
+    const waiting = [...entry.queue]
+    const known = {
+      lastUid: lastKnown,
+      modSeq: mailbox.highestModSeq,
+      own: waiting.map(({ modSeq }) => modSeq)
+    }
+    const { appended, updated, own } = await sortChanges(read, known, slicer)
     // Flag changes of our own that waited go first, so that they keep the mark of who made them.
-    for (const { updated = [], masked: run, masks = run?.masks, modSeq, origin } of entry.queue) {
+    for (const { updated: few = [], masked: run, masks = run?.masks, modSeq, origin } of waiting) {
       if (!masks) continue
       // What masks make of it is known of messages as they were just before: here it is read.
-      const rows = run ? changed.filter((row) => row.modSeq === modSeq) : updated
+      const rows = run ? (own.get(modSeq) ?? []) : few
       // Another process may have changed the same messages before: then who made this change does not know all of it.
       const ownRows = rows.filter((row) => isMadeBy(masks, view, row))
       const ownSlots = updateSlots(view, ownRows)
@@ -354,39 +356,12 @@ export class ViewKeeper {
     applyChange(view, {
       mailboxId: view.mailboxId,
       modSeq: mailbox.highestModSeq,
-      appended: changed.filter(({ uid }) => uid > lastKnown),
-      updated: changed.filter(({ uid }) => uid <= lastKnown),
+      appended,
+      updated,
       expunged,
       origin: null
     })
     view.uidNext = Math.max(view.uidNext, mailbox.uidNext)
-  }
-
-  /**
-   * What has been expunged above a modseq. If that is no longer known one by one, every message of the view is
-   * looked for.
-   *
-   * @param {MailboxView} view
-   * @param {MailboxRow} mailbox
-   * @param {number} since
-   * @returns {Promise<number[]>} UIDs, ascending
-   */
-  async #readExpunged(view, mailbox, since) {
-    const { isComplete, ranges } = await readExpungedSince(this.#database, mailbox.id, since)
-    if (!isComplete) {
-      const present = new Set()
-      await readAllRows(this.#database, mailbox, { append: (uid) => present.add(uid) })
-      return [...view.uids.subarray(0, view.length)].filter((uid) => !present.has(uid))
-    }
-    const expunged = []
-    for (const { first, last } of ranges) {
-      for (let slot = view.lowerBound(first); slot < view.length; slot++) {
-        const uid = /** @type {number} */ (view.uids[slot])
-        if (uid > last) break
-        expunged.push(uid)
-      }
-    }
-    return expunged
   }
 }
 

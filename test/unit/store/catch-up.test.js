@@ -12,6 +12,7 @@ import {
   appendOne,
   makeMessage
 } from '../../helpers/account-folder.js'
+import { turnsDuring } from '../../helpers/turns.js'
 
 /** So many that reading what has changed takes several turns of the event loop. */
 const MANY = 6000
@@ -157,6 +158,22 @@ for (const isOpen of [true, false]) {
     assert.ok(view.flags.subarray(0, view.length).every((word) => word !== 0))
   })
 }
+
+test('what another process has changed of very many messages is sorted out in slices', async (t) => {
+  const account = await accountFolder(t)
+  const here = await account.create()
+  // Turns in which nothing but the disk was waited for would count, too.
+  const syncCalls = { syncFile: async () => {}, syncFolder: async () => {} }
+  const there = await account.open({ syncCalls })
+  const uids = await appendMany(here, 'INBOX', 12_000)
+  const { view } = await there.openView('INBOX')
+  const { view: seen } = await here.openView('INBOX')
+  await there.pollOtherProcesses()
+  await here.changeFlags({ view: seen, uids, action: 'add', flags: ['\\Seen'] })
+  const { turns } = await turnsDuring(t, async () => there.pollOtherProcesses())
+  assert.ok(view.flags.subarray(0, view.length).every((word) => word !== 0))
+  assert.ok(turns > 10, `${turns} turns`)
+})
 
 test('flags of many messages that are changed while the view reads have the MODSEQs of the file', async (t) => {
   const { here, there, uids, view } = await setup(t, 9000)
