@@ -42,11 +42,12 @@ const LATE_BLOCKS = 256
 
 /**
  * @param {Database} db
+ * @param {number} most - that are counted
  * @returns {number} blocks that can be packed now
  */
-export function countPackable(db) {
+export function countPackable(db, most) {
   const { through, newest } = readProgress(db)
-  return Math.max(0, Math.floor((newest - LAG_CONTENTS - through) / BLOCK_CONTENTS))
+  return findBlocks(db, { from: through, end: newest - LAG_CONTENTS, most }).length
 }
 
 /**
@@ -67,7 +68,7 @@ export async function packLists({ read, write }) {
 async function packNext(port) {
   const numbers = await port.read((db) => {
     const { through, newest } = readProgress(db)
-    return findBlocks(db, through, newest - LAG_CONTENTS)
+    return findBlocks(db, { from: through, end: newest - LAG_CONTENTS, most: STEP_BLOCKS })
   })
   const last = numbers.at(-1)
   if (last === undefined) return false
@@ -93,14 +94,16 @@ function readProgress(db) {
 
 /**
  * @param {Database} db
- * @param {number} from - contents.id
- * @param {number} end - contents from here on are too new
+ * @param {object} range
+ * @param {number} range.from - contents.id
+ * @param {number} range.end - contents from here on are too new
+ * @param {number} range.most - blocks
  * @returns {number[]} the next blocks that have contents
  */
-function findBlocks(db, from, end) {
+function findBlocks(db, { from, end, most }) {
   const next = prepared(db, 'SELECT id FROM contents WHERE id >= ? ORDER BY id LIMIT 1', 'value')
   const numbers = []
-  for (let at = from; numbers.length < STEP_BLOCKS;) {
+  for (let at = from; numbers.length < most;) {
     const id = /** @type {number | undefined} */ (next.get(at))
     if (id === undefined) break
     const number = blockOf(id)

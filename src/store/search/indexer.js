@@ -235,7 +235,7 @@ export class SearchIndexer {
         state: readIndexState(db),
         hasRest: hasLeftSegments(db),
         segments: readSegments(db),
-        packable: countPackable(db),
+        packable: countPackable(db, INLINE_BLOCKS + 1),
         hasViews: hasPackableViews(db),
         pending: readSomePending(db)
       }))

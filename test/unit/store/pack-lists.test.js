@@ -8,6 +8,7 @@ import { runTransaction } from '../../../src/database/transaction.js'
 import { chooseFields } from '../../../src/mime/header-fields.js'
 import { sweepSlice } from '../../../src/store/garbage.js'
 import { BLOCK_KINDS, readBlock } from '../../../src/store/list-blocks.js'
+import { countPackable } from '../../../src/store/pack-lists.js'
 import { readListedHeaders } from '../../../src/store/search/listed-header.js'
 import { accountFolder, appendOne, makeMessage, stage } from '../../helpers/account-folder.js'
 
@@ -278,6 +279,20 @@ test('rows of a damaged message that older code made are not worked at again and
   const version = db.pragma('data_version', { simple: true })
   await store.indexSearch()
   assert.equal(db.pragma('data_version', { simple: true }), version)
+})
+
+test('where all messages have gone there is nothing to pack, and no thread for it', async (t) => {
+  const { store, db } = await setup(t)
+  const { view } = await store.openView('INBOX')
+  const mails = Array.from({ length: 400 }, (_, number) => mail(number))
+  await appendAll(store, 'INBOX', mails)
+  assert.equal(countPackable(db, 5), 5)
+  const uids = mails.map((_, index) => index + 1)
+  await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: null })
+  await store.upkeep.sweep()
+  await appendOne(store, 'INBOX', makeMessage('one more'))
+  assert.equal(countPackable(db, 5), 0)
 })
 
 test('the messages of a mailbox that lie far apart come in pages that bound what is in memory', async (t) => {
