@@ -76,7 +76,7 @@ export class StoreThreads {
   run(job, { onProgress, signal, isUrgent = false } = {}) {
     const { path, isReadOnly, closing, use } = this.#database
     const isLongWrite = LONG_WRITES.has(job.kind)
-    if (isLongWrite) this.#database.use.announceWrite()
+    if (isLongWrite) use.announceWrite()
     const isBackground = BACKGROUND_JOBS.has(job.kind) && !isUrgent
     const pool = isBackground ? pools.background : pools.foreground
     return this.#database.whileOpen(() =>

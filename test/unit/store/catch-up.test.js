@@ -12,6 +12,7 @@ import {
   appendOne,
   makeMessage
 } from '../../helpers/account-folder.js'
+import { afterRowPages } from '../../helpers/row-pages.js'
 import { turnsDuring } from '../../helpers/turns.js'
 
 /** So many that reading what has changed takes several turns of the event loop. */
@@ -130,24 +131,15 @@ for (const isOpen of [true, false]) {
     await flag(uids.slice(1, -1))
     // One that the other store has not seen yet, and shows by this reading.
     const fresh = isOpen ? [await appendOne(here, 'INBOX', makeMessage('new'))] : []
-    const { database } = there.searchAccess
-    const readSettled = database.readSettled.bind(database)
     let pages = 0
-    t.mock.method(
-      database,
-      'readSettled',
-      async (/** @type {Parameters<typeof readSettled>[0]} */ work) => {
-        const page = await readSettled(work)
-        const isOfRows = page !== null && typeof page === 'object' && 'rowCount' in page
-        if (isOfRows && ++pages === 1) {
-          // That was the first page: of a message there, and then of one on the last.
-          await flag(uids.slice(0, 1))
-          await flag(uids.slice(-1))
-          await flag(fresh)
-        }
-        return page
-      }
-    )
+    afterRowPages(t, there, async (nth) => {
+      pages = nth
+      if (nth > 1) return
+      // That was the first page: of a message there, and then of one on the last.
+      await flag(uids.slice(0, 1))
+      await flag(uids.slice(-1))
+      await flag(fresh)
+    })
     if (known) await there.pollOtherProcesses()
     const view = known ?? (await there.openView('INBOX')).view
     assert.ok(pages > 1)

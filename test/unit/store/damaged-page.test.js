@@ -15,6 +15,7 @@ import {
   makeMessage
 } from '../../helpers/account-folder.js'
 import { damagePage, pagesOf } from '../../helpers/damage-page.js'
+import { afterRowPages } from '../../helpers/row-pages.js'
 
 const SHARE_BYTES = 1024 * 1024
 
@@ -154,25 +155,15 @@ test('a view that goes to make room while it cannot be read takes none along tha
   damagePage(path, pagesOf(path, account.key, 'expunged', 'leaf')[0] ?? 0)
   forgetPages(store)
 
-  const { database } = store.searchAccess
-  const readSettled = database.readSettled.bind(database)
   /** @type {Promise<{ view: import('../../../src/store/mailbox-view.js').MailboxView }> | null} */
   let opening = null
-  t.mock.method(
-    database,
-    'readSettled',
-    async (/** @type {Parameters<typeof readSettled>[0]} */ work) => {
-      const page = await readSettled(work)
-      const isOfRows = page !== null && typeof page === 'object' && 'rowCount' in page
-      if (isOfRows && opening === null) {
-        // The view that nobody uses has read its rows, and not yet what was expunged.
-        store.closeView(last)
-        opening = store.openView('INBOX')
-        await opening
-      }
-      return page
-    }
-  )
+  afterRowPages(t, store, async () => {
+    if (opening !== null) return
+    // The view that nobody uses has read its rows, and not yet what was expunged.
+    store.closeView(last)
+    opening = store.openView('INBOX')
+    await opening
+  })
   await store.pollOtherProcesses()
   const { view } = await (opening ?? store.openView('INBOX'))
   assert.notEqual(view, idle)
