@@ -187,6 +187,19 @@ async function picture(page, name) {
   await page.screenshot({ path: join(IMAGES, `${name}.png`) })
 }
 
+/**
+ * @param {import('playwright-core').Page} page
+ * @param {string} ending - of the address
+ * @returns {() => number} how many such requests the page has sent since
+ */
+function countRequests(page, ending) {
+  let count = 0
+  page.on('request', (request) => {
+    if (request.url().endsWith(ending)) count++
+  })
+  return () => count
+}
+
 test(
   'the dashboard shows a host of 10,000 accounts: health, charts, search, order, pages',
   { skip: noBrowser },
@@ -220,6 +233,11 @@ test(
     await page.getByRole('searchbox').fill('anna@example.org')
     await page.getByRole('button', { name: 'anna@example.org' }).press('Enter')
     await page.getByRole('dialog', { name: 'anna@example.org' }).getByText('recovery').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+    const asked = countRequests(page, '/credentials')
+    await page.getByRole('button', { name: 'anna@example.org' }).dblclick()
+    await page.getByRole('dialog', { name: 'anna@example.org' }).waitFor()
+    assert.equal(asked(), 1)
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
 
     for (const [name, text] of /** @type {[string, RegExp][]} */ ([

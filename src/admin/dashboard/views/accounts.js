@@ -28,6 +28,14 @@ const usage = ({ usedBytes, quotaBytes }) =>
 
 /** @type {import('../app.js').View} */
 export async function showAccounts(page, { token, may, attempt }) {
+  let isOpening = false
+  const open = async (/** @type {any} */ row) => {
+    // Whoever clicks twice wants to see it once.
+    if (isOpening) return
+    isOpening = true
+    await attempt(() => showAccount(page, row, { may, attempt }))
+    isOpening = false
+  }
   const accounts = pagedTable({
     placeholder: 'Search addresses',
     attempt,
@@ -56,7 +64,7 @@ export async function showAccounts(page, { token, may, attempt }) {
       const { total, accounts: rows } = await get('/accounts', query)
       return { total, rows }
     },
-    onOpen: (row) => attempt(() => showAccount(page, row, { may, attempt }))
+    onOpen: open
   })
   fill(
     page,
