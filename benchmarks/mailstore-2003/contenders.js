@@ -16,6 +16,7 @@ import { PLAIN_SETTINGS, PlainMailbox } from '../lib/plain-mailbox.js'
  * @property {() => Promise<number>} openFolder - gives the number of messages, each one's flags at hand
  * @property {() => Promise<{ total: number, unseen: number }>} counts
  * @property {(mails: readonly Mail[]) => Promise<void>} add - on the disk when it resolves
+ * @property {() => Promise<void>} index - does at once what is done some seconds after mail has come: search index, packed lists
  * @property {() => Promise<void>} close
  */
 
@@ -66,6 +67,7 @@ export async function openMailStore(folder, contender, { isNew }) {
       openFolder: async () => mailbox.openFolder(),
       counts: async () => mailbox.counts(),
       add: async (mails) => mailbox.add(mails),
+      index: async () => {},
       close: async () => mailbox.close()
     }
   }
@@ -82,6 +84,7 @@ export async function openMailStore(folder, contender, { isNew }) {
       return { total, unseen }
     },
     add: (mails) => addToStore(store, mails),
+    index: () => store.indexSearch(),
     close: () => store.close()
   }
 }

@@ -5,7 +5,9 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { openEncryptedDatabase } from '../../src/database/open.js'
+import { readPending } from '../../src/store/search/pending-rows.js'
 import { corpusIsMissing, everydayMessages } from '../../test/helpers/corpus.js'
+import { requireEqual } from '../lib/question.js'
 import { BATCH, KEY, fileOf, openMailStore, storeContenders } from './contenders.js'
 import { fillStore } from './fill.js'
 
@@ -19,7 +21,7 @@ export const question = {
   id: 'size',
   title: 'Bytes on the disk',
   notes:
-    'The file after a checkpoint and close. Metadata: every page that is not of the table with the messages’ bytes (SQLite’s dbstat). Everyday corpus: real mail beside the project, where it is there (quick: every twentieth message). No randomness: one round.',
+    'The file after a checkpoint and close. Letterlock’s search index, which the other has none of, is in it; checked: no message is left to index. Metadata: every page that is not of the table with the messages’ bytes (SQLite’s dbstat). Everyday corpus: real mail beside the project, where it is there (quick: every twentieth message). No randomness: one round.',
   warmUp: 'none',
   lines: [
     {
@@ -52,6 +54,7 @@ export const question = {
     mkdirSync(generated)
     const store = await openMailStore(generated, contender, { isNew: true })
     const { rawBytes } = await fillStore(store, { seed, first: 0, count: messages }, progress)
+    await store.index()
     await store.close()
     const { total, metadata } = sizesOf(generated, contender)
     /** @type {Record<string, number[]>} */
@@ -87,6 +90,7 @@ async function everydayShare(folder, contender, every) {
     batch = []
   }
   await store.add(batch)
+  await store.index()
   await store.close()
   return sizesOf(folder, contender).total / rawBytes
 }
@@ -100,15 +104,7 @@ async function everydayShare(folder, contender, every) {
  */
 function sizesOf(folder, contender) {
   const path = fileOf(folder, contender)
-  const db =
-    contender.id === 'plain'
-      ? new Database(path)
-      : openEncryptedDatabase({
-          path,
-          key: KEY,
-          cipher: contender.id === 'letterlock' ? 'chacha20' : 'aegis-256',
-          isBlocking: true
-        }).db
+  const db = openFile(path, contender)
   try {
     db.pragma('wal_checkpoint(TRUNCATE)')
     const places = MAIL_TABLES.map(() => '?').join(', ')
@@ -120,4 +116,16 @@ function sizesOf(folder, contender) {
   } finally {
     db.close()
   }
+}
+
+/**
+ * @param {string} path
+ * @param {Contender} contender
+ */
+function openFile(path, { id }) {
+  if (id === 'plain') return new Database(path)
+  const cipher = id === 'letterlock' ? 'chacha20' : 'aegis-256'
+  const { db } = openEncryptedDatabase({ path, key: KEY, cipher, isBlocking: true })
+  requireEqual(readPending(db, 0, 1).length, 0, 'messages left to index')
+  return db
 }
