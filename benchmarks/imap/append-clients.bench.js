@@ -4,6 +4,7 @@
 import { appendArguments } from '../lib/imap-client.js'
 import { MailGenerator } from '../lib/mail.js'
 import { now, requireEqual } from '../lib/question.js'
+import { requireBody } from './checks.js'
 import {
   imapContenders,
   imapContext,
@@ -22,7 +23,7 @@ export const question = {
   id: 'append-clients',
   title: 'APPEND by many users at once',
   notes:
-    'Each client has a user and a connection of its own and appends one message after the other; durable when the OK comes. The rate is of all clients together, a sample is one APPEND. Checked: the number of messages in each mailbox.',
+    'Each client has a user and a connection of its own and appends one message after the other; durable when the OK comes. The rate is of all clients together, a sample is one APPEND. Checked: the number of messages in each mailbox, and the last of each byte for byte.',
   warmUp:
     'what the round before has left is deleted, and the server idle again; then as many messages of each client as are timed, before the clock starts, so that code is compiled in each of several workers too; the next server begins when this one rests',
   lines: [
@@ -60,8 +61,11 @@ async function appendFrom(run, wanted, each) {
   )
   /** @type {number[]} */
   const samples = []
+  /** @type {Map<(typeof sessions)[number], import('../lib/mail.js').Mail>} */
+  const last = new Map()
   const appendNext = async (/** @type {(typeof sessions)[number]} */ client) => {
     const mail = /** @type {import('../lib/mail.js').Mail} */ (mails.pop())
+    last.set(client, mail)
     return (await client.run([`APPEND ${MAILBOX}`, ...appendArguments(mail)])).ms
   }
   await Promise.all(sessions.map((client) => remake(client, MAILBOX)))
@@ -80,6 +84,9 @@ async function appendFrom(run, wanted, each) {
   const rate = (1000 * samples.length) / (now() - start)
   for (const client of sessions) {
     requireEqual(await messageCount(client, MAILBOX), 2 * each, 'messages of a user')
+    await client.run(`SELECT ${MAILBOX}`)
+    const { bytes } = await client.run('FETCH * BODY.PEEK[]')
+    requireBody(bytes, last.get(client), 'the last message of a user')
     client.close()
   }
   return { samples, rate }

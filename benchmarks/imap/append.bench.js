@@ -1,10 +1,11 @@
 /**
  * How fast does one user put messages into a mailbox: one by one, in a pipeline, and with MULTIAPPEND?
  */
-import { appendArguments, literalsOf } from '../lib/imap-client.js'
+import { appendArguments } from '../lib/imap-client.js'
 import { MailGenerator } from '../lib/mail.js'
 import { now, require, requireEqual } from '../lib/question.js'
 import { Random } from '../lib/random.js'
+import { requireBody } from './checks.js'
 import { imapContenders, messageCount, openSession, remake, serverOf } from './session.js'
 import { untilRested } from './set-up.js'
 
@@ -66,9 +67,7 @@ export const question = {
     for (let check = 0; check < 20; check++) {
       const at = random.below(total)
       const { bytes } = await client.run(`FETCH ${at + 1} BODY.PEEK[]`)
-      require(literalsOf(bytes)[0]?.equals(
-        mails[at]?.bytes ?? Buffer.alloc(0)
-      ), `message ${at + 1}`)
+      requireBody(bytes, mails[at], `message ${at + 1}`)
     }
     client.close()
     await untilRested(serverOf(run).pid, run.options)

@@ -1,7 +1,10 @@
 /**
  * How long does it take to copy and to move a thousand messages?
  */
+import { MailGenerator } from '../lib/mail.js'
 import { requireEqual } from '../lib/question.js'
+import { Random } from '../lib/random.js'
+import { requireBody } from './checks.js'
 import { imapContenders, messageCount, openSession, remake, repeat } from './session.js'
 
 const [COPIES, MOVED] = ['copies', 'moved']
@@ -11,7 +14,7 @@ export const question = {
   id: 'copy-move',
   title: 'COPY and MOVE of 1,000 messages',
   notes:
-    'From the large mailbox to an empty one, then from there to another (quick: 100). Durable when the OK comes. Checked: the number of messages on both sides.',
+    'From the large mailbox to an empty one, then from there to another (quick: 100). Durable when the OK comes. Checked: the number of messages on both sides, and one that was moved byte for byte.',
   warmUp: 'one copy and move that are not counted',
   lines: [
     { id: 'copy', label: 'COPY', unit: 'ms', better: 'lower' },
@@ -19,7 +22,9 @@ export const question = {
   ],
   contenders: imapContenders,
   async measure(run) {
-    const { isQuick } = run.options
+    const { isQuick, seed } = run.options
+    const random = new Random(seed + run.round)
+    const generator = new MailGenerator(seed)
     const count = isQuick ? 100 : 1000
     const client = await openSession(run)
     const mover = await openSession(run, { mailbox: null })
@@ -33,6 +38,10 @@ export const question = {
       const { ms } = await mover.run(`MOVE 1:${count} ${MOVED}`)
       requireEqual(await messageCount(client, COPIES), 0, 'messages left behind')
       requireEqual(await messageCount(client, MOVED), count, 'messages moved')
+      await mover.run(`SELECT ${MOVED}`)
+      const number = 1 + random.below(count)
+      const { bytes } = await mover.run(`FETCH ${number} BODY.PEEK[]`)
+      requireBody(bytes, generator.mailOf(number - 1), `message ${number}`)
       await mover.run('UNSELECT')
       move.push(ms)
       return copied.ms

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readIntoPageCache } from '../lib/page-cache.js'
-import { SCAN_CHECKS, scanFlags } from './scan-flags.js'
+import { SCAN_CHECKS, flagScanner } from './scan-flags.js'
 import { imapContenders, openSession, remake, serverOf } from './session.js'
 
 /** Copies of the large mailbox: each is scanned once in a round, and not before. */
@@ -36,14 +36,14 @@ export const question = {
     return {}
   },
   async measure(run) {
-    const { messages } = run.options
+    const scanFlags = flagScanner(run.options)
     readIntoPageCache(serverOf(run).folder)
     const client = await openSession(run)
-    for (let scans = 0; scans < WARM_UP_SCANS; scans++) await scanFlags(client, messages)
+    for (let scans = 0; scans < WARM_UP_SCANS; scans++) await scanFlags(client)
     const opened = []
     for (const copy of COPIES) {
       const { ms } = await client.run(`SELECT ${copy}`)
-      opened.push(ms + (await scanFlags(client, messages)))
+      opened.push(ms + (await scanFlags(client)))
     }
     client.close()
     return { samples: { opened } }

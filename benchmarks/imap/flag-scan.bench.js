@@ -2,7 +2,7 @@
  * How long does the plain flag scan of a large mailbox take, which many clients do at each start?
  */
 import { readIntoPageCache } from '../lib/page-cache.js'
-import { SCAN_CHECKS, scanFlags } from './scan-flags.js'
+import { SCAN_CHECKS, flagScanner } from './scan-flags.js'
 import { imapContenders, openSession, repeat, serverOf } from './session.js'
 
 /** @type {import('../lib/question.js').Question} */
@@ -19,12 +19,12 @@ export const question = {
   needsFreshStart: true,
   contenders: imapContenders,
   async measure(run) {
-    const { messages, isQuick } = run.options
+    const scanFlags = flagScanner(run.options)
     readIntoPageCache(serverOf(run).folder)
     const client = await openSession(run)
-    const scan = () => scanFlags(client, messages)
+    const scan = () => scanFlags(client)
     const first = await scan()
-    const warm = await repeat(isQuick ? 3 : 10, scan)
+    const warm = await repeat(run.options.isQuick ? 3 : 10, scan)
     client.close()
     return { samples: { first: [first], warm } }
   }

@@ -3,8 +3,11 @@
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { literalsOf } from '../lib/imap-client.js'
 import { MailGenerator } from '../lib/mail.js'
-import { now, requireEqual } from '../lib/question.js'
+import { now, require, requireEqual } from '../lib/question.js'
+import { Random } from '../lib/random.js'
+import { fieldOf, foundIn } from './checks.js'
 import { imapContenders, messageCount, openSession, serverOf } from './session.js'
 import { untilRested } from './set-up.js'
 
@@ -18,7 +21,7 @@ const ARRIVAL_MS = 60_000
 export const question = {
   id: 'lmtp',
   title: 'Delivery by LMTP',
-  notes: `One message a transaction, one recipient; Letterlock seals it to the recipient’s key for a mailbox that may be locked, Dovecot writes it into the mailbox. Checked: the recipient finds all messages afterwards.`,
+  notes: `One message a transaction, one recipient; Letterlock seals it to the recipient’s key for a mailbox that may be locked, Dovecot writes it into the mailbox. Checked: the recipient finds all messages afterwards, and ten at random end in the bytes that were sent.`,
   warmUp:
     'half as many messages as are timed, before the clock starts; the next server begins when this one rests',
   lines: [
@@ -63,6 +66,9 @@ export const question = {
     let arrived = await inboxCount(run, user)
     while (arrived < before + used && now() < deadline) arrived = await inboxCount(run, user)
     requireEqual(arrived, before + used, 'messages in the recipient’s INBOX')
+    const random = new Random(run.options.seed + run.round)
+    const some = Array.from({ length: 10 }, () => generator.mailOf(FIRST + random.below(used)))
+    await requireDelivered(run, user, some)
     await untilRested(serverOf(run).pid, run.options)
     return {
       samples: { one, eight },
@@ -80,6 +86,24 @@ async function inboxCount(run, user) {
   const count = await messageCount(client, 'INBOX')
   client.close()
   return count
+}
+
+/**
+ * @param {import('../lib/question.js').Run} run
+ * @param {string} user
+ * @param {readonly import('../lib/mail.js').Mail[]} mails - that the user must have
+ */
+async function requireDelivered(run, user, mails) {
+  const client = await openSession(run, { user, mailbox: 'INBOX' })
+  for (const mail of mails) {
+    const id = fieldOf(mail, 'Message-ID')
+    const found = foundIn((await client.run(`UID SEARCH HEADER Message-ID "${id}"`)).bytes)
+    // Each round delivers the same messages.
+    const { bytes } = await client.run(`UID FETCH ${found.at(-1)} BODY.PEEK[]`)
+    const [body] = literalsOf(bytes)
+    require(body?.subarray(-mail.bytes.length).equals(mail.bytes), `${id} as it was sent`)
+  }
+  client.close()
 }
 
 /** One LMTP connection (RFC 2033). */

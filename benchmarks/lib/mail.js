@@ -45,7 +45,23 @@ export function plantedCount(name, messages) {
   return Math.max(0, Math.ceil((messages - offset) / every))
 }
 
+/**
+ * @param {keyof typeof PLANTS} name
+ * @param {number} index - of a message
+ * @returns {boolean} whether that one has it
+ */
+export const hasPlant = (name, index) => isPlanted(PLANTS[name], index)
+
+/**
+ * @param {Plant} plant
+ * @param {number} index
+ */
+const isPlanted = ({ every, offset }, index) => index % every === offset % every
+
 const FLAGGED_EVERY = 20
+
+/** @param {number} index - of a message */
+export const isFlagged = (index) => index % FLAGGED_EVERY === 0
 
 /** @param {number} messages */
 export const flaggedCount = (messages) => Math.ceil(messages / FLAGGED_EVERY)
@@ -180,7 +196,7 @@ export class MailGenerator {
     const header = this.#header(random, index, epochSeconds, isForeign)
     const flags = [
       ...(random.below(10) < 6 ? ['\\Seen'] : []),
-      ...(index % FLAGGED_EVERY === 0 ? ['\\Flagged'] : [])
+      ...(isFlagged(index) ? ['\\Flagged'] : [])
     ]
     const bytes = Buffer.from(header + this.#body(random, index, isForeign))
     return { bytes, flags, epochSeconds }
@@ -261,9 +277,7 @@ export class MailGenerator {
    */
   #planted(index, where) {
     return Object.values(PLANTS)
-      .filter(
-        (plant) => plant.where === where && index % plant.every === plant.offset % plant.every
-      )
+      .filter((plant) => plant.where === where && isPlanted(plant, index))
       .map(({ text }) => text)
   }
 

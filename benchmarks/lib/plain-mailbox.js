@@ -93,10 +93,10 @@ export class PlainMailbox {
 
   /**
    * @param {number} count
-   * @returns {{ id: number, subject: string }[]} the newest
+   * @returns {{ id: number, size: number }[]} the newest
    */
   newest(count) {
-    return /** @type {{ id: number, subject: string }[]} */ (
+    return /** @type {{ id: number, size: number }[]} */ (
       this.#db.prepare('SELECT * FROM messages ORDER BY id DESC LIMIT ?').all(count)
     )
   }
@@ -112,15 +112,13 @@ export class PlainMailbox {
   /**
    * @param {readonly string[]} words - all must be in the text
    * @param {number} last - id of the last message that is looked at
-   * @returns {number} messages
+   * @returns {number[]} ids of messages, from 1, in order
    */
   search(words, last) {
     const condition = ['id <= ?', ...words.map(() => 'text LIKE ?')].join(' AND ')
     const patterns = words.map((word) => `%${word}%`)
-    return this.#db
-      .prepare(`SELECT id FROM texts WHERE ${condition}`)
-      .pluck()
-      .all(last, ...patterns).length
+    const found = this.#db.prepare(`SELECT id FROM texts WHERE ${condition} ORDER BY id`).pluck()
+    return /** @type {number[]} */ (found.all(last, ...patterns))
   }
 
   /** Deletes everything and shrinks the file. */

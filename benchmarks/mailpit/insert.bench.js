@@ -10,6 +10,15 @@ import { isPlain, mailpitContenders, openPlain } from './set-up.js'
 
 const INSERTED = 100
 const FIRST = 6_000_000
+const WARM_UP = 5
+const EACH_ROUND = INSERTED + WARM_UP
+
+/**
+ * @param {number} place - in the mailbox, from 0, among those that this question has put in
+ * @returns {number} the message's number in the generator
+ */
+export const insertedIndex = (place) =>
+  FIRST + Math.floor(place / EACH_ROUND) * 1000 + (place % EACH_ROUND)
 
 /** @type {import('../lib/question.js').Question} */
 export const question = {
@@ -31,8 +40,8 @@ export const question = {
   contenders: mailpitContenders,
   async measure(run) {
     const generator = new MailGenerator(run.options.seed)
-    const mails = Array.from({ length: INSERTED + 5 }, (_, index) =>
-      generator.mailOf(FIRST + run.round * 1000 + index)
+    const mails = Array.from({ length: EACH_ROUND }, (_, index) =>
+      generator.mailOf(insertedIndex(run.round * EACH_ROUND + index))
     )
     const { insert, count, close } = await target(run)
     const before = await count()
@@ -44,7 +53,7 @@ export const question = {
     }
     requireEqual(await count(), before + mails.length, 'messages')
     close()
-    const timed = one.slice(5)
+    const timed = one.slice(WARM_UP)
     return { samples: { one: timed, hundred: [timed.reduce((sum, ms) => sum + ms, 0)] } }
   }
 }
