@@ -14,9 +14,11 @@ export class SavedResult {
   constructor(uids) {
     /** @type {number[]} */
     const bounds = []
+    let last = -1
     for (const uid of uids) {
-      if (uid === /** @type {number} */ (bounds.at(-1)) + 1) bounds[bounds.length - 1] = uid
+      if (uid === last + 1) bounds[bounds.length - 1] = uid
       else bounds.push(uid, uid)
+      last = uid
     }
     this.#bounds = Uint32Array.from(bounds)
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, after, suite, test } from 'node:test'
 import { PASSWORD, startImapServer } from '../../helpers/server.js'
+import { turnsDuring } from '../../helpers/turns.js'
 import { WireClient } from '../../helpers/wire-client.js'
 
 /** COPY of all to itself makes 2 to this power messages: SEARCH of them is longer than one piece of an answer. */
@@ -115,6 +116,20 @@ suite('answers that are longer than a piece', () => {
       const found = lines.filter((line) => /^\* E?SEARCH/.test(line))
       assert.equal(found.length, 1, 'one answer a command, on one line')
     }
+  })
+
+  test('saving a result and telling a page of it let others have their turn', async (t) => {
+    const turnsOf = async (/** @type {string} */ returns) => {
+      const sort = `UID SORT RETURN (${returns}) (SUBJECT) UTF-8 ALL`
+      const { answer, turns } = await turnsDuring(t, () => client.command(sort))
+      assert.match(answer, /w\d+ OK .*\r\n$/)
+      return turns
+    }
+    const few = await turnsOf('COUNT')
+    const saving = await turnsOf('SAVE COUNT')
+    const paging = await turnsOf(`PARTIAL 1:${MESSAGES}`)
+    assert.ok(saving >= few + 20, `${saving} turns, and ${few} where nothing is saved`)
+    assert.ok(paging >= few + 10, `${paging} turns, and ${few} where there is no page`)
   })
 
   test('a set of numbers that do not follow each other is as long as they are', async () => {

@@ -10,10 +10,10 @@ import { ResponseWriter } from './response-writer.js'
  * @property {boolean} isUid
  * @property {number | null} [min]
  * @property {number | null} [max]
- * @property {ReadonlyArray<number> | null} [all] - ascending, or in a sort's order
+ * @property {ReadonlyArray<number> | Readonly<Uint32Array> | null} [all] - ascending, or in a sort's order
  * @property {number | null} [count]
- * @property {{ range: import('../values/partial-range.js').PartialRange, numbers: number[] } | null} [partial] - a
- *   page, RFC 9394 §3.1; its numbers as those of `all`
+ * @property {{ range: import('../values/partial-range.js').PartialRange, numbers: NonNullable<EsearchResult['all']> } | null} [partial]
+ *   - a page, RFC 9394 §3.1; its numbers as those of `all`
  * @property {number | null} [modSeq]
  */
 
