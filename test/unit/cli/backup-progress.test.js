@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
+import { Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import test from 'node:test'
 import { BackupProgress } from '../../../src/cli/backup-progress.js'
@@ -29,11 +29,18 @@ const onTerminal = (command) =>
  * @param {boolean} isTTY
  */
 function shown(work, isTTY) {
-  const stream = Object.assign(new PassThrough(), { isTTY, columns: 200, cursorTo: () => true })
+  let text = ''
+  const terminal = new Writable({
+    write: (chunk, _, done) => {
+      text += chunk
+      done()
+    }
+  })
+  const stream = Object.assign(terminal, { isTTY, columns: 200, cursorTo: () => true })
   const progress = new BackupProgress(/** @type {any} */ (stream), 'backing up')
   work(progress)
   progress.stop()
-  return stripVTControlCharacters(String(stream.read() ?? ''))
+  return stripVTControlCharacters(text)
 }
 
 test('a bar on a terminal, by bytes, with accounts; nothing elsewhere', () => {
