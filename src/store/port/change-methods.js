@@ -1,6 +1,7 @@
 /**
  * The port's methods that change, copy, move and expunge messages.
  */
+import { nextTurn } from '../../support/turns.js'
 import { changeFlags } from '../change-flags.js'
 import { expungeMessages } from '../expunge.js'
 import { readExpungedSince } from '../expunged-log.js'
@@ -112,6 +113,7 @@ export class ChangeMethods extends ReadingMethods {
       const page = await this.#database.read((db) => sumDeletedPage(db, mailboxId, from))
       sum += page.bytes
       fromUid = page.nextUid
+      if (fromUid !== null) await nextTurn()
     }
     return sum
   }

@@ -1,7 +1,11 @@
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { storeBeside } from '../../helpers/beside.js'
 import { append, select } from '../../helpers/dialogue.js'
+import { loggedIn, selectMany } from '../../helpers/logged-in.js'
 import { startImapServer } from '../../helpers/server.js'
 import { transcript } from '../../helpers/transcript.js'
+import { countTurns } from '../../helpers/turns.js'
 
 const kilobyte = `Subject: x\r\n\r\n${'y'.repeat(1024 - 16)}\r\n`
 
@@ -95,4 +99,16 @@ test('STATUS DELETED and DELETED-STORAGE tell what an expunge would free (RFC 92
     S: b OK ...
     `
   )
+})
+
+test('DELETED-STORAGE of many messages lets others have their turn', async (t) => {
+  const server = await startImapServer(t)
+  const client = await loggedIn(t, server)
+  await selectMany(client, 14)
+  await client.command('STORE 1:* +FLAGS.SILENT (\\Deleted)')
+  const store = await storeBeside(t, server)
+  const { id, totalBytes } = await store.mailboxStatus('INBOX')
+  const { answer, turns } = await countTurns(() => store.deletedBytes(id))
+  assert.equal(answer, totalBytes)
+  assert.ok(turns >= 4, `${turns} turns`)
 })
