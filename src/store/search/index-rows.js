@@ -31,6 +31,12 @@ import {
 /** Of an index that is being emptied for ours: nobody asks one of less than nothing. A new mailbox has 0. */
 const VERSION_TO_BE = -INDEX_VERSION
 
+/**
+ * What FTS5 may put into one of its blobs. Its own 4,050 are meant for pages whose end no cipher needs: with 4 KiB each blob
+ * began in one page and ended in another, and of 8 KiB each filled half of a page.
+ */
+const FIELD_BLOB_BYTES = 4000
+
 /** Contents in one step of emptying the index: some 20 ms. */
 const RESET_CONTENTS = 500
 
@@ -105,6 +111,7 @@ export function resetStep(db) {
   if (state.textVersion === INDEX_VERSION || isOfNewer(state)) return false
   if (state.textVersion !== VERSION_TO_BE) {
     leaveSegments(db, readSegments(db))
+    db.exec(`INSERT INTO search_header (search_header, rank) VALUES ('pgsz', ${FIELD_BLOB_BYTES})`)
     // What older code has come to in emptying it may have been filled again since.
     prepared(db, 'UPDATE search_state SET text_version = ?, reset_through = 0').run(VERSION_TO_BE)
     prepared(db, 'UPDATE search_listed SET is_left_out = 0 WHERE is_left_out = 1').run()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import test from 'node:test'
 import fc from 'fast-check'
+import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { askIndex } from '../../../../src/store/search/index-answers.js'
 import { planSearch } from '../../../../src/store/search/plan.js'
@@ -337,4 +339,21 @@ test('letters that are in too many fields are not read from the index one by one
   const options = { plan, maxRows: 400, maxBlocks: 0, maxIds: Infinity, breathe }
   const asked = await askIndex(store.searchAccess.database, options)
   assert.equal(asked?.isCut, true)
+})
+
+test('what the index keeps of subjects and addresses lies in blobs of which each fits into a page', async (t) => {
+  const key = Buffer.alloc(32, 7)
+  const store = await temporaryStore(t, { key })
+  const mails = Array.from({ length: 300 }, (_, index) => ({
+    bytes: Buffer.from(`Subject: ${(index * 2_654_435_761).toString(36).repeat(6)}\r\n\r\n`)
+  }))
+  await appendAll(store, 'INBOX', mails)
+  await store.indexSearch()
+  const path = join(store.folder, 'mail.db')
+  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20', isBlocking: true })
+  t.after(() => db.close())
+  const count = (/** @type {string} */ sql) => Number(db.prepare(sql).pluck().get())
+  assert.ok(count('SELECT count(*) FROM search_header_data') > 10)
+  const pages = "SELECT count(*) FROM dbstat WHERE name = 'search_header_data'"
+  assert.equal(count(`${pages} AND pagetype = 'overflow'`), 0)
 })
