@@ -87,7 +87,7 @@ async function answerReturn(session, { tag, isUid, slots, returns, tellsModSeq }
   }
   const isAll = options.includes('ALL') || (options.length === 0 && partial === null)
   const all = isAll ? await numbersOf(slots) : null
-  const page = partial === null ? null : await numbersOf(takePage(slots, partial))
+  const page = partial && { range: partial, numbers: await numbersOf(takePage(slots, partial)) }
   const [first] = slots
   const last = slots.at(-1)
   await writeLongAnswer(
@@ -99,7 +99,7 @@ async function answerReturn(session, { tag, isUid, slots, returns, tellsModSeq }
       max: options.includes('MAX') && last !== undefined ? numberOf(last) : null,
       all,
       count: options.includes('COUNT') ? slots.length : null,
-      partial: partial === null || page === null ? null : { range: partial, numbers: page },
+      partial: page,
       modSeq
     })
   )
