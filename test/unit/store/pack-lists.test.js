@@ -10,7 +10,14 @@ import { sweepSlice } from '../../../src/store/garbage.js'
 import { BLOCK_KINDS, readBlock } from '../../../src/store/list-blocks.js'
 import { countPackable } from '../../../src/store/pack-lists.js'
 import { readListedHeaders } from '../../../src/store/search/listed-header.js'
-import { accountFolder, appendOne, makeMessage, stage } from '../../helpers/account-folder.js'
+import { appendOne, makeMessage } from '../../helpers/account-folder.js'
+import {
+  appendTogether,
+  fillAndPack,
+  listedMail,
+  readList,
+  setUpLists
+} from '../../helpers/packed-lists.js'
 
 const ROW_TABLES = ['message_envelopes', 'message_structures', 'message_fields', 'message_received']
 
@@ -24,113 +31,7 @@ const BLOCK_TABLES = [
 
 const NEEDS = { envelope: true, bodyStructure: true, partTree: true, header: true }
 
-/**
- * @param {number} number
- * @param {{ received?: number, extra?: string }} [what] - lines of Received, and more fields
- * @returns {Buffer}
- */
-function mail(number, { received = 1, extra = '' } = {}) {
-  const hops = Array.from(
-    { length: received },
-    (_, hop) => `Received: from hop${hop}.example by mx.example with ESMTP id ${number}\r\n`
-  )
-  return Buffer.from(
-    `${hops.join('')}From: Writer ${number} <w${number}@example.org>\r\nTo: reader@example.org\r\n` +
-      `Subject: marker-${number}\r\nMessage-ID: <${number}@example.org>\r\n${extra}\r\nText ${number}\r\n`
-  )
-}
-
-/** @param {import('node:test').TestContext} t */
-async function setup(t) {
-  const account = await accountFolder(t)
-  const store = await account.create()
-  const { view } = await store.openView('INBOX')
-  const { folder, key } = account
-  const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
-  t.after(() => db.close())
-  const count = (/** @type {string} */ table) =>
-    /** @type {number} */ (db.prepare(`SELECT count(*) FROM ${table}`).pluck().get())
-  return { ...account, store, view, db, count }
-}
-
-/**
- * @param {import('../../../src/store/account-store.js').AccountStore} store
- * @param {string} mailbox
- * @param {readonly Buffer[]} mails
- */
-async function appendAll(store, mailbox, mails) {
-  const messages = []
-  for (const bytes of mails)
-    messages.push({ content: await stage(store, bytes), flags: [], internalDate: null })
-  await store.appendMessages(mailbox, messages)
-}
-
-/**
- * @param {import('../../../src/store/account-store.js').AccountStore} store
- * @param {number} count
- */
-async function fillAndPack(store, count) {
-  const mails = Array.from({ length: count }, (_, number) => mail(number))
-  await appendAll(store, 'INBOX', mails)
-  await store.indexSearch()
-}
-
 /** @typedef {import('../../../src/store/read-page.js').ColumnKind} ColumnKind */
-
-/**
- * @param {import('../../../src/store/mailbox-view.js').MailboxView} view
- * @param {number} fromUid
- * @param {number} toUid
- * @param {number} [step] - every so many-th message
- * @returns {number[]} of the messages that are there
- */
-function slotsOf(view, fromUid, toUid, step = 1) {
-  const slots = []
-  for (let uid = fromUid; uid <= toUid; uid += step) {
-    const slot = view.slotOf(uid)
-    if (slot >= 0 && !view.isExpunged(slot)) slots.push(slot)
-  }
-  return slots
-}
-
-/**
- * @param {import('../../../src/store/account-store.js').AccountStore} store
- * @param {import('../../../src/store/mailbox-view.js').MailboxView} view
- * @param {number} lastUid
- * @param {readonly ColumnKind[]} columns
- * @param {number} [step] - every so many-th message
- * @returns {Promise<{ uid: number, texts: string[] }[] | null>} page by page, as far as each goes
- */
-async function readList(store, view, lastUid, columns, step = 1) {
-  const list = []
-  for (let firstUid = 1; firstUid <= lastUid;) {
-    const slots = slotsOf(view, firstUid, lastUid, step)
-    if (slots.length === 0) break
-    /** @type {import('../../../src/store/read-page.js').PageNeeds} */
-    const needs = { withDates: true, columns, previews: 'none' }
-    const page = await store.readPage(view, slots, needs)
-    if (page === null) return null
-    // From the view, which has just learnt where everything is.
-    assert.deepEqual(await store.readPage(view, slots, { ...needs, withDates: false }), {
-      ...page,
-      dates: [],
-      zones: []
-    })
-    assert.equal(page.dates.length, page.uids.length)
-    for (const [index, uid] of page.uids.entries()) {
-      const texts = columns.map((kind) => {
-        const { starts = [], bytes = Buffer.alloc(0) } = page.columns[kind] ?? {}
-        assert.equal(starts.length, page.uids.length + 1)
-        assert.equal(starts.at(-1), bytes.length)
-        return bytes.toString('latin1', starts[index], starts[index + 1])
-      })
-      list.push({ uid, texts })
-    }
-    if (page.isWhole) break
-    firstUid = (page.uids.at(-1) ?? lastUid) + step
-  }
-  return list
-}
 
 /** @type {readonly (readonly ColumnKind[])[]} */
 const LISTS = [
@@ -146,11 +47,11 @@ const LISTS = [
 test('a list gives the same bytes before and after it is packed', async (t) => {
   // Nothing is indexed, and packed, before it is asked for.
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const { store, view, count } = await setup(t)
+  const { store, view, count } = await setUpLists(t)
   const mails = Array.from({ length: 300 }, (_, number) =>
-    mail(number, { received: number % 4, extra: number % 7 === 0 ? 'X-Other: 1\r\n' : '' })
+    listedMail(number, { received: number % 4, extra: number % 7 === 0 ? 'X-Other: 1\r\n' : '' })
   )
-  await appendAll(store, 'INBOX', mails)
+  await appendTogether(store, 'INBOX', mails)
   const uids = mails.map((_, index) => index + 1)
   const records = await store.readMessages(view.mailboxId, uids, NEEDS)
   const lists = []
@@ -174,14 +75,14 @@ test('a list gives the same bytes before and after it is packed', async (t) => {
 })
 
 test('what is too long for a block stays a row, and the list is whole', async (t) => {
-  const { store, view, db } = await setup(t)
+  const { store, view, db } = await setUpLists(t)
   const mails = Array.from({ length: 200 }, (_, number) => {
-    if (number === 3) return mail(number, { received: 200 })
+    if (number === 3) return listedMail(number, { received: 200 })
     if (number === 5)
-      return mail(number, { extra: `Cc: ${'a@b.example, '.repeat(900)}z@b.example\r\n` })
-    return mail(number)
+      return listedMail(number, { extra: `Cc: ${'a@b.example, '.repeat(900)}z@b.example\r\n` })
+    return listedMail(number)
   })
-  await appendAll(store, 'INBOX', mails)
+  await appendTogether(store, 'INBOX', mails)
   const before = await readList(store, view, 200, ['fields', 'received'])
   const envelopes = await readList(store, view, 200, ['envelope'])
   await store.indexSearch()
@@ -195,7 +96,7 @@ test('what is too long for a block stays a row, and the list is whole', async (t
 })
 
 test('nothing of a deleted message stays in a block, and its neighbours do', async (t) => {
-  const { store, view, db } = await setup(t)
+  const { store, view, db } = await setUpLists(t)
   await fillAndPack(store, 200)
   const before = await readList(store, view, 200, ['envelope'])
   const blockTexts = () =>
@@ -221,7 +122,7 @@ test('nothing of a deleted message stays in a block, and its neighbours do', asy
 })
 
 test('a block that older code made, that is damaged or lost, is made again from the messages', async (t) => {
-  const { store, view, db, open } = await setup(t)
+  const { store, view, db, open } = await setUpLists(t)
   await fillAndPack(store, 300)
   const uids = Array.from({ length: 300 }, (_, index) => index + 1)
   const before = await store.readMessages(view.mailboxId, uids, NEEDS)
@@ -246,7 +147,7 @@ test('a block that older code made, that is damaged or lost, is made again from 
 })
 
 test('rows that come to a block that is packed already are packed into it', async (t) => {
-  const { store, view, db } = await setup(t)
+  const { store, view, db } = await setUpLists(t)
   await fillAndPack(store, 200)
   const before = await readList(store, view, 200, ['fields', 'received'])
   db.exec('DELETE FROM field_blocks WHERE id = 1; DELETE FROM envelope_blocks WHERE id = 1')
@@ -267,9 +168,9 @@ test('rows that come to a block that is packed already are packed into it', asyn
 test('rows of a damaged message that older code made are not worked at again and again', async (t) => {
   // Nothing is indexed, and packed, before it is asked for.
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const { store, db } = await setup(t)
-  const mails = Array.from({ length: 300 }, (_, number) => mail(number))
-  await appendAll(store, 'INBOX', mails)
+  const { store, db } = await setUpLists(t)
+  const mails = Array.from({ length: 300 }, (_, number) => listedMail(number))
+  await appendTogether(store, 'INBOX', mails)
   const contentId = db.prepare('SELECT content_id FROM message_envelopes LIMIT 1').pluck().get()
   db.prepare("UPDATE content_chunks SET data = x'00' WHERE id / 65536 = ?").run(contentId)
   db.prepare('UPDATE message_envelopes SET builder_version = 0 WHERE content_id = ?').run(contentId)
@@ -282,10 +183,10 @@ test('rows of a damaged message that older code made are not worked at again and
 })
 
 test('where all messages have gone there is nothing to pack, and no thread for it', async (t) => {
-  const { store, db } = await setup(t)
+  const { store, db } = await setUpLists(t)
   const { view } = await store.openView('INBOX')
-  const mails = Array.from({ length: 400 }, (_, number) => mail(number))
-  await appendAll(store, 'INBOX', mails)
+  const mails = Array.from({ length: 400 }, (_, number) => listedMail(number))
+  await appendTogether(store, 'INBOX', mails)
   assert.equal(countPackable(db, 5), 5)
   const uids = mails.map((_, index) => index + 1)
   await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
@@ -293,79 +194,6 @@ test('where all messages have gone there is nothing to pack, and no thread for i
   await store.upkeep.sweep()
   await appendOne(store, 'INBOX', makeMessage('one more'))
   assert.equal(countPackable(db, 5), 0)
-})
-
-test('the messages of a mailbox that lie far apart come in pages that bound what is in memory', async (t) => {
-  const { store, view } = await setup(t)
-  await store.createMailbox('Other')
-  const long = `X-Spam-Status: ${'word '.repeat(1200)}\r\n`
-  const mails = Array.from({ length: 660 }, (_, number) => mail(number, { extra: long }))
-  await appendAll(store, 'INBOX', mails)
-  const uids = Array.from({ length: 16 }, (_, index) => index * 32 + 1)
-  await store.copyMessages({ from: view, uids, toMailbox: 'Other' })
-  const { view: other } = await store.openView('Other')
-  const before = await readList(store, other, 16, ['envelope'])
-  const fields = await readList(store, other, 16, ['fields'])
-  await store.indexSearch()
-  assert.deepEqual(await readList(store, other, 16, ['envelope']), before)
-  const first = await store.readPage(other, slotsOf(other, 1, 16), {
-    withDates: false,
-    columns: ['fields'],
-    previews: 'none'
-  })
-  assert.equal(first?.isWhole, false)
-  assert.deepEqual(await readList(store, other, 16, ['fields']), fields)
-})
-
-test('a page ends before a message of which something has to be made, and goes on behind it', async (t) => {
-  const { store, view, db } = await setup(t)
-  await appendAll(
-    store,
-    'INBOX',
-    Array.from({ length: 9 }, (_, number) => mail(number))
-  )
-  db.exec('UPDATE message_envelopes SET builder_version = 0 WHERE content_id = 5')
-  /** @type {import('../../../src/store/read-page.js').PageNeeds} */
-  const needs = { withDates: true, columns: ['bodyStructure', 'envelope'], previews: 'none' }
-  const uidsFrom = async (/** @type {number} */ uid) =>
-    (await store.readPage(view, slotsOf(view, uid, 9), needs))?.uids
-  assert.deepEqual(await uidsFrom(1), [1, 2, 3, 4])
-  assert.equal(await uidsFrom(5), undefined)
-  assert.deepEqual(await uidsFrom(6), [6, 7, 8, 9])
-  // What is asked for does not have to be made.
-  const { uids } = /** @type {import('../../../src/store/read-page.js').MessagePage} */ (
-    await store.readPage(view, slotsOf(view, 1, 9), { ...needs, columns: ['fields'] })
-  )
-  assert.equal(uids.length, 9)
-})
-
-test('previews come with a list once they have been made', async (t) => {
-  const { store, view } = await setup(t)
-  await appendAll(
-    store,
-    'INBOX',
-    Array.from({ length: 5 }, (_, number) => mail(number))
-  )
-  const slots = slotsOf(view, 1, 5)
-  const read = async (/** @type {'kept' | 'all'} */ previews, from = 0) => {
-    const page = await store.readPage(view, slots.slice(from), {
-      withDates: false,
-      columns: [],
-      previews
-    })
-    return page?.previews
-  }
-  assert.equal(await read('all'), undefined)
-  assert.deepEqual(await read('kept'), [null, null, null, null, null])
-  const records = await store.readMessages(view.mailboxId, [1, 2, 4], { partTree: true })
-  assert.deepEqual(await store.readPreviews(records, { isLazy: false }), [
-    'Text 0',
-    'Text 1',
-    'Text 3'
-  ])
-  assert.deepEqual(await read('all'), ['Text 0', 'Text 1'])
-  assert.equal(await read('all', 2), undefined)
-  assert.deepEqual(await read('kept'), ['Text 0', 'Text 1', null, 'Text 3', null])
 })
 
 /**
@@ -396,8 +224,8 @@ function intrudedOn(db, intrude) {
 }
 
 test('rows that are packed between two reads of one answer are in it all the same', async (t) => {
-  const { store, db, folder, key } = await setup(t)
-  await appendAll(store, 'INBOX', [mail(1, { received: 2 })])
+  const { store, db, folder, key } = await setUpLists(t)
+  await appendTogether(store, 'INBOX', [listedMail(1, { received: 2 })])
   await store.indexSearch()
   await store.close()
   const contentId = db.prepare('SELECT content_id FROM message_received').pluck().get()
@@ -426,7 +254,7 @@ test('rows that are packed between two reads of one answer are in it all the sam
 })
 
 test('a sweep opens few blocks at a time, however scattered what goes is', async (t) => {
-  const { store, view, db, count, open } = await setup(t)
+  const { store, view, db, count, open } = await setUpLists(t)
   await fillAndPack(store, 1500)
   const uids = Array.from({ length: 40 }, (_, nth) => 1 + nth * 32)
   await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
