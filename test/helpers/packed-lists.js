@@ -2,8 +2,7 @@
  * Messages whose lists are packed, and lists of them read page by page.
  */
 import assert from 'node:assert/strict'
-import { openEncryptedDatabase } from '../../src/database/open.js'
-import { accountFolder, stage } from './account-folder.js'
+import { accountFolder, rawHandle, stage } from './account-folder.js'
 
 /**
  * @param {number} number
@@ -26,8 +25,7 @@ export async function setUpLists(t) {
   const account = await accountFolder(t)
   const store = await account.create()
   const { view } = await store.openView('INBOX')
-  const { folder, key } = account
-  const { db } = openEncryptedDatabase({ path: `${folder}/mail.db`, key, cipher: 'chacha20' })
+  const db = rawHandle(account)
   t.after(() => db.close())
   const count = (/** @type {string} */ table) =>
     /** @type {number} */ (db.prepare(`SELECT count(*) FROM ${table}`).pluck().get())

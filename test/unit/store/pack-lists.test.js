@@ -3,14 +3,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { runTransaction } from '../../../src/database/transaction.js'
 import { chooseFields } from '../../../src/mime/header-fields.js'
 import { sweepSlice } from '../../../src/store/garbage.js'
 import { BLOCK_KINDS, readBlock } from '../../../src/store/list-blocks.js'
 import { countPackable } from '../../../src/store/pack-lists.js'
 import { readListedHeaders } from '../../../src/store/search/listed-header.js'
-import { appendOne, makeMessage } from '../../helpers/account-folder.js'
+import { appendOne, makeMessage, rawHandle } from '../../helpers/account-folder.js'
 import {
   appendTogether,
   fillAndPack,
@@ -229,11 +228,7 @@ test('rows that are packed between two reads of one answer are in it all the sam
   await store.indexSearch()
   await store.close()
   const contentId = db.prepare('SELECT content_id FROM message_received').pluck().get()
-  const { db: reader } = openEncryptedDatabase({
-    path: `${folder}/mail.db`,
-    key,
-    cipher: 'chacha20'
-  })
+  const reader = rawHandle({ folder, key })
   t.after(() => reader.close())
   const choice = /** @type {import('../../../src/mime/header-fields.js').FieldChoice} */ (
     chooseFields(['received', 'subject'])

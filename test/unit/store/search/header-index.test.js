@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import test from 'node:test'
 import fc from 'fast-check'
-import { openEncryptedDatabase } from '../../../../src/database/open.js'
 import { searchMessages } from '../../../../src/store/search/evaluate.js'
 import { askIndex } from '../../../../src/store/search/index-answers.js'
 import { planSearch } from '../../../../src/store/search/plan.js'
 import { systemClock as clock } from '../../../../src/support/clock.js'
+import { rawHandle } from '../../../helpers/account-folder.js'
 import { matchesByScan, readWhole } from '../../../helpers/search-oracle.js'
 import { selectIn } from '../../../helpers/selected.js'
 import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
@@ -349,8 +348,7 @@ test('what the index keeps of subjects and addresses lies in blobs of which each
   }))
   await appendAll(store, 'INBOX', mails)
   await store.indexSearch()
-  const path = join(store.folder, 'mail.db')
-  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20', isBlocking: true })
+  const db = rawHandle({ folder: store.folder, key })
   t.after(() => db.close())
   const count = (/** @type {string} */ sql) => Number(db.prepare(sql).pluck().get())
   assert.ok(count('SELECT count(*) FROM search_header_data') > 10)
