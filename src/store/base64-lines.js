@@ -229,7 +229,7 @@ function decodeLines(source, from, target, to, line, lines) {
  * @param {number} lines
  * @returns {number} behind the last line end in the target
  */
-function encodeLines(source, from, target, to, line, lines) {
+export function encodeLines(source, from, target, to, line, lines) {
   const most = linesInPiece(line)
   let [read, write] = [from, to]
   for (let done = 0; done < lines; done += most) {

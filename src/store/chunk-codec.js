@@ -37,13 +37,15 @@ export function longChunkBytes(packedBytes) {
 }
 
 /** Stored as they are. */
-const CODEC_RAW = 0
+export const CODEC_RAW = 0
 /** One zstd frame. */
 const CODEC_ZSTD = 1
 /** With base64 decoded, as base64-lines.js says. */
 const CODEC_BASE64 = 2
 /** The length of the same, 4 bytes, lowest first; then one zstd frame of it. */
 const CODEC_BASE64_ZSTD = 3
+/** Parts of it are stored elsewhere: shared-parts/shared-chunk.js unpacks it. */
+export const CODEC_SHARED = 6
 
 /**
  * @param {unknown} value - of a row that may be a chunk
@@ -53,7 +55,8 @@ export const isCodec = (value) =>
   value === CODEC_RAW ||
   value === CODEC_ZSTD ||
   value === CODEC_BASE64 ||
-  value === CODEC_BASE64_ZSTD
+  value === CODEC_BASE64_ZSTD ||
+  value === CODEC_SHARED
 
 /** A saving below one part in 16 is not worth decompressing at each read. */
 const WORTHWHILE_DIVISOR = 16

@@ -4,9 +4,10 @@
  */
 import { isMailError, MailError } from '../errors.js'
 import { prepared } from '../database/statement.js'
-import { decodeChunk, releaseBuffer } from './chunk-codec.js'
+import { releaseBuffer } from './chunk-codec.js'
 import { chunkRowId, sequenceOfChunk } from './row-ids.js'
 import { takeContentId } from './reserved-ids.js'
+import { unpackStored } from './shared-parts/read-part.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
@@ -157,11 +158,29 @@ export function readChunk(db, contentId, sequence, { size, chunkSize }) {
   }
   const { codec, data } = /** @type {{ codec: number, data: Buffer }} */ (row)
   const expectedBytes = Math.min(chunkSize, size - sequence * chunkSize)
-  const raw = decodeChunk(codec, data, expectedBytes)
+  const raw = unpackOrGone(db, contentId, { codec, data, size: expectedBytes })
   if (raw !== data) releaseBuffer(data)
   if (raw.length !== expectedBytes)
     throw new MailError('ACCOUNT_DAMAGED', { detail: `content ${contentId} has a short chunk` })
   return raw
+}
+
+/**
+ * What a chunk shares with others is read by a statement of its own: it may have gone with the content since.
+ *
+ * @param {Database} db
+ * @param {number} contentId
+ * @param {{ codec: number, data: Buffer, size: number }} chunk
+ * @returns {Buffer} as `unpackStored`
+ * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+ */
+function unpackOrGone(db, contentId, chunk) {
+  try {
+    return unpackStored(db, chunk)
+  } catch (error) {
+    requireContent(db, contentId)
+    throw error
+  }
 }
 
 /**
@@ -176,15 +195,16 @@ export function hideContent(db, contentId) {
 }
 
 /**
+ * @param {Database} db
  * @param {{ codec: number | null, data: Buffer | null, size: number }} chunk - null where there is none; `size`: raw bytes that are
  *   expected
  * @returns {Buffer | null} its raw bytes, in memory of their own; null when there is none, or when it is damaged, which whoever
  *   reads the content chunk by chunk is told: the messages beside it can be read
  */
-export function unpackIfSound({ codec, data, size }) {
+export function unpackIfSound(db, { codec, data, size }) {
   if (codec === null || data === null) return null
   try {
-    const raw = decodeChunk(codec, data, size)
+    const raw = unpackStored(db, { codec, data, size })
     if (raw !== data) releaseBuffer(data)
     return raw.length === size ? raw : null
   } catch (error) {

@@ -8,6 +8,7 @@ import { deleteChunks, deleteContent, hideContent, leaveContent } from './conten
 import { IS_DUE, leaveContentsOf } from './left-contents.js'
 import { blockOf, dropFromBlocks } from './list-blocks.js'
 import { MAX_UID, messageRowId, uidOfRow } from './row-ids.js'
+import { UNUSED_PARTS, leavePartsOf, sweepPart } from './shared-parts/part-rows.js'
 import { dropViewBlocks } from './view-blocks.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
@@ -62,7 +63,7 @@ export function hasGarbage(db, nowMs) {
     prepared(
       db,
       `SELECT EXISTS (SELECT 1 FROM garbage_contents WHERE ${IS_DUE}) OR EXISTS (SELECT 1 FROM garbage_mailboxes)
-         OR EXISTS (SELECT 1 FROM contents WHERE staged_at < $abandoned)`,
+         OR EXISTS (SELECT 1 FROM contents WHERE staged_at < $abandoned) OR EXISTS (${UNUSED_PARTS})`,
       'value'
     ).get({ now: nowMs, abandoned: nowMs - ABANDONED_MS }) === 1
   )
@@ -107,7 +108,7 @@ export function isMuchGarbage(db, nowMs) {
  * @returns {boolean} whether there is more to do
  */
 export function sweepSlice(db, nowMs) {
-  return sweepMailbox(db, nowMs) || sweepContents(db, nowMs)
+  return sweepMailbox(db, nowMs) || sweepContents(db, nowMs) || sweepPart(db, BYTES_PER_SLICE)
 }
 
 /**
@@ -181,6 +182,7 @@ function sweepEach(db, ids, gone) {
       hideContent(db, id)
       const bytes = ROW_BYTES + contentBytes(db, id)
       if (deleteChunks(db, id, Math.ceil(budget / CHUNK_BYTES))) return false
+      leavePartsOf(db, id)
       deleteContent(db, id)
       gone.push(id)
       budget -= bytes

@@ -33,20 +33,21 @@ export function readLongBody(db, contentId, size) {
   )
   // More than one chunk is a different number of them with each size that they may have.
   const chunkBytes = LONG_CHUNK_SIZES.find((bytes) => Math.ceil(size / bytes) === rows.length)
-  return chunkBytes === undefined ? null : unpackRows(rows, size, chunkBytes)
+  return chunkBytes === undefined ? null : unpackRows(db, rows, size, chunkBytes)
 }
 
 /**
+ * @param {Database} db
  * @param {readonly [number, Buffer][]} rows - codec and data of each chunk
  * @param {number} size - of the message, bytes
  * @param {number} chunkBytes - raw bytes in each but the last
  * @returns {Buffer[] | null} as above
  */
-function unpackRows(rows, size, chunkBytes) {
+function unpackRows(db, rows, size, chunkBytes) {
   const pieces = []
   let left = size
   for (const [codec, data] of rows) {
-    const piece = unpackIfSound({ codec, data, size: Math.min(chunkBytes, left) })
+    const piece = unpackIfSound(db, { codec, data, size: Math.min(chunkBytes, left) })
     if (piece === null) return null
     pieces.push(piece)
     left -= piece.length

@@ -5,9 +5,16 @@
  */
 import { prepared } from '../database/statement.js'
 import { BlockReader } from './block-reader.js'
-import { CHUNK_BYTES, releaseBuffer, unpackChunkInto } from './chunk-codec.js'
-import { isStale } from './meta-rows.js'
+import {
+  CHUNK_BYTES,
+  CODEC_RAW,
+  CODEC_SHARED,
+  releaseBuffer,
+  unpackChunkInto
+} from './chunk-codec.js'
+import { unpackIfSound } from './content-rows.js'
 import { LONG_BODY_BYTES, readLongBody } from './long-body.js'
+import { readPartTree } from './read-part-tree.js'
 import { chunkRowId, messageRowId } from './row-ids.js'
 import { rememberRows } from './remember-contents.js'
 
@@ -135,7 +142,7 @@ function readBody(db, view, slot, { withTrees, withDates, blocks }) {
   const size = view.sizes[slot] ?? 0
   if (contentId === 0 || size === 0) return null
   if (size > CHUNK_BYTES && (withTrees || size > LONG_BODY_BYTES)) return null
-  const partTree = withTrees ? readTree(db, blocks, contentId) : null
+  const partTree = withTrees ? readPartTree(db, blocks, contentId) : null
   const internalDate = withDates ? readDate(db, view, slot) : null
   if ((withTrees && partTree === null) || (withDates && internalDate === null)) return null
   if (size > CHUNK_BYTES) {
@@ -147,26 +154,11 @@ function readBody(db, view, slot, { withTrees, withDates, blocks }) {
       chunkRowId(contentId, 0)
     )
   )
-  return row ? new StoredBody({ codec: row[0], data: row[1], size, partTree, internalDate }) : null
-}
-
-/**
- * @param {Database} db
- * @param {BlockReader} blocks
- * @param {number} contentId
- * @returns {Buffer | null} null: it has to be made
- */
-function readTree(db, blocks, contentId) {
-  const packed = blocks.entry('partTree', contentId)
-  if (packed !== null) return packed
-  const row = /** @type {[number, Buffer] | undefined} */ (
-    prepared(
-      db,
-      'SELECT builder_version, part_tree FROM message_structures WHERE content_id = ?',
-      'array'
-    ).get(contentId)
-  )
-  return row === undefined || isStale(row[0]) ? null : row[1]
+  if (row === undefined) return null
+  const [codec, data] = row
+  if (codec !== CODEC_SHARED) return new StoredBody({ codec, data, size, partTree, internalDate })
+  const raw = unpackIfSound(db, { codec, data, size })
+  return raw && new StoredBody({ codec: CODEC_RAW, data: raw, size, partTree, internalDate })
 }
 
 /**

@@ -253,13 +253,6 @@ function toRecord(row, needs) {
   if (needs.body && row.body) record.body = row.body
   if (needs.bodyStructure && row.bodyStructure) record.bodyStructure = row.bodyStructure
   if (needs.partTree && row.partTree) record.partTree = row.partTree
-  if (needs.content || needs.header) {
-    row.content = unpackIfSound({
-      codec: row.codec ?? null,
-      data: row.data ?? null,
-      size: row.size
-    })
-  }
   if (needs.header) record.header = headerOf(row)
   if (needs.content) record.content = row.content ?? null
   if (needs.search) {
@@ -289,12 +282,20 @@ export async function readMessageRecords(database, mailboxId, uids, needs, lateM
   const rows = await database.readSettled((db) => {
     const found = readRows(db, mailboxId, uids, sql)
     addPacked(db, found)
+    if (needs.content || needs.header)
+      for (const row of found) row.content = unpackIfSound(db, chunkOf(row))
     return found
   })
   const stale = rows.filter(needsRenewal)
   const gone = stale.length > 0 ? await renewAll(database, stale, lateMeta) : NONE
   return rows.filter((row) => !gone.has(row)).map((row) => toRecord(row, needs))
 }
+
+/**
+ * @param {Row} row
+ * @returns {{ codec: number | null, data: Buffer | null, size: number }} its only chunk
+ */
+const chunkOf = ({ codec, data, size }) => ({ codec: codec ?? null, data: data ?? null, size })
 
 /**
  * @param {Row} row

@@ -74,6 +74,16 @@ const CONSISTENCY = /** @type {ReadonlyArray<readonly [string, string]>} */ ([
     `SELECT p.content_id FROM search_listed p
      WHERE NOT EXISTS (SELECT 1 FROM contents c WHERE c.id = p.content_id AND c.hash IS NOT NULL)
        OR p.content_id > (SELECT listed_through FROM search_state)`
+  ],
+  [
+    'shared part that no content uses and that is not left to the sweep, number',
+    `SELECT p.id FROM shared_parts p
+     WHERE p.hash IS NOT NULL AND NOT EXISTS (SELECT 1 FROM shared_part_uses u WHERE u.part_id = p.id)`
+  ],
+  [
+    'chunks of neither a content nor a shared part, number',
+    `SELECT DISTINCT k.id >> 16 FROM content_chunks k
+     WHERE k.id >> 16 NOT IN (SELECT id FROM contents UNION ALL SELECT id FROM shared_parts)`
   ]
 ])
 

@@ -5,14 +5,23 @@ import { createHash } from 'node:crypto'
 import { buildMessageMeta } from '../../mime/message-meta.js'
 import { MessageParser } from '../../mime/parse-message.js'
 import { prepared } from '../../database/statement.js'
-import { CHUNK_BYTES, LONG_CHUNK_SIZES, decodeChunk } from '../chunk-codec.js'
+import {
+  CHUNK_BYTES,
+  CODEC_SHARED,
+  LONG_CHUNK_SIZES,
+  decodeChunk,
+  encodeChunk
+} from '../chunk-codec.js'
 import { chunkRowId } from '../row-ids.js'
+import { readPartRange, unpackShared } from '../shared-parts/read-part.js'
 import { writeMeta } from '../meta-rows.js'
 import { UNREADABLE, tryRead } from './readable-rows.js'
 
 /**
  * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
  * @typedef {import('./leaf-pages.js').Chunk} Chunk
+ *
+ * @typedef {Chunk & { raw: Buffer }} WholeChunk
  *
  * @typedef {object} CopiedContent
  * @property {number} size - bytes
@@ -79,15 +88,12 @@ const readContent = (db, contentId) =>
  * @returns {number} bytes that could be read, up to the first that could not
  */
 function copyChunks({ from, to, leafPages }, { contentId, size, chunkSize }, onChunk) {
-  const read = prepared(from, 'SELECT codec, data FROM content_chunks WHERE id = ?')
   const insert = prepared(to, 'INSERT INTO content_chunks (id, codec, data) VALUES (?, ?, ?)')
   let bytes = 0
   for (let sequence = 0; sequence * chunkSize < size; sequence++) {
     const id = chunkRowId(contentId, sequence)
     const expectedBytes = Math.min(chunkSize, size - sequence * chunkSize)
-    const found = tryRead(() => /** @type {Chunk | undefined} */ (read.get(id)))
-    const candidates = found === UNREADABLE ? leafPages().chunks(id) : found ? [found] : []
-    const chunk = firstWhole(candidates, expectedBytes)
+    const chunk = findChunk({ from, leafPages }, id, expectedBytes)
     if (chunk === null) return bytes
     insert.run(id, chunk.codec, chunk.data)
     onChunk(chunk.raw)
@@ -97,16 +103,44 @@ function copyChunks({ from, to, leafPages }, { contentId, size, chunkSize }, onC
 }
 
 /**
- * @param {Chunk[]} candidates
+ * @param {{ from: Database, leafPages: () => import('./leaf-pages.js').LeafPages }} file
+ * @param {number} id - content_chunks.id
  * @param {number} expectedBytes
- * @returns {(Chunk & { raw: Buffer }) | null} the first that gives as many bytes as it should
+ * @returns {WholeChunk | null} null where there is none that gives as many bytes as it should
  */
-function firstWhole(candidates, expectedBytes) {
+function findChunk({ from, leafPages }, id, expectedBytes) {
+  const read = prepared(from, 'SELECT codec, data FROM content_chunks WHERE id = ?')
+  const found = tryRead(() => /** @type {Chunk | undefined} */ (read.get(id)))
+  const candidates = found === UNREADABLE ? leafPages().chunks(id) : found ? [found] : []
   for (const { codec, data } of candidates) {
-    const raw = tryRead(() => decodeChunk(codec, data, expectedBytes))
-    if (raw !== UNREADABLE && raw.length === expectedBytes) return { codec, data, raw }
+    const whole =
+      codec === CODEC_SHARED
+        ? unshare({ from, leafPages }, data, expectedBytes)
+        : tryRead(() => ({ codec, data, raw: decodeChunk(codec, data, expectedBytes) }))
+    if (whole !== UNREADABLE && whole.raw.length === expectedBytes) return whole
   }
   return null
+}
+
+/**
+ * The new file has what was shared in each message, until the job that indexes finds it again.
+ *
+ * @param {{ from: Database, leafPages: () => import('./leaf-pages.js').LeafPages }} file
+ * @param {Buffer} data - of a chunk of CODEC_SHARED
+ * @param {number} expectedBytes
+ * @returns {WholeChunk | typeof UNREADABLE}
+ */
+function unshare(file, data, expectedBytes) {
+  return tryRead(() => {
+    const raw = unpackShared(data, expectedBytes, (part, range) =>
+      readPartRange(
+        part,
+        range,
+        (sequence, bytes) => findChunk(file, chunkRowId(part.partId, sequence), bytes)?.raw ?? null
+      )
+    )
+    return { ...encodeChunk(raw), raw }
+  })
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 } from './index-rows.js'
 import { packLists } from '../pack-lists.js'
 import { packViews } from '../pack-views.js'
+import { shareParts } from '../shared-parts/share-parts.js'
 import { readSpace } from '../upkeep/space.js'
 import { INDEX_VERSION, readIndexText } from './index-text.js'
 import { UNHURRIED } from './message-text.js'
@@ -128,6 +129,7 @@ export async function indexPending(db, request, { writers, onBatch }) {
   if (isWorthIt) await mergeFields(write)
   await packLists(port)
   await packViews(port)
+  if (!isUrgent && !(await shareParts(port, isCalledOff))) return { left: 'merging', newContents }
   if (newContents >= BULK_CONTENTS && isMuchFree(db)) while (await write(releaseStep));
   return { left: 'nothing', newContents }
 }
@@ -210,6 +212,8 @@ async function readBatch(db, source, { after, isCalledOff }) {
 export const toIndexed = (id, text) => ({
   id,
   fields: text && text.fields,
+  // Of one that cannot be indexed it is not known.
+  hasBase64: text?.hasBase64 ?? true,
   madeMeta: text && text.madeMeta
 })
 

@@ -4,6 +4,7 @@
 import { prepared } from '../../database/statement.js'
 import { writeMetas } from '../meta-rows.js'
 import { INDEX_VERSION } from './index-text.js'
+import { queueContent } from '../shared-parts/part-rows.js'
 import { raiseMark, readMark } from './pending-rows.js'
 import {
   completeSegment,
@@ -25,6 +26,7 @@ import {
  * @typedef {object} IndexedContent
  * @property {number} id
  * @property {string[] | null} fields - null: it cannot be indexed, and is left out for good
+ * @property {boolean} hasBase64 - whether it may have parts that others have too
  * @property {import('../../mime/message-meta.js').MessageMeta | null} madeMeta - what was made of the message on the way
  */
 
@@ -84,8 +86,9 @@ export function writeBatch(db, { segment, contents }) {
     'INSERT INTO search_header (rowid, subject, sender, recipient, copy) VALUES (?, ?, ?, ?, ?)'
   )
   let count = 0
-  for (const { id, fields, madeMeta } of contents) {
+  for (const { id, fields, hasBase64, madeMeta } of contents) {
     if (madeMeta !== null) writeMetas(db, [[id, madeMeta]])
+    if (hasBase64) queueContent(db, id)
     if (fields === null) leaveOut.run(id)
     else if (takeOff.run(id).changes > 0) {
       insertFields.run(id, ...fields)

@@ -4,12 +4,14 @@
  */
 import { BUILDER_VERSION, buildMessageMeta } from '../../mime/message-meta.js'
 import { parseMessage } from '../../mime/parse-message.js'
+import { decodePartTree } from '../../mime/part-tree.js'
 import { prepared } from '../../database/statement.js'
 import { readContentRange } from '../content-reader.js'
 import { readChunk, requireContent } from '../content-rows.js'
 import { BlockReader } from '../block-reader.js'
 import { isStale, rebuildMeta } from '../meta-rows.js'
 import { foldCase } from './fold.js'
+import { base64Texts } from '../shared-parts/find-parts.js'
 import { HeaderText } from './match-text.js'
 import { readHeaderBlock, readTextPieces } from './message-text.js'
 import { withEnd } from './terms.js'
@@ -26,6 +28,7 @@ import { fit, SEPARATOR } from './tokens.js'
  *   the separator where they are too many or too long
  * @property {string[]} fields - SUBJECT, FROM, TO and CC for `search_header`
  * @property {number} characters - that were read
+ * @property {boolean} hasBase64 - whether it has parts that may be shared with others
  * @property {MessageMeta | null} madeMeta - what is made of the message; null when it has been made before
  *
  * @typedef {object} ContentRow
@@ -87,7 +90,15 @@ export async function readIndexText(database, contentId, batchTokens, pace) {
   }
   body.end()
   const fields = INDEXED_FIELDS.map((name) => withEnd(fit(headerText.field(name).join(SEPARATOR))))
-  return { tokens: { body, header, ids: idsOf(headerText) }, fields, characters, madeMeta }
+  const { partTree } = record
+  const hasBase64 = partTree !== undefined && base64Texts(decodePartTree(partTree)).length > 0
+  return {
+    tokens: { body, header, ids: idsOf(headerText) },
+    fields,
+    characters,
+    hasBase64,
+    madeMeta
+  }
 }
 
 /**

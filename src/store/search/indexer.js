@@ -18,6 +18,7 @@ import { IndexTurns } from './index-turns.js'
 import { asOnlyIndexer } from './only-indexer.js'
 import { hasPending, readPending, sumPending } from './pending-rows.js'
 import { SegmentBatch } from './segment-batch.js'
+import { readQueue } from '../shared-parts/part-rows.js'
 import { chooseMerge, mergeSegments } from './segment-merge.js'
 import { hasLeftSegments, readSegments } from './segment-rows.js'
 
@@ -75,6 +76,13 @@ const INLINE_MERGED = 64
 
 /** And so is packing of more than this, blocks of 32 messages. */
 const INLINE_BLOCKS = 4
+
+/**
+ * Attachments that others may have too are looked for in a thread alone. It is not started for less: so many contents, or so
+ * many bytes.
+ */
+const INLINE_QUEUE = 100
+const INLINE_QUEUE_BYTES = 1024 * 1024
 
 /** One that is larger is a thread's work, too, bytes: decoding its text might hold up the event loop. */
 const INLINE_BYTES = 48 * 1024
@@ -230,13 +238,14 @@ export class SearchIndexer {
   }
 
   async #index() {
-    const { state, pending, segments, hasRest, packable, hasViews } =
+    const { state, pending, segments, hasRest, packable, hasViews, queue } =
       await this.#database.readSettled((db) => ({
         state: readIndexState(db),
         hasRest: hasLeftSegments(db),
         segments: readSegments(db),
         packable: countPackable(db, INLINE_BLOCKS + 1),
         hasViews: hasPackableViews(db),
+        queue: readQueue(db, INLINE_QUEUE + 1),
         pending: readSomePending(db)
       }))
     if (isOfNewer(state)) return
@@ -244,7 +253,7 @@ export class SearchIndexer {
     const isOld = isNew && state.indexedCount > 0
     const isLong = isWorthMerging(state) || isMuch(chooseMerge(segments))
     const isPacking = packable > INLINE_BLOCKS || hasViews
-    if (isOld || !isInline(pending) || hasRest || isLong || isPacking)
+    if (isOld || !isInline(pending) || hasRest || isLong || isPacking || isMuchToShare(queue))
       return await this.#indexInThread()
     /** @type {import('../pack-lists.js').PackPort} */
     const port = {
@@ -333,6 +342,13 @@ const isLittle = (pending) =>
  */
 const isInline = (pending) =>
   pending.length <= INLINE_CONTENTS && pending.every(({ size }) => size <= INLINE_BYTES)
+
+/**
+ * @param {readonly { size: number }[]} queue - of contents with attachments, by `readQueue`
+ * @returns {boolean}
+ */
+const isMuchToShare = (queue) =>
+  queue.length > INLINE_QUEUE || queue.reduce((sum, { size }) => sum + size, 0) > INLINE_QUEUE_BYTES
 
 /**
  * @param {readonly { contentCount: number }[]} segments - that are to be merged

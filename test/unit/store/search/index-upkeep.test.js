@@ -200,7 +200,12 @@ test('what older code was about to write goes into no index that newer code has 
     database.write((db) => db.prepare('UPDATE search_state SET text_version = ?').run(version))
   while (await database.write(resetStep));
   const pending = await database.readSettled((db) => readPending(db, 0, mails.length))
-  const contents = pending.map(({ id }) => ({ id, fields: ['s', 'a', 'b', ''], madeMeta: null }))
+  const contents = pending.map(({ id }) => ({
+    id,
+    fields: ['s', 'a', 'b', ''],
+    hasBase64: false,
+    madeMeta: null
+  }))
   for (const version of [-INDEX_VERSION - 1, INDEX_VERSION + 1]) {
     await setVersion(version)
     assert.equal(await database.write((db) => writeBatch(db, { segment: null, contents })), false)

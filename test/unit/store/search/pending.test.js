@@ -151,9 +151,9 @@ test('what is expunged goes from the list or from the index, on either side of t
 
 /**
  * @param {number | undefined} id
- * @returns {{ id: number, fields: null, madeMeta: null }} one that cannot be indexed
+ * @returns {{ id: number, fields: null, hasBase64: false, madeMeta: null }} one that cannot be indexed
  */
-const withoutText = (id = 0) => ({ id, fields: null, madeMeta: null })
+const withoutText = (id = 0) => ({ id, fields: null, hasBase64: false, madeMeta: null })
 
 test('a file of an older version keeps its list, and what comes later is on it', async (t) => {
   const folder = await scratchFolder(t)

@@ -1,0 +1,145 @@
+/**
+ * Base64 parts of a message that others may have too: which they are, and what they decode to.
+ */
+import { createHash } from 'node:crypto'
+import { decodePartTree } from '../../mime/part-tree.js'
+import { releaseBuffer } from '../../support/release-buffer.js'
+import { BlockReader } from '../block-reader.js'
+import { readContentRange } from '../content-reader.js'
+import { readPartTree } from '../read-part-tree.js'
+import { decodedSize, textBytes } from './base64-text.js'
+
+/**
+ * @typedef {import('../../mime/part-tree.js').PartNode} PartNode
+ * @typedef {import('./base64-text.js').TextShape} TextShape
+ * @typedef {import('./part-rows.js').PartPlace} PartPlace
+ * @typedef {Pick<import('../account-database.js').AccountDatabase, 'readSettled'>} Source
+ */
+
+/** A shorter text is not worth a row of its own, bytes: most are the little pictures of signatures. */
+const MIN_TEXT_BYTES = 4 * 1024
+
+/** Lines as base64-lines.js takes them. */
+const MIN_LINE = 56
+const MAX_LINE = 996
+const LINE_END_BYTES = 2
+const CR = 13
+const LF = 10
+const PADDING = 61
+
+/** Text that is a string at a time: those of this size die young. */
+const PIECE_BYTES = 16 * 1024
+
+/**
+ * @param {PartNode} node
+ * @returns {{ start: number, end: number }[]} where texts stand that are long enough, in their order
+ */
+export function base64Texts({ headerEnd, bodyEnd, encoding, children }) {
+  if (children.length > 0) return children.flatMap(base64Texts)
+  const isOne = encoding === 'base64' && bodyEnd - headerEnd >= MIN_TEXT_BYTES
+  return isOne ? [{ start: headerEnd, end: bodyEnd }] : []
+}
+
+/**
+ * @param {Source} database
+ * @param {number} contentId
+ * @returns {Promise<PartPlace[]>} of a content of which nothing has been made yet, none
+ * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+ */
+export async function findParts(database, contentId) {
+  const tree = await database.readSettled((db) => readPartTree(db, new BlockReader(db), contentId))
+  if (tree === null) return []
+  /** @type {PartPlace[]} */
+  const places = []
+  for (const { start, end } of base64Texts(decodePartTree(tree))) {
+    const hash = createHash('sha256')
+    const shape = await decodeText(database, { contentId, start, end }, (decoded) =>
+      hash.update(decoded)
+    )
+    if (shape === null || textBytes(shape) < MIN_TEXT_BYTES) continue
+    places.push({ contentId, start, ...shape, hash: hash.digest() })
+  }
+  return places
+}
+
+/**
+ * @param {Source} database
+ * @param {{ contentId: number, start: number, end: number }} text - in a message; what stands behind its last line is passed over
+ * @param {(decoded: Buffer) => unknown} onDecoded - called with all of it in turn; waited for
+ * @returns {Promise<TextShape | null>} null: it is not written as base64-text.js writes it
+ * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+ */
+export async function decodeText(database, { contentId, start, end }, onDecoded) {
+  /** Of a line that is not over. */
+  let rest = Buffer.alloc(0)
+  let line = 0
+  let lineCount = 0
+  let isOver = false
+  for await (const piece of readContentRange(database, contentId, start, end)) {
+    if (isOver) {
+      releaseBuffer(piece)
+      continue
+    }
+    const text = Buffer.concat([rest, piece])
+    releaseBuffer(piece)
+    if (line === 0) line = text.indexOf(CR)
+    if (line < MIN_LINE || line > MAX_LINE || line % 4 !== 0) return null
+    const lines = countLines(text, line)
+    const stride = line + LINE_END_BYTES
+    if (!(await decodePieces(text.subarray(0, lines * stride), line, onDecoded))) return null
+    lineCount += lines
+    rest = text.subarray(lines * stride)
+    isOver = rest.length >= stride
+  }
+  return line === 0 ? null : await decodeLast(rest, { line, lineCount }, onDecoded)
+}
+
+/**
+ * @param {Buffer} text - that begins with a line
+ * @param {number} line - characters
+ * @returns {number} lines of that length, in a row
+ */
+function countLines(text, line) {
+  let end = line
+  while (end + 1 < text.length && text[end] === CR && text[end + 1] === LF)
+    end += line + LINE_END_BYTES
+  return (end - line) / (line + LINE_END_BYTES)
+}
+
+/**
+ * @param {Buffer} text - full lines
+ * @param {number} line - characters
+ * @param {(decoded: Buffer) => unknown} onDecoded
+ * @returns {Promise<boolean>} false: it is not base64 alone
+ */
+async function decodePieces(text, line, onDecoded) {
+  const stride = line + LINE_END_BYTES
+  const step = Math.ceil(PIECE_BYTES / stride) * stride
+  for (let at = 0; at < text.length; at += step) {
+    const piece = text.subarray(at, at + step)
+    const decoded = Buffer.from(piece.toString('latin1'), 'base64')
+    if (decoded.length !== (piece.length / stride) * (line / 4) * 3) return false
+    await onDecoded(decoded)
+  }
+  return true
+}
+
+/**
+ * @param {Buffer} rest - behind the full lines: a shorter one, or nothing; and whatever comes behind that
+ * @param {{ line: number, lineCount: number }} before
+ * @param {(decoded: Buffer) => unknown} onDecoded
+ * @returns {Promise<TextShape | null>} as above
+ */
+async function decodeLast(rest, { line, lineCount }, onDecoded) {
+  const lineEnd = rest.indexOf(CR)
+  const last = rest.subarray(0, lineEnd < 0 ? rest.length : lineEnd)
+  const padding = last.at(-1) !== PADDING ? 0 : last.at(-2) !== PADDING ? 1 : 2
+  const isWhole = last.length === 0
+  const bytes = lineCount * (line + LINE_END_BYTES) + (isWhole ? -LINE_END_BYTES : last.length)
+  const size = decodedSize({ line, bytes, padding })
+  if (size === null) return null
+  const decoded = Buffer.from(last.toString('latin1'), 'base64')
+  if (decoded.length !== (last.length / 4) * 3 - padding) return null
+  if (!isWhole) await onDecoded(decoded)
+  return { line, size }
+}

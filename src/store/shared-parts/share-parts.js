@@ -1,0 +1,309 @@
+/**
+ * Finds attachments that several messages have, and stores each once. A while after the messages have come, in the thread that
+ * indexes them: an APPEND does not wait for it, and of an attachment that nobody else has only its hash is kept.
+ *
+ * Invariants: each step leaves every message readable, byte by byte; a chunk refers to a shared part only after it has been
+ * seen that this gives the same bytes; and a part is there for as long as `shared_part_uses` names a content. So it may stop
+ * anywhere: contents stay on the list until they are done, and doing them again changes nothing.
+ */
+import { isMailError } from '../../errors.js'
+import { prepared } from '../../database/statement.js'
+import { runSnapshot } from '../../database/transaction.js'
+import { CODEC_SHARED, copyOf, encodeChunk, releaseBuffer } from '../chunk-codec.js'
+import { hasContent, insertChunks, requireContent } from '../content-rows.js'
+import { chunkRowId } from '../row-ids.js'
+import { textBytes } from './base64-text.js'
+import { decodeText, findParts } from './find-parts.js'
+import {
+  completeSharedPart,
+  findSharedPart,
+  hasTwin,
+  insertPlace,
+  insertSharedPart,
+  insertUse,
+  isComplete,
+  isInUse,
+  leaveUnfinishedParts,
+  noteShared,
+  readQueue,
+  readUnshared,
+  removeUse,
+  takeOffQueue
+} from './part-rows.js'
+import { unpackStored } from './read-part.js'
+import { PART_CHUNK_BYTES, encodeSharedChunk, parseSharedChunk } from './shared-chunk.js'
+
+/**
+ * @typedef {import('better-sqlite3-multiple-ciphers').Database} Database
+ * @typedef {import('../chunk-codec.js').EncodedChunk} EncodedChunk
+ * @typedef {import('./part-rows.js').PartPlace} PartPlace
+ * @typedef {import('./shared-chunk.js').Reference} Reference
+ *
+ * @typedef {object} SharePort
+ * @property {<T>(work: (db: Database) => T) => Promise<T>} read
+ * @property {<T>(work: (db: Database) => T) => Promise<T>} write - in a transaction, of the only indexer
+ */
+
+/** Contents that are looked at for one transaction, and their raw bytes. */
+const BATCH_CONTENTS = 64
+const BATCH_BYTES = 8 * 1024 * 1024
+
+/** Raw bytes that are looked at in one turn: other mailboxes want theirs. */
+const TURN_BYTES = 64 * 1024 * 1024
+
+/** Raw bytes whose chunks are written in one transaction: some milliseconds. */
+const STEP_BYTES = 512 * 1024
+
+/** Places that are looked up at once. */
+const PLACES = 100
+
+/** Less of a chunk is not worth a reference, bytes: the end of a part often lies in the next chunk. */
+const MIN_REFERENCE_BYTES = 1024
+
+/**
+ * Looks at what is on the list.
+ *
+ * @param {SharePort} port
+ * @param {() => boolean} isCalledOff - asked after each message and each attachment
+ * @returns {Promise<boolean>} whether all of the list is done
+ */
+export async function shareParts(port, isCalledOff) {
+  let bytes = 0
+  for (let isFirst = true; ; isFirst = false) {
+    const queue = await port.read((db) => readQueue(db, BATCH_CONTENTS))
+    if (queue.length === 0) return true
+    if (isCalledOff() || bytes >= TURN_BYTES) return false
+    if (isFirst) await port.write(leaveUnfinishedParts)
+    const batch = await lookAt(port, queue, isCalledOff)
+    bytes += batch.bytes
+    const twins = await port.write((db) => {
+      for (const place of batch.places) if (hasContent(db, place.contentId)) insertPlace(db, place)
+      const found = batch.places.filter((place) => hasTwin(db, place))
+      const waiting = new Set(found.map(({ contentId }) => contentId))
+      for (const id of batch.contentIds) if (!waiting.has(id)) takeOffQueue(db, id)
+      return found
+    })
+    for (const place of twins) {
+      if (isCalledOff()) return false
+      await sharePart(port, place)
+    }
+    if (twins.length > 0)
+      await port.write((db) => batch.contentIds.forEach((id) => takeOffQueue(db, id)))
+  }
+}
+
+/**
+ * @param {SharePort} port
+ * @param {readonly { id: number, size: number }[]} queue - not empty
+ * @param {() => boolean} isCalledOff
+ * @returns {Promise<{ contentIds: number[], places: PartPlace[], bytes: number }>} of the first of them, one at least
+ */
+async function lookAt({ read }, queue, isCalledOff) {
+  /** @type {PartPlace[]} */
+  const places = []
+  const contentIds = []
+  let bytes = 0
+  for (const { id, size } of queue) {
+    const found = await unlessUnreadable(() => findParts({ readSettled: read }, id))
+    places.push(...(found ?? []))
+    contentIds.push(id)
+    bytes += size
+    if (bytes >= BATCH_BYTES || isCalledOff()) break
+  }
+  return { contentIds, places, bytes }
+}
+
+/**
+ * A message that has gone, or that cannot be read, is left as it is: whoever asks for it hears of that.
+ *
+ * @template T
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T | null>}
+ */
+async function unlessUnreadable(work) {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isMailError(error, 'MESSAGE_GONE') && !isMailError(error, 'ACCOUNT_DAMAGED')) throw error
+    return null
+  }
+}
+
+/**
+ * @param {SharePort} port
+ * @param {PartPlace} place - one of several that seem to have the same bytes
+ */
+async function sharePart(port, place) {
+  const { contentId } = place
+  for (;;) {
+    const places = await port.read((db) => readUnshared(db, place, PLACES))
+    if (places.length === 0) return
+    const part = await requirePart(port, place)
+    if (part === null) return
+    let isReferredTo = !part.isNewUse
+    for (const one of places) {
+      const refers = await unlessUnreadable(() => usePart(port, one, part.id))
+      if (refers && one.contentId === contentId) isReferredTo = true
+      await port.write((db) => noteShared(db, one))
+    }
+    // Written in another way than the decoded bytes would be.
+    if (!isReferredTo) await port.write((db) => removeUse(db, contentId, part.id))
+  }
+}
+
+/**
+ * @param {SharePort} port
+ * @param {PartPlace} place
+ * @returns {Promise<{ id: number, isNewUse: boolean } | null>} the shared part, which the place's content uses from now on; null:
+ *   that has gone
+ */
+async function requirePart(port, place) {
+  const { contentId } = place
+  const known = await port.write((db) => {
+    const id = hasContent(db, contentId) ? findSharedPart(db, place) : null
+    return id === null ? null : { id, isNewUse: insertUse(db, contentId, id) }
+  })
+  if (known !== null) return known
+  const id = await unlessUnreadable(() => makePart(port, place))
+  return id === null ? null : { id, isNewUse: true }
+}
+
+/**
+ * @param {SharePort} port
+ * @param {PartPlace} place
+ * @returns {Promise<number | null>} id of the part, used by the place's content; null: that has gone
+ * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+ */
+async function makePart(port, place) {
+  const { contentId, start, size, hash } = place
+  const partId = await port.write((db) => {
+    if (!hasContent(db, contentId)) return null
+    const id = insertSharedPart(db, size)
+    insertUse(db, contentId, id)
+    return id
+  })
+  if (partId === null) return null
+  let written = 0
+  /** @type {EncodedChunk[]} */
+  let chunks = []
+  const writeChunks = (/** @type {boolean} */ isLast) =>
+    port.write((db) => {
+      if (!isInUse(db, contentId, partId)) return false
+      insertChunks(db, partId, written, chunks)
+      written += chunks.length
+      chunks = []
+      if (isLast) completeSharedPart(db, partId, hash)
+      return true
+    })
+  let rest = Buffer.alloc(0)
+  const text = { contentId, start, end: start + textBytes(place) }
+  await decodeText({ readSettled: port.read }, text, async (decoded) => {
+    rest = Buffer.concat([rest, decoded])
+    for (; rest.length >= PART_CHUNK_BYTES; rest = rest.subarray(PART_CHUNK_BYTES))
+      chunks.push(packed(rest.subarray(0, PART_CHUNK_BYTES)))
+    if (chunks.length * PART_CHUNK_BYTES >= STEP_BYTES) await writeChunks(false)
+  })
+  if (rest.length > 0) chunks.push(packed(rest))
+  return (await writeChunks(true)) ? partId : null
+}
+
+/**
+ * @param {Buffer} raw - of which more than this chunk lies in the same memory
+ * @returns {EncodedChunk} in memory of its own
+ */
+function packed(raw) {
+  const { codec, data } = encodeChunk(raw)
+  return { codec, data: data === raw ? copyOf(raw) : data }
+}
+
+/**
+ * Has the chunks of a message refer to a shared part, where they are shorter then.
+ *
+ * @param {SharePort} port
+ * @param {PartPlace} place
+ * @param {number} partId
+ * @returns {Promise<boolean>} whether one of them does
+ * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+ */
+async function usePart(port, place, partId) {
+  const { contentId, start } = place
+  const use = await port.write((db) =>
+    hasContent(db, contentId) && isComplete(db, partId)
+      ? { isNew: insertUse(db, contentId, partId) }
+      : null
+  )
+  if (use === null) return false
+  const content = await port.read((db) => requireContent(db, contentId))
+  const { chunkSize } = content
+  const end = start + textBytes(place)
+  const step = Math.max(1, Math.floor(STEP_BYTES / chunkSize))
+  let isReferredTo = false
+  for (let first = Math.floor(start / chunkSize); first * chunkSize < end; first += step) {
+    const sequences = Array.from({ length: step }, (_, index) => first + index)
+    const chunks = await port.read((db) =>
+      runSnapshot(db, () =>
+        sequences.flatMap((sequence) => referTo(db, { sequence, content }, { place, end, partId }))
+      )
+    )
+    if (chunks.length === 0) continue
+    isReferredTo = await port.write((db) => {
+      // Gone with the content, or the sweep would take it from under the chunks.
+      if (!isInUse(db, contentId, partId)) return false
+      const update = prepared(db, 'UPDATE content_chunks SET codec = ?, data = ? WHERE id = ?')
+      for (const { id, codec, data } of chunks) update.run(codec, data, id)
+      return true
+    })
+    if (!isReferredTo) return false
+  }
+  if (use.isNew && !isReferredTo) await port.write((db) => removeUse(db, contentId, partId))
+  return isReferredTo
+}
+
+/**
+ * @param {Database} db - in a snapshot
+ * @param {{ sequence: number, content: { size: number, chunkSize: number } }} chunk - its number in the message
+ * @param {{ place: PartPlace, end: number, partId: number }} part - `end` of its text in the message
+ * @returns {({ id: number } & EncodedChunk)[]} how it is to be stored; none: as it is
+ * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+ */
+function referTo(db, { sequence, content }, { place, end, partId }) {
+  const id = chunkRowId(place.contentId, sequence)
+  const from = sequence * content.chunkSize
+  const size = Math.min(content.chunkSize, content.size - from)
+  const row = /** @type {{ codec: number, data: Buffer } | undefined} */ (
+    prepared(db, 'SELECT codec, data FROM content_chunks WHERE id = ?').get(id)
+  )
+  if (row === undefined) return []
+  const at = Math.max(place.start - from, 0)
+  const bytes = Math.min(end - from, size) - at
+  const known = row.codec === CODEC_SHARED ? parseSharedChunk(row.data, size)?.references : []
+  if (known === undefined || bytes < MIN_REFERENCE_BYTES) return []
+  // It has been here before, and was stopped.
+  if (known.some((one) => one.at < at + bytes && one.at + one.bytes > at)) return []
+  const reference = {
+    at,
+    bytes,
+    partId,
+    size: place.size,
+    line: place.line,
+    from: from + at - place.start
+  }
+  const references = [...known, reference].sort((a, b) => a.at - b.at)
+  const raw = unpackStored(db, { ...row, size })
+  const shared = encodeSharedChunk(raw, references)
+  const isShorter = shared.data.length < row.data.length
+  const isSame = isShorter && isEqual(unpackStored(db, { ...shared, size }), raw)
+  releaseBuffer(raw)
+  return isSame ? [{ id, ...shared }] : []
+}
+
+/**
+ * @param {Buffer} again - for `releaseBuffer`
+ * @param {Buffer} raw
+ * @returns {boolean}
+ */
+function isEqual(again, raw) {
+  const result = again.equals(raw)
+  releaseBuffer(again)
+  return result
+}

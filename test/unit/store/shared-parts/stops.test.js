@@ -1,0 +1,134 @@
+/**
+ * Sharing may be stopped anywhere, and messages may go at any moment of it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runTransaction } from '../../../../src/database/transaction.js'
+import { shareParts } from '../../../../src/store/shared-parts/share-parts.js'
+import {
+  accountFolder,
+  aliveUids,
+  appendOne,
+  rawHandle,
+  readBytes,
+  sweepAll
+} from '../../../helpers/account-folder.js'
+import { mailWith, noise } from '../../../helpers/attachments.js'
+
+/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
+
+const [FIRST, SECOND] = [noise('first', 9000), noise('second', 12_000)]
+const MAILS = [
+  mailWith('one', [FIRST]),
+  mailWith('two', [noise('alone', 8000), FIRST]),
+  mailWith('three', [SECOND, FIRST]),
+  mailWith('four', [SECOND])
+]
+
+/**
+ * Four messages that are indexed and on the list: so little is no thread's work.
+ *
+ * @param {import('node:test').TestContext} t
+ */
+async function setUp(t) {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  const { view } = await store.openView('INBOX')
+  for (const mail of MAILS) await appendOne(store, 'INBOX', mail)
+  await store.indexSearch()
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  const count = (/** @type {string} */ table) => db.prepare(`SELECT count(*) FROM ${table}`).pluck()
+  assert.equal(count('part_queue').get(), MAILS.length)
+  const expunge = async (/** @type {number[]} */ uids) => {
+    await store.changeFlags({ view, uids, action: 'add', flags: ['\\Deleted'] })
+    await store.expunge({ view, uids })
+    await sweepAll(store)
+  }
+  const check = async () => {
+    assert.deepEqual((await store.verify()).problems, [])
+    for (const uid of aliveUids(view))
+      assert.ok((await readBytes(store, view, uid)).equals(/** @type {Buffer} */ (MAILS[uid - 1])))
+  }
+  return { store, view, db, count, expunge, check }
+}
+
+/**
+ * @param {Database} db
+ * @param {(written: number) => Promise<void>} [beforeWrite]
+ * @returns {import('../../../../src/store/shared-parts/share-parts.js').SharePort}
+ */
+function portOf(db, beforeWrite = async () => {}) {
+  let written = 0
+  return {
+    read: async (work) => work(db),
+    write: async (work) => {
+      await beforeWrite(written++)
+      return runTransaction(db, () => work(db))
+    }
+  }
+}
+
+const never = () => false
+
+test('stopped before any of its writes, it leaves all as it was, and goes on later', async (t) => {
+  let isStopped = true
+  for (let stop = 0; isStopped; stop++) {
+    const { store, db, count, expunge, check } = await setUp(t)
+    const stopped = new Error('stopped')
+    const port = portOf(db, async (written) => {
+      if (written === stop) throw stopped
+    })
+    isStopped = await shareParts(port, never).then(
+      () => false,
+      (error) => {
+        assert.equal(error, stopped)
+        return true
+      }
+    )
+    await check()
+    assert.equal(await shareParts(portOf(db), never), true)
+    assert.equal(count('part_queue').get(), 0)
+    await store.upkeep.sweep()
+    assert.equal(count('shared_parts').get(), 2)
+    await check()
+    await expunge([1, 2, 3, 4])
+    for (const table of ['shared_parts', 'shared_part_uses', 'content_chunks'])
+      assert.equal(count(table).get(), 0, `${table}, stopped before write ${stop}`)
+    await store.close()
+    if (!isStopped) assert.ok(stop > 10)
+  }
+})
+
+for (const uids of [[3], [1, 2, 3, 4]]) {
+  test(`messages ${uids} may go between any two of its writes`, async (t) => {
+    let isOver = false
+    for (let when = 0; !isOver; when++) {
+      const { store, db, count, expunge, check } = await setUp(t)
+      isOver = true
+      const port = portOf(db, async (written) => {
+        if (written !== when) return
+        isOver = false
+        await expunge(uids)
+      })
+      assert.equal(await shareParts(port, never), true)
+      await sweepAll(store)
+      await check()
+      assert.equal(count('part_queue').get(), 0)
+      if (uids.length === MAILS.length && !isOver) assert.equal(count('shared_parts').get(), 0)
+      await store.close()
+    }
+  })
+}
+
+test('called off, it ends soon, and all that it has not done stays on the list', async (t) => {
+  const { db, count, check } = await setUp(t)
+  let asked = 0
+  assert.equal(await shareParts(portOf(db), () => ++asked > 3), false)
+  assert.ok(asked < 7)
+  assert.ok(Number(count('part_queue').get()) > 0)
+  await check()
+  assert.equal(await shareParts(portOf(db), never), true)
+  assert.equal(count('part_queue').get(), 0)
+  await check()
+})
