@@ -18,17 +18,17 @@ CREATE TABLE shared_part_uses (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX shared_part_uses_by_part ON shared_part_uses (part_id);
 
--- Where base64 parts stand in the messages, by what they decode to.
+-- Where base64 parts stand in the messages, with what tells those apart that decode to different bytes, nearly always.
 CREATE TABLE part_places (
   content_id INTEGER NOT NULL REFERENCES contents (id) ON DELETE CASCADE,
   start INTEGER NOT NULL, -- where its text begins in the message, bytes
   line INTEGER NOT NULL, -- characters of a line
   size INTEGER NOT NULL, -- decoded bytes
-  hash INTEGER NOT NULL, -- the first 48 bits of their SHA-256
+  sample INTEGER NOT NULL, -- 48 bits of the SHA-256 of the first and the last of them
   is_shared INTEGER NOT NULL CHECK (is_shared IN (0, 1)), -- 1: the chunks have been looked at, and refer to a shared part where that is shorter
   PRIMARY KEY (content_id, start)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX part_places_by_hash ON part_places (hash);
+CREATE INDEX part_places_by_sample ON part_places (sample);
 
 -- Contents that have such parts, and have not been looked at.
 CREATE TABLE part_queue (

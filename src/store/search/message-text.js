@@ -104,10 +104,10 @@ async function* readPart(reader, { start, end, node }, breathe) {
 }
 
 /**
- * Ranges of one message, read in their order. The chunk that was read last stays unpacked: a message may have a thousand
+ * Ranges of one message, best read in their order. The chunk that was read last stays unpacked: a message may have a thousand
  * parts in one.
  */
-class RangeReader {
+export class RangeReader {
   #store
   #record
   #bytes
@@ -116,7 +116,7 @@ class RangeReader {
 
   /**
    * @param {ContentReader} store
-   * @param {TextRecord} record
+   * @param {Pick<TextRecord, 'contentId' | 'content'>} record
    */
   constructor(store, record) {
     this.#store = store
@@ -156,7 +156,7 @@ const nextMultiple = (at, step) => at - (at % step) + step
 
 /**
  * @param {ContentReader} store
- * @param {TextRecord} record
+ * @param {Pick<TextRecord, 'contentId'>} record
  * @param {number} start
  * @param {number} end - exclusive
  * @returns {Promise<Buffer>}

@@ -4,10 +4,9 @@
 import { createHash } from 'node:crypto'
 import { decodePartTree } from '../../mime/part-tree.js'
 import { releaseBuffer } from '../../support/release-buffer.js'
-import { BlockReader } from '../block-reader.js'
 import { readContentRange } from '../content-reader.js'
-import { readPartTree } from '../read-part-tree.js'
-import { decodedSize, textBytes } from './base64-text.js'
+import { RangeReader } from '../search/message-text.js'
+import { decodedSize } from './base64-text.js'
 
 /**
  * @typedef {import('../../mime/part-tree.js').PartNode} PartNode
@@ -27,8 +26,20 @@ const CR = 13
 const LF = 10
 const PADDING = 61
 
+/** What is looked at of each text, at its beginning and at its end, bytes: the shortest has both. */
+const SAMPLE_TEXT_BYTES = MIN_TEXT_BYTES / 2
+
+/** And decoded: so much there is whatever the lines are, which are no longer than half of the text. */
+const SAMPLE_BYTES = 512
+
+/** Of a hash, as many as a number holds. */
+const SHORT_HASH_BYTES = 6
+
 /** Text that is a string at a time: those of this size die young. */
 const PIECE_BYTES = 16 * 1024
+
+/** @param {number} line - characters */
+const isLineLength = (line) => line >= MIN_LINE && line <= MAX_LINE && line % 4 === 0
 
 /**
  * @param {PartNode} node
@@ -41,25 +52,56 @@ export function base64Texts({ headerEnd, bodyEnd, encoding, children }) {
 }
 
 /**
+ * Looks at the beginning and at the end of each such part alone: nearly all of them nobody else has.
+ *
  * @param {Source} database
  * @param {number} contentId
- * @returns {Promise<PartPlace[]>} of a content of which nothing has been made yet, none
+ * @param {Buffer} partTree - of src/mime/part-tree.js
+ * @returns {Promise<PartPlace[]>} those that may be written as base64-text.js writes them
  * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
-export async function findParts(database, contentId) {
-  const tree = await database.readSettled((db) => readPartTree(db, new BlockReader(db), contentId))
-  if (tree === null) return []
-  /** @type {PartPlace[]} */
-  const places = []
-  for (const { start, end } of base64Texts(decodePartTree(tree))) {
-    const hash = createHash('sha256')
-    const shape = await decodeText(database, { contentId, start, end }, (decoded) =>
-      hash.update(decoded)
-    )
-    if (shape === null || textBytes(shape) < MIN_TEXT_BYTES) continue
-    places.push({ contentId, start, ...shape, hash: hash.digest() })
+export async function findParts(database, contentId, partTree) {
+  const texts = base64Texts(decodePartTree(partTree))
+  const readContent = (
+    /** @type {number} */ id,
+    /** @type {number} */ start,
+    /** @type {number} */ end
+  ) => readContentRange(database, id, start, end)
+  const reader = new RangeReader({ readContent }, { contentId })
+  try {
+    /** @type {PartPlace[]} */
+    const places = []
+    for (const text of texts) {
+      const place = await samplePart(reader, text)
+      if (place !== null) places.push({ contentId, start: text.start, ...place })
+    }
+    return places
+  } finally {
+    reader.release()
   }
-  return places
+}
+
+/**
+ * @param {RangeReader} reader
+ * @param {{ start: number, end: number }} text - of at least MIN_TEXT_BYTES
+ * @returns {Promise<(TextShape & { sample: number }) | null>} null: it is not written so
+ */
+async function samplePart(reader, { start, end }) {
+  const head = (await reader.read(start, start + SAMPLE_TEXT_BYTES)).toString('latin1')
+  const tail = (await reader.read(end - SAMPLE_TEXT_BYTES, end)).toString('latin1').trimEnd()
+  const line = head.indexOf('\r\n')
+  const padding = tail.endsWith('==') ? 2 : tail.endsWith('=') ? 1 : 0
+  // What the sample lacks at its end is what is behind the text.
+  const bytes = end - start - (SAMPLE_TEXT_BYTES - tail.length)
+  const size = isLineLength(line) ? decodedSize({ line, bytes, padding }) : null
+  if (size === null || bytes < MIN_TEXT_BYTES) return null
+  const first = Buffer.from(head, 'base64')
+  // A line begins a group of four characters.
+  const last = Buffer.from(tail.slice(tail.indexOf('\r\n') + 2), 'base64')
+  const hash = createHash('sha256')
+    .update(first.subarray(0, SAMPLE_BYTES))
+    .update(last.subarray(-SAMPLE_BYTES))
+  return { line, size, sample: hash.digest().readUIntBE(0, SHORT_HASH_BYTES) }
 }
 
 /**
@@ -83,7 +125,7 @@ export async function decodeText(database, { contentId, start, end }, onDecoded)
     const text = Buffer.concat([rest, piece])
     releaseBuffer(piece)
     if (line === 0) line = text.indexOf(CR)
-    if (line < MIN_LINE || line > MAX_LINE || line % 4 !== 0) return null
+    if (!isLineLength(line)) return null
     const lines = countLines(text, line)
     const stride = line + LINE_END_BYTES
     if (!(await decodePieces(text.subarray(0, lines * stride), line, onDecoded))) return null

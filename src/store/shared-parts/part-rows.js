@@ -14,18 +14,12 @@ import { PART_CHUNK_BYTES } from './shared-chunk.js'
  * @property {number} start - first byte of its text
  * @property {number} line - characters of a line
  * @property {number} size - decoded bytes
- * @property {Buffer} hash - SHA-256 of these
+ * @property {number} sample - 48 bits of the SHA-256 of some of them
  */
-
-/** Bytes of a hash that part_places has: as many as a number holds. */
-const SHORT_HASH_BYTES = 6
-
-/** @param {Buffer} hash - SHA-256 */
-const shortHash = (hash) => hash.readUIntBE(0, SHORT_HASH_BYTES)
 
 /**
  * @param {Database} db
- * @param {PartPlace} place
+ * @param {{ hash: Buffer, size: number }} part - SHA-256 of its decoded bytes, and their number
  * @returns {number | null} id of a complete shared part of these bytes
  */
 export function findSharedPart(db, { hash, size }) {
@@ -126,11 +120,11 @@ export const isInUse = (db, contentId, partId) =>
  * @param {Database} db
  * @param {PartPlace} place
  */
-export function insertPlace(db, { contentId, start, line, size, hash }) {
+export function insertPlace(db, { contentId, start, line, size, sample }) {
   prepared(
     db,
-    `INSERT OR IGNORE INTO part_places (content_id, start, line, size, hash, is_shared) VALUES (?, ?, ?, ?, ?, 0)`
-  ).run(contentId, start, line, size, shortHash(hash))
+    `INSERT OR IGNORE INTO part_places (content_id, start, line, size, sample, is_shared) VALUES (?, ?, ?, ?, ?, 0)`
+  ).run(contentId, start, line, size, sample)
 }
 
 /**
@@ -138,12 +132,12 @@ export function insertPlace(db, { contentId, start, line, size, hash }) {
  * @param {PartPlace} place
  * @returns {boolean} whether another place seems to have the same bytes
  */
-export const hasTwin = (db, { contentId, start, size, hash }) =>
+export const hasTwin = (db, { contentId, start, size, sample }) =>
   prepared(
     db,
-    'SELECT 1 FROM part_places WHERE hash = ? AND size = ? AND (content_id, start) <> (?, ?) LIMIT 1',
+    'SELECT 1 FROM part_places WHERE sample = ? AND size = ? AND (content_id, start) <> (?, ?) LIMIT 1',
     'value'
-  ).get(shortHash(hash), size, contentId, start) !== undefined
+  ).get(sample, size, contentId, start) !== undefined
 
 /**
  * @param {Database} db
@@ -151,16 +145,16 @@ export const hasTwin = (db, { contentId, start, size, hash }) =>
  * @param {number} limit
  * @returns {PartPlace[]} places that seem to have the same bytes, and do not share them yet: this one too
  */
-export function readUnshared(db, { size, hash }, limit) {
+export function readUnshared(db, { size, sample }, limit) {
   const rows = /** @type {[number, number, number][]} */ (
     prepared(
       db,
-      `SELECT content_id, start, line FROM part_places WHERE hash = ? AND size = ? AND is_shared = 0
+      `SELECT content_id, start, line FROM part_places WHERE sample = ? AND size = ? AND is_shared = 0
        LIMIT ? + 0`,
       'array'
-    ).all(shortHash(hash), size, limit)
+    ).all(sample, size, limit)
   )
-  return rows.map(([contentId, start, line]) => ({ contentId, start, line, size, hash }))
+  return rows.map(([contentId, start, line]) => ({ contentId, start, line, size, sample }))
 }
 
 /**

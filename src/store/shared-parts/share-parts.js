@@ -1,16 +1,19 @@
 /**
  * Finds attachments that several messages have, and stores each once. A while after the messages have come, in the thread that
- * indexes them: an APPEND does not wait for it, and of an attachment that nobody else has only its hash is kept.
+ * indexes them: an APPEND does not wait for it, and of an attachment that nobody else has only a hash is kept.
  *
  * Invariants: each step leaves every message readable, byte by byte; a chunk refers to a shared part only after it has been
  * seen that this gives the same bytes; and a part is there for as long as `shared_part_uses` names a content. So it may stop
  * anywhere: contents stay on the list until they are done, and doing them again changes nothing.
  */
+import { createHash } from 'node:crypto'
 import { isMailError } from '../../errors.js'
 import { prepared } from '../../database/statement.js'
 import { runSnapshot } from '../../database/transaction.js'
+import { BlockReader } from '../block-reader.js'
 import { CODEC_SHARED, copyOf, encodeChunk, releaseBuffer } from '../chunk-codec.js'
 import { hasContent, insertChunks, requireContent } from '../content-rows.js'
+import { readPartTree } from '../read-part-tree.js'
 import { chunkRowId } from '../row-ids.js'
 import { textBytes } from './base64-text.js'
 import { decodeText, findParts } from './find-parts.js'
@@ -103,9 +106,15 @@ async function lookAt({ read }, queue, isCalledOff) {
   const places = []
   const contentIds = []
   let bytes = 0
-  for (const { id, size } of queue) {
-    const found = await unlessUnreadable(() => findParts({ readSettled: read }, id))
-    places.push(...(found ?? []))
+  const trees = await read((db) => {
+    const blocks = new BlockReader(db)
+    return queue.map(({ id }) => readPartTree(db, blocks, id))
+  })
+  for (const [index, { id, size }] of queue.entries()) {
+    const tree = trees[index]
+    // Without one nothing could be made of the message.
+    const found = tree && (await unlessUnreadable(() => findParts({ readSettled: read }, id, tree)))
+    if (found) places.push(...found)
     contentIds.push(id)
     bytes += size
     if (bytes >= BATCH_BYTES || isCalledOff()) break
@@ -139,7 +148,10 @@ async function sharePart(port, place) {
     const places = await port.read((db) => readUnshared(db, place, PLACES))
     if (places.length === 0) return
     const part = await requirePart(port, place)
-    if (part === null) return
+    if (part === null) {
+      await port.write((db) => noteShared(db, place))
+      return
+    }
     let isReferredTo = !part.isNewUse
     for (const one of places) {
       const refers = await unlessUnreadable(() => usePart(port, one, part.id))
@@ -155,27 +167,55 @@ async function sharePart(port, place) {
  * @param {SharePort} port
  * @param {PartPlace} place
  * @returns {Promise<{ id: number, isNewUse: boolean } | null>} the shared part, which the place's content uses from now on; null:
- *   that has gone
+ *   that has gone, or cannot be read, or has no such part after all
  */
 async function requirePart(port, place) {
-  const { contentId } = place
+  const { contentId, size } = place
+  const hash = await unlessUnreadable(() => hashPart(port, place))
+  if (hash === null) return null
   const known = await port.write((db) => {
-    const id = hasContent(db, contentId) ? findSharedPart(db, place) : null
+    const id = hasContent(db, contentId) ? findSharedPart(db, { hash, size }) : null
     return id === null ? null : { id, isNewUse: insertUse(db, contentId, id) }
   })
   if (known !== null) return known
-  const id = await unlessUnreadable(() => makePart(port, place))
+  const id = await unlessUnreadable(() => makePart(port, place, hash))
   return id === null ? null : { id, isNewUse: true }
+}
+
+/**
+ * @param {PartPlace} place
+ * @returns {{ contentId: number, start: number, end: number }}
+ */
+const textOf = (place) => ({
+  contentId: place.contentId,
+  start: place.start,
+  end: place.start + textBytes(place)
+})
+
+/**
+ * @param {SharePort} port
+ * @param {PartPlace} place
+ * @returns {Promise<Buffer | null>} SHA-256 of what it decodes to; null: what lies between its beginning and its end is no such
+ *   text
+ * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
+ */
+async function hashPart({ read }, place) {
+  const hash = createHash('sha256')
+  const shape = await decodeText({ readSettled: read }, textOf(place), (decoded) =>
+    hash.update(decoded)
+  )
+  return shape?.line === place.line && shape.size === place.size ? hash.digest() : null
 }
 
 /**
  * @param {SharePort} port
  * @param {PartPlace} place
+ * @param {Buffer} hash - SHA-256 of what it decodes to
  * @returns {Promise<number | null>} id of the part, used by the place's content; null: that has gone
  * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
-async function makePart(port, place) {
-  const { contentId, start, size, hash } = place
+async function makePart(port, place, hash) {
+  const { contentId, size } = place
   const partId = await port.write((db) => {
     if (!hasContent(db, contentId)) return null
     const id = insertSharedPart(db, size)
@@ -196,8 +236,7 @@ async function makePart(port, place) {
       return true
     })
   let rest = Buffer.alloc(0)
-  const text = { contentId, start, end: start + textBytes(place) }
-  await decodeText({ readSettled: port.read }, text, async (decoded) => {
+  await decodeText({ readSettled: port.read }, textOf(place), async (decoded) => {
     rest = Buffer.concat([rest, decoded])
     for (; rest.length >= PART_CHUNK_BYTES; rest = rest.subarray(PART_CHUNK_BYTES))
       chunks.push(packed(rest.subarray(0, PART_CHUNK_BYTES)))

@@ -105,7 +105,7 @@ test('all ways to read a message give its bytes', async (t) => {
 })
 
 test('what would not come back to the byte stays as it is', async (t) => {
-  const { store, view, db, value } = await setUp(t)
+  const { store, view, value } = await setUp(t)
   const bytes = noise('attachment', 30_000)
   const text = base64Text(bytes)
   const strange = [
@@ -115,6 +115,7 @@ test('what would not come back to the byte stays as it is', async (t) => {
     ['a line of another length', text.replace(/^(.{76})\r\n(.{76})\r\n/, '$1$2\r\n')],
     ['one line', text.replaceAll('\r\n', '')],
     ['a blank line in the middle', `${text.slice(0, 7800)}\r\n${text.slice(7800)}`],
+    ['a footer behind it', `${text}\r\n_____\r\nTo leave this list, write to it.`],
     ['no base64 at all', 'This is no base64, whatever the header says.\r\n'.repeat(200)],
     ['lines of dots', `${'.'.repeat(76)}\r\n`.repeat(200)]
   ]
@@ -125,19 +126,34 @@ test('what would not come back to the byte stays as it is', async (t) => {
   for (const [index, mail] of mails.entries())
     assert.ok((await readBytes(store, view, index + 1)).equals(mail), strange[index >> 1]?.[0])
   assert.equal(value('SELECT count(*) FROM part_queue'), 0)
-  // The text before the blank line is a part by itself. What was made in vain goes with the next sweep.
+  // What was made in vain goes with the next sweep.
   await store.upkeep.sweep()
-  assert.equal(value(PARTS), 1)
-  // What stands behind the text does not matter.
-  const ends = ['', '\r\n', '\r\n\r\n', '\r\n_____\r\nA list’s footer'].flatMap((end, number) =>
+  assert.equal(value(PARTS), 0)
+  // Line ends behind the text do not matter.
+  const ends = ['', '\r\n', '\r\n\r\n', '\r\n \t\r\n'].flatMap((end, number) =>
     ['a', 'b'].map((copy) => mailWith(`end ${number} ${copy}`, [{ bytes, text: text + end }]))
   )
   await addAndIndex(store, ends)
   for (const [index, mail] of ends.entries())
     assert.ok((await readBytes(store, view, mails.length + 2 + index)).equals(mail))
-  assert.equal(value(PARTS), 2)
-  const uses = 'SELECT count(*) FROM shared_part_uses GROUP BY part_id'
-  assert.deepEqual(db.prepare(uses).pluck().all(), [2, ends.length])
+  assert.equal(value(PARTS), 1)
+  assert.equal(value('SELECT count(*) FROM shared_part_uses'), ends.length)
+  assert.deepEqual((await store.verify()).problems, [])
+})
+
+test('attachments that are as long, begin and end alike, and differ in between are told apart', async (t) => {
+  const { store, view, value } = await setUp(t)
+  for (const size of [20_000, 400_000]) {
+    const bytes = noise('attachment', size)
+    const other = Buffer.from(bytes)
+    other.writeUInt8(1 + (other.readUInt8(size / 2) % 255), size / 2)
+    const mails = [other, bytes, other, bytes].map((part, n) => mailWith(`${size} ${n}`, [part]))
+    const first = view.length + 1
+    await addAndIndex(store, mails)
+    for (const [index, mail] of mails.entries())
+      assert.ok((await readBytes(store, view, first + index)).equals(mail), `${size}, ${index}`)
+  }
+  assert.ok(Number(value(PARTS)) >= 2)
   assert.deepEqual((await store.verify()).problems, [])
 })
 
