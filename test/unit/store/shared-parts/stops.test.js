@@ -2,15 +2,20 @@
  * Sharing may be stopped anywhere, and messages may go at any moment of it.
  */
 import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
 import { test } from 'node:test'
 import { runTransaction } from '../../../../src/database/transaction.js'
 import { shareParts } from '../../../../src/store/shared-parts/share-parts.js'
+import { openAccountStore } from '../../../../src/store/account-store.js'
+import { verifyAll } from '../../../../src/store/verify.js'
+import { systemClock } from '../../../../src/support/clock.js'
 import {
   accountFolder,
   aliveUids,
   appendOne,
   rawHandle,
   readBytes,
+  scratchFolder,
   sweepAll
 } from '../../../helpers/account-folder.js'
 import { mailWith, noise } from '../../../helpers/attachments.js'
@@ -26,16 +31,30 @@ const MAILS = [
 ]
 
 /**
- * Four messages that are indexed and on the list: so little is no thread's work.
- *
  * @param {import('node:test').TestContext} t
+ * @returns {Promise<{ folder: string, key: Buffer }>} a closed mailbox of four messages that are indexed and on the list: so
+ *   little is no thread's work
  */
-async function setUp(t) {
+async function makeMailbox(t) {
   const account = await accountFolder(t)
   const store = await account.create()
-  const { view } = await store.openView('INBOX')
   for (const mail of MAILS) await appendOne(store, 'INBOX', mail)
   await store.indexSearch()
+  await store.close()
+  return account
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {{ folder: string, key: Buffer }} mailbox
+ */
+async function openCopy(t, { folder: from, key }) {
+  const folder = await scratchFolder(t)
+  cpSync(from, folder, { recursive: true })
+  const account = { folder, key }
+  const store = await openAccountStore({ ...account, clock: systemClock })
+  t.after(() => store.close())
+  const { view } = await store.openView('INBOX')
   const db = rawHandle(account)
   t.after(() => db.close())
   const count = (/** @type {string} */ table) => db.prepare(`SELECT count(*) FROM ${table}`).pluck()
@@ -46,7 +65,8 @@ async function setUp(t) {
     await sweepAll(store)
   }
   const check = async () => {
-    assert.deepEqual((await store.verify()).problems, [])
+    // Here, and not in a thread: it is little.
+    assert.deepEqual(verifyAll(db, () => {}).problems, [])
     for (const uid of aliveUids(view))
       assert.ok((await readBytes(store, view, uid)).equals(/** @type {Buffer} */ (MAILS[uid - 1])))
   }
@@ -72,9 +92,10 @@ function portOf(db, beforeWrite = async () => {}) {
 const never = () => false
 
 test('stopped before any of its writes, it leaves all as it was, and goes on later', async (t) => {
+  const mailbox = await makeMailbox(t)
   let isStopped = true
   for (let stop = 0; isStopped; stop++) {
-    const { store, db, count, expunge, check } = await setUp(t)
+    const { store, db, count, expunge, check } = await openCopy(t, mailbox)
     const stopped = new Error('stopped')
     const port = portOf(db, async (written) => {
       if (written === stop) throw stopped
@@ -102,9 +123,10 @@ test('stopped before any of its writes, it leaves all as it was, and goes on lat
 
 for (const uids of [[3], [1, 2, 3, 4]]) {
   test(`messages ${uids} may go between any two of its writes`, async (t) => {
+    const mailbox = await makeMailbox(t)
     let isOver = false
     for (let when = 0; !isOver; when++) {
-      const { store, db, count, expunge, check } = await setUp(t)
+      const { store, db, count, expunge, check } = await openCopy(t, mailbox)
       isOver = true
       const port = portOf(db, async (written) => {
         if (written !== when) return
@@ -122,7 +144,7 @@ for (const uids of [[3], [1, 2, 3, 4]]) {
 }
 
 test('called off, it ends soon, and all that it has not done stays on the list', async (t) => {
-  const { db, count, check } = await setUp(t)
+  const { db, count, check } = await openCopy(t, await makeMailbox(t))
   let asked = 0
   assert.equal(await shareParts(portOf(db), () => ++asked > 3), false)
   assert.ok(asked < 7)
