@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { openEncryptedDatabase } from '../../src/database/open.js'
 import { readPending } from '../../src/store/search/pending-rows.js'
+import { readQueue } from '../../src/store/shared-parts/part-rows.js'
 import { corpusIsMissing, everydayMessages } from '../../test/helpers/corpus.js'
 import { requireEqual } from '../lib/question.js'
 import { BATCH, KEY, fileOf, openMailStore, storeContenders } from './contenders.js'
@@ -127,5 +128,6 @@ function openFile(path, { id }) {
   const cipher = id === 'letterlock' ? 'chacha20' : 'aegis-256'
   const { db } = openEncryptedDatabase({ path, key: KEY, cipher, isBlocking: true })
   requireEqual(readPending(db, 0, 1).length, 0, 'messages left to index')
+  requireEqual(readQueue(db, 1).length, 0, 'attachments left to look for')
   return db
 }

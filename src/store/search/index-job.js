@@ -36,7 +36,8 @@ import { ThreadDatabase } from './thread-database.js'
  * @property {SharedArrayBuffer} waiting - the count of mailboxes that wait for this one to have had its turn
  *
  * @typedef {object} IndexTurn - what has come of one
- * @property {'nothing' | 'merging' | 'texts'} left - merging: for a turn when others do not wait; texts: for the next
+ * @property {'nothing' | 'merging' | 'texts' | 'parts'} left - merging: for a turn when others do not wait; texts, and attachments
+ *   that others may have too: for the next
  * @property {number} newContents - indexed in this turn and those before it
  */
 
@@ -129,7 +130,7 @@ export async function indexPending(db, request, { writers, onBatch }) {
   if (isWorthIt) await mergeFields(write)
   await packLists(port)
   await packViews(port)
-  if (!isUrgent && !(await shareParts(port, isCalledOff))) return { left: 'merging', newContents }
+  if (!isUrgent && !(await shareParts(port, isCalledOff))) return { left: 'parts', newContents }
   if (newContents >= BULK_CONTENTS && isMuchFree(db)) while (await write(releaseStep));
   return { left: 'nothing', newContents }
 }

@@ -65,7 +65,7 @@ export class IndexTurns {
     do {
       const isUrgent = Atomics.exchange(this.#wished, 0, 0) !== 0
       left = await this.#takeTurn(isUrgent, signal)
-    } while (left === 'texts')
+    } while (left === 'texts' || left === 'parts')
     await this.#settling
     return left === 'nothing'
   }
