@@ -5,7 +5,7 @@
 import { MailError } from '../errors.js'
 import { releaseBuffer, takeBuffer } from '../support/release-buffer.js'
 import { packBase64, unpackBase64 } from './base64-lines.js'
-import { compressFrame, decompressInto } from './zstd.js'
+import { MAIL_FRAMES, compressFrame, decompressInto } from './zstd.js'
 
 /**
  * A message of up to this is one chunk, bytes: large enough for zstd to find what repeats (HTML), and one row is all that has
@@ -44,6 +44,10 @@ const CODEC_ZSTD = 1
 const CODEC_BASE64 = 2
 /** The length of the same, 4 bytes, lowest first; then one zstd frame of it. */
 const CODEC_BASE64_ZSTD = 3
+/** As CODEC_ZSTD, by dictionary 1 (mail-dictionary.js). */
+const CODEC_MAIL_ZSTD = 4
+/** As CODEC_BASE64_ZSTD, by dictionary 1. */
+const CODEC_BASE64_MAIL_ZSTD = 5
 /** Parts of it are stored elsewhere: shared-parts/shared-chunk.js unpacks it. */
 export const CODEC_SHARED = 6
 
@@ -56,7 +60,15 @@ export const isCodec = (value) =>
   value === CODEC_ZSTD ||
   value === CODEC_BASE64 ||
   value === CODEC_BASE64_ZSTD ||
+  value === CODEC_MAIL_ZSTD ||
+  value === CODEC_BASE64_MAIL_ZSTD ||
   value === CODEC_SHARED
+
+/**
+ * Up to this a dictionary is used, bytes that are compressed. What is longer has said most of it itself: it would be 3 to 7 %
+ * smaller, as against 11 to 27 %, and take longer to pack and to unpack.
+ */
+const DICTIONARY_BYTES = 32 * 1024
 
 /** A saving below one part in 16 is not worth decompressing at each read. */
 const WORTHWHILE_DIVISOR = 16
@@ -76,17 +88,19 @@ export { releaseBuffer }
 export function encodeChunk(raw) {
   if (raw.length === 0) return { codec: CODEC_RAW, data: raw }
   const decoded = packBase64(raw)
+  const bytes = decoded ?? raw
+  const hasDictionary = bytes.length <= DICTIONARY_BYTES
+  const frame = compressed(bytes, hasDictionary)
   if (decoded === null) {
-    const frame = compressed(raw)
-    return frame === null ? { codec: CODEC_RAW, data: raw } : { codec: CODEC_ZSTD, data: frame }
+    if (frame === null) return { codec: CODEC_RAW, data: raw }
+    return { codec: hasDictionary ? CODEC_MAIL_ZSTD : CODEC_ZSTD, data: frame }
   }
-  const frame = compressed(decoded)
   if (frame === null) return { codec: CODEC_BASE64, data: copyOf(decoded) }
   const data = Buffer.allocUnsafeSlow(LENGTH_BYTES + frame.length)
   data.writeUInt32LE(decoded.length, 0)
   frame.copy(data, LENGTH_BYTES)
   releaseBuffer(frame)
-  return { codec: CODEC_BASE64_ZSTD, data }
+  return { codec: hasDictionary ? CODEC_BASE64_MAIL_ZSTD : CODEC_BASE64_ZSTD, data }
 }
 
 /**
@@ -101,10 +115,11 @@ export function copyOf(bytes) {
 
 /**
  * @param {Buffer} bytes
+ * @param {boolean} hasDictionary
  * @returns {Buffer | null} a zstd frame; null when it is not worth it
  */
-function compressed(bytes) {
-  const frame = compressFrame(bytes)
+function compressed(bytes, hasDictionary) {
+  const frame = compressFrame(bytes, hasDictionary ? MAIL_FRAMES : undefined)
   if (frame.length <= bytes.length - bytes.length / WORTHWHILE_DIVISOR) return frame
   releaseBuffer(frame)
   return null
@@ -142,10 +157,14 @@ export function unpackChunkInto(codec, data, { target, at, size, wanted = size }
       return data.length === size && data.copy(target, at) === size
     case CODEC_ZSTD:
       return decompressInto(data, target, at, size)
+    case CODEC_MAIL_ZSTD:
+      return decompressInto(data, target, at, size, MAIL_FRAMES)
     case CODEC_BASE64:
       return unpackBase64(data, target, at, size, wanted)
     case CODEC_BASE64_ZSTD:
-      return unpackCompressedBase64(data, target, at, size, wanted)
+      return unpackCompressedBase64(data, { target, at, size, wanted })
+    case CODEC_BASE64_MAIL_ZSTD:
+      return unpackCompressedBase64(data, { target, at, size, wanted }, MAIL_FRAMES)
     default:
       return false
   }
@@ -153,19 +172,17 @@ export function unpackChunkInto(codec, data, { target, at, size, wanted = size }
 
 /**
  * @param {Buffer} data
- * @param {Buffer} target
- * @param {number} at
- * @param {number} size
- * @param {number} wanted
+ * @param {{ target: Buffer, at: number, size: number, wanted: number }} to
+ * @param {import('./zstd.js').Frames} [frames]
  * @returns {boolean}
  */
-function unpackCompressedBase64(data, target, at, size, wanted) {
+function unpackCompressedBase64(data, { target, at, size, wanted }, frames) {
   const length = data.length < LENGTH_BYTES ? 0 : data.readUInt32LE(0)
   // Decoded, a chunk is shorter than before.
   if (length === 0 || length > size) return false
   const decoded = takeBuffer(length + SPARE_BYTES)
   const isSound =
-    decompressInto(data.subarray(LENGTH_BYTES), decoded, 0, length) &&
+    decompressInto(data.subarray(LENGTH_BYTES), decoded, 0, length, frames) &&
     unpackBase64(decoded.subarray(0, length), target, at, size, wanted)
   releaseBuffer(decoded)
   return isSound

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AccountStore } from '../../../src/store/account-store.js'
 import { openBeside } from '../../helpers/beside.js'
+import { packAsBefore } from '../../helpers/older-chunks.js'
 import { corpusIsMissing, tortureMessages } from '../../helpers/corpus.js'
 import { PASSWORD, startImapServer } from '../../helpers/server.js'
 import { turnsDuring } from '../../helpers/turns.js'
@@ -140,6 +141,21 @@ test('sections of short messages are those that are read of each by itself', asy
     assert.equal(way.count, 0)
     assert.equal(answer.split(/^\* \d+ FETCH/m).length - 1, MESSAGES.length)
   }
+})
+
+test('mail is the same bytes whether it was stored by the dictionary or before there was one', async (t) => {
+  const { server, client } = await setUp(t, MESSAGES)
+  const asked = 'FETCH 1:* (BODY.PEEK[] BODY.PEEK[HEADER] BODY.PEEK[1])'
+  const expected = await untagged(client, asked)
+  for (const message of MESSAGES) assert.ok(expected.includes(message))
+  const db = await openBeside(server)
+  const codecs = () =>
+    db.prepare('SELECT DISTINCT codec FROM content_chunks ORDER BY 1').pluck().all()
+  assert.deepEqual(codecs(), [0, 1, 3, 4, 5])
+  packAsBefore(db)
+  assert.deepEqual(codecs(), [0, 1, 3])
+  db.close()
+  assert.equal(await untagged(client, asked), expected)
 })
 
 test('bodies that are asked for among commands that change the mailbox are those that are there then', async (t) => {

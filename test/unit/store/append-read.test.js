@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
-import { CHUNK_BYTES, decodeChunk, encodeChunk } from '../../../src/store/chunk-codec.js'
+import { CHUNK_BYTES } from '../../../src/store/chunk-codec.js'
 import {
   accountFolder,
   appendOne,
@@ -85,17 +85,6 @@ test('messages around the chunk and staging boundaries come back whole, whatever
       )
     }
   }
-})
-
-test('chunks shrink where they can, and random bytes are kept as they are', () => {
-  const text = Buffer.from('the same words over and over again. '.repeat(1000))
-  const noise = createHash('shake256', { outputLength: 50_000 }).update('x').digest()
-  const packed = encodeChunk(text)
-  assert.ok(packed.codec === 1 && packed.data.length < text.length / 4)
-  assert.deepEqual(encodeChunk(noise), { codec: 0, data: noise })
-  assert.deepEqual(decodeChunk(packed.codec, packed.data, text.length), text)
-  assert.throws(() => decodeChunk(1, packed.data, 100), { code: 'ACCOUNT_DAMAGED' })
-  assert.throws(() => decodeChunk(7, packed.data, 100), { code: 'ACCOUNT_DAMAGED' })
 })
 
 test('equal messages are stored once, small or staged', async (t) => {

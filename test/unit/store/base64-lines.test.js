@@ -115,7 +115,7 @@ test('any mixture of text and base64 comes back to the byte', () => {
 test('a damaged chunk is refused or gives other bytes of the same number; nothing is written beside them', () => {
   const text = Buffer.from(`x: y\r\n\r\n${base64(Buffer.alloc(4000, 'words '))}\r\n`)
   const sound = encodeChunk(text)
-  assert.equal(sound.codec, 3)
+  assert.equal(sound.codec, 5)
   assert.equal(encodeChunk(Buffer.from(base64(noise(4000)))).codec, 2)
   const plain = /** @type {Buffer} */ (packBase64(text))
   fc.assert(
@@ -134,6 +134,6 @@ test('a damaged chunk is refused or gives other bytes of the same number; nothin
     sound.data.subarray(0, -1),
     Buffer.concat([Buffer.from([255, 255, 255, 255]), sound.data.subarray(4)])
   ])
-    assert.throws(() => decodeChunk(3, data, text.length), { code: 'ACCOUNT_DAMAGED' })
+    assert.throws(() => decodeChunk(5, data, text.length), { code: 'ACCOUNT_DAMAGED' })
   assert.throws(() => decodeChunk(2, plain, text.length + 1), { code: 'ACCOUNT_DAMAGED' })
 })
