@@ -25,6 +25,7 @@ import { cleanLeftovers } from './maintenance/leftovers.js'
 import { systemResources } from './maintenance/resources.js'
 import { MaintenanceWorker } from './maintenance/worker.js'
 import { createAuthServer } from './sasl/auth-server.js'
+import { mailDictionary } from './store/mail-dictionary.js'
 import { endStoreThreads, prepareStoreThreads } from './store/store-threads.js'
 import { loadCertificates, warnOfEnded, watchCertificates } from './support/certificates.js'
 import { steadyClock, systemClock } from './support/clock.js'
@@ -109,6 +110,8 @@ async function compose(
   const tlsFolder = join(config.data, 'tls')
   let isReady = false
 
+  // Without it no mail can be read or stored: better no server than one that says so at each command.
+  mailDictionary()
   for (const folder of ['', 'tmp', 'run', 'mail']) await makeFolder(join(config.data, folder))
   const open = async () => ({
     certificates: await loadCertificates({ folder: tlsFolder, tls: config.tls, clock }),
