@@ -54,19 +54,17 @@ export function completeSharedPart(db, partId, hash) {
 }
 
 /**
- * To be called before the first chunk of the content refers to the part.
+ * To be called before a chunk of the content refers to the part, or in the same transaction.
  *
  * @param {Database} db
  * @param {number} contentId - of a complete content
  * @param {number} partId
- * @returns {boolean} false: it is a use already
  */
 export function insertUse(db, contentId, partId) {
-  const { changes } = prepared(
-    db,
-    'INSERT OR IGNORE INTO shared_part_uses (content_id, part_id) VALUES (?, ?)'
-  ).run(contentId, partId)
-  return changes > 0
+  prepared(db, 'INSERT OR IGNORE INTO shared_part_uses (content_id, part_id) VALUES (?, ?)').run(
+    contentId,
+    partId
+  )
 }
 
 /**

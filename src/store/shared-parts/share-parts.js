@@ -152,34 +152,31 @@ async function sharePart(port, place) {
       await port.write((db) => noteShared(db, place))
       return
     }
-    let isReferredTo = !part.isNewUse
+    let isNeeded = !part.isNew
     for (const one of places) {
       const refers = await unlessUnreadable(() => usePart(port, one, part.id))
-      if (refers && one.contentId === contentId) isReferredTo = true
-      await port.write((db) => noteShared(db, one))
+      // Where it could not be read to its end some chunks may refer to it.
+      if (refers !== false && one.contentId === contentId) isNeeded = true
+      if (refers !== true) await port.write((db) => noteShared(db, one))
     }
     // Written in another way than the decoded bytes would be.
-    if (!isReferredTo) await port.write((db) => removeUse(db, contentId, part.id))
+    if (!isNeeded) await port.write((db) => removeUse(db, contentId, part.id))
   }
 }
 
 /**
  * @param {SharePort} port
  * @param {PartPlace} place
- * @returns {Promise<{ id: number, isNewUse: boolean } | null>} the shared part, which the place's content uses from now on; null:
+ * @returns {Promise<{ id: number, isNew: boolean } | null>} the shared part, which the place's content uses where it is new; null:
  *   that has gone, or cannot be read, or has no such part after all
  */
 async function requirePart(port, place) {
-  const { contentId, size } = place
   const hash = await unlessUnreadable(() => hashPart(port, place))
   if (hash === null) return null
-  const known = await port.write((db) => {
-    const id = hasContent(db, contentId) ? findSharedPart(db, { hash, size }) : null
-    return id === null ? null : { id, isNewUse: insertUse(db, contentId, id) }
-  })
-  if (known !== null) return known
+  const known = await port.read((db) => findSharedPart(db, { hash, size: place.size }))
+  if (known !== null) return { id: known, isNew: false }
   const id = await unlessUnreadable(() => makePart(port, place, hash))
-  return id === null ? null : { id, isNewUse: true }
+  return id === null ? null : { id, isNew: true }
 }
 
 /**
@@ -259,42 +256,38 @@ function packed(raw) {
  * Has the chunks of a message refer to a shared part, where they are shorter then.
  *
  * @param {SharePort} port
- * @param {PartPlace} place
+ * @param {PartPlace} place - noted as shared where one does
  * @param {number} partId
- * @returns {Promise<boolean>} whether one of them does
+ * @returns {Promise<boolean>} false: none does, or the message or the part has gone
  * @throws {import('../../errors.js').MailError} MESSAGE_GONE, ACCOUNT_DAMAGED
  */
 async function usePart(port, place, partId) {
   const { contentId, start } = place
-  const use = await port.write((db) =>
-    hasContent(db, contentId) && isComplete(db, partId)
-      ? { isNew: insertUse(db, contentId, partId) }
-      : null
-  )
-  if (use === null) return false
   const content = await port.read((db) => requireContent(db, contentId))
   const { chunkSize } = content
   const end = start + textBytes(place)
   const step = Math.max(1, Math.floor(STEP_BYTES / chunkSize))
   let isReferredTo = false
   for (let first = Math.floor(start / chunkSize); first * chunkSize < end; first += step) {
+    const isLast = (first + step) * chunkSize >= end
     const sequences = Array.from({ length: step }, (_, index) => first + index)
     const chunks = await port.read((db) =>
       runSnapshot(db, () =>
         sequences.flatMap((sequence) => referTo(db, { sequence, content }, { place, end, partId }))
       )
     )
-    if (chunks.length === 0) continue
-    isReferredTo = await port.write((db) => {
-      // Gone with the content, or the sweep would take it from under the chunks.
-      if (!isInUse(db, contentId, partId)) return false
+    if (chunks.length > 0) isReferredTo = true
+    else if (!isLast || !isReferredTo) continue
+    const isThere = await port.write((db) => {
+      if (!hasContent(db, contentId) || !isComplete(db, partId)) return false
+      insertUse(db, contentId, partId)
       const update = prepared(db, 'UPDATE content_chunks SET codec = ?, data = ? WHERE id = ?')
       for (const { id, codec, data } of chunks) update.run(codec, data, id)
+      if (isLast) noteShared(db, place)
       return true
     })
-    if (!isReferredTo) return false
+    if (!isThere) return false
   }
-  if (use.isNew && !isReferredTo) await port.write((db) => removeUse(db, contentId, partId))
   return isReferredTo
 }
 
