@@ -28,7 +28,7 @@ CREATE TABLE part_places (
   is_shared INTEGER NOT NULL CHECK (is_shared IN (0, 1)), -- 1: the chunks have been looked at, and refer to a shared part where that is shorter
   PRIMARY KEY (content_id, start)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX part_places_by_sample ON part_places (sample);
+CREATE INDEX part_places_by_sample ON part_places (sample, size, is_shared);
 
 -- Contents that have such parts, and have not been looked at.
 CREATE TABLE part_queue (

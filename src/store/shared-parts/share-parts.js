@@ -51,8 +51,11 @@ import { PART_CHUNK_BYTES, encodeSharedChunk, parseSharedChunk } from './shared-
 const BATCH_CONTENTS = 64
 const BATCH_BYTES = 8 * 1024 * 1024
 
-/** Raw bytes that are looked at in one turn: other mailboxes want theirs. */
+/** Raw bytes that are looked at in one turn: other mailboxes want theirs … */
 const TURN_BYTES = 64 * 1024 * 1024
+
+/** … and attachments that are shared, each of which is a transaction or more. */
+const TURN_TWINS = 256
 
 /** Raw bytes whose chunks are written in one transaction: some milliseconds. */
 const STEP_BYTES = 512 * 1024
@@ -71,11 +74,11 @@ const MIN_REFERENCE_BYTES = 1024
  * @returns {Promise<boolean>} whether all of the list is done
  */
 export async function shareParts(port, isCalledOff) {
-  let bytes = 0
+  let [bytes, twinCount] = [0, 0]
   for (let isFirst = true; ; isFirst = false) {
     const queue = await port.read((db) => readQueue(db, BATCH_CONTENTS))
     if (queue.length === 0) return true
-    if (isCalledOff() || bytes >= TURN_BYTES) return false
+    if (isCalledOff() || bytes >= TURN_BYTES || twinCount >= TURN_TWINS) return false
     if (isFirst) await port.write(leaveUnfinishedParts)
     const batch = await lookAt(port, queue, isCalledOff)
     bytes += batch.bytes
@@ -86,6 +89,7 @@ export async function shareParts(port, isCalledOff) {
       for (const id of batch.contentIds) if (!waiting.has(id)) takeOffQueue(db, id)
       return found
     })
+    twinCount += twins.length
     for (const place of twins) {
       if (isCalledOff()) return false
       await sharePart(port, place)

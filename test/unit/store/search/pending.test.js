@@ -15,6 +15,7 @@ import {
   makeMessage,
   scratchFolder
 } from '../../../helpers/account-folder.js'
+import { explaining } from '../../../helpers/explain.js'
 import { pendingCount, searcher } from '../../../helpers/index-oracle.js'
 
 /** @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore */
@@ -32,19 +33,7 @@ test('an empty list of what waits is not sought among all contents, whatever the
 
   /** @type {string[]} */
   const plans = []
-  const explaining = new Proxy(db, {
-    get: (target, name) =>
-      name === 'prepare'
-        ? (/** @type {string} */ sql) => {
-            const steps = /** @type {{ detail: string }[]} */ (
-              target.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...[...sql].filter((c) => c === '?'))
-            )
-            plans.push(...steps.map(({ detail }) => detail))
-            return target.prepare(sql)
-          }
-        : Reflect.get(target, name)
-  })
-  assert.deepEqual(readPending(explaining, 0, 10), [])
+  assert.deepEqual(readPending(explaining(db, plans), 0, 10), [])
   assert.match(plans[0] ?? '', /^(SCAN|SEARCH) p\b/)
   assert.match(plans[1] ?? '', /^SEARCH c USING INTEGER PRIMARY KEY \(rowid=\?\)/)
   assert.match(plans[2] ?? '', /^SEARCH contents USING INTEGER PRIMARY KEY \(rowid>\?\)/)

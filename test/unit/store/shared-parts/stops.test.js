@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { test } from 'node:test'
 import { runTransaction } from '../../../../src/database/transaction.js'
+import { hasTwin, readUnshared } from '../../../../src/store/shared-parts/part-rows.js'
 import { shareParts } from '../../../../src/store/shared-parts/share-parts.js'
 import { openAccountStore } from '../../../../src/store/account-store.js'
 import { verifyAll } from '../../../../src/store/verify.js'
@@ -19,6 +20,7 @@ import {
   sweepAll
 } from '../../../helpers/account-folder.js'
 import { mailWith, noise } from '../../../helpers/attachments.js'
+import { explaining } from '../../../helpers/explain.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
@@ -180,4 +182,27 @@ test('called off, it ends soon, and all that it has not done stays on the list',
   assert.equal(await shareParts(portOf(db), never), true)
   assert.equal(count('part_queue').get(), 0)
   await check()
+})
+
+test('of an attachment that hundreds have, each turn shares some, and none looks at those that are', async (t) => {
+  const mails = Array.from({ length: 350 }, (_, number) => mailWith(`${number}`, [FIRST]))
+  const { db, count } = await setUp(t, mails)
+  assert.equal(await shareParts(portOf(db), never), false)
+  const left = Number(count('part_queue').get())
+  assert.ok(left > 0 && left <= 350 - 256)
+  assert.equal(await shareParts(portOf(db), never), true)
+  assert.equal(count('part_queue').get(), 0)
+  assert.equal(count('shared_part_uses').get(), 350)
+
+  db.exec('ANALYZE')
+  const place = { contentId: 1, start: 0, line: 76, size: FIRST.length, sample: 0 }
+  for (const search of [hasTwin, readUnshared]) {
+    /** @type {string[]} */
+    const plan = []
+    search(explaining(db, plan), place, 1)
+    assert.match(
+      plan.join(),
+      /^SEARCH part_places USING (COVERING )?INDEX part_places_by_sample \(sample=\? AND size=\?( AND is_shared=\?)?\)$/
+    )
+  }
 })

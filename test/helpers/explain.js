@@ -1,0 +1,24 @@
+/**
+ * How SQLite means to do what our code asks for.
+ */
+
+/** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
+
+/**
+ * @param {Database} db
+ * @param {string[]} plans - steps of each statement that is prepared are added
+ * @returns {Database} the same, in whose place it is to be given to our code
+ */
+export const explaining = (db, plans) =>
+  new Proxy(db, {
+    get: (target, name) =>
+      name === 'prepare'
+        ? (/** @type {string} */ sql) => {
+            const steps = /** @type {{ detail: string }[]} */ (
+              target.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...[...sql].filter((c) => c === '?'))
+            )
+            plans.push(...steps.map(({ detail }) => detail))
+            return target.prepare(sql)
+          }
+        : Reflect.get(target, name)
+  })
