@@ -8,7 +8,7 @@ import { deleteChunks, deleteContent, hideContent, leaveContent } from './conten
 import { IS_DUE, leaveContentsOf } from './left-contents.js'
 import { blockOf, dropFromBlocks } from './list-blocks.js'
 import { MAX_UID, messageRowId, uidOfRow } from './row-ids.js'
-import { UNUSED_PARTS, leavePartsOf, sweepPart } from './shared-parts/part-rows.js'
+import { UNUSED_PARTS, leavePartsOf, sweepParts } from './shared-parts/part-rows.js'
 import { dropViewBlocks } from './view-blocks.js'
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
@@ -18,6 +18,9 @@ const ABANDONED_MS = 60 * 60 * 1000
 
 /** Raw bytes that are deleted in one slice: their pages are overwritten (secure_delete), some 5 ms in all. */
 const BYTES_PER_SLICE = 1024 * 1024
+
+/** Of attachments that were shared, which take as much room on the disk: some 5 ms as well. */
+const CHUNKS_PER_SLICE = BYTES_PER_SLICE / CHUNK_BYTES
 
 /** A slice ends after the content with which it has taken this long: each is up to 1 ms for the search index, ms. */
 const SLICE_MS = 5
@@ -108,7 +111,7 @@ export function isMuchGarbage(db, nowMs) {
  * @returns {boolean} whether there is more to do
  */
 export function sweepSlice(db, nowMs) {
-  return sweepMailbox(db, nowMs) || sweepContents(db, nowMs) || sweepPart(db, BYTES_PER_SLICE)
+  return sweepMailbox(db, nowMs) || sweepContents(db, nowMs) || sweepParts(db, CHUNKS_PER_SLICE)
 }
 
 /**

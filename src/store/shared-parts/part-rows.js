@@ -232,20 +232,24 @@ export function leavePartsOf(db, contentId) {
 }
 
 /** Parts for the sweep: an unfinished one has a use from its beginning. */
-export const UNUSED_PARTS = `SELECT id FROM shared_parts
+export const UNUSED_PARTS = `SELECT id, size FROM shared_parts
   WHERE hash IS NULL AND NOT EXISTS (SELECT 1 FROM shared_part_uses WHERE part_id = shared_parts.id)`
 
 /**
  * @param {Database} db
- * @param {number} maxBytes - decoded, that are deleted at most
+ * @param {number} maxChunks - that are deleted at most
  * @returns {boolean} whether there was something to delete
  */
-export function sweepPart(db, maxBytes) {
-  const id = /** @type {number | undefined} */ (
-    prepared(db, `${UNUSED_PARTS} LIMIT 1`, 'value').get()
+export function sweepParts(db, maxChunks) {
+  const parts = /** @type {[number, number][]} */ (
+    prepared(db, `${UNUSED_PARTS} LIMIT ? + 0`, 'array').all(maxChunks)
   )
-  if (id === undefined) return false
-  if (!deleteChunks(db, id, Math.ceil(maxBytes / PART_CHUNK_BYTES)))
-    prepared(db, 'DELETE FROM shared_parts WHERE id = ?').run(id)
-  return true
+  const remove = prepared(db, 'DELETE FROM shared_parts WHERE id = ?')
+  let left = maxChunks
+  for (const [id, size] of parts) {
+    if (left <= 0 || deleteChunks(db, id, left)) break
+    remove.run(id)
+    left -= Math.ceil(size / PART_CHUNK_BYTES)
+  }
+  return parts.length > 0
 }

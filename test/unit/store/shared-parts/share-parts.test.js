@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { runTransaction } from '../../../../src/database/transaction.js'
 import { CHUNK_BYTES } from '../../../../src/store/chunk-codec.js'
+import { sweepSlice } from '../../../../src/store/garbage.js'
 import { StoredBody } from '../../../../src/store/read-bodies.js'
 import {
   accountFolder,
@@ -195,4 +197,28 @@ test('a message that is read while its attachments become shared is read to its 
   }
   assert.equal(value(PARTS), 1)
   assert.ok(Buffer.concat(pieces).equals(/** @type {Buffer} */ (mails[0])))
+})
+
+test('a slice of the sweep deletes a piece of a long attachment, or some short ones', async (t) => {
+  const { store, view, db, value } = await setUp(t)
+  const parts = [noise('long', 1_000_000)]
+  for (let number = 0; number < 20; number++) parts.push(noise(`${number}`, 4000))
+  await addAndIndex(store, [mailWith('one', parts), mailWith('two', parts)])
+  assert.equal(value(PARTS), parts.length)
+  await store.changeFlags({ view, uids: [1, 2], action: 'add', flags: ['\\Deleted'] })
+  await store.expunge({ view, uids: [1, 2] })
+  await store.close()
+  const chunks = () =>
+    Number(
+      value('SELECT count(*) FROM content_chunks WHERE id >> 16 IN (SELECT id FROM shared_parts)')
+    )
+  const all = chunks()
+  let slices = 0
+  for (let left = all, isMore = true; isMore; left = chunks()) {
+    isMore = runTransaction(db, () => sweepSlice(db, Infinity))
+    if (chunks() < left) slices++
+    assert.ok(left - chunks() <= 8)
+  }
+  assert.equal(value(PARTS), 0)
+  assert.ok(all > 50 && slices < all / 5)
 })
