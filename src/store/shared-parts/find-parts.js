@@ -124,7 +124,15 @@ export async function decodeText(database, { contentId, start, end }, onDecoded)
     }
     const text = Buffer.concat([rest, piece])
     releaseBuffer(piece)
-    if (line === 0) line = text.indexOf(CR)
+    if (line === 0) {
+      const lineEnd = text.indexOf(CR)
+      // The chunk may end within the first line.
+      if (lineEnd < 0 && text.length <= MAX_LINE) {
+        rest = text
+        continue
+      }
+      line = lineEnd
+    }
     if (!isLineLength(line)) return null
     const lines = countLines(text, line)
     const stride = line + LINE_END_BYTES

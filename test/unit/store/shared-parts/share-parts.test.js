@@ -106,6 +106,23 @@ test('all ways to read a message give its bytes', async (t) => {
   }
 })
 
+test('an attachment is shared wherever the chunks of its message end', async (t) => {
+  const { store, view, value } = await setUp(t)
+  const mails = []
+  // Of noise each chunk has 32 KiB; the first one ends so many bytes behind the beginning of the text.
+  for (const bytes of [1, 75, 76, 77, 78, 79]) {
+    const attachment = noise(`${bytes}`, 100_000)
+    const mail = (/** @type {string} */ name, /** @type {string} */ text) =>
+      mailWith(name, [{ bytes: attachment, text }, attachment])
+    const filler = 32_768 - mail('a', '').indexOf(base64Text(attachment)) - bytes
+    mails.push(...['a', 'b'].map((name) => mail(name, 'x'.repeat(filler))))
+  }
+  await addAndIndex(store, mails)
+  assert.equal(value(PARTS), mails.length / 2)
+  for (const [index, mail] of mails.entries())
+    assert.ok((await readBytes(store, view, index + 1)).equals(mail))
+})
+
 test('what would not come back to the byte stays as it is', async (t) => {
   const { store, view, value } = await setUp(t)
   const bytes = noise('attachment', 30_000)
