@@ -34,4 +34,5 @@ CREATE INDEX part_places_by_sample ON part_places (sample, size, is_shared);
 CREATE TABLE part_queue (
   content_id INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE
 ) STRICT;
-INSERT INTO part_queue SELECT id FROM contents WHERE hash IS NOT NULL AND size >= 4096;
+-- In the order in which they lie: that of the index by hash takes twenty times as long.
+INSERT INTO part_queue SELECT id FROM contents NOT INDEXED WHERE hash IS NOT NULL AND size >= 4096;

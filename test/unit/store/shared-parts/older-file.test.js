@@ -2,9 +2,27 @@
  * Mailboxes from before attachments were shared.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { accountFolder, appendOne, rawHandle, readBytes } from '../../../helpers/account-folder.js'
 import { mailWith, noise } from '../../../helpers/attachments.js'
+
+const MIGRATION = new URL('../../../../migrations/account/0011-shared-parts.sql', import.meta.url)
+
+test('contents of an older file come on the list in the order in which they lie', async (t) => {
+  const account = await accountFolder(t)
+  await account.create()
+  const db = rawHandle(account)
+  t.after(() => db.close())
+  const [insert] = readFileSync(MIGRATION, 'utf8').match(/^INSERT [^;]+/m) ?? []
+  const plan = /** @type {{ detail: string }[]} */ (
+    db.prepare(`EXPLAIN QUERY PLAN ${insert}`).all()
+  )
+  assert.deepEqual(
+    plan.map(({ detail }) => detail),
+    ['SCAN contents']
+  )
+})
 
 test('the attachments of a mailbox that an older program has made are found', async (t) => {
   const account = await accountFolder(t)
