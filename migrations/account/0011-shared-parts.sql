@@ -10,7 +10,7 @@ CREATE TABLE shared_parts (
 CREATE INDEX shared_parts_by_hash ON shared_parts (substr(hash, 1, 8)) WHERE hash IS NOT NULL;
 CREATE INDEX shared_parts_without_hash ON shared_parts (id) WHERE hash IS NULL;
 
--- Which contents may have chunks that refer to them. Written before the first of those chunks.
+-- Which contents may have chunks that refer to them. Written before or with the first of those chunks.
 CREATE TABLE shared_part_uses (
   content_id INTEGER NOT NULL REFERENCES contents (id) ON DELETE CASCADE,
   part_id INTEGER NOT NULL REFERENCES shared_parts (id),
