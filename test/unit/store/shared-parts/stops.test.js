@@ -186,7 +186,7 @@ test('called off, it ends soon, and all that it has not done stays on the list',
 
 test('of an attachment that hundreds have, each turn shares some, and none looks at those that are', async (t) => {
   const mails = Array.from({ length: 350 }, (_, number) => mailWith(`${number}`, [FIRST]))
-  const { db, count } = await setUp(t, mails)
+  const { db, count } = await openCopy(t, await makeMailbox(t, mails))
   assert.equal(await shareParts(portOf(db), never), false)
   const left = Number(count('part_queue').get())
   assert.ok(left > 0 && left <= 350 - 256)
