@@ -17,9 +17,9 @@ import { BASE64_ALPHABET } from '../support/base64-alphabet.js'
 /** Shorter runs are not worth their entry, bytes. */
 const MIN_RUN_BYTES = 1024
 /** Shorter lines are not written by mail programs; 76 is what most write. */
-const MIN_LINE = 56
+export const MIN_LINE = 56
 /** The longest line that SMTP permits, RFC 5321 §4.5.3.1.6. */
-const MAX_LINE = 996
+export const MAX_LINE = 996
 /** How far apart a chunk is looked at for lines that might belong to a run; below half of the shortest run. */
 const STEP = 480
 const COUNT_BYTES = 2

@@ -104,6 +104,15 @@ export function encodeChunk(raw) {
 }
 
 /**
+ * @param {Buffer} raw - in memory that others have a part of, or that is used again
+ * @returns {EncodedChunk} in memory of its own
+ */
+export function packChunk(raw) {
+  const { codec, data } = encodeChunk(raw)
+  return { codec, data: data === raw ? copyOf(raw) : data }
+}
+
+/**
  * @param {Buffer} bytes
  * @returns {Buffer} in memory of its own
  */

@@ -10,10 +10,9 @@ import { MessageParser } from '../mime/parse-message.js'
 import { prepared } from '../database/statement.js'
 import {
   CHUNK_BYTES,
-  copyOf,
   decodeChunk,
-  encodeChunk,
   longChunkBytes,
+  packChunk,
   releaseBuffer
 } from './chunk-codec.js'
 import { giveRoomBack, takeRoom } from './chunk-rooms.js'
@@ -247,14 +246,14 @@ export class ContentWriter {
   async #finishChunks({ isLong }) {
     const received = this.#received
     if (this.#chunkBytes === CHUNK_BYTES) {
-      const chunk = packed(received)
+      const chunk = packChunk(received)
       if (isLong && this.#isFirst) this.#chunkBytes = longChunkBytes(chunk.data.length)
       if (this.#chunkBytes === CHUNK_BYTES) this.#chunks.push(chunk)
       else releaseBuffer(chunk.data)
     }
     if (this.#chunkBytes < CHUNK_BYTES) {
       for (let start = 0; start < received.length; start += this.#chunkBytes)
-        this.#chunks.push(packed(received.subarray(start, start + this.#chunkBytes)))
+        this.#chunks.push(packChunk(received.subarray(start, start + this.#chunkBytes)))
     }
     this.#filled = 0
     if (this.#writtenChunks + this.#chunks.length > MAX_CHUNK) throw new MailError('TOO_BIG')
@@ -283,15 +282,6 @@ export class ContentWriter {
     this.#chunks = []
     for (const { data } of chunks) releaseBuffer(data)
   }
-}
-
-/**
- * @param {Buffer} raw - in the room, which is for the next chunks, or the next message
- * @returns {EncodedChunk} in memory of its own
- */
-function packed(raw) {
-  const { codec, data } = encodeChunk(raw)
-  return { codec, data: data === raw ? copyOf(raw) : data }
 }
 
 /**

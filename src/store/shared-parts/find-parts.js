@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { decodePartTree } from '../../mime/part-tree.js'
 import { releaseBuffer } from '../../support/release-buffer.js'
+import { MAX_LINE, MIN_LINE } from '../base64-lines.js'
 import { readContentRange } from '../content-reader.js'
 import { RangeReader } from '../search/message-text.js'
 import { decodedSize } from './base64-text.js'
@@ -18,9 +19,6 @@ import { decodedSize } from './base64-text.js'
 /** A shorter text is not worth a row of its own, bytes: most are the little pictures of signatures. */
 const MIN_TEXT_BYTES = 4 * 1024
 
-/** Lines as base64-lines.js takes them. */
-const MIN_LINE = 56
-const MAX_LINE = 996
 const LINE_END_BYTES = 2
 const CR = 13
 const LF = 10

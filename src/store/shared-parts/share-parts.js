@@ -11,7 +11,7 @@ import { isMailError } from '../../errors.js'
 import { prepared } from '../../database/statement.js'
 import { runSnapshot } from '../../database/transaction.js'
 import { BlockReader } from '../block-reader.js'
-import { CODEC_SHARED, copyOf, encodeChunk, releaseBuffer } from '../chunk-codec.js'
+import { CODEC_SHARED, packChunk, releaseBuffer } from '../chunk-codec.js'
 import { hasContent, insertChunks, requireContent } from '../content-rows.js'
 import { readPartTree } from '../read-part-tree.js'
 import { chunkRowId } from '../row-ids.js'
@@ -240,20 +240,11 @@ async function makePart(port, place, hash) {
   await decodeText({ readSettled: port.read }, textOf(place), async (decoded) => {
     rest = Buffer.concat([rest, decoded])
     for (; rest.length >= PART_CHUNK_BYTES; rest = rest.subarray(PART_CHUNK_BYTES))
-      chunks.push(packed(rest.subarray(0, PART_CHUNK_BYTES)))
+      chunks.push(packChunk(rest.subarray(0, PART_CHUNK_BYTES)))
     if (chunks.length * PART_CHUNK_BYTES >= STEP_BYTES) await writeChunks(false)
   })
-  if (rest.length > 0) chunks.push(packed(rest))
+  if (rest.length > 0) chunks.push(packChunk(rest))
   return (await writeChunks(true)) ? partId : null
-}
-
-/**
- * @param {Buffer} raw - of which more than this chunk lies in the same memory
- * @returns {EncodedChunk} in memory of its own
- */
-function packed(raw) {
-  const { codec, data } = encodeChunk(raw)
-  return { codec, data: data === raw ? copyOf(raw) : data }
 }
 
 /**
