@@ -63,6 +63,9 @@ const STEP_BYTES = 512 * 1024
 /** Places that are looked up at once. */
 const PLACES = 100
 
+/** Ends a turn in the middle of an attachment. */
+class CalledOff extends Error {}
+
 /** Less of a chunk is not worth a reference, bytes: the end of a part often lies in the next chunk. */
 const MIN_REFERENCE_BYTES = 1024
 
@@ -70,17 +73,36 @@ const MIN_REFERENCE_BYTES = 1024
  * Looks at what is on the list.
  *
  * @param {SharePort} port
- * @param {() => boolean} isCalledOff - asked after each message and each attachment
+ * @param {() => boolean} isCalledOff - asked before each reading of the file, some hundred KiB at most
  * @returns {Promise<boolean>} whether all of the list is done
  */
-export async function shareParts(port, isCalledOff) {
+export async function shareParts({ read, write }, isCalledOff) {
+  /** @type {SharePort['read']} */
+  const readUnlessCalledOff = (work) => {
+    if (isCalledOff()) throw new CalledOff()
+    return read(work)
+  }
+  try {
+    return await shareQueued({ read: readUnlessCalledOff, write })
+  } catch (error) {
+    if (error instanceof CalledOff) return false
+    throw error
+  }
+}
+
+/**
+ * @param {SharePort} port
+ * @returns {Promise<boolean>} whether all of the list is done; no: that is enough for one turn
+ * @throws {CalledOff}
+ */
+async function shareQueued(port) {
   let [bytes, twinCount] = [0, 0]
   for (let isFirst = true; ; isFirst = false) {
     const queue = await port.read((db) => readQueue(db, BATCH_CONTENTS))
     if (queue.length === 0) return true
-    if (isCalledOff() || bytes >= TURN_BYTES || twinCount >= TURN_TWINS) return false
+    if (bytes >= TURN_BYTES || twinCount >= TURN_TWINS) return false
     if (isFirst) await port.write(leaveUnfinishedParts)
-    const batch = await lookAt(port, queue, isCalledOff)
+    const batch = await lookAt(port, queue)
     bytes += batch.bytes
     const twins = await port.write((db) => {
       for (const place of batch.places) if (hasContent(db, place.contentId)) insertPlace(db, place)
@@ -90,10 +112,7 @@ export async function shareParts(port, isCalledOff) {
       return found
     })
     twinCount += twins.length
-    for (const place of twins) {
-      if (isCalledOff()) return false
-      await sharePart(port, place)
-    }
+    for (const place of twins) await sharePart(port, place)
     if (twins.length > 0)
       await port.write((db) => batch.contentIds.forEach((id) => takeOffQueue(db, id)))
   }
@@ -102,10 +121,9 @@ export async function shareParts(port, isCalledOff) {
 /**
  * @param {SharePort} port
  * @param {readonly { id: number, size: number }[]} queue - not empty
- * @param {() => boolean} isCalledOff
  * @returns {Promise<{ contentIds: number[], places: PartPlace[], bytes: number }>} of the first of them, one at least
  */
-async function lookAt({ read }, queue, isCalledOff) {
+async function lookAt({ read }, queue) {
   /** @type {PartPlace[]} */
   const places = []
   const contentIds = []
@@ -121,7 +139,7 @@ async function lookAt({ read }, queue, isCalledOff) {
     if (found) places.push(...found)
     contentIds.push(id)
     bytes += size
-    if (bytes >= BATCH_BYTES || isCalledOff()) break
+    if (bytes >= BATCH_BYTES) break
   }
   return { contentIds, places, bytes }
 }
