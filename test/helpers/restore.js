@@ -4,8 +4,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { openStore } from '../../src/accounts/open-store.js'
-import { chooseGeneration } from '../../src/backup/choose.js'
+import { chooseGeneration, requireEntry } from '../../src/backup/choose.js'
+import { materialize } from '../../src/backup/materialize.js'
 import { restoreAccount } from '../../src/backup/restore-account.js'
+import { readSnapshot } from '../../src/backup/snapshot-store.js'
 import { drainInto, logIn } from './accounts.js'
 import { writeSpoolFile } from './spool.js'
 
@@ -95,4 +97,29 @@ export async function drain(services, account) {
   } finally {
     masterKey.dispose()
   }
+}
+
+/**
+ * A restore whose process has died before anybody closed the mailbox.
+ *
+ * @param {Host} host
+ * @param {import('../../src/accounts/directory-port.js').Account} account
+ * @param {string} name - of the generation
+ * @returns {Promise<string>} the staged folder
+ */
+export async function askForRestore(host, account, name) {
+  const entry = requireEntry(await host.repository.readGeneration(name), account.id)
+  const snapshot = await readSnapshot(host.target, entry.snapshot)
+  const folder = join(account.folder, 'restore-dead')
+  await materialize({ target: host.target, snapshot, folder })
+  await host.services.directory.beginRestore({
+    accountId: account.id,
+    generation: name,
+    state: 'asked',
+    staged: 'restore-dead',
+    replaced: 'replaced-dead',
+    cipher: null,
+    requestedAtMs: host.clock.nowMs()
+  })
+  return folder
 }
