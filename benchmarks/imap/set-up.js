@@ -46,6 +46,8 @@ export const BIG = 'big'
  * @param {RunningServer} server
  * @param {RunOptions} options
  * @param {(text: string) => void} tell
+ * @returns {Promise<ImapClient>} still logged in: without a session a mailbox is closed after a minute, and what is left to
+ *   index waits for the next login, which would be measured beside it
  */
 async function fill({ ports }, { seed, messages }, tell) {
   const generator = new MailGenerator(seed)
@@ -64,7 +66,7 @@ async function fill({ ports }, { seed, messages }, tell) {
   }
   const { bytes } = await client.run(`STATUS ${BIG} (MESSAGES)`)
   requireEqual(/MESSAGES (\d+)/.exec(bytes.toString())?.[1], `${messages}`, 'messages filled in')
-  client.close()
+  return client
 }
 
 /**
@@ -217,8 +219,9 @@ export async function setUpServers(options, scratch, tell, wanted = {}) {
       const server = await start()
       running.push(server)
       tell(`filling ${facts.label} with ${options.messages} messages`)
-      await fill(server, options, tell)
+      const client = await fill(server, options, tell)
       const seconds = await untilQuiet(server.pid)
+      client.close()
       environment[`${facts.label}, at work after the fill`] = `${seconds.toFixed(0)} s`
     }
     /** @type {ImapContext} */
