@@ -8,9 +8,11 @@ const RANGE_FACTOR = 2
 /**
  * @param {Pick<import('./mailbox-view.js').MailboxView, 'uids'>} view
  * @param {readonly number[]} slots - ascending, not empty
- * @returns {boolean} whether they lie close together
+ * @returns {boolean} whether they lie close together: their UIDs, or nothing of the mailbox is between them, as where most of
+ *   its mail has been deleted
  */
 export function areClose({ uids }, slots) {
-  const uidOf = (/** @type {number | undefined} */ slot) => uids[slot ?? 0] ?? 0
-  return uidOf(slots.at(-1)) - uidOf(slots[0]) < RANGE_FACTOR * slots.length
+  const [first = 0, last = 0] = [slots[0], slots.at(-1)]
+  const span = (uids[last] ?? 0) - (uids[first] ?? 0)
+  return last - first < slots.length || span < RANGE_FACTOR * slots.length
 }
