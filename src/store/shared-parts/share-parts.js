@@ -63,11 +63,11 @@ const STEP_BYTES = 512 * 1024
 /** Places that are looked up at once. */
 const PLACES = 100
 
-/** Ends a turn in the middle of an attachment. */
-class CalledOff extends Error {}
-
 /** Less of a chunk is not worth a reference, bytes: the end of a part often lies in the next chunk. */
 const MIN_REFERENCE_BYTES = 1024
+
+/** Ends a turn in the middle of an attachment. */
+class CalledOff extends Error {}
 
 /**
  * Looks at what is on the list.

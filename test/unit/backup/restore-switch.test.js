@@ -18,11 +18,11 @@ import {
   ANNA,
   PASSWORD,
   askForRestore,
-  restoreAmid,
-  withLogin,
   deliver,
   drain,
-  restore
+  restore,
+  restoreAmid,
+  withLogin
 } from '../../helpers/restore.js'
 
 test('a restore that died before anybody closed the mailbox keeps nobody out, and is carried out when all have', async (t) => {

@@ -16,11 +16,11 @@ import {
   ANNA,
   PASSWORD,
   askForRestore,
-  restoreAmid,
-  withLogin,
   deliver,
   drain,
-  restore
+  restore,
+  restoreAmid,
+  withLogin
 } from '../../helpers/restore.js'
 
 /** @typedef {import('../../../src/accounts/directory-port.js').Account} Account */
