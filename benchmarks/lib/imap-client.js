@@ -19,8 +19,12 @@ import { now } from './question.js'
  * @property {boolean} [isTls]
  */
 
-/** The tagged line of an answer is looked for in the last bytes, so that a flag scan is not searched through. */
+/**
+ * The tagged line of an answer is looked for in the last bytes, so that a flag scan is not searched through; in more of
+ * them where it is longer (COPYUID of many UIDs far apart).
+ */
 const TAIL_BYTES = 2048
+const LF = 10
 
 /** One IMAP connection. One caller at a time. */
 export class ImapClient {
@@ -65,14 +69,21 @@ export class ImapClient {
   }
 
   #tail() {
-    const last = this.#chunks.at(-1) ?? Buffer.alloc(0)
-    if (last.length >= TAIL_BYTES || this.#chunks.length < 2) {
-      return last.subarray(-TAIL_BYTES).toString('latin1')
+    for (let size = TAIL_BYTES; ; size *= 8) {
+      const last = this.#last(size)
+      const isWhole = last.length < size || last.at(-1) !== LF || last.lastIndexOf(LF, -2) >= 0
+      if (isWhole) return last.toString('latin1')
     }
-    let size = 0
+  }
+
+  /** @param {number} size */
+  #last(size) {
+    const last = this.#chunks.at(-1) ?? Buffer.alloc(0)
+    if (last.length >= size || this.#chunks.length < 2) return last.subarray(-size)
+    let length = 0
     let index = this.#chunks.length
-    while (index > 0 && size < TAIL_BYTES) size += this.#chunks[--index]?.length ?? 0
-    return Buffer.concat(this.#chunks.slice(index)).subarray(-TAIL_BYTES).toString('latin1')
+    while (index > 0 && length < size) length += this.#chunks[--index]?.length ?? 0
+    return Buffer.concat(this.#chunks.slice(index)).subarray(-size)
   }
 
   /** @returns {Buffer} what has come since the last time */
