@@ -74,7 +74,7 @@ const FREE_PAGES = 256
 /** Pages that are given back in one transaction. */
 const RELEASED_PAGES = 64
 
-/** While other mailboxes wait for a turn, merging is put off until there are so many segments. */
+/** While more is to be indexed, or other mailboxes wait for a turn, merging is put off until there are so many segments. */
 const MANY_SEGMENTS = 24
 
 /** So many batches are one urgent turn: what a user has brought in at once must not keep others from theirs. */
@@ -107,9 +107,7 @@ export async function indexPending(db, request, { writers, onBatch }) {
   let { newContents } = request
   const isCalledOff = () => !isUrgent && Atomics.load(wish, 0) !== 0
   // Many small segments at once are merged for less than a few now, and a few of those again later.
-  const isPutOff = () =>
-    (isUrgent || (newContents > 0 && Atomics.load(crowd, 0) > 0)) &&
-    readSegments(db).length < MANY_SEGMENTS
+  const areMany = () => readSegments(db).length >= MANY_SEGMENTS
   for (let turn = 0; ; turn++) {
     if (isUrgent && turn === URGENT_BATCHES) return { left: 'texts', newContents }
     const batch = await readBatch(db, source, { after, isCalledOff })
@@ -120,11 +118,12 @@ export async function indexPending(db, request, { writers, onBatch }) {
     const isOurs = await write((to) => writeBatch(to, batch), batch.contents.length)
     if (!isOurs) return { left: 'nothing', newContents }
     if (isCalledOff()) return { left: 'texts', newContents }
-    if (!isPutOff()) await mergeSegments(port, { maxContents: Infinity })
+    if (areMany()) await mergeSegments(port, { maxContents: Infinity })
     // Now, and not at the end: the next messages come into the pages that this leaves.
     await packLists(port)
   }
-  if (isPutOff()) return { left: 'merging', newContents }
+  const isCrowded = newContents > 0 && Atomics.load(crowd, 0) > 0
+  if ((isUrgent || isCrowded) && !areMany()) return { left: 'merging', newContents }
   const isWorthIt = isWorthMerging(readIndexState(db))
   await mergeSegments(port, { maxContents: Infinity, all: isWorthIt, newContents })
   if (isWorthIt) await mergeFields(write)

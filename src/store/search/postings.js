@@ -1,6 +1,10 @@
 /**
  * Lists of ascending numbers as bytes: the differences, seven bits a byte, the lowest first.
  */
+import { grown } from '../../support/grown.js'
+
+/** Numbers that there is room for at first. */
+const INITIAL_POSTINGS = 4096
 
 /** Bytes of the largest number below 2^35. */
 const MAX_BYTES = 5
@@ -25,13 +29,7 @@ export class ByteSink {
   /** @param {number} value - whole, not negative, below 2^35 */
   pushNumber(value) {
     this.#makeRoom(MAX_BYTES)
-    const bytes = this.#bytes
-    let left = value
-    while (left > 0x7f) {
-      bytes[this.#length++] = (left & 0x7f) | 0x80
-      left = left > MAX_INT32 ? Math.floor(left / 128) : left >>> 7
-    }
-    bytes[this.#length++] = left
+    this.#length = writeNumber(this.#bytes, this.#length, value)
   }
 
   /**
@@ -40,14 +38,21 @@ export class ByteSink {
    * @returns {number} bytes that it takes
    */
   pushList(list, { from, to } = { from: 0, to: list.length }) {
-    const before = this.#length
+    this.#makeRoom((to - from) * MAX_BYTES)
+    const bytes = this.#bytes
+    let length = this.#length
     let last = 0
     for (let at = from; at < to; at++) {
       const value = /** @type {number} */ (list[at])
-      this.pushNumber(value - last)
+      const delta = value - last
+      // Most are small: common terms are in many messages.
+      if (delta <= 0x7f) bytes[length++] = delta
+      else length = writeNumber(bytes, length, delta)
       last = value
     }
-    return this.#length - before
+    const added = length - this.#length
+    this.#length = length
+    return added
   }
 
   /** @param {Buffer} bytes */
@@ -90,24 +95,78 @@ export class ByteSink {
 }
 
 /**
+ * @param {Uint8Array} bytes
+ * @param {number} at - where in them
+ * @param {number} value - whole, not negative, below 2^35
+ * @returns {number} where it ends
+ */
+function writeNumber(bytes, at, value) {
+  let end = at
+  let left = value
+  while (left > 0x7f) {
+    bytes[end++] = (left & 0x7f) | 0x80
+    left = left > MAX_INT32 ? Math.floor(left / 128) : left >>> 7
+  }
+  bytes[end++] = left
+  return end
+}
+
+/**
  * @param {Uint8Array} bytes - of one list
  * @returns {Int32Array} ascending
  */
 export function decodeList(bytes) {
   const list = new Int32Array(bytes.length)
-  let count = 0
-  let value = 0
-  for (let at = 0; at < bytes.length;) {
-    let byte = /** @type {number} */ (bytes[at++])
+  return list.subarray(0, decodeListInto(bytes, list))
+}
+
+/**
+ * @param {Uint8Array} bytes - of one list
+ * @param {Int32Array} list - with room for as many numbers as there are bytes
+ * @param {object} [options]
+ * @param {number} [options.at] - where in `list` the first one goes
+ * @param {number} [options.shift] - added to each of them
+ * @returns {number} where in `list` they end
+ */
+export function decodeListInto(bytes, list, { at = 0, shift = 0 } = {}) {
+  let end = at
+  let value = shift
+  for (let from = 0; from < bytes.length;) {
+    let byte = /** @type {number} */ (bytes[from++])
     let delta = byte & 0x7f
-    for (let shift = 7; byte > 0x7f && at < bytes.length; shift += 7) {
-      byte = /** @type {number} */ (bytes[at++])
-      delta |= (byte & 0x7f) << shift
+    for (let bits = 7; byte > 0x7f && from < bytes.length; bits += 7) {
+      byte = /** @type {number} */ (bytes[from++])
+      delta |= (byte & 0x7f) << bits
     }
     value += delta
-    list[count++] = value
+    list[end++] = value
   }
-  return list.subarray(0, count)
+  return end
+}
+
+/** Numbers that lists are gathered in, one behind the other. */
+export class PostingList {
+  #numbers = new Int32Array(INITIAL_POSTINGS)
+  length = 0
+
+  /** @returns {Int32Array} those that are in it: good until more come */
+  get numbers() {
+    return this.#numbers.subarray(0, this.length)
+  }
+
+  /**
+   * @param {Uint8Array} bytes - of one list
+   * @param {number} shift - added to each of its numbers
+   */
+  pushEncoded(bytes, shift) {
+    const needed = this.length + bytes.length
+    if (needed > this.#numbers.length)
+      this.#numbers = grown(
+        this.#numbers,
+        new Int32Array(Math.max(needed, this.#numbers.length * 2))
+      )
+    this.length = decodeListInto(bytes, this.#numbers, { at: this.length, shift })
+  }
 }
 
 /** Reads numbers from the beginning of bytes. */

@@ -12,10 +12,12 @@ import { readDirectory, readPostingBlock, readTermBlock } from './segment-rows.j
 
 /** @typedef {import('better-sqlite3-multiple-ciphers').Database} Database */
 
+/** No term of a segment has this class: the cursor is at its end. */
+const AT_END = -1
+
 /** The terms of one segment, but for those of class PART, which every segment makes of its own. */
 export class SegmentCursor {
-  /** -1 at the end. */
-  termClass = -1
+  termClass = AT_END
   term = ''
   base
   #segmentId
@@ -41,6 +43,11 @@ export class SegmentCursor {
     this.advance(db)
   }
 
+  /** @returns {boolean} whether there is no present term */
+  get isAtEnd() {
+    return this.termClass === AT_END
+  }
+
   /**
    * Goes to the next term.
    *
@@ -50,7 +57,7 @@ export class SegmentCursor {
     if (++this.#index >= this.#terms.length) {
       const termClass = this.#directory.classes[++this.#blockNumber]
       if (termClass === undefined || termClass === TERM_CLASS.PART) {
-        this.termClass = -1
+        this.termClass = AT_END
         return
       }
       const block = decodeTermBlock(readTermBlock(db, this.#segmentId, this.#blockNumber))
@@ -67,6 +74,23 @@ export class SegmentCursor {
    * @returns {Int32Array} of the present term
    */
   postings(db) {
+    return decodeList(this.#list(db))
+  }
+
+  /**
+   * @param {Database} db
+   * @param {import('./postings.js').PostingList} list - gets those of the present term at its end
+   * @param {number} shift - added to each of them
+   */
+  pushPostings(db, list, shift) {
+    list.pushEncoded(this.#list(db), shift)
+  }
+
+  /**
+   * @param {Database} db
+   * @returns {Buffer} the list of the present term
+   */
+  #list(db) {
     const from = /** @type {number} */ (this.#offsets[this.#index])
     const to = /** @type {number} */ (this.#offsets[this.#index + 1])
     /** @type {Buffer[]} */
@@ -81,8 +105,6 @@ export class SegmentCursor {
       pieces.push(this.#postings.subarray(at - start, to - start))
       at = start + POSTING_BLOCK_BYTES
     }
-    return decodeList(
-      pieces.length === 1 ? /** @type {Buffer} */ (pieces[0]) : Buffer.concat(pieces)
-    )
+    return pieces.length === 1 ? /** @type {Buffer} */ (pieces[0]) : Buffer.concat(pieces)
   }
 }

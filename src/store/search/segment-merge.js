@@ -4,6 +4,8 @@
  */
 import { prepared } from '../../database/statement.js'
 import { MailError } from '../../errors.js'
+import { CursorHeap } from './cursor-heap.js'
+import { PostingList } from './postings.js'
 import { SegmentCursor } from './segment-cursor.js'
 import { TERM_CLASS } from './segment-format.js'
 import {
@@ -198,7 +200,10 @@ class Merge {
   #cursors
   #writer
   #base
+  /** @type {Uint8Array | null} a bit for each content; null when all are still there */
   #live
+  /** Of one term. */
+  #postings = new PostingList()
   contentCount = 0
 
   /**
@@ -210,10 +215,11 @@ class Merge {
    * @param {SegmentWriter} options.writer
    */
   constructor(db, { rows, base, last, writer }) {
-    this.#cursors = rows.map((row) => new SegmentCursor(db, row))
+    const cursors = rows.map((row) => new SegmentCursor(db, row))
     this.#writer = writer
     this.#base = base
-    this.#live = liveContents(db, this.#cursors, { base, last })
+    this.#live = liveContents(db, cursors, { base, last })
+    this.#cursors = new CursorHeap(cursors)
   }
 
   /**
@@ -222,56 +228,65 @@ class Merge {
    * @returns {boolean} whether there are more terms
    */
   step(db, maxTerms) {
+    const cursors = this.#cursors
+    const postings = this.#postings
     for (let terms = 0; terms < maxTerms; terms++) {
-      const cursor = this.#lowest()
-      if (!cursor) return false
-      const { termClass, term } = cursor
-      /** @type {number[]} */
-      const postings = []
+      const { first } = cursors
+      if (!first) return false
+      const { termClass, term } = first
+      postings.length = 0
       let isSorted = true
-      for (const each of this.#cursors) {
-        if (each.termClass !== termClass || each.term !== term) continue
-        isSorted = this.#collect(db, each, postings) && isSorted
-        each.advance(db)
+      /** @type {SegmentCursor | undefined} */
+      let cursor = first
+      while (cursor?.term === term && cursor.termClass === termClass) {
+        isSorted = this.#collect(db, cursor) && isSorted
+        cursor.advance(db)
+        cursors.settleFirst()
+        cursor = cursors.first
       }
-      if (!isSorted) postings.sort((left, right) => left - right)
-      if (termClass === TERM_CLASS.CONTENTS) this.contentCount = postings.length
-      if (postings.length > 0) this.#writer.add(termClass, term, postings)
+      const { numbers } = postings
+      if (!isSorted) numbers.sort()
+      if (termClass === TERM_CLASS.CONTENTS) this.contentCount = numbers.length
+      if (numbers.length > 0) this.#writer.add(termClass, term, numbers)
     }
     return true
   }
 
-  /** @returns {SegmentCursor | null} one with the lowest term; null when all have come to their end */
-  #lowest() {
-    let lowest = null
-    for (const cursor of this.#cursors) {
-      if (cursor.termClass === -1) continue
-      const isLower =
-        lowest === null ||
-        cursor.termClass < lowest.termClass ||
-        (cursor.termClass === lowest.termClass && cursor.term < lowest.term)
-      if (isLower) lowest = cursor
-    }
-    return lowest
-  }
-
   /**
    * @param {Database} db
-   * @param {SegmentCursor} cursor
-   * @param {number[]} postings - gets those of contents that are still there
+   * @param {SegmentCursor} cursor - whose postings are gathered, but for those of contents that have gone
    * @returns {boolean} whether they are in order with those before
    */
-  #collect(db, cursor, postings) {
-    const shift = (cursor.base - this.#base) * 2
-    const before = postings[postings.length - 1] ?? -1
+  #collect(db, cursor) {
+    const postings = this.#postings
     const from = postings.length
-    for (const posting of cursor.postings(db)) {
-      const moved = posting + shift
-      const place = moved >>> 1
-      if (((this.#live[place >> 3] ?? 0) >> (place & 7)) & 1) postings.push(moved)
-    }
-    return (postings[from] ?? Infinity) > before
+    cursor.pushPostings(db, postings, (cursor.base - this.#base) * 2)
+    if (this.#live) postings.length = keepLive(postings.numbers, from, this.#live)
+    const { numbers } = postings
+    return from === 0 || from === numbers.length || at(numbers, from) > at(numbers, from - 1)
   }
+}
+
+/**
+ * @param {Int32Array} numbers
+ * @param {number} index - of one that is there
+ * @returns {number}
+ */
+const at = (numbers, index) => /** @type {number} */ (numbers[index])
+
+/**
+ * @param {Int32Array} postings
+ * @param {number} from - of those that are looked at: those that are kept move together
+ * @param {Uint8Array} live - a bit for each content
+ * @returns {number} where those that are kept end
+ */
+function keepLive(postings, from, live) {
+  let end = from
+  for (let index = from; index < postings.length; index++) {
+    const place = at(postings, index) >>> 1
+    if (((live[place >> 3] ?? 0) >> (place & 7)) & 1) postings[end++] = at(postings, index)
+  }
+  return end
 }
 
 /**
@@ -283,17 +298,19 @@ class Merge {
  * @param {object} range
  * @param {number} range.base - lowest content id
  * @param {number} range.last - highest
- * @returns {Uint8Array} a bit for each content from `base` to `last`: whether it is in one of them, and still there
+ * @returns {Uint8Array | null} a bit for each content from `base` to `last`: whether it is in one of them, and still there;
+ *   null when all that are in one of them are
  */
 function liveContents(db, cursors, { base, last }) {
   const live = new Uint8Array(Math.ceil((last - base + 1) / 8))
+  let areAllLive = true
   const find = prepared(db, 'SELECT 1 FROM contents WHERE id = ? AND hash IS NOT NULL', 'value')
   for (const cursor of cursors) {
     for (const posting of cursor.postings(db)) {
       const place = cursor.base - base + (posting >>> 1)
-      if (find.get(base + place) === undefined) continue
-      live[place >> 3] = /** @type {number} */ (live[place >> 3]) | (1 << (place & 7))
+      if (find.get(base + place) === undefined) areAllLive = false
+      else live[place >> 3] = /** @type {number} */ (live[place >> 3]) | (1 << (place & 7))
     }
   }
-  return live
+  return areAllLive ? null : live
 }

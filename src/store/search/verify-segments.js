@@ -58,7 +58,7 @@ function isInOrder(db, row, onContent) {
   let lastClass = -1
   let lastTerm = ''
   const cursor = new SegmentCursor(db, row)
-  for (; cursor.termClass !== -1; cursor.advance(db)) {
+  for (; !cursor.isAtEnd; cursor.advance(db)) {
     const { termClass, term } = cursor
     const postings = cursor.postings(db)
     const isAbove = termClass > lastClass || (termClass === lastClass && term > lastTerm)

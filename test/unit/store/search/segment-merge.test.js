@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import test from 'node:test'
+import { openEncryptedDatabase } from '../../../../src/database/open.js'
+import { indexPending } from '../../../../src/store/search/index-job.js'
 import { INDEX_VERSION } from '../../../../src/store/search/index-text.js'
 import {
   chooseCompaction,
@@ -15,7 +17,7 @@ import { segmentProblems } from '../../../../src/store/search/verify-segments.js
 import { accountFolder } from '../../../helpers/account-folder.js'
 import { damagePage, pagesOf } from '../../../helpers/damage-page.js'
 import { addSegment, ask } from '../../../helpers/segments.js'
-import { temporaryStore } from '../../../helpers/temporary-store.js'
+import { appendAll, temporaryStore } from '../../../helpers/temporary-store.js'
 
 test('segments of one size are merged when there are enough of them, small ones first', () => {
   const row = (/** @type {number} */ id, /** @type {number} */ contentCount) => ({
@@ -64,6 +66,38 @@ for (const { title, sizes, isNew, chosen } of COMPACTIONS)
       chosen
     )
   })
+
+test('segments of many messages that come at once become one when all of them have come', async (t) => {
+  const key = Buffer.alloc(32, 7)
+  const store = await temporaryStore(t, { key })
+  const { folder } = store.searchAccess.database
+  const mails = Array.from({ length: 1100 }, (_, number) =>
+    Buffer.from(`Subject: ${number}\r\n\r\n`)
+  )
+  await appendAll(
+    store,
+    'INBOX',
+    mails.map((bytes) => ({ bytes }))
+  )
+  await store.close()
+  const path = join(folder, 'mail.db')
+  const { db } = openEncryptedDatabase({ path, key, cipher: 'chacha20', isBlocking: true })
+  t.after(() => db.close())
+  // Whatever the store has indexed by now.
+  db.exec('UPDATE search_state SET text_version = 0')
+  const none = () => new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
+  let most = 0
+  await indexPending(
+    db,
+    { isUrgent: false, newContents: 0, wish: none(), waiting: none() },
+    { writers: none(), onBatch: () => (most = Math.max(most, readSegments(db).length)) }
+  )
+  assert.equal(most, Math.ceil(mails.length / 256))
+  assert.deepEqual(
+    readSegments(db).map(({ contentCount }) => contentCount),
+    [mails.length]
+  )
+})
 
 test('a merge of a few contents reads nothing of the many that lie between them', async (t) => {
   const account = await accountFolder(t)
