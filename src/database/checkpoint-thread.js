@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { parentPort } from 'node:worker_threads'
 import { isFrozen } from './freeze-file.js'
 import { openEncryptedDatabase } from './open.js'
+import { refreshStatistics } from './planner-statistics.js'
 import { toMailError } from './sqlite-error.js'
 import { toThreadFailure } from './thread.js'
 
@@ -29,8 +30,7 @@ function runJob({ path, key, cipher, mode, mayWait, withOptimize }) {
   const { db } = openEncryptedDatabase({ path, key: new Uint8Array(key), cipher })
   try {
     db.pragma(`busy_timeout = ${mayWait ? LOCK_WAIT_MS : 0}`)
-    // 0x10002: all tables, those that were never analysed too; analysis_limit bounds what it reads.
-    if (withOptimize) db.pragma('optimize = 0x10002')
+    if (withOptimize) refreshStatistics(db)
     // Both modes keep writers out for as long as they move frames: the bulk of them goes first, beside writers.
     db.pragma('wal_checkpoint(PASSIVE)')
     const [result] = /** @type {CheckpointResult[]} */ (db.pragma(`wal_checkpoint(${mode})`))

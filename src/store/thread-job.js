@@ -130,11 +130,10 @@ async function loadJob(job) {
       const { verifyAll } = await import('./verify.js')
       return (db, { onProgress }) => verifyAll(db, onProgress)
     }
-    case 'optimize':
-      // 0x10002: all tables, those that were never analysed too; analysis_limit bounds what it reads.
-      return (db) => {
-        db.pragma('optimize = 0x10002')
-      }
+    case 'optimize': {
+      const { refreshStatistics } = await import('../database/planner-statistics.js')
+      return refreshStatistics
+    }
     case 'release': {
       const { releasePages } = await import('./upkeep/space.js')
       return (db, { writers, onProgress }) =>
