@@ -5,7 +5,7 @@
 import { prepared } from '../database/statement.js'
 import { DELETED, SEEN } from './flags.js'
 import { masked, masksOf } from './flag-masks.js'
-import { withKeywords } from './keyword-rows.js'
+import { newestKeywords, withKeywords } from './keyword-rows.js'
 import { moveCounters, nextModSeq, requireMailboxRowById } from './mailbox-rows.js'
 import { messageRowId, uidOfRow } from './row-ids.js'
 import { dropViewBlocks } from './view-blocks.js'
@@ -51,9 +51,12 @@ export function changeFlagRows(db, request) {
   const { mailboxId, isRun, action, flags } = request
   const mailbox = requireMailboxRowById(db, mailboxId)
   // A keyword that nobody has ever set cannot be removed either, and needs no number for that.
-  const known = action === 'remove' ? flags.filter((name) => request.keywords.find(name)) : flags
-  const keywords = withKeywords(db, known, request.keywords)
-  const masks = masksOf(action, keywords.wordsOf(known))
+  const keywords = (action === 'remove' ? newestKeywords : withKeywords)(
+    db,
+    flags,
+    request.keywords
+  )
+  const masks = masksOf(action, keywords.wordsOf(flags))
   const modSeq = nextModSeq(mailbox)
   const isWhole = isRun && !isAnyChanged(db, request)
   const result = (isWhole ? changeRun : changeEach)(db, request, masks, modSeq)

@@ -21,6 +21,23 @@ export function readKeywords(db) {
 }
 
 /**
+ * The keywords as they are in this transaction, as far as `names` are concerned: another process may have made one since.
+ *
+ * @param {Database} db
+ * @param {readonly string[]} names - flags and keywords of a request
+ * @param {KeywordTable} known - the account's table
+ * @returns {KeywordTable} `known` itself where it says the same of them
+ */
+export function newestKeywords(db, names, known) {
+  if (names.every((name) => known.find(name))) return known
+  const rows = readKeywords(db)
+  if (rows.length === known.names.length) return known
+  const table = new KeywordTable()
+  table.load(rows)
+  return table
+}
+
+/**
  * The keywords as they are in this transaction, with numbers for the new ones among `names`. The account's own table
  * is not touched: the transaction may still fail.
  *

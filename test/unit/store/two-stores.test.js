@@ -75,6 +75,31 @@ test('a keyword of the other store has its name as soon as a message has it, als
   assert.match(told.at(-1)?.[0] ?? '', / \$New$/)
 })
 
+test('a keyword that the other store has just made is taken away, though nobody here has heard of it', async (t) => {
+  const { here, there } = await setup(t)
+  await appendMany(here, 'INBOX', 3)
+  const mine = (await here.openView('INBOX')).view
+  const theirs = (await there.openView('INBOX')).view
+  const flags = ['$New']
+  await here.changeFlags({ view: mine, uids: [1, 2, 3], action: 'add', flags })
+  const { changedCount } = await there.changeFlags({
+    view: theirs,
+    uids: [1, 3],
+    action: 'remove',
+    flags
+  })
+  assert.equal(changedCount, 2)
+  await here.pollOtherProcesses()
+  for (const [store, view] of /** @type {const} */ ([
+    [here, mine],
+    [there, theirs]
+  ]))
+    assert.deepEqual(
+      describe(store, view).map((line) => line.replace(/ \d+ /, ' ')),
+      ['1 ', '2 $New', '3 ']
+    )
+})
+
 test('a keyword of the other store has its name in a mailbox that has just been opened', async (t) => {
   const { here, there } = await setup(t)
   await appendMany(here, 'INBOX', 1)
