@@ -14,14 +14,31 @@ import { isThere, isThereSync } from '../support/is-there.js'
 export const UNFINISHED = '.part'
 
 /**
+ * @typedef {(error: unknown) => void} OnUnknown - is told of what cannot be looked at, which then counts as no folder
+ */
+
+/** @type {OnUnknown} */
+const refuseUnknown = (error) => {
+  throw error
+}
+
+/**
  * @param {string} folder
+ * @param {OnUnknown} onUnknown
  * @returns {string[]} absolute; of folders that lie on another disk, the links to them
  */
-function within(folder) {
+function within(folder, onUnknown) {
   if (!isThereSync(folder)) return []
   return readdirSync(folder, { withFileTypes: true })
     .map((entry) => ({ entry, path: join(folder, entry.name) }))
-    .filter(({ entry, path }) => entry.isDirectory() || (entry.isSymbolicLink() && isFolder(path)))
+    .filter(({ entry, path }) => {
+      try {
+        return entry.isDirectory() || (entry.isSymbolicLink() && isFolder(path))
+      } catch (error) {
+        onUnknown(error)
+        return false
+      }
+    })
     .map(({ path }) => path)
 }
 
@@ -30,9 +47,11 @@ const isFolder = (link) => statSync(link, { throwIfNoEntry: false })?.isDirector
 
 /**
  * @param {string} data - absolute
+ * @param {OnUnknown} [onUnknown]
  * @returns {string[]} what may be mailboxes
  */
-const mailboxFolders = (data) => within(join(data, 'mail')).flatMap(within)
+const mailboxFolders = (data, onUnknown = refuseUnknown) =>
+  within(join(data, 'mail'), onUnknown).flatMap((domain) => within(domain, onUnknown))
 
 /**
  * A crash of the machine or a copy onto a full disk may leave a file without its bytes.
@@ -74,21 +93,29 @@ export function requireNoMailboxes(data) {
  * @param {object} input
  * @param {string} input.data - absolute
  * @param {Pick<import('./directory-port.js').NodeDirectory, 'listFolders'>} input.directory
- * @returns {Promise<{ stranded: string[], missing: string[] }>} folders with a mailbox that is no account's; folders of
- *   accounts without one
+ * @returns {Promise<{ stranded: string[], missing: string[], unknown: unknown[] }>} folders with a mailbox that is no
+ *   account's; folders of accounts without one; the system's errors where neither can be told
  */
 export async function findStranded({ data, directory }) {
+  /** @type {Map<string, unknown>} */
+  const unknown = new Map()
+  const onUnknown = (/** @type {unknown} */ error) => {
+    // One that is met twice is one trouble.
+    unknown.set(/** @type {Error} */ (error).message, error)
+  }
   // First what is there: an account that is made meanwhile is known before its folder is.
-  const there = mailboxFolders(data).filter((folder) => !folder.endsWith(UNFINISHED))
+  const there = mailboxFolders(data, onUnknown).filter((folder) => !folder.endsWith(UNFINISHED))
   const { ofAccounts, passing } = await directory.listFolders()
   const known = new Set([...ofAccounts, ...passing])
   const stranded = []
   for (const folder of there) {
-    if (!known.has(folder) && (await isThere(mailFile(folder)))) stranded.push(folder)
+    if (known.has(folder)) continue
+    if (await isThere(mailFile(folder)).catch(onUnknown)) stranded.push(folder)
   }
   const missing = []
   for (const folder of ofAccounts) {
-    if (!(await isThere(mailFile(folder)))) missing.push(folder)
+    const isMissing = await isThere(mailFile(folder)).then((is) => !is, onUnknown)
+    if (isMissing) missing.push(folder)
   }
-  return { stranded, missing }
+  return { stranded, missing, unknown: [...unknown.values()] }
 }

@@ -52,6 +52,8 @@ export function explainRefusedFile(error) {
   const { path, syscall } = placeOf(fault)
   if (code === 'ENOTDIR' && path !== undefined)
     return `There is no ${path}: what should be a folder above it is a file (ENOTDIR)`
+  if (code === 'ELOOP' && path !== undefined)
+    return `${path} cannot be looked at: a symbolic link there leads back to itself (ELOOP)`
   if (UNMADE.has(code) && syscall === 'mkdir' && path !== undefined)
     return `The folder ${path} cannot be made (${code})`
   if (!REFUSALS.has(code) || path === undefined) return null

@@ -127,11 +127,8 @@ async function dataFindings(context, options) {
     await stat(join(data, 'directory.db'))
   } catch (error) {
     const code = errorCodeOf(error)
-    return [
-      code === 'ENOENT'
-        ? good('data', `${data} is new: the first start fills it`)
-        : bad('data', `${data} cannot be looked at (${code})`, 'Run this as its owner, or as root')
-    ]
+    if (code === 'ENOENT') return [good('data', `${data} is new: the first start fills it`)]
+    return [unusable(error, `${data} cannot be looked at (${code})`)]
   }
   try {
     return await withAccounts(context, options, async ({ services }) => {
@@ -149,10 +146,22 @@ async function dataFindings(context, options) {
     const error = toMailError(cause)
     if (isMailError(error, 'ACCOUNT_DAMAGED') || isMailError(error, 'DIRECTORY_DAMAGED'))
       return [directoryDamaged(error.detail ?? error.message)]
-    const refusal = explainRefusedFile(error)
-    if (refusal !== null)
-      return [bad('data', refusal, 'The server needs each of its files to be its own')]
+    if (explainRefusedFile(error) !== null) return [unusable(error)]
     if (!(error instanceof MailError)) throw cause
     return [bad('data', `The server would not start: ${error.message}`, error.detail ?? error.code)]
   }
 }
+
+/**
+ * @param {unknown} error - of a file of the data folder
+ * @param {string} [otherwise] - what to say where the system's refusal needs no words of its own
+ * @returns {Finding}
+ */
+const unusable = (error, otherwise = '') =>
+  bad(
+    'data',
+    explainRefusedFile(error) ?? otherwise,
+    errorCodeOf(error) === 'ELOOP'
+      ? 'Put back what belongs there'
+      : 'The server needs each of its files to be its own: run this as its owner, or as root'
+  )

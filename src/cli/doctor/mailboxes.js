@@ -2,11 +2,15 @@
  * Whether the directory and the mailboxes in `mail/` are of the same day.
  */
 import { findStranded } from '../../accounts/stranded-mailboxes.js'
+import { explainRefusedFile } from '../file-refused.js'
 import { bad, good } from './finding.js'
 
 /** @import { Finding } from './finding.js' */
 
 const NAME = 'mailboxes'
+
+/** So many show what is wrong; a disk that fails would fill the screen. */
+const MAX_UNKNOWN = 10
 
 /**
  * @param {object} input
@@ -15,7 +19,7 @@ const NAME = 'mailboxes'
  */
 export async function checkMailboxes({ services }) {
   const { config, directory } = services
-  const { stranded, missing } = await findStranded({ data: config.data, directory })
+  const { stranded, missing, unknown } = await findStranded({ data: config.data, directory })
   const findings = []
   const [first] = stranded
   if (first !== undefined) {
@@ -34,6 +38,15 @@ export async function checkMailboxes({ services }) {
         NAME,
         `${count(missing, 'account has', 'accounts have')} no mailbox: ${lost} has no mail.db`,
         'Put the folder back, or letterlock backup restore <address>'
+      )
+    )
+  }
+  for (const error of unknown.slice(0, MAX_UNKNOWN)) {
+    findings.push(
+      bad(
+        NAME,
+        explainRefusedFile(error) ?? /** @type {Error} */ (error).message,
+        'Whether a mailbox is there cannot be told: put back what belongs there, or remove it'
       )
     )
   }

@@ -82,8 +82,60 @@ test('a mailbox that cannot be looked at keeps a server from beginning anew as w
   const create = ['account', 'create', ANNA, '--password-stdin', '--data', data]
   const { code, stderr } = await letterlock(create, PASSWORD)
   assert.equal(code, 1)
-  assert.match(stderr, /ELOOP/)
+  assert.match(
+    stderr,
+    /^letterlock: .*mail\.db cannot be looked at: a symbolic link there leads back to itself \(ELOOP\)$/m
+  )
+  assert.doesNotMatch(stderr, /unexpected error/)
   assert.equal(existsSync(join(data, 'directory.db')), false)
+})
+
+/**
+ * @param {string} data
+ * @returns {Promise<string[]>} what the doctor says of the mailboxes
+ */
+async function mailboxFindings(data) {
+  const { stdout, stderr } = await letterlock(['doctor', '--json', '--data', data])
+  assert.equal(stderr, '')
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ name }) => name === 'mailboxes')
+    .map(({ status, text, advice = '' }) => `${status} ${text} → ${advice}`)
+}
+
+test('the doctor names a link that leads back to itself, and looks at what lies beside it', async (t) => {
+  const data = join(scratchFolder(t, 'loop'), 'data')
+  const create = ['account', 'create', ANNA, '--password-stdin', '--data', data]
+  await letterlock(create, PASSWORD)
+  const domain = join(data, 'mail', 'example.org')
+  const [id = ''] = readdirSync(domain)
+  const stranded = join(domain, 'other')
+  mkdirSync(stranded)
+  writeFileSync(join(stranded, 'mail.db'), '')
+  for (const at of [
+    join(data, 'mail', 'loop'),
+    join(domain, 'loop'),
+    join(stranded, 'mail.db'),
+    join(domain, id, 'mail.db'),
+    join(domain, id)
+  ]) {
+    const wasThere = existsSync(at)
+    if (wasThere) renameSync(at, join(data, 'kept'))
+    symlinkSync(at, at)
+    const found = (await mailboxFindings(data)).join('\n')
+    const escaped = at.replaceAll('.', '\\.')
+    assert.match(
+      found,
+      new RegExp(`^fail ${escaped} cannot be looked at: a symbolic link .*ELOOP.* → `, 'm')
+    )
+    assert.doesNotMatch(found, /has no mailbox/)
+    const isStranded = !at.startsWith(stranded)
+    assert.equal(/^fail 1 mailbox in mail\/ is no account’s/m.test(found), isStranded)
+    rmSync(at)
+    if (wasThere) renameSync(join(data, 'kept'), at)
+  }
 })
 
 test('the doctor names mailboxes that no account has, as when an older directory came back, and accounts without one', async (t) => {
@@ -92,16 +144,7 @@ test('the doctor names mailboxes that no account has, as when an older directory
     letterlock([...args, '--data', data], input)
   const create = (/** @type {string} */ address) =>
     run(['account', 'create', address, '--password-stdin'])
-  const examine = async () => {
-    const { stdout } = await run(['doctor', '--json'])
-    const findings = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    return findings
-      .filter(({ name }) => name === 'mailboxes')
-      .map(({ status, text, advice = '' }) => `${status} ${text} → ${advice}`)
-  }
+  const examine = () => mailboxFindings(data)
   const path = join(data, 'directory.db')
   await create(ANNA)
   assert.match((await examine()).join(), /^ok Each is an account’s/)
