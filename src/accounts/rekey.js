@@ -10,6 +10,8 @@
  * After a crash the present credentials still unwrap the present master key, that one unwraps the next, and
  * the file says by which of the two it opens: before 2 the change is forgotten, after it 3 is done. Where it opens by
  * neither, nothing is decided: the file may open again one day, and there is no other copy of either key.
+ *
+ * The new recovery code is told before 1: from 2 on it may be in force, and whoever would tell it then may be dead.
  */
 import { MailError } from '../errors.js'
 import { KEY_BYTES } from '../crypto/kdf.js'
@@ -23,6 +25,7 @@ import { unlessOvertaken } from './damage.js'
 import { opensWith, rekeyMailboxFile } from './mailbox-folder.js'
 import { settleSwitch } from './restored.js'
 import { makeSealIdentity, rewrapSealIdentity } from './seal-identity.js'
+import { syncFolder } from '../support/write-file.js'
 
 /**
  * @typedef {import('./services.js').AccountServices} AccountServices
@@ -49,22 +52,24 @@ const rekeyAssociated = (accountId, nextKeyEpoch) =>
  * @param {AccountServices} input.services
  * @param {Account} input.account
  * @param {Uint8Array} input.password - the account's password; the caller zeroes it
+ * @param {(recoveryCode: string) => Promise<void>} [input.onRecoveryCode] - is told the new one before anything changes, and
+ *   keeps it from changing by throwing; where the rekey fails after that, it may be in force all the same
  * @returns {Promise<{ recoveryCode: string, revoked: Credential[], isFinished: boolean }>} a new recovery code, to be shown
  *   once, and the app passwords that had to go: their codes are known to their devices alone. `isFinished` is false where the
  *   directory does not take the new rows now: the next login sees to it
  * @throws {MailError} AUTHENTICATION_FAILED, BUSY while the mailbox is open elsewhere, DISK_FULL, THROTTLED,
  *   ACCOUNT_DAMAGED; BUSY or ACCOUNT_NOT_FOUND where it gets other keys, or is deleted, meanwhile
  */
-export async function rekeyAccount({ services, account, password }) {
+export async function rekeyAccount(input) {
   try {
-    return await rekey({ services, account, password })
+    return await rekey(input)
   } catch (error) {
-    throw await unlessOvertaken(services.directory, account, error)
+    throw await unlessOvertaken(input.services.directory, input.account, error)
   }
 }
 
 /** @param {Parameters<typeof rekeyAccount>[0]} input */
-async function rekey({ services, account, password }) {
+async function rekey({ services, account, password, onRecoveryCode }) {
   const { directory, clock } = services
   const checked = await requireOwner({ services, account, secret: password })
   using masterKey = checked.masterKey
@@ -93,6 +98,7 @@ async function rekey({ services, account, password }) {
     const associated = rekeyAssociated(account.id, keyEpoch)
     const wrappedNextKey = wrapKey({ kek, key: nextMasterKey.bytes, associated })
     kek.fill(0)
+    await onRecoveryCode?.(next.recoveryCode)
     await directory.beginRekey({
       accountId: account.id,
       wrappedNextKey,
@@ -228,8 +234,12 @@ export async function settleRekey({ services, account, masterKey }) {
       using next = unwrapKey({ kek, wrapped: pending.wrappedNextKey, associated })
       const file = { folder: account.folder, cipher }
       const isRekeyed = isUnderNextKey({ ...file, masterKey, nextMasterKey: next })
-      if (isRekeyed) await directory.finishRekey(account.id, keyEpoch)
-      else await directory.cancelRekey(account.id, keyEpoch)
+      if (isRekeyed) {
+        // The crash, or the disk, may have come before the file's new name was durable. Without it the keys of the directory
+        // would open nothing.
+        await syncFolder(account.folder)
+        await directory.finishRekey(account.id, keyEpoch)
+      } else await directory.cancelRekey(account.id, keyEpoch)
       directory.audit({
         action: isRekeyed ? 'rekey-finished' : 'rekey-forgotten',
         accountId: account.id

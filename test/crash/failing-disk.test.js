@@ -4,7 +4,7 @@
  */
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   createAccounts,
@@ -66,6 +66,112 @@ test(
     assert.equal(mailboxFolder(data), folder)
     const { stdout } = await letterlock(['account', 'list', '--data', data])
     assert.match(stdout, /^user@example\.org\t[^\n]*\n$/)
+  }
+)
+
+/**
+ * @param {string} folder - of a mailbox
+ * @returns {string[]} the signal comes when the file is renamed, and before anything else is done
+ */
+const killedAfterRename = (folder) => [
+  ...['strace', '-f', '-qq', '-o', '/dev/null', '-P', join(folder, 'mail.db.next')],
+  ...['-e', 'trace=rename', '-e', 'inject=rename:signal=SIGALRM']
+]
+
+/**
+ * @param {string} folder - of a mailbox; a rekey opens it three times for SQLite, once before the rename, and once after it
+ * @returns {string[]}
+ */
+const failingAfterRename = (folder) => [
+  ...['strace', '-f', '-qq', '-o', '/dev/null', '-P', folder],
+  ...['-e', 'trace=openat', '-e', 'inject=openat:error=EIO:when=5']
+]
+
+for (const { how, wrap, advice } of [
+  {
+    how: 'where the disk does not keep its new name',
+    wrap: failingAfterRename,
+    advice:
+      /The next login finds out.*keep the recovery code above and the old one\.\nletterlock: The disk refused/
+  },
+  { how: 'where the process is killed then', wrap: killedAfterRename, advice: /^$/ }
+])
+  test(
+    `the recovery code of a rekey is known when the file has taken its place: ${how}`,
+    { skip: missing('strace') },
+    async (t) => {
+      const data = scratchFolder(t, 'failing-disk')
+      await createAccounts(data, [USER])
+      const run = (
+        /** @type {string} */ command,
+        input = 'pass\n',
+        wrapper = /** @type {string[]} */ ([])
+      ) =>
+        letterlock([...command.split(' '), USER, '--data', data, '--password-stdin'], {
+          input,
+          wrapper
+        })
+      const file = join(mailboxFolder(data), 'mail.db')
+      const { ino } = statSync(file)
+      const failed = await run('account rekey', 'pass\n', wrap(mailboxFolder(data)))
+      assert.notEqual(failed.code, 0)
+      assert.match(failed.stderr, advice)
+      assert.notEqual(statSync(file).ino, ino)
+      const [, code] = /^recovery code: (llrec\S+)$/m.exec(failed.stdout) ?? []
+      assert.ok(code !== undefined, failed.stdout)
+      const checked = await run('check')
+      assert.equal(checked.code, 0, checked.stderr)
+      const changed = await run('account passwd', `${code}\nother\n`)
+      assert.equal(changed.code, 0, changed.stderr)
+      assert.equal((await run('check', 'other\n')).code, 0)
+    }
+  )
+
+test('a rekey that cannot tell its recovery code, or fails before the file has changed, changes nothing', async (t) => {
+  const data = scratchFolder(t, 'failing-disk')
+  await createAccounts(data, [USER])
+  const run = (/** @type {string[]} */ wrapper = []) =>
+    letterlock(['account', 'rekey', USER, '--data', data, '--password-stdin'], {
+      input: 'pass\n',
+      wrapper
+    })
+  const untold = await run(['sh', '-c', 'exec "$@" > /dev/full', 'sh'])
+  assert.equal(untold.code, 1)
+  assert.match(untold.stderr, /ENOSPC/)
+  const inTheWay = join(mailboxFolder(data), 'mail.db.next')
+  mkdirSync(inTheWay)
+  const failed = await run()
+  assert.equal(failed.code, 1)
+  assert.match(failed.stdout, /^recovery code: llrec/)
+  assert.match(failed.stderr, /^Nothing has changed: the recovery code above opens nothing/m)
+  rmdirSync(inTheWay)
+  const shown = await letterlock(['account', 'show', USER, '--json', '--data', data])
+  assert.equal(JSON.parse(shown.stdout).keyEpoch, 1)
+})
+
+test(
+  'a rekey that was interrupted is finished when the new name of its file is durable, and not before',
+  { skip: missing('strace') },
+  async (t) => {
+    const data = scratchFolder(t, 'failing-disk')
+    await createAccounts(data, [USER])
+    const folder = mailboxFolder(data)
+    const run = (/** @type {string} */ command, wrapper = /** @type {string[]} */ ([])) =>
+      letterlock([...command.split(' '), USER, '--data', data, '--password-stdin'], {
+        input: 'pass\n',
+        wrapper
+      })
+    const keyEpoch = async () =>
+      JSON.parse((await letterlock(['account', 'show', USER, '--json', '--data', data])).stdout)
+        .keyEpoch
+    assert.notEqual((await run('account rekey', killedAfterRename(folder))).code, 0)
+    const trace = ['strace', '-f', '-qq', '-o', '/dev/null', '-P', folder, '-e', 'trace=fsync']
+    const refused = await run('check', [...trace, '-e', 'inject=fsync:error=EIO'])
+    assert.notEqual(refused.code, 0)
+    assert.equal(await keyEpoch(), 1)
+    const checked = await run('check')
+    assert.equal(checked.code, 0, checked.stderr)
+    assert.equal(await keyEpoch(), 2)
   }
 )
 

@@ -34,12 +34,11 @@ import {
 
 const PASSWORD_STDIN = '--password-stdin'
 
+const KEEP_CODE =
+  'Keep it off this machine: it is shown this once, and it is the only way to the mail if the password is lost.'
+
 /** @param {string} code */
-const recoveryNote = (code) =>
-  [
-    `recovery code: ${code}`,
-    'Keep it off this machine: it is shown this once, and it is the only way to the mail if the password is lost.'
-  ].join('\n')
+const recoveryNote = (code) => `recovery code: ${code}\n${KEEP_CODE}`
 
 /**
  * @param {Command} program
@@ -322,6 +321,21 @@ function explainBusy(error) {
 }
 
 /**
+ * @param {import('../../accounts/services.js').AccountServices} services
+ * @param {import('../../accounts/directory-port.js').Account} account - whose rekey has failed after its code was told
+ * @returns {Promise<string>}
+ */
+async function whichCodeOpens({ directory }, { id, keyEpoch }) {
+  const isUnchanged = await Promise.all([directory.findRekey(id), directory.findAccount(id)]).then(
+    ([pending, now]) => pending === null && now?.keyEpoch === keyEpoch,
+    () => false
+  )
+  return isUnchanged
+    ? 'Nothing has changed: the recovery code above opens nothing, the old one stays.'
+    : 'The next login finds out whether the keys have changed. Until then keep the recovery code above and the old one.'
+}
+
+/**
  * @param {Command} account
  * @param {CommandContext} context
  */
@@ -338,15 +352,23 @@ function registerRekey(account, context) {
       withAccounts(context, options, async ({ services, input, print, tell }) => {
         const row = await requireAccount(services, address)
         const password = await input.read(`Password of ${row.address}`)
-        const { recoveryCode, revoked, isFinished } = await withSecret(password, () =>
-          rekeyAccount({ services, account: row, password })
-        ).catch(explainBusy)
-        print(`${row.address} has a new master key`)
+        let isTold = false
+        const onRecoveryCode = async (/** @type {string} */ code) => {
+          await writeOut(context.stdout, `recovery code: ${code}\n`)
+          isTold = true
+        }
+        const { revoked, isFinished } = await withSecret(password, () =>
+          rekeyAccount({ services, account: row, password, onRecoveryCode })
+        ).catch(async (error) => {
+          if (isTold) tell(await whichCodeOpens(services, row))
+          return explainBusy(error)
+        })
+        print(`${row.address} has a new master key, and that code opens it`)
+        print(KEEP_CODE)
         if (!isFinished)
           tell(
             'The directory cannot be written now: old credentials open nothing from the next login on.'
           )
-        print(recoveryNote(recoveryCode))
         for (const { id, label } of revoked)
           print(`revoked app password ${id} ${plainText(label)}`.trimEnd())
         if (revoked.length > 0) {
