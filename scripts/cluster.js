@@ -21,13 +21,21 @@ process.umask(0o077)
  * @returns {Promise<number>} the exit code
  */
 async function run([command = 'start', ...rest]) {
-  const { data, isValid } =
-    command === 'stop' ? findDataFolder() : { data: loadConfig().data, isValid: true }
+  const isWholeStop = command === 'stop' && rest.length === 0
+  const { data, isValid } = isWholeStop
+    ? findDataFolder()
+    : { data: loadConfig().data, isValid: true }
   // What root makes there, PM2's files too, would be closed to workers, which become its owner.
   enterDataFolder(data, { mayBeNew: true })
   const environment = clusterEnvironment(data)
   await makeFolderDurably(environment.PM2_HOME)
   const pm2 = new Pm2(environment)
+  if (isWholeStop) {
+    // That file wants valid settings; the daemon has no apps but those in it.
+    const exitCode = pm2.show(['stop', isValid ? ECOSYSTEM : 'all'])
+    // The daemon goes too: after an upgrade the next start has the new Node.
+    return pm2.show(['kill']) || exitCode
+  }
   switch (command) {
     case 'start':
     case 'reload':
@@ -37,12 +45,6 @@ async function run([command = 'start', ...rest]) {
         tell: (line) => process.stdout.write(`${line}\n`)
       })
       return pm2.show(['list'])
-    case 'stop': {
-      // That file wants valid settings; the daemon has no apps but those in it.
-      const exitCode = pm2.show(['stop', isValid ? ECOSYSTEM : 'all'])
-      // The daemon goes too: after an upgrade the next start has the new Node.
-      return pm2.show(['kill']) || exitCode
-    }
     default:
       pm2.startDaemon()
       return pm2.show([command, ...rest])

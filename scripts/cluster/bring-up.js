@@ -51,7 +51,7 @@ export async function bringUp({ config, pm2, tell }) {
     const ended = old.filter(({ pm2_env: { status } }) => ENDED.has(status))
     await end(pm2, ended)
     if (ended.length < old.length) await replaceWorkers(parts)
-    else startWorkers(parts)
+    else await startWorkers(parts)
     await renewBackup(parts)
   } finally {
     lock.release()
@@ -76,11 +76,13 @@ function requireNode({ pm2: { node }, tell }) {
 }
 
 /** @param {Parts} parts */
-function startWorkers({ pm2, ecosystem: { workers }, tell }) {
+async function startWorkers({ pm2, ecosystem: { workers }, tell }) {
   pm2.run(['start', ECOSYSTEM, '--only', workers.name])
   const started = find(pm2, workers)
   if (started.length !== workers.instances || !started.every(isUp)) {
-    pm2.run(['kill'])
+    await end(pm2, started)
+    // The nightly backup may be at work from before.
+    if (pm2.list().length === 0) pm2.run(['kill'])
     throw new CliError(`The workers do not start: see ${pm2.logOf(workers.name)}`)
   }
   tell('all workers are ready')

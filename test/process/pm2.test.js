@@ -62,7 +62,9 @@ function setUp(t, folder = scratchFolder(t, 'pm2')) {
   const settings = { LETTERLOCK_DATA: data, LETTERLOCK_CLUSTER_WORKERS: '1' }
   const environment = { ...ENVIRONMENT, ...listen, ...settings }
   const run = (/** @type {string} */ command, changed = {}, node = process.execPath) =>
-    promisify(execFile)(node, [SCRIPT, command], { env: { ...environment, ...changed } })
+    promisify(execFile)(node, [SCRIPT, ...command.split(' ')], {
+      env: { ...environment, ...changed }
+    })
   return { folder, data, environment, run }
 }
 
@@ -187,6 +189,38 @@ test('a start whose workers cannot begin fails, and leaves none of them', ON_LIN
     /^letterlock: The configuration is not valid\n {2}environment: imap\.listen must be/
   )
 })
+
+test(
+  'a start whose workers cannot begin leaves the nightly backup as it was, and so does a stop of the workers alone',
+  ON_LINUX,
+  async (t) => {
+    const { data, run } = setUp(t)
+    const running = async () => {
+      const [list = '[]'] = /^\[.*\]$/m.exec((await run('jlist')).stdout) ?? []
+      return JSON.parse(list)
+        .filter((/** @type {any} */ { pm2_env: { status } }) => status === 'online')
+        .map((/** @type {any} */ { name, pid }) => `${name} ${pid}`)
+    }
+    try {
+      await run('start')
+      const backup = (await running()).filter((/** @type {string} */ app) => /backup/.test(app))
+      assert.equal(backup.length, 1)
+      await run('stop letterlock')
+      assert.deepEqual(workersOf(data), [])
+      assert.deepEqual(await running(), backup)
+      await assertFails(
+        run('start', { LETTERLOCK_IMAP_LISTEN: await takePort(t) }),
+        /^letterlock: The workers do not start: see .*letterlock-error\.log\n/
+      )
+      assert.deepEqual(workersOf(data), [])
+      assert.deepEqual(await running(), backup)
+      await run('start')
+      assert.equal(workersOf(data).length, 1)
+    } finally {
+      await run('stop')
+    }
+  }
+)
 
 test(
   'a reload says that the daemon runs on the Node of another version, and replaces nothing once that is gone',
