@@ -28,7 +28,13 @@ const MAX_LINE_BYTES = 16_384
  * @property {number} parallel - accounts at once
  * @property {string[]} command - program and arguments up to those of one account
  * @property {AbortSignal} signal - no further account begins
- * @property {(result: { account: string, code: number, report: string | null, failures: string[] }) => void} onAccount
+ * @property {(result: { account: string } & AccountResult) => void} onAccount
+ *
+ * @typedef {object} AccountResult
+ * @property {number} code - the exit code
+ * @property {string | null} report - null where it came to none
+ * @property {string[]} said - all lines of its standard output, that of the report and those about the progress among them
+ * @property {string[]} failures
  */
 
 /**
@@ -139,7 +145,7 @@ function forget({ sourcePassword, password }) {
 /**
  * @param {string[]} command
  * @param {ListedAccount} listed
- * @returns {Promise<{ code: number, report: string | null, failures: string[] }>} `report`: null where it came to none
+ * @returns {Promise<AccountResult>}
  */
 async function importOne(command, listed) {
   const texts = { stdout: '', stderr: '' }
@@ -149,13 +155,19 @@ async function importOne(command, listed) {
   } catch (error) {
     // The others are imported all the same.
     const { code: reason, message } = /** @type {NodeJS.ErrnoException} */ (error)
-    return { code: 2, report: null, failures: [`It cannot be started (${reason ?? message})`] }
+    return {
+      code: 2,
+      report: null,
+      said: [],
+      failures: [`It cannot be started (${reason ?? message})`]
+    }
   } finally {
     forget(listed)
   }
+  const said = linesOf(texts.stdout)
   // Before it there are lines about the progress.
-  const report = linesOf(texts.stdout).find((line) => line.startsWith(REPORT_BEGINNING)) ?? null
-  return { code, report, failures: linesOf(texts.stderr) }
+  const report = said.find((line) => line.startsWith(REPORT_BEGINNING)) ?? null
+  return { code, report, said, failures: linesOf(texts.stderr) }
 }
 
 /**

@@ -2,6 +2,7 @@
  * How a copy from another IMAP server shows itself: on a terminal a bar for all and one for each folder that is under
  * way, with rate and time left; plain lines otherwise. Failures go to standard error as they come.
  */
+import { plainText } from './plain-text.js'
 import { ProgressView, duration, reasonOf } from './progress-view.js'
 
 /** @typedef {import('../import/imap/copy-account.js').AccountReport} AccountReport */
@@ -20,6 +21,16 @@ const UNTRUSTED = new Set([
 
 /** How the report on a copy begins, for whoever reads it among other lines. */
 export const REPORT_BEGINNING = 'copied '
+
+/**
+ * @param {string} folder - that the user wants left out
+ * @returns {string} said where the source has none of that name
+ */
+export const unknownExclude = (folder) =>
+  `--exclude ${plainText(folder)}: the source has no such folder`
+
+/** What is said of messages that have gone at the source and have not gone here, behind their number. */
+export const LEFT_HERE = ' messages are gone at the source and were left here (see --expunge)'
 
 /** Names are cut to this, so that bars stand below each other. */
 const NAME_COLUMNS = 28
@@ -46,8 +57,7 @@ export class ImapImportProgress {
     return {
       onPlan: (plan) => this.#plan(plan),
       // No failure: of many accounts not each need have it.
-      onEmptyExclude: (folder) =>
-        this.#view.tell(`--exclude ${folder}: the source has no such folder`),
+      onEmptyExclude: (folder) => this.#view.tell(unknownExclude(folder)),
       onProgress: (mailbox, progress) => this.#update(mailbox, progress),
       onFolder: (mailbox) => this.#finish(mailbox),
       onFailure: ({ mailbox, uid, error }) => {
@@ -170,8 +180,7 @@ function reportLines(report, elapsedMs) {
       `in ${duration(elapsedMs)} (${rate}/s)`,
     `${folders} folders, of which ${foldersWithUids} have the UIDs of the source: mail programs keep what they have of these`
   ]
-  if (kept > 0)
-    lines.push(`${kept} messages are gone at the source and were left here (see --expunge)`)
+  if (kept > 0) lines.push(`${kept}${LEFT_HERE}`)
   return lines
 }
 

@@ -210,6 +210,36 @@ test('a list of accounts must be private; each is copied, and one that fails sto
   assert.match(stderr, /ann@example\.org: letterlock: .*refused the login/)
 })
 
+test('a folder to be left out that no account of a list has is told, and one that some have is not', async (t) => {
+  const uidValidity = 7
+  const bytes = Buffer.from('Subject: one\r\n\r\nbody\r\n')
+  const messages = [{ uid: 1, bytes }]
+  const INBOX = { uidValidity, messages }
+  const two = await startImapSource(t, { folders: { INBOX, Spam: { uidValidity, messages } } })
+  const one = await startImapSource(t, { folders: { INBOX } })
+  const target = await makeTarget(t)
+  await createAccounts(target.data, ['ben@example.org'])
+  const list = join(target.data, '..', 'list.tsv')
+  const lines = [
+    `imap://ann@127.0.0.1:${one.port}\tpass\t${target.account}\tpass`,
+    `imap://ben@127.0.0.1:${two.port}\tpass\tben@example.org\tpass`
+  ]
+  writeFileSync(list, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const args = ['import', 'imap', '--list', list, '--data', target.data, '--plaintext']
+  const exclude = ['--exclude', 'Spam', '--exclude', 'Jnuk', '--expunge', 'never']
+  const first = await letterlock([...args, ...exclude])
+  assert.equal(first.code, 0, first.stderr)
+  assert.match(first.stdout, /^ben@example\.org: done: copied 1, /m)
+  assert.match(first.stdout, /^--exclude Jnuk: none of the sources has such a folder$/m)
+  assert.doesNotMatch(first.stdout, /Spam/)
+
+  messages.length = 0
+  const second = await letterlock([...args, '--expunge', 'never'])
+  assert.equal(second.code, 0, second.stderr)
+  assert.match(second.stdout, /^ben@example\.org: 1 messages are gone at the source and were left/m)
+  assert.doesNotMatch(second.stdout, /--exclude/)
+})
+
 test('a copy that the quota ends says what it has copied, and is one in part', async (t) => {
   const messages = Array.from({ length: 130 }, (_, at) => ({
     uid: at + 1,

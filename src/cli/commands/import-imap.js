@@ -11,9 +11,15 @@ import { SourcePool } from '../../import/imap/source-pool.js'
 import { parseSourceServer } from '../../import/imap/source-server.js'
 import { CliError } from '../cli-error.js'
 import { importList } from '../imap-import-list.js'
-import { ImapImportProgress, sourceReason } from '../imap-import-progress.js'
+import {
+  ImapImportProgress,
+  LEFT_HERE,
+  sourceReason,
+  unknownExclude
+} from '../imap-import-progress.js'
 import { NOTHING_DONE, withMailbox } from '../open-mailbox.js'
 import { PasswordInput } from '../password-input.js'
+import { plainText } from '../plain-text.js'
 import { wholeNumber } from '../whole-number.js'
 
 /** @typedef {import('../index.js').CliContext} CliContext */
@@ -36,6 +42,7 @@ import { wholeNumber } from '../whole-number.js'
  */
 
 const SOME_FAILED = 1
+const NOTHING_BEGUN = { exitCode: NOTHING_DONE }
 /** As shells say it: ended by signal 2. */
 const INTERRUPTED = 130
 
@@ -84,9 +91,17 @@ export function registerImap(parent, context) {
     .option('--ca <file>', 'certificates (PEM) to trust besides the usual ones')
     .option('--plaintext', 'no TLS, although the password then crosses the network in the clear')
     .addHelpText('after', HELP)
-    .action(async (/** @type {ImapImportOptions} */ options) => {
-      process.exitCode = await run(context, options)
-    })
+    .action(
+      async (
+        /** @type {ImapImportOptions} */ options,
+        /** @type {import('commander').Command} */ command
+      ) => {
+        const hasList = options.list !== undefined
+        if (!hasList && command.getOptionValueSource('parallel') === 'cli')
+          throw new CliError('--parallel is for the accounts of a --list', NOTHING_BEGUN)
+        process.exitCode = await run(context, options)
+      }
+    )
 }
 
 /**
@@ -190,23 +205,42 @@ const failureCode = ({ copied, skipped }) => (copied + skipped > 0 ? SOME_FAILED
  */
 async function runList(context, options, file, signal) {
   if (options.from !== undefined || options.account !== undefined) {
-    throw new CliError('--list names the accounts: --from and --account do not go with it', {
-      exitCode: NOTHING_DONE
-    })
+    throw new CliError(
+      '--list names the accounts: --from and --account do not go with it',
+      NOTHING_BEGUN
+    )
   }
+  if (options.passwordStdin === true)
+    throw new CliError(
+      '--list has the passwords: --password-stdin does not go with it',
+      NOTHING_BEGUN
+    )
   const { stdout, stderr } = context
+  let copies = 0
+  /** @type {Map<string, number>} - how many of them had no such folder */
+  const unknown = new Map(options.exclude.map((folder) => [folder, 0]))
   const { whole, partly, failed } = await importList({
     file,
     parallel: options.parallel,
     command: commandOf(options),
     signal,
-    onAccount: ({ account, code, report, failures }) => {
+    onAccount: ({ account, code, report, said, failures }) => {
       for (const line of failures) stderr.write(`${account}: ${line}\n`)
       stdout.write(
         `${account}: ${code === 0 ? 'done' : 'NOT DONE'}: ${report ?? missingReport(code)}\n`
       )
+      for (const line of said.filter((text) => text.endsWith(LEFT_HERE)))
+        stdout.write(`${account}: ${line}\n`)
+      if (report !== null) copies++
+      for (const [folder, count] of unknown)
+        if (said.includes(unknownExclude(folder))) unknown.set(folder, count + 1)
     }
   })
+  for (const [folder, count] of unknown) {
+    // Of many accounts not each need have it, but one that none has may be misspelt.
+    if (copies > 0 && count >= copies)
+      stdout.write(`--exclude ${plainText(folder)}: none of the sources has such a folder\n`)
+  }
   stdout.write(`${whole} accounts are there, ${partly} in part, ${failed} not at all\n`)
   if (signal.aborted) return INTERRUPTED
   if (partly + failed === 0) return 0

@@ -381,6 +381,8 @@ test('what makes no sense on the command line ends with 2, whatever the command'
     ['open', 'x.letterlock', '--port', '65536'],
     ['import', 'imap', '--parallel', '0x10'],
     ['import', 'imap', '--connections', '17'],
+    ['import', 'imap', '--list', 'x', '--password-stdin'],
+    ['import', 'imap', '--from', 'imap://a@b', '--account', ANNA, '--parallel', '3'],
     ['backup', 'rehearse', '--accounts', '1e1'],
     ['account', 'set', ANNA, '--quota-messages', ' 1'],
     ['tenant', 'create', 'acme', '--accounts', ''],
