@@ -173,7 +173,8 @@ export const SETTINGS = {
     minimum: 1000,
     maximum: 60 * minuteMs,
     unit: 'ms',
-    reason: 'Silence after which a delivery connection ends (RFC 5321 §4.5.3.2 gives 5 minutes).'
+    reason:
+      'Silence after which a delivery connection ends (RFC 5321 §4.5.3.2 gives 5 minutes), and how far a message may fall behind 500 bytes a second.'
   },
   'lmtp.overQuota': {
     value: 'temporary',

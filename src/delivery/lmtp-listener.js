@@ -18,6 +18,8 @@ const QUOTED_LOCAL_PART = /^([^"<]*<(?:@[^"<>\s]*:)?)("(?:[^"\\\p{C}]|\\[ -~])+"
 /** Stands where the quoted string was while smtp-server reads the line. */
 const STAND_IN = 'quoted'
 
+const SHUTTING_DOWN = 'Server shutting down'
+
 /** Longest address, characters: RFC 5321 §4.5.3.1.3 asks for 254, and forwarders wrap one in another. */
 const MAX_ADDRESS = 1000
 
@@ -53,11 +55,15 @@ class LmtpConnection extends SMTPConnection {
     else super.upgrade(callback, secureCallback)
   }
 
-  /** Ends it, unless it waits for the answer to a message that has come in full: that may be stored already. */
-  cut() {
+  /**
+   * Ends it, unless it waits for the answer to a message that has come in full: that may be stored already.
+   *
+   * @param {string} why
+   */
+  cut(why) {
     const message = this._dataStream
     if (message && message.writableEnded) return
-    this.send(421, 'Server shutting down')
+    this.send(421, why)
     // Its end may have been read already, and would be stored although it was refused.
     if (message) message.destroy()
   }
@@ -145,6 +151,15 @@ export class LmtpListener extends SMTPServer {
   }
 
   /**
+   * @param {import('smtp-server').SMTPServerSession} session - whose message has not come in full: it is refused for now, and its
+   *   stream fails
+   */
+  cut(session) {
+    const connection = this.#clients().find((client) => client.session === session)
+    connection?.cut('Too slow - closing connection')
+  }
+
+  /**
    * Takes no new connections, and ends those that there are as soon as they have no message in transfer.
    *
    * @param {{ graceMs: number }} options - after which transfers are cut
@@ -154,7 +169,7 @@ export class LmtpListener extends SMTPServer {
   end({ graceMs }) {
     return new Promise((resolve) => {
       const cut = setTimeout(() => {
-        for (const connection of this.#clients()) connection.cut()
+        for (const connection of this.#clients()) connection.cut(SHUTTING_DOWN)
         this.#onceCut = resolve
         this.endIdle()
       }, graceMs)
@@ -171,7 +186,7 @@ export class LmtpListener extends SMTPServer {
   endIdle() {
     if (!this.#isEnding) return
     for (const connection of this.#clients()) {
-      if (!connection.isBusy) connection.send(421, 'Server shutting down')
+      if (!connection.isBusy) connection.send(421, SHUTTING_DOWN)
     }
     if (this.connections.size === 0) this.#onceCut()
   }

@@ -8,6 +8,7 @@ import { isRecipientOf } from '../crypto/age.js'
 import { MailError } from '../errors.js'
 import { counters } from '../telemetry/counters.js'
 import { fanOut } from './fan-out.js'
+import { hasGone } from './gone-client.js'
 import { LmtpRefusal, REFUSALS, refusalOf } from './lmtp-reply.js'
 import { Permits } from './permits.js'
 import { SpoolMeter } from './spool-meter.js'
@@ -210,7 +211,7 @@ export class LmtpService {
       }
       return recipients.map(({ address }) => replies.get(address))
     } catch (error) {
-      logger.warn({ err: error }, 'a message did not come to its end')
+      logger[hasGone(error) ? 'info' : 'warn']({ err: error }, 'a message did not come to its end')
       throw refusalOf(error)
     } finally {
       release()

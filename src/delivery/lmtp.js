@@ -12,9 +12,11 @@
  */
 
 import { isTurnSpent, nextTurn } from '../support/turns.js'
+import { hasGone } from './gone-client.js'
 import { LmtpListener } from './lmtp-listener.js'
 import { LmtpRefusal, REFUSALS } from './lmtp-reply.js'
 import { LmtpService } from './lmtp-service.js'
+import { paced } from './paced.js'
 
 /** @typedef {import('./lmtp-service.js').LmtpOptions} LmtpOptions */
 
@@ -73,8 +75,12 @@ export function createLmtpServer(options) {
       turn.then(() => service.addRecipient(address, session)).then(() => done(), done)
     },
     onData: (message, session, done) => {
+      const onStalled = () => {
+        logger.info('a message came too slowly, and its connection is ended')
+        listener.cut(session)
+      }
       service
-        .deliver(message, session)
+        .deliver(paced(message, { patienceMs: config.lmtp.timeoutMs, onStalled }), session)
         // The library's types know one text alone; it sends one reply for each element.
         .then((replies) => done(null, /** @type {any} */ (replies)), done)
         .finally(() => listener.endIdle())
@@ -87,7 +93,9 @@ export function createLmtpServer(options) {
   let isBinding = false
   listener.on('error', (error) => {
     // What keeps it from listening comes here too, and is thrown to whoever wants it to.
-    if (!isBinding) logger.warn({ err: error }, 'a delivery connection failed')
+    if (isBinding) return
+    if (hasGone(error)) logger.info({ err: error }, 'a delivery connection was broken off')
+    else logger.warn({ err: error }, 'a delivery connection failed')
   })
   return {
     listen: async ({ host, port, proxy = null }) => {

@@ -127,6 +127,86 @@ test('a silent client is sent away after the timeout', async (t) => {
   wire.destroy()
 })
 
+/**
+ * @param {LmtpClient} client
+ * @param {number} recipients
+ */
+async function beginMessage(client, recipients) {
+  await client.say('MAIL FROM:<>')
+  for (let at = 0; at < recipients; at++) await client.say(`RCPT TO:<ann+${at}@example.org>`)
+  assert.match(await client.say('DATA'), /^354 /)
+}
+
+test('senders that only let a byte through now and then lose their connection, and do not keep others from delivering', async (t) => {
+  const { logger, lines } = recordingLogger()
+  const { port, spoolFolder, identity } = await startLmtp(t, { logger, lmtp: { timeoutMs: 1500 } })
+  // Together more files than may be open at once: the third waits for the first two.
+  const slow = await Promise.all([1, 2, 3].map(() => LmtpClient.connect(port)))
+  await Promise.all(slow.map((client) => beginMessage(client, 200)))
+  const dripping = setInterval(() => {
+    for (const { wire } of slow) if (!wire.isClosed) wire.send('x')
+  }, 100)
+  t.after(() => clearInterval(dripping))
+  for (const client of slow.slice(0, 2)) assert.match(await client.reply(), /^421 .*[Ss]low/)
+  for (const { wire } of slow)
+    while (!wire.isClosed) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (filesBelow(spoolFolder).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  const next = await LmtpClient.connect(port)
+  assert.match(String(await next.deliver({ to: [ANN], message: MESSAGE })), /^250 /)
+  await next.quit()
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+  assert.deepEqual(
+    lines.filter(({ level }) => level !== 'info'),
+    []
+  )
+})
+
+test('a message may take longer than the timeout as long as it comes on', async (t) => {
+  const { port } = await startLmtp(t, { lmtp: { timeoutMs: 1000 } })
+  const client = await LmtpClient.connect(port)
+  await beginMessage(client, 1)
+  for (let at = 0; at < 20; at++) {
+    client.wire.send('a line of this message\r\n'.repeat(8))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  client.wire.send('.\r\n')
+  assert.match(await client.reply(), /^250 /)
+  await client.quit()
+})
+
+test('a client that breaks its connection off behind its message is no warning, and the message comes once', async (t) => {
+  const { logger, lines } = recordingLogger()
+  const says = async (/** @type {string} */ words) => {
+    while (!lines.some(({ msg }) => msg === words))
+      await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  let breakOff = () => {}
+  const { port, spoolFolder, identity } = await startLmtp(t, {
+    logger,
+    onceStored: async () => {
+      breakOff()
+      await says('a delivery connection was broken off')
+    }
+  })
+  const gone = await LmtpClient.connect(port)
+  await beginMessage(gone, 1)
+  breakOff = () => gone.wire.socket.resetAndDestroy()
+  gone.wire.send(stuffed(MESSAGE))
+  await says('mail sealed')
+  const early = await LmtpClient.connect(port)
+  await beginMessage(early, 1)
+  early.wire.socket.write('half a mess')
+  while (filesBelow(spoolFolder).length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+  early.wire.socket.resetAndDestroy()
+  while (filesBelow(spoolFolder).length > 1) await new Promise((resolve) => setTimeout(resolve, 5))
+  assert.equal((await openSpool(spoolFolder, identity)).length, 1)
+  await says('a message did not come to its end')
+  assert.deepEqual(
+    lines.filter(({ level }) => level !== 'info'),
+    []
+  )
+})
+
 test('STARTTLS is offered with a certificate; Received then says LMTPS; what was pipelined is dropped', async (t) => {
   const { port, spoolFolder, identity } = await startLmtp(t, { hasTls: true })
   const wire = await WireClient.connect(port)
