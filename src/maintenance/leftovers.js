@@ -1,6 +1,6 @@
 /**
- * At the start of the server: removes what was left behind by those that were killed, half-written deliveries in every
- * account's spool and half-written copies of mailbox files. Needs no key. In the background, one account at a time.
+ * At the start of the server: removes what was left behind by those that were killed, their sockets, half-written deliveries in
+ * every account's spool and half-written copies of mailbox files. Needs no key. In the background, one account at a time.
  */
 import { join } from 'node:path'
 import { isMailError } from '../errors.js'
@@ -9,6 +9,7 @@ import { withExclusiveLock } from '../database/lock.js'
 import { hasLeftCopy, removeLeftCopy } from '../database/rewrite.js'
 import { hasLeftRepair, removeLeftRepair } from '../store/salvage/repair-file.js'
 import { cleanSpoolLeftovers } from '../delivery/spool.js'
+import { removeAbandonedSockets } from '../support/unix-socket.js'
 
 /** Accounts that are asked for at once: a list of all of them would hold up the event loop of a server that has just begun. */
 const PAGE = 200
@@ -36,6 +37,11 @@ export function cleanLeftovers({ services }) {
   let isStopped = false
   const run = async () => {
     let removed = 0
+    try {
+      removed += await removeAbandonedSockets(join(config.data, 'run'), clock.nowMs())
+    } catch (err) {
+      logger.warn({ err }, 'the sockets of processes that are gone could not be removed')
+    }
     for await (const { id, folder: stored } of allFolders(directory)) {
       if (isStopped) break
       const folder = join(config.data, stored)

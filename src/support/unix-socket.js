@@ -2,9 +2,9 @@
  * Unix sockets that stand for a service: what a killed process has left is removed, and who may connect is set.
  */
 import { once } from 'node:events'
-import { chmod, chown, lstat, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, chown, lstat, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { createConnection } from 'node:net'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { MailError } from '../errors.js'
 
 /** Longest path of a unix socket, bytes (sun_path less its NUL). */
@@ -28,6 +28,32 @@ export async function removeStaleSocket(path) {
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
   }
+}
+
+/** A socket is bound, and so answers nobody, for a moment before its process listens there, ms. */
+const BINDING_MS = 60_000
+
+/**
+ * @param {string} folder - of sockets that processes of this program make
+ * @param {number} nowMs - wall clock
+ * @returns {Promise<number>} how many were those of processes that are gone, and are gone now
+ */
+export async function removeAbandonedSockets(folder, nowMs) {
+  let removed = 0
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (!entry.isSocket()) continue
+    const path = join(folder, entry.name)
+    try {
+      const { mtimeMs } = await lstat(path)
+      if (Math.abs(nowMs - mtimeMs) < BINDING_MS || !(await isAbandoned(path))) continue
+      await rm(path)
+      removed++
+    } catch (error) {
+      // Its own process, or another one that looks about, was faster.
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error
+    }
+  }
+  return removed
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -10,17 +10,49 @@ import {
   removeStaleSocket,
   setSocketAccess
 } from '../../../src/support/unix-socket.js'
-import { scratchFolder } from '../../helpers/process.js'
+import { createAccounts, scratchFolder, startServerProcess } from '../../helpers/process.js'
+
+/** @param {string} path - of a socket whose process is killed then */
+async function leaveSocket(path) {
+  const program = `require('net').createServer().listen(process.argv[1], () => console.log('up'))`
+  const child = spawn(process.execPath, ['-e', program, path])
+  await once(child.stdout, 'data')
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  assert.ok(existsSync(path))
+}
+
+test('a server that starts removes the sockets of killed ones, also those that were not yet called theirs', async (t) => {
+  const data = scratchFolder(t, 'sockets')
+  await createAccounts(data, ['anna@example.org'])
+  const run = join(data, 'run')
+  mkdirSync(run, { recursive: true })
+  const left = ['worker-0-7-123.sock.new', '0badcafe.new', 'worker-0-6-122.sock'].map((name) =>
+    join(run, name)
+  )
+  for (const path of left) {
+    await leaveSocket(path)
+    utimesSync(path, 1, 1)
+  }
+  const fresh = join(run, 'worker-1-1-124.sock.new')
+  await leaveSocket(fresh)
+  const note = join(run, 'note')
+  writeFileSync(note, 'of somebody')
+  const server = await startServerProcess(t, { data })
+  while (left.some((path) => existsSync(path)))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  // It may be bound, and not listened to yet.
+  assert.ok(existsSync(fresh))
+  assert.ok(existsSync(note))
+  assert.equal(readdirSync(run).filter((name) => /^owner-.*\.sock$/.test(name)).length, 1)
+  assert.equal(await server.stop(), 0, server.output())
+  assert.doesNotMatch(server.output(), /"level":"(warn|error)"/)
+})
 
 test('the socket of a killed process goes; one that answers and any other file stay', async (t) => {
   const folder = scratchFolder(t, 'socket')
   const stale = join(folder, 'stale')
-  const program = `require('net').createServer().listen(process.argv[1], () => console.log('up'))`
-  const child = spawn(process.execPath, ['-e', program, stale])
-  await once(child.stdout, 'data')
-  child.kill('SIGKILL')
-  await once(child, 'close')
-  assert.ok(existsSync(stale))
+  await leaveSocket(stale)
   await removeStaleSocket(stale)
   assert.ok(!existsSync(stale))
 
