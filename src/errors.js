@@ -90,7 +90,8 @@ export const ERROR_TABLE = Object.freeze({
   UNSEAL_FAILED: { temporary: false, text: 'The sealed message does not open' },
   MESSAGE_FAULT: { temporary: false, text: 'The program fails at this message' },
   // Backups
-  BACKUP_NOT_READY: { temporary: false, text: 'Backups are not set up here' },
+  BACKUP_NOT_READY: { temporary: false, text: 'Backups are not ready here' },
+  BACKUP_EXISTS: { temporary: false, text: 'Backups are set up already' },
   BACKUP_MISSING: { temporary: false, text: 'There is no such backup' },
   BACKUP_DAMAGED: { temporary: false, text: 'The backup is damaged' },
   BACKUP_UNREACHABLE: { temporary: true, text: 'The place of the backups cannot be reached' },

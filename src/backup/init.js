@@ -24,7 +24,7 @@ import { makeRecoveryKey, requireRecipient } from './sealed.js'
  * @param {InitInput} input
  * @returns {Promise<{ recipient: string }>}
  * @throws {MailError} BACKUP_NOT_READY where the target holds another host's backups, or is no folder apart from the data;
- *   BACKUP_RUNNING; CONFIG_INVALID
+ *   BACKUP_EXISTS; BACKUP_RUNNING; CONFIG_INVALID
  */
 export function initBackups(input) {
   // Of two at once each would show a key, and one of these would open nothing.
@@ -45,8 +45,8 @@ async function initAlone({ data, repository, clock, recipient, showKey }) {
     })
   if (marker) await requireMadeHere(data, repository)
   if (marker && recipient === undefined)
-    throw new MailError('BACKUP_NOT_READY', {
-      detail: `${label} is set up already; another key: --recipient age1…`
+    throw new MailError('BACKUP_EXISTS', {
+      detail: `in ${label}; for another recovery key: --recipient age1…`
     })
   if (!marker) await requireOwnPlace(data, repository.target)
   if (recipient !== undefined) await requireRecipient(recipient)

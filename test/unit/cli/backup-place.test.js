@@ -30,7 +30,18 @@ test('backup list says that backups are not set up, or that there is none yet', 
   const run = (/** @type {string[]} */ ...args) => letterlock([...args, '--data', data], PASSWORD)
   await run('account', 'create', ANNA, '--password-stdin')
   assert.match((await run('backup', 'list')).stderr, /^Backups are not set up here; first: /)
+  assert.match(
+    (await run('backup', 'run')).stderr,
+    /^letterlock: Backups are not ready here \(first/
+  )
   await run('backup', 'init')
+  const again = await run('backup', 'init')
+  assert.equal(again.code, 2)
+  assert.match(
+    again.stderr,
+    /^letterlock: Backups are set up already \(in .*backup; for another rec/
+  )
+  assert.doesNotMatch(again.stderr, /not set up|not ready/)
   const { code, stdout, stderr } = await run('backup', 'list')
   assert.deepEqual([code, stdout], [0, ''])
   assert.equal(stderr, `No backup yet in ${join(data, 'backup')}\n`)
