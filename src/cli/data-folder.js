@@ -7,6 +7,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setHome } from '../../config/load.js'
 import { UNFINISHED_RESTORE } from '../accounts/services.js'
+import { requireNoMailboxes } from '../accounts/stranded-mailboxes.js'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { CliError } from './cli-error.js'
 
@@ -79,16 +80,18 @@ const isThere = (path) => statSync(path, { throwIfNoEntry: false }) !== undefine
  * @param {{ mayBeNew?: boolean, exitCode?: number }} [options] - `mayBeNew`: the command makes a data folder where there is
  *   none
  * @returns {{ isNew: boolean, hasBecomeOwner: boolean }}
- * @throws {CliError}
+ * @throws {CliError | import('../errors.js').MailError} DIRECTORY_MISSING where there are mailboxes without their directory
  */
 export function enterDataFolder(data, { mayBeNew = false, exitCode = 1 } = {}) {
   const hasBecomeOwner = becomeOwner(data)
   const isNew = !isThere(join(data, 'directory.db'))
   // Whoever opens the folder says what to do about a restore that was not finished.
-  if (isNew && !mayBeNew && !isThere(join(data, UNFINISHED_RESTORE)))
+  if (isNew && !mayBeNew && !isThere(join(data, UNFINISHED_RESTORE))) {
+    requireNoMailboxes(data)
     throw new CliError(
       `There is no Letterlock data in ${data}: say where it is with --data, or LETTERLOCK_DATA`,
       { exitCode }
     )
+  }
   return { isNew, hasBecomeOwner }
 }

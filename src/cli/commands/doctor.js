@@ -4,6 +4,7 @@
 import { networkInterfaces } from 'node:os'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { requireNoMailboxes } from '../../accounts/stranded-mailboxes.js'
 import { errorCodeOf, toMailError } from '../../database/sqlite-error.js'
 import { MailError, isMailError } from '../../errors.js'
 import { CliError } from '../cli-error.js'
@@ -127,8 +128,12 @@ async function dataFindings(context, options) {
     await stat(join(data, 'directory.db'))
   } catch (error) {
     const code = errorCodeOf(error)
-    if (code === 'ENOENT') return [good('data', `${data} is new: the first start fills it`)]
-    return [unusable(error, `${data} cannot be looked at (${code})`)]
+    if (code === 'ELOOP') return [unusable(error)]
+    if (code !== 'ENOENT')
+      return [
+        bad('data', `${data} cannot be looked at (${code})`, 'Run this as its owner, or as root')
+      ]
+    return [withoutDirectory(data)]
   }
   try {
     return await withAccounts(context, options, async ({ services }) => {
@@ -148,20 +153,38 @@ async function dataFindings(context, options) {
       return [directoryDamaged(error.detail ?? error.message)]
     if (explainRefusedFile(error) !== null) return [unusable(error)]
     if (!(error instanceof MailError)) throw cause
-    return [bad('data', `The server would not start: ${error.message}`, error.detail ?? error.code)]
+    return [wouldNotStart(error)]
   }
 }
 
 /**
- * @param {unknown} error - of a file of the data folder
- * @param {string} [otherwise] - what to say where the system's refusal needs no words of its own
+ * @param {string} data - in which there is no directory.db
  * @returns {Finding}
  */
-const unusable = (error, otherwise = '') =>
+function withoutDirectory(data) {
+  try {
+    requireNoMailboxes(data)
+  } catch (error) {
+    if (error instanceof MailError) return wouldNotStart(error)
+    if (explainRefusedFile(error) === null) throw error
+    return unusable(error)
+  }
+  return good('data', `${data} is new: the first start fills it`)
+}
+
+/** @param {MailError} error */
+const wouldNotStart = ({ message, detail, code }) =>
+  bad('data', `The server would not start: ${message}`, detail ?? code)
+
+/**
+ * @param {unknown} error - of a file of the data folder, which the system refuses
+ * @returns {Finding}
+ */
+const unusable = (error) =>
   bad(
     'data',
-    explainRefusedFile(error) ?? otherwise,
+    explainRefusedFile(error) ?? String(error),
     errorCodeOf(error) === 'ELOOP'
       ? 'Put back what belongs there'
-      : 'The server needs each of its files to be its own: run this as its owner, or as root'
+      : 'The server needs each of its files to be its own'
   )

@@ -60,6 +60,20 @@ for (const [what, lose] of /** @type {[string, (path: string, data: string) => v
       )
       assert.equal(statSync(path, { throwIfNoEntry: false })?.size, left)
     }
+    for (const command of [
+      ['account', 'list'],
+      ['maintain', '--status']
+    ]) {
+      const { code, stderr } = await letterlock([...command, '--data', data])
+      assert.equal(code, 1)
+      assert.match(stderr, /^letterlock: The directory of these mailboxes is missing/)
+    }
+    const examined = await letterlock(['doctor', '--data', data])
+    assert.equal(examined.code, 1)
+    assert.match(
+      examined.stdout,
+      /^fail {2}data: The server would not start: The directory of these mailboxes is missing$/m
+    )
   })
 
 test('what lies in mail/ besides mailboxes is no reason not to begin', async (t) => {
