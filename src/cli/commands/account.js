@@ -7,12 +7,12 @@ import { provisionAccount, requireNewAddress } from '../../accounts/provision.js
 import { rekeyAccount } from '../../accounts/rekey.js'
 import { deleteAccount } from '../../accounts/remove-account.js'
 import { readHostState } from '../../backup/host-state.js'
-import { isOpenElsewhere } from '../../database/lock.js'
 import { measureSpool } from '../../delivery/spool.js'
 import { formatBytes } from '../../support/format.js'
 import { createBatch } from '../account-batch.js'
 import { registerSettings } from '../account-settings.js'
 import { CliError } from '../cli-error.js'
+import { explainOpenElsewhere } from '../open-elsewhere.js'
 import { writeOut } from '../outputs.js'
 import { plainJson, plainText } from '../plain-text.js'
 import {
@@ -313,11 +313,8 @@ async function runPasswd(context, address, options) {
  * @returns {never}
  */
 function explainBusy(error) {
-  if (!isOpenElsewhere(error)) throw error
-  throw new CliError(
-    'The mailbox is open: end its sessions, or stop the server, and try again in a minute',
-    { cause: error }
-  )
+  const words = explainOpenElsewhere(error)
+  throw words === null ? error : new CliError(words, { cause: error })
 }
 
 /**

@@ -6,6 +6,7 @@ import { maintainAccount } from '../../maintenance/maintain-account.js'
 import { systemResources } from '../../maintenance/resources.js'
 import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
+import { explainOpenElsewhere } from '../open-elsewhere.js'
 import { formatTime, requireAccount, unlockForWork, withAccounts } from '../with-accounts.js'
 
 /**
@@ -184,7 +185,8 @@ async function maintain({ services, input, print, tell }, addresses, options) {
       if (!(error instanceof MailError) && !(error instanceof CliError)) throw error
       process.exitCode = 1
       const detail = error instanceof MailError && error.detail ? ` (${error.detail})` : ''
-      tell(`letterlock: ${address}: ${error.message}${detail}`)
+      const words = explainOpenElsewhere(error) ?? `${error.message}${detail}`
+      tell(`letterlock: ${address}: ${words}`)
     }
   }
 }

@@ -1,11 +1,11 @@
 /**
  * `letterlock repair`: saves every readable message of a damaged mailbox.
  */
-import { isOpenElsewhere } from '../../database/lock.js'
 import { isMailError, MailError } from '../../errors.js'
 import { repairAccount } from '../../maintenance/repair-account.js'
 import { formatBytes } from '../../support/format.js'
 import { CliError } from '../cli-error.js'
+import { explainOpenElsewhere } from '../open-elsewhere.js'
 import { TerminalBar } from '../terminal-bar.js'
 import { formatTime, unlockForWork, withAccounts } from '../with-accounts.js'
 
@@ -82,11 +82,8 @@ const notDone = (error) =>
  * @returns {unknown}
  */
 function inPlainWords(error) {
-  if (isOpenElsewhere(error))
-    return new CliError('Somebody has the mailbox open: end the sessions and try again', {
-      exitCode: NOT_DONE,
-      cause: error
-    })
+  const words = explainOpenElsewhere(error)
+  if (words !== null) return new CliError(words, { exitCode: NOT_DONE, cause: error })
   if (isMailError(error, 'KEY_REJECTED'))
     return new CliError(
       'Not even the first page of the file can be read: only a backup can bring this mailbox back',
