@@ -1,8 +1,8 @@
 /**
- * What SQLite's query planner knows of the sizes of tables. Of small ones it shall know nothing: our statements are written for
- * large tables, which is what it takes those for that it knows nothing of. Told that a table has one row, it reads all of it instead
- * of looking a row up, and whoever has the file open by then does so however much comes after: in a mailbox that had one
- * message when it was opened, and got 10,000 then, a page of a list took 88 ms instead of 1 (measured).
+ * What SQLite's query planner knows of the sizes of tables. Of small ones it shall know nothing: a table that it knows nothing of
+ * it takes for a large one, and that is what our statements are written for. Told that there is one row, it reads the whole table
+ * instead of looking a row up, and goes on so for as long as the file is open, however much comes: in a mailbox that grew from
+ * one message to 10,000 a page of a list took 88 ms instead of 1 (measured).
  */
 import { prepared } from './statement.js'
 
@@ -11,14 +11,12 @@ import { prepared } from './statement.js'
 /** From so many rows on, and any more, the planner looks rows up wherever it can (tried with all statements). */
 const MANY_ROWS = 1000
 
-/** 0x10002: all tables, those that were never analysed too; `analysis_limit` bounds what is read. 1: only say what would be done. */
-const OPTIMIZE_SAYING = 0x10003
+/** 0x10002: all tables, those that were never analysed too; 1: say what would be done, and do nothing. */
+const DRY_RUN = 0x10003
 
-/** @param {Database} db - of which nobody waits: it takes some milliseconds */
+/** @param {Database} db - for which nobody waits: it takes some milliseconds, because `analysis_limit` bounds what is read */
 export function refreshStatistics(db) {
-  const commands = /** @type {{ optimize: string }[]} */ (
-    db.pragma(`optimize = ${OPTIMIZE_SAYING}`)
-  )
+  const commands = /** @type {{ optimize: string }[]} */ (db.pragma(`optimize = ${DRY_RUN}`))
   for (const { optimize } of commands) if (isOfLargeTable(db, optimize)) db.exec(optimize)
   forgetSmallTables(db)
 }
