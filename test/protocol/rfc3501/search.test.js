@@ -57,3 +57,26 @@ test('SEARCH by flags, numbers, sizes, dates, headers and text; UID SEARCH answe
     `
   )
 })
+
+test('SEARCH for a string that breaks off within its first letter answers BAD and names no message', async (t) => {
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX', { message: 'Subject: Apples\r\n\r\nred fruit\r\n' })}
+    ${select('INBOX', { exists: 1 })}
+    C: a SEARCH CHARSET UTF-16 SUBJECT A
+    S: a BAD ...
+    C: b UID SEARCH CHARSET UTF-7 NOT BODY +
+    S: b BAD ...
+    C: c SORT (ARRIVAL) UTF-16LE TEXT A
+    S: c BAD ...
+    C: d SEARCH CHARSET UTF-16 SUBJECT ""
+    S: * SEARCH 1
+    S: d OK ...
+    C: e SEARCH CHARSET UTF-7 SUBJECT Apple
+    S: * SEARCH 1
+    S: e OK ...
+    `
+  )
+})

@@ -19,9 +19,22 @@ export function searchTextDecoder(charset) {
   if (UTF8_NAMES.has(name)) return decodeUtf8
   if (charset === null || charset.length > LIMITS.charsetNameLength || NOT_CHARSETS.has(name))
     return null
-  return iconv.encodingExists(charset)
-    ? (bytes) => iconv.decode(bytes, charset)
+  const decode = iconv.encodingExists(charset)
+    ? (/** @type {Buffer} */ bytes) => iconv.decode(bytes, charset)
     : platformDecoder(charset)
+  return decode && ((bytes) => requireText(decode(bytes), bytes))
+}
+
+/**
+ * What is empty is in every message: a letter that breaks off, which decoders leave away, must not find them all.
+ *
+ * @param {string} text
+ * @param {Buffer} bytes - that it was decoded from
+ * @returns {string} the text
+ */
+function requireText(text, bytes) {
+  if (text === '' && bytes.length > 0) throw invalidText()
+  return text
 }
 
 /**
@@ -40,6 +53,8 @@ function platformDecoder(charset) {
 
 /** @param {Buffer} bytes */
 function decodeUtf8(bytes) {
-  if (!isUtf8(bytes)) throw badSyntax('A search string is not valid in its charset')
+  if (!isUtf8(bytes)) throw invalidText()
   return bytes.toString()
 }
+
+const invalidText = () => badSyntax('A search string is not valid in its charset')
