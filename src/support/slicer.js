@@ -1,7 +1,7 @@
 /**
  * Cuts long work into slices, so that what one user asks for does not hold up the others in the same process.
  */
-import { nextTurn } from './turns.js'
+import { nextTurn, turnStartedMs } from './turns.js'
 
 /**
  * Work at a stretch, milliseconds: others are to wait for no more than 10,
@@ -12,7 +12,8 @@ const SLICE_MS = 5
 /** One piece of work that gives way from time to time and stops when it is told to. */
 export class Slicer {
   #signal
-  #startedMs = performance.now()
+  /** What was done in this turn before counts as well. */
+  #startedMs = turnStartedMs()
 
   /** @param {{ throwIfAborted: () => void }} [signal] - calls the work off */
   constructor(signal) {
@@ -41,4 +42,30 @@ export class Slicer {
     }
     this.#signal?.throwIfAborted()
   }
+}
+
+/** Items between two looks at the clock: some tenths of a millisecond, or a few in code that has just been loaded. */
+const STEP = 4096
+
+/**
+ * As `Array.prototype.filter`, for what may be very many.
+ *
+ * @template T
+ * @param {readonly T[]} items
+ * @param {(item: T, index: number) => boolean} isWanted
+ * @param {Slicer} slicer
+ * @returns {Promise<T[]>}
+ */
+export async function filterInSlices(items, isWanted, slicer) {
+  /** @type {T[]} */
+  const wanted = []
+  for (let start = 0; start < items.length; start += STEP) {
+    if (slicer.isSpent) await slicer.breathe()
+    const end = Math.min(start + STEP, items.length)
+    for (let index = start; index < end; index++) {
+      const item = /** @type {T} */ (items[index])
+      if (isWanted(item, index)) wanted.push(item)
+    }
+  }
+  return wanted
 }

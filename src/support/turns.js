@@ -24,6 +24,15 @@ let isGiving = false
 /** When the first who asked in this turn did, monotonic ms; null: nobody has. */
 let /** @type {number | null} */ beganMs = null
 
+/** Whether so much was done in this turn that nobody is to be let go on in it. */
+let isSpent = false
+
+/** Whether those who wait were put off by a turn. */
+let isPutOff = false
+
+/** When the one who runs was let go on, monotonic ms; null: nobody who stood in line runs. */
+let /** @type {number | null} */ resumedMs = null
+
 /**
  * @template T
  * @param {string | null} user - an account's id; null for all clients that have not logged in
@@ -43,9 +52,18 @@ export function isTurnSpent() {
   if (beganMs !== null) return nowMs - beganMs >= TURN_MS
   beganMs = nowMs
   setImmediate(() => {
+    isSpent = performance.now() - nowMs >= TURN_MS
     beganMs = null
   })
   return false
+}
+
+/**
+ * @returns {number} since when what runs now has held the event loop, as far as that is known, monotonic ms: whoever begins
+ *   in the middle of a turn has only what is left of it
+ */
+export function turnStartedMs() {
+  return resumedMs ?? beganMs ?? performance.now()
 }
 
 /**
@@ -67,17 +85,26 @@ export function nextTurn() {
 
 /** Lets go on as many of those who wait as this turn has room for; one, if nothing else. */
 function giveTurns() {
+  // What has come meanwhile is heard of first; but those who wait have their turn even if all turns are like that.
+  isPutOff = (isSpent || (beganMs !== null && isTurnSpent())) && !isPutOff
+  isSpent = false
+  if (isPutOff) {
+    setImmediate(giveTurns)
+    return
+  }
   const startedMs = performance.now()
   // Who comes back meanwhile has had his turn.
   let left = 0
   for (const { length } of waiting.values()) left += length
   const giveNext = () => {
     left--
+    resumedMs = performance.now()
     resumeNext()
     // When the slice is over: behind all that it has in the queue of microtasks.
     queueMicrotask(() => process.nextTick(goOn))
   }
   const goOn = () => {
+    resumedMs = null
     isGiving = waiting.size > 0
     if (!isGiving) return
     if (left > 0 && performance.now() - startedMs < TURN_MS) giveNext()

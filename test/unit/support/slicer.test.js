@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Slicer } from '../../../src/support/slicer.js'
+import { filterInSlices, Slicer } from '../../../src/support/slicer.js'
+import { turnsDuring } from '../../helpers/turns.js'
 
 /** @param {() => boolean} isSo - by chance it may not be at once, on a machine that stands still for a moment */
 const soon = (isSo) => Array.from({ length: 100 }).some(isSo)
@@ -31,4 +32,16 @@ test('work that was called off ends at the next look', async () => {
   await slicer.breathe()
   controller.abort(new Error('gone'))
   await assert.rejects(slicer.breathe(), /gone/)
+})
+
+test('what is wanted of many is found in order, and others have their turn meanwhile', async (t) => {
+  const many = Array.from({ length: 50_000 }, (_, index) => index)
+  const { answer, turns } = await turnsDuring(t, () =>
+    filterInSlices(many, (item, index) => item === index && item % 3 === 0, new Slicer())
+  )
+  assert.deepEqual(
+    answer,
+    many.filter((item) => item % 3 === 0)
+  )
+  assert.ok(turns >= 10, `${turns} turns`)
 })

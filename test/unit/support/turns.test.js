@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { test } from 'node:test'
 import { Slicer } from '../../../src/support/slicer.js'
@@ -70,4 +72,34 @@ test('a turn is spent when much was done in it, and the next one is not', async 
   await setImmediate()
   await setImmediate()
   assert.equal(isTurnSpent(), false)
+})
+
+test('after a turn in which much was done, what has come is heard of before anybody is let go on', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const client = connect(port, '127.0.0.1')
+  const [peer] = /** @type {[import('node:net').Socket]} */ (await once(server, 'connection'))
+  t.after(() => {
+    client.destroy()
+    server.close()
+  })
+  /** @type {string[]} */
+  const order = []
+  peer.on('data', (data) => order.push(data.toString()))
+  client.write('first')
+  await once(peer, 'data')
+  isTurnSpent()
+  const goingOn = nextTurn().then(() => order.push('let go on'))
+  client.write('heard')
+  while (!isTurnSpent());
+  await goingOn
+  assert.deepEqual(order, ['first', 'heard', 'let go on'])
+})
+
+test('work that is begun in a turn in which much was done has no slice of its own', async () => {
+  await nextTurn()
+  const before = new Slicer()
+  while (!before.isSpent);
+  assert.equal(new Slicer().isSpent, true)
 })
