@@ -26,6 +26,9 @@ import { compileViewKey } from './view-keys.js'
 /** Rows of the index for one key that are read on the event loop: about 8 ms. */
 const INLINE_ROWS = 16_384
 
+/** What reading them may take, ms, as far as it can be told beforehand. */
+const INLINE_MS = 8
+
 /** Blocks of the index that are read on the event loop, for one search: some 30 µs each. */
 const INLINE_BLOCKS = 512
 
@@ -140,6 +143,7 @@ class Search {
     const asked = await askIndex(database, {
       plan: this.#plan,
       maxRows: INLINE_ROWS,
+      maxMs: INLINE_MS,
       maxBlocks: INLINE_BLOCKS,
       maxIds: INLINE_IDS,
       breathe

@@ -6,7 +6,7 @@
  * made is not asked at all.
  */
 import { isMailError } from '../../errors.js'
-import { rowsWithTerm } from './field-rows.js'
+import { isLongAnswer, rowsWithTerm } from './field-rows.js'
 import { foldCase } from './fold.js'
 import { IdSet, intersect, NO_IDS, unite } from './id-list.js'
 import { readIndexEpoch, readIndexState } from './index-rows.js'
@@ -34,6 +34,7 @@ import { isAskable } from './tokens.js'
  * @typedef {object} IndexRequest
  * @property {Plan} plan
  * @property {number} maxRows - of the fields' index, for one leaf: whoever has more is not answered
+ * @property {number} [maxMs] - for reading these, as far as it can be told beforehand; default: however long it takes
  * @property {number} maxBlocks - of the text's index, for all leaves: the same
  * @property {number} maxIds - of contents, for all leaves: after so many no further leaf is asked
  * @property {() => Promise<void>} breathe - called between two reads
@@ -247,7 +248,7 @@ async function ask(database, request) {
  *   found is worth nothing
  */
 async function askOnce(database, leaves, request) {
-  const { plan, maxRows, maxBlocks, maxIds, breathe, cache, epoch } = request
+  const { plan, maxBlocks, maxIds, breathe, cache, epoch } = request
   const answers = new IndexAnswers(plan, await readWholeList(database, breathe))
   const { index, rows } = await TextIndex.open(database, {
     maxBlocks,
@@ -259,7 +260,7 @@ async function askOnce(database, leaves, request) {
     for (const leaf of leaves) {
       if (answers.isEnough) break
       await breathe()
-      const answer = await askLeaf(database, leaf, maxRows, index)
+      const answer = await askLeaf(database, leaf, request, index)
       if (answer) answers.add(leaf, answer)
       else isCut = true
       if (answers.size > maxIds) {
@@ -305,19 +306,22 @@ async function readWholeList(database, breathe) {
 /**
  * @param {Source} database
  * @param {LeafNode} leaf - indexable
- * @param {number} maxRows
+ * @param {Pick<IndexRequest, 'maxRows' | 'maxMs'>} limits
  * @param {TextIndex} index
  * @returns {Promise<LeafAnswer | null>} null when there is too much to read
  */
-async function askLeaf(database, { key }, maxRows, index) {
+async function askLeaf(database, { key }, { maxRows, maxMs = Infinity }, index) {
   if (!isOfText(key)) return null
   const term = foldCase(key.value)
   const column = columnOf({ key })
   if (column !== undefined) {
-    const { rows, isExact } = await database.readSettled((db) =>
-      rowsWithTerm(db, term, column, maxRows)
+    const found = await database.readSettled((db) =>
+      isLongAnswer(db, term, column, { maxRows, maxMs })
+        ? null
+        : rowsWithTerm(db, term, column, maxRows)
     )
-    if (rows.length >= maxRows) return null
+    if (found === null || found.rows.length >= maxRows) return null
+    const { rows, isExact } = found
     const possible = Float64Array.from(rows)
     return { possible, certain: isExact ? possible : NO_IDS }
   }
