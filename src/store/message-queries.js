@@ -33,18 +33,25 @@ export function sumDeletedPage(db, mailboxId, fromUid, maxRows = PAGE_ROWS) {
 }
 
 /**
+ * One page of the messages with a content.
+ *
  * @param {Database} db
- * @param {number} mailboxId
- * @param {number} contentId
- * @returns {number[]} UIDs of the messages with that content, ascending
+ * @param {object} wanted
+ * @param {number} wanted.mailboxId
+ * @param {number} wanted.contentId
+ * @param {number} wanted.fromUid - where the page begins
+ * @param {number} [maxRows]
+ * @returns {{ uids: number[], nextUid: number | null }} `uids`: ascending; `nextUid`: where the next page begins; null after
+ *   the last
  */
-export function findUidsOfContent(db, mailboxId, contentId) {
+export function findUidsOfContent(db, { mailboxId, contentId, fromUid }, maxRows = PAGE_ROWS) {
   const ids = /** @type {number[]} */ (
     prepared(
       db,
-      'SELECT id FROM messages WHERE content_id = ? AND id >= ? AND id < ? ORDER BY id',
+      'SELECT id FROM messages WHERE content_id = ? AND id >= ? AND id < ? ORDER BY id LIMIT ? + 0',
       'value'
-    ).all(contentId, messageRowId(mailboxId, 0), messageRowId(mailboxId + 1, 0))
+    ).all(contentId, messageRowId(mailboxId, fromUid), messageRowId(mailboxId + 1, 0), maxRows)
   )
-  return ids.map(uidOfRow)
+  const uids = ids.map(uidOfRow)
+  return { uids, nextUid: ids.length < maxRows ? null : (uids.at(-1) ?? 0) + 1 }
 }

@@ -134,8 +134,8 @@ export class MovingIn {
       const contentId = findContent(db, hash, size)
       if (contentId === null) return null
       const { id: folderId, mailboxId } = folder
-      const rowId = findUidsOfContent(db, mailboxId, contentId)
-        .map((ownUid) => messageRowId(mailboxId, ownUid))
+      const rowId = findUidsOfContent(db, { mailboxId, contentId, fromUid: 0 }, 2 ** 32)
+        .uids.map((ownUid) => messageRowId(mailboxId, ownUid))
         .find((id) => !taken.has(id))
       if (rowId === undefined) return null
       linkKnownRow(db, { folderId, uid, rowId, flags, nowMs })

@@ -121,9 +121,19 @@ export class ChangeMethods extends ReadingMethods {
   /**
    * @param {number} mailboxId
    * @param {number} contentId
-   * @returns {Promise<number[]>} UIDs of the messages with that content, ascending
+   * @returns {Promise<number[]>} UIDs of the messages with that content, ascending; read in pages: a message that comes
+   *   meanwhile may be among them
    */
-  findByContent(mailboxId, contentId) {
-    return this.#database.read((db) => findUidsOfContent(db, mailboxId, contentId))
+  async findByContent(mailboxId, contentId) {
+    /** @type {number[]} */
+    const found = []
+    for (let fromUid = /** @type {number | null} */ (0); fromUid !== null;) {
+      const wanted = { mailboxId, contentId, fromUid }
+      const page = await this.#database.read((db) => findUidsOfContent(db, wanted))
+      for (const uid of page.uids) found.push(uid)
+      fromUid = page.nextUid
+      if (fromUid !== null) await nextTurn()
+    }
+    return found
   }
 }

@@ -4,6 +4,7 @@ import { mailFile } from '../../../src/database/database-files.js'
 import { openEncryptedDatabase } from '../../../src/database/open.js'
 import { sumDeletedPage } from '../../../src/store/message-queries.js'
 import { accountFolder, appendOne, makeMessage } from '../../helpers/account-folder.js'
+import { countTurns } from '../../helpers/turns.js'
 
 test('what an expunge would free is summed page by page, and in this mailbox alone', async (t) => {
   const account = await accountFolder(t)
@@ -44,6 +45,26 @@ test('messages of one content are found by it, in their mailbox', async (t) => {
   assert.ok(first)
   assert.deepEqual(await store.findByContent(id, first.contentId), [1, 3])
   assert.deepEqual(await store.findByContent(id, 99_999), [])
+})
+
+test('thousands of messages of one content are found with turns for others between them', async (t) => {
+  const { create } = await accountFolder(t)
+  const store = await create()
+  await appendOne(store, 'INBOX', makeMessage('many'))
+  const { view } = await store.openView('INBOX')
+  const count = 2 ** 14
+  for (let there = 1; there < count; there *= 2) {
+    const uids = Array.from({ length: there }, (_, index) => index + 1)
+    await store.copyMessages({ from: view, uids, toMailbox: 'INBOX' })
+  }
+  const [first] = await store.readMessages(view.mailboxId, [1], { row: true })
+  const { contentId = 0 } = first ?? {}
+  const { answer, turns } = await countTurns(() => store.findByContent(view.mailboxId, contentId))
+  assert.deepEqual(
+    answer,
+    Array.from({ length: count }, (_, index) => index + 1)
+  )
+  assert.ok(turns >= 3, `${turns} turns`)
 })
 
 test('a use belongs to one mailbox at a time', async (t) => {
