@@ -129,7 +129,14 @@ async function linkMessages(source, slots, slicer) {
  * @returns {Promise<Container[]>} by sent date
  */
 async function putByDate(source, messages, slicer) {
-  const slots = messages.map(({ slot }) => slot)
+  /** @type {number[]} */
+  const slots = []
+  const places = new Uint32Array(messages.length)
+  for (const [index, { slot }] of messages.entries()) {
+    if (index % STEP === 0) await slicer.breathe()
+    slots.push(slot)
+    places[index] = index
+  }
   const dates = await numberColumn(source, 'DATE', slots, slicer)
   const subjects = await rankColumn(source, 'SUBJECT', slots, slicer)
   const keys = new Float64Array(messages.length)
@@ -139,7 +146,7 @@ async function putByDate(source, messages, slicer) {
     // 0: it has gone since its links were read, and so may others have, of any subject.
     message.subject = subjects[message.slot] || EMPTY_RANK
   }
-  const indexes = await sortByKey(Uint32Array.from(messages.keys()), keys, false, slicer)
+  const indexes = await sortByKey(places, keys, false, slicer)
   /** @type {Container[]} */
   const byDate = []
   for (const index of indexes) {
