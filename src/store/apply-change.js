@@ -17,10 +17,11 @@ import { masked } from './flag-masks.js'
  * @property {number} mailboxId
  * @property {number} modSeq - the mailbox's after it
  * @property {Iterable<ViewRow>} [appended] - by UID; may be gone over more than once
+ * @property {import('./mailbox-view.js').ViewColumns} [copied] - appended as well
  * @property {ViewRow[]} [updated] - by UID
  * @property {import('./flag-masks.js').FlagMasks} [masks] - what has made these of the rows before
  * @property {MaskedRun} [masked] - flags of a run of messages
- * @property {number[]} [expunged] - UIDs, ascending
+ * @property {ArrayLike<number>} [expunged] - UIDs, ascending
  * @property {unknown} [origin] - who did it
  */
 
@@ -61,20 +62,17 @@ export function isMadeBy({ keepFlags, putFlags, keepKeywords, putKeywords }, vie
  * @param {ViewChange} change
  */
 export function applyChange(view, change) {
-  const { modSeq, appended = [], updated = [], expunged = [], origin = null } = change
+  const { modSeq, appended = [], copied, updated = [], expunged = [], origin = null } = change
 
   /** @type {ChangeRecord[]} */
   const records = []
   const fromSlot = view.length
   for (const row of appended) view.append(row.uid, row.modSeq, row.flags, row.keywords)
+  if (copied) view.appendColumns(copied)
   if (view.length > fromSlot) records.push({ kind: 'append', fromSlot, toSlot: view.length })
   const changed = change.masked ? view.mask(change.masked, modSeq) : updateSlots(view, updated)
   if (changed.length > 0) records.push({ kind: 'flags', slots: changed, origin })
-  const buried = []
-  for (const uid of expunged) {
-    const slot = view.slotOf(uid)
-    if (slot >= 0 && view.bury(slot)) buried.push(slot)
-  }
+  const buried = view.buryAll(expunged)
   if (buried.length > 0)
     records.push({ kind: 'expunge', slots: buried, after: view.highestModSeq, origin })
   view.highestModSeq = Math.max(view.highestModSeq, modSeq)

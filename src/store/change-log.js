@@ -138,7 +138,9 @@ function merged(records) {
 function slotsOf(records) {
   const last = records.reduce((most, { slots }) => Math.max(most, slots.at(-1) ?? 0), 0)
   const isNamed = new Uint8Array(last + 1)
-  for (const { slots } of records) for (const slot of slots) isNamed[slot] = 1
+  for (const { slots } of records)
+    for (let index = 0; index < slots.length; index++)
+      isNamed[/** @type {number} */ (slots[index])] = 1
   const named = []
   for (let slot = 0; slot <= last; slot++) if (isNamed[slot] === 1) named.push(slot)
   return named

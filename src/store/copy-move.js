@@ -23,7 +23,7 @@ import { requireQuota } from './quota.js'
  * @typedef {object} CopyRequest
  * @property {number} fromMailboxId
  * @property {string} toMailbox
- * @property {ReadonlyArray<number> | null} uids - ascending; null: all that are there
+ * @property {ReadonlyArray<number> | Readonly<Uint32Array> | null} uids - ascending; null: all that are there
  * @property {boolean} isMove
  * @property {boolean} [isExact] - fails where one of them has gone; otherwise those that have are left out
  * @property {import('./quota.js').Quota | null} quota - null: exempt
@@ -32,8 +32,8 @@ import { requireQuota } from './quota.js'
  * @typedef {object} CopyResult
  * @property {number} toMailboxId
  * @property {number} uidValidity - of the target
- * @property {number[]} sourceUids - copied, ascending
- * @property {number[]} uids - in the target, in the same order
+ * @property {Uint32Array} sourceUids - copied, ascending
+ * @property {Uint32Array} uids - in the target, in the same order, each one more than the one before
  * @property {Uint32Array} flags - of the copies, in the same order; an object for each of 30,000, that comes from a thread,
  *   would hold up the event loop for some 10 ms
  * @property {Uint32Array} keywords - the same
@@ -90,7 +90,7 @@ function allUids(db, mailboxId) {
 /**
  * @param {Database} db
  * @param {number} mailboxId
- * @param {readonly number[]} wanted - UIDs, ascending
+ * @param {ReadonlyArray<number> | Readonly<Uint32Array>} wanted - UIDs, ascending
  * @returns {Sources} those that are there
  */
 function readSources(db, mailboxId, wanted) {
@@ -187,8 +187,8 @@ export function copyRows(db, { fromMailboxId, toMailbox, uids, isMove, isExact, 
   return {
     toMailboxId: target.id,
     uidValidity: target.uidValidity,
-    sourceUids,
-    uids: Array.from(sourceUids, (_, index) => target.uidNext + index),
+    sourceUids: Uint32Array.from(sourceUids),
+    uids: new Uint32Array(count).map((_, index) => target.uidNext + index),
     flags,
     keywords,
     targetModSeq: count > 0 ? modSeq : target.highestModSeq,

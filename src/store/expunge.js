@@ -81,11 +81,12 @@ export async function expungePages({ database, views }, request) {
         views.publish({ mailboxId, modSeq, expunged, origin })
     })
   )
-  return pages.flatMap(({ uids }) => uids)
+  // `flatMap` takes ten times as long. Where they are many to be given as arguments, each page is large.
+  return /** @type {number[]} */ ([]).concat(...pages.map(({ uids }) => uids))
 }
 
 /**
- * @param {readonly number[]} uids - ascending
+ * @param {Iterable<number>} uids - ascending
  * @returns {{ first: number, last: number }[]} runs without a gap
  */
 export function toRanges(uids) {

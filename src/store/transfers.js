@@ -19,8 +19,8 @@ import { hasMoreBelow, renameInbox, renameMailboxRows } from './mailboxes.js'
  *
  * @typedef {object} TransferOutcome
  * @property {number} uidValidity - of the target
- * @property {number[]} sourceUids - ascending; those that were gone already are left out
- * @property {number[]} uids - in the target, in the same order
+ * @property {Readonly<Uint32Array>} sourceUids - ascending; those that were gone already are left out
+ * @property {Readonly<Uint32Array>} uids - in the target, in the same order
  */
 
 /** Mailboxes that are renamed without a thread: some 5 ms. */
@@ -54,10 +54,12 @@ export class Transfers {
    * @throws {import('../errors.js').MailError} MAILBOX_NOT_FOUND, OVER_QUOTA, LIMIT, READ_ONLY, MESSAGE_GONE
    */
   async transfer({ from, uids, toMailbox, isExact = false, origin = null }, { isMove }) {
+    const isLong = isLongTransfer(uids)
     const request = {
       fromMailboxId: from.mailboxId,
       toMailbox,
-      uids,
+      // A thread is given a million of these in a millisecond.
+      uids: isLong ? Uint32Array.from(uids) : uids,
       isMove,
       isExact,
       quota: this.#quota,
@@ -65,7 +67,7 @@ export class Transfers {
     }
     const publish = (/** @type {CopyResult} */ result) =>
       this.#publish(from.mailboxId, result, { isMove, origin })
-    const result = isLongTransfer(uids)
+    const result = isLong
       ? await this.#threads.write({ kind: 'copy', request }, publish)
       : await this.#database.write((db) => copyRows(db, request), { onDurable: publish })
     const { uidValidity, sourceUids } = result
@@ -110,12 +112,12 @@ export class Transfers {
    * @param {{ isMove: boolean, origin: unknown }} how
    */
   async #publish(fromMailboxId, result, { isMove, origin }) {
-    const { toMailboxId, uids, targetModSeq, sourceModSeq, sourceUids } = result
+    const { toMailboxId, uids, flags, keywords, targetModSeq, sourceModSeq, sourceUids } = result
     if (uids.length === 0) return
     const appended = {
       mailboxId: toMailboxId,
       modSeq: targetModSeq,
-      appended: { [Symbol.iterator]: () => rowsOf(result) },
+      copied: { uids, modSeq: targetModSeq, flags, keywords },
       origin
     }
     const expunged = {
@@ -130,15 +132,4 @@ export class Transfers {
       isMove ? this.#views.publish(expunged) : undefined
     ])
   }
-}
-
-/**
- * One by one, and only where somebody has the target open: there may be a million.
- *
- * @param {CopyResult} result
- * @returns {Generator<import('./mailbox-view.js').ViewRow, void>} the copies
- */
-function* rowsOf({ uids, targetModSeq: modSeq, flags, keywords }) {
-  for (const [index, uid] of uids.entries())
-    yield { uid, modSeq, flags: flags[index] ?? 0, keywords: keywords[index] ?? 0 }
 }

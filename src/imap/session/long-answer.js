@@ -3,6 +3,7 @@
  * more than a piece is held up.
  */
 import { Slicer } from '../../support/slicer.js'
+import { numberSetPieces } from '../protocol/values/sequence-set.js'
 
 /** @import { Session } from './session.js' */
 
@@ -17,4 +18,18 @@ export async function writeLongAnswer(session, pieces) {
     if (session.connection.isCongested) await session.connection.drain()
     else await slicer.breathe()
   }
+}
+
+/**
+ * @param {ArrayLike<number>} numbers - ascending, each once; at least one
+ * @param {Slicer} slicer
+ * @returns {Promise<string>} the set of them, as on the wire
+ */
+export async function compileLongSet(numbers, slicer) {
+  let set = ''
+  for (const piece of numberSetPieces(numbers)) {
+    set += piece
+    if (slicer.isSpent) await slicer.breathe()
+  }
+  return set
 }

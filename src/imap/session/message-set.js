@@ -30,8 +30,12 @@ export function slotsOf(selected, set, isUid) {
  */
 export function uidsOf(selected, set, isUid) {
   const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)
-  const { uids } = selected.view
-  return { slots, uids: slots.map((slot) => /** @type {number} */ (uids[slot])), isSomeExpunged }
+  const { uids: uidOf } = selected.view
+  const uids = []
+  // A loop is compiled while it runs, what `map` calls is not.
+  for (let index = 0; index < slots.length; index++)
+    uids.push(/** @type {number} */ (uidOf[/** @type {number} */ (slots[index])]))
+  return { slots, uids, isSomeExpunged }
 }
 
 /**

@@ -56,6 +56,58 @@ test('UIDs are found by binary search, also between and beyond', () => {
   assert.equal(view.uidNext, 10)
 })
 
+test('messages that come or go together are as if they had done so one by one', () => {
+  const runs = fc.array(fc.tuple(fc.integer({ min: 1, max: 90 }), fc.boolean()), { maxLength: 12 })
+  fc.assert(
+    fc.property(runs, fc.nat({ max: 40 }), (lengths, known) => {
+      const [one, all] = [newView(), newView()]
+      for (const view of [one, all])
+        for (let uid = 1; uid <= known; uid++) view.append(uid, 2, 1, 0)
+      const count = lengths.reduce((sum, [length]) => sum + length, 0)
+      const uids = Uint32Array.from({ length: count }, (_, index) => 2 * index + 1)
+      const flags = uids.map((uid) => uid * 3)
+      const keywords = uids.map((uid) => uid * 5)
+      for (const [index, uid] of uids.entries())
+        one.append(uid, 7, flags[index] ?? 0, keywords[index] ?? 0)
+      all.appendColumns({ uids, modSeq: 7, flags, keywords })
+      // Runs of different lengths go, together with UIDs that nobody has.
+      let end = 0
+      const gone = lengths.flatMap(([length, goes]) => {
+        const start = end
+        end += length
+        return goes ? Array.from({ length }, (_, index) => 2 * (start + index) + 1) : []
+      })
+      const withOthers = gone.flatMap((uid) => [uid, uid + 1])
+      const buried = withOthers.filter((uid) => one.slotOf(uid) >= 0 && one.bury(one.slotOf(uid)))
+      assert.deepEqual(
+        all.buryAll(withOthers).map((slot) => all.uids[slot]),
+        buried
+      )
+      assert.deepEqual(all.buryAll(withOthers), [])
+      assert.deepEqual([...all.tombstones], [...one.tombstones])
+      assert.deepEqual(stateOf(all), stateOf(one))
+      const { living } = stateOf(all)
+      all.compactIfPossible()
+      assert.deepEqual(stateOf(all).living, living)
+    })
+  )
+})
+
+/**
+ * @param {MailboxView} view
+ * @returns {{ living: { uid: number, modSeq: number, flags: number, keywords: number }[], uidNext: number, length: number }}
+ */
+function stateOf(view) {
+  const living = []
+  for (let slot = 0; slot < view.length; slot++) {
+    const [uid = 0, modSeq = 0] = [view.uids[slot], view.modSeqs[slot]]
+    const [flags = 0, keywords = 0] = [view.flags[slot], view.keywords[slot]]
+    if (!view.isExpunged(slot)) living.push({ uid, modSeq, flags, keywords })
+  }
+  assert.equal(living.length, view.aliveCount)
+  return { living, uidNext: view.uidNext, length: view.length }
+}
+
 test('what is there already, or older, is not applied again', () => {
   const view = newView()
   assert.equal(view.append(1, 5, 0, 0), true)
@@ -108,7 +160,7 @@ test('an attachment that leaves holds nothing back', () => {
 /**
  * One client of the naive model: the UIDs that it has been told of, in order.
  *
- * @typedef {{ attachment: import('../../../src/store/mailbox-view.js').ViewAttachment, slots: number[], uids: number[], seen: Map<number, number>, unacknowledged: number[], mayExpunge: boolean }} Client
+ * @typedef {{ attachment: import('../../../src/store/view-attachment.js').ViewAttachment, slots: number[], uids: number[], seen: Map<number, number>, unacknowledged: number[], mayExpunge: boolean }} Client
  */
 
 /**

@@ -25,9 +25,9 @@ for (const count of [5, 2300]) {
       uids: [...firstUids(count), 999_999],
       toMailbox: 'Sent'
     })
-    assert.deepEqual(result.sourceUids, firstUids(count))
+    assert.deepEqual([...result.sourceUids], firstUids(count))
     assert.deepEqual(
-      result.uids,
+      [...result.uids],
       firstUids(count).map((uid) => uid + 1)
     )
     assert.equal(result.uidValidity, target.uidValidity)
@@ -62,7 +62,7 @@ test('moving within one mailbox gives new UIDs', async (t) => {
   const { store, view } = await openInbox(t)
   await appendMany(store, 'INBOX', 3)
   const { uids } = await store.moveMessages({ from: view, uids: [1, 3], toMailbox: 'INBOX' })
-  assert.deepEqual(uids, [4, 5])
+  assert.deepEqual([...uids], [4, 5])
   assert.deepEqual(aliveUids(view), [2, 4, 5])
   assert.equal(view.highestModSeq, (await store.mailboxStatus('INBOX')).highestModSeq)
 })

@@ -52,12 +52,12 @@ export function appendUid({ uidValidity, uids }) {
 }
 
 /**
- * @param {{ uidValidity: number, sourceUids: number[], uids: number[] }} copied - pairs in the order of the source UIDs,
- *   which ascend; at least one
+ * @param {{ uidValidity: number, sourceSet: string, set: string }} copied - sets of UIDs, as on the wire; pairs in the order
+ *   of the source UIDs, which ascend; at least one
  * @returns {ResponseCode} RFC 9051 §7.1
  */
-export function copyUid({ uidValidity, sourceUids, uids }) {
-  return code(`COPYUID ${uidValidity} ${compileNumberSet(sourceUids)} ${compileNumberSet(uids)}`)
+export function copyUid({ uidValidity, sourceSet, set }) {
+  return code(`COPYUID ${uidValidity} ${sourceSet} ${set}`)
 }
 
 /**
@@ -126,9 +126,9 @@ export function highestModSeq(modSeq) {
 }
 
 /**
- * @param {number[]} numbers - UIDs or sequence numbers, as the command had them; ascending, at least one
+ * @param {string} set - of UIDs or sequence numbers, as the command had them, as on the wire; at least one
  * @returns {ResponseCode} RFC 7162 §3.1.3
  */
-export function modified(numbers) {
-  return code(`MODIFIED ${compileNumberSet(numbers)}`)
+export function modified(set) {
+  return code(`MODIFIED ${set}`)
 }

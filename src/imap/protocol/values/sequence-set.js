@@ -116,6 +116,32 @@ export function compileNumberSet(numbers) {
   return SequenceSet.fromNumbers(numbers).toString()
 }
 
+/** Numbers between two pieces: half a millisecond. */
+const STEP_NUMBERS = 4096
+
+/**
+ * The same a piece at a time, for very many numbers: between two pieces others may have their turn.
+ *
+ * @param {ArrayLike<number>} numbers - ascending, each once
+ * @returns {Generator<string, void, void>} pieces of the set
+ */
+export function* numberSetPieces(numbers) {
+  let text = ''
+  let from = 0
+  let to = 0
+  const end = () => (from === to ? `${from}` : `${from}:${to}`)
+  for (let index = 0; index < numbers.length; index++) {
+    const number = /** @type {number} */ (numbers[index])
+    if (from > 0 && number !== to + 1) text += `${end()},`
+    if (from === 0 || number !== to + 1) from = number
+    to = number
+    if (index % STEP_NUMBERS !== STEP_NUMBERS - 1) continue
+    yield text
+    text = ''
+  }
+  if (from > 0) yield text + end()
+}
+
 /** @param {number} number */
 const numberText = (number) => (number === 0 ? '*' : String(number))
 

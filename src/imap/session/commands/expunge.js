@@ -54,7 +54,7 @@ async function expungeMessages(session, view, uids) {
 
 /**
  * @param {Session} session
- * @param {readonly number[]} gone - UIDs that this command has expunged
+ * @param {ArrayLike<number>} gone - UIDs that this command has expunged
  * @returns {{ code?: ResponseCode }} RFC 7162 §3.2.7 and §3.2.9, RFC 6851 §4.4: the mod-sequence that the client may rely on
  *   next time
  */

@@ -6,9 +6,10 @@
  * Command: RFC 6851 §3.1, §3.2, §4.3, RFC 9051 §6.4.8. Responses: RFC 4315 §3 (COPYUID), RFC 3501 §7.4.1; RFC 6851 §4.4
  * (HIGHESTMODSEQ).
  */
-import { copyUid } from '../../protocol/compile/response-code.js'
+import { Slicer } from '../../../support/slicer.js'
 import { uidsToTransfer } from '../message-set.js'
 import { SELECTED } from '../states.js'
+import { copyUidOf } from './copy.js'
 import { modSeqAfter } from './expunge.js'
 
 /** @import { Command, CommandResult } from '../dispatcher.js' */
@@ -41,8 +42,10 @@ export const uidMove = {
  */
 async function moveMessages(session, { isUid, set, mailbox }, name) {
   const selected = session.requireWritable()
+  const slicer = new Slicer()
   const { uids, isExact } = uidsToTransfer(selected, set, isUid)
   if (uids.length === 0) return { text: `${name} completed, nothing to move` }
+  if (slicer.isSpent) await slicer.breathe()
   const moved = await session.whileWorking(() =>
     session.store.moveMessages({
       from: selected.view,
@@ -52,6 +55,6 @@ async function moveMessages(session, { isUid, set, mailbox }, name) {
       origin: session.origin
     })
   )
-  if (moved.uids.length > 0) session.untagged('OK', copyUid(moved), 'Moved')
+  if (moved.uids.length > 0) session.untagged('OK', await copyUidOf(moved, slicer), 'Moved')
   return { ...modSeqAfter(session, moved.sourceUids), text: `${name} completed` }
 }

@@ -8,14 +8,20 @@
  * Response: RFC 3501 §7.4.2; RFC 5530 §3 (EXPUNGEISSUED).
  */
 import { FLAG_PAGE } from '../../../store/flag-queue.js'
+import { filterInSlices, Slicer } from '../../../support/slicer.js'
 import { CODE, modified } from '../../protocol/compile/response-code.js'
+import { compileLongSet } from '../long-answer.js'
 import { tellFlags } from '../mailbox-news.js'
 import { uidsOf } from '../message-set.js'
 import { SELECTED } from '../states.js'
 
 /** @import { FlagOutcome } from '../../../store/change-flags.js' */
 /** @import { Command, CommandResult, LateResult } from '../dispatcher.js' */
+/** @import { SelectedMailbox } from '../selected-mailbox.js' */
 /** @import { Session } from '../session.js' */
+
+/** Slots between two looks at the clock. */
+const STEP_SLOTS = 1024
 
 /** @typedef {import('../../protocol/parse/index.js').CommandArguments['STORE']} StoreArgs */
 
@@ -52,6 +58,7 @@ async function storeFlags(session, args) {
     await session.replies.settle()
     session.enableCondstore()
   }
+  const slicer = new Slicer()
   const { slots, uids, isSomeExpunged } = uidsOf(selected, set, isUid)
   if (slots.length === 0) return completed(args, isSomeExpunged)
   const { view } = selected
@@ -59,7 +66,8 @@ async function storeFlags(session, args) {
   const work = () => session.whileWorking(() => session.store.changeFlags(change))
   if (uids.length > FLAG_PAGE || unchangedSince !== null) {
     await session.replies.settle()
-    return storeAlone(session, work, { slots, uids, args, isSomeExpunged })
+    if (slicer.isSpent) await slicer.breathe()
+    return storeAlone(session, work, { slots, uids, args, isSomeExpunged, slicer })
   }
   await afterThoseOf(session, uids)
   return {
@@ -115,33 +123,50 @@ async function tellStored(session, uids, { args, modSeq, isSomeExpunged }) {
  *
  * @param {Session} session
  * @param {() => Promise<FlagOutcome>} work
- * @param {{ slots: ReadonlyArray<number>, uids: ReadonlyArray<number>, args: StoreArgs, isSomeExpunged: boolean }} command
+ * @param {{ slots: ReadonlyArray<number>, uids: ReadonlyArray<number>, args: StoreArgs, isSomeExpunged: boolean, slicer: Slicer }} command
  * @returns {Promise<CommandResult>}
  */
-async function storeAlone(session, work, { slots, uids, args, isSomeExpunged }) {
+async function storeAlone(session, work, { slots, uids, args, isSomeExpunged, slicer }) {
   const { isUid, unchangedSince } = args
   const selected = session.requireSelected()
   const { view } = selected
   const before = view.highestModSeq
   const { failedUids } = await work().catch(async (error) => {
     // Some pages of it are done, and what a session did itself is news to nobody but others.
-    const done = slots.filter((slot) => {
-      return /** @type {number} */ (view.modSeqs[slot]) > before && !view.isExpunged(slot)
-    })
+    const isDone = (/** @type {number} */ slot) =>
+      /** @type {number} */ (view.modSeqs[slot]) > before && !view.isExpunged(slot)
+    const done = await filterInSlices(slots, isDone, slicer)
     await tellFlags(session, done, newsOf(session, { isUid, withFlags: true }))
     throw error
   })
-  const { done, failed } = partFailed(slots, uids, failedUids)
-  const there = done.filter((slot) => !view.isExpunged(slot))
+  if (slicer.isSpent) await slicer.breathe()
+  const { done, failed } = await partFailed(slots, uids, failedUids, slicer)
+  const there = await filterInSlices(done, (slot) => !view.isExpunged(slot), slicer)
   await tellDone(session, there, args)
-  const isSomeGone = isSomeExpunged || slots.some((slot) => view.isExpunged(slot))
+  const isSomeGone =
+    isSomeExpunged || (view.hasTombstones && slots.some((slot) => view.isExpunged(slot)))
   if (failed.length === 0) return completed(args, isSomeGone)
-  await tellFailed(session, failed, { isUid, unchangedSince: unchangedSince ?? 0 })
-  const numbers = isUid ? failedUids : failed.map((slot) => selected.sequenceOfSlot(slot))
+  await tellFailed(session, failed, { isUid, unchangedSince: unchangedSince ?? 0 }, slicer)
+  const numbers = isUid ? failedUids : await sequencesOf(selected, failed, slicer)
   return {
-    code: modified(numbers),
+    code: modified(await compileLongSet(numbers, slicer)),
     text: 'Some messages have changed since and were left alone'
   }
+}
+
+/**
+ * @param {SelectedMailbox} selected
+ * @param {readonly number[]} slots - ascending
+ * @param {Slicer} slicer
+ * @returns {Promise<Uint32Array>} their sequence numbers
+ */
+async function sequencesOf(selected, slots, slicer) {
+  const numbers = new Uint32Array(slots.length)
+  for (const [index, slot] of slots.entries()) {
+    if (index % STEP_SLOTS === 0 && slicer.isSpent) await slicer.breathe()
+    numbers[index] = selected.sequenceOfSlot(slot)
+  }
+  return numbers
 }
 
 /**
@@ -158,20 +183,19 @@ async function tellDone(session, slots, { isUid, isSilent }) {
  * @param {readonly number[]} slots
  * @param {readonly number[]} uids - of these slots, ascending
  * @param {readonly number[]} failedUids - some of them, ascending
- * @returns {{ done: ReadonlyArray<number>, failed: ReadonlyArray<number> }} slots
+ * @param {Slicer} slicer
+ * @returns {Promise<{ done: ReadonlyArray<number>, failed: ReadonlyArray<number> }>} slots
  */
-function partFailed(slots, uids, failedUids) {
+async function partFailed(slots, uids, failedUids, slicer) {
   if (failedUids.length === 0) return { done: slots, failed: [] }
   /** @type {number[]} */
-  const done = []
-  /** @type {number[]} */
   const failed = []
-  slots.forEach((slot, index) => {
-    const isFailed = uids[index] === failedUids[failed.length]
-    if (isFailed) failed.push(slot)
-    else done.push(slot)
-  })
-  return { done, failed }
+  const isDone = (/** @type {number} */ slot, /** @type {number} */ index) => {
+    if (uids[index] !== failedUids[failed.length]) return true
+    failed.push(slot)
+    return false
+  }
+  return { done: await filterInSlices(slots, isDone, slicer), failed }
 }
 
 /**
@@ -181,13 +205,15 @@ function partFailed(slots, uids, failedUids) {
  * @param {Session} session
  * @param {readonly number[]} slots - of messages that have changed since
  * @param {{ isUid: boolean, unchangedSince: number }} command
+ * @param {Slicer} slicer
  */
-async function tellFailed(session, slots, { isUid, unchangedSince }) {
+async function tellFailed(session, slots, { isUid, unchangedSince }, slicer) {
   const { view, toldModSeq } = session.requireSelected()
-  const known = slots.filter((slot) => {
+  const isKnown = (/** @type {number} */ slot) => {
     const modSeq = /** @type {number} */ (view.modSeqs[slot])
     return modSeq > unchangedSince && modSeq <= toldModSeq && !view.isExpunged(slot)
-  })
+  }
+  const known = await filterInSlices(slots, isKnown, slicer)
   await tellFlags(session, known, newsOf(session, { isUid, withFlags: true }))
 }
 

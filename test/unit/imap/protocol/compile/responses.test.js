@@ -45,13 +45,13 @@ test('no text can break the line', () => {
 test('response codes carry their values', () => {
   for (const [made, wire] of /** @type {[string, string][]} */ ([
     [code.appendUid({ uidValidity: 9, uids: [3, 4, 6] }), 'APPENDUID 9 3:4,6'],
-    [code.copyUid({ uidValidity: 9, sourceUids: [1, 2], uids: [7, 8] }), 'COPYUID 9 1:2 7:8'],
+    [code.copyUid({ uidValidity: 9, sourceSet: '1:2', set: '7:8' }), 'COPYUID 9 1:2 7:8'],
     [code.capability(['IMAP4rev1', 'IDLE']), 'CAPABILITY IMAP4rev1 IDLE'],
     [code.permanentFlags(['\\Seen', '\\*']), 'PERMANENTFLAGS (\\Seen \\*)'],
     [code.uidValidity(4294967295), 'UIDVALIDITY 4294967295'],
     [code.unseen(3), 'UNSEEN 3'],
     [code.highestModSeq(Number.MAX_SAFE_INTEGER), 'HIGHESTMODSEQ 9007199254740991'],
-    [code.modified([7, 9]), 'MODIFIED 7,9'],
+    [code.modified('7,9'), 'MODIFIED 7,9'],
     [code.CODE.readOnly, 'READ-ONLY']
   ]))
     assert.equal(made, wire)

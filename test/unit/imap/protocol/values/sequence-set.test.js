@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
   compileNumberSet,
+  numberSetPieces,
   SequenceSet
 } from '../../../../../src/imap/protocol/values/sequence-set.js'
 import { failure } from '../../../../helpers/imap-wire.js'
@@ -152,6 +153,24 @@ test('numbers become the shortest set, and come back', () => {
           Array.from({ length: to - from + 1 }, (_, index) => from + index)
         )
       assert.deepEqual(back, sorted)
+    })
+  )
+})
+
+test('the pieces of a set are the set, whatever stands at their ends', () => {
+  assert.deepEqual([...numberSetPieces([])], [])
+  const starts = fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 12 })
+  fc.assert(
+    fc.property(starts, (lengths) => {
+      // Runs of these lengths, with one number left out behind each.
+      let next = 1
+      const numbers = lengths.flatMap((length) => {
+        const run = Array.from({ length }, (_, index) => next + index)
+        next += length + 1
+        return run
+      })
+      for (const some of [numbers, numbers.filter((number) => number % 2 === 1)])
+        assert.equal([...numberSetPieces(Uint32Array.from(some))].join(''), compileNumberSet(some))
     })
   )
 })
