@@ -20,10 +20,19 @@ import { SEEN } from '../../store/flags.js'
 import { countBelow } from '../../support/count-below.js'
 import { RecentUids } from './recent-uids.js'
 import { NOTHING_SAVED } from './saved-result.js'
-import { inOrder, mergeSorted, NONE } from './sorted-slots.js'
+import {
+  inOrder,
+  mergeSorted,
+  NONE,
+  onceInOrder,
+  ranksFromLast,
+  visibleAt,
+  withoutHidden
+} from './sorted-slots.js'
 
-/** @import { MailboxView, ViewAttachment } from '../../store/mailbox-view.js' */
-/** @import { SequenceSet } from '../protocol/values/sequence-set.js' */
+/** @import { MailboxView } from '../../store/mailbox-view.js' */
+/** @import { ViewAttachment } from '../../store/view-attachment.js' */
+/** @import { NumberRange, SequenceSet } from '../protocol/values/sequence-set.js' */
 
 /**
  * @typedef {object} Told
@@ -31,11 +40,20 @@ import { inOrder, mergeSorted, NONE } from './sorted-slots.js'
  * @property {Readonly<Uint32Array>} expungedUids - the same messages by UID, ascending
  * @property {number | null} exists - the new size, where it has grown
  * @property {boolean} hasFewerRecent - whether some of the expunged were \Recent
- * @property {number[]} flags - slots whose flags or MODSEQ have changed, ascending
+ * @property {readonly number[]} flags - slots whose flags or MODSEQ have changed, ascending
  * @property {boolean} isHeldBack - whether there are expunges that are not told yet
  * @property {boolean} isAhead - whether MODSEQs have been told that may be above those of this session's own changes, whose
  *   replies wait
  */
+
+/**
+ * @typedef {object} Resolution - of a set
+ * @property {number[]} slots - the living messages
+ * @property {boolean} isSomeExpunged - whether others that the client still sees were left out
+ * @property {boolean} isOutOfRange - whether a sequence number does not exist (RFC 3501 §9, seq-number: a tagged BAD)
+ */
+
+const NOTHING_EXPUNGED = { expunged: NONE, expungedUids: NONE }
 
 /** The selected mailbox of one session. */
 export class SelectedMailbox {
@@ -46,9 +64,9 @@ export class SelectedMailbox {
   /** The mailbox's mod-sequence before the first of these expunges. */
   #pendingAfter = Infinity
   /**
-   * In any order, some more than once.
+   * Each list is ascending; a message may be in several.
    *
-   * @type {number[]}
+   * @type {(readonly number[])[]}
    */
   #changed = []
   #toldLength
@@ -99,13 +117,7 @@ export class SelectedMailbox {
     this.#attachment.onCompact = () => this.#compact()
     this.#toldLength = view.length
     this.toldModSeq = view.highestModSeq
-    if (view.hasTombstones) {
-      const hidden = new Uint32Array(view.length - view.aliveCount)
-      let length = 0
-      for (let slot = 0; slot < view.length; slot++)
-        if (view.isExpunged(slot)) hidden[length++] = slot
-      this.#hidden = hidden
-    }
+    if (view.hasTombstones) this.#hidden = view.tombstones
     this.#toldExists = this.messageCount
   }
 
@@ -176,79 +188,73 @@ export class SelectedMailbox {
    */
   slotOfSequence(sequence) {
     if (sequence < 1 || sequence > this.messageCount) return -1
-    // hidden[k] - k visible slots lie before the k-th hidden one.
-    let low = 0
-    let high = this.#hidden.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (/** @type {number} */ (this.#hidden[middle]) - middle < sequence) low = middle + 1
-      else high = middle
-    }
-    return sequence - 1 + low
+    return visibleAt(sequence - 1, this.#hidden)
   }
 
   /**
-   * The messages that a set names, in the order of slots, each once.
+   * The messages that a set names, in the order of slots, each once. There may be tens of thousands of ranges: a loop here would
+   * be interpreted each time, since V8 forgets what it has compiled of a loop while it ran.
    *
    * @param {SequenceSet} set
    * @param {boolean} isUid
-   * @returns {{ slots: number[], isSomeExpunged: boolean, isOutOfRange: boolean }} the living messages; whether others
-   *   that the client still sees were left out; whether a sequence number does not exist (RFC 3501 §9, seq-number:
-   *   a tagged BAD)
+   * @returns {Resolution}
    */
   resolve(set, isUid) {
-    const view = this.view
-    /** @type {number[]} */
-    const slots = []
-    let isSomeExpunged = false
-    // RFC 3501 §9, seq-number: `*` is no number either where there is no message.
-    let isOutOfRange = !isUid && set.hasStar && this.messageCount === 0
-    const visibleEnd = this.#toldLength
     const isByUid = isUid || set.isSearchResult
     const top = isByUid ? this.maxUid : this.messageCount
     const ranges = set.isSearchResult ? this.savedResult.ranges : set.resolve(top)
-    for (const { from, to } of ranges) {
-      let first
-      let end
-      if (isByUid) {
-        first = view.lowerBound(from)
-        end = view.lowerBound(to + 1)
-      } else {
-        if (from < 1 || to > this.messageCount) {
-          isOutOfRange = true
-          continue
-        }
-        first = this.slotOfSequence(from)
-        end = this.slotOfSequence(to) + 1
-      }
-      if (!this.#pushVisible(slots, first, Math.min(end, visibleEnd))) isSomeExpunged = true
-    }
-    return { slots, isSomeExpunged, isOutOfRange }
+    // RFC 3501 §9, seq-number: `*` is no number either where there is no message.
+    const isOutOfRange = !isUid && set.hasStar && this.messageCount === 0
+    /** @type {Resolution} */
+    const found = { slots: [], isSomeExpunged: false, isOutOfRange }
+    let end = 0
+    ranges.forEach((range) => {
+      if (isByUid) end = this.#addByUid(range, end, found)
+      else this.#addByNumber(range, found)
+    })
+    return found
   }
 
   /**
-   * A function of its own, because V8 compiles a loop while it runs: what it has made of one within another loop it throws
-   * away at the end of that one, and enters again the next time.
-   *
-   * @param {number[]} slots - takes the living messages that the client sees
+   * @param {NumberRange} range
+   * @param {number} start - slot behind those of lower ranges
+   * @param {Resolution} found
+   */
+  #addByUid({ from, to }, start, found) {
+    const first = this.view.lowerBound(from, start)
+    const end = this.view.lowerBound(to + 1, first)
+    this.#addVisible(first, end, found)
+    return end
+  }
+
+  /**
+   * @param {NumberRange} range
+   * @param {Resolution} found
+   */
+  #addByNumber({ from, to }, found) {
+    if (from < 1 || to > this.messageCount) found.isOutOfRange = true
+    else this.#addVisible(this.slotOfSequence(from), this.slotOfSequence(to) + 1, found)
+  }
+
+  /**
    * @param {number} first
    * @param {number} end - exclusive
-   * @returns {boolean} whether these are all that the client sees
+   * @param {Resolution} found - takes the living messages that the client sees
    */
-  #pushVisible(slots, first, end) {
+  #addVisible(first, end, found) {
     const { view } = this
-    let isComplete = true
+    const { slots } = found
+    const last = Math.min(end, this.#toldLength)
     if (!view.hasTombstones) {
-      for (let slot = first; slot < end; slot++) slots.push(slot)
-      return isComplete
+      for (let slot = first; slot < last; slot++) slots.push(slot)
+      return
     }
     let hiddenIndex = countBelow(this.#hidden, first)
-    for (let slot = first; slot < end; slot++) {
+    for (let slot = first; slot < last; slot++) {
       if (this.#hidden[hiddenIndex] === slot) hiddenIndex++
-      else if (view.isExpunged(slot)) isComplete = false
+      else if (view.isExpunged(slot)) found.isSomeExpunged = true
       else slots.push(slot)
     }
-    return isComplete
   }
 
   /** From now on replies wait for each other, and the session's own changes may be done long before they are told. */
@@ -266,22 +272,16 @@ export class SelectedMailbox {
   takeNews({ allowsExpunge, hasLateReplies = false }) {
     if (this.#attachment.hasPending) this.#absorb()
     const isTold = allowsExpunge && this.#pending.length > 0
-    const expungedUids = isTold ? this.#pending.map((slot) => this.view.uids[slot] ?? 0) : NONE
     const recentBefore = isTold ? this.recentCount : 0
-    const expunged = isTold ? this.#tellExpunged() : NONE
+    const { expunged, expungedUids } = isTold ? this.#tellExpunged() : NOTHING_EXPUNGED
     const exists = this.messageCount
     const hasGrown = exists !== this.#toldExists - expunged.length
     this.#toldExists = exists
-    const changed = Uint32Array.from(this.#changed).sort()
+    const changed = onceInOrder(this.#changed, this.#toldLength)
     this.#changed = []
-    /** @type {number[]} */
-    const flags = []
-    let last = -1
-    for (const slot of changed) {
-      if (slot !== last && this.sequenceOfSlot(slot) > 0 && !this.view.isExpunged(slot))
-        flags.push(slot)
-      last = slot
-    }
+    const { view } = this
+    const visible = withoutHidden(changed, this.#hidden)
+    const flags = view.hasTombstones ? visible.filter((slot) => !view.isExpunged(slot)) : visible
     this.#isMixed = hasLateReplies && (this.#isMixed || flags.length > 0)
     const ownAfter = hasLateReplies ? this.#toldBefore : Infinity
     this.toldModSeq = Math.min(this.view.highestModSeq, this.#pendingAfter, ownAfter)
@@ -307,7 +307,10 @@ export class SelectedMailbox {
         expunges.push(record.slots)
         this.#pendingAfter = Math.min(this.#pendingAfter, record.after)
       } else if (record.origin !== this.#origin) {
-        for (const slot of record.slots) if (slot < knownLength) this.#changed.push(slot)
+        const { slots } = record
+        const isKnown = (slots.at(-1) ?? 0) < knownLength
+        const known = isKnown ? slots : slots.filter((slot) => slot < knownLength)
+        if (known.length > 0) this.#changed.push(known)
       }
     }
     if (expunges.length === 0) return
@@ -324,20 +327,18 @@ export class SelectedMailbox {
     if (this.#pending.length === 0) this.#pendingAfter = Infinity
   }
 
+  /** @returns {Pick<Told, 'expunged' | 'expungedUids'>} */
   #tellExpunged() {
+    const { uids } = this.view
     const slots = this.#pending
-    const hidden = this.#hidden
     this.#pending = NONE
     this.#pendingAfter = Infinity
-    let hiddenBelow = 0
-    const sequences = slots.map((slot) => {
-      while ((hidden[hiddenBelow] ?? Infinity) < slot) hiddenBelow++
-      return slot + 1 - hiddenBelow
-    })
-    this.#hidden = mergeSorted(hidden, slots)
-    this.#attachment.acknowledgeExpunged(slots.length)
     // Highest first: no number changes before it has been sent.
-    return sequences.reverse()
+    const expunged = ranksFromLast(slots, this.#hidden)
+    const expungedUids = slots.map((slot) => /** @type {number} */ (uids[slot]))
+    this.#hidden = mergeSorted(this.#hidden, slots)
+    this.#attachment.acknowledgeExpunged(slots.length)
+    return { expunged, expungedUids }
   }
 
   /**
