@@ -6,6 +6,10 @@ import { badSyntax } from '../protocol/syntax-failure.js'
 
 /** @import { SequenceSet } from '../protocol/values/sequence-set.js' */
 /** @import { SelectedMailbox } from './selected-mailbox.js' */
+/** @import { Slicer } from '../../support/slicer.js' */
+
+/** Slots between two looks at the clock. */
+const STEP_SLOTS = 4096
 
 /**
  * @param {SelectedMailbox} selected
@@ -22,19 +26,24 @@ export function slotsOf(selected, set, isUid) {
 }
 
 /**
- * @param {SelectedMailbox} selected
+ * @param {SelectedMailbox} selected - held by the caller
  * @param {SequenceSet} set
  * @param {boolean} isUid
- * @returns {{ slots: number[], uids: number[], isSomeExpunged: boolean }} slots and UIDs are parallel, ascending
+ * @param {Slicer} slicer
+ * @returns {Promise<{ slots: number[], uids: number[], isSomeExpunged: boolean }>} slots and UIDs are parallel, ascending
  * @throws {import('../protocol/syntax-failure.js').SyntaxFailure} as `slotsOf`
  */
-export function uidsOf(selected, set, isUid) {
+export async function uidsOf(selected, set, isUid, slicer) {
   const { slots, isSomeExpunged } = slotsOf(selected, set, isUid)
-  const { uids: uidOf } = selected.view
+  /** @type {number[]} */
   const uids = []
-  // A loop is compiled while it runs, what `map` calls is not.
-  for (let index = 0; index < slots.length; index++)
-    uids.push(/** @type {number} */ (uidOf[/** @type {number} */ (slots[index])]))
+  for (let start = 0; start < slots.length; start += STEP_SLOTS) {
+    if (slicer.isSpent) await slicer.breathe()
+    const { uids: uidOf } = selected.view
+    const end = Math.min(start + STEP_SLOTS, slots.length)
+    for (let index = start; index < end; index++)
+      uids.push(/** @type {number} */ (uidOf[/** @type {number} */ (slots[index])]))
+  }
   return { slots, uids, isSomeExpunged }
 }
 
@@ -45,11 +54,12 @@ export function uidsOf(selected, set, isUid) {
  * @param {SelectedMailbox} selected
  * @param {SequenceSet} set
  * @param {boolean} isUid
- * @returns {{ uids: number[], isExact: boolean }} `isExact`: one that another session expunges meanwhile counts as well
+ * @param {Slicer} slicer
+ * @returns {Promise<{ uids: number[], isExact: boolean }>} `isExact`: one that another session expunges meanwhile counts as well
  * @throws {MailError | import('../protocol/syntax-failure.js').SyntaxFailure} MESSAGE_GONE; as `slotsOf`
  */
-export function uidsToTransfer(selected, set, isUid) {
-  const { uids, isSomeExpunged } = uidsOf(selected, set, isUid)
+export async function uidsToTransfer(selected, set, isUid, slicer) {
+  const { uids, isSomeExpunged } = await uidsOf(selected, set, isUid, slicer)
   const isExact = !isUid && !set.isSearchResult
   if (isSomeExpunged && isExact) throw new MailError('MESSAGE_GONE')
   return { uids, isExact }

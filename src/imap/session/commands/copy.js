@@ -46,7 +46,7 @@ async function copyMessages(session, { isUid, set, mailbox }, name) {
   session.requireWriteScope()
   const selected = session.requireSelected()
   const slicer = new Slicer()
-  const { uids, isExact } = uidsToTransfer(selected, set, isUid)
+  const { uids, isExact } = await uidsToTransfer(selected, set, isUid, slicer)
   if (uids.length === 0) return { text: `${name} completed, nothing to copy` }
   if (slicer.isSpent) await slicer.breathe()
   const copied = await session.whileWorking(() =>

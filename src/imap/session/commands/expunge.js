@@ -6,6 +6,7 @@
  * Command: RFC 3501 §6.4.3, RFC 9051 §6.4.3; RFC 4315 §2.1 (UID EXPUNGE); RFC 7162 §3.2.7, §3.2.9
  * (QRESYNC). Responses: RFC 3501 §7.4.1, RFC 7162 §3.2.10.
  */
+import { Slicer } from '../../../support/slicer.js'
 import { highestModSeq } from '../../protocol/compile/response-code.js'
 import { SELECTED } from '../states.js'
 import { uidsOf } from '../message-set.js'
@@ -35,7 +36,7 @@ export const uidExpunge = {
   allowsExpunge: true,
   async run(session, /** @type {{ set: SequenceSet }} */ { set }) {
     const selected = session.requireWritable()
-    const { uids } = uidsOf(selected, set, true)
+    const { uids } = await uidsOf(selected, set, true, new Slicer())
     const gone = uids.length === 0 ? [] : await expungeMessages(session, selected.view, uids)
     return { ...modSeqAfter(session, gone), text: 'UID EXPUNGE completed' }
   }

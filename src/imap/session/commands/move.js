@@ -43,7 +43,7 @@ export const uidMove = {
 async function moveMessages(session, { isUid, set, mailbox }, name) {
   const selected = session.requireWritable()
   const slicer = new Slicer()
-  const { uids, isExact } = uidsToTransfer(selected, set, isUid)
+  const { uids, isExact } = await uidsToTransfer(selected, set, isUid, slicer)
   if (uids.length === 0) return { text: `${name} completed, nothing to move` }
   if (slicer.isSpent) await slicer.breathe()
   const moved = await session.whileWorking(() =>

@@ -59,7 +59,7 @@ async function storeFlags(session, args) {
     session.enableCondstore()
   }
   const slicer = new Slicer()
-  const { slots, uids, isSomeExpunged } = uidsOf(selected, set, isUid)
+  const { slots, uids, isSomeExpunged } = await uidsOf(selected, set, isUid, slicer)
   if (slots.length === 0) return completed(args, isSomeExpunged)
   const { view } = selected
   const change = { view, uids, action, flags, unchangedSince, origin: session.origin }
