@@ -176,7 +176,7 @@ test('from a flipped byte to the last message: told, named by health, repaired w
 
   // Repair: every other message, and a list of what is gone. The mailbox is closed by itself.
   let repaired = await run(['repair', HURT, '--password-stdin'], 'pass\n')
-  while (repaired.code === 2 && /has the mailbox open/.test(repaired.stderr))
+  while (repaired.code === 2 && /The mailbox is open/.test(repaired.stderr))
     repaired = await run(['repair', HURT, '--password-stdin'], 'pass\n')
   assert.equal(repaired.code, 1, repaired.stdout + repaired.stderr)
   assert.match(repaired.stdout, new RegExp(`^${MESSAGES - lost.length} messages, .* saved$`, 'm'))
