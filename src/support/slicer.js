@@ -9,6 +9,9 @@ import { nextTurn, turnStartedMs } from './turns.js'
  */
 const SLICE_MS = 5
 
+/** Items between two looks at the clock: some tenths of a millisecond, or a few in code that has just been loaded. */
+const STEP = 4096
+
 /** One piece of work that gives way from time to time and stops when it is told to. */
 export class Slicer {
   #signal
@@ -43,9 +46,6 @@ export class Slicer {
     this.#signal?.throwIfAborted()
   }
 }
-
-/** Items between two looks at the clock: some tenths of a millisecond, or a few in code that has just been loaded. */
-const STEP = 4096
 
 /**
  * As `Array.prototype.filter`, for what may be very many.

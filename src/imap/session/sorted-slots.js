@@ -6,6 +6,9 @@
 /** @type {Readonly<Uint32Array>} */
 export const NONE = new Uint32Array(0)
 
+/** One number in so many is sorted sooner than looked for. */
+const FEW = 64
+
 /**
  * @param {Readonly<Uint32Array>} left - sorted, unique
  * @param {Readonly<Uint32Array>} right - sorted, unique
@@ -68,9 +71,6 @@ export function onceInOrder(lists, end) {
   for (let number = 0; number < end; number++) if (isNamed[number] === 1) named.push(number)
   return named
 }
-
-/** One number in so many is sorted sooner than looked for. */
-const FEW = 64
 
 /** @param {Uint32Array} numbers */
 function isAscending(numbers) {

@@ -13,6 +13,9 @@ const COLON = 58
 const COMMA = 44
 const ZERO = 48
 
+/** Numbers between two pieces of a long set: half a millisecond. */
+const STEP_NUMBERS = 4096
+
 /** A set as the client wrote it. */
 export class SequenceSet {
   /**
@@ -115,9 +118,6 @@ export class SequenceSet {
 export function compileNumberSet(numbers) {
   return SequenceSet.fromNumbers(numbers).toString()
 }
-
-/** Numbers between two pieces: half a millisecond. */
-const STEP_NUMBERS = 4096
 
 /**
  * The same a piece at a time, for very many numbers: between two pieces others may have their turn.
