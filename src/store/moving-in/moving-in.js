@@ -34,6 +34,9 @@ import {
  * @property {boolean} isRenumbered - the same messages may be there, from a run before the source renumbered them
  */
 
+/** More messages than a mailbox can hold: a page of so many is all of them, within one transaction. */
+const ALL = 2 ** 32
+
 /** Rows in one look: some milliseconds. */
 const PAGE_ROWS = 2000
 
@@ -134,7 +137,7 @@ export class MovingIn {
       const contentId = findContent(db, hash, size)
       if (contentId === null) return null
       const { id: folderId, mailboxId } = folder
-      const rowId = findUidsOfContent(db, { mailboxId, contentId, fromUid: 0 }, 2 ** 32)
+      const rowId = findUidsOfContent(db, { mailboxId, contentId, fromUid: 0 }, ALL)
         .uids.map((ownUid) => messageRowId(mailboxId, ownUid))
         .find((id) => !taken.has(id))
       if (rowId === undefined) return null

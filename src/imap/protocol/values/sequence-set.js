@@ -112,12 +112,10 @@ export class SequenceSet {
 }
 
 /**
- * @param {Iterable<number>} numbers - ascending, each once
+ * @param {ArrayLike<number>} numbers - ascending, each once
  * @returns {string} the shortest set that names them: `1:3,5`; the empty string for none
  */
-export function compileNumberSet(numbers) {
-  return SequenceSet.fromNumbers(numbers).toString()
-}
+export const compileNumberSet = (numbers) => [...numberSetPieces(numbers)].join('')
 
 /**
  * The same a piece at a time, for very many numbers: between two pieces others may have their turn.
