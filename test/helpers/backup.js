@@ -8,6 +8,7 @@ import { initBackups } from '../../src/backup/init.js'
 import { Repository } from '../../src/backup/repository.js'
 import { runBackup } from '../../src/backup/run.js'
 import { openFolderTarget } from '../../src/backup/targets/folder.js'
+import { verifyBackups } from '../../src/backup/verify.js'
 import { makeAccount, logIn, openTestAccounts, withStore } from './accounts.js'
 import { appendOne, makeMessage } from './account-folder.js'
 
@@ -98,4 +99,14 @@ async function fill(services, address, messages, sizeBytes) {
   } finally {
     masterKey.dispose()
   }
+}
+
+/**
+ * @param {{ repository: Repository }} host
+ * @param {{ isQuick?: boolean }} [options]
+ * @returns {ReturnType<typeof verifyBackups>} of every generation that there is
+ */
+export async function verifyAll({ repository }, options = {}) {
+  const generations = await repository.listGenerations()
+  return await verifyBackups({ repository, generations, ...options })
 }

@@ -1,22 +1,28 @@
 /**
- * Folders with mail in them, and all that an import reads of one.
+ * Folders with mail in them, all that an import reads of one, and what it stores.
  */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { Importer } from '../../src/import/importer.js'
 import { openSource } from '../../src/import/open-source.js'
+import { systemClock } from '../../src/support/clock.js'
 import { collectBytes } from './collect.js'
 
 /** @typedef {import('../../src/import/import-item.js').ImportItem} ImportItem */
 /** @typedef {Omit<ImportItem, 'open'> & { text: string }} ReadItem */
+/** @typedef {import('../../src/store/account-store.js').AccountStore} AccountStore */
+/** @typedef {import('../../src/import/importer.js').ImporterOptions} ImporterOptions */
+/** @typedef {import('../../src/import/importer.js').ImportFailure} ImportFailure */
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {Record<string, string | Buffer>} files
+ * @param {Record<string, string | Buffer>} [files]
  * @returns {Promise<string>} a folder with these files
  */
-export async function folderOf(t, files) {
+export async function folderOf(t, files = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'letterlock-import-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   for (const [name, content] of Object.entries(files)) {
@@ -55,4 +61,53 @@ export async function firstChunk(item) {
   const { value } = await chunks.next()
   await chunks.return?.()
   return value
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {string} path
+ * @param {Partial<ImporterOptions>} [options]
+ * @returns {Promise<{ imported: number, skipped: number, failed: number, failures: ImportFailure[] }>}
+ */
+export async function importFrom(store, path, options) {
+  /** @type {ImportFailure[]} */
+  const failures = []
+  const importer = new Importer({
+    store,
+    mailbox: 'INBOX',
+    clock: systemClock,
+    onFailure: (failure) => failures.push(failure),
+    ...options
+  })
+  await importer.run(await openSource(path))
+  return { ...importer.summary, failures }
+}
+
+/**
+ * @param {AccountStore} store
+ * @param {string} [mailbox]
+ * @returns {Promise<{ hash: string, flags: number, keywords: number, internalDate: import('../../src/import/import-item.js').ZonedDate }[]>}
+ *   in the order of UIDs
+ */
+export async function stored(store, mailbox = 'INBOX') {
+  const { mailbox: row, view } = await store.openView(mailbox)
+  const found = []
+  for (let slot = 0; slot < view.length; slot += 500) {
+    const uids = [...view.uids.subarray(slot, Math.min(slot + 500, view.length))]
+    for (const record of await store.readMessages(row.id, uids, { row: true })) {
+      const bytes = await collectBytes(store.readContent(record.contentId, 0, record.size))
+      const { flags, keywords, internalDate } = record
+      found.push({ hash: sha256(bytes), flags, keywords, internalDate })
+    }
+  }
+  store.closeView(view)
+  return found
+}
+
+/**
+ * @param {Buffer} bytes
+ * @returns {string}
+ */
+export function sha256(bytes) {
+  return createHash('sha256').update(bytes).digest('hex')
 }

@@ -2,31 +2,20 @@ import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3-multiple-ciphers'
-import { hostIdOf } from '../../src/backup/host-state.js'
-import { generationName } from '../../src/backup/repository.js'
-import { scheduleNightly } from '../../src/backup/schedule.js'
-import { nightlyCommand } from '../../src/cli/nightly-command.js'
-import { recordingLogger } from '../helpers/log-lines.js'
-import { ManualClock } from '../helpers/manual-clock.js'
+import { ANNA, backupServer, BEN, countOf, logIn, PASSWORD } from '../helpers/backup-server.js'
 import {
   createAccounts,
   ENVIRONMENT,
   letterlock,
   MAIN,
-  scratchFolder,
   startServerProcess
 } from '../helpers/process.js'
 import { S3_ENVIRONMENT, skipWithoutS3, startS3Server } from '../helpers/s3-server.js'
-import { WireClient, deliver } from '../helpers/wire-client.js'
-
-/** As long as the markers: a short one stands in random bytes now and then. */
-const PASSWORD = 'ocelotvermilion'
-const ANNA = 'anna@example.org'
-const BEN = 'ben@example.org'
+import { deliver } from '../helpers/wire-client.js'
 
 /** Words that stand nowhere else: any of them in a file is a leak. */
 const MARKERS = ['quaggamarzipan', 'axolotlsextant', 'wombatperigee']
@@ -58,49 +47,8 @@ function filesWith(folder, words) {
     })
 }
 
-/**
- * A server with two accounts, and commands about its backups.
- *
- * @param {import('node:test').TestContext} t
- * @param {Record<string, string>} [environment]
- */
-async function host(t, environment = {}) {
-  const root = scratchFolder(t, 'backup')
-  const data = join(root, 'data')
-  const target = join(root, 'target')
-  await createAccounts(data, [ANNA, BEN], PASSWORD)
-  const env = { LETTERLOCK_BACKUP_FOLDER: target, ...environment }
-  const backup = (/** @type {string[]} */ args, input = '', folder = data) =>
-    letterlock(['backup', ...args, '--data', folder], { input, environment: env })
-  const init = await backup(['init'])
-  assert.equal(init.code, 0, init.stderr)
-  const recoveryKey = /^recovery key: (AGE-SECRET-KEY-PQ-1\w+)$/m.exec(init.stdout)?.[1] ?? ''
-  assert.notEqual(recoveryKey, '')
-  return { root, data, target, backup, recoveryKey, env }
-}
-
-/**
- * @param {number} port
- * @param {string} [user]
- */
-async function logIn(port, user = ANNA) {
-  const client = await WireClient.connect(port)
-  await client.login(user, PASSWORD)
-  return client
-}
-
-/**
- * @param {WireClient} client
- * @param {string} [mailbox]
- * @returns {Promise<number>} messages in it
- */
-async function countOf(client, mailbox = 'INBOX') {
-  const answer = await client.command(`STATUS "${mailbox}" (MESSAGES)`)
-  return Number(/MESSAGES (\d+)/.exec(answer)?.[1])
-}
-
 test('a host is backed up while it is used, and restored onto an empty folder; nothing in the clear on the way', async (t) => {
-  const { root, data, target, backup, recoveryKey } = await host(t)
+  const { root, data, target, backup, recoveryKey } = await backupServer(t)
   const server = await startServerProcess(t, { data })
   const anna = await logIn(server.ports.imap)
   await anna.command(`CREATE ${FOLDER}`)
@@ -162,13 +110,13 @@ test('a host is backed up while it is used, and restored onto an empty folder; n
 })
 
 test('an account is restored beside a running server: its sessions end, mail that arrives meanwhile is there', async (t) => {
-  const { data, backup, recoveryKey } = await host(t)
+  const { data, backup, recoveryKey } = await backupServer(t)
   const server = await startServerProcess(t, { data })
   const first = await logIn(server.ports.imap)
   for (let i = 0; i < 5; i++) await first.command('APPEND INBOX', message(i))
   assert.equal((await backup(['run'])).code, 0)
   for (let i = 5; i < 8; i++) await first.command('APPEND INBOX', message(i))
-  const uidNext = async (/** @type {WireClient} */ client) =>
+  const uidNext = async (/** @type {import('../helpers/wire-client.js').WireClient} */ client) =>
     Number(/UIDNEXT (\d+)/.exec(await client.command('STATUS INBOX (UIDNEXT)'))?.[1])
   const before = await uidNext(first)
   await first.command('SELECT INBOX')
@@ -221,7 +169,7 @@ test('an account is restored beside a running server: its sessions end, mail tha
 })
 
 test('a point in time and a folder come back, and a client that resynchronises is never misled', async (t) => {
-  const { data, backup } = await host(t, { TZ: 'Asia/Tokyo' })
+  const { data, backup } = await backupServer(t, { TZ: 'Asia/Tokyo' })
   const server = await startServerProcess(t, { data })
   const first = await logIn(server.ports.imap)
   for (let i = 0; i < 3; i++) await first.command('APPEND INBOX', message(i))
@@ -267,75 +215,8 @@ test('a point in time and a folder come back, and a client that resynchronises i
   second.destroy()
 })
 
-test('a server that runs backs up at its hour, in a child process', async (t) => {
-  const { data, target, env } = await host(t)
-  const go = join(data, '..', 'go')
-  const server = await startServerProcess(t, {
-    data,
-    environment: {
-      ...env,
-      LETTERLOCK_BACKUP_HOUR: '3',
-      LETTERLOCK_BACKUP_JITTER_MINUTES: '0',
-      // Its clock stands still while it starts: once it is past the hour, the next night is waited for.
-      LETTERLOCK_TEST_NOW_MS: String(Date.UTC(2030, 0, 1, 2, 59, 59)),
-      LETTERLOCK_TEST_GO: go,
-      NODE_OPTIONS: `--import=${new URL('../helpers/shifted-clock.js', import.meta.url)}`
-    }
-  })
-  assert.equal(existsSync(join(target, 'generations')), false)
-  writeFileSync(go, '')
-  await server.says('the nightly backup is done')
-  const [generation = ''] = readdirSync(join(target, 'generations'))
-  assert.match(generation, /^2030-01-01T03-/)
-  ;(await logIn(server.ports.imap)).destroy()
-  assert.equal(await server.stop(), 0)
-})
-
-test('what a server starts each night is the whole job', async (t) => {
-  const { data, target, env } = await host(t)
-  // No other shell of the test is between: the job finds its settings in the environment, as the server's child does.
-  Object.assign(process.env, env)
-  t.after(() => Object.keys(env).forEach((name) => delete process.env[name]))
-  // PM2 has the process that waits for the hour load what its daemon does; the job has nothing to do with it.
-  process.execArgv.push('--import=data:text/javascript,process.exit(9)')
-  t.after(() => process.execArgv.pop())
-  const clock = new ManualClock(Date.UTC(2026, 0, 1, 2, 59))
-  const { logger, lines } = recordingLogger()
-  const job = scheduleNightly({
-    settings: { hour: 3, cron: '', jitterMinutes: 0 },
-    hostId: await hostIdOf(data),
-    command: nightlyCommand({ defaultDomain: 'example.org' }, data),
-    isWanted: async () => true,
-    clock,
-    logger,
-    lookMs: 10
-  })
-  clock.advance(60_000)
-  while (lines.length === 0) await sleep(20)
-  await job.close()
-  assert.equal(lines[0]?.['msg'], 'the nightly backup is done')
-  assert.equal(readdirSync(join(target, 'generations')).length, 1)
-})
-
-test('a kept manifest that cannot be read stops the pruning of a night, and neither its backup nor its rehearsal', async (t) => {
-  const { target, backup } = await host(t)
-  assert.equal((await backup(['run'])).code, 0)
-  // Of a day of its own, so that it is kept.
-  const old = `${generationName(Date.now() - 48 * 3_600_000)}.json`
-  writeFileSync(join(target, 'generations', old), 'x')
-  const nightly = await backup(['nightly'])
-  assert.equal(nightly.code, 1)
-  assert.match(
-    nightly.stderr,
-    new RegExp(`^backup prune: .*\\(generations/${old} is not JSON\\)$`, 'm')
-  )
-  assert.match(nightly.stdout, /2 accounts, 0 failed/)
-  assert.match(nightly.stdout, /2 accounts restored .*, 0 failed/)
-  assert.equal((await backup(['prune'])).code, 2)
-})
-
 test('one bad mailbox: exit code 1, its address for the operator, everybody else in the backup', async (t) => {
-  const { data, backup } = await host(t)
+  const { data, backup } = await backupServer(t)
   const folder = join(data, 'mail', 'example.org')
   const [bad = ''] = readdirSync(folder)
   rmSync(join(folder, bad, 'mail.db'))
@@ -346,7 +227,7 @@ test('one bad mailbox: exit code 1, its address for the operator, everybody else
 })
 
 test('a restore that waits for somebody to answer keeps no backup away', async (t) => {
-  const { data, env, backup, recoveryKey } = await host(t)
+  const { data, env, backup, recoveryKey } = await backupServer(t)
   assert.equal((await backup(['run'])).code, 0)
   assert.equal((await letterlock(['account', 'delete', BEN, '--yes', '--data', data])).code, 0)
   const child = spawn(
@@ -363,7 +244,7 @@ test('a restore that waits for somebody to answer keeps no backup away', async (
 })
 
 test('an account whose address another has by now comes back beside it; exit codes say what was done', async (t) => {
-  const { data, target, backup, recoveryKey } = await host(t)
+  const { data, target, backup, recoveryKey } = await backupServer(t)
   assert.equal((await backup(['run'])).code, 0)
   assert.equal((await letterlock(['account', 'delete', BEN, '--yes', '--data', data])).code, 0)
   await createAccounts(data, [BEN])
@@ -398,7 +279,7 @@ test(
   { skip: skipWithoutS3 },
   async (t) => {
     const { endpoint, bucket, folder } = await startS3Server(t)
-    const { root, data, backup, recoveryKey } = await host(t, {
+    const { root, data, backup, recoveryKey } = await backupServer(t, {
       ...S3_ENVIRONMENT,
       LETTERLOCK_BACKUP_S3_BUCKET: bucket,
       LETTERLOCK_BACKUP_S3_PREFIX: 'mail/host-1',

@@ -1,9 +1,67 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { deleteAccount } from '../../../src/accounts/remove-account.js'
+import { HostSurvey } from '../../../src/admin/survey.js'
+import { makeAccount, openTestAccounts } from '../../helpers/accounts.js'
 import { runWithFewDescriptors } from '../../helpers/few-descriptors.js'
 import { createAccounts, scratchFolder } from '../../helpers/process.js'
+
+test('a survey counts spools, what was set aside, and mailbox files that are gone or cut off', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { directory, clock, logger } = services
+  const anna = (await makeAccount(services)).account
+  const ben = (await makeAccount(services, 'ben@example.org')).account
+  const clara = (await makeAccount(services, 'clara@example.org')).account
+  await mkdir(join(anna.folder, 'spool', 'aside'), { recursive: true })
+  await writeFile(join(anna.folder, 'spool', 'a.sealed'), 'x'.repeat(100))
+  await writeFile(join(anna.folder, 'spool', 'aside', 'b.sealed'), 'x')
+  await utimes(join(anna.folder, 'spool', 'a.sealed'), 5, 5)
+  await rm(join(ben.folder, 'mail.db'))
+  await writeFile(join(clara.folder, 'mail.db'), 'x'.repeat(5000))
+  const open = new Set([anna.id])
+  const whichAreOpen = async (/** @type {string[]} */ ids) => ids.filter((id) => open.has(id))
+  const survey = new HostSurvey({ data, directory, whichAreOpen, clock, logger })
+  const first = await survey.look()
+  assert.equal(first.mailboxes, 3)
+  assert.equal(first.misshapen, 2)
+  assert.deepEqual([...first.misshapenIds].sort(), [ben.id, clara.id].sort())
+  assert.deepEqual([first.spoolFiles, first.spoolBytes, first.setAside], [1, 100, 1])
+  assert.equal(first.oldestSpoolMs, 5000)
+  assert.equal(first.oldestOpenSpoolMs, null, 'it may just have been opened')
+  assert.equal((await survey.look()).oldestOpenSpoolMs, 5000)
+  await survey.close()
+})
+
+test('a survey names no mailbox that is deleted, or whose files change places, while it looks', async (t) => {
+  const { services, data } = await openTestAccounts(t)
+  const { directory, clock, logger } = services
+  const anna = (await makeAccount(services)).account
+  const ben = (await makeAccount(services, 'ben@example.org')).account
+  await directory.beginRestore({
+    accountId: ben.id,
+    generation: '2026-11-20T03-14-07Z',
+    state: 'switching',
+    staged: 'staged',
+    replaced: 'replaced',
+    cipher: ben.cipher,
+    requestedAtMs: clock.nowMs()
+  })
+  await rm(join(ben.folder, 'mail.db'))
+  const { pageFolders } = directory
+  const pages = async (/** @type {{ afterId: string, limit: number }} */ page) => {
+    const folders = await pageFolders(page)
+    await deleteAccount({ services, account: anna })
+    return folders
+  }
+  t.mock.method(directory, 'pageFolders', pages, { times: 1 })
+  const survey = new HostSurvey({ data, directory, whichAreOpen: async () => [], clock, logger })
+  const { misshapenIds, unreadableIds } = await survey.look()
+  assert.deepEqual([misshapenIds, unreadableIds], [[], []])
+  await survey.close()
+})
 
 const url = (/** @type {string} */ file) => new URL(`../../../${file}`, import.meta.url).href
 

@@ -11,11 +11,10 @@ import { runBackup } from '../../../src/backup/run.js'
 import { unitsOf } from '../../../src/backup/snapshot-format.js'
 import { readSnapshot } from '../../../src/backup/snapshot-store.js'
 import { openFolderTarget } from '../../../src/backup/targets/folder.js'
-import { verifyBackups } from '../../../src/backup/verify.js'
 import { MailError } from '../../../src/errors.js'
 import { scratchFolder } from '../../helpers/account-folder.js'
 import { tamper } from '../../helpers/accounts.js'
-import { openBackupHost } from '../../helpers/backup.js'
+import { openBackupHost, verifyAll } from '../../helpers/backup.js'
 
 const ANNA = 'anna@example.org'
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -24,17 +23,6 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 /** @param {Host} host */
 const prune = (host) => pruneBackups({ ...host.services, target: host.target })
-
-/**
- * @param {Host} host
- * @param {{ isQuick?: boolean }} [options]
- */
-const verify = async (host, options = {}) =>
-  await verifyBackups({
-    repository: host.repository,
-    generations: await host.repository.listGenerations(),
-    ...options
-  })
 
 /**
  * @param {Host} host
@@ -69,7 +57,7 @@ test('old generations go, and with them what only they needed; what is kept stay
   assert.deepEqual(dropped, all.slice(0, 2))
   assert.deepEqual(await host.repository.listGenerations(), kept)
   assert.ok(objects >= 2 && freedBytes > 0)
-  assert.deepEqual((await verify(host)).problems, [])
+  assert.deepEqual((await verifyAll(host)).problems, [])
   assert.equal((await readdir(join(host.folder, 'directory'))).length, 2)
   assert.equal((await prune(host)).objects, 0)
 })
@@ -106,10 +94,10 @@ test('a pack of which little is still needed is written anew', async (t) => {
   const { repackedBytes, freedBytes } = await prune(host)
   assert.ok(repackedBytes > 0 && freedBytes > repackedBytes)
   assert.equal((await packsOf(host)).has(pack), false)
-  assert.deepEqual((await verify(host)).problems, [])
+  assert.deepEqual((await verifyAll(host)).problems, [])
   // What was moved is known to the next run.
   assert.equal((await host.backUp()).newBytes, 0)
-  assert.deepEqual((await verify(host)).problems, [])
+  assert.deepEqual((await verifyAll(host)).problems, [])
 })
 
 test('a damaged unit keeps its pack from being written anew, and nothing from being swept', async (t) => {
@@ -149,11 +137,11 @@ test('a mailbox that is again as it was is kept wherever a backup says that it l
   assert.equal(before.sha256, after.sha256)
   assert.notEqual(before.pack, after.pack)
   assert.equal((await prune(host)).objects, 0)
-  assert.deepEqual((await verify(host)).problems, [])
+  assert.deepEqual((await verifyAll(host)).problems, [])
   // Nor does one of the two stand for the other where that is gone.
   await rm(join(host.folder, packObject(after.pack)))
   assert.deepEqual(
-    (await verify(host)).problems.map(({ generation }) => generation),
+    (await verifyAll(host)).problems.map(({ generation }) => generation),
     [fourth]
   )
 })
@@ -191,7 +179,7 @@ test('what a killed run left half written is removed, and what it had noted is k
     (await readdir(join(host.folder, 'pepper'))).filter((name) => name.endsWith('.tmp')),
     []
   )
-  assert.deepEqual((await verify(host)).problems, [])
+  assert.deepEqual((await verifyAll(host)).problems, [])
   await rm(stray, { recursive: true, force: true })
 })
 
@@ -218,7 +206,7 @@ test('what a first run that was cut off has stored stays until the next one goes
     repackedBytes: 0
   })
   assert.equal((await host.backUp()).newBytes, 0)
-  assert.deepEqual((await verify(host)).problems, [])
+  assert.deepEqual((await verifyAll(host)).problems, [])
 })
 
 test('where the manifests, or the one of the last run, are not where they were, nothing is removed', async (t) => {
@@ -244,7 +232,7 @@ test('where the manifests, or the one of the last run, are not where they were, 
   await refused()
   await rename(`${folder}.moved`, folder)
   assert.deepEqual((await prune(host)).kept, [last])
-  assert.deepEqual((await verify(host)).problems, [])
+  assert.deepEqual((await verifyAll(host)).problems, [])
 })
 
 test('a backup of a time that is yet to come is given up by hand, as the manual says, and the others are pruned', async (t) => {
@@ -268,75 +256,6 @@ test('a second target has none of the runs into the first, and is pruned as well
   assert.equal((await pruneBackups({ ...host.services, target })).objects, 0)
 })
 
-test('a quick look sees that a pack is cut, also one that an earlier run has written', async (t) => {
-  const host = await openBackupHost(t)
-  await host.addAccount(ANNA, 10, 30_000)
-  const { generation: first } = await host.backUp()
-  const { accounts } = await host.repository.readGeneration(first)
-  await host.addMessages(ANNA, 1)
-  const { generation } = await host.backUp()
-  const path = join(host.folder, packObject(accounts[0]?.snapshot.pack ?? ''))
-  const quick = () =>
-    verifyBackups({ repository: host.repository, generations: [generation], isQuick: true })
-  assert.deepEqual((await quick()).problems, [])
-  const bytes = await readFile(path)
-  await writeFile(path, bytes.subarray(0, bytes.length / 2))
-  assert.deepEqual(
-    (await quick()).problems.map(({ code, detail }) => [code, detail]),
-    [['BACKUP_DAMAGED', `${packObject(accounts[0]?.snapshot.pack ?? '')} is too short`]]
-  )
-})
-
-for (const [what, spoil] of /** @type {[string, (path: string) => Promise<void>][]} */ ([
-  ['is missing', (path) => rm(path)],
-  ['is cut', async (path) => writeFile(path, (await readFile(path)).subarray(0, 70_000))],
-  [
-    'has a changed byte',
-    async (path) => {
-      const bytes = await readFile(path)
-      bytes[100_000] = (bytes[100_000] ?? 0) ^ 1
-      await writeFile(path, bytes)
-    }
-  ]
-])) {
-  test(`verify finds a pack that ${what}, names the account, and looks at the others`, async (t) => {
-    const host = await openBackupHost(t)
-    const anna = await host.addAccount(ANNA, 10, 30_000)
-    const { generation: first } = await host.backUp()
-    await host.addAccount('bob@example.org', 3)
-    const { generation: second } = await host.backUp()
-    const { accounts } = await host.repository.readGeneration(first)
-    await spoil(join(host.folder, packObject(accounts[0]?.snapshot.pack ?? '')))
-    const { problems, snapshots } = await verify(host)
-    assert.deepEqual(
-      problems.map(({ generation, accountId, code }) => [generation, accountId, code]),
-      [first, second].map((generation) => [generation, anna.id, 'BACKUP_DAMAGED'])
-    )
-    assert.equal(snapshots, 1)
-    // A quick look sees what is missing or cut, not a changed byte in the middle.
-    const quick = await verify(host, { isQuick: true })
-    assert.equal(quick.problems.length > 0, what !== 'has a changed byte')
-    assert.ok(quick.bytes <= 2 * 65_536)
-  })
-}
-
-test('verify finds missing keys, directory and pepper', async (t) => {
-  const host = await openBackupHost(t)
-  const anna = await host.addAccount(ANNA)
-  const { generation } = await host.backUp()
-  const { directory, pepper, accounts } = await host.repository.readGeneration(generation)
-  const [entry] = accounts
-  assert.ok(entry)
-  await host.target.remove([directory, pepper])
-  await host.target.put(`keys/${anna.id}/another.age`, Buffer.from('x'))
-  await host.target.remove([entry.keys])
-  const { problems } = await verify(host)
-  assert.deepEqual(
-    problems.map(({ detail }) => detail),
-    [directory, pepper, entry.keys].map((object) => `${object} is missing`)
-  )
-})
-
 test('the backup of this night stays whole where the storage does not list it yet', async (t) => {
   const host = await openBackupHost(t)
   await host.addAccount(ANNA, 3)
@@ -353,36 +272,9 @@ test('the backup of this night stays whole where the storage does not list it ye
   }
   const { kept } = await pruneBackups({ ...host.services, target })
   assert.deepEqual(kept, [second])
-  assert.deepEqual((await verify(host)).problems, [])
+  assert.deepEqual((await verifyAll(host)).problems, [])
   assert.deepEqual(await host.repository.listGenerations(), [second])
   assert.notEqual(first, second)
-})
-
-test('what is pruned while it is verified is no damage', async (t) => {
-  const host = await openBackupHost(t, {
-    'backup.keepDaily': 1,
-    'backup.keepWeekly': 0,
-    'backup.keepMonthly': 0
-  })
-  await host.addAccount(ANNA, 3)
-  const { generation: first } = await host.backUp()
-  const { generation: second } = await host.backUp()
-  let isPruned = false
-  const repository = new Repository({
-    ...host.target,
-    get: async (name) => {
-      const bytes = await host.target.get(name)
-      if (!isPruned && name === `generations/${first}.json`) {
-        isPruned = true
-        await prune(host)
-      }
-      return bytes
-    }
-  })
-  const report = await verifyBackups({ repository, generations: [first, second] })
-  assert.deepEqual([report.generations, report.problems], [1, []])
-  const gone = await verifyBackups({ repository, generations: [first] })
-  assert.deepEqual([gone.generations, gone.problems], [0, []])
 })
 
 test('a rehearsal restores as many accounts as it is told, leaves nothing, and names those that fail', async (t) => {

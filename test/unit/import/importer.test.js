@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
-import { Importer } from '../../../src/import/importer.js'
-import { openSource } from '../../../src/import/open-source.js'
 import { isMailError } from '../../../src/errors.js'
-import { systemClock } from '../../../src/support/clock.js'
 import { collectBytes } from '../../helpers/collect.js'
 import {
   corpusIsMissing,
@@ -17,70 +13,8 @@ import {
   tortureMessages,
   withCrlf
 } from '../../helpers/corpus.js'
+import { folderOf, importFrom, sha256, stored } from '../../helpers/import-source.js'
 import { temporaryStore } from '../../helpers/temporary-store.js'
-
-/** @typedef {import('../../../src/store/account-store.js').AccountStore} AccountStore */
-/** @typedef {import('../../../src/import/importer.js').ImporterOptions} ImporterOptions */
-/** @typedef {import('../../../src/import/importer.js').ImportFailure} ImportFailure */
-
-/**
- * @param {import('node:test').TestContext} t
- * @returns {Promise<string>}
- */
-async function temporaryFolder(t) {
-  const folder = await mkdtemp(join(tmpdir(), 'letterlock-import-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/**
- * @param {AccountStore} store
- * @param {string} path
- * @param {Partial<ImporterOptions>} [options]
- * @returns {Promise<{ imported: number, skipped: number, failed: number, failures: ImportFailure[] }>}
- */
-async function importFrom(store, path, options) {
-  /** @type {ImportFailure[]} */
-  const failures = []
-  const importer = new Importer({
-    store,
-    mailbox: 'INBOX',
-    clock: systemClock,
-    onFailure: (failure) => failures.push(failure),
-    ...options
-  })
-  await importer.run(await openSource(path))
-  return { ...importer.summary, failures }
-}
-
-/**
- * @param {AccountStore} store
- * @param {string} [mailbox]
- * @returns {Promise<{ hash: string, flags: number, keywords: number, internalDate: import('../../../src/import/import-item.js').ZonedDate }[]>}
- *   in the order of UIDs
- */
-async function stored(store, mailbox = 'INBOX') {
-  const { mailbox: row, view } = await store.openView(mailbox)
-  const found = []
-  for (let slot = 0; slot < view.length; slot += 500) {
-    const uids = [...view.uids.subarray(slot, Math.min(slot + 500, view.length))]
-    for (const record of await store.readMessages(row.id, uids, { row: true })) {
-      const bytes = await collectBytes(store.readContent(record.contentId, 0, record.size))
-      const { flags, keywords, internalDate } = record
-      found.push({ hash: sha256(bytes), flags, keywords, internalDate })
-    }
-  }
-  store.closeView(view)
-  return found
-}
-
-/**
- * @param {Buffer} bytes
- * @returns {string}
- */
-function sha256(bytes) {
-  return createHash('sha256').update(bytes).digest('hex')
-}
 
 /** @typedef {{ name: string, bytes: Buffer }} Mail */
 
@@ -156,7 +90,7 @@ for (const [format, write] of Object.entries(WRITERS)) {
     { skip: corpusIsMissing },
     async (t) => {
       const { mails, files } = sample(31)
-      const path = await write(await temporaryFolder(t), files)
+      const path = await write(await folderOf(t), files)
       const store = await temporaryStore(t)
       const first = await importFrom(store, path)
       assert.deepEqual(first, { imported: mails.length, skipped: 0, failed: 0, failures: [] })
@@ -202,7 +136,7 @@ test(
 )
 
 test('the torture messages go in as they are', { skip: corpusIsMissing }, async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   const mails = [...tortureMessages()]
   for (const [index, { bytes }] of mails.entries()) {
     await writeFile(join(folder, `${String(index).padStart(4, '0')}.eml`), bytes)
@@ -220,7 +154,7 @@ test('the torture messages go in as they are', { skip: corpusIsMissing }, async 
 const MAIL = Buffer.from('Subject: x\nDate: Thu, 2 Jul 2020 08:00:00 +0200\n\nbody\n')
 
 test('line ends stay on request, and the mbox line stays only with the exact bytes', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   const line = Buffer.from('From a@b Wed Jul  1 05:04:01 2020\n')
   await writeFile(join(folder, '1.eml'), Buffer.concat([line, MAIL]))
   const store = await temporaryStore(t)
@@ -233,7 +167,7 @@ test('line ends stay on request, and the mbox line stays only with the exact byt
 })
 
 test('the internal date is the format’s, the mbox line’s, the Date header’s, the file’s, in this order', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   const line = 'From a@b Wed Jul  1 05:04:01 2020\n'
   const files = {
     '1.eml': `${line}${MAIL}`,
@@ -259,7 +193,7 @@ test('the internal date is the format’s, the mbox line’s, the Date header’
 })
 
 test('flags come along, and subfolders of a Maildir become mailboxes, subscribed ones', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   for (const name of ['cur', 'new', '.Sent/cur', '.Sent/new']) {
     await mkdir(join(folder, name), { recursive: true })
   }
@@ -281,7 +215,7 @@ test('flags come along, and subfolders of a Maildir become mailboxes, subscribed
 })
 
 test('a name that is not composed is that of the mailbox which mail programs find', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   const store = await temporaryStore(t)
   await writeFile(join(folder, '1.eml'), 'Subject: one\r\n\r\n')
   for (const imported of [1, 0]) {
@@ -292,7 +226,7 @@ test('a name that is not composed is that of the mailbox which mail programs fin
 })
 
 test('a mailbox below INBOX is one, whatever the case of inbox; a / at the end of a name is none', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   const store = await temporaryStore(t)
   await writeFile(join(folder, '1.eml'), MAIL)
   for (const mailbox of ['inbox/Sub', 'INBOX/Sub', 'Inbox/Sub/']) {
@@ -303,7 +237,7 @@ test('a mailbox below INBOX is one, whatever the case of inbox; a / at the end o
 })
 
 test('bad messages are reported with their places, and the others go in', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   for (const name of ['1.eml', '3.eml', '6.eml']) await writeFile(join(folder, name), MAIL)
   await symlink(join(folder, 'nowhere'), join(folder, '2.eml'))
   await writeFile(join(folder, '4.eml'), '')
@@ -323,7 +257,7 @@ test('bad messages are reported with their places, and the others go in', async 
 })
 
 test('a damaged archive gives what stands before the damage, and reports', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   const archive = pack()
   const mbox = []
   for (let n = 0; n < 30; n++) {
@@ -346,7 +280,7 @@ test('a damaged archive gives what stands before the damage, and reports', async
 })
 
 test('a run that is called off stores what it has read, and the next one goes on', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   for (let n = 0; n < 250; n++) await writeFile(join(folder, `${n}.eml`), `Subject: ${n}\n\nbody\n`)
   const store = await temporaryStore(t)
   const controller = new AbortController()
@@ -363,7 +297,7 @@ test('a run that is called off stores what it has read, and the next one goes on
 })
 
 test('equal messages at different places are different messages', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   await writeFile(join(folder, '1.eml'), MAIL)
   await writeFile(join(folder, '2.eml'), MAIL)
   const store = await temporaryStore(t)
@@ -372,7 +306,7 @@ test('equal messages at different places are different messages', async (t) => {
 })
 
 test('messages of an mbox stay those that they are when others are deleted from it, equal ones too', async (t) => {
-  const path = join(await temporaryFolder(t), 'mbox')
+  const path = join(await folderOf(t), 'mbox')
   const bodies = ['one', 'same', 'two', 'same', 'three']
   const mboxWith = (/** @type {string[]} */ texts) => {
     const from = 'From someone@example.org Wed Jul  1 05:04:01 2020'
@@ -388,7 +322,7 @@ test('messages of an mbox stay those that they are when others are deleted from 
 })
 
 test('a full mailbox ends the run with OVER_QUOTA after what fits', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   for (let n = 0; n < 9; n++) await writeFile(join(folder, `${n}.eml`), `Subject: ${n}\n\nbody\n`)
   const store = await temporaryStore(t, { config: { quotaMessages: 5 } })
   await assert.rejects(importFrom(store, folder), (error) => isMailError(error, 'OVER_QUOTA'))
@@ -396,7 +330,7 @@ test('a full mailbox ends the run with OVER_QUOTA after what fits', async (t) =>
 })
 
 test('when no keyword is free any more, messages come without new ones', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   const line = 'From a@b Wed Jul  1 05:04:01 2020\n'
   const messages = Array.from(
     { length: 70 },
@@ -413,7 +347,7 @@ test('when no keyword is free any more, messages come without new ones', async (
 })
 
 test('a large message streams, is stored once, and comes back byte for byte', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = await folderOf(t)
   const large = Buffer.concat([MAIL, Buffer.alloc(9_000_001, 'a line of filler text\n')])
   for (const name of ['1.eml', '2.eml']) await writeFile(join(folder, name), large)
   const store = await temporaryStore(t)

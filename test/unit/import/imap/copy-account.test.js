@@ -1,90 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { copyAccount } from '../../../../src/import/imap/copy-account.js'
-import { SourcePool } from '../../../../src/import/imap/source-pool.js'
-import { parseSourceServer } from '../../../../src/import/imap/source-server.js'
+import { copy, inbox, messageOf } from '../../../helpers/copy-account.js'
 import { startImapSource } from '../../../helpers/imap-source.js'
 import { temporaryStore } from '../../../helpers/temporary-store.js'
 
-/**
- * @typedef {import('../../../../src/store/account-store.js').AccountStore} AccountStore
- * @typedef {import('../../../helpers/imap-source.js').Exchange} Exchange
- */
+/** @typedef {import('../../../helpers/imap-source.js').Exchange} Exchange */
 
 /** What a message becomes whose INTERNALDATE is told. */
 const DATE = { epochSeconds: Date.UTC(2024, 0, 1, 9) / 1000, zoneMinutes: 60 }
 
 /** Larger than what is asked for at once. */
 const LARGE = Buffer.alloc(2_500_000, 'line after line\r\n')
-
-/**
- * @param {number} uid
- * @returns {import('../../../helpers/imap-source.js').OfferedMessage}
- */
-const messageOf = (uid) => ({ uid, bytes: Buffer.from(`Subject: ${uid}\r\n\r\nbody\r\n`) })
-
-/**
- * @param {AccountStore} store
- * @param {number} port
- */
-async function copy(store, port) {
-  const server = parseSourceServer(`imap://ann@127.0.0.1:${port}`)
-  const pool = new SourcePool({
-    login: {
-      server,
-      password: Buffer.from('pass'),
-      certificateAuthority: null,
-      mayBePlaintext: true
-    },
-    connections: 1,
-    retryMs: [0, 0]
-  })
-  /** @type {string[]} */
-  const failures = []
-  const onFailure = (/** @type {{ uid: number | null, error: unknown }} */ { uid, error }) => {
-    failures.push(`${uid}: ${/** @type {Error} */ (error).message}`)
-  }
-  try {
-    const source = server.name
-    return { ...(await copyAccount({ store, pool, source, observer: { onFailure } })), failures }
-  } finally {
-    await pool.close()
-  }
-}
-
-/**
- * @param {AccountStore} store
- * @returns {Promise<{ uid: number, size: number, internalDate: unknown }[]>} messages of INBOX
- */
-async function inbox(store) {
-  const { view } = await store.openView('INBOX')
-  const uids = [...view.uids.subarray(0, view.length)]
-  const rows = await store.readMessages(view.mailboxId, uids, { row: true })
-  store.closeView(view)
-  return rows.map(({ uid, size, internalDate }) => ({ uid, size, internalDate }))
-}
-
-/**
- * @param {AccountStore} store
- * @param {'add' | 'remove'} action
- * @param {string[]} flags - of the first message of INBOX
- */
-async function changeHere(store, action, flags) {
-  const { view } = await store.openView('INBOX')
-  await store.changeFlags({ view, uids: [1], action, flags })
-  store.closeView(view)
-}
-
-/**
- * @param {AccountStore} store
- * @returns {Promise<string[]>} flags of the first message of INBOX, sorted
- */
-async function flagsHere(store) {
-  const { view } = await store.openView('INBOX')
-  const [row] = await store.readMessages(view.mailboxId, [1], { row: true })
-  store.closeView(view)
-  return store.keywords.flagNames(row?.flags ?? 0, row?.keywords ?? 0).sort()
-}
 
 /** @type {[string, (exchange: Exchange) => unknown, RegExp | null][]} */
 const UNLISTED = [
@@ -322,28 +248,6 @@ test('a folder of which the source describes nothing fails as a whole', async (t
   assert.deepEqual([copied, failed], [0, 1])
 })
 
-test('flags of a folder that is renumbered while it is read are no other messages’ flags', async (t) => {
-  const store = await temporaryStore(t)
-  const folder = { uidValidity: 7, messages: [messageOf(1)] }
-  let isCut = false
-  const { port } = await startImapSource(t, {
-    folders: { INBOX: folder },
-    answer: ({ command, socket }) => {
-      if (isCut || !/^UID FETCH 1 \(UID FLAGS\)/.test(command)) return false
-      // The server is started anew, with its folders indexed anew.
-      isCut = true
-      folder.uidValidity = 8
-      folder.messages = [{ ...messageOf(1), bytes: Buffer.from('another'), flags: '\\Flagged' }]
-      socket.destroy()
-      return true
-    }
-  })
-  assert.equal((await copy(store, port)).copied, 1)
-  const { failed, failures, flagged } = await copy(store, port)
-  assert.ok(isCut)
-  assert.deepEqual([failed, flagged], [1, 0], failures.join())
-})
-
 test('flags that somebody changes meanwhile are no description of a message', async (t) => {
   const store = await temporaryStore(t)
   const { port } = await startImapSource(t, {
@@ -360,35 +264,6 @@ test('flags that somebody changes meanwhile are no description of a message', as
   )
 })
 
-test('what flags were changed here alone stays where others of the message change at the source', async (t) => {
-  const store = await temporaryStore(t)
-  const message = { ...messageOf(1), flags: '\\Flagged Plan' }
-  const { port } = await startImapSource(t, {
-    folders: { INBOX: { uidValidity: 7, messages: [message] } }
-  })
-  await copy(store, port)
-  await changeHere(store, 'add', ['\\Seen', 'Here'])
-  await changeHere(store, 'remove', ['\\Flagged'])
-  message.flags = '\\Flagged \\Answered'
-  assert.equal((await copy(store, port)).flagged, 1)
-  assert.deepEqual(await flagsHere(store), ['Here', '\\Answered', '\\Seen'])
-  message.flags = ''
-  assert.equal((await copy(store, port)).flagged, 1)
-  assert.deepEqual(await flagsHere(store), ['Here', '\\Seen'])
-})
-
-test('a keyword that the source writes in other letters than before stays', async (t) => {
-  const store = await temporaryStore(t)
-  const message = { ...messageOf(1), flags: 'Work Plan' }
-  const { port } = await startImapSource(t, {
-    folders: { INBOX: { uidValidity: 7, messages: [message] } }
-  })
-  await copy(store, port)
-  message.flags = 'WORK'
-  await copy(store, port)
-  assert.deepEqual(await flagsHere(store), ['Work'])
-})
-
 test('a Sent that was put away in another folder takes no use from that of today, nor from the one here', async (t) => {
   for (const today of [['Sent'], []]) {
     const store = await temporaryStore(t)
@@ -401,29 +276,4 @@ test('a Sent that was put away in another folder takes no use from that of today
     const sent = (await store.listMailboxes()).find(({ specialUse }) => specialUse === '\\Sent')
     assert.equal(sent?.name, 'Sent')
   }
-})
-
-test('a message whose flags are NIL has none', async (t) => {
-  const store = await temporaryStore(t)
-  const { port } = await startImapSource(t, {
-    folders: { INBOX: { uidValidity: 7, messages: [messageOf(1)] } },
-    answer: ({ command, say, end }) => {
-      if (!command.includes('RFC822.SIZE')) return false
-      say('1 FETCH (UID 1 FLAGS NIL INTERNALDATE "01-Jan-2024 10:00:00 +0100" RFC822.SIZE 20)')
-      end()
-      return true
-    }
-  })
-  assert.equal((await copy(store, port)).copied, 1)
-})
-
-test('a message brings every keyword that a client could set here', async (t) => {
-  const store = await temporaryStore(t)
-  const keywords = ['a[b', 'a}b', '[x', 'constructor', 'k'.repeat(128)]
-  const message = { ...messageOf(1), flags: ['\\Seen', ...keywords].join(' ') }
-  const { port } = await startImapSource(t, {
-    folders: { INBOX: { uidValidity: 7, messages: [message] } }
-  })
-  assert.equal((await copy(store, port)).copied, 1)
-  assert.deepEqual(await flagsHere(store), ['\\Seen', ...keywords].sort())
 })

@@ -1,0 +1,111 @@
+/**
+ * What several workers know together of logins that failed.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Throttle } from '../../../src/accounts/throttle.js'
+import { isMailError } from '../../../src/errors.js'
+import { ManualClock } from '../../helpers/manual-clock.js'
+
+const isThrottled = (/** @type {unknown} */ error) => isMailError(error, 'THROTTLED')
+let counter = 0
+const anotherPassword = () => Buffer.from(`wrong ${counter++}`)
+/** Three workers that tell each other. */
+function setUpWorkers() {
+  const clock = new ManualClock()
+  const fingerprintKey = Buffer.alloc(32, 3)
+  const make = () => new Throttle({ clock, fingerprintKey, exemptAddresses: [] })
+  const workers = /** @type {[Throttle, Throttle, Throttle]} */ ([make(), make(), make()])
+  for (const worker of workers) {
+    worker.onChange = (change) => {
+      // As it crosses between processes.
+      const told = JSON.parse(JSON.stringify(change))
+      for (const other of workers) if (other !== worker) other.note(told)
+    }
+  }
+  return { make, workers }
+}
+
+test('who was right at one worker is known to the others, and to one that starts', async () => {
+  const { make, workers } = setUpWorkers()
+  const [first, second, third] = workers
+  const tryOn = (/** @type {Throttle} */ worker, /** @type {string} */ remoteAddress) =>
+    worker.admitInTurn({ username: 'ann', remoteAddress, password: anotherPassword() })
+  ;(await tryOn(first, '198.51.100.7')).succeed()
+  for (let n = 0; n < 20; n++) (await tryOn(second, `192.0.2.${n}`)).fail()
+  const fresh = make()
+  fresh.adopt(JSON.parse(JSON.stringify(third.state)))
+  for (const worker of [first, second, third, fresh]) {
+    for (const [remoteAddress, standing, waitMs] of /** @type {const} */ ([
+      ['198.51.100.7', 'known', 0],
+      ['203.0.113.9', 'stranger', 5000]
+    ])) {
+      const attempt = await tryOn(worker, remoteAddress)
+      attempt.cancel()
+      assert.deepEqual([attempt.standing, attempt.waitMs], [standing, waitMs])
+    }
+  }
+})
+
+test('workers that tell each other count as one, and one that starts knows what the others do', async () => {
+  const { make, workers } = setUpWorkers()
+  const tryOn = (/** @type {Throttle} */ worker, /** @type {string} */ password) =>
+    worker.admitInTurn({
+      username: 'ann',
+      remoteAddress: '192.0.2.1',
+      password: Buffer.from(password)
+    })
+  const [first, second, third] = workers
+  // The same wrong password through each of them is one failure.
+  for (let n = 0; n < 30; n++) (await tryOn(workers[n % 3] ?? first, 'old')).fail()
+  assert.equal((await tryOn(first, 'x')).waitMs, 0)
+  let refusals = 0
+  for (let n = 0; n < 30; n++) {
+    try {
+      ;(await tryOn(workers[n % 3] ?? first, `guess ${n}`)).fail()
+    } catch {
+      refusals++
+    }
+  }
+  assert.ok(refusals >= 18, `${refusals} refused`)
+  for (const worker of [first, second, third]) {
+    await assert.rejects(tryOn(worker, 'more'), { code: 'THROTTLED' })
+  }
+  const fresh = make()
+  fresh.adopt(JSON.parse(JSON.stringify(second.state)))
+  await assert.rejects(tryOn(fresh, 'more'), { code: 'THROTTLED' })
+})
+
+test('a worker that starts among others keeps the latest and the most of what they say, and nothing that is forgotten', async () => {
+  const clock = new ManualClock()
+  const make = () => new Throttle({ clock, exemptAddresses: [] })
+  const guess = async (/** @type {Throttle} */ worker, times = 1) => {
+    for (let n = 0; n < times; n++) {
+      const password = anotherPassword()
+      const input = { username: `user${n}`, remoteAddress: '192.0.2.1', password }
+      ;(await worker.admitInTurn(input)).fail()
+    }
+  }
+  const minuteMs = 60_000
+  const [first, second] = [make(), make()]
+  await guess(first, 9)
+  clock.advance(58 * minuteMs)
+  await guess(second, 3)
+  clock.advance(minuteMs)
+
+  const between = make()
+  between.adopt(second.state)
+  between.adopt(first.state)
+  clock.advance(2 * minuteMs)
+  await guess(between)
+  await assert.rejects(
+    guess(between),
+    isThrottled,
+    'nine were not too long ago for a tenth to count'
+  )
+
+  const later = make()
+  await guess(later)
+  later.adopt(first.state)
+  await guess(later, 3)
+})
