@@ -23,7 +23,7 @@ import { dropViewBlocks } from './view-blocks.js'
 const EXPUNGE_PAGE = 2000
 
 /** And so many such runs: about 5 ms when each message stands alone. */
-const EXPUNGE_RUNS = 750
+const EXPUNGE_RUNS = 500
 
 /**
  * @param {MailboxView} view

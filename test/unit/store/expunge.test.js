@@ -102,7 +102,7 @@ test('EXPUNGE of messages that stand alone takes fewer in one transaction', asyn
   const attachment = view.attach(() => {})
   assert.deepEqual(await store.expunge({ view, uids: null }), odd)
   const pages = attachment.take().map((record) => record.kind === 'expunge' && record.slots.length)
-  assert.deepEqual(pages, [750, 750, 1])
+  assert.deepEqual(pages, [500, 500, 500, 1])
 })
 
 test('EXPUNGE of more messages than a page takes all of them, and tells the view page by page', async (t) => {
