@@ -109,6 +109,12 @@ async function compose(
   const runFolder = join(config.data, 'run')
   const tlsFolder = join(config.data, 'tls')
   let isReady = false
+  /**
+   * Joined further down; what is built before asks for it only once it runs.
+   *
+   * @type {import('./cluster/cluster-worker.js').ClusterWorker | null}
+   */
+  let cluster = null
 
   // Without it no mail can be read or stored: better no server than one that says so at each command.
   mailDictionary()
@@ -195,14 +201,14 @@ async function compose(
     maintenance,
     pressure,
     certificates,
-    // Asked at the port of all workers, one that is going would speak for a host that serves on.
+    // All workers answer this at one port: one that is going must not call the host unready while others serve on.
     isReady: () => (isReady && !closers.isClosing) || cluster?.hasOthers === true,
     slot,
     askAllWorkers,
     countSilentWorkers: async () => (await cluster?.countSilent()) ?? 0
   })
   closers.add(() => admin.close())
-  const { userPage, discovery } = await createWanted({
+  const { userPage, discovery } = await createOptionalServers({
     services,
     imap,
     openAccounts,
@@ -211,8 +217,6 @@ async function compose(
   })
 
   await warmUp()
-  /** @type {import('./cluster/cluster-worker.js').ClusterWorker | null} */
-  let cluster = null
   if (slot !== null) {
     const { joinCluster, shareThrottle } = await import('./compose/join-cluster.js')
     const answers = { ...admin.answers, ...userPage?.answers }
@@ -283,12 +287,12 @@ function guardAgainstPressure({ config, slot, logger }) {
 }
 
 /**
- * The servers that many hosts have switched off: their code is loaded where they are on.
+ * The servers that many hosts have switched off: their code is loaded only where they are on.
  *
  * @param {Parameters<typeof import('./user-page/create.js').createUserPage>[0]} parts
  * @returns {Promise<Pick<Servers, 'userPage' | 'discovery'>>} null for what is off
  */
-async function createWanted(parts) {
+async function createOptionalServers(parts) {
   const { tls, services } = parts
   const { config } = services
   const isOn = (/** @type {{ listen: string }} */ { listen }) => listen !== 'off'
@@ -326,7 +330,8 @@ async function findOrMakeAccount({ services, mayMakeAccount }) {
   const { directory } = services
   const [account] = await directory.pageFolders({ afterId: '', limit: 1 })
   if (account !== undefined) return { firstAccount: null, hasAccounts: true }
-  // Domains outlive their accounts: without any there has never been one, and whoever deleted the last gets no other.
+  // Domains outlive their accounts: where there is no domain there has never been an account. Whoever has deleted the last
+  // account is not given another one.
   const isFirst = mayMakeAccount && (await directory.listDomains()).length === 0
   const firstAccount = isFirst ? await makeFirstAccount({ services }) : null
   return { firstAccount, hasAccounts: firstAccount !== null }
