@@ -25,7 +25,7 @@ export class BufferedLiteral {
       const chunk = input.take(this.left)
       if (chunk === null) return false
       chunk.copy(this.bytes, this.bytes.length - this.left)
-      // It may be a password, of which whoever zeroes the literal knows one copy.
+      // It may be a password, and whoever zeroes the literal does not know of this copy.
       chunk.fill(0)
       this.left -= chunk.length
     }

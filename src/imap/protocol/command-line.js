@@ -260,7 +260,7 @@ function wordEnd(line, start) {
 }
 
 /**
- * In its place: it may be a password, and whoever zeroes what is read of it knows of one copy.
+ * Unescapes in place: it may be a password, and whoever zeroes the token would not know of another copy.
  * @param {Buffer} quoted - every backslash is followed by the character that it escapes; what is left over is zeroed
  * @returns {Buffer} a view of its beginning
  */

@@ -60,7 +60,7 @@ export class InputQueue {
       const kept = this.#partial.subarray(0, this.#partialBytes)
       if (isOver || (kept.length > maxBytes && kept.at(-1) !== CR)) return 'too long'
       this.#advance(piece.length + (end < 0 ? 0 : 1))
-      // It may be a part of a password; whoever zeroes the line knows of one copy.
+      // It may be a part of a password, and whoever zeroes the line does not know of this copy.
       piece.fill(0)
       if (end < 0) continue
       const line = withoutCr(kept)

@@ -15,7 +15,7 @@ const ZERO = 48
  */
 export function putNumber(target, at, number) {
   if (number >= 1e9) return putText(target, at, String(number))
-  // From an array of doubles, as MODSEQs come, it would make all that follows slower, and what it is compiled into.
+  // Made an integer: a double, as MODSEQs come from their array, would slow down this loop and whatever it is inlined into.
   let rest = number | 0
   let end = at + 1
   for (let power = 10; rest >= power; power *= 10) end += 1

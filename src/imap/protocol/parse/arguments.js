@@ -57,8 +57,8 @@ export class Arguments {
   }
 
   /**
-   * @returns {string | null} the last argument as the client wrote it, which stays: the same text is the same argument; null
-   *   where others follow, or where not all of it may stand in one line
+   * @returns {string | null} the last argument as the client wrote it, which stays; equal texts are parsed to equal arguments.
+   *   null where others follow, or where not all of it may stand in one line
    */
   lastText() {
     const token = this.peek()

@@ -26,7 +26,7 @@ export function searchTextDecoder(charset) {
 }
 
 /**
- * What is empty is in every message: a letter that breaks off, which decoders leave away, must not find them all.
+ * The empty string is found in every message. Decoders drop a letter that breaks off: a search for it must not find them all.
  *
  * @param {string} text
  * @param {Buffer} bytes - that it was decoded from

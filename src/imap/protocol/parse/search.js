@@ -61,7 +61,7 @@ export function parseSearchProgram(args) {
 }
 
 /**
- * What breaks the grammar is told before a charset that is not known: without one, SORT takes the first key for it.
+ * Bad grammar is reported before an unknown charset: in a SORT that names none, the first key is taken for the charset.
  *
  * @param {Arguments} args
  * @param {string | null} charset - null: the command names none

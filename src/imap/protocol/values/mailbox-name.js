@@ -83,8 +83,8 @@ function decodeName(bytes, isUtf8) {
 }
 
 /**
- * Some clients send UTF-8 without having enabled it. One that knows modified UTF-7, as go-imap, which needs no more for it
- * than that IMAP4rev2 is announced, still writes `&-` for `&`; another writes what it means.
+ * Some clients send UTF-8 without having enabled it, go-imap as soon as IMAP4rev2 is announced. Those that know modified UTF-7,
+ * as it does, still write `&-` for `&`; others write the name as it is.
  * @param {Buffer} bytes
  * @param {boolean} isUtf8
  * @returns {string | null}
