@@ -24,7 +24,7 @@ export class ClientInput {
   #hasSocketEnded = false
   #lastInputMs = 0
   #onSocketReadable = () => {
-    // That is the end. Node tells it only to who reads, and while a command runs nobody does.
+    // Readable without bytes: the input has ended. Node emits 'end' only when somebody reads, and during a command nobody does.
     if (this.#socket.readableLength === 0) this.#socket.read(0)
     this.#onReadable()
   }

@@ -2,8 +2,8 @@
  * One client's socket, plain or TLS: bytes in through client-input.js and the receiver, replies out through reply-output.js.
  *
  * Back-pressure works both ways. Bytes are taken from the socket only when the session asks for its next
- * event, so while a command runs the client is held back by TCP; and whoever writes much awaits `drain`. Of thousands of
- * commands that came in one packet some are given in one turn of the event loop: others want their turn, too.
+ * event, so while a command runs the client is held back by TCP; and whoever writes much awaits `drain`. Where thousands
+ * of commands came in one packet, only some are given in one turn of the event loop, so that other clients get theirs.
  *
  * The object keeps no timer of its own (an idle connection must stay small): the listener calls `tick`.
  */
@@ -76,7 +76,7 @@ export class Connection {
   /** Whether the next command is not read because too much was asked for. */
   isHeldBack = false
   /**
-   * What the session takes from, where that is limited.
+   * What the session's commands and bytes are counted against; null where nothing is limited.
    *
    * @type {Pace | null}
    */
@@ -185,7 +185,7 @@ export class Connection {
       this.#isClosed = true
       this.#output.stop()
       this.#input.stop()
-      // Of a connection that was refused, or finished no handshake, no session has run that would.
+      // A session does this at its end, but none has run where the connection was refused or its handshake failed.
       this.dropPace()
       this.#reading.end()
       this.#writing.end()
@@ -344,7 +344,7 @@ export class Connection {
   async secure({ tls, deadlineMs }) {
     const plain = this.#socket
     this.#input.stop()
-    // TLS is told of no end that was read before it.
+    // An end of the input that was read before would never be reported to TLS.
     if (plain.readableEnded) {
       this.destroy()
       return false
@@ -368,7 +368,7 @@ export class Connection {
     })
     while (this.#isHandshaking && !this.#isClosed) {
       await this.#reading.until(deadlineMs)
-      // Nothing can be read before the handshake is through, but only who reads is told of the end.
+      // Nothing can be read before the handshake is through, but Node tells only a reader that the input has ended.
       if (this.#isHandshaking) this.#input.read(this.#nowMs)
       if (this.#isHandshaking && this.#input.hasEnded) this.destroy()
     }
@@ -443,7 +443,7 @@ export class Connection {
     this.#input.stop()
     // Input left unread would turn our FIN into a reset, and the client might never see the BYE.
     socket.resume()
-    // What it has not read yet may take it longer than what comes behind our FIN.
+    // Until our FIN is on its way, the client may still be reading what was queued, which may take longer than LINGER_MS.
     this.#lingerDeadlineMs = this.#nowMs + WRITE_STALL_MS
     socket.once('finish', () => {
       this.#lingerDeadlineMs = this.#nowMs + LINGER_MS

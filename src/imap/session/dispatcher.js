@@ -38,11 +38,11 @@ import { SELECTED } from './states.js'
  *
  * @typedef {object} LateResult - the command has been read to its end, and nothing is left to do but to wait
  * @property {Promise<any>} later
- * @property {(done: any) => CommandResult | Promise<CommandResult>} finish - of what `later` gave; called when the commands
- *   before it have been answered, and may write what goes before the tagged reply
- * @property {number} heldBytes - of what lies in memory until then, at most
- * @property {boolean} [addsMessages] - what is the last message may be another one by then (RFC 9051 §5.5: a command that names
- *   messages waits for it)
+ * @property {(done: any) => CommandResult | Promise<CommandResult>} finish - makes the result of what `later` gave; called when
+ *   the commands before it have been answered, and may write what goes before the tagged reply
+ * @property {number} heldBytes - that lie in memory until then, at most
+ * @property {boolean} [addsMessages] - the mailbox's last message may be another one by then (RFC 9051 §5.5: a command that
+ *   names messages waits for it)
  */
 
 /**
@@ -107,7 +107,7 @@ export async function dispatch(session, event) {
     const result = await run(session, command, call)
     if ('later' in result) {
       const { later, finish, heldBytes, addsMessages = false } = result
-      // It may fail before its turn has come: to Node, a failure that nobody waits for ends the process.
+      // It may fail before its turn has come, and Node ends the process for a rejection that nobody waits for yet.
       later.catch(() => {})
       if (replies.isIdle) selected?.beginLateReplies()
       replies.add({ heldBytes, addsMessages }, async () => {
@@ -199,7 +199,7 @@ async function run(session, command, call) {
     const polling = session.pollOtherProcesses(command?.mayLag === true)
     if (polling !== null) await polling
   }
-  // What is in the file now could not be read: nothing is shown as if it were all.
+  // The view could not be brought up to what is in the file: what it holds must not be shown as if it were all.
   const failure = session.selected?.view.failure ?? null
   if (failure !== null && command?.states === SELECTED && !isLeaving) throw failure
   if (command?.isStreaming === true && call.message !== null) {

@@ -86,7 +86,10 @@ const REPLIES = {
   OVERLOADED: CODE.unavailable
 }
 
-/** Codes that the operator should hear of, whatever the client does about them. Of PEPPER_MISSING tells the login. */
+/**
+ * Codes that the operator should hear of, whatever the client does about them. PEPPER_MISSING is not among them: the login
+ * itself raises that alarm, once for each account.
+ */
 const ALARMING = new Set([
   'ACCOUNT_DAMAGED',
   'KEYS_CONTRADICT',

@@ -1,7 +1,7 @@
 /**
- * The short way of FETCH for sections of short messages: what is stored of a message is unpacked as far as it is asked for, and
- * copied into the answer, while nothing is awaited and next to no object is made for it. Of messages that are longer, but not
- * very long, the whole goes out in the pieces that it is stored in.
+ * The fast path of FETCH for sections of short messages: the stored message is unpacked as far as it is asked for and copied
+ * into the answer; nothing is awaited, and next to no object is made for it. A message that is longer, but not very long, and
+ * asked for as a whole goes out in the pieces in which it is stored.
  */
 import { decodePartTree } from '../../mime/part-tree.js'
 import { filterHeader, resolveSection } from '../../mime/section.js'

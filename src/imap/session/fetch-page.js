@@ -1,5 +1,5 @@
 /**
- * The fast way of FETCH: lists over a range of messages, which clients ask of whole mailboxes. Flags come from the view,
+ * The fast path of FETCH for lists over a range of messages, which clients ask of whole mailboxes. Flags come from the view,
  * one kind of stored bytes from a page that the store has put together; nothing is awaited and no object is made for a
  * message.
  */
@@ -144,7 +144,7 @@ export function writePage({ session, writer, plan, pagePlan, slots, page }) {
       written++
     }
   }
-  // Of what lists are made of only header fields are as they came.
+  // Header fields are as they came and may hold a NUL; all else in a list was made by us.
   if (choices.size > 0) writer.maskNul()
   return written
 }

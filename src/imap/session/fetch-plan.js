@@ -98,7 +98,7 @@ function readsContent(item) {
  */
 export const MAX_SECTIONS = 4
 
-/** What the short way of bodies tells beside them. */
+/** Items that the fast path of bodies (fetch-body.js) answers beside sections. */
 const BESIDE_BODY = new Set(['UID', 'FLAGS', 'MODSEQ', 'THREADID', 'RFC822.SIZE', 'INTERNALDATE'])
 
 /** @typedef {{ withTrees: boolean, withDates: boolean }} BodyNeeds - as `AccountStore.readBodies` takes it */

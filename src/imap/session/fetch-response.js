@@ -25,18 +25,21 @@ import { writeRecordItem } from './record-item.js'
 
 /** @typedef {{ flags: string, modSeq: number }} MessageState - `flags`: as they stand between the parentheses */
 
-/** Of fewer messages, if nothing was read of them yet, what lists are made of may well be on its way: they have just come. */
+/**
+ * Fewer messages than this of which nothing has been read yet have probably just come: what lists are made of may not be in the
+ * file yet.
+ */
 const MIN_UNKNOWN = 3
 /** Messages of a page that lie far apart: each may need a block of each kind by itself, some 20 KB. */
 const FAR_PAGE = 24
 /** Messages of which the previews are made, and kept, together. */
 const PREVIEWS_A_READ = 64
-/** Messages that are read at once where their bodies go out by the short way. */
+/** Messages that are read at once where their bodies go out by the fast path. */
 const BODIES_A_READ = 32
 
 /**
- * For what is written without waiting for anything in between. Made once, and large enough soon: a FETCH of few messages
- * need not make room, and knows how flags are written.
+ * Shared by all sessions, for what is written without awaiting anything in between. It has grown already and keeps the text of
+ * flags: a FETCH of few messages need not make either.
  */
 const SHARED_WRITER = new FetchWriter()
 
@@ -165,7 +168,7 @@ export class FetchResponse {
   }
 
   /**
-   * Writes what is made of messages' bytes by the short way, and one by one those that it is not for.
+   * Writes what is made of messages' bytes by the fast path, and one by one the messages that it does not cover.
    *
    * @param {BodyNeeds} needs
    * @param {readonly number[]} slots
@@ -195,7 +198,7 @@ export class FetchResponse {
 
   /**
    * @param {readonly number[]} slots
-   * @returns {boolean} whether it is worth looking
+   * @returns {boolean} whether what the fast paths read may be in the file by now
    */
   #mayBeReady(slots) {
     const { contentIds } = this.#session.requireSelected().view

@@ -81,8 +81,8 @@ async function writeNews(session, { allowsExpunge, isUid }) {
     const isOvertaken = isAhead || selected.view.highestModSeq > upTo
     if ((isHeldBack && isQresync) || (isOvertaken && isCondstore))
       session.untagged('OK', highestModSeq(selected.toldModSeq), 'More is told later')
-    // EXISTS has no MODSEQ, nor has APPENDUID: whoever appends and hears of none takes their own messages for changed ones the
-    // next time, and what another client took away from their flags for lost.
+    // EXISTS has no MODSEQ, nor has APPENDUID. A client that appends and is told none would next time be told its own messages as
+    // changed, take that for a change on both sides, and set flags again that another client has removed.
     else if (exists !== null && isCondstore)
       session.untagged('OK', highestModSeq(selected.toldModSeq), 'Highest modification sequence')
   } finally {

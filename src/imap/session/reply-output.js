@@ -50,7 +50,7 @@ export class ReplyOutput {
     return this.#deflate !== null
   }
 
-  /** @returns {boolean} whether replies wait for the client to read */
+  /** @returns {boolean} whether more than MAX_UNSENT_BYTES wait for the client to read */
   get hasUnsent() {
     const deflating = this.#deflate?.pendingBytes ?? 0
     return this.#replies.length + deflating + this.#socket.writableLength > MAX_UNSENT_BYTES

@@ -76,7 +76,8 @@ export class SelectedMailbox {
   /** What is \Recent in this session. */
   recent = new RecentUids()
   /**
-   * UIDs that this session has made \Seen, by the MODSEQ of the change: not durable, so not in the view, until that has it.
+   * UIDs that this session has made \Seen, and the MODSEQ of each change: it is not durable, so not in the view, until the view
+   * has reached that MODSEQ.
    *
    * @type {Map<number, number>}
    */
@@ -192,8 +193,8 @@ export class SelectedMailbox {
   }
 
   /**
-   * The messages that a set names, in the order of slots, each once. There may be tens of thousands of ranges: a loop here would
-   * be interpreted each time, since V8 forgets what it has compiled of a loop while it ran.
+   * The messages that a set names, in the order of slots, each once. There may be tens of thousands of ranges: V8
+   * compiles the callback once, but would interpret a loop here each time, since it keeps no loop compiled while it ran.
    *
    * @param {SequenceSet} set
    * @param {boolean} isUid

@@ -21,7 +21,7 @@ export async function serveSession(session, login = null) {
   if (login !== null) session.logIn(login)
   else session.untagged('OK', capability(session.capabilities), 'Letterlock is ready')
   try {
-    while (await inTurnsOf(session.accountId, () => serveSame(session)));
+    while (await inTurnsOf(session.accountId, () => serveSameUser(session)));
     await session.relay()
   } catch (error) {
     session.fail(error)
@@ -33,10 +33,12 @@ export async function serveSession(session, login = null) {
 }
 
 /**
+ * Serves the client until it leaves or logs in: after that, its turns are those of its account.
+ *
  * @param {Session} session
  * @returns {Promise<boolean>} whether to go on, now that the client has logged in
  */
-async function serveSame(session) {
+async function serveSameUser(session) {
   const { accountId } = session
   while (await step(session)) if (session.accountId !== accountId) return true
   return false
@@ -48,7 +50,7 @@ async function serveSame(session) {
  */
 async function step(session) {
   const { connection, replies } = session
-  // It would wait for ever for news of it, and of another that has got the name (RFC 2180 §3.3).
+  // The client would wait for ever for news of a mailbox that is gone, even where another has got its name (RFC 2180 §3.3).
   if (session.isAtDeletedMailbox) session.end('The selected mailbox was deleted')
   if (session.byeText !== null) {
     await replies.settle()
@@ -69,7 +71,7 @@ async function step(session) {
       session.untagged('BYE', null, 'Autologout, nothing was said for too long')
       return false
     case 'continue':
-      // It belongs to this command: the client hears of those before it first.
+      // The continuation belongs to this command: the replies to those before it go out first.
       await replies.settle()
       session.write(continuation('OK'))
       return true

@@ -51,7 +51,7 @@ export class Session {
   clientName = null
   /** @type {SelectedMailbox | null} */
   selected = null
-  /** Keywords of the last FLAGS response: its list is sent again before a new one is used. */
+  /** How many keywords the last FLAGS response named: where there are more, it is sent again before a FETCH may show them. */
   toldKeywords = 0
   /** @type {Login | null} */
   #login = null
@@ -304,7 +304,7 @@ export class Session {
    * Ends the session as soon as the running command is through.
    *
    * @param {string} text - for the client
-   * @param {{ withinMs?: number }} [options] - `withinMs`: then it is cut off, although its command still runs
+   * @param {{ withinMs?: number }} [options] - `withinMs`: after so long the connection is cut, even if a command still runs
    */
   end(text, { withinMs = Infinity } = {}) {
     this.#byeText ??= text

@@ -10,9 +10,9 @@ import { inProgress } from '../protocol/compile/response-code.js'
 const PROGRESS_MS = 10_000
 
 /**
- * A command at work says so at once, this often, when the client has closed its side. One that still reads is told that
- * its command goes on; of one that has gone the first is refused by its host, the second finds that out, and the third
- * does where another worker has the client's socket and passes on what is said: then the work can end.
+ * When the client has closed its side, a command at work says so at once, this many times. A client that still reads learns
+ * that its command goes on. Where it has gone, its host refuses the first line, and writing the second finds that out (the
+ * third, where another worker has the client's socket and passes lines on): then the work can end.
  */
 const PROBES = 3
 

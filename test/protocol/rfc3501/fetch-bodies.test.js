@@ -1,5 +1,5 @@
 /**
- * Sections of short messages go out by a short way; it gives what is read of each message by itself.
+ * Sections of short messages go out by a fast path; it gives what is read of each message by itself.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -86,11 +86,11 @@ async function setUp(t, messages) {
 }
 
 /**
- * Lets the test do without the short way.
+ * Lets the test do without the fast path.
  *
  * @param {import('node:test').TestContext} t
  */
-function shortWay(t) {
+function fastPath(t) {
   const state = { isOpen: true, count: 0 }
   const { readBodies } = AccountStore.prototype
   t.mock.method(
@@ -124,21 +124,21 @@ async function untagged(client, command) {
 
 test('sections of short messages are those that are read of each by itself', async (t) => {
   const { client } = await setUp(t, MESSAGES)
-  const way = shortWay(t)
+  const path = fastPath(t)
   for (const items of SECTIONS) {
-    way.isOpen = false
+    path.isOpen = false
     const expected = await untagged(client, `FETCH 1:* ${items}`)
-    way.isOpen = true
-    way.count = 0
+    path.isOpen = true
+    path.count = 0
     assert.equal(await untagged(client, `FETCH 1:* ${items}`), expected, items)
     const { whole, parts } = TOO_LONG
     const isWhole = items === '(INTERNALDATE BODY.PEEK[] UID)'
-    assert.equal(way.count, MESSAGES.length - (isWhole ? whole : parts), items)
+    assert.equal(path.count, MESSAGES.length - (isWhole ? whole : parts), items)
   }
   for (const items of MANY) {
-    way.count = 0
+    path.count = 0
     const answer = await untagged(client, `FETCH 1:* ${items}`)
-    assert.equal(way.count, 0)
+    assert.equal(path.count, 0)
     assert.equal(answer.split(/^\* \d+ FETCH/m).length - 1, MESSAGES.length)
   }
 })
@@ -189,11 +189,11 @@ test('others have their turn between two messages whose headers take their time'
   const lines = 'a:\r\n'.repeat(10_000)
   const mails = Array.from({ length: 30 }, (_, number) => `Subject: ${number}\r\n${lines}\r\n`)
   const { client } = await setUp(t, mails)
-  const way = shortWay(t)
+  const path = fastPath(t)
   const { turns } = await turnsDuring(t, () =>
     client.command('FETCH 1:* (BODY.PEEK[HEADER.FIELDS (X)] BODY.PEEK[HEADER.FIELDS.NOT (B)])')
   )
-  assert.ok(way.count >= 25, `${way.count} by the short way`)
+  assert.ok(path.count >= 25, `${path.count} by the fast path`)
   assert.ok(turns >= 20, `${turns} turns`)
 })
 
@@ -203,14 +203,14 @@ test(
   async (t) => {
     const messages = [...tortureMessages({ every: 2 })].map(({ bytes }) => bytes)
     const { client } = await setUp(t, messages)
-    const way = shortWay(t)
+    const path = fastPath(t)
     for (const items of SECTIONS) {
-      way.isOpen = false
+      path.isOpen = false
       const expected = await untagged(client, `FETCH 1:* ${items}`)
-      way.isOpen = true
+      path.isOpen = true
       assert.equal((await untagged(client, `FETCH 1:* ${items}`)) === expected, true, items)
     }
-    assert.ok(way.count > 0)
+    assert.ok(path.count > 0)
   }
 )
 

@@ -18,7 +18,7 @@ const WHOLE = { withTrees: false, withDates: false }
  * @param {AccountStore} store
  * @param {MailboxView} view
  * @param {number[]} slots
- * @returns {Promise<(Buffer | null)[]>} of all slots; null where the short way has nothing
+ * @returns {Promise<(Buffer | null)[]>} of all slots; null where the fast path has nothing
  */
 async function readAll(store, view, slots) {
   /** @type {(Buffer | null)[]} */

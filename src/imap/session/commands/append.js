@@ -28,7 +28,7 @@ import { AUTHENTICATED } from '../states.js'
 
 /** @typedef {Extract<ReceiverEvent, { kind: 'message' }>} MessageEvent */
 
-/** A message that comes unasked is looked at beforehand when it is larger, bytes. */
+/** A message that comes unasked (non-synchronising) is checked beforehand only when it is larger, bytes. */
 const SMALL_BYTES = 64 * 1024
 /** With so many bytes of a command in memory, its next messages go into the file at once. */
 const KEPT_BYTES = 4 * 1024 * 1024
@@ -121,7 +121,8 @@ class AppendDialogue {
     const { mailbox } = parseAppendStart(command, { isUtf8: session.enabled.isUtf8 })
     if (!literal.isNonSync || literal.size > SMALL_BYTES)
       await session.store.checkAppend({ mailboxName: mailbox, sizeBytes: literal.size })
-    // The first one seemed to come alone. What is made of those that come together is written with them.
+    // The first message seemed to come alone, so what is derived from it was left for later. Messages that come together are
+    // stored with theirs at once.
     const [first] = this.#contents
     if (first !== undefined && this.#contents.length === 1) {
       first.make()

@@ -120,7 +120,7 @@ async function writeMessages(
   let isSomeGone = false
   const firstPage = plan.isWide ? FIRST_WIDE_PAGE : ROW_PAGE
   let pageSize = firstPage
-  // Of messages that are read one by one: behind the first that has to be maybe all are ready.
+  // Messages to read one by one where a page is not ready: few at first, since those behind them may be.
   let recordCount = firstPage
   for (let start = 0; start < slots.length;) {
     const page = slots.slice(start, start + pageSize)

@@ -124,7 +124,7 @@ async function open(session, { mailbox, condstore, qresync }, { raw }, isReadOnl
  */
 async function tellMailbox(session, selected, { row, oldName, qresync }) {
   const { view } = selected
-  // Of the moment that EXISTS is of: what comes while \Recent is claimed is told at the end.
+  // UIDNEXT must be of the same moment as EXISTS: what comes while \Recent is claimed is told at the end.
   const { uidNext: nextUid } = view
   if (!selected.isReadOnly) await claimRecent(session)
   else if (!session.enabled.isRev2) selected.recent.add(row.recentFromUid, view.uidNext)

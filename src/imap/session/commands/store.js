@@ -69,7 +69,7 @@ async function storeFlags(session, args) {
     if (slicer.isSpent) await slicer.breathe()
     return storeAlone(session, work, { slots, uids, args, isSomeExpunged, slicer })
   }
-  await afterThoseOf(session, uids)
+  await waitForEarlierChanges(session, uids)
   return {
     later: work(),
     heldBytes: uids.length * Float64Array.BYTES_PER_ELEMENT,
@@ -78,12 +78,12 @@ async function storeFlags(session, args) {
 }
 
 /**
- * Waits while commands before it are about any of these messages: each is answered by what it has done itself.
+ * Waits while earlier commands change any of these messages: each command is answered by what it has done itself.
  *
  * @param {Session} session
  * @param {readonly number[]} uids - of messages that are about to be changed
  */
-async function afterThoseOf(session, uids) {
+async function waitForEarlierChanges(session, uids) {
   const { replies } = session
   const { storedUids } = session.requireSelected()
   if (storedUids.size > FLAG_PAGE || uids.some((uid) => storedUids.has(uid))) await replies.settle()
@@ -106,8 +106,8 @@ async function tellStored(session, uids, { args, modSeq, isSomeExpunged }) {
     const slots = uids.map((uid) => view.slotOf(uid))
     const there = slots.filter((slot) => slot >= 0 && !view.isExpunged(slot))
     await tellDone(session, there, args)
-    // Others have changed these since, and a reply before this one may have told it: to a client that reckons what it has
-    // stored by itself, that was older than its own change.
+    // Others have changed these since, and an earlier reply may have told it. To a client that works out the flags it has stored
+    // by itself (.SILENT) that seemed older than its own change, so it is told again.
     const isChanged = (/** @type {number} */ slot) => (view.modSeqs[slot] ?? 0) > modSeq
     const changed = args.isSilent ? there.filter(isChanged) : []
     await tellFlags(session, changed, newsOf(session, { isUid: args.isUid, withFlags: true }))
@@ -119,7 +119,7 @@ async function tellStored(session, uids, { args, modSeq, isSomeExpunged }) {
 }
 
 /**
- * Of more messages than one transaction takes, or of those that have not changed: no other command goes on meanwhile.
+ * Changes more messages than one transaction takes, or only unchanged ones (UNCHANGEDSINCE): no other command runs meanwhile.
  *
  * @param {Session} session
  * @param {() => Promise<FlagOutcome>} work
