@@ -46,8 +46,8 @@ function rewriteNode(node, hasNul, plan) {
   const { headerStart, headerEnd, bodyEnd, children, encoding } = node
   const header = { start: headerStart, end: headerEnd, kind: /** @type {const} */ ('header') }
   const headerBytes = headerEnd - headerStart
-  // Without one it is all there is of a multipart without delimiters: what was put before it would be text of it. Of one
-  // that is too long not all is read, and to put it together here would take seconds.
+  // A part without a header is the whole body of a multipart without delimiters: a header put before it would become its
+  // text. Of a header that is too long not all was read, and to put it together here would take seconds.
   if (headerBytes === 0 || headerBytes > MAX_HEADER_BLOCK_BYTES) return false
   if (!hasNul(node) || !PLAIN_ENCODINGS.has(encoding)) return false
   if (children.length === 0) {

@@ -180,13 +180,13 @@ function isKnownToIconv(name) {
   return Object.hasOwn(iconv.encodings, iconv._canonicalizeEncoding(name))
 }
 
-/** Below it there is no byte that ends a letter of several in the charsets of East Asia. */
+/** In the charsets of East Asia no letter of several bytes ends in a byte below this one. */
 const FIRST_TRAIL_BYTE = 0x30
 
 /** No line of a mail is that long, bytes. */
 const MAX_HELD_BYTES = 1024
 
-/** Of these iconv-lite looks at up to a hundred letters of what comes first, to see which byte of each comes first. */
+/** Enough bytes for the hundred letters, at most, from which iconv-lite guesses the order of the bytes in a letter. */
 const ORDER_BYTES = 512
 
 /**
@@ -220,15 +220,15 @@ function iconvDecoder(name) {
   }
 }
 
-/** Of their letters no byte is left behind when the next turns out to be none of them. */
+/** Charsets in units of one size: iconv-lite decodes them right wherever they are cut. */
 const OF_FIXED_UNITS = /^(utf|ucs)-?(16|32|2|4)/
 
 /** @param {Buffer} bytes */
 const cutNowhere = (bytes) => bytes.length
 
 /**
- * Where the first bytes of a letter of two or four ended one piece, and turn out to be none with the next, iconv-lite
- * drops letters at the end of that one. So pieces are cut behind a byte that is part of no such letter.
+ * Where a piece ends in what may be the first bytes of a letter of two or four, and the next piece shows that it is none,
+ * iconv-lite drops letters at that end. So pieces are cut behind a byte that is part of no such letter.
  *
  * @param {Buffer} bytes
  * @returns {number} how many may be decoded now

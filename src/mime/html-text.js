@@ -44,8 +44,12 @@ export class HtmlTextReader {
   #isPreview
   /** Source that was not looked at yet. */
   #rest = ''
-  /** What is being passed over: a comment, a tag, or the name of a hidden element; null for none. */
-  #inside = /** @type {string | null} */ (null)
+  /**
+   * What is being passed over; `hidden`: the content of `#element`.
+   *
+   * @type {'comment' | 'tag' | 'hidden' | null}
+   */
+  #inside = null
   /** Of the tag that is open. */
   #tag = ''
   /** The quote that ends its present value. */

@@ -7,7 +7,8 @@
  *     start         headerStart, counted from the headerStart of the node above (0 for the root)
  *     header, body  their lengths in bytes
  *     lines
- *     type, subtype, encoding, charset, boundary-free strings: length, then bytes (UTF-8); see COMMON for short forms
+ *     type, subtype, encoding, charset
+ *                   each a string: its length (1 byte), then UTF-8; one byte alone for those in COMMON
  *     children      their number, then each of them
  *
  * @typedef {import('./part.js').Part} Part

@@ -187,6 +187,6 @@ function lastCut(text) {
 function charsetOfHtml(bytes) {
   const head = bytes.toString('latin1', 0, HTML_HEAD_BYTES)
   const charset = /<meta[^>]{0,200}?charset\s*=\s*["']?([\w-]{1,40})/i.exec(head)?.[1] ?? null
-  // It was found as ASCII: `unicode`, which Word writes, is UTF-16, in which these bytes would be other letters.
+  // The name was read as ASCII, so a charset in which ASCII is other letters cannot be meant: Word writes `unicode` (UTF-16).
   return decodeCharset(SAMPLE, charset) === SAMPLE.toString() ? charset : null
 }
