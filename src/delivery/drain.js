@@ -294,8 +294,8 @@ class DrainRun {
   }
 
   /**
-   * Only when no power cut can bring a file back may its name be forgotten, and no backup either: one that has copied
-   * the file, and not yet `mail.db`, would otherwise deliver it a second time when it is restored.
+   * The name of a file may be forgotten only when neither a power cut nor a backup can bring the file back: a backup that
+   * has copied it, and not yet `mail.db`, would deliver it a second time when it is restored.
    *
    * @param {string[]} names
    */

@@ -38,7 +38,7 @@ export class LmtpRefusal extends Error {
 
 /**
  * @param {unknown} error
- * @returns {LmtpRefusal} always temporary, so that the sender keeps the message
+ * @returns {LmtpRefusal} a refusal as it is; for any other error a temporary one, so that the sender keeps the message
  */
 export function refusalOf(error) {
   if (error instanceof LmtpRefusal) return error

@@ -136,8 +136,8 @@ export class LmtpService {
       if (account === null) throw await this.#refusalOfUnknown()
       if (!account.isEnabled) throw new LmtpRefusal(REFUSALS.disabledAccount)
       this.#requireWholeKey(account)
-      // A mail server that only asks whether there is such a recipient takes no for an answer also where it is meant for now:
-      // it would refuse its senders instead of keeping their mail. It hears of the quota when it has brought a message.
+      // A mail server that only asks whether there is such a recipient takes even a temporary no for an answer, and would refuse
+      // its senders instead of keeping their mail. So of a quota that is full for now it hears only when it has brought a message.
       if (this.#isRefusedForGood) await this.#requireRoom(account, declaredSize(session))
       recipients.push({
         account,
@@ -152,7 +152,7 @@ export class LmtpService {
   }
 
   /**
-   * What is sealed to a key of which the disk has given back other bytes, nobody could ever open.
+   * Mail that is sealed to a public key which the disk has given back wrongly could never be opened.
    *
    * @param {DeliveryAccount} account
    * @throws {LmtpRefusal}
@@ -165,7 +165,7 @@ export class LmtpService {
     }
     const { code, message: reason } = new MailError('KEYS_CONTRADICT')
     logger.error({ accountId: id, code }, 'mail refused: keys alarm')
-    // Its sender tries again every few minutes, for days.
+    // Only once: the sender tries again every few minutes, for days.
     if (!this.#alarmed.has(id))
       directory.audit({ action: 'key-alarm', accountId: id, detail: { code, reason } })
     this.#alarmed.add(id)
@@ -173,8 +173,8 @@ export class LmtpService {
   }
 
   /**
-   * Who has no account at all may have started before the disk with the mail was mounted: no sender is told that there are no
-   * such recipients before there are any.
+   * A server without any account may have started before the disk with the mail was mounted: until there is one, senders are
+   * not told for good that a recipient does not exist.
    *
    * @returns {Promise<LmtpRefusal>}
    */
@@ -270,7 +270,7 @@ export class LmtpService {
    */
   async #conclude({ account, spoolFolder }, error, bytes) {
     const { logger, notify } = this.#options
-    const failure = (await this.#overtaking(account)) ?? error
+    const failure = (await this.#refusalIfReplaced(account)) ?? error
     if (failure !== null) {
       const refusal = refusalOf(failure)
       const facts = { accountId: account.id, reply: refusal.responseCode }
@@ -294,14 +294,14 @@ export class LmtpService {
   }
 
   /**
-   * Since the recipient was accepted the account may have been deleted, or its mailbox made anew: nobody has the key any more
-   * that the message is sealed to, and its file goes with the old folder. To be asked once that file is durable: what comes
-   * after that finds a message that has arrived.
+   * Since the recipient was accepted the account may have been deleted, or its mailbox made anew: then nobody has the key any
+   * more that the message is sealed to, and its file goes with the old folder. To be asked once that file is durable: whoever
+   * deletes the account after that deletes a message that has arrived.
    *
    * @param {DeliveryAccount} account - as it was when the recipient was accepted
    * @returns {Promise<LmtpRefusal | null>}
    */
-  async #overtaking({ id, folder }) {
+  async #refusalIfReplaced({ id, folder }) {
     const { directory, logger } = this.#options
     try {
       const now = await directory.findAccount(id)

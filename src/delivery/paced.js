@@ -1,9 +1,9 @@
 /**
- * A message as long as it comes on: a sender that lets a byte through now and then is never silent, and would hold the files
- * that are open for its message, which others wait for, without end.
+ * Passes a message on as long as it keeps coming: a sender that lets a byte through now and then is never silent, and would
+ * hold the files that are open for its message, which others wait for, without end.
  */
 
-/** A sender that stands as far back as this on the whole is not sending, bytes a second. */
+/** A sender that is slower than this on average counts as stalled, bytes a second. */
 const LEAST_BYTES_PER_S = 500
 
 /**
