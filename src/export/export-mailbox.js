@@ -74,7 +74,7 @@ export async function exportMailboxes({
       try {
         for await (const message of readMessages(store, view)) {
           if (signal?.aborted) break
-          if (!(await isWritten(writer, message))) continue
+          if (!(await writeIfThere(writer, message))) continue
           summary.messages++
           summary.bytes += message.size
           onProgress({ mailbox: name, done: summary.messages, total })
@@ -114,7 +114,7 @@ async function openView(store, { id, name }) {
  * @param {ExportedMessage} message
  * @returns {Promise<boolean>} false where it was expunged, and its content swept away, before it was read
  */
-async function isWritten(writer, message) {
+async function writeIfThere(writer, message) {
   try {
     await writer.write(message)
     return true

@@ -8,8 +8,8 @@ const OWNER_ONLY = 0o700
 const NAME_BYTES = 6
 
 /**
- * Makes the folder in the same turn of the event loop in which it is told of, and after that: whoever removes it when a signal
- * comes knows of it before it is there.
+ * Announces the folder and then makes it, in the same turn of the event loop: whoever removes it when a signal comes knows of
+ * it before it is there.
  *
  * @param {string} prefix - path, to which random letters are added
  * @param {(folder: string) => void} onScratch - is told where it will be

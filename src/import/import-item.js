@@ -8,7 +8,7 @@
  * @typedef {object} ImportItem
  * @property {string} name - the message's place, for reports: file, or file and number
  * @property {string[] | null} importKeyParts - the same for this message in every run over the same source; null where its
- *   place there changes when another message is deleted: then it counts which it is among those with the same bytes
+ *   place there changes when another message is deleted: its number among those with the same bytes takes their place then
  * @property {string[]} folder - the path below the chosen mailbox, mostly empty
  * @property {string[]} flags
  * @property {ZonedDate | null} internalDate - null when the format has none

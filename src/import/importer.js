@@ -302,7 +302,7 @@ function isAboutMessage(error) {
   )
 }
 
-/** How often the same bytes have come in one source, for each mailbox: of those in another one may be deleted. */
+/** How often the same bytes have come in one source, by mailbox: what is deleted in another one must not change the count. */
 class EqualMessages {
   /** @type {Map<string, Map<string, number>>} by mailbox */
   #counts = new Map()

@@ -5,8 +5,8 @@
  * date, as it should, then each of them must have one: a paragraph that begins with the word From and was not quoted
  * does not tear a message apart. The empty line before a From_ line, and the last one of the file, belong to the mbox.
  * Some programs leave that line out: a From_ line with a date and a header field in the next line begins a message all the same.
- * So does one that says nothing and has a header field in the next line, or, where no empty line stands before it, a header in
- * the next two: Thunderbird once wrote dates, and left that line out, and now does neither, into the same file.
+ * So does a bare one, without sender and date, that has a header field in the next line or, where no empty line stands before
+ * it, a header in the next two: Thunderbird once wrote dates and no empty line, and now the opposite, into the same file.
  *
  * A byte order mark at the begin of the file, as programs for Windows put it there, belongs to the mbox.
  *
@@ -129,8 +129,10 @@ export class MboxSplitter {
   }
 
   /**
+   * The first such line also decides whether the others must have a date.
+   *
    * @param {Buffer} line
-   * @returns {boolean}
+   * @returns {boolean} whether it begins a message by itself
    */
   #isFromLine(line) {
     if (line[0] !== LETTER_F || !this.#isAfterBlank) return false
@@ -146,8 +148,8 @@ export class MboxSplitter {
 
   /**
    * @param {Buffer} line
-   * @returns {number} of a header that must follow for it to begin a message although no empty line stands before it, or although
-   *   it has no date; 0 where that does not help, or need not be
+   * @returns {number} lines of a header that must follow for it to begin a message although no empty line stands before it, or
+   *   although it has no date; 0 where a header would not make it begin one, or is not needed
    */
   #headerLinesNeeded(line) {
     if (line[0] !== LETTER_F || !this.#hasBegun) return 0

@@ -63,7 +63,7 @@ const INDEX = /\.msf$/i
  */
 export async function openFolder(path, { quoting }) {
   const { files, ignoredCount, maildirs } = await findMail(path)
-  // Of folders that it cannot go into it tells by itself.
+  // Folders that cannot be read are reported by openMaildir itself.
   const isAllMaildirs = files.every(({ isFolder }) => isFolder === true)
   if (isAllMaildirs && maildirs.length > 0) return await openMaildir(path)
   const error = new Error('a Maildir beside other mail; import it by itself')
@@ -119,7 +119,8 @@ async function itemOf({ kind, error, ...file }, mh) {
 
 /**
  * @param {FoundFile} file - an `.eml`
- * @returns {Promise<{ folder: string[], flags: string[] }>} of one that Thunderbird keeps in a mailbox, and what it says of it
+ * @returns {Promise<{ folder: string[], flags: string[] }>} the mailbox and flags of one that Thunderbird keeps, in `cur` or
+ *   `new`; none of any other
  */
 async function storedWith({ path, place }) {
   const folders = place.split('/').slice(0, -1)
@@ -198,7 +199,7 @@ async function kindOf(file, realRoot) {
   if (isMaildirPlace(file.place)) return 'maildir'
   const stats = await statIfThere(file.path)
   if (stats?.isDirectory()) {
-    // What lies in the folder comes in anyway. It may have gone since.
+    // A link to a folder within the source, whose mail comes in anyway. That folder may have gone since.
     const target = await realpath(file.path).catch(() => '')
     if (`${target}${sep}`.startsWith(`${realRoot}${sep}`)) return 'other'
     file.error = linkError()
@@ -212,7 +213,7 @@ async function kindOf(file, realRoot) {
     if (isMboxHead(file.place, head)) return 'mbox'
     return isMhHead(file.place, head) ? 'mh' : 'other'
   } catch (error) {
-    // Who may not read it cannot know that there is no mail in it; what is packed otherwise, or badly, is something else.
+    // There may be mail in a file that nobody lets us read; one that is packed otherwise, or badly, is taken for something else.
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EACCES') return 'other'
     file.error = error
     return 'unreadable'

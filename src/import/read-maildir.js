@@ -213,7 +213,7 @@ class NamesNow {
       for (const entry of await readEntries(path).catch(() => []))
         entries.set(uniqueOf(entry.name), entry)
     }
-    // At once: of the files that are read ahead, others may be looked for at the same time.
+    // Replaced as a whole: other files that are read ahead may be looked for meanwhile.
     this.#entries = entries
   }
 }
@@ -291,7 +291,7 @@ async function listFolder(path, { place, folder }, listing) {
 
 /**
  * @param {FolderEntry[]} entries - of a Maildir
- * @returns {FolderEntry[]} `new` before `cur`, in which a message would else be missed that goes there meanwhile
+ * @returns {FolderEntry[]} `new` before `cur`: the other way round, a message that goes to `cur` meanwhile would be missed
  */
 const partsOf = (entries) =>
   entries

@@ -1,7 +1,7 @@
 /**
  * Unpacks zstd (RFC 8878 §3): any number of frames one after another, as `zstd >>`, pzstd and tar with several threads leave
- * them, and skippable frames between. The decoder of Node ends without a word behind the first frame that does not end with a
- * chunk, so what is left then goes to a new one.
+ * them, and skippable frames between. The decoder of Node ends without a word behind the first frame that ends within a
+ * chunk, so the rest of that chunk goes to a new decoder.
  */
 import { createZstdDecompress } from 'node:zlib'
 
