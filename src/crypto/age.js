@@ -113,8 +113,8 @@ export class SealIdentity {
    */
   unwrapFileKey(stanzas) {
     if (this.#seed.isDisposed) throw new MailError('KEY_UNAVAILABLE')
-    // For this one file: what lives until other commands have had a turn may outlive two collections, and is then cleared when
-    // the server has next collected everything, which can take hours. It is as much work as to open a short message.
+    // Expanded for this one file: an object that is kept while other commands have their turns may survive two collections of
+    // young objects, and is then cleared at the next full one, maybe hours later. It costs as much as opening a short message.
     const key = expandSeed(this.#seed.bytes)
     for (const { args, body } of stanzas) {
       if (args[0] !== STANZA_TYPE) continue

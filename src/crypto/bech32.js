@@ -8,7 +8,7 @@
 const ALPHABET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 const GENERATOR = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
 
-/** What the five bits that leave the checksum put into it: a public key has 1,946 of these steps, at each login. */
+/** What is XORed into the checksum for the five bits shifted out, ready-made: a public key takes 1,946 steps, at each login. */
 const REMAINDERS = Int32Array.from({ length: 32 }, (_, top) =>
   GENERATOR.reduce((sum, value, bit) => ((top >>> bit) & 1 ? sum ^ value : sum), 0)
 )

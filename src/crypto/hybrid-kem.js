@@ -1,6 +1,6 @@
 /**
  * The hybrid key encapsulation that age's post-quantum recipients use: ML-KEM-768 (FIPS 203) and
- * X25519 (RFC 7748), combined as X-Wing does (draft-connolly-cfrg-xwing-kem §5). Who wants the
+ * X25519 (RFC 7748), combined as X-Wing does (draft-connolly-cfrg-xwing-kem §5). Whoever wants the
  * shared secret must break both.
  *
  *     seed (32) ──SHAKE256──► ML-KEM seed d‖z (64) ‖ X25519 scalar (32)
@@ -43,8 +43,8 @@ const X25519_PUBLIC_DER = Buffer.from('302a300506032b656e032100', 'hex')
 const X25519_PRIVATE_DER = Buffer.from('302e020100300506032b656e04220420', 'hex')
 
 /**
- * To be let go in the same turn: OpenSSL clears its copies when these objects are collected, and the collector is long in
- * coming to what has been kept for a while.
+ * To be dropped within the same turn of the event loop: OpenSSL clears its copies only when these objects are collected, and
+ * objects that were kept for a while are collected late.
  *
  * @typedef {{ mlkem: KeyObject, x25519: KeyObject }} HybridKeyPair
  */
@@ -111,8 +111,8 @@ export class HybridPublicKey {
 /**
  * @param {HybridKeyPair} key
  * @param {{ ciphertext: Buffer, publicKey: Buffer }} input - CIPHERTEXT_BYTES; the key's own public one
- * @returns {Buffer} the shared secret; for a ciphertext that was made for another key or changed it
- *   is a different one (implicit rejection), which the AEAD above then shows
+ * @returns {Buffer} the shared secret; a wrong one where the ciphertext was changed or made for
+ *   another key (implicit rejection): then the AEAD that uses it does not authenticate
  * @throws {Error} where the X25519 share is a point of low order, which no honest sender makes
  */
 export function decapsulate(key, { ciphertext, publicKey }) {
