@@ -38,7 +38,7 @@ process.stdin.on('data', (/** @type {Buffer} */ piece) => {
   received = Buffer.alloc(0)
   runJob(facts, key)
 })
-// Nothing more will come. Amid a job it is the parent that has come to its end, which shows here first now and then.
+// No more jobs will come. During a job this means that the parent has died: at times it shows here before `disconnect`.
 process.stdin.on('end', () => {
   if (isAtWork) die()
   process.removeAllListeners('disconnect')

@@ -50,7 +50,7 @@ const SYSTEM_CALLS = Object.freeze({ syncFile: syncContents, syncFolder: syncWho
  */
 
 /**
- * Of a sync none of those codes can come: the opening has failed before it.
+ * Never repeats a failed sync: these codes come from the opening before it, and from nothing else.
  *
  * @template T
  * @param {() => Promise<T>} work - that opens something, and syncs it
@@ -248,7 +248,7 @@ export class WalSync {
   }
 
   /**
-   * While the disk is at work there is time to see whether that is of use, for which everybody would wait otherwise.
+   * Checks while the disk is at work that what is synced is the right file: before or after it, everybody would wait for that.
    *
    * @param {number} descriptor
    * @param {OpenLog} log - of it

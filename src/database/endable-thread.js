@@ -3,7 +3,7 @@
  * loads SQLite's addon (one of some hundred that are ended when they have just begun: measured).
  *
  *     BEGUN ── the thread: runUnended ──► UNENDED ── its work is over ──► BEGUN
- *     BEGUN ── endThread ──► ENDED: what it was about to do unended it does not begin, and ends by itself
+ *     BEGUN ── endThread ──► ENDED: the thread begins no such work any more, and ends by itself
  *
  * By itself, because an end from outside gets lost now and then while a thread loads its modules (one of some two hundred on
  * a busy machine: measured with Node 24.21): a thread that waited for it would wait for ever, and whoever ends it as well.

@@ -68,7 +68,7 @@ function tryLock(folder, mode, file) {
     db.exec(BEGIN[mode])
     return new MailLock(db)
   } catch (error) {
-    // First of all: closed, it would leave a descriptor, and nobody could tell that there was none.
+    // Before the close, which frees a descriptor: afterwards nobody could tell that none had been left.
     const mapped = toMailError(error, folder)
     db?.close()
     if (isBusy(error)) return null
@@ -139,7 +139,7 @@ export const lockShared = (folder, { timeoutMs }) => waitForLock(folder, 'shared
 export const lockExclusive = (folder, { timeoutMs }) => waitForLock(folder, 'exclusive', timeoutMs)
 
 /**
- * What one of those who have the mailbox open holds beside the shared locks of all: for work that needs not be done twice.
+ * What one of those who have the mailbox open may hold beside the shared locks of all: for work that need not be done twice.
  *
  * @param {string} folder - the account's folder, of which the caller holds the shared lock
  * @returns {MailLock | null} null where another one holds it, or tries to get the mailbox alone

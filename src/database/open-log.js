@@ -3,8 +3,8 @@
  *
  * `fstat` tells both, and makes the sync after it slower. Since Linux 6.13 a file whose times were asked for gets new ones with
  * the next write, instead of some every 4 ms ("multigrain timestamps"), and ext4 without a journal writes an inode that has
- * changed at every fdatasync: 0.23 instead of 0.17 ms for two frames (measured). So it is asked no more often than it has to
- * be, and the kernel's name of the descriptor says whether the file has moved or gone. Where there is no /proc, it is asked.
+ * changed at every fdatasync: 0.23 instead of 0.17 ms for two frames (measured). So `fstat` is called as seldom as possible
+ * (a "look"), and the kernel's name of the descriptor says whether the file has moved or gone; without /proc, `fstat` does.
  */
 import { fstatSync, readlinkSync } from 'node:fs'
 import { steadyClock } from '../support/clock.js'
@@ -12,18 +12,18 @@ import { isWorthRoom, makeRoomAtEnd } from './log-room.js'
 
 /** @typedef {import('../support/clock.js').Clock} Clock */
 
-/** Syncs from one look to the next, at most, while it does not grow. */
+/** At most so many syncs from one look to the next, while the log does not grow. */
 const MAX_SYNCS_A_LOOK = 16
 
-/** Looks at one sync after the other that find it as long as before, until they become rarer: room may be used up any moment. */
+/** So many looks must have found the log no longer before they become rarer: its room may be used up at any moment. */
 const FREQUENT_LOOKS = 4
 
-/** After so long the times are new ones in any case, milliseconds. */
+/** After so long the file gets new times anyway, so that a look costs nothing, milliseconds. */
 const STALE_MS = 100
 
 /**
  * @param {number} descriptor
- * @returns {string | null} where its file lies, with a remark when it has gone; null: no such thing can be asked here
+ * @returns {string | null} where its file lies, followed by ` (deleted)` once it has gone; null: there is no /proc here
  */
 function placeOf(descriptor) {
   try {
@@ -46,7 +46,7 @@ export class OpenLog {
   #syncsToLook = 1
   /** Looks in a row that found it no longer than before. */
   #looksWithoutGrowth = 0
-  /** By which a sync has found it longer than the one before, at the last look that found it so, bytes. */
+  /** How much longer one sync made the log, as of the last look that found it longer, bytes. */
   #growth = 0
   #wantsRoom
 
@@ -80,7 +80,7 @@ export class OpenLog {
     return this.#clock.nowMs() - this.#lookedMs >= STALE_MS
   }
 
-  /** @returns {boolean} whether the file has a name yet */
+  /** @returns {boolean} whether the file still has a name */
   look() {
     const { nlink, size } = fstatSync(this.#descriptor)
     this.#wantsRoom = this.#noteGrowth((size - this.#size) / Math.max(this.#syncs, 1))

@@ -27,8 +27,8 @@ import { errorCodeOf, toMailError } from './sqlite-error.js'
  * @property {Uint8Array} key - 32 bytes; not kept
  * @property {Cipher | null} cipher - as recorded for this account; null for a file brought from elsewhere, whose
  *   cipher is found out
- * @property {boolean} [isNew] - make the file, which whoever does so syncs when it is whole: nothing waits for the disk before;
- *   default false: it must exist
+ * @property {boolean} [isNew] - make the file, without waiting for the disk: the caller syncs it once it is whole; default
+ *   false: it must exist
  * @property {boolean} [isReadOnly] - default false
  * @property {boolean} [isBlocking] - true for threads and the CLI, which may wait inside a statement and
  *   checkpoint at commit; default false: a taken lock answers BUSY at once, and somebody else checkpoints
@@ -50,8 +50,7 @@ const sizeOf = (path) =>
 
 /**
  * @param {DatabaseHandle} db
- * @returns {boolean} whether whoever makes the file is not done: a process that starts beside this one, or one that was
- *   killed amid that
+ * @returns {boolean} whether the file is unfinished: another process is making it at this moment, or was killed while it did
  */
 function isHalfMade(db) {
   if (db.pragma('journal_mode', { simple: true }) === 'wal') return false
@@ -100,7 +99,7 @@ function openWith(path, { isReadOnly, isNew, timeoutMs }, setup) {
     setup(db)
     return db
   } catch (error) {
-    // First of all: closed, it would leave a descriptor, and nobody could tell that there was none.
+    // Before the close, which frees a descriptor: afterwards nobody could tell that none had been left.
     const mapped = isFolderGone(error, path) ? folderGone(error) : toMailError(error, dirname(path))
     db?.close()
     throw mapped
@@ -110,7 +109,7 @@ function openWith(path, { isReadOnly, isNew, timeoutMs }, setup) {
 /**
  * @param {unknown} error
  * @param {string} path - of the file
- * @returns {boolean} whether the library, which has no code for it, means that
+ * @returns {boolean} whether the folder is gone: the library has no code for that
  */
 const isFolderGone = (error, path) => error instanceof TypeError && !existsSync(dirname(path))
 
@@ -118,8 +117,8 @@ const isFolderGone = (error, path) => error instanceof TypeError && !existsSync(
 const folderGone = (cause) => new MailError('ACCOUNT_DAMAGED', { detail: 'no folder', cause })
 
 /**
- * The last close moves the `-wal` into the file, page by page as the key makes something of it. Where pages have no MAC it
- * does so with any key, and the mailbox is gone: there the key is tried by a connection that may not write.
+ * The last close moves the `-wal` into the file, each page as the key deciphers it. Where pages have no MAC, a wrong key goes
+ * unnoticed and destroys the mailbox: with such a cipher, the key is tried first on a connection that may not write.
  *
  * @param {Cipher} cipher
  * @returns {boolean}
@@ -134,13 +133,13 @@ const mayMoveGarbage = (cipher) => cipher === 'aes256cbc'
 function openWithCipher(options, cipher) {
   const { path, key, isNew = false, isReadOnly = false, isBlocking = false } = options
   const timeoutMs = isBlocking ? BUSY_TIMEOUT_MS : 0
-  // As a crash of the machine or a copy onto a full disk may leave it; to SQLite it is a new database, laid out as its own are.
+  // Left by a crash of the machine, or a copy onto a full disk. SQLite would make a new database of it, in its own layout.
   if (!isNew && sizeOf(path) === 0) throw new MailError('ACCOUNT_DAMAGED', { detail: 'empty file' })
   if (mayMoveGarbage(cipher) && !isNew && !isReadOnly)
     openWithCipher({ ...options, isReadOnly: true }, cipher).close()
   return openWith(path, { isReadOnly, isNew, timeoutMs }, (db) => {
     applyKey(db, cipher, key)
-    if (options.mayEndEarly) takeAsItIs(db)
+    if (options.mayEndEarly) allowMissingEnd(db)
     if (isNew) {
       db.pragma('synchronous = OFF')
       setupNewFile(db, pageSizeFor(cipher))
@@ -163,7 +162,7 @@ function openWithCipher(options, cipher) {
  *
  * @param {DatabaseHandle} db - not read yet
  */
-function takeAsItIs(db) {
+function allowMissingEnd(db) {
   const unsafe = /** @type {{ unsafeMode: () => void }} */ (/** @type {unknown} */ (db))
   unsafe.unsafeMode()
   db.pragma('writable_schema = ON')

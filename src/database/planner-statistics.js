@@ -1,8 +1,8 @@
 /**
- * What SQLite's query planner knows of the sizes of tables. Of small ones it shall know nothing: a table that it knows nothing of
- * it takes for a large one, and that is what our statements are written for. Told that there is one row, it reads the whole table
- * instead of looking a row up, and goes on so for as long as the file is open, however much comes: in a mailbox that grew from
- * one message to 10,000 a page of a list took 88 ms instead of 1 (measured).
+ * What SQLite's query planner knows of the sizes of tables. It must not know the small ones: a table without statistics counts
+ * as large, and that is what our statements are written for. Told that a table has one row, the planner reads all of it instead
+ * of looking a row up, and does so for as long as the file is open, however much the table grows: in a mailbox that grew from
+ * one message to 10,000, a page of a list took 88 ms instead of 1 (measured).
  */
 import { prepared } from './statement.js'
 

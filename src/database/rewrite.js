@@ -133,7 +133,7 @@ function checkCopy(copy, { cipher, key }, counts) {
  */
 async function takePlace(copy, path) {
   await syncFile(copy)
-  // A disk may keep the copy's name and bring back a log that was removed before: of the old file, it is not for the new one.
+  // Else a crash might keep the rename and bring back the old file's log, removed before, which would spoil the new file.
   await syncFolder(dirname(path))
   await rename(copy, path)
   await syncFolder(dirname(path))

@@ -35,7 +35,7 @@ export const pageSizeFor = (cipher) => (cipher === 'aegis-256' ? 8192 : 4096)
 /** auto_vacuum: 2 is INCREMENTAL. FULL makes deletes 2 to 3.5 times dearer, NONE never gives space back. */
 const AUTO_VACUUM_INCREMENTAL = 2
 
-/** A new file that several processes make at once: each of them switches once. */
+/** Tries to switch to WAL, where several processes make a file at once: each of the others is in the way once. */
 const MAX_WAL_TRIES = 10
 
 /** How long a blocking connection (CLI, threads) waits for a lock, milliseconds. */

@@ -84,13 +84,13 @@ export function isBusy(error) {
 }
 
 /**
- * SQLite has one code for whatever open(2) answers, and takes a file that it may not write for a read-only one. No
- * descriptor left and a disk that takes nothing are the answers that say nothing of the file, and may go away.
+ * SQLite has one code for all refusals of open(2), and takes a file that it may not write for a read-only one. Two reasons say
+ * nothing about the file, and may pass: no descriptor is left, or the disk takes nothing new.
  *
  * @param {unknown} error
  * @param {string | undefined} folder
- * @returns {string | null} why a file cannot be opened, where a file that is always there cannot either, or nothing can be
- *   made beside it
+ * @returns {string | null} the system's code where it is one of the two: a file that is always there cannot be opened either,
+ *   or nothing can be made in the folder
  */
 function openFailure(error, folder) {
   const code = errorCodeOf(error)
