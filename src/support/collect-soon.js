@@ -6,7 +6,7 @@
  * and each session twice the memory.
  */
 
-/** After the last of a crowd that comes or goes, ms: whatever is under way at a collection is taken for what stays. */
+/** Waited after the last of a crowd that comes or goes, ms: whatever is in use during a collection is taken for long-lived. */
 const QUIET_MS = 1_000
 /** A crowd that has no end is not waited for any longer, ms. */
 const LONGEST_MS = 30_000

@@ -10,7 +10,8 @@ const WORTHWHILE_BYTES = 8 * 1024
 export const SPARE_BYTES = 64
 
 /**
- * What is kept is of the sizes that chunks of messages have (src/store/chunk-codec.js). Each thread keeps 1 MiB of each: for some clients that read long messages at the same time.
+ * What is kept is of the sizes that chunks of messages have (src/store/chunk-codec.js). Each thread keeps 1 MiB of each: for
+ * some clients that read long messages at the same time.
  *
  * @type {readonly { bytes: number, most: number, kept: ArrayBuffer[] }[]}
  */
@@ -45,7 +46,7 @@ export function releaseBuffer(buffer) {
   // what a client asks for 64 KiB at a time is as large as one.
   const isPool = memory.byteLength === Buffer.poolSize && buffer.length < Buffer.poolSize >>> 1
   if (isPool) return
-  // Whoever uses it yet, or gives it back twice, finds nothing: never what somebody else is given.
+  // Whoever still uses it, or gives it back twice, finds nothing: never what somebody else was given.
   const size = SIZES.find((one) => one.bytes === memory.byteLength)
   if (size !== undefined && size.kept.length < size.most) size.kept.push(memory.transfer())
   else memory.transfer(0)
