@@ -67,7 +67,7 @@ function asDirectoryError(error) {
 }
 
 /**
- * For who only looks, beside a server that may be of an older version: whoever opens the directory migrates it.
+ * For whoever only looks, beside a server that may be of an older version: opening the directory would migrate it.
  *
  * @param {string} path - of directory.db, which is there
  * @returns {boolean} whether it has the schema of this program

@@ -9,7 +9,7 @@ export class OutcomeQueue {
 
   /**
    * @param {string} key
-   * @returns {number} who waits there
+   * @returns {number} how many wait there
    */
   size(key) {
     return this.#waiting.get(key)?.length ?? 0

@@ -197,7 +197,7 @@ async function makeNextRows({ services, account, password, proved, masterKey, ne
  * @param {Account['cipher']} input.cipher
  * @param {SecretBuffer} input.masterKey
  * @param {SecretBuffer} input.nextMasterKey
- * @returns {boolean} whether the mailbox opens with the next key; with the present one where it does not
+ * @returns {boolean} true: the mailbox opens with the next key; false: with the present one
  * @throws {MailError} ACCOUNT_DAMAGED where it opens with neither
  */
 function isUnderNextKey({ folder, cipher, masterKey, nextMasterKey }) {

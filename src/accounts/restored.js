@@ -30,8 +30,8 @@ import { makeFolderDurably, syncFolder } from '../support/write-file.js'
 const LOCK_TIMEOUT_MS = 30_000
 
 /**
- * How long one waits that may go on with the old mailbox, ms: a restore that is alive has whoever holds the mailbox close
- * it, which takes a moment. One that has died before it came to that is carried out when the last of them has closed it.
+ * How long an unlock waits that may go on with the old mailbox, ms. A restore that is alive has the mailbox closed by whoever
+ * holds it, which takes a moment; one that died before it came to that is carried out once the last holder has closed it.
  */
 const ASKED_TIMEOUT_MS = 5000
 

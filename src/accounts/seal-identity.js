@@ -17,8 +17,8 @@ import { collectSoon } from '../support/collect-soon.js'
  */
 
 /**
- * What a wrap says that the identity is for: one of before a rekey, which whoever had the old master key knows, opens what was
- * sealed to it and never comes to stand for the current one.
+ * What an identity is for, as its wrap says. One from before a rekey is known to whoever had the old master key: it opens what
+ * was sealed to it, and must never pass for the current one.
  */
 const CURRENT = 'seal identity'
 const FORMER = 'former seal identity'

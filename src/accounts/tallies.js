@@ -196,7 +196,7 @@ export function isHeld(address, nowMs) {
 
 /**
  * @param {Tally} address
- * @returns {boolean} whether with as many attempts under way as it takes to be held
+ * @returns {boolean} whether so many attempts are under way that it would be held if they failed
  */
 export function isFull({ pending, failures }) {
   return pending > 0 && failures + pending > FREE_ADDRESS_FAILURES
@@ -208,10 +208,11 @@ export function isFull({ pending, failures }) {
  *
  * @param {Tally} pair
  * @param {{ fingerprint: string, alike: number }} attempt - `alike`: with the same password, under way
- * @returns {boolean} whether it was wrong before, or the name was, or may be, more often than people mistype
+ * @returns {boolean} whether this password was wrong before, or the name is wrong, or may be, more often than people mistype
  */
 export const isWrongAgain = ({ failures, pending, fingerprints }, { fingerprint, alike }) =>
-  fingerprints.includes(fingerprint) || (alike || failures + pending) >= FREE_NAME_FAILURES
+  fingerprints.includes(fingerprint) ||
+  (alike > 0 ? alike : failures + pending) >= FREE_NAME_FAILURES
 
 /**
  * @param {{ name: Tally, address: Tally, pair: Tally, fingerprint: string, nowMs: number }} failure

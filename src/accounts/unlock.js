@@ -193,8 +193,8 @@ export class Unlocker {
    * @template T
    * @param {LoginAttempt} attempt
    * @param {Account | null} account
-   * @param {() => Promise<T | null>} recognize - what needs neither a wait nor a derivation; but an address that is held
-   *   would test passwords by it as fast as it can ask
+   * @param {() => Promise<T | null>} recognize - needs neither a wait nor a derivation, and comes after the admission all the
+   *   same: else an address that is held could test passwords by it as fast as it can ask
    * @param {(admitted: { standing: Standing }) => Promise<T>} check
    * @returns {Promise<T>}
    */
