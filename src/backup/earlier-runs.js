@@ -1,5 +1,5 @@
 /**
- * What a run finds of those before it, and needs not store again: the last backup, and how far one came that was killed.
+ * What a run finds of those before it, and need not store again: the last backup, and how far one came that was killed.
  */
 import { isMailError } from '../errors.js'
 import { inOrder } from './generation-order.js'

@@ -1,7 +1,7 @@
 /**
  * The units of one account that are stored already, by the names of their packs.
  */
-import { unitsOf } from './snapshot-format.js'
+import { RECORD_BYTES, unitsOf } from './snapshot-format.js'
 import { UnitTable } from './unit-table.js'
 
 /** @typedef {{ pack: string, offset: number }} StoredPlace */
@@ -20,7 +20,7 @@ export class KnownUnits {
    *   none was
    */
   constructor(snapshots, isStored = () => true) {
-    const expected = Math.max(0, ...snapshots.map(({ units }) => units.length / 40))
+    const expected = Math.max(0, ...snapshots.map(({ units }) => units.length / RECORD_BYTES))
     this.#table = new UnitTable(expected)
     for (const snapshot of snapshots)
       for (const unit of unitsOf(snapshot))

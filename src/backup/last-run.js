@@ -11,11 +11,12 @@ export const MAX_RUNS = 500
 const NAME_MS = 1000
 
 /**
- * Of a host that has had two places, each has its own. What a clock that was ahead has dated is removed by hand.
+ * A host that has had two places has a last run for each. A run that was dated by a clock ahead of time does not count: its
+ * manifest is to be removed by hand (docs/backup.md).
  *
  * @param {readonly { detail?: Record<string, unknown> | undefined }[]} runs - events of `backup`, the newest first
- * @param {{ label: string, nowMs: number, setUpMs?: number }} place - the target's; `setUpMs`: those of before lie on what had
- *   its name then
+ * @param {{ label: string, nowMs: number, setUpMs?: number }} place - the target's; `setUpMs`: when it was set up; earlier runs
+ *   lie on whatever had its name then
  * @returns {string | null} the generation's name; null where this host knows of none there
  */
 export function lastRunIn(runs, { label, nowMs, setUpMs = 0 }) {

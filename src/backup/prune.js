@@ -72,7 +72,7 @@ async function pruneAlone({ repository, config, clock, logger, isDryRun = false,
       const moved = { repository, marks, thin, generations: keep, scratchFolder }
       summary.repackedBytes = await repackWhatIsSound(moved, logger)
       if (summary.repackedBytes > 0) {
-        // Its places are of before.
+        // It names places where units lay before.
         await repository.removePartial()
         marks = await markAll(repository, keep)
       }

@@ -248,7 +248,7 @@ class BackupRun {
     this.#savedMs = performance.now()
   }
 
-  /** After an error: what was stored needs not be stored again, unless the target is what failed. */
+  /** After an error: what was stored need not be stored again, unless the target is what failed. */
   async saveIfPossible() {
     if (this.#done.size === 0) return
     try {

@@ -17,7 +17,7 @@ import { Cron } from 'croner'
 const DAY_MS = 24 * 60 * 60 * 1000
 const MINUTE_MS = 60_000
 
-/** How old a backup may be anyhow, and how long after the last moment to begin the next one is looked for, ms. */
+/** A backup may be this old anyhow; and the next may come this long after the last moment for it to begin, ms. */
 const FRESH_MS = 30 * 60 * MINUTE_MS
 const PATIENCE_MS = 5 * 60 * MINUTE_MS
 

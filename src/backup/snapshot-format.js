@@ -17,7 +17,8 @@ import { HASH_BYTES } from './unit-table.js'
 export const UNIT_BYTES = 64 * 1024
 
 const MAGIC = Buffer.from('letterlock/1 snapshot\n', 'latin1')
-const RECORD_BYTES = HASH_BYTES + 8
+/** Of one unit in `units`. */
+export const RECORD_BYTES = HASH_BYTES + 8
 
 /**
  * @typedef {object} SnapshotFile

@@ -34,8 +34,8 @@ import { attempt, recordEnd } from './job-end.js'
 const JOBS = [convertCipher, freeKeywords]
 
 /**
- * Where one failed, and there is nothing to do for it any more, because a repair or a restore has brought another file: it
- * would not run again, and stand on record as failing for ever.
+ * Clears the record of jobs that failed and have nothing to do any more, because a repair or a restore has brought another
+ * file: they would not run again, and would stand on record as failing for ever.
  *
  * @param {object} input
  * @param {Pick<Services, 'directory' | 'clock'>} input.services

@@ -34,7 +34,7 @@ export async function runJobs(request) {
   const settings = config.maintenance
   const nowMs = clock.nowMs()
   const { requestedAtMs, jobs: states } = await directory.findMaintenance(account.id)
-  // One that has failed since waits for its next try: where it has the store given up, all sessions end, each time.
+  // A job that has failed since waits for its next try: where it makes the store give up, each try ends all sessions.
   const isAskedFor = (/** @type {import('./job.js').MaintenanceState} */ state) =>
     requestedAtMs !== null && !hasFailedSince(state, { sinceMs: requestedAtMs, nowMs })
   const shared = { store, account, settings, nowMs, signal, resources }

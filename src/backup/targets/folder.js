@@ -81,7 +81,7 @@ async function readRange(path, offset, length) {
 }
 
 /**
- * Who only looks, on a share that is mounted read-only for instance, needs not remove anything.
+ * Whoever only looks, on a share that is mounted read-only for instance, need not remove anything.
  *
  * @param {string} path
  */
