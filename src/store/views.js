@@ -7,7 +7,8 @@
  * modseq. Applying is idempotent slot by slot, so what arrives both ways does no harm. While a view loads or catches
  * up, changes of our own wait.
  *
- * A view that cannot read (a damaged page, a disk in trouble) says so in its `failure`, and tries again after a while. It fails neither whoever has written, whose change is durable, nor the other views of the account.
+ * A view that cannot read (a damaged page, a disk in trouble) says so in its `failure`, and tries again after a while. It
+ * fails neither whoever has written, whose change is durable, nor the other views of the account.
  */
 import { Slicer } from '../support/slicer.js'
 import { applyChange, isMadeBy, updateSlots } from './apply-change.js'
@@ -246,8 +247,8 @@ export class ViewKeeper {
       // As in `#readChanges`.
       await this.#keywords.reload()
       await this.#database.settle()
-      // What others have written meanwhile is there as far as it was read last: a client that is told of it by its MODSEQ
-      // would never ask for the rest.
+      // What others wrote during the load is in the view only as far as its pages were read afterwards: a client that learns
+      // the newer MODSEQ from these would never ask for the rest.
       await this.#readChanges(entry)
       entry.isLoaded = true
     } finally {
@@ -338,21 +339,7 @@ export class ViewKeeper {
       own: waiting.map(({ modSeq }) => modSeq)
     }
     const { appended, updated, own } = await sortChanges(read, known, slicer)
-    // Flag changes of our own that waited go first, so that they keep the mark of who made them.
-    for (const { updated: few = [], masked: run, masks = run?.masks, modSeq, origin } of waiting) {
-      if (!masks) continue
-      // What masks make of it is known of messages as they were just before: here it is read.
-      const rows = run ? (own.get(modSeq) ?? []) : few
-      // Another process may have changed the same messages before: then who made this change does not know all of it.
-      const ownRows = rows.filter((row) => isMadeBy(masks, view, row))
-      const ownSlots = updateSlots(view, ownRows)
-      const others = updateSlots(view, rows)
-      /** @type {ChangeRecord[]} */
-      const records = []
-      if (ownSlots.length > 0) records.push({ kind: 'flags', slots: ownSlots, origin })
-      if (others.length > 0) records.push({ kind: 'flags', slots: others, origin: null })
-      if (records.length > 0) view.publish(records)
-    }
+    applyOwnFlags(view, waiting, own)
     applyChange(view, {
       mailboxId: view.mailboxId,
       modSeq: mailbox.highestModSeq,
@@ -362,6 +349,31 @@ export class ViewKeeper {
       origin: null
     })
     view.uidNext = Math.max(view.uidNext, mailbox.uidNext)
+  }
+}
+
+/**
+ * Flag changes of our own that waited for a reading: they go before what was read, so that they keep the mark of who made
+ * them.
+ *
+ * @param {MailboxView} view
+ * @param {readonly ViewChange[]} waiting
+ * @param {ReadonlyMap<number, ViewRow[]>} own - the rows that were read of each, by its modseq
+ */
+function applyOwnFlags(view, waiting, own) {
+  for (const { updated = [], masked: run, masks = run?.masks, modSeq, origin } of waiting) {
+    if (!masks) continue
+    // A run's masks are for the messages as they were just before it: here its rows were read instead.
+    const rows = run ? (own.get(modSeq) ?? []) : updated
+    // Where another process has changed the same messages before, whoever made this change does not know all of it.
+    const ownRows = rows.filter((row) => isMadeBy(masks, view, row))
+    const ownSlots = updateSlots(view, ownRows)
+    const others = updateSlots(view, rows)
+    /** @type {ChangeRecord[]} */
+    const records = []
+    if (ownSlots.length > 0) records.push({ kind: 'flags', slots: ownSlots, origin })
+    if (others.length > 0) records.push({ kind: 'flags', slots: others, origin: null })
+    if (records.length > 0) view.publish(records)
   }
 }
 
