@@ -27,9 +27,9 @@ import { readWal } from './upkeep/space.js'
  * @template T - what the transaction gives
  * @typedef {object} WriteOptions
  * @property {(result: T) => Promise<void> | void} [onDurable] - publishes the change; in the order of the commits
- * @property {boolean} [isLazy] - resolve after COMMIT; whoever else is told is still told after the sync only
- * @property {(result: T) => boolean} [isChange] - false: nothing was written, so that nobody is told, and what was seen is all
- *   that is waited for
+ * @property {boolean} [isLazy] - resolve after COMMIT; all others are still told only after the sync
+ * @property {(result: T) => boolean} [isChange] - false: nothing was written, so nobody is told, and the promise waits only
+ *   until what was read is durable
  * @property {boolean} [isDerived] - resolve after COMMIT and ask for no sync: what is written can be made again
  */
 
@@ -44,7 +44,7 @@ export class AccountDatabase {
   #onCommit
   #onRest
   #abort = new AbortController()
-  /** Ends when taken locks are to be waited for no longer. */
+  /** Aborted when nobody is to wait for a taken lock any longer. */
   #patience = new AbortController()
   use = new FileUse()
 
@@ -134,7 +134,7 @@ export class AccountDatabase {
     if (this.use.isActive || this.hasFailed || this.closing.aborted) return false
     if (this.#durability.isPending) return false
     if (readWal(this.db).waiting > 0) {
-      // Maybe another process has left it there: then nobody here has heard of a commit.
+      // It may be another process's: then no commit of our own has set a time for moving it.
       this.#onRest()
       return false
     }
@@ -195,8 +195,8 @@ export class AccountDatabase {
   }
 
   /**
-   * As `readSettled`, on one state of the file with others in the same turn of the event loop. Who does not find there what
-   * may just have come is to look once more by `readSettled`.
+   * As `readSettled`, but all such reads in one turn of the event loop see the same snapshot. Whoever misses something that
+   * may have come only just now looks once more, with `readSettled`.
    *
    * @template T
    * @param {(db: Database) => T} work - synchronous; maybe in a transaction

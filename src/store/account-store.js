@@ -83,7 +83,7 @@ export class AccountStore extends ChangeMethods {
   #closing = null
   /** @type {Promise<void> | null} */
   #polling = null
-  /** When it was last looked for that, monotonic ms. */
+  /** When other processes' writes were last looked for, monotonic ms. */
   #lookedAtMs = -Infinity
 
   /**
@@ -158,13 +158,13 @@ export class AccountStore extends ChangeMethods {
   }
 
   /**
-   * Takes in what other processes have written since the last call; cheap when nothing was, and yet, where each command
-   * begins with cold caches, a tenth of what a short one takes.
+   * Takes in what other processes have written since the last call. That is cheap where they wrote nothing; but where each
+   * command begins with cold caches, even this is a tenth of the time of a short one: hence `maxAgeMs`.
    *
-   * @param {number} [maxAgeMs] - a look that was taken no longer ago will do
-   * @returns {Promise<void> | null} null: it will do, and there is nothing to wait for
+   * @param {number} [maxAgeMs] - a look that is no older will do
+   * @returns {Promise<void> | null} null: the last look will do, and there is nothing to wait for
    * @throws {MailError} ACCOUNT_DAMAGED, BUSY, and what a read may throw; what this call could not take in, a later one
-   *   does. A view that cannot be read on fails only who uses it (`MailboxView.failure`)
+   *   does. A view that cannot be brought up to date fails only those who use it (`MailboxView.failure`)
    */
   pollOtherProcesses(maxAgeMs = 0) {
     const nowMs = performance.now()
@@ -182,7 +182,7 @@ export class AccountStore extends ChangeMethods {
     if (hasNews || views.isRetryDue(nowMs)) {
       const before = this.#polling
       const takeIn = async () => {
-        // Whoever began that is told how it went; here everything is read in any case.
+        // Whoever began the one before is told of its failure; here everything is read in any case.
         await before?.catch(() => {})
         await views.catchUpAll()
       }
@@ -191,7 +191,7 @@ export class AccountStore extends ChangeMethods {
       })
       this.#polling = polling
     }
-    // The news are told once: whoever comes after that has seen nothing of them before they are taken in.
+    // `takeForeignNews` tells each piece of news once: whoever asks after that waits here as well until it is taken in.
     await this.#polling
   }
 

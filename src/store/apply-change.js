@@ -19,7 +19,7 @@ import { masked } from './flag-masks.js'
  * @property {Iterable<ViewRow>} [appended] - by UID; may be gone over more than once
  * @property {import('./mailbox-view.js').ViewColumns} [copied] - appended as well
  * @property {ViewRow[]} [updated] - by UID
- * @property {import('./flag-masks.js').FlagMasks} [masks] - what has made these of the rows before
+ * @property {import('./flag-masks.js').FlagMasks} [masks] - that have made `updated` from the rows before
  * @property {MaskedRun} [masked] - flags of a run of messages
  * @property {ArrayLike<number>} [expunged] - UIDs, ascending
  * @property {unknown} [origin] - who did it

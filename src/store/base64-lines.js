@@ -197,7 +197,7 @@ const PIECE_CHARACTERS = 8 * 1024
 const linesInPiece = (line) => Math.max(1, Math.floor(PIECE_CHARACTERS / Math.max(1, line)))
 
 /**
- * Of what is no base64 after all it makes something, of fewer bytes perhaps: what comes of it has to be looked at.
+ * What is no base64 after all decodes to something as well, perhaps to fewer bytes: the caller has to check the result.
  *
  * @param {Buffer} source
  * @param {number} from - where the first line begins

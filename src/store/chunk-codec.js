@@ -27,8 +27,7 @@ const ROW_BYTES = 30 * 1024
 
 /**
  * @param {number} packedBytes - of the first CHUNK_BYTES of a long message
- * @returns {number} raw bytes in each of its chunks: as many as make no long rows, because the more there are, the smaller
- *   they pack
+ * @returns {number} raw bytes in each of its chunks: the most that make no long rows, because larger chunks pack better
  */
 export function longChunkBytes(packedBytes) {
   const smallest = /** @type {number} */ (LONG_CHUNK_SIZES.at(-1))
@@ -65,8 +64,8 @@ export const isCodec = (value) =>
   value === CODEC_SHARED
 
 /**
- * Up to this a dictionary is used, bytes that are compressed. What is longer has said most of it itself: it would be 3 to 7 %
- * smaller, as against 11 to 27 %, and take longer to pack and to unpack.
+ * Up to so many bytes are compressed with the dictionary. What is longer holds most of its phrases itself: it would become
+ * 3 to 7 % smaller, where what is short gains 11 to 27 %, and would take longer to pack and to unpack.
  */
 const DICTIONARY_BYTES = 32 * 1024
 

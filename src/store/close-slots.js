@@ -8,8 +8,8 @@ const RANGE_FACTOR = 2
 /**
  * @param {Pick<import('./mailbox-view.js').MailboxView, 'uids'>} view
  * @param {readonly number[]} slots - ascending, not empty
- * @returns {boolean} whether they lie close together: their UIDs, or nothing of the mailbox is between them, as where most of
- *   its mail has been deleted
+ * @returns {boolean} whether they lie close together: their UIDs do, or no other message of the mailbox lies between them, as
+ *   where most of its mail has been deleted
  */
 export function areClose({ uids }, slots) {
   const [first = 0, last = 0] = [slots[0], slots.at(-1)]

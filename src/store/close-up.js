@@ -2,7 +2,7 @@
  * Takes tombstones out of the arrays of a view.
  */
 
-/** Elements up to which a run is moved by hand: to have it moved takes as long as some dozens. */
+/** Runs of up to so many elements are copied in a loop: a call of `copyWithin` takes as long as some dozens of them. */
 const SHORT = 32
 
 /**

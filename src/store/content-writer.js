@@ -72,8 +72,8 @@ export class ContentWriter {
    * @param {number} [options.sizeHint] - bytes that are expected, to take no more memory than needed
    * @param {number} [options.keptBytes] - a message of more goes into the file at once; 0 for one of many whose own
    *   transaction is far away
-   * @param {boolean} [options.isAlone] - whether the message seems to come alone: of a small one nothing is made then before
-   *   somebody asks for it
+   * @param {boolean} [options.isAlone] - whether the message seems to come alone: if it is small, its envelope and the like
+   *   are then made only when somebody asks for them
    */
   constructor({
     database,

@@ -19,7 +19,7 @@ import { readWal } from './upkeep/space.js'
  */
 export const CHECKPOINT_BYTES = 4 * 1024 * 1024
 
-/** So much waits because somebody reads all the time: the next round waits for him, bytes. */
+/** Where more than this waits, somebody reads all the time: the next round waits for that reader, bytes. */
 const PATIENT_BYTES = 64 * 1024 * 1024
 
 /** More than this is not moved by the close itself, which would hold up the event loop, bytes. */

@@ -36,7 +36,7 @@ export async function inPages(
       // Whoever has a long list has taken his time to make it.
       if (page.length < numbers.length) await nextTurn()
       const begun = work(page)
-      // Whoever waits for its turn hears of it. To Node, a failure that nobody waits for yet ends the process.
+      // A failure is thrown when its turn comes. Until then Node would take it for one that nobody handles, and exit.
       begun.catch(() => {})
       underWay.push(begun)
       start += page.length

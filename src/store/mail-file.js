@@ -137,7 +137,7 @@ function isThere(path) {
 }
 
 /**
- * Opens the file once more, by who holds its lock and knows its schema to be of today.
+ * Opens the file once more. The caller holds its lock, and knows that its schema is up to date.
  *
  * @param {FileOptions} options - whose key is zeroed here
  * @returns {Database}

@@ -37,7 +37,7 @@ import { ViewAttachment } from './view-attachment.js'
 /** Slots that a view has at least: most mailboxes that are opened hold some hundreds of messages. */
 const MIN_CAPACITY = 256
 
-/** And that it has for messages which have yet to be read: a count may be wrong. */
+/** Slots that it has at most before messages have been read: the count that it is told may be wrong. */
 const MAX_FIRST_CAPACITY = 2 ** 20
 
 /** Tombstones that are worth a copy of all arrays, even when they are few against the whole. */

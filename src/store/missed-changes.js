@@ -20,10 +20,10 @@ import { readAllRows } from './view-rows.js'
 const STEP = 1024
 
 /**
- * What others have written since the mailbox was read is left to the next reading, which finds what they wrote before it, too:
- * that may stand in a page that had been read already, and a client that is told of the one by its MODSEQ would never ask for
- * the other. New messages must come in their order, also those of which more has changed since: what is told of them now is
- * told again.
+ * What others wrote after the mailbox's own row was read is left to the next reading. They may have written something before
+ * it, into a page that had been read already: a client that learned the later MODSEQ now would never ask for the earlier
+ * change. New messages must come in their order, also where they have changed since: these are told now with the mailbox's
+ * MODSEQ, and once more by the next reading.
  *
  * @param {readonly ViewRow[]} rows - by UID, that have changed
  * @param {object} known

@@ -53,11 +53,11 @@ export class OpenHandle {
   }
 
   /**
-   * Nobody but SQLite may remove or replace what is open here, and it does not. Who does it all the same finds nothing of
-   * what is written afterwards: it goes with the last descriptor.
+   * Nobody but SQLite may remove or replace the open files, and SQLite does not. If somebody does all the same, what is
+   * written afterwards is lost with the last descriptor.
    *
-   * @param {{ isLogUnmoved: boolean }} known - of the log: it need not be looked at
-   * @returns {boolean} whether the files that are open can still be found, for what is written to be there later
+   * @param {{ isLogUnmoved: boolean }} known - `isLogUnmoved`: the log need not be looked at
+   * @returns {boolean} whether the open files still lie at their paths, where what is written can be found later
    */
   isInPlace({ isLogUnmoved }) {
     const { file, log } = this.#inodes
@@ -69,7 +69,7 @@ export class OpenHandle {
   get hasChangedAsleep() {
     if (!this.isAsleep) return false
     const { file, log } = this.#trace()
-    // A log that is gone is the work of whoever closed the file last, ourselves mostly: what was in it stood in the file.
+    // A log that is gone was removed by the last close, mostly our own: what was in it is in the file.
     return file !== this.#traceAsleep.file || (log !== '' && log !== this.#traceAsleep.log)
   }
 
@@ -108,7 +108,7 @@ export class OpenHandle {
     this.#waking ??= retry(() => {
       const db = this.#reopen()
       try {
-        // First of all: whoever comes at the same moment takes an open file for one that has been looked at.
+        // Before `#db` is set: whoever comes at the same moment takes an open file for one that has been looked at.
         this.#onWake(db)
       } catch (error) {
         db.close()

@@ -1,9 +1,9 @@
 /**
  * What an operator is told of an open mailbox, and how often.
  *
- * Work that nobody waits for: what was foreseen has reached `onAlert` through the database already; a
- * lock that was taken, or the end of the store, is no failure: it is done at the next occasion. Anything else is a fault of
- * the program, of which the operator is told; the sessions of all others are not ended for it.
+ * Failures of work that nobody waits for: those that were foreseen have reached `onAlert` through the database already, and
+ * work that met a taken lock or the end of the store is done at the next occasion. Any other failure is a fault of the
+ * program: the operator is told, and no session is ended for it.
  */
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'

@@ -1,6 +1,6 @@
 /**
- * One snapshot for what commands that came together read in one turn of the event loop: to take SQLite's locks, and to look
- * whether anybody has committed, for each of them was a fifteenth of the time of reading a short message (measured).
+ * One snapshot for all that commands which came together read in one turn of the event loop. Taking SQLite's locks and looking
+ * whether anybody has committed, once for each command, took a fifteenth of the time of reading a short message (measured).
  */
 import { beginSnapshot, endSnapshot } from '../database/transaction.js'
 
@@ -8,7 +8,7 @@ import { beginSnapshot, endSnapshot } from '../database/transaction.js'
 
 /** Of one connection. */
 export class TurnSnapshot {
-  /** @type {Database | null} where it is open */
+  /** @type {Database | null} null: none is open */
   #db = null
   #isEndScheduled = false
 

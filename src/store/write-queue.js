@@ -37,8 +37,8 @@ export class WriteQueue {
    * @param {object} options
    * @param {(request: Request) => number} options.sizeOf - how many messages it is about
    * @param {number} options.maxTogether - messages in one transaction; a request with more has one for itself
-   * @param {(requests: readonly Request[]) => Promise<readonly (Result | MailError)[]>} options.write - what becomes of each
-   *   when it is durable and published, in their order; throws what is the end of them all
+   * @param {(requests: readonly Request[]) => Promise<readonly (Result | MailError)[]>} options.write - gives the outcome of
+   *   each, in their order, once it is durable and published; throws where all of them have failed
    */
   constructor({ sizeOf, maxTogether, write }) {
     this.#sizeOf = sizeOf

@@ -107,8 +107,8 @@ export class MailboxMethods {
   }
 
   /**
-   * The log of expunges goes with its mailbox, and there may be a hundred thousand rows of it. A page at a time it goes
-   * beforehand: should the mailbox stay after all, clients are told as much with less of it.
+   * The log of expunges goes with its mailbox, and may have a hundred thousand rows: so it is deleted beforehand, page by page.
+   * Should the mailbox stay after all, nothing is lost: clients are then told every UID that has no message.
    *
    * @param {string} name - of a mailbox that is about to be deleted
    */
