@@ -129,6 +129,7 @@ export class Staging {
    * @param {StagedFile[]} files - all that was staged since the last rewind, in order
    * @yields {{ file: StagedFile, number: number, hash: Buffer, length: number, bytes: Buffer | null }} each unit;
    *   `bytes` of the staged ones, valid until the next
+   * @throws {Error} where the scratch file was cut by somebody else
    */
   async *units(files) {
     let position = 0
@@ -139,7 +140,9 @@ export class Staging {
         let bytes = null
         if (file.isStaged[number] === 1) {
           bytes = this.#buffer.subarray(0, length)
-          await readFully(this.#handle, bytes, position)
+          const read = await readFully(this.#handle, bytes, position)
+          // Or the end of the unit before would be stored under this one's hash.
+          if (read < length) throw new Error(`${this.#path} became shorter`)
           position += length
         }
         yield { file, number, hash, length, bytes }

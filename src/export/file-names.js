@@ -10,8 +10,8 @@ const IMPOSSIBLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\\/:*?"<>|]/g
 /** Names of devices on Windows, with or without an ending. */
 const DEVICES = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
 
-/** Endings of what is written beside the folders. */
-const FILES = /\.(eml|mbox)$/i
+/** Endings of files that are written beside the folders, and one that an import takes off the name of a folder. */
+const ENDINGS = /\.(eml|mbox|sbd)$/i
 
 /** Bytes of one level: file systems end at 255, and an ending or a number may follow. */
 const MAX_LEVEL_BYTES = 150
@@ -80,6 +80,6 @@ function safeLevel(level) {
     .replace(/^\./, '_')
     .replace(/[. ]+$/, '_')
   if (DEVICES.test(safe)) return `_${safe}`
-  // No folder has the name of a file that lies beside it.
-  return FILES.test(safe) ? `${safe}_` : safe || '_'
+  // No folder has the name of a file that lies beside it, or another name when it is read back.
+  return ENDINGS.test(safe) ? `${safe}_` : safe || '_'
 }

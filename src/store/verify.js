@@ -215,6 +215,8 @@ function readContents(db, report, onProgress) {
      ORDER BY id LIMIT 1`
   )
   const { problems, unreadable } = report
+  // Counted apart from other problems, however many those are: this is what the owner of the mail has to know.
+  let damagedCount = 0
   let toldMs = performance.now()
   // One content at a time, each a read of its own: no snapshot is held against the checkpoints.
   for (let id = 0; ;) {
@@ -225,7 +227,8 @@ function readContents(db, report, onProgress) {
     if (!content) break
     id = content.id
     const problem = contentProblem(db, content)
-    if (problem && !problem.endsWith('MESSAGE_GONE') && problems.length < MAX_PROBLEMS) {
+    if (problem && !problem.endsWith('MESSAGE_GONE') && damagedCount < MAX_PROBLEMS) {
+      damagedCount++
       problems.push(problem)
       unreadable.push(...messagesOf(db, id))
     }

@@ -209,6 +209,7 @@ test('names stay inside the folder, differ, and are possible everywhere', () => 
   assert.equal(place('..'), '__')
   assert.equal(place('../../etc'), '__/__/etc')
   assert.equal(place('x.mbox/y'), 'x.mbox_/y')
+  assert.equal(place('x.sbd/y'), 'x.sbd_/y', 'an import takes .sbd off the name of a folder')
   assert.equal(place('Con'), '_Con')
   assert.equal(place('con.txt/a:b'), '_con.txt/a_b')
   assert.equal(place('sent'), 'sent')

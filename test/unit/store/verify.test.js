@@ -102,6 +102,22 @@ test('each contradiction between rows is found and named by a number', async (t)
   }
 })
 
+test('however much else is wrong, the owner is told which messages cannot be read', async (t) => {
+  const account = await accountFolder(t)
+  const store = await account.create()
+  for (const text of ['one', 'two']) await appendOne(store, 'INBOX', makeMessage(text))
+  for (let n = 0; n < 120; n++) await store.createMailbox(`Box ${n}`)
+  await store.close()
+  const path = join(account.folder, 'mail.db')
+  const { db } = openEncryptedDatabase({ path, key: account.key, cipher: 'chacha20' })
+  t.after(() => db.close())
+  db.exec('UPDATE mailboxes SET total_bytes = total_bytes + 1')
+  db.exec('UPDATE content_chunks SET data = zeroblob(9) WHERE id >> 16 = 1')
+  const { problems, unreadable } = verifyAll(db, () => {})
+  assert.ok(problems.includes('content 1: ACCOUNT_DAMAGED'), problems.at(-1))
+  assert.deepEqual(unreadable, [{ mailbox: 'INBOX', uid: 1 }])
+})
+
 test('a page that cannot be read is one finding, and what else is wrong is told as well', async (t) => {
   const account = await accountFolder(t)
   const store = await account.create()
