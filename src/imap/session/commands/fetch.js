@@ -3,6 +3,14 @@
  * in pages; no cursor is open while the client is waited for. Reading a body without PEEK sets \Seen, which is told in
  * the same response.
  *
+ * There are four ways to answer, of which fetch-plans.js finds the cheapest that covers all items:
+ *
+ *     items                                             way              file
+ *     FLAGS, UID, MODSEQ …                              writeFromView    flag-lines.js: the view alone
+ *     ENVELOPE, BODYSTRUCTURE, header fields, PREVIEW   writePage        fetch-page.js: stored lists of up to 500 messages
+ *     up to four sections with PEEK, date, size         writeBodies      fetch-body.js: short messages, nothing awaited
+ *     anything else; messages without stored lists yet  writeRecord      record-item.js, fetch-sections.js: one by one
+ *
  * State: selected.
  * Command: RFC 3501 §6.4.5, RFC 9051 §6.4.5; RFC 7162 §3.1.4 (CHANGEDSINCE, MODSEQ), RFC 9394 §3.3
  * (PARTIAL). Response: RFC 3501 §7.4.2;
