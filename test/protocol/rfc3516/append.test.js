@@ -6,10 +6,11 @@ import { WireClient } from '../../helpers/wire-client.js'
 
 /**
  * @param {import('node:test').TestContext} t
+ * @param {Record<string, unknown>} [settings]
  * @returns {Promise<WireClient>} logged in
  */
-async function connect(t) {
-  const server = await startImapServer(t)
+async function connect(t, settings = {}) {
+  const server = await startImapServer(t, { settings })
   const wire = await WireClient.connect(server.port)
   t.after(() => wire.destroy())
   await wire.login('alice', `"${PASSWORD}"`)
@@ -104,6 +105,18 @@ test('a literal8 without NUL is stored as it is', async (t) => {
   await append8(wire, message)
   await wire.command('SELECT INBOX')
   assert.ok(contentOf(await wire.command('FETCH 1 BODY.PEEK[]')).equals(message))
+})
+
+test('a literal8 with NUL may be as large as APPENDLIMIT says, though its base64 is larger (RFC 7889 §2)', async (t) => {
+  const limit = 1_048_576
+  const wire = await connect(t, { 'messages.maxBytes': limit })
+  const head = Buffer.from('Subject: x\r\n\r\n')
+  const data = randomBytes(limit - head.length)
+  data[0] = 0
+  assert.match(await append8(wire, Buffer.concat([head, data])), /OK \[APPENDUID/)
+  await wire.command('SELECT INBOX')
+  assert.ok(contentOf(await wire.command('FETCH 1 BINARY.PEEK[1]')).equals(data))
+  assert.match(await append8(wire, Buffer.concat([head, data, Buffer.from([0])])), /NO \[TOOBIG\]/)
 })
 
 test('a message that is nothing but one part with NUL, without a header field for it', async (t) => {
