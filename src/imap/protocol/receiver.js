@@ -225,8 +225,11 @@ export class Receiver {
   #onHeader(header) {
     const { size, isNonSync, isLiteral8 } = header
     const isMessage = isMessageLiteral(this.#command)
-    if (size > (isMessage ? this.#limits.maxMessageBytes : this.#limits.maxLiteralBytes))
+    if (isMessage && size > this.#limits.maxMessageBytes)
       throw new SyntaxFailure('TOO_BIG', 'The literal is larger than this server accepts')
+    // BAD, as RFC 3501 §2.2.1 has it: a NO to SELECT or SEARCH would have to change something.
+    if (!isMessage && size > this.#limits.maxLiteralBytes)
+      throw new SyntaxFailure('TOO_LONG', 'The literal is larger than this server accepts')
     this.#header = header
     if (isMessage) {
       if (this.#passedBytes + this.#lineBytes > this.#limits.maxAppendLineBytes)
@@ -236,7 +239,7 @@ export class Receiver {
       return { kind: 'message', command: this.#command.raw, literal }
     }
     if (this.#lineBytes + this.#literalBytes + size > this.#limits.maxCommandBytes)
-      throw new SyntaxFailure('TOO_BIG', 'The command is larger than this server accepts')
+      throw new SyntaxFailure('TOO_LONG', 'The command is larger than this server accepts')
     this.#literalBytes += size
     this.#literal = new BufferedLiteral(size)
     this.#state = STATE.literal

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { append, select } from '../../helpers/dialogue.js'
 import { startImapServer } from '../../helpers/server.js'
 import { LineClient, transcript } from '../../helpers/transcript.js'
 
@@ -46,6 +47,27 @@ test('arguments that are not there, or too many, are BAD and change nothing', as
   ]
   const dialogue = commands.map((command) => `C: a ${command}\nS: a BAD ...\n`).join('')
   await transcript(server, `${dialogue}C: b NOOP\nS: b OK ...`)
+})
+
+test('a literal too long for an argument is BAD and changes nothing (RFC 3501 §2.2.1)', async (t) => {
+  // NO would leave no mailbox selected (§6.3.1), and nothing in $ (RFC 5182 §2.1).
+  const server = await startImapServer(t)
+  await transcript(
+    server,
+    `
+    ${append('INBOX')}
+    ${select('INBOX', { exists: 1 })}
+    C: a SEARCH RETURN (SAVE) ALL
+    S: a OK ...
+    C: b SEARCH RETURN (SAVE) TEXT {70000}
+    S: b BAD [LIMIT] ...
+    C: c SELECT {70000}
+    S: c BAD [LIMIT] ...
+    C: d FETCH $ UID
+    S: * 1 FETCH (UID 1)
+    S: d OK ...
+    `
+  )
 })
 
 test('a line without an end, of any length, ends in BYE and costs no memory', async (t) => {

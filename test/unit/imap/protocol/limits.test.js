@@ -36,10 +36,10 @@ test('after login lines have 64 KiB, and the message size comes from the configu
 test('a hostile client before login costs one error each', () => {
   const limits = limitsBeforeLogin()
   const events = (/** @type {string} */ wire) => sketchEvents(receive(wire, limits))
-  assert.deepEqual(events('a LOGIN {4097}\r\n'), [['error', 'a', 'TOO_BIG', false]])
-  assert.deepEqual(events('a LOGIN {99999999999}\r\n'), [['error', 'a', 'TOO_BIG', false]])
-  assert.deepEqual(events('a LOGIN {99999999999+}\r\n'), [['error', 'a', 'TOO_BIG', true]])
-  assert.deepEqual(events(`a LOGIN {${'9'.repeat(500)}}\r\n`), [['error', 'a', 'TOO_BIG', false]])
+  assert.deepEqual(events('a LOGIN {4097}\r\n'), [['error', 'a', 'TOO_LONG', false]])
+  assert.deepEqual(events('a LOGIN {99999999999}\r\n'), [['error', 'a', 'TOO_LONG', false]])
+  assert.deepEqual(events('a LOGIN {99999999999+}\r\n'), [['error', 'a', 'TOO_LONG', true]])
+  assert.deepEqual(events(`a LOGIN {${'9'.repeat(500)}}\r\n`), [['error', 'a', 'TOO_LONG', false]])
   assert.deepEqual(events(`a X ${'('.repeat(8000)}\r\n`), [['error', 'a', 'TOO_DEEP', false]])
   assert.deepEqual(events(`a ID (${'""'.repeat(16_000)} {9}\r\n`), [
     ['error', 'a', 'TOO_LONG', false]

@@ -69,7 +69,7 @@ test('each wire gives its events, and the NOOP after it is understood', () => {
     // RFC 7888 §5: with LITERAL- as well it is `+` that stands there.
     ['a X {3-}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X ) {3-}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
-    ['a X {99999999999}\r\n', [['error', 'a', 'TOO_BIG', false]]],
+    ['a X {99999999999}\r\n', [['error', 'a', 'TOO_LONG', false]]],
     ['a X {2}\r\n\0a b\r\n', [['continue'], ['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X ) {3+}\r\nx Y {4+}\r\nb Zz\r\n', [['error', 'a', 'BAD_SYNTAX', false]]],
     ['a X ) {3}\r\n', [['error', 'a', 'BAD_SYNTAX', false]]]
@@ -156,15 +156,15 @@ test('a buffered literal may have the limit and not one byte more', () => {
     ['command', 'a', 'X', 's:12345']
   ])
   assert.deepEqual(events('a X {6}\r\nz NOOP\r\n', limits), [
-    ['error', 'a', 'TOO_BIG', false],
+    ['error', 'a', 'TOO_LONG', false],
     NOOP
   ])
   assert.deepEqual(events('a X {6+}\r\n123456 y\r\nz NOOP\r\n', limits), [
-    ['error', 'a', 'TOO_BIG', false],
+    ['error', 'a', 'TOO_LONG', false],
     NOOP
   ])
   assert.deepEqual(events('a X {7+}\r\n1234567\r\nz NOOP\r\n', limits), [
-    ['error', 'a', 'TOO_BIG', true]
+    ['error', 'a', 'TOO_LONG', true]
   ])
 })
 
@@ -180,7 +180,7 @@ test('lines and buffered literals together may have the command limit and not on
     NOOP
   ])
   assert.deepEqual(events('a X {2+}\r\n12 {6+}\r\n123456\r\nz NOOP\r\n', limits), [
-    ['error', 'a', 'TOO_BIG', false],
+    ['error', 'a', 'TOO_LONG', false],
     NOOP
   ])
 })
@@ -260,8 +260,8 @@ test('an endless line inside a refused command ends the connection', () => {
 test('the default of what is skipped is four times the larger literal limit', () => {
   const limits = { maxLiteralBytes: 10, maxMessageBytes: 20 }
   const wire = (/** @type {number} */ size) => `a X {${size}+}\r\n${'x'.repeat(size)}\r\nz NOOP\r\n`
-  assert.deepEqual(events(wire(80), limits), [['error', 'a', 'TOO_BIG', false], NOOP])
-  assert.deepEqual(events(wire(81), limits), [['error', 'a', 'TOO_BIG', true]])
+  assert.deepEqual(events(wire(80), limits), [['error', 'a', 'TOO_LONG', false], NOOP])
+  assert.deepEqual(events(wire(81), limits), [['error', 'a', 'TOO_LONG', true]])
 })
 
 test('pipelined commands come one at a time, and new limits hold for the next', () => {
@@ -281,8 +281,8 @@ test('new limits leave the others as they were', () => {
   receiver.setLimits({ maxLiteralBytes: 6 })
   receiver.push(Buffer.from('a X {7+}\r\n1234567\r\nb X {10+}\r\n'))
   assert.deepEqual(sketchEvents(readEvents(receiver)), [
-    ['error', 'a', 'TOO_BIG', false],
-    ['error', 'b', 'TOO_BIG', true]
+    ['error', 'a', 'TOO_LONG', false],
+    ['error', 'b', 'TOO_LONG', true]
   ])
 })
 
