@@ -1,6 +1,6 @@
 /**
- * Reads of the messages that a search must look at what its keys ask for: rows, header blocks or listed fields, texts. A
- * message that has gone meanwhile is left out.
+ * Reads what the keys of a search ask for, of the messages that it must look at: rows, header blocks or listed fields, texts.
+ * A message that has gone meanwhile is left out.
  */
 import { isMailError } from '../../errors.js'
 import { readContentRange } from '../content-reader.js'
@@ -153,7 +153,7 @@ export class CandidateReader {
 }
 
 /**
- * One message that is expunged and swept while it is read is no reason to say nothing of the others.
+ * A message that is expunged and swept while it is read must not end the search of the others.
  *
  * @param {() => Promise<boolean>} work - reads one message
  * @returns {Promise<boolean>} false when the message has gone meanwhile

@@ -95,7 +95,7 @@ export async function learnContents(database, view, breathe) {
     rememberRows(view, rows)
     const isLast = rows.length < PAGE_ROWS
     const through = isLast ? newest : uidOfRow(rows.at(-1)?.[0] ?? 0)
-    // Or it is there before the view knows of it.
+    // The file may have messages that the view does not know of yet.
     learnt.set(view, Math.min(through, lastUid(view)))
     isMore = !isLast && !knowsContents(view)
   }

@@ -26,8 +26,8 @@ export const rowsWithTerm = (db, term, column, maxRows) =>
   (hasTrigram(term) ? rowsWithPhrase : rowsWithTrigram)(db, term, column, maxRows)
 
 /**
- * FTS5 answers in one go, and goes through every content that has the term's trigrams in any of the fields: of a term that
- * most messages have in From, and some in Cc, a hundred thousand. How long that takes is seen from the first few.
+ * FTS5 answers in one go, and goes through every content that has the term's trigrams in any of the fields: a hundred thousand
+ * for a term that most messages have in From, and some in Cc. How long that takes is estimated from the first rows.
  *
  * @param {Database} db
  * @param {string} term - askable
@@ -65,7 +65,7 @@ function rowsWithPhrase(db, term, column, maxRows) {
 }
 
 /**
- * A query of FTS5 must have a trigram; the list of them all can be asked for less.
+ * A query of FTS5 must have a trigram; the list of all trigrams (fts5vocab) can be asked for a shorter term.
  *
  * @param {Database} db
  * @param {string} term - askable, without a trigram

@@ -45,10 +45,10 @@ export function unite(left, right) {
   return all.subarray(0, count)
 }
 
-/** A set of bits for ids that lie within this many: 8 MB at the very most. */
+/** Ids that lie within a range of at most so many are kept as a set of bits: 8 MB at the very most. */
 const MAX_BITS = 2 ** 26
 
-/** So few are looked up in the list. */
+/** A list of at most so many ids is searched itself, without a set of bits. */
 const FEW_IDS = 16
 
 /** A list that is asked for many ids. */

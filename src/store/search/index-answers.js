@@ -33,9 +33,9 @@ import { isAskable } from './tokens.js'
 /**
  * @typedef {object} IndexRequest
  * @property {Plan} plan
- * @property {number} maxRows - of the fields' index, for one leaf: whoever has more is not answered
+ * @property {number} maxRows - of the fields' index, for one leaf: a leaf that has more is not answered
  * @property {number} [maxMs] - for reading these, as far as it can be told beforehand; default: however long it takes
- * @property {number} maxBlocks - of the text's index, for all leaves: the same
+ * @property {number} maxBlocks - of the text's index, for all leaves: a leaf that needs more than are left is not answered
  * @property {number} maxIds - of contents, for all leaves: after so many no further leaf is asked
  * @property {() => Promise<void>} breathe - called between two reads
  * @property {import('./block-cache.js').BlockCache} [cache] - of the blocks that were read before
@@ -65,10 +65,10 @@ const MAX_FRAGMENT_LENGTH = 15
 /** The index may be merged while it is asked; then it is asked again. */
 const MAX_ATTEMPTS = 5
 
-/** So few are looked at sooner than another term is asked for. */
+/** At most so many contents are looked at sooner than another term is asked for. */
 const FEW_CONTENTS = 32
 
-/** After each of so many answers it is seen whether little enough is left, and then after twice as many as the time before. */
+/** `isEnough` looks at what is left after each of the first so many answers, then each time there are twice as many. */
 const FIRST_ANSWERS = 8
 
 /** Contents on the list that are read at once: about 3 ms. */
@@ -101,7 +101,7 @@ export class IndexAnswers {
   }
 
   /**
-   * @returns {IdList | null} contents outside match for certain not; null when they might
+   * @returns {IdList | null} contents outside it certainly do not match; null when any content may
    */
   get possible() {
     const possible = this.#seePossible()
@@ -185,7 +185,7 @@ const termOf = ({ key }) => (isOfText(key) ? foldCase(key.value) : '')
 
 /**
  * @param {Pick<LeafNode, 'key'>} leaf
- * @returns {string | null} what the header of each message has that has the field; null when that tells nothing
+ * @returns {string | null} a term that is in the header of each message with the field; null when it would tell nothing
  */
 function nameTermOf({ key }) {
   if (key.op !== 'header') return null

@@ -36,8 +36,8 @@ import { ThreadDatabase } from './thread-database.js'
  * @property {SharedArrayBuffer} waiting - the count of mailboxes that wait for this one to have had its turn
  *
  * @typedef {object} IndexTurn - what has come of one
- * @property {'nothing' | 'merging' | 'texts' | 'parts'} left - merging: for a turn when others do not wait; texts, and attachments
- *   that others may have too: for the next
+ * @property {'nothing' | 'merging' | 'texts' | 'parts'} left - `merging`: for a turn when no others wait; `texts`, or `parts`
+ *   (attachments that other messages may have too): for the next turn
  * @property {number} newContents - indexed in this turn and those before it
  */
 
@@ -56,7 +56,7 @@ const MERGE_PAGES = 64
 /** Below this a merge gains nothing that anybody would notice, contents. */
 const MERGE_MIN_DELETED = 1000
 
-/** A merge pays when this part of what is indexed has gone. */
+/** A merge pays when one in so many of the indexed contents has gone. */
 const MERGE_DIVISOR = 5
 
 /** Where half has gone it pays earlier: little is left to be written. Contents. */

@@ -30,7 +30,7 @@ import {
  * @property {import('../../mime/message-meta.js').MessageMeta | null} madeMeta - what was made of the message on the way
  */
 
-/** Of an index that is being emptied for ours: nobody asks one of less than nothing. A new mailbox has 0. */
+/** Version of an index that is being emptied for ours: one with a negative version is never asked. A new mailbox has 0. */
 const VERSION_TO_BE = -INDEX_VERSION
 
 /**
@@ -68,8 +68,8 @@ export const isOfNewer = ({ textVersion }) => Math.abs(textVersion) > INDEX_VERS
  * @param {object} batch
  * @param {NewSegment | null} batch.segment - of all that have a text; null when none has
  * @param {IndexedContent[]} batch.contents - by id
- * @returns {boolean} false: the index has become another program's since the batch was begun, which reads texts in another
- *   way and would take this for its own. Nothing is written
+ * @returns {boolean} false: nothing is written, because since the batch was begun the index has become that of another version,
+ *   which reads texts in another way and would take these for its own
  */
 export function writeBatch(db, { segment, contents }) {
   if (readIndexState(db).textVersion !== INDEX_VERSION) return false
@@ -100,22 +100,22 @@ export function writeBatch(db, { segment, contents }) {
 }
 
 /**
- * Empties an index that older code has made, and puts all contents on the list: a step of it. Until the last one the
- * version says for whom it is: neither does this code ask the index, nor a process that still runs the older one, for which
- * it would be a sound index with most contents missing, nor does that write into it.
+ * One step of emptying an index that older code has made, and of putting all contents on the list. Until the last step the
+ * version says for whom the index is emptied: neither this code asks it, nor does a process that still runs the older code, to
+ * which it would seem sound with most contents missing, ask it or write into it.
  *
  * @param {Database} db
  * @returns {boolean} whether there is more to do
  */
 export function resetStep(db) {
   const state = readIndexState(db)
-  // Another process has made it since the caller looked, or empties it for a newer program. A search that is under way would
-  // find it empty, and the version at its end as at its beginning.
+  // Since the caller looked, another process has made the index, or empties it for a newer program. Emptied once more, it would
+  // be empty to a search under way, which finds the same version at its end as at its beginning.
   if (state.textVersion === INDEX_VERSION || isOfNewer(state)) return false
   if (state.textVersion !== VERSION_TO_BE) {
     leaveSegments(db, readSegments(db))
     db.exec(`INSERT INTO search_header (search_header, rank) VALUES ('pgsz', ${FIELD_BLOB_BYTES})`)
-    // What older code has come to in emptying it may have been filled again since.
+    // `reset_through` of older code does not count: the contents up to there may have been indexed again since.
     prepared(db, 'UPDATE search_state SET text_version = ?, reset_through = 0').run(VERSION_TO_BE)
     prepared(db, 'UPDATE search_listed SET is_left_out = 0 WHERE is_left_out = 1').run()
     db.pragma(`user_version = ${readIndexEpoch(db) + 1}`)
@@ -143,7 +143,7 @@ export function resetStep(db) {
 }
 
 /**
- * Takes the index for one that older code has made, as it may have become by a fault of ours: `resetStep` empties it.
+ * Marks the index as made by older code, because a fault of ours may have spoilt it: `resetStep` then empties it.
  *
  * @param {Database} db
  */
@@ -152,8 +152,8 @@ export function distrustIndex(db) {
 }
 
 /**
- * How often the index was begun anew, for whoever compares it with what it was a moment ago: its version may have become what
- * it was.
+ * How often the index was begun anew. A search compares this at its beginning and its end, because the version may have changed
+ * and be the same again.
  *
  * @param {Database} db
  * @returns {number}

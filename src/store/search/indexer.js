@@ -44,7 +44,7 @@ const MANY_CONTENTS = 500
 const MANY_BYTES = 8 * 1024 * 1024
 
 /**
- * That many wait is found by counting, which while more comes is done so often, milliseconds: every second, for each of two
+ * Whether many wait is found by counting, while more comes at most once in so many milliseconds: every second, for each of two
  * hundred users at work, it took 3 % of the event loop (measured).
  */
 const COUNT_MS = 5000
@@ -59,8 +59,8 @@ const AGAIN_MS = 5000
 const INLINE_CONTENTS = 32
 
 /**
- * And no more than this is little, bytes: a search that reads it in passing takes some tens of milliseconds longer. Where
- * one long message in thirty made much of a little, each pause of a second had a thread for some of two hundred users at work
+ * At most so many bytes are little: a search that reads them in passing takes some tens of milliseconds longer. Where one long
+ * message in thirty made much of a little, each pause of a second had a thread for some of two hundred users at work
  * (measured).
  */
 const LITTLE_BYTES = 512 * 1024
@@ -68,13 +68,13 @@ const LITTLE_BYTES = 512 * 1024
 /** Contents that are written in one transaction on the event loop: some milliseconds. */
 const INLINE_BATCH = 20
 
-/** And postings, or tokens if these are more: what may take ten milliseconds in one piece, however strange the text. */
+/** Postings, or tokens if these are more, in one such transaction: some ten milliseconds, however strange the text. */
 const INLINE_POSTINGS = 12_000
 
-/** And a merge of more than this, contents. */
+/** A merge of more contents than this is a thread's work, too. */
 const INLINE_MERGED = 64
 
-/** And so is packing of more than this, blocks of 32 messages. */
+/** And so is packing more blocks than this, each of 32 messages. */
 const INLINE_BLOCKS = 4
 
 /**
@@ -84,7 +84,7 @@ const INLINE_BLOCKS = 4
 const INLINE_QUEUE = 100
 const INLINE_QUEUE_BYTES = 1024 * 1024
 
-/** One that is larger is a thread's work, too, bytes: decoding its text might hold up the event loop. */
+/** A content of more bytes is a thread's work, too: decoding its text might hold up the event loop. */
 const INLINE_BYTES = 48 * 1024
 
 /**

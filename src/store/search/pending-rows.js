@@ -42,8 +42,8 @@ export function readPending(db, after, limit) {
  * A page of the list, those left out of the index included.
  *
  * @param {Database} db
- * @param {number} mark - of `readMark`, before the first page: what is indexed meanwhile may be named all the same, and
- *   what is not in the index is
+ * @param {number} mark - of `readMark`, before the first page. A content that is indexed meanwhile may still be named; one that
+ *   is not in the index is always named
  * @param {number} after - content id
  * @param {number} limit
  * @returns {number[]} content ids, ascending; fewer than the limit: it was the last page

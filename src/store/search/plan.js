@@ -19,7 +19,7 @@ export const STAGE = Object.freeze({ VIEW: 0, ROW: 1, HEADER: 2, TEXT: 3 })
 /** Leaves of a search as people make it, at most. */
 const USUAL_LEAVES = 64
 
-/** Deeper trees than this come from no command, which has 1,000 levels; the bound keeps the walks over a plan off the end of the stack. */
+/** No command makes a deeper tree, since it has at most 1,000 levels; the bound keeps walks over a plan within the stack. */
 const MAX_DEPTH = 1100
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Candidates in a row, of which dates, sizes or ages are asked: SQLite compares them as one range of rows, which costs a
+ * Decides keys about dates, sizes or ages for candidates in a row: SQLite compares them as one range of rows, which costs a
  * fraction of reading each of them.
  */
 import { TooLongHere } from './message-text.js'
@@ -29,7 +29,7 @@ const RANGE_FACTOR = 4
  * @property {import('./plan.js').Plan} plan
  * @property {Candidates} candidates
  * @property {number} nowSeconds - YOUNGER and OLDER count from it
- * @property {number} maxRemade - messages of a page of which what was computed is made anew here
+ * @property {number} maxRemade - messages of a page whose `message_meta` may be made anew here
  * @property {(leaf: LeafNode, index: number) => number} knownVerdict - what view and index say of a candidate
  * @property {() => Promise<void>} breathe
  */

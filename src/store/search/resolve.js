@@ -34,15 +34,15 @@ const STEP = 256
 /** The same where they are judged many at once. */
 const VIEW_PAGE = 4096
 
-/** Up to so many contents their messages are asked for rather than the content of every message: 10 µs each. */
+/** At most so many contents have their messages looked up, 10 µs each; with more, the content of every message is asked for. */
 const FEW_PLACES = 256
 
-/** The same where the content of every message is known: some 30 ns for each of them. */
+/** Where the content of every message is known, so many are gone through, some 30 ns each, rather than one content looked up. */
 const PLACES_DIVISOR = 256
 
 /**
  * @typedef {object} Candidates - messages that may match, in the order of their UIDs
- * @property {number} length - of their numbers, some of which may stand for none
+ * @property {number} length - indexes are below it; some may stand for no message
  * @property {(index: number) => number} uidAt - 0 for none
  * @property {(uid: number) => number} indexOf - -1 for none
  * @property {boolean} knowsContents - whether `contentIdAt` can be called now
@@ -70,7 +70,7 @@ const PLACES_DIVISOR = 256
  * @property {number} nowSeconds - YOUNGER and OLDER count from it
  * @property {Slicer} slicer
  * @property {number} [maxHeaderBytes] - of a message's header, or one in it, that is decoded here
- * @property {number} [maxRemade] - messages in a row of which what was computed from them is made anew here
+ * @property {number} [maxRemade] - messages in a row whose `message_meta` may be made anew here
  * @property {() => boolean} [mustPause] - whether others are to have their turn: asked when something has been decided,
  *   so that every turn gets on
  */

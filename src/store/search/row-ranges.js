@@ -49,7 +49,7 @@ export function compileRowCondition(key, nowSeconds) {
       if (key.which !== 'sent')
         return dayCondition(key.comparison, isSaved ? SAVED_AT : LOCAL_DATE, start, unit)
       const { condition, values } = dayCondition(key.comparison, SENT_DATE, start, unit)
-      // A message without a Date was sent on no day, which is no reason to pass no NOT.
+      // A message without a Date was sent on no day, and so passes every NOT: a NULL would pass none.
       return { condition: `coalesce(${condition}, 0)`, values, isOfMeta: true }
     }
     default:
@@ -80,8 +80,8 @@ function dayCondition(comparison, column, start, length) {
  * @param {number} mailboxId
  * @param {{ firstUid: number, lastUid: number }} range
  * @param {RowTest & { isNegated: boolean }} test
- * @returns {{ uids: number[], staleCount: number }} UIDs of the messages that are there and pass it, ascending; and of how many
- *   it must be made again what the test is about, before anybody can tell
+ * @returns {{ uids: number[], staleCount: number }} UIDs of the messages that are there and pass it, ascending; `staleCount`:
+ *   messages whose `message_meta` must be made anew before anybody can tell
  */
 export function readMatchingUids(
   db,

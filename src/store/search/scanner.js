@@ -27,7 +27,7 @@ export class Scanner {
   /** @type {ScanWorker | null} the last one */
   #thread = null
   /**
-   * Those that have not ended: one at a time, but for one that has been told to.
+   * Threads that have not ended: one, and maybe another that has been told to end.
    *
    * @type {Set<ScanWorker>}
    */
@@ -139,7 +139,7 @@ export class Scanner {
   }
 
   /**
-   * Nobody wants any more what was waited for.
+   * Gives up waiting for a thread that no search wants any more.
    *
    * @param {Wait} wait
    */

@@ -97,7 +97,7 @@ export function chooseCompaction(rows, newContents) {
   if (newContents < MIN_COMPACTED) return []
   const chosen = [...rows].sort((left, right) => left.contentCount - right.contentCount)
   while (contentsOf(chosen) > newContents * MAX_REWRITTEN) chosen.pop()
-  // What is most of it already is not written again.
+  // A segment that holds most of these contents already is not written again.
   const largest = chosen.at(-1)
   if (largest && largest.contentCount * 2 > contentsOf(chosen)) chosen.pop()
   return chosen.length > 1 && spanOf(chosen) < MAX_RANGE ? chosen : []
@@ -142,7 +142,7 @@ async function mergeOne(port, rows) {
   const base = Math.min(...rows.map((row) => row.base))
   const last = Math.max(...rows.map((row) => row.last))
   const segmentId = await port.write((db) => insertSegment(db, { base, last, contentCount: 0 }))
-  // Neither is thrown inside, where BUSY would be tried again.
+  // Thrown outside of `port.write` and `port.read`, which would try again after BUSY.
   const giveUp = () => new MailError('BUSY', { detail: 'another process indexes this mailbox' })
   const write = async (/** @type {(db: Database) => void} */ work) => {
     const isOurs = await port.write((db) => {

@@ -123,7 +123,7 @@ export class SegmentReader {
     const end = classes.lastIndexOf(termClass) + 1
     if (!isOpenLeft) {
       const from = Math.max(first, upperBound(firsts, first, end, text) - 1)
-      // Whatever begins with it is not above it with the highest byte behind it.
+      // No term that begins with `text` is above `text` with the highest byte behind it.
       const to = isOpenRight ? upperBound(firsts, first, end, `${text}\xff`) : from + 1
       return range(from, Math.max(to, from + 1))
     }

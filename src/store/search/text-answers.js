@@ -35,8 +35,8 @@ import { countPoints, gramsOf, isWhole, MAX_WORD_LENGTH, runsOf, SEPARATOR } fro
 const SIDES = Object.freeze({ body: [true, false], text: [true, true], header: [false, true] })
 
 /**
- * A term may have 64 KiB. Of so many of its runs, and of so much of a run, UTF-16 units, is chosen what is asked for: more
- * takes milliseconds, and hardly selects better.
+ * A term may have 64 KiB. What is asked for is chosen from at most so many of its runs, and from at most so many UTF-16 units
+ * of a run: more takes milliseconds, and hardly selects better.
  */
 const MAX_CHOICE = 1000
 
@@ -176,8 +176,8 @@ export class TextIndex {
 /**
  * @param {SegmentReader} reader
  * @param {TermRun} run
- * @returns {Promise<{ certain: PostingList, others: PostingList }>} texts that have a run which the run of the term may
- *   be, or be a piece of; `others` may
+ * @returns {Promise<{ certain: PostingList, others: PostingList }>} `certain`: texts with a run that is the term's run, or has
+ *   it as a piece where that is open; `others`: texts that may have such a run
  */
 async function askRun(reader, { text, isOpenLeft, isOpenRight }) {
   const isOpen = isOpenLeft || isOpenRight
