@@ -1,6 +1,6 @@
 /**
- * Ranks for a few messages that have come to many (text-ranks.js): of those only the texts are read that a search by halves
- * comes by, because no text is kept.
+ * Ranks for a few messages that have come to many (text-ranks.js). No text of the many is kept: only those are read that a
+ * binary search looks at.
  */
 import { countBelow } from '../../support/count-below.js'
 import { collationKey, compareValues } from './collation.js'

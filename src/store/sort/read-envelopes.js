@@ -8,7 +8,7 @@ import { readPages } from './read-pages.js'
 
 const PAGE_MESSAGES = 250
 
-const NONE = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /** @type {import('../read-page.js').PageNeeds} */
 const NEEDS = { withDates: false, columns: ['envelope'], previews: 'none' }
@@ -32,7 +32,7 @@ export async function readEnvelopes(source, slots, onEnvelope, slicer) {
       start += wanted.length
       continue
     }
-    const { starts = [], bytes = NONE } = page.columns.envelope ?? {}
+    const { starts = [], bytes = NO_BYTES } = page.columns.envelope ?? {}
     let at = 0
     for (const [nth, uid] of page.uids.entries()) {
       while (uidOf(wanted[at]) < uid) at++

@@ -18,12 +18,12 @@ import { messageRowId, uidOfRow } from '../row-ids.js'
 /** Messages a page: some 2 ms. */
 const MAX_PAGE = 1024
 
-/** Of the first, of which nothing is known, and where they lie so far apart that each is looked up. */
+/** Messages of the first page, when their size is not known, and of one where they lie so far apart that each is looked up. */
 const SMALL_PAGE = 256
 
 /**
  * @param {MessageSource} source
- * @param {string} select - of the id of `messages m`, and more; in the second column may be long texts. Without the WHERE clause
+ * @param {string} select - SQL without WHERE, of the id of `messages m` and more; only the second column may hold long texts
  * @param {readonly number[]} slots - ascending
  * @param {Slicer} slicer
  * @returns {AsyncGenerator<Row[], void, void>} pages of rows in the order of the slots, which stand in the

@@ -77,7 +77,7 @@ function roomyColumn(view, key) {
  */
 export async function rankColumn(source, key, slots, slicer, collected = null) {
   const { view } = source
-  // It stays as it is, because others may be sorting by it: what is made of it takes its place.
+  // `kept` stays as it is, because others may be sorting by it: the new ranks take its place.
   const kept = /** @type {Ranks | undefined} */ (view.sortColumns.get(key))
   const missing = without(kept, slots)
   if (kept && missing.length === 0) return kept

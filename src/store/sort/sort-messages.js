@@ -36,7 +36,7 @@ export async function sortMessages({ store, view, slots, criteria, signal }) {
   const orders = []
   const seen = new Set()
   for (const { key, isReverse } of criteria) {
-    // Once more it can only come to the same.
+    // A key that is named again decides nothing: messages that are still equal are equal by it.
     if (seen.has(key)) continue
     seen.add(key)
     const column = isNumberKey(key)

@@ -9,10 +9,10 @@ import { sortInSlices } from './sliced-sort.js'
 /** @import { Slicer } from '../../support/slicer.js' */
 
 /** Characters, of eight bits each, that go into one number. */
-const PIECE = 6
+const PIECE_CHARACTERS = 6
 
-/** Where the pieces of a beginning begin; the last counts least. */
-const PIECES = [0, 6, 12]
+/** The first character of each piece of a text's beginning; the last piece counts least. */
+const PIECE_STARTS = [0, 6, 12]
 
 /** Texts between two looks at the clock: below a millisecond. */
 const STEP = 4096
@@ -27,7 +27,7 @@ export async function sortTexts(texts, slicer) {
   let order = Uint32Array.from(texts.keys())
   /** @type {Float64Array[]} */
   const beginnings = []
-  for (const from of PIECES.toReversed()) {
+  for (const from of PIECE_STARTS.toReversed()) {
     const pieces = await piecesAt(texts, from, slicer)
     order = await sortByKey(order, pieces, false, slicer)
     beginnings.push(pieces)
@@ -58,7 +58,7 @@ async function piecesAt(texts, from, slicer) {
   for (const [index, text] of texts.entries()) {
     if (index % STEP === 0) await slicer.breathe()
     let piece = 0
-    for (let at = from; at < from + PIECE; at++)
+    for (let at = from; at < from + PIECE_CHARACTERS; at++)
       piece = piece * 256 + (at < text.length ? text.charCodeAt(at) : 0)
     pieces[index] = piece
   }

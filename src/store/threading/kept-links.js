@@ -2,8 +2,8 @@
  * Which messages name which in Message-ID, References and In-Reply-To, with a number for each identifier: kept with the view
  * of their mailbox, because of a message nothing of this ever changes, and in a fifth of the memory that the identifiers take.
  *
- * New messages come behind the others. To find the number of an identifier that they name there is a hash of each, and the
- * UID of a message that names it: what it is can be read there. UIDs stand for messages because slots may be dropped.
+ * New messages come behind the others. To find the number of an identifier that they name, there is a hash for each number,
+ * and the UID of a message that names its identifier, to be read there. UIDs stand for messages because slots may be dropped.
  */
 import { countBelow } from '../../support/count-below.js'
 import { grown } from '../../support/grown.js'
@@ -17,17 +17,17 @@ import { grown } from '../../support/grown.js'
 
 /** @typedef {import('../mailbox-view.js').MailboxView} MailboxView */
 
-/** References for each message that are kept; those of mailing lists with more are read each time. */
-const MAX_REFERENCES = 8
+/** At most so many references for each message are kept, on average; those of mailing lists with more are read each time. */
+const REFERENCES_A_MESSAGE = 8
 
-/** And so many in any case. */
-const FEW = 4096
+/** So many references more are kept in any case. */
+const SPARE_REFERENCES = 4096
 
 /** Identifiers of one hash that are told apart: by chance there are two among 100,000. */
 const MAX_ALIKE = 8
 
 /** @type {ArrayLike<number>} */
-const NONE = []
+const NO_REFERENCES = []
 
 /** Whole numbers below 2^32, one added after the other. */
 class NumberList {
@@ -78,7 +78,7 @@ export class KeptLinks {
 
   /** @returns {boolean} whether there are more references than should be kept: then they are not complete */
   get isTooMuch() {
-    return this.#references.length > FEW + MAX_REFERENCES * this.count
+    return this.#references.length > SPARE_REFERENCES + REFERENCES_A_MESSAGE * this.count
   }
 
   /**
@@ -146,7 +146,7 @@ export class KeptLinks {
       if (at === this.count || this.#uids.at(at) !== uid) return []
       const start = at === 0 ? 0 : this.#ends.at(at - 1)
       const end = this.#ends.at(at)
-      const references = end > start ? this.#references.values.subarray(start, end) : NONE
+      const references = end > start ? this.#references.values.subarray(start, end) : NO_REFERENCES
       return [{ slot, own: this.#own.at(at), references }]
     })
   }

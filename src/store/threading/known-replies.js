@@ -1,6 +1,6 @@
 /**
- * Whose subjects are those of replies or of forwarded messages. Kept with the view as far as it was asked, by slot: to read
- * it of the messages of many threads takes as long as to thread them.
+ * Which messages have the subject of a reply or of a forwarded message. What was asked is kept with the view, by slot: reading
+ * the subjects of the messages of many threads takes as long as threading them.
  */
 import { isReplyOrForward } from '../../mime/base-subject.js'
 import { envelopeSubject } from '../../mime/envelope-reader.js'

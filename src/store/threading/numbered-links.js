@@ -12,8 +12,8 @@ import { readLinks } from './read-links.js'
 /** @import { Links } from './read-links.js' */
 
 /**
- * Identifiers that are kept without a message, beside two for each message. Each takes 300 bytes, and few messages can name
- * very many. Of those that are too many, only that threads have them in common is not seen.
+ * At most so many identifiers without a message are kept, beside two for each message. Each takes 300 bytes, and few messages
+ * can name very many. Threads that have only further identifiers in common are not seen to belong together.
  */
 const MAX_ABSENT = 100_000
 
@@ -103,7 +103,7 @@ function referencesOf({ references, inReplyTo }) {
 async function completeKept(source, slots, slicer) {
   const { view } = source
   const kept = view.threadLinks
-  // Most of them are gone.
+  // Most messages of `kept` have gone, or are not asked for.
   if (kept === null || kept.count > 2 * slots.length + PAGE_MESSAGES) return null
   const missing = kept.missing(view, slots)
   if (missing.length === 0) return kept

@@ -25,7 +25,7 @@ const SELECT = `SELECT m.id, CASE WHEN ${IS_FRESH} THEN d.reference_list END, d.
 const STALE_PAGE = 250
 
 /** @type {readonly string[]} */
-const NONE = []
+const NO_REFERENCES = []
 
 /**
  * @param {MessageSource} source
@@ -67,7 +67,7 @@ export async function* readLinks(source, slots, slicer) {
  * @param {string | number} list - JSON
  * @returns {readonly string[]}
  */
-const parseList = (list) => (list === '[]' ? NONE : JSON.parse(String(list)))
+const parseList = (list) => (list === '[]' ? NO_REFERENCES : JSON.parse(String(list)))
 
 /**
  * @param {MessageSource} source
@@ -84,7 +84,7 @@ async function readStale({ store, view }, slots) {
         slot: view.slotOf(record.uid),
         messageId: record.messageId ?? null,
         inReplyTo: record.inReplyTo ?? null,
-        references: record.references ?? NONE,
+        references: record.references ?? NO_REFERENCES,
         sentAt: sentSeconds(record),
         baseSubject: record.baseSubject ?? ''
       })
