@@ -19,8 +19,8 @@ import { highestKnownUid } from './import-folder-rows.js'
  * @property {ImportFolder} folder - as read in this transaction
  * @property {number} sourceUidNext - at the beginning of the run
  * @property {number | null} sourceModSeq - HIGHESTMODSEQ at the beginning of the run; null: it has none
- * @property {boolean} isSame - every message has the UID that it has at the source; with `hasIdentity` those are asked about
- *   that have come since the last run
+ * @property {boolean} isSame - whether every message has the UID that it has at the source; with `hasIdentity`, every one that
+ *   has come since the last run
  * @property {number} nowMs
  */
 
@@ -78,7 +78,7 @@ function takeIdentity(db, { folder: { mailboxId, uidValidity }, uidNext, nowMs }
       uidValidity
     )
   )
-  // Where no UID was ever given, another UIDVALIDITY is as good.
+  // A mailbox that never gave a UID can as well have another UIDVALIDITY.
   if (holder !== undefined && holder !== mailboxId)
     setUidValidity(db, { id: holder, uidValidity: takeUidValidity(db, nowMs), uidNext: 1 })
   const isTaken = prepared(

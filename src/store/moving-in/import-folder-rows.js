@@ -112,8 +112,8 @@ export function insertImportFolder(db, folder, mailboxName, nowMs) {
   const keepsUids = isUnused && modSeq !== null && modSeq < MAX_SOURCE_MODSEQ
   const modSeqLimit = keepsUids ? Math.max(mailbox.highestModSeq, modSeq + MODSEQ_LEAD) : 0
   if (keepsUids) {
-    // RFC 7162: who comes with a mod-sequence of the source must be told all of what is here. And while messages come in,
-    // it has a UIDVALIDITY of now, which no folder of the source can have.
+    // RFC 7162: a client that comes with a mod-sequence of the source must be told of everything here. And while messages
+    // come in, the mailbox has a UIDVALIDITY of now, which no folder of the source can have.
     prepared(
       db,
       `UPDATE mailboxes SET highest_modseq = @limit, expunged_floor = @limit, uid_validity = @uidValidity

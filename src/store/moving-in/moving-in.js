@@ -121,7 +121,7 @@ export class MovingIn {
   }
 
   /**
-   * Takes a message that is there for the source's, instead of a second copy.
+   * Takes an equal message of the mailbox for the source's, instead of bringing in a second copy.
    *
    * @param {object} message
    * @param {ImportFolder} message.folder
@@ -209,7 +209,7 @@ export class MovingIn {
    * Deletes a mailbox into which no message ever came, whoever may be about to bring one.
    *
    * @param {string} name
-   * @returns {Promise<boolean>} whether it was there, and such a one
+   * @returns {Promise<boolean>} whether there was such a mailbox
    * @throws {MailError} CANNOT for INBOX, READ_ONLY
    */
   async removeUnused(name) {

@@ -27,7 +27,7 @@ const PADDING = 61
 /** What is looked at of each text, at its beginning and at its end, bytes: the shortest has both. */
 const SAMPLE_TEXT_BYTES = MIN_TEXT_BYTES / 2
 
-/** And decoded: so much there is whatever the lines are, which are no longer than half of the text. */
+/** Decoded bytes of either that are hashed: there are so many whatever the lines are, which have at most half of the text. */
 const SAMPLE_BYTES = 512
 
 /** Of a hash, as many as a number holds. */
@@ -50,7 +50,7 @@ export function base64Texts({ headerEnd, bodyEnd, encoding, children }) {
 }
 
 /**
- * Looks at the beginning and at the end of each such part alone: nearly all of them nobody else has.
+ * Looks only at the beginning and at the end of each such part: nearly all parts are in no other message.
  *
  * @param {Source} database
  * @param {number} contentId
@@ -89,7 +89,7 @@ async function samplePart(reader, { start, end }) {
   const tail = (await reader.read(end - SAMPLE_TEXT_BYTES, end)).toString('latin1').trimEnd()
   const line = head.indexOf('\r\n')
   const padding = tail.endsWith('==') ? 2 : tail.endsWith('=') ? 1 : 0
-  // What the sample lacks at its end is what is behind the text.
+  // `trimEnd` has taken away from `tail` what stands behind the text.
   const bytes = end - start - (SAMPLE_TEXT_BYTES - tail.length)
   const size = isLineLength(line) ? decodedSize({ line, bytes, padding }) : null
   if (size === null || bytes < MIN_TEXT_BYTES) return null

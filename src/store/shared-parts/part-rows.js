@@ -203,7 +203,7 @@ export function takeOffQueue(db, contentId) {
 }
 
 /**
- * Who was about to make a part and has been stopped: nothing refers to it, and it goes with the next sweep.
+ * Leaves the parts of an indexer that was stopped while it made them to the next sweep: nothing refers to them.
  *
  * @param {Database} db - of the only indexer
  */

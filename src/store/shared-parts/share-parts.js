@@ -61,7 +61,7 @@ const TURN_TWINS = 256
 const STEP_BYTES = 512 * 1024
 
 /** Places that are looked up at once. */
-const PLACES = 100
+const PLACES_AT_ONCE = 100
 
 /** Less of a chunk is not worth a reference, bytes: the end of a part often lies in the next chunk. */
 const MIN_REFERENCE_BYTES = 1024
@@ -167,7 +167,7 @@ async function unlessUnreadable(work) {
 async function sharePart(port, place) {
   const { contentId } = place
   for (;;) {
-    const places = await port.read((db) => readUnshared(db, place, PLACES))
+    const places = await port.read((db) => readUnshared(db, place, PLACES_AT_ONCE))
     if (places.length === 0) return
     const part = await requirePart(port, place)
     if (part === null) {
@@ -177,11 +177,11 @@ async function sharePart(port, place) {
     let isNeeded = !part.isNew
     for (const one of places) {
       const refers = await unlessUnreadable(() => usePart(port, one, part.id))
-      // Where it could not be read to its end some chunks may refer to it.
+      // null: the content could not be read to its end, and some of its chunks may refer to the part.
       if (refers !== false && one.contentId === contentId) isNeeded = true
       if (refers !== true) await port.write((db) => noteShared(db, one))
     }
-    // Written in another way than the decoded bytes would be.
+    // No chunk refers to the part: the text is written in another way than base64-text.js would write it.
     if (!isNeeded) await port.write((db) => removeUse(db, contentId, part.id))
   }
 }
@@ -323,7 +323,7 @@ function referTo(db, { sequence, content }, { place, end, partId }) {
   const bytes = Math.min(end - from, size) - at
   const known = row.codec === CODEC_SHARED ? parseSharedChunk(row.data, size)?.references : []
   if (known === undefined || bytes < MIN_REFERENCE_BYTES) return []
-  // It has been here before, and was stopped.
+  // An earlier turn, which was stopped, has made this reference.
   if (known.some((one) => one.at < at + bytes && one.at + one.bytes > at)) return []
   const reference = {
     at,
