@@ -78,6 +78,38 @@ function openFile(options, how) {
 }
 
 /**
+ * @param {FileOptions} options
+ * @returns {Promise<OpenFile | null>} null where the schema must be brought up to date first: nothing is open or locked then
+ * @throws {MailError} as `openMailFile`
+ */
+async function openUpToDate(options) {
+  const lock = await lockShared(options.folder, { timeoutMs: BUSY_TIMEOUT_MS })
+  /** @type {Database | null} */
+  let db = null
+  try {
+    const migrations = accountMigrations()
+    const opened = await retryWhileBusy(
+      () => openFile(options, { isReadOnly: options.isReadOnly }),
+      options
+    )
+    db = opened.db
+    const handle = db
+    const pending = await retryWhileBusy(() => pendingMigrations(handle, migrations), options)
+    if (pending.length === 0) {
+      const tempStore = decideTempStore(options.tempStore, options.tempFolder)
+      return { ...opened, lock, tempStore }
+    }
+    db.close()
+    lock.release()
+    return null
+  } catch (error) {
+    db?.close()
+    lock.release()
+    throw toMailError(error)
+  }
+}
+
+/**
  * Opens the file and brings its schema up to date, which needs the mailbox alone for a moment.
  *
  * @param {FileOptions} options
@@ -90,33 +122,12 @@ export async function openMailFile(options) {
     throw new MailError('ACCOUNT_DAMAGED', { detail: 'no mail.db in the folder' })
   const startedMs = performance.now()
   for (;;) {
-    const lock = await lockShared(options.folder, { timeoutMs: BUSY_TIMEOUT_MS })
-    /** @type {Database | null} */
-    let db = null
-    try {
-      const migrations = accountMigrations()
-      const opened = await retryWhileBusy(
-        () => openFile(options, { isReadOnly: options.isReadOnly }),
-        options
-      )
-      db = opened.db
-      const handle = db
-      const pending = await retryWhileBusy(() => pendingMigrations(handle, migrations), options)
-      if (pending.length === 0) {
-        const tempStore = decideTempStore(options.tempStore, options.tempFolder)
-        return { ...opened, lock, tempStore }
-      }
-      db.close()
-      lock.release()
-    } catch (error) {
-      db?.close()
-      lock.release()
-      throw toMailError(error)
-    }
+    const file = await openUpToDate(options)
+    if (file !== null) return file
     try {
       await migrateAlone(options)
     } catch (error) {
-      // Somebody else has migrated it and has it open now: then there is nothing left to do.
+      // Somebody else may have migrated the file and have it open now: then the next try finds nothing left to do.
       if (!isMailError(error, 'BUSY') || performance.now() - startedMs > BUSY_TIMEOUT_MS)
         throw toMailError(error)
     }

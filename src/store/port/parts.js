@@ -53,37 +53,37 @@ function throwFault({ err }) {
 }
 
 /**
- * @param {object} input
- * @param {import('./options.js').StoreOptions} input.options
- * @param {import('../mail-file.js').FileOptions} input.files
- * @param {import('../mail-file.js').OpenFile} input.file
- * @param {SharedArrayBuffer} input.key
- * @param {import('../../database/checkpoint.js').Checkpointer} input.checkpointer
- * @param {import('../../database/child.js').ChildPool} input.children
- * @param {() => Promise<void>} input.close - closes the store, called when its file has failed
- * @returns {StoreParts}
+ * @typedef {object} PartsInput
+ * @property {import('./options.js').StoreOptions} options
+ * @property {import('../mail-file.js').FileOptions} files
+ * @property {import('../mail-file.js').OpenFile} file
+ * @property {SharedArrayBuffer} key
+ * @property {import('../../database/checkpoint.js').Checkpointer} checkpointer
+ * @property {import('../../database/child.js').ChildPool} children
+ * @property {() => Promise<void>} close - closes the store, called when its file has failed
  */
-export function makeStoreParts({ options, files, file, key, checkpointer, children, close }) {
-  const { config = {}, clock, onUsage = () => {}, onAlert = throwFault } = options
-  const { folder, isReadOnly, busyTimeoutMs, secureDelete } = files
-  const { db, cipher, tempStore } = file
-  const quota = { bytes: config.quotaBytes ?? null, messages: config.quotaMessages ?? null }
-  const noteCommit = () => housekeeping.noteCommit()
-  const onCommit = () => {
-    noteCommit()
-    indexer.noteWork()
-  }
-  const chunkCache = options.chunkCache ?? new ChunkCache({ totalBytes: DEFAULT_CHUNK_CACHE_BYTES })
-  const chunks = chunkCache.share()
+
+/**
+ * @param {PartsInput} input
+ * @param {object} others - of the parts
+ * @param {ReturnType<ChunkCache['share']>} others.chunks
+ * @param {() => void} others.onCommit
+ * @param {() => void} others.onRest
+ * @returns {AccountDatabase}
+ */
+function makeDatabase({ options, files, file, key, close }, { chunks, onCommit, onRest }) {
+  const { clock, cachePool, onAlert = throwFault } = options
+  const { folder, isReadOnly, busyTimeoutMs } = files
+  const { db, cipher } = file
   const database = new AccountDatabase({
     db,
     reopen: () => reopenMailFile({ ...files, cipher, key: Uint8Array.from(new Uint8Array(key)) }),
-    onOpen: (opened) => options.cachePool?.join(opened, () => database.idleMs),
+    onOpen: (opened) => cachePool?.join(opened, () => database.idleMs),
     onClose: (closing) => {
-      options.cachePool?.leave(closing)
+      cachePool?.leave(closing)
       chunks.clear()
     },
-    onRest: () => housekeeping.noteRest(),
+    onRest,
     folder,
     isReadOnly,
     clock,
@@ -101,7 +101,28 @@ export function makeStoreParts({ options, files, file, key, checkpointer, childr
     onCommit,
     ...(options.syncCalls && { syncCalls: options.syncCalls })
   })
-  const { tempFolder } = files
+  return database
+}
+
+/**
+ * @param {PartsInput} input
+ * @returns {StoreParts}
+ */
+export function makeStoreParts(input) {
+  const { options, files, file, key, checkpointer, children } = input
+  const { config = {}, onUsage = () => {} } = options
+  const { tempFolder, secureDelete } = files
+  const { cipher, tempStore } = file
+  const quota = { bytes: config.quotaBytes ?? null, messages: config.quotaMessages ?? null }
+  const noteCommit = () => housekeeping.noteCommit()
+  const onCommit = () => {
+    noteCommit()
+    indexer.noteWork()
+  }
+  const chunkCache = options.chunkCache ?? new ChunkCache({ totalBytes: DEFAULT_CHUNK_CACHE_BYTES })
+  const chunks = chunkCache.share()
+  const onRest = () => housekeeping.noteRest()
+  const database = makeDatabase(input, { chunks, onCommit, onRest })
   const settings = { key, cipher, tempStore, tempFolder, secureDelete }
   const threads = new StoreThreads(database, children, settings, onCommit)
   const readAhead = new ReadAhead(threads, chunks)
