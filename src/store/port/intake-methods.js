@@ -65,8 +65,8 @@ export class IntakeMethods extends MailboxMethods {
   }
 
   /**
-   * A sign of life of contents that wait for others to come: without one for an hour, what of them is in the file passes
-   * for abandoned.
+   * Says that contents which wait for others to come are still wanted: an hour without this, and what of them is in the file
+   * passes for abandoned.
    *
    * @param {readonly StagedContent[]} contents - of ContentWriters' `finish`, not appended yet
    * @returns {Promise<void>}

@@ -76,7 +76,7 @@ export class MailboxMethods {
   /**
    * @param {string} name - a trailing '/' is dropped
    * @param {{ specialUse?: string | null, isSubscribed?: boolean }} [options] - without a use it gets that of the usual mailbox of
-   *   its name, if that is free; `isSubscribed`: as well, where no client made it who would see to that
+   *   its name, if that is free; `isSubscribed`: subscribes to it as well, where no client made it, which would do that
    * @returns {Promise<MailboxRow>}
    * @throws {MailError} MAILBOX_EXISTS, CANNOT (no such name may be), LIMIT, READ_ONLY
    */
@@ -188,7 +188,7 @@ export class MailboxMethods {
 
   /**
    * Messages from this UID on, as far as the view has them, are \Recent for the caller and no longer for anybody after it
-   * (RFC 3501 §2.3.2). What the view does not have yet is left: the caller cannot tell of it, and others may.
+   * (RFC 3501 §2.3.2). Messages that the view does not have yet stay \Recent: the caller cannot tell of them, and others may.
    *
    * @param {MailboxView} view
    * @param {{ isForOthersToo?: boolean }} [options] - `isForOthersToo`: they stay \Recent for whoever asks next

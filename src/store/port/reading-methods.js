@@ -104,8 +104,8 @@ export class ReadingMethods extends IntakeMethods {
    *
    * @param {readonly MessageRecord[]} records - read with `partTree` and, so that they need not be read again, `content`
    * @param {{ isLazy: boolean }} options - `isLazy`: only what is there already
-   * @returns {Promise<(string | null)[]>} of the first of them, one at least: before one that has trouble it ends. null
-   *   when it is not there
+   * @returns {Promise<(string | null)[]>} of the first records, one at least: a further one that cannot be read ends the list;
+   *   null: there is no preview yet
    * @throws {MailError} MESSAGE_GONE, ACCOUNT_DAMAGED: of the first one
    */
   async readPreviews(records, options) {
