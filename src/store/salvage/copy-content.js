@@ -46,7 +46,7 @@ export function copyContent(from, to, contentId, { expectedBytes, leafPages }) {
   if (row === undefined || row?.hash === null) return null
   const size = row?.size ?? expectedBytes
   if (size === null) return null
-  // Where the row is lost, it is those chunks of which each gives as many bytes as it should.
+  // Where the row is lost, the chunk size is the one by which each chunk gives as many bytes as it should.
   const guesses = size <= CHUNK_BYTES ? [CHUNK_BYTES] : LONG_CHUNK_SIZES
   const chunkSizes = row ? [row.chunk_size] : guesses
   for (const chunkSize of chunkSizes) {

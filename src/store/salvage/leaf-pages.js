@@ -3,8 +3,8 @@
  * is looked at as if it were the only one of a table; SQLite reads it, its overflow pages included, and the rows of the
  * three tables that hold the mail are known by their shape.
  *
- * For that there is a list of tables with a table for each page, in a file into which the pages are transplanted. Not in a
- * transaction: after a page that does not authenticate, all further reads of a transaction fail (measured).
+ * To that end `sqlite_schema` names a table for each page, in a file into which the pages are transplanted. Pages are not read
+ * in a transaction: after a page that does not authenticate, all further reads of a transaction fail (measured).
  */
 import { isCodec } from '../chunk-codec.js'
 import { UNREADABLE, tryRead } from './readable-rows.js'

@@ -95,7 +95,7 @@ async function salvageInto(workFolder, options, onProgress) {
     isBlocking: true,
     mayEndEarly: true
   })
-  // The locks that it drops are not needed: what keeps others away is mail.lock.
+  // `transplantPages` drops SQLite's locks, which are not needed: mail.lock keeps others away.
   const leafPages = lazyLeafPages(() =>
     transplantPages(
       path,
@@ -166,7 +166,7 @@ async function takePlace(newFile, folder, clock) {
   const time = new Date(clock.nowMs()).toISOString().replaceAll(/[:.]/g, '-')
   const keptFile = `${path}.damaged-${time}`
   await syncFile(newFile)
-  // A second name first: at no moment is there no mail.db.
+  // A second name first, so that there is a mail.db at every moment.
   await link(path, keptFile)
   // A disk may keep the new name without the second one, or with a log that was removed before.
   await syncFolder(folder)

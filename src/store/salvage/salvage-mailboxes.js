@@ -14,7 +14,7 @@ import { UNREADABLE, readableEnds, readableRows, tryRead } from './readable-rows
  * @typedef {object} SalvagedMailbox
  * @property {number} id
  * @property {string} name
- * @property {number} modSeq - at least so much for what changes by the salvage
+ * @property {number} modSeq - what changes by the salvage gets at least this mod-sequence
  * @property {number} uidReserve - how far the next UID must keep from the highest that is there
  * @property {number} modSeqReserve - the same for mod-sequences
  * @property {boolean} hasLoss - messages, or what is known of earlier expunges
@@ -159,7 +159,7 @@ export function salvageAccount(from, to, mailboxes) {
 }
 
 /**
- * What was imported and is lost may be imported again, which what was deleted may not.
+ * Forgets the imports of messages that are lost, so that they may be imported again. Deleted ones may not be.
  *
  * @param {Database} to
  * @param {readonly number[]} lostIds - of `messages`
@@ -215,7 +215,7 @@ export function hasTable(from, name) {
 }
 
 /**
- * No id is given twice: what the counters of the old file said holds on.
+ * Takes over what the counters of the old file said, so that no id is given twice.
  *
  * @param {Database} from
  * @param {Database} to
