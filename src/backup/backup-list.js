@@ -35,8 +35,8 @@ import { MailError } from '../errors.js'
  * @property {() => Promise<BackupList>} list
  */
 
-/** What is known where there are none, or nobody can tell. */
-const NONE = { generations: [], overdueAtMs: null, notMade: null, results: noResults() }
+/** What is known where there are no backups, or nobody can tell. */
+const NOTHING_KNOWN = { generations: [], overdueAtMs: null, notMade: null, results: noResults() }
 
 /**
  * @param {string} problem - for the operator
@@ -45,7 +45,7 @@ const NONE = { generations: [], overdueAtMs: null, notMade: null, results: noRes
  */
 export const unreadableBackups = (problem, { isReached = false } = {}) => ({
   isSetUp: true,
-  ...NONE,
+  ...NOTHING_KNOWN,
   problem,
   isReached
 })
@@ -62,7 +62,7 @@ export function createBackupList({ config, directory, clock }) {
     async list() {
       try {
         if ((await readHostState(config.data)) === null)
-          return { isSetUp: false, ...NONE, problem: null, isReached: true }
+          return { isSetUp: false, ...NOTHING_KNOWN, problem: null, isReached: true }
         const { names, label, setUpMs, notMade, results } = await look(config)
         const runs = await directory.pageAudit({ action: 'backup', limit: MAX_RUNS })
         if (names.length === 0 && notMade === null)

@@ -52,8 +52,8 @@ export async function eraseDeletedAccounts({
 
 /**
  * @param {Pick<Parameters<typeof eraseDeletedAccounts>[0], 'repository' | 'config' | 'clock'>} input
- * @returns {Promise<number>} ms; no later than a day after the last run should have been followed by this one. A host that
- *   made none for longer was off, or its clock is ahead: it erases at the next run whom it does not erase now
+ * @returns {Promise<number>} now, ms, but at most a day after this run was due by the last one. A host that made none for
+ *   longer was off, or its clock is ahead: it erases at the next run whom it does not erase now
  */
 async function believedTime({ repository, config, clock }) {
   const nowMs = clock.nowMs()

@@ -1,5 +1,5 @@
 /**
- * Which backup has an account that is in the directory no more: the last one has not, from the night after on.
+ * Which backup has an account that is no longer in the directory: from the night after its deletion on, the last one has not.
  */
 import { isMailError } from '../errors.js'
 import { findInSealedDirectory } from './sealed-directory.js'

@@ -17,7 +17,7 @@ export const isOfFuture = (name, nowMs) => generationTimeMs(name) > nowMs + SLAC
 /**
  * @param {string[]} names - of generations, in any order
  * @param {number} nowMs
- * @returns {string[]} the last one at the end; before all others those that cannot have been made yet
+ * @returns {string[]} the last one at the end; those that cannot have been made yet come before all others
  */
 export function inOrder(names, nowMs) {
   const sorted = [...names].sort()

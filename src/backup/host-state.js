@@ -37,8 +37,8 @@ export async function readHostState(data) {
 
 /**
  * @param {string} data - the data folder
- * @returns {Promise<string>} what tells this host from all others, the same as long as its data lasts: a container has another
- *   name each time that it is made; before `backup init`, its name
+ * @returns {Promise<string>} what tells this host from all others for as long as its data lasts, unlike the name of a container,
+ *   which changes each time that it is made; before `backup init`, the host's name
  */
 export async function hostIdOf(data) {
   const state = await readHostState(data).catch(() => null)
@@ -108,8 +108,8 @@ export async function whyNotMade(data, repository) {
 }
 
 /**
- * Two hosts of which each prunes what the other has just stored leave backups without packs: one that was restored to see
- * whether that goes well must not begin.
+ * Two hosts that each prune what the other has just stored leave backups without packs: a host that was restored only to see
+ * whether that works must not begin.
  *
  * @param {string} data
  * @param {import('./repository.js').Repository} repository

@@ -17,7 +17,7 @@ import { makeRecoveryKey, requireRecipient } from './sealed.js'
  * @property {string} [recipient] - `age1…` of a key that the operator has already; default: a new one, or that of the host's
  *   other target
  * @property {(recoveryKey: string) => Promise<void> | void} showKey - a new key is shown this once, before anything is sealed
- *   to it; nothing is where this fails
+ *   to it; if this fails, nothing is set up
  */
 
 /**
@@ -68,8 +68,8 @@ async function initAlone({ data, repository, clock, recipient, showKey }) {
 }
 
 /**
- * The place has failed behind the key. Whoever took that for a key of nothing would have backups that nobody opens: the next
- * try goes on with it, and shows none.
+ * The target has failed after the key was shown. An operator who threw the key away would have backups that nobody can open:
+ * the next try goes on with the same key, and shows none.
  *
  * @param {unknown} cause
  * @returns {unknown}

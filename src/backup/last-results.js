@@ -50,7 +50,7 @@ export async function readLastResults({ data, target }) {
 
 /**
  * @param {Place} place
- * @param {(results: LastResults) => Partial<LastResults>} change - what of them is another now
+ * @param {(results: LastResults) => Partial<LastResults>} change - gives those that are to be replaced
  */
 export async function changeLastResults({ data, target }, change) {
   const all = await readAll(data)
@@ -66,8 +66,8 @@ export async function changeLastResults({ data, target }, change) {
 /**
  * @param {Place} place
  * @param {object} backup - that was made
- * @param {ReadonlyMap<string, unknown>} backup.done - by account: stored anew where that was asked for
- * @param {readonly { id: string }[]} backup.entries - of all in it: those of accounts that failed are of before
+ * @param {ReadonlyMap<string, unknown>} backup.done - by account; a damaged one that is in it was stored anew
+ * @param {readonly { id: string }[]} backup.entries - of all accounts in it; those of accounts that failed are older
  */
 export async function forgetDamage(place, { done, entries }) {
   const isOld = (/** @type {string} */ id) =>

@@ -28,8 +28,8 @@ export function lastRunIn(runs, { label, nowMs, setUpMs = 0 }) {
 }
 
 /**
- * A place without any manifest passes for one where no backup was made yet, and the next run would be asked for: of what the
- * lost ones need, a prune leaves nothing then.
+ * A place without any manifest would pass for one where no backup was made yet, and the operator would be told to make one. The
+ * prune after that would leave nothing of what the lost manifests need.
  *
  * @param {Parameters<typeof lastRunIn>[0]} runs
  * @param {Parameters<typeof lastRunIn>[1]} place - that has no backup

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { UNFINISHED } from '../accounts/stranded-mailboxes.js'
 import { readFolder } from '../delivery/spool-files.js'
 
-/** What a folder begins with that a restore is staged in, within the account's. */
+/** Prefix of the name of a folder, within the account's, in which a restore is staged. */
 export const STAGED = 'restore-'
 
 /**

@@ -50,7 +50,7 @@ export async function restoreAsNewAccount({
     await directory.planFolder(folder)
     await rename(staged, folder)
     await syncFolder(domainFolder)
-    // Where it is not known, each is tried; a guess would be taken at its word.
+    // null: the cipher is not known, and each is tried; a guess would be taken at its word.
     const cipher = /** @type {import('../database/setup-pragma.js').Cipher | null} */ (
       snapshot.cipher
     )

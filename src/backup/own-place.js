@@ -6,7 +6,7 @@ import { basename, dirname, join, sep } from 'node:path'
 import { errorCodeOf } from '../database/sqlite-error.js'
 import { MailError } from '../errors.js'
 
-/** In the data folder, this one alone is nothing else's: a restore of the host onto that folder leaves it where it is. */
+/** The only folder in the data folder that nothing else uses: a restore of the host onto the data folder leaves it there. */
 const DEFAULT_NAME = 'backup'
 
 /**

@@ -96,8 +96,8 @@ export class Owner {
  *
  * @param {string} runFolder - `<data>/run`
  * @returns {Promise<Owner[]>} the caller closes each
- * @throws what connecting to one of them failed with, unless it is gone: nobody can be asked then, because that one may
- *   have the mailbox open
+ * @throws what connecting to one of them failed with, unless that process is gone: then asking the others tells nothing, because
+ *   that one may have the mailbox open
  */
 export async function connectOwners(runFolder) {
   const names = await readdir(runFolder).catch((error) => {

@@ -50,7 +50,7 @@ export async function listenForBackups({ runFolder, findStore, closeMailbox, rin
     const answer = answerer({ freezer, findStore, closeMailbox, ring, tokens })
     let last = Promise.resolve()
     onJsonLine(socket, (/** @type {OwnerQuestion | null} */ question) => {
-      // Of JSON, but nothing that anybody asks: the connection means as little as where it is no JSON.
+      // JSON, but no question: the connection means as little as one that sends no JSON.
       if (question === null || typeof question !== 'object') return socket.destroy()
       last = last.then(async () => {
         const state = await answer(question).catch((err) => {

@@ -50,7 +50,7 @@ export const isSocketName = (name) => NAME.test(name)
 /**
  * Calls back with each whole line of a socket, parsed.
  *
- * @param {import('node:net').Socket} socket - destroyed where it sends what is none
+ * @param {import('node:net').Socket} socket - destroyed where it sends a line that is no JSON, or too long
  * @param {(value: any) => void} onLine
  */
 export function onJsonLine(socket, onLine) {

@@ -57,7 +57,7 @@ export async function restoreAccount({
   // Somebody may have removed it.
   await makeFolderDurably(account.folder)
   const earlier = await directory.findRestore(account.id)
-  // One that was killed amid its switch may have left no mailbox in its place, to which this one might be called off.
+  // A restore that was killed amid its switch may have left no mailbox in place, and this one might still be called off.
   if (earlier?.state === 'switching') await settleSwitch({ directory, account, timeoutMs })
   // As large as the mailbox, and no other restore is under way: one runs at a time on a host.
   await removeStaged(account.folder, earlier?.staged)
@@ -81,7 +81,7 @@ export async function restoreAccount({
       keyEpoch: entry.keyEpoch
     })
     await switchWhenClosed({ directory, account, data, timeoutMs })
-    // The row may have gone on, and be over by now; only the switch makes this folder.
+    // The restore's row may have gone on, and be over by now: what tells is this folder, which only the switch makes.
     if (!existsSync(replacedFolder))
       throw new MailError('RESTORE_REFUSED', {
         detail: 'it was called off meanwhile: by another restore, or because the account was reset'
@@ -91,7 +91,7 @@ export async function restoreAccount({
     if (!isKept) await rmdir(replacedFolder)
     return { replaced: isKept ? replacedFolder : null, copiedAtMs: entry.copiedAtMs }
   } catch (error) {
-    // Called off, unless somebody who has just opened the mailbox is at it already. What another restore asks for stays.
+    // Calls this restore off, unless somebody who has just opened the mailbox is at it already. Another restore's folder stays.
     await directory.advanceRestore(account.id, { from: 'asked', to: null, staged })
     const pending = await directory.findRestore(account.id)
     if (pending?.staged !== staged) await rm(stagedFolder, { recursive: true, force: true })

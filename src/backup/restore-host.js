@@ -83,7 +83,7 @@ class HostRestore {
     const directory = await openSealedObject(this.target, generation.directory, recoveryKey)
     const pepper = await openSealedObject(this.target, generation.pepper, recoveryKey)
     try {
-      // As is what would stand in the way at the end.
+      // So is the pepper file, which would stand in the way only at the end.
       await isPepperThere(this.options.config.auth.pepperFile, pepper)
       // The lock makes folders, which a folder of somebody else's is to be spared.
       await this.#look()

@@ -44,7 +44,7 @@ const monthOf = (timeMs) => dayOf(timeMs).slice(0, 7)
  */
 export function applyRetention(names, { keepDaily, keepWeekly, keepMonthly }, nowMs) {
   const all = [...names].sort()
-  // Made while the clock was wrong, or the clock is wrong now: they are kept, and stand in nobody's place.
+  // Generations of the future were made while the clock was wrong, or it is wrong now: they are kept, and no other goes for them.
   const future = all.filter((name) => isOfFuture(name, nowMs))
   const newestFirst = all.slice(0, all.length - future.length).reverse()
   const keep = new Set([...newestFirst.slice(0, 1), ...future])

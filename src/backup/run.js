@@ -390,7 +390,7 @@ async function runToItsEnd(run) {
   try {
     return await run.run()
   } catch (error) {
-    // Of backups that another host has taken over meanwhile, how far this one had come is none of its business.
+    // Where another host has taken the backups over meanwhile, this run must not leave its `partial.json` there.
     if (!isMailError(error, 'BACKUP_NOT_READY')) await run.saveIfPossible()
     throw error
   } finally {

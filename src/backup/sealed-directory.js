@@ -81,7 +81,7 @@ export async function findInSealedDirectory({
       const account = await directory.findByAddress(address)
       if (!account) return null
       const aliases = await directory.listAliases(account.id)
-      // anna+2024@… was an account of its own, or is looked for in an older backup.
+      // `findByAddress` found anna@… for anna+2024@…, which was an account of its own, and is to be looked for in older backups.
       if (![account.address, ...aliases].includes(address)) return null
       const isOfDomain = (await directory.findTenantOfDomain(account.domain)) === account.tenant
       return {

@@ -47,8 +47,8 @@ export class StoredObjects {
   }
 
   /**
-   * What was there at the beginning and is needed must still be: somebody may have removed it, another host that takes these
-   * backups for its own too. What this run has stored may not be listed yet.
+   * Whatever is needed and was there at the beginning must still be there: somebody may have removed it, such as another host
+   * that also takes these backups for its own. What this run has stored may not be listed yet.
    *
    * @param {import('./targets/target.js').BackupTarget} target
    * @param {{ packs: Iterable<string>, entries: Iterable<{ keys: string }> }} needed

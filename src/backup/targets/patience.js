@@ -19,8 +19,8 @@ const LONGEST_PAUSE_MS = 30_000
  *
  * @typedef {object} PatienceOptions
  * @property {import('../../telemetry/logger.js').Logger} logger
- * @property {boolean} isFirstToo - also one that has not answered this process yet is waited for: nobody sits there and has
- *   misspelt its name
+ * @property {boolean} isFirstToo - whether to wait also for a server that has not answered this process yet: true where nobody
+ *   sits there who might have misspelt its name
  * @property {import('../../support/clock.js').Clock} [clock] - a steady one
  * @property {(ms: number) => Promise<unknown>} [pause]
  */

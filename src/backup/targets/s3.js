@@ -110,7 +110,7 @@ function absenceOf(error) {
 }
 
 /**
- * Of a proxy whose URL is none the client would tell the URL, and the password in it.
+ * Looked at here because the client, in its error about an invalid URL, would tell the URL and the password in it.
  *
  * @param {NodeJS.ProcessEnv} proxies
  * @returns {string | null} for the operator; null where each can be used
@@ -132,7 +132,7 @@ function whyNoProxy(proxies) {
 }
 
 /**
- * The client takes any answer for a list, if need be an empty one: what is not in it would be removed as needed by nobody.
+ * The client takes any answer for a list, if need be an empty one: what only the backups missing from it need would be removed.
  *
  * @param {import('@aws-sdk/client-s3').ListObjectsV2CommandOutput} page
  * @throws {MailError} BACKUP_UNREACHABLE
