@@ -84,12 +84,12 @@ export function isInHours(nowMs, { fromHour, toHour }) {
 }
 
 /**
- * What lies further ahead than anything is put off was written while the clock was ahead: it would be waited for for years.
+ * A time further ahead than a job is ever put off was written while the clock was ahead: it would be waited for for years.
  *
  * @param {number} timeMs
  * @param {number} nowMs
- * @param {number} longestMs - that it can have been put off
- * @returns {boolean}
+ * @param {number} longestMs - by which a job is put off
+ * @returns {boolean} whether the time is to be waited for
  */
 const isToCome = (timeMs, nowMs, longestMs) => timeMs > nowMs && timeMs - nowMs <= longestMs
 

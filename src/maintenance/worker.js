@@ -136,11 +136,11 @@ export class MaintenanceWorker {
   }
 
   /**
-   * The store is about to be closed.
+   * To be called when the store is about to be closed.
    *
    * @param {string} accountId
-   * @returns {Promise<(() => Promise<void>) | null>} when nothing of the worker uses it any more: work that needs the file
-   *   alone, to be called once the store is closed; null for none
+   * @returns {Promise<(() => Promise<void>) | null>} when the worker no longer uses the store: work that needs the file alone,
+   *   to be called once the store is closed; null for none
    */
   async leave(accountId) {
     const tracked = this.#tracked.get(accountId)
@@ -236,7 +236,7 @@ export class MaintenanceWorker {
   #enqueue(tracked) {
     const run = new AbortController()
     tracked.run = run
-    // Only as long as it waits: the queue takes a run that is ended for over at once, and it goes on to its next step.
+    // Not `run` itself: once the run has begun, the queue would take it for over at its abort, while it goes on to its next step.
     const waiting = new AbortController()
     const takeBack = () => waiting.abort()
     run.signal.addEventListener('abort', takeBack, { once: true })

@@ -1,8 +1,8 @@
 /**
- * What node:crypto has been given of a key, OpenSSL clears when the object around it is collected. A server with little to do
- * makes so little garbage that this may take the better part of an hour, so whoever lets go of keys has garbage made.
+ * OpenSSL clears its copy of a key that node:crypto was given when the object around the copy is collected. A server with little
+ * to do makes so little garbage that this may take the better part of an hour, so whoever lets go of keys has garbage made.
  *
- * V8's own `gc` does it as well. But once it had been called, by a context that had it, 1,000 logins took three times as long,
+ * V8's own `gc` would do as well. But once it had been called, by a context that had it, 1,000 logins took three times as long,
  * and each session twice the memory.
  */
 

@@ -10,8 +10,8 @@ import { join } from 'node:path'
 const TROUBLES = new Set(['EROFS', 'ENOSPC', 'EDQUOT', 'EIO'])
 
 /**
- * Folders need no descriptor, of which there may be none left. Always the same name: what a crash leaves of it goes with the
- * next look. Where two look at once, one may take the disk for sound for that moment.
+ * The probe is a folder, which needs no descriptor, because there may be none left. It always has this name: what a crash leaves
+ * of it goes with the next look. Where two look at once, one may take the disk for sound for that moment.
  */
 const NAME = '.probe'
 

@@ -56,7 +56,7 @@ export function readShared(accepted) {
     writableHighWaterMark: accepted.writableHighWaterMark,
     onread: onreadShared(() => socket)
   }
-  // What is left of the first one closes nothing, and the server counts one connection less.
+  // Without its handle, `accepted` closes no connection; the server counts one less.
   holder._handle = null
   accepted.destroy()
   const socket = new Socket(options)

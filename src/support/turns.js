@@ -85,7 +85,7 @@ export function nextTurn() {
 
 /** Lets go on as many of those who wait as this turn has room for; one, if nothing else. */
 function giveTurns() {
-  // What has come meanwhile is heard of first; but those who wait have their turn even if all turns are like that.
+  // After a turn that is spent, the event loop looks for what is new first; but never twice running, so that all get on.
   isPutOff = (isSpent || (beganMs !== null && isTurnSpent())) && !isPutOff
   isSpent = false
   if (isPutOff) {

@@ -36,7 +36,7 @@ const BINDING_MS = 60_000
 /**
  * @param {string} folder - of sockets that processes of this program make
  * @param {number} nowMs - wall clock
- * @returns {Promise<number>} how many were those of processes that are gone, and are gone now
+ * @returns {Promise<number>} sockets of processes that are gone which were removed
  */
 export async function removeAbandonedSockets(folder, nowMs) {
   let removed = 0

@@ -9,7 +9,7 @@ import { DAY_MS } from '../job.js'
  * @typedef {import('../job.js').MaintenanceJob} MaintenanceJob
  */
 
-/** So long after the last time, ms, the next one has come at the latest where the mailbox is open daily and the clock right. */
+/** The next run comes at most so many ms after the last one, where the mailbox is open daily and the clock is right. */
 const BELIEVED_MS = 2 * DAY_MS
 
 /**
